@@ -1,0 +1,74 @@
+import type { RawReply, ScriptCall } from "../protocol/script-call.js";
+
+/**
+ * The smallest port to a Redis server. An adapter knows one Redis client and nothing about locks; the
+ * locks know this port and nothing about Redis clients.
+ */
+export interface Driver {
+  /** What this connection can do; fixed for the life of the driver. */
+  readonly traits: DriverTraits;
+  /**
+   * How often the command connection has been lost so far. A call that was under way while this number
+   * grew may have reached the server, and the client may have sent it again.
+   */
+  readonly resets: number;
+  /**
+   * Runs a script: `EVALSHA`, and `EVAL` where the server does not know it. Calls made in order reach the
+   * server in order while the connection holds.
+   *
+   * Rejects with {@link ServerReplyError} when the server answered with an error, in which case the script
+   * did not run to its end; with anything else the outcome is unknown. May never settle: callers bound the
+   * time themselves, and then set `ticket.givenUp`, after which the adapter starts nothing more for it.
+   */
+  run(call: ScriptCall, ticket: Ticket): Promise<RawReply>;
+  /**
+   * Listens to a channel, on a connection of its own shared by all channels and opened at first use.
+   * `onReady` is called whenever messages begin to arrive: once at first, then after each reconnect, as
+   * messages may have been missed. Resolves when the listening began; a rejection leaves nothing behind.
+   */
+  subscribe(channel: string, listener: ChannelListener): Promise<Unsubscribe>;
+  /**
+   * Closes what the driver opened itself, never what it was given. Later calls reject with
+   * {@link DriverClosedError}. Safe twice; settles in bounded time even when the server is gone.
+   */
+  close(): Promise<void>;
+}
+
+export interface DriverTraits {
+  /** Names the server in messages, without credentials: `redis://127.0.0.1:6379/0`. */
+  readonly server: string;
+  readonly topology: "standalone" | "memory";
+}
+
+/** Shared by a call and the one who waits for it. */
+export interface Ticket {
+  /** True once nobody waits for the answer any more: do not begin another try of this call. */
+  givenUp: boolean;
+}
+
+export interface ChannelListener {
+  onMessage(message: string): void;
+  onReady(): void;
+}
+
+/** Stops listening. Resolves once the server knows or can not be told. Safe twice. */
+export type Unsubscribe = () => Promise<void>;
+
+/** The server received the command and refused it. */
+export class ServerReplyError extends Error {
+  override readonly name = "ServerReplyError";
+  /** The first word of the server's answer: `NOAUTH`, `OOM`, `READONLY`, … */
+  readonly code: string;
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = /^[A-Z][A-Z0-9]*/.exec(message)?.[0] ?? "ERR";
+  }
+}
+
+/** The driver was closed, so the call was not sent. */
+export class DriverClosedError extends Error {
+  override readonly name = "DriverClosedError";
+  constructor() {
+    super("the driver is closed");
+  }
+}

@@ -1,0 +1,5 @@
+/**
+ * What is published on the channels of Redisson: the decimal text of an integer, nothing else. Source:
+ * LockPubSub. Any other payload makes a JVM's listener throw, so it is never published and never acted on.
+ */
+export const UNLOCKED = "0";

@@ -1,0 +1,19 @@
+/** A Lua script as a server knows it. */
+export interface ScriptSource {
+  /** File name below `scripts/` without its ending, for messages and statistics. */
+  readonly name: string;
+  readonly lua: string;
+  /** Lower-case hex SHA-1 of `lua`: the name under which `EVALSHA` finds it. */
+  readonly sha1: string;
+}
+
+/** One execution of a script: all that a driver has to know. */
+export interface ScriptCall {
+  readonly script: ScriptSource;
+  /** Every key that the script touches, so that a cluster can route the call. */
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+}
+
+/** What a script answers: integers as numbers, bulk strings as text, nil as null. */
+export type RawReply = string | number | null | readonly RawReply[];

@@ -1,0 +1,48 @@
+--[[
+  lock-force-unlock: free a lock from the holders that the caller has seen, and from no others.
+
+  KEYS[1]  lock        hash, holder -> hold count
+  ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
+  ARGV[2]  channel     where waiters listen
+  then for each holder seen:
+    holder     "<client id>:<thread id>"
+    holdCount  integer > 0
+
+  Returns  { serverMs, answer }:
+           { "released" }          freed; the waiters are told
+           { "absent" }            the lock is free
+           { "changed" }           it is held otherwise than was seen; nothing was done
+           { "late" }              notAfterMs has passed
+           { "wrong-type", type }  the key is no hash
+  Compat   Redisson RedissonLock.forceUnlockAsync deletes whatever is there, so that a repeat hits the next holder.
+]]
+--@include server-time
+local lock, not_after_ms, channel = KEYS[1], tonumber(ARGV[1]), ARGV[2]
+local now_ms = server_time()
+
+local function force_unlock()
+  if now_ms > not_after_ms then
+    return { "late" }
+  end
+  local kind = redis.call("TYPE", lock).ok
+  if kind == "none" then
+    return { "absent" }
+  end
+  if kind ~= "hash" then
+    return { "wrong-type", kind }
+  end
+  local seen = (#ARGV - 2) / 2
+  if redis.call("HLEN", lock) ~= seen then
+    return { "changed" }
+  end
+  for i = 1, seen do
+    if redis.call("HGET", lock, ARGV[2 * i + 1]) ~= ARGV[2 * i + 2] then
+      return { "changed" }
+    end
+  end
+  redis.call("DEL", lock)
+  redis.call("PUBLISH", channel, "0")
+  return { "released" }
+end
+
+return { now_ms, force_unlock() }

@@ -1,0 +1,30 @@
+--[[
+  lock-renew: let held locks live on. A hold that is gone is never made again. Each lock is answered by itself.
+
+  KEYS[i]    lock       hash, holder -> hold count
+  ARGV, for each lock:
+    holder   "<client id>:<thread id>"
+    leaseMs  integer > 0, milliseconds
+
+  Returns  { serverMs, answer, … } with one answer per lock:
+           { "renewed" }
+           { "lost", 0 or 1 }      the holder is not there; 1 if the key is somebody else's
+           { "refused", message }  the server refused the command
+  Compat   Redisson LockTask; a TTL is only raised, where Redisson overwrites it.
+]]
+--@include server-time
+--@include raise-ttl
+local function renew(lock, holder, lease_ms)
+  local kind = redis.call("TYPE", lock).ok
+  if kind ~= "hash" or redis.call("HEXISTS", lock, holder) == 0 then
+    return { "lost", kind == "none" and 0 or 1 }
+  end
+  raise_ttl(lock, lease_ms)
+  return { "renewed" }
+end
+
+local replies = { server_time() }
+for i, lock in ipairs(KEYS) do
+  replies[i + 1] = renew(lock, ARGV[2 * i - 1], ARGV[2 * i])
+end
+return replies
