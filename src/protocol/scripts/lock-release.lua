@@ -7,7 +7,7 @@
   then for each lock:
     holder     "<client id>:<thread id>"
     heldCount  integer > 0, the holder's hold count before this release
-    keptCount  integer >= 0, the hold count to leave
+    keptCount  integer >= 0, the hold count to leave; 0 frees the lock whatever the count was
     ttlMs      integer > 0, milliseconds the lock is to live on when holds are kept
     channel    where waiters listen
 
@@ -16,7 +16,7 @@
            { "absent" }                 the holder is not there
            { "late" }                   notAfterMs has passed
            { "wrong-type", type }       the key is no hash
-           { "miscounted", holdCount }  another count than heldCount or keptCount
+           { "miscounted", holdCount }  holds are to be kept, but the count is another than heldCount or keptCount
   Compat   Redisson RedissonLock.unlockInnerAsync stores and publishes the same. No unlock latch is written.
            The first write is a DEL or a PEXPIRE, which a full server still accepts.
 ]]
@@ -36,7 +36,7 @@ local function release(lock, holder, held_count, kept_count, ttl_ms, channel)
   if not count then
     return { "absent" }
   end
-  if count ~= held_count and count ~= kept_count then
+  if kept_count ~= "0" and count ~= held_count and count ~= kept_count then
     return { "miscounted", count }
   end
   if kept_count == "0" then

@@ -15,7 +15,11 @@
 --@include server-time
 --@include raise-ttl
 local function renew(lock, holder, lease_ms)
-  local kind = redis.call("TYPE", lock).ok
+  local answer = redis.pcall("TYPE", lock)
+  if answer.err then
+    return { "refused", answer.err }
+  end
+  local kind = answer.ok
   if kind ~= "hash" or redis.call("HEXISTS", lock, holder) == 0 then
     return { "lost", kind == "none" and 0 or 1 }
   end

@@ -1,0 +1,132 @@
+// @ts-check
+/**
+ * Builds what is stale: dist/ (the package, from src/) and build/ (the demo and the child programs of the
+ * tests, which import the package by its name). Fresh output is made beside the old and then swapped in, so
+ * that a program started meanwhile, or a second build, never meets half of it.
+ */
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
+const packageInputs = ["src", "types", "tsconfig.json", "tsconfig.build.json", "tsconfig.cjs.json"];
+const programInputs = ["demo", "test/support/programs", "tsconfig.programs.json"];
+/** Outside dist/, which is published. */
+const stampFile = join(root, "build", "stamp.json");
+
+/**
+ * @param {{ keepGoing?: boolean }} [options] keepGoing: take output in spite of type errors and do not
+ *   print them, so that tests can run on unfinished work; it counts as stale.
+ * @returns {Promise<boolean>} false when the compiler found errors
+ */
+export async function build({ keepGoing = false } = {}) {
+  const before = readStamp();
+  const stamp = { package: digest(packageInputs), programs: digest([...packageInputs, ...programInputs]) };
+  let sound = true;
+  if (before.package !== stamp.package || !existsSync(join(root, "dist"))) {
+    sound = await produce("dist", keepGoing, [
+      ["tsconfig.build.json", "esm"],
+      ["tsconfig.cjs.json", "cjs"],
+    ]);
+    if (!sound && !keepGoing) return false;
+  }
+  if (before.programs === stamp.programs && sound) return true;
+  sound = (await produce("build", keepGoing, [["tsconfig.programs.json", ""]])) && sound;
+  if (sound) writeFileSync(stampFile, JSON.stringify(stamp));
+  return sound;
+}
+
+/** @returns {{ package?: string, programs?: string }} */
+function readStamp() {
+  return existsSync(stampFile) ? JSON.parse(readFileSync(stampFile, "utf8")) : {};
+}
+
+/**
+ * A fingerprint of contents, not of times: a checkout changes either without the other.
+ *
+ * @param {readonly string[]} inputs files and folders
+ */
+function digest(inputs) {
+  const hash = createHash("sha1").update(readFileSync(join(root, "node_modules/typescript/package.json")));
+  for (const path of inputs.flatMap(filesUnder)) {
+    hash.update(`\n${path}\n`).update(readFileSync(join(root, path)));
+  }
+  return hash.digest("hex");
+}
+
+/**
+ * @param {string} path
+ * @returns {string[]}
+ */
+function filesUnder(path) {
+  if (!existsSync(join(root, path))) return [];
+  if (path.includes(".json")) return [path];
+  const files = readdirSync(join(root, path), { recursive: true, encoding: "utf8" });
+  return files
+    .filter((file) => file.endsWith(".ts"))
+    .sort()
+    .map((file) => join(path, file));
+}
+
+/**
+ * @param {string} target folder below the root
+ * @param {boolean} keepGoing
+ * @param {[project: string, subfolder: string][]} projects
+ */
+async function produce(target, keepGoing, projects) {
+  const fresh = join(root, `${target}.next-${process.pid}`);
+  rmSync(fresh, { recursive: true, force: true });
+  mkdirSync(fresh);
+  try {
+    const runs = projects.map(([project, subfolder]) => compile(project, join(fresh, subfolder), keepGoing));
+    const sound = (await Promise.all(runs)).every(Boolean);
+    if (!sound && !keepGoing) return false;
+    if (target === "dist") {
+      const manifest = { type: "commonjs", sideEffects: false };
+      writeFileSync(join(fresh, "cjs", "package.json"), `${JSON.stringify(manifest)}\n`);
+    }
+    swapIn(fresh, join(root, target));
+    return sound;
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
+}
+
+/**
+ * @param {string} project
+ * @param {string} outDir
+ * @param {boolean} quiet
+ * @returns {Promise<boolean>}
+ */
+function compile(project, outDir, quiet) {
+  return new Promise((resolve, reject) => {
+    const args = [compiler, "-p", join(root, project), "--outDir", outDir];
+    spawn(process.execPath, args, { stdio: quiet ? "ignore" : "inherit", cwd: root })
+      .on("error", reject)
+      .on("close", (code) => resolve(code === 0));
+  });
+}
+
+/**
+ * @param {string} fresh
+ * @param {string} target
+ */
+function swapIn(fresh, target) {
+  const old = `${fresh}.old`;
+  try {
+    if (existsSync(target)) renameSync(target, old);
+    renameSync(fresh, target);
+  } catch (error) {
+    // Another build was quicker by a moment; it made the same.
+    if (!existsSync(target)) throw error;
+  } finally {
+    rmSync(old, { recursive: true, force: true });
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  process.exitCode = (await build()) ? 0 : 1;
+}

@@ -1,0 +1,158 @@
+// @ts-check
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { parseSync } from "vite";
+
+/**
+ * A top-level declaration, known by the file and the name it has there.
+ *
+ * @typedef {{ file: string, name: string }} Place
+ * @typedef {{ text: string, mentions: Set<string> }} Declaration
+ * @typedef {object} Module
+ * @property {Map<string, Declaration>} declarations by local name
+ * @property {Map<string, Place>} imports by local name
+ * @property {Map<string, Place>} exports by exported name
+ * @property {string[]} stars files of which everything is exported again
+ */
+
+/**
+ * @param {readonly string[]} entries .d.ts files
+ * @returns {{ exported: string[][], declarations: string[] }} names by entry, and sorted texts
+ */
+export function publicApi(entries) {
+  const exported = entries.map((entry) => exportsOf(entry));
+  const seen = new Set();
+  const found = [];
+  const queue = exported.flatMap((places) => [...places.values()]);
+  for (let place = queue.pop(); place !== undefined; place = queue.pop()) {
+    const { file, name, text, mentions } = declarationAt(place) ?? {};
+    const key = `${name} ${file}`;
+    if (file === undefined || text === undefined || seen.has(key)) continue;
+    seen.add(key);
+    found.push({ key, text });
+    for (const mention of mentions) queue.push({ file, name: mention });
+  }
+  found.sort((a, b) => (a.key < b.key ? -1 : 1));
+  return {
+    exported: exported.map((places) => [...places.keys()].sort()),
+    declarations: found.map(({ text }) => `${text}\n`),
+  };
+}
+
+/**
+ * @param {string} file
+ * @returns {Map<string, Place>}
+ */
+function exportsOf(file) {
+  const { exports, stars } = moduleAt(file);
+  return new Map([...stars.flatMap((star) => [...exportsOf(star)]), ...exports]);
+}
+
+/**
+ * Follows imports and exports to where a name is declared; undefined for names of other packages.
+ *
+ * @param {Place} place
+ * @returns {(Place & Declaration) | undefined}
+ */
+function declarationAt({ file, name }) {
+  const module = moduleAt(file);
+  const declaration = module.declarations.get(name);
+  if (declaration !== undefined) return { file, name, ...declaration };
+  const next = module.imports.get(name);
+  if (next === undefined || !next.file.endsWith(".d.ts")) return undefined;
+  const origin = exportsOf(next.file).get(next.name);
+  return origin && declarationAt(origin);
+}
+
+/** @type {Map<string, Module>} */
+const modules = new Map();
+
+/** @param {string} file */
+function moduleAt(file) {
+  const known = modules.get(file) ?? readModule(file);
+  modules.set(file, known);
+  return known;
+}
+
+/**
+ * @param {string} file
+ * @returns {Module}
+ */
+function readModule(file) {
+  const code = readFileSync(file, "utf8");
+  const { program, comments } = parseSync(file, code);
+  /** @type {Module} */
+  const module = { declarations: new Map(), imports: new Map(), exports: new Map(), stars: [] };
+  for (const statement of program.body) {
+    const source =
+      "source" in statement && statement.source ? fileOf(file, statement.source.value) : undefined;
+    if (statement.type === "ExportAllDeclaration") {
+      if (source?.endsWith(".d.ts")) module.stars.push(source);
+    } else if (statement.type === "ImportDeclaration") {
+      for (const item of statement.specifiers) {
+        const name = "imported" in item ? nameOf(item.imported) : item.local.name;
+        module.imports.set(item.local.name, { file: source ?? "", name });
+      }
+    } else if (statement.type === "ExportNamedDeclaration" && statement.declaration === null) {
+      for (const { local, exported } of statement.specifiers) {
+        const name = nameOf(local);
+        // A re-export is an import under a name that nothing else can have.
+        const key = source === undefined ? name : `export ${name} of ${source}`;
+        if (source !== undefined) module.imports.set(key, { file: source, name });
+        module.exports.set(nameOf(exported), { file, name: key });
+      }
+    } else {
+      readDeclaration(module, file, statement, withoutComments(code, statement, comments));
+    }
+  }
+  return module;
+}
+
+/**
+ * @param {Module} module
+ * @param {string} file
+ * @param {any} statement
+ * @param {string} text
+ */
+function readDeclaration(module, file, statement, text) {
+  const declared = statement.declaration ?? statement;
+  const names = declared.declarations?.map((/** @type {any} */ variable) => variable.id.name) ?? [
+    declared.id?.name,
+  ];
+  for (const name of names) {
+    const overloads = module.declarations.get(name)?.text;
+    const mentions = new Set(text.match(/[A-Za-z_$][\w$]*/g));
+    module.declarations.set(name, { text: overloads ? `${overloads}\n${text}` : text, mentions });
+    if (statement.type === "ExportNamedDeclaration") module.exports.set(name, { file, name });
+  }
+}
+
+/**
+ * @param {string} code
+ * @param {{ start: number, end: number }} statement
+ * @param {readonly { start: number, end: number }[]} comments
+ */
+function withoutComments(code, { start, end }, comments) {
+  let text = "";
+  let at = start;
+  for (const comment of comments) {
+    if (comment.start < start || comment.end > end) continue;
+    text += code.slice(at, comment.start);
+    at = comment.end;
+  }
+  text += code.slice(at, end);
+  return text.replace(/^\s*\n/gm, "").replace(/\bexport |\bdeclare /g, "");
+}
+
+/**
+ * @param {string} importer
+ * @param {string} specifier
+ */
+function fileOf(importer, specifier) {
+  return specifier.startsWith(".") ? join(dirname(importer), specifier.replace(/\.js$/, ".d.ts")) : specifier;
+}
+
+/** @param {any} node an identifier, or a string used as a name */
+function nameOf(node) {
+  return node.name ?? node.value;
+}

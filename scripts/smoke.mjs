@@ -1,0 +1,125 @@
+// @ts-check
+/**
+ * Packs the package, installs the tarball into projects as users have them, and takes a lock in each: from
+ * ESM, from plain CommonJS and from Jest. Where Node runs it, `import` and `require` must give one instance.
+ */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { mustRun, runCommand } from "./run-command.mjs";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const jest = join(root, "node_modules", "jest", "bin", "jest.js");
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const subpaths = Object.keys(manifest.exports)
+  .filter((subpath) => subpath !== "./package.json")
+  .map((subpath) => subpath.replace(/^\./, "holdfast"));
+
+const takeALock = `
+  const holdfast = new Holdfast(memoryDriver());
+  const state = await holdfast.getLock("order:42").using(async (lease) => lease.state);
+  assert.equal(state, "held");
+  await holdfast.close();
+`;
+const compareInstances = `
+  const names = new Map();
+  for (const subpath of ${JSON.stringify(subpaths)}) {
+    const imported = await import(subpath);
+    const required = require(subpath);
+    assert.deepEqual(Object.keys(required).filter((name) => !(name in imported)), [], subpath);
+    for (const [name, value] of Object.entries(imported)) {
+      assert.equal(required[name], value, subpath + " has two instances of " + name);
+      assert.equal(names.get(name) ?? value, value, subpath + " has an instance of its own of " + name);
+      names.set(name, value);
+    }
+  }
+`;
+
+/** @type {Record<string, { files: Record<string, string>, args: string[] }>} */
+const projects = {
+  "ESM project": {
+    files: {
+      "package.json": '{ "private": true, "type": "module" }',
+      "main.js": `
+        import assert from "node:assert/strict";
+        import { createRequire } from "node:module";
+        import { Holdfast } from "holdfast";
+        import { memoryDriver } from "holdfast/memory";
+        const require = createRequire(import.meta.url);
+        ${takeALock}
+        ${compareInstances}
+      `,
+    },
+    args: ["main.js"],
+  },
+  "CommonJS project": {
+    files: {
+      "package.json": '{ "private": true, "type": "commonjs" }',
+      "main.js": `
+        const assert = require("node:assert/strict");
+        const { Holdfast } = require("holdfast");
+        const { memoryDriver } = require("holdfast/memory");
+        (async () => {
+          ${takeALock}
+          ${compareInstances}
+        })();
+      `,
+    },
+    args: ["main.js"],
+  },
+  "Jest project": {
+    files: {
+      "package.json": '{ "private": true, "jest": { "testEnvironment": "node", "transform": {} } }',
+      "main.test.js": `
+        const assert = require("node:assert/strict");
+        const { Holdfast } = require("holdfast");
+        const { memoryDriver } = require("holdfast/memory");
+        test("takes a lock", async () => {
+          ${takeALock}
+          assert.match(require.resolve("holdfast"), /[\\\\/]dist[\\\\/]cjs[\\\\/]/);
+        });
+      `,
+    },
+    args: [jest, "--ci"],
+  },
+};
+
+/** @returns {Promise<boolean>} */
+async function smoke() {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-smoke-"));
+  try {
+    await mustRun("npm", ["pack", "--pack-destination", folder], { cwd: root });
+    const [tarball = ""] = readdirSync(folder);
+    writeFileSync(join(folder, "package.json"), '{ "private": true }');
+    const fengari = `fengari@${manifest.devDependencies.fengari}`;
+    await mustRun("npm", ["install", "--prefer-offline", `./${tarball}`, fengari], { cwd: folder });
+    const results = [];
+    for (const [name, project] of Object.entries(projects))
+      results.push(await runProject(folder, name, project));
+    return results.every(Boolean);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * @param {string} folder
+ * @param {string} name
+ * @param {{ files: Record<string, string>, args: string[] }} project
+ */
+async function runProject(folder, name, { files, args }) {
+  const cwd = join(folder, name.replace(" ", "-"));
+  mkdirSync(cwd);
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(cwd, file), text);
+  const { ok, output } = await runCommand(process.execPath, ["--unhandled-rejections=strict", ...args], {
+    cwd,
+    quiet: true,
+  });
+  // A library that makes Node print warnings is not fine.
+  const fine = ok && !/Warning:/.test(output);
+  console.log(fine ? `${name}: fine` : `${name}: FAILED\n${output}`);
+  return fine;
+}
+
+process.exitCode = (await smoke()) ? 0 : 1;

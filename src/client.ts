@@ -1,0 +1,128 @@
+import { randomUUID } from "node:crypto";
+import { type Clock, systemClock } from "./clock.js";
+import type { Driver } from "./driver/driver.js";
+import { ClientClosedError } from "./errors.js";
+import { type ClientSettings, clientSettings, type HoldfastOptions } from "./options.js";
+import { inRootContext } from "./root-context.js";
+import { Commands } from "./runtime/commands.js";
+import { ExpiryAlarms } from "./runtime/expiry-alarms.js";
+import { HashedWheelTimer } from "./runtime/hashed-wheel-timer.js";
+import { Subscriptions } from "./runtime/subscriptions.js";
+import { WaitLines } from "./runtime/wait-lines.js";
+import { Waiter } from "./runtime/waiter.js";
+import { Watchdog } from "./runtime/watchdog.js";
+import { Threads } from "./threads/threads.js";
+
+/** The wheel's grain, and the part of the watchdog's lease that it may not exceed. */
+const COARSEST_TICK_MS = 100;
+const TICKS_PER_WATCHDOG_LEASE = 30;
+
+/** What all locks of one `Holdfast` share: its identity, its settings and the services that keep time and wake. */
+export class Client {
+  /** Version 4, as Redisson's. */
+  readonly id: string = randomUUID();
+  readonly settings: ClientSettings;
+  readonly clock: Clock;
+  readonly commands: Commands;
+  readonly lines: WaitLines;
+  readonly threads: Threads;
+  readonly #driver: Driver;
+  readonly #wheel: HashedWheelTimer;
+  readonly #watchdog: Watchdog;
+  readonly #subscriptions: Subscriptions;
+  readonly #waiters = new Set<Waiter>();
+  readonly #background = new Set<Promise<unknown>>();
+  #closed = false;
+  #stopped = false;
+
+  constructor(driver: Driver, options: HoldfastOptions) {
+    this.settings = clientSettings(options);
+    const { watchdogMs, commandTimeoutMs, safetyPeriodMs } = this.settings;
+    this.#driver = driver;
+    this.clock = inRoot(options.clock ?? systemClock);
+    const tickMs = Math.min(COARSEST_TICK_MS, Math.floor(watchdogMs / TICKS_PER_WATCHDOG_LEASE));
+    this.#wheel = new HashedWheelTimer(this.clock, { tickMs });
+    this.commands = new Commands(driver, this.clock, this.#wheel, commandTimeoutMs);
+    this.#subscriptions = new Subscriptions(driver, this.#wheel, commandTimeoutMs);
+    this.lines = new WaitLines(this.clock, this.#subscriptions, safetyPeriodMs);
+    this.#watchdog = new Watchdog(this.commands, this.#wheel, watchdogMs);
+    const alarms = new ExpiryAlarms(this.clock, this.#wheel);
+    this.threads = new Threads(this.id, { clock: this.clock, alarms, watchdog: this.#watchdog });
+  }
+
+  /** True once all services have ended: what still goes on in the background is to give up. */
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  /** True for a holder field of this client. */
+  owns(holder: string): boolean {
+    return holder.startsWith(`${this.id}:`);
+  }
+
+  /** @throws ClientClosedError */
+  assertOpen(): void {
+    if (this.#closed) throw new ClientClosedError();
+  }
+
+  /** A waiter that closing the client cancels. To be given back to `dismiss`. */
+  newWaiter(waitMs: number | undefined, signal: AbortSignal | undefined): Waiter {
+    const waiter = new Waiter(this.clock, waitMs, signal);
+    this.#waiters.add(waiter);
+    return waiter;
+  }
+
+  dismiss(waiter: Waiter): void {
+    waiter.dispose();
+    this.#waiters.delete(waiter);
+  }
+
+  /** Lets work go on that nobody waits for but `close`. What it rejects with is nobody's concern. */
+  inBackground(work: Promise<unknown>): void {
+    const settled: Promise<unknown> = work.catch(() => undefined);
+    this.#background.add(settled);
+    void settled.then(() => this.#background.delete(settled));
+  }
+
+  /** Takes no new work from now on and cancels all that waits. */
+  shut(): void {
+    this.#closed = true;
+    for (const waiter of [...this.#waiters]) waiter.cancel(new ClientClosedError());
+  }
+
+  /** Waits for the scopes that still run, for so long at most. */
+  async drain(graceMs: number): Promise<void> {
+    if (graceMs > 0) await this.#within(graceMs, Promise.allSettled(this.threads.running));
+  }
+
+  /** Waits for work in the background, for one command timeout at most, and ends all services. */
+  async stop(): Promise<void> {
+    const { commandTimeoutMs } = this.settings;
+    await this.#within(commandTimeoutMs, Promise.all(this.#background));
+    this.#stopped = true;
+    this.#watchdog.stop();
+    this.#subscriptions.stop();
+    this.commands.stop();
+    this.#wheel.stop();
+    await this.#within(commandTimeoutMs, this.#driver.close());
+  }
+
+  async #within(ms: number, work: Promise<unknown>): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = this.clock.schedule(ms, resolve, true);
+      work.then(
+        () => resolve(),
+        () => resolve(),
+      ).finally(() => timer.cancel());
+    });
+  }
+}
+
+/** A timer outlives the call that starts it, and so may not keep its async context, or run in it. */
+function inRoot(clock: Clock): Clock {
+  return {
+    monotonicMs: () => clock.monotonicMs(),
+    wallMs: () => clock.wallMs(),
+    schedule: (delayMs, callback, keepAlive) => inRootContext(() => clock.schedule(delayMs, callback, keepAlive)),
+  };
+}

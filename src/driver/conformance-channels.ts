@@ -1,0 +1,168 @@
+import { deepStrictEqual, strictEqual } from "node:assert";
+import { type ConformanceCase, conformanceCase, evaluate, Recorder, script } from "./conformance-case.js";
+import type { Driver } from "./driver.js";
+
+const publishing = script("publish", 'return redis.call("PUBLISH", ARGV[1], ARGV[2])');
+
+function publish(driver: Driver, channel: string, message: string): Promise<unknown> {
+  return evaluate(driver, publishing, [], [channel, message]);
+}
+
+/** What is promised of `subscribe`. */
+export const channelCases: readonly ConformanceCase[] = [
+  conformanceCase(
+    "tells that it listens before it resolves, then each message in order",
+    [],
+    async (stage) => {
+      const [driver, other] = [await stage.connect(), await stage.connect()];
+      const [channel, listener] = [stage.channel("one"), new Recorder()];
+      await driver.subscribe(channel, listener);
+      deepStrictEqual(listener.heard, ["ready"]);
+      const messages = Array.from({ length: 50 }, (_, i) => `message ${i}`);
+      await Promise.all(messages.map((message) => publish(other, channel, message)));
+      await listener.until(51);
+      deepStrictEqual(listener.heard, ["ready", ...messages.map((message) => `>${message}`)]);
+    },
+  ),
+
+  conformanceCase("keeps any text of channels and messages", [], async (stage) => {
+    const driver = await stage.connect();
+    const listener = new Recorder();
+    const channel = stage.channel("grüße 🔒\r\n");
+    await driver.subscribe(channel, listener);
+    const messages = ["", "0", "鍵", "a\r\nb\0c"];
+    for (const message of messages) await publish(driver, channel, message);
+    await listener.until(5);
+    deepStrictEqual(listener.heard, ["ready", ...messages.map((message) => `>${message}`)]);
+  }),
+
+  conformanceCase("reaches the listeners of all drivers when a script publishes", [], async (stage) => {
+    const drivers = [await stage.connect(), await stage.connect(), await stage.connect()] as const;
+    const channel = stage.channel("one");
+    const listeners = drivers.map(() => new Recorder());
+    await Promise.all(drivers.map((driver, i) => driver.subscribe(channel, listeners[i] ?? new Recorder())));
+    strictEqual(await publish(drivers[0], channel, "all"), 3);
+    await Promise.all(listeners.map((listener) => listener.until(2)));
+    for (const { heard } of listeners) deepStrictEqual(heard, ["ready", ">all"]);
+  }),
+
+  conformanceCase("keeps channels apart", [], async (stage) => {
+    const driver = await stage.connect();
+    const [one, two] = [new Recorder(), new Recorder()];
+    await Promise.all([
+      driver.subscribe(stage.channel("one"), one),
+      driver.subscribe(stage.channel("two"), two),
+    ]);
+    for (const [channel, message] of [
+      ["two", "a"],
+      ["one", "b"],
+      ["three", "c"],
+      ["two", "d"],
+    ] as const) {
+      await publish(driver, stage.channel(channel), message);
+    }
+    await Promise.all([one.until(2), two.until(3)]);
+    deepStrictEqual(
+      [one.heard, two.heard],
+      [
+        ["ready", ">b"],
+        ["ready", ">a", ">d"],
+      ],
+    );
+  }),
+
+  conformanceCase("lets several listen to one channel and leave one by one", [], async (stage) => {
+    const driver = await stage.connect();
+    const channel = stage.channel("one");
+    const [first, second, third] = [new Recorder(), new Recorder(), new Recorder()];
+    const [leaveFirst, leaveSecond] = await Promise.all([
+      driver.subscribe(channel, first),
+      driver.subscribe(channel, second),
+    ]);
+    await publish(driver, channel, "a");
+    await Promise.all([first.until(2), second.until(2)]);
+    await leaveFirst();
+    await driver.subscribe(channel, third);
+    await publish(driver, channel, "b");
+    await Promise.all([second.until(3), third.until(2)]);
+    await leaveSecond();
+    await publish(driver, channel, "c");
+    await third.until(3);
+    deepStrictEqual(first.heard, ["ready", ">a"]);
+    deepStrictEqual(second.heard, ["ready", ">a", ">b"]);
+    deepStrictEqual(third.heard, ["ready", ">b", ">c"]);
+  }),
+
+  conformanceCase("hears nothing after it stopped listening, and can listen again", [], async (stage) => {
+    const driver = await stage.connect();
+    const channel = stage.channel("one");
+    const [gone, witness, back] = [new Recorder(), new Recorder(), new Recorder()];
+    await driver.subscribe(stage.channel("two"), witness);
+    const leave = await driver.subscribe(channel, gone);
+    await Promise.all([leave(), leave()]);
+    await leave();
+    strictEqual(await publish(driver, channel, "unheard"), 0);
+    const again = driver.subscribe(channel, back);
+    await leave();
+    await again;
+    await publish(driver, channel, "heard");
+    await publish(driver, stage.channel("two"), "marker");
+    await Promise.all([back.until(2), witness.until(2)]);
+    deepStrictEqual([gone.heard, back.heard], [["ready"], ["ready", ">heard"]]);
+  }),
+
+  conformanceCase("listens when the last listener leaves while another comes", [], async (stage) => {
+    const driver = await stage.connect();
+    const channel = stage.channel("one");
+    for (let round = 0; round < 20; round += 1) {
+      const [before, after] = [new Recorder(), new Recorder()];
+      const leave = await driver.subscribe(channel, before);
+      const left = leave();
+      const stop = await driver.subscribe(channel, after);
+      await left;
+      await publish(driver, channel, "heard");
+      await after.until(2);
+      deepStrictEqual([before.heard, after.heard], [["ready"], ["ready", ">heard"]]);
+      await stop();
+    }
+  }),
+
+  conformanceCase("stops listening when it is closed", [], async (stage) => {
+    const [driver, other] = [await stage.connect(), await stage.connect()];
+    const [channel, listener, witness] = [stage.channel("one"), new Recorder(), new Recorder()];
+    const leave = await driver.subscribe(channel, listener);
+    await other.subscribe(channel, witness);
+    await driver.close();
+    await publish(other, channel, "unheard");
+    await witness.until(2);
+    deepStrictEqual(listener.heard, ["ready"]);
+    await leave();
+  }),
+
+  conformanceCase(
+    "listens again after its connection broke, and says so",
+    ["cut-subscriber"],
+    async (stage, harness) => {
+      const [driver, other] = [await stage.connect(), await stage.connect()];
+      const [one, two] = [new Recorder(), new Recorder()];
+      const leave = await driver.subscribe(stage.channel("one"), one);
+      await driver.subscribe(stage.channel("two"), two);
+      const { resets } = driver;
+      await harness.cutSubscriber?.(driver);
+      await Promise.all([one.until(2), two.until(2)]);
+      await publish(other, stage.channel("one"), "a");
+      await publish(other, stage.channel("two"), "b");
+      await Promise.all([one.until(3), two.until(3)]);
+      deepStrictEqual(
+        [one.heard, two.heard],
+        [
+          ["ready", "ready", ">a"],
+          ["ready", "ready", ">b"],
+        ],
+      );
+      strictEqual(driver.resets, resets, "this connection carries no scripts");
+      await leave();
+      strictEqual(await publish(other, stage.channel("one"), "unheard"), 0);
+    },
+  ),
+];

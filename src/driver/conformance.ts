@@ -1,0 +1,33 @@
+import type { ConformanceAbility, ConformanceCase, ConformanceHarness } from "./conformance-case.js";
+import { channelCases } from "./conformance-channels.js";
+import { scriptCases } from "./conformance-scripts.js";
+
+export type { ConformanceAbility, ConformanceCase, ConformanceHarness } from "./conformance-case.js";
+
+/**
+ * What every driver has to do, as plain values for any test runner:
+ *
+ * ```ts
+ * for (const { name, needs, run } of conformanceCases) {
+ *   const missing = missingAbilities({ needs }, harness);
+ *   test(name, { skip: missing.length > 0 && `not applicable: the harness can not ${missing}` }, () => run(harness));
+ * }
+ * ```
+ *
+ * A case rejects when the driver fails it. It waits without a limit of its own for what must happen, so the runner
+ * has to have one. It leaves no key and no open driver behind, also when it fails.
+ */
+export const conformanceCases: readonly ConformanceCase[] = [...scriptCases, ...channelCases];
+
+/** What a case needs and a harness does not offer. Report such a case as not applicable; do not drop it. */
+export function missingAbilities(
+  { needs }: Pick<ConformanceCase, "needs">,
+  harness: ConformanceHarness,
+): readonly ConformanceAbility[] {
+  const offered: Readonly<Record<ConformanceAbility, unknown>> = {
+    "cut-command": harness.cutCommand,
+    "cut-subscriber": harness.cutSubscriber,
+    "flush-scripts": harness.flushScripts,
+  };
+  return needs.filter((ability) => offered[ability] === undefined);
+}

@@ -1,0 +1,113 @@
+import type { RawReply, ScriptCall } from "../protocol/script-call.js";
+import { inRootContext } from "../root-context.js";
+import {
+  type ChannelListener,
+  type Driver,
+  DriverClosedError,
+  type DriverTraits,
+  type Ticket,
+  type Unsubscribe,
+} from "./driver.js";
+import { assertUsable, type IoredisClient, serverName } from "./ioredis-client.js";
+import { fromIoredis } from "./ioredis-errors.js";
+import { IoredisSubscriber } from "./ioredis-subscriber.js";
+
+export type {
+  IoredisClient,
+  IoredisConnection,
+  IoredisOptions,
+  IoredisStream,
+  IoredisSubscriberClient,
+} from "./ioredis-client.js";
+
+/**
+ * Runs holdfast on a `Redis` client of ioredis 5 or 6. The client stays the caller's: it is used for scripts and
+ * never closed. One `duplicate()` of it is opened when something first has to be listened to.
+ *
+ * @throws TypeError for a Cluster, a client with `keyPrefix` or `stringNumbers`, or one that subscribes or monitors.
+ */
+export function ioredisDriver(redis: IoredisClient): Driver {
+  assertUsable(redis);
+  return new IoredisDriver(redis);
+}
+
+class IoredisDriver implements Driver {
+  readonly traits: DriverTraits;
+  readonly #redis: IoredisClient;
+  readonly #subscriber: IoredisSubscriber;
+  /** Scripts that went to the server in full on the present connection. */
+  readonly #known = new Set<string>();
+  #resets = 0;
+  #ready: boolean;
+  #closed = false;
+
+  constructor(redis: IoredisClient) {
+    this.traits = { server: serverName(redis.options), topology: "standalone" };
+    this.#redis = redis;
+    this.#subscriber = new IoredisSubscriber(redis);
+    this.#ready = redis.status === "ready";
+    redis.on("ready", this.#onReady);
+    redis.on("close", this.#onClose);
+  }
+
+  get resets(): number {
+    return this.#resets;
+  }
+
+  async run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
+    if (this.#closed) throw new DriverClosedError();
+    // A lazy client connects with its first command, and would do so in the context of this caller.
+    if (this.#redis.status === "wait")
+      void inRootContext(() => this.#redis.connect().catch(toldByTheCommand));
+    try {
+      // The text goes along the first time, rather than after a NOSCRIPT, when later calls would overtake this one.
+      return await (this.#known.has(call.script.sha1) ? this.#evalsha(call) : this.#eval(call));
+    } catch (error) {
+      const unknownScript = error instanceof Error && error.message.startsWith("NOSCRIPT");
+      if (!unknownScript || ticket.givenUp || this.#closed) throw fromIoredis(error);
+    }
+    try {
+      return await this.#eval(call);
+    } catch (error) {
+      throw fromIoredis(error);
+    }
+  }
+
+  subscribe(channel: string, listener: ChannelListener): Promise<Unsubscribe> {
+    return this.#subscriber.subscribe(channel, listener);
+  }
+
+  close(): Promise<void> {
+    this.#closed = true;
+    this.#redis.off("ready", this.#onReady);
+    this.#redis.off("close", this.#onClose);
+    return this.#subscriber.close();
+  }
+
+  #eval({ script, keys, args }: ScriptCall): Promise<RawReply> {
+    this.#known.add(script.sha1);
+    return this.#redis.eval(script.lua, keys.length, ...keys, ...args) as Promise<RawReply>;
+  }
+
+  #evalsha({ script, keys, args }: ScriptCall): Promise<RawReply> {
+    return this.#redis.evalsha(script.sha1, keys.length, ...keys, ...args) as Promise<RawReply>;
+  }
+
+  readonly #onReady = () => {
+    this.#ready = true;
+  };
+
+  /**
+   * ioredis sends a command again only after the connection that carried it was closed, be it for
+   * `autoResendUnfulfilledCommands` or for a `reconnectOnError` that answers 2. It carries scripts only once ready,
+   * so a connection that never was ready has lost nothing.
+   */
+  readonly #onClose = () => {
+    if (this.#ready) this.#resets += 1;
+    this.#ready = false;
+    this.#known.clear();
+  };
+}
+
+/** A connection that fails rejects the commands that wait for it as well. */
+function toldByTheCommand(): void {}

@@ -1,0 +1,28 @@
+/**
+ * A byte string is a string with one character per byte, U+0000 to U+00FF. Redis stores bytes, whatever they
+ * mean, and such strings are what JavaScript compares, hashes and slices best. Text becomes UTF-8 at the door.
+ */
+const BEYOND_ASCII = /[^\x20-\x7e\t\r\n]/;
+
+export function bytesOfText(text: string): string {
+  return BEYOND_ASCII.test(text) ? Buffer.from(text, "utf8").toString("latin1") : text;
+}
+
+/** Bytes that are not UTF-8 become U+FFFD, as in the replies of every Redis client. */
+export function textOfBytes(bytes: string): string {
+  return BEYOND_ASCII.test(bytes) ? Buffer.from(bytes, "latin1").toString("utf8") : bytes;
+}
+
+/** For eyes and comparisons: text where the bytes are UTF-8, hexadecimal digits after `0x` where they are not. */
+export function readableBytes(bytes: string): string {
+  const text = textOfBytes(bytes);
+  return bytesOfText(text) === bytes ? text : `0x${Buffer.from(bytes, "latin1").toString("hex")}`;
+}
+
+export function bytesOfArray(array: Uint8Array): string {
+  return Buffer.from(array.buffer, array.byteOffset, array.length).toString("latin1");
+}
+
+export function arrayOfBytes(bytes: string): Uint8Array {
+  return Buffer.from(bytes, "latin1");
+}

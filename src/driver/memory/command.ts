@@ -1,0 +1,51 @@
+import type { Keyspace } from "./keyspace.js";
+import { CommandError, type Reply } from "./reply.js";
+
+/** One command of Redis. Commands of a kind stand in one file and are gathered in command-table.ts. */
+export interface Command {
+  /** Number of arguments with the name of the command; negative: at least so many. */
+  readonly arity: number;
+  /** A full server refuses what may grow. Once a script has written, it refuses that script nothing more. */
+  readonly effect: "none" | "writes" | "may-grow";
+  /** Gets as many arguments as `arity` says. Answers an error by throwing a {@link CommandError}. */
+  run(server: CommandServer, ...args: string[]): Reply;
+}
+
+/** What commands need of the server. */
+export interface CommandServer {
+  readonly keyspace: Keyspace;
+  /** Returns the number of listeners. */
+  publish(channel: string, message: string): number;
+}
+
+export type Commands = Readonly<Record<string, Command>>;
+
+const MAX_INT64 = 2n ** 63n - 1n;
+const MIN_INT64 = -(2n ** 63n);
+
+export function parseInt64(text: string, complaint = "ERR value is not an integer or out of range"): bigint {
+  if (!/^(?:0|-?[1-9]\d{0,18})$/.test(text)) throw new CommandError(complaint);
+  const integer = BigInt(text);
+  if (integer > MAX_INT64 || integer < MIN_INT64) throw new CommandError(complaint);
+  return integer;
+}
+
+export function parseInteger(text: string): number {
+  return Number(parseInt64(text));
+}
+
+export function addInt64(left: bigint, right: bigint): bigint {
+  const sum = left + right;
+  if (sum > MAX_INT64 || sum < MIN_INT64) {
+    throw new CommandError("ERR increment or decrement would overflow");
+  }
+  return sum;
+}
+
+/** The part from `start` to `stop`, both included, either counted from the end when negative. */
+export function range<T>(items: readonly T[], start: string, stop: string): T[] {
+  const fromStart = (at: number) => (at < 0 ? at + items.length : at);
+  const first = Math.max(fromStart(parseInteger(start)), 0);
+  const last = Math.max(fromStart(parseInteger(stop)), -1);
+  return items.slice(first, last + 1);
+}

@@ -1,0 +1,77 @@
+import { addInt64, type CommandServer, type Commands, parseInt64 } from "./command.js";
+import { CommandError, type Reply } from "./reply.js";
+
+export const hashCommands: Commands = {
+  HGET: {
+    arity: 3,
+    effect: "none",
+    run: ({ keyspace }, key, field) => keyspace.get(key, "hash")?.get(field) ?? null,
+  },
+  HEXISTS: {
+    arity: 3,
+    effect: "none",
+    run: ({ keyspace }, key, field) => (keyspace.get(key, "hash")?.has(field) ? 1 : 0),
+  },
+  HLEN: {
+    arity: 2,
+    effect: "none",
+    run: ({ keyspace }, key) => keyspace.get(key, "hash")?.size ?? 0,
+  },
+  HKEYS: {
+    arity: 2,
+    effect: "none",
+    run: ({ keyspace }, key) => [...(keyspace.get(key, "hash")?.keys() ?? [])],
+  },
+  HGETALL: {
+    arity: 2,
+    effect: "none",
+    run: ({ keyspace }, key) => [...(keyspace.get(key, "hash")?.entries() ?? [])].flat(),
+  },
+  HSET: {
+    arity: -4,
+    effect: "may-grow",
+    run: hset,
+  },
+  HINCRBY: {
+    arity: 4,
+    effect: "may-grow",
+    run: hincrby,
+  },
+  HDEL: {
+    arity: -3,
+    effect: "writes",
+    run: hdel,
+  },
+};
+
+function hset(server: CommandServer, key: string, ...pairs: string[]): Reply {
+  if (pairs.length % 2 !== 0) throw new CommandError("ERR wrong number of arguments for 'hset' command");
+  const hash = hashToWrite(server, key);
+  const sizeBefore = hash.size;
+  for (let i = 0; i < pairs.length; i += 2) hash.set(pairs[i] ?? "", pairs[i + 1] ?? "");
+  return hash.size - sizeBefore;
+}
+
+function hincrby(server: CommandServer, key: string, field: string, increment: string): Reply {
+  const by = parseInt64(increment);
+  const before = server.keyspace.get(key, "hash")?.get(field) ?? "0";
+  const sum = addInt64(parseInt64(before, "ERR hash value is not an integer"), by);
+  hashToWrite(server, key).set(field, String(sum));
+  return Number(sum);
+}
+
+function hdel({ keyspace }: CommandServer, key: string, ...fields: string[]): Reply {
+  const hash = keyspace.get(key, "hash");
+  if (hash === undefined) return 0;
+  const deleted = fields.filter((field) => hash.delete(field)).length;
+  if (hash.size === 0) keyspace.delete(key);
+  return deleted;
+}
+
+function hashToWrite({ keyspace }: CommandServer, key: string): Map<string, string> {
+  const found = keyspace.get(key, "hash");
+  if (found !== undefined) return found;
+  const hash = new Map<string, string>();
+  keyspace.set(key, "hash", hash);
+  return hash;
+}

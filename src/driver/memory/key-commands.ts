@@ -1,0 +1,52 @@
+import { type Command, type CommandServer, type Commands, parseInt64 } from "./command.js";
+import { CommandError, Status } from "./reply.js";
+
+const MAX_INT64 = 2 ** 63;
+
+export const keyCommands: Commands = {
+  DEL: onEachKey("writes", ({ keyspace }, key) => keyspace.delete(key)),
+  EXISTS: onEachKey("none", ({ keyspace }, key) => keyspace.typeOf(key) !== "none"),
+  TYPE: {
+    arity: 2,
+    effect: "none",
+    run: ({ keyspace }, key) => new Status(keyspace.typeOf(key)),
+  },
+  PTTL: {
+    arity: 2,
+    effect: "none",
+    run: ({ keyspace }, key) => keyspace.ttlMs(key),
+  },
+  PEXPIRE: {
+    arity: 3,
+    effect: "writes",
+    run({ keyspace }, key, ttlMs) {
+      const atMs = keyspace.timeMs + Number(parseInt64(ttlMs));
+      if (Math.abs(atMs) >= MAX_INT64) throw invalidExpireTime("pexpire");
+      if (keyspace.typeOf(key) === "none") return 0;
+      keyspace.expireAt(key, atMs);
+      return 1;
+    },
+  },
+  PERSIST: {
+    arity: 2,
+    effect: "writes",
+    run({ keyspace }, key) {
+      if (keyspace.ttlMs(key) < 0) return 0;
+      keyspace.expireAt(key, Number.POSITIVE_INFINITY);
+      return 1;
+    },
+  },
+};
+
+export function invalidExpireTime(command: string): CommandError {
+  return new CommandError(`ERR invalid expire time in '${command}' command`);
+}
+
+/** Answers on how many keys `act` said yes. */
+function onEachKey(effect: Command["effect"], act: (server: CommandServer, key: string) => boolean): Command {
+  return {
+    arity: -2,
+    effect,
+    run: (server, ...keys) => keys.filter((key) => act(server, key)).length,
+  };
+}

@@ -1,0 +1,92 @@
+import { CommandError } from "./reply.js";
+
+/** What a key of each type holds. All strings are byte strings. */
+export interface Values {
+  string: string;
+  hash: Map<string, string>;
+  list: string[];
+  zset: Map<string, number>;
+}
+
+export type ValueType = keyof Values;
+
+type Entry = { [T in ValueType]: { readonly type: T; value: Values[T]; expiresAtMs: number } }[ValueType];
+
+/** Below so many keys, leftovers are not worth looking for. */
+const FIRST_SWEEP_SIZE = 1024;
+
+/** The keys of one database, which expire as Redis' keys do: on the server's wall clock, and seen by nobody after. */
+export class Keyspace {
+  /** The server's wall clock, which stands still while a command or script runs. */
+  timeMs = 0;
+  readonly #entries = new Map<string, Entry>();
+  #sweepAtSize = FIRST_SWEEP_SIZE;
+
+  typeOf(key: string): ValueType | "none" {
+    return this.#find(key)?.type ?? "none";
+  }
+
+  /** The value of a key, which callers may change in place; undefined when there is no such key. */
+  get<T extends ValueType>(key: string, type: T): Values[T] | undefined {
+    const entry = this.#find(key);
+    if (entry === undefined) return undefined;
+    if (entry.type !== type) {
+      throw new CommandError("WRONGTYPE Operation against a key holding the wrong kind of value");
+    }
+    return entry.value as Values[T];
+  }
+
+  /** Stores a value and drops the TTL. */
+  set<T extends ValueType>(key: string, type: T, value: Values[T]): void {
+    this.#sweep();
+    this.#entries.set(key, { type, value, expiresAtMs: Number.POSITIVE_INFINITY } as Entry);
+  }
+
+  /** Stores another value and keeps the TTL. */
+  replace(key: string, text: string): void {
+    const entry = this.#find(key);
+    if (entry?.type === "string") entry.value = text;
+    else this.set(key, "string", text);
+  }
+
+  delete(key: string): boolean {
+    return this.#find(key) !== undefined && this.#entries.delete(key);
+  }
+
+  /** Milliseconds left, -1 without a TTL, -2 without a key. */
+  ttlMs(key: string): number {
+    const entry = this.#find(key);
+    if (entry === undefined) return -2;
+    return entry.expiresAtMs === Number.POSITIVE_INFINITY ? -1 : entry.expiresAtMs - this.timeMs;
+  }
+
+  /** Sets when a key ends, `Infinity` for never. A time that has come ends it at once. */
+  expireAt(key: string, atMs: number): void {
+    const entry = this.#find(key);
+    if (entry === undefined) return;
+    if (atMs <= this.timeMs) this.#entries.delete(key);
+    else entry.expiresAtMs = atMs;
+  }
+
+  keys(): string[] {
+    return [...this.#entries.keys()].filter((key) => this.#find(key) !== undefined);
+  }
+
+  clear(): void {
+    this.#entries.clear();
+  }
+
+  #find(key: string): Entry | undefined {
+    const entry = this.#entries.get(key);
+    // In its last millisecond a key is still there, with a TTL of 0.
+    if (entry === undefined || this.timeMs <= entry.expiresAtMs) return entry;
+    this.#entries.delete(key);
+    return undefined;
+  }
+
+  /** Keys that nobody asks for any more must not pile up. Each sweep halves the keys or doubles the bound. */
+  #sweep(): void {
+    if (this.#entries.size < this.#sweepAtSize) return;
+    this.#sweepAtSize = Math.max(FIRST_SWEEP_SIZE, 2 * this.keys().length);
+  }
+}

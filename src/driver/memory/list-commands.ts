@@ -1,0 +1,45 @@
+import { type CommandServer, type Commands, parseInteger, range } from "./command.js";
+import type { Reply } from "./reply.js";
+
+export const listCommands: Commands = {
+  LLEN: {
+    arity: 2,
+    effect: "none",
+    run: ({ keyspace }, key) => keyspace.get(key, "list")?.length ?? 0,
+  },
+  LRANGE: {
+    arity: 4,
+    effect: "none",
+    run: ({ keyspace }, key, start, stop) => range(keyspace.get(key, "list") ?? [], start, stop),
+  },
+  RPUSH: {
+    arity: -3,
+    effect: "may-grow",
+    run: rpush,
+  },
+  LREM: {
+    arity: 4,
+    effect: "writes",
+    run: lrem,
+  },
+};
+
+function rpush({ keyspace }: CommandServer, key: string, ...items: string[]): Reply {
+  const list = keyspace.get(key, "list");
+  if (list === undefined) keyspace.set(key, "list", items);
+  else list.push(...items);
+  return keyspace.get(key, "list")?.length ?? 0;
+}
+
+/** Removes the first `count` occurrences, the last ones when negative, all when 0. */
+function lrem({ keyspace }: CommandServer, key: string, count: string, item: string): Reply {
+  const wanted = parseInteger(count);
+  const list = keyspace.get(key, "list");
+  if (list === undefined) return 0;
+  const places = list.flatMap((other, at) => (other === item ? [at] : []));
+  const removed = new Set(wanted < 0 ? places.slice(wanted) : places.slice(0, wanted || places.length));
+  const kept = list.filter((_, at) => !removed.has(at));
+  list.splice(0, list.length, ...kept);
+  if (list.length === 0) keyspace.delete(key);
+  return removed.size;
+}

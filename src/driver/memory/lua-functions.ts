@@ -1,0 +1,114 @@
+import { lauxlib, lua, type State, type StateFunction, to_luastring } from "fengari";
+import { bytesOfArray } from "./byte-strings.js";
+import { pushBytes } from "./lua-values.js";
+import { luaNumberText, parseNumber, wholeText } from "./number-text.js";
+
+const { LUA_TNUMBER, LUA_TSTRING, LUA_TTABLE } = lua;
+
+const FORMAT_ITEM = /%(0?)(\d{0,2})(\.0)?([%cdfisxX])|%/g;
+
+/** Functions of Lua 5.1 whose namesakes in fengari, which speaks 5.3, do otherwise. */
+export const luaFunctions: Readonly<Record<string, StateFunction>> = {
+  tonumber(state) {
+    lauxlib.luaL_checkany(state, 1);
+    const base = lauxlib.luaL_optinteger(state, 2, 10);
+    const number =
+      base === 10 && lua.lua_type(state, 1) === LUA_TNUMBER
+        ? lua.lua_tonumber(state, 1)
+        : numberOf(readString(state, 1), base);
+    if (number === undefined) lua.lua_pushnil(state);
+    else lua.lua_pushnumber(state, number);
+    return 1;
+  },
+
+  tostring(state) {
+    lauxlib.luaL_checkany(state, 1);
+    pushBytes(state, textOf(state, 1));
+    return 1;
+  },
+
+  /** An error of Redis, which is a table, becomes its text. */
+  pcall(state) {
+    lauxlib.luaL_checkany(state, 1);
+    lua.lua_pushboolean(state, true);
+    lua.lua_insert(state, 1);
+    if (lua.lua_pcall(state, lua.lua_gettop(state) - 2, lua.LUA_MULTRET, 0) === lua.LUA_OK) {
+      return lua.lua_gettop(state);
+    }
+    if (lua.lua_type(state, -1) === LUA_TTABLE) {
+      if (lua.lua_getfield(state, -1, to_luastring("err")) === LUA_TSTRING) lua.lua_replace(state, -2);
+      else lua.lua_pop(state, 1);
+    }
+    lua.lua_pushboolean(state, false);
+    lua.lua_insert(state, -2);
+    return 2;
+  },
+
+  "math.floor": rounding(Math.floor),
+  "math.ceil": rounding(Math.ceil),
+
+  /** The items `%s`, `%d`, `%x` and `%.0f`, with a width and zeros before; others are no part of our Lua. */
+  "string.format"(state) {
+    const format = bytesOfArray(lauxlib.luaL_checkstring(state, 1));
+    let argument = 1;
+    const text = format.replace(
+      FORMAT_ITEM,
+      (item, zero: string, width: string, dot: string, kind: string) => {
+        if (kind === "%") return "%";
+        argument += 1;
+        const formatted = formatItem(state, argument, (dot ?? "") + kind);
+        if (formatted === undefined) {
+          return lauxlib.luaL_error(state, to_luastring("format item '%s' is not supported here"), item);
+        }
+        return formatted.padStart(Number(width), zero || " ");
+      },
+    );
+    pushBytes(state, text);
+    return 1;
+  },
+};
+
+function formatItem(state: State, argument: number, item: string): string | undefined {
+  switch (item) {
+    case "s":
+      lauxlib.luaL_checkany(state, argument);
+      return textOf(state, argument);
+    case "d":
+    case "i":
+      return wholeText(Math.trunc(lauxlib.luaL_checknumber(state, argument)) + 0);
+    case ".0f":
+      return wholeText(lauxlib.luaL_checknumber(state, argument));
+    case "x":
+      return Math.trunc(lauxlib.luaL_checknumber(state, argument)).toString(16);
+    default:
+      return undefined;
+  }
+}
+
+function rounding(round: (number: number) => number): StateFunction {
+  return (state) => {
+    lua.lua_pushnumber(state, round(lauxlib.luaL_checknumber(state, 1)));
+    return 1;
+  };
+}
+
+function numberOf(text: string | undefined, base: number): number | undefined {
+  const trimmed = text?.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, "");
+  if (trimmed === undefined) return undefined;
+  if (base === 10) return parseNumber(trimmed);
+  const number = Number.parseInt(trimmed, base);
+  return number.toString(base) === trimmed.toLowerCase().replace(/^0+(?=.)/, "") ? number : undefined;
+}
+
+function readString(state: State, index: number): string | undefined {
+  return lua.lua_type(state, index) === LUA_TSTRING
+    ? bytesOfArray(lua.lua_tostring(state, index))
+    : undefined;
+}
+
+function textOf(state: State, index: number): string {
+  if (lua.lua_type(state, index) === LUA_TNUMBER) return luaNumberText(lua.lua_tonumber(state, index));
+  const text = bytesOfArray(lauxlib.luaL_tolstring(state, index));
+  lua.lua_pop(state, 1);
+  return text;
+}

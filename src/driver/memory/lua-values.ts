@@ -1,0 +1,99 @@
+import { lauxlib, lua, type State, to_luastring } from "fengari";
+import { arrayOfBytes, bytesOfArray } from "./byte-strings.js";
+import { numberText } from "./number-text.js";
+import { Refusal, type Reply, Status } from "./reply.js";
+
+const { LUA_TBOOLEAN, LUA_TNUMBER, LUA_TSTRING, LUA_TTABLE } = lua;
+
+const OK_FIELD = to_luastring("ok");
+const ERR_FIELD = to_luastring("err");
+
+/** As deep as Redis goes into the tables of a reply. */
+const MAX_DEPTH = 7000;
+
+/** Redis' answer as Lua sees it: nil is false, statuses and errors are tables with one field. */
+export function pushReply(state: State, reply: Reply): void {
+  if (typeof reply === "string") pushBytes(state, reply);
+  else if (typeof reply === "number") lua.lua_pushnumber(state, reply);
+  else if (reply === null) lua.lua_pushboolean(state, false);
+  else if (reply instanceof Status) pushRecord(state, OK_FIELD, reply.text);
+  else if (reply instanceof Refusal) pushRecord(state, ERR_FIELD, reply.message);
+  else pushArray(state, reply);
+}
+
+export function pushArray(state: State, items: readonly Reply[]): void {
+  lauxlib.luaL_checkstack(state, 2, null);
+  lua.lua_createtable(state, items.length, 0);
+  items.forEach((item, at) => {
+    pushReply(state, item);
+    lua.lua_rawseti(state, -2, at + 1);
+  });
+}
+
+export function pushBytes(state: State, bytes: string): void {
+  lua.lua_pushstring(state, arrayOfBytes(bytes));
+}
+
+/** Pops a value off the stack and makes it a reply: numbers lose their fraction, nil ends an array. */
+export function popReply(state: State, depth = 0): Reply {
+  const reply = readReply(state, depth);
+  lua.lua_pop(state, 1);
+  return reply;
+}
+
+/** The arguments of `redis.call` as Redis takes them; undefined when one is neither string nor number. */
+export function readArguments(state: State): string[] | undefined {
+  const count = lua.lua_gettop(state);
+  const words: string[] = [];
+  for (let index = 1; index <= count; index++) {
+    const type = lua.lua_type(state, index);
+    if (type === LUA_TSTRING) words.push(bytesOfArray(lua.lua_tostring(state, index)));
+    else if (type === LUA_TNUMBER) words.push(numberText(lua.lua_tonumber(state, index)));
+    else return undefined;
+  }
+  return words;
+}
+
+function readReply(state: State, depth: number): Reply {
+  switch (lua.lua_type(state, -1)) {
+    case LUA_TSTRING:
+      return bytesOfArray(lua.lua_tostring(state, -1));
+    case LUA_TNUMBER:
+      // Adding 0 turns the -0 of a negative fraction into 0.
+      return Math.trunc(lua.lua_tonumber(state, -1)) + 0;
+    case LUA_TBOOLEAN:
+      return lua.lua_toboolean(state, -1) ? 1 : null;
+    case LUA_TTABLE:
+      return readTable(state, depth);
+    default:
+      return null;
+  }
+}
+
+function readTable(state: State, depth: number): Reply {
+  if (depth > MAX_DEPTH) return new Refusal("ERR reached lua stack limit");
+  const error = readText(state, ERR_FIELD);
+  if (error !== undefined) return new Refusal(error);
+  const status = readText(state, OK_FIELD);
+  if (status !== undefined) return new Status(status);
+  const items: Reply[] = [];
+  lauxlib.luaL_checkstack(state, 2, null);
+  while (lua.lua_rawgeti(state, -1, items.length + 1) !== lua.LUA_TNIL)
+    items.push(popReply(state, depth + 1));
+  lua.lua_pop(state, 1);
+  return items;
+}
+
+/** A field of the table on top of the stack, when it is a string. */
+export function readText(state: State, field: Uint8Array): string | undefined {
+  const isString = lua.lua_getfield(state, -1, field) === LUA_TSTRING;
+  const text = isString ? bytesOfArray(lua.lua_tostring(state, -1)) : undefined;
+  lua.lua_pop(state, 1);
+  return text;
+}
+
+function pushRecord(state: State, field: Uint8Array, text: string): void {
+  lua.lua_createtable(state, 0, 1);
+  pushBytes(state, text);
+  lua.lua_setfield(state, -2, field);
+}

@@ -1,0 +1,77 @@
+import { type CommandServer, type Commands, range } from "./command.js";
+import { numberText, parseNumber } from "./number-text.js";
+import { CommandError, type Reply } from "./reply.js";
+
+export const sortedSetCommands: Commands = {
+  ZCARD: {
+    arity: 2,
+    effect: "none",
+    run: ({ keyspace }, key) => keyspace.get(key, "zset")?.size ?? 0,
+  },
+  ZSCORE: {
+    arity: 3,
+    effect: "none",
+    run({ keyspace }, key, member) {
+      const score = keyspace.get(key, "zset")?.get(member);
+      return score === undefined ? null : numberText(score);
+    },
+  },
+  ZRANGE: {
+    arity: -4,
+    effect: "none",
+    run: zrange,
+  },
+  ZADD: {
+    arity: -4,
+    effect: "may-grow",
+    run: zadd,
+  },
+  ZREM: {
+    arity: -3,
+    effect: "writes",
+    run: zrem,
+  },
+};
+
+function zrange(
+  server: CommandServer,
+  key: string,
+  start: string,
+  stop: string,
+  ...options: string[]
+): Reply {
+  const withScores = options.length === 1 && options[0]?.toUpperCase() === "WITHSCORES";
+  if (options.length > 0 && !withScores) throw new CommandError("ERR syntax error");
+  const ordered = [...(server.keyspace.get(key, "zset") ?? [])].sort(byScoreThenBytes);
+  return range(ordered, start, stop).flatMap(([member, score]) =>
+    withScores ? [member, numberText(score)] : [member],
+  );
+}
+
+function zadd({ keyspace }: CommandServer, key: string, ...pairs: string[]): Reply {
+  if (pairs.length % 2 !== 0) throw new CommandError("ERR syntax error");
+  const scores = pairs.filter((_, at) => at % 2 === 0).map(parseScore);
+  const set = keyspace.get(key, "zset") ?? new Map<string, number>();
+  const sizeBefore = set.size;
+  scores.forEach((score, at) => void set.set(pairs[2 * at + 1] ?? "", score));
+  if (sizeBefore === 0) keyspace.set(key, "zset", set);
+  return set.size - sizeBefore;
+}
+
+function zrem({ keyspace }: CommandServer, key: string, ...members: string[]): Reply {
+  const set = keyspace.get(key, "zset");
+  if (set === undefined) return 0;
+  const removed = members.filter((member) => set.delete(member)).length;
+  if (set.size === 0) keyspace.delete(key);
+  return removed;
+}
+
+function parseScore(text: string): number {
+  const score = parseNumber(text);
+  if (score === undefined || Number.isNaN(score)) throw new CommandError("ERR value is not a valid float");
+  return score;
+}
+
+function byScoreThenBytes(left: readonly [string, number], right: readonly [string, number]): number {
+  return left[1] - right[1] || (left[0] < right[0] ? -1 : 1);
+}

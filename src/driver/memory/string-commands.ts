@@ -1,0 +1,61 @@
+import { addInt64, type CommandServer, type Commands, parseInt64, parseInteger } from "./command.js";
+import { invalidExpireTime } from "./key-commands.js";
+import { CommandError, OK, type Reply } from "./reply.js";
+
+export const stringCommands: Commands = {
+  GET: {
+    arity: 2,
+    effect: "none",
+    run: ({ keyspace }, key) => keyspace.get(key, "string") ?? null,
+  },
+  SET: {
+    arity: -3,
+    effect: "may-grow",
+    run: (server, key, value, ...options) => set(server, key, value, setOptions(options)),
+  },
+  INCR: {
+    arity: 2,
+    effect: "may-grow",
+    run: (server, key) => add(server, key, 1n),
+  },
+  INCRBY: {
+    arity: 3,
+    effect: "may-grow",
+    run: (server, key, increment) => add(server, key, parseInt64(increment)),
+  },
+};
+
+interface SetOptions {
+  onlyIf?: "NX" | "XX";
+  ttlMs?: number;
+}
+
+function setOptions(words: readonly string[]): SetOptions {
+  const options: SetOptions = {};
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i]?.toUpperCase();
+    if ((word === "NX" || word === "XX") && options.onlyIf === undefined) {
+      options.onlyIf = word;
+    } else if (word === "PX" && options.ttlMs === undefined && i + 1 < words.length) {
+      options.ttlMs = parseInteger(words[++i] ?? "");
+      if (options.ttlMs <= 0) throw invalidExpireTime("set");
+    } else {
+      throw new CommandError("ERR syntax error");
+    }
+  }
+  return options;
+}
+
+function set({ keyspace }: CommandServer, key: string, value: string, { onlyIf, ttlMs }: SetOptions): Reply {
+  const exists = keyspace.typeOf(key) !== "none";
+  if (onlyIf !== undefined && exists !== (onlyIf === "XX")) return null;
+  keyspace.set(key, "string", value);
+  if (ttlMs !== undefined) keyspace.expireAt(key, keyspace.timeMs + ttlMs);
+  return OK;
+}
+
+function add({ keyspace }: CommandServer, key: string, increment: bigint): number {
+  const sum = addInt64(parseInt64(keyspace.get(key, "string") ?? "0"), increment);
+  keyspace.replace(key, String(sum));
+  return Number(sum);
+}

@@ -1,0 +1,145 @@
+/**
+ * What went wrong, as errors with a stable `code`. Compare codes, not messages. Wrong arguments are a
+ * `TypeError` or a `RangeError` instead, and a cancelled wait rejects with the reason of its own signal.
+ */
+export abstract class HoldfastError extends Error {
+  /** Stable across versions. */
+  abstract readonly code: string;
+
+  override get name(): string {
+    return this.constructor.name;
+  }
+}
+
+/** What is known about the holder that stood in the way. */
+export interface Obstacle {
+  /** The holder as stored in Redis. */
+  readonly holder: string;
+  /** Milliseconds its lease had left when last seen, -1 when the key has no TTL. */
+  readonly ttlMs: number;
+  /** True when the holder belongs to the client that waited. */
+  readonly own: boolean;
+}
+
+/** `waitMs` ran out before the lock was free. */
+export class WaitTimeoutError extends HoldfastError {
+  override readonly code = "ERR_HOLDFAST_WAIT_TIMEOUT";
+  constructor(
+    readonly lockName: string,
+    /** How long the call waited, in milliseconds. */
+    readonly waitedMs: number,
+    /** Who had the lock when it was last asked for; undefined when nobody was seen. */
+    readonly obstacle: Obstacle | undefined,
+  ) {
+    super(`waited ${Math.round(waitedMs)} ms for lock "${lockName}"${describe(obstacle)}`);
+  }
+}
+
+function describe(obstacle: Obstacle | undefined): string {
+  if (obstacle === undefined) return "";
+  const lease = obstacle.ttlMs < 0 ? "without a TTL" : `${Math.round(obstacle.ttlMs)} ms of its lease left`;
+  const hint = obstacle.own
+    ? "; that is this very client: to enter a lock that the caller itself holds, use lease.run(), using() or its threadId"
+    : "";
+  return `, held by ${obstacle.holder} (${lease})${hint}`;
+}
+
+/**
+ * Why a lease is over before it was released: `expired`, its time ran out; `stolen`, the hold was removed or
+ * taken over in Redis; `unreachable`, it could not be renewed in time; `max-hold`, `maxHoldMs` ran out;
+ * `closed`, its client was closed; `released`, the hold that a call was about to re-enter was released first.
+ */
+export type LossReason = "expired" | "stolen" | "unreachable" | "max-hold" | "closed" | "released";
+
+/** The lease can not be trusted any more: somebody else may hold the lock. */
+export class LeaseLostError extends HoldfastError {
+  override readonly code = "ERR_HOLDFAST_LEASE_LOST";
+  constructor(
+    readonly lockName: string,
+    readonly holder: string,
+    readonly reason: LossReason,
+    /** Milliseconds from the acquisition to the loss. */
+    readonly heldMs: number,
+    options?: ErrorOptions,
+  ) {
+    super(`lease of lock "${lockName}" lost after ${Math.round(heldMs)} ms: ${LOSSES[reason]}`, options);
+  }
+}
+
+const LOSSES: Readonly<Record<LossReason, string>> = {
+  expired: "its time ran out",
+  stolen: "the hold was removed or taken over in Redis",
+  unreachable: "it could not be renewed in time",
+  "max-hold": "maxHoldMs ran out",
+  closed: "the client was closed",
+  released: "it was released before it could be entered again",
+};
+
+/** An unlock by somebody who does not hold the lock, or not any more. */
+export class NotHeldError extends HoldfastError {
+  override readonly code = "ERR_HOLDFAST_NOT_HELD";
+  constructor(
+    readonly lockName: string,
+    why: string,
+    options?: ErrorOptions,
+  ) {
+    super(`lock "${lockName}" is not held: ${why}`, options);
+  }
+}
+
+/** A re-entry that would deadlock or that the kind of lock does not allow. */
+export class ReentryError extends HoldfastError {
+  override readonly code = "ERR_HOLDFAST_REENTRY";
+  constructor(
+    readonly lockName: string,
+    why: string,
+  ) {
+    super(`lock "${lockName}" can not be entered again here: ${why}`);
+  }
+}
+
+/**
+ * Redis did not answer, or refused. The outcome of the command may be unknown; holdfast then takes back what
+ * it may have done. `cause` is the error of the Redis client.
+ */
+export class UnavailableError extends HoldfastError {
+  override readonly code = "ERR_HOLDFAST_UNAVAILABLE";
+  constructor(
+    /** The server in question, without credentials. */
+    readonly server: string,
+    why: string,
+    /** False when the server refused the command, so that it surely had no effect. */
+    readonly outcomeUnknown: boolean,
+    options?: ErrorOptions,
+  ) {
+    super(`${server}: ${why}`, options);
+  }
+}
+
+/** The key of a lock holds something else. */
+export class WrongTypeError extends HoldfastError {
+  override readonly code = "ERR_HOLDFAST_WRONG_TYPE";
+  constructor(
+    readonly key: string,
+    /** Redis' name of what is there: `string`, `list`, … */
+    readonly type: string,
+  ) {
+    super(`key "${key}" is no lock: it holds a ${type}`);
+  }
+}
+
+/** The client was closed. */
+export class ClientClosedError extends HoldfastError {
+  override readonly code = "ERR_HOLDFAST_CLOSED";
+  constructor() {
+    super("this Holdfast client is closed");
+  }
+}
+
+/** A name that no lock can have. */
+export class InvalidNameError extends HoldfastError {
+  override readonly code = "ERR_HOLDFAST_INVALID_NAME";
+  constructor(why: string) {
+    super(why);
+  }
+}

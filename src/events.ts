@@ -1,0 +1,99 @@
+import { type Channel, channel, type TracingChannel, tracingChannel } from "node:diagnostics_channel";
+import type { LossReason } from "./errors.js";
+
+/** What every event about a lock says. */
+interface AboutLock {
+  /** The name that the program uses. */
+  readonly name: string;
+  /** The kind of the lock, as its factory calls it: `lock`. */
+  readonly kind: string;
+}
+
+interface AboutHold extends AboutLock {
+  /** The holder as stored in Redis. */
+  readonly holder: string;
+}
+
+/** The context of the tracing channel `holdfast:lock:acquire`, from start to asyncEnd. */
+export interface AcquireEvent extends AboutLock {
+  /** Set at the end. `refused`: `tryLock` answers null. `failed`: the call rejects. */
+  outcome?: "acquired" | "refused" | "failed";
+  /** Milliseconds from the call to its end; set at the end. */
+  waitedMs?: number;
+  /** How often Redis was asked; set at the end. */
+  attempts?: number;
+  /** Set when acquired. */
+  holder?: string;
+  /** Set when acquired: 1 for the outermost hold. */
+  holdCount?: number;
+}
+
+/** `holdfast:lock:contended`: an acquisition has to wait. */
+export interface ContendedEvent extends AboutLock {
+  /** Who has the lock. */
+  readonly holder: string;
+  /** Milliseconds its lease has left, -1 without a TTL. */
+  readonly ttlMs: number;
+}
+
+/** `holdfast:lock:release`: a hold was released. */
+export interface ReleaseEvent extends AboutHold {
+  readonly heldMs: number;
+}
+
+/** `holdfast:lease:lost`: a lease ended before it was released. */
+export interface LeaseLostEvent extends AboutHold {
+  readonly reason: LossReason;
+  readonly heldMs: number;
+}
+
+/** `holdfast:lease:release-failed`: a release behind `using` or `await using` failed. */
+export interface ReleaseFailedEvent extends AboutHold {
+  readonly error: unknown;
+}
+
+/** `holdfast:lease:abandoned`: a lease was forgotten without a release; its lock falls by its TTL. */
+export interface LeaseAbandonedEvent extends AboutHold {}
+
+/** `holdfast:renewal:failed`: a renewal has an unknown outcome and is tried again. */
+export interface RenewalFailedEvent {
+  /** How many locks the call was to renew. */
+  readonly locks: number;
+  readonly error: unknown;
+}
+
+/** `holdfast:subscription:failed`: waiters live without messages for a while and ask now and then. */
+export interface SubscriptionFailedEvent {
+  readonly channel: string;
+  readonly error: unknown;
+}
+
+/** A channel whose payload has a type. */
+export interface EventChannel<Event> extends Omit<Channel, "publish"> {
+  publish(event: Event): void;
+}
+
+function typed<Event>(name: string): EventChannel<Event> {
+  return channel(name);
+}
+
+/** The `node:diagnostics_channel` channels of holdfast. Payloads are only made for channels with subscribers. */
+export const events: {
+  readonly acquire: TracingChannel<AcquireEvent>;
+  readonly contended: EventChannel<ContendedEvent>;
+  readonly release: EventChannel<ReleaseEvent>;
+  readonly leaseLost: EventChannel<LeaseLostEvent>;
+  readonly releaseFailed: EventChannel<ReleaseFailedEvent>;
+  readonly leaseAbandoned: EventChannel<LeaseAbandonedEvent>;
+  readonly renewalFailed: EventChannel<RenewalFailedEvent>;
+  readonly subscriptionFailed: EventChannel<SubscriptionFailedEvent>;
+} = {
+  acquire: tracingChannel("holdfast:lock:acquire"),
+  contended: typed("holdfast:lock:contended"),
+  release: typed("holdfast:lock:release"),
+  leaseLost: typed("holdfast:lease:lost"),
+  releaseFailed: typed("holdfast:lease:release-failed"),
+  leaseAbandoned: typed("holdfast:lease:abandoned"),
+  renewalFailed: typed("holdfast:renewal:failed"),
+  subscriptionFailed: typed("holdfast:subscription:failed"),
+};

@@ -1,0 +1,103 @@
+import { Client } from "./client.js";
+import type { Driver } from "./driver/driver.js";
+import { inspect, type LockState } from "./locks/inspect.js";
+import { LeaseLock } from "./locks/lease-lock.js";
+import type { Lock } from "./locks/lock.js";
+import type { LockKind } from "./locks/lock-kind.js";
+import { reentrantLock } from "./locks/reentrant-lock.js";
+import { releaseEverything } from "./locks/release-everything.js";
+import { checkReentry, duration, type HoldfastOptions, keyOf, type LockSettings } from "./options.js";
+import { Thread } from "./threads/thread.js";
+
+/** How to close a client. */
+export interface CloseOptions {
+  /** Also release what is still held, so that others need not wait for the TTL. Default: false. */
+  readonly releaseHeld?: boolean;
+  /** How long the bodies of `using`, `run` and `asThread` may go on, in milliseconds. Default: 0. */
+  readonly graceMs?: number;
+}
+
+/**
+ * Distributed locks on Redis or Valkey, on the keys of Redisson.
+ *
+ * One client for a process is enough. Making one sends nothing; the server is first spoken to when a lock is.
+ */
+export class Holdfast implements AsyncDisposable {
+  readonly #client: Client;
+  #closing: Promise<void> | undefined;
+
+  /**
+   * @param driver the connection, used by this client alone
+   * @throws TypeError, RangeError
+   */
+  constructor(driver: Driver, options: HoldfastOptions = {}) {
+    this.#client = new Client(driver, options);
+  }
+
+  /** The first part of every holder of this client: a random UUID. */
+  get clientId(): string {
+    return this.#client.id;
+  }
+
+  /**
+   * A lock which the thread that has it may take again. Source: Redisson's getLock.
+   * @throws InvalidNameError
+   */
+  getLock(name: string, settings: LockSettings = {}): Lock {
+    return this.#lock(reentrantLock, name, settings);
+  }
+
+  /**
+   * Runs a body as one thread, for code in Redisson's style: a lock that the body takes with `lock` or `tryLock` it may
+   * take again and release with `unlock`. Inside another scope the thread is that scope's.
+   */
+  async asThread<T>(body: () => T | Promise<T>): Promise<T> {
+    this.#client.assertOpen();
+    const { threads } = this.#client;
+    return threads.runIn(threads.current?.thread ?? new Thread(), undefined, body);
+  }
+
+  /** Runs something outside of the scope of the caller: it re-enters nothing. For pools, loaders and queues. */
+  outside<T>(body: () => T): T {
+    return this.#client.threads.outside(body);
+  }
+
+  /**
+   * What is stored about a lock, whoever holds it, Node or JVM. Advisory: it may have changed by the time it is read.
+   * @throws InvalidNameError, UnavailableError, WrongTypeError, ClientClosedError
+   */
+  async inspect(name: string): Promise<LockState> {
+    return inspect(this.#client, name, keyOf(name, this.#client.settings.nameMapper));
+  }
+
+  /**
+   * Takes no new work, rejects whoever waits with ClientClosedError, lets running bodies go on for `graceMs`, then
+   * declares what is still held lost and stops renewing it. Closes only the connections that holdfast opened. Takes
+   * `graceMs` and three command timeouts at most, also when Redis is gone. Safe twice.
+   */
+  close(options: CloseOptions = {}): Promise<void> {
+    this.#closing ??= this.#close(options);
+    return this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #close({ releaseHeld = false, graceMs }: CloseOptions): Promise<void> {
+    const client = this.#client;
+    const limitMs = duration("graceMs", graceMs, 0) ?? 0;
+    client.shut();
+    await client.drain(limitMs);
+    releaseEverything(client, releaseHeld);
+    await client.stop();
+  }
+
+  #lock(kind: LockKind, name: string, settings: LockSettings): Lock {
+    const client = this.#client;
+    const key = keyOf(name, client.settings.nameMapper);
+    const { reentry = client.settings.reentry } = settings;
+    checkReentry(reentry);
+    return new LeaseLock({ client, kind, name, key, channel: kind.channel(key), reentry });
+  }
+}

@@ -1,0 +1,35 @@
+export type { Clock, Timer } from "./clock.js";
+export type { ChannelListener, Driver, DriverTraits, Ticket, Unsubscribe } from "./driver/driver.js";
+export { DriverClosedError, ServerReplyError } from "./driver/driver.js";
+export {
+  ClientClosedError,
+  HoldfastError,
+  InvalidNameError,
+  LeaseLostError,
+  type LossReason,
+  NotHeldError,
+  type Obstacle,
+  ReentryError,
+  UnavailableError,
+  WaitTimeoutError,
+  WrongTypeError,
+} from "./errors.js";
+export {
+  type AcquireEvent,
+  type ContendedEvent,
+  type EventChannel,
+  events,
+  type LeaseAbandonedEvent,
+  type LeaseLostEvent,
+  type ReleaseEvent,
+  type ReleaseFailedEvent,
+  type RenewalFailedEvent,
+  type SubscriptionFailedEvent,
+} from "./events.js";
+export { type CloseOptions, Holdfast } from "./holdfast.js";
+export type { Lease } from "./lease.js";
+export type { LockState } from "./locks/inspect.js";
+export type { Lock } from "./locks/lock.js";
+export type { HoldfastOptions, LockOptions, LockSettings, Reentry } from "./options.js";
+export type { RawReply, ScriptCall, ScriptSource } from "./protocol/script-call.js";
+export type { HoldState } from "./threads/hold.js";

@@ -1,0 +1,140 @@
+import type { LossReason } from "./errors.js";
+import { LeaseLostError, NotHeldError } from "./errors.js";
+import { events } from "./events.js";
+import type { Hold, HoldState } from "./threads/hold.js";
+
+/** What a caller gets for a hold: proof, deadline, loss signal, and the way to release it. */
+export interface Lease extends AsyncDisposable {
+  /** The name of the lock. */
+  readonly name: string;
+  /** The holder as stored in Redis: `<client id>:<thread id>`. */
+  readonly holder: string;
+  /** Pass it as `threadId` to enter the lock once more from elsewhere. */
+  readonly threadId: number;
+  /** How often the thread held the lock with this hold: 1 for the outermost. */
+  readonly holdCount: number;
+  /** Looks at the clocks, and so is true however long the event loop was blocked or the process stopped. */
+  readonly state: HoldState;
+  /**
+   * Aborts with a {@link LeaseLostError} when the lease is lost, never later than the end of the time for which it
+   * may be trusted. It does not abort when the lease is released.
+   */
+  readonly signal: AbortSignal;
+  /** Milliseconds for which the lease may surely be trusted, without a renewal; 0 when it is over. */
+  remainingMs(): number;
+  /** @throws LeaseLostError when the lease was lost; NotHeldError when it was released */
+  assertHeld(): void;
+  /**
+   * Runs a body in the scope of this hold, so that what it calls may enter the lock once more. Does not release.
+   * @throws LeaseLostError, NotHeldError before the body is run
+   */
+  run<T>(body: () => T | Promise<T>): Promise<T>;
+  /**
+   * Releases this hold. Twice is harmless.
+   * @throws NotHeldError when the lease was lost before; UnavailableError when Redis did not answer: the release is
+   * then tried on behind the scenes, and at the latest the lock falls by its TTL
+   */
+  unlock(): Promise<void>;
+}
+
+/** What a lease needs of the lock that it came from. */
+export interface Keeper {
+  release(hold: Hold): Promise<void>;
+  runIn<T>(hold: Hold, body: () => T | Promise<T>): Promise<T>;
+}
+
+/** Tells which holds nobody can release any more. A hold must never refer to its lease. */
+const forgotten = new FinalizationRegistry((hold: Hold) => {
+  if (hold.state !== "held") return;
+  hold.release();
+  const { lock, field } = hold.holding;
+  if (events.leaseAbandoned.hasSubscribers) {
+    events.leaseAbandoned.publish({ name: lock.name, kind: lock.kind, holder: field });
+  }
+});
+
+/** The lease of a hold in Redis. */
+export class HeldLease implements Lease {
+  readonly #hold: Hold;
+  readonly #keeper: Keeper;
+  #released: Promise<void> | undefined;
+
+  constructor(hold: Hold, keeper: Keeper) {
+    this.#hold = hold;
+    this.#keeper = keeper;
+    // Who chose the id can still unlock by it.
+    if (hold.holding.thread.explicitId === undefined) forgotten.register(this, hold);
+  }
+
+  get name(): string {
+    return this.#hold.holding.lock.name;
+  }
+
+  get holder(): string {
+    return this.#hold.holding.field;
+  }
+
+  get threadId(): number {
+    return this.#hold.holding.threadId;
+  }
+
+  get holdCount(): number {
+    return this.#hold.holdCount;
+  }
+
+  get state(): HoldState {
+    return this.#hold.state;
+  }
+
+  get signal(): AbortSignal {
+    return this.#hold.signal;
+  }
+
+  remainingMs(): number {
+    return this.#hold.checkMs();
+  }
+
+  assertHeld(): void {
+    const { loss } = this.#hold;
+    if (loss !== undefined) throw loss;
+    if (this.state === "released") throw new NotHeldError(this.name, "the lease was released");
+  }
+
+  async run<T>(body: () => T | Promise<T>): Promise<T> {
+    this.assertHeld();
+    return this.#keeper.runIn(this.#hold, body);
+  }
+
+  unlock(): Promise<void> {
+    this.#released ??= this.#keeper.release(this.#hold);
+    return this.#released;
+  }
+
+  /**
+   * As the end of `using`: a lost lease is thrown, and so wrapped in a SuppressedError where the body threw, too; a
+   * release that failed otherwise is told by the event `holdfast:lease:release-failed`.
+   */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const loss = await this.end();
+    if (loss !== undefined) throw loss;
+  }
+
+  /** Releases without throwing, after the work that the lease was for. @returns the loss, if it was lost before */
+  async end(): Promise<LeaseLostError | undefined> {
+    if (this.#released !== undefined) {
+      await this.#released.catch(() => undefined);
+      return undefined;
+    }
+    try {
+      await this.unlock();
+    } catch (error) {
+      if (events.releaseFailed.hasSubscribers) {
+        const { lock, field } = this.#hold.holding;
+        events.releaseFailed.publish({ name: lock.name, kind: lock.kind, holder: field, error });
+      }
+    }
+    return this.#hold.loss;
+  }
+}
+
+export type { HoldState, LossReason };

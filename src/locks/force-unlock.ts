@@ -1,0 +1,31 @@
+import { UnavailableError, WrongTypeError } from "../errors.js";
+import { lockForceUnlock } from "../protocol/lock-scripts.js";
+import type { LockIdentity } from "./lock-kind.js";
+import { look } from "./look.js";
+
+/**
+ * Frees a lock from the holders that it has now, and from no others: a repeat of the command can not hit the next one.
+ * @returns false when it was free
+ * @throws UnavailableError, WrongTypeError
+ */
+export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
+  const { client, key, channel } = lock;
+  const { clock, commands } = client;
+  const endMs = clock.monotonicMs() + commands.timeoutMs;
+  do {
+    const { type, fields: seen } = await look(lock);
+    if (type === "none") return false;
+    const { reply, repeated } = await commands.exchange(lockForceUnlock, () => ({
+      key,
+      notAfterMs: commands.notAfterMs(),
+      channel,
+      seen,
+    }));
+    if (reply.status === "wrong-type") throw new WrongTypeError(key, reply.type);
+    if (reply.status === "released" || reply.status === "absent" || repeated) {
+      client.threads.stolen(key, Object.keys(seen));
+      return true;
+    }
+  } while (clock.monotonicMs() < endMs);
+  throw new UnavailableError(commands.server, `lock "${lock.name}" changes hands faster than it can be freed`, false);
+}

@@ -1,0 +1,61 @@
+import type { Client } from "../client.js";
+import { look } from "./look.js";
+
+/** What is stored about a lock. */
+export interface LockState {
+  /** As the program calls it. */
+  readonly name: string;
+  /** The key in Redis. */
+  readonly key: string;
+  /**
+   * What the stored state looks like: `none` when the lock is free. A lock that nobody waits for is a `lock` whichever
+   * way it was taken, unless its counter shows that it is fenced.
+   */
+  readonly kind: "none" | "lock" | "fair-lock" | "fenced-lock" | "read-write-lock";
+  /** The holders as stored: `<client id>:<thread id>`, with `:write` behind those of a write lock. */
+  readonly holders: readonly string[];
+  /** How often each holder holds it. */
+  readonly holdCounts: Readonly<Record<string, number>>;
+  /** Milliseconds until it falls by itself, -2 when it is free, -1 when its key has no TTL. */
+  readonly ttlMs: number;
+  /** Who waits in a fair lock's queue, the next first. Other waiters leave no trace in Redis. */
+  readonly queue: readonly string[];
+  /** The latest fencing token; null when none was ever given out. */
+  readonly token: bigint | null;
+  /** The holders that belong to the client that asked. */
+  readonly own: readonly string[];
+}
+
+/** The field of a read-write lock that is no holder. */
+const MODE = "mode";
+
+export async function inspect(client: Client, name: string, key: string): Promise<LockState> {
+  const { type, ttlMs, fields, queue, token } = await look({ client, key });
+  const { [MODE]: mode, ...counts } = fields;
+  const holders = Object.keys(counts);
+  return {
+    name,
+    key,
+    kind: kindOf({ free: type === "none" && queue.length === 0, mode, queue, token }),
+    holders,
+    holdCounts: Object.fromEntries(Object.entries(counts).map(([holder, count]) => [holder, Number(count)])),
+    ttlMs,
+    queue,
+    token: token === null ? null : BigInt(token),
+    own: holders.filter((holder) => client.owns(holder)),
+  };
+}
+
+interface Evidence {
+  readonly free: boolean;
+  readonly mode: string | undefined;
+  readonly queue: readonly string[];
+  readonly token: string | null;
+}
+
+function kindOf({ free, mode, queue, token }: Evidence): LockState["kind"] {
+  if (free) return "none";
+  if (mode !== undefined) return "read-write-lock";
+  if (queue.length > 0) return "fair-lock";
+  return token === null ? "lock" : "fenced-lock";
+}

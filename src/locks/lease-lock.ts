@@ -1,0 +1,264 @@
+import { LeaseLostError, NotHeldError, type Obstacle, ReentryError, WaitTimeoutError } from "../errors.js";
+import { type AcquireEvent, events } from "../events.js";
+import { HeldLease, type Keeper, type Lease } from "../lease.js";
+import { checkLockOptions, checkThreadId, FIRST_OWN_THREAD_ID, type LockOptions } from "../options.js";
+import type { Waiter } from "../runtime/waiter.js";
+import type { Hold, Terms } from "../threads/hold.js";
+import type { Scope } from "../threads/scope.js";
+import { Thread } from "../threads/thread.js";
+import { ask, waitInLine, type Wish } from "./acquire.js";
+import { forceUnlock } from "./force-unlock.js";
+import type { Lock } from "./lock.js";
+import type { LockIdentity } from "./lock-kind.js";
+import { look } from "./look.js";
+import { release } from "./release.js";
+
+/** Who a call is. */
+interface Claim {
+  readonly thread: Thread;
+  /** When the call is to re-enter by its scope: the hold on its path. */
+  readonly outer: Hold | undefined;
+  readonly scope: Scope | undefined;
+}
+
+/** The lock was not to be had in time. */
+interface Refusal {
+  readonly obstacle: Obstacle | undefined;
+  readonly waitedMs: number;
+}
+
+/** The engine of all locks that are one key with a lease; a {@link LockIdentity} says of which kind. */
+export class LeaseLock implements Lock, Keeper {
+  readonly #lock: LockIdentity;
+
+  constructor(lock: LockIdentity) {
+    this.#lock = lock;
+  }
+
+  get name(): string {
+    return this.#lock.name;
+  }
+
+  async lock(options: LockOptions = {}): Promise<Lease> {
+    return this.#bareLease(options, this.#orThrow(await this.#acquire(options, undefined, "lock")));
+  }
+
+  async tryLock(options: LockOptions = {}): Promise<Lease | null> {
+    const outcome = await this.#acquire(options, 0, "lock");
+    return isRefusal(outcome) ? null : this.#bareLease(options, outcome);
+  }
+
+  async using<T>(
+    ...given: [(lease: Lease) => T | Promise<T>] | [LockOptions, (lease: Lease) => T | Promise<T>]
+  ): Promise<T> {
+    const [options, body] = given.length === 1 ? [{}, given[0]] : given;
+    if (typeof body !== "function") throw new TypeError("using needs a function to run under the lock");
+    const hold = this.#orThrow(await this.#acquire(options, undefined, "using"));
+    const lease = new HeldLease(hold, this);
+    let result: T;
+    try {
+      result = await this.runIn(hold, () => body(lease));
+    } catch (error) {
+      await lease.end();
+      throw error;
+    }
+    const loss = await lease.end();
+    if (loss !== undefined) throw loss;
+    return result;
+  }
+
+  async unlock(threadId?: number): Promise<void> {
+    if (threadId !== undefined) checkThreadId(threadId);
+    const { threads } = this.#lock.client;
+    const hold =
+      threadId === undefined
+        ? this.#ownScope()?.innermostTaken(this.#lock.key)
+        : threads.find(threadId)?.holdings.get(this.#lock.key)?.innermost;
+    if (hold === undefined) throw new NotHeldError(this.name, whyNotHeld(threadId, this.#ownScope()));
+    await release(this.#lock, hold);
+  }
+
+  async forceUnlock(): Promise<boolean> {
+    this.#lock.client.assertOpen();
+    return forceUnlock(this.#lock);
+  }
+
+  async isLocked(): Promise<boolean> {
+    return (await look(this.#lock)).type !== "none";
+  }
+
+  async isHeldByCurrentThread(): Promise<boolean> {
+    return (await this.getHoldCount()) > 0;
+  }
+
+  async isHeldByThread(threadId: number): Promise<boolean> {
+    return (await this.getHoldCount(threadId)) > 0;
+  }
+
+  async getHoldCount(threadId?: number): Promise<number> {
+    const { client, key } = this.#lock;
+    client.assertOpen();
+    if (threadId !== undefined) checkThreadId(threadId);
+    const holding =
+      threadId === undefined
+        ? client.threads.current?.holdOf(key)?.holding
+        : client.threads.find(threadId)?.holdings.get(key);
+    // What this client never took nobody else can have taken in its name.
+    if (holding === undefined) return 0;
+    return Number((await look(this.#lock)).fields[holding.field] ?? 0);
+  }
+
+  async remainTimeToLive(): Promise<number> {
+    return (await look(this.#lock)).ttlMs;
+  }
+
+  release(hold: Hold): Promise<void> {
+    return release(this.#lock, hold);
+  }
+
+  runIn<T>(hold: Hold, body: () => T | Promise<T>): Promise<T> {
+    return this.#lock.client.threads.runIn(hold.holding.thread, hold, body);
+  }
+
+  #bareLease(options: LockOptions, hold: Hold): Lease {
+    const lease = new HeldLease(hold, this);
+    if (options.threadId === undefined) this.#ownScope()?.keep(hold, lease);
+    return lease;
+  }
+
+  /** The scope of the caller if it is one that `asThread` opened. */
+  #ownScope(): Scope | undefined {
+    const { current } = this.#lock.client.threads;
+    return current?.isThread ? current : undefined;
+  }
+
+  #orThrow(outcome: Hold | Refusal): Hold {
+    if (isRefusal(outcome)) throw new WaitTimeoutError(this.name, outcome.waitedMs, outcome.obstacle);
+    return outcome;
+  }
+
+  /** @param defaultWaitMs how long to wait when the options do not say */
+  async #acquire(
+    options: LockOptions,
+    defaultWaitMs: number | undefined,
+    form: "lock" | "using",
+  ): Promise<Hold | Refusal> {
+    const { client } = this.#lock;
+    checkLockOptions(options);
+    client.assertOpen();
+    const waitMs = options.waitMs ?? defaultWaitMs;
+    const bare = form === "lock" && (options.threadId !== undefined || this.#ownScope() === undefined);
+    const waiter = client.newWaiter(waitMs, options.signal);
+    const wish: Wish = { terms: this.#terms(options), bare, waiter, again: false, attempts: 0, obstacle: undefined };
+    try {
+      const work = () => this.#fulfil(wish, options, waitMs !== 0);
+      const hold = await (isTraced() ? this.#traced(wish, work) : work());
+      return hold ?? { obstacle: wish.obstacle, waitedMs: waiter.waitedMs };
+    } finally {
+      client.dismiss(waiter);
+    }
+  }
+
+  async #fulfil(wish: Wish, options: LockOptions, mayWait: boolean): Promise<Hold | undefined> {
+    const lock = this.#lock;
+    const { threads } = lock.client;
+    for (;;) {
+      if (wish.waiter.cancelled) throw wish.waiter.reason;
+      const claim = this.#claim(options.threadId);
+      const present = claim.outer?.holding ?? claim.thread.holdings.get(lock.key);
+      if (present === undefined) {
+        const holding = threads.begin(claim.thread, { name: lock.name, key: lock.key, kind: lock.kind.name });
+        holding.unsettled();
+        const work = mayWait ? waitInLine(lock, holding, wish) : ask(lock, holding, wish);
+        return await work.finally(() => holding.settled());
+      }
+      if (!(await present.enterInTurn(() => this.#mayEnter(claim), wish.waiter))) {
+        return this.#refuseEntry(wish, present.field);
+      }
+      try {
+        // A stay under a chosen id may have ended meanwhile; the call then begins the next one.
+        wish.again = present.live.length > 0 || claim.outer !== undefined;
+        if (wish.again) return await ask(lock, present, wish);
+      } finally {
+        present.settled();
+      }
+    }
+  }
+
+  #refuseEntry(wish: Wish, holder: string): undefined {
+    if (wish.waiter.cancelled) throw wish.waiter.reason;
+    wish.obstacle = { holder, ttlMs: wish.terms.leaseMs, own: true };
+  }
+
+  /** Decides by the rules of re-entry who a call is. */
+  #claim(threadId: number | undefined): Claim {
+    const { client, key, reentry } = this.#lock;
+    if (threadId !== undefined) return { thread: this.#threadOf(threadId), outer: undefined, scope: undefined };
+    const scope = reentry === "scope" ? client.threads.current : undefined;
+    const outer = scope?.holdOf(key);
+    if (scope === undefined || outer !== undefined) {
+      return { thread: outer?.holding.thread ?? new Thread(), outer, scope };
+    }
+    // The thread may be in the lock on another path: then this call is a stranger like everybody else's.
+    const thread = scope.thread.holdings.has(key) ? new Thread() : scope.thread;
+    return { thread, outer, scope };
+  }
+
+  #threadOf(threadId: number): Thread {
+    const thread = this.#lock.client.threads.find(threadId);
+    if (thread !== undefined) return thread;
+    if (threadId < FIRST_OWN_THREAD_ID) return new Thread(threadId);
+    throw new NotHeldError(this.name, `${threadId} is not the threadId of a live lease of this client`);
+  }
+
+  /** True when nobody but holders on the caller's path are in the lock. */
+  #mayEnter({ outer, scope }: Claim): boolean {
+    if (outer === undefined || scope === undefined) return true;
+    if (outer.state !== "held") {
+      throw outer.loss ?? new LeaseLostError(this.name, outer.holding.field, "released", outer.heldMs);
+    }
+    const sibling = outer.holding.live.find((hold) => !scope.covers(hold));
+    if (sibling?.bare) {
+      const way = "pass its threadId, or call from inside its run()";
+      throw new ReentryError(this.name, `a lease that lock() or tryLock() returned is in between: ${way}`);
+    }
+    return sibling === undefined;
+  }
+
+  #terms({ leaseMs, maxHoldMs }: LockOptions): Terms {
+    const { watchdogMs, clockSkewMs } = this.#lock.client.settings;
+    return { leaseMs: leaseMs ?? watchdogMs, renewed: leaseMs === undefined, maxHoldMs, clockSkewMs };
+  }
+
+  #traced(wish: Wish, work: () => Promise<Hold | undefined>): Promise<Hold | undefined> {
+    const event: AcquireEvent = { name: this.name, kind: this.#lock.kind.name };
+    const work2 = async () => {
+      event.outcome = "failed";
+      try {
+        const hold = await work();
+        event.outcome = hold === undefined ? "refused" : "acquired";
+        if (hold !== undefined) Object.assign(event, { holder: hold.holding.field, holdCount: hold.holdCount });
+        return hold;
+      } finally {
+        event.waitedMs = wish.waiter.waitedMs;
+        event.attempts = wish.attempts;
+      }
+    };
+    return events.acquire.tracePromise(work2, event);
+  }
+}
+
+function isRefusal(outcome: Hold | Refusal): outcome is Refusal {
+  return "waitedMs" in outcome;
+}
+
+function isTraced(): boolean {
+  const { start, end, asyncStart, asyncEnd, error } = events.acquire;
+  return [start, end, asyncStart, asyncEnd, error].some(({ hasSubscribers }) => hasSubscribers);
+}
+
+function whyNotHeld(threadId: number | undefined, scope: Scope | undefined): string {
+  if (threadId !== undefined) return `thread ${threadId} of this client has no hold of it`;
+  if (scope !== undefined) return "this thread has taken no hold of it here";
+  return "outside of asThread a hold is released by its lease: use lease.unlock()";
+}

@@ -1,0 +1,32 @@
+import type { Client } from "../client.js";
+import type { AcquireAnswer, Acquisition, Release, ReleaseAnswer } from "../protocol/lock-scripts.js";
+import type { Script } from "../protocol/define-script.js";
+import type { Reentry } from "../options.js";
+
+/** In what one kind of lock differs from another; the rest is the same for all. */
+export interface LockKind {
+  /** As events and errors call it. */
+  readonly name: string;
+  readonly acquire: Script<
+    { readonly notAfterMs: number; readonly locks: readonly Acquisition[] },
+    readonly AcquireAnswer[]
+  >;
+  readonly release: Script<
+    { readonly notAfterMs: number; readonly locks: readonly Release[] },
+    readonly ReleaseAnswer[]
+  >;
+  /** Where its waiters listen. */
+  channel(key: string): string;
+}
+
+/** One lock of one client. */
+export interface LockIdentity {
+  readonly client: Client;
+  readonly kind: LockKind;
+  /** The name that the program uses. */
+  readonly name: string;
+  /** The key in Redis. */
+  readonly key: string;
+  readonly channel: string;
+  readonly reentry: Reentry;
+}

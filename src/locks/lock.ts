@@ -1,0 +1,70 @@
+import type { Lease } from "../lease.js";
+import type { LockOptions } from "../options.js";
+
+/**
+ * A lock by its name. It keeps nothing but that name: any number of lock objects, in any number of processes, Node's or
+ * JVMs', that share one name are one lock.
+ *
+ * All methods reject with `UnavailableError` when Redis does not answer or refuses, with `WrongTypeError` when the key
+ * is something else, and with `ClientClosedError` once the client is closed; wrong arguments are a `TypeError` or a
+ * `RangeError`. Source: Redisson's RLock.
+ */
+export interface Lock<L extends Lease = Lease> {
+  /** As the program called it. */
+  readonly name: string;
+
+  /**
+   * Acquires the lock, waiting for as long as `waitMs` says, by default for ever.
+   *
+   * Outside of `using`, `run` and `asThread`, each call is a stranger to every other; inside, it re-enters the locks of
+   * those, see the guide.
+   * @throws WaitTimeoutError when `waitMs` ran out; the signal's reason when it aborts; ReentryError; LeaseLostError
+   * when the hold to re-enter is lost
+   */
+  lock(options?: LockOptions): Promise<L>;
+
+  /**
+   * Acquires the lock if it is free, by default without waiting, in one round trip.
+   * @returns null when somebody else has it
+   * @throws as `lock`, but for WaitTimeoutError
+   */
+  tryLock(options?: LockOptions): Promise<L | null>;
+
+  /**
+   * Runs a body under the lock and releases it afterwards. What the body calls may enter the lock once more.
+   *
+   * Rejects with the body's own error if it threw. Else with LeaseLostError if the lease was lost while it ran: the work
+   * may have collided with somebody else's. Else it resolves with what the body returned, and a release that failed is
+   * told by the event `holdfast:lease:release-failed`.
+   */
+  using<T>(body: (lease: L) => T | Promise<T>): Promise<T>;
+  using<T>(options: LockOptions, body: (lease: L) => T | Promise<T>): Promise<T>;
+
+  /**
+   * Releases the innermost hold of a thread: of the given one, or inside `asThread` of the current one. Anywhere else a
+   * hold is released by its lease.
+   * @throws NotHeldError
+   */
+  unlock(threadId?: number): Promise<void>;
+
+  /**
+   * Frees the lock, whoever holds it, and tells its waiters. The former holder finds its lease lost.
+   * @returns false when it was free
+   */
+  forceUnlock(): Promise<boolean>;
+
+  /** Whether anybody holds the lock. */
+  isLocked(): Promise<boolean>;
+
+  /** Whether a call from here would re-enter: the lock is held by a scope around the caller. */
+  isHeldByCurrentThread(): Promise<boolean>;
+
+  /** Whether a thread of this client holds the lock. */
+  isHeldByThread(threadId: number): Promise<boolean>;
+
+  /** How often the given or the current thread holds the lock, as Redis counts; 0 when it does not. */
+  getHoldCount(threadId?: number): Promise<number>;
+
+  /** Milliseconds until the lock falls by itself; -2 when it is free, -1 when its key has no TTL. */
+  remainTimeToLive(): Promise<number>;
+}

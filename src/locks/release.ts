@@ -1,0 +1,145 @@
+import { NotHeldError, UnavailableError } from "../errors.js";
+import { events } from "../events.js";
+import { FIRST_OWN_THREAD_ID } from "../options.js";
+import { only } from "../protocol/replies.js";
+import type { ReleaseAnswer } from "../protocol/lock-scripts.js";
+import type { Exchanged } from "../runtime/commands.js";
+import type { Hold } from "../threads/hold.js";
+import type { Holding } from "../threads/holding.js";
+import type { LockIdentity } from "./lock-kind.js";
+
+/** How long clean-up leaves a server alone that does not answer: twice as long each time. */
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 10_000;
+
+/**
+ * Releases one hold. Twice is harmless.
+ * @throws NotHeldError, UnavailableError, ClientClosedError
+ */
+export async function release(lock: LockIdentity, hold: Hold): Promise<void> {
+  if (hold.state === "lost") {
+    hold.dismissed = true;
+    giveUpField(lock, hold.holding);
+    throw lateRelease(hold);
+  }
+  hold.releasing ??= releaseHeld(lock, hold);
+  return hold.releasing;
+}
+
+async function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
+  const { holding, heldMs } = hold;
+  holding.unsettled();
+  hold.release();
+  let clean = false;
+  try {
+    await holding.inTurn(() => lowerCount(lock, hold));
+    clean = holding.copiesUntilMs === 0;
+    if (events.release.hasSubscribers) {
+      events.release.publish({ name: lock.name, kind: lock.kind.name, holder: holding.field, heldMs });
+    }
+  } catch (error) {
+    clean = error instanceof NotHeldError;
+    throw error;
+  } finally {
+    if (!clean) cleanUp(lock, holding);
+    holding.settled();
+  }
+}
+
+/** The field of a lost lease may outlive the trust in it; then others need not wait for its TTL. */
+function giveUpField(lock: LockIdentity, holding: Holding): void {
+  // Under an id that the caller chose, the field may already stand for another stay.
+  if (!holding.isOver || holding.storedCount === 0 || holding.threadId < FIRST_OWN_THREAD_ID) return;
+  holding.storedCount = 0;
+  cleanUp(lock, holding);
+}
+
+async function lowerCount(lock: LockIdentity, hold: Hold): Promise<void> {
+  const { holding } = hold;
+  const keptCount = holding.live.length;
+  const heldCount = holding.storedCount;
+  if (heldCount <= keptCount) return;
+  // Whatever becomes of the command, this is the count to be reached.
+  holding.storedCount = keptCount;
+  const { reply, repeated, sentAt } = await sendRelease(lock, holding, heldCount);
+  if (reply.status === "released") {
+    if (keptCount > 0) holding.renewed(sentAt);
+    return;
+  }
+  // Gone after a repeat: the copy that was not answered has done it.
+  if (reply.status === "absent" && repeated && keptCount === 0) return;
+  holding.loseAll("stolen");
+  holding.storedCount = 0;
+  hold.wasLost("stolen");
+  hold.dismissed = true;
+  throw lateRelease(hold, reply);
+}
+
+/** Sends the release of what is above `storedCount` until it is answered in time. */
+async function sendRelease(
+  lock: LockIdentity,
+  holding: Holding,
+  heldCount: number,
+): Promise<Exchanged<ReleaseAnswer>> {
+  const { commands } = lock.client;
+  const keptCount = holding.storedCount;
+  // A late copy that deletes a field with a number of its own can do no harm, any other must not arrive.
+  const harmless = keptCount === 0 && holding.threadId >= FIRST_OWN_THREAD_ID;
+  let repeated = false;
+  for (;;) {
+    let notAfterMs = 0;
+    try {
+      const sent = await commands.exchange(lock.kind.release, () => {
+        if (!harmless) notAfterMs = commands.notAfterMs();
+        const { key, field } = holding;
+        const ttlMs = holding.neededMs();
+        return { notAfterMs, locks: [{ key, holder: field, heldCount, keptCount, ttlMs, channel: lock.channel }] };
+      });
+      repeated ||= sent.repeated;
+      if (repeated) holding.copyMayArrive(notAfterMs);
+      holding.seenServer(sent.serverMs);
+      const reply = only(sent.reply);
+      if (reply.status !== "late") return { ...sent, reply, repeated };
+    } catch (error) {
+      if (error instanceof UnavailableError && error.outcomeUnknown) holding.copyMayArrive(notAfterMs);
+      throw error;
+    }
+  }
+}
+
+/**
+ * Brings Redis to the count that the holding is to have, again and again until no copy of an older command can arrive
+ * any more. Goes on behind the scenes; the stay is not over before, so that nothing new is done under its field.
+ */
+export function cleanUp(lock: LockIdentity, holding: Holding): void {
+  holding.unsettled();
+  lock.client.inBackground(reachStoredCount(lock, holding).finally(() => holding.settled()));
+}
+
+/** As {@link cleanUp}, for somebody who waits for it. Never rejects. */
+export async function reachStoredCount(lock: LockIdentity, holding: Holding): Promise<void> {
+  const { client } = lock;
+  const { clock, commands } = client;
+  // By then even what was taken last has ended by itself.
+  const endMs = clock.monotonicMs() + holding.longestLeaseMs + 2 * commands.timeoutMs;
+  let pauseMs = FIRST_PAUSE_MS;
+  while (!client.stopped && clock.monotonicMs() < endMs) {
+    try {
+      const { serverMs } = await holding.inTurn(() => sendRelease(lock, holding, holding.storedCount + 1));
+      if (holding.copiesUntilMs === 0) return;
+      await commands.pause(holding.copiesUntilMs - serverMs + 1);
+    } catch (error) {
+      if (!(error instanceof UnavailableError) || !error.outcomeUnknown) return;
+      await commands.pause(pauseMs);
+      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+    }
+  }
+}
+
+function lateRelease(hold: Hold, answer?: ReleaseAnswer): NotHeldError {
+  const { lock } = hold.holding;
+  const { loss } = hold;
+  const found = answer === undefined ? "" : ` (Redis: ${answer.status})`;
+  const why = `${loss?.message ?? "the lease is over"}${found}; somebody else may hold it`;
+  return new NotHeldError(lock.name, why, { cause: loss });
+}

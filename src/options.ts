@@ -1,0 +1,152 @@
+import type { Clock } from "./clock.js";
+import { InvalidNameError } from "./errors.js";
+
+/** How one call acquires a lock. */
+export interface LockOptions {
+  /** How long to wait, in milliseconds. Default: for ever (`lock`, `using`), not at all (`tryLock`). */
+  readonly waitMs?: number | undefined;
+  /**
+   * A fixed lease in milliseconds, never renewed. Default: a lease of `watchdogMs` which the watchdog renews for
+   * as long as the hold lasts.
+   */
+  readonly leaseMs?: number | undefined;
+  /** The watchdog stops renewing after so many milliseconds, and the lease is lost. Default: never. */
+  readonly maxHoldMs?: number | undefined;
+  /** Cancels the wait: the call rejects with the signal's reason and leaves nothing behind. */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * An explicit owner, as in Redisson's async methods: 1 to 2^32 - 1, or the `threadId` of a live lease of this
+   * client. The caller answers for it. Default: decided by the scope of the call.
+   */
+  readonly threadId?: number | undefined;
+}
+
+/** Whether a call inside a scope re-enters the locks of that scope. */
+export type Reentry = "scope" | "explicit";
+
+/** How one lock object behaves. */
+export interface LockSettings {
+  /** Default: that of the client. */
+  readonly reentry?: Reentry;
+}
+
+/** How a client works. */
+export interface HoldfastOptions {
+  /** TTL of leases without `leaseMs`, in milliseconds, renewed each third of it. Default: 30 000. */
+  readonly watchdogMs?: number;
+  /** A command without an answer after so many milliseconds has an unknown outcome. Default: 3 000. */
+  readonly commandTimeoutMs?: number;
+  /** The longest a waiter trusts the messages of Redis before it asks again, in milliseconds. Default: 5 000. */
+  readonly safetyPeriodMs?: number;
+  /** Turns the name that the program uses into the name of the key in Redis. Default: unchanged. */
+  readonly nameMapper?: (name: string) => string;
+  /**
+   * `scope`: a call inside `using`, `run` or `asThread` re-enters the locks which those hold. `explicit`: only a
+   * call that passes a `threadId` re-enters. Default: `scope`.
+   */
+  readonly reentry?: Reentry;
+  /** Milliseconds to take off every lease, for servers whose clocks may differ after a failover. Default: 0. */
+  readonly clockSkewMs?: number;
+  /** Time and timers. Default: those of the process. */
+  readonly clock?: Clock;
+}
+
+/** Redisson's lockWatchdogTimeout: two renewals in a row may fail before a lease is lost. */
+const WATCHDOG_MS = 30_000;
+/** Redisson's timeout: far above a healthy answer, far below the watchdog's lease. */
+const COMMAND_TIMEOUT_MS = 3_000;
+/** A lost message is rare; a waiting process that asks each five seconds costs a server next to nothing. */
+const SAFETY_PERIOD_MS = 5_000;
+/** Ten years. Longer ones are mistakes of the unit, and Redis refuses what leaves its range. */
+const LONGEST_MS = 10 * 365 * 24 * 60 * 60 * 1_000;
+/** Below this the watchdog could not renew in time on a busy machine. */
+const SHORTEST_WATCHDOG_MS = 100;
+/** Explicit thread ids end where those that the client gives out begin. */
+export const FIRST_OWN_THREAD_ID: number = 2 ** 32;
+
+/** The options of a client with every default filled in. */
+export interface ClientSettings {
+  readonly watchdogMs: number;
+  readonly commandTimeoutMs: number;
+  readonly safetyPeriodMs: number;
+  readonly nameMapper: (name: string) => string;
+  readonly reentry: Reentry;
+  readonly clockSkewMs: number;
+}
+
+/** @throws TypeError, RangeError */
+export function clientSettings(options: HoldfastOptions): ClientSettings {
+  const { nameMapper = (name: string) => name, reentry = "scope" } = options;
+  if (typeof nameMapper !== "function") throw new TypeError("nameMapper must be a function");
+  checkReentry(reentry);
+  return {
+    watchdogMs: duration("watchdogMs", options.watchdogMs, SHORTEST_WATCHDOG_MS) ?? WATCHDOG_MS,
+    commandTimeoutMs: duration("commandTimeoutMs", options.commandTimeoutMs, 1) ?? COMMAND_TIMEOUT_MS,
+    safetyPeriodMs: duration("safetyPeriodMs", options.safetyPeriodMs, 1) ?? SAFETY_PERIOD_MS,
+    nameMapper,
+    reentry,
+    clockSkewMs: duration("clockSkewMs", options.clockSkewMs, 0) ?? 0,
+  };
+}
+
+/** @throws TypeError, RangeError naming the option that is wrong */
+export function checkLockOptions(options: LockOptions): void {
+  if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
+  duration("waitMs", options.waitMs, 0);
+  duration("leaseMs", options.leaseMs, 1);
+  duration("maxHoldMs", options.maxHoldMs, 1);
+  if (options.leaseMs !== undefined && options.maxHoldMs !== undefined) {
+    throw new TypeError("leaseMs and maxHoldMs exclude each other: a fixed lease is never renewed");
+  }
+  if (options.signal !== undefined && !(options.signal instanceof AbortSignal)) {
+    throw new TypeError("signal must be an AbortSignal");
+  }
+  if (options.threadId !== undefined) checkThreadId(options.threadId);
+}
+
+/** @throws TypeError, RangeError */
+export function checkThreadId(threadId: number): void {
+  if (typeof threadId !== "number") throw new TypeError("threadId must be a number");
+  if (!Number.isSafeInteger(threadId) || threadId < 1) {
+    throw new RangeError(`threadId must be an integer of at least 1, got ${threadId}`);
+  }
+}
+
+/** @throws TypeError */
+export function checkReentry(reentry: Reentry): void {
+  if (reentry !== "scope" && reentry !== "explicit") {
+    throw new TypeError(`reentry must be "scope" or "explicit", got ${String(reentry)}`);
+  }
+}
+
+/**
+ * A number of milliseconds, checked at the door.
+ * @throws TypeError, RangeError naming the option
+ */
+export function duration(option: string, value: number | undefined, leastMs: number): number | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== "number") throw new TypeError(`${option} must be a number of milliseconds`);
+  if (!Number.isInteger(value) || value < leastMs || value > LONGEST_MS) {
+    throw new RangeError(
+      `${option} must be a whole number of milliseconds from ${leastMs} to ${LONGEST_MS}, got ${value}`,
+    );
+  }
+  return value;
+}
+
+/**
+ * The name of a lock's key: what the mapper makes of the name that the program uses.
+ * @throws InvalidNameError
+ */
+export function keyOf(name: string, nameMapper: (name: string) => string): string {
+  checkName(name, "a lock's name");
+  const key = nameMapper(name);
+  checkName(key, `what the name mapper made of "${name}"`);
+  return key;
+}
+
+function checkName(name: unknown, what: string): void {
+  if (typeof name !== "string" || name === "") {
+    throw new InvalidNameError(`${what} must be a non-empty string, got ${name === "" ? '""' : typeof name}`);
+  }
+}

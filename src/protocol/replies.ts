@@ -1,0 +1,32 @@
+import type { RawReply } from "./script-call.js";
+
+/** Readers of raw replies. A reply of another shape means that this is not our script's answer: a bug, so they throw. */
+export function integer(raw: RawReply | undefined): number {
+  if (typeof raw !== "number" || !Number.isSafeInteger(raw)) throw unexpected("an integer", raw);
+  return raw;
+}
+
+export function text(raw: RawReply | undefined): string {
+  if (typeof raw !== "string") throw unexpected("a string", raw);
+  return raw;
+}
+
+export function textOrNull(raw: RawReply | undefined): string | null {
+  return raw === null || raw === undefined ? null : text(raw);
+}
+
+export function list(raw: RawReply | undefined): readonly RawReply[] {
+  if (raw === null || typeof raw !== "object") throw unexpected("a list", raw);
+  return raw;
+}
+
+/** The answer of a call for one lock. */
+export function only<T>(answers: readonly T[]): T {
+  const [answer] = answers;
+  if (answer === undefined || answers.length > 1) throw unexpected("one answer", null);
+  return answer;
+}
+
+export function unexpected(wanted: string, raw: RawReply | undefined): Error {
+  return new TypeError(`a script answered ${JSON.stringify(raw)} where ${wanted} was expected`);
+}

@@ -1,0 +1,12 @@
+import { AsyncResource } from "node:async_hooks";
+
+const root = new AsyncResource("holdfast", { requireManualDestroy: true });
+
+/**
+ * Runs `body` in the asynchronous context in which holdfast was loaded, not in the caller's. Whatever outlives a
+ * call (a socket, a timer, a loop) is started in here; else it would keep the `AsyncLocalStorage` values of the
+ * request that happened to start it, and run in them, for as long as it lives.
+ */
+export function inRootContext<T>(body: () => T): T {
+  return root.runInAsyncScope(body);
+}

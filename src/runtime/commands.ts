@@ -1,0 +1,172 @@
+import type { Clock } from "../clock.js";
+import { type Driver, DriverClosedError, ServerReplyError, type Ticket } from "../driver/driver.js";
+import { ClientClosedError, UnavailableError } from "../errors.js";
+import type { Script } from "../protocol/define-script.js";
+import { serverProbe } from "../protocol/lock-scripts.js";
+import type { RawReply, ScriptCall } from "../protocol/script-call.js";
+import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
+import { type Instant, now } from "./instant.js";
+
+/** A reply together with what is known about the way it took. */
+export interface Exchanged<Reply> {
+  readonly reply: Reply;
+  /** Just before the command that was answered was sent. */
+  readonly sentAt: Instant;
+  readonly serverMs: number;
+  /** True when the server may have run the command more than once. */
+  readonly repeated: boolean;
+}
+
+/** Whoever wants an answer; once it does not any more, the command is not sent again. */
+export interface Asker {
+  readonly over: boolean;
+}
+
+/** Errors of a server that is starting, failing over or busy: soon it may answer. */
+const PASSING = new Set(["LOADING", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "BUSY", "NOREPLICAS"]);
+/** The first wait before a command is sent again; each next one is twice as long. */
+const FIRST_BACKOFF_MS = 20;
+const LONGEST_BACKOFF_MS = 500;
+/** Redis' first version that has all that the scripts use. */
+const OLDEST_VERSION = [6, 2] as const;
+
+/**
+ * Sends commands, bounds their time, repeats them while nobody knows whether they arrived, and keeps the
+ * server's clock in mind. Only commands that may arrive twice may be sent through it.
+ */
+export class Commands {
+  readonly #driver: Driver;
+  readonly #clock: Clock;
+  readonly #wheel: HashedWheelTimer;
+  readonly timeoutMs: number;
+  /** Server time minus monotonic time, as of the latest answer; undefined before the first. */
+  #serverOffsetMs: number | undefined;
+  #probe: Promise<void> | undefined;
+  /** What rejects the commands under way. */
+  readonly #pending = new Set<(error: Error) => void>();
+  #stopped = false;
+
+  constructor(driver: Driver, clock: Clock, wheel: HashedWheelTimer, timeoutMs: number) {
+    this.#driver = driver;
+    this.#clock = clock;
+    this.#wheel = wheel;
+    this.timeoutMs = timeoutMs;
+  }
+
+  get server(): string {
+    return this.#driver.traits.server;
+  }
+
+  /**
+   * Sends a command until it is answered, for one command timeout. The input is made anew for each time, so
+   * that its deadline is.
+   * @throws UnavailableError when the server refused or did not answer in time; ClientClosedError
+   */
+  async exchange<Input, Reply>(
+    script: Script<Input, Reply>,
+    input: () => Input,
+    asker?: Asker,
+  ): Promise<Exchanged<Reply>> {
+    const endMs = this.#clock.monotonicMs() + this.timeoutMs;
+    let backoffMs = FIRST_BACKOFF_MS;
+    for (let repeated = false; ; repeated = true) {
+      try {
+        if (this.#serverOffsetMs === undefined) await this.#meetServer(endMs);
+        const sent = await this.#send(script, input(), endMs);
+        return repeated ? { ...sent, repeated } : sent;
+      } catch (error) {
+        const final = this.#finalError(error, repeated);
+        if (final !== undefined) throw final;
+        const leftMs = endMs - this.#clock.monotonicMs();
+        if (leftMs <= backoffMs || asker?.over) throw this.#unavailable(error, repeated);
+      }
+      await this.pause(backoffMs);
+      backoffMs = Math.min(2 * backoffMs, LONGEST_BACKOFF_MS);
+    }
+  }
+
+  /** Ends what is under way with {@link ClientClosedError}, and all that comes. */
+  stop(): void {
+    this.#stopped = true;
+    for (const reject of this.#pending) reject(new ClientClosedError());
+    this.#pending.clear();
+  }
+
+  /** Server time after which a command sent now has surely been given up. Not before the first answer. */
+  notAfterMs(): number {
+    if (this.#serverOffsetMs === undefined) throw new Error("the server's time is not known yet");
+    return Math.ceil(this.#clock.monotonicMs() + this.#serverOffsetMs + this.timeoutMs);
+  }
+
+  pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#clock.schedule(ms, resolve);
+    });
+  }
+
+  async #meetServer(endMs: number): Promise<void> {
+    this.#probe ??= this.#send(serverProbe, undefined, endMs).then(({ reply }) => {
+      const [major = 0, minor = 0] = (reply.version ?? "").split(".").map(Number);
+      const [leastMajor, leastMinor] = OLDEST_VERSION;
+      if (reply.version !== null && (major < leastMajor || (major === leastMajor && minor < leastMinor))) {
+        this.#serverOffsetMs = undefined;
+        throw new UnavailableError(this.server, `Redis ${reply.version} is too old, 6.2 is needed`, false);
+      }
+    });
+    try {
+      await this.#probe;
+    } finally {
+      this.#probe = undefined;
+    }
+  }
+
+  /** Sends once. A call without an answer in time is given up; its late answer is nobody's any more. */
+  async #send<Input, Reply>(
+    script: Script<Input, Reply>,
+    input: Input,
+    endMs: number,
+  ): Promise<Exchanged<Reply>> {
+    if (this.#stopped) throw new ClientClosedError();
+    const call = script.encode(input);
+    const resets = this.#driver.resets;
+    const sentAt = now(this.#clock);
+    const raw = await this.#bounded(call, endMs - sentAt.monotonicMs);
+    const answered = script.decode(raw);
+    this.#serverOffsetMs = answered.serverMs - sentAt.monotonicMs;
+    return { ...answered, sentAt, repeated: this.#driver.resets !== resets };
+  }
+
+  #bounded(call: ScriptCall, boundMs: number): Promise<RawReply> {
+    const ticket: Ticket = { givenUp: false };
+    return new Promise((resolve, reject) => {
+      const done = () => {
+        timeout.cancel();
+        this.#pending.delete(giveUp);
+      };
+      const giveUp = (error: Error) => {
+        done();
+        ticket.givenUp = true;
+        reject(error);
+      };
+      const timeout = this.#wheel.schedule(Math.max(boundMs, 0), () =>
+        giveUp(new Error(`${call.script.name} was not answered within ${this.timeoutMs} ms`)),
+      );
+      this.#pending.add(giveUp);
+      this.#driver.run(call, ticket).then(resolve, reject).finally(done);
+    });
+  }
+
+  /** What to throw at once for an error after which it would be pointless to send again. */
+  #finalError(error: unknown, repeated: boolean): Error | undefined {
+    if (error instanceof DriverClosedError) return new ClientClosedError();
+    if (error instanceof UnavailableError || error instanceof ClientClosedError) return error;
+    const refused = error instanceof ServerReplyError && !PASSING.has(error.code);
+    return refused ? this.#unavailable(error, repeated) : undefined;
+  }
+
+  #unavailable(cause: unknown, repeated: boolean): UnavailableError {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const outcomeUnknown = repeated || !(cause instanceof ServerReplyError);
+    return new UnavailableError(this.server, why, outcomeUnknown, { cause });
+  }
+}

@@ -1,0 +1,106 @@
+import type { Driver, Unsubscribe } from "../driver/driver.js";
+import { events } from "../events.js";
+import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
+
+/** Somebody who waits for messages of a channel. */
+export interface Listener {
+  onMessage(message: string): void;
+  /** Messages begin to arrive; what was published before may have been missed. */
+  onReady(): void;
+  /** This listener is forgotten; it may listen again. */
+  onFailure(): void;
+}
+
+/** A lock that was waited for will be waited for again: an idle channel is kept this long. */
+const LINGER_MS = 10_000;
+
+/** One subscription for each channel, shared by all who listen to it. */
+export class Subscriptions {
+  readonly #driver: Driver;
+  readonly #wheel: HashedWheelTimer;
+  readonly #timeoutMs: number;
+  readonly #channels = new Map<string, Channel>();
+
+  constructor(driver: Driver, wheel: HashedWheelTimer, timeoutMs: number) {
+    this.#driver = driver;
+    this.#wheel = wheel;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** True when messages of the channel arrive already, so that listening to it costs nothing. */
+  isOpen(channel: string): boolean {
+    return this.#channels.get(channel)?.open ?? false;
+  }
+
+  /**
+   * Never throws: a failed subscription is told to its listeners, who then live without messages for a while.
+   * @returns what ends the listening
+   */
+  listen(channel: string, listener: Listener): () => void {
+    const entry = this.#channels.get(channel) ?? this.#open(channel);
+    entry.listeners.add(listener);
+    entry.lingering?.cancel();
+    return () => {
+      if (!entry.listeners.delete(listener) || entry.listeners.size > 0) return;
+      if (this.#channels.get(channel) !== entry) return;
+      entry.lingering = this.#wheel.schedule(LINGER_MS, () => this.#close(channel, entry));
+    };
+  }
+
+  /** Forgets everything; the connection goes with its driver. */
+  stop(): void {
+    for (const entry of this.#channels.values()) entry.lingering?.cancel();
+    this.#channels.clear();
+  }
+
+  #open(channel: string): Channel {
+    const entry = new Channel();
+    this.#channels.set(channel, entry);
+    const timeout = this.#wheel.schedule(this.#timeoutMs, () =>
+      this.#fail(channel, entry, new Error(`SUBSCRIBE was not answered within ${this.#timeoutMs} ms`)),
+    );
+    const subscribed = this.#driver.subscribe(channel, entry);
+    subscribed.then(
+      (unsubscribe) => {
+        timeout.cancel();
+        if (this.#channels.get(channel) === entry) entry.unsubscribe = unsubscribe;
+        else void unsubscribe().catch(() => undefined);
+      },
+      (error: unknown) => {
+        timeout.cancel();
+        this.#fail(channel, entry, error);
+      },
+    );
+    return entry;
+  }
+
+  #fail(channel: string, entry: Channel, error: unknown): void {
+    if (this.#channels.get(channel) !== entry) return;
+    this.#channels.delete(channel);
+    entry.lingering?.cancel();
+    if (events.subscriptionFailed.hasSubscribers) events.subscriptionFailed.publish({ channel, error });
+    for (const listener of entry.listeners) listener.onFailure();
+  }
+
+  #close(channel: string, entry: Channel): void {
+    this.#channels.delete(channel);
+    // An unsubscribe that fails belongs to a connection that is gone, and its subscriptions with it.
+    void entry.unsubscribe?.().catch(() => undefined);
+  }
+}
+
+class Channel {
+  readonly listeners = new Set<Listener>();
+  open = false;
+  unsubscribe: Unsubscribe | undefined;
+  lingering: { cancel(): void } | undefined;
+
+  onMessage(message: string): void {
+    for (const listener of this.listeners) listener.onMessage(message);
+  }
+
+  onReady(): void {
+    this.open = true;
+    for (const listener of this.listeners) listener.onReady();
+  }
+}

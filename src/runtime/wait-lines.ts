@@ -1,0 +1,154 @@
+import type { Clock } from "../clock.js";
+import { isUnlock } from "../protocol/messages.js";
+import type { Subscriptions } from "./subscriptions.js";
+import type { Waiter } from "./waiter.js";
+
+/** Who was seen to hold a lock, and for how long. */
+export interface Sighting {
+  readonly holder: string;
+  /** Milliseconds its lease had left at `seenMs`; -1 without a TTL. */
+  readonly ttlMs: number;
+  /** On the monotonic clock. */
+  readonly seenMs: number;
+}
+
+/** The safety period is drawn from this share of it up to the whole, so that processes do not ask in step. */
+const LEAST_SHARE = 0.8;
+
+/** The waiters of this client, in one line for each lock. */
+export class WaitLines {
+  readonly #clock: Clock;
+  readonly #subscriptions: Subscriptions;
+  readonly #safetyPeriodMs: number;
+  readonly #lines = new Map<string, WaitLine>();
+
+  constructor(clock: Clock, subscriptions: Subscriptions, safetyPeriodMs: number) {
+    this.#clock = clock;
+    this.#subscriptions = subscriptions;
+    this.#safetyPeriodMs = safetyPeriodMs;
+  }
+
+  /** Puts a waiter at the end of the line of those who listen to this channel. */
+  join(channel: string, waiter: Waiter): WaitLine {
+    let line = this.#lines.get(channel);
+    if (line === undefined) {
+      line = new WaitLine(channel, this.#clock, this.#subscriptions, this.#safetyPeriodMs);
+      this.#lines.set(channel, line);
+    }
+    line.add(waiter);
+    return line;
+  }
+
+  leave(line: WaitLine, waiter: Waiter): void {
+    if (line.remove(waiter) && this.#lines.get(line.channel) === line) this.#lines.delete(line.channel);
+  }
+
+  /** How many calls of this client wait on a channel. */
+  lengthOf(channel: string): number {
+    return this.#lines.get(channel)?.length ?? 0;
+  }
+}
+
+/**
+ * The waiters of one lock in this client, first come, first served. Only the first, its head, talks to Redis, so that
+ * waiting costs a server one waiter for each process and not one for each task. A wake-up belongs to the line: when the
+ * head gives up instead of using it, the next one does.
+ */
+export class WaitLine {
+  readonly channel: string;
+  readonly #clock: Clock;
+  readonly #subscriptions: Subscriptions;
+  readonly #safetyPeriodMs: number;
+  readonly #waiters = new Set<Waiter>();
+  #unlisten: (() => void) | undefined;
+  #woken = false;
+  /** On the monotonic clock: to ask before is useless unless somebody wakes the line. */
+  #askAgainMs = Number.NEGATIVE_INFINITY;
+  #sighting: Sighting | undefined;
+
+  constructor(channel: string, clock: Clock, subscriptions: Subscriptions, safetyPeriodMs: number) {
+    this.channel = channel;
+    this.#clock = clock;
+    this.#subscriptions = subscriptions;
+    this.#safetyPeriodMs = safetyPeriodMs;
+    // With the messages coming in already, the first attempt misses none, and no second one is needed.
+    if (subscriptions.isOpen(channel)) this.listen();
+  }
+
+  get length(): number {
+    return this.#waiters.size;
+  }
+
+  /** Who had the lock when somebody of this line last saw it. */
+  get sighting(): Sighting | undefined {
+    return this.#sighting;
+  }
+
+  add(waiter: Waiter): void {
+    this.#waiters.add(waiter);
+  }
+
+  /** @returns true when the line is empty now */
+  remove(waiter: Waiter): boolean {
+    const wasHead = this.isHead(waiter);
+    this.#waiters.delete(waiter);
+    if (this.#waiters.size === 0) {
+      this.#unlisten?.();
+      this.#unlisten = undefined;
+      return true;
+    }
+    if (wasHead) this.#head?.wake();
+    return false;
+  }
+
+  isHead(waiter: Waiter): boolean {
+    return this.#head === waiter;
+  }
+
+  /** True when it may be worth asking Redis for the lock now. */
+  shouldAsk(): boolean {
+    return this.#woken || this.#clock.monotonicMs() >= this.#askAgainMs;
+  }
+
+  /** The head is about to ask: wake-ups from now on are news. */
+  asking(): void {
+    this.#woken = false;
+  }
+
+  /** The lock was seen held, by others or by the waiter of this line that just took it. */
+  seenHeld(holder: string, ttlMs: number): void {
+    const seenMs = this.#clock.monotonicMs();
+    this.#sighting = { holder, ttlMs, seenMs };
+    const safetyMs = this.#safetyPeriodMs * (LEAST_SHARE + (1 - LEAST_SHARE) * Math.random());
+    // Redis answers the TTL in whole milliseconds, rounded: one more and the key is surely gone.
+    this.#askAgainMs = seenMs + (ttlMs < 0 ? safetyMs : Math.min(ttlMs + 1, safetyMs));
+  }
+
+  /** How long the head may sleep when nobody wakes it. */
+  sleepMs(): number {
+    return this.#woken ? 0 : Math.max(this.#askAgainMs - this.#clock.monotonicMs(), 0);
+  }
+
+  /** Makes sure that the line hears of releases. Each time messages begin to arrive, the head asks again. */
+  listen(): void {
+    this.#unlisten ??= this.#subscriptions.listen(this.channel, {
+      onMessage: (message) => {
+        if (isUnlock(message)) this.wake();
+      },
+      onReady: () => this.wake(),
+      onFailure: () => {
+        this.#unlisten = undefined;
+      },
+    });
+  }
+
+  wake(): void {
+    this.#woken = true;
+    this.#head?.wake();
+  }
+
+  get #head(): Waiter | undefined {
+    for (const waiter of this.#waiters) return waiter;
+    return undefined;
+  }
+}

@@ -1,0 +1,97 @@
+import type { Clock, Timer } from "../clock.js";
+
+/**
+ * One call that waits. It sleeps until something wakes it, its time is up or it is cancelled, and then looks around:
+ * `pause` resolves in each of these cases. Constant in size however long it waits, with a timer only while it sleeps.
+ */
+export class Waiter {
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal | undefined;
+  readonly #startMs: number;
+  readonly #endMs: number;
+  #cancelled = false;
+  #reason: unknown;
+  #awake = false;
+  #resume: (() => void) | undefined;
+  #onCancel: (() => void) | undefined;
+  readonly #onAbort = () => this.cancel(this.#signal?.reason);
+
+  /** @param waitMs how long it may wait; undefined: for ever */
+  constructor(clock: Clock, waitMs: number | undefined, signal: AbortSignal | undefined) {
+    this.#clock = clock;
+    this.#signal = signal;
+    this.#startMs = clock.monotonicMs();
+    this.#endMs = waitMs === undefined ? Number.POSITIVE_INFINITY : this.#startMs + waitMs;
+    if (signal?.aborted) this.#onAbort();
+    else signal?.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  /** True once it may not wait any longer: its time is up, or it was cancelled. */
+  get over(): boolean {
+    return this.#cancelled || this.#clock.monotonicMs() >= this.#endMs;
+  }
+
+  get cancelled(): boolean {
+    return this.#cancelled;
+  }
+
+  /** Why it was cancelled. */
+  get reason(): unknown {
+    return this.#reason;
+  }
+
+  get waitedMs(): number {
+    return this.#clock.monotonicMs() - this.#startMs;
+  }
+
+  /** Sleeps until `wake`, the end, or for `ms`. A wake-up that came since the last pause ends it at once. */
+  pause(ms: number = Number.POSITIVE_INFINITY): Promise<void> {
+    if (this.#awake || this.over) {
+      this.#awake = false;
+      return Promise.resolve();
+    }
+    const sleepMs = Math.min(ms, this.#endMs - this.#clock.monotonicMs());
+    return new Promise((resolve) => {
+      let timer: Timer | undefined;
+      const resume = () => {
+        timer?.cancel();
+        this.#resume = undefined;
+        resolve();
+      };
+      this.#resume = resume;
+      if (sleepMs < Number.POSITIVE_INFINITY) timer = this.#clock.schedule(sleepMs, resume, true);
+    });
+  }
+
+  wake(): void {
+    if (this.#resume === undefined) this.#awake = true;
+    else this.#resume();
+  }
+
+  /** Ends the waiting. The first reason stays. */
+  cancel(reason: unknown): void {
+    if (this.#cancelled) return;
+    this.#cancelled = true;
+    this.#reason = reason;
+    this.#onCancel?.();
+    this.wake();
+  }
+
+  /** What the promise brings; undefined when the waiter is cancelled first, whatever the promise does later. */
+  async unlessCancelled<T>(promise: Promise<T>): Promise<T | undefined> {
+    if (this.cancelled) return undefined;
+    try {
+      return await new Promise<T | undefined>((resolve, reject) => {
+        this.#onCancel = () => resolve(undefined);
+        promise.then(resolve, reject);
+      });
+    } finally {
+      this.#onCancel = undefined;
+    }
+  }
+
+  /** To be called when the waiting is over, however it ended. */
+  dispose(): void {
+    this.#signal?.removeEventListener("abort", this.#onAbort);
+  }
+}

@@ -1,0 +1,139 @@
+import { ServerReplyError } from "../driver/driver.js";
+import { UnavailableError } from "../errors.js";
+import { events } from "../events.js";
+import { lockRenew, type RenewAnswer } from "../protocol/lock-scripts.js";
+import type { Commands } from "./commands.js";
+import type { HashedWheelTimer, Timeout } from "./hashed-wheel-timer.js";
+import type { Instant } from "./instant.js";
+
+/** What the watchdog keeps alive: one field of one lock. */
+export interface Renewable {
+  readonly key: string;
+  readonly field: string;
+  /** Looks at the clocks. False: it is lost or released, and is not to be renewed any more. */
+  isAlive(): boolean;
+  /** @param sentAt just before the renewal was sent */
+  renewed(sentAt: Instant): void;
+  /** The field is not there any more. @param taken whether the key is somebody else's */
+  gone(taken: boolean): void;
+  /** A renewal was not confirmed; it is tried again. */
+  renewalFailed(): void;
+}
+
+/** As Redisson's lockWatchdogBatchSize: a script call for more would hold up the server for others. */
+const BATCH_SIZE = 100;
+/** The lease is renewed each third of it, so that two renewals in a row may fail. */
+const RENEWALS_PER_LEASE = 3;
+const FIRST_RETRY_MS = 100;
+
+/**
+ * Renews what it was given, all in one beat each third of the lease, so that n locks cost n / 100 commands. Idle, with
+ * no timer, when there is nothing to renew.
+ */
+export class Watchdog {
+  readonly #commands: Commands;
+  readonly #wheel: HashedWheelTimer;
+  readonly #leaseMs: number;
+  readonly #renewables = new Set<Renewable>();
+  /** Being renewed or to be tried again: a beat leaves them alone. */
+  readonly #underWay = new Set<Renewable>();
+  #beat: Timeout | undefined;
+
+  constructor(commands: Commands, wheel: HashedWheelTimer, leaseMs: number) {
+    this.#commands = commands;
+    this.#wheel = wheel;
+    this.#leaseMs = leaseMs;
+  }
+
+  get size(): number {
+    return this.#renewables.size;
+  }
+
+  add(renewable: Renewable): void {
+    this.#renewables.add(renewable);
+    this.#schedule();
+  }
+
+  remove(renewable: Renewable): void {
+    this.#renewables.delete(renewable);
+    this.#underWay.delete(renewable);
+  }
+
+  stop(): void {
+    this.#renewables.clear();
+    this.#underWay.clear();
+    this.#beat?.cancel();
+    this.#beat = undefined;
+  }
+
+  /** A beat that finds nothing to do is the last: adding and removing in between costs no timer. */
+  #schedule(): void {
+    this.#beat ??= this.#wheel.schedule(this.#leaseMs / RENEWALS_PER_LEASE, () => {
+      this.#beat = undefined;
+      if (this.#renewables.size === 0) return;
+      this.#schedule();
+      const due = [...this.#renewables].filter((renewable) => !this.#underWay.has(renewable));
+      for (let i = 0; i < due.length; i += BATCH_SIZE) {
+        void this.#renew(due.slice(i, i + BATCH_SIZE), FIRST_RETRY_MS);
+      }
+    });
+  }
+
+  /** Never rejects. What is not answered is tried again, until it is or nobody wants it any more. */
+  async #renew(batch: readonly Renewable[], retryMs: number): Promise<void> {
+    const wanted = batch.filter((renewable) => this.#isWanted(renewable));
+    if (wanted.length === 0) return;
+    for (const renewable of wanted) this.#underWay.add(renewable);
+    try {
+      const { reply, sentAt } = await this.#commands.exchange(lockRenew, () =>
+        wanted.map(({ key, field }) => ({ key, holder: field, leaseMs: this.#leaseMs })),
+      );
+      const refused = wanted.filter((renewable, i) => !this.#settle(renewable, reply[i], sentAt));
+      if (refused.length > 0) this.#retry(refused, retryMs, new Error("the server refused to renew some locks"));
+    } catch (error) {
+      if (wanted.length > 1 && wasRefused(error)) {
+        // One bad key may fail a whole call: find out which, and keep the others alive.
+        for (const renewable of wanted) void this.#renew([renewable], retryMs);
+      } else {
+        this.#retry(wanted, retryMs, error);
+      }
+    }
+  }
+
+  /** @returns false when the renewal is to be tried again */
+  #settle(renewable: Renewable, answer: RenewAnswer | undefined, sentAt: Instant): boolean {
+    if (answer?.status !== "refused") this.#underWay.delete(renewable);
+    // A hold that was released meanwhile is not to hear of the renewal that was under way.
+    if (!this.#renewables.has(renewable)) return true;
+    switch (answer?.status) {
+      case "renewed":
+        renewable.renewed(sentAt);
+        return true;
+      case "lost":
+        this.remove(renewable);
+        renewable.gone(answer.taken);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  #retry(batch: readonly Renewable[], retryMs: number, error: unknown): void {
+    const wanted = batch.filter((renewable) => this.#isWanted(renewable));
+    if (wanted.length === 0) return;
+    for (const renewable of wanted) renewable.renewalFailed();
+    if (events.renewalFailed.hasSubscribers) events.renewalFailed.publish({ locks: wanted.length, error });
+    const nextMs = Math.min(2 * retryMs, this.#leaseMs / RENEWALS_PER_LEASE);
+    this.#wheel.schedule(retryMs, () => void this.#renew(wanted, nextMs));
+  }
+
+  #isWanted(renewable: Renewable): boolean {
+    if (this.#renewables.has(renewable) && renewable.isAlive()) return true;
+    this.remove(renewable);
+    return false;
+  }
+}
+
+function wasRefused(error: unknown): boolean {
+  return error instanceof UnavailableError && error.cause instanceof ServerReplyError;
+}

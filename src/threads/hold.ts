@@ -1,0 +1,175 @@
+import type { Clock } from "../clock.js";
+import { LeaseLostError, type LossReason } from "../errors.js";
+import type { Expiring, ExpiryAlarms } from "../runtime/expiry-alarms.js";
+import type { Instant } from "../runtime/instant.js";
+import type { Holding } from "./holding.js";
+
+/** How long a hold may last and who keeps it alive. */
+export interface Terms {
+  /** What Redis is told at each acquisition and renewal, in milliseconds. */
+  readonly leaseMs: number;
+  /** Whether the watchdog renews it. */
+  readonly renewed: boolean;
+  /** The watchdog stops after this. */
+  readonly maxHoldMs: number | undefined;
+  /** Taken off every lease on top of the margin. */
+  readonly clockSkewMs: number;
+}
+
+export type HoldState = "held" | "released" | "lost";
+
+/** The share of a lease, and the milliseconds besides, that are not trusted: clocks run at different rates. */
+const MARGIN_SHARE = 0.01;
+const MARGIN_MS = 2;
+/** However small a lease, the margin leaves this share of it. */
+const LARGEST_MARGIN_SHARE = 0.5;
+
+/** When the trust in a lease ends that was asked for at `sentMs`, on whichever clock that is. */
+export function trustEnd({ leaseMs, clockSkewMs }: Terms, sentMs: number): number {
+  const marginMs = MARGIN_MS + MARGIN_SHARE * leaseMs + clockSkewMs;
+  return sentMs + leaseMs - Math.min(marginMs, LARGEST_MARGIN_SHARE * leaseMs);
+}
+
+/**
+ * One acquisition, and the time during which it may be believed without asking Redis: from before the command was sent
+ * until a margin before the lease ends, on both clocks. Whoever asks for the state makes it look at the clocks, so that
+ * the answer is true however long the event loop was blocked. A loss is final.
+ */
+export class Hold implements Expiring {
+  readonly holding: Holding;
+  readonly terms: Terms;
+  /** 1 for the outermost hold of its holding. */
+  readonly holdCount: number;
+  /** True for a hold that nobody's body lies in: it is on no path. */
+  readonly bare: boolean;
+  /** True once the caller has heard that the lease is lost by trying to release it. */
+  dismissed = false;
+  /** The release under way or done, so that a second one can join it. */
+  releasing: Promise<void> | undefined;
+  readonly #clock: Clock;
+  readonly #alarms: ExpiryAlarms;
+  readonly #takenAt: Instant;
+  /** On the monotonic clock: when the newest confirmation was asked for. */
+  #confirmedMs = Number.NEGATIVE_INFINITY;
+  #endMonotonicMs = 0;
+  #endWallMs = 0;
+  #state: HoldState = "held";
+  #loss: LeaseLostError | undefined;
+  #renewalFailed = false;
+  #abort: AbortController | undefined;
+
+  constructor(
+    holding: Holding,
+    terms: Terms,
+    place: { readonly holdCount: number; readonly bare: boolean; readonly takenAt: Instant },
+    clock: Clock,
+    alarms: ExpiryAlarms,
+  ) {
+    this.holding = holding;
+    this.terms = terms;
+    this.holdCount = place.holdCount;
+    this.bare = place.bare;
+    this.#takenAt = place.takenAt;
+    this.#clock = clock;
+    this.#alarms = alarms;
+    this.extend(place.takenAt);
+  }
+
+  get state(): HoldState {
+    this.checkMs();
+    return this.#state;
+  }
+
+  /** Milliseconds since the acquisition was sent. */
+  get heldMs(): number {
+    return this.#clock.monotonicMs() - this.#takenAt.monotonicMs;
+  }
+
+  /** Why the lease was lost; undefined while it was not. */
+  get loss(): LeaseLostError | undefined {
+    this.checkMs();
+    return this.#loss;
+  }
+
+  /** Aborts when the lease is lost, in the next turn of the timers if nobody asks earlier. */
+  get signal(): AbortSignal {
+    this.checkMs();
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      if (this.#loss !== undefined) this.#abort.abort(this.#loss);
+      else if (this.#state === "held") this.watch();
+    }
+    return this.#abort.signal;
+  }
+
+  /** Makes the hold end by itself in time, without anybody asking. */
+  watch(): void {
+    this.#alarms.set(this);
+  }
+
+  checkMs(): number {
+    if (this.#state !== "held") return 0;
+    const leftMs = Math.min(
+      this.#endMonotonicMs - this.#clock.monotonicMs(),
+      this.#endWallMs - this.#clock.wallMs(),
+    );
+    if (leftMs > 0) return leftMs;
+    this.lose(this.#reasonOfEnd());
+    return 0;
+  }
+
+  /** How long Redis is to keep the key for this hold alone, from now on. */
+  neededMs(): number {
+    if (this.terms.renewed) return this.terms.leaseMs;
+    return this.#takenAt.monotonicMs + this.terms.leaseMs - this.#clock.monotonicMs();
+  }
+
+  /** Redis has confirmed a lease that was asked for at `sentAt`. An older confirmation takes nothing back. */
+  extend(sentAt: Instant): void {
+    if (this.#state !== "held" || sentAt.monotonicMs < this.#confirmedMs) return;
+    const { maxHoldMs = Number.POSITIVE_INFINITY } = this.terms;
+    const taken = this.#takenAt;
+    this.#confirmedMs = sentAt.monotonicMs;
+    this.#endMonotonicMs = Math.min(trustEnd(this.terms, sentAt.monotonicMs), taken.monotonicMs + maxHoldMs);
+    this.#endWallMs = Math.min(trustEnd(this.terms, sentAt.wallMs), taken.wallMs + maxHoldMs);
+    this.#renewalFailed = false;
+  }
+
+  /** The next end of the lease would be the fault of a server that does not answer. */
+  renewalFailed(): void {
+    this.#renewalFailed = true;
+  }
+
+  /** The caller gives the hold back, or has forgotten it: from here on it is not trusted. */
+  release(): void {
+    if (this.#state !== "held") return;
+    this.#state = "released";
+    this.#alarms.cancel(this);
+    this.holding.remove(this);
+  }
+
+  lose(reason: LossReason): void {
+    if (this.#state !== "held") return;
+    this.#lost(reason);
+  }
+
+  /** A release has found that there was nothing to release any more. */
+  wasLost(reason: LossReason): void {
+    if (this.#state !== "lost") this.#lost(reason);
+  }
+
+  #lost(reason: LossReason): void {
+    const { lock, field } = this.holding;
+    const loss = new LeaseLostError(lock.name, field, reason, this.heldMs);
+    this.#state = "lost";
+    this.#loss = loss;
+    this.#alarms.cancel(this);
+    this.#abort?.abort(loss);
+    this.holding.lost(this, loss);
+  }
+
+  #reasonOfEnd(): LossReason {
+    if (this.terms.maxHoldMs !== undefined && this.heldMs >= this.terms.maxHoldMs) return "max-hold";
+    return this.#renewalFailed ? "unreachable" : "expired";
+  }
+}

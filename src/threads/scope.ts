@@ -1,0 +1,77 @@
+import type { Hold } from "./hold.js";
+import type { Thread } from "./thread.js";
+
+/**
+ * The stretch of a flow of async work in which a hold may be re-entered: the body of `using`, `run` or `asThread`, and
+ * everything it awaits. A scope that has ended is as good as none for a flow that outlives it.
+ */
+export class Scope {
+  readonly thread: Thread;
+  /** The hold in whose body this is; undefined in `asThread`. */
+  readonly hold: Hold | undefined;
+  readonly #enclosing: Scope | undefined;
+  /** Bare holds taken in `asThread`. The leases are kept with them: the caller need not, and they are not abandoned. */
+  readonly #taken = new Map<Hold, object>();
+  #ended = false;
+
+  constructor(thread: Thread, hold: Hold | undefined, enclosing: Scope | undefined) {
+    this.thread = thread;
+    this.hold = hold;
+    this.#enclosing = enclosing;
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#taken.clear();
+  }
+
+  /** True for the scope that `asThread` opened, in which bare holds lie on the path. */
+  get isThread(): boolean {
+    return this.hold === undefined;
+  }
+
+  keep(hold: Hold, lease: object): void {
+    for (const old of this.#taken.keys()) if (!isPresent(old)) this.#taken.delete(old);
+    this.#taken.set(hold, lease);
+  }
+
+  /** The innermost hold of a lock that was taken bare in this very scope. */
+  innermostTaken(key: string): Hold | undefined {
+    return [...this.#taken.keys()].reverse().find((hold) => hold.holding.key === key && isPresent(hold));
+  }
+
+  /** True when the flow lies in this hold: it is held by this scope or by one around it. */
+  covers(hold: Hold): boolean {
+    for (const scope of this.#path()) if (scope.hold === hold || scope.#taken.has(hold)) return true;
+    return false;
+  }
+
+  /** The innermost hold of a lock on the path, also one that was lost; undefined when none is. */
+  holdOf(key: string): Hold | undefined {
+    for (const scope of this.#path()) {
+      const held = scope.#heldHere(key);
+      if (held !== undefined) return held;
+    }
+    return undefined;
+  }
+
+  #heldHere(key: string): Hold | undefined {
+    const { hold } = this;
+    return hold?.holding.key === key && isPresent(hold) ? hold : this.innermostTaken(key);
+  }
+
+  *#path(): Iterable<Scope> {
+    for (let scope: Scope | undefined = this; scope !== undefined; scope = scope.#enclosing) {
+      if (!scope.#ended) yield scope;
+    }
+  }
+}
+
+/** A lost hold stands in the way of its thread until the caller has heard of the loss. */
+function isPresent(hold: Hold): boolean {
+  return hold.state === "held" || (hold.state === "lost" && !hold.dismissed);
+}

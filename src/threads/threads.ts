@@ -1,0 +1,93 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { FIRST_OWN_THREAD_ID } from "../options.js";
+import { holderField } from "../protocol/names.js";
+import type { Hold } from "./hold.js";
+import { type Custody, type Held, Holding } from "./holding.js";
+import { Scope } from "./scope.js";
+import { Thread } from "./thread.js";
+
+/** The threads of one client: who calls, under which number, and in which scope. */
+export class Threads {
+  readonly #clientId: string;
+  readonly #custody: Custody;
+  /** Nothing enters it before the first scope: on Node 20 it makes every await of the process slower. */
+  readonly #scopes = new AsyncLocalStorage<Scope | undefined>();
+  #scoped = false;
+  #nextId = FIRST_OWN_THREAD_ID;
+  readonly #explicit = new Map<number, Thread>();
+  /** The stays under numbers of the client's own, by number. */
+  readonly #own = new Map<number, Holding>();
+  readonly #running = new Set<Promise<unknown>>();
+
+  constructor(clientId: string, services: Omit<Custody, "over">) {
+    this.#clientId = clientId;
+    this.#custody = { ...services, over: (holding) => this.#over(holding) };
+  }
+
+  /** The scope of the calling flow; undefined outside of any, also when the flow has outlived its own. */
+  get current(): Scope | undefined {
+    if (!this.#scoped) return undefined;
+    const scope = this.#scopes.getStore();
+    return scope?.ended ? undefined : scope;
+  }
+
+  /** The bodies that run in a scope. */
+  get running(): ReadonlySet<Promise<unknown>> {
+    return this.#running;
+  }
+
+  /** Runs a body in a scope of its own, which ends with it. */
+  async runIn<T>(thread: Thread, hold: Hold | undefined, body: () => T | Promise<T>): Promise<T> {
+    const scope = new Scope(thread, hold, this.current);
+    this.#scoped = true;
+    const running = this.#scopes.run(scope, async () => body());
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+      scope.end();
+    }
+  }
+
+  /** Runs something outside of any scope. */
+  outside<T>(body: () => T): T {
+    return this.#scoped ? this.#scopes.run(undefined, body) : body();
+  }
+
+  /** Begins a stay of a thread in a lock, under the number that the caller chose or one never used before. */
+  begin(thread: Thread, lock: Held): Holding {
+    const threadId = thread.explicitId ?? this.#nextId++;
+    const id = { threadId, field: holderField(this.#clientId, threadId) };
+    const holding = new Holding(thread, lock, id, this.#custody);
+    thread.holdings.set(lock.key, holding);
+    if (thread.explicitId === undefined) this.#own.set(threadId, holding);
+    else this.#explicit.set(threadId, thread);
+    return holding;
+  }
+
+  /** The thread that an id stands for: a live lease's, or one that the caller chose and that holds something. */
+  find(threadId: number): Thread | undefined {
+    return this.#own.get(threadId)?.thread ?? this.#explicit.get(threadId);
+  }
+
+  /** All stays of this client. */
+  *holdings(): Iterable<Holding> {
+    yield* this.#own.values();
+    for (const thread of this.#explicit.values()) yield* thread.holdings.values();
+  }
+
+  /** The fields of a lock were removed in Redis: what they stood for is lost. */
+  stolen(key: string, fields: readonly string[]): void {
+    for (const holding of [...this.holdings()]) {
+      if (holding.key === key && fields.includes(holding.field)) holding.loseAll("stolen");
+    }
+  }
+
+  #over(holding: Holding): void {
+    const { thread, key, threadId } = holding;
+    if (thread.holdings.get(key) === holding) thread.holdings.delete(key);
+    if (thread.explicitId === undefined) this.#own.delete(threadId);
+    else if (thread.holdings.size === 0) this.#explicit.delete(threadId);
+  }
+}

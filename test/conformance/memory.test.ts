@@ -1,0 +1,14 @@
+import type { ConformanceHarness } from "../../src/driver/conformance.js";
+import { MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
+import { runConformance } from "../support/conformance-runner.js";
+import { watchLeaks } from "../support/leaks.js";
+
+watchLeaks();
+
+const server = new MemoryServer();
+const harness: ConformanceHarness = {
+  // Nothing can be cut, as there is no connection, and no scripts forgotten, as none are kept.
+  connect: async () => memoryDriver(server),
+};
+
+runConformance("memoryDriver", harness);

@@ -1,0 +1,13 @@
+import { describe, it } from "vitest";
+import { type ConformanceHarness, conformanceCases, missingAbilities } from "../../src/driver/conformance.js";
+
+/** Makes a test of each case. One that the harness can not set up is reported as skipped, with the reason. */
+export function runConformance(driverName: string, harness: ConformanceHarness): void {
+  describe(`${driverName} keeps the promises of the port`, () => {
+    for (const conformanceCase of conformanceCases) {
+      const missing = missingAbilities(conformanceCase, harness);
+      if (missing.length === 0) it(conformanceCase.name, () => conformanceCase.run(harness));
+      else it.skip(`${conformanceCase.name} (not applicable: the harness can not ${missing.join(", ")})`);
+    }
+  });
+}

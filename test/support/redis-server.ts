@@ -1,0 +1,226 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { accessSync, constants, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { Redis, type RedisOptions } from "ioredis";
+import { freePort } from "./free-port.js";
+import { guard, killNow } from "./guard.js";
+
+export interface RedisServer {
+  readonly port: number;
+  /** Of the process that runs now; changes with a restart. */
+  readonly pid: number;
+  /** `redis://127.0.0.1:port`, with the password if there is one. */
+  readonly url: string;
+  /** A plain client, closed by `stop`. It reconnects quickly and keeps connection errors to itself. */
+  client(options?: ClientOptions): Redis;
+  /** Stops the process (SIGSTOP): connections stay, nobody answers. Resolves once it stands still. */
+  pause(): Promise<void>;
+  resume(): void;
+  /** Ends the process at once (SIGKILL). Connections break; `restart` brings it back. */
+  kill(): Promise<void>;
+  /** A new process on the same port, with nothing stored. */
+  restart(): Promise<void>;
+  /** Closes the clients, ends the process, removes its folder. Safe twice. */
+  stop(): Promise<void>;
+}
+
+export type ClientOptions = Omit<RedisOptions, "replyMapping">;
+
+export interface RedisServerOptions {
+  /** Further arguments for the server, such as `["--maxmemory", "1mb"]`. */
+  readonly args?: readonly string[];
+  readonly password?: string;
+}
+
+const READY_WITHIN_MS = 10_000;
+const POLL_MS = 2;
+const MAX_PORTS = 10;
+
+/** Starts an empty server on a free port of 127.0.0.1, which writes nothing to disk and ends when we do. */
+export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
+  const program = findServer();
+  for (let tries = 1; ; tries += 1) {
+    const server = new Server(program, await freePort(), options);
+    try {
+      await server.start();
+      return server;
+    } catch (error) {
+      await server.stop();
+      // Somebody else took the port between our look at it and the server's.
+      if (!(error instanceof PortTakenError) || tries === MAX_PORTS) throw error;
+    }
+  }
+}
+
+/** Independent servers, as a red lock wants them. */
+export function startMasters(count = 5): Promise<RedisServer[]> {
+  return Promise.all(Array.from({ length: count }, () => startRedis()));
+}
+
+const openClients = new Set<Redis>();
+
+/** True for a socket of a client that `RedisServer.client` made: the server closes it when it stops. */
+export function belongsToServerClient(socket: object): boolean {
+  return [...openClients].some(({ stream }) => stream === socket);
+}
+
+class PortTakenError extends Error {}
+
+class Server implements RedisServer {
+  readonly port: number;
+  readonly url: string;
+  readonly #program: string;
+  readonly #args: readonly string[];
+  readonly #password: string | undefined;
+  readonly #dir = mkdtempSync(join(tmpdir(), "holdfast-redis-"));
+  readonly #clients = new Set<Redis>();
+  #process: ChildProcess | undefined;
+  #release: (() => void) | undefined;
+
+  constructor(program: string, port: number, { args = [], password }: RedisServerOptions) {
+    this.#program = program;
+    this.port = port;
+    this.url = `redis://${password === undefined ? "" : `:${encodeURIComponent(password)}@`}127.0.0.1:${port}`;
+    this.#password = password;
+    const given = {
+      port,
+      bind: "127.0.0.1",
+      dir: this.#dir,
+      save: "",
+      appendonly: "no",
+      loglevel: "warning",
+    };
+    this.#args = [
+      ...Object.entries(given).flatMap(([name, value]) => [`--${name}`, String(value)]),
+      ...(password === undefined ? [] : ["--requirepass", password]),
+      ...args,
+    ];
+  }
+
+  get pid(): number {
+    const pid = this.#process?.pid;
+    if (pid === undefined) throw new Error(`the server of port ${this.port} does not run`);
+    return pid;
+  }
+
+  async start(): Promise<void> {
+    const child = spawn(this.#program, this.#args, { stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += text));
+    await once(child, "spawn");
+    this.#process = child;
+    this.#release = guard(this.pid);
+    const deadlineMs = performance.now() + READY_WITHIN_MS;
+    for (;;) {
+      const pid = await processAt(this.port, this.#password);
+      if (pid === this.pid) return;
+      if (pid !== undefined || /address already in use/i.test(output)) throw new PortTakenError(output);
+      if (child.exitCode !== null) throw new Error(`${this.#program} ended at once: ${output}`);
+      if (performance.now() > deadlineMs) throw new Error(`${this.#program} does not answer: ${output}`);
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  }
+
+  client(options: ClientOptions = {}): Redis {
+    const client = new Redis({
+      host: "127.0.0.1",
+      port: this.port,
+      ...(this.#password === undefined ? {} : { password: this.#password }),
+      retryStrategy: () => 20,
+      ...options,
+    });
+    client.on("error", () => undefined);
+    this.#clients.add(client);
+    openClients.add(client);
+    return client;
+  }
+
+  async pause(): Promise<void> {
+    const { pid } = this;
+    process.kill(pid, "SIGSTOP");
+    while (process.platform === "linux" && stateOf(pid) !== "T") await new Promise(setImmediate);
+  }
+
+  resume(): void {
+    process.kill(this.pid, "SIGCONT");
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#process;
+    if (child?.pid === undefined) return;
+    this.#process = undefined;
+    const ended = child.exitCode === null && child.signalCode === null ? once(child, "close") : undefined;
+    killNow(child.pid);
+    await ended;
+    this.#release?.();
+  }
+
+  async restart(): Promise<void> {
+    await this.kill();
+    await this.start();
+  }
+
+  async stop(): Promise<void> {
+    for (const client of this.#clients) {
+      await closed(client);
+      openClients.delete(client);
+    }
+    this.#clients.clear();
+    await this.kill();
+    rmSync(this.#dir, { recursive: true, force: true });
+  }
+}
+
+async function closed(client: Redis): Promise<void> {
+  if (client.status === "end") return;
+  const end = once(client, "end");
+  client.disconnect();
+  client.stream?.destroy();
+  await end;
+}
+
+/** The id of the server process that answers on the port; undefined when nobody does yet. */
+function processAt(port: number, password: string | undefined): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    let text = "";
+    socket.on("connect", () =>
+      socket.write(`${password === undefined ? "" : `AUTH ${password}\r\n`}PING\r\nINFO server\r\n`),
+    );
+    socket.on("data", (bytes) => {
+      text += bytes;
+      if (/process_id:\d+\r\n/.test(text)) socket.destroy();
+    });
+    socket.on("error", () => undefined);
+    socket.on("close", () => {
+      const found = /\+PONG.*process_id:(\d+)\r\n/s.exec(text);
+      resolve(found ? Number(found[1]) : undefined);
+    });
+  });
+}
+
+/** The letter of proc(5) for what a process does: T when it is stopped. */
+function stateOf(pid: number): string | undefined {
+  return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.[0];
+}
+
+function findServer(): string {
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  for (const name of ["redis-server", "valkey-server"]) {
+    for (const folder of folders) {
+      const program = join(folder, name);
+      try {
+        accessSync(program, constants.X_OK);
+        return program;
+      } catch {
+        // Not here; the next folder may have it.
+      }
+    }
+  }
+  throw new Error(
+    "no redis-server and no valkey-server on PATH: run `npm test`, which says how to install one",
+  );
+}

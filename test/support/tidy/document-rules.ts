@@ -1,0 +1,82 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { complain, type TidyRule } from "./rule.js";
+import { root } from "./tree.js";
+
+const isDocument = (path: string) => path.endsWith(".md");
+
+const linksResolve: TidyRule = {
+  promise: "a relative link in a document leads to a file, and its anchor to a heading",
+  applies: isDocument,
+  problems: (text, path) => relativeLinks(text).flatMap((link) => brokenLink(link, text, path)),
+  offences: [
+    "See [the guide](guide/no-such-page.md).",
+    "See [the reason][1].\n\n[1]: decisions/999-none.md",
+    "# A heading\n\nSee [below](#another-heading).",
+  ].map((text) => ({ path: "docs/example.md", text })),
+};
+
+function relativeLinks(markdown: string): string[] {
+  const prose = markdown.replace(/^```[\s\S]*?^```/gm, "").replace(/`[^`\n]*`/g, "");
+  const inline = [...prose.matchAll(/\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)/g)];
+  const references = [...prose.matchAll(/^\[[^\]]+\]:\s+(\S+)/gm)];
+  return [...inline, ...references].flatMap(([, link]) => (link && !/^[a-z]+:/.test(link) ? [link] : []));
+}
+
+function brokenLink(link: string, text: string, path: string): string[] {
+  const [file = "", anchor] = link.split("#");
+  const target = file === "" ? undefined : join(root, dirname(path), decodeURI(file));
+  if (target !== undefined && !existsSync(target)) return [`${link}: no such file`];
+  if (anchor === undefined || (target !== undefined && !isDocument(target))) return [];
+  const headings = anchorsOf(target === undefined ? text : readFileSync(target, "utf8"));
+  return headings.has(anchor) ? [] : [`${link}: no such heading`];
+}
+
+/** Anchors as GitHub makes them from headings. */
+function anchorsOf(markdown: string): Set<string> {
+  const prose = markdown.replace(/^```[\s\S]*?^```/gm, "");
+  const headings = [...prose.matchAll(/^#+\s+(.*)$/gm)].map(([, heading = ""]) => heading);
+  const plain = headings.map((heading) =>
+    heading
+      .trim()
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, ""),
+  );
+  return new Set(plain.map((heading) => heading.replace(/\s/g, "-")));
+}
+
+const namesNoMachine: TidyRule = {
+  promise: "no file names a folder of the machine that it was written on",
+  applies: () => true,
+  problems: (text) =>
+    complain(
+      text,
+      /(?<![\w.:/*-])\/(?:home|root|Users|work|tmp)\/[\w.-]+/g,
+      "use a relative path or os.tmpdir()",
+    ),
+  offences: [
+    { path: "docs/a.md", text: "Run /home/ada/holdfast/scripts/setup.mjs" },
+    { path: "test/a.test.ts", text: 'const socket = "/tmp/redis.sock";' },
+  ],
+};
+
+/** One word for each idea. */
+const OTHER_WORDS: Readonly<Record<string, string>> = {
+  session: "client, lease or scope",
+  agent: "client or process",
+};
+
+const usesOurWords: TidyRule = {
+  promise: "one idea has one word, in code and documents",
+  applies: (path) => /^(?:src|demo|bench|docs)\/|\.md$/.test(path),
+  problems: (text) =>
+    Object.entries(OTHER_WORDS).flatMap(([word, ours]) =>
+      complain(text, new RegExp(`\\b${word}s?\\b`, "gi"), `say ${ours}`),
+    ),
+  offences: [
+    { path: "docs/a.md", text: "A session holds the lock." },
+    { path: "src/a.ts", text: "/** The agents that wait. */" },
+  ],
+};
+
+export const documentRules: readonly TidyRule[] = [linksResolve, namesNoMachine, usesOurWords];

@@ -1,0 +1,104 @@
+import { basename } from "node:path";
+import { complain, type TidyRule } from "./rule.js";
+
+const HEADER = /^--\[\[\n([\s\S]*?)\n\]\]\n/;
+const script = "src/protocol/scripts/lock-example.lua";
+const isLua = (path: string) => path.endsWith(".lua");
+const isInclude = (path: string) => path.includes("/include/");
+
+function headerOf(text: string): string {
+  return HEADER.exec(text)?.[1] ?? "";
+}
+
+/** The code, with comments blanked and lines kept. */
+function codeOf(text: string): string {
+  return text.replace(HEADER, (header) => header.replace(/[^\n]/g, "")).replace(/--.*$/gm, "");
+}
+
+const hasHeader: TidyRule = {
+  promise: "a script opens with its name, its purpose, KEYS, ARGV, Returns and Compat",
+  applies: isLua,
+  problems(text, path) {
+    const header = headerOf(text);
+    if (!header.startsWith(`  ${basename(path, ".lua")}: `))
+      return ["no header with the script's name and purpose"];
+    if (isInclude(path)) return [];
+    const code = codeOf(text);
+    const sections = ["KEYS", "ARGV"].filter((table) => code.includes(table)).concat("Returns", "Compat");
+    return sections
+      .filter((section) => !new RegExp(`^ {2}${section}\\b`, "m").test(header))
+      .map((section) => `the header lacks ${section}`);
+  },
+  offences: [
+    { path: script, text: "return 1\n" },
+    {
+      path: script,
+      text: "--[[\n  lock-other: another's header.\n\n  Returns  1\n  Compat   none\n]]\nreturn 1\n",
+    },
+    {
+      path: script,
+      text: "--[[\n  lock-example: no keys.\n\n  Returns  1\n  Compat   none\n]]\nreturn #KEYS\n",
+    },
+    { path: script, text: "--[[\n  lock-example: no Compat.\n\n  Returns  1\n]]\nreturn 1\n" },
+    { path: "src/protocol/scripts/include/example.lua", text: "local function example()\nend\n" },
+  ],
+};
+
+const documentsIndexes: TidyRule = {
+  promise: "a script's header documents the KEYS and ARGV that its code uses, and no others",
+  applies: (path) => isLua(path) && !isInclude(path),
+  problems(text) {
+    const header = headerOf(text);
+    const used = new Set(codeOf(text).match(/\b(?:KEYS|ARGV)\[\d+\]/g));
+    const documented = new Set(header.match(/\b(?:KEYS|ARGV)\[\d+\]/g));
+    const problems = [
+      ...[...used].filter((index) => !documented.has(index)).map((index) => `${index} is not documented`),
+      ...[...documented].filter((index) => !used.has(index)).map((index) => `${index} is not used`),
+    ];
+    const repeats = /\b(?:KEYS|ARGV)\[[^\]]*[a-z]|\((?:KEYS|ARGV)\)/.test(codeOf(text));
+    if (repeats && !/\bfor each\b/.test(header)) problems.push('the header lacks "for each"');
+    return problems;
+  },
+  offences: [
+    { path: script, text: "--[[\n  KEYS[1]  lock\n]]\nlocal lock, queue = KEYS[1], KEYS[2]\n" },
+    { path: script, text: "--[[\n  ARGV[1]  holder\n  ARGV[2]  leaseMs\n]]\nlocal holder = ARGV[1]\n" },
+    { path: script, text: "--[[\n  KEYS[i]  lock\n]]\nfor i, lock in ipairs(KEYS) do\nend\n" },
+    { path: script, text: "--[[\n  ARGV  holders\n]]\nlocal holder = ARGV[2 * i]\n" },
+  ],
+};
+
+/**
+ * Redis speaks Lua 5.1 and the embedded server 5.3, where whole numbers print differently. Keys that are not
+ * declared break clusters, so none may be put together from parts.
+ */
+const FORBIDDEN: readonly (readonly [pattern: RegExp, complaint: string])[] = [
+  [/\btostring\b/g, 'numbers become text by string.format("%.0f", n)'],
+  [/\bstring\.format\((?!"%\.0f",)/g, 'the only format is "%.0f"'],
+  [/(?<!\.)\.\.(?!\.)/g, "no concatenation: neither of numbers nor of keys"],
+  [/\btable\.concat\b/g, "no concatenation: neither of numbers nor of keys"],
+  [/\bredis\.p?call\((?!")/g, "name the command"],
+  [/\/\/|<<|>>|\bgoto\b|\btable\.unpack\b/g, "not in Lua 5.1"],
+  [/\b(?:math\.random|os\.\w+|loadstring|setfenv|getfenv)\b/g, "not in the subset"],
+];
+
+const keepsToSubset: TidyRule = {
+  promise: "a script keeps to the Lua that Redis and the embedded server both understand alike",
+  applies: isLua,
+  problems(text) {
+    const code = codeOf(text).replace(/"(?!%\.0f")[^"\n]*"/g, '""');
+    return FORBIDDEN.flatMap(([pattern, complaint]) => complain(code, pattern, complaint));
+  },
+  offences: [
+    "local a = tostring(1)",
+    'local a = string.format("%d", 1)',
+    'local key = "redisson_lock_queue:" .. KEYS[1]',
+    'local key = table.concat({ "a", "b" })',
+    "redis.call(command, KEYS[1])",
+    "local a = 3 // 2",
+    "local a = table.unpack(ARGV)",
+    "local a = math.random()",
+    "local a = os.time()",
+  ].map((text) => ({ path: script, text })),
+};
+
+export const luaRules: readonly TidyRule[] = [hasHeader, documentsIndexes, keepsToSubset];

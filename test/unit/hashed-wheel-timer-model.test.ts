@@ -1,0 +1,153 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { HashedWheelTimer, type Timeout } from "../../src/runtime/hashed-wheel-timer.js";
+
+import { CountingClock } from "../support/counting-clock.js";
+
+/** The reference: an array sorted by tick, then by age, and no wheel. */
+class SortedTimers {
+  readonly runs: [id: number, atMs: number][] = [];
+  #entries: { id: number; tick: number }[] = [];
+  #nextId = 0;
+  #nowMs = 0;
+
+  constructor(
+    readonly tickMs: number,
+    readonly effects: Effects,
+  ) {}
+
+  get pendingIds(): number[] {
+    return this.#entries.map(({ id }) => id).sort((a, b) => a - b);
+  }
+
+  schedule(delayMs: number): void {
+    const tick = Math.max(Math.ceil((this.#nowMs + delayMs) / this.tickMs), this.#tick() + 1);
+    this.#entries.push({ id: this.#nextId, tick });
+    this.#nextId += 1;
+    this.#entries.sort((a, b) => a.tick - b.tick || a.id - b.id);
+  }
+
+  cancel(id: number): boolean {
+    const index = this.#entries.findIndex((entry) => entry.id === id);
+    if (index >= 0) this.#entries.splice(index, 1);
+    return index >= 0;
+  }
+
+  advance(ms: number): void {
+    const untilMs = this.#nowMs + ms;
+    for (let first = this.#entries[0]; first !== undefined; first = this.#entries[0]) {
+      const dueMs = first.tick * this.tickMs;
+      if (dueMs > untilMs) break;
+      this.#nowMs = Math.max(dueMs, this.#nowMs);
+      this.#runDue();
+    }
+    this.#nowMs = untilMs;
+  }
+
+  stall(ms: number): void {
+    this.#nowMs += ms;
+    this.#runDue();
+  }
+
+  #runDue(): void {
+    const tick = this.#tick();
+    for (let first = this.#entries[0]; first !== undefined && first.tick <= tick; first = this.#entries[0]) {
+      this.#entries.shift();
+      this.runs.push([first.id, this.#nowMs]);
+      applyEffect(this.effects, first.id, this);
+    }
+  }
+
+  #tick(): number {
+    return Math.floor(this.#nowMs / this.tickMs);
+  }
+}
+
+interface Timers {
+  schedule(delayMs: number): void;
+  cancel(id: number): boolean;
+}
+
+/** What the task with the number (modulo the length) does: schedule another, cancel one, throw, or nothing. */
+type Effects = readonly { readonly kind: "schedule" | "cancel" | "throw" | "none"; readonly value: number }[];
+
+function applyEffect(effects: Effects, id: number, timers: Timers): void {
+  const { kind, value } = effects[id % effects.length] ?? { kind: "none", value: 0 };
+  if (kind === "schedule") timers.schedule(value);
+  if (kind === "cancel") timers.cancel(id + value);
+}
+
+/** The same interface over a wheel. */
+class WheelTimers {
+  readonly runs: [id: number, atMs: number][] = [];
+  readonly timeouts: Timeout[] = [];
+  readonly errors: unknown[] = [];
+  readonly wheel: HashedWheelTimer;
+
+  constructor(
+    readonly clock: CountingClock,
+    options: { tickMs: number; buckets: number },
+    readonly effects: Effects,
+  ) {
+    this.wheel = new HashedWheelTimer(clock, { ...options, onError: (error) => this.errors.push(error) });
+  }
+
+  schedule(delayMs: number): void {
+    const id = this.timeouts.length;
+    const task = () => {
+      this.runs.push([id, this.clock.elapsedMs]);
+      applyEffect(this.effects, id, this);
+      if (this.effects[id % this.effects.length]?.kind === "throw") throw new Error(`task ${id}`);
+    };
+    this.timeouts.push(this.wheel.schedule(delayMs, task));
+  }
+
+  cancel(id: number): boolean {
+    return this.timeouts[id]?.cancel() ?? false;
+  }
+}
+
+describe("against a sorted array", () => {
+  const quarters = (max: number) => fc.integer({ min: 0, max: max * 4 }).map((n) => n / 4);
+  const operation = fc.oneof(
+    { weight: 6, arbitrary: fc.record({ kind: fc.constant("schedule" as const), value: quarters(400) }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant("cancel" as const), value: fc.nat(60) }) },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant("advance" as const), value: quarters(120) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant("stall" as const), value: quarters(500) }) },
+  );
+  const effect = fc.record({
+    kind: fc.constantFrom("schedule", "schedule", "cancel", "throw", "none", "none", "none"),
+    value: fc.nat(40),
+  });
+  const scenario = fc.record({
+    tickMs: fc.integer({ min: 2, max: 20 }),
+    buckets: fc.constantFrom(1, 2, 4, 8, 16),
+    effects: fc.array(effect, { minLength: 1, maxLength: 12 }),
+    operations: fc.array(operation, { maxLength: 60 }),
+  });
+
+  test("fires the same tasks at the same times in the same order, whatever is done to it", async () => {
+    const property = fc.asyncProperty(scenario, async ({ tickMs, buckets, effects, operations }) => {
+      const clock = new CountingClock();
+      const model = new SortedTimers(tickMs, effects);
+      const real = new WheelTimers(clock, { tickMs, buckets }, effects);
+      for (const { kind, value } of operations) {
+        if (kind === "schedule") for (const timers of [model, real]) timers.schedule(value);
+        if (kind === "cancel") expect(real.cancel(value)).toBe(model.cancel(value));
+        if (kind === "advance" || kind === "stall") {
+          model[kind](value);
+          await clock[kind](value);
+        }
+        expect(real.runs).toEqual(model.runs);
+        expect(real.wheel.pending).toBe(model.pendingIds.length);
+      }
+      const stopped = new Set(real.wheel.stop());
+      expect(real.timeouts.flatMap((timeout, id) => (stopped.has(timeout) ? [id] : []))).toEqual(
+        model.pendingIds,
+      );
+      expect(clock.pendingTimers).toBe(0);
+    });
+    // A failure prints the seed and the smallest scenario.
+    await fc.assert(property, { numRuns: 150 });
+  });
+});

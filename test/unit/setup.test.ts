@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { findServer, packagesState, serverPlan } from "../../scripts/setup.mjs";
+
+describe("setup: packages", () => {
+  const redis = { version: "6.0.0", integrity: "sha512-a" };
+  const wanted = { packages: { "": {}, "node_modules/ioredis": redis } };
+  const present = () => true;
+
+  it("are missing when npm has recorded no installation", () => {
+    expect(packagesState(wanted, undefined, present)).toBe("missing");
+  });
+
+  it("are ready when everything is recorded and there", () => {
+    expect(packagesState(wanted, { packages: { "node_modules/ioredis": { ...redis } } }, present)).toBe(
+      "ready",
+    );
+  });
+
+  it.each([
+    ["of another version is installed", { "node_modules/ioredis": { ...redis, version: "5.9.2" } }],
+    ["has other contents", { "node_modules/ioredis": { ...redis, integrity: "sha512-b" } }],
+    ["is not installed", {}],
+  ])("are stale when one %s", (_, packages) => {
+    expect(packagesState(wanted, { packages }, present)).toBe("stale");
+  });
+
+  it("are stale when a recorded folder is gone", () => {
+    expect(packagesState(wanted, wanted, () => false)).toBe("stale");
+  });
+
+  it("are ready without the optional ones of other platforms", () => {
+    const withOptional = { packages: { ...wanted.packages, "node_modules/other-os": { optional: true } } };
+    expect(packagesState(withOptional, wanted, present)).toBe("ready");
+  });
+});
+
+describe("setup: server", () => {
+  it("is found in any folder of PATH", () => {
+    expect(findServer("/a:/b", (file) => file === "/b/redis-server")).toBe("/b/redis-server");
+  });
+
+  it("may be Valkey", () => {
+    expect(findServer("/a::/b", (file) => file === "/b/valkey-server")).toBe("/b/valkey-server");
+  });
+
+  it("is not found in an empty PATH", () => {
+    expect(findServer("", () => true)).toBeUndefined();
+    expect(findServer(undefined, () => true)).toBeUndefined();
+  });
+
+  const debian = {
+    platform: "linux",
+    osRelease: 'NAME="Debian GNU/Linux"\nID=debian\n',
+    isRoot: true,
+    mayInstall: true,
+  };
+
+  it("is installed with apt by root on Debian and its kin", () => {
+    expect(serverPlan(debian)).toEqual({ install: "apt" });
+    expect(serverPlan({ ...debian, osRelease: "ID=ubuntu\nID_LIKE=debian\n" })).toEqual({ install: "apt" });
+    expect(serverPlan({ ...debian, osRelease: 'ID=linuxmint\nID_LIKE="ubuntu debian"\n' })).toEqual({
+      install: "apt",
+    });
+  });
+
+  it.each([
+    ["somebody else than root", { isRoot: false }],
+    ["HOLDFAST_NO_INSTALL=1", { mayInstall: false }],
+  ])("is not installed for %s: the line to type is shown", (_, circumstances) => {
+    expect(serverPlan({ ...debian, ...circumstances })).toEqual({
+      tell: ["sudo apt-get install --no-install-recommends redis-server"],
+    });
+  });
+
+  it("is left to the user on Fedora and macOS, root or not", () => {
+    expect(serverPlan({ ...debian, osRelease: "ID=fedora\n" })).toEqual({
+      tell: ["sudo dnf install valkey"],
+    });
+    expect(serverPlan({ ...debian, osRelease: 'ID="rocky"\nID_LIKE="rhel centos fedora"\n' })).toEqual({
+      tell: ["sudo dnf install valkey"],
+    });
+    expect(serverPlan({ ...debian, platform: "darwin", osRelease: "" })).toEqual({
+      tell: ["brew install redis"],
+    });
+  });
+
+  it("is explained for every system where the system is unknown", () => {
+    const plan = serverPlan({ ...debian, osRelease: "ID=alpine\n" });
+    expect("tell" in plan && plan.tell).toHaveLength(3);
+  });
+});

@@ -1,0 +1,58 @@
+import { existsSync } from "node:fs";
+import { join, relative } from "node:path";
+import type { Plugin } from "vite";
+import { defineConfig } from "vitest/config";
+import { ClosingLineReporter } from "./test/support/closing-line-reporter.js";
+
+const root = import.meta.dirname;
+/** Test what is published, file by file, instead of the sources. */
+const testsBuilt = process.env["HOLDFAST_TEST_BUILT"] === "1";
+
+const subpaths: Readonly<Record<string, string>> = {
+  holdfast: "index",
+  "holdfast/ioredis": "driver/ioredis",
+  "holdfast/memory": "driver/memory/index",
+  "holdfast/driver-test": "driver/conformance",
+};
+
+/**
+ * However a test names a module of the package, by path or by subpath, it gets the one copy under test.
+ * Otherwise a class of src/ could meet its twin of dist/.
+ */
+function oneCopy(): Plugin {
+  return {
+    name: "holdfast:one-copy",
+    enforce: "pre",
+    resolveId(specifier, importer) {
+      const subpath = subpaths[specifier];
+      if (subpath !== undefined) return underTest(subpath);
+      if (!testsBuilt || importer === undefined || !specifier.startsWith(".")) return null;
+      const target = relative(join(root, "src"), join(importer, "..", specifier));
+      const isSource = !target.startsWith("..") && target.endsWith(".js");
+      return isSource ? underTest(target.slice(0, -".js".length)) : null;
+    },
+  };
+}
+
+function underTest(module: string): string {
+  const file = testsBuilt ? join(root, "dist/esm", `${module}.js`) : join(root, "src", `${module}.ts`);
+  if (!existsSync(file)) throw new Error(`${relative(root, file)} is missing`);
+  return file;
+}
+
+export default defineConfig({
+  plugins: [oneCopy()],
+  // Node 20 does not know `await using`.
+  oxc: { target: "es2022" },
+  test: {
+    include: ["test/**/*.test.ts"],
+    globalSetup: ["test/support/global-setup.ts"],
+    reporters: ["default", new ClosingLineReporter()],
+    pool: "forks",
+    execArgv: ["--unhandled-rejections=strict", "--expose-gc"],
+    server: { deps: { external: [/\/dist\/esm\//] } },
+    testTimeout: 15_000,
+    hookTimeout: 15_000,
+    teardownTimeout: 5_000,
+  },
+});
