@@ -25,9 +25,11 @@ export function publicApi(entries) {
   const found = [];
   const queue = exported.flatMap((places) => [...places.values()]);
   for (let place = queue.pop(); place !== undefined; place = queue.pop()) {
-    const { file, name, text, mentions } = declarationAt(place) ?? {};
+    const declaration = declarationAt(place);
+    if (declaration === undefined) continue;
+    const { file, name, text, mentions } = declaration;
     const key = `${name} ${file}`;
-    if (file === undefined || text === undefined || seen.has(key)) continue;
+    if (seen.has(key)) continue;
     seen.add(key);
     found.push({ key, text });
     for (const mention of mentions) queue.push({ file, name: mention });

@@ -95,8 +95,8 @@ function providePackages(mayInstall) {
   console.log(`The npm packages are ${state}. Installing them: npm ci`);
   const npm = process.env["npm_execpath"];
   const { status } = npm?.endsWith("npm-cli.js")
-    ? spawnSync(process.execPath, [npm, "ci"], { cwd: root, stdio: "inherit" })
-    : spawnSync("npm ci", { cwd: root, stdio: "inherit", shell: true });
+    ? spawnSync(process.execPath, [npm, "ci", "--loglevel=error"], { cwd: root, stdio: "inherit" })
+    : spawnSync("npm ci --loglevel=error", { cwd: root, stdio: "inherit", shell: true });
   if (status !== 0) stop("npm ci failed");
 }
 

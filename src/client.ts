@@ -98,7 +98,7 @@ export class Client {
   /** Waits for work in the background, for one command timeout at most, and ends all services. */
   async stop(): Promise<void> {
     const { commandTimeoutMs } = this.settings;
-    await this.#within(commandTimeoutMs, Promise.all(this.#background));
+    await this.#within(commandTimeoutMs, Promise.all([...this.#background, this.commands.idle()]));
     this.#stopped = true;
     this.#watchdog.stop();
     this.#subscriptions.stop();
@@ -110,10 +110,12 @@ export class Client {
   async #within(ms: number, work: Promise<unknown>): Promise<void> {
     await new Promise<void>((resolve) => {
       const timer = this.clock.schedule(ms, resolve, true);
-      work.then(
-        () => resolve(),
-        () => resolve(),
-      ).finally(() => timer.cancel());
+      work
+        .then(
+          () => resolve(),
+          () => resolve(),
+        )
+        .finally(() => timer.cancel());
     });
   }
 }
@@ -123,6 +125,7 @@ function inRoot(clock: Clock): Clock {
   return {
     monotonicMs: () => clock.monotonicMs(),
     wallMs: () => clock.wallMs(),
-    schedule: (delayMs, callback, keepAlive) => inRootContext(() => clock.schedule(delayMs, callback, keepAlive)),
+    schedule: (delayMs, callback, keepAlive) =>
+      inRootContext(() => clock.schedule(delayMs, callback, keepAlive)),
   };
 }

@@ -1,5 +1,4 @@
-import type { LossReason } from "./errors.js";
-import { LeaseLostError, NotHeldError } from "./errors.js";
+import { type LeaseLostError, NotHeldError } from "./errors.js";
 import { events } from "./events.js";
 import type { Hold, HoldState } from "./threads/hold.js";
 
@@ -49,7 +48,7 @@ const forgotten = new FinalizationRegistry((hold: Hold) => {
   hold.release();
   const { lock, field } = hold.holding;
   if (events.leaseAbandoned.hasSubscribers) {
-    events.leaseAbandoned.publish({ name: lock.name, kind: lock.kind, holder: field });
+    events.leaseAbandoned.publish({ name: lock.name, kind: lock.kind.name, holder: field });
   }
 });
 
@@ -57,7 +56,6 @@ const forgotten = new FinalizationRegistry((hold: Hold) => {
 export class HeldLease implements Lease {
   readonly #hold: Hold;
   readonly #keeper: Keeper;
-  #released: Promise<void> | undefined;
 
   constructor(hold: Hold, keeper: Keeper) {
     this.#hold = hold;
@@ -106,8 +104,7 @@ export class HeldLease implements Lease {
   }
 
   unlock(): Promise<void> {
-    this.#released ??= this.#keeper.release(this.#hold);
-    return this.#released;
+    return this.#keeper.release(this.#hold);
   }
 
   /**
@@ -119,22 +116,20 @@ export class HeldLease implements Lease {
     if (loss !== undefined) throw loss;
   }
 
-  /** Releases without throwing, after the work that the lease was for. @returns the loss, if it was lost before */
+  /**
+   * Releases after the work that the lease was for, unless that has done so itself. Never rejects.
+   * @returns the loss, if the lease was lost before
+   */
   async end(): Promise<LeaseLostError | undefined> {
-    if (this.#released !== undefined) {
-      await this.#released.catch(() => undefined);
-      return undefined;
-    }
+    if (this.#hold.state === "released") return undefined;
     try {
       await this.unlock();
     } catch (error) {
       if (events.releaseFailed.hasSubscribers) {
         const { lock, field } = this.#hold.holding;
-        events.releaseFailed.publish({ name: lock.name, kind: lock.kind, holder: field, error });
+        events.releaseFailed.publish({ name: lock.name, kind: lock.kind.name, holder: field, error });
       }
     }
     return this.#hold.loss;
   }
 }
-
-export type { HoldState, LossReason };

@@ -2,7 +2,7 @@ import { systemClock, type Timer } from "../clock.js";
 import { inRootContext } from "../root-context.js";
 import { ChannelTable } from "./channel-table.js";
 import { type ChannelListener, DriverClosedError, type Unsubscribe } from "./driver.js";
-import type { IoredisClient, IoredisSubscriberClient } from "./ioredis-client.js";
+import type { IoredisClient, IoredisStream, IoredisSubscriberClient } from "./ioredis-client.js";
 import { fromIoredis } from "./ioredis-errors.js";
 
 /** A connection on which SUBSCRIBE stays unanswered for so long is dead, though the kernel may not know it yet. */
@@ -22,6 +22,8 @@ const ONE_CONNECTION = {
   enableAutoPipelining: false,
   reconnectOnError: null,
   commandTimeout: undefined,
+  // ioredis 5 disconnects a connection that broke in its handshake once more, and then waits for so long.
+  disconnectTimeout: 0,
 };
 
 /** The connection that listens, opened when it is first needed and again as long as it is. */
@@ -96,14 +98,18 @@ export class IoredisSubscriber {
     this.#channels.clear(new DriverClosedError());
     const client = this.#client;
     this.#client = undefined;
-    client?.disconnect();
+    // Not disconnect(), which waits for a server that may be gone to say goodbye, but where there is no socket yet.
     const stream = client?.stream;
-    if (stream === undefined || stream.destroyed) return;
-    // disconnect() waits for a server that may be gone to say goodbye.
-    const closed = new Promise<void>((resolve) => void stream.once("close", resolve));
-    stream.destroy();
-    await closed;
+    if (stream === undefined) client?.disconnect();
+    else if (!stream.destroyed) await destroyed(stream);
   }
+}
+
+function destroyed(stream: IoredisStream): Promise<void> {
+  return new Promise((resolve) => {
+    stream.once("close", resolve);
+    stream.destroy();
+  });
 }
 
 async function answer(client: IoredisSubscriberClient, reply: Promise<unknown>): Promise<void> {

@@ -29,7 +29,11 @@ export interface Wish {
  * @returns undefined when the waiter's time was up
  * @throws the reason of a cancelled wait; UnavailableError, WrongTypeError
  */
-export async function waitInLine(lock: LockIdentity, holding: Holding, wish: Wish): Promise<Hold | undefined> {
+export async function waitInLine(
+  lock: LockIdentity,
+  holding: Holding,
+  wish: Wish,
+): Promise<Hold | undefined> {
   const { lines } = lock.client;
   const { waiter } = wish;
   const line = lines.join(lock.channel, waiter);
@@ -60,12 +64,14 @@ async function askInLine(
   line.asking();
   try {
     const hold = await ask(lock, holding, wish);
-    const obstacle = hold === undefined ? wish.obstacle : { holder: holding.field, ttlMs: wish.terms.leaseMs };
+    const obstacle =
+      hold === undefined ? wish.obstacle : { holder: holding.field, ttlMs: wish.terms.leaseMs };
     if (obstacle !== undefined) line.seenHeld(obstacle.holder, obstacle.ttlMs);
     return hold;
   } catch (error) {
-    // What made this attempt worth while is for the next in line to use.
-    line.wake();
+    // A wake-up that a cancelled call has used up is for the next in line. What failed for one fails for all.
+    if (wish.waiter.cancelled) line.wake();
+    else line.fail(error);
     throw error;
   }
 }
@@ -87,7 +93,11 @@ export async function ask(lock: LockIdentity, holding: Holding, wish: Wish): Pro
   throw waiter.reason;
 }
 
-async function attemptUntilOfUse(lock: LockIdentity, holding: Holding, wish: Wish): Promise<Hold | undefined> {
+async function attemptUntilOfUse(
+  lock: LockIdentity,
+  holding: Holding,
+  wish: Wish,
+): Promise<Hold | undefined> {
   const { waiter } = wish;
   const { clock, commands } = lock.client;
   const endMs = clock.monotonicMs() + commands.timeoutMs;
@@ -104,7 +114,11 @@ async function attemptUntilOfUse(lock: LockIdentity, holding: Holding, wish: Wis
 }
 
 /** `late`: the command arrived after its deadline. `spent`: it was taken, but the lease is over already. */
-async function attempt(lock: LockIdentity, holding: Holding, wish: Wish): Promise<Hold | "busy" | "late" | "spent"> {
+async function attempt(
+  lock: LockIdentity,
+  holding: Holding,
+  wish: Wish,
+): Promise<Hold | "busy" | "late" | "spent"> {
   const heldCount = holding.storedCount;
   if (wish.again && heldCount === 0) throw lossOf(lock, holding);
   wish.attempts += 1;
@@ -153,7 +167,11 @@ async function send(lock: LockIdentity, holding: Holding, wish: Wish, heldCount:
       notAfterMs = commands.notAfterMs();
       return { notAfterMs, locks: [{ key, holder: field, leaseMs, heldCount }] };
     };
-    const { reply, sentAt, serverMs, repeated } = await commands.exchange(lock.kind.acquire, input, wish.waiter);
+    const { reply, sentAt, serverMs, repeated } = await commands.exchange(
+      lock.kind.acquire,
+      input,
+      wish.waiter,
+    );
     if (repeated) holding.copyMayArrive(notAfterMs);
     holding.seenServer(serverMs);
     return { answer: only(reply), sentAt };

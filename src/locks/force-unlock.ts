@@ -27,5 +27,9 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
       return true;
     }
   } while (clock.monotonicMs() < endMs);
-  throw new UnavailableError(commands.server, `lock "${lock.name}" changes hands faster than it can be freed`, false);
+  throw new UnavailableError(
+    commands.server,
+    `lock "${lock.name}" changes hands faster than it can be freed`,
+    false,
+  );
 }

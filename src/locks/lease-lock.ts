@@ -1,25 +1,15 @@
-import { LeaseLostError, NotHeldError, type Obstacle, ReentryError, WaitTimeoutError } from "../errors.js";
-import { type AcquireEvent, events } from "../events.js";
+import { NotHeldError, type Obstacle, WaitTimeoutError } from "../errors.js";
 import { HeldLease, type Keeper, type Lease } from "../lease.js";
-import { checkLockOptions, checkThreadId, FIRST_OWN_THREAD_ID, type LockOptions } from "../options.js";
-import type { Waiter } from "../runtime/waiter.js";
+import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
 import type { Hold, Terms } from "../threads/hold.js";
 import type { Scope } from "../threads/scope.js";
-import { Thread } from "../threads/thread.js";
-import { ask, waitInLine, type Wish } from "./acquire.js";
+import { ask, type Wish, waitInLine } from "./acquire.js";
 import { forceUnlock } from "./force-unlock.js";
 import type { Lock } from "./lock.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { look } from "./look.js";
 import { release } from "./release.js";
-
-/** Who a call is. */
-interface Claim {
-  readonly thread: Thread;
-  /** When the call is to re-enter by its scope: the hold on its path. */
-  readonly outer: Hold | undefined;
-  readonly scope: Scope | undefined;
-}
+import { traced } from "./traced.js";
 
 /** The lock was not to be had in time. */
 interface Refusal {
@@ -149,10 +139,17 @@ export class LeaseLock implements Lock, Keeper {
     const waitMs = options.waitMs ?? defaultWaitMs;
     const bare = form === "lock" && (options.threadId !== undefined || this.#ownScope() === undefined);
     const waiter = client.newWaiter(waitMs, options.signal);
-    const wish: Wish = { terms: this.#terms(options), bare, waiter, again: false, attempts: 0, obstacle: undefined };
+    const wish: Wish = {
+      terms: this.#terms(options),
+      bare,
+      waiter,
+      again: false,
+      attempts: 0,
+      obstacle: undefined,
+    };
     try {
       const work = () => this.#fulfil(wish, options, waitMs !== 0);
-      const hold = await (isTraced() ? this.#traced(wish, work) : work());
+      const hold = await traced(this.#lock, wish, work);
       return hold ?? { obstacle: wish.obstacle, waitedMs: waiter.waitedMs };
     } finally {
       client.dismiss(waiter);
@@ -164,15 +161,15 @@ export class LeaseLock implements Lock, Keeper {
     const { threads } = lock.client;
     for (;;) {
       if (wish.waiter.cancelled) throw wish.waiter.reason;
-      const claim = this.#claim(options.threadId);
+      const claim = claimOf(lock, options.threadId);
       const present = claim.outer?.holding ?? claim.thread.holdings.get(lock.key);
       if (present === undefined) {
-        const holding = threads.begin(claim.thread, { name: lock.name, key: lock.key, kind: lock.kind.name });
+        const holding = threads.begin(claim.thread, lock);
         holding.unsettled();
         const work = mayWait ? waitInLine(lock, holding, wish) : ask(lock, holding, wish);
         return await work.finally(() => holding.settled());
       }
-      if (!(await present.enterInTurn(() => this.#mayEnter(claim), wish.waiter))) {
+      if (!(await present.enterInTurn(() => mayEnter(lock, claim), wish.waiter))) {
         return this.#refuseEntry(wish, present.field);
       }
       try {
@@ -190,71 +187,14 @@ export class LeaseLock implements Lock, Keeper {
     wish.obstacle = { holder, ttlMs: wish.terms.leaseMs, own: true };
   }
 
-  /** Decides by the rules of re-entry who a call is. */
-  #claim(threadId: number | undefined): Claim {
-    const { client, key, reentry } = this.#lock;
-    if (threadId !== undefined) return { thread: this.#threadOf(threadId), outer: undefined, scope: undefined };
-    const scope = reentry === "scope" ? client.threads.current : undefined;
-    const outer = scope?.holdOf(key);
-    if (scope === undefined || outer !== undefined) {
-      return { thread: outer?.holding.thread ?? new Thread(), outer, scope };
-    }
-    // The thread may be in the lock on another path: then this call is a stranger like everybody else's.
-    const thread = scope.thread.holdings.has(key) ? new Thread() : scope.thread;
-    return { thread, outer, scope };
-  }
-
-  #threadOf(threadId: number): Thread {
-    const thread = this.#lock.client.threads.find(threadId);
-    if (thread !== undefined) return thread;
-    if (threadId < FIRST_OWN_THREAD_ID) return new Thread(threadId);
-    throw new NotHeldError(this.name, `${threadId} is not the threadId of a live lease of this client`);
-  }
-
-  /** True when nobody but holders on the caller's path are in the lock. */
-  #mayEnter({ outer, scope }: Claim): boolean {
-    if (outer === undefined || scope === undefined) return true;
-    if (outer.state !== "held") {
-      throw outer.loss ?? new LeaseLostError(this.name, outer.holding.field, "released", outer.heldMs);
-    }
-    const sibling = outer.holding.live.find((hold) => !scope.covers(hold));
-    if (sibling?.bare) {
-      const way = "pass its threadId, or call from inside its run()";
-      throw new ReentryError(this.name, `a lease that lock() or tryLock() returned is in between: ${way}`);
-    }
-    return sibling === undefined;
-  }
-
   #terms({ leaseMs, maxHoldMs }: LockOptions): Terms {
     const { watchdogMs, clockSkewMs } = this.#lock.client.settings;
     return { leaseMs: leaseMs ?? watchdogMs, renewed: leaseMs === undefined, maxHoldMs, clockSkewMs };
-  }
-
-  #traced(wish: Wish, work: () => Promise<Hold | undefined>): Promise<Hold | undefined> {
-    const event: AcquireEvent = { name: this.name, kind: this.#lock.kind.name };
-    const work2 = async () => {
-      event.outcome = "failed";
-      try {
-        const hold = await work();
-        event.outcome = hold === undefined ? "refused" : "acquired";
-        if (hold !== undefined) Object.assign(event, { holder: hold.holding.field, holdCount: hold.holdCount });
-        return hold;
-      } finally {
-        event.waitedMs = wish.waiter.waitedMs;
-        event.attempts = wish.attempts;
-      }
-    };
-    return events.acquire.tracePromise(work2, event);
   }
 }
 
 function isRefusal(outcome: Hold | Refusal): outcome is Refusal {
   return "waitedMs" in outcome;
-}
-
-function isTraced(): boolean {
-  const { start, end, asyncStart, asyncEnd, error } = events.acquire;
-  return [start, end, asyncStart, asyncEnd, error].some(({ hasSubscribers }) => hasSubscribers);
 }
 
 function whyNotHeld(threadId: number | undefined, scope: Scope | undefined): string {

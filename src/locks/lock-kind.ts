@@ -1,7 +1,8 @@
 import type { Client } from "../client.js";
-import type { AcquireAnswer, Acquisition, Release, ReleaseAnswer } from "../protocol/lock-scripts.js";
-import type { Script } from "../protocol/define-script.js";
 import type { Reentry } from "../options.js";
+import type { Script } from "../protocol/define-script.js";
+import type { AcquireAnswer, Acquisition, Release, ReleaseAnswer } from "../protocol/lock-scripts.js";
+import type { Held } from "../threads/holding.js";
 
 /** In what one kind of lock differs from another; the rest is the same for all. */
 export interface LockKind {
@@ -20,13 +21,8 @@ export interface LockKind {
 }
 
 /** One lock of one client. */
-export interface LockIdentity {
+export interface LockIdentity extends Held {
   readonly client: Client;
   readonly kind: LockKind;
-  /** The name that the program uses. */
-  readonly name: string;
-  /** The key in Redis. */
-  readonly key: string;
-  readonly channel: string;
   readonly reentry: Reentry;
 }

@@ -1,6 +1,5 @@
 import type { Client } from "../client.js";
 import { lockRelease, type Release } from "../protocol/lock-scripts.js";
-import { lockChannel } from "../protocol/names.js";
 
 /** As many as a renewal takes in one call, and for the same reason. */
 const BATCH_SIZE = 100;
@@ -9,10 +8,10 @@ const BATCH_SIZE = 100;
 export function releaseEverything(client: Client, free: boolean): void {
   const held: Release[] = [];
   for (const holding of [...client.threads.holdings()]) {
-    const { key, field, storedCount } = holding;
+    const { key, field, lock, storedCount } = holding;
     if (holding.live.length === 0) continue;
     holding.loseAll("closed");
-    held.push({ key, holder: field, heldCount: storedCount, keptCount: 0, ttlMs: 1, channel: lockChannel(key) });
+    held.push({ key, holder: field, heldCount: storedCount, keptCount: 0, ttlMs: 1, channel: lock.channel });
   }
   if (!free) return;
   for (let i = 0; i < held.length; i += BATCH_SIZE) {

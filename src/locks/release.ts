@@ -1,8 +1,8 @@
 import { NotHeldError, UnavailableError } from "../errors.js";
 import { events } from "../events.js";
 import { FIRST_OWN_THREAD_ID } from "../options.js";
-import { only } from "../protocol/replies.js";
 import type { ReleaseAnswer } from "../protocol/lock-scripts.js";
+import { only } from "../protocol/replies.js";
 import type { Exchanged } from "../runtime/commands.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
@@ -93,7 +93,10 @@ async function sendRelease(
         if (!harmless) notAfterMs = commands.notAfterMs();
         const { key, field } = holding;
         const ttlMs = holding.neededMs();
-        return { notAfterMs, locks: [{ key, holder: field, heldCount, keptCount, ttlMs, channel: lock.channel }] };
+        return {
+          notAfterMs,
+          locks: [{ key, holder: field, heldCount, keptCount, ttlMs, channel: lock.channel }],
+        };
       });
       repeated ||= sent.repeated;
       if (repeated) holding.copyMayArrive(notAfterMs);
@@ -124,15 +127,16 @@ export async function reachStoredCount(lock: LockIdentity, holding: Holding): Pr
   const endMs = clock.monotonicMs() + holding.longestLeaseMs + 2 * commands.timeoutMs;
   let pauseMs = FIRST_PAUSE_MS;
   while (!client.stopped && clock.monotonicMs() < endMs) {
+    let waitMs = pauseMs;
     try {
       const { serverMs } = await holding.inTurn(() => sendRelease(lock, holding, holding.storedCount + 1));
       if (holding.copiesUntilMs === 0) return;
-      await commands.pause(holding.copiesUntilMs - serverMs + 1);
+      waitMs = holding.copiesUntilMs - serverMs + 1;
     } catch (error) {
       if (!(error instanceof UnavailableError) || !error.outcomeUnknown) return;
-      await commands.pause(pauseMs);
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     }
+    await commands.pause(waitMs).catch(() => undefined);
   }
 }
 

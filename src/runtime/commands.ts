@@ -19,11 +19,19 @@ export interface Exchanged<Reply> {
 
 /** Whoever wants an answer; once it does not any more, the command is not sent again. */
 export interface Asker {
-  readonly over: boolean;
+  readonly cancelled: boolean;
 }
 
 /** Errors of a server that is starting, failing over or busy: soon it may answer. */
-const PASSING = new Set(["LOADING", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "BUSY", "NOREPLICAS"]);
+const PASSING = new Set([
+  "LOADING",
+  "TRYAGAIN",
+  "CLUSTERDOWN",
+  "MASTERDOWN",
+  "READONLY",
+  "BUSY",
+  "NOREPLICAS",
+]);
 /** The first wait before a command is sent again; each next one is twice as long. */
 const FIRST_BACKOFF_MS = 20;
 const LONGEST_BACKOFF_MS = 500;
@@ -42,8 +50,9 @@ export class Commands {
   /** Server time minus monotonic time, as of the latest answer; undefined before the first. */
   #serverOffsetMs: number | undefined;
   #probe: Promise<void> | undefined;
-  /** What rejects the commands under way. */
+  /** What rejects the commands and pauses under way. */
   readonly #pending = new Set<(error: Error) => void>();
+  #onIdle: (() => void) | undefined;
   #stopped = false;
 
   constructor(driver: Driver, clock: Clock, wheel: HashedWheelTimer, timeoutMs: number) {
@@ -78,18 +87,25 @@ export class Commands {
         const final = this.#finalError(error, repeated);
         if (final !== undefined) throw final;
         const leftMs = endMs - this.#clock.monotonicMs();
-        if (leftMs <= backoffMs || asker?.over) throw this.#unavailable(error, repeated);
+        if (leftMs <= backoffMs || asker?.cancelled) throw this.#unavailable(error, repeated);
       }
       await this.pause(backoffMs);
       backoffMs = Math.min(2 * backoffMs, LONGEST_BACKOFF_MS);
     }
   }
 
+  /** Resolves when nothing is under way. For one caller at a time. */
+  idle(): Promise<void> {
+    if (this.#pending.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#onIdle = resolve;
+    });
+  }
+
   /** Ends what is under way with {@link ClientClosedError}, and all that comes. */
   stop(): void {
     this.#stopped = true;
-    for (const reject of this.#pending) reject(new ClientClosedError());
-    this.#pending.clear();
+    for (const reject of [...this.#pending]) reject(new ClientClosedError());
   }
 
   /** Server time after which a command sent now has surely been given up. Not before the first answer. */
@@ -98,9 +114,23 @@ export class Commands {
     return Math.ceil(this.#clock.monotonicMs() + this.#serverOffsetMs + this.timeoutMs);
   }
 
+  /** Lets time pass before something is sent again. @throws ClientClosedError */
   pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#clock.schedule(ms, resolve);
+    if (this.#stopped) return Promise.reject(new ClientClosedError());
+    return new Promise((resolve, reject) => {
+      const end = () => {
+        timer.cancel();
+        this.#settled(giveUp);
+      };
+      const giveUp = (error: Error) => {
+        end();
+        reject(error);
+      };
+      const timer = this.#clock.schedule(ms, () => {
+        end();
+        resolve();
+      });
+      this.#pending.add(giveUp);
     });
   }
 
@@ -141,7 +171,7 @@ export class Commands {
     return new Promise((resolve, reject) => {
       const done = () => {
         timeout.cancel();
-        this.#pending.delete(giveUp);
+        this.#settled(giveUp);
       };
       const giveUp = (error: Error) => {
         done();
@@ -154,6 +184,11 @@ export class Commands {
       this.#pending.add(giveUp);
       this.#driver.run(call, ticket).then(resolve, reject).finally(done);
     });
+  }
+
+  #settled(giveUp: (error: Error) => void): void {
+    this.#pending.delete(giveUp);
+    if (this.#pending.size === 0) this.#onIdle?.();
   }
 
   /** What to throw at once for an error after which it would be pointless to send again. */

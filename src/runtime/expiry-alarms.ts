@@ -41,7 +41,11 @@ export class ExpiryAlarms {
   #arm(expiring: Expiring): void {
     const leftMs = expiring.checkMs();
     if (leftMs <= 0) this.#timers.delete(expiring);
-    else this.#timers.set(expiring, this.#clock.schedule(leftMs, () => this.#arm(expiring)));
+    else
+      this.#timers.set(
+        expiring,
+        this.#clock.schedule(leftMs, () => this.#arm(expiring)),
+      );
   }
 
   #beat(): void {

@@ -79,7 +79,9 @@ export class Subscriptions {
     this.#channels.delete(channel);
     entry.lingering?.cancel();
     if (events.subscriptionFailed.hasSubscribers) events.subscriptionFailed.publish({ channel, error });
-    for (const listener of entry.listeners) listener.onFailure();
+    const listeners = [...entry.listeners];
+    entry.listeners.clear();
+    for (const listener of listeners) listener.onFailure();
   }
 
   #close(channel: string, entry: Channel): void {

@@ -142,6 +142,11 @@ export class WaitLine {
     });
   }
 
+  /** Redis could not be asked: everybody in line hears of it now and not one after the other. */
+  fail(error: unknown): void {
+    for (const waiter of this.#waiters) waiter.cancel(error);
+  }
+
   wake(): void {
     this.#woken = true;
     this.#head?.wake();

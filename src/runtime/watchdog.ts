@@ -89,7 +89,8 @@ export class Watchdog {
         wanted.map(({ key, field }) => ({ key, holder: field, leaseMs: this.#leaseMs })),
       );
       const refused = wanted.filter((renewable, i) => !this.#settle(renewable, reply[i], sentAt));
-      if (refused.length > 0) this.#retry(refused, retryMs, new Error("the server refused to renew some locks"));
+      if (refused.length > 0)
+        this.#retry(refused, retryMs, new Error("the server refused to renew some locks"));
     } catch (error) {
       if (wanted.length > 1 && wasRefused(error)) {
         // One bad key may fail a whole call: find out which, and keep the others alive.

@@ -19,9 +19,13 @@ export interface Custody {
 
 /** The lock that is held. */
 export interface Held {
+  /** The name that the program uses. */
   readonly name: string;
+  /** The key in Redis. */
   readonly key: string;
-  readonly kind: string;
+  /** Where its waiters listen. */
+  readonly channel: string;
+  readonly kind: { readonly name: string };
 }
 
 /**
@@ -167,7 +171,8 @@ export class Holding implements Renewable {
     this.remove(hold);
     if (!events.leaseLost.hasSubscribers) return;
     const { name, kind } = this.lock;
-    events.leaseLost.publish({ name, kind, holder: this.field, reason: loss.reason, heldMs: loss.heldMs });
+    const { reason, heldMs } = loss;
+    events.leaseLost.publish({ name, kind: kind.name, holder: this.field, reason, heldMs });
   }
 
   /**

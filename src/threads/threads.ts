@@ -4,7 +4,7 @@ import { holderField } from "../protocol/names.js";
 import type { Hold } from "./hold.js";
 import { type Custody, type Held, Holding } from "./holding.js";
 import { Scope } from "./scope.js";
-import { Thread } from "./thread.js";
+import type { Thread } from "./thread.js";
 
 /** The threads of one client: who calls, under which number, and in which scope. */
 export class Threads {

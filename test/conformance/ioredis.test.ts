@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import type { Driver } from "../../src/driver/driver.js";
 import { type IoredisClient, ioredisDriver } from "../../src/driver/ioredis.js";
 import { runConformance } from "../support/conformance-runner.js";
-import { destroyClient } from "../support/ioredis-clients.js";
+import { destroyClient, quickEnd } from "../support/ioredis-clients.js";
 import { watchLeaks } from "../support/leaks.js";
 import { cut } from "../support/proxy-faults.js";
 import { type RedisServer, startRedis } from "../support/redis-server.js";
@@ -34,7 +34,7 @@ afterEach(async () => {
   wirings.clear();
 });
 
-const options = { host: "127.0.0.1", retryStrategy: () => 5 };
+const options = { host: "127.0.0.1", retryStrategy: () => 5, ...quickEnd };
 
 async function wire<Client extends Redis | Redis5>(
   connect: (port: number) => Client & IoredisClient,

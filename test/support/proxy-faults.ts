@@ -25,8 +25,8 @@ export function delay(delayMs: number, { on }: Target = {}): Fault {
  */
 export function dropNextReply({
   on,
-  then = "cut",
-}: Target & { readonly then?: "cut" | "stall" } = {}): Fault {
+  after = "cut",
+}: Target & { readonly after?: "cut" | "stall" } = {}): Fault {
   return {
     name: "lost reply",
     obstacle: unlessReachable,

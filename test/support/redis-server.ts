@@ -7,6 +7,7 @@ import { delimiter, join } from "node:path";
 import { Redis, type RedisOptions } from "ioredis";
 import { freePort } from "./free-port.js";
 import { guard, killNow } from "./guard.js";
+import { destroyClient, quickEnd } from "./ioredis-clients.js";
 
 export interface RedisServer {
   readonly port: number;
@@ -130,6 +131,7 @@ class Server implements RedisServer {
       port: this.port,
       ...(this.#password === undefined ? {} : { password: this.#password }),
       retryStrategy: () => 20,
+      ...quickEnd,
       ...options,
     });
     client.on("error", () => undefined);
@@ -165,21 +167,13 @@ class Server implements RedisServer {
 
   async stop(): Promise<void> {
     for (const client of this.#clients) {
-      await closed(client);
+      await destroyClient(client);
       openClients.delete(client);
     }
     this.#clients.clear();
     await this.kill();
     rmSync(this.#dir, { recursive: true, force: true });
   }
-}
-
-async function closed(client: Redis): Promise<void> {
-  if (client.status === "end") return;
-  const end = once(client, "end");
-  client.disconnect();
-  client.stream?.destroy();
-  await end;
 }
 
 /** The id of the server process that answers on the port; undefined when nobody does yet. */

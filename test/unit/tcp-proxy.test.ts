@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { destroyClient } from "../support/ioredis-clients.js";
 import { watchLeaks } from "../support/leaks.js";
 import { cut, cutBeforeForward, delay, dropNextReply, halfOpen, refuse } from "../support/proxy-faults.js";
 import { type RedisServer, startRedis } from "../support/redis-server.js";
@@ -24,7 +25,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await admin.flushall();
-  await Promise.all(clients.splice(0).map(gone));
+  await Promise.all(clients.splice(0).map((client) => destroyClient(client)));
   await proxy.close();
 });
 
@@ -39,14 +40,6 @@ function plainClient(): Redis {
   client.on("error", () => undefined);
   clients.push(client);
   return client;
-}
-
-async function gone(client: Redis): Promise<void> {
-  if (client.status === "end" || client.status === "wait") return;
-  const end = once(client, "end");
-  client.disconnect();
-  client.stream.destroy();
-  await end;
 }
 
 async function milliseconds(body: () => Promise<unknown>): Promise<number> {
@@ -215,7 +208,7 @@ describe("half-open", () => {
     proxy.inject(halfOpen());
     client.incr("counter").catch(() => undefined);
     await until(() => proxy.carrying("counter").length === 1);
-    await gone(client);
+    await destroyClient(client);
     expect(await admin.get("counter")).toBeNull();
     expect(proxy.connections).toHaveLength(1);
     await proxy.heal();

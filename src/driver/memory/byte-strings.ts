@@ -19,8 +19,13 @@ export function readableBytes(bytes: string): string {
   return bytesOfText(text) === bytes ? text : `0x${Buffer.from(bytes, "latin1").toString("hex")}`;
 }
 
+/** Above it, the engine might take the bytes for too many arguments. */
+const LONGEST_CALL = 1024;
+
 export function bytesOfArray(array: Uint8Array): string {
-  return Buffer.from(array.buffer, array.byteOffset, array.length).toString("latin1");
+  return array.length > LONGEST_CALL
+    ? Buffer.from(array.buffer, array.byteOffset, array.length).toString("latin1")
+    : Reflect.apply(String.fromCharCode, undefined, array);
 }
 
 export function arrayOfBytes(bytes: string): Uint8Array {

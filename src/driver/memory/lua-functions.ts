@@ -93,8 +93,8 @@ function rounding(round: (number: number) => number): StateFunction {
 }
 
 function numberOf(text: string | undefined, base: number): number | undefined {
-  const trimmed = text?.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, "");
-  if (trimmed === undefined) return undefined;
+  if (text === undefined) return undefined;
+  const trimmed = text.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, "");
   if (base === 10) return parseNumber(trimmed);
   const number = Number.parseInt(trimmed, base);
   return number.toString(base) === trimmed.toLowerCase().replace(/^0+(?=.)/, "") ? number : undefined;

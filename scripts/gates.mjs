@@ -1,0 +1,36 @@
+// @ts-check
+/**
+ * Runs what must hold before a change lands, to the end even when something fails, and counts.
+ *
+ *   node scripts/gates.mjs         the checks of the built package
+ *   node scripts/gates.mjs --all   the tests as well, here and on other releases of Node
+ */
+import { runCommand } from "./run-command.mjs";
+
+/** npm scripts with their arguments. `npm test` comes first: it also installs what is missing. */
+const packageGates = [
+  ["build"],
+  ["publint"],
+  ["attw"],
+  ["knip"],
+  ["size"],
+  ["api", "--", "--check"],
+  ["smoke"],
+];
+const gates = process.argv.includes("--all") ? [["test"], ...packageGates, ["test:nodes"]] : packageGates;
+
+const failed = [];
+for (const gate of gates) {
+  const name = `npm run ${gate.join(" ")}`;
+  console.log(`\n======== ${name} ========`);
+  const startMs = performance.now();
+  const { ok } = await runCommand("npm", ["run", "--silent", ...gate]);
+  console.log(
+    `-------- ${name}: ${ok ? "passed" : "FAILED"} in ${Math.round((performance.now() - startMs) / 1000)} s`,
+  );
+  if (!ok) failed.push(name);
+}
+
+console.log(failed.length === 0 ? "\nAll gates passed." : `\nFailed:\n  ${failed.join("\n  ")}`);
+console.log(`gates: ${gates.length - failed.length} passed, ${failed.length} failed`);
+process.exitCode = failed.length === 0 ? 0 : 1;

@@ -1,0 +1,55 @@
+// @ts-check
+/**
+ * Runs the packed package (smoke) and all tests, against what is built, on other releases of Node. npm ships
+ * Node's binaries as packages. Arguments go to Vitest.
+ */
+import { existsSync, mkdirSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { mustRun, runCommand } from "./run-command.mjs";
+
+const releases = [22, 24, 26];
+const root = fileURLToPath(new URL("..", import.meta.url));
+const cache = join(root, "node_modules", ".cache", "holdfast-nodes");
+
+for (const release of releases) {
+  const node = await installed(release);
+  const version = (await mustRun(node, ["--version"])).trim();
+  console.log(`\n== Node ${version} ==`);
+  const ok = (await run(node, ["scripts/smoke.mjs"])) && (await run(node, vitest()));
+  if (!ok) {
+    console.error(`FAILED on Node ${version}`);
+    process.exitCode = 1;
+  }
+}
+
+/**
+ * @param {number} release
+ * @returns {Promise<string>} the path of its binary
+ */
+async function installed(release) {
+  const platform = process.platform === "win32" ? "win" : process.platform;
+  const name = `node-${platform}-${process.arch}`;
+  const folder = join(cache, String(release));
+  const binary = join(folder, "node_modules", name, "bin", platform === "win" ? "node.exe" : "node");
+  if (!existsSync(binary)) {
+    mkdirSync(folder, { recursive: true });
+    await mustRun("npm", ["install", "--prefix", folder, "--no-save", `${name}@${release}`]);
+  }
+  return binary;
+}
+
+function vitest() {
+  return [join(root, "node_modules", "vitest", "vitest.mjs"), "run", ...process.argv.slice(2)];
+}
+
+/**
+ * @param {string} node
+ * @param {readonly string[]} args
+ */
+async function run(node, args) {
+  // First on PATH too, for whatever starts "node" by its name.
+  const path = `${dirname(node)}${delimiter}${process.env["PATH"]}`;
+  const env = { ...process.env, PATH: path, HOLDFAST_TEST_BUILT: "1" };
+  return (await runCommand(node, args, { cwd: root, env })).ok;
+}
