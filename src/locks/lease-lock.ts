@@ -4,6 +4,7 @@ import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js
 import type { Hold, Terms } from "../threads/hold.js";
 import type { Scope } from "../threads/scope.js";
 import { ask, type Wish, waitInLine } from "./acquire.js";
+import { claimOf, mayEnter } from "./claim.js";
 import { forceUnlock } from "./force-unlock.js";
 import type { Lock } from "./lock.js";
 import type { LockIdentity } from "./lock-kind.js";

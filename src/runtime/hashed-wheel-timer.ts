@@ -116,7 +116,7 @@ export class HashedWheelTimer {
     this.#runDue();
     // An empty wheel arms nothing here. Nothing cancels the timer when the wheel empties in between: one that
     // empties and fills all the time would pay for it each time, and the wake-up for nothing comes but once.
-    const next = this.#stopped ? undefined : this.#buckets.nextTick();
+    const next = this.#buckets.nextTick();
     if (next === undefined) this.#wakeMs = Number.POSITIVE_INFINITY;
     else this.#wakeAt(next, this.#dial.clock.monotonicMs());
   };

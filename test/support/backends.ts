@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import type { Clock } from "../../src/clock.js";

@@ -80,8 +80,10 @@ describe("tasks that throw", () => {
       throw new Error("boom");
     });
     await clock.advance(100);
-    expect(emitWarning).toHaveBeenCalledTimes(2);
-    expect(emitWarning).toHaveBeenLastCalledWith(expect.stringContaining("Error: boom"), "HoldfastWarning");
+    // What was thrown need not be an error, nor be printable as a string.
+    for (const text of ["a task of the timing wheel threw: [Object: null prototype] {}", "Error: boom"]) {
+      expect(emitWarning).toHaveBeenCalledWith(expect.stringContaining(text), "HoldfastWarning");
+    }
   });
 
   test("stop nothing when onError throws, too", async () => {
