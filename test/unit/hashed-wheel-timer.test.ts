@@ -127,6 +127,8 @@ describe("buckets and rounds", () => {
       await clock.advance(1_000);
     }
     expect(rounds).toEqual([2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
+    await clock.advance(60_000);
+    expect(timeout.rounds).toBe(0);
   });
 
   test("rounds the number of buckets up to a power of two", () => {

@@ -84,6 +84,16 @@ function watched<T>(promise: Promise<T>): { settled: boolean; readonly result: P
   return state;
 }
 
+/** Cuts each connection as soon as it says anything. */
+function failHandshakes(): () => void {
+  return proxy.addRule({
+    request(connection) {
+      connection.cut();
+      return "drop";
+    },
+  });
+}
+
 describe("a client that would break the protocol is refused", () => {
   for (const { version, connect } of versions) {
     it(`with keyPrefix (ioredis ${version})`, () => {
@@ -209,6 +219,34 @@ for (const { version, connect } of versions) {
       expect(await evaluate(driver, increment, [key])).toBe(3);
       await admin.ping();
       expect(lost.settled).toBe(false);
+    });
+
+    it("a command outlives any number of connections that fail in their handshake, maxRetriesPerRequest or not", async () => {
+      const driver = drive(client(connect, { maxRetriesPerRequest: 1 }));
+      await evaluate(driver, increment, [key]);
+      const { struck } = proxy.inject(dropNextReply({ on: key }));
+      const lost = watched(evaluate(driver, increment, [key]));
+      await struck;
+      const lift = failHandshakes();
+      await until(() => proxy.accepted > 6);
+      expect(lost.settled).toBe(false);
+      lift();
+      expect(await lost.result).toBe(3);
+      expect(driver.resets).toBe(1);
+    });
+
+    it("a command that waits for its client to reconnect never settles when that gives up or is disconnected", async () => {
+      const redis = client(connect, { maxRetriesPerRequest: 1 });
+      const driver = drive(redis);
+      await evaluate(driver, increment, [key]);
+      const { struck } = proxy.inject(dropNextReply({ on: key }));
+      const lost = watched(evaluate(driver, increment, [key]));
+      await struck;
+      failHandshakes();
+      await until(() => proxy.accepted > 3);
+      await destroyClient(redis);
+      await admin.ping();
+      expect([redis.status, lost.settled]).toEqual(["end", false]);
     });
 
     it("a command rejected by commandTimeout still arrives", async () => {

@@ -5,7 +5,7 @@ import { luaNumberText, parseNumber, wholeText } from "./number-text.js";
 
 const { LUA_TNUMBER, LUA_TSTRING, LUA_TTABLE } = lua;
 
-const FORMAT_ITEM = /%(0?)(\d{0,2})(\.0)?([%cdfisxX])|%/g;
+const FORMAT_ITEM = /%((?:0?\d+)?(?:\.\d+)?.?)/gs;
 
 /** Functions of Lua 5.1 whose namesakes in fengari, which speaks 5.3, do otherwise. */
 export const luaFunctions: Readonly<Record<string, StateFunction>> = {
@@ -47,41 +47,35 @@ export const luaFunctions: Readonly<Record<string, StateFunction>> = {
   "math.floor": rounding(Math.floor),
   "math.ceil": rounding(Math.ceil),
 
-  /** The items `%s`, `%d`, `%x` and `%.0f`, with a width and zeros before; others are no part of our Lua. */
+  /** Knows only those items of a format that scripts may use. */
   "string.format"(state) {
     const format = bytesOfArray(lauxlib.luaL_checkstring(state, 1));
     let argument = 1;
-    const text = format.replace(
-      FORMAT_ITEM,
-      (item, zero: string, width: string, dot: string, kind: string) => {
-        if (kind === "%") return "%";
-        argument += 1;
-        const formatted = formatItem(state, argument, (dot ?? "") + kind);
-        if (formatted === undefined) {
-          return lauxlib.luaL_error(state, to_luastring("format item '%s' is not supported here"), item);
-        }
-        return formatted.padStart(Number(width), zero || " ");
-      },
+    const text = format.replace(FORMAT_ITEM, (_item, kind: string) =>
+      kind === "%" ? "%" : formatted(state, ++argument, kind),
     );
     pushBytes(state, text);
     return 1;
   },
 };
 
-function formatItem(state: State, argument: number, item: string): string | undefined {
-  switch (item) {
+function formatted(state: State, argument: number, kind: string): string {
+  lauxlib.luaL_checkany(state, argument);
+  switch (kind) {
     case "s":
-      lauxlib.luaL_checkany(state, argument);
       return textOf(state, argument);
     case "d":
-    case "i":
       return wholeText(Math.trunc(lauxlib.luaL_checknumber(state, argument)) + 0);
     case ".0f":
       return wholeText(lauxlib.luaL_checknumber(state, argument));
-    case "x":
-      return Math.trunc(lauxlib.luaL_checknumber(state, argument)).toString(16);
+    case "02x":
+      return Math.trunc(lauxlib.luaL_checknumber(state, argument)).toString(16).padStart(2, "0");
     default:
-      return undefined;
+      return lauxlib.luaL_error(
+        state,
+        to_luastring("the embedded server does not know the format %%%s"),
+        kind,
+      );
   }
 }
 

@@ -8,8 +8,8 @@ const { LUA_TBOOLEAN, LUA_TNUMBER, LUA_TSTRING, LUA_TTABLE } = lua;
 const OK_FIELD = to_luastring("ok");
 const ERR_FIELD = to_luastring("err");
 
-/** As deep as Redis goes into the tables of a reply. */
-const MAX_DEPTH = 7000;
+/** A reply that is nested deeper is a table that contains itself. */
+const MAX_DEPTH = 100;
 
 /** Redis' answer as Lua sees it: nil is false, statuses and errors are tables with one field. */
 export function pushReply(state: State, reply: Reply): void {

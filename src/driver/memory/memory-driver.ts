@@ -47,11 +47,12 @@ class MemoryDriver implements Driver {
     });
   }
 
-  /** What was sent before is still answered. */
-  async close(): Promise<void> {
+  /** What was sent before is answered first. */
+  close(): Promise<void> {
     this.#closed = true;
     for (const end of this.#subscriptions) end();
     this.#subscriptions.clear();
+    return new Promise((resolve) => this.#server.clock.schedule(0, resolve, true));
   }
 
   /** The way to a server takes a turn of the event loop, and keeps the process alive until the answer is there. */
