@@ -24,21 +24,12 @@ export class ChannelTable {
   add(name: string, listener: ChannelListener): Promise<Unsubscribe> {
     const channel = this.#channels.get(name) ?? new Channel(name);
     this.#channels.set(name, channel);
-    return new Promise((resolve, reject) => {
-      const member: Member = {
-        listener,
-        joined: () => {
-          let leaving: Promise<void> | undefined;
-          resolve(() => {
-            leaving ??= this.#leave(channel, member);
-            return leaving;
-          });
-        },
-        refused: reject,
-      };
-      channel.joining.add(member);
-      void this.#settle(channel);
+    const member: Member = { listener };
+    const joined = new Promise<void>((resolve, reject) => {
+      channel.joining.set(member, { resolve, reject });
     });
+    void this.#settle(channel);
+    return joined.then(() => this.#unsubscribe(channel, member));
   }
 
   /** Subscribes on this link to every channel that somebody listens to, and tells them once that is done. */
@@ -73,8 +64,12 @@ export class ChannelTable {
       for (const { listener } of [...channel.members]) listener.onMessage(message);
   }
 
-  async #leave(channel: Channel, member: Member): Promise<void> {
-    if (channel.members.delete(member) && channel.unused) await this.#settle(channel);
+  #unsubscribe(channel: Channel, member: Member): Unsubscribe {
+    let left: Promise<void> | undefined;
+    return () => {
+      left ??= channel.members.delete(member) && channel.unused ? this.#settle(channel) : Promise.resolve();
+      return left;
+    };
   }
 
   /** One at a time per channel, so that a SUBSCRIBE never has an UNSUBSCRIBE of the same channel before it. */
@@ -85,11 +80,13 @@ export class ChannelTable {
       return Promise.resolve();
     }
     if (channel.work !== undefined) return channel.work;
-    const work = inRootContext(() => this.#follow(channel, link)).finally(() => {
-      if (channel.work !== work) return;
-      channel.work = undefined;
-      this.#forgetIfUnused(channel);
-    });
+    const work = inRootContext(() =>
+      this.#follow(channel, link).then(() => {
+        if (channel.work !== work) return;
+        channel.work = undefined;
+        this.#forgetIfUnused(channel);
+      }),
+    );
     channel.work = work;
     return work;
   }
@@ -122,16 +119,21 @@ export class ChannelTable {
   }
 }
 
+/** Somebody who listens. One listener may be several. */
 interface Member {
   readonly listener: ChannelListener;
-  joined(): void;
-  refused(error: unknown): void;
+}
+
+/** Not kept any longer than needed: it holds on to the asynchronous context of its caller. */
+interface Joining {
+  resolve(): void;
+  reject(error: unknown): void;
 }
 
 class Channel {
   /** Those who were told that messages arrive. */
   readonly members = new Set<Member>();
-  readonly joining = new Set<Member>();
+  readonly joining = new Map<Member, Joining>();
   phase: "off" | "joining" | "live" | "leaving" = "off";
   work: Promise<void> | undefined;
 
@@ -150,20 +152,20 @@ function confirm(channel: Channel): void {
 }
 
 function admit(channel: Channel): void {
-  for (const member of [...channel.joining]) {
+  for (const [member, joining] of [...channel.joining]) {
     channel.joining.delete(member);
     channel.members.add(member);
     member.listener.onReady();
-    member.joined();
+    joining.resolve();
   }
 }
 
 /** Those who listened before stay: the next connection, or the next to join, tries again for them. */
 function refuse(channel: Channel, error: unknown): void {
   channel.phase = "off";
-  for (const member of [...channel.joining]) {
+  for (const [member, joining] of [...channel.joining]) {
     channel.joining.delete(member);
-    member.refused(error);
+    joining.reject(error);
   }
 }
 

@@ -18,7 +18,7 @@ const ONE_CONNECTION = {
   retryStrategy: () => null,
   autoResubscribe: false,
   autoResendUnfulfilledCommands: false,
-  enableOfflineQueue: false,
+  enableOfflineQueue: true,
   enableAutoPipelining: false,
   reconnectOnError: null,
   commandTimeout: undefined,

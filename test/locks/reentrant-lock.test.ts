@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type LeaseLostError, NotHeldError, UnavailableError } from "../../src/errors.js";
+import { type LeaseLostError, NotHeldError } from "../../src/errors.js";
 import type { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
 import type { LockOptions } from "../../src/options.js";

@@ -202,7 +202,12 @@ describe("names", () => {
     const lease = await redis.holdfast().getLock(name).lock();
     expect(await redis.plain.keys("*")).toEqual([name]);
     await lease.unlock();
-    expect(await journal.read()).toEqual([`hset ${name}`, `expire ${name}`, `del ${name}`, `0 -> ${channel}`]);
+    expect(await journal.read()).toEqual([
+      `hset ${name}`,
+      `expire ${name}`,
+      `del ${name}`,
+      `0 -> ${channel}`,
+    ]);
   });
 
   test("a name mapper changes key and channel of every command alike [B33]", async () => {
@@ -215,7 +220,10 @@ describe("names", () => {
     expect(tagged).toEqual(renamed("{app}:x", "{app}:x"));
   });
 
-  async function wholeLife(nameMapper: (name: string) => string, channel: string): Promise<readonly string[]> {
+  async function wholeLife(
+    nameMapper: (name: string) => string,
+    channel: string,
+  ): Promise<readonly string[]> {
     const holdfast = redis.holdfast({ nameMapper });
     await journal.read();
     const name = "x";
@@ -234,6 +242,7 @@ describe("names", () => {
     await waiting;
     expect(await lock.forceUnlock()).toBe(true);
     await holdfast.close();
-    return journal.read();
+    // Whether a second hold in the same millisecond has a TTL to raise is chance.
+    return [...new Set(await journal.read())];
   }
 });

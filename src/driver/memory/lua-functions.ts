@@ -5,8 +5,6 @@ import { luaNumberText, parseNumber, wholeText } from "./number-text.js";
 
 const { LUA_TNUMBER, LUA_TSTRING, LUA_TTABLE } = lua;
 
-const FORMAT_ITEM = /%((?:0?\d+)?(?:\.\d+)?.?)/gs;
-
 /** Functions of Lua 5.1 whose namesakes in fengari, which speaks 5.3, do otherwise. */
 export const luaFunctions: Readonly<Record<string, StateFunction>> = {
   tonumber(state) {
@@ -47,37 +45,14 @@ export const luaFunctions: Readonly<Record<string, StateFunction>> = {
   "math.floor": rounding(Math.floor),
   "math.ceil": rounding(Math.ceil),
 
-  /** Knows only those items of a format that scripts may use. */
+  /** Scripts turn numbers into text by `%.0f` alone, so nothing else is understood. */
   "string.format"(state) {
     const format = bytesOfArray(lauxlib.luaL_checkstring(state, 1));
-    let argument = 1;
-    const text = format.replace(FORMAT_ITEM, (_item, kind: string) =>
-      kind === "%" ? "%" : formatted(state, ++argument, kind),
-    );
-    pushBytes(state, text);
+    if (format !== "%.0f") lauxlib.luaL_error(state, to_luastring('the only format is "%%.0f"'));
+    pushBytes(state, wholeText(lauxlib.luaL_checknumber(state, 2)));
     return 1;
   },
 };
-
-function formatted(state: State, argument: number, kind: string): string {
-  lauxlib.luaL_checkany(state, argument);
-  switch (kind) {
-    case "s":
-      return textOf(state, argument);
-    case "d":
-      return wholeText(Math.trunc(lauxlib.luaL_checknumber(state, argument)) + 0);
-    case ".0f":
-      return wholeText(lauxlib.luaL_checknumber(state, argument));
-    case "02x":
-      return Math.trunc(lauxlib.luaL_checknumber(state, argument)).toString(16).padStart(2, "0");
-    default:
-      return lauxlib.luaL_error(
-        state,
-        to_luastring("the embedded server does not know the format %%%s"),
-        kind,
-      );
-  }
-}
 
 function rounding(round: (number: number) => number): StateFunction {
   return (state) => {

@@ -1,0 +1,50 @@
+import type { Screen } from "./screen.js";
+import { seconds } from "./units.js";
+
+/** A stretch of time, on the machine's clock. */
+export interface Stretch {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** What one of several flows did: when it waited and when it was inside. */
+export interface ChartRow {
+  readonly label: string;
+  readonly waiting: readonly Stretch[];
+  readonly inside: readonly Stretch[];
+}
+
+const INDENT = "  ";
+
+/** Draws who waited and who was inside over time, one row each. */
+export function drawChart(screen: Screen, rows: readonly ChartRow[]): void {
+  const all = rows.flatMap(({ waiting, inside }) => [...waiting, ...inside]);
+  const startMs = Math.min(...all.map(({ fromMs }) => fromMs));
+  const endMs = Math.max(...all.map(({ toMs }) => toMs));
+  const labelColumns = Math.max(...rows.map(({ label }) => label.length));
+  const columns = screen.columns - INDENT.length - labelColumns - 2;
+  const sliceMs = (endMs - startMs) / columns;
+  screen.line();
+  for (const { label, waiting, inside } of rows) {
+    const cells = Array.from({ length: columns }, (_, column) => {
+      // The middle decides, so that the end of one and the beginning of the next do not both fill a cell.
+      const middleMs = startMs + (column + 0.5) * sliceMs;
+      if (covers(inside, middleMs)) return "█";
+      return covers(waiting, middleMs) ? "·" : " ";
+    });
+    const row = screen.paint("yellow", cells.join("").trimEnd());
+    screen.line(`${INDENT}${label.padEnd(labelColumns)}  ${row}`);
+  }
+  const legend = `█ inside the lock  · waiting  (${seconds(endMs - startMs)} from left to right)`;
+  screen.line(`${INDENT}${" ".repeat(labelColumns)}  ${screen.paint("dim", legend)}`);
+}
+
+function covers(stretches: readonly Stretch[], ms: number): boolean {
+  return stretches.some(({ fromMs, toMs }) => fromMs <= ms && ms < toMs);
+}
+
+/** True when no two of these overlap. */
+export function areApart(stretches: readonly Stretch[]): boolean {
+  const inOrder = [...stretches].sort((a, b) => a.fromMs - b.fromMs);
+  return inOrder.every(({ fromMs }, index) => fromMs >= (inOrder[index - 1]?.toMs ?? Number.NEGATIVE_INFINITY));
+}
