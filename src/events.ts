@@ -1,4 +1,4 @@
-import { type Channel, channel, type TracingChannel, tracingChannel } from "node:diagnostics_channel";
+import { channel, type TracingChannel, tracingChannel } from "node:diagnostics_channel";
 import type { LossReason } from "./errors.js";
 
 /** What every event about a lock says. */
@@ -68,9 +68,13 @@ export interface SubscriptionFailedEvent {
   readonly error: unknown;
 }
 
-/** A channel whose payload has a type. */
-export interface EventChannel<Event> extends Omit<Channel, "publish"> {
+/** A channel of `node:diagnostics_channel` whose payload has a type. */
+export interface EventChannel<Event> {
+  readonly name: string | symbol;
+  readonly hasSubscribers: boolean;
   publish(event: Event): void;
+  subscribe(listener: (event: Event, name: string | symbol) => void): void;
+  unsubscribe(listener: (event: Event, name: string | symbol) => void): void;
 }
 
 function typed<Event>(name: string): EventChannel<Event> {

@@ -8,7 +8,7 @@ import type { Waiter } from "../runtime/waiter.js";
 import type { Hold, Terms } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { cleanUp, reachStoredCount, release } from "./release.js";
+import { cleanUp, MOST_LATE_TRIES, reachStoredCount, release } from "./release.js";
 
 /** One call that wants a lock. */
 export interface Wish {
@@ -99,14 +99,13 @@ async function attemptUntilOfUse(
   wish: Wish,
 ): Promise<Hold | undefined> {
   const { waiter } = wish;
-  const { clock, commands } = lock.client;
-  const endMs = clock.monotonicMs() + commands.timeoutMs;
-  for (;;) {
+  const { commands } = lock.client;
+  for (let lateTries = 0; ; ) {
     const outcome = await holding.inTurn(() => attempt(lock, holding, wish));
     if (outcome === "busy") return undefined;
     if (typeof outcome !== "string") return outcome;
     if (outcome === "spent") await reachStoredCount(lock, holding);
-    else if (clock.monotonicMs() >= endMs) {
+    else if (++lateTries >= MOST_LATE_TRIES) {
       throw new UnavailableError(commands.server, "its answers come too late", false);
     }
     if (waiter.cancelled || (outcome === "spent" && waiter.over)) return undefined;

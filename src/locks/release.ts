@@ -8,6 +8,8 @@ import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import type { LockIdentity } from "./lock-kind.js";
 
+/** A late answer tells the server's time, so that the next deadline should do. */
+export const MOST_LATE_TRIES = 5;
 /** How long clean-up leaves a server alone that does not answer: twice as long each time. */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
@@ -86,7 +88,7 @@ async function sendRelease(
   // A late copy that deletes a field with a number of its own can do no harm, any other must not arrive.
   const harmless = keptCount === 0 && holding.threadId >= FIRST_OWN_THREAD_ID;
   let repeated = false;
-  for (;;) {
+  for (let tries = 1; ; tries += 1) {
     let notAfterMs = 0;
     try {
       const sent = await commands.exchange(lock.kind.release, () => {
@@ -103,6 +105,8 @@ async function sendRelease(
       holding.seenServer(sent.serverMs);
       const reply = only(sent.reply);
       if (reply.status !== "late") return { ...sent, reply, repeated };
+      if (tries >= MOST_LATE_TRIES)
+        throw new UnavailableError(commands.server, "its answers come too late", false);
     } catch (error) {
       if (error instanceof UnavailableError && error.outcomeUnknown) holding.copyMayArrive(notAfterMs);
       throw error;

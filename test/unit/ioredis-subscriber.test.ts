@@ -97,12 +97,12 @@ describe.each(versions)("the subscriber on ioredis $version", ({ connect }) => {
     const listener = new Recorder();
     await driver.subscribe("news", listener);
     expect(aliveBy()).toEqual(before);
-    await admin.client("KILL", "TYPE", "pubsub");
+    await admin.call("CLIENT", "KILL", "TYPE", "pubsub");
     await listener.until(2);
     expect(aliveBy()).toEqual(before);
 
     const noticed = waitsForEver(redis);
-    await admin.client("KILL", "TYPE", "pubsub");
+    await admin.call("CLIENT", "KILL", "TYPE", "pubsub");
     await noticed;
     await evaluate(driver, nothing);
     expect(aliveBy()).toEqual(before);

@@ -1,7 +1,7 @@
 import { lauxlib, lua, type State, type StateFunction, to_luastring } from "fengari";
 import { bytesOfArray } from "./byte-strings.js";
 import { pushBytes } from "./lua-values.js";
-import { luaNumberText, parseNumber, wholeText } from "./number-text.js";
+import { parseNumber, wholeText } from "./number-text.js";
 
 const { LUA_TNUMBER, LUA_TSTRING, LUA_TTABLE } = lua;
 
@@ -16,12 +16,6 @@ export const luaFunctions: Readonly<Record<string, StateFunction>> = {
         : numberOf(readString(state, 1), base);
     if (number === undefined) lua.lua_pushnil(state);
     else lua.lua_pushnumber(state, number);
-    return 1;
-  },
-
-  tostring(state) {
-    lauxlib.luaL_checkany(state, 1);
-    pushBytes(state, textOf(state, 1));
     return 1;
   },
 
@@ -73,11 +67,4 @@ function readString(state: State, index: number): string | undefined {
   return lua.lua_type(state, index) === LUA_TSTRING
     ? bytesOfArray(lua.lua_tostring(state, index))
     : undefined;
-}
-
-function textOf(state: State, index: number): string {
-  if (lua.lua_type(state, index) === LUA_TNUMBER) return luaNumberText(lua.lua_tonumber(state, index));
-  const text = bytesOfArray(lauxlib.luaL_tolstring(state, index));
-  lua.lua_pop(state, 1);
-  return text;
 }

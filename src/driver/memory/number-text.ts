@@ -1,13 +1,17 @@
-/** Numbers and their text as the C library, and so Redis and its Lua, writes and reads them. */
+/** Numbers as text, written and read as Redis does with the C library. */
+
+/** `%.17g` shows so many digits at most. */
+const DIGITS = 17;
 
 /** `%.17g`: the text of a number that a script hands to Redis, and of a score. */
 export function numberText(number: number): string {
-  return general(number, 17);
-}
-
-/** `%.14g`: the text of a number in Lua 5.1. */
-export function luaNumberText(number: number): string {
-  return general(number, 14);
+  if (!Number.isFinite(number)) return special(number);
+  if (Number.isSafeInteger(number)) return Object.is(number, -0) ? "-0" : `${number}`;
+  const [mantissa = "", exponentText = "0"] = number.toExponential(DIGITS - 1).split("e");
+  const exponent = Number(exponentText);
+  if (exponent >= -4 && exponent < DIGITS) return withoutTrailingZeros(number.toFixed(DIGITS - 1 - exponent));
+  const sign = exponent < 0 ? "-" : "+";
+  return `${withoutTrailingZeros(mantissa)}e${sign}${String(Math.abs(exponent)).padStart(2, "0")}`;
 }
 
 /** `%.0f`, exact: halves go to the even neighbour. */
@@ -27,18 +31,6 @@ export function parseNumber(text: string): number | undefined {
   if (word === undefined) return undefined;
   const size = /^0x/i.test(word) ? Number(word) : /^nan$/i.test(word) ? Number.NaN : Number.POSITIVE_INFINITY;
   return minus === undefined ? size : -size;
-}
-
-function general(number: number, digits: number): string {
-  if (Number.isInteger(number) && Math.abs(number) < 1e14) return Object.is(number, -0) ? "-0" : `${number}`;
-  if (!Number.isFinite(number)) return special(number);
-  const [mantissa = "", exponentText = "0"] = number.toExponential(digits - 1).split("e");
-  const exponent = Number(exponentText);
-  if (exponent < -4 || exponent >= digits) {
-    const sign = exponent < 0 ? "-" : "+";
-    return `${withoutTrailingZeros(mantissa)}e${sign}${String(Math.abs(exponent)).padStart(2, "0")}`;
-  }
-  return withoutTrailingZeros(number.toFixed(digits - 1 - exponent));
 }
 
 function withoutTrailingZeros(text: string): string {

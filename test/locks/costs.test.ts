@@ -1,0 +1,241 @@
+import { describe, expect, test } from "vitest";
+import { FakeClock } from "../../src/driver/memory/index.js";
+import {
+  type CommandCounts,
+  commandCounts,
+  countedDuring,
+  resetCounts,
+  scriptCalls,
+} from "../support/command-counts.js";
+import { locksOnRedis } from "../support/locks-on-redis.js";
+import { until } from "../support/until.js";
+
+const redis = locksOnRedis();
+
+const HOUR_MS = 3_600_000;
+const JVM = "3f0c5f9e-6f1d-4a53-9b0e-0c1d2e3f4a5b:57";
+
+/** What the scripts call inside the server. */
+const acquired: CommandCounts = { time: 1, type: 1, hget: 1, hset: 1, pttl: 1, pexpire: 1 };
+const refused: CommandCounts = { time: 1, type: 1, hget: 1, pttl: 1, hkeys: 1 };
+const released: CommandCounts = { time: 1, type: 1, hget: 1, del: 1, publish: 1 };
+const partlyReleased: CommandCounts = { time: 1, type: 1, hget: 1, pexpire: 1, hset: 1 };
+
+function sum(...parts: readonly CommandCounts[]): CommandCounts {
+  const total: Record<string, number> = {};
+  for (const part of parts) {
+    for (const [name, calls] of Object.entries(part)) total[name] = (total[name] ?? 0) + calls;
+  }
+  return total;
+}
+
+/** A client that has met the server, so that it asks for neither its version nor its scripts any more. */
+async function acquainted(options: Parameters<typeof redis.holdfast>[0] = {}) {
+  const holdfast = redis.holdfast(options);
+  await holdfast.getLock("acquaintance").using(async () => undefined);
+  return holdfast;
+}
+
+async function heldByJvm(name: string): Promise<void> {
+  await redis.plain.hset(name, JVM, "1");
+  await redis.plain.pexpire(name, HOUR_MS);
+}
+
+async function calls(): Promise<number> {
+  return scriptCalls(await commandCounts(redis.plain));
+}
+
+describe("nobody in the way", () => {
+  test("lock and unlock cost two script calls and nothing else", async () => {
+    const lock = (await acquainted()).getLock("order:7");
+    const counts = await countedDuring(redis.plain, async () => (await lock.lock()).unlock());
+    expect(counts).toEqual(sum({ evalsha: 2 }, acquired, released));
+    const usingCounts = await countedDuring(redis.plain, () => lock.using(() => undefined));
+    expect(usingCounts).toEqual(counts);
+    expect(await redis.plain.pubsub("CHANNELS")).toEqual([]);
+  });
+
+  test("a hundred locks at once cost two script calls each", async () => {
+    const holdfast = await acquainted();
+    const counts = await countedDuring(redis.plain, () =>
+      Promise.all(
+        Array.from({ length: 100 }, (_, i) => holdfast.getLock(`order:${i}`).using(() => undefined)),
+      ),
+    );
+    expect(scriptCalls(counts)).toBe(200);
+  });
+
+  test("the first lock of a client costs one more script call, for the server's clock and version", async () => {
+    const lock = redis.holdfast().getLock("order:7");
+    await redis.plain.ping();
+    const counts = await countedDuring(redis.plain, () => lock.using(() => undefined));
+    expect(scriptCalls(counts)).toBe(3);
+  });
+
+  test("entering again and leaving costs two script calls and nothing else", async () => {
+    const holdfast = await acquainted();
+    const lock = holdfast.getLock("order:7");
+    await lock.using(async () => {
+      await lock.using(() => undefined);
+      const counts = await countedDuring(redis.plain, () => lock.using(() => undefined));
+      // The TTL may be at its height still, when there is nothing to raise.
+      expect([
+        sum({ evalsha: 2 }, acquired, partlyReleased),
+        sum({ evalsha: 2 }, { ...acquired, pexpire: 0 }, partlyReleased),
+      ]).toContainEqual(counts);
+    });
+  });
+});
+
+describe("somebody in the way", () => {
+  test("tryLock costs one script call and opens no subscription [B44]", async () => {
+    await heldByJvm("order:7");
+    const lock = (await acquainted()).getLock("order:7");
+    const clientsBefore = await redis.plain.client("LIST");
+    const counts = await countedDuring(redis.plain, async () => expect(await lock.tryLock()).toBeNull());
+    expect(counts).toEqual(sum({ evalsha: 1 }, refused));
+    expect(await redis.plain.pubsub("CHANNELS")).toEqual([]);
+    expect(String(await redis.plain.client("LIST")).split("\n")).toHaveLength(
+      String(clientsBefore).split("\n").length,
+    );
+    await redis.plain.del("order:7");
+  });
+
+  test("tryLock costs one script call also beside calls that wait", async () => {
+    await heldByJvm("order:7");
+    const lock = (await acquainted({ safetyPeriodMs: HOUR_MS })).getLock("order:7");
+    await resetCounts(redis.plain);
+    const waiting = lock.lock();
+    await until(async () => (await calls()) === 2);
+    const counts = await countedDuring(redis.plain, async () => expect(await lock.tryLock()).toBeNull());
+    expect(counts).toEqual(sum({ evalsha: 1 }, refused));
+    await lock.forceUnlock();
+    await (await waiting).unlock();
+  });
+
+  test("200 waiters of a client cost two attempts, one subscription and one attempt for each safety period", async () => {
+    await heldByJvm("order:7");
+    const waitMs = 5_000;
+    // Its safety period is drawn from 80 % of 5 s upwards: once within the 5 s, and not twice.
+    const byDefault = (await acquainted()).getLock("order:7");
+    const rest = await countedDuring(redis.plain, () => crowd(byDefault, waitMs));
+    const { subscribe, ...scripts } = rest;
+    expect(subscribe).toBe(1);
+    // The first attempt; the second once messages arrive; perhaps the one of the safety period.
+    expect([2, 3]).toContain(scriptCalls(scripts));
+    await redis.plain.del("order:7");
+  });
+
+  test("a shorter safety period costs an attempt each, however many wait", async () => {
+    await heldByJvm("order:7");
+    const lock = (await acquainted({ safetyPeriodMs: 300 })).getLock("order:7");
+    const attempts = scriptCalls(await countedDuring(redis.plain, () => crowd(lock, 1_500)));
+    // Two, and one for each 240 to 300 ms.
+    expect(attempts).toBeGreaterThanOrEqual(4);
+    expect(attempts).toBeLessThanOrEqual(2 + 1_500 / 240);
+    await redis.plain.del("order:7");
+  });
+
+  test("waiters of a lock that is renewed ask once for each TTL that they saw end", async () => {
+    const lock = (await acquainted({ safetyPeriodMs: HOUR_MS })).getLock("order:7");
+    await redis.plain.hset("order:7", JVM, "1");
+    await redis.plain.pexpire("order:7", 1_000);
+    await resetCounts(redis.plain);
+    const crowded = crowd(lock, 1_800);
+    await until(async () => (await calls()) === 2);
+    await redis.plain.pexpire("order:7", HOUR_MS);
+    await crowded;
+    expect(await calls()).toBe(3);
+    await redis.plain.del("order:7");
+  });
+
+  async function crowd(lock: ReturnType<ReturnType<typeof redis.holdfast>["getLock"]>, waitMs: number) {
+    const outcomes = await Promise.all(Array.from({ length: 200 }, () => lock.tryLock({ waitMs })));
+    expect(outcomes.every((lease) => lease === null)).toBe(true);
+  }
+});
+
+describe("passing it on", () => {
+  test("from one client to others costs the release and at most one attempt for each client that waits", async () => {
+    const holder = (await acquainted()).getLock("order:7");
+    const rivals = await Promise.all([1, 2, 3].map(() => acquainted({ safetyPeriodMs: HOUR_MS })));
+    const lease = await holder.lock({ leaseMs: HOUR_MS });
+    await resetCounts(redis.plain);
+    const winners: string[] = [];
+    const waits = rivals.flatMap((rival, i) =>
+      Array.from({ length: 20 }, async () => {
+        const won = await rival.getLock("order:7").lock({ leaseMs: HOUR_MS });
+        winners.push(`rival ${i}`);
+        return won;
+      }),
+    );
+    // Two attempts of each client: before it hears the channel and after.
+    await until(async () => (await calls()) === 6);
+    await resetCounts(redis.plain);
+    await lease.unlock();
+    await until(async () => (await calls()) === 4);
+    // What each client sent because of the message was sent before this question.
+    await Promise.all(rivals.map((rival) => rival.getLock("order:7").isLocked()));
+    const counts = await commandCounts(redis.plain);
+    expect(scriptCalls(counts)).toBe(1 + 3 + 3);
+    expect(counts["subscribe"]).toBeUndefined();
+    expect(winners).toHaveLength(1);
+    for (const wait of waits) void wait.then((won) => won.unlock());
+    await Promise.all(waits);
+    await until(async () => (await redis.plain.exists("order:7")) === 0);
+  });
+
+  test("a hundred times between tasks of two clients subscribes once for each client", async () => {
+    const clients = [await acquainted(), await acquainted()];
+    const counts = await countedDuring(redis.plain, () =>
+      Promise.all(
+        clients.map(async (client) => {
+          const task = () => client.getLock("order:7").using(() => undefined);
+          for (let round = 0; round < 10; round += 1) await Promise.all(Array.from({ length: 5 }, task));
+        }),
+      ),
+    );
+    expect(counts["subscribe"]).toBeLessThanOrEqual(2);
+    expect(counts["unsubscribe"]).toBeUndefined();
+    expect(counts["publish"]).toBe(100);
+  });
+});
+
+describe("the watchdog", () => {
+  test("renews 5,000 locks in 50 script calls, and asks for nothing in between", async () => {
+    const clock = new FakeClock();
+    const holdfast = await acquainted({ clock });
+    const leases = await Promise.all(
+      Array.from({ length: 5_000 }, (_, i) => holdfast.getLock(`order:${i}`).lock()),
+    );
+    const lowered = redis.plain.pipeline();
+    for (let i = 0; i < leases.length; i += 1) lowered.pexpire(`order:${i}`, 20_000);
+    await lowered.exec();
+    await resetCounts(redis.plain);
+    await clock.advance(9_900);
+    expect(await commandCounts(redis.plain)).toEqual({});
+    await clock.advance(200);
+    await until(async () => (await calls()) >= 50);
+    // Behind the renewals on the same connection.
+    expect(await holdfast.getLock("order:4999").remainTimeToLive()).toBeGreaterThan(20_000);
+    const counts = await commandCounts(redis.plain);
+    expect(scriptCalls(counts)).toBe(50 + 1);
+    expect(counts["pexpire"]).toBe(5_000);
+    const ttls = redis.plain.pipeline();
+    for (let i = 0; i < leases.length; i += 1) ttls.pttl(`order:${i}`);
+    const answers = await ttls.exec();
+    expect(answers?.every(([, ttlMs]) => Number(ttlMs) > 20_000)).toBe(true);
+    await Promise.all(leases.map((lease) => lease.unlock()));
+  });
+
+  test("asks for nothing when nothing is held", async () => {
+    const clock = new FakeClock();
+    const holdfast = await acquainted({ clock });
+    const lease = await holdfast.getLock("order:7").lock();
+    await lease.unlock();
+    const fixed = await holdfast.getLock("order:7").lock({ leaseMs: HOUR_MS });
+    expect(await countedDuring(redis.plain, () => clock.advance(60_000))).toEqual({});
+    expect(clock.pendingTimers).toBe(0);
+    await fixed.unlock();
+  });
+});
