@@ -15,7 +15,7 @@ import { publicApi } from "./declarations.mjs";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const target = join(root, "docs", "reference", "api.txt");
 
-if (!(await build())) process.exit(1);
+if (!(await build({ packageOnly: true }))) process.exit(1);
 const wanted = render();
 if (process.argv.includes("--check")) check();
 else writeFileSync(target, wanted);

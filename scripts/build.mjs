@@ -3,45 +3,62 @@
  * Builds what is stale: dist/ (the package, from src/) and build/ (the demo and the child programs of the
  * tests, which import the package by its name). Fresh output is made beside the old and then swapped in, so
  * that a program started meanwhile, or a second build, never meets half of it.
+ *
+ *   node scripts/build.mjs --package   dist/ alone
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
 const packageInputs = ["src", "types", "tsconfig.json", "tsconfig.build.json", "tsconfig.cjs.json"];
 const programInputs = ["demo", "test/support/programs", "tsconfig.programs.json"];
-/** Outside dist/, which is published. */
-const stampFile = join(root, "build", "stamp.json");
+/** Outside dist/, which is published, and outside build/, which is swapped. */
+const stampFile = join(root, "node_modules", ".cache", "holdfast-build.json");
 
 /**
- * @param {{ keepGoing?: boolean }} [options] keepGoing: take output in spite of type errors and do not
- *   print them, so that tests can run on unfinished work; it counts as stale.
+ * @param {{ keepGoing?: boolean, packageOnly?: boolean }} [options] keepGoing: take output in spite of type
+ *   errors and do not print them, so that tests can run on unfinished work; it counts as stale.
  * @returns {Promise<boolean>} false when the compiler found errors
  */
-export async function build({ keepGoing = false } = {}) {
+export async function build({ keepGoing = false, packageOnly = false } = {}) {
   const before = readStamp();
   const stamp = { package: digest(packageInputs), programs: digest([...packageInputs, ...programInputs]) };
-  let sound = true;
-  if (before.package !== stamp.package || !existsSync(join(root, "dist"))) {
+  let sound = before.package === stamp.package && existsSync(join(root, "dist"));
+  if (!sound) {
+    writeStamp({});
     sound = await produce("dist", keepGoing, [
       ["tsconfig.build.json", "esm"],
       ["tsconfig.cjs.json", "cjs"],
     ]);
-    if (!sound && !keepGoing) return false;
+    if (sound) writeStamp({ package: stamp.package });
+    else if (!keepGoing) return false;
   }
-  if (before.programs === stamp.programs && sound) return true;
+  if (packageOnly) return sound;
+  if (sound && before.programs === stamp.programs && existsSync(join(root, "build"))) return true;
+  writeStamp(sound ? { package: stamp.package } : {});
   sound = (await produce("build", keepGoing, [["tsconfig.programs.json", ""]])) && sound;
-  if (sound) writeFileSync(stampFile, JSON.stringify(stamp));
+  if (sound) writeStamp(stamp);
   return sound;
 }
 
 /** @returns {{ package?: string, programs?: string }} */
 function readStamp() {
   return existsSync(stampFile) ? JSON.parse(readFileSync(stampFile, "utf8")) : {};
+}
+
+/**
+ * Says what the output is made of. Taken back before a build, so that one which fails or is cut off leaves
+ * nothing that passes for fresh.
+ *
+ * @param {{ package?: string, programs?: string }} stamp
+ */
+function writeStamp(stamp) {
+  mkdirSync(dirname(stampFile), { recursive: true });
+  writeFileSync(stampFile, JSON.stringify(stamp));
 }
 
 /**
@@ -128,5 +145,6 @@ function swapIn(fresh, target) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  process.exitCode = (await build()) ? 0 : 1;
+  const packageOnly = process.argv.includes("--package");
+  process.exitCode = (await build({ packageOnly })) ? 0 : 1;
 }

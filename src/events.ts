@@ -78,7 +78,7 @@ export interface EventChannel<Event> {
 }
 
 function typed<Event>(name: string): EventChannel<Event> {
-  return channel(name);
+  return channel(name) as EventChannel<Event>;
 }
 
 /** The `node:diagnostics_channel` channels of holdfast. Payloads are only made for channels with subscribers. */

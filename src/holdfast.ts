@@ -54,7 +54,7 @@ export class Holdfast implements AsyncDisposable {
   async asThread<T>(body: () => T | Promise<T>): Promise<T> {
     this.#client.assertOpen();
     const { threads } = this.#client;
-    return threads.runIn(threads.current?.thread ?? new Thread(), undefined, body);
+    return threads.runAs(threads.current?.thread ?? new Thread(), body);
   }
 
   /** Runs something outside of the scope of the caller: it re-enters nothing. For pools, loaders and queues. */

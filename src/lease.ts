@@ -39,7 +39,7 @@ export interface Lease extends AsyncDisposable {
 /** What a lease needs of the lock that it came from. */
 export interface Keeper {
   release(hold: Hold): Promise<void>;
-  runIn<T>(hold: Hold, body: () => T | Promise<T>): Promise<T>;
+  runIn<T>(hold: Hold, lease: Lease, body: () => T | Promise<T>): Promise<T>;
 }
 
 /** Tells which holds nobody can release any more. A hold must never refer to its lease. */
@@ -100,7 +100,7 @@ export class HeldLease implements Lease {
 
   async run<T>(body: () => T | Promise<T>): Promise<T> {
     this.assertHeld();
-    return this.#keeper.runIn(this.#hold, body);
+    return this.#keeper.runIn(this.#hold, this, body);
   }
 
   unlock(): Promise<void> {

@@ -46,5 +46,7 @@ function covers(stretches: readonly Stretch[], ms: number): boolean {
 /** True when no two of these overlap. */
 export function areApart(stretches: readonly Stretch[]): boolean {
   const inOrder = [...stretches].sort((a, b) => a.fromMs - b.fromMs);
-  return inOrder.every(({ fromMs }, index) => fromMs >= (inOrder[index - 1]?.toMs ?? Number.NEGATIVE_INFINITY));
+  return inOrder.every(
+    ({ fromMs }, index) => fromMs >= (inOrder[index - 1]?.toMs ?? Number.NEGATIVE_INFINITY),
+  );
 }

@@ -5,12 +5,13 @@ import { seconds } from "./units.js";
 interface Entry {
   readonly atMs: number;
   readonly who: string;
-  readonly text: string;
+  readonly text: string | (() => string);
 }
 
 /** Notes of different processes arrive in another order than they were written in, by a little. */
 const HOLD_BACK_MS = 60;
-const LABEL_COLUMNS = 9;
+const TIME_COLUMNS = 9;
+const HANG = " ".repeat(TIME_COLUMNS + 5);
 
 /** Shows what happens while it happens: the time since the log began, who, and what. */
 export class LiveLog {
@@ -23,29 +24,37 @@ export class LiveLog {
     this.#screen = screen;
   }
 
-  /** @param who the worker's letter; empty for the demo itself */
-  add(who: string, text: string, atMs: number = machineMs()): void {
+  /**
+   * @param who the worker's letter; empty for the demo itself
+   * @param text where it is a function, that is called when everything that happened before has been noted
+   */
+  add(who: string, text: string | (() => string), atMs: number = machineMs()): void {
     this.#pending.push({ atMs, who, text });
-    this.#timer ??= setTimeout(() => this.#show(machineMs() - HOLD_BACK_MS), HOLD_BACK_MS);
+    this.#wait();
   }
 
   /** Shows what is still held back. */
   close(): void {
-    this.#show(Number.POSITIVE_INFINITY);
     clearTimeout(this.#timer);
+    this.#show(Number.POSITIVE_INFINITY);
+  }
+
+  #wait(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#show(machineMs() - HOLD_BACK_MS);
+      if (this.#pending.length > 0) this.#wait();
+    }, HOLD_BACK_MS);
   }
 
   #show(untilMs: number): void {
     const due = this.#pending.filter(({ atMs }) => atMs <= untilMs).sort((a, b) => a.atMs - b.atMs);
     this.#pending = this.#pending.filter(({ atMs }) => atMs > untilMs);
     for (const { atMs, who, text } of due) {
-      const time = seconds(Math.max(atMs - this.#startMs, 0)).padStart(LABEL_COLUMNS);
+      const time = seconds(Math.max(atMs - this.#startMs, 0)).padStart(TIME_COLUMNS);
       const label = who === "" ? " " : this.#screen.paint(["bold", "yellow"], who);
-      this.#screen.line(`${this.#screen.paint("dim", time)}  ${label}  ${text}`, " ".repeat(LABEL_COLUMNS + 5));
+      const said = typeof text === "string" ? text : text();
+      this.#screen.line(`${this.#screen.paint("dim", time)}  ${label}  ${said}`, HANG);
     }
-    this.#timer =
-      this.#pending.length === 0
-        ? undefined
-        : setTimeout(() => this.#show(machineMs() - HOLD_BACK_MS), HOLD_BACK_MS);
   }
 }

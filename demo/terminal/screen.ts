@@ -62,7 +62,10 @@ export class Screen {
   code(source: string): void {
     for (const line of source.split("\n")) {
       const [, code = "", comment = ""] = /^(.*?)(\s*\/\/.*)?$/.exec(line) ?? [];
-      this.line(`  ${this.paint("dim", "│")} ${this.paint("cyan", code)}${this.paint("dim", comment)}`, "  │     ");
+      this.line(
+        `  ${this.paint("dim", "│")} ${this.paint("cyan", code)}${this.paint("dim", comment)}`,
+        "  │     ",
+      );
     }
   }
 

@@ -11,18 +11,16 @@ export function visibleLength(text: string): number {
  */
 export function wrap(line: string, columns: number, hang: string): string[] {
   if (visibleLength(line) <= columns) return [line];
-  const lead = /^ */.exec(line)?.[0] ?? "";
+  const [first = "", ...words] = line.match(/ *[^ ]+/g) ?? [];
   const lines: string[] = [];
-  let current = lead;
-  let isEmpty = true;
-  for (const word of line.trim().split(/ +/)) {
-    if (!isEmpty && visibleLength(current) + 1 + visibleLength(word) > columns) {
+  let current = first;
+  for (const word of words) {
+    if (visibleLength(current + word) <= columns) {
+      current += word;
+    } else {
       lines.push(current);
-      current = hang;
-      isEmpty = true;
+      current = hang + word.trimStart();
     }
-    current += isEmpty ? word : ` ${word}`;
-    isEmpty = false;
   }
   return [...lines, current];
 }

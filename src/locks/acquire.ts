@@ -7,14 +7,17 @@ import type { WaitLine } from "../runtime/wait-lines.js";
 import type { Waiter } from "../runtime/waiter.js";
 import type { Hold, Terms } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
+import type { Scope } from "../threads/scope.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { cleanUp, MOST_LATE_TRIES, reachStoredCount, release } from "./release.js";
 
 /** One call that wants a lock. */
 export interface Wish {
   readonly terms: Terms;
-  /** See {@link Hold.bare}. */
-  readonly bare: boolean;
+  /** Whether a body is about to run in the hold, or a bare lease is handed out. */
+  readonly form: "lock" | "using";
+  /** The scope of `asThread` that a bare hold is to lie in. */
+  takenIn: Scope | undefined;
   readonly waiter: Waiter;
   /** True for one more hold of a stay that goes on: it may never become the first of another. */
   again: boolean;
@@ -124,9 +127,12 @@ async function attempt(
   const { answer, sentAt } = await send(lock, holding, wish, heldCount);
   switch (answer.status) {
     case "held": {
-      const hold = holding.add(wish.terms, sentAt, wish.bare);
-      if (hold !== undefined) holding.storedCount = heldCount + 1;
-      return hold ?? "spent";
+      const scope = wish.takenIn?.ended ? undefined : wish.takenIn;
+      const hold = holding.add(wish.terms, sentAt, wish.form === "lock" && scope === undefined);
+      if (hold === undefined) return "spent";
+      holding.storedCount = heldCount + 1;
+      scope?.take(hold);
+      return hold;
     }
     case "busy":
       wish.obstacle = { holder: answer.holder, ttlMs: answer.ttlMs, own: lock.client.owns(answer.holder) };

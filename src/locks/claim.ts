@@ -22,8 +22,8 @@ export interface Claim {
 export function claimOf(lock: LockIdentity, threadId: number | undefined): Claim {
   const { threads } = lock.client;
   if (threadId !== undefined) return { thread: threadOf(lock, threadId), outer: undefined, scope: undefined };
-  const scope = lock.reentry === "scope" ? threads.current : undefined;
-  const outer = scope?.holdOf(lock.key);
+  const scope = threads.current;
+  const outer = lock.reentry === "scope" ? scope?.holdOf(lock.key) : undefined;
   if (outer !== undefined) return { thread: outer.holding.thread, outer, scope };
   // A thread that is in the lock, but not on this path, excludes the call like any other.
   const thread = scope === undefined || scope.thread.holdings.has(lock.key) ? new Thread() : scope.thread;

@@ -2,9 +2,10 @@ import { NotHeldError, type Obstacle, WaitTimeoutError } from "../errors.js";
 import { HeldLease, type Keeper, type Lease } from "../lease.js";
 import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
 import type { Hold, Terms } from "../threads/hold.js";
+import type { Holding } from "../threads/holding.js";
 import type { Scope } from "../threads/scope.js";
 import { ask, type Wish, waitInLine } from "./acquire.js";
-import { claimOf, mayEnter } from "./claim.js";
+import { type Claim, claimOf, mayEnter } from "./claim.js";
 import { forceUnlock } from "./force-unlock.js";
 import type { Lock } from "./lock.js";
 import type { LockIdentity } from "./lock-kind.js";
@@ -31,12 +32,12 @@ export class LeaseLock implements Lock, Keeper {
   }
 
   async lock(options: LockOptions = {}): Promise<Lease> {
-    return this.#bareLease(options, this.#orThrow(await this.#acquire(options, undefined, "lock")));
+    return this.#bareLease(this.#orThrow(await this.#acquire(options, undefined, "lock")));
   }
 
   async tryLock(options: LockOptions = {}): Promise<Lease | null> {
     const outcome = await this.#acquire(options, 0, "lock");
-    return isRefusal(outcome) ? null : this.#bareLease(options, outcome);
+    return isRefusal(outcome) ? null : this.#bareLease(outcome);
   }
 
   async using<T>(
@@ -48,7 +49,7 @@ export class LeaseLock implements Lock, Keeper {
     const lease = new HeldLease(hold, this);
     let result: T;
     try {
-      result = await this.runIn(hold, () => body(lease));
+      result = await this.runIn(hold, lease, () => body(lease));
     } catch (error) {
       await lease.end();
       throw error;
@@ -107,13 +108,13 @@ export class LeaseLock implements Lock, Keeper {
     return release(this.#lock, hold);
   }
 
-  runIn<T>(hold: Hold, body: () => T | Promise<T>): Promise<T> {
-    return this.#lock.client.threads.runIn(hold.holding.thread, hold, body);
+  runIn<T>(hold: Hold, lease: Lease, body: () => T | Promise<T>): Promise<T> {
+    return this.#lock.client.threads.runIn(hold, lease, body);
   }
 
-  #bareLease(options: LockOptions, hold: Hold): Lease {
+  #bareLease(hold: Hold): Lease {
     const lease = new HeldLease(hold, this);
-    if (options.threadId === undefined) this.#ownScope()?.keep(hold, lease);
+    if (!hold.bare) this.#ownScope()?.keepLease(hold, lease);
     return lease;
   }
 
@@ -138,11 +139,11 @@ export class LeaseLock implements Lock, Keeper {
     checkLockOptions(options);
     client.assertOpen();
     const waitMs = options.waitMs ?? defaultWaitMs;
-    const bare = form === "lock" && (options.threadId !== undefined || this.#ownScope() === undefined);
     const waiter = client.newWaiter(waitMs, options.signal);
     const wish: Wish = {
       terms: this.#terms(options),
-      bare,
+      form,
+      takenIn: undefined,
       waiter,
       again: false,
       attempts: 0,
@@ -163,6 +164,8 @@ export class LeaseLock implements Lock, Keeper {
     for (;;) {
       if (wish.waiter.cancelled) throw wish.waiter.reason;
       const claim = claimOf(lock, options.threadId);
+      wish.takenIn =
+        wish.form === "lock" && options.threadId === undefined ? this.#scopeOf(claim) : undefined;
       const present = claim.outer?.holding ?? claim.thread.holdings.get(lock.key);
       if (present === undefined) {
         const holding = threads.begin(claim.thread, lock);
@@ -171,7 +174,7 @@ export class LeaseLock implements Lock, Keeper {
         return await work.finally(() => holding.settled());
       }
       if (!(await present.enterInTurn(() => mayEnter(lock, claim), wish.waiter))) {
-        return this.#refuseEntry(wish, present.field);
+        return this.#refuseEntry(wish, present);
       }
       try {
         // A stay under a chosen id may have ended meanwhile; the call then begins the next one.
@@ -183,9 +186,15 @@ export class LeaseLock implements Lock, Keeper {
     }
   }
 
-  #refuseEntry(wish: Wish, holder: string): undefined {
+  /** The scope of `asThread` in which a bare hold of this call lies; none for a stranger's. */
+  #scopeOf(claim: Claim): Scope | undefined {
+    const own = this.#ownScope();
+    return claim.outer !== undefined || claim.thread === own?.thread ? own : undefined;
+  }
+
+  #refuseEntry(wish: Wish, { field, innermost }: Holding): undefined {
     if (wish.waiter.cancelled) throw wish.waiter.reason;
-    wish.obstacle = { holder, ttlMs: wish.terms.leaseMs, own: true };
+    wish.obstacle = { holder: field, ttlMs: innermost?.checkMs() ?? -1, own: true };
   }
 
   #terms({ leaseMs, maxHoldMs }: LockOptions): Terms {
@@ -200,6 +209,7 @@ function isRefusal(outcome: Hold | Refusal): outcome is Refusal {
 
 function whyNotHeld(threadId: number | undefined, scope: Scope | undefined): string {
   if (threadId !== undefined) return `thread ${threadId} of this client has no hold of it`;
-  if (scope !== undefined) return "this thread has taken no hold of it here";
-  return "outside of asThread a hold is released by its lease: use lease.unlock()";
+  const here =
+    scope === undefined ? "outside of asThread" : "what this thread has not taken in this very asThread";
+  return `${here} a hold is released by its lease: use lease.unlock()`;
 }

@@ -48,7 +48,8 @@ export class Holding implements Renewable {
   #loss: LeaseLostError | undefined;
   /** How many commands that change the field are under way or may still arrive. */
   #underWay = 0;
-  readonly #line = new Set<Waiter>();
+  /** Who wants to enter once more, in order of arrival, and whether it may as far as others are concerned. */
+  readonly #line = new Map<Waiter, () => boolean>();
   #turn: Promise<unknown> | undefined;
 
   constructor(thread: Thread, lock: Held, id: { threadId: number; field: string }, custody: Custody) {
@@ -176,17 +177,15 @@ export class Holding implements Renewable {
   }
 
   /**
-   * Stands in line to enter once more, until the first of the line finds nothing under way and `mayEnter` true. What
-   * `mayEnter` throws ends the standing. The one who may enter has to call `settled` afterwards.
+   * Stands in line to enter once more, until nothing is under way, `mayEnter` is true and nobody who came earlier may.
+   * What `mayEnter` throws ends the standing. The one who entered has to call `settled` afterwards.
    * @returns false when the waiter's time was up
    */
   async enterInTurn(mayEnter: () => boolean, waiter: Waiter): Promise<boolean> {
-    this.#line.add(waiter);
+    this.#line.set(waiter, mayEnter);
     try {
       for (;;) {
-        const free = mayEnter() && this.#underWay === 0;
-        const [first] = this.#line;
-        if (free && first === waiter) {
+        if (mayEnter() && this.#underWay === 0 && this.#isFirstOf(waiter)) {
           this.unsettled();
           return true;
         }
@@ -199,6 +198,15 @@ export class Holding implements Renewable {
       this.#line.delete(waiter);
       this.#changed();
     }
+  }
+
+  /** Whoever waits for a body to end may not hold up that body's own calls, and so is passed. */
+  #isFirstOf(waiter: Waiter): boolean {
+    for (const [earlier, mayEnter] of this.#line) {
+      if (earlier === waiter) return true;
+      if (!earlier.over && isTrue(mayEnter)) return false;
+    }
+    return true;
   }
 
   /** Runs commands of this holding one after the other, so that each knows the hold count before it. */
@@ -215,6 +223,15 @@ export class Holding implements Renewable {
 
   #changed(): void {
     if (this.isOver) this.#custody.over(this);
-    for (const waiter of this.#line) waiter.wake();
+    for (const waiter of this.#line.keys()) waiter.wake();
+  }
+}
+
+/** One that throws is about to leave the line. */
+function isTrue(mayEnter: () => boolean): boolean {
+  try {
+    return mayEnter();
+  } catch {
+    return false;
   }
 }

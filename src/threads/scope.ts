@@ -10,8 +10,10 @@ export class Scope {
   /** The hold in whose body this is; undefined in `asThread`. */
   readonly hold: Hold | undefined;
   readonly #enclosing: Scope | undefined;
-  /** Bare holds taken in `asThread`. The leases are kept with them: the caller need not, and they are not abandoned. */
-  readonly #taken = new Map<Hold, object>();
+  /** Bare holds taken in `asThread`. */
+  readonly #taken = new Set<Hold>();
+  /** The leases of these holds: the caller need not keep them, and while the body runs they are not abandoned. */
+  readonly #leases = new Map<Hold, object>();
   #ended = false;
 
   constructor(thread: Thread, hold: Hold | undefined, enclosing: Scope | undefined) {
@@ -27,6 +29,7 @@ export class Scope {
   end(): void {
     this.#ended = true;
     this.#taken.clear();
+    this.#leases.clear();
   }
 
   /** True for the scope that `asThread` opened, in which bare holds lie on the path. */
@@ -34,14 +37,19 @@ export class Scope {
     return this.hold === undefined;
   }
 
-  keep(hold: Hold, lease: object): void {
-    for (const old of this.#taken.keys()) if (!isPresent(old)) this.#taken.delete(old);
-    this.#taken.set(hold, lease);
+  /** Puts a bare hold on the path. To be called in the same step that makes it live. */
+  take(hold: Hold): void {
+    for (const old of [...this.#taken]) if (!isPresent(old)) this.#forget(old);
+    this.#taken.add(hold);
+  }
+
+  keepLease(hold: Hold, lease: object): void {
+    if (!this.#ended) this.#leases.set(hold, lease);
   }
 
   /** The innermost hold of a lock that was taken bare in this very scope. */
   innermostTaken(key: string): Hold | undefined {
-    return [...this.#taken.keys()].reverse().find((hold) => hold.holding.key === key && isPresent(hold));
+    return [...this.#taken].reverse().find((hold) => hold.holding.key === key && isPresent(hold));
   }
 
   /** True when the flow lies in this hold: it is held by this scope or by one around it. */
@@ -62,6 +70,11 @@ export class Scope {
   #heldHere(key: string): Hold | undefined {
     const { hold } = this;
     return hold?.holding.key === key && isPresent(hold) ? hold : this.innermostTaken(key);
+  }
+
+  #forget(hold: Hold): void {
+    this.#taken.delete(hold);
+    this.#leases.delete(hold);
   }
 
   *#path(): Iterable<Scope> {

@@ -36,9 +36,19 @@ export class Threads {
     return this.#running;
   }
 
-  /** Runs a body in a scope of its own, which ends with it. */
-  async runIn<T>(thread: Thread, hold: Hold | undefined, body: () => T | Promise<T>): Promise<T> {
-    const scope = new Scope(thread, hold, this.current);
+  /** Runs a body as a thread. */
+  runAs<T>(thread: Thread, body: () => T | Promise<T>): Promise<T> {
+    return this.#run(new Scope(thread, undefined, this.current), body);
+  }
+
+  /** Runs a body in a hold. The lease is kept for as long as the body runs. */
+  runIn<T>(hold: Hold, lease: object, body: () => T | Promise<T>): Promise<T> {
+    const scope = new Scope(hold.holding.thread, hold, this.current);
+    scope.keepLease(hold, lease);
+    return this.#run(scope, body);
+  }
+
+  async #run<T>(scope: Scope, body: () => T | Promise<T>): Promise<T> {
     this.#scoped = true;
     const running = this.#scopes.run(scope, async () => body());
     this.#running.add(running);

@@ -126,28 +126,61 @@ describe("somebody in the way", () => {
     await redis.plain.del("order:7");
   });
 
-  test("a shorter safety period costs an attempt each, however many wait", async () => {
+  test("waiting for hours costs one attempt for each safety period, however many wait", async () => {
     await heldByJvm("order:7");
-    const lock = (await acquainted({ safetyPeriodMs: 300 })).getLock("order:7");
-    const attempts = scriptCalls(await countedDuring(redis.plain, () => crowd(lock, 1_500)));
-    // Two, and one for each 240 to 300 ms.
-    expect(attempts).toBeGreaterThanOrEqual(4);
-    expect(attempts).toBeLessThanOrEqual(2 + 1_500 / 240);
+    const clock = new FakeClock();
+    const safetyPeriodMs = 600_000;
+    const lock = (await acquainted({ clock, safetyPeriodMs })).getLock("order:7");
+    await resetCounts(redis.plain);
+    const crowded = crowd(lock, HOUR_MS);
+    await attemptsReach(2, lock);
+    for (let minute = 0; minute < 50; minute += 1) {
+      await clock.advance(60_000);
+      // Its answer comes after that of an attempt, so that no time passes for the attempt.
+      await lock.isLocked();
+    }
+    const attempts = (await commandCounts(redis.plain))["hkeys"];
+    // Each is drawn from 8 to 10 minutes.
+    expect(attempts).toBeGreaterThanOrEqual(2 + 50 / 10);
+    expect(attempts).toBeLessThanOrEqual(2 + 50 / 8);
+    await redis.plain.pexpire("order:7", 10 * HOUR_MS);
+    await clock.advance(HOUR_MS);
+    await crowded;
     await redis.plain.del("order:7");
   });
 
-  test("waiters of a lock that is renewed ask once for each TTL that they saw end", async () => {
-    const lock = (await acquainted({ safetyPeriodMs: HOUR_MS })).getLock("order:7");
+  test("a waiter asks once for each lease of the holder that it saw end", async () => {
     await redis.plain.hset("order:7", JVM, "1");
-    await redis.plain.pexpire("order:7", 1_000);
+    const clock = new FakeClock();
+    const lock = (await acquainted({ clock, safetyPeriodMs: 10 * HOUR_MS })).getLock("order:7");
+    await redis.plain.pexpire("order:7", 60_000);
     await resetCounts(redis.plain);
-    const crowded = crowd(lock, 1_800);
-    await until(async () => (await calls()) === 2);
-    await redis.plain.pexpire("order:7", HOUR_MS);
+    const crowded = crowd(lock, HOUR_MS);
+    await attemptsReach(2, lock);
+    await redis.plain.pexpire("order:7", 120_000);
+    await clock.advance(30_000);
+    await attemptsReach(2, lock);
+    await clock.advance(30_001);
+    await attemptsReach(3, lock);
+    await redis.plain.pexpire("order:7", 10 * HOUR_MS);
+    await clock.advance(60_000);
+    await attemptsReach(3, lock);
+    await clock.advance(60_001);
+    await attemptsReach(4, lock);
+    await clock.advance(HOUR_MS);
     await crowded;
-    expect(await calls()).toBe(3);
+    expect((await commandCounts(redis.plain))["hkeys"]).toBe(4);
     await redis.plain.del("order:7");
   });
+
+  /** Waits for so many refusals since the counts were reset, and for their answers; fails when there are more. */
+  async function attemptsReach(attempts: number, lock: { isLocked(): Promise<boolean> }): Promise<void> {
+    const attemptsNow = async () => (await commandCounts(redis.plain))["hkeys"] ?? 0;
+    await until(async () => (await attemptsNow()) >= attempts);
+    // Its answer comes after theirs.
+    await lock.isLocked();
+    expect(await attemptsNow()).toBe(attempts);
+  }
 
   async function crowd(lock: ReturnType<ReturnType<typeof redis.holdfast>["getLock"]>, waitMs: number) {
     const outcomes = await Promise.all(Array.from({ length: 200 }, () => lock.tryLock({ waitMs })));

@@ -4,8 +4,12 @@ import type { Redis } from "ioredis";
 import { afterEach, beforeEach } from "vitest";
 import { belongsToServerClient } from "./redis-server.js";
 
-/** Something that is open now: its description, by the thing itself. */
-export type OpenThings = ReadonlyMap<object, string>;
+/** What is open now. */
+export interface OpenThings {
+  /** Timers and sockets, each with the place where it was made. */
+  readonly things: ReadonlyMap<object, string>;
+  readonly processes: number;
+}
 
 /** What was just closed needs a few turns of the event loop until it is. */
 const GRACE_MS = 1_000;
@@ -26,22 +30,18 @@ export interface LeakWatch {
  * called before other hooks of the kind, so that it looks after those have tidied up.
  */
 export function watchLeaks({ keys }: LeakWatch = {}): void {
-  let before: OpenThings = new Map();
-  let processesBefore = 0;
+  let before = openThings();
   beforeEach(() => {
     before = openThings();
-    processesBefore = runningProcesses();
   });
   afterEach(async () => {
     const leaks = await findLeaks(before);
-    if (runningProcesses() > processesBefore) leaks.push("a child process");
     const client = keys?.();
     if (client !== undefined) leaks.push(...(await keysOf(client)));
     if (leaks.length > 0) throw new Error(`left behind by the test:\n- ${leaks.join("\n- ")}`);
   });
 }
 
-/** The timers and sockets that are open now, with the place where each was made. */
 export function openThings(): OpenThings {
   const things = new Map<object, string>();
   for (const [timer, made] of timers) things.set(timer, `a timer made ${placeOf(made)}`);
@@ -50,14 +50,17 @@ export function openThings(): OpenThings {
     else if (!belongsToServerClient(socket))
       things.set(socket, `a socket to ${socket.remotePort ?? "nobody"} made ${placeOf(made)}`);
   }
-  return things;
+  const processes = process.getActiveResourcesInfo().filter((name) => name === "ProcessWrap").length;
+  return { things, processes };
 }
 
-/** Descriptions of what is open now and was not before; empty as soon as there is nothing of that kind. */
-export async function findLeaks(before: OpenThings): Promise<string[]> {
-  const deadlineMs = performance.now() + GRACE_MS;
+/** Descriptions of what is open now and was not before; empty as soon as there is nothing of the kind. */
+export async function findLeaks(before: OpenThings, graceMs: number = GRACE_MS): Promise<string[]> {
+  const deadlineMs = performance.now() + graceMs;
   for (;;) {
-    const leaks = [...openThings()].filter(([thing]) => !before.has(thing)).map(([, text]) => text);
+    const { things, processes } = openThings();
+    const leaks = [...things].filter(([thing]) => !before.things.has(thing)).map(([, text]) => text);
+    if (processes > before.processes) leaks.push("a child process");
     if (leaks.length === 0 || performance.now() > deadlineMs) return leaks;
     await new Promise(setImmediate);
   }
@@ -68,10 +71,6 @@ async function keysOf(client: Redis): Promise<string[]> {
   // So that one test that leaves something does not fail all that follow.
   if (names.length > 0) await client.flushall();
   return names.map((name) => `the key "${name}"`);
-}
-
-function runningProcesses(): number {
-  return process.getActiveResourcesInfo().filter((name) => name === "ProcessWrap").length;
 }
 
 /** Node only counts timers that keep the process alive, and ours do not. So note each one from birth to end. */

@@ -6,6 +6,8 @@ import type { HoldfastOptions } from "../../src/options.js";
 import { destroyClient } from "./ioredis-clients.js";
 import { watchLeaks } from "./leaks.js";
 import { type ClientOptions, type RedisServer, type RedisServerOptions, startRedis } from "./redis-server.js";
+import { type ScriptArrivals, watchArrivals } from "./script-arrivals.js";
+import { startProxy, type TcpProxy } from "./tcp-proxy.js";
 
 /** A client of holdfast and the Redis client below it. */
 export interface Connected {
@@ -13,14 +15,17 @@ export interface Connected {
   readonly redis: Redis;
 }
 
-/** One real server for all tests of a file. */
+/** One real server for all tests of a file. What is opened is closed after the test. */
 export interface LocksOnRedis {
   readonly server: RedisServer;
   /** A client that knows nothing about locks. */
   readonly plain: Redis;
-  /** A client with a connection of its own, closed after the test. */
+  /** A client with a connection of its own; a proxy's `port` among the options leads through that. */
   connect(options?: HoldfastOptions, connection?: ClientOptions): Connected;
   holdfast(options?: HoldfastOptions, connection?: ClientOptions): Holdfast;
+  /** A proxy before the server. Healed before the clients are closed. */
+  proxy(): Promise<TcpProxy>;
+  arrivals(): Promise<ScriptArrivals>;
 }
 
 /** Starts the server before the tests of the file, and fails each that leaves a key, a timer or a socket behind. */
@@ -28,6 +33,8 @@ export function locksOnRedis(serverOptions: RedisServerOptions = {}): LocksOnRed
   let server: RedisServer | undefined;
   let plain: Redis | undefined;
   const connected: Connected[] = [];
+  const proxies: TcpProxy[] = [];
+  const arrivals: ScriptArrivals[] = [];
   beforeAll(async () => {
     server = await startRedis(serverOptions);
     plain = server.client();
@@ -37,8 +44,12 @@ export function locksOnRedis(serverOptions: RedisServerOptions = {}): LocksOnRed
   watchLeaks({ keys: () => plain });
   afterEach(async () => {
     const opened = connected.splice(0);
+    const ways = proxies.splice(0);
+    await Promise.all(ways.map((proxy) => proxy.heal()));
     await Promise.all(opened.map(({ holdfast }) => holdfast.close()));
     await Promise.all(opened.map(({ redis }) => destroyClient(redis)));
+    await Promise.all(ways.map((proxy) => proxy.close()));
+    for (const watch of arrivals.splice(0)) watch.stop();
   });
   const started = <T>(thing: T | undefined): T => {
     if (thing === undefined) throw new Error("the server starts before the first test, not earlier");
@@ -59,6 +70,16 @@ export function locksOnRedis(serverOptions: RedisServerOptions = {}): LocksOnRed
     },
     holdfast(options, connection) {
       return this.connect(options, connection).holdfast;
+    },
+    async proxy() {
+      const proxy = await startProxy(started(server).port);
+      proxies.push(proxy);
+      return proxy;
+    },
+    async arrivals() {
+      const watch = await watchArrivals(started(plain));
+      arrivals.push(watch);
+      return watch;
     },
   };
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { accessSync, constants, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { accessSync, constants, mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -8,6 +8,7 @@ import { Redis, type RedisOptions } from "ioredis";
 import { freePort } from "./free-port.js";
 import { guard, killNow } from "./guard.js";
 import { destroyClient, quickEnd } from "./ioredis-clients.js";
+import { whenStopped } from "./process-state.js";
 
 export interface RedisServer {
   readonly port: number;
@@ -113,7 +114,7 @@ class Server implements RedisServer {
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += text));
     await once(child, "spawn");
     this.#process = child;
-    this.#release = guard(this.pid);
+    this.#release = guard(this.pid, this.#dir);
     const deadlineMs = performance.now() + READY_WITHIN_MS;
     for (;;) {
       const pid = await processAt(this.port, this.#password);
@@ -143,7 +144,7 @@ class Server implements RedisServer {
   async pause(): Promise<void> {
     const { pid } = this;
     process.kill(pid, "SIGSTOP");
-    while (process.platform === "linux" && stateOf(pid) !== "T") await new Promise(setImmediate);
+    await whenStopped(pid);
   }
 
   resume(): void {
@@ -194,11 +195,6 @@ function processAt(port: number, password: string | undefined): Promise<number |
       resolve(found ? Number(found[1]) : undefined);
     });
   });
-}
-
-/** The letter of proc(5) for what a process does: T when it is stopped. */
-function stateOf(pid: number): string | undefined {
-  return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.[0];
 }
 
 function findServer(): string {

@@ -8,7 +8,7 @@ import { type IoredisClient, ioredisDriver } from "../../src/driver/ioredis.js";
 import { fromIoredis } from "../../src/driver/ioredis-errors.js";
 import { destroyClient, quickEnd } from "../support/ioredis-clients.js";
 import { watchLeaks } from "../support/leaks.js";
-import { cutBeforeForward, dropNextReply, halfOpen } from "../support/proxy-faults.js";
+import { cut, cutBeforeForward, dropNextReply, halfOpen } from "../support/proxy-faults.js";
 import { type RedisServer, startRedis } from "../support/redis-server.js";
 import { startProxy, type TcpProxy } from "../support/tcp-proxy.js";
 import { until } from "../support/until.js";
@@ -147,9 +147,34 @@ for (const { version, connect } of versions) {
       await admin.script("FLUSH");
       await admin.config("RESETSTAT");
       await Promise.all([1, 2, 3].map(() => evaluate(driver, increment, [key])));
+      await proxy.inject(cut()).struck;
+      await until(() => driver.resets === 1);
+      await Promise.all([1, 2, 3].map(() => evaluate(driver, increment, [key])));
       const stats = await admin.info("commandstats");
-      expect(stats).toMatch(/cmdstat_eval:calls=1,/);
-      expect(stats).toMatch(/cmdstat_evalsha:calls=2,.*failed_calls=0/);
+      expect(stats).toMatch(/cmdstat_eval:calls=2,/);
+      expect(stats).toMatch(/cmdstat_evalsha:calls=4,.*failed_calls=0/);
+    });
+
+    it("are sent no second time once they are given up", async () => {
+      const driver = drive(client(connect));
+      await evaluate(driver, increment, [key]);
+      await admin.script("FLUSH");
+      const ticket = { givenUp: false };
+      const answer = driver.run({ script: increment, keys: [key], args: [] }, ticket);
+      ticket.givenUp = true;
+      await expect(answer).rejects.toMatchObject({ name: "ServerReplyError", code: "NOSCRIPT" });
+      expect(await evaluate(driver, increment, [key])).toBe(2);
+    });
+
+    it("are sent no second time once the driver is closed", async () => {
+      const driver = drive(client(connect));
+      await evaluate(driver, increment, [key]);
+      await admin.script("FLUSH");
+      const answer = evaluate(driver, increment, [key]);
+      const refused = expect(answer).rejects.toMatchObject({ code: "NOSCRIPT" });
+      await driver.close();
+      await refused;
+      expect(await admin.get(key)).toBe("1");
     });
 
     it("reject with the code of a refused password, and with the cause", async () => {

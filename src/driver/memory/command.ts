@@ -42,10 +42,11 @@ export function addInt64(left: bigint, right: bigint): bigint {
   return sum;
 }
 
-/** The part from `start` to `stop`, both included, either counted from the end when negative. */
-export function range<T>(items: readonly T[], start: string, stop: string): T[] {
-  const fromStart = (at: number) => (at < 0 ? at + items.length : at);
-  const first = Math.max(fromStart(parseInteger(start)), 0);
-  const last = Math.max(fromStart(parseInteger(stop)), -1);
-  return items.slice(first, last + 1);
+/** Takes the part from `start` to `stop`, both included, either counted from the end when negative. */
+export function parseRange(start: string, stop: string): <T>(items: readonly T[]) => T[] {
+  const [first, last] = [parseInteger(start), parseInteger(stop)];
+  return (items) => {
+    const fromStart = (at: number, least: number) => Math.max(at < 0 ? at + items.length : at, least);
+    return items.slice(fromStart(first, 0), fromStart(last, -1) + 1);
+  };
 }

@@ -1,4 +1,5 @@
-import { type Command, type CommandServer, type Commands, parseInt64 } from "./command.js";
+import { type Command, type CommandServer, type Commands, parseInteger } from "./command.js";
+import type { Keyspace } from "./keyspace.js";
 import { CommandError, Status } from "./reply.js";
 
 const MAX_INT64 = 2 ** 63;
@@ -20,8 +21,7 @@ export const keyCommands: Commands = {
     arity: 3,
     effect: "writes",
     run({ keyspace }, key, ttlMs) {
-      const atMs = keyspace.timeMs + Number(parseInt64(ttlMs));
-      if (Math.abs(atMs) >= MAX_INT64) throw invalidExpireTime("pexpire");
+      const atMs = timeAfter(keyspace, parseInteger(ttlMs), "pexpire");
       if (keyspace.typeOf(key) === "none") return 0;
       keyspace.expireAt(key, atMs);
       return 1;
@@ -37,6 +37,13 @@ export const keyCommands: Commands = {
     },
   },
 };
+
+/** The point of time at which a key with this TTL ends. */
+export function timeAfter({ timeMs }: Keyspace, ttlMs: number, command: string): number {
+  const atMs = timeMs + ttlMs;
+  if (Math.abs(atMs) >= MAX_INT64) throw invalidExpireTime(command);
+  return atMs;
+}
 
 export function invalidExpireTime(command: string): CommandError {
   return new CommandError(`ERR invalid expire time in '${command}' command`);

@@ -1,4 +1,4 @@
-import { type CommandServer, type Commands, parseInteger, range } from "./command.js";
+import { type CommandServer, type Commands, parseInteger, parseRange } from "./command.js";
 import type { Reply } from "./reply.js";
 
 export const listCommands: Commands = {
@@ -10,7 +10,10 @@ export const listCommands: Commands = {
   LRANGE: {
     arity: 4,
     effect: "none",
-    run: ({ keyspace }, key, start, stop) => range(keyspace.get(key, "list") ?? [], start, stop),
+    run({ keyspace }, key, start, stop) {
+      const take = parseRange(start, stop);
+      return take(keyspace.get(key, "list") ?? []);
+    },
   },
   RPUSH: {
     arity: -3,

@@ -1,15 +1,9 @@
 import type { Commands } from "./command.js";
-import { Status } from "./reply.js";
 
 /** The version whose behaviour is imitated where versions differ. */
 const VERSION = "7.2.0";
 
 export const serverCommands: Commands = {
-  PING: {
-    arity: 1,
-    effect: "none",
-    run: () => new Status("PONG"),
-  },
   TIME: {
     arity: 1,
     effect: "none",

@@ -42,10 +42,9 @@ function zrange(
 ): Reply {
   const withScores = options.length === 1 && options[0]?.toUpperCase() === "WITHSCORES";
   if (options.length > 0 && !withScores) throw new CommandError("ERR syntax error");
+  const take = parseRange(start, stop);
   const ordered = [...(server.keyspace.get(key, "zset") ?? [])].sort(byScoreThenBytes);
-  return range(ordered, start, stop).flatMap(([member, score]) =>
-    withScores ? [member, numberText(score)] : [member],
-  );
+  return take(ordered).flatMap(([member, score]) => (withScores ? [member, numberText(score)] : [member]));
 }
 
 function zadd({ keyspace }: CommandServer, key: string, ...pairs: string[]): Reply {

@@ -1,5 +1,6 @@
 import { addInt64, type CommandServer, type Commands, parseInt64, parseInteger } from "./command.js";
-import { invalidExpireTime } from "./key-commands.js";
+import { invalidExpireTime, timeAfter } from "./key-commands.js";
+import type { Keyspace } from "./keyspace.js";
 import { CommandError, OK, type Reply } from "./reply.js";
 
 export const stringCommands: Commands = {
@@ -27,31 +28,34 @@ export const stringCommands: Commands = {
 
 interface SetOptions {
   onlyIf?: "NX" | "XX";
-  ttlMs?: number;
+  ttlMs?: string;
 }
 
 function setOptions(words: readonly string[]): SetOptions {
   const options: SetOptions = {};
   for (let i = 0; i < words.length; i++) {
     const word = words[i]?.toUpperCase();
-    if ((word === "NX" || word === "XX") && options.onlyIf === undefined) {
-      options.onlyIf = word;
-    } else if (word === "PX" && options.ttlMs === undefined && i + 1 < words.length) {
-      options.ttlMs = parseInteger(words[++i] ?? "");
-      if (options.ttlMs <= 0) throw invalidExpireTime("set");
-    } else {
-      throw new CommandError("ERR syntax error");
-    }
+    if ((word === "NX" || word === "XX") && options.onlyIf === undefined) options.onlyIf = word;
+    else if (word === "PX" && options.ttlMs === undefined && i + 1 < words.length)
+      options.ttlMs = words[++i] ?? "";
+    else throw new CommandError("ERR syntax error");
   }
   return options;
 }
 
 function set({ keyspace }: CommandServer, key: string, value: string, { onlyIf, ttlMs }: SetOptions): Reply {
+  const endsAtMs = ttlMs === undefined ? Number.POSITIVE_INFINITY : endOf(keyspace, ttlMs);
   const exists = keyspace.typeOf(key) !== "none";
   if (onlyIf !== undefined && exists !== (onlyIf === "XX")) return null;
   keyspace.set(key, "string", value);
-  if (ttlMs !== undefined) keyspace.expireAt(key, keyspace.timeMs + ttlMs);
+  keyspace.expireAt(key, endsAtMs);
   return OK;
+}
+
+function endOf(keyspace: Keyspace, text: string): number {
+  const ttlMs = parseInteger(text);
+  if (ttlMs <= 0) throw invalidExpireTime("set");
+  return timeAfter(keyspace, ttlMs, "set");
 }
 
 function add({ keyspace }: CommandServer, key: string, increment: bigint): number {

@@ -1,0 +1,87 @@
+/** A program from which a newcomer learns what holdfast does. `npm run demo -- --help` says how to run it. */
+import { constants } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { help, readArguments } from "./arguments.js";
+import { play } from "./play.js";
+import { EmbeddedStage } from "./stage/embedded-stage.js";
+import { asError, StageError } from "./stage/failure.js";
+import { RedisStage } from "./stage/redis-stage.js";
+import type { Stage } from "./stage/stage.js";
+import { showWayOn } from "./summary.js";
+import { Screen } from "./terminal/screen.js";
+
+const ENDED_BY = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const LONGEST_MS = 180_000;
+
+/** Somebody does not want to see more. */
+class Interruption {
+  constructor(readonly exitCode: number) {}
+}
+
+async function main(): Promise<number> {
+  const wanted = readArguments(process.argv.slice(2));
+  switch (wanted.kind) {
+    case "help":
+      process.stdout.write(help);
+      return 0;
+    case "mistake":
+      process.stderr.write(`demo: ${wanted.complaint}\n`);
+      return 2;
+    case "play":
+      return run(wanted.redisUrl);
+    default:
+      return wanted satisfies never;
+  }
+}
+
+async function run(redisUrl: string | undefined): Promise<number> {
+  const screen = new Screen(process.stdout);
+  const interrupted = interruption();
+  let stage: Stage | undefined;
+  let exitCode: number;
+  try {
+    stage = redisUrl === undefined ? new EmbeddedStage() : await RedisStage.connect(redisUrl);
+    exitCode = await Promise.race([perform(stage, screen), interrupted]);
+  } catch (error) {
+    screen.mute();
+    exitCode = error instanceof Interruption ? error.exitCode : complain(error);
+  }
+  try {
+    const removed = await stage?.close();
+    screen.line();
+    if (removed !== undefined) screen.line(`  Removed the demo's keys: ${removed}.`);
+  } catch (error) {
+    return complain(error);
+  }
+  return exitCode;
+}
+
+async function perform(stage: Stage, screen: Screen): Promise<number> {
+  await stage.open();
+  const allTrue = await play(stage, screen);
+  showWayOn(screen, stage.kind);
+  return allTrue ? 0 : 1;
+}
+
+function complain(error: unknown): number {
+  process.stderr.write(`demo: ${asError(error).message}\n`);
+  return 1;
+}
+
+/** Rejects when somebody ends the demo, when nobody reads it any more, and when it hangs. */
+function interruption(): Promise<never> {
+  return new Promise((_, reject) => {
+    for (const signal of ENDED_BY) {
+      // Also a second one is not to end us before all is tidied up, which takes a few seconds at most.
+      process.on(signal, () => reject(new Interruption(128 + constants.signals[signal])));
+    }
+    process.stdout.on("error", () => reject(new Interruption(1)));
+    sleep(LONGEST_MS, undefined, { ref: false }).then(() =>
+      reject(new StageError(`stuck for ${LONGEST_MS} ms`)),
+    );
+  });
+}
+
+const exitCode = await main();
+// What was interrupted may still wait for something. But all that was written is to arrive.
+process.stdout.write("", () => process.exit(exitCode));

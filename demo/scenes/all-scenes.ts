@@ -1,0 +1,19 @@
+import { deadHolder } from "./dead-holder.js";
+import { fixedLease } from "./fixed-lease.js";
+import { handOvers } from "./hand-overs.js";
+import { reEntry } from "./re-entry.js";
+import type { Scene } from "./scene.js";
+import { siblings } from "./siblings.js";
+import { stockCounter } from "./stock-counter.js";
+import { watchdog } from "./watchdog.js";
+
+/** In the order in which a newcomer needs them. */
+export const allScenes: readonly Scene[] = [
+  stockCounter,
+  handOvers,
+  watchdog,
+  deadHolder,
+  fixedLease,
+  reEntry,
+  siblings,
+];

@@ -1,0 +1,47 @@
+import type { Report } from "../tasks/task.js";
+import type { LiveLog } from "../terminal/live-log.js";
+import { span } from "../terminal/units.js";
+
+interface Leaving {
+  readonly who: string;
+  readonly atMs: number;
+}
+
+/** Tells the comings and goings of several workers at one lock as one story. */
+export class VisitLog {
+  readonly #log: LiveLog;
+  readonly #asked = new Map<string, number>();
+  readonly #leavings: Leaving[] = [];
+
+  constructor(log: LiveLog) {
+    this.#log = log;
+  }
+
+  /** What to do with the reports of a worker. */
+  listenerFor(who: string): (report: Report) => void {
+    return (report) => this.#hear(who, report);
+  }
+
+  #hear(who: string, report: Report): void {
+    const { what, atMs } = report;
+    if (what === "asking") {
+      this.#asked.set(who, atMs);
+      this.#log.add(who, "asks for the lock", atMs);
+    } else if (what === "entered") {
+      const askedMs = this.#asked.get(who) ?? atMs;
+      this.#log.add(who, () => `enters, ${this.#after(askedMs, atMs)}`, atMs);
+    } else if (what === "leaving") {
+      this.#leavings.push({ who, atMs });
+      this.#log.add(who, "leaves", atMs);
+    } else if (what === "lost") {
+      this.#log.add(who, `its signal aborts: ${report.code}, reason "${report.reason}"`, atMs);
+    }
+  }
+
+  #after(askedMs: number, enteredMs: number): string {
+    const waited = `after ${span(enteredMs - askedMs)}`;
+    const last = this.#leavings.filter(({ atMs }) => atMs <= enteredMs).sort((a, b) => b.atMs - a.atMs)[0];
+    if (last === undefined || last.atMs < askedMs) return `${waited}: it was free`;
+    return `${waited}, woken: ${last.who} left ${span(enteredMs - last.atMs)} ago`;
+  }
+}

@@ -1,0 +1,82 @@
+import { Holdfast } from "holdfast";
+import { MemoryServer, memoryDriver } from "holdfast/memory";
+import { allKeys, newPrefix, stockKey } from "../names.js";
+import type { Stock } from "../tasks/task.js";
+import { EmbeddedWorker } from "./embedded-worker.js";
+import type { Stage } from "./stage.js";
+import { type Worker, type WorkerName, workerNames } from "./worker.js";
+
+/** The scenes on a stand-in for a server in this process, with four clients in this process as workers. */
+export class EmbeddedStage implements Stage {
+  readonly kind = "embedded";
+  readonly introduction: Stage["introduction"];
+  readonly observer: Holdfast;
+  readonly stock: Stock;
+  readonly #prefix = newPrefix();
+  readonly #server = new MemoryServer();
+  readonly #workers: Map<WorkerName, EmbeddedWorker>;
+
+  constructor() {
+    this.observer = new Holdfast(memoryDriver(this.#server), { nameMapper: (name) => this.#prefix + name });
+    this.stock = new EmbeddedStock(this.#server, stockKey(this.#prefix));
+    this.#workers = new Map(workerNames.map((name) => [name, this.#newWorker(name)]));
+    this.introduction = [
+      [
+        "Server",
+        "the embedded one: an in-process stand-in that runs the same Lua scripts as a real Redis; " +
+          "it coordinates one process only",
+      ],
+      ["Workers", `${workerNames.join(", ")}: four clients in this one process (${process.pid})`],
+      [
+        "For real",
+        '"npm run demo -- --redis redis://127.0.0.1:6379" plays the same with four processes on a Redis server',
+      ],
+    ];
+  }
+
+  async open(): Promise<void> {}
+
+  worker(name: WorkerName): Worker {
+    return this.#workers.get(name) ?? this.#newWorker(name);
+  }
+
+  async replace(name: WorkerName): Promise<Worker> {
+    const worker = this.#newWorker(name);
+    this.#workers.set(name, worker);
+    return worker;
+  }
+
+  async close(): Promise<number> {
+    await this.observer.close();
+    return Number(this.#server.command("DEL", ...allKeys(this.#prefix)));
+  }
+
+  #newWorker(name: WorkerName): EmbeddedWorker {
+    return new EmbeddedWorker(name, { server: this.#server, stock: this.stock, prefix: this.#prefix });
+  }
+}
+
+class EmbeddedStock implements Stock {
+  readonly #server: MemoryServer;
+  readonly #key: string;
+
+  constructor(server: MemoryServer, key: string) {
+    this.#server = server;
+    this.#key = key;
+  }
+
+  async read(): Promise<number> {
+    await wayToTheServer();
+    return Number(this.#server.command("GET", this.#key));
+  }
+
+  async write(left: number): Promise<void> {
+    await wayToTheServer();
+    this.#server.command("SET", this.#key, left);
+  }
+}
+
+/** Takes a turn of the event loop, as every answer of a server does. */
+function wayToTheServer(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,38 @@
+import type { Report } from "../tasks/task.js";
+import type { InputOf, ResultOf, TaskName } from "../tasks/task-table.js";
+import type { Job } from "./job.js";
+
+export const workerNames = ["A", "B", "C", "D"] as const;
+
+export type WorkerName = (typeof workerNames)[number];
+
+/** How the client of one job works; see `HoldfastOptions`. */
+export interface ClientTuning {
+  readonly watchdogMs?: number;
+  readonly safetyPeriodMs?: number;
+}
+
+export interface JobSettings {
+  readonly tuning?: ClientTuning;
+  /** Called with each report as it comes in. */
+  readonly onReport?: (report: Report) => void;
+}
+
+/** A job as it travels to a worker. */
+export type Order = { readonly [Name in TaskName]: OrderOf<Name> }[TaskName];
+
+export interface OrderOf<Name extends TaskName> {
+  readonly task: Name;
+  readonly input: InputOf<Name>;
+  readonly tuning: ClientTuning;
+}
+
+/** Somebody with a client of its own who does one job at a time: a process, or a part of this one. */
+export interface Worker {
+  readonly name: WorkerName;
+  /** What it is: `process 4711`. */
+  readonly identity: string;
+  start<Name extends TaskName>(task: Name, input: InputOf<Name>, settings?: JobSettings): Job<ResultOf<Name>>;
+  /** Ends it for good in the midst of its work, without any chance to tidy up. @returns how that was done */
+  kill(): Promise<string>;
+}

@@ -1,0 +1,347 @@
+import { describe, expect, test } from "vitest";
+import { LeaseLostError, ReentryError, WaitTimeoutError } from "../../src/errors.js";
+import type { Holdfast } from "../../src/holdfast.js";
+import type { Lock } from "../../src/locks/lock.js";
+import { fakeTime } from "../support/fake-time.js";
+import { type Gate, gate } from "../support/gate.js";
+import { watchLeaks } from "../support/leaks.js";
+
+watchLeaks();
+const open = fakeTime();
+
+/** Branches inside one hold, each of which enters it once more and stays until its gate is opened. */
+function branches(lock: Lock, names: readonly string[]) {
+  const log: string[] = [];
+  const gates = new Map(names.map((name) => [name, gate()]));
+  const stay = (name: string) =>
+    lock.using(async () => {
+      log.push(`${name} in`);
+      await gates.get(name)?.opened;
+      log.push(`${name} out`);
+    });
+  return { log, stay, leave: (name: string) => (gates.get(name) as Gate).open() };
+}
+
+/** Opens a hold in which a sibling stays until it is told to leave; `wait` is called beside that sibling. */
+async function besideASibling(lock: Lock, wait: () => Promise<unknown>): Promise<void> {
+  const [entered, leave] = [gate(), gate()];
+  await lock.using(async () => {
+    const sibling = lock.using(() => {
+      entered.open();
+      return leave.opened;
+    });
+    await entered.opened;
+    await wait().finally(leave.open);
+    await sibling;
+  });
+}
+
+async function reasonOf(refused: Promise<unknown>): Promise<unknown> {
+  return refused.then(
+    () => "it was let in",
+    (error: unknown) => error,
+  );
+}
+
+describe("siblings inside one hold", () => {
+  test("run one after the other, in the order of their calls", async () => {
+    const { holdfast, clock } = open();
+    const lock = holdfast.getLock("a");
+    const { log, stay, leave } = branches(lock, ["1", "2", "3"]);
+    const all = lock.using(() => Promise.all(["1", "2", "3"].map(stay)));
+    await clock.advance(100);
+    expect(log).toEqual(["1 in"]);
+    leave("3");
+    leave("2");
+    await clock.advance(100);
+    expect(log).toEqual(["1 in"]);
+    leave("1");
+    await all;
+    expect(log).toEqual(["1 in", "1 out", "2 in", "2 out", "3 in", "3 out"]);
+  });
+
+  test("cost no command while they wait", async () => {
+    const { holdfast, clock, driver } = open();
+    const lock = holdfast.getLock("a");
+    const { stay, leave } = branches(lock, ["1", "2"]);
+    const all = lock.using({ leaseMs: 90_000 }, () => Promise.all(["1", "2"].map(stay)));
+    await clock.advance(100);
+    const sent = driver.calls.length;
+    await clock.advance(9_000);
+    expect(driver.calls).toHaveLength(sent);
+    expect(driver.channels.asked).toEqual([]);
+    leave("1");
+    leave("2");
+    await all;
+  });
+
+  test("re-enter with the count that is left: no hold of the one that has gone is counted", async () => {
+    const { holdfast, fields } = open();
+    const lock = holdfast.getLock("a");
+    const counts: number[] = [];
+    await lock.using(async (outer) => {
+      const enter = () => lock.using(({ holdCount }) => counts.push(holdCount));
+      await Promise.all([enter(), enter(), enter()]);
+      expect(fields("a")).toEqual({ [outer.holder]: "1" });
+    });
+    expect(counts).toEqual([2, 2, 2]);
+  });
+
+  test("let the body inside enter once more past a sibling that waits for that body", async () => {
+    const { holdfast, clock } = open();
+    const lock = holdfast.getLock("a");
+    const log: string[] = [];
+    const goOn = gate();
+    const all = lock.using(() =>
+      Promise.all([
+        lock.using(async (lease) => {
+          await goOn.opened;
+          await lock.using(() => log.push("1 again"));
+          await (await lock.lock({ threadId: lease.threadId })).unlock();
+          log.push("1 out");
+        }),
+        lock.using(() => log.push("2 in")),
+      ]),
+    );
+    await clock.advance(100);
+    goOn.open();
+    await clock.advance(100);
+    expect(log).toEqual(["1 again", "1 out", "2 in"]);
+    await all;
+  });
+
+  test("of different depth wait for the body that is in, and for nothing else", async () => {
+    const { holdfast, clock } = open();
+    const lock = holdfast.getLock("a");
+    const log: string[] = [];
+    const [first, second] = [gate(), gate()];
+    const all = lock.using(() =>
+      Promise.all([
+        lock.using(() =>
+          Promise.all([
+            lock.using(() => first.opened.then(() => log.push("1.1 out"))),
+            lock.using(() => second.opened.then(() => log.push("1.2 out"))),
+          ]),
+        ),
+        lock.using(() => log.push("2 in")),
+      ]),
+    );
+    await clock.advance(100);
+    first.open();
+    await clock.advance(100);
+    second.open();
+    await clock.advance(100);
+    expect(log).toEqual(["1.1 out", "1.2 out", "2 in"]);
+    await all;
+  });
+
+  test("are answered null by tryLock while one is in, and it costs no command", async () => {
+    const { holdfast, driver } = open();
+    const lock = holdfast.getLock("a");
+    await besideASibling(lock, async () => {
+      const sent = driver.calls.length;
+      expect(await lock.tryLock()).toBeNull();
+      expect(driver.calls).toHaveLength(sent);
+    });
+  });
+
+  test("count the wait in waitMs, and are told who is in the way", async () => {
+    const { holdfast, clock } = open();
+    const lock = holdfast.getLock("a");
+    await besideASibling(lock, async () => {
+      const refused = reasonOf(lock.lock({ waitMs: 1_000, leaseMs: 500 }));
+      await clock.advance(1_000);
+      const error = await refused;
+      expect(error).toBeInstanceOf(WaitTimeoutError);
+      expect(error).toMatchObject({ lockName: "a", waitedMs: 1_000, obstacle: { own: true } });
+      const { obstacle } = error as WaitTimeoutError;
+      expect(obstacle?.holder).toContain(holdfast.clientId);
+      expect(obstacle?.ttlMs).toBeGreaterThan(20_000);
+    });
+  });
+
+  test("that give up after waitMs leave the line to the next", async () => {
+    const { holdfast, clock } = open();
+    const lock = holdfast.getLock("a");
+    const { log, stay, leave } = branches(lock, ["1", "3"]);
+    const all = lock.using(async () => {
+      const first = stay("1");
+      const second = reasonOf(lock.using({ waitMs: 500 }, () => log.push("2 in")));
+      const third = stay("3");
+      expect(await second).toBeInstanceOf(WaitTimeoutError);
+      await Promise.all([first, third]);
+    });
+    await clock.advance(1_000);
+    leave("1");
+    leave("3");
+    await all;
+    expect(log).toEqual(["1 in", "1 out", "3 in", "3 out"]);
+  });
+
+  test("can be cancelled while they wait, with the reason of their signal, and leave nothing behind", async () => {
+    const { holdfast, clock, driver } = open();
+    const lock = holdfast.getLock("a");
+    const cancel = new AbortController();
+    const reason = new Error("changed my mind");
+    await besideASibling(lock, async () => {
+      const refused = reasonOf(lock.lock({ signal: cancel.signal }));
+      await clock.advance(100);
+      const sent = driver.calls.length;
+      cancel.abort(reason);
+      expect(await refused).toBe(reason);
+      expect(driver.calls).toHaveLength(sent);
+      expect(await reasonOf(lock.lock({ signal: cancel.signal }))).toBe(reason);
+    });
+  });
+
+  test("are cancelled when the client is closed", async () => {
+    const { holdfast, clock } = open();
+    const lock = holdfast.getLock("a");
+    await besideASibling(lock, async () => {
+      const refused = reasonOf(lock.lock());
+      const closed = holdfast.close({ graceMs: 1 });
+      await clock.advance(10_000);
+      expect(await refused).toMatchObject({ code: "ERR_HOLDFAST_CLOSED" });
+      await closed;
+    }).catch(() => undefined);
+  });
+});
+
+describe("the hold around siblings", () => {
+  test("that is lost while one of them waits rejects the wait with its loss [R17]", async () => {
+    const { holdfast, clock } = open();
+    const lock = holdfast.getLock("a");
+    const waited: unknown[] = [];
+    const outer = lock.using({ leaseMs: 1_000 }, (lease) =>
+      Promise.all([
+        lock.using({ leaseMs: 60_000 }, () => clock.advance(5_000)),
+        reasonOf(lock.using(() => undefined)).then((error) => waited.push(error, lease.signal.reason)),
+      ]),
+    );
+    await expect(outer).rejects.toBeInstanceOf(LeaseLostError);
+    expect(waited[0]).toMatchObject({ code: "ERR_HOLDFAST_LEASE_LOST", reason: "expired" });
+    expect(waited[0]).toBe(waited[1]);
+  });
+
+  test("that is lost ends the wait at that moment, although nobody looks at its lease [R17]", async () => {
+    const { holdfast, clock } = open();
+    const lock = holdfast.getLock("a");
+    let waitedMs = -1;
+    const outer = lock.using({ leaseMs: 1_000 }, async () => {
+      const startMs = clock.monotonicMs();
+      const sibling = lock.using({ leaseMs: 60_000 }, () => clock.advance(5_000));
+      await reasonOf(lock.using(() => undefined));
+      waitedMs = clock.monotonicMs() - startMs;
+      await sibling;
+    });
+    await expect(outer).rejects.toBeInstanceOf(LeaseLostError);
+    expect(waitedMs).toBe(988);
+  });
+
+  test("that is given back while one of them waits rejects the wait: there is nothing to re-enter [R17]", async () => {
+    const { holdfast, clock, fields } = open();
+    const lock = holdfast.getLock("a");
+    const [entered, leave] = [gate(), gate()];
+    const lease = await lock.lock();
+    let sibling: Promise<unknown> = Promise.resolve();
+    let waiting: Promise<unknown> = Promise.resolve();
+    void lease.run(async () => {
+      sibling = lock.using(() => {
+        entered.open();
+        return leave.opened;
+      });
+      await entered.opened;
+      waiting = reasonOf(lock.using(() => undefined));
+      await waiting;
+    });
+    await clock.advance(100);
+    await lease.unlock();
+    expect(await waiting).toMatchObject({ code: "ERR_HOLDFAST_LEASE_LOST", reason: "released" });
+    expect(fields("a")).toEqual({ [lease.holder]: "1" });
+    leave.open();
+    await sibling;
+    expect(fields("a")).toEqual({});
+  });
+
+  test("whose body ends without waiting for its branches rejects the one that still waits [R17]", async () => {
+    const { holdfast, clock } = open();
+    const lock = holdfast.getLock("a");
+    const leave = gate();
+    const left: Promise<unknown>[] = [];
+    await lock.using(async () => {
+      left.push(lock.using(() => leave.opened));
+      await clock.advance(100);
+      left.push(reasonOf(lock.using(() => undefined)));
+    });
+    expect(await left[1]).toMatchObject({ code: "ERR_HOLDFAST_LEASE_LOST", reason: "released" });
+    leave.open();
+    await left[0];
+  });
+});
+
+describe("a bare hold in between", () => {
+  const helper = (holdfast: Holdfast) => holdfast.getLock("a").using(() => "helped");
+
+  test("is a ReentryError at once, which says what to pass [R18]", async () => {
+    const { holdfast, driver } = open();
+    const lock = holdfast.getLock("a");
+    await lock.using(async () => {
+      const bare = await lock.lock();
+      const sent = driver.calls.length;
+      const error = await reasonOf(helper(holdfast));
+      expect(error).toBeInstanceOf(ReentryError);
+      expect(error).toMatchObject({ code: "ERR_HOLDFAST_REENTRY", lockName: "a" });
+      expect((error as Error).message).toContain("threadId");
+      expect(await reasonOf(lock.tryLock())).toBeInstanceOf(ReentryError);
+      expect(driver.calls).toHaveLength(sent);
+      await bare.unlock();
+      expect(await helper(holdfast)).toBe("helped");
+    });
+  });
+
+  test("can be entered by its run and by its threadId [R18]", async () => {
+    const { holdfast } = open();
+    const lock = holdfast.getLock("a");
+    await lock.using(async () => {
+      const bare = await lock.lock();
+      expect(await bare.run(() => helper(holdfast))).toBe("helped");
+      const again = await lock.lock({ threadId: bare.threadId });
+      expect(again.holdCount).toBe(3);
+      await again.unlock();
+      await bare.unlock();
+    });
+  });
+
+  test("ends the wait of a sibling that stood in line when it was taken [R18]", async () => {
+    const { holdfast } = open();
+    const lock = holdfast.getLock("a");
+    const leave = gate();
+    await lock.using(async () => {
+      const sibling = lock.using(() => leave.opened);
+      const bare = lock.lock();
+      const third = reasonOf(lock.using(() => undefined));
+      leave.open();
+      await sibling;
+      expect((await bare).holdCount).toBe(2);
+      expect(await third).toBeInstanceOf(ReentryError);
+      await (await bare).unlock();
+    });
+  });
+
+  test("of somebody's own using body does not fail the siblings that wait for that body", async () => {
+    const { holdfast } = open();
+    const lock = holdfast.getLock("a");
+    const log: string[] = [];
+    await lock.using(() =>
+      Promise.all([
+        lock.using(async () => {
+          const bare = await lock.lock();
+          log.push("1 has one more");
+          await bare.unlock();
+        }),
+        lock.using(() => log.push("2 in")),
+      ]),
+    );
+    expect(log).toEqual(["1 has one more", "2 in"]);
+  });
+});
