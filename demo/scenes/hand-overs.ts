@@ -75,11 +75,9 @@ async function playVisits(stage: Stage, log: LiveLog): Promise<Visits> {
   const visits = new VisitLog(log);
   const send = (name: WorkerName, times: number, stayMs: number | "until told"): Job<boolean> => {
     const onReport = visits.listenerFor(name);
-    return stage.worker(name).start(
-      "visit",
-      { lock: LOCK, times, stayMs, pauseMs: PAUSE_MS },
-      { tuning, onReport },
-    );
+    return stage
+      .worker(name)
+      .start("visit", { lock: LOCK, times, stayMs, pauseMs: PAUSE_MS }, { tuning, onReport });
   };
   const first = send("A", 1, "until told");
   const { holder } = await first.next("entered");

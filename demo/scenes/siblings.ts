@@ -81,11 +81,13 @@ async function playBranches(stage: Stage, log: LiveLog): Promise<Played> {
     },
   );
   await family.next("entered");
-  const stranger = stage.worker("B").start(
-    "visit",
-    { lock: LOCK, times: 1, stayMs: STAY_MS, pauseMs: 0 },
-    { onReport: visits.listenerFor("B") },
-  );
+  const stranger = stage
+    .worker("B")
+    .start(
+      "visit",
+      { lock: LOCK, times: 1, stayMs: STAY_MS, pauseMs: 0 },
+      { onReport: visits.listenerFor("B") },
+    );
   await stranger.next("asking");
   await sleep(QUEUE_UP_MS);
   family.goOn();

@@ -9,7 +9,7 @@ import type { Hold, Terms } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import type { Scope } from "../threads/scope.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { cleanUp, MOST_LATE_TRIES, reachStoredCount, release } from "./release.js";
+import { cleanUp, MOST_VAIN_TRIES, reachStoredCount, release } from "./release.js";
 
 /** One call that wants a lock. */
 export interface Wish {
@@ -103,24 +103,31 @@ async function attemptUntilOfUse(
 ): Promise<Hold | undefined> {
   const { waiter } = wish;
   const { commands } = lock.client;
-  for (let lateTries = 0; ; ) {
+  for (let vainTries = 0; ; ) {
     const outcome = await holding.inTurn(() => attempt(lock, holding, wish));
     if (outcome === "busy") return undefined;
     if (typeof outcome !== "string") return outcome;
-    if (outcome === "spent") await reachStoredCount(lock, holding);
-    else if (++lateTries >= MOST_LATE_TRIES) {
-      throw new UnavailableError(commands.server, "its answers come too late", false);
+    if (outcome === "spent" || outcome === "leftover") await reachStoredCount(lock, holding);
+    if (outcome !== "spent" && ++vainTries >= MOST_VAIN_TRIES) {
+      throw new UnavailableError(
+        commands.server,
+        `lock "${lock.name}" could not be asked for in time`,
+        false,
+      );
     }
     if (waiter.cancelled || (outcome === "spent" && waiter.over)) return undefined;
   }
 }
 
-/** `late`: the command arrived after its deadline. `spent`: it was taken, but the lease is over already. */
+/**
+ * `late`: the command arrived after its deadline. `spent`: it was taken, but the lease is over already. `leftover`: holds
+ * of an earlier stay under the same explicit id, which were lost, are still there.
+ */
 async function attempt(
   lock: LockIdentity,
   holding: Holding,
   wish: Wish,
-): Promise<Hold | "busy" | "late" | "spent"> {
+): Promise<Hold | "busy" | "late" | "spent" | "leftover"> {
   const heldCount = holding.storedCount;
   if (wish.again && heldCount === 0) throw lossOf(lock, holding);
   wish.attempts += 1;
@@ -147,6 +154,7 @@ async function attempt(
       holding.loseAll(answer.taken ? "stolen" : "expired");
       throw lossOf(lock, holding);
     case "miscounted":
+      if (!wish.again) return "leftover";
       holding.loseAll("stolen");
       throw lossOf(lock, holding);
     case "wrong-type":

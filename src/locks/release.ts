@@ -9,7 +9,7 @@ import type { Holding } from "../threads/holding.js";
 import type { LockIdentity } from "./lock-kind.js";
 
 /** A late answer tells the server's time, so that the next deadline should do. */
-export const MOST_LATE_TRIES = 5;
+export const MOST_VAIN_TRIES = 5;
 /** How long clean-up leaves a server alone that does not answer: twice as long each time. */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
@@ -105,7 +105,7 @@ async function sendRelease(
       holding.seenServer(sent.serverMs);
       const reply = only(sent.reply);
       if (reply.status !== "late") return { ...sent, reply, repeated };
-      if (tries >= MOST_LATE_TRIES)
+      if (tries >= MOST_VAIN_TRIES)
         throw new UnavailableError(commands.server, "its answers come too late", false);
     } catch (error) {
       if (error instanceof UnavailableError && error.outcomeUnknown) holding.copyMayArrive(notAfterMs);

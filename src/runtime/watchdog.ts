@@ -81,13 +81,15 @@ export class Watchdog {
 
   /** Never rejects. What is not answered is tried again, until it is or nobody wants it any more. */
   async #renew(batch: readonly Renewable[], retryMs: number): Promise<void> {
-    const wanted = batch.filter((renewable) => this.#isWanted(renewable));
+    let wanted = batch.filter((renewable) => this.#isWanted(renewable));
     if (wanted.length === 0) return;
     for (const renewable of wanted) this.#underWay.add(renewable);
     try {
-      const { reply, sentAt } = await this.#commands.exchange(lockRenew, () =>
-        wanted.map(({ key, field }) => ({ key, holder: field, leaseMs: this.#leaseMs })),
-      );
+      const { reply, sentAt } = await this.#commands.exchange(lockRenew, () => {
+        // Sent again, it leaves out what was released meanwhile; all may be.
+        wanted = wanted.filter((renewable) => this.#isWanted(renewable));
+        return wanted.map(({ key, field }) => ({ key, holder: field, leaseMs: this.#leaseMs }));
+      });
       const refused = wanted.filter((renewable, i) => !this.#settle(renewable, reply[i], sentAt));
       if (refused.length > 0)
         this.#retry(refused, retryMs, new Error("the server refused to renew some locks"));

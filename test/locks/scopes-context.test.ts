@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Clock } from "../../src/clock.js";
-import type { ChannelListener, Driver, Ticket } from "../../src/driver/driver.js";
+import type { ChannelListener, Ticket } from "../../src/driver/driver.js";
 import { FakeClock, MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { events } from "../../src/events.js";
 import { Holdfast } from "../../src/holdfast.js";
@@ -147,13 +147,15 @@ describe("what holdfast starts itself", () => {
   function watched() {
     const clock = new FakeClock();
     const contexts: Record<string, (string | undefined)[]> = {};
-    const note = (what: string) => (contexts[what] ??= []).push(request.getStore());
+    const note = (what: string) => {
+      contexts[what] = [...(contexts[what] ?? []), request.getStore()];
+    };
     const noting: Clock = {
       monotonicMs: () => clock.monotonicMs(),
       wallMs: () => clock.wallMs(),
-      schedule(delayMs, callback, keepAlive) {
+      schedule(delayMs, callback) {
         note("timers");
-        return keepAlive ? clock.schedule(delayMs, callback) : clock.schedule(delayMs, callback);
+        return clock.schedule(delayMs, callback);
       },
     };
     const server = new MemoryServer({ clock });
@@ -167,7 +169,7 @@ describe("what holdfast starts itself", () => {
         return super.subscribe(channel, listener);
       }
     }
-    const driver = new NotingDriver(memoryDriver(server) as Driver);
+    const driver = new NotingDriver(memoryDriver(server));
     const holdfast = new Holdfast(driver, { clock: noting, commandTimeoutMs: 1_000 });
     const close = async () => {
       const closed = holdfast.close();

@@ -1,4 +1,5 @@
 import type { Redis } from "ioredis";
+import { ServerReplyError } from "../../src/driver/driver.js";
 import { MemoryServer } from "../../src/driver/memory/index.js";
 import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
 import { type RedisServer, startRedis } from "./redis-server.js";
@@ -119,7 +120,8 @@ export class ServerPair {
       if ("script" in action) reply = this.memory.evaluate(action.script, action.keys, action.args);
       else reply = this.memory.command(action[0] ?? "", ...action.slice(1));
     } catch (error) {
-      reply = error instanceof Error ? error.message : String(error);
+      if (!(error instanceof ServerReplyError)) throw error;
+      reply = error.message;
     }
     await new Promise(setImmediate);
     return { reply, messages: this.#heardOnMemory.splice(0), keyspace: this.memory.dump() };

@@ -1,4 +1,4 @@
-import { type CommandServer, type Commands, range } from "./command.js";
+import { type CommandServer, type Commands, parseRange } from "./command.js";
 import { numberText, parseNumber } from "./number-text.js";
 import { CommandError, type Reply } from "./reply.js";
 
