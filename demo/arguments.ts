@@ -21,7 +21,7 @@ Exit code: 0 all checks were true; 1 one was not, or the demo could not go on;
            2 wrong arguments; 130 stopped by Ctrl-C
 `;
 
-const FORGOTTEN_DASHES = 'arguments of the demo come after two dashes: "npm run demo -- --redis <url>"';
+const FORGOTTEN_DASHES = 'those of the demo come after two dashes: "npm run demo -- --redis <url>"';
 
 export function readArguments(args: readonly string[]): Wanted {
   const { tokens } = parseArgs({
@@ -33,7 +33,7 @@ export function readArguments(args: readonly string[]): Wanted {
   let redisUrl: string | undefined;
   for (const token of tokens) {
     if (token.kind === "option-terminator") continue;
-    if (token.kind === "positional") return mistake(`"${token.value}" is one too many; ${FORGOTTEN_DASHES}`);
+    if (token.kind === "positional") return mistake(`there is an argument too many; ${FORGOTTEN_DASHES}`);
     if (token.name === "help") return { kind: "help" };
     if (token.name !== "redis") return mistake(`there is no option ${token.rawName}; try --help`);
     const complaint = complaintAbout(token.value);

@@ -49,7 +49,7 @@ async function run(redisUrl: string | undefined): Promise<number> {
   try {
     const removed = await stage?.close();
     screen.line();
-    if (removed !== undefined) screen.line(`  Removed the demo's keys: ${removed}.`);
+    if (stage?.kind === "redis") screen.line(screen.paint("dim", `  Keys removed at the end: ${removed}`));
   } catch (error) {
     return complain(error);
   }
@@ -57,7 +57,6 @@ async function run(redisUrl: string | undefined): Promise<number> {
 }
 
 async function perform(stage: Stage, screen: Screen): Promise<number> {
-  await stage.open();
   const allTrue = await play(stage, screen);
   showWayOn(screen, stage.kind);
   return allTrue ? 0 : 1;

@@ -6,8 +6,14 @@ import type { Screen } from "./terminal/screen.js";
 
 /** Plays all scenes. @returns whether all checks were true */
 export async function play(stage: Stage, screen: Screen): Promise<boolean> {
-  const startMs = performance.now();
+  screen.line();
+  screen.line(
+    `  ${screen.paint("bold", "holdfast")}: distributed locks, in ${allScenes.length} scenes and about half a minute`,
+  );
+  screen.line();
+  await stage.open();
   introduce(stage, screen);
+  const startMs = performance.now();
   const played: Played[] = [];
   for (const scene of allScenes) played.push(await playScene(scene, played.length + 1, stage, screen));
   showSummary(screen, played, performance.now() - startMs);
@@ -16,11 +22,6 @@ export async function play(stage: Stage, screen: Screen): Promise<boolean> {
 
 function introduce({ introduction }: Stage, screen: Screen): void {
   const labelColumns = Math.max(...introduction.map(([label]) => label.length));
-  screen.line();
-  screen.line(
-    `  ${screen.paint("bold", "holdfast")}: distributed locks, in ${allScenes.length} scenes and about half a minute`,
-  );
-  screen.line();
   for (const [label, text] of introduction) {
     screen.line(
       `  ${screen.paint("dim", label.padEnd(labelColumns))}  ${text}`,

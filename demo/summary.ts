@@ -21,14 +21,17 @@ function isTrue({ checks }: Outcome): boolean {
   return checks.length > 0 && checks.every(({ holds }) => holds);
 }
 
+function isWide({ columns }: Screen): boolean {
+  return columns >= SIDE_BY_SIDE_COLUMNS;
+}
+
 /** What was measured, scene by scene. */
 export function showSummary(screen: Screen, played: readonly Played[], tookMs: number): void {
   screen.heading("What was measured");
   const titleColumns = Math.max(...played.map(({ scene }) => scene.title.length));
-  const isWide = screen.columns >= SIDE_BY_SIDE_COLUMNS;
   played.forEach(({ scene, outcome }, index) => {
     const start = `  ${screen.mark(isTrue(outcome))} ${index + 1}  `;
-    if (isWide) {
+    if (isWide(screen)) {
       const title = screen.paint("bold", scene.title.padEnd(titleColumns));
       screen.line(`${start}${title}  ${outcome.measured}`, " ".repeat(titleColumns + 9));
     } else {
@@ -49,18 +52,16 @@ export function showSummary(screen: Screen, played: readonly Played[], tookMs: n
 export function showWayOn(screen: Screen, kind: Stage["kind"]): void {
   const further =
     kind === "embedded"
-      ? ([
-          "npm run demo -- --redis <url>",
-          "the same with real processes, one of them really killed",
-        ] as const)
+      ? (["npm run demo -- --redis <url>", "the same with real processes"] as const)
       : (["docs/reference/", "all options, errors, events and keys"] as const);
   const ways = [
     ["README.md", "what is guaranteed and what is not, on one page"],
     ["docs/guide/", "first steps in your own program"],
     further,
   ] as const;
+  const placeColumns = isWide(screen) ? Math.max(...ways.map(([place]) => place.length)) : 0;
   screen.line();
   screen.line(`  ${screen.paint("bold", "Where to go next")}`);
   for (const [place, what] of ways)
-    screen.line(`  ${screen.paint("cyan", place.padEnd(12))}  ${what}`, "    ");
+    screen.line(`  ${screen.paint("cyan", place.padEnd(placeColumns))}  ${what}`, "    ");
 }

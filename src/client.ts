@@ -77,9 +77,12 @@ export class Client {
     this.#waiters.delete(waiter);
   }
 
-  /** Lets work go on that nobody waits for but `close`. What it rejects with is nobody's concern. */
-  inBackground(work: Promise<unknown>): void {
-    const settled: Promise<unknown> = work.catch(() => undefined);
+  /**
+   * Starts work that nobody waits for but `close`, outside of the caller's async context. What it rejects with is
+   * nobody's concern.
+   */
+  inBackground(work: () => Promise<unknown>): void {
+    const settled: Promise<unknown> = inRootContext(work).catch(() => undefined);
     this.#background.add(settled);
     void settled.then(() => this.#background.delete(settled));
   }
@@ -126,6 +129,6 @@ function inRoot(clock: Clock): Clock {
     monotonicMs: () => clock.monotonicMs(),
     wallMs: () => clock.wallMs(),
     schedule: (delayMs, callback, keepAlive) =>
-      inRootContext(() => clock.schedule(delayMs, callback, keepAlive)),
+      inRootContext(() => clock.schedule(delayMs, () => inRootContext(callback), keepAlive)),
   };
 }

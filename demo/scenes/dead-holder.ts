@@ -3,12 +3,14 @@ import { machineMs } from "../machine-time.js";
 import type { Job } from "../stage/job.js";
 import type { Stage } from "../stage/stage.js";
 import type { Screen } from "../terminal/screen.js";
-import { seconds, span } from "../terminal/units.js";
+import { exactSeconds, seconds, span } from "../terminal/units.js";
 import type { Check, Scene } from "./scene.js";
 import { TtlGauge } from "./ttl-gauge.js";
 
 const LOCK = "backup";
 const WATCHDOG_MS = 3_000;
+/** Well below the time that is left when a renewal fails. */
+const COMMAND_TIMEOUT_MS = 1_000;
 /** Long enough for one renewal. */
 const LIFE_MS = 1_300;
 const SAMPLE_MS = 400;
@@ -24,14 +26,14 @@ export const deadHolder: Scene = {
     `A holds the lock, with a TTL of ${seconds(WATCHDOG_MS)}, and B waits for it. Then A is gone: no release, no ` +
     "message, no renewal any more. B has seen the TTL and comes back when it is over.",
   code: [
-    'await holdfast.getLock("backup").using({ waitMs: 20_000 }, async (lease) => {',
-    "  await copyFiles({ signal: lease.signal }); // aborts once renewals fail",
+    'await holdfast.getLock("backup").using(async (lease) => {',
+    "  await copyFiles({ signal: lease.signal }); // aborts when renewals fail",
     "});",
   ].join("\n"),
 
   async play(stage, screen) {
     const visit = { lock: LOCK, times: 1, pauseMs: 0 } as const;
-    const tuning = { watchdogMs: WATCHDOG_MS };
+    const tuning = { watchdogMs: WATCHDOG_MS, commandTimeoutMs: COMMAND_TIMEOUT_MS };
     const dying = stage.worker("A").start("visit", { ...visit, stayMs: "until told" }, { tuning });
     const { holder } = await dying.next("entered");
     const next = stage.worker("B").start("visit", { ...visit, stayMs: 0 });
@@ -40,10 +42,9 @@ export const deadHolder: Scene = {
     const howItEnded = await stage.worker("A").kill();
     const goneMs = machineMs();
     const { ttlMs, holders } = await stage.observer.inspect(LOCK);
-    screen.line(`  A is gone: ${howItEnded}. Its lock stays:`);
+    screen.line(`  A is gone: ${howItEnded}. Its lock is not:`);
     const enteredMs = await watchUntilEntered(stage, screen, goneMs, next);
     const tookMs = enteredMs - goneMs;
-    screen.line(`  B enters ${seconds(tookMs)} after A was gone.`);
     const told = stage.kind === "embedded" ? await survivorWasTold(dying, enteredMs) : [];
     await stage.replace("A");
     return {
@@ -53,7 +54,7 @@ export const deadHolder: Scene = {
           holds: holders[0] === holder && ttlMs > 0,
         },
         {
-          says: `B did not enter before the TTL was over: ${seconds(tookMs)}, TTL ${seconds(ttlMs)}`,
+          says: `B did not enter before the TTL was over: after ${exactSeconds(tookMs)} of ${exactSeconds(ttlMs)}`,
           holds: tookMs >= ttlMs - ROUNDING_MS,
         },
         {
@@ -62,7 +63,7 @@ export const deadHolder: Scene = {
         },
         ...told,
       ],
-      measured: `the next entered after ${seconds(tookMs)}, TTL left ${seconds(ttlMs)}: ${span(tookMs - ttlMs)} later`,
+      measured: `next entered after ${exactSeconds(tookMs)}, TTL was ${exactSeconds(ttlMs)}`,
     };
   },
 };
@@ -86,7 +87,9 @@ async function watchUntilEntered(
     await Promise.race([sleep(SAMPLE_MS), enteredInTime]);
   }
   await next.result;
-  return (await entered).atMs;
+  const { atMs } = await entered;
+  gauge.remark("B", `enters, ${seconds(atMs - goneMs)} after A was gone`);
+  return atMs;
 }
 
 /** A part of this process lives on without its connection, and must hear that its lease can not be trusted. */
@@ -94,11 +97,10 @@ async function survivorWasTold(dying: Job<boolean>, enteredMs: number): Promise<
   await dying.result;
   const [loss] = dying.all("lost");
   const earlierMs = loss === undefined ? 0 : enteredMs - loss.atMs;
-  const reason =
-    loss === undefined ? "never" : `reason "${loss.reason}", ${span(earlierMs)} before B entered`;
+  const when = loss === undefined ? "never" : `reason "${loss.reason}", ${span(earlierMs)} before B entered`;
   return [
     {
-      says: `A, cut off but alive, was told by its signal: ${reason}`,
+      says: `A, cut off but alive, was told by its signal: ${when}`,
       holds: loss !== undefined && earlierMs >= 0,
     },
   ];

@@ -11,14 +11,14 @@ const STEP_MS = 250;
 
 /** A lease that nobody renews ends while the work goes on: the work is stopped, and the late release refused. */
 export const fixedLease: Scene = {
-  title: "A fixed lease, too short for its work",
+  title: "A fixed lease, too short",
   intro:
     `With leaseMs nobody renews. A has work for ${seconds(STEPS * STEP_MS)} and a lease of ${seconds(LEASE_MS)}. ` +
     "Its signal aborts just before somebody else may enter, which stops the work; B waits for the lock.",
   code: [
-    `const lease = await lock.lock({ leaseMs: ${LEASE_MS} });`,
+    "const lease = await lock.lock({ leaseMs: 1_000 });",
     "await work({ signal: lease.signal }); // stops when the lease ends",
-    "await lease.unlock(); // then rejects: ERR_HOLDFAST_NOT_HELD",
+    "await lease.unlock(); // rejects when it has ended: ERR_HOLDFAST_NOT_HELD",
   ].join("\n"),
 
   async play(stage, screen) {
@@ -42,6 +42,7 @@ export const fixedLease: Scene = {
     log.close();
     const [loss] = overrun.all("lost");
     const [refusal] = overrun.all("refused");
+    screen.line();
     screen.line(`  ${screen.paint("red", refusal?.code ?? "no refusal")}: ${refusal?.message ?? ""}`);
     const trustedMs = entered.trustedUntilMs - entered.atMs;
     return {
@@ -59,11 +60,11 @@ export const fixedLease: Scene = {
           holds: refusal?.code === "ERR_HOLDFAST_NOT_HELD",
         },
         {
-          says: `B did not enter while A could trust its lease (${seconds(trustedMs)}): it did after ${seconds(rivalEntered.atMs - entered.atMs)}`,
+          says: `B did not enter while A might trust its lease, ${seconds(trustedMs)}, but after ${seconds(rivalEntered.atMs - entered.atMs)}`,
           holds: rivalEntered.atMs >= entered.trustedUntilMs,
         },
       ],
-      measured: `stopped after ${stepsDone} of ${STEPS} steps; unlock() refused with ${refusal?.code}`,
+      measured: `${stepsDone} of ${STEPS} steps done, then ${refusal?.code}`,
     };
   },
 };

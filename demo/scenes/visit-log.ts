@@ -3,7 +3,7 @@ import type { LiveLog } from "../terminal/live-log.js";
 import { span } from "../terminal/units.js";
 
 interface Leaving {
-  readonly who: string;
+  readonly how: string;
   readonly atMs: number;
 }
 
@@ -29,11 +29,12 @@ export class VisitLog {
       this.#log.add(who, "asks for the lock", atMs);
     } else if (what === "entered") {
       const askedMs = this.#asked.get(who) ?? atMs;
-      this.#log.add(who, () => `enters, ${this.#after(askedMs, atMs)}`, atMs);
+      this.#log.add(who, () => `enters ${this.#after(askedMs, atMs)}`, atMs);
     } else if (what === "leaving") {
-      this.#leavings.push({ who, atMs });
+      this.#leavings.push({ how: `woken by ${who}, who left`, atMs });
       this.#log.add(who, "leaves", atMs);
     } else if (what === "lost") {
+      this.#leavings.push({ how: `${who} lost it`, atMs });
       this.#log.add(who, `its signal aborts: ${report.code}, reason "${report.reason}"`, atMs);
     }
   }
@@ -41,7 +42,7 @@ export class VisitLog {
   #after(askedMs: number, enteredMs: number): string {
     const waited = `after ${span(enteredMs - askedMs)}`;
     const last = this.#leavings.filter(({ atMs }) => atMs <= enteredMs).sort((a, b) => b.atMs - a.atMs)[0];
-    if (last === undefined || last.atMs < askedMs) return `${waited}: it was free`;
-    return `${waited}, woken: ${last.who} left ${span(enteredMs - last.atMs)} ago`;
+    if (last === undefined || last.atMs < askedMs) return `${waited}, it was free`;
+    return `${waited}, ${last.how} ${span(enteredMs - last.atMs)} ago`;
   }
 }

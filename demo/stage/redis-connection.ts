@@ -23,6 +23,8 @@ export async function connectRedis(url: string): Promise<Redis> {
   try {
     await redis.connect();
     await redis.ping();
+    // ioredis goes on with database 0 where it cannot have the one it was told.
+    if (cause !== undefined) throw cause;
   } catch (error) {
     redis.disconnect();
     throw new StageError(

@@ -25,7 +25,7 @@ export class WorkerProcess implements Worker {
     this.#child = fork(PROGRAM, [], { stdio: ["ignore", "ignore", "inherit", "ipc"], execArgv: [] });
     this.#exited = new Promise((resolve) => {
       const gone = () => {
-        this.#job?.fail(new StageError(`worker ${name} ended unexpectedly`));
+        this.#job?.fail(this.#unexpectedEnd());
         resolve();
       };
       this.#child.once("exit", gone);
@@ -58,7 +58,8 @@ export class WorkerProcess implements Worker {
     const job = new Job<ResultOf<Name>>(() => this.#tell({ say: "go on" }), onReport);
     this.#job = job as Job<unknown>;
     const order: OrderOf<Name> = { task, input, tuning };
-    this.#tell({ say: "work", order } as Command);
+    if (this.#child.connected) this.#tell({ say: "work", order } as Command);
+    else job.fail(this.#unexpectedEnd());
     return job;
   }
 
@@ -79,6 +80,10 @@ export class WorkerProcess implements Worker {
     await this.#exited;
     patience.abort();
     await impatient;
+  }
+
+  #unexpectedEnd(): StageError {
+    return new StageError(`worker ${this.name} ended unexpectedly`);
   }
 
   #tell(command: Command): void {

@@ -9,6 +9,7 @@ export type WorkerName = (typeof workerNames)[number];
 /** How the client of one job works; see `HoldfastOptions`. */
 export interface ClientTuning {
   readonly watchdogMs?: number;
+  readonly commandTimeoutMs?: number;
   readonly safetyPeriodMs?: number;
 }
 

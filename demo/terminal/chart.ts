@@ -32,21 +32,23 @@ export function drawChart(screen: Screen, rows: readonly ChartRow[]): void {
       if (covers(inside, middleMs)) return "█";
       return covers(waiting, middleMs) ? "·" : " ";
     });
-    const row = screen.paint("yellow", cells.join("").trimEnd());
+    const row = screen.paintFor(label, cells.join("").trimEnd());
     screen.line(`${INDENT}${label.padEnd(labelColumns)}  ${row}`);
   }
   const legend = `█ inside the lock  · waiting  (${seconds(endMs - startMs)} from left to right)`;
-  screen.line(`${INDENT}${" ".repeat(labelColumns)}  ${screen.paint("dim", legend)}`);
+  screen.line(
+    `${INDENT}${" ".repeat(labelColumns)}  ${screen.paint("dim", legend)}`,
+    `${INDENT}${" ".repeat(labelColumns)}  `,
+  );
 }
 
 function covers(stretches: readonly Stretch[], ms: number): boolean {
   return stretches.some(({ fromMs, toMs }) => fromMs <= ms && ms < toMs);
 }
 
-/** True when no two of these overlap. */
-export function areApart(stretches: readonly Stretch[]): boolean {
-  const inOrder = [...stretches].sort((a, b) => a.fromMs - b.fromMs);
-  return inOrder.every(
-    ({ fromMs }, index) => fromMs >= (inOrder[index - 1]?.toMs ?? Number.NEGATIVE_INFINITY),
-  );
+/** How many of these overlap at the worst moment. */
+export function mostAtOnce(stretches: readonly Stretch[]): number {
+  const insideWith = ({ fromMs }: Stretch) =>
+    stretches.filter((other) => other.fromMs <= fromMs && fromMs < other.toMs);
+  return Math.max(0, ...stretches.map((stretch) => insideWith(stretch).length));
 }

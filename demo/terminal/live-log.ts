@@ -52,7 +52,7 @@ export class LiveLog {
     this.#pending = this.#pending.filter(({ atMs }) => atMs > untilMs);
     for (const { atMs, who, text } of due) {
       const time = seconds(Math.max(atMs - this.#startMs, 0)).padStart(TIME_COLUMNS);
-      const label = who === "" ? " " : this.#screen.paint(["bold", "yellow"], who);
+      const label = this.#screen.paintFor(who, who.padEnd(1));
       const said = typeof text === "string" ? text : text();
       this.#screen.line(`${this.#screen.paint("dim", time)}  ${label}  ${said}`, HANG);
     }

@@ -12,11 +12,13 @@ export interface Output {
   hasColors?(): boolean;
 }
 
+/** Each worker has its own. */
+const WORKER_STYLES: Readonly<Record<string, Style>> = { A: "cyan", B: "magenta", C: "yellow", D: "blue" };
 const WIDEST_COLUMNS = 88;
 const WITHOUT_TERMINAL_COLUMNS = 80;
 const NARROWEST_COLUMNS = 30;
 /** For the eye to find the new scene. Who pipes the output reads it later. */
-const READING_PAUSE_MS = 1_500;
+const READING_PAUSE_MS = 1_200;
 
 /**
  * Writes lines, one below the other: no cursor movements, so that everything stays to be read. In colour where the
@@ -38,7 +40,12 @@ export class Screen {
   }
 
   paint(style: Style, text: string): string {
-    return this.#hasColours ? styleText(style, text, { validateStream: false }) : text;
+    return this.#hasColours && text !== "" ? styleText(style, text, { validateStream: false }) : text;
+  }
+
+  /** Paints in the colour of the worker whose letter the label begins with. */
+  paintFor(label: string, text: string): string {
+    return this.paint(WORKER_STYLES[label.charAt(0)] ?? "dim", text);
   }
 
   /** One line, or several where the terminal is too narrow; `hang` is the indent of all but the first. */

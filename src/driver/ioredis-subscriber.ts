@@ -7,6 +7,8 @@ import { fromIoredis } from "./ioredis-errors.js";
 
 /** A connection on which SUBSCRIBE stays unanswered for so long is dead, though the kernel may not know it yet. */
 const ANSWER_TIMEOUT_MS = 5_000;
+/** ioredis bounds the time of connecting, but not that of the handshake with a server which says nothing. */
+const READY_TIMEOUT_MS = 10_000;
 
 /**
  * A client lives for one connection, and we reconnect ourselves. ioredis would keep the process alive while it
@@ -57,11 +59,13 @@ export class IoredisSubscriber {
     const client = this.#redis.duplicate(ONE_CONNECTION);
     this.#client = client;
     let cause: Error | undefined;
+    const timeout = endUnlessCancelled(client, "was not ready", READY_TIMEOUT_MS);
     client.on("error", (error) => {
       cause = error;
     });
     client.on("connect", () => client.stream?.unref());
     client.on("ready", () => {
+      timeout.cancel();
       if (this.#client !== client) return;
       cause = undefined;
       this.#failures = 0;
@@ -74,6 +78,7 @@ export class IoredisSubscriber {
       if (this.#client === client) this.#channels.deliver(channel, message);
     });
     client.on("end", () => {
+      timeout.cancel();
       if (this.#client === client) this.#onEnd(cause ?? new Error("the subscriber's connection was closed"));
     });
     client.connect().catch(toldByEnd);
@@ -90,7 +95,7 @@ export class IoredisSubscriber {
   }
 
   #reopen(): void {
-    if (this.#client === undefined && this.#channels.inUse) this.#open();
+    if (this.#channels.inUse) this.#open();
   }
 
   async #shut(): Promise<void> {
@@ -112,10 +117,17 @@ function destroyed(stream: IoredisStream): Promise<void> {
   });
 }
 
-async function answer(client: IoredisSubscriberClient, reply: Promise<unknown>): Promise<void> {
-  const timeout = systemClock.schedule(ANSWER_TIMEOUT_MS, () => {
-    client.stream?.destroy(new Error(`the subscriber got no answer within ${ANSWER_TIMEOUT_MS} ms`));
+/** A subscriber that is not heard of in time loses its connection, and so becomes one to be opened anew. */
+function endUnlessCancelled(client: IoredisSubscriberClient, complaint: string, withinMs: number): Timer {
+  return systemClock.schedule(withinMs, () => {
+    const error = new Error(`the subscriber ${complaint} within ${withinMs} ms`);
+    if (client.stream === undefined) client.disconnect();
+    else client.stream.destroy(error);
   });
+}
+
+async function answer(client: IoredisSubscriberClient, reply: Promise<unknown>): Promise<void> {
+  const timeout = endUnlessCancelled(client, "got no answer", ANSWER_TIMEOUT_MS);
   try {
     await reply;
   } catch (error) {

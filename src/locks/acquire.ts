@@ -92,7 +92,7 @@ export async function ask(lock: LockIdentity, holding: Holding, wish: Wish): Pro
   // Whatever the attempt brings is given back behind the scenes.
   holding.unsettled();
   const givenBack = attempt.then((late) => (late === undefined ? undefined : release(lock, late)));
-  lock.client.inBackground(givenBack.finally(() => holding.settled()));
+  lock.client.inBackground(() => givenBack.finally(() => holding.settled()));
   throw waiter.reason;
 }
 

@@ -56,7 +56,7 @@ export interface Lock<L extends Lease = Lease> {
   /** Whether anybody holds the lock. */
   isLocked(): Promise<boolean>;
 
-  /** Whether a call from here would re-enter: the lock is held by a scope around the caller. */
+  /** Whether a scope around the caller holds the lock. */
   isHeldByCurrentThread(): Promise<boolean>;
 
   /** Whether a thread of this client holds the lock. */

@@ -16,6 +16,6 @@ export function releaseEverything(client: Client, free: boolean): void {
   if (!free) return;
   for (let i = 0; i < held.length; i += BATCH_SIZE) {
     const locks = held.slice(i, i + BATCH_SIZE);
-    client.inBackground(client.commands.exchange(lockRelease, () => ({ notAfterMs: 0, locks })));
+    client.inBackground(() => client.commands.exchange(lockRelease, () => ({ notAfterMs: 0, locks })));
   }
 }

@@ -120,7 +120,7 @@ async function sendRelease(
  */
 export function cleanUp(lock: LockIdentity, holding: Holding): void {
   holding.unsettled();
-  lock.client.inBackground(reachStoredCount(lock, holding).finally(() => holding.settled()));
+  lock.client.inBackground(() => reachStoredCount(lock, holding).finally(() => holding.settled()));
 }
 
 /** As {@link cleanUp}, for somebody who waits for it. Never rejects. */

@@ -1,5 +1,6 @@
 import type { Driver, Unsubscribe } from "../driver/driver.js";
 import { events } from "../events.js";
+import { inRootContext } from "../root-context.js";
 import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
 
 /** Somebody who waits for messages of a channel. */
@@ -59,8 +60,8 @@ export class Subscriptions {
     const timeout = this.#wheel.schedule(this.#timeoutMs, () =>
       this.#fail(channel, entry, new Error(`SUBSCRIBE was not answered within ${this.#timeoutMs} ms`)),
     );
-    const subscribed = this.#driver.subscribe(channel, entry);
-    subscribed.then(
+    // The subscription outlives the call that was the first to wait.
+    inRootContext(() => this.#driver.subscribe(channel, entry)).then(
       (unsubscribe) => {
         timeout.cancel();
         if (this.#channels.get(channel) === entry) entry.unsubscribe = unsubscribe;

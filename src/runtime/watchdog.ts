@@ -16,8 +16,8 @@ export interface Renewable {
   renewed(sentAt: Instant): void;
   /** The field is not there any more. @param taken whether the key is somebody else's */
   gone(taken: boolean): void;
-  /** A renewal was not confirmed; it is tried again. */
-  renewalFailed(): void;
+  /** A renewal is about to be sent. */
+  renewing(): void;
 }
 
 /** As Redisson's lockWatchdogBatchSize: a script call for more would hold up the server for others. */
@@ -83,7 +83,10 @@ export class Watchdog {
   async #renew(batch: readonly Renewable[], retryMs: number): Promise<void> {
     let wanted = batch.filter((renewable) => this.#isWanted(renewable));
     if (wanted.length === 0) return;
-    for (const renewable of wanted) this.#underWay.add(renewable);
+    for (const renewable of wanted) {
+      this.#underWay.add(renewable);
+      renewable.renewing();
+    }
     try {
       const { reply, sentAt } = await this.#commands.exchange(lockRenew, () => {
         // Sent again, it leaves out what was released meanwhile; all may be.
@@ -124,7 +127,6 @@ export class Watchdog {
   #retry(batch: readonly Renewable[], retryMs: number, error: unknown): void {
     const wanted = batch.filter((renewable) => this.#isWanted(renewable));
     if (wanted.length === 0) return;
-    for (const renewable of wanted) renewable.renewalFailed();
     if (events.renewalFailed.hasSubscribers) events.renewalFailed.publish({ locks: wanted.length, error });
     const nextMs = Math.min(2 * retryMs, this.#leaseMs / RENEWALS_PER_LEASE);
     this.#wheel.schedule(retryMs, () => void this.#renew(wanted, nextMs));

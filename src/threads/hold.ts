@@ -55,7 +55,7 @@ export class Hold implements Expiring {
   #endWallMs = 0;
   #state: HoldState = "held";
   #loss: LeaseLostError | undefined;
-  #renewalFailed = false;
+  #unconfirmed = false;
   #abort: AbortController | undefined;
 
   constructor(
@@ -132,12 +132,12 @@ export class Hold implements Expiring {
     this.#confirmedMs = sentAt.monotonicMs;
     this.#endMonotonicMs = Math.min(trustEnd(this.terms, sentAt.monotonicMs), taken.monotonicMs + maxHoldMs);
     this.#endWallMs = Math.min(trustEnd(this.terms, sentAt.wallMs), taken.wallMs + maxHoldMs);
-    this.#renewalFailed = false;
+    this.#unconfirmed = false;
   }
 
-  /** The next end of the lease would be the fault of a server that does not answer. */
-  renewalFailed(): void {
-    this.#renewalFailed = true;
+  /** A renewal is sent: should the lease end before it is confirmed, the server was not reached. */
+  renewing(): void {
+    this.#unconfirmed = true;
   }
 
   /** The caller gives the hold back, or has forgotten it: from here on it is not trusted. */
@@ -170,6 +170,6 @@ export class Hold implements Expiring {
 
   #reasonOfEnd(): LossReason {
     if (this.terms.maxHoldMs !== undefined && this.heldMs >= this.terms.maxHoldMs) return "max-hold";
-    return this.#renewalFailed ? "unreachable" : "expired";
+    return this.#unconfirmed ? "unreachable" : "expired";
   }
 }

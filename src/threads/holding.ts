@@ -115,7 +115,11 @@ export class Holding implements Renewable {
   /** Records an acquisition that Redis has confirmed. @returns undefined when its lease is over already */
   add(terms: Terms, takenAt: Instant, bare: boolean): Hold | undefined {
     const { clock, alarms, watchdog } = this.#custody;
-    if (trustEnd(terms, takenAt.monotonicMs) <= clock.monotonicMs()) return undefined;
+    const leftMs = Math.min(
+      trustEnd(terms, takenAt.monotonicMs) - clock.monotonicMs(),
+      trustEnd(terms, takenAt.wallMs) - clock.wallMs(),
+    );
+    if (leftMs <= 0) return undefined;
     const place = { holdCount: this.live.length + 1, bare, takenAt };
     const hold = new Hold(this, terms, place, clock, alarms);
     this.#live.push(hold);
@@ -149,8 +153,8 @@ export class Holding implements Renewable {
     for (const hold of this.#live) if (hold.terms.renewed) hold.extend(sentAt);
   }
 
-  renewalFailed(): void {
-    for (const hold of this.#live) hold.renewalFailed();
+  renewing(): void {
+    for (const hold of this.#live) if (hold.terms.renewed) hold.renewing();
   }
 
   gone(taken: boolean): void {

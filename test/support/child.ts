@@ -132,7 +132,8 @@ export class Child {
       if (!waiting.wanted(event)) continue;
       this.#waiting.delete(waiting);
       this.#told.add(event);
-      return waiting.resolve(event);
+      waiting.resolve(event);
+      return;
     }
   }
 

@@ -14,6 +14,9 @@ export interface OpenThings {
 /** What was just closed needs a few turns of the event loop until it is. */
 const GRACE_MS = 1_000;
 
+/** How many lines of a stack are shown. */
+const PLACES = 4;
+
 const timers = new Map<object, Error>();
 const sockets = new Map<Socket, Error>();
 watchTimers();
@@ -117,8 +120,14 @@ function isSocketMessage(message: unknown): message is { readonly socket: Socket
   return typeof message === "object" && message !== null && "socket" in message;
 }
 
+/** The first lines of code, from the inside out, that led to something. */
 function placeOf(made: Error): string {
   const frames = made.stack?.split("\n").slice(1) ?? [];
-  const place = frames.find((frame) => !frame.includes("/leaks.ts") && !frame.includes("node:"));
-  return place?.trim() ?? "somewhere";
+  const places = frames.filter((frame) => !frame.includes("/leaks.ts") && !frame.includes("node:"));
+  return places.length === 0
+    ? "somewhere"
+    : places
+        .slice(0, PLACES)
+        .map((frame) => frame.trim())
+        .join(" ");
 }

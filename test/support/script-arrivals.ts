@@ -17,7 +17,8 @@ export async function watchArrivals(client: Redis): Promise<ScriptArrivals> {
   const arrived: string[] = [];
   monitor.on("error", () => undefined);
   monitor.on("monitor", (_, [command = "", script = ""]: string[]) => {
-    if (/^eval(?:sha)?$/i.test(command)) arrived.push(names.get(script) ?? "another");
+    // MONITOR writes a line break as two characters.
+    if (/^eval(?:sha)?$/i.test(command)) arrived.push(names.get(script.replaceAll("\\n", "\n")) ?? "another");
   });
   return {
     of: (script) => arrived.filter((name) => name === script).length,

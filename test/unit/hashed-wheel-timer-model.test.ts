@@ -1,8 +1,64 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Clock, Timer } from "../../src/clock.js";
 import { HashedWheelTimer, type Timeout } from "../../src/runtime/hashed-wheel-timer.js";
 
-import { CountingClock } from "../support/counting-clock.js";
+const START_MS = 5_000;
+
+/**
+ * A fake clock for the one timer that a wheel may arm. It lets no turn of the event loop pass, as `FakeClock` does:
+ * hundreds of scenarios need it fast.
+ */
+class SynchronousClock implements Clock {
+  #nowMs = START_MS;
+  #timer: { readonly dueMs: number; readonly callback: () => void } | undefined;
+
+  get elapsedMs(): number {
+    return this.#nowMs - START_MS;
+  }
+
+  get isArmed(): boolean {
+    return this.#timer !== undefined;
+  }
+
+  monotonicMs(): number {
+    return this.#nowMs;
+  }
+
+  wallMs(): number {
+    return this.#nowMs;
+  }
+
+  schedule(delayMs: number, callback: () => void): Timer {
+    if (this.#timer !== undefined) throw new Error("the wheel arms a second timer");
+    const timer = { dueMs: this.#nowMs + delayMs, callback };
+    this.#timer = timer;
+    const cancel = () => {
+      if (this.#timer === timer) this.#timer = undefined;
+    };
+    return { cancel };
+  }
+
+  advance(ms: number): void {
+    const untilMs = this.#nowMs + ms;
+    this.#fireUntil(untilMs);
+    this.#nowMs = untilMs;
+  }
+
+  /** Time passes first, and only then fires what fell due. */
+  stall(ms: number): void {
+    this.#nowMs += ms;
+    this.#fireUntil(this.#nowMs);
+  }
+
+  #fireUntil(untilMs: number): void {
+    for (let timer = this.#timer; timer !== undefined && timer.dueMs <= untilMs; timer = this.#timer) {
+      this.#timer = undefined;
+      this.#nowMs = Math.max(timer.dueMs, this.#nowMs);
+      timer.callback();
+    }
+  }
+}
 
 /** The reference: an array sorted by tick, then by age, and no wheel. */
 class SortedTimers {
@@ -85,7 +141,7 @@ class WheelTimers {
   readonly wheel: HashedWheelTimer;
 
   constructor(
-    readonly clock: CountingClock,
+    readonly clock: SynchronousClock,
     options: { tickMs: number; buckets: number },
     readonly effects: Effects,
   ) {
@@ -100,6 +156,14 @@ class WheelTimers {
       if (this.effects[id % this.effects.length]?.kind === "throw") throw new Error(`task ${id}`);
     };
     this.timeouts.push(this.wheel.schedule(delayMs, task));
+  }
+
+  advance(ms: number): void {
+    this.clock.advance(ms);
+  }
+
+  stall(ms: number): void {
+    this.clock.stall(ms);
   }
 
   cancel(id: number): boolean {
@@ -121,38 +185,35 @@ describe("against a sorted array", () => {
     { weight: 1, arbitrary: fc.record({ kind: fc.constant("stall" as const), value: quarters(500) }) },
   );
   const effect = fc.record({
-    kind: fc.constantFrom("schedule", "schedule", "cancel", "throw", "none", "none", "none"),
-    value: fc.nat(40),
+    kind: fc.constantFrom("schedule", "cancel", "throw", "none", "none", "none"),
+    value: fc.nat(100),
   });
   const scenario = fc.record({
     tickMs: fc.constantFrom(2, 5, 7, 10, 20),
     buckets: fc.constantFrom(1, 2, 4, 8, 16),
     effects: fc.array(effect, { minLength: 1, maxLength: 12 }),
-    operations: fc.array(operation, { maxLength: 60, size: "max" }),
+    operations: fc.array(operation, { maxLength: 50, size: "max" }),
   });
 
-  test("fires the same tasks at the same times in the same order, whatever is done to it", async () => {
-    const property = fc.asyncProperty(scenario, async ({ tickMs, buckets, effects, operations }) => {
-      const clock = new CountingClock();
+  test("fires the same tasks at the same times in the same order, whatever is done to it", () => {
+    const property = fc.property(scenario, ({ tickMs, buckets, effects, operations }) => {
+      const clock = new SynchronousClock();
       const model = new SortedTimers(tickMs, effects);
       const real = new WheelTimers(clock, { tickMs, buckets }, effects);
       for (const { kind, value } of operations) {
         if (kind === "schedule") for (const timers of [model, real]) timers.schedule(value);
-        if (kind === "cancel") expect(real.cancel(value)).toBe(model.cancel(value));
-        if (kind === "advance" || kind === "stall") {
-          model[kind](value);
-          await clock[kind](value);
-        }
-        expect(real.runs).toEqual(model.runs);
+        else if (kind === "cancel") expect(real.cancel(value)).toBe(model.cancel(value));
+        else for (const timers of [model, real]) timers[kind](value);
+        expect(real.runs.splice(0)).toEqual(model.runs.splice(0));
         expect(real.wheel.pending).toBe(model.pendingIds.length);
       }
       const stopped = new Set(real.wheel.stop());
       expect(real.timeouts.flatMap((timeout, id) => (stopped.has(timeout) ? [id] : []))).toEqual(
         model.pendingIds,
       );
-      expect(clock.pendingTimers).toBe(0);
+      expect(clock.isArmed).toBe(false);
     });
     // A failure prints the seed and the smallest scenario.
-    await fc.assert(property, { numRuns: 150 });
+    fc.assert(property, { numRuns: 200 });
   });
 });

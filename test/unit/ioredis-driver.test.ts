@@ -275,9 +275,11 @@ for (const { version, connect } of versions) {
     });
 
     it("a command rejected by commandTimeout still arrives", async () => {
-      const driver = drive(client(connect, { commandTimeout: 50 }));
+      const redis = client(connect);
+      const driver = drive(redis);
       await evaluate(driver, increment, [key]);
       proxy.inject(halfOpen());
+      redis.options.commandTimeout = 50;
       await expect(evaluate(driver, increment, [key])).rejects.toThrow("Command timed out");
       expect(await admin.get(key)).toBe("1");
       await proxy.heal();
@@ -296,6 +298,15 @@ for (const { version, connect } of versions) {
       expect(await evaluate(driver, refuse, [key])).toBe(7);
       expect(driver.resets).toBe(1);
       expect(await admin.get(key)).toBe("2");
+    });
+
+    it("a connection that was ready before the driver came is lost as well", async () => {
+      const redis = client(connect);
+      await redis.ping();
+      const driver = drive(redis);
+      await proxy.inject(cut()).struck;
+      await evaluate(driver, increment, [key]);
+      expect(driver.resets).toBe(1);
     });
 
     it("a connection that was never ready loses nothing", async () => {

@@ -6,7 +6,7 @@ import { evaluate, Recorder, script } from "../../src/driver/conformance-case.js
 import { type Driver, DriverClosedError } from "../../src/driver/driver.js";
 import { ioredisDriver } from "../../src/driver/ioredis.js";
 import { destroyClient, quickEnd } from "../support/ioredis-clients.js";
-import { watchLeaks } from "../support/leaks.js";
+import { openThings, watchLeaks } from "../support/leaks.js";
 import { cut, dropNextReply, halfOpen, refuse } from "../support/proxy-faults.js";
 import { type RedisServer, startRedis } from "../support/redis-server.js";
 import { startProxy, type TcpProxy } from "../support/tcp-proxy.js";
@@ -93,18 +93,21 @@ describe.each(versions)("the subscriber on ioredis $version", ({ connect }) => {
     const redis = client({ port: server.port });
     const driver = drive(redis);
     await evaluate(driver, nothing);
-    const before = whatKeepsAlive();
+    const before = { ...openThings(), sockets: socketsThatKeepAlive() };
+    const keepsAlive = () =>
+      socketsThatKeepAlive() > before.sockets ||
+      [...openThings().things.keys()].some((thing) => !before.things.has(thing) && isTimerWithRef(thing));
     const listener = new Recorder();
     await driver.subscribe("news", listener);
-    await until(() => !isMoreThan(before));
+    expect(keepsAlive()).toBe(false);
     await admin.call("CLIENT", "KILL", "TYPE", "pubsub");
     await listener.until(2);
-    await until(() => !isMoreThan(before));
+    expect(keepsAlive()).toBe(false);
 
     const noticed = waitsForEver(redis);
     await admin.call("CLIENT", "KILL", "TYPE", "pubsub");
     await noticed;
-    await until(() => !isMoreThan(before));
+    expect(keepsAlive()).toBe(false);
   });
 
   it("runs its listeners outside the caller's context, also after it reconnected", async () => {
@@ -240,11 +243,31 @@ describe.each(versions)("the subscriber on ioredis $version", ({ connect }) => {
     const driver = drive(redis);
     const listener = new Recorder();
     await driver.subscribe("news", listener);
-    const noticed = waitsForEver(redis);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    const again = waitsForEver(redis);
     await proxy.inject(cut({ on: subscribing })).struck;
-    await noticed;
+    await again;
     await driver.subscribe("more-news", new Recorder());
     await listener.until(2);
+    // Its turn comes, and finds nothing to do.
+    vi.advanceTimersByTime(600_000);
+    vi.useRealTimers();
+    await evaluate(driver, nothing);
+    expect(proxy.accepted).toBe(3);
+  });
+
+  it("counts only the failures in a row for the caller's retryStrategy", async () => {
+    const redis = client();
+    const driver = drive(redis);
+    const listener = new Recorder();
+    await driver.subscribe("news", listener);
+    const retryStrategy = vi.fn((_times: number) => 1);
+    redis.options.retryStrategy = retryStrategy;
+    for (const ready of [2, 3]) {
+      await proxy.inject(cut({ on: subscribing })).struck;
+      await listener.until(ready);
+    }
+    expect(retryStrategy.mock.calls).toEqual([[1], [1]]);
   });
 
   it("gives up a connection that answers nothing", async () => {
@@ -263,6 +286,20 @@ describe.each(versions)("the subscriber on ioredis $version", ({ connect }) => {
     await listener.until(2);
   });
 
+  it("gives up a server that accepts its connection and says nothing", async () => {
+    const driver = drive(client());
+    await evaluate(driver, nothing);
+    await server.pause();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    const waiting = driver.subscribe("news", new Recorder()).catch((error: unknown) => error);
+    await until(() => proxy.connections[1]?.commands.size !== 0 && proxy.accepted === 2);
+    vi.advanceTimersByTime(10_000);
+    expect(await waiting).toMatchObject({ message: "the subscriber was not ready within 10000 ms" });
+    vi.useRealTimers();
+    server.resume();
+    await driver.subscribe("news", new Recorder());
+  });
+
   describe("when the driver is closed", () => {
     it("ends its connection, leaves the caller's client and takes its listeners off it", async () => {
       const redis = client();
@@ -272,6 +309,10 @@ describe.each(versions)("the subscriber on ioredis $version", ({ connect }) => {
       const driver = drive(redis);
       const leave = await driver.subscribe("news", new Recorder());
       await driver.close();
+      const sockets = [...openThings().things.values()].filter((thing) =>
+        thing.includes(`to ${proxy.port} `),
+      );
+      expect(sockets).toHaveLength(1);
       expect(counts()).toEqual(before);
       await until(() => proxy.connections.length === 1);
       expect(await redis.ping()).toBe("PONG");
@@ -325,15 +366,10 @@ function waitsForEver(redis: Redis | Redis5): Promise<void> {
   });
 }
 
-/** How many sockets and timers Node says keep the process alive. */
-function whatKeepsAlive(): { readonly sockets: number; readonly timers: number } {
-  const names = process.getActiveResourcesInfo();
-  const count = (wanted: string) => names.filter((name) => name === wanted).length;
-  return { sockets: count("TCPSocketWrap"), timers: count("Timeout") };
+function socketsThatKeepAlive(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
 }
 
-/** The test runner's own timers come and go, so it may be more for a moment. */
-function isMoreThan(before: ReturnType<typeof whatKeepsAlive>): boolean {
-  const { sockets, timers } = whatKeepsAlive();
-  return sockets > before.sockets || timers > before.timers;
+function isTimerWithRef(thing: object): boolean {
+  return "hasRef" in thing && typeof thing.hasRef === "function" && thing.hasRef() === true;
 }

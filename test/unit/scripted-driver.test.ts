@@ -43,7 +43,7 @@ describe("a scripted driver", () => {
 
   it("applies each plan once, to the calls that it is for", async () => {
     const met = driver.next(rejectAtOnce, "conformance-increment");
-    driver.next(rejectAtOnce, ({ keys }) => keys.includes("other"));
+    void driver.next(rejectAtOnce, ({ keys }) => keys.includes("other"));
     expect(await counter()).toBeNull();
     await expect(count()).rejects.toThrow("there is no connection");
     expect(await met).toMatchObject({ fault: "rejected at once", deliveries: 0 });
@@ -52,28 +52,28 @@ describe("a scripted driver", () => {
   });
 
   it("loses a reply after the server has run the call", async () => {
-    driver.next(loseReply);
+    void driver.next(loseReply);
     await expect(count()).rejects.toThrow("the reply was lost");
     expect([await counter(), driver.resets]).toEqual(["1", 1]);
   });
 
   it("swallows a reply, or the whole call", async () => {
-    driver.next(swallowReply);
+    void driver.next(swallowReply);
     expect(await isPending(count())).toBe(true);
     expect(await counter()).toBe("1");
-    driver.next(neverDeliver);
+    void driver.next(neverDeliver);
     expect(await isPending(count())).toBe(true);
     expect(await counter()).toBe("1");
   });
 
   it("answers with an error", async () => {
-    driver.next(answerWith(new RangeError("no")));
+    void driver.next(answerWith(new RangeError("no")));
     await expect(count()).rejects.toThrow(RangeError);
     expect(await counter()).toBeNull();
   });
 
   it("delivers twice and answers the second time", async () => {
-    driver.next(deliverTwice);
+    void driver.next(deliverTwice);
     expect([await count(), driver.resets, driver.calls[0]?.deliveries]).toEqual([2, 1, 2]);
   });
 
@@ -95,7 +95,7 @@ describe("a scripted driver", () => {
 
   it("answers late although the call has run", async () => {
     const late = answerLate();
-    driver.next(late);
+    void driver.next(late);
     const answer = count();
     expect(await isPending(answer)).toBe(true);
     expect(await counter()).toBe("1");

@@ -1,0 +1,170 @@
+import { describe, expect, test } from "vitest";
+import { events } from "../../src/events.js";
+import type { Holdfast } from "../../src/holdfast.js";
+import { fakeTime } from "../support/fake-time.js";
+import { gate } from "../support/gate.js";
+import { watchLeaks } from "../support/leaks.js";
+import { endRecordings, recorded } from "../support/recorded-events.js";
+import { until } from "../support/until.js";
+
+watchLeaks();
+endRecordings();
+const open = fakeTime();
+
+function collectGarbage(): void {
+  if (globalThis.gc === undefined) throw new Error("this test needs --expose-gc");
+  globalThis.gc();
+}
+
+/** Collects garbage until that has shown. */
+async function untilCollected(shown: () => boolean): Promise<void> {
+  await until(() => {
+    collectGarbage();
+    return shown();
+  });
+}
+
+/** Collects garbage until something that was forgotten before is gone, so that everything else of its age is. */
+async function collectAll(): Promise<void> {
+  const forgotten = (() => new WeakRef({}))();
+  await untilCollected(() => forgotten.deref() === undefined);
+  // Whoever asked to be told of it is told in later turns.
+  for (let turns = 0; turns < 3; turns++) await new Promise(setImmediate);
+}
+
+/** Takes a lock and forgets its lease, in a frame of its own. */
+async function forget(holdfast: Holdfast, name: string): Promise<string> {
+  return (await holdfast.getLock(name).lock()).holder;
+}
+
+describe("a lease that was forgotten", () => {
+  test("is told by an event, is renewed no more, and its key falls by its TTL", async () => {
+    const { holdfast, clock, driver, fields } = open();
+    const [abandoned, lost] = [recorded(events.leaseAbandoned), recorded(events.leaseLost)];
+    const holder = await forget(holdfast, "a");
+    await clock.advance(10_100);
+    await untilCollected(() => abandoned.length > 0);
+    expect(abandoned).toEqual([{ name: "a", kind: "lock", holder }]);
+    const renewals = driver.timesOf("lock-renew");
+    expect(fields("a")).toEqual({ [holder]: "1" });
+    await clock.advance(30_001);
+    expect(driver.timesOf("lock-renew")).toEqual(renewals);
+    expect(fields("a")).toEqual({});
+    expect(lost).toEqual([]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test("with a fixed lease leaves nothing behind either", async () => {
+    const { holdfast, clock } = open();
+    const abandoned = recorded(events.leaseAbandoned);
+    const forgetFixed = async () => {
+      expect((await holdfast.getLock("a").lock({ leaseMs: 60_000 })).state).toBe("held");
+    };
+    await forgetFixed();
+    await untilCollected(() => abandoned.length > 0);
+    await clock.advance(60_001);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test("takes no hold around it with it: the next release frees the lock", async () => {
+    const { holdfast, clock, fields } = open();
+    const abandoned = recorded(events.leaseAbandoned);
+    const lock = holdfast.getLock("a");
+    await lock.using(async (outer) => {
+      await forget(holdfast, "a");
+      expect(fields("a")).toEqual({ [outer.holder]: "2" });
+      await untilCollected(() => abandoned.length > 0);
+      await clock.advance(60_000);
+      expect(outer.state).toBe("held");
+    });
+    expect(fields("a")).toEqual({});
+  });
+
+  test("after its release or its loss is nothing to tell", async () => {
+    const { holdfast, clock } = open();
+    const abandoned = recorded(events.leaseAbandoned);
+    const takeAndRelease = async () => {
+      await (await holdfast.getLock("a").lock()).unlock();
+      expect((await holdfast.getLock("b").lock({ leaseMs: 50 })).state).toBe("held");
+    };
+    await takeAndRelease();
+    await clock.advance(60);
+    await collectAll();
+    expect(abandoned).toEqual([]);
+  });
+});
+
+describe("a lease is not taken for forgotten", () => {
+  /** Lets the garbage be collected in a body that has the hold, and looks whether the lock is renewed all the same. */
+  async function bodyThatCollects({ clock, ttlMs }: ReturnType<typeof open>): Promise<void> {
+    await collectAll();
+    await clock.advance(60_000);
+    expect(ttlMs("a")).toBeGreaterThan(0);
+  }
+
+  test("while the body of its using goes on", async () => {
+    const world = open();
+    const abandoned = recorded(events.leaseAbandoned);
+    await world.holdfast.getLock("a").using(() => bodyThatCollects(world));
+    expect(abandoned).toEqual([]);
+  });
+
+  test("while the body of its run goes on", async () => {
+    const world = open();
+    const abandoned = recorded(events.leaseAbandoned);
+    const run = async () => (await world.holdfast.getLock("a").lock()).run(() => bodyThatCollects(world));
+    await run();
+    expect(abandoned).toEqual([]);
+    await untilCollected(() => abandoned.length > 0);
+  });
+
+  test("in asThread, whose unlock can still release it, until that ends", async () => {
+    const world = open();
+    const abandoned = recorded(events.leaseAbandoned);
+    const lock = world.holdfast.getLock("a");
+    await world.holdfast.asThread(async () => {
+      await forget(world.holdfast, "a");
+      await bodyThatCollects(world);
+      await lock.unlock();
+      await forget(world.holdfast, "a");
+      await collectAll();
+      expect(abandoned).toEqual([]);
+    });
+    await untilCollected(() => abandoned.length > 0);
+  });
+
+  test("when its id was chosen by the caller, who can still unlock by it", async () => {
+    const world = open();
+    const abandoned = recorded(events.leaseAbandoned);
+    const lock = world.holdfast.getLock("a");
+    const forgetChosen = async () => {
+      expect((await lock.lock({ threadId: 7 })).state).toBe("held");
+    };
+    await forgetChosen();
+    await bodyThatCollects(world);
+    expect(abandoned).toEqual([]);
+    await lock.unlock(7);
+  });
+
+  test("while its release is under way", async () => {
+    const { holdfast, driver, server } = open();
+    const abandoned = recorded(events.leaseAbandoned);
+    const { opened, open: answer } = gate();
+    const slow = {
+      name: "answered slowly",
+      meet: async <T>(deliver: () => Promise<T>) => {
+        const reply = await deliver();
+        await opened;
+        return reply;
+      },
+    };
+    void driver.next(slow, "lock-release");
+    const release = async () => (await holdfast.getLock("a").lock()).unlock();
+    const released = release();
+    await collectAll();
+    answer();
+    await released;
+    expect(abandoned).toEqual([]);
+    expect(server.dump()).toEqual({});
+  });
+});

@@ -1,0 +1,212 @@
+import { describe, expect, test } from "vitest";
+import { fakeTime } from "../support/fake-time.js";
+import { watchLeaks } from "../support/leaks.js";
+
+watchLeaks();
+const open = fakeTime();
+
+describe("the TTL of a lock that is held several times", () => {
+  test("falls to what the outer hold needs when a longer inner one ends [R29]", async () => {
+    const { holdfast, clock, ttlMs, fields } = open();
+    const lock = holdfast.getLock("a");
+    const outer = await lock.lock({ leaseMs: 10_000 });
+    const inner = await outer.run(() => lock.lock({ leaseMs: 60_000 }));
+    expect(ttlMs("a")).toBe(60_000);
+    await clock.advance(1_000);
+    await inner.unlock();
+    expect(ttlMs("a")).toBe(9_000);
+    await outer.unlock();
+    expect(fields("a")).toEqual({});
+  });
+
+  test("lets others in when an outer hold that was never released runs out, not when the inner one would have [R29]", async () => {
+    const { holdfast, connect, clock } = open();
+    const lock = holdfast.getLock("a");
+    const startMs = clock.monotonicMs();
+    const outer = await lock.lock({ leaseMs: 10_000 });
+    await outer.run(() => lock.using({ leaseMs: 60_000 }, () => undefined));
+    let enteredMs = -1;
+    const other = connect()
+      .holdfast.getLock("a")
+      .using(() => {
+        enteredMs = clock.monotonicMs() - startMs;
+      });
+    await clock.advance(15_000);
+    await other;
+    expect(enteredMs).toBeGreaterThanOrEqual(10_000);
+    expect(enteredMs).toBeLessThan(10_003);
+    expect(outer.state).toBe("lost");
+  });
+
+  test("stays that of the inner hold when the outer one is released first [R29]", async () => {
+    const { holdfast, clock, ttlMs, fields } = open();
+    const lock = holdfast.getLock("a");
+    const outer = await lock.lock({ leaseMs: 10_000 });
+    const inner = await outer.run(() => lock.lock({ leaseMs: 60_000 }));
+    await clock.advance(1_000);
+    await outer.unlock();
+    expect(ttlMs("a")).toBe(59_000);
+    expect(fields("a")).toEqual({ [inner.holder]: "1" });
+    expect(inner.remainingMs()).toBeCloseTo(58_398, 3);
+  });
+
+  test("does not outlive the inner hold when the outer one was lost before it [R29]", async () => {
+    const { holdfast, clock, fields } = open();
+    const lock = holdfast.getLock("a");
+    const outer = await lock.lock({ leaseMs: 10_000 });
+    const inner = await outer.run(() => lock.lock({ leaseMs: 60_000 }));
+    await clock.advance(20_000);
+    expect([outer.state, inner.state]).toEqual(["lost", "held"]);
+    await inner.unlock();
+    expect(fields("a")).toEqual({});
+  });
+
+  test("is that of the watchdog after an inner hold of an hour has ended [R29]", async () => {
+    const { holdfast, clock, ttlMs } = open();
+    const lock = holdfast.getLock("a");
+    const outer = await lock.lock();
+    await outer.run(() => lock.using({ leaseMs: 3_600_000 }, () => expect(ttlMs("a")).toBe(3_600_000)));
+    expect(ttlMs("a")).toBe(30_000);
+    await clock.advance(300_000);
+    expect(outer.state).toBe("held");
+    await outer.unlock();
+  });
+
+  test("is never lowered by a re-entry with a shorter lease [wire-S3]", async () => {
+    const { holdfast, clock, ttlMs } = open();
+    const lock = holdfast.getLock("a");
+    const outer = await lock.lock();
+    const inner = await outer.run(() => lock.lock({ leaseMs: 1_000 }));
+    expect(ttlMs("a")).toBe(30_000);
+    await clock.advance(5_000);
+    expect([outer.state, inner.state]).toEqual(["held", "lost"]);
+    expect(ttlMs("a")).toBe(25_000);
+    await outer.unlock();
+  });
+
+  test("is never lowered by a renewal while a hold with a longer lease is there", async () => {
+    const { holdfast, clock, ttlMs } = open();
+    const lock = holdfast.getLock("a");
+    const outer = await lock.lock();
+    const inner = await outer.run(() => lock.lock({ leaseMs: 100_000 }));
+    await clock.advance(40_000);
+    expect(ttlMs("a")).toBe(60_000);
+    expect(inner.remainingMs()).toBeCloseTo(58_998, 3);
+    await inner.unlock();
+    await outer.unlock();
+  });
+});
+
+describe("a key without a TTL", () => {
+  test("gets one again from a re-entry, a partial release and a renewal alike [R29]", async () => {
+    const { holdfast, server, clock, ttlMs } = open();
+    const lock = holdfast.getLock("a");
+    const lease = await lock.lock();
+    const ttlAfter = async (work: () => Promise<unknown>) => {
+      server.command("PERSIST", "a");
+      expect(ttlMs("a")).toBe(-1);
+      await work();
+      return ttlMs("a");
+    };
+    await lease.run(async () => {
+      const inner: { unlock(): Promise<void> }[] = [];
+      expect(await ttlAfter(async () => inner.push(await lock.lock()))).toBe(30_000);
+      expect(await ttlAfter(async () => inner[0]?.unlock())).toBe(30_000);
+      expect(await ttlAfter(() => clock.advance(10_100))).toBeGreaterThan(29_000);
+    });
+    await lease.unlock();
+  });
+});
+
+describe("holds with and without the watchdog", () => {
+  test("of one thread: the end of a fixed inner one does not end the renewal of the outer one [wire-S2]", async () => {
+    const { holdfast, clock, ttlMs, fields } = open();
+    const lock = holdfast.getLock("a");
+    await lock.using(async (outer) => {
+      await lock.using({ leaseMs: 1_000 }, () => clock.advance(500));
+      await clock.advance(95_000);
+      expect(outer.state).toBe("held");
+      expect(ttlMs("a")).toBeGreaterThan(19_000);
+      expect(fields("a")).toEqual({ [outer.holder]: "1" });
+    });
+  });
+
+  test("of one thread: a fixed inner one that is lost does not end the renewal of the outer one [wire-S2]", async () => {
+    const { holdfast, clock } = open();
+    const lock = holdfast.getLock("a");
+    await lock.using(async (outer) => {
+      const inner = await lock.lock({ leaseMs: 1_000 });
+      await clock.advance(95_000);
+      expect([outer.state, inner.state]).toEqual(["held", "lost"]);
+    });
+  });
+
+  test("of one thread: the renewal of an inner one does not extend a fixed outer one [wire-S2]", async () => {
+    const { holdfast, clock, driver, fields } = open();
+    const lock = holdfast.getLock("a");
+    const outer = await lock.lock({ leaseMs: 15_000 });
+    const inner = await outer.run(() => lock.lock());
+    await clock.advance(40_000);
+    expect([outer.state, inner.state]).toEqual(["lost", "held"]);
+    expect(outer.signal.reason).toMatchObject({ reason: "expired" });
+    await inner.unlock();
+    expect(fields("a")).toEqual({});
+    const renewals = driver.names.filter((name) => name === "lock-renew").length;
+    await clock.advance(60_000);
+    expect(driver.names.filter((name) => name === "lock-renew")).toHaveLength(renewals);
+  });
+
+  test("of one thread: once the inner one of the watchdog ends, the fixed outer one is not renewed [wire-S2]", async () => {
+    const { holdfast, clock, ttlMs } = open();
+    const lock = holdfast.getLock("a");
+    const outer = await lock.lock({ leaseMs: 60_000 });
+    await outer.run(() => lock.using(() => clock.advance(35_000)));
+    expect(ttlMs("a")).toBe(25_000);
+    await clock.advance(20_000);
+    expect(ttlMs("a")).toBe(5_000);
+    await outer.unlock();
+  });
+
+  test("on one lock object: each has the TTL that it asked for [B5] [wire-S4]", async () => {
+    const { holdfast, clock, ttlMs } = open();
+    const lock = holdfast.getLock("a");
+    const ttls: number[] = [];
+    const flow = async (options: { readonly leaseMs?: number }, heldMs: number) =>
+      lock.using(options, async () => {
+        ttls.push(ttlMs("a"));
+        await new Promise<void>((resolve) => clock.schedule(heldMs, resolve));
+        ttls.push(ttlMs("a"));
+      });
+    const flows = Promise.all([
+      flow({ leaseMs: 5_000 }, 1_000),
+      flow({}, 15_000),
+      flow({ leaseMs: 7_000 }, 1_000),
+    ]);
+    await clock.advance(20_000);
+    await flows;
+    expect(ttls.map((ttl) => Math.round(ttl / 1_000))).toEqual([5, 4, 30, 25, 7, 6]);
+  });
+
+  test("on one lock object: after a fixed lease that ran out, lock() has the watchdog's lease and is renewed [wire-S4]", async () => {
+    const { holdfast, clock, ttlMs } = open();
+    const lock = holdfast.getLock("a");
+    await lock.lock({ leaseMs: 2_000 });
+    await clock.advance(2_001);
+    const lease = await lock.lock();
+    expect(ttlMs("a")).toBe(30_000);
+    await clock.advance(90_000);
+    expect(lease.state).toBe("held");
+    await lease.unlock();
+  });
+
+  test("on one lock object: a refused try with a fixed lease changes nothing for the holder [wire-S4]", async () => {
+    const { holdfast, clock, ttlMs } = open();
+    const lock = holdfast.getLock("a");
+    const lease = await lock.lock();
+    expect(await lock.tryLock({ leaseMs: 500 })).toBeNull();
+    expect(ttlMs("a")).toBe(30_000);
+    await clock.advance(90_000);
+    expect(lease.state).toBe("held");
+    await lease.unlock();
+  });
+});

@@ -1,0 +1,296 @@
+import { describe, expect, test } from "vitest";
+import type { Clock } from "../../src/clock.js";
+import { LeaseLostError } from "../../src/errors.js";
+import type { Lease } from "../../src/lease.js";
+import { answerLate, ConnectionLostError } from "../support/call-faults.js";
+import { fakeTime } from "../support/fake-time.js";
+import { gate } from "../support/gate.js";
+import { watchLeaks } from "../support/leaks.js";
+
+watchLeaks();
+const open = fakeTime();
+
+/** A tenth of the resolution in which anything of ours is due. */
+const MOMENT_MS = 0.001;
+
+/** The lease of each of these is trusted for so long: the margin is 1 % and 2 ms, half of the lease at most. */
+const windows: readonly (readonly [leaseMs: number, windowMs: number])[] = [
+  [1, 0.5],
+  [3, 1.5],
+  [5, 2.95],
+  [10, 7.9],
+  [50, 47.5],
+  [99, 96.01],
+  [100, 97],
+  [101, 97.99],
+  [105, 101.95],
+  [1_000, 988],
+  [10_000, 9_898],
+];
+
+describe("the time for which a lease is trusted", () => {
+  test.each(windows)("of %d ms is %d ms", async (leaseMs, windowMs) => {
+    const { holdfast } = open();
+    const lease = await holdfast.getLock("a").lock({ leaseMs });
+    expect(lease.remainingMs()).toBeCloseTo(windowMs, 3);
+  });
+
+  test("of a lease of the watchdog is that of its TTL", async () => {
+    expect((await open().holdfast.getLock("a").lock()).remainingMs()).toBeCloseTo(29_698, 3);
+    expect((await open({ watchdogMs: 1_000 }).holdfast.getLock("a").lock()).remainingMs()).toBeCloseTo(
+      988,
+      6,
+    );
+  });
+
+  test.each([
+    [100, 9_798],
+    [60_000, 5_000],
+  ])("is shorter by a clockSkewMs of %d, down to half of the lease", async (clockSkewMs, windowMs) => {
+    const { holdfast } = open({ clockSkewMs });
+    const lease = await holdfast.getLock("a").lock({ leaseMs: 10_000 });
+    expect(lease.remainingMs()).toBeCloseTo(windowMs, 3);
+  });
+
+  test("begins before the command is sent: a slow answer costs its own time", async () => {
+    const { holdfast, driver, clock } = open();
+    const slow = answerLate();
+    void driver.next(slow, "lock-acquire");
+    const locked = holdfast.getLock("a").lock({ leaseMs: 10_000 });
+    await clock.advance(1_000);
+    slow.arrive();
+    expect((await locked).remainingMs()).toBeCloseTo(8_898, 3);
+  });
+
+  test("ends by the clock and in no other way: it falls evenly, and not below 0", async () => {
+    const { holdfast, clock } = open();
+    const lease = await holdfast.getLock("a").lock({ leaseMs: 1_000 });
+    const left: number[] = [];
+    for (const ms of [0, 500, 487, 1, 10_000]) {
+      await clock.advance(ms);
+      left.push(Math.round(lease.remainingMs() * 1_000) / 1_000);
+    }
+    expect(left).toEqual([988, 488, 1, 0, 0]);
+  });
+
+  test("begins at the repeat when the first answer was lost, and Redis keeps the key as long [R3]", async () => {
+    const { holdfast, driver, clock, ttlMs, fields } = open();
+    const lost = gate();
+    const lateLoss = {
+      name: "lost reply, noticed late",
+      meet: async (deliver: () => Promise<unknown>) => {
+        await deliver();
+        await lost.opened;
+        throw new ConnectionLostError("the connection broke");
+      },
+    };
+    void driver.next(lateLoss, "lock-acquire");
+    const locked = holdfast.getLock("a").lock({ leaseMs: 2_000 });
+    await clock.advance(1_500);
+    lost.open();
+    await clock.advance(20);
+    const lease = await locked;
+    expect(fields("a")).toEqual({ [lease.holder]: "1" });
+    expect(ttlMs("a")).toBe(2_000);
+    expect(lease.remainingMs()).toBeCloseTo(1_978, 3);
+  });
+});
+
+describe("an acquisition whose answer comes after its lease is over", () => {
+  test("is not handed out, but given back and tried again [B17]", async () => {
+    const { holdfast, driver, clock, ttlMs } = open();
+    const late = answerLate();
+    void driver.next(late, "lock-acquire");
+    const locked = holdfast.getLock("a").lock({ leaseMs: 1_000 });
+    await clock.advance(1_500);
+    late.arrive();
+    const lease = await locked;
+    expect(lease.state).toBe("held");
+    expect(lease.remainingMs()).toBeCloseTo(988, 3);
+    expect(ttlMs("a")).toBe(1_000);
+    const scripts = driver.names.filter((name) => name !== "server-probe");
+    expect(scripts).toEqual(["lock-acquire", "lock-release", "lock-acquire"]);
+  });
+
+  test("although Redis still has the key is given back, too [B17]", async () => {
+    const { holdfast, driver, clock, fields } = open();
+    const late = answerLate();
+    void driver.next(late, "lock-acquire");
+    const tried = holdfast.getLock("a").tryLock({ leaseMs: 1_000 });
+    await clock.advance(990);
+    expect(fields("a")).not.toEqual({});
+    late.arrive();
+    expect(await tried).toBeNull();
+    expect(fields("a")).toEqual({});
+  });
+
+  test.each([
+    ["tryLock", { leaseMs: 1_000 }],
+    ["tryLock with a wait", { leaseMs: 1_000, waitMs: 500 }],
+  ] as const)("is a refusal of %s when no time is left, and no key stays [B17]", async (_, options) => {
+    const { holdfast, driver, clock, fields } = open();
+    const late = answerLate();
+    void driver.next(late, "lock-acquire");
+    const tried = holdfast.getLock("a").tryLock(options);
+    await clock.advance(1_500);
+    late.arrive();
+    expect(await tried).toBeNull();
+    expect(fields("a")).toEqual({});
+    expect(driver.names.filter((name) => name === "lock-acquire")).toHaveLength(1);
+  });
+
+  test("because the machine was suspended meanwhile is not handed out either [R11] [B17]", async () => {
+    const { holdfast, driver, clock, fields } = open();
+    const late = answerLate();
+    void driver.next(late, "lock-acquire");
+    const locked = holdfast.getLock("a").lock();
+    await clock.advance(100);
+    clock.suspend(60_000);
+    late.arrive();
+    const lease = await locked;
+    expect(lease.state).toBe("held");
+    expect(fields("a")).toEqual({ [lease.holder]: "1" });
+  });
+});
+
+describe("the end of a short lease", () => {
+  test.each(windows)(
+    "of %d ms comes after exactly %d ms, while Redis has the key [R32]",
+    async (leaseMs, windowMs) => {
+      const { holdfast, clock, ttlMs } = open();
+      const { signal } = await holdfast.getLock("a").lock({ leaseMs });
+      await clock.advance(windowMs - MOMENT_MS);
+      expect(signal.aborted).toBe(false);
+      await clock.advance(2 * MOMENT_MS);
+      expect(signal.aborted).toBe(true);
+      expect(signal.reason).toMatchObject({ code: "ERR_HOLDFAST_LEASE_LOST", reason: "expired" });
+      expect(ttlMs("a")).toBeGreaterThan(0);
+    },
+  );
+
+  test.each([5, 20, 50, 99, 105])(
+    "of %d ms lets a waiter in at once, without a message [R32]",
+    async (leaseMs) => {
+      const { holdfast, connect, clock } = open();
+      await holdfast.getLock("a").lock({ leaseMs });
+      const startMs = clock.monotonicMs();
+      let waitedMs = -1;
+      const entered = connect()
+        .holdfast.getLock("a")
+        .using(() => {
+          waitedMs = clock.monotonicMs() - startMs;
+        });
+      await clock.advance(1_000);
+      await entered;
+      expect(waitedMs).toBe(leaseMs + 1);
+    },
+  );
+
+  test.each([1, 5, 33, 99, 105])("is not waited for longer than a waitMs of %d [R32]", async (waitMs) => {
+    const { holdfast, clock } = open();
+    const lock = holdfast.getLock("a");
+    await lock.lock();
+    const startMs = clock.monotonicMs();
+    const refused = lock.tryLock({ waitMs }).then((lease) => [lease, clock.monotonicMs() - startMs]);
+    await clock.advance(1_000);
+    expect(await refused).toEqual([null, waitMs]);
+  });
+});
+
+describe("a lease tells the truth to the next line", () => {
+  const saysThatItIsLost = (lease: Lease) => {
+    expect(lease.state).toBe("lost");
+    expect(lease.remainingMs()).toBe(0);
+    expect(() => lease.assertHeld()).toThrow(LeaseLostError);
+    expect(lease.signal.aborted).toBe(true);
+  };
+
+  test("after the event loop was blocked past its end, and a captured signal aborts in the next turn [B24]", async () => {
+    const { holdfast, clock } = open();
+    const lease = await holdfast.getLock("a").lock();
+    const asked = await holdfast.getLock("b").lock();
+    const { signal } = lease;
+    clock.block(30_000);
+    expect(signal.aborted).toBe(false);
+    saysThatItIsLost(asked);
+    await clock.advance(0);
+    expect(signal.aborted).toBe(true);
+    saysThatItIsLost(lease);
+  });
+
+  test("after a block that its end has survived, and is renewed as if nothing had been [B24]", async () => {
+    const { holdfast, clock } = open();
+    const lease = await holdfast.getLock("a").lock();
+    clock.block(29_000);
+    expect(lease.state).toBe("held");
+    expect(lease.remainingMs()).toBeCloseTo(698, 3);
+    await clock.advance(100);
+    expect(lease.remainingMs()).toBeGreaterThan(29_000);
+  });
+
+  test("after the machine was suspended past its end [R11]", async () => {
+    const { holdfast, clock } = open();
+    const leases = [
+      await holdfast.getLock("a").lock(),
+      await holdfast.getLock("b").lock({ leaseMs: 20_000 }),
+    ];
+    clock.suspend(30_000);
+    for (const lease of leases) saysThatItIsLost(lease);
+  });
+
+  test("after a suspension, of which a captured signal hears within a second or so of being awake [R11]", async () => {
+    const { holdfast, clock } = open();
+    const lease = await holdfast.getLock("a").lock({ leaseMs: 3_600_000 });
+    const { signal } = lease;
+    await clock.advance(10_000);
+    clock.suspend(3_600_000);
+    await clock.advance(1_100);
+    expect(signal.aborted).toBe(true);
+    expect(signal.reason).toMatchObject({ reason: "expired" });
+  });
+
+  test("after a suspension that it has survived: the time asleep counts [R11]", async () => {
+    const { holdfast, clock } = open();
+    const lease = await holdfast.getLock("a").lock({ leaseMs: 60_000 });
+    clock.suspend(50_000);
+    expect(lease.state).toBe("held");
+    expect(lease.remainingMs()).toBeCloseTo(9_398, 3);
+  });
+
+  /** A client whose wall clock can be set. */
+  function withWallClock() {
+    const world = open();
+    const { clock } = world;
+    let setByMs = 0;
+    const settable: Clock = {
+      monotonicMs: () => clock.monotonicMs(),
+      wallMs: () => clock.wallMs() + setByMs,
+      schedule: (delayMs, callback) => clock.schedule(delayMs, callback),
+    };
+    return {
+      clock,
+      lock: world.connect({ clock: settable }).holdfast.getLock("a"),
+      set: (byMs: number) => {
+        setByMs += byMs;
+      },
+    };
+  }
+
+  test("when the wall clock is set back: that extends nothing [R11]", async () => {
+    const { clock, lock, set } = withWallClock();
+    const lease = await lock.lock({ leaseMs: 1_000 });
+    set(-3_600_000);
+    expect(lease.remainingMs()).toBeCloseTo(988, 3);
+    await clock.advance(988);
+    saysThatItIsLost(lease);
+  });
+
+  test("when the wall clock is set forward: that may end trust early, never late [R11]", async () => {
+    const { lock, set } = withWallClock();
+    const lease = await lock.lock({ leaseMs: 1_000 });
+    set(500);
+    expect(lease.remainingMs()).toBeCloseTo(488, 3);
+    set(500);
+    saysThatItIsLost(lease);
+  });
+});
