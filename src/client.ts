@@ -105,6 +105,7 @@ export class Client {
     this.#stopped = true;
     this.#watchdog.stop();
     this.#subscriptions.stop();
+    this.threads.stop();
     this.commands.stop();
     this.#wheel.stop();
     await this.#within(commandTimeoutMs, this.#driver.close());

@@ -74,9 +74,11 @@ export class Holdfast implements AsyncDisposable {
    * Takes no new work, rejects whoever waits with ClientClosedError, lets running bodies go on for `graceMs`, then
    * declares what is still held lost and stops renewing it. Closes only the connections that holdfast opened. Takes
    * `graceMs` and three command timeouts at most, also when Redis is gone. Safe twice.
+   * @throws TypeError, RangeError before anything is done
    */
-  close(options: CloseOptions = {}): Promise<void> {
-    this.#closing ??= this.#close(options);
+  async close(options: CloseOptions = {}): Promise<void> {
+    const graceMs = duration("graceMs", options.graceMs, 0) ?? 0;
+    this.#closing ??= this.#close(graceMs, options.releaseHeld ?? false);
     return this.#closing;
   }
 
@@ -84,11 +86,10 @@ export class Holdfast implements AsyncDisposable {
     await this.close();
   }
 
-  async #close({ releaseHeld = false, graceMs }: CloseOptions): Promise<void> {
+  async #close(graceMs: number, releaseHeld: boolean): Promise<void> {
     const client = this.#client;
-    const limitMs = duration("graceMs", graceMs, 0) ?? 0;
     client.shut();
-    await client.drain(limitMs);
+    await client.drain(graceMs);
     releaseEverything(client, releaseHeld);
     await client.stop();
   }

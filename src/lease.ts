@@ -121,7 +121,12 @@ export class HeldLease implements Lease {
    * @returns the loss, if the lease was lost before
    */
   async end(): Promise<LeaseLostError | undefined> {
-    if (this.#hold.state === "released") return undefined;
+    const { releasing } = this.#hold;
+    if (releasing !== undefined) {
+      // What it brings is told to whoever has begun it.
+      await releasing.catch(() => undefined);
+      return this.#hold.loss;
+    }
     try {
       await this.unlock();
     } catch (error) {

@@ -24,10 +24,16 @@ const MARGIN_MS = 2;
 /** However small a lease, the margin leaves this share of it. */
 const LARGEST_MARGIN_SHARE = 0.5;
 
-/** When the trust in a lease ends that was asked for at `sentMs`, on whichever clock that is. */
-export function trustEnd({ leaseMs, clockSkewMs }: Terms, sentMs: number): number {
+/**
+ * When the trust in a lease ends, on whichever clock the times are of.
+ * @param sentMs when the lease was asked for
+ * @param takenMs when the hold was
+ */
+export function trustEnd(terms: Terms, sentMs: number, takenMs: number): number {
+  const { leaseMs, clockSkewMs, maxHoldMs = Number.POSITIVE_INFINITY } = terms;
   const marginMs = MARGIN_MS + MARGIN_SHARE * leaseMs + clockSkewMs;
-  return sentMs + leaseMs - Math.min(marginMs, LARGEST_MARGIN_SHARE * leaseMs);
+  const leaseEnd = sentMs + leaseMs - Math.min(marginMs, LARGEST_MARGIN_SHARE * leaseMs);
+  return Math.min(leaseEnd, takenMs + maxHoldMs);
 }
 
 /**
@@ -127,11 +133,10 @@ export class Hold implements Expiring {
   /** Redis has confirmed a lease that was asked for at `sentAt`. An older confirmation takes nothing back. */
   extend(sentAt: Instant): void {
     if (this.#state !== "held" || sentAt.monotonicMs < this.#confirmedMs) return;
-    const { maxHoldMs = Number.POSITIVE_INFINITY } = this.terms;
     const taken = this.#takenAt;
     this.#confirmedMs = sentAt.monotonicMs;
-    this.#endMonotonicMs = Math.min(trustEnd(this.terms, sentAt.monotonicMs), taken.monotonicMs + maxHoldMs);
-    this.#endWallMs = Math.min(trustEnd(this.terms, sentAt.wallMs), taken.wallMs + maxHoldMs);
+    this.#endMonotonicMs = trustEnd(this.terms, sentAt.monotonicMs, taken.monotonicMs);
+    this.#endWallMs = trustEnd(this.terms, sentAt.wallMs, taken.wallMs);
     this.#unconfirmed = false;
   }
 

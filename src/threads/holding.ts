@@ -115,11 +115,9 @@ export class Holding implements Renewable {
   /** Records an acquisition that Redis has confirmed. @returns undefined when its lease is over already */
   add(terms: Terms, takenAt: Instant, bare: boolean): Hold | undefined {
     const { clock, alarms, watchdog } = this.#custody;
-    const leftMs = Math.min(
-      trustEnd(terms, takenAt.monotonicMs) - clock.monotonicMs(),
-      trustEnd(terms, takenAt.wallMs) - clock.wallMs(),
-    );
-    if (leftMs <= 0) return undefined;
+    const { monotonicMs, wallMs } = takenAt;
+    if (trustEnd(terms, monotonicMs, monotonicMs) <= clock.monotonicMs()) return undefined;
+    if (trustEnd(terms, wallMs, wallMs) <= clock.wallMs()) return undefined;
     const place = { holdCount: this.live.length + 1, bare, takenAt };
     const hold = new Hold(this, terms, place, clock, alarms);
     this.#live.push(hold);

@@ -65,6 +65,12 @@ export class Threads {
     return this.#scoped ? this.#scopes.run(undefined, body) : body();
   }
 
+  /** Leaves nothing that each await of the process would have to carry on. */
+  stop(): void {
+    this.#scoped = false;
+    this.#scopes.disable();
+  }
+
   /** Begins a stay of a thread in a lock, under the number that the caller chose or one never used before. */
   begin(thread: Thread, lock: Held): Holding {
     const threadId = thread.explicitId ?? this.#nextId++;

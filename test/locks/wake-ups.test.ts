@@ -1,0 +1,159 @@
+import { Redis } from "ioredis";
+import { describe, expect, test } from "vitest";
+import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { Holdfast } from "../../src/holdfast.js";
+import { backends, openedFor } from "../support/backends.js";
+import { answerLate } from "../support/call-faults.js";
+import { destroyClient } from "../support/ioredis-clients.js";
+import { watchLeaks } from "../support/leaks.js";
+import { type LocksOnRedis, locksOnRedis } from "../support/locks-on-redis.js";
+import { cut, delay, refuse } from "../support/proxy-faults.js";
+import { ScriptedDriver } from "../support/scripted-driver.js";
+import { startProxy, type TcpProxy } from "../support/tcp-proxy.js";
+import { until } from "../support/until.js";
+
+/** So long that a waiter which had to help itself would outlast its test. */
+const NEVER_MS = 10 * 60_000;
+
+describe("on a real server", () => {
+  const redis = locksOnRedis();
+  const channel = "redisson_lock__channel:{a}";
+
+  async function behindProxy(
+    { server }: LocksOnRedis,
+    body: (client: Holdfast, proxy: TcpProxy) => Promise<void>,
+  ): Promise<void> {
+    const proxy = await startProxy(server.port);
+    const connection = new Redis({ host: "127.0.0.1", port: proxy.port, retryStrategy: () => 5 });
+    connection.on("error", () => undefined);
+    const client = new Holdfast(ioredisDriver(connection), { safetyPeriodMs: NEVER_MS });
+    try {
+      await body(client, proxy);
+    } finally {
+      await client.close();
+      await destroyClient(connection);
+      await proxy.close();
+    }
+  }
+
+  async function listenersAre(count: number): Promise<void> {
+    await until(async () => (await redis.plain.pubsub("NUMSUB", channel))[1] === count);
+  }
+
+  test("lets a waiter in whose SUBSCRIBE was overtaken by the release [B6]", async () => {
+    const held = await redis.holdfast().getLock("a").lock({ leaseMs: NEVER_MS });
+    await behindProxy(redis, async (client, proxy) => {
+      await client.getLock("other").using(() => undefined);
+      proxy.inject(delay(200, { on: "\r\nsubscribe" }));
+      const waiting = client.getLock("a").lock();
+      await until(() => proxy.carrying("\r\nsubscribe").length === 1);
+      expect(await redis.plain.pubsub("NUMSUB", channel)).toEqual([channel, 0]);
+      await held.unlock();
+      await (await waiting).unlock();
+    });
+  });
+
+  test("lets a waiter in when the release came while its subscriber was cut off [B6]", async () => {
+    const held = await redis.holdfast().getLock("a").lock({ leaseMs: NEVER_MS });
+    await behindProxy(redis, async (client, proxy) => {
+      const waiting = client.getLock("a").lock();
+      await listenersAre(1);
+      proxy.inject(refuse);
+      await proxy.inject(cut({ on: "\r\nsubscribe" })).struck;
+      await listenersAre(0);
+      await held.unlock();
+      await proxy.heal();
+      await (await waiting).unlock();
+    });
+  });
+
+  test("wakes all heads when their subscriber comes back [B6]", async () => {
+    const holder = redis.holdfast();
+    const names = ["a", "b", "c"];
+    const held = await Promise.all(names.map((name) => holder.getLock(name).lock({ leaseMs: NEVER_MS })));
+    await behindProxy(redis, async (client, proxy) => {
+      const waiting = names.map((name) => client.getLock(name).lock());
+      await until(async () => (await redis.plain.pubsub("CHANNELS")).length === names.length);
+      proxy.inject(refuse);
+      await proxy.inject(cut({ on: "\r\nsubscribe" })).struck;
+      await listenersAre(0);
+      await Promise.all(held.map((lease) => lease.unlock()));
+      await proxy.heal();
+      for (const lease of await Promise.all(waiting)) await lease.unlock();
+    });
+  });
+});
+
+for (const backend of backends) {
+  describe(`on ${backend.name}`, () => {
+    watchLeaks();
+    const server = openedFor(backend);
+
+    function scripted(): { readonly client: Holdfast; readonly driver: ScriptedDriver } {
+      const drivers: ScriptedDriver[] = [];
+      const client = server().client({ safetyPeriodMs: NEVER_MS }, (inner) => {
+        const driver = new ScriptedDriver(inner);
+        drivers.push(driver);
+        return driver;
+      });
+      const [driver] = drivers;
+      if (driver === undefined) throw new Error("a client has a driver");
+      return { client, driver };
+    }
+
+    test("asks again when the subscription stands, for it may have come too late [B6]", async () => {
+      const held = await server().client().getLock("a").lock({ leaseMs: NEVER_MS });
+      const { client, driver } = scripted();
+      const subscribe = driver.channels.hold();
+      const waiting = client.getLock("a").lock();
+      await until(() => driver.channels.asked.length === 1);
+      await held.unlock();
+      subscribe();
+      await (await waiting).unlock();
+    });
+
+    test("asks again when the subscriber has come back from a break [B6]", async () => {
+      const held = await server().client().getLock("a").lock({ leaseMs: NEVER_MS });
+      const { client, driver } = scripted();
+      const waiting = client.getLock("a").lock();
+      await until(() => driver.names.filter((name) => name === "lock-acquire").length === 2);
+      driver.channels.mute(true);
+      await held.unlock();
+      driver.channels.mute(false);
+      driver.channels.reconnect();
+      await (await waiting).unlock();
+    });
+
+    test("passes the message on when the attempt that it caused is cancelled [wire-L9]", async () => {
+      const held = await server().client().getLock("a").lock({ leaseMs: NEVER_MS });
+      const { client, driver } = scripted();
+      const leaving = new AbortController();
+      const first = client.getLock("a").lock({ signal: leaving.signal });
+      await until(() => driver.names.filter((name) => name === "lock-acquire").length === 2);
+      const second = client.getLock("a").lock();
+      const late = answerLate();
+      const met = driver.next(late, "lock-acquire");
+      await held.unlock();
+      await met;
+      leaving.abort("gone");
+      await expect(first).rejects.toBe("gone");
+      late.arrive();
+      await (await second).unlock();
+    });
+
+    test("lives without messages when subscribing fails, and listens the next time [B8]", async () => {
+      const held = await server().client().getLock("a").lock({ leaseMs: NEVER_MS });
+      const { client, driver } = scripted();
+      driver.channels.failNext(new Error("no more channels"));
+      const waiting = client.getLock("a").lock();
+      await until(() => driver.channels.asked.length === 1);
+      expect(await client.getLock("a").tryLock({ waitMs: 5 })).toBeNull();
+      const other = client.getLock("b");
+      await (await other.lock()).unlock();
+      await client.getLock("a").forceUnlock();
+      await expect(held.unlock()).rejects.toMatchObject({ code: "ERR_HOLDFAST_NOT_HELD" });
+      expect(driver.channels.asked.length).toBeGreaterThan(1);
+      await (await waiting).unlock();
+    });
+  });
+}
