@@ -40,7 +40,7 @@ async function run(redisUrl: string | undefined): Promise<number> {
   let stage: Stage | undefined;
   let exitCode: number;
   try {
-    stage = redisUrl === undefined ? new EmbeddedStage() : await RedisStage.connect(redisUrl);
+    stage = await Promise.race([stageFor(redisUrl), interrupted]);
     exitCode = await Promise.race([perform(stage, screen), interrupted]);
   } catch (error) {
     screen.mute();
@@ -48,17 +48,23 @@ async function run(redisUrl: string | undefined): Promise<number> {
   }
   try {
     const removed = await stage?.close();
-    screen.line();
     if (stage?.kind === "redis") screen.line(screen.paint("dim", `  Keys removed at the end: ${removed}`));
   } catch (error) {
-    return complain(error);
+    // After another failure this one is no news.
+    if (exitCode === 0) exitCode = complain(error);
   }
+  screen.line();
   return exitCode;
+}
+
+async function stageFor(redisUrl: string | undefined): Promise<Stage> {
+  return redisUrl === undefined ? new EmbeddedStage() : RedisStage.connect(redisUrl);
 }
 
 async function perform(stage: Stage, screen: Screen): Promise<number> {
   const allTrue = await play(stage, screen);
   showWayOn(screen, stage.kind);
+  screen.line();
   return allTrue ? 0 : 1;
 }
 

@@ -41,6 +41,7 @@ export interface IoredisStream {
 export interface IoredisOptions {
   readonly keyPrefix?: string | undefined;
   readonly stringNumbers?: boolean | undefined;
+  readonly autoResendUnfulfilledCommands?: boolean | undefined;
   readonly retryStrategy?: ((times: number) => unknown) | null | undefined;
   readonly host?: string | undefined;
   readonly port?: number | undefined;

@@ -18,12 +18,9 @@ const READY_TIMEOUT_MS = 10_000;
 const ONE_CONNECTION = {
   lazyConnect: true,
   retryStrategy: () => null,
-  autoResubscribe: false,
-  autoResendUnfulfilledCommands: false,
-  enableOfflineQueue: true,
-  enableAutoPipelining: false,
-  reconnectOnError: null,
+  // An answer that comes late is still an answer, and a refused channel no reason to break the others.
   commandTimeout: undefined,
+  reconnectOnError: null,
   // ioredis 5 disconnects a connection that broke in its handshake once more, and then waits for so long.
   disconnectTimeout: 0,
 };

@@ -37,6 +37,8 @@ class IoredisDriver implements Driver {
   readonly #subscriber: IoredisSubscriber;
   /** Scripts that went to the server in full on the present connection. */
   readonly #known = new Set<string>();
+  /** What rejects the commands that a lost connection leaves without an answer for ever. */
+  readonly #unanswered = new Set<(error: Error) => void>();
   #resets = 0;
   #ready: boolean;
   #closed = false;
@@ -86,11 +88,22 @@ class IoredisDriver implements Driver {
 
   #eval({ script, keys, args }: ScriptCall): Promise<RawReply> {
     this.#known.add(script.sha1);
-    return this.#redis.eval(script.lua, keys.length, ...keys, ...args) as Promise<RawReply>;
+    return this.#answered(this.#redis.eval(script.lua, keys.length, ...keys, ...args));
   }
 
   #evalsha({ script, keys, args }: ScriptCall): Promise<RawReply> {
-    return this.#redis.evalsha(script.sha1, keys.length, ...keys, ...args) as Promise<RawReply>;
+    return this.#answered(this.#redis.evalsha(script.sha1, keys.length, ...keys, ...args));
+  }
+
+  /** Without `autoResendUnfulfilledCommands`, ioredis forgets what was under way when its connection is lost. */
+  #answered(answer: Promise<unknown>): Promise<RawReply> {
+    const forgets = this.#ready && this.#redis.options.autoResendUnfulfilledCommands === false;
+    if (!forgets) return answer as Promise<RawReply>;
+    return new Promise((resolve, reject) => {
+      this.#unanswered.add(reject);
+      const settled = answer.finally(() => this.#unanswered.delete(reject));
+      (settled as Promise<RawReply>).then(resolve, reject);
+    });
   }
 
   readonly #onReady = () => {
@@ -106,6 +119,8 @@ class IoredisDriver implements Driver {
     if (this.#ready) this.#resets += 1;
     this.#ready = false;
     this.#known.clear();
+    for (const reject of this.#unanswered) reject(new Error("the connection was closed before the answer"));
+    this.#unanswered.clear();
   };
 }
 

@@ -34,6 +34,12 @@ async function subscribers(channel: string): Promise<number> {
   return Number(count);
 }
 
+/** Resolves when the messages of the lock arrive at a new client: it asks once more then. */
+async function heard(): Promise<void> {
+  await until(async () => scriptCalls(await commandCounts(redis.plain)) === 3);
+  expect(await subscribers(CHANNEL)).toBe(1);
+}
+
 describe("a user who may not subscribe", () => {
   const user = { username: "limited", password: "limited" };
   const rights = (...rules: readonly string[]) => redis.plain.acl("SETUSER", "limited", ...rules);
@@ -88,8 +94,9 @@ describe("a subscriber connection that breaks", () => {
     const proxy = await redis.proxy();
     const holdfast = redis.holdfast({ safetyPeriodMs: HOUR_MS }, { port: proxy.port });
     await heldBySomebody(KEY, HOUR_MS);
+    await resetCounts(redis.plain);
     const waiting = holdfast.getLock(KEY).lock();
-    await until(async () => (await subscribers(CHANNEL)) === 1);
+    await heard();
     // So that the subscriber, and it alone, comes back to a lock that is free.
     proxy.refuse();
     await proxy.inject(cut({ on: "\r\nsubscribe" })).struck;
@@ -103,8 +110,9 @@ describe("a subscriber connection that breaks", () => {
     const proxy = await redis.proxy();
     const holdfast = redis.holdfast({ safetyPeriodMs: 500 }, { port: proxy.port });
     await heldBySomebody(KEY, HOUR_MS);
+    await resetCounts(redis.plain);
     const waiting = holdfast.getLock(KEY).lock();
-    await until(async () => (await subscribers(CHANNEL)) === 1);
+    await heard();
     proxy.inject(halfOpen({ on: "\r\nsubscribe" }));
     await freed(KEY);
     await (await waiting).unlock();
