@@ -11,7 +11,7 @@ import { showWayOn } from "./summary.js";
 import { Screen } from "./terminal/screen.js";
 
 const ENDED_BY = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-const LONGEST_MS = 180_000;
+const LONGEST_MS = 300_000;
 
 /** Somebody does not want to see more. */
 class Interruption {

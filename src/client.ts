@@ -101,7 +101,7 @@ export class Client {
   /** Waits for work in the background, for one command timeout at most, and ends all services. */
   async stop(): Promise<void> {
     const { commandTimeoutMs } = this.settings;
-    await this.#within(commandTimeoutMs, Promise.all([...this.#background, this.commands.idle()]));
+    await this.#within(commandTimeoutMs, this.#quiet());
     this.#stopped = true;
     this.#watchdog.stop();
     this.#subscriptions.stop();
@@ -109,6 +109,15 @@ export class Client {
     this.commands.stop();
     this.#wheel.stop();
     await this.#within(commandTimeoutMs, this.#driver.close());
+  }
+
+  /** Waits until nothing is under way, nor anything that follows from what was. */
+  async #quiet(): Promise<void> {
+    do {
+      await this.commands.idle();
+      await Promise.all(this.#background);
+      await new Promise<void>((resolve) => this.clock.schedule(0, resolve, true));
+    } while (this.commands.busy || this.#background.size > 0);
   }
 
   async #within(ms: number, work: Promise<unknown>): Promise<void> {

@@ -6,7 +6,7 @@ import type { Screen } from "../terminal/screen.js";
 import { span } from "../terminal/units.js";
 import type { Scene } from "./scene.js";
 
-const SALES_OF_EACH = 25;
+const SALES_OF_EACH = 20;
 const THINK_MS = 5;
 const SALES = SALES_OF_EACH * workerNames.length;
 const BAR_COLUMNS = 20;

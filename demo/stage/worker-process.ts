@@ -9,7 +9,7 @@ import type { JobSettings, OrderOf, Worker, WorkerName } from "./worker.js";
 
 const PROGRAM = fileURLToPath(new URL("./worker-program.js", import.meta.url));
 /** Starting a process takes a while on a machine that has a lot to do. */
-const READY_WITHIN_MS = 20_000;
+const READY_WITHIN_MS = 60_000;
 const END_WITHIN_MS = 3_000;
 
 /** A worker that is a process of its own. */

@@ -43,4 +43,4 @@ export interface Workplace {
 export type Task<Input, Result> = (workplace: Workplace, input: Input) => Promise<Result>;
 
 /** No worker waits longer for a lock, so that a demo that goes wrong still ends. */
-export const PATIENCE_MS = 20_000;
+export const PATIENCE_MS = 60_000;

@@ -60,15 +60,13 @@ export class ChannelTable {
     if (channel === undefined) return;
     // A message can arrive together with the answer to SUBSCRIBE, and is then read before that answer is told.
     if (channel.phase === "joining") confirm(channel);
-    if (channel.phase === "live")
-      for (const { listener } of [...channel.members]) listener.onMessage(message);
+    if (channel.phase !== "live") return;
+    for (const { listener } of channel.members) listener.onMessage(message);
   }
 
   #unsubscribe(channel: Channel, member: Member): Unsubscribe {
-    let left: Promise<void> | undefined;
-    return () => {
-      left ??= channel.members.delete(member) && channel.unused ? this.#settle(channel) : Promise.resolve();
-      return left;
+    return async () => {
+      if (channel.members.delete(member) && channel.unused) await this.#settle(channel);
     };
   }
 
@@ -79,16 +77,8 @@ export class ChannelTable {
       this.#forgetIfUnused(channel);
       return Promise.resolve();
     }
-    if (channel.work !== undefined) return channel.work;
-    const work = inRootContext(() =>
-      this.#follow(channel, link).then(() => {
-        if (channel.work !== work) return;
-        channel.work = undefined;
-        this.#forgetIfUnused(channel);
-      }),
-    );
-    channel.work = work;
-    return work;
+    channel.work ??= inRootContext(() => this.#follow(channel, link));
+    return channel.work;
   }
 
   /** Subscribes and unsubscribes until the link does what the listeners want. */
@@ -106,12 +96,20 @@ export class ChannelTable {
         const error = await link.subscribe(channel.name).then(() => undefined, reasonOf);
         if (this.#link !== link) return;
         if (error === undefined) confirm(channel);
-        else if (channel.phase === "joining") return refuse(channel, error);
-      } else {
+        else if (channel.phase === "joining") return this.#end(channel, error);
+      } else if (channel.joining.size > 0) {
         admit(channel);
-        return;
+      } else {
+        return this.#end(channel);
       }
     }
+  }
+
+  /** In the same turn as the last look at what there is to do, so that nobody relies on work that is over. */
+  #end(channel: Channel, error?: unknown): void {
+    channel.work = undefined;
+    if (error !== undefined) refuse(channel, error);
+    this.#forgetIfUnused(channel);
   }
 
   #forgetIfUnused(channel: Channel): void {
@@ -147,12 +145,12 @@ class Channel {
 function confirm(channel: Channel): void {
   if (channel.phase === "live") return;
   channel.phase = "live";
-  for (const { listener } of [...channel.members]) listener.onReady();
+  for (const { listener } of channel.members) listener.onReady();
   admit(channel);
 }
 
 function admit(channel: Channel): void {
-  for (const [member, joining] of [...channel.joining]) {
+  for (const [member, joining] of channel.joining) {
     channel.joining.delete(member);
     channel.members.add(member);
     member.listener.onReady();
@@ -163,7 +161,7 @@ function admit(channel: Channel): void {
 /** Those who listened before stay: the next connection, or the next to join, tries again for them. */
 function refuse(channel: Channel, error: unknown): void {
   channel.phase = "off";
-  for (const [member, joining] of [...channel.joining]) {
+  for (const [member, joining] of channel.joining) {
     channel.joining.delete(member);
     joining.reject(error);
   }

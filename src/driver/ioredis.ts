@@ -97,8 +97,7 @@ class IoredisDriver implements Driver {
 
   /** Without `autoResendUnfulfilledCommands`, ioredis forgets what was under way when its connection is lost. */
   #answered(answer: Promise<unknown>): Promise<RawReply> {
-    const forgets = this.#ready && this.#redis.options.autoResendUnfulfilledCommands === false;
-    if (!forgets) return answer as Promise<RawReply>;
+    if (this.#redis.options.autoResendUnfulfilledCommands !== false) return answer as Promise<RawReply>;
     return new Promise((resolve, reject) => {
       this.#unanswered.add(reject);
       const settled = answer.finally(() => this.#unanswered.delete(reject));
@@ -116,9 +115,10 @@ class IoredisDriver implements Driver {
    * so a connection that never was ready has lost nothing.
    */
   readonly #onClose = () => {
-    if (this.#ready) this.#resets += 1;
-    this.#ready = false;
     this.#known.clear();
+    if (!this.#ready) return;
+    this.#ready = false;
+    this.#resets += 1;
     for (const reject of this.#unanswered) reject(new Error("the connection was closed before the answer"));
     this.#unanswered.clear();
   };

@@ -86,11 +86,11 @@ local function force_unlock()
     end
   end
   redis.call("DEL", lock)
-  redis.call("PUBLISH", channel, "0")
+  redis.pcall("PUBLISH", channel, "0")
   return { "released" }
 end
 return { now_ms, force_unlock() }`,
-    sha1: "cae22baf7aefcf52fae35ac37e80d89cfbb58d4f",
+    sha1: "7aec17e0b7b3e7eacd80064b9ef9745ff110be1e",
   },
   "lock-inspect": {
     name: "lock-inspect",
@@ -133,7 +133,7 @@ local function release(lock, holder, held_count, kept_count, ttl_ms, channel)
   end
   if kept_count == "0" then
     redis.call("DEL", lock)
-    redis.call("PUBLISH", channel, "0")
+    redis.pcall("PUBLISH", channel, "0")
   else
     redis.call("PEXPIRE", lock, ttl_ms)
     redis.call("HSET", lock, holder, kept_count)
@@ -146,7 +146,7 @@ for i, lock in ipairs(KEYS) do
   replies[i + 1] = release(lock, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
 end
 return replies`,
-    sha1: "8e16e802b6f14ec18d644830fb4dd9ab06e2fb26",
+    sha1: "0ada69813b6f5d0dc63b1ea6654761a3e41d9142",
   },
   "lock-renew": {
     name: "lock-renew",

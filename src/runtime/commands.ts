@@ -17,9 +17,12 @@ export interface Exchanged<Reply> {
   readonly repeated: boolean;
 }
 
-/** Whoever wants an answer; once it does not any more, the command is not sent again. */
-export interface Asker {
-  readonly cancelled: boolean;
+/** For how long an answer is wanted. */
+export interface Patience {
+  /** Once true, the command is not sent again. */
+  readonly cancelled?: boolean;
+  /** Default: one command timeout. */
+  readonly timeoutMs?: number;
 }
 
 /** Errors of a server that is starting, failing over or busy: soon it may answer. */
@@ -67,16 +70,16 @@ export class Commands {
   }
 
   /**
-   * Sends a command until it is answered, for one command timeout. The input is made anew for each time, so
-   * that its deadline is.
+   * Sends a command until it is answered or the time for it is over. The input is made anew for each time, so that its
+   * deadline is.
    * @throws UnavailableError when the server refused or did not answer in time; ClientClosedError
    */
   async exchange<Input, Reply>(
     script: Script<Input, Reply>,
     input: () => Input,
-    asker?: Asker,
+    patience: Patience = {},
   ): Promise<Exchanged<Reply>> {
-    const endMs = this.#clock.monotonicMs() + this.timeoutMs;
+    const endMs = this.#clock.monotonicMs() + (patience.timeoutMs ?? this.timeoutMs);
     let backoffMs = FIRST_BACKOFF_MS;
     for (let repeated = false; ; repeated = true) {
       try {
@@ -87,11 +90,15 @@ export class Commands {
         const final = this.#finalError(error, repeated);
         if (final !== undefined) throw final;
         const leftMs = endMs - this.#clock.monotonicMs();
-        if (leftMs <= backoffMs || asker?.cancelled) throw this.#unavailable(error, repeated);
+        if (leftMs <= backoffMs || patience.cancelled) throw this.#unavailable(error, repeated);
       }
       await this.pause(backoffMs);
       backoffMs = Math.min(2 * backoffMs, LONGEST_BACKOFF_MS);
     }
+  }
+
+  get busy(): boolean {
+    return this.#pending.size > 0;
   }
 
   /** Resolves when nothing is under way. For one caller at a time. */
@@ -179,7 +186,7 @@ export class Commands {
         reject(error);
       };
       const timeout = this.#wheel.schedule(Math.max(boundMs, 0), () =>
-        giveUp(new Error(`${call.script.name} was not answered within ${this.timeoutMs} ms`)),
+        giveUp(new Error(`${call.script.name} was not answered within ${Math.round(boundMs)} ms`)),
       );
       this.#pending.add(giveUp);
       this.#driver.run(call, ticket).then(resolve, reject).finally(done);

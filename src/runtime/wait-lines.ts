@@ -12,6 +12,8 @@ export interface Sighting {
   readonly seenMs: number;
 }
 
+/** How long to live without messages when listening has failed: twice as long each time, up to the safety period. */
+const FIRST_DEAF_MS = 250;
 /** The safety period is drawn from this share of it up to the whole, so that processes do not ask in step. */
 const LEAST_SHARE = 0.8;
 
@@ -65,6 +67,9 @@ export class WaitLine {
   /** On the monotonic clock: to ask before is useless unless somebody wakes the line. */
   #askAgainMs = Number.NEGATIVE_INFINITY;
   #sighting: Sighting | undefined;
+  /** On the monotonic clock: to try to listen before is useless. */
+  #listenAgainMs = Number.NEGATIVE_INFINITY;
+  #deafMs = FIRST_DEAF_MS;
 
   constructor(channel: string, clock: Clock, subscriptions: Subscriptions, safetyPeriodMs: number) {
     this.channel = channel;
@@ -131,15 +136,26 @@ export class WaitLine {
 
   /** Makes sure that the line hears of releases. Each time messages begin to arrive, the head asks again. */
   listen(): void {
-    this.#unlisten ??= this.#subscriptions.listen(this.channel, {
+    if (this.#unlisten !== undefined || this.#clock.monotonicMs() < this.#listenAgainMs) return;
+    this.#unlisten = this.#subscriptions.listen(this.channel, {
       onMessage: (message) => {
         if (isUnlock(message)) this.wake();
       },
-      onReady: () => this.wake(),
-      onFailure: () => {
-        this.#unlisten = undefined;
+      onReady: () => {
+        this.#deafMs = FIRST_DEAF_MS;
+        this.wake();
       },
+      onFailure: () => this.#failedToListen(),
     });
+  }
+
+  /** A message may be missed meanwhile: after a pause the head asks, and the line listens again. */
+  #failedToListen(): void {
+    this.#unlisten = undefined;
+    this.#listenAgainMs = this.#clock.monotonicMs() + this.#deafMs;
+    this.#askAgainMs = Math.min(this.#askAgainMs, this.#listenAgainMs);
+    this.#deafMs = Math.min(2 * this.#deafMs, this.#safetyPeriodMs);
+    this.#head?.wake();
   }
 
   /** Redis could not be asked: everybody in line hears of it now and not one after the other. */

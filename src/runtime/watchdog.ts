@@ -25,6 +25,10 @@ const BATCH_SIZE = 100;
 /** The lease is renewed each third of it, so that two renewals in a row may fail. */
 const RENEWALS_PER_LEASE = 3;
 const FIRST_RETRY_MS = 100;
+/** The pauses between tries grow up to this part of the lease, so that a server that recovers is met in time. */
+const RETRIES_PER_LEASE = 30;
+/** A renewal without an answer is given up after this part of the lease at the latest: others must fit in. */
+const ANSWERS_PER_LEASE = 6;
 
 /**
  * Renews what it was given, all in one beat each third of the lease, so that n locks cost n / 100 commands. Idle, with
@@ -88,11 +92,13 @@ export class Watchdog {
       renewable.renewing();
     }
     try {
-      const { reply, sentAt } = await this.#commands.exchange(lockRenew, () => {
+      const renewals = () => {
         // Sent again, it leaves out what was released meanwhile; all may be.
         wanted = wanted.filter((renewable) => this.#isWanted(renewable));
         return wanted.map(({ key, field }) => ({ key, holder: field, leaseMs: this.#leaseMs }));
-      });
+      };
+      const timeoutMs = Math.min(this.#commands.timeoutMs, this.#leaseMs / ANSWERS_PER_LEASE);
+      const { reply, sentAt } = await this.#commands.exchange(lockRenew, renewals, { timeoutMs });
       const refused = wanted.filter((renewable, i) => !this.#settle(renewable, reply[i], sentAt));
       if (refused.length > 0)
         this.#retry(refused, retryMs, new Error("the server refused to renew some locks"));
@@ -128,7 +134,7 @@ export class Watchdog {
     const wanted = batch.filter((renewable) => this.#isWanted(renewable));
     if (wanted.length === 0) return;
     if (events.renewalFailed.hasSubscribers) events.renewalFailed.publish({ locks: wanted.length, error });
-    const nextMs = Math.min(2 * retryMs, this.#leaseMs / RENEWALS_PER_LEASE);
+    const nextMs = Math.min(2 * retryMs, this.#leaseMs / RETRIES_PER_LEASE);
     this.#wheel.schedule(retryMs, () => void this.#renew(wanted, nextMs));
   }
 

@@ -28,8 +28,8 @@ export class Dial {
 }
 
 /**
- * A timeout is its own list node: a list is a ring of timeouts around a head, which is one without a task. A
- * million may exist, so it has these five fields and nothing else: 64 bytes.
+ * The `Timeout` that callers get is its own list node: a list is a ring of timeouts around a head, which is one
+ * without a task. A million may exist, so it has these five fields and nothing else: 64 bytes.
  */
 export class WheelTimeout {
   /** Itself when in no list. */

@@ -51,9 +51,7 @@ describe.concurrent("demo", () => {
     expect(await client.get("of somebody else")).toBe("untouched");
     expect(await client.client("LIST")).toMatch(/^[^\n]*\n$/);
   });
-});
 
-describe("demo", () => {
   it.each([[[]], [["--redis"]]])("tidies up on Ctrl-C: %j", { timeout: IN_TIME_MS }, async (flags) => {
     const other = await startRedis();
     const args = flags.length === 0 ? [] : [...flags, other.url];

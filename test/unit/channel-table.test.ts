@@ -132,21 +132,37 @@ describe("a channel", () => {
     expect(listener.heard).toEqual(["ready"]);
   });
 
-  it("lets a listener bring in another while it is told", async () => {
+  it.each(["first", "later"])("lets a %s listener bring in another while it is told", async (which) => {
     table.attach(link);
     let nested: Promise<unknown> | undefined;
-    const joined = table.add("news", {
-      onMessage: () => undefined,
-      onReady: () => {
-        nested ??= table.add("news", listener);
-      },
-    });
+    const joining = [which === "first" ? undefined : table.add("news", new Recorder())];
     await settled();
-    await link.answer();
-    await joined;
+    if (which === "later") await link.answer();
+    joining.push(
+      table.add("news", {
+        onMessage: () => undefined,
+        onReady: () => {
+          nested ??= table.add("news", listener);
+        },
+      }),
+    );
+    await settled();
+    if (which === "first") await link.answer();
+    await Promise.all(joining);
     await nested;
     table.deliver("news", "a");
     expect([listener.heard, link.sent]).toEqual([["ready", ">a"], ["+news"]]);
+  });
+
+  it("is left although its only listener leaves as soon as it may", async () => {
+    table.attach(link);
+    const left = table.add("news", listener).then((leave) => leave());
+    await settled();
+    await link.answer();
+    await link.answer();
+    await left;
+    expect(link.sent).toEqual(["+news", "-news"]);
+    expect(table.inUse).toBe(false);
   });
 });
 
@@ -209,22 +225,25 @@ describe("a lost link", () => {
     expect(listener.heard).toEqual(["ready", "ready", ">a"]);
   });
 
-  it("does not let an old answer confirm what the new link has not", async () => {
+  it("does not let an old answer speak for the new link", async () => {
     table.attach(link);
-    const joining = table.add("news", listener);
-    const lost = expect(joining).rejects.toThrow("gone");
-    await settled();
-    table.detach(new Error("gone"));
-    await lost;
-    const again = table.add("news", listener);
-    const next = new HeldLink();
-    table.attach(next);
+    const joined = table.add("news", listener);
     await settled();
     await link.answer();
-    expect(listener.heard).toEqual([]);
-    await next.answer();
-    await again;
+    await joined;
+    const [second, third, fourth] = [new HeldLink(), new HeldLink(), new HeldLink()];
+    for (const next of [second, third, fourth]) {
+      table.detach(new Error("gone"));
+      table.attach(next);
+      await settled();
+      expect(next.sent).toEqual(["+news"]);
+    }
+    await second.answer();
+    await third.answer(new Error("late"));
+    table.deliver("other", "a");
     expect(listener.heard).toEqual(["ready"]);
+    await fourth.answer();
+    expect(listener.heard).toEqual(["ready", "ready"]);
   });
 
   it("lets go at once of who leaves meanwhile", async () => {

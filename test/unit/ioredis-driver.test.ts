@@ -235,15 +235,38 @@ for (const { version, connect } of versions) {
       expect(driver.resets).toBe(1);
     });
 
-    it("without autoResendUnfulfilledCommands its promise never settles, though others do", async () => {
-      const driver = drive(client(connect, { autoResendUnfulfilledCommands: false }));
+    it("without autoResendUnfulfilledCommands it is not sent again, and ioredis forgets it", async () => {
+      const redis = client(connect, { autoResendUnfulfilledCommands: false });
+      const driver = drive(redis);
       await evaluate(driver, increment, [key]);
-      proxy.inject(dropNextReply({ on: key }));
-      const lost = watched(evaluate(driver, increment, [key]));
-      await until(() => driver.resets === 1);
-      expect(await evaluate(driver, increment, [key])).toBe(3);
-      await admin.ping();
-      expect(lost.settled).toBe(false);
+      const { struck } = proxy.inject(dropNextReply({ on: key }));
+      const forgotten = watched(redis.incr(key));
+      await expect(evaluate(driver, increment, [key])).rejects.toThrow("closed before the answer");
+      await struck;
+      expect(driver.resets).toBe(1);
+      const count = await evaluate(driver, increment, [key]);
+      expect(await evaluate(driver, increment, [key])).toBe(Number(count) + 1);
+      expect(forgotten.settled).toBe(false);
+    });
+
+    it("so it is with a command that had to wait for the connection which was then lost", async () => {
+      const redis = client(connect, { autoResendUnfulfilledCommands: false });
+      const driver = drive(redis);
+      const { struck } = proxy.inject(dropNextReply({ on: key }));
+      expect(redis.status).not.toBe("ready");
+      const lost = evaluate(driver, increment, [key]);
+      await expect(lost).rejects.toThrow("closed before the answer");
+      await struck;
+      expect(await evaluate(driver, increment, [key])).toBe(2);
+    });
+
+    it("but not with one that waits while connections fail before they carry anything", async () => {
+      const driver = drive(client(connect, { autoResendUnfulfilledCommands: false }));
+      const lift = failHandshakes();
+      const answer = evaluate(driver, increment, [key]);
+      await until(() => proxy.accepted > 3);
+      lift();
+      expect(await answer).toBe(1);
     });
 
     it("a command outlives any number of connections that fail in their handshake, maxRetriesPerRequest or not", async () => {

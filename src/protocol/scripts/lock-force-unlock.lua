@@ -41,7 +41,7 @@ local function force_unlock()
     end
   end
   redis.call("DEL", lock)
-  redis.call("PUBLISH", channel, "0")
+  redis.pcall("PUBLISH", channel, "0")
   return { "released" }
 end
 

@@ -18,7 +18,8 @@
            { "wrong-type", type }       the key is no hash
            { "miscounted", holdCount }  holds are to be kept, but the count is another than heldCount or keptCount
   Compat   Redisson RedissonLock.unlockInnerAsync stores and publishes the same. No unlock latch is written.
-           The first write is a DEL or a PEXPIRE, which a full server still accepts.
+           The first write is a DEL or a PEXPIRE, which a full server still accepts. A user who may not publish still
+           frees the lock; waiters then live by its TTL.
 ]]
 --@include server-time
 local not_after_ms = tonumber(ARGV[1])
@@ -41,7 +42,7 @@ local function release(lock, holder, held_count, kept_count, ttl_ms, channel)
   end
   if kept_count == "0" then
     redis.call("DEL", lock)
-    redis.call("PUBLISH", channel, "0")
+    redis.pcall("PUBLISH", channel, "0")
   else
     redis.call("PEXPIRE", lock, ttl_ms)
     redis.call("HSET", lock, holder, kept_count)

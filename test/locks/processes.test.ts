@@ -1,0 +1,195 @@
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { Child, type ProgramSettings, startProgram } from "../support/child.js";
+import { journalArgs, keepJournal } from "../support/key-journal.js";
+import { locksOnRedis } from "../support/locks-on-redis.js";
+import { until } from "../support/until.js";
+
+const redis = locksOnRedis({ args: journalArgs });
+const KEY = "order:7";
+const HOUR_MS = 3_600_000;
+/** Processes take turns, on a machine that may be busy with other tests. */
+const LONG_MS = 120_000;
+
+const children: Child[] = [];
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await Promise.all(children.splice(0).map((child) => child.stop()));
+});
+
+async function taker(settings: Partial<ProgramSettings["lock-taker"]> = {}): Promise<Child> {
+  const child = await startProgram("lock-taker", { port: redis.server.port, lock: KEY, ...settings });
+  children.push(child);
+  return child;
+}
+
+async function gone(): Promise<void> {
+  await until(async () => (await redis.plain.exists(KEY)) === 0);
+}
+
+/** A client that only a message or the end of the TTL makes ask again. */
+function patientLock() {
+  return redis.holdfast({ safetyPeriodMs: HOUR_MS }).getLock(KEY);
+}
+
+describe("processes that count", () => {
+  async function count(processes: number, times: number, locked: boolean): Promise<number> {
+    const settings = { port: redis.server.port, lock: KEY, counter: "counter", times, locked };
+    const workers = await Promise.all(
+      Array.from({ length: processes }, () => startProgram("counter-worker", settings)),
+    );
+    children.push(...workers);
+    const answers = await Promise.all(workers.map((worker) => worker.ask("count")));
+    expect(answers.map(({ event }) => event)).toEqual(workers.map(() => "counted"));
+    expect(await redis.plain.exists(KEY)).toBe(0);
+    const counted = Number(await redis.plain.get("counter"));
+    await redis.plain.del("counter");
+    return counted;
+  }
+
+  test("lose nothing under the lock: 4 processes, 2,000 times each", { timeout: LONG_MS }, async () => {
+    expect(await count(4, 2_000, true)).toBe(8_000);
+  });
+
+  test("lose counts without it, so that the test above can fail", { timeout: LONG_MS }, async () => {
+    expect(await count(4, 500, false)).toBeLessThan(2_000);
+  });
+});
+
+describe("a holder that is killed", () => {
+  test("lets the next one in when its TTL ends, by the waiter's own timer", async () => {
+    const holder = await taker({ watchdogMs: 1_500 });
+    const { holder: field } = await holder.ask("lock");
+    const waiting = patientLock().lock();
+    await until(async () => (await redis.plain.pubsub("CHANNELS")).length === 1);
+    const journal = await keepJournal(redis.server);
+    expect(await redis.plain.hgetall(KEY)).toEqual({ [String(field)]: "1" });
+    await holder.stop();
+    const lease = await waiting;
+    expect(await redis.plain.hgetall(KEY)).toEqual({ [lease.holder]: "1" });
+    await lease.unlock();
+    const [expired, ...rest] = (await journal.read()).filter((entry) => !entry.startsWith("expire "));
+    // The key fell by itself, and nobody said anything.
+    expect(expired).toBe(`expired ${KEY}`);
+    expect(rest).toEqual([`hset ${KEY}`, `del ${KEY}`, `0 -> redisson_lock__channel:{${KEY}}`]);
+  });
+
+  test("while it waits leaves nothing, and those behind it are served", async () => {
+    const lease = await patientLock().lock();
+    const victim = await taker();
+    const never = victim.ask("lock").catch(() => "it died");
+    await until(async () => (await redis.plain.pubsub("CHANNELS")).length === 1);
+    await victim.stop();
+    expect(await never).toBe("it died");
+    const next = patientLock().lock();
+    await lease.unlock();
+    await (await next).unlock();
+  });
+});
+
+describe("a holder that is stopped for longer than its lease", () => {
+  test("knows of the loss on the very next line that looks at state and signal [B24] [R11]", async () => {
+    const holder = await taker({ watchdogMs: 2_000 });
+    await holder.ask("lock");
+    // It will stand still for most of its lease; no busy machine holds it up for so long.
+    const looked = holder.ask("awaitStop", { ms: 700 });
+    await holder.next("awaiting-stop");
+    await holder.freeze();
+    await gone();
+    const next = await patientLock().lock();
+    holder.thaw();
+    expect(await looked).toMatchObject({ state: "lost", aborted: true, remainingMs: 0 });
+    expect(await redis.plain.hgetall(KEY)).toEqual({ [next.holder]: "1" });
+    await next.unlock();
+  });
+
+  test("is told by a signal that it took before, without looking, and takes nothing back [B23] [B24]", async () => {
+    const holder = await taker({ watchdogMs: 600 });
+    await holder.ask("lock");
+    await holder.freeze();
+    await gone();
+    const next = await patientLock().lock({ leaseMs: HOUR_MS });
+    holder.thaw();
+    const { error } = await holder.next("lost");
+    expect(error).toMatchObject({ code: "ERR_HOLDFAST_LEASE_LOST" });
+    expect(await holder.ask("state")).toMatchObject({ state: "lost", aborted: true });
+    expect(await holder.ask("tryLock")).toMatchObject({ event: "busy" });
+    expect(await redis.plain.hgetall(KEY)).toEqual({ [next.holder]: "1" });
+    await next.unlock();
+  });
+
+  test("can not release what is another's by now [B36]", async () => {
+    const holder = await taker();
+    const rival = await taker();
+    await holder.ask("lock", { leaseMs: 400 });
+    await holder.freeze();
+    await gone();
+    const { holder: field } = await rival.ask("lock");
+    const journal = await keepJournal(redis.server);
+    holder.thaw();
+    expect(await holder.ask("unlock")).toMatchObject({
+      event: "failed",
+      error: { code: "ERR_HOLDFAST_NOT_HELD" },
+    });
+    // Clean-up behind the scenes is over when it has closed.
+    expect(await holder.ask("exit")).toMatchObject({ event: "closed" });
+    expect(await redis.plain.hgetall(KEY)).toEqual({ [String(field)]: "1" });
+    expect((await journal.read()).filter((entry) => !entry.startsWith("expire "))).toEqual([]);
+    expect(await rival.ask("state")).toMatchObject({ state: "held" });
+    expect(await rival.ask("unlock")).toMatchObject({ event: "released" });
+  });
+});
+
+describe("what keeps a process alive", () => {
+  test("a lock that it holds and has forgotten does not, and falls within its TTL", async () => {
+    const holder = await taker({ watchdogMs: 2_000 });
+    await holder.ask("lock");
+    expect(await holder.ask("forget")).toMatchObject({ event: "forgotten" });
+    expect(await holder.exited).toEqual({ code: 0, signal: null });
+    expect(holder.errors).toBe("");
+    const journal = await keepJournal(redis.server);
+    expect(await redis.plain.pttl(KEY)).toBeLessThanOrEqual(2_000);
+    await gone();
+    expect(await journal.read()).toEqual([`expired ${KEY}`]);
+  });
+
+  test("waiting for a lock does, with nothing else to do", async () => {
+    const program = new URL("../../build/test/support/programs/lone-waiter.js", import.meta.url);
+    const child = new Child(fileURLToPath(program), { leaseMs: 500 });
+    children.push(child);
+    await child.next("ready");
+    await child.next("entered");
+    // Holding does not.
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+  });
+});
+
+describe("a process with --unhandled-rejections=strict", () => {
+  test("survives that Redis goes away in the middle of renewals, and goes on when it is back [B21] [wire-S15]", async () => {
+    vi.stubEnv("NODE_OPTIONS", "--unhandled-rejections=strict");
+    const holder = await taker({ watchdogMs: 900, commandTimeoutMs: 300 });
+    await holder.ask("lock");
+    const waiting = holder.ask("lock");
+    await until(async () => (await redis.plain.pubsub("CHANNELS")).length === 1);
+    // The renewal is sent and not answered; then its connection breaks, and there is none to be had.
+    await redis.server.pause();
+    const { error } = await holder.next("lost");
+    expect(error).toMatchObject({
+      code: "ERR_HOLDFAST_LEASE_LOST",
+      message: expect.stringContaining("renewed"),
+    });
+    await redis.server.kill();
+    expect(await waiting).toMatchObject({ event: "failed", error: { code: "ERR_HOLDFAST_UNAVAILABLE" } });
+    await holder.next("connection-error");
+    expect(await holder.ask("unlock")).toMatchObject({
+      event: "failed",
+      error: { code: "ERR_HOLDFAST_NOT_HELD" },
+    });
+    await redis.server.restart();
+    await until(async () => (await holder.ask("tryLock")).event === "held");
+    expect(await holder.ask("unlock")).toMatchObject({ event: "released" });
+    expect(await holder.ask("exit")).toMatchObject({ event: "closed" });
+    expect(await holder.exited).toEqual({ code: 0, signal: null });
+    expect(holder.errors).toBe("");
+  });
+});

@@ -1,0 +1,235 @@
+import { describe, expect, test, vi } from "vitest";
+import { ServerReplyError } from "../../src/driver/driver.js";
+import { type AcquireEvent, events } from "../../src/events.js";
+import { answerWith, rejectAtOnce } from "../support/call-faults.js";
+import { embeddedOnFakeTime, watched } from "../support/embedded-on-fake-time.js";
+import { endRecordings, recorded } from "../support/recorded-events.js";
+
+const time = embeddedOnFakeTime();
+endRecordings();
+
+/** Waits for the garbage collector to take what nobody refers to, and for the registry to be told. */
+async function collected(told: () => boolean): Promise<void> {
+  while (!told()) {
+    globalThis.gc?.();
+    await new Promise(setImmediate);
+  }
+}
+
+/** What the tracing channel says, one entry for each of its parts, with the context as it was then. */
+function traced(): { readonly said: [string, unknown][]; readonly contexts: Set<object>; end(): void } {
+  const said: [string, unknown][] = [];
+  const contexts = new Set<object>();
+  const part = (name: string) => (context: AcquireEvent) => {
+    said.push([name, { ...context }]);
+    contexts.add(context);
+  };
+  const parts = ["start", "end", "asyncStart", "asyncEnd", "error"] as const;
+  const subscribers = Object.fromEntries(parts.map((name) => [name, part(name)]));
+  const all = subscribers as Record<(typeof parts)[number], (context: AcquireEvent) => void>;
+  events.acquire.subscribe(all);
+  return { said, contexts, end: () => events.acquire.unsubscribe(all) };
+}
+
+const A = { name: "a", kind: "lock" };
+
+describe("holdfast:lock:acquire", () => {
+  test("goes from start to asyncEnd with one context, which in the end says what came of it", async () => {
+    const client = time.client();
+    const trace = traced();
+    const lease = await client.getLock("a").lock();
+    const acquired = { outcome: "acquired", holder: lease.holder, holdCount: 1, attempts: 1, waitedMs: 0 };
+    expect(trace.said).toEqual([
+      ["start", A],
+      ["end", { ...A, outcome: "failed" }],
+      ["asyncStart", expect.objectContaining({ ...A, ...acquired })],
+      ["asyncEnd", expect.objectContaining({ ...A, ...acquired })],
+    ]);
+    expect(trace.contexts.size).toBe(1);
+    await lease.run(() => client.getLock("a").using(() => undefined));
+    expect(trace.said.at(-1)).toMatchObject(["asyncEnd", { ...acquired, holdCount: 2 }]);
+    trace.end();
+    await lease.unlock();
+  });
+
+  test("says how long it waited and how often it asked, and that it was refused", async () => {
+    const lease = await time.client().getLock("a").lock();
+    const lock = time.client().getLock("a");
+    const trace = traced();
+    const waiting = watched(lock.tryLock({ waitMs: 1_500 }));
+    await time.clock.advance(1_500);
+    expect(waiting.outcome).toEqual({ value: null });
+    expect(trace.said.at(-1)).toEqual([
+      "asyncEnd",
+      expect.objectContaining({ ...A, outcome: "refused", waitedMs: 1_500, attempts: 2 }),
+    ]);
+    expect(trace.said.map(([part]) => part)).not.toContain("error");
+    trace.end();
+    await lease.unlock();
+  });
+
+  test("tells the error of an acquisition that failed", async () => {
+    const { client, driver } = time.scripted();
+    const trace = traced();
+    void driver.next(answerWith(new ServerReplyError("NOAUTH Authentication required.")), "lock-acquire");
+    const failed = watched(client.getLock("a").tryLock());
+    await time.clock.advance(0);
+    expect(failed.outcome).toMatchObject({ error: { code: "ERR_HOLDFAST_UNAVAILABLE" } });
+    expect(trace.said.map(([part]) => part)).toEqual(["start", "end", "error", "asyncStart", "asyncEnd"]);
+    expect(trace.said.at(-1)?.[1]).toMatchObject({ outcome: "failed", attempts: 1, ...failed.outcome });
+    trace.end();
+  });
+
+  test("tells a cancelled wait as failed, with the reason", async () => {
+    const lease = await time.client().getLock("a").lock();
+    const trace = traced();
+    const leaving = new AbortController();
+    const waiting = watched(time.client().getLock("a").lock({ signal: leaving.signal }));
+    await time.clock.advance(700);
+    leaving.abort("gone");
+    await time.clock.advance(0);
+    expect(waiting.outcome).toEqual({ error: "gone" });
+    expect(trace.said.at(-1)?.[1]).toMatchObject({ outcome: "failed", waitedMs: 700, error: "gone" });
+    trace.end();
+    await lease.unlock();
+  });
+});
+
+describe("the events of locks", () => {
+  test("holdfast:lock:contended comes once for an acquisition that finds the lock held", async () => {
+    const contended = recorded(events.contended);
+    const lease = await time.client().getLock("a").lock({ leaseMs: 10_000 });
+    expect(contended).toEqual([]);
+    await time.clock.advance(1_000);
+    const waiting = watched(time.client({ safetyPeriodMs: 500 }).getLock("a").lock());
+    await time.clock.advance(4_000);
+    expect(contended).toEqual([{ ...A, holder: lease.holder, ttlMs: 9_000 }]);
+    await lease.unlock();
+    await time.clock.advance(0);
+    expect(waiting.outcome).toHaveProperty("value");
+    await time.client().getLock("a").forceUnlock();
+  });
+
+  test("holdfast:lock:release comes when Redis has released, for each hold", async () => {
+    const { client, driver } = time.scripted();
+    const released = recorded(events.release);
+    const lock = client.getLock("a");
+    const lease = await lock.lock();
+    await time.clock.advance(1_000);
+    const inner = await lease.run(() => lock.lock());
+    await time.clock.advance(500);
+    await inner.unlock();
+    expect(released).toEqual([{ ...A, holder: lease.holder, heldMs: 500 }]);
+    void driver.next(answerWith(new ServerReplyError("NOPERM")), "lock-release");
+    await expect(lease.unlock()).rejects.toMatchObject({ code: "ERR_HOLDFAST_UNAVAILABLE" });
+    expect(released).toHaveLength(1);
+    const other = await client.getLock("b").lock();
+    await other.unlock();
+    expect(released.at(-1)).toEqual({ name: "b", kind: "lock", holder: other.holder, heldMs: 0 });
+    await lock.forceUnlock();
+  });
+
+  test("holdfast:lease:lost comes once, when the lease ends, with the reason", async () => {
+    const lost = recorded(events.leaseLost);
+    const client = time.client();
+    const lease = await client.getLock("a").lock({ leaseMs: 10_000 });
+    expect(lease.signal.aborted).toBe(false);
+    await time.clock.advance(9_897);
+    expect(lost).toEqual([]);
+    await time.clock.advance(1);
+    expect(lost).toEqual([{ ...A, holder: lease.holder, reason: "expired", heldMs: 9_898 }]);
+    await expect(lease.unlock()).rejects.toThrow();
+    expect(lost).toHaveLength(1);
+    const stolen = await client.getLock("a").lock();
+    await client.getLock("a").forceUnlock();
+    expect(lost[1]).toEqual({ ...A, holder: stolen.holder, reason: "stolen", heldMs: 0 });
+    const closed = await client.getLock("b").lock();
+    await client.close({ releaseHeld: true });
+    expect(lost[2]).toMatchObject({ name: "b", holder: closed.holder, reason: "closed" });
+    expect(lost).toHaveLength(3);
+  });
+
+  test("holdfast:lease:release-failed tells what using and await using keep to themselves", async () => {
+    const failed = recorded(events.releaseFailed);
+    const { client, driver } = time.scripted();
+    const lock = client.getLock("a");
+    const refusal = answerWith(new ServerReplyError("NOPERM"));
+    void driver.next(refusal, "lock-release");
+    const holders: string[] = [];
+    await lock.using(({ holder }) => void holders.push(holder));
+    await lock.forceUnlock();
+    void driver.next(refusal, "lock-release");
+    {
+      await using lease = await lock.lock();
+      holders.push(lease.holder);
+    }
+    const error: unknown = expect.objectContaining({ code: "ERR_HOLDFAST_UNAVAILABLE" });
+    expect(failed).toEqual(holders.map((holder) => ({ ...A, holder, error })));
+    await lock.forceUnlock();
+  });
+
+  test("holdfast:lease:abandoned comes when a lease was forgotten", { timeout: 30_000 }, async () => {
+    const abandoned = recorded(events.leaseAbandoned);
+    const client = time.client();
+    const forget = async () => (await client.getLock("a").lock()).holder;
+    const holder = await forget();
+    await collected(() => abandoned.length > 0);
+    expect(abandoned).toEqual([{ ...A, holder }]);
+    await time.clock.advance(30_000);
+  });
+
+  test("holdfast:renewal:failed comes for each renewal without an answer", async () => {
+    const failed = recorded(events.renewalFailed);
+    const { client, driver } = time.scripted({ commandTimeoutMs: 100 });
+    const leases = await Promise.all(["a", "b"].map((name) => client.getLock(name).lock()));
+    for (let i = 0; i < 20; i++) void driver.next(rejectAtOnce, "lock-renew");
+    await time.clock.advance(10_000 + 200);
+    const error: unknown = expect.objectContaining({ code: "ERR_HOLDFAST_UNAVAILABLE", outcomeUnknown: true });
+    expect(failed[0]).toEqual({ locks: 2, error });
+    await time.clock.advance(5_000);
+    const sofar = failed.length;
+    await time.clock.advance(5_000);
+    expect(failed).toHaveLength(sofar);
+    for (const lease of leases) await lease.unlock();
+  });
+
+  test("holdfast:subscription:failed names the channel", async () => {
+    const failed = recorded(events.subscriptionFailed);
+    const lease = await time.client().getLock("a").lock();
+    const { client, driver } = time.scripted();
+    const error = new Error("no more channels");
+    driver.channels.failNext(error);
+    const waiting = watched(client.getLock("a").tryLock({ waitMs: 10 }));
+    await time.clock.advance(10);
+    expect(waiting.outcome).toEqual({ value: null });
+    expect(failed).toEqual([{ channel: "redisson_lock__channel:{a}", error }]);
+    await lease.unlock();
+  });
+});
+
+describe("without a subscriber", () => {
+  test("no payload is made, and no acquisition is traced", async () => {
+    const { acquire, ...plain } = events;
+    const spies = Object.values(plain).map((channel) => vi.spyOn(channel, "publish"));
+    const tracing = vi.spyOn(acquire, "tracePromise");
+    const { client, driver } = time.scripted({ commandTimeoutMs: 100 });
+    const lock = client.getLock("a");
+    const lease = await lock.lock();
+    driver.channels.failNext(new Error("no more channels"));
+    const waiting = watched(lock.tryLock({ waitMs: 10 }));
+    await time.clock.advance(10);
+    expect(waiting.outcome).toEqual({ value: null });
+    for (let i = 0; i < 20; i++) void driver.next(rejectAtOnce, "lock-renew");
+    await time.clock.advance(11_000);
+    await lock.forceUnlock();
+    expect(lease.state).toBe("lost");
+    void driver.next(answerWith(new ServerReplyError("NOPERM")), "lock-release");
+    await lock.using(() => undefined);
+    await lock.forceUnlock();
+    await (await lock.lock()).unlock();
+    for (const spy of [...spies, tracing]) {
+      expect(spy).not.toHaveBeenCalled();
+      spy.mockRestore();
+    }
+  });
+});
