@@ -81,6 +81,8 @@ async function watchUntilEntered(
   const enteredInTime = entered.then(() => {
     isIn = true;
   });
+  // Told by the race below; until that is reached again, it is not unhandled.
+  enteredInTime.catch(() => undefined);
   while (!isIn) {
     const { ttlMs } = await stage.observer.inspect(LOCK);
     if (!isIn) gauge.show(machineMs() - goneMs, ttlMs);

@@ -7,7 +7,7 @@ import { drawChart, mostAtOnce } from "../terminal/chart.js";
 import { LiveLog } from "../terminal/live-log.js";
 import { seconds, span } from "../terminal/units.js";
 import type { Scene } from "./scene.js";
-import { handOversOf, type Stay, stayOf, waitsOf } from "./stays.js";
+import { handOverGapsMs, type Stay, staysOf, waitsOf } from "./stays.js";
 import { VisitLog } from "./visit-log.js";
 
 const LOCK = "printer";
@@ -15,8 +15,10 @@ const STAY_MS = 400;
 const PAUSE_MS = 150;
 /** For the others to ask for the lock and to find it held. */
 const QUEUE_UP_MS = 300;
-/** With this no timer of a waiter rings before the TTL of 30 s is over; so what lets it in earlier is a message. */
+/** With this no timer of a waiter rings before the TTL is over that it saw; what lets it in earlier is a message. */
 const tuning: ClientTuning = { safetyPeriodMs: 60_000 };
+/** The TTL is 30 s and is renewed before it falls below two thirds of that. */
+const SOONEST_TIMER_MS = 20_000;
 
 /** Who holds, who waits, and how the lock goes from one to the next. */
 export const handOvers: Scene = {
@@ -41,9 +43,9 @@ export const handOvers: Scene = {
         return { label, inside: own, waiting: waitsOf(own) };
       }),
     );
-    const gaps = handOversOf(stays).map(({ gapMs }) => gapMs);
+    const gapsMs = handOverGapsMs(stays);
     const most = mostAtOnce(stays);
-    const slowestMs = Math.max(...gaps);
+    const slowestMs = Math.max(...gapsMs);
     return {
       checks: [
         {
@@ -51,8 +53,8 @@ export const handOvers: Scene = {
           holds: most === 1,
         },
         {
-          says: `${gaps.length} hand-overs to somebody who waited, by message: the slowest took ${span(slowestMs)}, long before the TTL of 30 s`,
-          holds: gaps.length > 0 && slowestMs < 20_000,
+          says: `${gapsMs.length} hand-overs to somebody who waited, by message: the slowest took ${span(slowestMs)}, long before the TTL of 30 s`,
+          holds: gapsMs.length > 0 && slowestMs < SOONEST_TIMER_MS,
         },
         {
           says: "inspect named A, who was inside, as the holder",
@@ -91,7 +93,7 @@ async function playVisits(stage: Stage, log: LiveLog): Promise<Visits> {
   const again = send("A", 1, STAY_MS);
   const jobs = [["A", first] as const, ["A", again] as const, ...others];
   await Promise.all(jobs.map(([, job]) => job.result));
-  return { stays: jobs.flatMap(([name, job]) => stayOf(name, job)), seen, leader: holder };
+  return { stays: jobs.flatMap(([name, job]) => staysOf(name, job)), seen, leader: holder };
 }
 
 function describe({ holders, holdCounts, ttlMs }: LockState): string {

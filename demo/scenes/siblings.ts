@@ -5,7 +5,7 @@ import type { Report } from "../tasks/task.js";
 import { type ChartRow, drawChart, mostAtOnce, type Stretch } from "../terminal/chart.js";
 import { LiveLog } from "../terminal/live-log.js";
 import type { Scene } from "./scene.js";
-import { stayOf, waitsOf } from "./stays.js";
+import { staysOf, waitsOf } from "./stays.js";
 import { VisitLog } from "./visit-log.js";
 
 const LOCK = "album";
@@ -31,8 +31,8 @@ export const siblings: Scene = {
     const log = new LiveLog(screen);
     const { family, stranger } = await playBranches(stage, log);
     log.close();
-    const [outer] = stayOf("A", family);
-    const [visit] = stayOf("B", stranger);
+    const [outer] = staysOf("A", family);
+    const [visit] = staysOf("B", stranger);
     const branches = branchesOf(family);
     const rows: ChartRow[] = branches.map(({ waiting, inside }, index) => ({
       label: `A, branch ${index + 1}`,

@@ -9,7 +9,7 @@ export interface Stay extends Stretch {
 }
 
 /** The visits that a job reported. */
-export function stayOf(who: WorkerName, job: Pick<Job<unknown>, "all">): Stay[] {
+export function staysOf(who: WorkerName, job: Pick<Job<unknown>, "all">): Stay[] {
   const asked = job.all("asking");
   const left = job.all("leaving");
   return job.all("entered").map(({ atMs: fromMs }, index) => ({
@@ -24,17 +24,11 @@ export function waitsOf(stays: readonly Stay[]): Stretch[] {
   return stays.map(({ askedMs, fromMs }) => ({ fromMs: askedMs, toMs: fromMs }));
 }
 
-/** From one holder to a next one who was waiting by then. */
-export interface HandOver {
-  readonly to: WorkerName;
-  readonly gapMs: number;
-}
-
-export function handOversOf(stays: readonly Stay[]): HandOver[] {
+/** How long the lock took from each holder to the next one, where that one was waiting by then. */
+export function handOverGapsMs(stays: readonly Stay[]): number[] {
   const inOrder = [...stays].sort((a, b) => a.fromMs - b.fromMs);
-  return inOrder.flatMap(({ who, askedMs, fromMs }, index) => {
+  return inOrder.flatMap(({ askedMs, fromMs }, index) => {
     const before = inOrder[index - 1];
-    if (before === undefined || askedMs >= before.toMs) return [];
-    return [{ to: who, gapMs: fromMs - before.toMs }];
+    return before === undefined || askedMs >= before.toMs ? [] : [fromMs - before.toMs];
   });
 }

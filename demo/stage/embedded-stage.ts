@@ -40,10 +40,8 @@ export class EmbeddedStage implements Stage {
     return this.#workers.get(name) ?? this.#newWorker(name);
   }
 
-  async replace(name: WorkerName): Promise<Worker> {
-    const worker = this.#newWorker(name);
-    this.#workers.set(name, worker);
-    return worker;
+  async replace(name: WorkerName): Promise<void> {
+    this.#workers.set(name, this.#newWorker(name));
   }
 
   async close(): Promise<number> {

@@ -52,11 +52,10 @@ export class RedisStage implements Stage {
     return worker;
   }
 
-  async replace(name: WorkerName): Promise<Worker> {
+  async replace(name: WorkerName): Promise<void> {
     const worker = new WorkerProcess(name);
     this.#workers.set(name, worker);
     await worker.ready(this.#url, this.#prefix);
-    return worker;
   }
 
   close(): Promise<number> {

@@ -14,7 +14,7 @@ export interface Stage {
   open(): Promise<void>;
   worker(name: WorkerName): Worker;
   /** Puts a new worker in the place of one that was ended. */
-  replace(name: WorkerName): Promise<Worker>;
+  replace(name: WorkerName): Promise<void>;
   /** Ends all workers, closes all connections, removes all keys. @returns how many keys were removed. Safe twice. */
   close(): Promise<number>;
 }

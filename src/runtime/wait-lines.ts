@@ -131,7 +131,10 @@ export class WaitLine {
 
   /** How long the head may sleep when nobody wakes it. */
   sleepMs(): number {
-    return this.#woken ? 0 : Math.max(this.#askAgainMs - this.#clock.monotonicMs(), 0);
+    if (this.#woken) return 0;
+    const listening = this.#unlisten !== undefined;
+    const untilMs = listening ? this.#askAgainMs : Math.min(this.#askAgainMs, this.#listenAgainMs);
+    return Math.max(untilMs - this.#clock.monotonicMs(), 0);
   }
 
   /** Makes sure that the line hears of releases. Each time messages begin to arrive, the head asks again. */
@@ -149,11 +152,10 @@ export class WaitLine {
     });
   }
 
-  /** A message may be missed meanwhile: after a pause the head asks, and the line listens again. */
+  /** After a pause the head listens again, and asks once that has begun: a message may be missed meanwhile. */
   #failedToListen(): void {
     this.#unlisten = undefined;
     this.#listenAgainMs = this.#clock.monotonicMs() + this.#deafMs;
-    this.#askAgainMs = Math.min(this.#askAgainMs, this.#listenAgainMs);
     this.#deafMs = Math.min(2 * this.#deafMs, this.#safetyPeriodMs);
     this.#head?.wake();
   }

@@ -175,21 +175,6 @@ describe("the next acquire under an explicit id", () => {
     expect(fields("a")).toEqual({});
   });
 
-  test("is not given the TTL of a renewal that was sent for the last one", async () => {
-    const { holdfast, driver, clock, ttlMs } = open({ commandTimeoutMs: 5_000 });
-    const lock = holdfast.getLock("a");
-    const renewal = deliverLate();
-    void driver.next(renewal, "lock-renew");
-    const lease = await lock.lock({ threadId: 7 });
-    await clock.advance(10_100);
-    await lease.unlock();
-    const next = lock.lock({ threadId: 7, leaseMs: 1_000 });
-    await renewal.arrive();
-    await clock.advance(0);
-    await next;
-    expect(ttlMs("a")).toBeLessThanOrEqual(1_000);
-  });
-
   test("takes over what is left of its own lost stay", async () => {
     const { holdfast, clock, fields } = open();
     const lock = holdfast.getLock("a");

@@ -204,6 +204,18 @@ describe("one of several renewals", () => {
     expect(others.filter(({ state }) => state !== "held").map(({ name }) => name)).toEqual(["lock:42"]);
   });
 
+  test("that is sent again leaves out what was released meanwhile", async () => {
+    const { holdfast, clock, driver } = open();
+    const [first] = await locked(holdfast, 3);
+    void driver.next(rejectAtOnce, "lock-renew").then(() => first?.unlock());
+    await clock.advance(10_200);
+    const renewals = driver.calls.filter(({ call }) => call.script.name === "lock-renew");
+    expect(renewals.map(({ call }) => call.keys)).toEqual([
+      ["lock:0", "lock:1", "lock:2"],
+      ["lock:1", "lock:2"],
+    ]);
+  });
+
   test("that is gone takes only its own hold with it, in its own call", async () => {
     const { holdfast, clock, server, driver } = open();
     const leases = await locked(holdfast, 100);

@@ -184,7 +184,10 @@ describe("the events of locks", () => {
     const leases = await Promise.all(["a", "b"].map((name) => client.getLock(name).lock()));
     for (let i = 0; i < 20; i++) void driver.next(rejectAtOnce, "lock-renew");
     await time.clock.advance(10_000 + 200);
-    const error: unknown = expect.objectContaining({ code: "ERR_HOLDFAST_UNAVAILABLE", outcomeUnknown: true });
+    const error: unknown = expect.objectContaining({
+      code: "ERR_HOLDFAST_UNAVAILABLE",
+      outcomeUnknown: true,
+    });
     expect(failed[0]).toEqual({ locks: 2, error });
     await time.clock.advance(5_000);
     const sofar = failed.length;
