@@ -30,17 +30,15 @@ function checkPlayed({ stdout, stderr, exitCode, tookMs, leftProcesses }: DemoRu
   expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
 }
 
-describe.concurrent("demo", () => {
-  it("plays all scenes on the embedded server", { timeout: 2 * IN_TIME_MS }, async () => {
+describe.concurrent("demo", { timeout: 2 * IN_TIME_MS }, () => {
+  it("plays all scenes on the embedded server", async () => {
     const run = await runDemo([]);
     checkPlayed(run);
     expect(run.stdout).toContain("in-process stand-in");
     expect(run.stdout).toContain("coordinates one process only");
   });
 
-  it("plays all scenes on a real server, kills a process, and removes what it made", {
-    timeout: 2 * IN_TIME_MS,
-  }, async () => {
+  it("plays all scenes on a real server, kills a process, and removes what it made", async () => {
     const client = server.client();
     await client.set("of somebody else", "untouched");
     const run = await runDemo(["--redis", server.url]);
@@ -52,7 +50,7 @@ describe.concurrent("demo", () => {
     expect(await client.client("LIST")).toMatch(/^[^\n]*\n$/);
   });
 
-  it.each([[[]], [["--redis"]]])("tidies up on Ctrl-C: %j", { timeout: IN_TIME_MS }, async (flags) => {
+  it.each([[[]], [["--redis"]]])("tidies up on Ctrl-C: %j", async (flags) => {
     const other = await startRedis();
     const args = flags.length === 0 ? [] : [...flags, other.url];
     const run = await runDemo(args, { interruptAt: "enters" });

@@ -15,6 +15,9 @@ export interface FakeTime {
   scripted(options?: HoldfastOptions): { readonly client: Holdfast; readonly driver: ScriptedDriver };
 }
 
+/** Three command timeouts, and a little more. */
+const CLOSED_WITHIN_MS = 10_000;
+
 /** Each test gets a server of its own, and fails when it leaves a key, or its clients a timer or a listener. */
 export function embeddedOnFakeTime(): FakeTime {
   let clock = new FakeClock();
@@ -26,7 +29,9 @@ export function embeddedOnFakeTime(): FakeTime {
   afterEach(async () => {
     await clock.advance(0);
     const keys = await server.keys();
-    await server.close();
+    const closed = server.close();
+    await clock.advance(CLOSED_WITHIN_MS);
+    await closed;
     expect({ keys, timers: clock.pendingTimers }).toEqual({ keys: [], timers: 0 });
   });
   return {
