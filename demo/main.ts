@@ -48,12 +48,12 @@ async function run(redisUrl: string | undefined): Promise<number> {
   }
   try {
     const removed = await stage?.close();
-    if (stage?.kind === "redis") screen.line(screen.paint("dim", `  Keys removed at the end: ${removed}`));
+    screen.line();
+    if (stage?.kind === "redis") screen.line(screen.paint("dim", `  Keys removed at the end: ${removed}\n`));
   } catch (error) {
     // After another failure this one is no news.
     if (exitCode === 0) exitCode = complain(error);
   }
-  screen.line();
   return exitCode;
 }
 
@@ -64,7 +64,6 @@ async function stageFor(redisUrl: string | undefined): Promise<Stage> {
 async function perform(stage: Stage, screen: Screen): Promise<number> {
   const allTrue = await play(stage, screen);
   showWayOn(screen, stage.kind);
-  screen.line();
   return allTrue ? 0 : 1;
 }
 

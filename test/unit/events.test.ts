@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { ServerReplyError } from "../../src/driver/driver.js";
 import { type AcquireEvent, events } from "../../src/events.js";
 import { answerWith, rejectAtOnce } from "../support/call-faults.js";
@@ -7,6 +7,10 @@ import { endRecordings, recorded } from "../support/recorded-events.js";
 
 const time = embeddedOnFakeTime();
 endRecordings();
+const ends: (() => void)[] = [];
+afterEach(() => {
+  for (const end of ends.splice(0)) end();
+});
 
 /** Waits for the garbage collector to take what nobody refers to, and for the registry to be told. */
 async function collected(told: () => boolean): Promise<void> {
@@ -17,7 +21,7 @@ async function collected(told: () => boolean): Promise<void> {
 }
 
 /** What the tracing channel says, one entry for each of its parts, with the context as it was then. */
-function traced(): { readonly said: [string, unknown][]; readonly contexts: Set<object>; end(): void } {
+function traced(): { readonly said: [string, unknown][]; readonly contexts: Set<object> } {
   const said: [string, unknown][] = [];
   const contexts = new Set<object>();
   const part = (name: string) => (context: AcquireEvent) => {
@@ -32,7 +36,8 @@ function traced(): { readonly said: [string, unknown][]; readonly contexts: Set<
     error: part("error"),
   };
   events.acquire.subscribe(all);
-  return { said, contexts, end: () => events.acquire.unsubscribe(all) };
+  ends.push(() => events.acquire.unsubscribe(all));
+  return { said, contexts };
 }
 
 const A = { name: "a", kind: "lock" };
@@ -58,7 +63,6 @@ describe("holdfast:lock:acquire", () => {
     ]);
     await lease.run(() => client.getLock("a").using(() => undefined));
     expect(trace.said.at(-1)).toMatchObject(["asyncEnd", { ...acquired, holdCount: 2 }]);
-    trace.end();
     await lease.unlock();
   });
 
@@ -74,7 +78,6 @@ describe("holdfast:lock:acquire", () => {
       expect.objectContaining({ ...A, outcome: "refused", waitedMs: 1_500, attempts: 2 }),
     ]);
     expect(trace.said.map(([part]) => part)).not.toContain("error");
-    trace.end();
     await lease.unlock();
   });
 
@@ -87,7 +90,6 @@ describe("holdfast:lock:acquire", () => {
     expect(failed.outcome).toMatchObject({ error: { code: "ERR_HOLDFAST_UNAVAILABLE" } });
     expect(trace.said.map(([part]) => part)).toEqual(["start", "end", "error", "asyncStart", "asyncEnd"]);
     expect(trace.said.at(-1)?.[1]).toMatchObject({ outcome: "failed", attempts: 1, ...failed.outcome });
-    trace.end();
   });
 
   test("tells a cancelled wait as failed, with the reason", async () => {
@@ -100,7 +102,6 @@ describe("holdfast:lock:acquire", () => {
     await time.clock.advance(0);
     expect(waiting.outcome).toEqual({ error: "gone" });
     expect(trace.said.at(-1)?.[1]).toMatchObject({ outcome: "failed", waitedMs: 700, error: "gone" });
-    trace.end();
     await lease.unlock();
   });
 });
@@ -240,9 +241,7 @@ describe("without a subscriber", () => {
     await lock.using(() => undefined);
     await lock.forceUnlock();
     await (await lock.lock()).unlock();
-    for (const spy of [...spies, tracing]) {
-      expect(spy).not.toHaveBeenCalled();
-      spy.mockRestore();
-    }
+    expect([...spies, tracing].map(({ mock }) => mock.calls.length)).toEqual([0, 0, 0, 0, 0, 0, 0, 0]);
+    vi.restoreAllMocks();
   });
 });

@@ -1,0 +1,277 @@
+import { describe, expect, test } from "vitest";
+import { DriverClosedError, ServerReplyError } from "../../src/driver/driver.js";
+import { MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
+import { ClientClosedError, UnavailableError } from "../../src/errors.js";
+import { lockInspect, lockRelease } from "../../src/protocol/lock-scripts.js";
+import { Commands, type Patience } from "../../src/runtime/commands.js";
+import { HashedWheelTimer } from "../../src/runtime/hashed-wheel-timer.js";
+import {
+  answerLate,
+  answerWith,
+  deliverLate,
+  deliverTwice,
+  neverDeliver,
+  rejectAtOnce,
+} from "../support/call-faults.js";
+import { CountingClock } from "../support/counting-clock.js";
+import { type CallFault, ScriptedDriver } from "../support/scripted-driver.js";
+
+const TIMEOUT_MS = 3_000;
+/** The wheel's: so late a timeout may be. */
+const TICK_MS = 100;
+
+const question = () => ({ key: "a", queueKey: "b", tokenKey: "c" });
+
+function setUp() {
+  const clock = new CountingClock();
+  const server = new MemoryServer({ clock });
+  const driver = new ScriptedDriver(memoryDriver(server));
+  const commands = new Commands(driver, clock, new HashedWheelTimer(clock), TIMEOUT_MS);
+  const ask = (patience?: Patience) => commands.exchange(lockInspect, question, patience);
+  /** What a question brings while time passes: its answer or its error. */
+  const askFor = async (ms: number, patience?: Patience): Promise<unknown> => {
+    const answered = ask(patience).catch((error: unknown) => error);
+    await clock.advance(ms);
+    return answered;
+  };
+  return { clock, server, driver, commands, ask, askFor };
+}
+
+/** How a server answers the probe of its version. */
+function saysVersion(version: string | null): CallFault {
+  return { name: `version ${version}`, meet: async () => [1_000, version] };
+}
+
+describe("before the first command", () => {
+  test("the server is asked for its clock and version, once for all that come at the same time", async () => {
+    const { driver, ask } = setUp();
+    await Promise.all([ask(), ask(), ask()]);
+    await ask();
+    expect(driver.names).toEqual(["server-probe", ...Array(4).fill("lock-inspect")]);
+  });
+
+  test("a server that is too old is refused, each time, and nothing else is sent", async () => {
+    const { driver, askFor } = setUp();
+    for (let i = 0; i < 2; i++) {
+      void driver.next(saysVersion("6.0.16"), "server-probe");
+      const error = await askFor(0);
+      expect(error).toBeInstanceOf(UnavailableError);
+      expect(error).toMatchObject({ message: expect.stringContaining("6.0.16"), outcomeUnknown: false });
+    }
+    expect(driver.names).toEqual(["server-probe", "server-probe"]);
+  });
+
+  test.each(["6.2.0", "7.2.4", "10.0.0", null])("a server of version %s will do", async (version) => {
+    const { driver, askFor } = setUp();
+    void driver.next(saysVersion(version), "server-probe");
+    expect(await askFor(0)).toMatchObject({ reply: { type: "none" } });
+  });
+
+  test("a probe that fails is made again by the next command, and poisons nothing", async () => {
+    const { driver, askFor } = setUp();
+    void driver.next(rejectAtOnce, "server-probe");
+    expect(await askFor(100)).toMatchObject({ reply: { type: "none" } });
+    expect(driver.names).toEqual(["server-probe", "server-probe", "lock-inspect"]);
+  });
+
+  test("a probe without an answer is given up with the command, for all that wait for it", async () => {
+    const { clock, driver, ask, askFor } = setUp();
+    void driver.next(neverDeliver, "server-probe");
+    const both = Promise.allSettled([ask(), ask()]);
+    await clock.advance(TIMEOUT_MS + TICK_MS);
+    expect((await both).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(await askFor(0)).toMatchObject({ reply: { type: "none" } });
+  });
+
+  test("there is no deadline to give, afterwards it is the server's time and one command timeout", async () => {
+    const { server, clock, commands, ask } = setUp();
+    expect(() => commands.notAfterMs()).toThrow();
+    await ask();
+    expect(commands.notAfterMs()).toBe(server.clock.wallMs() + TIMEOUT_MS);
+    await clock.advance(10_000);
+    expect(commands.notAfterMs()).toBe(server.clock.wallMs() + TIMEOUT_MS);
+  });
+
+  test("the deadline goes by the server's clock, and never ends before the command is given up", async () => {
+    const { clock, driver, commands, ask } = setUp();
+    await ask();
+    const slow = answerLate();
+    void driver.next(slow);
+    const answered = ask();
+    await clock.advance(400);
+    slow.arrive();
+    const { serverMs, sentAt } = await answered;
+    expect(serverMs).toBe(sentAt.wallMs);
+    expect(commands.notAfterMs()).toBeGreaterThanOrEqual(clock.wallMs() + TIMEOUT_MS);
+  });
+});
+
+describe("a command that fails", () => {
+  test("is sent again after 20 ms, 40 ms and so on up to 500 ms, until its time is over", async () => {
+    const { clock, driver, ask, askFor } = setUp();
+    await ask();
+    const times: number[] = [];
+    const noting: CallFault = {
+      name: "noted and rejected",
+      meet: (deliver, scripted) => {
+        times.push(clock.elapsedMs);
+        void driver.next(noting);
+        return rejectAtOnce.meet(deliver, scripted);
+      },
+    };
+    void driver.next(noting);
+    const error = await askFor(TIMEOUT_MS);
+    expect(error).toBeInstanceOf(UnavailableError);
+    expect(error).toMatchObject({ outcomeUnknown: true, cause: { name: "ConnectionLostError" } });
+    expect(times).toEqual([0, 20, 60, 140, 300, 620, 1_120, 1_620, 2_120, 2_620]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test("is answered in the end, and known as repeated", async () => {
+    const { driver, ask, askFor } = setUp();
+    expect(await ask()).toMatchObject({ repeated: false });
+    void driver.next(rejectAtOnce);
+    expect(await askFor(100)).toMatchObject({ repeated: true, reply: { type: "none" } });
+    expect(await askFor(0)).toMatchObject({ repeated: false });
+  });
+
+  test("counts as repeated, too, when the connection was lost under it and its client has sent it again", async () => {
+    const { driver, ask, askFor } = setUp();
+    await ask();
+    void driver.next(deliverTwice);
+    expect(await askFor(0)).toMatchObject({ repeated: true });
+  });
+
+  test("gets a new deadline each time", async () => {
+    const { clock, driver, commands, ask } = setUp();
+    await ask();
+    const deadlines: number[] = [];
+    void driver.next(rejectAtOnce);
+    const released = commands.exchange(lockRelease, () => {
+      const notAfterMs = commands.notAfterMs();
+      deadlines.push(notAfterMs);
+      return { notAfterMs, locks: [] };
+    });
+    await clock.advance(100);
+    await released;
+    expect(deadlines).toHaveLength(2);
+    expect((deadlines[1] ?? 0) - (deadlines[0] ?? 0)).toBe(20);
+  });
+
+  test.each(["LOADING", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "BUSY", "NOREPLICAS"])(
+    "with %s is sent again: soon it may work",
+    async (code) => {
+      const { driver, ask, askFor } = setUp();
+      await ask();
+      void driver.next(answerWith(new ServerReplyError(`${code} for a while`)));
+      expect(await askFor(100)).toMatchObject({ reply: { type: "none" } });
+    },
+  );
+
+  test.each(["NOAUTH", "NOPERM", "OOM", "WRONGTYPE", "ERR"])("with %s is refused at once", async (code) => {
+    const { driver, ask, askFor } = setUp();
+    await ask();
+    const cause = new ServerReplyError(`${code} no`);
+    void driver.next(answerWith(cause));
+    const error = await askFor(0);
+    expect(error).toMatchObject({ code: "ERR_HOLDFAST_UNAVAILABLE", outcomeUnknown: false, cause });
+    expect(error).toMatchObject({ message: expect.stringContaining(`${code} no`) });
+  });
+
+  test("and is refused when it is sent again has an unknown outcome: the first may have arrived", async () => {
+    const { driver, ask, askFor } = setUp();
+    await ask();
+    void driver.next(rejectAtOnce);
+    void driver.next(answerWith(new ServerReplyError("NOAUTH no")));
+    expect(await askFor(100)).toMatchObject({ outcomeUnknown: true });
+  });
+
+  test("is not sent again for somebody who does not want it any more", async () => {
+    const { driver, ask, askFor } = setUp();
+    await ask();
+    void driver.next(rejectAtOnce);
+    expect(await askFor(TIMEOUT_MS, { cancelled: true })).toBeInstanceOf(UnavailableError);
+    expect(driver.names.filter((name) => name === "lock-inspect")).toHaveLength(2);
+  });
+});
+
+describe("a command without an answer", () => {
+  test("is given up after the timeout, with a message that says so, and its driver is told", async () => {
+    const { clock, driver, ask, askFor } = setUp();
+    await ask();
+    const given = driver.next(neverDeliver);
+    const error = await askFor(TIMEOUT_MS + TICK_MS);
+    expect(error).toMatchObject({ outcomeUnknown: true });
+    expect(error).toMatchObject({
+      message: expect.stringContaining("lock-inspect was not answered within 3000 ms"),
+    });
+    expect((await given).ticket.givenUp).toBe(true);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test("is given up earlier for somebody who has less time", async () => {
+    const { driver, ask, askFor } = setUp();
+    await ask();
+    void driver.next(neverDeliver);
+    const error = await askFor(500 + TICK_MS, { timeoutMs: 500 });
+    expect(error).toMatchObject({ message: expect.stringContaining("not answered within 500 ms") });
+  });
+
+  test("leaves its late answer to nobody", async () => {
+    const { driver, ask, askFor } = setUp();
+    await ask();
+    const late = deliverLate();
+    void driver.next(late);
+    expect(await askFor(TIMEOUT_MS + TICK_MS)).toBeInstanceOf(UnavailableError);
+    await late.arrive();
+    expect(await askFor(0)).toMatchObject({ repeated: false, reply: { type: "none" } });
+  });
+
+  test("but a timer is no cost of one that is answered", async () => {
+    const { clock, ask } = setUp();
+    for (let i = 0; i < 100; i++) await ask();
+    await clock.advance(TIMEOUT_MS + TICK_MS);
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe("the end", () => {
+  test("rejects what is under way, in a pause between two tries and to come, and gives up its tickets", async () => {
+    const { clock, driver, commands, ask } = setUp();
+    await ask();
+    const given = driver.next(neverDeliver);
+    const unanswered = ask().catch((error: unknown) => error);
+    void driver.next(rejectAtOnce);
+    const pausing = ask().catch((error: unknown) => error);
+    await clock.advance(10);
+    commands.stop();
+    commands.stop();
+    for (const ended of [unanswered, pausing]) expect(await ended).toBeInstanceOf(ClientClosedError);
+    expect((await given).ticket.givenUp).toBe(true);
+    await expect(ask()).rejects.toBeInstanceOf(ClientClosedError);
+    await expect(commands.pause(10)).rejects.toBeInstanceOf(ClientClosedError);
+    await clock.advance(TICK_MS);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test("of the driver is that of the client", async () => {
+    const { driver, askFor, ask } = setUp();
+    await ask();
+    void driver.next(answerWith(new DriverClosedError()));
+    expect(await askFor(0)).toBeInstanceOf(ClientClosedError);
+  });
+
+  test("can be waited for: nothing is under way, nor about to be sent again", async () => {
+    const { clock, driver, commands, ask } = setUp();
+    await commands.idle();
+    await ask();
+    void driver.next(rejectAtOnce);
+    void driver.next(rejectAtOnce);
+    const order: string[] = [];
+    const answered = ask().then(() => order.push("answered"));
+    const idle = commands.idle().then(() => order.push("idle"));
+    await clock.advance(1_000);
+    await Promise.all([answered, idle]);
+    expect(order).toEqual(["answered", "idle"]);
+  });
+});

@@ -1,0 +1,99 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { events } from "../../src/events.js";
+import { clientSettings } from "../../src/options.js";
+import * as names from "../../src/protocol/names.js";
+import { type MarkdownTable, markdownTables } from "../support/markdown-tables.js";
+
+const root = join(import.meta.dirname, "../..");
+const source = (path: string) => readFileSync(join(root, "src", path), "utf8");
+const reference = (name: string) => markdownTables(readFileSync(join(root, "docs/reference", name), "utf8"));
+
+/** The table of a page that has one. */
+function tableOf(name: string): MarkdownTable {
+  const [table, ...others] = reference(name);
+  if (table === undefined || others.length > 0) throw new Error(`${name} must have one table`);
+  return table;
+}
+
+/** A cell without its backticks. */
+function code(cell: string | undefined): string {
+  return /^`(.+)`$/.exec(cell ?? "")?.[1] ?? `not in backticks: ${cell}`;
+}
+
+/** The properties of an interface, by the text of its source. */
+function propertiesOf(file: string, interfaceName: string): string[] {
+  const body = new RegExp(`export interface ${interfaceName} \\{\\n([\\s\\S]*?)\\n\\}`).exec(
+    source(file),
+  )?.[1];
+  if (body === undefined) throw new Error(`${file} has no interface ${interfaceName}`);
+  return [...body.matchAll(/^ {2}(?:readonly )?(\w+)\??:/gm)].map(([, name = ""]) => name);
+}
+
+describe("docs/reference", () => {
+  test("errors.md lists each code with its class, and no other", () => {
+    const classes = [
+      ...source("errors.ts").matchAll(/class (\w+) extends HoldfastError[\s\S]*?code = "(\w+)"/g),
+    ];
+    const inCode = classes.map(([, name, errorCode]) => [errorCode, name]);
+    const listed = tableOf("errors.md").rows.map(([errorCode, name]) => [code(errorCode), code(name)]);
+    expect(inCode.length).toBeGreaterThanOrEqual(8);
+    expect(listed.sort()).toEqual(inCode.sort());
+  });
+
+  test("events.md lists each channel with its name in events, and no other", () => {
+    const { acquire, ...plain } = events;
+    const tracing = /^tracing:(.*):start$/.exec(String(acquire.start.name))?.[1];
+    const inCode = [
+      [tracing, "acquire"],
+      ...Object.entries(plain).map(([property, { name }]) => [name, property]),
+    ];
+    const listed = tableOf("events.md").rows.map(([channel, property]) => [code(channel), code(property)]);
+    expect(listed.sort()).toEqual(inCode.sort());
+  });
+
+  const interfaces = [
+    ["HoldfastOptions", "options.ts"],
+    ["LockOptions", "options.ts"],
+    ["LockSettings", "options.ts"],
+    ["CloseOptions", "holdfast.ts"],
+  ] as const;
+
+  test.each(interfaces)("options.md lists each option of %s, and no other", (name, file) => {
+    const listed = reference("options.md").find(({ heading }) => heading === name)?.rows;
+    expect(listed?.map(([option]) => code(option)).sort()).toEqual(propertiesOf(file, name).sort());
+  });
+
+  test("options.md has a heading with a table for each interface of options, and no other", () => {
+    const inCode = [
+      ...`${source("options.ts")}${source("holdfast.ts")}`.matchAll(/^export interface (\w+)/gm),
+    ]
+      .map(([, name]) => name)
+      .filter((name) => name !== "ClientSettings");
+    expect(inCode.sort()).toEqual(interfaces.map(([name]) => name).sort());
+    expect(reference("options.md").map(({ heading }) => heading)).toEqual(interfaces.map(([name]) => name));
+  });
+
+  test("options.md tells the defaults that the code has", () => {
+    const rows = reference("options.md").find(({ heading }) => heading === "HoldfastOptions")?.rows ?? [];
+    const told = new Map(rows.map(([option, inWords]) => [code(option), inWords]));
+    const defaults = Object.entries(clientSettings({})).filter(([, value]) => typeof value !== "function");
+    for (const [option, value] of defaults) {
+      const inWords =
+        typeof value === "number" ? value.toLocaleString("fr").replace(/\s/g, " ") : `\`"${value}"\``;
+      expect([option, told.get(option)]).toEqual([option, inWords]);
+    }
+  });
+
+  test("keys.md lists each key and channel, for names without and with a brace, and no other", () => {
+    const derived = Object.values(names).filter((derive) => derive.length === 1) as ((
+      raw: string,
+    ) => string)[];
+    const braced = "{r}aw";
+    const inCode = derived.map((derive) => [derive("raw"), derive(braced).replace(braced, "raw")]);
+    const listed = tableOf("keys.md").rows.map(([plain, withBrace]) => [code(plain), code(withBrace)]);
+    expect(derived.length).toBeGreaterThanOrEqual(3);
+    expect(listed.sort()).toEqual([["raw", "raw"], ...inCode].sort());
+  });
+});

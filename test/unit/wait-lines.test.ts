@@ -1,0 +1,225 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
+import { HashedWheelTimer } from "../../src/runtime/hashed-wheel-timer.js";
+import { Subscriptions } from "../../src/runtime/subscriptions.js";
+import { WaitLines } from "../../src/runtime/wait-lines.js";
+import { Waiter } from "../../src/runtime/waiter.js";
+import { CountingClock } from "../support/counting-clock.js";
+import { watched } from "../support/embedded-on-fake-time.js";
+import { ScriptedDriver } from "../support/scripted-driver.js";
+
+const SAFETY_MS = 5_000;
+const CHANNEL = "redisson_lock__channel:{a}";
+
+afterEach(() => vi.restoreAllMocks());
+
+function setUp() {
+  const clock = new CountingClock();
+  const server = new MemoryServer({ clock });
+  const driver = new ScriptedDriver(memoryDriver(server));
+  const subscriptions = new Subscriptions(driver, new HashedWheelTimer(clock), 3_000);
+  const lines = new WaitLines(clock, subscriptions, SAFETY_MS);
+  const waiter = () => new Waiter(clock, undefined, undefined);
+  const [first, second, third] = [waiter(), waiter(), waiter()];
+  return { clock, server, driver, subscriptions, lines, first, second, third };
+}
+
+describe("a line", () => {
+  test("is one for each channel, and its head is who came first", () => {
+    const { lines, first, second, third } = setUp();
+    const line = lines.join(CHANNEL, first);
+    expect(lines.join(CHANNEL, second)).toBe(line);
+    expect(lines.join("another", third)).not.toBe(line);
+    expect([line.isHead(first), line.isHead(second), lines.lengthOf(CHANNEL)]).toEqual([true, false, 2]);
+    lines.leave(line, first);
+    expect([line.isHead(second), lines.lengthOf(CHANNEL)]).toEqual([true, 1]);
+  });
+
+  test("wakes the next when its head leaves, and nobody when another does", async () => {
+    const { clock, lines, first, second, third } = setUp();
+    const line = lines.join(CHANNEL, first);
+    for (const waiter of [second, third]) lines.join(CHANNEL, waiter);
+    const pauses = [first, second, third].map((waiter) => watched(waiter.pause()));
+    const awake = () => pauses.map(({ outcome }) => outcome !== undefined);
+    lines.leave(line, third);
+    await clock.advance(0);
+    expect(awake()).toEqual([false, false, false]);
+    lines.leave(line, first);
+    await clock.advance(0);
+    expect(awake()).toEqual([false, true, false]);
+  });
+
+  test("is forgotten with its last waiter: the next one finds a fresh one", () => {
+    const { lines, first, second } = setUp();
+    const line = lines.join(CHANNEL, first);
+    line.seenHeld("somebody", 30_000);
+    lines.leave(line, first);
+    expect(lines.lengthOf(CHANNEL)).toBe(0);
+    const fresh = lines.join(CHANNEL, second);
+    expect(fresh).not.toBe(line);
+    expect([fresh.shouldAsk(), fresh.sighting]).toEqual([true, undefined]);
+    lines.leave(line, first);
+    expect(lines.lengthOf(CHANNEL)).toBe(1);
+  });
+
+  test("tells everybody in it what its head has failed with", () => {
+    const { lines, first, second, third } = setUp();
+    const line = lines.join(CHANNEL, first);
+    for (const waiter of [second, third]) lines.join(CHANNEL, waiter);
+    const error = new Error("Redis is gone");
+    line.fail(error);
+    expect([second, third].map(({ cancelled, reason }) => [cancelled, reason])).toEqual([
+      [true, error],
+      [true, error],
+    ]);
+  });
+});
+
+describe("asking Redis", () => {
+  test("is worth while at first, then once the TTL that was seen is surely over", async () => {
+    const { clock, lines, first } = setUp();
+    const line = lines.join(CHANNEL, first);
+    line.listen();
+    await clock.advance(0);
+    expect(line.shouldAsk()).toBe(true);
+    line.asking();
+    line.seenHeld("somebody", 50);
+    expect([line.shouldAsk(), line.sleepMs()]).toEqual([false, 51]);
+    await clock.advance(50.9);
+    expect(line.shouldAsk()).toBe(false);
+    await clock.advance(0.2);
+    expect([line.shouldAsk(), line.sleepMs()]).toEqual([true, 0]);
+  });
+
+  test.each([
+    [0, 4_000],
+    [1, 5_000],
+  ])("is worth while after the safety period at the latest, of which %d is drawn", async (drawn, sleepMs) => {
+    vi.spyOn(Math, "random").mockReturnValue(drawn);
+    const { clock, lines, first } = setUp();
+    const line = lines.join(CHANNEL, first);
+    line.listen();
+    await clock.advance(0);
+    for (const ttlMs of [30_000, -1]) {
+      line.asking();
+      line.seenHeld("somebody", ttlMs);
+      expect(line.sleepMs()).toBeCloseTo(sleepMs, 6);
+    }
+  });
+
+  test("is worth while when somebody wakes the line, once for all that came before the head asked", () => {
+    const { lines, first } = setUp();
+    const line = lines.join(CHANNEL, first);
+    line.asking();
+    line.seenHeld("somebody", 30_000);
+    line.wake();
+    line.wake();
+    expect([line.shouldAsk(), line.sleepMs()]).toEqual([true, 0]);
+    line.asking();
+    expect(line.shouldAsk()).toBe(false);
+  });
+
+  test("is worth while again when the line is woken while its head asks", () => {
+    const { lines, first } = setUp();
+    const line = lines.join(CHANNEL, first);
+    line.asking();
+    line.wake();
+    line.seenHeld("somebody", 30_000);
+    expect(line.shouldAsk()).toBe(true);
+  });
+
+  test("is for the next one when the head leaves with a wake-up that it did not use [B7] [wire-L9]", () => {
+    const { lines, first, second } = setUp();
+    const line = lines.join(CHANNEL, first);
+    lines.join(CHANNEL, second);
+    line.asking();
+    line.seenHeld("somebody", 30_000);
+    line.wake();
+    lines.leave(line, first);
+    expect([line.isHead(second), line.shouldAsk()]).toEqual([true, true]);
+  });
+
+  test("remembers who was seen, and when", async () => {
+    const { clock, lines, first } = setUp();
+    const line = lines.join(CHANNEL, first);
+    await clock.advance(70);
+    line.seenHeld("somebody", 30_000);
+    expect(line.sighting).toEqual({ holder: "somebody", ttlMs: 30_000, seenMs: clock.monotonicMs() });
+  });
+});
+
+describe("a line that listens", () => {
+  test("is woken by the 0 of a release and by no other message", async () => {
+    const { clock, server, lines, first } = setUp();
+    const line = lines.join(CHANNEL, first);
+    line.listen();
+    await clock.advance(0);
+    line.asking();
+    line.seenHeld("somebody", 30_000);
+    for (const message of ["1", "", "00", "unlock", "-1"]) server.command("PUBLISH", CHANNEL, message);
+    await clock.advance(0);
+    expect(line.shouldAsk()).toBe(false);
+    server.command("PUBLISH", CHANNEL, "0");
+    await clock.advance(0);
+    expect(line.shouldAsk()).toBe(true);
+  });
+
+  test("is woken each time messages begin to arrive: some may have been missed [B6]", async () => {
+    const { clock, driver, lines, first } = setUp();
+    const line = lines.join(CHANNEL, first);
+    line.seenHeld("somebody", 30_000);
+    for (const begin of [() => line.listen(), () => driver.channels.reconnect()]) {
+      line.asking();
+      begin();
+      await clock.advance(0);
+      expect(line.shouldAsk()).toBe(true);
+    }
+  });
+
+  test("listens once, however often it is told to, and no more when it is empty", async () => {
+    const { clock, server, driver, lines, first } = setUp();
+    const line = lines.join(CHANNEL, first);
+    for (let i = 0; i < 3; i++) line.listen();
+    await clock.advance(0);
+    expect(driver.channels.asked).toEqual([CHANNEL]);
+    lines.leave(line, first);
+    await clock.advance(11_000);
+    expect(server.command("PUBLISH", CHANNEL, "0")).toBe(0);
+  });
+
+  test("hears from the start when somebody else has listened to the channel shortly before", async () => {
+    const { clock, server, driver, lines, first, second } = setUp();
+    const line = lines.join(CHANNEL, first);
+    line.listen();
+    await clock.advance(0);
+    lines.leave(line, first);
+    await clock.advance(5_000);
+    const next = lines.join(CHANNEL, second);
+    next.asking();
+    next.seenHeld("somebody", 30_000);
+    server.command("PUBLISH", CHANNEL, "0");
+    await clock.advance(0);
+    expect([next.shouldAsk(), driver.channels.asked]).toEqual([true, [CHANNEL]]);
+  });
+
+  test("tries again after a failure, with growing pauses, and then asks once [B8]", async () => {
+    const { clock, driver, lines, first } = setUp();
+    const line = lines.join(CHANNEL, first);
+    line.seenHeld("somebody", 60_000);
+    const times: number[] = [];
+    for (let i = 0; i < 3; i++) driver.channels.failNext(new Error("too many channels"));
+    for (let ms = 0; ms < 4_000; ms += 10) {
+      const before = driver.channels.asked.length;
+      line.listen();
+      if (driver.channels.asked.length > before) times.push(ms);
+      line.asking();
+      await clock.advance(10);
+    }
+    expect(times).toHaveLength(4);
+    const pauses = times.slice(1).map((ms, i) => ms - (times[i] ?? 0));
+    expect([...pauses].sort((x, y) => x - y)).toEqual(pauses);
+    line.asking();
+    driver.channels.reconnect();
+    expect(line.shouldAsk()).toBe(true);
+  });
+});
