@@ -16,7 +16,7 @@ interface AboutHold extends AboutLock {
 
 /** The context of the tracing channel `holdfast:lock:acquire`, from start to asyncEnd. */
 export interface AcquireEvent extends AboutLock {
-  /** Set at the end. `refused`: `tryLock` answers null. `failed`: the call rejects. */
+  /** Set at the end. `refused`: it was not to be had in time. `failed`: the call rejects for any other reason. */
   outcome?: "acquired" | "refused" | "failed";
   /** Milliseconds from the call to its end; set at the end. */
   waitedMs?: number;
@@ -83,7 +83,7 @@ function typed<Event>(name: string): EventChannel<Event> {
 
 /** The `node:diagnostics_channel` channels of holdfast. Payloads are only made for channels with subscribers. */
 export const events: {
-  readonly acquire: TracingChannel<AcquireEvent>;
+  readonly acquire: TracingChannel<unknown, AcquireEvent>;
   readonly contended: EventChannel<ContendedEvent>;
   readonly release: EventChannel<ReleaseEvent>;
   readonly leaseLost: EventChannel<LeaseLostEvent>;
@@ -92,7 +92,7 @@ export const events: {
   readonly renewalFailed: EventChannel<RenewalFailedEvent>;
   readonly subscriptionFailed: EventChannel<SubscriptionFailedEvent>;
 } = {
-  acquire: tracingChannel("holdfast:lock:acquire"),
+  acquire: tracingChannel<unknown, AcquireEvent>("holdfast:lock:acquire"),
   contended: typed("holdfast:lock:contended"),
   release: typed("holdfast:lock:release"),
   leaseLost: typed("holdfast:lease:lost"),

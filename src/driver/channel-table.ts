@@ -60,7 +60,6 @@ export class ChannelTable {
     if (channel === undefined) return;
     // A message can arrive together with the answer to SUBSCRIBE, and is then read before that answer is told.
     if (channel.phase === "joining") confirm(channel);
-    if (channel.phase !== "live") return;
     for (const { listener } of channel.members) listener.onMessage(message);
   }
 
@@ -90,13 +89,13 @@ export class ChannelTable {
         channel.phase = "leaving";
         // Refused or lost: what still comes of the channel is dropped, and the connection's end ends it.
         await link.unsubscribe(channel.name).catch(() => undefined);
-        if (this.#link === link) channel.phase = "off";
+        channel.phase = "off";
       } else if (channel.phase === "off" && !channel.unused) {
         channel.phase = "joining";
         const error = await link.subscribe(channel.name).then(() => undefined, reasonOf);
         if (this.#link !== link) return;
         if (error === undefined) confirm(channel);
-        else if (channel.phase === "joining") return this.#end(channel, error);
+        else return this.#end(channel, error);
       } else if (channel.joining.size > 0) {
         admit(channel);
       } else {

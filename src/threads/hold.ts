@@ -78,7 +78,7 @@ export class Hold implements Expiring {
     this.#takenAt = place.takenAt;
     this.#clock = clock;
     this.#alarms = alarms;
-    this.extend(place.takenAt);
+    this.#confirm(place.takenAt);
   }
 
   get state(): HoldState {
@@ -130,9 +130,13 @@ export class Hold implements Expiring {
     return this.#takenAt.monotonicMs + this.terms.leaseMs - this.#clock.monotonicMs();
   }
 
-  /** Redis has confirmed a lease that was asked for at `sentAt`. An older confirmation takes nothing back. */
+  /** Redis has confirmed a lease that was asked for at `sentAt`. A confirmation that comes too late changes nothing. */
   extend(sentAt: Instant): void {
-    if (this.#state !== "held" || sentAt.monotonicMs < this.#confirmedMs) return;
+    if (this.state !== "held" || sentAt.monotonicMs < this.#confirmedMs) return;
+    this.#confirm(sentAt);
+  }
+
+  #confirm(sentAt: Instant): void {
     const taken = this.#takenAt;
     this.#confirmedMs = sentAt.monotonicMs;
     this.#endMonotonicMs = trustEnd(this.terms, sentAt.monotonicMs, taken.monotonicMs);
@@ -174,7 +178,10 @@ export class Hold implements Expiring {
   }
 
   #reasonOfEnd(): LossReason {
-    if (this.terms.maxHoldMs !== undefined && this.heldMs >= this.terms.maxHoldMs) return "max-hold";
+    const { maxHoldMs } = this.terms;
+    // Which of the two clocks has passed its end is left open: the ends lie equally far from the acquisition.
+    if (maxHoldMs !== undefined && this.#endMonotonicMs >= this.#takenAt.monotonicMs + maxHoldMs)
+      return "max-hold";
     return this.#unconfirmed ? "unreachable" : "expired";
   }
 }

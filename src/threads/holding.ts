@@ -148,7 +148,7 @@ export class Holding implements Renewable {
   }
 
   renewed(sentAt: Instant): void {
-    for (const hold of this.#live) if (hold.terms.renewed) hold.extend(sentAt);
+    for (const hold of [...this.#live]) if (hold.terms.renewed) hold.extend(sentAt);
   }
 
   renewing(): void {

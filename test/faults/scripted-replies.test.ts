@@ -169,3 +169,40 @@ describe("a server that refuses", () => {
     expect(time.driver.names).not.toContain("lock-release");
   });
 });
+
+describe("a server that is too old", () => {
+  const answering = (time: FakeTime, version: string | null): CallFault => ({
+    name: `of version ${version}`,
+    meet: async () => [time.clock.wallMs(), version],
+  });
+
+  test.each(["2.8.0", "5.0.14", "6.0.16", "6.1.9"])(
+    "is refused by every call, by its version: %s",
+    async (version) => {
+      const time = open();
+      const lock = time.holdfast.getLock(KEY);
+      for (const call of [
+        () => lock.lock(),
+        () => lock.tryLock({ waitMs: MINUTE_MS }),
+        () => lock.isLocked(),
+      ]) {
+        void time.driver.next(answering(time, version), "server-probe");
+        await expect(call()).rejects.toMatchObject({
+          code: "ERR_HOLDFAST_UNAVAILABLE",
+          outcomeUnknown: false,
+          message: expect.stringMatching(new RegExp(`${version.replaceAll(".", "\\.")}.*6\\.2`)),
+        });
+      }
+      expect(new Set(time.driver.names)).toEqual(new Set(["server-probe"]));
+      // Nothing was decided for good: it may be a new one by now.
+      await freed(time, await lock.lock());
+    },
+  );
+
+  test.each(["6.2.0", "7.0.15", "7.2.4", "10.0.0", null])("is not one of version %s", async (version) => {
+    const time = open();
+    void time.driver.next(answering(time, version), "server-probe");
+    await freed(time, await time.holdfast.getLock(KEY).lock());
+    expect(time.driver.names).toEqual(["server-probe", "lock-acquire", "lock-release"]);
+  });
+});

@@ -6,6 +6,7 @@ import { answerLate, deliverLate, neverDeliver } from "../support/call-faults.js
 import { fakeTime } from "../support/fake-time.js";
 import { watchLeaks } from "../support/leaks.js";
 import { endRecordings, recorded } from "../support/recorded-events.js";
+import type { CallFault, ScriptedDriver } from "../support/scripted-driver.js";
 
 watchLeaks();
 endRecordings();
@@ -16,6 +17,13 @@ async function refusalOf(unlock: Promise<void>): Promise<unknown> {
     () => "released",
     (error: unknown) => error,
   );
+}
+
+/** Holds up each renewal. @returns those that were sent so far */
+function allRenewals<F extends CallFault>(driver: ScriptedDriver, holdUp: () => F): () => readonly F[] {
+  const faults = Array.from({ length: 50 }, holdUp);
+  for (const fault of faults) void driver.next(fault, "lock-renew");
+  return () => faults.slice(0, driver.names.filter((name) => name === "lock-renew").length);
 }
 
 describe("a lease is lost", () => {
@@ -135,16 +143,15 @@ describe("a lease is lost", () => {
 
 describe("a loss is final", () => {
   test("when an earlier renewal is answered after it [R13]", async () => {
-    const { holdfast, driver, clock } = open({ commandTimeoutMs: 60_000 });
+    const { holdfast, driver, clock } = open();
     const lost = recorded(events.leaseLost);
-    const late = answerLate();
-    void driver.next(late, "lock-renew");
+    const late = allRenewals(driver, answerLate);
     const lease = await holdfast.getLock("a").lock();
     const { signal } = lease;
     await clock.advance(29_698);
     const reason: unknown = signal.reason;
     expect(reason).toBeInstanceOf(LeaseLostError);
-    late.arrive();
+    for (const answer of late()) answer.arrive();
     await clock.advance(5_000);
     expect([lease.state, lease.remainingMs(), signal.reason]).toEqual(["lost", 0, reason]);
     expect(() => lease.assertHeld()).toThrow(LeaseLostError);
@@ -152,14 +159,13 @@ describe("a loss is final", () => {
   });
 
   test("and a hold that turns out to be alive in Redis is released, so that others need not wait [R13]", async () => {
-    const { holdfast, driver, clock, fields, connect } = open({ commandTimeoutMs: 60_000 });
-    const renewal = deliverLate();
-    void driver.next(renewal, "lock-renew");
+    const { holdfast, driver, clock, fields, ttlMs, connect } = open();
+    const late = allRenewals(driver, deliverLate);
     const lease = await holdfast.getLock("a").lock();
     await clock.advance(29_699);
-    await renewal.arrive();
+    for (const renewal of late()) await renewal.arrive();
     expect(lease.state).toBe("lost");
-    expect(fields("a")).toEqual({ [lease.holder]: "1" });
+    expect([fields("a"), ttlMs("a")]).toEqual([{ [lease.holder]: "1" }, 30_000]);
     expect(await refusalOf(lease.unlock())).toBeInstanceOf(NotHeldError);
     await clock.advance(0);
     expect(fields("a")).toEqual({});
@@ -167,7 +173,7 @@ describe("a loss is final", () => {
   });
 
   test("when the window has ended and a renewal confirms the hold in the same turn [R13]", async () => {
-    const { holdfast, driver, clock } = open({ commandTimeoutMs: 60_000 });
+    const { holdfast, driver, clock } = open();
     const late = answerLate();
     void driver.next(late, "lock-renew");
     const lease = await holdfast.getLock("a").lock();
@@ -242,6 +248,24 @@ describe("a release", () => {
     await clock.advance(10_000);
     expect([lease.state, signal.aborted, lost]).toEqual(["released", false, []]);
     expect(server.dump()).toEqual({});
+  });
+
+  test("that is under way makes a renewal that finds the key gone tell nothing [B22]", async () => {
+    const { holdfast, driver, clock } = open();
+    const lost = recorded(events.leaseLost);
+    const [renewal, release] = [deliverLate(), answerLate()];
+    const lease = await holdfast.getLock("a").lock();
+    const { signal } = lease;
+    void driver.next(renewal, "lock-renew");
+    void driver.next(release, "lock-release");
+    await clock.advance(10_100);
+    const released = lease.unlock();
+    await renewal.arrive();
+    await clock.advance(100);
+    expect([lease.state, signal.aborted]).toEqual(["released", false]);
+    release.arrive();
+    await released;
+    expect(lost).toEqual([]);
   });
 
   test("makes a renewal that never is answered tell nothing [B22]", async () => {

@@ -182,6 +182,14 @@ for (const backend of backends) {
       await lease.unlock();
     });
 
+    test("clockSkewMs shortens the trust in a lease, and nothing in Redis [R12]", async () => {
+      const lock = server().client({ clockSkewMs: 2_000 }).getLock("skewed");
+      const lease = await lock.lock({ leaseMs: 10_000 });
+      expect(lease.remainingMs()).toBeLessThanOrEqual(10_000 - 102 - 2_000);
+      expect(await lock.remainTimeToLive()).toBeGreaterThan(10_000 - 2_000);
+      await lease.unlock();
+    });
+
     test("inspect shows who holds a lock, how often, for how long, and what is the asker's", async () => {
       const [holder, other] = [server().client(), server().client()];
       const free = { kind: "none", holders: [], holdCounts: {}, ttlMs: -2, queue: [], token: null, own: [] };

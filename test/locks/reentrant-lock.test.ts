@@ -7,7 +7,6 @@ import type { LockOptions } from "../../src/options.js";
 import { backends, openedFor } from "../support/backends.js";
 import { watchLeaks } from "../support/leaks.js";
 import { type RedisServer, startRedis } from "../support/redis-server.js";
-import { until } from "../support/until.js";
 
 watchLeaks();
 
@@ -281,24 +280,6 @@ describe("the reentrant lock on a real server", () => {
     server = await startRedis();
   });
   afterAll(() => server.stop());
-
-  test("listens on one connection however many names are waited for, and on none when closed", async () => {
-    const [holder, client] = [server.client(), server.client()].map(
-      (redis) => new Holdfast(ioredisDriver(redis)),
-    );
-    if (holder === undefined || client === undefined) throw new Error("two clients were made");
-    const admin = server.client();
-    const names = ["a", "b", "c", "d", "e"];
-    const held = await Promise.all(names.map((name) => holder.getLock(name).lock()));
-    const waiting = names.map((name) => client.getLock(name).lock());
-    await until(async () => (await admin.pubsub("CHANNELS")).length === names.length);
-    const subscribers = String(await admin.client("LIST", "TYPE", "PUBSUB"));
-    expect(subscribers.trim().split("\n")).toHaveLength(1);
-    await Promise.all(held.map((lease) => lease.unlock()));
-    for (const lease of await Promise.all(waiting)) await lease.unlock();
-    await Promise.all([client.close(), holder.close()]);
-    await until(async () => (await admin.pubsub("CHANNELS")).length === 0);
-  });
 
   test("throws from tryLock when Redis is down, instead of answering null", async () => {
     const client = new Holdfast(ioredisDriver(server.client()), { commandTimeoutMs: 200 });

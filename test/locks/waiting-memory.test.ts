@@ -52,13 +52,13 @@ describe("the memory of waiting", () => {
         await new Promise(setImmediate);
       }
     };
-    await attempt(20_000);
+    await attempt(10_000);
     const before = heapBytes();
-    await attempt(120_000);
+    await attempt(60_000);
     const grownBytes = heapBytes() - before;
     await client.close();
     await Promise.all(waiting);
-    // A record of only sixteen bytes for each attempt would make 1.6 million.
-    expect(grownBytes).toBeLessThan(600_000);
+    // A record of only sixteen bytes for each attempt would make 800,000.
+    expect(grownBytes).toBeLessThan(400_000);
   });
 });

@@ -102,6 +102,8 @@ describe("on a real server", () => {
     ).toHaveLength(1);
     await Promise.all(held.map((lease) => lease.unlock()));
     expect(await Promise.all(waiting)).toEqual(names);
+    await client.close();
+    await nobodyListens();
   });
 });
 

@@ -327,6 +327,19 @@ describe.each(versions)("the subscriber on ioredis $version", ({ connect }) => {
     await driver.subscribe("news", new Recorder());
   });
 
+  it("leaves a connection that has nothing to do in peace", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    const driver = drive(client());
+    const listener = new Recorder();
+    await driver.subscribe("news", listener);
+    vi.advanceTimersByTime(600_000);
+    vi.useRealTimers();
+    await evaluate(driver, nothing);
+    expect(await admin.publish("news", "hello")).toBe(1);
+    await listener.until(2);
+    expect(listener.heard).toEqual(["ready", ">hello"]);
+  });
+
   describe("when the driver is closed", () => {
     it("ends its connection, leaves the caller's client and takes its listeners off it", async () => {
       const redis = client();

@@ -81,7 +81,7 @@ describe("docs/reference", () => {
     const defaults = Object.entries(clientSettings({})).filter(([, value]) => typeof value !== "function");
     for (const [option, value] of defaults) {
       const inWords =
-        typeof value === "number" ? value.toLocaleString("fr").replace(/\s/g, " ") : `\`"${value}"\``;
+        typeof value === "number" ? String(value).replace(/\B(?=(\d{3})+$)/g, " ") : `\`"${value}"\``;
       expect([option, told.get(option)]).toEqual([option, inWords]);
     }
   });

@@ -58,8 +58,9 @@ const stopListening = obey({
   },
   /** Does not return to the event loop until it was stopped (SIGSTOP) for so long, then looks at the lease. */
   awaitStop: ({ ms = 100 }: { ms?: number }) => {
-    tell("awaiting-stop");
+    // A stop may follow at once: what comes before the message is in time for it.
     let lastMs = performance.now();
+    tell("awaiting-stop");
     for (let nowMs = lastMs; nowMs - lastMs < ms; nowMs = performance.now()) lastMs = nowMs;
     return state();
   },

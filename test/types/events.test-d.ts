@@ -1,0 +1,53 @@
+import {
+  type AcquireEvent,
+  type ContendedEvent,
+  events,
+  type LeaseAbandonedEvent,
+  type LeaseLostEvent,
+  type LossReason,
+  type ReleaseEvent,
+  type ReleaseFailedEvent,
+  type RenewalFailedEvent,
+  type SubscriptionFailedEvent,
+} from "holdfast";
+import { expectTypeOf } from "vitest";
+
+// A listener is given the payload of its channel.
+events.contended.subscribe((event) => expectTypeOf(event).toEqualTypeOf<ContendedEvent>());
+events.release.subscribe((event) => expectTypeOf(event).toEqualTypeOf<ReleaseEvent>());
+events.leaseLost.subscribe((event) => expectTypeOf(event).toEqualTypeOf<LeaseLostEvent>());
+events.releaseFailed.subscribe((event) => expectTypeOf(event).toEqualTypeOf<ReleaseFailedEvent>());
+events.leaseAbandoned.subscribe((event) => expectTypeOf(event).toEqualTypeOf<LeaseAbandonedEvent>());
+events.renewalFailed.subscribe((event) => expectTypeOf(event).toEqualTypeOf<RenewalFailedEvent>());
+events.subscriptionFailed.subscribe((event) => expectTypeOf(event).toEqualTypeOf<SubscriptionFailedEvent>());
+
+// So are the parts of the tracing channel.
+events.acquire.subscribe({
+  start: ({ name, kind }) => expectTypeOf([name, kind]).toEqualTypeOf<string[]>(),
+  end: (event) => expectTypeOf(event).toExtend<AcquireEvent>(),
+  asyncStart: (event) => expectTypeOf(event).toExtend<AcquireEvent>(),
+  asyncEnd: ({ outcome, waitedMs }) => {
+    expectTypeOf(outcome).toEqualTypeOf<"acquired" | "refused" | "failed" | undefined>();
+    expectTypeOf(waitedMs).toEqualTypeOf<number | undefined>();
+  },
+  error: ({ error }) => expectTypeOf(error).toEqualTypeOf<unknown>(),
+});
+
+// The payloads.
+expectTypeOf<LeaseLostEvent>().toEqualTypeOf<{
+  readonly name: string;
+  readonly kind: string;
+  readonly holder: string;
+  readonly reason: LossReason;
+  readonly heldMs: number;
+}>();
+expectTypeOf<ContendedEvent["ttlMs"]>().toEqualTypeOf<number>();
+expectTypeOf<ReleaseFailedEvent["error"]>().toEqualTypeOf<unknown>();
+// @ts-expect-error this payload has no such part
+events.release.subscribe(({ reason }) => reason);
+// @ts-expect-error there is no such channel
+events.renewed;
+
+// Nobody publishes in the place of holdfast by mistake.
+// @ts-expect-error the payload is not whole
+events.release.publish({ name: "a" });

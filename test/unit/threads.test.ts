@@ -1,0 +1,185 @@
+import { describe, expect, test } from "vitest";
+import { Client } from "../../src/client.js";
+import { ServerReplyError } from "../../src/driver/driver.js";
+import { MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
+import { LeaseLock } from "../../src/locks/lease-lock.js";
+import { reentrantLock } from "../../src/locks/reentrant-lock.js";
+import { Holding } from "../../src/threads/holding.js";
+import { Thread } from "../../src/threads/thread.js";
+import { answerWith, deliverLate, rejectAtOnce } from "../support/call-faults.js";
+import { CountingClock } from "../support/counting-clock.js";
+import { gate } from "../support/gate.js";
+import { ScriptedDriver } from "../support/scripted-driver.js";
+
+function setUp() {
+  const clock = new CountingClock();
+  const server = new MemoryServer({ clock });
+  const driver = new ScriptedDriver(memoryDriver(server));
+  const client = new Client(driver, { clock });
+  const lock = (key: string) =>
+    new LeaseLock({
+      client,
+      kind: reentrantLock,
+      name: key,
+      key,
+      channel: reentrantLock.channel(key),
+      reentry: "scope",
+    });
+  const stays = () => [...client.threads.holdings()].length;
+  return { clock, server, driver, client, lock, stays };
+}
+
+describe("a client forgets a stay in a lock", () => {
+  test("with the release of its last hold, whoever chose its number", async () => {
+    const { lock, stays, client } = setUp();
+    for (let i = 0; i < 3; i++) {
+      await lock("a").using(() => lock("a").using(() => lock("b").using(() => expect(stays()).toBe(2))));
+      const lease = await lock("c").lock({ threadId: 7 });
+      const again = await lock("d").lock({ threadId: 7 });
+      expect(stays()).toBe(2);
+      await lease.unlock();
+      expect([stays(), client.threads.find(7) !== undefined]).toEqual([1, true]);
+      await again.unlock();
+      expect([stays(), client.threads.find(7)]).toEqual([0, undefined]);
+    }
+  });
+
+  test("that was refused, and one whose wait was cancelled or ran out of time", async () => {
+    const { clock, lock, stays } = setUp();
+    const lease = await lock("a").lock();
+    expect(await lock("a").tryLock()).toBeNull();
+    const cancel = new AbortController();
+    const waits = [lock("a").lock({ signal: cancel.signal }), lock("a").lock({ waitMs: 100 })];
+    const settled = Promise.allSettled(waits);
+    await clock.advance(50);
+    expect(stays()).toBe(3);
+    cancel.abort();
+    await clock.advance(100);
+    expect((await settled).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(stays()).toBe(1);
+    await lease.unlock();
+    expect(stays()).toBe(0);
+  });
+
+  test("that was lost, when somebody asks for its state at the latest", async () => {
+    const { clock, lock, stays } = setUp();
+    const lease = await lock("a").lock({ leaseMs: 1_000 });
+    await clock.advance(1_000);
+    expect([lease.state, stays()]).toEqual(["lost", 0]);
+  });
+
+  test("that Redis refused, but one with an unknown outcome only once that is cleaned up", async () => {
+    const { clock, driver, lock, stays } = setUp();
+    const fails = async (): Promise<void> => {
+      const failed = lock("a")
+        .lock()
+        .catch((error: unknown) => error);
+      await clock.advance(3_000);
+      expect(await failed).toMatchObject({ code: "ERR_HOLDFAST_UNAVAILABLE" });
+    };
+    void driver.next(answerWith(new ServerReplyError("OOM no memory")), "lock-acquire");
+    await fails();
+    expect(stays()).toBe(0);
+    for (let i = 0; i < 12; i++) void driver.next(rejectAtOnce, "lock-acquire");
+    await fails();
+    expect(stays()).toBe(1);
+    await clock.advance(10_000);
+    expect(stays()).toBe(0);
+  });
+
+  test("not before a release that is under way is answered", async () => {
+    const { clock, driver, lock, stays } = setUp();
+    const lease = await lock("a").lock();
+    const slow = deliverLate();
+    void driver.next(slow, "lock-release");
+    const released = lease.unlock();
+    await clock.advance(100);
+    expect([lease.state, stays()]).toEqual(["released", 1]);
+    await slow.arrive();
+    await released;
+    expect(stays()).toBe(0);
+  });
+});
+
+describe("the bodies that run in a scope", () => {
+  test("are known for as long as they run, so that closing can wait for them", async () => {
+    const { client, lock } = setUp();
+    const { running } = client.threads;
+    const [leave, entered] = [gate(), gate()];
+    const body = () => {
+      entered.open();
+      return leave.opened;
+    };
+    const works = [lock("a").using(body), client.threads.runAs(new Thread(), () => leave.opened)];
+    await entered.opened;
+    expect(running.size).toBe(2);
+    leave.open();
+    await Promise.all(works);
+    expect(running.size).toBe(0);
+    await expect(lock("a").using(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
+    expect(running.size).toBe(0);
+  });
+});
+
+describe("the commands of one stay", () => {
+  function stay() {
+    const { client } = setUp();
+    const held = { name: "a", key: "a", channel: "channel", kind: reentrantLock };
+    const over: Holding[] = [];
+    const custody = {
+      clock: client.clock,
+      alarms: { set: () => undefined, cancel: () => undefined } as never,
+      watchdog: { add: () => undefined, remove: () => undefined } as never,
+      over: (holding: Holding) => void over.push(holding),
+    };
+    return { over, holding: new Holding(new Thread(), held, { threadId: 1, field: "x:1" }, custody) };
+  }
+
+  test("go out one after the other, also past one that failed", async () => {
+    const { holding } = stay();
+    const log: string[] = [];
+    const [first, second] = [gate(), gate()];
+    const works = [
+      holding.inTurn(async () => {
+        log.push("first");
+        await first.opened;
+        throw new Error("failed");
+      }),
+      holding.inTurn(async () => {
+        log.push("second");
+        await second.opened;
+      }),
+      holding.inTurn(async () => log.push("third")),
+    ];
+    const settled = Promise.allSettled(works);
+    await new Promise(setImmediate);
+    expect(log).toEqual(["first"]);
+    first.open();
+    await new Promise(setImmediate);
+    expect(log).toEqual(["first", "second"]);
+    second.open();
+    expect((await settled).map(({ status }) => status)).toEqual(["rejected", "fulfilled", "fulfilled"]);
+    expect(log).toEqual(["first", "second", "third"]);
+  });
+
+  test("may still arrive until the latest of their deadlines has passed on the server's clock", () => {
+    const { holding } = stay();
+    expect(holding.copiesUntilMs).toBe(0);
+    holding.copyMayArrive(1_000);
+    holding.copyMayArrive(500);
+    holding.seenServer(1_000);
+    expect(holding.copiesUntilMs).toBe(1_000);
+    holding.seenServer(1_001);
+    expect(holding.copiesUntilMs).toBe(0);
+  });
+
+  test("keep it from being over until each of them is settled", () => {
+    const { holding, over } = stay();
+    holding.unsettled();
+    holding.unsettled();
+    holding.settled();
+    expect([holding.isOver, over]).toEqual([false, []]);
+    holding.settled();
+    expect([holding.isOver, over]).toEqual([true, [holding]]);
+  });
+});
