@@ -1,6 +1,6 @@
 // What a pending timer costs: HashedWheelTimer beside setTimeout, in time and in memory.
 //
-//   npm run build && node bench/timing-wheel.mjs [--quick] [--rounds=5] [--dist=dist/esm]
+//   npm run bench [-- --quick] [--rounds=5]
 //
 // Each measurement is a process of its own, because a million timers leave a heap and optimized code behind that
 // the next one would inherit. Rounds go through all of them in turn, so that a busy machine hits all alike.

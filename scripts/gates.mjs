@@ -16,6 +16,7 @@ const packageGates = [
   ["size"],
   ["api", "--", "--check"],
   ["smoke"],
+  ["bench", "--", "--quick"],
 ];
 const gates = process.argv.includes("--all") ? [["test"], ...packageGates, ["test:nodes"]] : packageGates;
 
