@@ -1,12 +1,15 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
 import { FakeClock } from "../../src/driver/memory/index.js";
+import { ClientClosedError, WaitTimeoutError } from "../../src/errors.js";
 import { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
-import { type Watched, watched } from "../support/embedded-on-fake-time.js";
+import { fakeTime } from "../support/fake-time.js";
+import { CHANNEL, heldByJvm, releasedByJvm } from "../support/foreign-holder.js";
 import { watchLeaks } from "../support/leaks.js";
 import { ModelServer } from "../support/model-server.js";
 import { MomentsDriver } from "../support/moments-driver.js";
+import { type Watched, watched } from "../support/watched.js";
 
 watchLeaks();
 
@@ -147,5 +150,87 @@ describe("a call that is cancelled at any moment of its life leaves nothing behi
       for (let i = 1; i <= microtasks; i++) await play(scenario, k, i);
     }
     expect(moments.length, moments.join(", ")).toBeGreaterThanOrEqual(atLeast);
+  });
+});
+
+describe("cancelling a wait", () => {
+  const open = fakeTime();
+
+  test("rejects with the signal's own reason, at once", async () => {
+    const time = open();
+    heldByJvm(time, NEVER_MS);
+    const lock = time.connect().holdfast.getLock("a");
+    const reason = { why: "not an Error, and still the reason" };
+    for (const call of [
+      (signal: AbortSignal) => lock.lock({ signal }),
+      (signal: AbortSignal) => lock.tryLock({ signal, waitMs: 5_000 }),
+      (signal: AbortSignal) => lock.using({ signal }, () => undefined),
+    ]) {
+      const leaving = new AbortController();
+      const waiting = watched(call(leaving.signal));
+      await time.clock.advance(10);
+      expect(waiting.outcome).toBeUndefined();
+      leaving.abort(reason);
+      await new Promise(setImmediate);
+      expect(waiting.outcome).toEqual({ error: reason });
+      expect(getEventListeners(leaving.signal, "abort")).toEqual([]);
+    }
+    time.server.flush();
+  });
+
+  test("sends nothing when the signal was aborted before", async () => {
+    const time = open();
+    const { holdfast: client, driver } = time.connect();
+    const lock = client.getLock("a");
+    const signal = AbortSignal.abort("too late");
+    await expect(lock.lock({ signal })).rejects.toBe("too late");
+    await expect(lock.tryLock({ signal })).rejects.toBe("too late");
+    await expect(lock.using({ signal }, () => undefined)).rejects.toBe("too late");
+    expect(driver.names).toEqual([]);
+  });
+
+  test("ends all asking: a cancelled call neither acquires nor releases later [wire-L22]", async () => {
+    const time = open();
+    heldByJvm(time, NEVER_MS);
+    const { holdfast: client, driver } = time.connect({ safetyPeriodMs: 4_000 });
+    const leaving = new AbortController();
+    const waiting = watched(client.getLock("a").lock({ signal: leaving.signal }));
+    await time.clock.advance(0);
+    const messages: string[] = [];
+    time.server.subscribe(CHANNEL, (message) => messages.push(message));
+    leaving.abort("changed my mind");
+    driver.calls.length = 0;
+    await releasedByJvm(time);
+    await time.clock.advance(60_000);
+    expect(waiting.outcome).toEqual({ error: "changed my mind" });
+    expect(driver.names).toEqual([]);
+    expect(messages).toEqual(["0"]);
+  });
+
+  test("of all waiters happens when their client is closed", async () => {
+    const time = open();
+    heldByJvm(time, NEVER_MS);
+    const client = time.connect().holdfast;
+    const waiting = Array.from({ length: 3 }, () => watched(client.getLock("a").lock()));
+    const reentering = watched(client.getLock("a").tryLock({ threadId: 7, waitMs: 60_000 }));
+    await time.clock.advance(10);
+    await client.close();
+    for (const { outcome } of [...waiting, reentering]) {
+      expect(outcome).toEqual({ error: expect.any(ClientClosedError) });
+    }
+    time.server.flush();
+  });
+
+  test("leaves a timed wait its own end when the signal never aborts", async () => {
+    const time = open();
+    heldByJvm(time, NEVER_MS);
+    const staying = new AbortController();
+    const waiting = watched(
+      time.connect().holdfast.getLock("a").lock({ waitMs: 50, signal: staying.signal }),
+    );
+    await time.clock.advance(50);
+    expect(waiting.outcome).toEqual({ error: expect.any(WaitTimeoutError) });
+    expect(getEventListeners(staying.signal, "abort")).toEqual([]);
+    time.server.flush();
   });
 });

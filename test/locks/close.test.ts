@@ -3,11 +3,12 @@ import { describe, expect, test } from "vitest";
 import { ClientClosedError, LeaseLostError, NotHeldError } from "../../src/errors.js";
 import type { Holdfast } from "../../src/holdfast.js";
 import { answerLate, neverDeliver } from "../support/call-faults.js";
-import { embeddedOnFakeTime, watched } from "../support/embedded-on-fake-time.js";
+import { fakeTime } from "../support/fake-time.js";
 import { watchLeaks } from "../support/leaks.js";
+import { watched } from "../support/watched.js";
 
 watchLeaks();
-const time = embeddedOnFakeTime();
+const open = fakeTime();
 
 const CLOSED = { error: expect.any(ClientClosedError) };
 
@@ -32,7 +33,8 @@ function allCalls(client: Holdfast): (() => Promise<unknown>)[] {
 
 describe("a closed client", () => {
   test("takes no new work, and sends nothing", async () => {
-    const { client, driver } = time.scripted();
+    const time = open();
+    const { holdfast: client, driver } = time.connect();
     const calls = allCalls(client);
     await client.close();
     for (const call of calls) await expect(call()).rejects.toBeInstanceOf(ClientClosedError);
@@ -40,7 +42,8 @@ describe("a closed client", () => {
   });
 
   test("takes no new work from the moment on in which it is asked to close", async () => {
-    const { client, driver } = time.scripted();
+    const time = open();
+    const { holdfast: client, driver } = time.connect();
     const calls = allCalls(client);
     const lock = client.getLock("a");
     let leave = (): void => undefined;
@@ -56,7 +59,8 @@ describe("a closed client", () => {
   });
 
   test("rejects whoever waits with ClientClosedError", async () => {
-    const [holder, client] = [time.client(), time.client()];
+    const time = open();
+    const [holder, client] = [time.connect().holdfast, time.connect().holdfast];
     const lease = await holder.getLock("a").lock();
     const lock = client.getLock("a");
     const calls = [lock.lock(), lock.tryLock({ waitMs: 60_000 }), lock.using(() => "never"), lock.lock()];
@@ -68,17 +72,18 @@ describe("a closed client", () => {
   });
 
   test("can be closed twice, also at the same time and by await using", async () => {
-    const client = time.client();
+    const time = open();
+    const client = time.connect().holdfast;
     const lease = await client.getLock("a").lock();
     await Promise.all([client.close({ releaseHeld: true }), client.close()]);
     await client.close();
     await client[Symbol.asyncDispose]();
     expect(lease.state).toBe("lost");
     {
-      await using scoped = time.client();
+      await using scoped = time.connect().holdfast;
       await scoped.getLock("b").using(() => undefined);
     }
-    const kept = time.client();
+    const kept = time.connect().holdfast;
     {
       await using scoped = kept;
       expect(scoped).toBe(kept);
@@ -87,13 +92,15 @@ describe("a closed client", () => {
   });
 
   test("closes without having done anything", async () => {
-    const { client, driver } = time.scripted();
+    const time = open();
+    const { holdfast: client, driver } = time.connect();
     await client.close();
     expect(driver.names).toEqual([]);
   });
 
   test("refuses a graceMs that is none, and can still be closed", async () => {
-    const client = time.client();
+    const time = open();
+    const client = time.connect().holdfast;
     for (const graceMs of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY]) {
       await expect(client.close({ graceMs })).rejects.toBeInstanceOf(RangeError);
     }
@@ -105,7 +112,8 @@ describe("a closed client", () => {
 
 describe("what is held when a client closes", () => {
   test("is lost with reason closed, and stays in Redis until its TTL ends", async () => {
-    const client = time.client();
+    const time = open();
+    const client = time.connect().holdfast;
     const [renewed, fixed] = await Promise.all([
       client.getLock("renewed").lock(),
       client.getLock("fixed").lock({ leaseMs: 10_000 }),
@@ -119,15 +127,16 @@ describe("what is held when a client closes", () => {
       expect(lease.signal.reason).toMatchObject({ reason: "closed", holder: lease.holder });
       await expect(lease.unlock()).rejects.toBeInstanceOf(NotHeldError);
     }
-    expect(await time.server.keys()).toEqual(["renewed", "fixed"]);
+    expect(Object.keys(time.server.dump())).toEqual(["renewed", "fixed"]);
     await time.clock.advance(10_001);
-    expect(await time.server.keys()).toEqual(["renewed"]);
+    expect(Object.keys(time.server.dump())).toEqual(["renewed"]);
     await time.clock.advance(20_000);
-    expect(await time.server.keys()).toEqual([]);
+    expect(Object.keys(time.server.dump())).toEqual([]);
   });
 
   test("is freed with releaseHeld, re-entered or not, and those who wait for it are woken", async () => {
-    const [client, other] = [time.client(), time.client({ safetyPeriodMs: 60 * 60_000 })];
+    const time = open();
+    const [client, other] = [time.connect().holdfast, time.connect({ safetyPeriodMs: 60 * 60_000 }).holdfast];
     const outer = await client.getLock("a").lock();
     const inner = await outer.run(() => client.getLock("a").lock());
     const fixed = await client.getLock("b").lock({ leaseMs: 10_000 });
@@ -142,16 +151,18 @@ describe("what is held when a client closes", () => {
   });
 
   test("is freed with releaseHeld in batches, however much it is", async () => {
-    const { client, driver } = time.scripted();
+    const time = open();
+    const { holdfast: client, driver } = time.connect();
     await Promise.all(Array.from({ length: 250 }, (_, i) => client.getLock(`many:${i}`).lock()));
     driver.calls.length = 0;
     await client.close({ releaseHeld: true });
     expect(driver.names).toEqual(["lock-release", "lock-release", "lock-release"]);
-    expect(await time.server.keys()).toEqual([]);
+    expect(Object.keys(time.server.dump())).toEqual([]);
   });
 
   test("stays trusted for graceMs while bodies run, and renewed", async () => {
-    const client = time.client({ watchdogMs: 3_000 });
+    const time = open();
+    const client = time.connect({ watchdogMs: 3_000 }).holdfast;
     const seen: string[] = [];
     const body = watched(
       client.getLock("a").using(async (lease) => {
@@ -170,11 +181,12 @@ describe("what is held when a client closes", () => {
     expect(seen).toEqual(["held", "held", "held", "held", "held"]);
     expect(body.outcome).toEqual({ value: "finished" });
     expect(closing.outcome).toEqual({ value: undefined });
-    expect(await time.server.keys()).toEqual([]);
+    expect(Object.keys(time.server.dump())).toEqual([]);
   });
 
   test("is lost when graceMs is over, also if its body goes on", async () => {
-    const client = time.client();
+    const time = open();
+    const client = time.connect().holdfast;
     let leave = (): void => undefined;
     const signals: AbortSignal[] = [];
     const body = watched(
@@ -191,7 +203,7 @@ describe("what is held when a client closes", () => {
     await time.clock.advance(1);
     expect(closing.outcome).toEqual({ value: undefined });
     expect(signals[0]?.reason).toMatchObject({ code: "ERR_HOLDFAST_LEASE_LOST", reason: "closed" });
-    expect(await time.server.keys()).toEqual([]);
+    expect(Object.keys(time.server.dump())).toEqual([]);
     leave();
     await time.clock.advance(0);
     expect(body.outcome).toMatchObject({ error: { code: "ERR_HOLDFAST_LEASE_LOST", reason: "closed" } });
@@ -199,7 +211,8 @@ describe("what is held when a client closes", () => {
   });
 
   test("does not include what is being released: that is released, and not lost", async () => {
-    const { client, driver } = time.scripted();
+    const time = open();
+    const { holdfast: client, driver } = time.connect();
     const lease = await client.getLock("a").lock();
     const late = answerLate();
     const met = driver.next(late, "lock-release");
@@ -213,7 +226,8 @@ describe("what is held when a client closes", () => {
   });
 
   test("does not include what is being acquired: that is given back", async () => {
-    const { client, driver } = time.scripted();
+    const time = open();
+    const { holdfast: client, driver } = time.connect();
     await client.getLock("b").using(() => undefined);
     const late = answerLate();
     const met = driver.next(late, "lock-acquire");
@@ -225,13 +239,14 @@ describe("what is held when a client closes", () => {
     late.arrive();
     await time.clock.advance(0);
     expect(closing.outcome).toEqual({ value: undefined });
-    expect(await time.server.keys()).toEqual([]);
+    expect(Object.keys(time.server.dump())).toEqual([]);
   });
 });
 
 describe("closing ends in time, and leaves nothing behind", () => {
   test("within graceMs and three command timeouts when nothing is answered any more [B40]", async () => {
-    const { client, driver } = time.scripted({ commandTimeoutMs: 500 });
+    const time = open();
+    const { holdfast: client, driver } = time.connect({ commandTimeoutMs: 500 });
     const lease = await client.getLock("a").lock();
     const other = await client.getLock("b").lock();
     let leave = (): void => undefined;
@@ -250,12 +265,13 @@ describe("closing ends in time, and leaves nothing behind", () => {
     await time.clock.advance(0);
     expect(body.outcome).toEqual({ value: undefined });
     expect(time.clock.pendingTimers).toBe(0);
-    await time.server.flush();
+    time.server.flush();
   });
 
   test("leaves nothing that each await of the process would have to carry on", async () => {
+    const time = open();
     const used = async () => {
-      const client = time.client();
+      const client = time.connect().holdfast;
       await client.getLock("a").using(() => client.asThread(() => undefined));
       await client.close();
     };

@@ -57,13 +57,16 @@ describe("a flow that outlives its scope", () => {
     const { holdfast } = open();
     const [a, b] = [holdfast.getLock("a"), holdfast.getLock("b")];
     const over = gate();
+    const leaseOfA = await a.lock();
     let inner: Promise<unknown> = Promise.resolve();
-    await a.using(async () => {
+    await leaseOfA.run(async () => {
       const entered = gate();
       inner = b.using(async () => {
         entered.open();
+        expect(await a.isHeldByCurrentThread()).toBe(true);
         await over.opened;
-        expect((await a.tryLock())?.holdCount).toBe(1);
+        expect(await a.isHeldByCurrentThread()).toBe(false);
+        expect(await a.tryLock()).toBeNull();
         return b.using(({ holdCount }) => holdCount);
       });
       await entered.opened;

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { NotHeldError, UnavailableError } from "../../src/errors.js";
-import { deliverLate, loseReply } from "../support/call-faults.js";
+import { deliverLate, type LateDelivery, loseReply } from "../support/call-faults.js";
 import { fakeTime } from "../support/fake-time.js";
 import { watchLeaks } from "../support/leaks.js";
+import type { CallFault } from "../support/scripted-driver.js";
 
 watchLeaks();
 const open = fakeTime();
@@ -163,15 +164,35 @@ describe("the next acquire under an explicit id", () => {
     const { holdfast, driver, clock, fields } = open({ commandTimeoutMs: 1_000 });
     const lock = holdfast.getLock("a");
     await (await lock.lock({ threadId: 7 })).unlock();
-    const copies = Array.from({ length: 20 }, () => deliverLate({ told: true }));
-    for (const copy of copies) void driver.next(copy, "lock-acquire");
+    const copies: LateDelivery[] = [];
+    let heldUp = true;
+    const standing: CallFault = {
+      name: "held up for a while",
+      meet: (deliver, scripted) => {
+        if (!heldUp) return deliver();
+        const copy = deliverLate({ told: true });
+        copies.push(copy);
+        void scripted.next(standing, "lock-acquire");
+        return copy.meet(deliver, scripted);
+      },
+    };
+    void driver.next(standing, "lock-acquire");
     const failed = lock.tryLock({ threadId: 7 }).catch((error: unknown) => error);
     await clock.advance(1_000);
     expect(await failed).toBeInstanceOf(UnavailableError);
-    const sent = driver.calls.filter(({ fault }) => fault === "delivered late").length;
-    expect(sent).toBeGreaterThan(0);
-    await clock.advance(2_000);
-    for (const copy of copies.slice(0, sent)) await copy.arrive();
+    heldUp = false;
+    const next = lock.lock({ threadId: 7 });
+    await clock.advance(500);
+    const sent = driver.timesOf("lock-acquire").length;
+    expect(copies).toHaveLength(sent - 1);
+    // In time for the last of their deadlines, so that it takes the lock; the clean-up goes on until none can.
+    for (const copy of copies) await copy.arrive();
+    expect(fields("a")).not.toEqual({});
+    await clock.advance(1_500);
+    const { holder, holdCount } = await next;
+    expect([fields("a"), holdCount]).toEqual([{ [holder]: "1" }, 1]);
+    expect(driver.timesOf("lock-acquire")).toHaveLength(sent + 1);
+    await lock.unlock(7);
     expect(fields("a")).toEqual({});
   });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { ioredisDriver } from "../../src/driver/ioredis.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { backends, openedFor } from "../support/backends.js";
-import { answerLate } from "../support/call-faults.js";
+import { answerLate, rejectAtOnce } from "../support/call-faults.js";
 import { destroyClient } from "../support/ioredis-clients.js";
 import { watchLeaks } from "../support/leaks.js";
 import { type LocksOnRedis, locksOnRedis } from "../support/locks-on-redis.js";
@@ -161,6 +161,21 @@ for (const backend of backends) {
       leaving.abort("gone");
       await expect(first).rejects.toBe("gone");
       late.arrive();
+      await (await second).unlock();
+    });
+
+    test("passes the message on when the attempt that it caused gets lost and is cancelled [wire-L9]", async () => {
+      const held = await server().client().getLock("a").lock({ leaseMs: NEVER_MS });
+      const { client, driver } = scripted();
+      const leaving = new AbortController();
+      const first = client.getLock("a").lock({ signal: leaving.signal });
+      await until(() => attempts(driver) === 2);
+      const second = client.getLock("a").lock();
+      const met = driver.next(rejectAtOnce, "lock-acquire");
+      await held.unlock();
+      await met;
+      leaving.abort("gone");
+      await expect(first).rejects.toBe("gone");
       await (await second).unlock();
     });
   });

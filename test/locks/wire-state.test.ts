@@ -198,6 +198,8 @@ describe("names", () => {
     ["a{b}c", "redisson_lock__channel:a{b}c"],
     ["{a}b{c}", "redisson_lock__channel:{a}b{c}"],
     ["{{a}}", "redisson_lock__channel:{{a}}"],
+    ["a{b", "redisson_lock__channel:a{b"],
+    ["a}b", "redisson_lock__channel:{a}b}"],
   ])("the key of %j is the name, and its channel is derived as Redisson does", async (name, channel) => {
     const lease = await redis.holdfast().getLock(name).lock();
     expect(await redis.plain.keys("*")).toEqual([name]);

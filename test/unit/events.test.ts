@@ -2,10 +2,11 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { ServerReplyError } from "../../src/driver/driver.js";
 import { type AcquireEvent, events } from "../../src/events.js";
 import { answerWith, rejectAtOnce } from "../support/call-faults.js";
-import { embeddedOnFakeTime, watched } from "../support/embedded-on-fake-time.js";
+import { fakeTime } from "../support/fake-time.js";
 import { endRecordings, recorded } from "../support/recorded-events.js";
+import { watched } from "../support/watched.js";
 
-const time = embeddedOnFakeTime();
+const open = fakeTime();
 endRecordings();
 const ends: (() => void)[] = [];
 afterEach(() => {
@@ -44,7 +45,8 @@ const A = { name: "a", kind: "lock" };
 
 describe("holdfast:lock:acquire", () => {
   test("goes from start to asyncEnd with one context, which in the end says what came of it", async () => {
-    const client = time.client();
+    const time = open();
+    const client = time.connect().holdfast;
     const trace = traced();
     const lease = await client.getLock("a").lock();
     const acquired = { outcome: "acquired", holder: lease.holder, holdCount: 1, attempts: 1, waitedMs: 0 };
@@ -67,8 +69,9 @@ describe("holdfast:lock:acquire", () => {
   });
 
   test("says how long it waited and how often it asked, and that it was refused", async () => {
-    const lease = await time.client().getLock("a").lock();
-    const lock = time.client().getLock("a");
+    const time = open();
+    const lease = await time.connect().holdfast.getLock("a").lock();
+    const lock = time.connect().holdfast.getLock("a");
     const trace = traced();
     const waiting = watched(lock.tryLock({ waitMs: 1_500 }));
     await time.clock.advance(1_500);
@@ -82,7 +85,8 @@ describe("holdfast:lock:acquire", () => {
   });
 
   test("tells the error of an acquisition that failed", async () => {
-    const { client, driver } = time.scripted();
+    const time = open();
+    const { holdfast: client, driver } = time.connect();
     const trace = traced();
     void driver.next(answerWith(new ServerReplyError("NOAUTH Authentication required.")), "lock-acquire");
     const failed = watched(client.getLock("a").tryLock());
@@ -93,10 +97,11 @@ describe("holdfast:lock:acquire", () => {
   });
 
   test("tells a cancelled wait as failed, with the reason", async () => {
-    const lease = await time.client().getLock("a").lock();
+    const time = open();
+    const lease = await time.connect().holdfast.getLock("a").lock();
     const trace = traced();
     const leaving = new AbortController();
-    const waiting = watched(time.client().getLock("a").lock({ signal: leaving.signal }));
+    const waiting = watched(time.connect().holdfast.getLock("a").lock({ signal: leaving.signal }));
     await time.clock.advance(700);
     leaving.abort("gone");
     await time.clock.advance(0);
@@ -108,21 +113,23 @@ describe("holdfast:lock:acquire", () => {
 
 describe("the events of locks", () => {
   test("holdfast:lock:contended comes once for an acquisition that finds the lock held", async () => {
+    const time = open();
     const contended = recorded(events.contended);
-    const lease = await time.client().getLock("a").lock({ leaseMs: 10_000 });
+    const lease = await time.connect().holdfast.getLock("a").lock({ leaseMs: 10_000 });
     expect(contended).toEqual([]);
     await time.clock.advance(1_000);
-    const waiting = watched(time.client({ safetyPeriodMs: 500 }).getLock("a").lock());
+    const waiting = watched(time.connect({ safetyPeriodMs: 500 }).holdfast.getLock("a").lock());
     await time.clock.advance(4_000);
     expect(contended).toEqual([{ ...A, holder: lease.holder, ttlMs: 9_000 }]);
     await lease.unlock();
     await time.clock.advance(0);
     expect(waiting.outcome).toHaveProperty("value");
-    await time.client().getLock("a").forceUnlock();
+    await time.connect().holdfast.getLock("a").forceUnlock();
   });
 
   test("holdfast:lock:release comes when Redis has released, for each hold", async () => {
-    const { client, driver } = time.scripted();
+    const time = open();
+    const { holdfast: client, driver } = time.connect();
     const released = recorded(events.release);
     const lock = client.getLock("a");
     const lease = await lock.lock();
@@ -141,8 +148,9 @@ describe("the events of locks", () => {
   });
 
   test("holdfast:lease:lost comes once, when the lease ends, with the reason", async () => {
+    const time = open();
     const lost = recorded(events.leaseLost);
-    const client = time.client();
+    const client = time.connect().holdfast;
     const lease = await client.getLock("a").lock({ leaseMs: 10_000 });
     expect(lease.signal.aborted).toBe(false);
     await time.clock.advance(9_897);
@@ -161,8 +169,9 @@ describe("the events of locks", () => {
   });
 
   test("holdfast:lease:release-failed tells what using and await using keep to themselves", async () => {
+    const time = open();
     const failed = recorded(events.releaseFailed);
-    const { client, driver } = time.scripted();
+    const { holdfast: client, driver } = time.connect();
     const lock = client.getLock("a");
     const refusal = answerWith(new ServerReplyError("NOPERM"));
     void driver.next(refusal, "lock-release");
@@ -180,8 +189,9 @@ describe("the events of locks", () => {
   });
 
   test("holdfast:lease:abandoned comes when a lease was forgotten", { timeout: 30_000 }, async () => {
+    const time = open();
     const abandoned = recorded(events.leaseAbandoned);
-    const client = time.client();
+    const client = time.connect().holdfast;
     const forget = async () => (await client.getLock("a").lock()).holder;
     const holder = await forget();
     await collected(() => abandoned.length > 0);
@@ -190,8 +200,9 @@ describe("the events of locks", () => {
   });
 
   test("holdfast:renewal:failed comes for each renewal without an answer", async () => {
+    const time = open();
     const failed = recorded(events.renewalFailed);
-    const { client, driver } = time.scripted({ commandTimeoutMs: 100 });
+    const { holdfast: client, driver } = time.connect({ commandTimeoutMs: 100 });
     const leases = await Promise.all(["a", "b"].map((name) => client.getLock(name).lock()));
     for (let i = 0; i < 20; i++) void driver.next(rejectAtOnce, "lock-renew");
     await time.clock.advance(10_000 + 200);
@@ -208,9 +219,10 @@ describe("the events of locks", () => {
   });
 
   test("holdfast:subscription:failed names the channel", async () => {
+    const time = open();
     const failed = recorded(events.subscriptionFailed);
-    const lease = await time.client().getLock("a").lock();
-    const { client, driver } = time.scripted();
+    const lease = await time.connect().holdfast.getLock("a").lock();
+    const { holdfast: client, driver } = time.connect();
     const error = new Error("no more channels");
     driver.channels.failNext(error);
     const waiting = watched(client.getLock("a").tryLock({ waitMs: 10 }));
@@ -223,10 +235,11 @@ describe("the events of locks", () => {
 
 describe("without a subscriber", () => {
   test("no payload is made, and no acquisition is traced", async () => {
+    const time = open();
     const { acquire, ...plain } = events;
     const spies = Object.values(plain).map((channel) => vi.spyOn(channel, "publish"));
     const tracing = vi.spyOn(acquire, "tracePromise");
-    const { client, driver } = time.scripted({ commandTimeoutMs: 100 });
+    const { holdfast: client, driver } = time.connect({ commandTimeoutMs: 100 });
     const lock = client.getLock("a");
     const lease = await lock.lock();
     driver.channels.failNext(new Error("no more channels"));

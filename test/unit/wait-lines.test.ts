@@ -5,8 +5,8 @@ import { Subscriptions } from "../../src/runtime/subscriptions.js";
 import { WaitLines } from "../../src/runtime/wait-lines.js";
 import { Waiter } from "../../src/runtime/waiter.js";
 import { CountingClock } from "../support/counting-clock.js";
-import { watched } from "../support/embedded-on-fake-time.js";
 import { ScriptedDriver } from "../support/scripted-driver.js";
+import { watched } from "../support/watched.js";
 
 const SAFETY_MS = 5_000;
 const CHANNEL = "redisson_lock__channel:{a}";

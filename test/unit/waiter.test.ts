@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
 import { Waiter } from "../../src/runtime/waiter.js";
 import { CountingClock } from "../support/counting-clock.js";
-import { watched } from "../support/embedded-on-fake-time.js";
+import { watched } from "../support/watched.js";
 
 const value = { outcome: { value: undefined } };
 

@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.js";
 
 /** Gets text in the form of a byte string. */
-export type MessageHandler = (message: string) => void;
+type MessageHandler = (message: string) => void;
 
 interface Listener {
   readonly onMessage: MessageHandler;

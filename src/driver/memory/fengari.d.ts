@@ -43,11 +43,8 @@ declare module "fengari" {
     /** Copies the bytes. */
     lua_pushstring(state: State, bytes: Uint8Array): void;
     lua_pushvalue(state: State, index: number): void;
-    lua_rawget(state: State, index: number): number;
     lua_rawgeti(state: State, index: number, key: number): number;
-    lua_rawset(state: State, index: number): void;
     lua_rawseti(state: State, index: number, key: number): void;
-    lua_remove(state: State, index: number): void;
     lua_replace(state: State, index: number): void;
     lua_setfield(state: State, index: number, name: Uint8Array): void;
     lua_setmetatable(state: State, index: number): void;
@@ -60,7 +57,6 @@ declare module "fengari" {
   }
 
   interface AuxiliaryLibrary {
-    luaL_argerror(state: State, argument: number, complaint: Uint8Array): never;
     luaL_checkany(state: State, argument: number): void;
     luaL_checknumber(state: State, argument: number): number;
     luaL_checkstack(state: State, size: number, complaint: Uint8Array | null): void;

@@ -1,7 +1,7 @@
 import { CommandError } from "./reply.js";
 
 /** What a key of each type holds. All strings are byte strings. */
-export interface Values {
+interface Values {
   string: string;
   hash: Map<string, string>;
   list: string[];

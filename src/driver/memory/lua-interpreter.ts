@@ -15,7 +15,7 @@ const CHUNK_NAME = "@user_script";
 const BALLAST = 16;
 
 /** Runs one command for a script; gets its name and arguments. */
-export type CommandRunner = (words: readonly string[]) => Reply;
+type CommandRunner = (words: readonly string[]) => Reply;
 
 /** Redis' Lua: one interpreter for the life of a server, each script compiled once. */
 export class LuaInterpreter {

@@ -19,6 +19,7 @@ let serversSoFar = 0;
 /**
  * A stand-in for a Redis server inside this process: it runs the same Lua scripts over keys of its own, which
  * expire on the clock that it is given. No other process sees them, so it coordinates this process only.
+ * The scripts run in fengari, which is to be installed beside holdfast.
  */
 export class MemoryServer {
   /** Tells this server from the others of the process. */

@@ -1,0 +1,134 @@
+import fc from "fast-check";
+import type { Snapshot } from "../../src/driver/memory/index.js";
+import {
+  lockAcquire,
+  lockForceUnlock,
+  lockInspect,
+  lockRelease,
+  lockRenew,
+} from "../../src/protocol/lock-scripts.js";
+import type { Action } from "./server-pair.js";
+
+/** One step of a history of what many clients ask of a server. */
+export type Step = Action | InformedStep | { readonly full: boolean };
+
+/** What a client does that knows what is stored. */
+export interface InformedStep {
+  readonly decide: (stored: Snapshot) => Action;
+}
+
+const epochFarOffMs = Date.now() + 3_600_000;
+
+const key = fc.constantFrom("lock a", "lock b", "lock c");
+const anyKey = fc.oneof(key, fc.constantFrom("string", "list", "zset"));
+const holder = fc.constantFrom("h1", "h2", "h3", "hölder 4");
+const channel = fc.constantFrom("channel one", "channel two", "nobody listens");
+const leaseMs = fc.constantFrom(60_000, 120_000, 600_000);
+const count = fc.integer({ min: 0, max: 3 });
+const notAfterMs = fc.oneof({ weight: 9, arbitrary: fc.constant(epochFarOffMs) }, fc.constant(1));
+const oneToThree = { minLength: 1, maxLength: 3 };
+
+const scripts: fc.Arbitrary<Action> = fc
+  .oneof(
+    fc
+      .record({
+        notAfterMs,
+        locks: fc.array(fc.record({ key, holder, leaseMs, heldCount: count }), oneToThree),
+      })
+      .map(lockAcquire.encode),
+    fc
+      .record({
+        notAfterMs: fc.oneof(notAfterMs, fc.constant(0)),
+        locks: fc.array(
+          fc.record({ key, holder, heldCount: count, keptCount: count, ttlMs: leaseMs, channel }),
+          oneToThree,
+        ),
+      })
+      .map(lockRelease.encode),
+    fc.array(fc.record({ key, holder, leaseMs }), oneToThree).map(lockRenew.encode),
+    fc
+      .record({ key, notAfterMs, channel, seen: fc.dictionary(holder, count.map(String), { maxKeys: 2 }) })
+      .map(lockForceUnlock.encode),
+    fc.record({ key, queueKey: anyKey, tokenKey: anyKey }).map(lockInspect.encode),
+  )
+  .map((call) => ({ ...call, [fc.toStringMethod]: () => textOf(call) }));
+
+/** For messages: the source of a script would bury the rest. */
+export function textOf(action: Action): string {
+  return JSON.stringify("script" in action ? [action.script.name, action.keys, action.args] : action);
+}
+
+const informed: fc.Arbitrary<InformedStep> = fc
+  .record({ key, holder, leaseMs, channel, act: fc.constantFrom("acquire", "release", "force-unlock") })
+  .map((given) => ({
+    decide(stored: Snapshot) {
+      const { act, ...lock } = given;
+      const notAfterMs = epochFarOffMs;
+      const entry = stored[lock.key];
+      const seen = entry?.type === "hash" ? entry.value : {};
+      const heldCount = Number(seen[lock.holder] ?? 0);
+      if (act === "force-unlock") return lockForceUnlock.encode({ ...lock, notAfterMs, seen });
+      if (act === "acquire") return lockAcquire.encode({ notAfterMs, locks: [{ ...lock, heldCount }] });
+      const counts = { heldCount, keptCount: Math.max(heldCount - 1, 0), ttlMs: lock.leaseMs };
+      return lockRelease.encode({ notAfterMs, locks: [{ ...lock, ...counts }] });
+    },
+    [fc.toStringMethod]: () => `{ informed: ${JSON.stringify(given)} }`,
+  }));
+
+const word = fc.oneof(holder, fc.constantFrom("1", "2", "07", "1.5", "text"));
+const item = fc.constantFrom("one", "two");
+const increment = fc.constantFrom("1", "-3", "text", "9223372036854775807", "-9223372036854775808");
+const ttl = fc.constantFrom("60000", "600000", "0", "-5", "soon", "1.5", "9223372036854775807");
+const place = fc.constantFrom("0", "1", "-1", "-2", "5", "x");
+const score = fc.constantFrom("1", "2.5", "-1", "1795209961773", "inf", "0x10", "nan", "one");
+
+const commands: fc.Arbitrary<Action> = fc.oneof(
+  words("HSET", key, holder, word),
+  words("HSET", key, holder, word, holder),
+  words("HINCRBY", key, holder, increment),
+  words("HDEL", key, holder, holder),
+  words(fc.constantFrom("HGET", "HEXISTS"), key, holder),
+  words(fc.constantFrom("HKEYS", "HLEN", "HGETALL"), anyKey),
+  words("SET", mostly("string"), word),
+  words("SET", mostly("string"), word, fc.constantFrom("NX", "xx", "KEEP"), "PX", ttl),
+  words(fc.constantFrom("GET", "INCR"), mostly("string")),
+  words("INCRBY", mostly("string"), increment),
+  words(fc.constantFrom("TYPE", "PTTL", "PERSIST"), anyKey),
+  words(fc.constantFrom("DEL", "EXISTS"), anyKey, anyKey),
+  words("PEXPIRE", anyKey, ttl),
+  words("RPUSH", mostly("list"), item, item),
+  words("LREM", mostly("list"), fc.constantFrom("0", "1", "-1", "-2", "x"), item),
+  words("LRANGE", mostly("list"), place, place),
+  words("LLEN", mostly("list")),
+  words("ZADD", mostly("zset"), score, word, score, holder),
+  words("ZREM", mostly("zset"), word, holder),
+  words("ZSCORE", mostly("zset"), holder),
+  words("ZCARD", mostly("zset")),
+  words("ZRANGE", mostly("zset"), place, place),
+  words("zrange", mostly("zset"), "0", "-1", fc.constantFrom("WITHSCORES", "withscores", "BACKWARDS")),
+  words("PUBLISH", channel, word),
+  words(fc.constantFrom("GET", "HSET", "NOSUCH", "PEXPIRE", "LREM"), word),
+);
+
+/** One key more often than others, so that commands also find what they expect. */
+function mostly(name: string): fc.Arbitrary<string> {
+  return fc.oneof({ weight: 4, arbitrary: fc.constant(name) }, key);
+}
+
+function words(...parts: (string | fc.Arbitrary<string>)[]): fc.Arbitrary<string[]> {
+  return fc.tuple(...parts.map((part) => (typeof part === "string" ? fc.constant(part) : part)));
+}
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 8, arbitrary: scripts },
+  { weight: 6, arbitrary: informed },
+  { weight: 8, arbitrary: commands },
+  { weight: 1, arbitrary: fc.record({ full: fc.boolean() }) },
+);
+
+/** Some steps are done twice, at once or after the next one, as a client's resent commands are. */
+export const history: fc.Arbitrary<readonly Step[]> = fc
+  .array(fc.tuple(step, fc.constantFrom(0, 0, 0, 1, 2)), { minLength: 1, maxLength: 60, size: "max" })
+  .map((steps) =>
+    steps.flatMap(([one, again], at) => [one, ...(again > 0 ? [steps[at + 1 - again]?.[0] ?? one] : [])]),
+  );
