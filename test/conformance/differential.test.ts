@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { history, type Step, textOf } from "../support/server-histories.js";
+import { commandHistory, lockHistory, type Step, textOf } from "../support/server-histories.js";
 import { type Action, ServerPair } from "../support/server-pair.js";
 
-const HISTORIES = 120;
+const HISTORIES = 250;
 
 /** What each script must have answered in the course of the histories, or they prove little. */
 const ANSWERS = {
@@ -50,27 +50,35 @@ async function expectSame(action: Action): Promise<unknown> {
   return redis.reply;
 }
 
+async function runHistory(steps: readonly Step[], note: (answer: string) => void = () => undefined) {
+  await pair.flush();
+  for (const step of steps) {
+    if ("full" in step) {
+      await pair.full(step.full);
+      continue;
+    }
+    const action = "decide" in step ? step.decide(pair.memory.dump()) : step;
+    const reply = await expectSame(action);
+    if (!("script" in action)) continue;
+    for (const answer of [reply].flat(2)) note(`${action.script.name} ${answer}`);
+  }
+}
+
 describe("the embedded server does what redis-server does", () => {
-  it("in random histories of scripts and commands", { timeout: 60_000 }, async () => {
-    const seed = Date.now() & 0x7fffffff;
+  const seed = Date.now() & 0x7fffffff;
+
+  it("in random histories of locks", { timeout: 60_000 }, async () => {
     console.info(`differential.test.ts: seed ${seed}`);
     const answers = new Set<string>();
-    const runHistory = async (todo: readonly Step[]) => {
-      await pair.flush();
-      for (const one of todo) {
-        if ("full" in one) {
-          await pair.full(one.full);
-          continue;
-        }
-        const action = "decide" in one ? one.decide(pair.memory.dump()) : one;
-        const reply = await expectSame(action);
-        if (!("script" in action)) continue;
-        for (const answer of [reply].flat(2)) answers.add(`${action.script.name} ${answer}`);
-      }
-    };
-    await fc.assert(fc.asyncProperty(history, runHistory), { seed, numRuns: HISTORIES });
+    const run = (steps: readonly Step[]) => runHistory(steps, (answer) => answers.add(answer));
+    await fc.assert(fc.asyncProperty(lockHistory, run), { seed, numRuns: HISTORIES });
     const wanted = Object.entries(ANSWERS).flatMap(([name, all]) => all.map((answer) => `${name} ${answer}`));
     expect(wanted.filter((answer) => !answers.has(answer))).toEqual([]);
+  });
+
+  it("in random histories of commands", { timeout: 60_000 }, async () => {
+    const run = (steps: readonly Step[]) => runHistory(steps);
+    await fc.assert(fc.asyncProperty(commandHistory, run), { seed, numRuns: HISTORIES });
   });
 
   it.each([

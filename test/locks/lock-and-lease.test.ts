@@ -68,6 +68,17 @@ for (const backend of backends) {
       expect(await errorOf(lease.unlock())).toMatchObject({ code: "ERR_HOLDFAST_NOT_HELD", cause: reason });
     });
 
+    test("tells a lease that its own client's forceUnlock has stolen it, at once", async () => {
+      const client = server().client();
+      const lease = await client.getLock("stolen").lock();
+      const { signal } = lease;
+      await client.getLock("stolen").forceUnlock();
+      expect(lease.state).toBe("lost");
+      const loss: unknown = signal.reason;
+      expect(loss).toMatchObject({ code: "ERR_HOLDFAST_LEASE_LOST", reason: "stolen", lockName: "stolen" });
+      await expect(lease.unlock()).rejects.toMatchObject({ code: "ERR_HOLDFAST_NOT_HELD", cause: loss });
+    });
+
     test("await using releases at the end of the scope", async () => {
       const lock = server().client().getLock("scoped");
       {

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ioredisDriver } from "../../src/driver/ioredis.js";
-import { type LeaseLostError, NotHeldError, UnavailableError } from "../../src/errors.js";
+import { NotHeldError, UnavailableError } from "../../src/errors.js";
 import { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
 import type { LockOptions } from "../../src/options.js";
 import { backends, openedFor } from "../support/backends.js";
+import { fakeTime } from "../support/fake-time.js";
 import { watchLeaks } from "../support/leaks.js";
 import { type RedisServer, startRedis } from "../support/redis-server.js";
 
@@ -260,19 +261,25 @@ for (const backend of backends) {
       await Promise.all(increments);
       expect(counter).toBe(160);
     });
-
-    test("tells a lease that its own client's forceUnlock has stolen it, at once", async () => {
-      const client = server().client();
-      const lease = await client.getLock("stolen").lock();
-      const { signal } = lease;
-      await client.getLock("stolen").forceUnlock();
-      expect(lease.state).toBe("lost");
-      const loss: LeaseLostError = signal.reason;
-      expect(loss).toMatchObject({ code: "ERR_HOLDFAST_LEASE_LOST", reason: "stolen", lockName: "stolen" });
-      await expect(lease.unlock()).rejects.toMatchObject({ code: "ERR_HOLDFAST_NOT_HELD", cause: loss });
-    });
   });
 }
+
+describe("the reentrant lock on a fake clock", () => {
+  const open = fakeTime();
+
+  test("goes on renewing a hold while 16 threads lock and unlock all the time", async () => {
+    const { holdfast, clock, ttlMs } = open();
+    const lease = await holdfast.getLock("held").lock();
+    const threads = Array.from({ length: 16 }, (_, i) => holdfast.getLock(`busy:${i % 4}`));
+    for (let passedMs = 0; passedMs < 90_000; passedMs += 3_000) {
+      await Promise.all(threads.map((lock) => lock.using(() => undefined)));
+      await clock.advance(3_000);
+      expect(lease.state).toBe("held");
+      expect(ttlMs("held")).toBeGreaterThan(15_000);
+    }
+    await lease.unlock();
+  });
+});
 
 describe("the reentrant lock on a real server", () => {
   let server: RedisServer;

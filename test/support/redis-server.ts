@@ -1,14 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { accessSync, constants, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { Redis, type RedisOptions } from "ioredis";
 import { freePort } from "./free-port.js";
 import { guard, killNow } from "./guard.js";
 import { destroyClient, quickEnd } from "./ioredis-clients.js";
 import { whenStopped } from "./process-state.js";
+import { findServer } from "./redis-program.js";
 
 export interface RedisServer {
   readonly port: number;
@@ -195,22 +196,4 @@ function processAt(port: number, password: string | undefined): Promise<number |
       resolve(found ? Number(found[1]) : undefined);
     });
   });
-}
-
-function findServer(): string {
-  const folders = (process.env["PATH"] ?? "").split(delimiter);
-  for (const name of ["redis-server", "valkey-server"]) {
-    for (const folder of folders) {
-      const program = join(folder, name);
-      try {
-        accessSync(program, constants.X_OK);
-        return program;
-      } catch {
-        // Not here; the next folder may have it.
-      }
-    }
-  }
-  throw new Error(
-    "no redis-server and no valkey-server on PATH: run `npm test`, which says how to install one",
-  );
 }

@@ -20,7 +20,6 @@ export interface InformedStep {
 const epochFarOffMs = Date.now() + 3_600_000;
 
 const key = fc.constantFrom("lock a", "lock b", "lock c");
-const anyKey = fc.oneof(key, fc.constantFrom("string", "list", "zset"));
 const holder = fc.constantFrom("h1", "h2", "h3", "hölder 4");
 const channel = fc.constantFrom("channel one", "channel two", "nobody listens");
 const leaseMs = fc.constantFrom(60_000, 120_000, 600_000);
@@ -49,7 +48,7 @@ const scripts: fc.Arbitrary<Action> = fc
     fc
       .record({ key, notAfterMs, channel, seen: fc.dictionary(holder, count.map(String), { maxKeys: 2 }) })
       .map(lockForceUnlock.encode),
-    fc.record({ key, queueKey: anyKey, tokenKey: anyKey }).map(lockInspect.encode),
+    fc.record({ key, queueKey: key, tokenKey: key }).map(lockInspect.encode),
   )
   .map((call) => ({ ...call, [fc.toStringMethod]: () => textOf(call) }));
 
@@ -76,59 +75,83 @@ const informed: fc.Arbitrary<InformedStep> = fc
   }));
 
 const word = fc.oneof(holder, fc.constantFrom("1", "2", "07", "1.5", "text"));
-const item = fc.constantFrom("one", "two");
 const increment = fc.constantFrom("1", "-3", "text", "9223372036854775807", "-9223372036854775808");
 const ttl = fc.constantFrom("60000", "600000", "0", "-5", "soon", "1.5", "9223372036854775807");
 const place = fc.constantFrom("0", "1", "-1", "-2", "5", "x");
+const item = fc.constantFrom("one", "two");
 const score = fc.constantFrom("1", "2.5", "-1", "1795209961773", "inf", "0x10", "nan", "one");
 
-const commands: fc.Arbitrary<Action> = fc.oneof(
-  words("HSET", key, holder, word),
-  words("HSET", key, holder, word, holder),
-  words("HINCRBY", key, holder, increment),
-  words("HDEL", key, holder, holder),
-  words(fc.constantFrom("HGET", "HEXISTS"), key, holder),
-  words(fc.constantFrom("HKEYS", "HLEN", "HGETALL"), anyKey),
-  words("SET", mostly("string"), word),
-  words("SET", mostly("string"), word, fc.constantFrom("NX", "xx", "KEEP"), "PX", ttl),
-  words(fc.constantFrom("GET", "INCR"), mostly("string")),
-  words("INCRBY", mostly("string"), increment),
-  words(fc.constantFrom("TYPE", "PTTL", "PERSIST"), anyKey),
-  words(fc.constantFrom("DEL", "EXISTS"), anyKey, anyKey),
-  words("PEXPIRE", anyKey, ttl),
-  words("RPUSH", mostly("list"), item, item),
-  words("LREM", mostly("list"), fc.constantFrom("0", "1", "-1", "-2", "x"), item),
-  words("LRANGE", mostly("list"), place, place),
-  words("LLEN", mostly("list")),
-  words("ZADD", mostly("zset"), score, word, score, holder),
-  words("ZREM", mostly("zset"), word, holder),
-  words("ZSCORE", mostly("zset"), holder),
-  words("ZCARD", mostly("zset")),
-  words("ZRANGE", mostly("zset"), place, place),
-  words("zrange", mostly("zset"), "0", "-1", fc.constantFrom("WITHSCORES", "withscores", "BACKWARDS")),
-  words("PUBLISH", channel, word),
-  words(fc.constantFrom("GET", "HSET", "NOSUCH", "PEXPIRE", "LREM"), word),
-);
+type CommandsOn = (key: fc.Arbitrary<string>) => fc.Arbitrary<Action>;
 
-/** One key more often than others, so that commands also find what they expect. */
-function mostly(name: string): fc.Arbitrary<string> {
-  return fc.oneof({ weight: 4, arbitrary: fc.constant(name) }, key);
-}
+/** The commands for one type of value. */
+const families: readonly CommandsOn[] = [
+  (on) =>
+    fc.oneof(
+      words("HSET", on, holder, word),
+      words("HSET", on, holder, word, holder),
+      words("HINCRBY", on, holder, increment),
+      words("HDEL", on, holder, holder),
+      words(fc.constantFrom("HGET", "HEXISTS"), on, holder),
+      words(fc.constantFrom("HKEYS", "HLEN", "HGETALL"), on),
+    ),
+  (on) =>
+    fc.oneof(
+      words("SET", on, word),
+      words("SET", on, word, fc.constantFrom("NX", "xx", "KEEP"), "PX", ttl),
+      words(fc.constantFrom("GET", "INCR"), on),
+      words("INCRBY", on, increment),
+    ),
+  (on) =>
+    fc.oneof(
+      words("RPUSH", on, item, item),
+      words("LREM", on, fc.constantFrom("0", "1", "-1", "-2", "x"), item),
+      words("LRANGE", on, place, place),
+      words("LLEN", on),
+    ),
+  (on) =>
+    fc.oneof(
+      words("ZADD", on, score, word, score, holder),
+      words("ZREM", on, word, holder),
+      words("ZSCORE", on, holder),
+      words("ZRANGE", on, place, place),
+      words("zrange", on, "0", "-1", fc.constantFrom("WITHSCORES", "withscores", "BACKWARDS")),
+      words("ZCARD", on),
+    ),
+];
+
+const onAnyType: CommandsOn = (on) =>
+  fc.oneof(
+    words("PEXPIRE", on, ttl),
+    words(fc.constantFrom("TYPE", "PTTL", "PERSIST"), on),
+    words(fc.constantFrom("DEL", "EXISTS"), on, on),
+    words("PUBLISH", channel, word),
+    words(fc.constantFrom("GET", "HSET", "NOSUCH", "PEXPIRE", "LREM"), word),
+  );
 
 function words(...parts: (string | fc.Arbitrary<string>)[]): fc.Arbitrary<string[]> {
   return fc.tuple(...parts.map((part) => (typeof part === "string" ? fc.constant(part) : part)));
 }
 
-const step: fc.Arbitrary<Step> = fc.oneof(
+const lockStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: scripts },
   { weight: 6, arbitrary: informed },
-  { weight: 8, arbitrary: commands },
+  { weight: 4, arbitrary: fc.oneof(...[...families, onAnyType].map((commandsOn) => commandsOn(key))) },
   { weight: 1, arbitrary: fc.record({ full: fc.boolean() }) },
 );
 
-/** Some steps are done twice, at once or after the next one, as a client's resent commands are. */
-export const history: fc.Arbitrary<readonly Step[]> = fc
-  .array(fc.tuple(step, fc.constantFrom(0, 0, 0, 1, 2)), { minLength: 1, maxLength: 60, size: "max" })
+/**
+ * Scripts and whatever else meets the keys of locks. Some steps are done twice, at once or after the next one, as
+ * a client's resent commands are.
+ */
+export const lockHistory: fc.Arbitrary<readonly Step[]> = fc
+  .array(fc.tuple(lockStep, fc.constantFrom(0, 0, 0, 1, 2)), { minLength: 1, maxLength: 60, size: "max" })
   .map((steps) =>
     steps.flatMap(([one, again], at) => [one, ...(again > 0 ? [steps[at + 1 - again]?.[0] ?? one] : [])]),
   );
+
+/** Commands for one type of value, mostly on one key. */
+export const commandHistory: fc.Arbitrary<readonly Step[]> = fc.constantFrom(...families).chain((family) => {
+  const on = fc.constantFrom("key", "key", "key", "other");
+  const command = fc.oneof({ weight: 4, arbitrary: family(on) }, { weight: 1, arbitrary: onAnyType(on) });
+  return fc.array(command, { minLength: 1, maxLength: 60, size: "max" });
+});
