@@ -98,10 +98,11 @@ export class Client {
     if (graceMs > 0) await this.#within(graceMs, Promise.allSettled(this.threads.running));
   }
 
-  /** Waits for work in the background, for one command timeout at most, and ends all services. */
+  /** Waits for what is under way, for two command timeouts at most, and ends all services. */
   async stop(): Promise<void> {
     const { commandTimeoutMs } = this.settings;
-    await this.#within(commandTimeoutMs, this.#quiet());
+    // Clean-up goes on for one command timeout after the last command, and then needs one more answer.
+    await this.#within(2 * commandTimeoutMs, this.#quiet());
     this.#stopped = true;
     this.#watchdog.stop();
     this.#subscriptions.stop();

@@ -73,7 +73,7 @@ export class Holdfast implements AsyncDisposable {
   /**
    * Takes no new work, rejects whoever waits with ClientClosedError, lets running bodies go on for `graceMs`, then
    * declares what is still held lost and stops renewing it. Closes only the connections that holdfast opened. Takes
-   * `graceMs` and two command timeouts at most, also when Redis is gone. Safe twice.
+   * `graceMs` and three command timeouts at most, also when Redis is gone. Safe twice.
    * @throws TypeError, RangeError before anything is done
    */
   async close(options: CloseOptions = {}): Promise<void> {
