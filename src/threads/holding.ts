@@ -138,9 +138,14 @@ export class Holding implements Renewable {
     this.#changed();
   }
 
-  /** The TTL that the key must have for the holds that stay, in whole milliseconds of at least 1. */
+  /**
+   * The TTL that the key must have for the holds that stay, in whole milliseconds of at least 1. With none left the next
+   * command frees the lock; until then it must not fall by itself, or that command would find the hold gone.
+   */
   neededMs(): number {
-    return Math.max(1, ...this.live.map((hold) => Math.ceil(hold.neededMs())));
+    const { live } = this;
+    if (live.length === 0) return Math.max(1, this.#longestLeaseMs);
+    return Math.max(1, ...live.map((hold) => Math.ceil(hold.neededMs())));
   }
 
   isAlive(): boolean {
