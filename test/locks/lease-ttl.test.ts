@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { answerLate, loseReply, rejectAtOnce } from "../support/call-faults.js";
 import { fakeTime } from "../support/fake-time.js";
 import { watchLeaks } from "../support/leaks.js";
 
@@ -94,6 +95,28 @@ describe("the TTL of a lock that is held several times", () => {
     expect(inner.remainingMs()).toBeCloseTo(58_998, 3);
     await inner.unlock();
     await outer.unlock();
+  });
+});
+
+describe("the TTL of a lock whose inner release was repeated", () => {
+  test("does not fall under an outer hold that is released while the clean-up of an inner one goes on [B14]", async () => {
+    const { holdfast, driver, clock, fields } = open();
+    const lock = holdfast.getLock("a");
+    const outer = await lock.lock();
+    const inner = await outer.run(() => lock.lock());
+    void driver.next(loseReply, "lock-release");
+    const innerReleased = inner.unlock();
+    await clock.advance(20);
+    // The inner release was made sure of; the clean-up behind it now meets a broken connection, then a slow answer.
+    const slow = answerLate();
+    void driver.next(rejectAtOnce, "lock-release");
+    void driver.next(slow, "lock-release");
+    await innerReleased;
+    const outerReleased = outer.unlock();
+    await clock.advance(100);
+    slow.arrive();
+    await outerReleased;
+    expect(fields("a")).toEqual({});
   });
 });
 

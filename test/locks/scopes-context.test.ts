@@ -117,8 +117,9 @@ describe('with reentry "explicit"', () => {
 
 describe("AsyncLocalStorage", () => {
   test("is not entered before the first scope, and then by that alone", async () => {
+    const run = vi.spyOn(AsyncLocalStorage.prototype, "run");
     const entered = [
-      vi.spyOn(AsyncLocalStorage.prototype, "run"),
+      run,
       vi.spyOn(AsyncLocalStorage.prototype, "enterWith"),
       vi.spyOn(AsyncLocalStorage.prototype, "exit"),
     ];
@@ -136,7 +137,8 @@ describe("AsyncLocalStorage", () => {
     await (await waiting).unlock();
     expect(times()).toBe(0);
     await lock.using(() => undefined);
-    expect(times()).toBe(1);
+    // From Node 24 on, run() calls enterWith() itself.
+    expect(run).toHaveBeenCalledTimes(1);
   });
 });
 
