@@ -2,9 +2,12 @@ import { describe, expect, test } from "vitest";
 import { answerLate, loseReply, rejectAtOnce } from "../support/call-faults.js";
 import { fakeTime } from "../support/fake-time.js";
 import { watchLeaks } from "../support/leaks.js";
+import type { CallFault } from "../support/scripted-driver.js";
 
 watchLeaks();
 const open = fakeTime();
+
+const goodConnection: CallFault = { name: "none", meet: (deliver) => deliver() };
 
 describe("the TTL of a lock that is held several times", () => {
   test("falls to what the outer hold needs when a longer inner one ends [R29]", async () => {
@@ -104,14 +107,14 @@ describe("the TTL of a lock whose inner release was repeated", () => {
     const lock = holdfast.getLock("a");
     const outer = await lock.lock();
     const inner = await outer.run(() => lock.lock());
-    void driver.next(loseReply, "lock-release");
-    const innerReleased = inner.unlock();
-    await clock.advance(20);
-    // The inner release was made sure of; the clean-up behind it now meets a broken connection, then a slow answer.
     const slow = answerLate();
-    void driver.next(rejectAtOnce, "lock-release");
-    void driver.next(slow, "lock-release");
+    // The release, its repeat, then the clean-up behind it, which meets a broken connection and a slow answer.
+    for (const fate of [loseReply, goodConnection, rejectAtOnce, slow])
+      void driver.next(fate, "lock-release");
+    const innerReleased = inner.unlock();
+    await clock.advance(30);
     await innerReleased;
+    expect(driver.timesOf("lock-release")).toEqual([0, 20, 20]);
     const outerReleased = outer.unlock();
     await clock.advance(100);
     slow.arrive();

@@ -104,18 +104,21 @@ describe("a holder that is stopped for longer than its lease", () => {
   });
 
   test("is told by a signal that it took before, without looking, and takes nothing back [B23] [B24]", async () => {
-    const holder = await taker({ watchdogMs: 600 });
-    await holder.ask("lock");
-    await holder.freeze();
-    await gone();
-    const next = await patientLock().lock({ leaseMs: HOUR_MS });
-    holder.thaw();
-    const { error } = await holder.next("lost");
-    expect(error).toMatchObject({ code: "ERR_HOLDFAST_LEASE_LOST" });
-    expect(await holder.ask("state")).toMatchObject({ state: "lost", aborted: true });
-    expect(await holder.ask("tryLock")).toMatchObject({ event: "busy" });
-    expect(await redis.plain.hgetall(KEY)).toEqual({ [next.holder]: "1" });
-    await next.unlock();
+    // The first has a watchdog that looks at it now and then, the second has nobody.
+    for (const options of [{}, { leaseMs: 600 }]) {
+      const holder = await taker({ watchdogMs: 600 });
+      await holder.ask("lock", options);
+      await holder.freeze();
+      await gone();
+      const next = await patientLock().lock({ leaseMs: HOUR_MS });
+      holder.thaw();
+      const { error } = await holder.next("lost");
+      expect(error).toMatchObject({ code: "ERR_HOLDFAST_LEASE_LOST" });
+      expect(await holder.ask("state")).toMatchObject({ state: "lost", aborted: true });
+      expect(await holder.ask("tryLock")).toMatchObject({ event: "busy" });
+      expect(await redis.plain.hgetall(KEY)).toEqual({ [next.holder]: "1" });
+      await next.unlock();
+    }
   });
 
   test("can not release what is another's by now [B36]", async () => {
@@ -143,7 +146,12 @@ describe("a holder that is stopped for longer than its lease", () => {
 describe("what keeps a process alive", () => {
   test("a lock that it holds and has forgotten does not, and falls within its TTL", async () => {
     const holder = await taker({ watchdogMs: 2_000 });
-    await holder.ask("lock");
+    // It has to wait at first, and so has a subscriber, which keeps it alive no more than the rest.
+    await redis.plain.hset(KEY, "somebody", "1");
+    const locked = holder.ask("lock");
+    await until(async () => (await redis.plain.pubsub("CHANNELS")).length === 1);
+    await redis.plain.multi().del(KEY).publish(`redisson_lock__channel:{${KEY}}`, "0").exec();
+    expect(await locked).toMatchObject({ event: "held" });
     expect(await holder.ask("forget")).toMatchObject({ event: "forgotten" });
     expect(await holder.exited).toEqual({ code: 0, signal: null });
     expect(holder.errors).toBe("");

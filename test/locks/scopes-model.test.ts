@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ReentryError } from "../../src/errors.js";
 import type { Lease } from "../../src/lease.js";
-import { loseReply, rejectAtOnce } from "../support/call-faults.js";
+import { deliverTwice, loseReply, rejectAtOnce } from "../support/call-faults.js";
 import { type FakeTime, fakeTime } from "../support/fake-time.js";
 import { watchLeaks } from "../support/leaks.js";
 import { type SeededRandom, seededRandom } from "../support/seeded-random.js";
@@ -106,7 +106,7 @@ describe("random programs of nested and parallel bodies", () => {
     for (let i = 0; i < PROGRAMS; i++) {
       for (let broken = 0; broken < breaks; broken++) {
         const at = world.driver.calls.length + random.below(100);
-        const fault = random.below(2) === 0 ? loseReply : rejectAtOnce;
+        const fault = [loseReply, rejectAtOnce, deliverTwice][random.below(3)] ?? loseReply;
         void world.driver.next(fault, () => world.driver.calls.length >= at);
       }
       const program = new Program(world, random);
