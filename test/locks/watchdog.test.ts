@@ -220,7 +220,7 @@ describe("many locks", () => {
     return { clock, driver, holdfast, leases };
   }
 
-  test("5,000 are renewed in 50 calls of 100 each third of the lease", async () => {
+  test("5,000 are renewed in 50 calls of 100 each third of the lease", { timeout: 60_000 }, async () => {
     const { clock, driver, holdfast } = await withLocks(5_000);
     await clock.advance(10_000 - TICK_MS);
     expect(driver.keyCounts["lock-renew"]).toEqual([]);
@@ -229,7 +229,9 @@ describe("many locks", () => {
     await holdfast.close();
   });
 
-  test("20,000 are held for three leases with a call for each hundred of them in each third [B38]", async () => {
+  test("20,000 are held for three leases with a call for each hundred of them in each third [B38]", {
+    timeout: 60_000,
+  }, async () => {
     const { clock, driver, holdfast, leases } = await withLocks(20_000);
     await clock.advance(3 * 30_000 + 10 * TICK_MS);
     expect(leases.filter(({ state }) => state !== "held")).toEqual([]);
