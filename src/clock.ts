@@ -31,13 +31,13 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
   wallMs: () => Date.now(),
   schedule(delayMs, callback, keepAlive = false) {
-    return delayMs <= 0 ? soon(callback, keepAlive) : later(delayMs, callback, keepAlive);
+    return delayMs <= 0 ? soon(callback) : later(delayMs, callback, keepAlive);
   },
 };
 
-function soon(callback: () => void, keepAlive: boolean): Timer {
+/** Keeps the process alive for this one turn: without, it would wait for whatever wakes an idle event loop next. */
+function soon(callback: () => void): Timer {
   const immediate = setImmediate(callback);
-  if (!keepAlive) immediate.unref();
   return { cancel: () => clearImmediate(immediate) };
 }
 
