@@ -3,10 +3,13 @@ import { type Clock, systemClock } from "./clock.js";
 import type { Driver } from "./driver/driver.js";
 import { ClientClosedError } from "./errors.js";
 import { type ClientSettings, clientSettings, type HoldfastOptions } from "./options.js";
+import { lockRenew } from "./protocol/lock-scripts.js";
+import { readRenew } from "./protocol/read-write-scripts.js";
 import { inRootContext } from "./root-context.js";
 import { Commands } from "./runtime/commands.js";
 import { ExpiryAlarms } from "./runtime/expiry-alarms.js";
 import { HashedWheelTimer } from "./runtime/hashed-wheel-timer.js";
+import { SignsOfLife } from "./runtime/signs-of-life.js";
 import { Subscriptions } from "./runtime/subscriptions.js";
 import { WaitLines } from "./runtime/wait-lines.js";
 import { Waiter } from "./runtime/waiter.js";
@@ -17,19 +20,23 @@ import { Threads } from "./threads/threads.js";
 const COARSEST_TICK_MS = 100;
 const TICKS_PER_WATCHDOG_LEASE = 30;
 
+/** Three hexadecimal digits. */
+const GRANT_PROTOCOL = "001";
+
 /** What all locks of one `Holdfast` share: its identity, its settings and the services that keep time and wake. */
 export class Client {
-  /** Version 4, as Redisson's. */
-  readonly id: string = randomUUID();
+  readonly id: string = newClientId();
   readonly settings: ClientSettings;
   readonly clock: Clock;
   readonly commands: Commands;
   readonly lines: WaitLines;
+  readonly subscriptions: Subscriptions;
+  readonly signsOfLife: SignsOfLife;
   readonly threads: Threads;
   readonly #driver: Driver;
   readonly #wheel: HashedWheelTimer;
   readonly #watchdog: Watchdog;
-  readonly #subscriptions: Subscriptions;
+  readonly #sharedWatchdog: Watchdog;
   readonly #waiters = new Set<Waiter>();
   readonly #background = new Set<Promise<unknown>>();
   #closed = false;
@@ -37,17 +44,24 @@ export class Client {
 
   constructor(driver: Driver, options: HoldfastOptions) {
     this.settings = clientSettings(options);
-    const { watchdogMs, commandTimeoutMs, safetyPeriodMs } = this.settings;
+    const { watchdogMs, fleetWatchdogMs, commandTimeoutMs, safetyPeriodMs } = this.settings;
     this.#driver = driver;
     this.clock = inRoot(options.clock ?? systemClock);
     const tickMs = Math.min(COARSEST_TICK_MS, Math.floor(watchdogMs / TICKS_PER_WATCHDOG_LEASE));
     this.#wheel = new HashedWheelTimer(this.clock, { tickMs });
     this.commands = new Commands(driver, this.clock, this.#wheel, commandTimeoutMs);
-    this.#subscriptions = new Subscriptions(driver, this.#wheel, commandTimeoutMs);
-    this.lines = new WaitLines(this.clock, this.#subscriptions, safetyPeriodMs);
-    this.#watchdog = new Watchdog(this.commands, this.#wheel, watchdogMs);
-    const alarms = new ExpiryAlarms(this.clock, this.#wheel);
-    this.threads = new Threads(this.id, { clock: this.clock, alarms, watchdog: this.#watchdog });
+    this.subscriptions = new Subscriptions(driver, this.#wheel, commandTimeoutMs);
+    this.lines = new WaitLines(this.clock, this.subscriptions, safetyPeriodMs);
+    this.#watchdog = new Watchdog(this.commands, this.#wheel, lockRenew, watchdogMs);
+    this.signsOfLife = new SignsOfLife(this.commands, this.#wheel);
+    const sharedMs = Math.min(watchdogMs, fleetWatchdogMs);
+    this.#sharedWatchdog = new Watchdog(this.commands, this.#wheel, readRenew, sharedMs);
+    this.threads = new Threads(this.id, {
+      clock: this.clock,
+      alarms: new ExpiryAlarms(this.clock, this.#wheel),
+      watchdog: this.#watchdog,
+      sharedWatchdog: this.#sharedWatchdog,
+    });
   }
 
   /** True once all services have ended: what still goes on in the background is to give up. */
@@ -68,8 +82,13 @@ export class Client {
   /** A waiter that closing the client cancels. To be given back to `dismiss`. */
   newWaiter(waitMs: number | undefined, signal: AbortSignal | undefined): Waiter {
     const waiter = new Waiter(this.clock, waitMs, signal);
-    this.#waiters.add(waiter);
+    this.admit(waiter);
     return waiter;
+  }
+
+  /** Closing the client cancels this waiter, too. To be given back to `dismiss`. */
+  admit(waiter: Waiter): void {
+    this.#waiters.add(waiter);
   }
 
   dismiss(waiter: Waiter): void {
@@ -85,6 +104,12 @@ export class Client {
     const settled: Promise<unknown> = inRootContext(work).catch(() => undefined);
     this.#background.add(settled);
     void settled.then(() => this.#background.delete(settled));
+  }
+
+  /** Runs something later, if the client is still there. Never keeps the process alive. */
+  after(delayMs: number, work: () => void): void {
+    if (delayMs > 0) this.#wheel.schedule(delayMs, work);
+    else work();
   }
 
   /** Takes no new work from now on and cancels all that waits. */
@@ -105,7 +130,9 @@ export class Client {
     await this.#within(2 * commandTimeoutMs, this.#quiet());
     this.#stopped = true;
     this.#watchdog.stop();
-    this.#subscriptions.stop();
+    this.#sharedWatchdog.stop();
+    this.signsOfLife.stop();
+    this.subscriptions.stop();
     this.threads.stop();
     this.commands.stop();
     this.#wheel.stop();
@@ -132,6 +159,15 @@ export class Client {
         .finally(() => timer.cancel());
     });
   }
+}
+
+/**
+ * A UUID of version 8, where Redisson's are of version 4: the twelve bits behind the version say which protocol this
+ * client follows when a lock is given to one who waits for it.
+ */
+function newClientId(): string {
+  const random = randomUUID();
+  return `${random.slice(0, 14)}8${GRANT_PROTOCOL}${random.slice(18)}`;
 }
 
 /** A timer outlives the call that starts it, and so may not keep its async context, or run in it. */

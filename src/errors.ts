@@ -98,6 +98,16 @@ export class ReentryError extends HoldfastError {
   }
 }
 
+/** The write lock was asked for by who holds only the read lock: two that do would wait for each other for ever. */
+export class UpgradeNotSupportedError extends HoldfastError {
+  override readonly code = "ERR_HOLDFAST_UPGRADE";
+  constructor(readonly lockName: string) {
+    super(
+      `the write lock of "${lockName}" can not be taken while holding its read lock: release that first, or take the write lock to begin with`,
+    );
+  }
+}
+
 /**
  * Redis did not answer, or refused. The outcome of the command may be unknown; holdfast then takes back what
  * it may have done. `cause` is the error of the Redis client.
@@ -113,6 +123,26 @@ export class UnavailableError extends HoldfastError {
     options?: ErrorOptions,
   ) {
     super(`${server}: ${why}`, options);
+  }
+}
+
+/** Too few of a red lock's servers answered for a majority of them to be had. */
+export class QuorumError extends HoldfastError {
+  override readonly code = "ERR_HOLDFAST_QUORUM";
+  constructor(
+    readonly lockName: string,
+    /** How many servers gave their lock; it was given back. */
+    readonly acquired: number,
+    /** How many would have had to. */
+    readonly wanted: number,
+    /** Why the others failed, one error each. */
+    readonly failures: readonly unknown[],
+  ) {
+    const why = failures.map((failure) => (failure instanceof Error ? failure.message : String(failure)));
+    super(
+      `red lock "${lockName}": ${failures.length} servers failed, so that ${wanted} can not be had: ${why.join("; ")}`,
+      { cause: new AggregateError(failures) },
+    );
   }
 }
 

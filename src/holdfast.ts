@@ -1,12 +1,30 @@
 import { Client } from "./client.js";
 import type { Driver } from "./driver/driver.js";
+import { HeldLease } from "./lease.js";
+import { fairLock, nonReentrantFairLock } from "./locks/fair-lock.js";
+import { FencedLeaseLock, type FencedLock, fencedLock } from "./locks/fenced-lock.js";
 import { inspect, type LockState } from "./locks/inspect.js";
 import { LeaseLock } from "./locks/lease-lock.js";
 import type { Lock } from "./locks/lock.js";
-import type { LockKind } from "./locks/lock-kind.js";
+import { type LockIdentity, type LockKind, lockId } from "./locks/lock-kind.js";
+import { MultiLock } from "./locks/multi-lock.js";
+import { nonReentrantLock } from "./locks/non-reentrant-lock.js";
+import { type ReadWriteLock, readWriteKinds } from "./locks/read-write-lock.js";
+import { RedLock } from "./locks/red-lock.js";
 import { reentrantLock } from "./locks/reentrant-lock.js";
 import { releaseEverything } from "./locks/release-everything.js";
-import { checkReentry, duration, type HoldfastOptions, keyOf, type LockSettings } from "./options.js";
+import { spinLock } from "./locks/spin-lock.js";
+import {
+  checkBackoff,
+  checkFair,
+  checkReentry,
+  duration,
+  type HoldfastOptions,
+  keyOf,
+  type LockSettings,
+  type ReadWriteLockSettings,
+  type SpinLockSettings,
+} from "./options.js";
 import { Thread } from "./threads/thread.js";
 
 /** How to close a client. */
@@ -45,6 +63,79 @@ export class Holdfast implements AsyncDisposable {
    */
   getLock(name: string, settings: LockSettings = {}): Lock {
     return this.#lock(reentrantLock, name, settings);
+  }
+
+  /**
+   * A lock which the thread that has it is refused at once, with a ReentryError. Source: Redisson's getNonReentrantLock.
+   * @throws InvalidNameError
+   */
+  getNonReentrantLock(name: string): Lock {
+    return this.#lock(nonReentrantLock, name, {});
+  }
+
+  /**
+   * A lock that is given to its waiters in the order in which they asked, across processes. Source: Redisson's getFairLock.
+   * @throws InvalidNameError
+   */
+  getFairLock(name: string, settings: LockSettings = {}): Lock {
+    return this.#lock(fairLock, name, settings);
+  }
+
+  /**
+   * As `getFairLock`, and as `getNonReentrantLock`. Source: Redisson's getNonReentrantFairLock.
+   * @throws InvalidNameError
+   */
+  getNonReentrantFairLock(name: string): Lock {
+    return this.#lock(nonReentrantFairLock, name, {});
+  }
+
+  /**
+   * A lock that is waited for by asking again and again, without a connection for messages. Source: Redisson's getSpinLock.
+   * @throws InvalidNameError, TypeError, RangeError
+   */
+  getSpinLock(name: string, settings: SpinLockSettings = {}): Lock {
+    const { backoff = { type: "exponential" } } = settings;
+    checkBackoff(backoff);
+    return this.#lock(spinLock(backoff), name, settings);
+  }
+
+  /**
+   * A lock whose leases carry fencing tokens, so that a store can refuse who comes too late. Source: Redisson's
+   * getFencedLock.
+   * @throws InvalidNameError
+   */
+  getFencedLock(name: string, settings: LockSettings = {}): FencedLock {
+    return new FencedLeaseLock(this.#identity(fencedLock, name, settings));
+  }
+
+  /**
+   * Many readers or one writer. Source: Redisson's getReadWriteLock.
+   * @throws InvalidNameError
+   */
+  getReadWriteLock(name: string, settings: ReadWriteLockSettings = {}): ReadWriteLock {
+    const { fair = false } = settings;
+    checkFair(fair);
+    const { read, write } = readWriteKinds(fair);
+    const readLock = this.#lock(read, name, settings);
+    const writeLock = this.#lock(write, name, settings);
+    return { name, readLock: () => readLock, writeLock: () => writeLock };
+  }
+
+  /**
+   * Several locks as one, which is held while all of them are. They may be of any kind and of any client. Source:
+   * Redisson's getMultiLock.
+   * @throws TypeError
+   */
+  getMultiLock(...locks: readonly Lock[]): Lock {
+    return new MultiLock(locks);
+  }
+
+  /**
+   * Locks on independent servers as one, which is held while a majority of them is. Source: Redisson's getRedLock.
+   * @throws TypeError
+   */
+  getRedLock(...locks: readonly Lock[]): Lock {
+    return new RedLock(locks, this.#client.settings.redMemberTimeoutMs);
   }
 
   /**
@@ -95,10 +186,14 @@ export class Holdfast implements AsyncDisposable {
   }
 
   #lock(kind: LockKind, name: string, settings: LockSettings): Lock {
+    return new LeaseLock(this.#identity(kind, name, settings), HeldLease);
+  }
+
+  #identity(kind: LockKind, name: string, settings: LockSettings): LockIdentity {
     const client = this.#client;
     const key = keyOf(name, client.settings.nameMapper);
     const { reentry = client.settings.reentry } = settings;
     checkReentry(reentry);
-    return new LeaseLock({ client, kind, name, key, channel: kind.channel(key), reentry });
+    return { client, kind, name, key, id: lockId(kind.half, key), channel: kind.channel(key), reentry };
   }
 }

@@ -36,10 +36,16 @@ export interface Lease extends AsyncDisposable {
   unlock(): Promise<void>;
 }
 
+/** The lease of a fenced lock. */
+export interface FencedLease extends Lease {
+  /** Greater than that of every acquisition before. Pass it along with each write, and let the store refuse smaller ones. */
+  readonly token: bigint;
+}
+
 /** What a lease needs of the lock that it came from. */
 export interface Keeper {
   release(hold: Hold): Promise<void>;
-  runIn<T>(hold: Hold, lease: Lease, body: () => T | Promise<T>): Promise<T>;
+  runIn<T>(hold: Hold, lease: object, body: () => T | Promise<T>): Promise<T>;
 }
 
 /** Tells which holds nobody can release any more. A hold must never refer to its lease. */
@@ -52,16 +58,75 @@ const forgotten = new FinalizationRegistry((hold: Hold) => {
   }
 });
 
+/** What a hold is released through. When it is forgotten, so is the hold. */
+export function guard(lease: object, hold: Hold): void {
+  // Who chose the id can still unlock by it.
+  if (hold.holding.thread.explicitId === undefined) forgotten.register(lease, hold);
+}
+
+/** How the work that a lease is for ends. */
+export abstract class EndingLease {
+  /** Runs a body in the scope of the lease. */
+  abstract within<T>(body: () => T | Promise<T>): Promise<T>;
+  abstract unlock(): Promise<void>;
+  /** The release under way or done. */
+  protected abstract readonly releasing: Promise<void> | undefined;
+  protected abstract readonly loss: LeaseLostError | undefined;
+  protected abstract failed(error: unknown): void;
+
+  /** Runs a body in the scope of the lease, and releases it. */
+  async use<T>(body: () => T | Promise<T>): Promise<T> {
+    let result: T;
+    try {
+      result = await this.within(body);
+    } catch (error) {
+      await this.end();
+      throw error;
+    }
+    const loss = await this.end();
+    if (loss !== undefined) throw loss;
+    return result;
+  }
+
+  /**
+   * As the end of `using`: a lost lease is thrown, and so wrapped in a SuppressedError where the body threw, too; a
+   * release that failed otherwise is told by the event `holdfast:lease:release-failed`.
+   */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const loss = await this.end();
+    if (loss !== undefined) throw loss;
+  }
+
+  /**
+   * Releases after the work that the lease was for, unless that has done so itself. Never rejects.
+   * @returns the loss, if the lease was lost before
+   */
+  async end(): Promise<LeaseLostError | undefined> {
+    const { releasing } = this;
+    if (releasing !== undefined) {
+      // What it brings is told to whoever has begun it.
+      await releasing.catch(() => undefined);
+      return this.loss;
+    }
+    try {
+      await this.unlock();
+    } catch (error) {
+      if (events.releaseFailed.hasSubscribers) this.failed(error);
+    }
+    return this.loss;
+  }
+}
+
 /** The lease of a hold in Redis. */
-export class HeldLease implements Lease {
+export class HeldLease extends EndingLease implements Lease {
   readonly #hold: Hold;
   readonly #keeper: Keeper;
 
   constructor(hold: Hold, keeper: Keeper) {
+    super();
     this.#hold = hold;
     this.#keeper = keeper;
-    // Who chose the id can still unlock by it.
-    if (hold.holding.thread.explicitId === undefined) forgotten.register(this, hold);
+    guard(this, hold);
   }
 
   get name(): string {
@@ -100,6 +165,10 @@ export class HeldLease implements Lease {
 
   async run<T>(body: () => T | Promise<T>): Promise<T> {
     this.assertHeld();
+    return this.within(body);
+  }
+
+  within<T>(body: () => T | Promise<T>): Promise<T> {
     return this.#keeper.runIn(this.#hold, this, body);
   }
 
@@ -107,34 +176,27 @@ export class HeldLease implements Lease {
     return this.#keeper.release(this.#hold);
   }
 
-  /**
-   * As the end of `using`: a lost lease is thrown, and so wrapped in a SuppressedError where the body threw, too; a
-   * release that failed otherwise is told by the event `holdfast:lease:release-failed`.
-   */
-  async [Symbol.asyncDispose](): Promise<void> {
-    const loss = await this.end();
-    if (loss !== undefined) throw loss;
+  protected get releasing(): Promise<void> | undefined {
+    return this.#hold.releasing;
   }
 
-  /**
-   * Releases after the work that the lease was for, unless that has done so itself. Never rejects.
-   * @returns the loss, if the lease was lost before
-   */
-  async end(): Promise<LeaseLostError | undefined> {
-    const { releasing } = this.#hold;
-    if (releasing !== undefined) {
-      // What it brings is told to whoever has begun it.
-      await releasing.catch(() => undefined);
-      return this.#hold.loss;
-    }
-    try {
-      await this.unlock();
-    } catch (error) {
-      if (events.releaseFailed.hasSubscribers) {
-        const { lock, field } = this.#hold.holding;
-        events.releaseFailed.publish({ name: lock.name, kind: lock.kind.name, holder: field, error });
-      }
-    }
+  protected get loss(): LeaseLostError | undefined {
     return this.#hold.loss;
+  }
+
+  protected failed(error: unknown): void {
+    const { lock, field } = this.#hold.holding;
+    events.releaseFailed.publish({ name: lock.name, kind: lock.kind.name, holder: field, error });
+  }
+}
+
+/** The lease of a hold of a fenced lock. */
+export class FencedHeldLease extends HeldLease implements FencedLease {
+  readonly token: bigint;
+
+  constructor(hold: Hold, keeper: Keeper) {
+    super(hold, keeper);
+    if (hold.token === undefined) throw new TypeError(`fenced lock "${this.name}" was taken without a token`);
+    this.token = hold.token;
   }
 }

@@ -30,14 +30,59 @@ export interface LockSettings {
   readonly reentry?: Reentry;
 }
 
+/** How one spin lock behaves. */
+export interface SpinLockSettings extends LockSettings {
+  /** How long to sleep between attempts. Default: exponential, from 1 ms to 128 ms. */
+  readonly backoff?: Backoff;
+}
+
+/** How a spin lock sleeps between attempts. */
+export type Backoff = ExponentialBackoff | ConstantBackoff;
+
+/** Each pause is a multiple of the one before, with a growing random part on top, up to the longest. */
+export interface ExponentialBackoff {
+  readonly type: "exponential";
+  /** Milliseconds. Default: 1. */
+  readonly initialDelayMs?: number;
+  /** Milliseconds. Default: 128. */
+  readonly maxDelayMs?: number;
+  /** Default: 2. */
+  readonly multiplier?: number;
+}
+
+/** All pauses are equal. */
+export interface ConstantBackoff {
+  readonly type: "constant";
+  /** Milliseconds. Default: 64. */
+  readonly delayMs?: number;
+}
+
+/** How one read-write lock behaves. */
+export interface ReadWriteLockSettings extends LockSettings {
+  /**
+   * Whether readers of holdfast give way to a waiting writer of holdfast, so that an unbroken row of readers does not
+   * keep it out. Default: false.
+   */
+  readonly fair?: boolean;
+}
+
 /** How a client works. */
 export interface HoldfastOptions {
   /** TTL of leases without `leaseMs`, in milliseconds, renewed each third of it. Default: 30 000. */
   readonly watchdogMs?: number;
+  /**
+   * The `lockWatchdogTimeout` of the Redisson clients that use the same read-write locks, in milliseconds: each third of
+   * it the TTL that read holds need is written again, since Redisson's watchdog may have lowered it. Default: 30 000.
+   */
+  readonly fleetWatchdogMs?: number;
   /** A command without an answer after so many milliseconds has an unknown outcome. Default: 3 000. */
   readonly commandTimeoutMs?: number;
   /** The longest a waiter trusts the messages of Redis before it asks again, in milliseconds. Default: 5 000. */
   readonly safetyPeriodMs?: number;
+  /**
+   * How long a red lock that this client makes waits for the answer of one of its servers, in milliseconds. Default: 50.
+   */
+  readonly redMemberTimeoutMs?: number;
   /** Turns the name that the program uses into the name of the key in Redis. Default: unchanged. */
   readonly nameMapper?: (name: string) => string;
   /**
@@ -57,6 +102,8 @@ const WATCHDOG_MS = 30_000;
 const COMMAND_TIMEOUT_MS = 3_000;
 /** A lost message is rare; a waiting process that asks each five seconds costs a server next to nothing. */
 const SAFETY_PERIOD_MS = 5_000;
+/** Far above a healthy answer, and far below any lease: a dead server may not use up the time that is trusted. */
+const RED_MEMBER_TIMEOUT_MS = 50;
 /** Ten years. Longer ones are mistakes of the unit, and Redis refuses what leaves its range. */
 const LONGEST_MS = 10 * 365 * 24 * 60 * 60 * 1_000;
 /** Below this the watchdog could not renew in time on a busy machine. */
@@ -67,8 +114,10 @@ export const FIRST_OWN_THREAD_ID: number = 2 ** 32;
 /** The options of a client with every default filled in. */
 export interface ClientSettings {
   readonly watchdogMs: number;
+  readonly fleetWatchdogMs: number;
   readonly commandTimeoutMs: number;
   readonly safetyPeriodMs: number;
+  readonly redMemberTimeoutMs: number;
   readonly nameMapper: (name: string) => string;
   readonly reentry: Reentry;
   readonly clockSkewMs: number;
@@ -81,8 +130,12 @@ export function clientSettings(options: HoldfastOptions): ClientSettings {
   checkReentry(reentry);
   return {
     watchdogMs: duration("watchdogMs", options.watchdogMs, SHORTEST_WATCHDOG_MS) ?? WATCHDOG_MS,
+    fleetWatchdogMs:
+      duration("fleetWatchdogMs", options.fleetWatchdogMs, SHORTEST_WATCHDOG_MS) ?? WATCHDOG_MS,
     commandTimeoutMs: duration("commandTimeoutMs", options.commandTimeoutMs, 1) ?? COMMAND_TIMEOUT_MS,
     safetyPeriodMs: duration("safetyPeriodMs", options.safetyPeriodMs, 1) ?? SAFETY_PERIOD_MS,
+    redMemberTimeoutMs:
+      duration("redMemberTimeoutMs", options.redMemberTimeoutMs, 1) ?? RED_MEMBER_TIMEOUT_MS,
     nameMapper,
     reentry,
     clockSkewMs: duration("clockSkewMs", options.clockSkewMs, 0) ?? 0,
@@ -117,6 +170,32 @@ export function checkReentry(reentry: Reentry): void {
   if (reentry !== "scope" && reentry !== "explicit") {
     throw new TypeError(`reentry must be "scope" or "explicit", got ${String(reentry)}`);
   }
+}
+
+/** @throws TypeError, RangeError naming what is wrong */
+export function checkBackoff(backoff: Backoff): void {
+  switch (backoff.type) {
+    case "constant":
+      duration("backoff.delayMs", backoff.delayMs, 1);
+      return;
+    case "exponential": {
+      const { initialDelayMs, maxDelayMs, multiplier = 1 } = backoff;
+      duration("backoff.initialDelayMs", initialDelayMs, 1);
+      duration("backoff.maxDelayMs", maxDelayMs, initialDelayMs ?? 1);
+      if (typeof multiplier !== "number") throw new TypeError("backoff.multiplier must be a number");
+      if (!(multiplier >= 1 && multiplier < Number.POSITIVE_INFINITY)) {
+        throw new RangeError(`backoff.multiplier must be at least 1, got ${multiplier}`);
+      }
+      return;
+    }
+    default:
+      throw new TypeError('backoff.type must be "exponential" or "constant"');
+  }
+}
+
+/** @throws TypeError */
+export function checkFair(fair: boolean): void {
+  if (typeof fair !== "boolean") throw new TypeError(`fair must be true or false, got ${String(fair)}`);
 }
 
 /**

@@ -1,11 +1,19 @@
-import { LeaseLostError, type Obstacle, UnavailableError, WrongTypeError } from "../errors.js";
+import type { Client } from "../client.js";
+import {
+  LeaseLostError,
+  type LossReason,
+  type Obstacle,
+  UnavailableError,
+  WrongTypeError,
+} from "../errors.js";
 import { events } from "../events.js";
-import type { AcquireAnswer } from "../protocol/lock-scripts.js";
+import type { LockOptions } from "../options.js";
+import type { AcquireAnswer, Acquisition } from "../protocol/lock-calls.js";
 import { only } from "../protocol/replies.js";
-import type { Instant } from "../runtime/instant.js";
-import type { WaitLine } from "../runtime/wait-lines.js";
+import type { Patience } from "../runtime/commands.js";
+import type { Sighted } from "../runtime/signs-of-life.js";
 import type { Waiter } from "../runtime/waiter.js";
-import type { Hold, Terms } from "../threads/hold.js";
+import type { Hold, Place, Terms } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import type { Scope } from "../threads/scope.js";
 import type { LockIdentity } from "./lock-kind.js";
@@ -16,8 +24,14 @@ export interface Wish {
   readonly terms: Terms;
   /** Whether a body is about to run in the hold, or a bare lease is handed out. */
   readonly form: "lock" | "using";
+  /** Whether the call may wait. */
+  readonly waits: boolean;
+  /** How long to wait for an answer of Redis. Default: one command timeout. */
+  readonly timeoutMs: number | undefined;
   /** The scope of `asThread` that a bare hold is to lie in. */
   takenIn: Scope | undefined;
+  /** The hold of the other lock of the pair on whose strength the call may enter. */
+  kin: Hold | undefined;
   readonly waiter: Waiter;
   /** True for one more hold of a stay that goes on: it may never become the first of another. */
   again: boolean;
@@ -25,58 +39,33 @@ export interface Wish {
   attempts: number;
   /** Who was in the way when the lock was last seen. */
   obstacle: Obstacle | undefined;
+  /** The place in the lock's queue that the latest attempt has found. */
+  place: QueuePlace | undefined;
 }
 
-/**
- * Takes the outermost hold of a stay, standing in line with the other callers of this client.
- * @returns undefined when the waiter's time was up
- * @throws the reason of a cancelled wait; UnavailableError, WrongTypeError
- */
-export async function waitInLine(
-  lock: LockIdentity,
-  holding: Holding,
-  wish: Wish,
-): Promise<Hold | undefined> {
-  const { lines } = lock.client;
-  const { waiter } = wish;
-  const line = lines.join(lock.channel, waiter);
-  try {
-    for (;;) {
-      if (line.isHead(waiter) && line.shouldAsk()) {
-        const hold = await askInLine(lock, holding, wish, line);
-        if (hold !== undefined) return hold;
-      } else if (line.isHead(waiter)) {
-        line.listen();
-        await waiter.pause(line.sleepMs());
-      } else {
-        await waiter.pause();
-      }
-      if (waiter.over) return refuse(lock, wish, line);
-    }
-  } finally {
-    lines.leave(line, waiter);
-  }
+/** A wish as the options say it. */
+export function newWish(
+  { settings }: Client,
+  { leaseMs, maxHoldMs }: LockOptions,
+  call: Pick<Wish, "form" | "waits" | "waiter" | "timeoutMs">,
+): Wish {
+  const { watchdogMs, clockSkewMs } = settings;
+  return {
+    ...call,
+    terms: { leaseMs: leaseMs ?? watchdogMs, renewed: leaseMs === undefined, maxHoldMs, clockSkewMs },
+    takenIn: undefined,
+    kin: undefined,
+    again: false,
+    attempts: 0,
+    obstacle: undefined,
+    place: undefined,
+  };
 }
 
-async function askInLine(
-  lock: LockIdentity,
-  holding: Holding,
-  wish: Wish,
-  line: WaitLine,
-): Promise<Hold | undefined> {
-  line.asking();
-  try {
-    const hold = await ask(lock, holding, wish);
-    const obstacle =
-      hold === undefined ? wish.obstacle : { holder: holding.field, ttlMs: wish.terms.leaseMs };
-    if (obstacle !== undefined) line.seenHeld(obstacle.holder, obstacle.ttlMs);
-    return hold;
-  } catch (error) {
-    // A wake-up that a cancelled call has used up is for the next in line. What failed for one fails for all.
-    if (wish.waiter.cancelled) line.wake();
-    else line.fail(error);
-    throw error;
-  }
+/** The answer that a caller stands in a lock's queue: until it was asked for, nobody had given it the lock. */
+export interface QueuePlace extends Sighted {
+  /** Milliseconds until the lock falls by itself; undefined unless this is the next in line and knows. */
+  readonly fallsInMs: number | undefined;
 }
 
 /**
@@ -129,34 +118,41 @@ async function attempt(
   wish: Wish,
 ): Promise<Hold | "busy" | "late" | "spent" | "leftover"> {
   const heldCount = holding.storedCount;
-  if (wish.again && heldCount === 0) throw lossOf(lock, holding);
+  if (wish.again && heldCount === 0) throw lossOf(lock, holding, wish);
   wish.attempts += 1;
-  const { answer, sentAt } = await send(lock, holding, wish, heldCount);
+  const { answer, ...seen } = await send(lock, holding, wish, heldCount);
+  if (answer.status === "held") {
+    return enter(holding, wish, { takenAt: seen.sentAt, token: answer.token }) ?? "spent";
+  }
+  return refusal({ lock, holding, wish, heldCount }, answer, seen);
+}
+
+/**
+ * What an answer other than "held" comes to.
+ * @throws LeaseLostError, WrongTypeError, UnavailableError
+ */
+export function refusal(
+  { lock, holding, wish }: Part,
+  answer: Exclude<AcquireAnswer, { status: "held" }>,
+  seen: Sighted,
+): "busy" | "late" | "leftover" {
   switch (answer.status) {
-    case "held": {
-      const scope = wish.takenIn?.ended ? undefined : wish.takenIn;
-      const hold = holding.add(wish.terms, sentAt, wish.form === "lock" && scope === undefined);
-      if (hold === undefined) return "spent";
-      holding.storedCount = heldCount + 1;
-      scope?.take(hold);
-      return hold;
-    }
+    case "queued":
+      wish.place = { ...seen, fallsInMs: answer.isHead && answer.ttlMs >= 0 ? answer.ttlMs : undefined };
+      seenHeld(lock, wish, answer);
+      return "busy";
     case "busy":
-      wish.obstacle = { holder: answer.holder, ttlMs: answer.ttlMs, own: lock.client.owns(answer.holder) };
-      if (wish.attempts === 1 && events.contended.hasSubscribers) {
-        const { holder, ttlMs } = answer;
-        events.contended.publish({ name: lock.name, kind: lock.kind.name, holder, ttlMs });
-      }
+      seenHeld(lock, wish, answer);
+      return "busy";
+    case "free":
       return "busy";
     case "late":
       return "late";
     case "lost":
-      holding.loseAll(answer.taken ? "stolen" : "expired");
-      throw lossOf(lock, holding);
+      throw lossOf(lock, holding, wish, answer.taken ? "stolen" : "expired");
     case "miscounted":
       if (!wish.again) return "leftover";
-      holding.loseAll("stolen");
-      throw lossOf(lock, holding);
+      throw lossOf(lock, holding, wish, "stolen");
     case "wrong-type":
       throw new WrongTypeError(lock.key, answer.type);
     case "refused":
@@ -164,47 +160,112 @@ async function attempt(
   }
 }
 
-interface Sent {
-  readonly answer: AcquireAnswer;
-  readonly sentAt: Instant;
+/** Redis has given the hold. @returns undefined when its lease is over already */
+export function enter(
+  holding: Holding,
+  wish: Wish,
+  given: Pick<Place, "takenAt" | "until" | "token">,
+): Hold | undefined {
+  const scope = wish.takenIn?.ended ? undefined : wish.takenIn;
+  const hold = holding.add(wish.terms, { ...given, bare: wish.form === "lock" && scope === undefined });
+  if (hold === undefined) return undefined;
+  holding.storedCount += 1;
+  scope?.take(hold);
+  return hold;
 }
 
-async function send(lock: LockIdentity, holding: Holding, wish: Wish, heldCount: number): Promise<Sent> {
+function seenHeld(
+  lock: LockIdentity,
+  wish: Wish,
+  { holder, ttlMs }: { holder: string; ttlMs: number },
+): void {
+  if (holder === "") return;
+  wish.obstacle = { holder, ttlMs, own: lock.client.owns(holder) };
+  if (wish.attempts === 1 && events.contended.hasSubscribers) {
+    events.contended.publish({ name: lock.name, kind: lock.kind.name, holder, ttlMs });
+  }
+}
+
+async function send(
+  lock: LockIdentity,
+  holding: Holding,
+  wish: Wish,
+  heldCount: number,
+): Promise<Sighted & { readonly answer: AcquireAnswer }> {
+  const { answers, ...seen } = await sendTogether([{ lock, holding, wish, heldCount }]);
+  return { ...seen, answer: only(answers) };
+}
+
+/** One lock of a command that asks for several. */
+export interface Part {
+  readonly lock: LockIdentity;
+  readonly holding: Holding;
+  readonly wish: Wish;
+  readonly heldCount: number;
+}
+
+/** Asks for locks of one client and one script in one command: all of them or none. */
+export async function sendTogether(
+  parts: readonly [Part, ...Part[]],
+): Promise<Sighted & { readonly answers: readonly AcquireAnswer[] }> {
+  const [{ lock, wish }] = parts;
   const { commands } = lock.client;
-  const { key, field } = holding;
-  const { leaseMs } = wish.terms;
   let notAfterMs = 0;
-  holding.asking(leaseMs);
+  let resets = 0;
+  for (const { holding, wish } of parts) holding.asking(wish.terms.leaseMs);
   try {
     const input = () => {
       notAfterMs = commands.notAfterMs();
-      return { notAfterMs, locks: [{ key, holder: field, leaseMs, heldCount }] };
+      resets = commands.resets;
+      return { notAfterMs, together: parts.length > 1, locks: parts.map(acquisition) };
     };
-    const { reply, sentAt, serverMs, repeated } = await commands.exchange(
-      lock.kind.acquire,
-      input,
-      wish.waiter,
-    );
-    if (repeated) holding.copyMayArrive(notAfterMs);
-    holding.seenServer(serverMs);
-    return { answer: only(reply), sentAt };
+    const patience = new WishPatience(wish);
+    const { reply, sentAt, serverMs, repeated } = await commands.exchange(lock.kind.acquire, input, patience);
+    for (const { holding } of parts) {
+      if (repeated) holding.copyMayArrive(notAfterMs);
+      holding.seenServer(serverMs);
+    }
+    return { answers: reply, sentAt, serverMs, resets };
   } catch (error) {
     if (error instanceof UnavailableError && error.outcomeUnknown) {
-      holding.copyMayArrive(notAfterMs);
-      cleanUp(lock, holding);
+      for (const { lock, holding } of parts) {
+        holding.copyMayArrive(notAfterMs);
+        cleanUp(lock, holding);
+      }
     }
     throw error;
   }
 }
 
-function lossOf(lock: LockIdentity, holding: Holding): LeaseLostError {
-  return holding.loss ?? new LeaseLostError(lock.name, holding.field, "released", 0);
+/** Once the wait is cancelled, nothing is sent again for it. */
+class WishPatience implements Patience {
+  readonly #wish: Wish;
+
+  constructor(wish: Wish) {
+    this.#wish = wish;
+  }
+
+  get cancelled(): boolean {
+    return this.#wish.waiter.cancelled;
+  }
+
+  get timeoutMs(): number | undefined {
+    return this.#wish.timeoutMs;
+  }
 }
 
-/** @throws the reason of a wait that was cancelled */
-function refuse(lock: LockIdentity, wish: Wish, line: WaitLine): undefined {
-  if (wish.waiter.cancelled) throw wish.waiter.reason;
-  const { sighting } = line;
-  if (sighting === undefined) return;
-  wish.obstacle = { ...sighting, own: lock.client.owns(sighting.holder) };
+function acquisition({ lock, holding, wish, heldCount }: Part): Acquisition {
+  const { key, kind, channel } = lock;
+  const { terms, waits } = wish;
+  const kin = wish.kin?.holding.field ?? "";
+  const { leaseMs } = terms;
+  return { key, holder: holding.field, leaseMs, heldCount, kin, waits, fenced: kind.fenced, channel };
+}
+
+/** @param found what Redis has just told; undefined when the loss was known before */
+function lossOf(lock: LockIdentity, holding: Holding, wish: Wish, found?: LossReason): LeaseLostError {
+  // A reader that is to enter on the strength of a write hold finds that one gone.
+  const gone = wish.again ? holding : (wish.kin?.holding ?? holding);
+  if (found !== undefined) gone.loseAll(found);
+  return gone.loss ?? new LeaseLostError(lock.name, gone.field, "released", 0);
 }

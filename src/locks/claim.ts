@@ -1,9 +1,9 @@
-import { LeaseLostError, NotHeldError, ReentryError } from "../errors.js";
+import { LeaseLostError, NotHeldError, ReentryError, UpgradeNotSupportedError } from "../errors.js";
 import { FIRST_OWN_THREAD_ID } from "../options.js";
 import type { Hold } from "../threads/hold.js";
 import type { Scope } from "../threads/scope.js";
 import { Thread } from "../threads/thread.js";
-import type { LockIdentity } from "./lock-kind.js";
+import { type LockIdentity, lockId } from "./lock-kind.js";
 
 /** Who a call is. */
 export interface Claim {
@@ -11,23 +11,62 @@ export interface Claim {
   readonly thread: Thread;
   /** The hold on its path that it is to re-enter; undefined for a call that begins a stay, or that names its thread. */
   readonly outer: Hold | undefined;
+  /** The write hold beside which it is to read; undefined for all but readers. */
+  readonly kin: Hold | undefined;
   readonly scope: Scope | undefined;
 }
 
 /**
  * Decides who a call is. Re-entry follows the path on which a flow awaits: a hold that one of the scopes around the call
  * lies in is entered once more; whatever is held elsewhere, be it by the same thread, is a stranger's.
- * @throws NotHeldError for the threadId of a lease that is over
+ * @throws NotHeldError for the threadId of a lease that is over; ReentryError, UpgradeNotSupportedError where waiting
+ * would be for ever; LeaseLostError when the hold to re-enter is over
  */
-export function claimOf(lock: LockIdentity, threadId: number | undefined): Claim {
-  const { threads } = lock.client;
-  if (threadId !== undefined) return { thread: threadOf(lock, threadId), outer: undefined, scope: undefined };
-  const scope = threads.current;
-  const outer = lock.reentry === "scope" ? scope?.holdOf(lock.key) : undefined;
-  if (outer !== undefined) return { thread: outer.holding.thread, outer, scope };
+export function claimOf(lock: LockIdentity, threadId: number | undefined, stranger: () => Thread): Claim {
+  const claim = threadId === undefined ? claimOnPath(lock, stranger) : claimById(lock, threadId);
+  const { outer, kin } = claim;
+  if (outer !== undefined && !lock.kind.reentrant) {
+    assertNotOver(lock, outer);
+    throw new ReentryError(lock.name, "this kind of lock is not reentrant");
+  }
+  if (kin !== undefined) assertNotOver(lock, kin);
+  return claim;
+}
+
+function claimOnPath(lock: LockIdentity, stranger: () => Thread): Claim {
+  const scope = lock.client.threads.current;
+  const onPath = (id: string) => (lock.reentry === "scope" ? scope?.holdOf(id) : undefined);
+  const outer = onPath(lock.id);
+  const other = otherHalf(lock, onPath);
+  if (outer !== undefined) return { thread: outer.holding.thread, outer, kin: undefined, scope };
+  refuseUpgrade(lock, other);
   // A thread that is in the lock, but not on this path, excludes the call like any other.
-  const thread = scope === undefined || scope.thread.holdings.has(lock.key) ? new Thread() : scope.thread;
-  return { thread, outer, scope };
+  const thread = scope === undefined || scope.thread.holdings.has(lock.id) ? stranger() : scope.thread;
+  return { thread, outer, kin: other, scope };
+}
+
+function claimById(lock: LockIdentity, threadId: number): Claim {
+  const thread = threadOf(lock, threadId);
+  const innermost = (id: string) => thread.holdings.get(id)?.innermost;
+  const own = innermost(lock.id);
+  const other = otherHalf(lock, innermost);
+  if (own === undefined) refuseUpgrade(lock, other);
+  if (own !== undefined && !lock.kind.reentrant) {
+    throw new ReentryError(lock.name, "this kind of lock is not reentrant");
+  }
+  return { thread, outer: undefined, kin: other, scope: undefined };
+}
+
+/** What the caller has of the other lock of the pair. */
+function otherHalf(lock: LockIdentity, find: (id: string) => Hold | undefined): Hold | undefined {
+  const { half } = lock.kind;
+  return half === undefined ? undefined : find(lockId(half === "read" ? "write" : "read", lock.key));
+}
+
+function refuseUpgrade(lock: LockIdentity, other: Hold | undefined): void {
+  if (lock.kind.half !== "write" || other === undefined) return;
+  assertNotOver(lock, other);
+  throw new UpgradeNotSupportedError(lock.name);
 }
 
 function threadOf(lock: LockIdentity, threadId: number): Thread {
@@ -39,17 +78,32 @@ function threadOf(lock: LockIdentity, threadId: number): Thread {
 
 /**
  * True when nobody is in the lock but holders on the caller's path; false while a sibling's body is.
- * @throws LeaseLostError when the hold to re-enter is over; ReentryError when waiting would be for ever
+ * @param outer the hold on the path that is to be entered
+ * @param others the holds that exclude the caller unless they are on its path
+ * @throws LeaseLostError when the hold to enter is over; ReentryError, UpgradeNotSupportedError when waiting would be
+ * for ever
  */
-export function mayEnter(lock: LockIdentity, { outer, scope }: Claim): boolean {
+export function mayEnter(
+  lock: LockIdentity,
+  scope: Scope | undefined,
+  outer: Hold | undefined,
+  others: Iterable<Hold>,
+): boolean {
   if (outer === undefined || scope === undefined) return true;
-  if (outer.state !== "held") {
-    throw outer.loss ?? new LeaseLostError(lock.name, outer.holding.field, "released", outer.heldMs);
-  }
-  const sibling = outer.holding.live.find((hold) => !scope.covers(hold));
+  assertNotOver(lock, outer);
+  const sibling = [...others].find((hold) => !scope.covers(hold));
   if (sibling?.bare) {
     const way = "pass its threadId, or call from inside its run()";
     throw new ReentryError(lock.name, `a lease that lock() or tryLock() returned is in between: ${way}`);
   }
+  // Two siblings that read and both want to write again would wait for each other.
+  if (sibling !== undefined && lock.kind.half === "write" && scope.holdOf(lockId("read", lock.key))) {
+    throw new UpgradeNotSupportedError(lock.name);
+  }
   return sibling === undefined;
+}
+
+function assertNotOver(lock: LockIdentity, hold: Hold): void {
+  if (hold.state === "held") return;
+  throw hold.loss ?? new LeaseLostError(lock.name, hold.holding.field, "released", hold.heldMs);
 }

@@ -1,5 +1,4 @@
 import { UnavailableError, WrongTypeError } from "../errors.js";
-import { lockForceUnlock } from "../protocol/lock-scripts.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { look } from "./look.js";
 
@@ -9,13 +8,14 @@ import { look } from "./look.js";
  * @throws UnavailableError, WrongTypeError
  */
 export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
-  const { client, key, channel } = lock;
+  const { client, kind, key, channel } = lock;
   const { clock, commands } = client;
   const endMs = clock.monotonicMs() + commands.timeoutMs;
   do {
-    const { type, fields: seen } = await look(lock);
-    if (type === "none") return false;
-    const { reply, repeated } = await commands.exchange(lockForceUnlock, () => ({
+    const record = await look(lock);
+    if (!kind.isForceable(record)) return false;
+    const { fields: seen } = record;
+    const { reply, repeated } = await commands.exchange(kind.forceUnlock, () => ({
       key,
       notAfterMs: commands.notAfterMs(),
       channel,

@@ -1,12 +1,11 @@
 import { NotHeldError, type Obstacle, WaitTimeoutError } from "../errors.js";
-import { HeldLease, type Keeper, type Lease } from "../lease.js";
+import type { HeldLease, Keeper } from "../lease.js";
 import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
-import type { Hold, Terms } from "../threads/hold.js";
-import type { Holding } from "../threads/holding.js";
+import type { Hold } from "../threads/hold.js";
 import type { Scope } from "../threads/scope.js";
-import { ask, type Wish, waitInLine } from "./acquire.js";
-import { type Claim, claimOf, mayEnter } from "./claim.js";
+import { newWish } from "./acquire.js";
 import { forceUnlock } from "./force-unlock.js";
+import { fulfil } from "./fulfil.js";
 import type { Lock } from "./lock.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { look } from "./look.js";
@@ -20,43 +19,44 @@ interface Refusal {
 }
 
 /** The engine of all locks that are one key with a lease; a {@link LockIdentity} says of which kind. */
-export class LeaseLock implements Lock, Keeper {
+export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keeper {
   readonly #lock: LockIdentity;
+  readonly #leaseClass: new (
+    hold: Hold,
+    keeper: Keeper,
+  ) => L;
 
-  constructor(lock: LockIdentity) {
+  constructor(lock: LockIdentity, leaseClass: new (hold: Hold, keeper: Keeper) => L) {
     this.#lock = lock;
+    this.#leaseClass = leaseClass;
+  }
+
+  /** For the locks that are made of several. */
+  get identity(): LockIdentity {
+    return this.#lock;
   }
 
   get name(): string {
     return this.#lock.name;
   }
 
-  async lock(options: LockOptions = {}): Promise<Lease> {
+  async lock(options: LockOptions = {}): Promise<L> {
     return this.#bareLease(this.#orThrow(await this.#acquire(options, undefined, "lock")));
   }
 
-  async tryLock(options: LockOptions = {}): Promise<Lease | null> {
+  async tryLock(options: LockOptions = {}): Promise<L | null> {
     const outcome = await this.#acquire(options, 0, "lock");
     return isRefusal(outcome) ? null : this.#bareLease(outcome);
   }
 
   async using<T>(
-    ...given: [(lease: Lease) => T | Promise<T>] | [LockOptions, (lease: Lease) => T | Promise<T>]
+    ...given: [(lease: L) => T | Promise<T>] | [LockOptions, (lease: L) => T | Promise<T>]
   ): Promise<T> {
     const [options, body] = given.length === 1 ? [{}, given[0]] : given;
     if (typeof body !== "function") throw new TypeError("using needs a function to run under the lock");
     const hold = this.#orThrow(await this.#acquire(options, undefined, "using"));
-    const lease = new HeldLease(hold, this);
-    let result: T;
-    try {
-      result = await this.runIn(hold, lease, () => body(lease));
-    } catch (error) {
-      await lease.end();
-      throw error;
-    }
-    const loss = await lease.end();
-    if (loss !== undefined) throw loss;
-    return result;
+    const lease = new this.#leaseClass(hold, this);
+    return lease.use(() => body(lease));
   }
 
   async unlock(threadId?: number): Promise<void> {
@@ -64,8 +64,8 @@ export class LeaseLock implements Lock, Keeper {
     const { threads } = this.#lock.client;
     const hold =
       threadId === undefined
-        ? this.#ownScope()?.innermostTaken(this.#lock.key)
-        : threads.find(threadId)?.holdings.get(this.#lock.key)?.innermost;
+        ? this.#ownScope()?.innermostTaken(this.#lock.id)
+        : threads.find(threadId)?.holdings.get(this.#lock.id)?.innermost;
     if (hold === undefined) throw new NotHeldError(this.name, whyNotHeld(threadId, this.#ownScope()));
     await release(this.#lock, hold);
   }
@@ -76,7 +76,7 @@ export class LeaseLock implements Lock, Keeper {
   }
 
   async isLocked(): Promise<boolean> {
-    return (await look(this.#lock)).type !== "none";
+    return this.#lock.kind.isHeld(await look(this.#lock));
   }
 
   async isHeldByCurrentThread(): Promise<boolean> {
@@ -88,13 +88,13 @@ export class LeaseLock implements Lock, Keeper {
   }
 
   async getHoldCount(threadId?: number): Promise<number> {
-    const { client, key } = this.#lock;
+    const { client, id } = this.#lock;
     client.assertOpen();
     if (threadId !== undefined) checkThreadId(threadId);
     const holding =
       threadId === undefined
-        ? client.threads.current?.holdOf(key)?.holding
-        : client.threads.find(threadId)?.holdings.get(key);
+        ? client.threads.current?.holdOf(id)?.holding
+        : client.threads.find(threadId)?.holdings.get(id);
     // What this client never took nobody else can have taken in its name.
     if (holding === undefined) return 0;
     return Number((await look(this.#lock)).fields[holding.field] ?? 0);
@@ -108,14 +108,19 @@ export class LeaseLock implements Lock, Keeper {
     return release(this.#lock, hold);
   }
 
-  runIn<T>(hold: Hold, lease: Lease, body: () => T | Promise<T>): Promise<T> {
+  runIn<T>(hold: Hold, lease: object, body: () => T | Promise<T>): Promise<T> {
     return this.#lock.client.threads.runIn(hold, lease, body);
   }
 
-  #bareLease(hold: Hold): Lease {
-    const lease = new HeldLease(hold, this);
-    if (!hold.bare) this.#ownScope()?.keepLease(hold, lease);
+  #bareLease(hold: Hold): L {
+    const lease = new this.#leaseClass(hold, this);
+    this.keep(hold, lease);
     return lease;
+  }
+
+  /** A bare lease that was taken in `asThread` need not be kept by the caller. */
+  keep(hold: Hold, lease: object): void {
+    if (!hold.bare) this.#ownScope()?.keepLease(hold, lease);
   }
 
   /** The scope of the caller if it is one that `asThread` opened. */
@@ -140,66 +145,17 @@ export class LeaseLock implements Lock, Keeper {
     client.assertOpen();
     const waitMs = options.waitMs ?? defaultWaitMs;
     const waiter = client.newWaiter(waitMs, options.signal);
-    const wish: Wish = {
-      terms: this.#terms(options),
-      form,
-      takenIn: undefined,
-      waiter,
-      again: false,
-      attempts: 0,
-      obstacle: undefined,
-    };
+    const wish = newWish(client, options, { form, waits: waitMs !== 0, waiter, timeoutMs: undefined });
     try {
-      const work = () => this.#fulfil(wish, options, waitMs !== 0);
-      const hold = await traced(this.#lock, wish, work);
+      const work = () => fulfil(this.#lock, wish, options.threadId);
+      const hold = await traced(this.#lock, wish, work, ({ holding, holdCount }) => ({
+        holder: holding.field,
+        holdCount,
+      }));
       return hold ?? { obstacle: wish.obstacle, waitedMs: waiter.waitedMs };
     } finally {
       client.dismiss(waiter);
     }
-  }
-
-  async #fulfil(wish: Wish, options: LockOptions, mayWait: boolean): Promise<Hold | undefined> {
-    const lock = this.#lock;
-    const { threads } = lock.client;
-    for (;;) {
-      if (wish.waiter.cancelled) throw wish.waiter.reason;
-      const claim = claimOf(lock, options.threadId);
-      wish.takenIn =
-        wish.form === "lock" && options.threadId === undefined ? this.#scopeOf(claim) : undefined;
-      const present = claim.outer?.holding ?? claim.thread.holdings.get(lock.key);
-      if (present === undefined) {
-        const holding = threads.begin(claim.thread, lock);
-        holding.unsettled();
-        const work = mayWait ? waitInLine(lock, holding, wish) : ask(lock, holding, wish);
-        return await work.finally(() => holding.settled());
-      }
-      if (!(await present.enterInTurn(() => mayEnter(lock, claim), wish.waiter))) {
-        return this.#refuseEntry(wish, present);
-      }
-      try {
-        // A stay under a chosen id may have ended meanwhile; the call then begins the next one.
-        wish.again = present.live.length > 0 || claim.outer !== undefined;
-        if (wish.again) return await ask(lock, present, wish);
-      } finally {
-        present.settled();
-      }
-    }
-  }
-
-  /** The scope of `asThread` in which a bare hold of this call lies; none for a stranger's. */
-  #scopeOf(claim: Claim): Scope | undefined {
-    const own = this.#ownScope();
-    return claim.outer !== undefined || claim.thread === own?.thread ? own : undefined;
-  }
-
-  #refuseEntry(wish: Wish, { field, innermost }: Holding): undefined {
-    if (wish.waiter.cancelled) throw wish.waiter.reason;
-    wish.obstacle = { holder: field, ttlMs: innermost?.checkMs() ?? -1, own: true };
-  }
-
-  #terms({ leaseMs, maxHoldMs }: LockOptions): Terms {
-    const { watchdogMs, clockSkewMs } = this.#lock.client.settings;
-    return { leaseMs: leaseMs ?? watchdogMs, renewed: leaseMs === undefined, maxHoldMs, clockSkewMs };
   }
 }
 

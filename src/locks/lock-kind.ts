@@ -1,28 +1,55 @@
 import type { Client } from "../client.js";
 import type { Reentry } from "../options.js";
 import type { Script } from "../protocol/define-script.js";
-import type { AcquireAnswer, Acquisition, Release, ReleaseAnswer } from "../protocol/lock-scripts.js";
-import type { Held } from "../threads/holding.js";
+import type { AcquireAnswer, AcquireCall, ForceUnlock, ForceUnlockAnswer } from "../protocol/lock-calls.js";
+import type { LockRecord } from "../protocol/lock-scripts.js";
+import type { Hold } from "../threads/hold.js";
+import type { HeldKind, Holding } from "../threads/holding.js";
+import type { Wish } from "./acquire.js";
 
 /** In what one kind of lock differs from another; the rest is the same for all. */
-export interface LockKind {
-  /** As events and errors call it. */
-  readonly name: string;
-  readonly acquire: Script<
-    { readonly notAfterMs: number; readonly locks: readonly Acquisition[] },
-    readonly AcquireAnswer[]
-  >;
-  readonly release: Script<
-    { readonly notAfterMs: number; readonly locks: readonly Release[] },
-    readonly ReleaseAnswer[]
-  >;
+export interface LockKind extends HeldKind {
+  readonly acquire: Script<AcquireCall, readonly AcquireAnswer[]>;
+  readonly forceUnlock: Script<ForceUnlock, ForceUnlockAnswer>;
   /** Where its waiters listen. */
   channel(key: string): string;
+  /** Whether a thread that has it may take it again. */
+  readonly reentrant: boolean;
+  /** Whether each acquisition draws a fencing token. */
+  readonly fenced: boolean;
+  /** Which lock of a read-write pair it is; undefined for a lock of its own. */
+  readonly half: Half | undefined;
+  /** Whether one who waits is recorded in Redis, and has to be taken out when it gives up. */
+  readonly recordsWaiters: boolean;
+  /** One who waits asks again after so many milliseconds at the latest, if that is sooner than the client would. */
+  readonly asksEachMs?: number;
+  /** How a call that may wait takes the first hold of a stay. */
+  wait(lock: LockIdentity, holding: Holding, wish: Wish): Promise<Hold | undefined>;
+  /** Whether somebody holds it, as far as this is stored. */
+  isHeld(record: LockRecord): boolean;
+  /** Whether there is something to free by force. */
+  isForceable(record: LockRecord): boolean;
 }
 
+/** The two locks of a pair are one key: readers exclude writers. */
+export type Half = "read" | "write";
+
 /** One lock of one client. */
-export interface LockIdentity extends Held {
+export interface LockIdentity {
   readonly client: Client;
   readonly kind: LockKind;
+  /** The name that the program uses. */
+  readonly name: string;
+  /** The key in Redis. */
+  readonly key: string;
+  /** Tells the locks of a client apart, also those of one key. */
+  readonly id: string;
+  /** Where its waiters listen. */
+  readonly channel: string;
   readonly reentry: Reentry;
+}
+
+/** What sets the locks of one key apart. No two locks that exclude each other have different ones, but those of a pair. */
+export function lockId(half: Half | undefined, key: string): string {
+  return `${half ?? ""}:${key}`;
 }

@@ -1,11 +1,22 @@
-import { lockAcquire, lockRelease } from "../protocol/lock-scripts.js";
+import { lockAcquire, lockForceUnlock, lockRelease } from "../protocol/lock-scripts.js";
 import { lockChannel } from "../protocol/names.js";
 import type { LockKind } from "./lock-kind.js";
+import { waitInLine } from "./wait-in-line.js";
 
 /** A thread that has the lock may take it again. Source: Redisson's RedissonLock. */
 export const reentrantLock: LockKind = {
   name: "lock",
   acquire: lockAcquire,
   release: lockRelease,
+  forceUnlock: lockForceUnlock,
   channel: lockChannel,
+  fieldEnding: "",
+  half: undefined,
+  reentrant: true,
+  fenced: false,
+  shared: false,
+  recordsWaiters: false,
+  wait: waitInLine,
+  isHeld: ({ type }) => type !== "none",
+  isForceable: ({ type }) => type !== "none",
 };

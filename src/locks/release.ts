@@ -1,7 +1,7 @@
 import { NotHeldError, UnavailableError } from "../errors.js";
 import { events } from "../events.js";
 import { FIRST_OWN_THREAD_ID } from "../options.js";
-import type { ReleaseAnswer } from "../protocol/lock-scripts.js";
+import type { ReleaseAnswer } from "../protocol/lock-calls.js";
 import { only } from "../protocol/replies.js";
 import type { Exchanged } from "../runtime/commands.js";
 import type { Hold } from "../threads/hold.js";
@@ -58,7 +58,7 @@ function giveUpField(lock: LockIdentity, holding: Holding): void {
 
 async function lowerCount(lock: LockIdentity, hold: Hold): Promise<void> {
   const { holding } = hold;
-  const keptCount = holding.live.length;
+  const keptCount = holding.keepLive();
   const heldCount = holding.storedCount;
   if (heldCount <= keptCount) return;
   // Whatever becomes of the command, this is the count to be reached.
@@ -77,8 +77,8 @@ async function lowerCount(lock: LockIdentity, hold: Hold): Promise<void> {
   throw lateRelease(hold, reply);
 }
 
-/** Sends the release of what is above `storedCount` until it is answered in time. */
-async function sendRelease(
+/** Sends the release of what is above `storedCount` until it is answered in time. With nothing above, it writes the TTL. */
+export async function sendRelease(
   lock: LockIdentity,
   holding: Holding,
   heldCount: number,
@@ -95,10 +95,9 @@ async function sendRelease(
         if (!harmless) notAfterMs = commands.notAfterMs();
         const { key, field } = holding;
         const ttlMs = holding.neededMs();
-        return {
-          notAfterMs,
-          locks: [{ key, holder: field, heldCount, keptCount, ttlMs, channel: lock.channel }],
-        };
+        const keptMs = holding.keptMs(keptCount);
+        const { channel } = lock;
+        return { notAfterMs, locks: [{ key, holder: field, heldCount, keptCount, ttlMs, keptMs, channel }] };
       });
       repeated ||= sent.repeated;
       if (repeated) holding.copyMayArrive(notAfterMs);

@@ -1,29 +1,34 @@
 import { type AcquireEvent, events } from "../events.js";
-import type { Hold } from "../threads/hold.js";
-import type { Wish } from "./acquire.js";
-import type { LockIdentity } from "./lock-kind.js";
+import type { Waiter } from "../runtime/waiter.js";
+
+/** What an acquisition has brought. */
+export interface Acquired {
+  readonly holder: string;
+  readonly holdCount: number;
+}
 
 /** Runs an acquisition inside the tracing channel, if anybody listens to it. */
-export async function traced(
-  lock: LockIdentity,
-  wish: Wish,
-  acquire: () => Promise<Hold | undefined>,
-): Promise<Hold | undefined> {
+export async function traced<T>(
+  lock: { readonly name: string; readonly kind: { readonly name: string } },
+  wish: { readonly waiter: Waiter; readonly attempts: number },
+  acquire: () => Promise<T | undefined>,
+  describe: (acquired: T) => Acquired,
+): Promise<T | undefined> {
   if (!hasSubscribers()) return acquire();
   const event: AcquireEvent = { name: lock.name, kind: lock.kind.name };
-  let hold: Hold | undefined;
+  let acquired: T | undefined;
   // What the traced function resolves with would be put into the event.
   await events.acquire.tracePromise(async () => {
     let outcome: AcquireEvent["outcome"] = "failed";
     try {
-      hold = await acquire();
-      outcome = hold === undefined ? "refused" : "acquired";
+      acquired = await acquire();
+      outcome = acquired === undefined ? "refused" : "acquired";
     } finally {
       Object.assign(event, { outcome, waitedMs: wish.waiter.waitedMs, attempts: wish.attempts });
-      if (hold !== undefined) Object.assign(event, { holder: hold.holding.field, holdCount: hold.holdCount });
+      if (acquired !== undefined) Object.assign(event, describe(acquired));
     }
   }, event);
-  return hold;
+  return acquired;
 }
 
 /** As TracingChannel.hasSubscribers, which Node 20.19 does not have. */

@@ -2,9 +2,10 @@
  * What is published on the channels of Redisson: the decimal text of an integer, nothing else. Source:
  * LockPubSub. Any other payload makes a JVM's listener throw, so it is never published and never acted on.
  */
-export const UNLOCKED = "0";
+const UNLOCKED = "0";
+const WRITE_UNLOCKED = "1";
 
-/** True for the message that tells the waiters of a mutex to try again. */
-export function isUnlock(message: string): boolean {
-  return message === UNLOCKED;
+/** True for the messages that tell the waiters of a lock to try again. */
+export function isWakeUp(message: string): boolean {
+  return message === UNLOCKED || message === WRITE_UNLOCKED;
 }

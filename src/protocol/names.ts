@@ -22,6 +22,44 @@ export function fencingTokenKey(raw: string): string {
   return prefixed("redisson_lock_token", raw);
 }
 
+/** Where the waiters of a read-write lock are told that it was freed. Source: RedissonReadLock, RedissonWriteLock. */
+export function rwChannel(raw: string): string {
+  return prefixed("redisson_rwlock", raw);
+}
+
+/** What the keys of all read holds of a read-write lock begin with. Source: RedissonReadLock. */
+export function readHoldPrefix(raw: string): string {
+  return raw.includes("{") ? raw : `{${raw}}`;
+}
+
+/**
+ * The key that lives as long as one hold of a reader. Source: RedissonReadLock.
+ * @param index from 1 to the hold count
+ */
+export function readHoldKey(raw: string, holder: string, index: number): string {
+  return `${readHoldPrefix(raw)}:${holder}:rwlock_timeout:${index}`;
+}
+
+/** The writer that waits for a read-write lock; holdfast's own. */
+export function waitingWriterKey(raw: string): string {
+  return prefixed("holdfast_rw_writer", raw);
+}
+
+/** Until when a JVM believes each waiter of a fair lock alive. Source: RedissonFairLock. */
+export function fairTimeoutsKey(raw: string): string {
+  return prefixed("redisson_lock_timeout", raw);
+}
+
+/** Until when holdfast believes each waiter of a fair lock alive; its own. */
+export function fairAliveKey(raw: string): string {
+  return prefixed("holdfast_fair_alive", raw);
+}
+
+/** Where one waiter of a fair lock is told that it is its turn. Source: RedissonFairLock. */
+export function waiterChannel(channel: string, holder: string): string {
+  return `${channel}:${holder}`;
+}
+
 /** The field that stands for a holder in a lock's hash. Source: RedissonBaseLock.getLockName. */
 export function holderField(clientId: string, threadId: number): string {
   return `${clientId}:${threadId}`;

@@ -2,14 +2,699 @@
 import type { ScriptSource } from "./script-call.js";
 
 export type ScriptName =
+  | "fair-acquire"
+  | "fair-force-unlock"
+  | "fair-refresh"
+  | "fair-release"
   | "lock-acquire"
   | "lock-force-unlock"
   | "lock-inspect"
   | "lock-release"
   | "lock-renew"
-  | "server-probe";
+  | "read-acquire"
+  | "read-release"
+  | "read-renew"
+  | "read-write-force-unlock"
+  | "server-probe"
+  | "write-acquire"
+  | "write-release";
 
 export const sources: Readonly<Record<ScriptName, ScriptSource>> = {
+  "fair-acquire": {
+    name: "fair-acquire",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function raise_ttl(key, lease_ms)
+  if redis.call("PTTL", key) < tonumber(lease_ms) then
+    redis.call("PEXPIRE", key, lease_ms)
+  end
+end
+local function is_ours(holder)
+  return string.sub(holder, 15, 18) == "8001"
+end
+local function milliseconds(number)
+  return string.format("%.0f", number)
+end
+local function sign_of_life(fair, holder, now_ms, times)
+  redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+  redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+end
+local function forget(fair, holder)
+  redis.call("ZREM", fair.timeouts, holder)
+  redis.call("ZREM", fair.alive, holder)
+  redis.call("LREM", fair.queue, 1, holder)
+end
+local function is_dead(fair, holder, now_ms, times)
+  if is_ours(holder) then
+    local alive_ms = redis.call("ZSCORE", fair.alive, holder)
+    if not alive_ms then
+      sign_of_life(fair, holder, now_ms, times)
+    end
+    return alive_ms and tonumber(alive_ms) <= now_ms
+  end
+  local timeout_ms = redis.call("ZSCORE", fair.timeouts, holder)
+  if not timeout_ms then
+    redis.call("ZADD", fair.timeouts, milliseconds(now_ms), holder)
+  end
+  return timeout_ms and tonumber(timeout_ms) + times.grace_ms <= now_ms
+end
+local function next_in_line(fair, now_ms, times)
+  for _ = 1, redis.call("LLEN", fair.queue) do
+    local head = redis.call("LINDEX", fair.queue, 0)
+    if not is_dead(fair, head, now_ms, times) then
+      return head
+    end
+    forget(fair, head)
+  end
+  return nil
+end
+local function leave(fair, holder, times)
+  local waiting = redis.call("LRANGE", fair.queue, 0, -1)
+  local behind = false
+  for _, other in ipairs(waiting) do
+    if behind and not is_ours(other) and redis.call("ZSCORE", fair.timeouts, other) then
+      redis.call("ZINCRBY", fair.timeouts, milliseconds(-times.wait_ms), other)
+    end
+    behind = behind or other == holder
+  end
+  if behind then
+    forget(fair, holder)
+  end
+  return behind
+end
+local function pass_on(fair, now_ms, times)
+  local head = next_in_line(fair, now_ms, times)
+  if not head then
+    return
+  end
+  local message = "0"
+  if is_ours(head) then
+    local given = redis.pcall("HSET", fair.lock, head, "1")
+    if type(given) == "table" then
+      return
+    end
+    redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
+    leave(fair, head, times)
+    message = milliseconds(now_ms + times.grant_ms)
+  end
+  redis.pcall("PUBLISH", string.format("%s:%s", fair.channel, head), message)
+end
+local function raise_timeout(fair, holder, predecessor, now_ms, times)
+  local before_ms = predecessor and redis.call("ZSCORE", fair.timeouts, predecessor)
+  local timeout_ms = math.max(now_ms, before_ms and tonumber(before_ms) or 0) + times.wait_ms + times.horizon_ms
+  local known_ms = redis.call("ZSCORE", fair.timeouts, holder)
+  if not known_ms or tonumber(known_ms) < timeout_ms then
+    redis.call("ZADD", fair.timeouts, milliseconds(timeout_ms), holder)
+  end
+end
+local function wrong_type(fair)
+  local expected = { lock = "hash", queue = "list", timeouts = "zset", alive = "zset" }
+  for part, kind in pairs(expected) do
+    local found = redis.call("TYPE", fair[part]).ok
+    if found ~= "none" and found ~= kind then
+      return found
+    end
+  end
+  return nil
+end
+local function fair_lock(key_at, channel)
+  return {
+    lock = KEYS[key_at],
+    queue = KEYS[key_at + 1],
+    timeouts = KEYS[key_at + 2],
+    alive = KEYS[key_at + 3],
+    channel = channel,
+  }
+end
+local function fair_times(arg_at)
+  return {
+    grant_ms = tonumber(ARGV[arg_at]),
+    alive_ms = tonumber(ARGV[arg_at + 1]),
+    wait_ms = tonumber(ARGV[arg_at + 2]),
+    horizon_ms = tonumber(ARGV[arg_at + 3]),
+    grace_ms = tonumber(ARGV[arg_at + 4]),
+  }
+end
+local not_after_ms, together = tonumber(ARGV[1]), ARGV[2] == "1"
+local now_ms, times = server_time(), fair_times(3)
+local function holder_of(lock)
+  local fields = redis.call("HKEYS", lock)
+  return fields[1] == "mode" and fields[2] or fields[1] or ""
+end
+local function refusal_of_held(fair, holder, held_count)
+  if now_ms > not_after_ms then
+    return { "late" }
+  end
+  local kind = wrong_type(fair)
+  if kind then
+    return { "wrong-type", kind }
+  end
+  local count = redis.call("HGET", fair.lock, holder)
+  if not count then
+    return held_count > 0 and { "lost", redis.call("EXISTS", fair.lock) } or nil
+  end
+  if tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
+    return { "miscounted", count }
+  end
+  return nil
+end
+local function is_next(fair, holder)
+  local head = next_in_line(fair, now_ms, times)
+  return not head or head == holder
+end
+local function is_to_be_had(fair, holder)
+  if redis.call("HEXISTS", fair.lock, holder) == 1 then
+    return true
+  end
+  return redis.call("EXISTS", fair.lock) == 0 and is_next(fair, holder)
+end
+local function take(fair, holder, lease_ms, held_count)
+  local written = redis.pcall("HSET", fair.lock, holder, string.format("%.0f", held_count + 1))
+  if type(written) == "table" then
+    return { "refused", written.err }
+  end
+  if held_count == 0 then
+    redis.call("PEXPIRE", fair.lock, lease_ms)
+    leave(fair, holder, times)
+  else
+    raise_ttl(fair.lock, lease_ms)
+  end
+  return { "held" }
+end
+local function stand_in_queue(fair, holder)
+  local waiting = redis.call("LRANGE", fair.queue, 0, -1)
+  local place = #waiting + 1
+  for i, other in ipairs(waiting) do
+    place = other == holder and i or place
+  end
+  if place > #waiting then
+    local pushed = redis.pcall("RPUSH", fair.queue, holder)
+    if type(pushed) == "table" then
+      return { "refused", pushed.err }
+    end
+  end
+  sign_of_life(fair, holder, now_ms, times)
+  raise_timeout(fair, holder, waiting[place - 1], now_ms, times)
+  return { "queued", redis.call("PTTL", fair.lock), holder_of(fair.lock), place == 1 and 1 or 0 }
+end
+local function acquire(fair, holder, lease_ms, held_count, waits)
+  if is_to_be_had(fair, holder) then
+    return take(fair, holder, lease_ms, held_count)
+  end
+  if redis.call("EXISTS", fair.lock) == 0 then
+    pass_on(fair, now_ms, times)
+  end
+  if waits then
+    return stand_in_queue(fair, holder)
+  end
+  local ttl_ms = redis.call("PTTL", fair.lock)
+  if ttl_ms == -2 then
+    return { "busy", times.grant_ms, redis.call("LINDEX", fair.queue, 0) or "" }
+  end
+  return { "busy", ttl_ms, holder_of(fair.lock) }
+end
+local function answer_all(answer)
+  local answers = { now_ms }
+  for i = 1, #KEYS / 4 do
+    local at = 3 + 5 * i
+    answers[i + 1] = answer(fair_lock(4 * i - 3, ARGV[at + 4]), at)
+  end
+  return answers
+end
+local blocked = false
+if together then
+  answer_all(function(fair, at)
+    local answer = refusal_of_held(fair, ARGV[at], tonumber(ARGV[at + 2]))
+    blocked = blocked or answer ~= nil or not is_to_be_had(fair, ARGV[at])
+  end)
+end
+return answer_all(function(fair, at)
+  local holder, held_count = ARGV[at], tonumber(ARGV[at + 2])
+  local answer = refusal_of_held(fair, holder, held_count)
+  if not answer and blocked and is_to_be_had(fair, holder) then
+    return { "free" }
+  end
+  return answer or acquire(fair, holder, ARGV[at + 1], held_count, ARGV[at + 3] == "1" and not together)
+end)`,
+    sha1: "274904ca97aa628761cde8c1209d34e5517b3bd7",
+  },
+  "fair-force-unlock": {
+    name: "fair-force-unlock",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function is_ours(holder)
+  return string.sub(holder, 15, 18) == "8001"
+end
+local function milliseconds(number)
+  return string.format("%.0f", number)
+end
+local function sign_of_life(fair, holder, now_ms, times)
+  redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+  redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+end
+local function forget(fair, holder)
+  redis.call("ZREM", fair.timeouts, holder)
+  redis.call("ZREM", fair.alive, holder)
+  redis.call("LREM", fair.queue, 1, holder)
+end
+local function is_dead(fair, holder, now_ms, times)
+  if is_ours(holder) then
+    local alive_ms = redis.call("ZSCORE", fair.alive, holder)
+    if not alive_ms then
+      sign_of_life(fair, holder, now_ms, times)
+    end
+    return alive_ms and tonumber(alive_ms) <= now_ms
+  end
+  local timeout_ms = redis.call("ZSCORE", fair.timeouts, holder)
+  if not timeout_ms then
+    redis.call("ZADD", fair.timeouts, milliseconds(now_ms), holder)
+  end
+  return timeout_ms and tonumber(timeout_ms) + times.grace_ms <= now_ms
+end
+local function next_in_line(fair, now_ms, times)
+  for _ = 1, redis.call("LLEN", fair.queue) do
+    local head = redis.call("LINDEX", fair.queue, 0)
+    if not is_dead(fair, head, now_ms, times) then
+      return head
+    end
+    forget(fair, head)
+  end
+  return nil
+end
+local function leave(fair, holder, times)
+  local waiting = redis.call("LRANGE", fair.queue, 0, -1)
+  local behind = false
+  for _, other in ipairs(waiting) do
+    if behind and not is_ours(other) and redis.call("ZSCORE", fair.timeouts, other) then
+      redis.call("ZINCRBY", fair.timeouts, milliseconds(-times.wait_ms), other)
+    end
+    behind = behind or other == holder
+  end
+  if behind then
+    forget(fair, holder)
+  end
+  return behind
+end
+local function pass_on(fair, now_ms, times)
+  local head = next_in_line(fair, now_ms, times)
+  if not head then
+    return
+  end
+  local message = "0"
+  if is_ours(head) then
+    local given = redis.pcall("HSET", fair.lock, head, "1")
+    if type(given) == "table" then
+      return
+    end
+    redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
+    leave(fair, head, times)
+    message = milliseconds(now_ms + times.grant_ms)
+  end
+  redis.pcall("PUBLISH", string.format("%s:%s", fair.channel, head), message)
+end
+local function raise_timeout(fair, holder, predecessor, now_ms, times)
+  local before_ms = predecessor and redis.call("ZSCORE", fair.timeouts, predecessor)
+  local timeout_ms = math.max(now_ms, before_ms and tonumber(before_ms) or 0) + times.wait_ms + times.horizon_ms
+  local known_ms = redis.call("ZSCORE", fair.timeouts, holder)
+  if not known_ms or tonumber(known_ms) < timeout_ms then
+    redis.call("ZADD", fair.timeouts, milliseconds(timeout_ms), holder)
+  end
+end
+local function wrong_type(fair)
+  local expected = { lock = "hash", queue = "list", timeouts = "zset", alive = "zset" }
+  for part, kind in pairs(expected) do
+    local found = redis.call("TYPE", fair[part]).ok
+    if found ~= "none" and found ~= kind then
+      return found
+    end
+  end
+  return nil
+end
+local function fair_lock(key_at, channel)
+  return {
+    lock = KEYS[key_at],
+    queue = KEYS[key_at + 1],
+    timeouts = KEYS[key_at + 2],
+    alive = KEYS[key_at + 3],
+    channel = channel,
+  }
+end
+local function fair_times(arg_at)
+  return {
+    grant_ms = tonumber(ARGV[arg_at]),
+    alive_ms = tonumber(ARGV[arg_at + 1]),
+    wait_ms = tonumber(ARGV[arg_at + 2]),
+    horizon_ms = tonumber(ARGV[arg_at + 3]),
+    grace_ms = tonumber(ARGV[arg_at + 4]),
+  }
+end
+local lock, queue, timeouts, alive = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local not_after_ms, channel = tonumber(ARGV[1]), ARGV[2]
+local now_ms, times = server_time(), fair_times(3)
+local function force_unlock()
+  local fair = { lock = lock, queue = queue, timeouts = timeouts, alive = alive, channel = channel }
+  if now_ms > not_after_ms then
+    return { "late" }
+  end
+  local kind = wrong_type(fair)
+  if kind then
+    return { "wrong-type", kind }
+  end
+  if redis.call("EXISTS", lock) == 0 then
+    return { "absent" }
+  end
+  local seen = (#ARGV - 7) / 2
+  if redis.call("HLEN", lock) ~= seen then
+    return { "changed" }
+  end
+  for i = 1, seen do
+    if redis.call("HGET", lock, ARGV[2 * i + 6]) ~= ARGV[2 * i + 7] then
+      return { "changed" }
+    end
+  end
+  redis.call("DEL", lock)
+  pass_on(fair, now_ms, times)
+  return { "released" }
+end
+return { now_ms, force_unlock() }`,
+    sha1: "af7ebf852a5c5d7f7a48ef05ea0de0306abcd01e",
+  },
+  "fair-refresh": {
+    name: "fair-refresh",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function is_ours(holder)
+  return string.sub(holder, 15, 18) == "8001"
+end
+local function milliseconds(number)
+  return string.format("%.0f", number)
+end
+local function sign_of_life(fair, holder, now_ms, times)
+  redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+  redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+end
+local function forget(fair, holder)
+  redis.call("ZREM", fair.timeouts, holder)
+  redis.call("ZREM", fair.alive, holder)
+  redis.call("LREM", fair.queue, 1, holder)
+end
+local function is_dead(fair, holder, now_ms, times)
+  if is_ours(holder) then
+    local alive_ms = redis.call("ZSCORE", fair.alive, holder)
+    if not alive_ms then
+      sign_of_life(fair, holder, now_ms, times)
+    end
+    return alive_ms and tonumber(alive_ms) <= now_ms
+  end
+  local timeout_ms = redis.call("ZSCORE", fair.timeouts, holder)
+  if not timeout_ms then
+    redis.call("ZADD", fair.timeouts, milliseconds(now_ms), holder)
+  end
+  return timeout_ms and tonumber(timeout_ms) + times.grace_ms <= now_ms
+end
+local function next_in_line(fair, now_ms, times)
+  for _ = 1, redis.call("LLEN", fair.queue) do
+    local head = redis.call("LINDEX", fair.queue, 0)
+    if not is_dead(fair, head, now_ms, times) then
+      return head
+    end
+    forget(fair, head)
+  end
+  return nil
+end
+local function leave(fair, holder, times)
+  local waiting = redis.call("LRANGE", fair.queue, 0, -1)
+  local behind = false
+  for _, other in ipairs(waiting) do
+    if behind and not is_ours(other) and redis.call("ZSCORE", fair.timeouts, other) then
+      redis.call("ZINCRBY", fair.timeouts, milliseconds(-times.wait_ms), other)
+    end
+    behind = behind or other == holder
+  end
+  if behind then
+    forget(fair, holder)
+  end
+  return behind
+end
+local function pass_on(fair, now_ms, times)
+  local head = next_in_line(fair, now_ms, times)
+  if not head then
+    return
+  end
+  local message = "0"
+  if is_ours(head) then
+    local given = redis.pcall("HSET", fair.lock, head, "1")
+    if type(given) == "table" then
+      return
+    end
+    redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
+    leave(fair, head, times)
+    message = milliseconds(now_ms + times.grant_ms)
+  end
+  redis.pcall("PUBLISH", string.format("%s:%s", fair.channel, head), message)
+end
+local function raise_timeout(fair, holder, predecessor, now_ms, times)
+  local before_ms = predecessor and redis.call("ZSCORE", fair.timeouts, predecessor)
+  local timeout_ms = math.max(now_ms, before_ms and tonumber(before_ms) or 0) + times.wait_ms + times.horizon_ms
+  local known_ms = redis.call("ZSCORE", fair.timeouts, holder)
+  if not known_ms or tonumber(known_ms) < timeout_ms then
+    redis.call("ZADD", fair.timeouts, milliseconds(timeout_ms), holder)
+  end
+end
+local function wrong_type(fair)
+  local expected = { lock = "hash", queue = "list", timeouts = "zset", alive = "zset" }
+  for part, kind in pairs(expected) do
+    local found = redis.call("TYPE", fair[part]).ok
+    if found ~= "none" and found ~= kind then
+      return found
+    end
+  end
+  return nil
+end
+local function fair_lock(key_at, channel)
+  return {
+    lock = KEYS[key_at],
+    queue = KEYS[key_at + 1],
+    timeouts = KEYS[key_at + 2],
+    alive = KEYS[key_at + 3],
+    channel = channel,
+  }
+end
+local function fair_times(arg_at)
+  return {
+    grant_ms = tonumber(ARGV[arg_at]),
+    alive_ms = tonumber(ARGV[arg_at + 1]),
+    wait_ms = tonumber(ARGV[arg_at + 2]),
+    horizon_ms = tonumber(ARGV[arg_at + 3]),
+    grace_ms = tonumber(ARGV[arg_at + 4]),
+  }
+end
+local now_ms, times = server_time(), fair_times(1)
+local function places(fair)
+  local place_of, before = {}, nil
+  for i, holder in ipairs(redis.call("LRANGE", fair.queue, 0, -1)) do
+    place_of[holder] = { first = i == 1, before = before }
+    before = holder
+  end
+  return place_of
+end
+local function news(fair, first_at, count)
+  for at = first_at, first_at + count - 1 do
+    if redis.call("ZSCORE", fair.alive, ARGV[at]) then
+      sign_of_life(fair, ARGV[at], now_ms, times)
+    end
+  end
+  if redis.call("EXISTS", fair.lock) == 0 then
+    pass_on(fair, now_ms, times)
+  end
+  local ttl_ms, holder = redis.call("PTTL", fair.lock), redis.call("HKEYS", fair.lock)[1] or ""
+  local place_of, answers = places(fair), {}
+  for at = first_at, first_at + count - 1 do
+    local waiter = ARGV[at]
+    local place = place_of[waiter]
+    local answer = { "gone" }
+    if redis.call("HEXISTS", fair.lock, waiter) == 1 then
+      answer = { "granted" }
+    elseif place then
+      sign_of_life(fair, waiter, now_ms, times)
+      raise_timeout(fair, waiter, place.before, now_ms, times)
+      answer = { "queued", ttl_ms, holder, place.first and 1 or 0 }
+    end
+    answers[#answers + 1] = answer
+  end
+  return answers
+end
+local replies = { now_ms }
+local at = 6
+for i = 1, #KEYS / 4 do
+  local fair, count = fair_lock(4 * i - 3, ARGV[at]), tonumber(ARGV[at + 1])
+  replies[i + 1] = wrong_type(fair) and {} or news(fair, at + 2, count)
+  at = at + 2 + count
+end
+return replies`,
+    sha1: "d534d76371eaea54ec5f3648b901d94a07873a5e",
+  },
+  "fair-release": {
+    name: "fair-release",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function is_ours(holder)
+  return string.sub(holder, 15, 18) == "8001"
+end
+local function milliseconds(number)
+  return string.format("%.0f", number)
+end
+local function sign_of_life(fair, holder, now_ms, times)
+  redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+  redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+end
+local function forget(fair, holder)
+  redis.call("ZREM", fair.timeouts, holder)
+  redis.call("ZREM", fair.alive, holder)
+  redis.call("LREM", fair.queue, 1, holder)
+end
+local function is_dead(fair, holder, now_ms, times)
+  if is_ours(holder) then
+    local alive_ms = redis.call("ZSCORE", fair.alive, holder)
+    if not alive_ms then
+      sign_of_life(fair, holder, now_ms, times)
+    end
+    return alive_ms and tonumber(alive_ms) <= now_ms
+  end
+  local timeout_ms = redis.call("ZSCORE", fair.timeouts, holder)
+  if not timeout_ms then
+    redis.call("ZADD", fair.timeouts, milliseconds(now_ms), holder)
+  end
+  return timeout_ms and tonumber(timeout_ms) + times.grace_ms <= now_ms
+end
+local function next_in_line(fair, now_ms, times)
+  for _ = 1, redis.call("LLEN", fair.queue) do
+    local head = redis.call("LINDEX", fair.queue, 0)
+    if not is_dead(fair, head, now_ms, times) then
+      return head
+    end
+    forget(fair, head)
+  end
+  return nil
+end
+local function leave(fair, holder, times)
+  local waiting = redis.call("LRANGE", fair.queue, 0, -1)
+  local behind = false
+  for _, other in ipairs(waiting) do
+    if behind and not is_ours(other) and redis.call("ZSCORE", fair.timeouts, other) then
+      redis.call("ZINCRBY", fair.timeouts, milliseconds(-times.wait_ms), other)
+    end
+    behind = behind or other == holder
+  end
+  if behind then
+    forget(fair, holder)
+  end
+  return behind
+end
+local function pass_on(fair, now_ms, times)
+  local head = next_in_line(fair, now_ms, times)
+  if not head then
+    return
+  end
+  local message = "0"
+  if is_ours(head) then
+    local given = redis.pcall("HSET", fair.lock, head, "1")
+    if type(given) == "table" then
+      return
+    end
+    redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
+    leave(fair, head, times)
+    message = milliseconds(now_ms + times.grant_ms)
+  end
+  redis.pcall("PUBLISH", string.format("%s:%s", fair.channel, head), message)
+end
+local function raise_timeout(fair, holder, predecessor, now_ms, times)
+  local before_ms = predecessor and redis.call("ZSCORE", fair.timeouts, predecessor)
+  local timeout_ms = math.max(now_ms, before_ms and tonumber(before_ms) or 0) + times.wait_ms + times.horizon_ms
+  local known_ms = redis.call("ZSCORE", fair.timeouts, holder)
+  if not known_ms or tonumber(known_ms) < timeout_ms then
+    redis.call("ZADD", fair.timeouts, milliseconds(timeout_ms), holder)
+  end
+end
+local function wrong_type(fair)
+  local expected = { lock = "hash", queue = "list", timeouts = "zset", alive = "zset" }
+  for part, kind in pairs(expected) do
+    local found = redis.call("TYPE", fair[part]).ok
+    if found ~= "none" and found ~= kind then
+      return found
+    end
+  end
+  return nil
+end
+local function fair_lock(key_at, channel)
+  return {
+    lock = KEYS[key_at],
+    queue = KEYS[key_at + 1],
+    timeouts = KEYS[key_at + 2],
+    alive = KEYS[key_at + 3],
+    channel = channel,
+  }
+end
+local function fair_times(arg_at)
+  return {
+    grant_ms = tonumber(ARGV[arg_at]),
+    alive_ms = tonumber(ARGV[arg_at + 1]),
+    wait_ms = tonumber(ARGV[arg_at + 2]),
+    horizon_ms = tonumber(ARGV[arg_at + 3]),
+    grace_ms = tonumber(ARGV[arg_at + 4]),
+  }
+end
+local not_after_ms = tonumber(ARGV[1])
+local now_ms, times = server_time(), fair_times(2)
+local function give_up_place(fair, holder)
+  leave(fair, holder, times)
+  if redis.call("EXISTS", fair.lock) == 0 then
+    pass_on(fair, now_ms, times)
+  end
+  return { "absent" }
+end
+local function release(fair, holder, held_count, kept_count, ttl_ms)
+  if not_after_ms > 0 and now_ms > not_after_ms then
+    return { "late" }
+  end
+  local kind = wrong_type(fair)
+  if kind then
+    return { "wrong-type", kind }
+  end
+  local count = redis.call("HGET", fair.lock, holder)
+  if not count then
+    return give_up_place(fair, holder)
+  end
+  if kept_count == "0" then
+    redis.call("DEL", fair.lock)
+    leave(fair, holder, times)
+    pass_on(fair, now_ms, times)
+    return { "released" }
+  end
+  if count ~= held_count and count ~= kept_count then
+    return { "miscounted", count }
+  end
+  redis.call("PEXPIRE", fair.lock, ttl_ms)
+  redis.call("HSET", fair.lock, holder, kept_count)
+  return { "released" }
+end
+local replies = { now_ms }
+for i = 1, #KEYS / 4 do
+  local at = 2 + 5 * i
+  local fair = fair_lock(4 * i - 3, ARGV[at + 4])
+  replies[i + 1] = release(fair, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
+end
+return replies`,
+    sha1: "1d1e7d7417f021878ea7c399c231d8ba63092446",
+  },
   "lock-acquire": {
     name: "lock-acquire",
     lua: `local function server_time()
@@ -21,15 +706,22 @@ local function raise_ttl(key, lease_ms)
     redis.call("PEXPIRE", key, lease_ms)
   end
 end
-local not_after_ms = tonumber(ARGV[1])
+local not_after_ms, together = tonumber(ARGV[1]), ARGV[2] == "1"
 local now_ms = server_time()
-local function acquire(lock, holder, lease_ms, held_count)
+local function type_of(key)
+  return redis.call("TYPE", key).ok
+end
+local function obstacle(lock, holder, held_count, token)
   if now_ms > not_after_ms then
     return { "late" }
   end
-  local kind = redis.call("TYPE", lock).ok
+  local kind = type_of(lock)
   if kind ~= "none" and kind ~= "hash" then
     return { "wrong-type", kind }
+  end
+  local token_kind = token and type_of(token) or "none"
+  if token_kind ~= "none" and token_kind ~= "string" then
+    return { "wrong-type", token_kind }
   end
   local count = redis.call("HGET", lock, holder)
   if not count then
@@ -37,25 +729,55 @@ local function acquire(lock, holder, lease_ms, held_count)
       return { "lost", kind == "hash" and 1 or 0 }
     end
     if kind == "hash" then
-      return { "busy", redis.call("PTTL", lock), redis.call("HKEYS", lock)[1] }
+      local fields = redis.call("HKEYS", lock)
+      return { "busy", redis.call("PTTL", lock), fields[1] == "mode" and fields[2] or fields[1] }
     end
   elseif tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
     return { "miscounted", count }
+  end
+  return nil
+end
+local function counted(lock, holder, held_count)
+  return redis.call("HGET", lock, holder) == string.format("%.0f", held_count + 1)
+end
+local function take(lock, holder, lease_ms, held_count, token)
+  if token and not counted(lock, holder, held_count) then
+    local drawn = redis.pcall("INCR", token)
+    if type(drawn) == "table" then
+      return { "refused", drawn.err }
+    end
+    redis.call("PERSIST", token)
   end
   local written = redis.pcall("HSET", lock, holder, string.format("%.0f", held_count + 1))
   if type(written) == "table" then
     return { "refused", written.err }
   end
   raise_ttl(lock, lease_ms)
-  return { "held" }
+  return token and { "held", redis.call("GET", token) or "0" } or { "held" }
 end
-local replies = { now_ms }
-for i, lock in ipairs(KEYS) do
-  local at = 3 * i - 1
-  replies[i + 1] = acquire(lock, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]))
+local function answer_all(answer)
+  local answers = { now_ms }
+  for i = 1, (#ARGV - 2) / 4 do
+    local at = 4 * i - 1
+    local token = KEYS[tonumber(ARGV[at + 3])]
+    answers[i + 1] = answer(KEYS[i], ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), token)
+  end
+  return answers
 end
-return replies`,
-    sha1: "6bd43581b84c165bbc12a594bec83d13eb4841c7",
+local blocked = false
+if together then
+  answer_all(function(lock, holder, _, held_count, token)
+    blocked = blocked or obstacle(lock, holder, held_count, token) ~= nil
+  end)
+end
+return answer_all(function(lock, holder, lease_ms, held_count, token)
+  local answer = obstacle(lock, holder, held_count, token)
+  if not answer and blocked then
+    return { "free" }
+  end
+  return answer or take(lock, holder, lease_ms, held_count, token)
+end)`,
+    sha1: "15051236c8a16d708d3bba4e451bf6c137359cb5",
   },
   "lock-force-unlock": {
     name: "lock-force-unlock",
@@ -178,6 +900,273 @@ end
 return replies`,
     sha1: "cbc6dd238822d891fec31fda8af05d0cd998fca3",
   },
+  "read-acquire": {
+    name: "read-acquire",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function raise_ttl(key, lease_ms)
+  if redis.call("PTTL", key) < tonumber(lease_ms) then
+    redis.call("PEXPIRE", key, lease_ms)
+  end
+end
+local function mode_of(lock)
+  return redis.call("HGET", lock, "mode")
+end
+local function any_holder(lock)
+  local fields = redis.call("HKEYS", lock)
+  return fields[1] == "mode" and fields[2] or fields[1] or ""
+end
+local not_after_ms, together, fair = tonumber(ARGV[1]), ARGV[2] == "1", ARGV[3] == "1"
+local now_ms = server_time()
+local function entry_obstacle(lock, kind, kin, mark)
+  local mode = kind == "hash" and mode_of(lock)
+  if kin ~= "" then
+    if redis.call("HEXISTS", lock, kin) == 1 then
+      return nil
+    end
+    return { "lost", kind == "hash" and 1 or 0 }
+  end
+  if kind == "hash" and mode ~= "read" then
+    return { "busy", redis.call("PTTL", lock), any_holder(lock) }
+  end
+  local writer = fair and redis.call("GET", mark)
+  return writer and { "busy", redis.call("PTTL", mark), writer }
+end
+local function obstacle(lock, mark, holder, held_count, kin)
+  if now_ms > not_after_ms then
+    return { "late" }
+  end
+  local kind = redis.call("TYPE", lock).ok
+  if kind ~= "none" and kind ~= "hash" then
+    return { "wrong-type", kind }
+  end
+  local count = redis.call("HGET", lock, holder)
+  if not count then
+    if held_count > 0 then
+      return { "lost", kind == "hash" and 1 or 0 }
+    end
+    return entry_obstacle(lock, kind, kin, mark)
+  end
+  if tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
+    return { "miscounted", count }
+  end
+  return nil
+end
+local function take(lock, hold, holder, lease_ms, held_count)
+  local written = redis.pcall("SET", hold, "1", "PX", lease_ms)
+  if written.err then
+    return { "refused", written.err }
+  end
+  if not mode_of(lock) then
+    redis.call("HSET", lock, "mode", "read")
+  end
+  redis.call("HSET", lock, holder, string.format("%.0f", held_count + 1))
+  raise_ttl(lock, lease_ms)
+  return { "held" }
+end
+local function answer_all(answer)
+  local answers = { now_ms }
+  for i = 1, #KEYS / 3 do
+    local key, at = 3 * i - 2, 4 * i
+    answers[i + 1] = answer(KEYS[key], KEYS[key + 1], KEYS[key + 2], at)
+  end
+  return answers
+end
+local function obstacle_at(lock, mark, at)
+  return obstacle(lock, mark, ARGV[at], tonumber(ARGV[at + 2]), ARGV[at + 3])
+end
+local blocked = false
+if together then
+  answer_all(function(lock, _, mark, at)
+    blocked = blocked or obstacle_at(lock, mark, at) ~= nil
+  end)
+end
+return answer_all(function(lock, hold, mark, at)
+  local answer = obstacle_at(lock, mark, at)
+  if not answer and blocked then
+    return { "free" }
+  end
+  return answer or take(lock, hold, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]))
+end)`,
+    sha1: "b0145b9b9766b7f2551a25bc6741bd662b78f71a",
+  },
+  "read-release": {
+    name: "read-release",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function raise_ttl(key, lease_ms)
+  if redis.call("PTTL", key) < tonumber(lease_ms) then
+    redis.call("PEXPIRE", key, lease_ms)
+  end
+end
+local function is_write_field(field)
+  return string.sub(field, -6) == ":write"
+end
+local function longest_read_ms(lock, prefix)
+  local longest = 0
+  local fields = redis.call("HGETALL", lock)
+  for i = 1, #fields, 2 do
+    local holder, count = fields[i], tonumber(fields[i + 1])
+    if count and holder ~= "mode" and not is_write_field(holder) then
+      for index = 1, count do
+        local key = string.format("%s:%s:rwlock_timeout:%.0f", prefix, holder, index)
+        longest = math.max(longest, redis.call("PTTL", key))
+      end
+    end
+  end
+  return longest
+end
+local not_after_ms = tonumber(ARGV[1])
+local now_ms = server_time()
+local function keep(key_at, arg_at, held_count, kept_count)
+  for i = 1, kept_count do
+    local hold, kept_ms = KEYS[key_at + i], ARGV[arg_at + 4 + i]
+    if redis.call("PEXPIRE", hold, kept_ms) == 0 then
+      redis.pcall("SET", hold, "1", "PX", kept_ms)
+    end
+  end
+  for i = kept_count + 1, held_count do
+    redis.call("DEL", KEYS[key_at + i])
+  end
+end
+local function settle(lock, prefix, channel)
+  local longest = longest_read_ms(lock, prefix)
+  if redis.call("HGET", lock, "mode") == "write" then
+    if longest > 0 then
+      raise_ttl(lock, string.format("%.0f", longest))
+    end
+  elseif longest > 0 then
+    redis.call("PEXPIRE", lock, string.format("%.0f", longest))
+  else
+    redis.call("DEL", lock)
+    redis.pcall("PUBLISH", channel, "0")
+  end
+end
+local function release(key_at, arg_at)
+  if not_after_ms > 0 and now_ms > not_after_ms then
+    return { "late" }
+  end
+  local lock, holder = KEYS[key_at], ARGV[arg_at]
+  local held_count, kept_count = tonumber(ARGV[arg_at + 1]), tonumber(ARGV[arg_at + 2])
+  local kind = redis.call("TYPE", lock).ok
+  if kind ~= "none" and kind ~= "hash" then
+    return { "wrong-type", kind }
+  end
+  local count = redis.call("HGET", lock, holder)
+  if not count then
+    return { "absent" }
+  end
+  if kept_count > 0 and tonumber(count) ~= held_count and tonumber(count) ~= kept_count then
+    return { "miscounted", count }
+  end
+  keep(key_at, arg_at, held_count, kept_count)
+  if kept_count > 0 then
+    redis.call("HSET", lock, holder, ARGV[arg_at + 2])
+  else
+    redis.call("HDEL", lock, holder)
+  end
+  settle(lock, ARGV[arg_at + 4], ARGV[arg_at + 3])
+  return { "released" }
+end
+local replies = { now_ms }
+local key_at, arg_at = 1, 2
+while key_at <= #KEYS do
+  replies[#replies + 1] = release(key_at, arg_at)
+  key_at = key_at + 1 + tonumber(ARGV[arg_at + 1])
+  arg_at = arg_at + 5 + tonumber(ARGV[arg_at + 2])
+end
+return replies`,
+    sha1: "379e1aa40f97bf0eaa01f055682748238bb3711c",
+  },
+  "read-renew": {
+    name: "read-renew",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function raise_ttl(key, lease_ms)
+  if redis.call("PTTL", key) < tonumber(lease_ms) then
+    redis.call("PEXPIRE", key, lease_ms)
+  end
+end
+local function is_gone(key_at, arg_at, count)
+  for i = 1, count do
+    if ARGV[arg_at + 2 + i] ~= "0" and redis.call("EXISTS", KEYS[key_at + i]) == 0 then
+      return true
+    end
+  end
+  return false
+end
+local function renew(key_at, arg_at, count)
+  local lock = KEYS[key_at]
+  local answer = redis.pcall("TYPE", lock)
+  if answer.err then
+    return { "refused", answer.err }
+  end
+  local kind = answer.ok
+  if kind ~= "hash" or redis.call("HEXISTS", lock, ARGV[arg_at]) == 0 or is_gone(key_at, arg_at, count) then
+    return { "lost", kind == "none" and 0 or 1 }
+  end
+  for i = 1, count do
+    if ARGV[arg_at + 2 + i] ~= "0" then
+      raise_ttl(KEYS[key_at + i], ARGV[arg_at + 2 + i])
+    end
+  end
+  raise_ttl(lock, ARGV[arg_at + 1])
+  return { "renewed" }
+end
+local replies = { server_time() }
+local key_at, arg_at = 1, 1
+while key_at <= #KEYS do
+  local count = tonumber(ARGV[arg_at + 2])
+  replies[#replies + 1] = renew(key_at, arg_at, count)
+  key_at = key_at + 1 + count
+  arg_at = arg_at + 3 + count
+end
+return replies`,
+    sha1: "8ca80f7d8c022328956fdc0b2fffacfd0494fec5",
+  },
+  "read-write-force-unlock": {
+    name: "read-write-force-unlock",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local lock, not_after_ms, channel, message = KEYS[1], tonumber(ARGV[1]), ARGV[2], ARGV[3]
+local now_ms = server_time()
+local function force_unlock()
+  if now_ms > not_after_ms then
+    return { "late" }
+  end
+  local kind = redis.call("TYPE", lock).ok
+  if kind == "none" then
+    return { "absent" }
+  end
+  if kind ~= "hash" then
+    return { "wrong-type", kind }
+  end
+  local seen = (#ARGV - 3) / 2
+  if redis.call("HLEN", lock) ~= seen then
+    return { "changed" }
+  end
+  for i = 1, seen do
+    if redis.call("HGET", lock, ARGV[2 * i + 2]) ~= ARGV[2 * i + 3] then
+      return { "changed" }
+    end
+  end
+  for i = 1, #KEYS do
+    redis.call("DEL", KEYS[i])
+  end
+  redis.pcall("PUBLISH", channel, message)
+  return { "released" }
+end
+return { now_ms, force_unlock() }`,
+    sha1: "e3dafb12af8dd873fa8d7819b9ee39c2f8fc3d54",
+  },
   "server-probe": {
     name: "server-probe",
     lua: `local function server_time()
@@ -187,5 +1176,161 @@ end
 local info = redis.pcall("INFO", "server")
 return { server_time(), type(info) == "string" and string.match(info, "redis_version:([%d.]+)") }`,
     sha1: "a6b0936687d5a36dc6957ff009f2bc9a022018f8",
+  },
+  "write-acquire": {
+    name: "write-acquire",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function raise_ttl(key, lease_ms)
+  if redis.call("PTTL", key) < tonumber(lease_ms) then
+    redis.call("PEXPIRE", key, lease_ms)
+  end
+end
+local function mode_of(lock)
+  return redis.call("HGET", lock, "mode")
+end
+local function any_holder(lock)
+  local fields = redis.call("HKEYS", lock)
+  return fields[1] == "mode" and fields[2] or fields[1] or ""
+end
+local not_after_ms, together, mark_ms = tonumber(ARGV[1]), ARGV[2] == "1", ARGV[3]
+local now_ms = server_time()
+local function obstacle(lock, holder, held_count)
+  if now_ms > not_after_ms then
+    return { "late" }
+  end
+  local kind = redis.call("TYPE", lock).ok
+  if kind ~= "none" and kind ~= "hash" then
+    return { "wrong-type", kind }
+  end
+  local count = redis.call("HGET", lock, holder)
+  if not count then
+    if held_count > 0 then
+      return { "lost", kind == "hash" and 1 or 0 }
+    end
+    return kind == "hash" and { "busy", redis.call("PTTL", lock), any_holder(lock) } or nil
+  end
+  if tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
+    return { "miscounted", count }
+  end
+  return nil
+end
+local function take(lock, mark, holder, lease_ms, held_count)
+  local written = redis.pcall("HSET", lock, "mode", "write", holder, string.format("%.0f", held_count + 1))
+  if type(written) == "table" then
+    return { "refused", written.err }
+  end
+  raise_ttl(lock, lease_ms)
+  if redis.call("GET", mark) == holder then
+    redis.call("DEL", mark)
+  end
+  return { "held" }
+end
+local function answer_all(answer)
+  local answers = { now_ms }
+  for i = 1, #KEYS / 2 do
+    local key, at = 2 * i - 1, 4 * i
+    answers[i + 1] = answer(KEYS[key], KEYS[key + 1], at)
+  end
+  return answers
+end
+local function obstacle_at(lock, at)
+  return obstacle(lock, ARGV[at], tonumber(ARGV[at + 2]))
+end
+local blocked = false
+if together then
+  answer_all(function(lock, _, at)
+    blocked = blocked or obstacle_at(lock, at) ~= nil
+  end)
+end
+return answer_all(function(lock, mark, at)
+  local answer = obstacle_at(lock, at)
+  if answer and answer[1] == "busy" and mark_ms ~= "0" and ARGV[at + 3] == "1" then
+    redis.pcall("SET", mark, ARGV[at], "PX", mark_ms)
+  end
+  if not answer and blocked then
+    return { "free" }
+  end
+  return answer or take(lock, mark, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]))
+end)`,
+    sha1: "b358ea4ce1c244b529ef59554403cd1c844f3910",
+  },
+  "write-release": {
+    name: "write-release",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function is_write_field(field)
+  return string.sub(field, -6) == ":write"
+end
+local function longest_read_ms(lock, prefix)
+  local longest = 0
+  local fields = redis.call("HGETALL", lock)
+  for i = 1, #fields, 2 do
+    local holder, count = fields[i], tonumber(fields[i + 1])
+    if count and holder ~= "mode" and not is_write_field(holder) then
+      for index = 1, count do
+        local key = string.format("%s:%s:rwlock_timeout:%.0f", prefix, holder, index)
+        longest = math.max(longest, redis.call("PTTL", key))
+      end
+    end
+  end
+  return longest
+end
+local not_after_ms = tonumber(ARGV[1])
+local now_ms = server_time()
+local function unmark(mark, holder, channel)
+  if redis.call("GET", mark) == holder then
+    redis.call("DEL", mark)
+    redis.pcall("PUBLISH", channel, "1")
+  end
+end
+local function leave(lock, holder, channel, prefix)
+  local longest = longest_read_ms(lock, prefix)
+  if longest > 0 then
+    redis.call("PEXPIRE", lock, string.format("%.0f", longest))
+    redis.call("HDEL", lock, holder)
+    redis.call("HSET", lock, "mode", "read")
+  else
+    redis.call("DEL", lock)
+  end
+  redis.pcall("PUBLISH", channel, "1")
+end
+local function release(lock, mark, holder, held_count, kept_count, ttl_ms, channel, prefix)
+  if not_after_ms > 0 and now_ms > not_after_ms then
+    return { "late" }
+  end
+  local kind = redis.call("TYPE", lock).ok
+  if kind ~= "none" and kind ~= "hash" then
+    return { "wrong-type", kind }
+  end
+  local count = redis.call("HGET", lock, holder)
+  if not count then
+    unmark(mark, holder, channel)
+    return { "absent" }
+  end
+  if kept_count ~= "0" and count ~= held_count and count ~= kept_count then
+    return { "miscounted", count }
+  end
+  if kept_count == "0" then
+    leave(lock, holder, channel, prefix)
+  else
+    local kept_ms = math.max(tonumber(ttl_ms), longest_read_ms(lock, prefix))
+    redis.call("PEXPIRE", lock, string.format("%.0f", kept_ms))
+    redis.call("HSET", lock, holder, kept_count)
+  end
+  return { "released" }
+end
+local replies = { now_ms }
+for i = 1, #KEYS / 2 do
+  local lock, mark, at = KEYS[2 * i - 1], KEYS[2 * i], 6 * i - 4
+  local holder, held_count, kept_count, ttl_ms = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+  replies[i + 1] = release(lock, mark, holder, held_count, kept_count, ttl_ms, ARGV[at + 4], ARGV[at + 5])
+end
+return replies`,
+    sha1: "72bdc41a5a69b9e1e2078cfcdfedf21bfc1ebbeb",
   },
 };

@@ -22,7 +22,7 @@ export interface Patience {
   /** Once true, the command is not sent again. */
   readonly cancelled?: boolean;
   /** Default: one command timeout. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 }
 
 /** Errors of a server that is starting, failing over or busy: soon it may answer. */
@@ -95,6 +95,11 @@ export class Commands {
       await this.pause(backoffMs);
       backoffMs = Math.min(2 * backoffMs, LONGEST_BACKOFF_MS);
     }
+  }
+
+  /** How often the connection has been lost. */
+  get resets(): number {
+    return this.#driver.resets;
   }
 
   get busy(): boolean {

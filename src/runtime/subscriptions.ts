@@ -35,16 +35,18 @@ export class Subscriptions {
 
   /**
    * Never throws: a failed subscription is told to its listeners, who then live without messages for a while.
+   * @param lingers false for a channel that nobody will listen to again
    * @returns what ends the listening
    */
-  listen(channel: string, listener: Listener): () => void {
+  listen(channel: string, listener: Listener, { lingers = true } = {}): () => void {
     const entry = this.#channels.get(channel) ?? this.#open(channel);
     entry.listeners.add(listener);
     entry.lingering?.cancel();
     return () => {
       if (!entry.listeners.delete(listener) || entry.listeners.size > 0) return;
       if (this.#channels.get(channel) !== entry) return;
-      entry.lingering = this.#wheel.schedule(LINGER_MS, () => this.#close(channel, entry));
+      if (!lingers) this.#close(channel, entry);
+      else entry.lingering = this.#wheel.schedule(LINGER_MS, () => this.#close(channel, entry));
     };
   }
 

@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.js";
-import { isUnlock } from "../protocol/messages.js";
+import { isWakeUp } from "../protocol/messages.js";
 import type { Subscriptions } from "./subscriptions.js";
 import type { Waiter } from "./waiter.js";
 
@@ -10,6 +10,14 @@ export interface Sighting {
   readonly ttlMs: number;
   /** On the monotonic clock. */
   readonly seenMs: number;
+}
+
+/** What is waited for. */
+export interface Awaited {
+  /** Whose line it is. */
+  readonly id: string;
+  /** Where releases are told. */
+  readonly channel: string;
 }
 
 /** How long to live without messages when listening has failed: twice as long each time, up to the safety period. */
@@ -30,24 +38,24 @@ export class WaitLines {
     this.#safetyPeriodMs = safetyPeriodMs;
   }
 
-  /** Puts a waiter at the end of the line of those who listen to this channel. */
-  join(channel: string, waiter: Waiter): WaitLine {
-    let line = this.#lines.get(channel);
+  /** Puts a waiter at the end of the line of those who want this lock. */
+  join(lock: Awaited, waiter: Waiter): WaitLine {
+    let line = this.#lines.get(lock.id);
     if (line === undefined) {
-      line = new WaitLine(channel, this.#clock, this.#subscriptions, this.#safetyPeriodMs);
-      this.#lines.set(channel, line);
+      line = new WaitLine(lock, this.#clock, this.#subscriptions, this.#safetyPeriodMs);
+      this.#lines.set(lock.id, line);
     }
     line.add(waiter);
     return line;
   }
 
   leave(line: WaitLine, waiter: Waiter): void {
-    if (line.remove(waiter) && this.#lines.get(line.channel) === line) this.#lines.delete(line.channel);
+    if (line.remove(waiter) && this.#lines.get(line.lock.id) === line) this.#lines.delete(line.lock.id);
   }
 
-  /** How many calls of this client wait on a channel. */
-  lengthOf(channel: string): number {
-    return this.#lines.get(channel)?.length ?? 0;
+  /** How many calls of this client wait for a lock. */
+  lengthOf(lockId: string): number {
+    return this.#lines.get(lockId)?.length ?? 0;
   }
 }
 
@@ -57,7 +65,7 @@ export class WaitLines {
  * head gives up instead of using it, the next one does.
  */
 export class WaitLine {
-  readonly channel: string;
+  readonly lock: Awaited;
   readonly #clock: Clock;
   readonly #subscriptions: Subscriptions;
   readonly #safetyPeriodMs: number;
@@ -71,13 +79,13 @@ export class WaitLine {
   #listenAgainMs = Number.NEGATIVE_INFINITY;
   #deafMs = FIRST_DEAF_MS;
 
-  constructor(channel: string, clock: Clock, subscriptions: Subscriptions, safetyPeriodMs: number) {
-    this.channel = channel;
+  constructor(lock: Awaited, clock: Clock, subscriptions: Subscriptions, safetyPeriodMs: number) {
+    this.lock = lock;
     this.#clock = clock;
     this.#subscriptions = subscriptions;
     this.#safetyPeriodMs = safetyPeriodMs;
     // With the messages coming in already, the first attempt misses none, and no second one is needed.
-    if (subscriptions.isOpen(channel)) this.listen();
+    if (subscriptions.isOpen(lock.channel)) this.listen();
   }
 
   get length(): number {
@@ -120,11 +128,15 @@ export class WaitLine {
     this.#woken = false;
   }
 
-  /** The lock was seen held, by others or by the waiter of this line that just took it. */
-  seenHeld(holder: string, ttlMs: number): void {
+  /**
+   * The lock was seen held, by others or by the waiter of this line that just took it.
+   * @param soonestMs to ask again by then in any case
+   */
+  seenHeld({ holder, ttlMs }: Omit<Sighting, "seenMs">, soonestMs = Number.POSITIVE_INFINITY): void {
     const seenMs = this.#clock.monotonicMs();
     this.#sighting = { holder, ttlMs, seenMs };
-    const safetyMs = this.#safetyPeriodMs * (LEAST_SHARE + (1 - LEAST_SHARE) * Math.random());
+    const jitteredMs = this.#safetyPeriodMs * (LEAST_SHARE + (1 - LEAST_SHARE) * Math.random());
+    const safetyMs = Math.min(jitteredMs, soonestMs);
     // Redis answers the TTL in whole milliseconds, rounded: one more and the key is surely gone.
     this.#askAgainMs = seenMs + (ttlMs < 0 ? safetyMs : Math.min(ttlMs + 1, safetyMs));
   }
@@ -137,12 +149,18 @@ export class WaitLine {
     return Math.max(untilMs - this.#clock.monotonicMs(), 0);
   }
 
+  /** The head asks again after so many milliseconds, or when it is woken. @returns how long it may sleep */
+  nap(ms: number): number {
+    this.#askAgainMs = this.#clock.monotonicMs() + ms;
+    return this.#woken ? 0 : ms;
+  }
+
   /** Makes sure that the line hears of releases. Each time messages begin to arrive, the head asks again. */
   listen(): void {
     if (this.#unlisten !== undefined || this.#clock.monotonicMs() < this.#listenAgainMs) return;
-    this.#unlisten = this.#subscriptions.listen(this.channel, {
+    this.#unlisten = this.#subscriptions.listen(this.lock.channel, {
       onMessage: (message) => {
-        if (isUnlock(message)) this.wake();
+        if (isWakeUp(message)) this.wake();
       },
       onReady: () => {
         this.#deafMs = FIRST_DEAF_MS;

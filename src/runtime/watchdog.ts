@@ -1,15 +1,16 @@
 import { ServerReplyError } from "../driver/driver.js";
 import { UnavailableError } from "../errors.js";
 import { events } from "../events.js";
-import { lockRenew, type RenewAnswer } from "../protocol/lock-scripts.js";
+import type { Script } from "../protocol/define-script.js";
+import type { RenewAnswer, Renewal } from "../protocol/lock-calls.js";
 import type { Commands } from "./commands.js";
 import type { HashedWheelTimer, Timeout } from "./hashed-wheel-timer.js";
 import type { Instant } from "./instant.js";
 
 /** What the watchdog keeps alive: one field of one lock. */
 export interface Renewable {
-  readonly key: string;
-  readonly field: string;
+  /** What it needs now. */
+  renewal(): Renewal;
   /** Looks at the clocks. False: it is lost or released, and is not to be renewed any more. */
   isAlive(): boolean;
   /** @param sentAt just before the renewal was sent */
@@ -37,15 +38,23 @@ const ANSWERS_PER_LEASE = 6;
 export class Watchdog {
   readonly #commands: Commands;
   readonly #wheel: HashedWheelTimer;
+  readonly #script: Script<readonly Renewal[], readonly RenewAnswer[]>;
   readonly #leaseMs: number;
   readonly #renewables = new Set<Renewable>();
   /** Being renewed or to be tried again: a beat leaves them alone. */
   readonly #underWay = new Set<Renewable>();
   #beat: Timeout | undefined;
 
-  constructor(commands: Commands, wheel: HashedWheelTimer, leaseMs: number) {
+  /** @param leaseMs the shortest lease that has to be kept alive */
+  constructor(
+    commands: Commands,
+    wheel: HashedWheelTimer,
+    script: Script<readonly Renewal[], readonly RenewAnswer[]>,
+    leaseMs: number,
+  ) {
     this.#commands = commands;
     this.#wheel = wheel;
+    this.#script = script;
     this.#leaseMs = leaseMs;
   }
 
@@ -95,10 +104,10 @@ export class Watchdog {
       const renewals = () => {
         // Sent again, it leaves out what was released meanwhile; all may be.
         wanted = wanted.filter((renewable) => this.#isWanted(renewable));
-        return wanted.map(({ key, field }) => ({ key, holder: field, leaseMs: this.#leaseMs }));
+        return wanted.map((renewable) => renewable.renewal());
       };
       const timeoutMs = Math.min(this.#commands.timeoutMs, this.#leaseMs / ANSWERS_PER_LEASE);
-      const { reply, sentAt } = await this.#commands.exchange(lockRenew, renewals, { timeoutMs });
+      const { reply, sentAt } = await this.#commands.exchange(this.#script, renewals, { timeoutMs });
       const refused = wanted.filter((renewable, i) => !this.#settle(renewable, reply[i], sentAt));
       if (refused.length > 0)
         this.#retry(refused, retryMs, new Error("the server refused to renew some locks"));

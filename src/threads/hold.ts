@@ -24,16 +24,43 @@ const MARGIN_MS = 2;
 /** However small a lease, the margin leaves this share of it. */
 const LARGEST_MARGIN_SHARE = 0.5;
 
+/** Where a hold comes from. */
+export interface Place {
+  /** Before the acquisition was sent. */
+  readonly takenAt: Instant;
+  /** 1 for the outermost hold of its holding. */
+  readonly holdCount: number;
+  /** True for a hold that nobody's body lies in: it is on no path. */
+  readonly bare: boolean;
+  /** The fencing token, of a fenced lock. */
+  readonly token?: bigint | undefined;
+  /** Somebody else gave the hold, and only until then: the lease has yet to be written. */
+  readonly until?: Instant | undefined;
+}
+
+/** When the trust in a hold that was just taken ends, on one of the clocks. */
+export function trustEnd(
+  terms: Terms,
+  { takenAt, until }: Omit<Place, "holdCount">,
+  at: keyof Instant,
+): number {
+  const end = leaseTrustEnd(terms, takenAt[at], takenAt[at]);
+  return until === undefined ? end : Math.min(end, until[at] - marginMs(terms));
+}
+
 /**
  * When the trust in a lease ends, on whichever clock the times are of.
  * @param sentMs when the lease was asked for
  * @param takenMs when the hold was
  */
-export function trustEnd(terms: Terms, sentMs: number, takenMs: number): number {
-  const { leaseMs, clockSkewMs, maxHoldMs = Number.POSITIVE_INFINITY } = terms;
-  const marginMs = MARGIN_MS + MARGIN_SHARE * leaseMs + clockSkewMs;
-  const leaseEnd = sentMs + leaseMs - Math.min(marginMs, LARGEST_MARGIN_SHARE * leaseMs);
+export function leaseTrustEnd(terms: Terms, sentMs: number, takenMs: number): number {
+  const { leaseMs, maxHoldMs = Number.POSITIVE_INFINITY } = terms;
+  const leaseEnd = sentMs + leaseMs - Math.min(marginMs(terms), LARGEST_MARGIN_SHARE * leaseMs);
   return Math.min(leaseEnd, takenMs + maxHoldMs);
+}
+
+function marginMs({ leaseMs, clockSkewMs }: Terms): number {
+  return MARGIN_MS + MARGIN_SHARE * leaseMs + clockSkewMs;
 }
 
 /**
@@ -44,10 +71,11 @@ export function trustEnd(terms: Terms, sentMs: number, takenMs: number): number 
 export class Hold implements Expiring {
   readonly holding: Holding;
   readonly terms: Terms;
-  /** 1 for the outermost hold of its holding. */
   readonly holdCount: number;
-  /** True for a hold that nobody's body lies in: it is on no path. */
   readonly bare: boolean;
+  readonly token: bigint | undefined;
+  /** Which of the holds of its holding it is in Redis, counted from 1. */
+  slot = 1;
   /** True once the caller has heard that the lease is lost by trying to release it. */
   dismissed = false;
   /** The release under way or done, so that a second one can join it. */
@@ -62,23 +90,23 @@ export class Hold implements Expiring {
   #state: HoldState = "held";
   #loss: LeaseLostError | undefined;
   #unconfirmed = false;
+  #provisional = false;
   #abort: AbortController | undefined;
 
-  constructor(
-    holding: Holding,
-    terms: Terms,
-    place: { readonly holdCount: number; readonly bare: boolean; readonly takenAt: Instant },
-    clock: Clock,
-    alarms: ExpiryAlarms,
-  ) {
+  constructor(holding: Holding, terms: Terms, place: Place, clock: Clock, alarms: ExpiryAlarms) {
     this.holding = holding;
     this.terms = terms;
     this.holdCount = place.holdCount;
     this.bare = place.bare;
+    this.token = place.token;
     this.#takenAt = place.takenAt;
     this.#clock = clock;
     this.#alarms = alarms;
     this.#confirm(place.takenAt);
+    if (place.until === undefined) return;
+    this.#endMonotonicMs = trustEnd(terms, place, "monotonicMs");
+    this.#endWallMs = trustEnd(terms, place, "wallMs");
+    this.#provisional = true;
   }
 
   get state(): HoldState {
@@ -136,12 +164,24 @@ export class Hold implements Expiring {
     this.#confirm(sentAt);
   }
 
+  /** True until the lease of a hold that somebody else gave has been written. */
+  get provisional(): boolean {
+    return this.#provisional;
+  }
+
+  /** The lease of a hold that somebody else gave has been written, by a command sent at `sentAt`. */
+  confirmed(sentAt: Instant): void {
+    if (this.state === "held" && this.#provisional)
+      this.#confirm(this.terms.renewed ? sentAt : this.#takenAt);
+  }
+
   #confirm(sentAt: Instant): void {
     const taken = this.#takenAt;
     this.#confirmedMs = sentAt.monotonicMs;
-    this.#endMonotonicMs = trustEnd(this.terms, sentAt.monotonicMs, taken.monotonicMs);
-    this.#endWallMs = trustEnd(this.terms, sentAt.wallMs, taken.wallMs);
+    this.#endMonotonicMs = leaseTrustEnd(this.terms, sentAt.monotonicMs, taken.monotonicMs);
+    this.#endWallMs = leaseTrustEnd(this.terms, sentAt.wallMs, taken.wallMs);
     this.#unconfirmed = false;
+    this.#provisional = false;
   }
 
   /** A renewal is sent: should the lease end before it is confirmed, the server was not reached. */

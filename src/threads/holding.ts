@@ -1,11 +1,14 @@
 import type { Clock } from "../clock.js";
 import type { LeaseLostError, LossReason } from "../errors.js";
 import { events } from "../events.js";
+import type { Script } from "../protocol/define-script.js";
+import type { ReleaseAnswer, ReleaseCall, Renewal } from "../protocol/lock-calls.js";
 import type { ExpiryAlarms } from "../runtime/expiry-alarms.js";
 import type { Instant } from "../runtime/instant.js";
 import type { Waiter } from "../runtime/waiter.js";
 import type { Renewable, Watchdog } from "../runtime/watchdog.js";
-import { Hold, type Terms, trustEnd } from "./hold.js";
+import { EntryLine } from "./entry-line.js";
+import { Hold, type Place, type Terms, trustEnd } from "./hold.js";
 import type { Thread } from "./thread.js";
 
 /** What a holding needs of its client. */
@@ -13,19 +16,29 @@ export interface Custody {
   readonly clock: Clock;
   readonly alarms: ExpiryAlarms;
   readonly watchdog: Watchdog;
+  /** Keeps alive the holds of locks that several have at once. */
+  readonly sharedWatchdog: Watchdog;
   /** Is told each time that a holding may be over; harmless twice. */
   over(holding: Holding): void;
 }
 
+export interface HeldKind {
+  /** As events and errors call it. */
+  readonly name: string;
+  /** What its field has behind the holder. */
+  readonly fieldEnding: string;
+  /** Whether several may hold it at once, each hold with a life of its own. */
+  readonly shared: boolean;
+  readonly release: Script<ReleaseCall, readonly ReleaseAnswer[]>;
+}
+
 /** The lock that is held. */
 export interface Held {
-  /** The name that the program uses. */
   readonly name: string;
-  /** The key in Redis. */
   readonly key: string;
-  /** Where its waiters listen. */
+  readonly id: string;
   readonly channel: string;
-  readonly kind: { readonly name: string };
+  readonly kind: HeldKind;
 }
 
 /**
@@ -44,20 +57,29 @@ export class Holding implements Renewable {
   /** The longest lease that was ever asked for: nothing in Redis lives longer without us. */
   #longestLeaseMs = 0;
   readonly #custody: Custody;
+  /** The stay in the other lock of the pair on whose strength this one began. */
+  readonly #host: Holding | undefined;
+  readonly #guests = new Set<Holding>();
   readonly #live: Hold[] = [];
   #loss: LeaseLostError | undefined;
   /** How many commands that change the field are under way or may still arrive. */
   #underWay = 0;
-  /** Who wants to enter once more, in order of arrival, and whether it may as far as others are concerned. */
-  readonly #line = new Map<Waiter, () => boolean>();
+  readonly #line = new EntryLine();
   #turn: Promise<unknown> | undefined;
 
-  constructor(thread: Thread, lock: Held, id: { threadId: number; field: string }, custody: Custody) {
+  constructor(
+    thread: Thread,
+    lock: Held,
+    id: { readonly threadId: number; readonly field: string; readonly host: Holding | undefined },
+    custody: Custody,
+  ) {
     this.thread = thread;
     this.lock = lock;
     this.threadId = id.threadId;
     this.field = id.field;
     this.#custody = custody;
+    this.#host = id.host;
+    if (id.host !== undefined) id.host.#guests.add(this);
   }
 
   get key(): string {
@@ -68,6 +90,13 @@ export class Holding implements Renewable {
   get live(): readonly Hold[] {
     for (const hold of [...this.#live]) hold.checkMs();
     return this.#live;
+  }
+
+  /** The live holds in both locks of a pair, as far as one was entered on the strength of the other. */
+  *company(): Iterable<Hold> {
+    yield* this.live;
+    for (const guest of this.#guests) yield* guest.live;
+    if (this.#host !== undefined) yield* this.#host.live;
   }
 
   get innermost(): Hold | undefined {
@@ -113,19 +142,16 @@ export class Holding implements Renewable {
   }
 
   /** Records an acquisition that Redis has confirmed. @returns undefined when its lease is over already */
-  add(terms: Terms, takenAt: Instant, bare: boolean): Hold | undefined {
-    const { clock, alarms, watchdog } = this.#custody;
-    const { monotonicMs, wallMs } = takenAt;
-    if (trustEnd(terms, monotonicMs, monotonicMs) <= clock.monotonicMs()) return undefined;
-    if (trustEnd(terms, wallMs, wallMs) <= clock.wallMs()) return undefined;
-    const place = { holdCount: this.live.length + 1, bare, takenAt };
-    const hold = new Hold(this, terms, place, clock, alarms);
+  add(terms: Terms, place: Omit<Place, "holdCount">): Hold | undefined {
+    const { clock, alarms } = this.#custody;
+    if (trustEnd(terms, place, "monotonicMs") <= clock.monotonicMs()) return undefined;
+    if (trustEnd(terms, place, "wallMs") <= clock.wallMs()) return undefined;
+    const hold = new Hold(this, terms, { ...place, holdCount: this.live.length + 1 }, clock, alarms);
+    hold.slot = this.storedCount + 1;
     this.#live.push(hold);
-    if (terms.renewed) {
-      // The same write has raised the TTL for the holds around this one.
-      this.renewed(takenAt);
-      watchdog.add(this);
-    }
+    // The same write has raised the TTL for the holds around this one.
+    if (terms.renewed && !this.lock.kind.shared && place.until === undefined) this.renewed(place.takenAt);
+    if (this.#isWatched(hold)) this.#watchdog.add(this);
     return hold;
   }
 
@@ -134,8 +160,25 @@ export class Holding implements Renewable {
     const at = this.#live.indexOf(hold);
     if (at < 0) return;
     this.#live.splice(at, 1);
-    if (!this.#live.some(({ terms }) => terms.renewed)) this.#custody.watchdog.remove(this);
+    if (!this.#live.some((other) => this.#isWatched(other))) this.#watchdog.remove(this);
     this.#changed();
+  }
+
+  get #watchdog(): Watchdog {
+    return this.lock.kind.shared ? this.#custody.sharedWatchdog : this.#custody.watchdog;
+  }
+
+  /** Among those who share a lock, somebody's watchdog may lower its TTL, so that fixed leases are seen to as well. */
+  #isWatched({ terms }: Hold): boolean {
+    return terms.renewed || this.lock.kind.shared;
+  }
+
+  /** The hold count to leave. From here on the holds that stay are numbered without gaps. */
+  keepLive(): number {
+    this.live.forEach((hold, at) => {
+      hold.slot = at + 1;
+    });
+    return this.live.length;
   }
 
   /**
@@ -148,8 +191,26 @@ export class Holding implements Renewable {
     return Math.max(1, ...live.map((hold) => Math.ceil(hold.neededMs())));
   }
 
+  /** What each of the first holds must live on for, in whole milliseconds of at least 1. */
+  keptMs(count: number): readonly number[] {
+    return this.#bySlot(count, (hold) => Math.max(1, Math.ceil(hold?.neededMs() ?? 1)));
+  }
+
+  #bySlot(count: number, value: (hold: Hold | undefined) => number): readonly number[] {
+    const holds = new Map(this.live.map((hold) => [hold.slot, hold]));
+    return Array.from({ length: count }, (_, at) => value(holds.get(at + 1)));
+  }
+
+  renewal(): Renewal {
+    const { key, field } = this;
+    const holdMs = this.#bySlot(this.lock.kind.shared ? this.storedCount : 0, (hold) =>
+      hold?.terms.renewed ? hold.terms.leaseMs : 0,
+    );
+    return { key, holder: field, leaseMs: this.neededMs(), holdMs };
+  }
+
   isAlive(): boolean {
-    return this.live.some(({ terms }) => terms.renewed);
+    return this.live.some((hold) => this.#isWatched(hold));
   }
 
   renewed(sentAt: Instant): void {
@@ -189,10 +250,10 @@ export class Holding implements Renewable {
    * @returns false when the waiter's time was up
    */
   async enterInTurn(mayEnter: () => boolean, waiter: Waiter): Promise<boolean> {
-    this.#line.set(waiter, mayEnter);
+    this.#line.add(waiter, mayEnter);
     try {
       for (;;) {
-        if (mayEnter() && this.#underWay === 0 && this.#isFirstOf(waiter)) {
+        if (mayEnter() && this.#underWay === 0 && this.#line.isFirst(waiter)) {
           this.unsettled();
           return true;
         }
@@ -202,18 +263,9 @@ export class Holding implements Renewable {
         await waiter.pause();
       }
     } finally {
-      this.#line.delete(waiter);
+      this.#line.remove(waiter);
       this.#changed();
     }
-  }
-
-  /** Whoever waits for a body to end may not hold up that body's own calls, and so is passed. */
-  #isFirstOf(waiter: Waiter): boolean {
-    for (const [earlier, mayEnter] of this.#line) {
-      if (earlier === waiter) return true;
-      if (!earlier.over && isTrue(mayEnter)) return false;
-    }
-    return true;
   }
 
   /** Runs commands of this holding one after the other, so that each knows the hold count before it. */
@@ -229,16 +281,13 @@ export class Holding implements Renewable {
   }
 
   #changed(): void {
-    if (this.isOver) this.#custody.over(this);
-    for (const waiter of this.#line.keys()) waiter.wake();
-  }
-}
-
-/** One that throws is about to leave the line. */
-function isTrue(mayEnter: () => boolean): boolean {
-  try {
-    return mayEnter();
-  } catch {
-    return false;
+    const host = this.#host;
+    if (this.isOver) {
+      if (host !== undefined) host.#guests.delete(this);
+      this.#custody.over(this);
+    }
+    this.#line.wake();
+    if (host !== undefined) host.#line.wake();
+    for (const guest of this.#guests) guest.#line.wake();
   }
 }

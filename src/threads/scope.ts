@@ -48,8 +48,8 @@ export class Scope {
   }
 
   /** The innermost hold of a lock that was taken bare in this very scope. */
-  innermostTaken(key: string): Hold | undefined {
-    return [...this.#taken].reverse().find((hold) => hold.holding.key === key && isPresent(hold));
+  innermostTaken(lockId: string): Hold | undefined {
+    return [...this.#taken].reverse().find((hold) => hold.holding.lock.id === lockId && isPresent(hold));
   }
 
   /** True when the flow lies in this hold: it is held by this scope or by one around it. */
@@ -59,17 +59,17 @@ export class Scope {
   }
 
   /** The innermost hold of a lock on the path, also one that was lost; undefined when none is. */
-  holdOf(key: string): Hold | undefined {
+  holdOf(lockId: string): Hold | undefined {
     for (const scope of this.#path()) {
-      const held = scope.#heldHere(key);
+      const held = scope.#heldHere(lockId);
       if (held !== undefined) return held;
     }
     return undefined;
   }
 
-  #heldHere(key: string): Hold | undefined {
+  #heldHere(lockId: string): Hold | undefined {
     const { hold } = this;
-    return hold?.holding.key === key && isPresent(hold) ? hold : this.innermostTaken(key);
+    return hold?.holding.lock.id === lockId && isPresent(hold) ? hold : this.innermostTaken(lockId);
   }
 
   #forget(hold: Hold): void {

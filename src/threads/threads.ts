@@ -71,12 +71,16 @@ export class Threads {
     this.#scopes.disable();
   }
 
-  /** Begins a stay of a thread in a lock, under the number that the caller chose or one never used before. */
-  begin(thread: Thread, lock: Held): Holding {
+  /**
+   * Begins a stay of a thread in a lock, under the number that the caller chose or one never used before.
+   * @param host the stay in the other lock of a pair on whose strength it begins
+   */
+  begin(thread: Thread, lock: Held, host?: Holding): Holding {
     const threadId = thread.explicitId ?? this.#nextId++;
-    const id = { threadId, field: holderField(this.#clientId, threadId) };
+    const field = holderField(this.#clientId, threadId) + lock.kind.fieldEnding;
+    const id = { threadId, field, host };
     const holding = new Holding(thread, lock, id, this.#custody);
-    thread.holdings.set(lock.key, holding);
+    thread.holdings.set(lock.id, holding);
     if (thread.explicitId === undefined) this.#own.set(threadId, holding);
     else this.#explicit.set(threadId, thread);
     return holding;
@@ -101,8 +105,8 @@ export class Threads {
   }
 
   #over(holding: Holding): void {
-    const { thread, key, threadId } = holding;
-    if (thread.holdings.get(key) === holding) thread.holdings.delete(key);
+    const { thread, lock, threadId } = holding;
+    if (thread.holdings.get(lock.id) === holding) thread.holdings.delete(lock.id);
     if (thread.explicitId === undefined) this.#own.delete(threadId);
     else if (thread.holdings.size === 0) this.#explicit.delete(threadId);
   }

@@ -103,7 +103,7 @@ describe("a lock that a JVM holds", () => {
     const lock = holdfast.getLock("order:7").lock();
     const marker = holdfast.getLock("marker").lock();
     await waiting(CHANNEL, 5);
-    for (const payload of ["1", "-1", "2", "00", "0.0", " 0", "0\n", "", "unlock", "\u0000"]) {
+    for (const payload of ["-1", "2", "00", "0.0", " 0", "0\n", "", "unlock", "\u0000"]) {
       await redis.plain.publish(CHANNEL, payload);
     }
     // One connection brings both channels, so when this has woken, the others were heard before it.

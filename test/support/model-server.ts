@@ -49,7 +49,7 @@ export class ModelServer {
         return [nowMs, "7.2.0"];
       case "lock-acquire":
         if (nowMs > Number(notAfterMs)) return [nowMs, ["late"]];
-        return [nowMs, this.#acquire(key, rest, nowMs)];
+        return [nowMs, this.#acquire(key, rest.slice(1), nowMs)];
       case "lock-release":
         return [nowMs, this.#release(key, rest, nowMs)];
       default:

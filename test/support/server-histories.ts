@@ -1,5 +1,7 @@
 import fc from "fast-check";
 import type { Snapshot } from "../../src/driver/memory/index.js";
+import { fairAcquire, fairForceUnlock, fairRefresh, fairRelease } from "../../src/protocol/fair-scripts.js";
+import type { Acquisition, Release, Renewal } from "../../src/protocol/lock-calls.js";
 import {
   lockAcquire,
   lockForceUnlock,
@@ -7,6 +9,15 @@ import {
   lockRelease,
   lockRenew,
 } from "../../src/protocol/lock-scripts.js";
+import {
+  readAcquire,
+  readForceUnlock,
+  readRelease,
+  readRenew,
+  writeAcquire,
+  writeForceUnlock,
+  writeRelease,
+} from "../../src/protocol/read-write-scripts.js";
 import type { Action } from "./server-pair.js";
 
 /** One step of a history of what many clients ask of a server. */
@@ -20,34 +31,79 @@ export interface InformedStep {
 const epochFarOffMs = Date.now() + 3_600_000;
 
 const key = fc.constantFrom("lock a", "lock b", "lock c");
-const holder = fc.constantFrom("h1", "h2", "h3", "hölder 4");
+const holder = fc.constantFrom(
+  "h1",
+  "hölder 2",
+  "h3:write",
+  "c0000000-0000-8001-8000-000000000000:1",
+  "c0000000-0000-8001-8000-000000000000:2",
+);
 const channel = fc.constantFrom("channel one", "channel two", "nobody listens");
 const leaseMs = fc.constantFrom(60_000, 120_000, 600_000);
 const count = fc.integer({ min: 0, max: 3 });
 const notAfterMs = fc.oneof({ weight: 9, arbitrary: fc.constant(epochFarOffMs) }, fc.constant(1));
 const oneToThree = { minLength: 1, maxLength: 3 };
 
+const acquiring = [lockAcquire, readAcquire(true), writeAcquire(true), fairAcquire];
+const releasing = [lockRelease, readRelease, writeRelease, fairRelease];
+const renewing = [lockRenew, readRenew];
+const freeing = [lockForceUnlock, readForceUnlock, writeForceUnlock, fairForceUnlock];
+
+const acquisition: fc.Arbitrary<Acquisition> = fc.record({
+  key,
+  holder,
+  leaseMs,
+  heldCount: count,
+  kin: fc.oneof({ weight: 3, arbitrary: fc.constant("") }, holder),
+  waits: fc.boolean(),
+  fenced: fc.boolean(),
+  channel,
+});
+const released: fc.Arbitrary<Release> = fc
+  .record({
+    key,
+    holder,
+    heldCount: fc.integer({ min: 1, max: 3 }),
+    keptCount: count,
+    ttlMs: leaseMs,
+    channel,
+  })
+  .map((release) => {
+    const keptCount = Math.min(release.keptCount, release.heldCount);
+    return { ...release, keptCount, keptMs: Array.from({ length: keptCount }, () => release.ttlMs) };
+  });
+const renewal: fc.Arbitrary<Renewal> = fc.record({
+  key,
+  holder,
+  leaseMs,
+  holdMs: fc.array(fc.constantFrom(0, 60_000, 600_000), { maxLength: 3 }),
+});
+
 const scripts: fc.Arbitrary<Action> = fc
   .oneof(
     fc
-      .record({
-        notAfterMs,
-        locks: fc.array(fc.record({ key, holder, leaseMs, heldCount: count }), oneToThree),
-      })
-      .map(lockAcquire.encode),
+      .record({ notAfterMs, together: fc.boolean(), locks: fc.array(acquisition, oneToThree) })
+      .chain((call) => fc.constantFrom(...acquiring).map((script) => script.encode(call))),
     fc
       .record({
         notAfterMs: fc.oneof(notAfterMs, fc.constant(0)),
-        locks: fc.array(
-          fc.record({ key, holder, heldCount: count, keptCount: count, ttlMs: leaseMs, channel }),
-          oneToThree,
-        ),
+        locks: fc.array(released, oneToThree),
       })
-      .map(lockRelease.encode),
-    fc.array(fc.record({ key, holder, leaseMs }), oneToThree).map(lockRenew.encode),
+      .chain((call) => fc.constantFrom(...releasing).map((script) => script.encode(call))),
     fc
-      .record({ key, notAfterMs, channel, seen: fc.dictionary(holder, count.map(String), { maxKeys: 2 }) })
-      .map(lockForceUnlock.encode),
+      .array(renewal, oneToThree)
+      .chain((call) => fc.constantFrom(...renewing).map((script) => script.encode(call))),
+    fc
+      .record({
+        key,
+        notAfterMs,
+        channel,
+        seen: fc.dictionary(fc.oneof(holder, fc.constant("mode")), count.map(String), { maxKeys: 2 }),
+      })
+      .chain((call) => fc.constantFrom(...freeing).map((script) => script.encode(call))),
+    fc
+      .array(fc.record({ key, channel, holders: fc.array(holder, { maxLength: 3 }) }), oneToThree)
+      .map(fairRefresh.encode),
     fc.record({ key, queueKey: key, tokenKey: key }).map(lockInspect.encode),
   )
   .map((call) => ({ ...call, [fc.toStringMethod]: () => textOf(call) }));
@@ -58,18 +114,27 @@ export function textOf(action: Action): string {
 }
 
 const informed: fc.Arbitrary<InformedStep> = fc
-  .record({ key, holder, leaseMs, channel, act: fc.constantFrom("acquire", "release", "force-unlock") })
+  .record({
+    acquisition,
+    kind: fc.constantFrom(0, 1, 2, 3),
+    act: fc.constantFrom("acquire", "release", "force-unlock"),
+  })
   .map((given) => ({
     decide(stored: Snapshot) {
-      const { act, ...lock } = given;
+      const { act, kind, acquisition: lock } = given;
       const notAfterMs = epochFarOffMs;
       const entry = stored[lock.key];
       const seen = entry?.type === "hash" ? entry.value : {};
-      const heldCount = Number(seen[lock.holder] ?? 0);
-      if (act === "force-unlock") return lockForceUnlock.encode({ ...lock, notAfterMs, seen });
-      if (act === "acquire") return lockAcquire.encode({ notAfterMs, locks: [{ ...lock, heldCount }] });
-      const counts = { heldCount, keptCount: Math.max(heldCount - 1, 0), ttlMs: lock.leaseMs };
-      return lockRelease.encode({ notAfterMs, locks: [{ ...lock, ...counts }] });
+      const heldCount = Math.min(9, Number(seen[lock.holder] ?? 0));
+      if (act === "force-unlock")
+        return (freeing[kind] ?? lockForceUnlock).encode({ ...lock, notAfterMs, seen });
+      if (act === "acquire") {
+        return (acquiring[kind] ?? lockAcquire).encode({ notAfterMs, locks: [{ ...lock, heldCount }] });
+      }
+      const keptCount = Math.max(heldCount - 1, 0);
+      const keptMs = Array.from({ length: keptCount }, () => lock.leaseMs);
+      const counts = { heldCount: Math.max(heldCount, 1), keptCount, keptMs, ttlMs: lock.leaseMs };
+      return (releasing[kind] ?? lockRelease).encode({ notAfterMs, locks: [{ ...lock, ...counts }] });
     },
     [fc.toStringMethod]: () => `{ informed: ${JSON.stringify(given)} }`,
   }));

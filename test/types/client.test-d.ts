@@ -46,7 +46,15 @@ new Holdfast(memoryDriver(), { watchdog: 30_000 });
 // @ts-expect-error the mapper answers with a name
 new Holdfast(memoryDriver(), { nameMapper: () => undefined });
 expectTypeOf<keyof HoldfastOptions>().toEqualTypeOf<
-  "watchdogMs" | "commandTimeoutMs" | "safetyPeriodMs" | "nameMapper" | "reentry" | "clockSkewMs" | "clock"
+  | "watchdogMs"
+  | "fleetWatchdogMs"
+  | "commandTimeoutMs"
+  | "safetyPeriodMs"
+  | "redMemberTimeoutMs"
+  | "nameMapper"
+  | "reentry"
+  | "clockSkewMs"
+  | "clock"
 >();
 declare const options: HoldfastOptions;
 // @ts-expect-error read-only

@@ -2,7 +2,9 @@ import { describe, expect, test } from "vitest";
 import { Client } from "../../src/client.js";
 import { ServerReplyError } from "../../src/driver/driver.js";
 import { MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
+import { HeldLease } from "../../src/lease.js";
 import { LeaseLock } from "../../src/locks/lease-lock.js";
+import { lockId } from "../../src/locks/lock-kind.js";
 import { reentrantLock } from "../../src/locks/reentrant-lock.js";
 import { Holding } from "../../src/threads/holding.js";
 import { Thread } from "../../src/threads/thread.js";
@@ -17,14 +19,18 @@ function setUp() {
   const driver = new ScriptedDriver(memoryDriver(server));
   const client = new Client(driver, { clock });
   const lock = (key: string) =>
-    new LeaseLock({
-      client,
-      kind: reentrantLock,
-      name: key,
-      key,
-      channel: reentrantLock.channel(key),
-      reentry: "scope",
-    });
+    new LeaseLock(
+      {
+        client,
+        kind: reentrantLock,
+        name: key,
+        key,
+        id: lockId(undefined, key),
+        channel: reentrantLock.channel(key),
+        reentry: "scope",
+      },
+      HeldLease,
+    );
   const stays = () => [...client.threads.holdings()].length;
   return { clock, server, driver, client, lock, stays };
 }
@@ -124,15 +130,19 @@ describe("the bodies that run in a scope", () => {
 describe("the commands of one stay", () => {
   function stay() {
     const { client } = setUp();
-    const held = { name: "a", key: "a", channel: "channel", kind: reentrantLock };
+    const held = { name: "a", key: "a", id: ":a", channel: "channel", kind: reentrantLock };
     const over: Holding[] = [];
     const custody = {
       clock: client.clock,
       alarms: { set: () => undefined, cancel: () => undefined } as never,
       watchdog: { add: () => undefined, remove: () => undefined } as never,
+      sharedWatchdog: undefined as never,
       over: (holding: Holding) => void over.push(holding),
     };
-    return { over, holding: new Holding(new Thread(), held, { threadId: 1, field: "x:1" }, custody) };
+    return {
+      over,
+      holding: new Holding(new Thread(), held, { threadId: 1, field: "x:1", host: undefined }, custody),
+    };
   }
 
   test("go out one after the other, also past one that failed", async () => {

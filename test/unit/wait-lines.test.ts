@@ -10,6 +10,7 @@ import { watched } from "../support/watched.js";
 
 const SAFETY_MS = 5_000;
 const CHANNEL = "redisson_lock__channel:{a}";
+const LOCK = { id: ":a", channel: CHANNEL };
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -27,18 +28,18 @@ function setUp() {
 describe("a line", () => {
   test("is one for each channel, and its head is who came first", () => {
     const { lines, first, second, third } = setUp();
-    const line = lines.join(CHANNEL, first);
-    expect(lines.join(CHANNEL, second)).toBe(line);
-    expect(lines.join("another", third)).not.toBe(line);
-    expect([line.isHead(first), line.isHead(second), lines.lengthOf(CHANNEL)]).toEqual([true, false, 2]);
+    const line = lines.join(LOCK, first);
+    expect(lines.join(LOCK, second)).toBe(line);
+    expect(lines.join({ id: ":another", channel: "another" }, third)).not.toBe(line);
+    expect([line.isHead(first), line.isHead(second), lines.lengthOf(LOCK.id)]).toEqual([true, false, 2]);
     lines.leave(line, first);
-    expect([line.isHead(second), lines.lengthOf(CHANNEL)]).toEqual([true, 1]);
+    expect([line.isHead(second), lines.lengthOf(LOCK.id)]).toEqual([true, 1]);
   });
 
   test("wakes the next when its head leaves, and nobody when another does", async () => {
     const { clock, lines, first, second, third } = setUp();
-    const line = lines.join(CHANNEL, first);
-    for (const waiter of [second, third]) lines.join(CHANNEL, waiter);
+    const line = lines.join(LOCK, first);
+    for (const waiter of [second, third]) lines.join(LOCK, waiter);
     const pauses = [first, second, third].map((waiter) => watched(waiter.pause()));
     const awake = () => pauses.map(({ outcome }) => outcome !== undefined);
     lines.leave(line, third);
@@ -51,21 +52,21 @@ describe("a line", () => {
 
   test("is forgotten with its last waiter: the next one finds a fresh one", () => {
     const { lines, first, second } = setUp();
-    const line = lines.join(CHANNEL, first);
-    line.seenHeld("somebody", 30_000);
+    const line = lines.join(LOCK, first);
+    line.seenHeld({ holder: "somebody", ttlMs: 30_000 });
     lines.leave(line, first);
-    expect(lines.lengthOf(CHANNEL)).toBe(0);
-    const fresh = lines.join(CHANNEL, second);
+    expect(lines.lengthOf(LOCK.id)).toBe(0);
+    const fresh = lines.join(LOCK, second);
     expect(fresh).not.toBe(line);
     expect([fresh.shouldAsk(), fresh.sighting]).toEqual([true, undefined]);
     lines.leave(line, first);
-    expect(lines.lengthOf(CHANNEL)).toBe(1);
+    expect(lines.lengthOf(LOCK.id)).toBe(1);
   });
 
   test("tells everybody in it what its head has failed with", () => {
     const { lines, first, second, third } = setUp();
-    const line = lines.join(CHANNEL, first);
-    for (const waiter of [second, third]) lines.join(CHANNEL, waiter);
+    const line = lines.join(LOCK, first);
+    for (const waiter of [second, third]) lines.join(LOCK, waiter);
     const error = new Error("Redis is gone");
     line.fail(error);
     expect([second, third].map(({ cancelled, reason }) => [cancelled, reason])).toEqual([
@@ -78,12 +79,12 @@ describe("a line", () => {
 describe("asking Redis", () => {
   test("is worth while at first, then once the TTL that was seen is surely over", async () => {
     const { clock, lines, first } = setUp();
-    const line = lines.join(CHANNEL, first);
+    const line = lines.join(LOCK, first);
     line.listen();
     await clock.advance(0);
     expect(line.shouldAsk()).toBe(true);
     line.asking();
-    line.seenHeld("somebody", 50);
+    line.seenHeld({ holder: "somebody", ttlMs: 50 });
     expect([line.shouldAsk(), line.sleepMs()]).toEqual([false, 51]);
     await clock.advance(50.9);
     expect(line.shouldAsk()).toBe(false);
@@ -97,21 +98,21 @@ describe("asking Redis", () => {
   ])("is worth while after the safety period at the latest, of which %d is drawn", async (drawn, sleepMs) => {
     vi.spyOn(Math, "random").mockReturnValue(drawn);
     const { clock, lines, first } = setUp();
-    const line = lines.join(CHANNEL, first);
+    const line = lines.join(LOCK, first);
     line.listen();
     await clock.advance(0);
     for (const ttlMs of [30_000, -1]) {
       line.asking();
-      line.seenHeld("somebody", ttlMs);
+      line.seenHeld({ holder: "somebody", ttlMs: ttlMs });
       expect(line.sleepMs()).toBeCloseTo(sleepMs, 6);
     }
   });
 
   test("is worth while when somebody wakes the line, once for all that came before the head asked", () => {
     const { lines, first } = setUp();
-    const line = lines.join(CHANNEL, first);
+    const line = lines.join(LOCK, first);
     line.asking();
-    line.seenHeld("somebody", 30_000);
+    line.seenHeld({ holder: "somebody", ttlMs: 30_000 });
     line.wake();
     line.wake();
     expect([line.shouldAsk(), line.sleepMs()]).toEqual([true, 0]);
@@ -121,19 +122,19 @@ describe("asking Redis", () => {
 
   test("is worth while again when the line is woken while its head asks", () => {
     const { lines, first } = setUp();
-    const line = lines.join(CHANNEL, first);
+    const line = lines.join(LOCK, first);
     line.asking();
     line.wake();
-    line.seenHeld("somebody", 30_000);
+    line.seenHeld({ holder: "somebody", ttlMs: 30_000 });
     expect(line.shouldAsk()).toBe(true);
   });
 
   test("is for the next one when the head leaves with a wake-up that it did not use [B7] [wire-L9]", () => {
     const { lines, first, second } = setUp();
-    const line = lines.join(CHANNEL, first);
-    lines.join(CHANNEL, second);
+    const line = lines.join(LOCK, first);
+    lines.join(LOCK, second);
     line.asking();
-    line.seenHeld("somebody", 30_000);
+    line.seenHeld({ holder: "somebody", ttlMs: 30_000 });
     line.wake();
     lines.leave(line, first);
     expect([line.isHead(second), line.shouldAsk()]).toEqual([true, true]);
@@ -141,9 +142,9 @@ describe("asking Redis", () => {
 
   test("remembers who was seen, and when", async () => {
     const { clock, lines, first } = setUp();
-    const line = lines.join(CHANNEL, first);
+    const line = lines.join(LOCK, first);
     await clock.advance(70);
-    line.seenHeld("somebody", 30_000);
+    line.seenHeld({ holder: "somebody", ttlMs: 30_000 });
     expect(line.sighting).toEqual({ holder: "somebody", ttlMs: 30_000, seenMs: clock.monotonicMs() });
   });
 });
@@ -151,11 +152,11 @@ describe("asking Redis", () => {
 describe("a line that listens", () => {
   test("is woken by the 0 of a release and by no other message", async () => {
     const { clock, server, lines, first } = setUp();
-    const line = lines.join(CHANNEL, first);
+    const line = lines.join(LOCK, first);
     line.listen();
     await clock.advance(0);
     line.asking();
-    line.seenHeld("somebody", 30_000);
+    line.seenHeld({ holder: "somebody", ttlMs: 30_000 });
     for (const message of ["1", "", "00", "unlock", "-1"]) server.command("PUBLISH", CHANNEL, message);
     await clock.advance(0);
     expect(line.shouldAsk()).toBe(false);
@@ -166,8 +167,8 @@ describe("a line that listens", () => {
 
   test("is woken each time messages begin to arrive: some may have been missed [B6]", async () => {
     const { clock, driver, lines, first } = setUp();
-    const line = lines.join(CHANNEL, first);
-    line.seenHeld("somebody", 30_000);
+    const line = lines.join(LOCK, first);
+    line.seenHeld({ holder: "somebody", ttlMs: 30_000 });
     for (const begin of [() => line.listen(), () => driver.channels.reconnect()]) {
       line.asking();
       begin();
@@ -178,7 +179,7 @@ describe("a line that listens", () => {
 
   test("listens once, however often it is told to, and no more when it is empty", async () => {
     const { clock, server, driver, lines, first } = setUp();
-    const line = lines.join(CHANNEL, first);
+    const line = lines.join(LOCK, first);
     for (let i = 0; i < 3; i++) line.listen();
     await clock.advance(0);
     expect(driver.channels.asked).toEqual([CHANNEL]);
@@ -189,14 +190,14 @@ describe("a line that listens", () => {
 
   test("hears from the start when somebody else has listened to the channel shortly before", async () => {
     const { clock, server, driver, lines, first, second } = setUp();
-    const line = lines.join(CHANNEL, first);
+    const line = lines.join(LOCK, first);
     line.listen();
     await clock.advance(0);
     lines.leave(line, first);
     await clock.advance(5_000);
-    const next = lines.join(CHANNEL, second);
+    const next = lines.join(LOCK, second);
     next.asking();
-    next.seenHeld("somebody", 30_000);
+    next.seenHeld({ holder: "somebody", ttlMs: 30_000 });
     server.command("PUBLISH", CHANNEL, "0");
     await clock.advance(0);
     expect([next.shouldAsk(), driver.channels.asked]).toEqual([true, [CHANNEL]]);
@@ -204,8 +205,8 @@ describe("a line that listens", () => {
 
   test("tries again after a failure, with growing pauses, and then asks once [B8]", async () => {
     const { clock, driver, lines, first } = setUp();
-    const line = lines.join(CHANNEL, first);
-    line.seenHeld("somebody", 60_000);
+    const line = lines.join(LOCK, first);
+    line.seenHeld({ holder: "somebody", ttlMs: 60_000 });
     const times: number[] = [];
     for (let i = 0; i < 3; i++) driver.channels.failNext(new Error("too many channels"));
     for (let ms = 0; ms < 4_000; ms += 10) {

@@ -15,6 +15,14 @@ export const listCommands: Commands = {
       return take(keyspace.get(key, "list") ?? []);
     },
   },
+  LINDEX: {
+    arity: 3,
+    effect: "none",
+    run({ keyspace }, key, index) {
+      const place = parseInteger(index);
+      return (keyspace.get(key, "list") ?? []).at(place) ?? null;
+    },
+  },
   RPUSH: {
     arity: -3,
     effect: "may-grow",

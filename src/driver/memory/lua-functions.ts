@@ -39,11 +39,19 @@ export const luaFunctions: Readonly<Record<string, StateFunction>> = {
   "math.floor": rounding(Math.floor),
   "math.ceil": rounding(Math.ceil),
 
-  /** Scripts turn numbers into text by `%.0f` alone, so nothing else is understood. */
+  /** Scripts turn numbers into text by `%.0f` alone and put texts in by `%s`, so nothing else is understood. */
   "string.format"(state) {
+    let argument = 1;
     const format = bytesOfArray(lauxlib.luaL_checkstring(state, 1));
-    if (format !== "%.0f") lauxlib.luaL_error(state, to_luastring('the only format is "%%.0f"'));
-    pushBytes(state, wholeText(lauxlib.luaL_checknumber(state, 2)));
+    const text = format.replace(/%(\.0f|s|.?)/gs, (_, verb) => {
+      argument += 1;
+      if (verb === ".0f") return wholeText(lauxlib.luaL_checknumber(state, argument));
+      if (verb === "s" && lua.lua_type(state, argument) === LUA_TSTRING) {
+        return bytesOfArray(lauxlib.luaL_checkstring(state, argument));
+      }
+      return lauxlib.luaL_error(state, to_luastring('the only formats are "%%.0f" for numbers and "%%s" for texts'));
+    });
+    pushBytes(state, text);
     return 1;
   },
 };

@@ -26,6 +26,11 @@ export const sortedSetCommands: Commands = {
     effect: "may-grow",
     run: zadd,
   },
+  ZINCRBY: {
+    arity: 4,
+    effect: "may-grow",
+    run: zincrby,
+  },
   ZREM: {
     arity: -3,
     effect: "writes",
@@ -55,6 +60,14 @@ function zadd({ keyspace }: CommandServer, key: string, ...pairs: string[]): Rep
   scores.forEach((score, at) => void set.set(pairs[2 * at + 1] ?? "", score));
   if (sizeBefore === 0) keyspace.set(key, "zset", set);
   return set.size - sizeBefore;
+}
+
+function zincrby(server: CommandServer, key: string, increment: string, member: string): Reply {
+  const score = (server.keyspace.get(key, "zset")?.get(member) ?? 0) + parseScore(increment);
+  if (Number.isNaN(score)) throw new CommandError("ERR resulting score is not a number (NaN)");
+  const text = numberText(score);
+  zadd(server, key, text, member);
+  return text;
 }
 
 function zrem({ keyspace }: CommandServer, key: string, ...members: string[]): Reply {

@@ -1,36 +1,50 @@
 --[[
-  lock-acquire: take locks, re-enter them, or say who has them and for how long. Each lock is answered by itself.
+  lock-acquire: take locks, re-enter them, or say who has them and for how long.
 
-  KEYS[i]      lock         hash, holder -> hold count
+  KEYS[i]      lock         hash, holder -> hold count; one for each lock, then
+  KEYS[j]      token        string, the fencing counter; one for each lock that has one
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing
+  ARGV[2]      together     1: all locks or none; 0: each by itself
   then for each lock:
     holder     "<client id>:<thread id>"
     leaseMs    integer > 0, milliseconds
     heldCount  integer >= 0, the holder's hold count before this acquisition
+    tokenAt    which of KEYS is its counter; 0 for none
 
   Returns  { serverMs, answer, … } with one answer per lock:
            { "held" }                   taken or re-entered; also when this is a repeat of a call that did so
+           { "held", token }            the same with the fencing token, as text
+           { "free" }                   together only: it could be had, but another lock could not
            { "busy", ttlMs, holder }    somebody else's; ttlMs is -1 without a TTL
            { "late" }                   notAfterMs has passed
            { "lost", 0 or 1 }           heldCount > 0 but the holder is not there; 1 if somebody else is
-           { "wrong-type", type }       the key is no hash
+           { "wrong-type", type }       the key, or that of the counter, holds something else
            { "miscounted", holdCount }  another count than heldCount or heldCount + 1
            { "refused", message }       the server refused the write
-  Compat   Redisson RedissonLock.tryLockInnerAsync stores the same. The count is written, not incremented,
-           so that a repeat does no harm; a re-entry never lowers the TTL.
+  Compat   Redisson RedissonLock.tryLockInnerAsync and RedissonFencedLock store the same. The count is written, not
+           incremented, so that a repeat does no harm and takes no token; a re-entry never lowers the TTL. The counter
+           is read back by GET, as a number in Lua would lose digits, and never has a TTL.
 ]]
 --@include server-time
 --@include raise-ttl
-local not_after_ms = tonumber(ARGV[1])
+local not_after_ms, together = tonumber(ARGV[1]), ARGV[2] == "1"
 local now_ms = server_time()
 
-local function acquire(lock, holder, lease_ms, held_count)
+local function type_of(key)
+  return redis.call("TYPE", key).ok
+end
+
+local function obstacle(lock, holder, held_count, token)
   if now_ms > not_after_ms then
     return { "late" }
   end
-  local kind = redis.call("TYPE", lock).ok
+  local kind = type_of(lock)
   if kind ~= "none" and kind ~= "hash" then
     return { "wrong-type", kind }
+  end
+  local token_kind = token and type_of(token) or "none"
+  if token_kind ~= "none" and token_kind ~= "string" then
+    return { "wrong-type", token_kind }
   end
   local count = redis.call("HGET", lock, holder)
   if not count then
@@ -38,22 +52,55 @@ local function acquire(lock, holder, lease_ms, held_count)
       return { "lost", kind == "hash" and 1 or 0 }
     end
     if kind == "hash" then
-      return { "busy", redis.call("PTTL", lock), redis.call("HKEYS", lock)[1] }
+      local fields = redis.call("HKEYS", lock)
+      return { "busy", redis.call("PTTL", lock), fields[1] == "mode" and fields[2] or fields[1] }
     end
   elseif tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
     return { "miscounted", count }
+  end
+  return nil
+end
+
+local function counted(lock, holder, held_count)
+  return redis.call("HGET", lock, holder) == string.format("%.0f", held_count + 1)
+end
+
+local function take(lock, holder, lease_ms, held_count, token)
+  if token and not counted(lock, holder, held_count) then
+    local drawn = redis.pcall("INCR", token)
+    if type(drawn) == "table" then
+      return { "refused", drawn.err }
+    end
+    redis.call("PERSIST", token)
   end
   local written = redis.pcall("HSET", lock, holder, string.format("%.0f", held_count + 1))
   if type(written) == "table" then
     return { "refused", written.err }
   end
   raise_ttl(lock, lease_ms)
-  return { "held" }
+  return token and { "held", redis.call("GET", token) or "0" } or { "held" }
 end
 
-local replies = { now_ms }
-for i, lock in ipairs(KEYS) do
-  local at = 3 * i - 1
-  replies[i + 1] = acquire(lock, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]))
+local function answer_all(answer)
+  local answers = { now_ms }
+  for i = 1, (#ARGV - 2) / 4 do
+    local at = 4 * i - 1
+    local token = KEYS[tonumber(ARGV[at + 3])]
+    answers[i + 1] = answer(KEYS[i], ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), token)
+  end
+  return answers
 end
-return replies
+
+local blocked = false
+if together then
+  answer_all(function(lock, holder, _, held_count, token)
+    blocked = blocked or obstacle(lock, holder, held_count, token) ~= nil
+  end)
+end
+return answer_all(function(lock, holder, lease_ms, held_count, token)
+  local answer = obstacle(lock, holder, held_count, token)
+  if not answer and blocked then
+    return { "free" }
+  end
+  return answer or take(lock, holder, lease_ms, held_count, token)
+end)

@@ -71,9 +71,11 @@ const documentsIndexes: TidyRule = {
  * Redis speaks Lua 5.1 and the embedded server 5.3, where whole numbers print differently. Keys that are not
  * declared break clusters, so none may be put together from parts.
  */
+const FORMATS = ["%.0f", "%s:%s", "%s:%s:rwlock_timeout:%.0f"];
+
 const FORBIDDEN: readonly (readonly [pattern: RegExp, complaint: string])[] = [
   [/\btostring\b/g, 'numbers become text by string.format("%.0f", n)'],
-  [/\bstring\.format\((?!"%\.0f",)/g, 'the only format is "%.0f"'],
+  [/\bstring\.format\((?!")/g, `the formats are ${FORMATS.join(", ")}`],
   [/(?<!\.)\.\.(?!\.)/g, "no concatenation: neither of numbers nor of keys"],
   [/\btable\.concat\b/g, "no concatenation: neither of numbers nor of keys"],
   [/\bredis\.p?call\((?!")/g, "name the command"],
@@ -85,7 +87,11 @@ const keepsToSubset: TidyRule = {
   promise: "a script keeps to the Lua that Redis and the embedded server both understand alike",
   applies: isLua,
   problems(text) {
-    const code = codeOf(text).replace(/"(?!%\.0f")[^"\n]*"/g, '""');
+    const code = codeOf(text)
+      .replace(/string\.format\("([^"\n]*)"/g, (call, format) =>
+        FORMATS.includes(format) ? call : "string.format(",
+      )
+      .replace(/"[^"\n]*"/g, '""');
     return FORBIDDEN.flatMap(([pattern, complaint]) => complain(code, pattern, complaint));
   },
   offences: [

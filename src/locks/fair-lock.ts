@@ -1,0 +1,22 @@
+import { fairAcquire, fairForceUnlock, fairRelease } from "../protocol/fair-scripts.js";
+import type { LockKind } from "./lock-kind.js";
+import { reentrantLock } from "./reentrant-lock.js";
+import { waitInQueue } from "./wait-in-queue.js";
+
+/** First come, first served, across processes. Source: Redisson's RedissonFairLock. */
+export const fairLock: LockKind = {
+  ...reentrantLock,
+  name: "fair-lock",
+  acquire: fairAcquire,
+  release: fairRelease,
+  forceUnlock: fairForceUnlock,
+  recordsWaiters: true,
+  wait: waitInQueue,
+};
+
+/** As {@link fairLock}, and as {@link nonReentrantLock}. Source: Redisson's RedissonNonReentrantFairLock. */
+export const nonReentrantFairLock: LockKind = {
+  ...fairLock,
+  name: "non-reentrant-fair-lock",
+  reentrant: false,
+};

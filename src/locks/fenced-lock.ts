@@ -1,0 +1,30 @@
+import { FencedHeldLease, type FencedLease } from "../lease.js";
+import { LeaseLock } from "./lease-lock.js";
+import type { Lock } from "./lock.js";
+import type { LockIdentity, LockKind } from "./lock-kind.js";
+import { look } from "./look.js";
+import { reentrantLock } from "./reentrant-lock.js";
+
+/** A lock whose leases carry fencing tokens. Source: Redisson's RFencedLock. */
+export interface FencedLock extends Lock<FencedLease> {
+  /**
+   * The latest token that was given out; null when none ever was.
+   * @throws UnavailableError, WrongTypeError, ClientClosedError
+   */
+  getToken(): Promise<bigint | null>;
+}
+
+/** Each acquisition, a re-entry as well, draws the next number of a counter that lives beside the lock. */
+export const fencedLock: LockKind = { ...reentrantLock, name: "fenced-lock", fenced: true };
+
+/** The engine with the token. */
+export class FencedLeaseLock extends LeaseLock<FencedHeldLease> implements FencedLock {
+  constructor(lock: LockIdentity) {
+    super(lock, FencedHeldLease);
+  }
+
+  async getToken(): Promise<bigint | null> {
+    const { token } = await look(this.identity);
+    return token === null ? null : BigInt(token);
+  }
+}

@@ -1,0 +1,93 @@
+import type { Hold } from "../threads/hold.js";
+import type { Holding } from "../threads/holding.js";
+import type { Scope } from "../threads/scope.js";
+import { Thread } from "../threads/thread.js";
+import { ask, type Wish } from "./acquire.js";
+import { type Claim, claimOf, mayEnter } from "./claim.js";
+import type { LockIdentity } from "./lock-kind.js";
+
+/**
+ * Takes a lock for a caller: the first hold of a stay, or one more.
+ * @param stranger who the caller is where it is on nobody's path
+ * @returns undefined when it was not to be had in the time that the wish allows
+ * @throws the reason of a cancelled wait; NotHeldError, ReentryError, UpgradeNotSupportedError, LeaseLostError,
+ * UnavailableError, WrongTypeError, ClientClosedError
+ */
+export async function fulfil(
+  lock: LockIdentity,
+  wish: Wish,
+  threadId: number | undefined,
+  stranger: () => Thread = () => new Thread(),
+): Promise<Hold | undefined> {
+  for (;;) {
+    if (wish.waiter.cancelled) throw wish.waiter.reason;
+    const claim = claimOf(lock, threadId, stranger);
+    wish.takenIn = wish.form === "lock" && threadId === undefined ? scopeOf(lock, claim) : undefined;
+    wish.kin = claim.kin;
+    const present = claim.outer?.holding ?? claim.thread.holdings.get(lock.id);
+    // Until it is this call's turn, the stay may end or another one begin.
+    let entered: Hold | undefined | "changed";
+    if (present !== undefined) entered = await enterAgain(lock, wish, claim, present);
+    else if (claim.kin !== undefined) entered = await readBeside(lock, wish, claim, claim.kin);
+    else entered = await begin(lock, wish, claim);
+    if (entered !== "changed") return entered;
+  }
+}
+
+async function begin(lock: LockIdentity, wish: Wish, { thread, kin }: Claim): Promise<Hold | undefined> {
+  const holding = lock.client.threads.begin(thread, lock, kin?.holding);
+  holding.unsettled();
+  try {
+    // Who has the write lock passes all who wait for it.
+    return await (wish.waits && kin === undefined
+      ? lock.kind.wait(lock, holding, wish)
+      : ask(lock, holding, wish));
+  } finally {
+    holding.settled();
+  }
+}
+
+async function enterAgain(
+  lock: LockIdentity,
+  wish: Wish,
+  { outer, scope }: Claim,
+  present: Holding,
+): Promise<Hold | undefined | "changed"> {
+  const mayEnterNow = () => mayEnter(lock, scope, outer, present.company());
+  if (!(await present.enterInTurn(mayEnterNow, wish.waiter))) return refuseEntry(wish, present);
+  try {
+    // A stay under a chosen id may have ended meanwhile; the call then begins the next one.
+    wish.again = present.live.length > 0 || outer !== undefined;
+    return wish.again ? await ask(lock, present, wish) : "changed";
+  } finally {
+    present.settled();
+  }
+}
+
+async function readBeside(
+  lock: LockIdentity,
+  wish: Wish,
+  claim: Claim,
+  kin: Hold,
+): Promise<Hold | undefined | "changed"> {
+  const host = kin.holding;
+  const mayEnterNow = () => mayEnter(lock, claim.scope, kin, host.live);
+  if (!(await host.enterInTurn(mayEnterNow, wish.waiter))) return refuseEntry(wish, host);
+  try {
+    return claim.thread.holdings.has(lock.id) ? "changed" : await begin(lock, wish, claim);
+  } finally {
+    host.settled();
+  }
+}
+
+function refuseEntry(wish: Wish, { field, innermost }: Holding): undefined {
+  if (wish.waiter.cancelled) throw wish.waiter.reason;
+  wish.obstacle = { holder: field, ttlMs: innermost?.checkMs() ?? -1, own: true };
+}
+
+/** The scope of `asThread` in which a bare hold of this call lies; none for a stranger's. */
+function scopeOf(lock: LockIdentity, claim: Claim): Scope | undefined {
+  const { current } = lock.client.threads;
+  if (current === undefined || !current.isThread) return undefined;
+  return claim.outer !== undefined || claim.thread === current.thread ? current : undefined;
+}

@@ -1,0 +1,97 @@
+import { LeaseLostError } from "../errors.js";
+import type { Hold, HoldState } from "../threads/hold.js";
+import type { LeaseLock } from "./lease-lock.js";
+
+/** One lock of several, and what is held of it. */
+export interface Member {
+  readonly lock: LeaseLock;
+  readonly hold: Hold;
+}
+
+/**
+ * Holds of several locks that count as one: held while at least `quorum` of them are. A loss is final, whatever becomes
+ * of the single holds.
+ */
+export class JointHold {
+  readonly name: string;
+  readonly quorum: number;
+  readonly #holds = new Map<LeaseLock, Hold>();
+  #released = false;
+  #loss: LeaseLostError | undefined;
+  #abort: AbortController | undefined;
+
+  constructor(name: string, members: readonly Member[], quorum: number) {
+    this.name = name;
+    this.quorum = quorum;
+    for (const { lock, hold } of members) this.#holds.set(lock, hold);
+  }
+
+  get members(): readonly Member[] {
+    return [...this.#holds].map(([lock, hold]) => ({ lock, hold }));
+  }
+
+  get holders(): string {
+    return [...this.#holds.values()].map(({ holding }) => holding.field).join(", ");
+  }
+
+  get state(): HoldState {
+    if (this.loss !== undefined) return "lost";
+    return this.#released ? "released" : "held";
+  }
+
+  get loss(): LeaseLostError | undefined {
+    this.checkMs();
+    return this.#loss;
+  }
+
+  /** Milliseconds since the first acquisition. */
+  get heldMs(): number {
+    return Math.max(...[...this.#holds.values()].map(({ heldMs }) => heldMs));
+  }
+
+  get signal(): AbortSignal {
+    this.checkMs();
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      if (this.#loss !== undefined) this.#abort.abort(this.#loss);
+      else for (const hold of this.#holds.values()) this.#follow(hold);
+    }
+    return this.#abort.signal;
+  }
+
+  has(lock: LeaseLock): boolean {
+    return this.#holds.get(lock)?.state === "held";
+  }
+
+  /** A lock that was missing is held as well, or again. */
+  put({ lock, hold }: Member): void {
+    this.#holds.set(lock, hold);
+    if (this.#abort !== undefined) this.#follow(hold);
+  }
+
+  /** Milliseconds for which enough of the holds may be trusted; 0 when it is over. */
+  checkMs(): number {
+    if (this.#released || this.#loss !== undefined) return 0;
+    const left = [...this.#holds.values()].map((hold) => hold.checkMs()).sort((a, b) => b - a);
+    const leftMs = left[this.quorum - 1] ?? 0;
+    if (leftMs <= 0) this.#lose();
+    return leftMs;
+  }
+
+  release(): void {
+    this.checkMs();
+    this.#released = true;
+  }
+
+  #follow(hold: Hold): void {
+    hold.signal.addEventListener("abort", () => this.checkMs(), { once: true });
+  }
+
+  #lose(): void {
+    const losses = [...this.#holds.values()].flatMap(({ loss }) => loss ?? []);
+    const last = losses.sort((a, b) => b.heldMs - a.heldMs)[0];
+    const { reason = "released", heldMs = 0 } = last ?? {};
+    this.#loss = new LeaseLostError(this.name, this.holders, reason, heldMs, { cause: last });
+    this.#abort?.abort(this.#loss);
+  }
+}

@@ -1,0 +1,102 @@
+import { type LeaseLostError, NotHeldError } from "../errors.js";
+import { events } from "../events.js";
+import { EndingLease, guard, type Lease } from "../lease.js";
+import type { HoldState } from "../threads/hold.js";
+import type { JointHold, Member } from "./joint-hold.js";
+
+/** The lease of several locks that count as one. */
+export class JointLease extends EndingLease implements Lease {
+  readonly threadId: number;
+  readonly holdCount: number;
+  readonly #hold: JointHold;
+  readonly #kind: string;
+  #releasing: Promise<void> | undefined;
+
+  constructor(hold: JointHold, kind: string) {
+    super();
+    this.#hold = hold;
+    this.#kind = kind;
+    const { members } = hold;
+    this.threadId = members[0]?.hold.holding.threadId ?? 0;
+    this.holdCount = Math.min(...members.map((member) => member.hold.holdCount));
+    for (const member of members) guard(this, member.hold);
+  }
+
+  get name(): string {
+    return this.#hold.name;
+  }
+
+  get holder(): string {
+    return this.#hold.holders;
+  }
+
+  get state(): HoldState {
+    return this.#hold.state;
+  }
+
+  get signal(): AbortSignal {
+    return this.#hold.signal;
+  }
+
+  remainingMs(): number {
+    return this.#hold.checkMs();
+  }
+
+  assertHeld(): void {
+    const { loss } = this.#hold;
+    if (loss !== undefined) throw loss;
+    if (this.state === "released") throw new NotHeldError(this.name, "the lease was released");
+  }
+
+  async run<T>(body: () => T | Promise<T>): Promise<T> {
+    this.assertHeld();
+    return this.within(body);
+  }
+
+  /** In the scope of each member that is held. */
+  within<T>(body: () => T | Promise<T>): Promise<T> {
+    const inner = async () => body();
+    const held = this.#hold.members.filter(({ hold }) => hold.state === "held");
+    return held.reduceRight(
+      (next, { lock, hold }) =>
+        () =>
+          lock.runIn(hold, this, next),
+      inner,
+    )();
+  }
+
+  unlock(): Promise<void> {
+    this.#releasing ??= this.#release();
+    return this.#releasing;
+  }
+
+  protected get releasing(): Promise<void> | undefined {
+    return this.#releasing;
+  }
+
+  protected get loss(): LeaseLostError | undefined {
+    return this.#hold.loss;
+  }
+
+  protected failed(error: unknown): void {
+    events.releaseFailed.publish({ name: this.name, kind: this.#kind, holder: this.holder, error });
+  }
+
+  /** Tries all members, whatever becomes of each. */
+  async #release(): Promise<void> {
+    const { members, quorum, loss } = this.#hold;
+    this.#hold.release();
+    const failures = await releaseAll(members);
+    if (loss !== undefined) {
+      throw new NotHeldError(this.name, `${loss.message}; somebody else may hold it`, { cause: loss });
+    }
+    if (failures.length > members.length - quorum) throw failures[0];
+  }
+}
+
+/** @returns why some could not be released */
+export async function releaseAll(members: readonly Member[]): Promise<readonly unknown[]> {
+  const releases = members.map(({ lock, hold }) => lock.release(hold));
+  const results = await Promise.allSettled(releases);
+  return results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
+}

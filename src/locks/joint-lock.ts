@@ -1,0 +1,204 @@
+import type { Client } from "../client.js";
+import { type Obstacle, WaitTimeoutError } from "../errors.js";
+import type { Lease } from "../lease.js";
+import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
+import type { Waiter } from "../runtime/waiter.js";
+import { Thread } from "../threads/thread.js";
+import { newWish, type Wish } from "./acquire.js";
+import { JointHold, type Member } from "./joint-hold.js";
+import { JointLease, releaseAll } from "./joint-lease.js";
+import type { LeaseLock } from "./lease-lock.js";
+import type { Lock } from "./lock.js";
+import { traced } from "./traced.js";
+
+/** One call that wants several locks at once. */
+export interface JointCall {
+  readonly options: LockOptions;
+  readonly form: Wish["form"];
+  readonly waits: boolean;
+  readonly waiter: Waiter;
+  /** How often Redis was asked. */
+  attempts: number;
+  obstacle: Obstacle | undefined;
+}
+
+/** Who one attempt is where it is on nobody's path: one thread for all locks of a client. */
+export class Strangers {
+  readonly #threads = new Map<Client, Thread>();
+
+  to(client: Client): Thread {
+    const thread = this.#threads.get(client) ?? new Thread();
+    this.#threads.set(client, thread);
+    return thread;
+  }
+}
+
+/** Several locks that count as one while at least `quorum` of them are held. */
+export abstract class JointLock implements Lock {
+  readonly name: string;
+  protected readonly members: readonly LeaseLock[];
+  readonly #kind: string;
+  readonly #quorum: number;
+
+  constructor(kind: string, members: readonly LeaseLock[], quorum: number) {
+    this.name = members.map(({ name }) => name).join("+");
+    this.members = members;
+    this.#kind = kind;
+    this.#quorum = quorum;
+  }
+
+  protected get quorum(): number {
+    return this.#quorum;
+  }
+
+  /**
+   * Takes enough of the locks, or none.
+   * @returns undefined when they were not to be had in the time that the call allows
+   */
+  protected abstract take(call: JointCall): Promise<readonly Member[] | undefined>;
+
+  /** The locks are held from now on. */
+  protected taken(_hold: JointHold, _lease: JointLease, _options: LockOptions): void {}
+
+  async lock(options: LockOptions = {}): Promise<Lease> {
+    const outcome = await this.#acquire(options, undefined, "lock");
+    if (outcome instanceof JointLease) return outcome;
+    throw outcome;
+  }
+
+  async tryLock(options: LockOptions = {}): Promise<Lease | null> {
+    const outcome = await this.#acquire(options, 0, "lock");
+    return outcome instanceof JointLease ? outcome : null;
+  }
+
+  async using<T>(
+    ...given: [(lease: Lease) => T | Promise<T>] | [LockOptions, (lease: Lease) => T | Promise<T>]
+  ): Promise<T> {
+    const [options, body] = given.length === 1 ? [{}, given[0]] : given;
+    if (typeof body !== "function") throw new TypeError("using needs a function to run under the lock");
+    const outcome = await this.#acquire(options, undefined, "using");
+    if (outcome instanceof JointLease) return outcome.use(() => body(outcome));
+    throw outcome;
+  }
+
+  /** Tries all members, and rejects with the first failure if too few were released. */
+  async unlock(threadId?: number): Promise<void> {
+    await this.#ask((member) => member.unlock(threadId));
+  }
+
+  /** @returns true when any of the locks was held */
+  async forceUnlock(): Promise<boolean> {
+    return (await this.#ask((member) => member.forceUnlock())).includes(true);
+  }
+
+  async isLocked(): Promise<boolean> {
+    return this.#enough(await this.#ask((member) => member.isLocked()));
+  }
+
+  async isHeldByCurrentThread(): Promise<boolean> {
+    return this.#enough(await this.#ask((member) => member.isHeldByCurrentThread()));
+  }
+
+  async isHeldByThread(threadId: number): Promise<boolean> {
+    checkThreadId(threadId);
+    return this.#enough(await this.#ask((member) => member.isHeldByThread(threadId)));
+  }
+
+  async getHoldCount(threadId?: number): Promise<number> {
+    return this.#common(await this.#ask((member) => member.getHoldCount(threadId)));
+  }
+
+  async remainTimeToLive(): Promise<number> {
+    const forEver = Number.POSITIVE_INFINITY;
+    const left = await this.#ask((member) => member.remainTimeToLive());
+    const ttlMs = this.#common(left.map((ms) => (ms === -1 ? forEver : ms)));
+    return ttlMs === forEver ? -1 : ttlMs;
+  }
+
+  protected newWish(lock: LeaseLock, call: JointCall, waits: boolean, timeoutMs?: number): Wish {
+    const { form, waiter, options } = call;
+    return newWish(lock.identity.client, options, { form, waits, waiter, timeoutMs });
+  }
+
+  /** What the wish has met is what the call has met. */
+  protected note(call: JointCall, { attempts, obstacle }: Wish): void {
+    call.attempts += attempts;
+    call.obstacle = obstacle ?? call.obstacle;
+  }
+
+  async #acquire(
+    options: LockOptions,
+    defaultWaitMs: number | undefined,
+    form: Wish["form"],
+  ): Promise<JointLease | WaitTimeoutError> {
+    checkLockOptions(options);
+    const clients = new Set(this.members.map(({ identity }) => identity.client));
+    for (const client of clients) client.assertOpen();
+    const [first = this.#noClient()] = clients;
+    const waitMs = options.waitMs ?? defaultWaitMs;
+    const waiter = first.newWaiter(waitMs, options.signal);
+    for (const client of clients) client.admit(waiter);
+    const call: JointCall = {
+      options,
+      form,
+      waits: waitMs !== 0,
+      waiter,
+      attempts: 0,
+      obstacle: undefined,
+    };
+    try {
+      const lock = { name: this.name, kind: { name: this.#kind } };
+      const lease = await traced(
+        lock,
+        call,
+        () => this.#takeLease(call),
+        (taken) => taken,
+      );
+      return lease ?? new WaitTimeoutError(this.name, waiter.waitedMs, call.obstacle);
+    } finally {
+      for (const client of clients) client.dismiss(waiter);
+    }
+  }
+
+  async #takeLease(call: JointCall): Promise<JointLease | undefined> {
+    const members = await this.take(call);
+    if (members === undefined) return undefined;
+    if (call.waiter.cancelled) {
+      giveBack(members);
+      throw call.waiter.reason;
+    }
+    const hold = new JointHold(this.name, members, this.#quorum);
+    const lease = new JointLease(hold, this.#kind);
+    if (call.form === "lock") for (const member of members) member.lock.keep(member.hold, lease);
+    this.taken(hold, lease, call.options);
+    return lease;
+  }
+
+  /** Asks all members; that too few answer is told as the first failure. */
+  async #ask<T>(question: (member: LeaseLock) => Promise<T>): Promise<readonly T[]> {
+    const results = await Promise.allSettled(this.members.map((member) => question(member)));
+    const failures = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
+    if (failures.length > this.members.length - this.#quorum) throw failures[0];
+    return results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  }
+
+  #enough(answers: readonly boolean[]): boolean {
+    return answers.filter(Boolean).length >= this.#quorum;
+  }
+
+  /** The greatest number that enough members reach. */
+  #common(numbers: readonly number[]): number {
+    return numbers.toSorted((a, b) => b - a)[this.#quorum - 1] ?? 0;
+  }
+
+  #noClient(): never {
+    throw new TypeError("no locks to be taken");
+  }
+}
+
+/** Releases behind the scenes what is not wanted any more. */
+export function giveBack(members: readonly Member[]): void {
+  for (const member of members) {
+    member.lock.identity.client.inBackground(() => releaseAll([member]));
+  }
+}

@@ -1,0 +1,37 @@
+import { LeaseLock } from "./lease-lock.js";
+import type { Lock } from "./lock.js";
+
+/**
+ * The locks that a joint lock is made of, each once, in the one order in which everybody takes them: by server, name and
+ * kind.
+ * @throws TypeError
+ */
+export function jointMembers(locks: readonly Lock[], what: string): readonly [LeaseLock, ...LeaseLock[]] {
+  const members = new Map<string, LeaseLock>();
+  for (const lock of locks) {
+    if (!(lock instanceof LeaseLock)) {
+      throw new TypeError(`${what} is made of single locks of holdfast, got ${describe(lock)}`);
+    }
+    const place = placeOf(lock);
+    const known = members.get(place);
+    if (known !== undefined && known.identity.kind.name !== lock.identity.kind.name) {
+      const { name, kind } = lock.identity;
+      throw new TypeError(
+        `"${name}" is in ${what} as a ${known.identity.kind.name} and as a ${kind.name}: one would wait for the other`,
+      );
+    }
+    if (known === undefined) members.set(place, lock);
+  }
+  const [first, ...others] = [...members].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, lock]) => lock);
+  if (first === undefined) throw new TypeError(`${what} needs at least one lock`);
+  return [first, ...others];
+}
+
+/** Two clients may be connected to one server; a key there is one lock all the same. */
+function placeOf({ identity }: LeaseLock): string {
+  return JSON.stringify([identity.client.commands.server, identity.key]);
+}
+
+function describe(lock: unknown): string {
+  return typeof lock === "object" && lock !== null ? lock.constructor.name : typeof lock;
+}

@@ -1,0 +1,84 @@
+import type { LockRecord } from "../protocol/lock-scripts.js";
+import { rwChannel } from "../protocol/names.js";
+import {
+  MARK_MS,
+  readAcquire,
+  readForceUnlock,
+  readRelease,
+  writeAcquire,
+  writeForceUnlock,
+  writeRelease,
+} from "../protocol/read-write-scripts.js";
+import type { Lock } from "./lock.js";
+import type { LockKind } from "./lock-kind.js";
+import { waitInLine } from "./wait-in-line.js";
+
+/**
+ * Many readers or one writer. Who writes may read as well, and go on reading when the write lock is released.
+ * Source: Redisson's RReadWriteLock.
+ */
+export interface ReadWriteLock {
+  readonly name: string;
+  readLock(): Lock;
+  /** Asking for it while holding only the read lock rejects with UpgradeNotSupportedError. */
+  writeLock(): Lock;
+}
+
+const WRITE_ENDING = ":write";
+const MODE = "mode";
+/** A waiting writer shows itself so often that two of its signs may be lost. */
+const SIGNS_PER_MARK = 3;
+
+function readKind(fair: boolean): LockKind {
+  return {
+    name: "read-lock",
+    acquire: readAcquire(fair),
+    release: readRelease,
+    forceUnlock: readForceUnlock,
+    channel: rwChannel,
+    fieldEnding: "",
+    half: "read",
+    reentrant: true,
+    fenced: false,
+    shared: true,
+    recordsWaiters: false,
+    wait: waitInLine,
+    isHeld: ({ fields }) => Object.keys(fields).some((field) => isReader(field, fields)),
+    // The writer's own reads go with its write lock.
+    isForceable: ({ fields }) => fields[MODE] === "read",
+  };
+}
+
+function writeKind(fair: boolean): LockKind {
+  return {
+    ...readKind(fair),
+    name: "write-lock",
+    acquire: writeAcquire(fair),
+    release: writeRelease,
+    forceUnlock: writeForceUnlock,
+    fieldEnding: WRITE_ENDING,
+    half: "write",
+    shared: false,
+    recordsWaiters: fair,
+    ...(fair ? { asksEachMs: MARK_MS / SIGNS_PER_MARK } : {}),
+    isHeld: ({ fields }) => fields[MODE] === "write",
+    isForceable: ({ fields }) => fields[MODE] === "write",
+  };
+}
+
+/** A hash without a mode is a lock of another kind. */
+function isReader(field: string, fields: LockRecord["fields"]): boolean {
+  return fields[MODE] !== undefined && field !== MODE && !field.endsWith(WRITE_ENDING);
+}
+
+interface Pair {
+  readonly read: LockKind;
+  readonly write: LockKind;
+}
+
+const plainPair: Pair = { read: readKind(false), write: writeKind(false) };
+const fairPair: Pair = { read: readKind(true), write: writeKind(true) };
+
+export function readWriteKinds(fair: boolean): Pair {
+  return fair ? fairPair : plainPair;
+}

@@ -1,0 +1,151 @@
+import {
+  ClientClosedError,
+  LeaseLostError,
+  QuorumError,
+  UnavailableError,
+  WrongTypeError,
+} from "../errors.js";
+import type { LockOptions } from "../options.js";
+import { isWakeUp } from "../protocol/messages.js";
+import { fulfil } from "./fulfil.js";
+import type { JointHold, Member } from "./joint-hold.js";
+import type { JointLease } from "./joint-lease.js";
+import { giveBack, type JointCall, JointLock, Strangers } from "./joint-lock.js";
+import { jointMembers } from "./joint-members.js";
+import type { LeaseLock } from "./lease-lock.js";
+import type { Lock } from "./lock.js";
+import { retake } from "./retake.js";
+
+/** Two who have split the servers between them try again after a random pause, longer each time. */
+const FIRST_PAUSE_MS = 10;
+const LONGEST_PAUSE_MS = 200;
+
+/**
+ * Locks on independent servers as one: held while a majority of them is. All are asked at once, each for a short time
+ * only, so that a minority that is dead, slow or has lost its data does no harm. Source: Redisson's RedissonRedLock.
+ */
+export class RedLock extends JointLock {
+  readonly #memberTimeoutMs: number;
+
+  constructor(locks: readonly Lock[], memberTimeoutMs: number) {
+    const members = jointMembers(locks, "a red lock");
+    super("red-lock", members, Math.floor(members.length / 2) + 1);
+    this.#memberTimeoutMs = memberTimeoutMs;
+  }
+
+  protected async take(call: JointCall): Promise<readonly Member[] | undefined> {
+    const { waiter } = call;
+    const ears = new Ears(this.members, () => waiter.wake());
+    let pauseMs = FIRST_PAUSE_MS;
+    try {
+      for (;;) {
+        const strangers = new Strangers();
+        const answers = await Promise.all(this.members.map((lock) => this.#askMember(call, lock, strangers)));
+        const members = answers.flatMap(({ member }) => member ?? []);
+        if (members.filter(({ hold }) => hold.state === "held").length >= this.quorum) return members;
+        ears.blocked = new Set(answers.flatMap(({ lock, ttlMs }) => (ttlMs === undefined ? [] : [lock])));
+        this.#giveUp(members, answers, call);
+        if (!call.waits || waiter.over) return undefined;
+        ears.open();
+        await waiter.pause(this.#sleepMs(answers));
+        if (waiter.cancelled) throw waiter.reason;
+        await waiter.pause(Math.random() * pauseMs);
+        pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+      }
+    } finally {
+      ears.close();
+    }
+  }
+
+  protected override taken(hold: JointHold, lease: JointLease, options: LockOptions): void {
+    // A lease that nobody has any more is not to be kept up, and so not to be held on to.
+    const forgotten = new WeakRef(lease);
+    retake({ locks: this.members, timeoutMs: this.#memberTimeoutMs, options, hold, lease: forgotten });
+  }
+
+  async #askMember(call: JointCall, lock: LeaseLock, strangers: Strangers): Promise<Answer> {
+    const { client } = lock.identity;
+    const wish = this.newWish(lock, call, false, this.#memberTimeoutMs);
+    try {
+      const hold = await fulfil(lock.identity, wish, call.options.threadId, () => strangers.to(client));
+      if (hold !== undefined) return { lock, member: { lock, hold } };
+      return { lock, ttlMs: wish.obstacle?.ttlMs ?? -1 };
+    } catch (failure) {
+      return { lock, failure };
+    } finally {
+      this.note(call, wish);
+    }
+  }
+
+  /** @throws the reason of a cancelled wait; QuorumError when a majority can not be had; what the caller did wrong */
+  #giveUp(members: readonly Member[], answers: readonly Answer[], { waiter }: JointCall): void {
+    // A server that is slow to take its lock back need not be waited for.
+    giveBack(members);
+    if (waiter.cancelled) throw waiter.reason;
+    const failures = answers.flatMap((answer) => ("failure" in answer ? [answer.failure] : []));
+    const mistake = failures.find((failure) => !isOfServer(failure));
+    if (mistake !== undefined) throw mistake;
+    if (failures.length > this.members.length - this.quorum) {
+      throw new QuorumError(this.name, members.length, this.quorum, failures);
+    }
+  }
+
+  /** Until the first lease that is known falls; nobody may be there to tell. */
+  #sleepMs(answers: readonly Answer[]): number {
+    const { safetyPeriodMs } = this.members[0]?.identity.client.settings ?? { safetyPeriodMs: 0 };
+    const ttls = answers.flatMap(({ ttlMs = -1 }) => (ttlMs >= 0 ? [ttlMs + 1] : []));
+    return Math.min(safetyPeriodMs, ...ttls);
+  }
+}
+
+/** What one server has said: it gave the lock, somebody else has it, or the server failed. */
+interface Answer {
+  readonly lock: LeaseLock;
+  readonly member?: Member;
+  /** How long the lease of who has it lasts; -1 when that is not known. */
+  readonly ttlMs?: number;
+  readonly failure?: unknown;
+}
+
+/** True for what one server out of many may suffer without being the caller's doing. */
+function isOfServer(failure: unknown): boolean {
+  return [UnavailableError, LeaseLostError, WrongTypeError, ClientClosedError].some(
+    (type) => failure instanceof type,
+  );
+}
+
+/** Hears of releases by those who stood in the way. */
+class Ears {
+  /** What the latest attempt has found held: what it gave back itself is no news. */
+  blocked: ReadonlySet<LeaseLock> = new Set();
+  readonly #locks: readonly LeaseLock[];
+  readonly #wake: () => void;
+  #closers: readonly (() => void)[] | undefined;
+
+  constructor(locks: readonly LeaseLock[], wake: () => void) {
+    this.#locks = locks;
+    this.#wake = wake;
+  }
+
+  /** Harmless twice. */
+  open(): void {
+    this.#closers ??= this.#locks.map((lock) => {
+      const { client, channel } = lock.identity;
+      return client.subscriptions.listen(channel, {
+        onMessage: (message) => {
+          if (isWakeUp(message) && this.blocked.has(lock)) this.#wake();
+        },
+        onReady: () => {
+          if (this.blocked.has(lock)) this.#wake();
+        },
+        onFailure: () => {
+          // The leases of those who are in the way bound the wait.
+        },
+      });
+    });
+  }
+
+  close(): void {
+    for (const close of this.#closers ?? []) close();
+  }
+}

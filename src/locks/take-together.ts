@@ -1,0 +1,103 @@
+import { UnavailableError } from "../errors.js";
+import type { Waiter } from "../runtime/waiter.js";
+import { Thread } from "../threads/thread.js";
+import { enter, type Part, refusal, sendTogether, type Wish } from "./acquire.js";
+import { claimOf } from "./claim.js";
+import type { Member } from "./joint-hold.js";
+import { giveBack, type Strangers } from "./joint-lock.js";
+import type { LeaseLock } from "./lease-lock.js";
+import type { LockIdentity } from "./lock-kind.js";
+import { cleanUp, MOST_VAIN_TRIES } from "./release.js";
+
+interface Wanted {
+  readonly lock: LeaseLock;
+  readonly wish: Wish;
+}
+
+/** What a call for several locks has brought: all of them, or one that stood in the way. */
+interface Outcome {
+  readonly members: readonly Member[];
+  readonly missing?: LeaseLock;
+}
+
+/** True when the caller has nothing of the lock yet, so that it begins a stay. */
+export function isFresh(lock: LockIdentity): boolean {
+  const { outer, kin, thread } = claimOf(lock, undefined, () => new Thread());
+  return outer === undefined && kin === undefined && !thread.holdings.has(lock.id);
+}
+
+/**
+ * Takes locks of one client and one script, of which the caller has none yet, in one command: all or none.
+ * @throws the reason of a cancelled wait; UnavailableError, WrongTypeError
+ */
+export async function takeTogether(
+  wanted: readonly Wanted[],
+  waiter: Waiter,
+  strangers: Strangers,
+): Promise<Outcome> {
+  const attempt = attemptTogether(wanted, strangers);
+  const outcome = await waiter.unlessCancelled(attempt);
+  if (outcome !== undefined && !waiter.cancelled) return outcome;
+  attempt.then(
+    ({ members }) => giveBack(members),
+    () => undefined,
+  );
+  throw waiter.reason;
+}
+
+async function attemptTogether(wanted: readonly Wanted[], strangers: Strangers): Promise<Outcome> {
+  const parts = wanted.map(({ lock: { identity }, wish }): Part => {
+    const { client } = identity;
+    const { thread } = claimOf(identity, undefined, () => strangers.to(client));
+    return { lock: identity, holding: client.threads.begin(thread, identity), wish, heldCount: 0 };
+  });
+  const [first, ...others] = parts;
+  if (first === undefined) return { members: [] };
+  for (const { holding } of parts) holding.unsettled();
+  try {
+    for (let tries = 1; ; tries += 1) {
+      const outcome = await ask([first, ...others], wanted);
+      if (outcome !== "late") return outcome;
+      if (tries >= MOST_VAIN_TRIES) {
+        const { server } = first.lock.client.commands;
+        throw new UnavailableError(server, "several locks could not be asked for in time", false);
+      }
+    }
+  } finally {
+    for (const { holding } of parts) holding.settled();
+  }
+}
+
+async function ask(parts: readonly [Part, ...Part[]], wanted: readonly Wanted[]): Promise<Outcome | "late"> {
+  for (const { wish } of parts) wish.attempts += 1;
+  const { answers, ...seen } = await sendTogether(parts);
+  const members: Member[] = [];
+  let missing: LeaseLock | undefined;
+  let late = false;
+  try {
+    parts.forEach((part, at) => {
+      const answer = answers[at];
+      const lock = wanted[at]?.lock;
+      if (answer === undefined || lock === undefined) return;
+      if (answer.status === "held") {
+        const hold = enter(part.holding, part.wish, { takenAt: seen.sentAt, token: answer.token });
+        if (hold !== undefined) members.push({ lock, hold });
+        else missing ??= lock;
+        return;
+      }
+      const refused = refusal(part, answer, seen);
+      if (refused === "late") late = true;
+      else if (answer.status !== "free") missing ??= lock;
+    });
+    if (late) return "late";
+    return missing === undefined ? { members } : { members, missing };
+  } catch (error) {
+    giveBack(members);
+    throw error;
+  } finally {
+    // What was written beside a refusal, or came too late to be of use, is taken back.
+    parts.forEach(({ lock, holding }, at) => {
+      if (answers[at]?.status === "held" && holding.storedCount === 0) cleanUp(lock, holding);
+    });
+  }
+}

@@ -1,0 +1,139 @@
+import type { RefreshAnswer } from "../protocol/fair-scripts.js";
+import { isWakeUp } from "../protocol/messages.js";
+import { waiterChannel } from "../protocol/names.js";
+import type { Queued, Sighted } from "../runtime/signs-of-life.js";
+import type { Hold } from "../threads/hold.js";
+import type { Holding } from "../threads/holding.js";
+import { ask, type QueuePlace, type Wish } from "./acquire.js";
+import { enterByGrant } from "./grant.js";
+import type { LockIdentity } from "./lock-kind.js";
+import { cleanUp } from "./release.js";
+
+/**
+ * Takes the outermost hold of a stay, standing in the lock's queue in Redis. Whoever frees the lock gives it to the next
+ * in the queue and says so on a channel of that waiter's own, who is in when the message arrives.
+ * @returns undefined when the waiter's time was up
+ * @throws the reason of a cancelled wait; UnavailableError, WrongTypeError
+ */
+export async function waitInQueue(
+  lock: LockIdentity,
+  holding: Holding,
+  wish: Wish,
+): Promise<Hold | undefined> {
+  const { waiter } = wish;
+  const stand = new Stand(lock, holding, wish);
+  try {
+    for (;;) {
+      const hold = await ask(lock, holding, wish);
+      if (hold !== undefined) return hold;
+      stand.queued();
+      while (!waiter.over && !stand.shouldAsk()) {
+        await waiter.pause(stand.sleepMs());
+        const granted = stand.takeGrant();
+        if (granted !== undefined) return granted;
+      }
+      if (waiter.cancelled) throw waiter.reason;
+      if (waiter.over) return undefined;
+    }
+  } finally {
+    stand.leave();
+    // Takes it out of the queue, and passes on what may have been given to it at this very moment.
+    if (holding.storedCount === 0) cleanUp(lock, holding);
+  }
+}
+
+/** One waiter's place in a queue, and what has been heard of it since it last asked. */
+class Stand implements Queued {
+  readonly holder: string;
+  readonly #lock: LockIdentity;
+  readonly #holding: Holding;
+  readonly #wish: Wish;
+  #unlisten: (() => void) | undefined;
+  #place: QueuePlace | undefined;
+  #askAtMs = Number.POSITIVE_INFINITY;
+  /** On the server's clock: until then somebody has given the lock to this waiter. */
+  #grantedUntilMs: number | undefined;
+
+  constructor(lock: LockIdentity, holding: Holding, wish: Wish) {
+    this.#lock = lock;
+    this.#holding = holding;
+    this.#wish = wish;
+    this.holder = holding.field;
+  }
+
+  get key(): string {
+    return this.#lock.key;
+  }
+
+  get channel(): string {
+    return this.#lock.channel;
+  }
+
+  /** The latest attempt was answered: this is the place, and there is nothing to ask for now. */
+  queued(): void {
+    const { client } = this.#lock;
+    this.#seen(this.#wish.place);
+    client.signsOfLife.add(this);
+    this.#unlisten ??= client.subscriptions.listen(
+      waiterChannel(this.channel, this.holder),
+      {
+        onMessage: (message) => this.#hear(message),
+        onReady: () => this.#askNow(),
+        onFailure: () => {
+          // The signs of life bring the news, a little later.
+        },
+      },
+      { lingers: false },
+    );
+  }
+
+  leave(): void {
+    this.#unlisten?.();
+    this.#lock.client.signsOfLife.remove(this);
+  }
+
+  shouldAsk(): boolean {
+    return this.#lock.client.clock.monotonicMs() >= this.#askAtMs;
+  }
+
+  sleepMs(): number {
+    return Math.max(0, this.#askAtMs - this.#lock.client.clock.monotonicMs());
+  }
+
+  refreshed(answer: RefreshAnswer, seen: Sighted): void {
+    if (answer.status !== "queued") this.#askNow();
+    else this.#seen({ ...seen, fallsInMs: answer.isHead && answer.ttlMs >= 0 ? answer.ttlMs : undefined });
+    this.#wish.waiter.wake();
+  }
+
+  /** Enters if the lock was given to this waiter and it can be sure of that without asking; asks otherwise. */
+  takeGrant(): Hold | undefined {
+    const untilMs = this.#grantedUntilMs;
+    if (untilMs === undefined || this.#wish.waiter.cancelled) return undefined;
+    this.#grantedUntilMs = undefined;
+    const hold = enterByGrant(this.#lock, this.#holding, this.#wish, untilMs, this.#place);
+    if (hold === undefined) this.#askNow();
+    return hold;
+  }
+
+  /** Who is next asks by itself when the holder's lease is over: nobody may be there to tell. */
+  #seen(place: QueuePlace | undefined): void {
+    if (place === undefined) return;
+    this.#place = place;
+    this.#askAtMs =
+      place.fallsInMs === undefined
+        ? Number.POSITIVE_INFINITY
+        : place.sentAt.monotonicMs + place.fallsInMs + 1;
+  }
+
+  #hear(message: string): void {
+    if (isWakeUp(message)) this.#askNow();
+    else if (/^\d+$/.test(message)) this.#grantedUntilMs = Number(message);
+    this.#wish.waiter.wake();
+  }
+
+  #askNow(): void {
+    this.#askAtMs = Number.NEGATIVE_INFINITY;
+    this.#wish.waiter.wake();
+  }
+}

@@ -1,0 +1,120 @@
+import { defineScript, type Script } from "./define-script.js";
+import {
+  type AcquireAnswer,
+  type AcquireCall,
+  acquireAnswer,
+  type ForceUnlock,
+  type ForceUnlockAnswer,
+  forceUnlockAnswer,
+  type ReleaseAnswer,
+  type ReleaseCall,
+  releaseAnswer,
+} from "./lock-calls.js";
+import { fairAliveKey, fairQueueKey, fairTimeoutsKey } from "./names.js";
+import { integer, list, text, unexpected } from "./replies.js";
+import type { RawReply } from "./script-call.js";
+import { sources } from "./scripts.js";
+
+/** The times of a fair lock's queue, in milliseconds. */
+export const fairTimes = {
+  /** How long one to whom the lock was given has it: a dead one costs the others that long. */
+  grantMs: 4_000,
+  /** How long a waiter is believed alive: four signs of life. */
+  aliveMs: 6_000,
+  /** Redisson's fairLockWaitTimeout: what a JVM adds to the scores when it joins, and takes off when it leaves. */
+  waitMs: 300_000,
+  /** What our scores have on top, so that a JVM which leaves does not make a live waiter look dead. */
+  horizonMs: 30_000,
+  /** How far the clock of a JVM may be behind the server's. */
+  graceMs: 30_000,
+} as const;
+
+const { grantMs, aliveMs, waitMs, horizonMs, graceMs } = fairTimes;
+const times = [grantMs, aliveMs, waitMs, horizonMs, graceMs];
+
+function keysOf({ key }: { readonly key: string }): string[] {
+  return [key, fairQueueKey(key), fairTimeoutsKey(key), fairAliveKey(key)];
+}
+
+/** Takes fair locks, re-enters them or stands in their queues; see fair-acquire.lua. */
+export const fairAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = defineScript({
+  source: sources["fair-acquire"],
+  keys: ({ locks }) => locks.flatMap(keysOf),
+  args: ({ notAfterMs, together = false, locks }) => [
+    notAfterMs,
+    together ? 1 : 0,
+    ...times,
+    ...locks.flatMap(({ holder, leaseMs, heldCount, waits, channel }) => [
+      holder,
+      leaseMs,
+      heldCount,
+      waits ? 1 : 0,
+      channel,
+    ]),
+  ],
+  reply: (answers) => answers.map(acquireAnswer),
+});
+
+/** Lowers hold counts and passes fair locks on, or leaves their queues; see fair-release.lua. */
+export const fairRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
+  source: sources["fair-release"],
+  keys: ({ locks }) => locks.flatMap(keysOf),
+  args: ({ notAfterMs, locks }) => [
+    notAfterMs,
+    ...times,
+    ...locks.flatMap((lock) => [lock.holder, lock.heldCount, lock.keptCount, lock.ttlMs, lock.channel]),
+  ],
+  reply: (answers) => answers.map(releaseAnswer),
+});
+
+/** Those of one client who wait for one fair lock. */
+export interface Queue {
+  readonly key: string;
+  readonly channel: string;
+  readonly holders: readonly string[];
+}
+
+/** What has become of one who waits. */
+export type RefreshAnswer =
+  | {
+      readonly status: "queued";
+      /** -1 without a TTL, -2 when nobody has the lock. */
+      readonly ttlMs: number;
+      /** Who has the lock; "" for nobody. */
+      readonly holder: string;
+      /** True for the next in line. */
+      readonly isHead: boolean;
+    }
+  | { readonly status: "granted" | "gone" };
+
+/** Gives signs of life of those who wait; see fair-refresh.lua. */
+export const fairRefresh: Script<readonly Queue[], readonly (readonly RefreshAnswer[])[]> = defineScript({
+  source: sources["fair-refresh"],
+  keys: (queues) => queues.flatMap(keysOf),
+  args: (queues) => [
+    ...times,
+    ...queues.flatMap(({ channel, holders }) => [channel, holders.length, ...holders]),
+  ],
+  reply: (queues) => queues.map((answers) => list(answers).map(refreshAnswer)),
+});
+
+function refreshAnswer(raw: RawReply): RefreshAnswer {
+  const [status, ttlMs, holder, isHead] = list(raw);
+  switch (status) {
+    case "queued":
+      return { status, ttlMs: integer(ttlMs), holder: text(holder), isHead: integer(isHead) === 1 };
+    case "granted":
+    case "gone":
+      return { status };
+    default:
+      throw unexpected("a refresh answer", raw);
+  }
+}
+
+/** Frees a fair lock from the holders that were seen; see fair-force-unlock.lua. */
+export const fairForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = defineScript({
+  source: sources["fair-force-unlock"],
+  keys: (call) => keysOf(call),
+  args: ({ notAfterMs, channel, seen }) => [notAfterMs, channel, ...times, ...Object.entries(seen).flat()],
+  reply: ([answer]) => forceUnlockAnswer(answer),
+});

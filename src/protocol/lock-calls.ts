@@ -1,0 +1,178 @@
+import { integer, list, text, unexpected } from "./replies.js";
+import type { RawReply } from "./script-call.js";
+
+/** What every kind of lock is asked, and what it answers; each kind's scripts send and read as much of it as they need. */
+export interface Acquisition {
+  readonly key: string;
+  /** The field that stands for the caller. */
+  readonly holder: string;
+  readonly leaseMs: number;
+  /** The holder's hold count before this acquisition. */
+  readonly heldCount: number;
+  /** A field of the caller's own, also in this lock, on whose strength a reader may enter; "" for none. */
+  readonly kin: string;
+  /** Whether a caller that is refused stays: in the queue of a fair lock, or as a writer that readers give way to. */
+  readonly waits: boolean;
+  /** Whether each acquisition draws a fencing token. */
+  readonly fenced: boolean;
+  /** Where those who wait listen. */
+  readonly channel: string;
+}
+
+export type AcquireAnswer =
+  | {
+      readonly status: "held";
+      /** The fencing token, of a fenced lock. */
+      readonly token?: bigint;
+    }
+  | { readonly status: "late" }
+  /** It could be had, but another lock of an all-or-nothing call could not. */
+  | { readonly status: "free" }
+  | {
+      readonly status: "busy";
+      /** -1 without a TTL. */
+      readonly ttlMs: number;
+      readonly holder: string;
+    }
+  | {
+      readonly status: "queued";
+      /** -1 without a TTL, -2 when nobody has the lock. */
+      readonly ttlMs: number;
+      /** Who has the lock; "" for nobody. */
+      readonly holder: string;
+      /** True for the next in line. */
+      readonly isHead: boolean;
+    }
+  | { readonly status: "lost"; readonly taken: boolean }
+  | { readonly status: "wrong-type"; readonly type: string }
+  | { readonly status: "miscounted"; readonly holdCount: string }
+  | { readonly status: "refused"; readonly message: string };
+
+export interface AcquireCall {
+  /** On the server's clock, in milliseconds since the Unix epoch: later the call changes nothing. */
+  readonly notAfterMs: number;
+  /** All or nothing. Default: each lock by itself. */
+  readonly together?: boolean;
+  readonly locks: readonly Acquisition[];
+}
+
+export function acquireAnswer(raw: RawReply): AcquireAnswer {
+  const [status, first, second, third] = list(raw);
+  switch (status) {
+    case "held":
+      return first === undefined ? { status } : { status, token: BigInt(text(first)) };
+    case "late":
+    case "free":
+      return { status };
+    case "busy":
+      return { status, ttlMs: integer(first), holder: text(second) };
+    case "queued":
+      return { status, ttlMs: integer(first), holder: text(second), isHead: integer(third) === 1 };
+    case "lost":
+      return { status, taken: integer(first) === 1 };
+    case "wrong-type":
+      return { status, type: text(first) };
+    case "miscounted":
+      return { status, holdCount: text(first) };
+    case "refused":
+      return { status, message: text(first) };
+    default:
+      throw unexpected("an acquire answer", raw);
+  }
+}
+
+export interface Release {
+  readonly key: string;
+  readonly holder: string;
+  /** The holder's hold count before this release. */
+  readonly heldCount: number;
+  /** The hold count to leave. */
+  readonly keptCount: number;
+  /** What the lock is to live on for, when holds are kept. */
+  readonly ttlMs: number;
+  /** What each of the kept holds is to live on for, the outermost first. */
+  readonly keptMs: readonly number[];
+  readonly channel: string;
+}
+
+export type ReleaseAnswer =
+  | { readonly status: "released" | "absent" | "late" }
+  | { readonly status: "wrong-type"; readonly type: string }
+  | { readonly status: "miscounted"; readonly holdCount: string };
+
+export interface ReleaseCall {
+  /** As that of an {@link AcquireCall}; 0: no limit. */
+  readonly notAfterMs: number;
+  readonly locks: readonly Release[];
+}
+
+export function releaseAnswer(raw: RawReply): ReleaseAnswer {
+  const [status, detail] = list(raw);
+  switch (status) {
+    case "released":
+    case "absent":
+    case "late":
+      return { status };
+    case "wrong-type":
+      return { status, type: text(detail) };
+    case "miscounted":
+      return { status, holdCount: text(detail) };
+    default:
+      throw unexpected("a release answer", raw);
+  }
+}
+
+export interface Renewal {
+  readonly key: string;
+  readonly holder: string;
+  /** What the lock is to live on for at least. */
+  readonly leaseMs: number;
+  /** What each hold is to live on for at least, the outermost first; 0 for one that is not to be prolonged. */
+  readonly holdMs: readonly number[];
+}
+
+export type RenewAnswer =
+  | { readonly status: "renewed" }
+  | { readonly status: "lost"; readonly taken: boolean }
+  | { readonly status: "refused"; readonly message: string };
+
+export function renewAnswer(raw: RawReply): RenewAnswer {
+  const [status, detail] = list(raw);
+  switch (status) {
+    case "renewed":
+      return { status };
+    case "lost":
+      return { status, taken: integer(detail) === 1 };
+    case "refused":
+      return { status, message: text(detail) };
+    default:
+      throw unexpected("a renew answer", raw);
+  }
+}
+
+export interface ForceUnlock {
+  readonly key: string;
+  readonly notAfterMs: number;
+  readonly channel: string;
+  /** The holders that were seen, with their hold counts, and "mode" of a read-write lock. */
+  readonly seen: Readonly<Record<string, string>>;
+}
+
+export type ForceUnlockAnswer =
+  | { readonly status: "released" | "absent" | "changed" | "late" }
+  | { readonly status: "wrong-type"; readonly type: string };
+
+export function forceUnlockAnswer(raw: RawReply | undefined): ForceUnlockAnswer {
+  const [status, type] = list(raw);
+  switch (status) {
+    case "released":
+    case "absent":
+    case "changed":
+    case "late":
+      return { status };
+    case "wrong-type":
+      return { status, type: text(type) };
+    default:
+      throw unexpected("a force-unlock answer", raw);
+  }
+}

@@ -1,0 +1,141 @@
+import { defineScript, type Script } from "./define-script.js";
+import {
+  type AcquireAnswer,
+  type AcquireCall,
+  acquireAnswer,
+  type ForceUnlock,
+  type ForceUnlockAnswer,
+  forceUnlockAnswer,
+  type ReleaseAnswer,
+  type ReleaseCall,
+  type RenewAnswer,
+  type Renewal,
+  releaseAnswer,
+  renewAnswer,
+} from "./lock-calls.js";
+import { readHoldKey, readHoldPrefix, waitingWriterKey } from "./names.js";
+import { sources } from "./scripts.js";
+
+/** How long a waiting writer keeps readers away without a sign of life: a dead one is to cost seconds. */
+export const MARK_MS = 4_000;
+
+const MODE = "mode";
+/** What waiters are told. Source: LockPubSub: 0 wakes one of each process, 1 wakes all. */
+const UNLOCKED = "0";
+const WRITE_UNLOCKED = "1";
+
+/**
+ * Takes or re-enters read locks; see read-acquire.lua.
+ * @param fair whether new readers give way to a writer that waits
+ */
+export function readAcquire(fair: boolean): Script<AcquireCall, readonly AcquireAnswer[]> {
+  return defineScript({
+    source: sources["read-acquire"],
+    keys: ({ locks }) =>
+      locks.flatMap(({ key, holder, heldCount }) => [
+        key,
+        readHoldKey(key, holder, heldCount + 1),
+        waitingWriterKey(key),
+      ]),
+    args: ({ notAfterMs, together = false, locks }) => [
+      notAfterMs,
+      together ? 1 : 0,
+      fair ? 1 : 0,
+      ...locks.flatMap(({ holder, leaseMs, heldCount, kin }) => [holder, leaseMs, heldCount, kin]),
+    ],
+    reply: (answers) => answers.map(acquireAnswer),
+  });
+}
+
+/**
+ * Takes or re-enters write locks; see write-acquire.lua.
+ * @param fair whether one who waits keeps new readers away
+ */
+export function writeAcquire(fair: boolean): Script<AcquireCall, readonly AcquireAnswer[]> {
+  return defineScript({
+    source: sources["write-acquire"],
+    keys: ({ locks }) => locks.flatMap(({ key }) => [key, waitingWriterKey(key)]),
+    args: ({ notAfterMs, together = false, locks }) => [
+      notAfterMs,
+      together ? 1 : 0,
+      fair ? MARK_MS : 0,
+      ...locks.flatMap(({ holder, leaseMs, heldCount, waits }) => [
+        holder,
+        leaseMs,
+        heldCount,
+        waits ? 1 : 0,
+      ]),
+    ],
+    reply: (answers) => answers.map(acquireAnswer),
+  });
+}
+
+/** Lowers the hold counts of readers and frees locks; see read-release.lua. */
+export const readRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
+  source: sources["read-release"],
+  keys: ({ locks }) =>
+    locks.flatMap(({ key, holder, heldCount }) => [key, ...holdKeys(key, holder, heldCount)]),
+  args: ({ notAfterMs, locks }) => [
+    notAfterMs,
+    ...locks.flatMap(({ key, holder, heldCount, keptCount, channel, keptMs }) => [
+      holder,
+      heldCount,
+      keptCount,
+      channel,
+      readHoldPrefix(key),
+      ...keptMs,
+    ]),
+  ],
+  reply: (answers) => answers.map(releaseAnswer),
+});
+
+/** Lowers the hold counts of writers and frees locks; see write-release.lua. */
+export const writeRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
+  source: sources["write-release"],
+  keys: ({ locks }) => locks.flatMap(({ key }) => [key, waitingWriterKey(key)]),
+  args: ({ notAfterMs, locks }) => [
+    notAfterMs,
+    ...locks.flatMap(({ key, holder, heldCount, keptCount, ttlMs, channel }) => [
+      holder,
+      heldCount,
+      keptCount,
+      ttlMs,
+      channel,
+      readHoldPrefix(key),
+    ]),
+  ],
+  reply: (answers) => answers.map(releaseAnswer),
+});
+
+/** Prolongs read holds; see read-renew.lua. */
+export const readRenew: Script<readonly Renewal[], readonly RenewAnswer[]> = defineScript({
+  source: sources["read-renew"],
+  keys: (locks) => locks.flatMap(({ key, holder, holdMs }) => [key, ...holdKeys(key, holder, holdMs.length)]),
+  args: (locks) =>
+    locks.flatMap(({ holder, leaseMs, holdMs }) => [holder, leaseMs, holdMs.length, ...holdMs]),
+  reply: (answers) => answers.map(renewAnswer),
+});
+
+/** Frees a lock from the readers that were seen; see read-write-force-unlock.lua. */
+export const readForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = forceUnlock(UNLOCKED);
+
+/** Frees a lock from the writer that was seen, and its own reads; see read-write-force-unlock.lua. */
+export const writeForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = forceUnlock(WRITE_UNLOCKED);
+
+function forceUnlock(message: string): Script<ForceUnlock, ForceUnlockAnswer> {
+  return defineScript({
+    source: sources["read-write-force-unlock"],
+    keys: ({ key, seen }) => [
+      key,
+      ...Object.entries(seen).flatMap(([field, count]) =>
+        field === MODE ? [] : holdKeys(key, field, Number(count)),
+      ),
+    ],
+    args: ({ notAfterMs, channel, seen }) => [notAfterMs, channel, message, ...Object.entries(seen).flat()],
+    reply: ([answer]) => forceUnlockAnswer(answer),
+  });
+}
+
+function holdKeys(key: string, holder: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, at) => readHoldKey(key, holder, at + 1));
+}

@@ -1,0 +1,50 @@
+--[[
+  fair-force-unlock: free a fair lock from the holders that the caller has seen, and from no others; the next in line has
+  it then.
+
+  KEYS[1]  lock        hash, holder -> hold count
+  KEYS[2]  queue       list of waiting holders, the next first
+  KEYS[3]  timeouts    sorted set, waiting holder -> epoch milliseconds until which a JVM believes it alive
+  KEYS[4]  alive       sorted set, waiting holder of holdfast -> epoch milliseconds until which holdfast does
+  ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
+  ARGV[2]  channel     where waiters listen, without the holder that each adds
+  then the five times of fair-queue, then for each holder seen:
+    holder     "<client id>:<thread id>"
+    holdCount  integer > 0
+
+  Returns  { serverMs, answer }, as lock-force-unlock
+  Compat   Redisson RedissonFairLock.forceUnlockAsync deletes whatever is there.
+]]
+--@include server-time
+--@include fair-queue
+local lock, queue, timeouts, alive = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local not_after_ms, channel = tonumber(ARGV[1]), ARGV[2]
+local now_ms, times = server_time(), fair_times(3)
+
+local function force_unlock()
+  local fair = { lock = lock, queue = queue, timeouts = timeouts, alive = alive, channel = channel }
+  if now_ms > not_after_ms then
+    return { "late" }
+  end
+  local kind = wrong_type(fair)
+  if kind then
+    return { "wrong-type", kind }
+  end
+  if redis.call("EXISTS", lock) == 0 then
+    return { "absent" }
+  end
+  local seen = (#ARGV - 7) / 2
+  if redis.call("HLEN", lock) ~= seen then
+    return { "changed" }
+  end
+  for i = 1, seen do
+    if redis.call("HGET", lock, ARGV[2 * i + 6]) ~= ARGV[2 * i + 7] then
+      return { "changed" }
+    end
+  end
+  redis.call("DEL", lock)
+  pass_on(fair, now_ms, times)
+  return { "released" }
+end
+
+return { now_ms, force_unlock() }

@@ -1,0 +1,68 @@
+--[[
+  fair-release: lower hold counts; give the locks whose count becomes 0 to the next in line. One who is still in the queue
+  is taken out of it instead. Each lock is answered by itself.
+
+  KEYS, for each lock:
+    lock         hash, holder -> hold count
+    queue        list of waiting holders, the next first
+    timeouts     sorted set, waiting holder -> epoch milliseconds until which a JVM believes it alive
+    alive        sorted set, waiting holder of holdfast -> epoch milliseconds until which holdfast does
+  ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no limit
+  then the five times of fair-queue, then for each lock:
+    holder     "<client id>:<thread id>"
+    heldCount  integer > 0, the holder's hold count before this release
+    keptCount  integer >= 0, the hold count to leave; 0 frees the lock whatever the count was
+    ttlMs      integer > 0, milliseconds the lock is to live on when holds are kept
+    channel    where waiters listen, without the holder that each adds
+
+  Returns  { serverMs, answer, … } with one answer per lock, as lock-release
+  Compat   Redisson RedissonFairLock.unlockInnerAsync and acquireFailedAsync. A waiter of holdfast has the lock when it
+           hears of it: the message is the epoch milliseconds until which it may use it without asking. A JVM's waiter is
+           told to come. One who gives up its place tells the next if the lock is free.
+]]
+--@include server-time
+--@include fair-queue
+local not_after_ms = tonumber(ARGV[1])
+local now_ms, times = server_time(), fair_times(2)
+
+local function give_up_place(fair, holder)
+  leave(fair, holder, times)
+  if redis.call("EXISTS", fair.lock) == 0 then
+    pass_on(fair, now_ms, times)
+  end
+  return { "absent" }
+end
+
+local function release(fair, holder, held_count, kept_count, ttl_ms)
+  if not_after_ms > 0 and now_ms > not_after_ms then
+    return { "late" }
+  end
+  local kind = wrong_type(fair)
+  if kind then
+    return { "wrong-type", kind }
+  end
+  local count = redis.call("HGET", fair.lock, holder)
+  if not count then
+    return give_up_place(fair, holder)
+  end
+  if kept_count == "0" then
+    redis.call("DEL", fair.lock)
+    leave(fair, holder, times)
+    pass_on(fair, now_ms, times)
+    return { "released" }
+  end
+  if count ~= held_count and count ~= kept_count then
+    return { "miscounted", count }
+  end
+  redis.call("PEXPIRE", fair.lock, ttl_ms)
+  redis.call("HSET", fair.lock, holder, kept_count)
+  return { "released" }
+end
+
+local replies = { now_ms }
+for i = 1, #KEYS / 4 do
+  local at = 2 + 5 * i
+  local fair = fair_lock(4 * i - 3, ARGV[at + 4])
+  replies[i + 1] = release(fair, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
+end
+return replies

@@ -1,0 +1,122 @@
+--[[
+  fair-queue: who is next for a fair lock, and how the lock gets there. A fair lock is { lock, queue, timeouts, alive,
+  channel }. A waiter of holdfast is one whose client id is a UUID of version 8 with our protocol's number: it may be
+  given the lock. Any other is a JVM's and is told to come. All times are the server's.
+]]
+local function is_ours(holder)
+  return string.sub(holder, 15, 18) == "8001"
+end
+
+local function milliseconds(number)
+  return string.format("%.0f", number)
+end
+
+local function sign_of_life(fair, holder, now_ms, times)
+  redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+  redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+end
+
+local function forget(fair, holder)
+  redis.call("ZREM", fair.timeouts, holder)
+  redis.call("ZREM", fair.alive, holder)
+  redis.call("LREM", fair.queue, 1, holder)
+end
+
+local function is_dead(fair, holder, now_ms, times)
+  if is_ours(holder) then
+    local alive_ms = redis.call("ZSCORE", fair.alive, holder)
+    if not alive_ms then
+      sign_of_life(fair, holder, now_ms, times)
+    end
+    return alive_ms and tonumber(alive_ms) <= now_ms
+  end
+  local timeout_ms = redis.call("ZSCORE", fair.timeouts, holder)
+  if not timeout_ms then
+    redis.call("ZADD", fair.timeouts, milliseconds(now_ms), holder)
+  end
+  return timeout_ms and tonumber(timeout_ms) + times.grace_ms <= now_ms
+end
+
+local function next_in_line(fair, now_ms, times)
+  for _ = 1, redis.call("LLEN", fair.queue) do
+    local head = redis.call("LINDEX", fair.queue, 0)
+    if not is_dead(fair, head, now_ms, times) then
+      return head
+    end
+    forget(fair, head)
+  end
+  return nil
+end
+
+local function leave(fair, holder, times)
+  local waiting = redis.call("LRANGE", fair.queue, 0, -1)
+  local behind = false
+  for _, other in ipairs(waiting) do
+    if behind and not is_ours(other) and redis.call("ZSCORE", fair.timeouts, other) then
+      redis.call("ZINCRBY", fair.timeouts, milliseconds(-times.wait_ms), other)
+    end
+    behind = behind or other == holder
+  end
+  if behind then
+    forget(fair, holder)
+  end
+  return behind
+end
+
+local function pass_on(fair, now_ms, times)
+  local head = next_in_line(fair, now_ms, times)
+  if not head then
+    return
+  end
+  local message = "0"
+  if is_ours(head) then
+    local given = redis.pcall("HSET", fair.lock, head, "1")
+    if type(given) == "table" then
+      return
+    end
+    redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
+    leave(fair, head, times)
+    message = milliseconds(now_ms + times.grant_ms)
+  end
+  redis.pcall("PUBLISH", string.format("%s:%s", fair.channel, head), message)
+end
+
+local function raise_timeout(fair, holder, predecessor, now_ms, times)
+  local before_ms = predecessor and redis.call("ZSCORE", fair.timeouts, predecessor)
+  local timeout_ms = math.max(now_ms, before_ms and tonumber(before_ms) or 0) + times.wait_ms + times.horizon_ms
+  local known_ms = redis.call("ZSCORE", fair.timeouts, holder)
+  if not known_ms or tonumber(known_ms) < timeout_ms then
+    redis.call("ZADD", fair.timeouts, milliseconds(timeout_ms), holder)
+  end
+end
+
+local function wrong_type(fair)
+  local expected = { lock = "hash", queue = "list", timeouts = "zset", alive = "zset" }
+  for part, kind in pairs(expected) do
+    local found = redis.call("TYPE", fair[part]).ok
+    if found ~= "none" and found ~= kind then
+      return found
+    end
+  end
+  return nil
+end
+
+local function fair_lock(key_at, channel)
+  return {
+    lock = KEYS[key_at],
+    queue = KEYS[key_at + 1],
+    timeouts = KEYS[key_at + 2],
+    alive = KEYS[key_at + 3],
+    channel = channel,
+  }
+end
+
+local function fair_times(arg_at)
+  return {
+    grant_ms = tonumber(ARGV[arg_at]),
+    alive_ms = tonumber(ARGV[arg_at + 1]),
+    wait_ms = tonumber(ARGV[arg_at + 2]),
+    horizon_ms = tonumber(ARGV[arg_at + 3]),
+    grace_ms = tonumber(ARGV[arg_at + 4]),
+  }
+end

@@ -1,0 +1,88 @@
+--[[
+  read-release: lower the hold counts of readers; free the locks that nobody holds any more and tell the waiters.
+
+  KEYS, for each lock:
+    lock         hash, "mode" -> "read" or "write", holder -> hold count
+    hold, …      strings, the keys of the holder's holds, heldCount of them
+  ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no limit
+  then for each lock:
+    holder     "<client id>:<thread id>"
+    heldCount  integer > 0, the holder's hold count before this release
+    keptCount  integer >= 0, the hold count to leave
+    channel    where waiters listen
+    prefix     what the keys of all holds of this lock begin with
+    keptMs, …  integers > 0, how long each of the kept holds is to live on; keptCount of them
+
+  Returns  { serverMs, answer, … } with one answer per lock, as lock-release
+  Compat   Redisson RedissonReadLock.unlockInnerAsync. The kept holds get their own leases, where Redisson drops the last
+           key whichever hold is released; the TTL of a lock that is also written is never lowered. The keys of other
+           readers are made up here, as in Redisson: their names are in the hash. The first write is one that a full
+           server still accepts.
+]]
+--@include server-time
+--@include raise-ttl
+--@include read-write-holds
+local not_after_ms = tonumber(ARGV[1])
+local now_ms = server_time()
+
+local function keep(key_at, arg_at, held_count, kept_count)
+  for i = 1, kept_count do
+    local hold, kept_ms = KEYS[key_at + i], ARGV[arg_at + 4 + i]
+    if redis.call("PEXPIRE", hold, kept_ms) == 0 then
+      redis.pcall("SET", hold, "1", "PX", kept_ms)
+    end
+  end
+  for i = kept_count + 1, held_count do
+    redis.call("DEL", KEYS[key_at + i])
+  end
+end
+
+local function settle(lock, prefix, channel)
+  local longest = longest_read_ms(lock, prefix)
+  if redis.call("HGET", lock, "mode") == "write" then
+    if longest > 0 then
+      raise_ttl(lock, string.format("%.0f", longest))
+    end
+  elseif longest > 0 then
+    redis.call("PEXPIRE", lock, string.format("%.0f", longest))
+  else
+    redis.call("DEL", lock)
+    redis.pcall("PUBLISH", channel, "0")
+  end
+end
+
+local function release(key_at, arg_at)
+  if not_after_ms > 0 and now_ms > not_after_ms then
+    return { "late" }
+  end
+  local lock, holder = KEYS[key_at], ARGV[arg_at]
+  local held_count, kept_count = tonumber(ARGV[arg_at + 1]), tonumber(ARGV[arg_at + 2])
+  local kind = redis.call("TYPE", lock).ok
+  if kind ~= "none" and kind ~= "hash" then
+    return { "wrong-type", kind }
+  end
+  local count = redis.call("HGET", lock, holder)
+  if not count then
+    return { "absent" }
+  end
+  if kept_count > 0 and tonumber(count) ~= held_count and tonumber(count) ~= kept_count then
+    return { "miscounted", count }
+  end
+  keep(key_at, arg_at, held_count, kept_count)
+  if kept_count > 0 then
+    redis.call("HSET", lock, holder, ARGV[arg_at + 2])
+  else
+    redis.call("HDEL", lock, holder)
+  end
+  settle(lock, ARGV[arg_at + 4], ARGV[arg_at + 3])
+  return { "released" }
+end
+
+local replies = { now_ms }
+local key_at, arg_at = 1, 2
+while key_at <= #KEYS do
+  replies[#replies + 1] = release(key_at, arg_at)
+  key_at = key_at + 1 + tonumber(ARGV[arg_at + 1])
+  arg_at = arg_at + 5 + tonumber(ARGV[arg_at + 2])
+end
+return replies

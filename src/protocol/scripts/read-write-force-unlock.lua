@@ -1,0 +1,48 @@
+--[[
+  read-write-force-unlock: free a read-write lock from the holders that the caller has seen, and from no others.
+
+  KEYS[1]  lock        hash, "mode" -> "read" or "write", holder -> hold count
+  then for each hold of a reader seen:
+    hold               string, the key of the hold
+  ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
+  ARGV[2]  channel     where waiters listen
+  ARGV[3]  message     what to tell them
+  then for each field seen, "mode" among them:
+    field      "mode" or a holder
+    value      the mode or the hold count
+
+  Returns  { serverMs, answer }, as lock-force-unlock
+  Compat   Redisson RedissonReadLock and RedissonWriteLock.forceUnlockAsync, which leave the keys of the holds behind.
+]]
+--@include server-time
+local lock, not_after_ms, channel, message = KEYS[1], tonumber(ARGV[1]), ARGV[2], ARGV[3]
+local now_ms = server_time()
+
+local function force_unlock()
+  if now_ms > not_after_ms then
+    return { "late" }
+  end
+  local kind = redis.call("TYPE", lock).ok
+  if kind == "none" then
+    return { "absent" }
+  end
+  if kind ~= "hash" then
+    return { "wrong-type", kind }
+  end
+  local seen = (#ARGV - 3) / 2
+  if redis.call("HLEN", lock) ~= seen then
+    return { "changed" }
+  end
+  for i = 1, seen do
+    if redis.call("HGET", lock, ARGV[2 * i + 2]) ~= ARGV[2 * i + 3] then
+      return { "changed" }
+    end
+  end
+  for i = 1, #KEYS do
+    redis.call("DEL", KEYS[i])
+  end
+  redis.pcall("PUBLISH", channel, message)
+  return { "released" }
+end
+
+return { now_ms, force_unlock() }

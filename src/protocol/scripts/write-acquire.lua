@@ -1,0 +1,87 @@
+--[[
+  write-acquire: take write locks, re-enter them, or say who is in the way and for how long.
+
+  KEYS, for each lock:
+    lock         hash, "mode" -> "read" or "write", holder -> hold count
+    mark         string, the writer that waits
+  ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing
+  ARGV[2]      together     1: all locks or none; 0: each by itself
+  ARGV[3]      markMs       integer, how long a writer that waits keeps readers away; 0: not at all
+  then for each lock:
+    holder     "<client id>:<thread id>:write"
+    leaseMs    integer > 0, milliseconds
+    heldCount  integer >= 0, the holder's hold count before this acquisition
+    waits      1: one who is refused waits
+
+  Returns  { serverMs, answer, … } with one answer per lock, as lock-acquire
+  Compat   Redisson RedissonWriteLock.tryLockInnerAsync stores the same; a re-entry raises the TTL, where Redisson adds
+           the lease to it. The mark is holdfast's own.
+]]
+--@include server-time
+--@include raise-ttl
+--@include read-write-look
+local not_after_ms, together, mark_ms = tonumber(ARGV[1]), ARGV[2] == "1", ARGV[3]
+local now_ms = server_time()
+
+local function obstacle(lock, holder, held_count)
+  if now_ms > not_after_ms then
+    return { "late" }
+  end
+  local kind = redis.call("TYPE", lock).ok
+  if kind ~= "none" and kind ~= "hash" then
+    return { "wrong-type", kind }
+  end
+  local count = redis.call("HGET", lock, holder)
+  if not count then
+    if held_count > 0 then
+      return { "lost", kind == "hash" and 1 or 0 }
+    end
+    return kind == "hash" and { "busy", redis.call("PTTL", lock), any_holder(lock) } or nil
+  end
+  if tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
+    return { "miscounted", count }
+  end
+  return nil
+end
+
+local function take(lock, mark, holder, lease_ms, held_count)
+  local written = redis.pcall("HSET", lock, "mode", "write", holder, string.format("%.0f", held_count + 1))
+  if type(written) == "table" then
+    return { "refused", written.err }
+  end
+  raise_ttl(lock, lease_ms)
+  if redis.call("GET", mark) == holder then
+    redis.call("DEL", mark)
+  end
+  return { "held" }
+end
+
+local function answer_all(answer)
+  local answers = { now_ms }
+  for i = 1, #KEYS / 2 do
+    local key, at = 2 * i - 1, 4 * i
+    answers[i + 1] = answer(KEYS[key], KEYS[key + 1], at)
+  end
+  return answers
+end
+
+local function obstacle_at(lock, at)
+  return obstacle(lock, ARGV[at], tonumber(ARGV[at + 2]))
+end
+
+local blocked = false
+if together then
+  answer_all(function(lock, _, at)
+    blocked = blocked or obstacle_at(lock, at) ~= nil
+  end)
+end
+return answer_all(function(lock, mark, at)
+  local answer = obstacle_at(lock, at)
+  if answer and answer[1] == "busy" and mark_ms ~= "0" and ARGV[at + 3] == "1" then
+    redis.pcall("SET", mark, ARGV[at], "PX", mark_ms)
+  end
+  if not answer and blocked then
+    return { "free" }
+  end
+  return answer or take(lock, mark, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]))
+end)

@@ -1,0 +1,110 @@
+import { fairRefresh, type RefreshAnswer } from "../protocol/fair-scripts.js";
+import type { Commands } from "./commands.js";
+import type { HashedWheelTimer, Timeout } from "./hashed-wheel-timer.js";
+import type { Instant } from "./instant.js";
+
+/** One who stands in the queue of a fair lock. */
+export interface Queued {
+  readonly key: string;
+  readonly channel: string;
+  /** The field that stands for it. */
+  readonly holder: string;
+  refreshed(answer: RefreshAnswer, seen: Sighted): void;
+}
+
+/** When something was seen in Redis. */
+export interface Sighted {
+  /** Just before the command that saw it was sent. */
+  readonly sentAt: Instant;
+  readonly serverMs: number;
+  /** How often the connection had been lost by then. */
+  readonly resets: number;
+}
+
+/** Redis believes a waiter alive for four times as long. */
+const PERIOD_MS = 1_500;
+/** As many waiters go into one call: more would hold up the server for others. */
+const BATCH_SIZE = 500;
+
+/**
+ * Tells Redis each period who of this client still waits in a queue, all in one command, and brings back what became of
+ * them: no message that is lost costs a place. Idle, with no timer, when nobody waits.
+ */
+export class SignsOfLife {
+  readonly #commands: Commands;
+  readonly #wheel: HashedWheelTimer;
+  readonly #queued = new Set<Queued>();
+  #beat: Timeout | undefined;
+
+  constructor(commands: Commands, wheel: HashedWheelTimer) {
+    this.#commands = commands;
+    this.#wheel = wheel;
+  }
+
+  add(queued: Queued): void {
+    this.#queued.add(queued);
+    this.#schedule();
+  }
+
+  remove(queued: Queued): void {
+    this.#queued.delete(queued);
+  }
+
+  stop(): void {
+    this.#queued.clear();
+    this.#beat?.cancel();
+    this.#beat = undefined;
+  }
+
+  #schedule(): void {
+    this.#beat ??= this.#wheel.schedule(PERIOD_MS, () => {
+      this.#beat = undefined;
+      if (this.#queued.size === 0) return;
+      this.#schedule();
+      const all = [...this.#queued];
+      for (let i = 0; i < all.length; i += BATCH_SIZE) void this.#refresh(all.slice(i, i + BATCH_SIZE));
+    });
+  }
+
+  /** Never rejects. What is not answered is asked again in the next period. */
+  async #refresh(batch: readonly Queued[]): Promise<void> {
+    const queues = [...byKey(batch).values()];
+    let resets = 0;
+    const input = () => {
+      resets = this.#commands.resets;
+      return queues.map(({ key, channel, queued }) => ({
+        key,
+        channel,
+        holders: queued.map(({ holder }) => holder),
+      }));
+    };
+    const answered = await this.#commands
+      .exchange(fairRefresh, input, { timeoutMs: PERIOD_MS })
+      .catch(() => undefined);
+    if (answered === undefined) return;
+    const { reply, sentAt, serverMs } = answered;
+    queues.forEach(({ queued }, at) => {
+      queued.forEach((one, place) => {
+        const answer = reply[at]?.[place];
+        if (answer !== undefined && this.#queued.has(one))
+          one.refreshed(answer, { sentAt, serverMs, resets });
+      });
+    });
+  }
+}
+
+interface Queue {
+  readonly key: string;
+  readonly channel: string;
+  readonly queued: Queued[];
+}
+
+function byKey(batch: readonly Queued[]): ReadonlyMap<string, Queue> {
+  const queues = new Map<string, Queue>();
+  for (const one of batch) {
+    const queue = queues.get(one.key) ?? { key: one.key, channel: one.channel, queued: [] };
+    queues.set(one.key, queue);
+    queue.queued.push(one);
+  }
+  return queues;
+}
