@@ -9,8 +9,10 @@ export {
   type LossReason,
   NotHeldError,
   type Obstacle,
+  QuorumError,
   ReentryError,
   UnavailableError,
+  UpgradeNotSupportedError,
   WaitTimeoutError,
   WrongTypeError,
 } from "./errors.js";
@@ -27,9 +29,21 @@ export {
   type SubscriptionFailedEvent,
 } from "./events.js";
 export { type CloseOptions, Holdfast } from "./holdfast.js";
-export type { Lease } from "./lease.js";
+export type { FencedLease, Lease } from "./lease.js";
+export type { FencedLock } from "./locks/fenced-lock.js";
 export type { LockState } from "./locks/inspect.js";
 export type { Lock } from "./locks/lock.js";
-export type { HoldfastOptions, LockOptions, LockSettings, Reentry } from "./options.js";
+export type { ReadWriteLock } from "./locks/read-write-lock.js";
+export type {
+  Backoff,
+  ConstantBackoff,
+  ExponentialBackoff,
+  HoldfastOptions,
+  LockOptions,
+  LockSettings,
+  ReadWriteLockSettings,
+  Reentry,
+  SpinLockSettings,
+} from "./options.js";
 export type { RawReply, ScriptCall, ScriptSource } from "./protocol/script-call.js";
 export type { HoldState } from "./threads/hold.js";

@@ -20,6 +20,8 @@ import { sources } from "./scripts.js";
 export const MARK_MS = 4_000;
 
 const MODE = "mode";
+/** A count beyond all reason is not believed. */
+const MOST_HOLDS = 10_000;
 /** What waiters are told. Source: LockPubSub: 0 wakes one of each process, 1 wakes all. */
 const UNLOCKED = "0";
 const WRITE_UNLOCKED = "1";
@@ -128,7 +130,7 @@ function forceUnlock(message: string): Script<ForceUnlock, ForceUnlockAnswer> {
     keys: ({ key, seen }) => [
       key,
       ...Object.entries(seen).flatMap(([field, count]) =>
-        field === MODE ? [] : holdKeys(key, field, Number(count)),
+        field === MODE ? [] : holdKeys(key, field, Math.min(Number(count) || 0, MOST_HOLDS)),
       ),
     ],
     args: ({ notAfterMs, channel, seen }) => [notAfterMs, channel, message, ...Object.entries(seen).flat()],

@@ -110,10 +110,10 @@ local function raise_timeout(fair, holder, predecessor, now_ms, times)
   end
 end
 local function wrong_type(fair)
-  local expected = { lock = "hash", queue = "list", timeouts = "zset", alive = "zset" }
-  for part, kind in pairs(expected) do
-    local found = redis.call("TYPE", fair[part]).ok
-    if found ~= "none" and found ~= kind then
+  local parts = { fair.lock, "hash", fair.queue, "list", fair.timeouts, "zset", fair.alive, "zset" }
+  for i = 1, #parts, 2 do
+    local found = redis.call("TYPE", parts[i]).ok
+    if found ~= "none" and found ~= parts[i + 1] then
       return found
     end
   end
@@ -238,7 +238,7 @@ return answer_all(function(fair, at)
   end
   return answer or acquire(fair, holder, ARGV[at + 1], held_count, ARGV[at + 3] == "1" and not together)
 end)`,
-    sha1: "274904ca97aa628761cde8c1209d34e5517b3bd7",
+    sha1: "d1f642f2ab8b1ce2dbf8aff3c77ab020a066eef1",
   },
   "fair-force-unlock": {
     name: "fair-force-unlock",
@@ -325,10 +325,10 @@ local function raise_timeout(fair, holder, predecessor, now_ms, times)
   end
 end
 local function wrong_type(fair)
-  local expected = { lock = "hash", queue = "list", timeouts = "zset", alive = "zset" }
-  for part, kind in pairs(expected) do
-    local found = redis.call("TYPE", fair[part]).ok
-    if found ~= "none" and found ~= kind then
+  local parts = { fair.lock, "hash", fair.queue, "list", fair.timeouts, "zset", fair.alive, "zset" }
+  for i = 1, #parts, 2 do
+    local found = redis.call("TYPE", parts[i]).ok
+    if found ~= "none" and found ~= parts[i + 1] then
       return found
     end
   end
@@ -381,7 +381,7 @@ local function force_unlock()
   return { "released" }
 end
 return { now_ms, force_unlock() }`,
-    sha1: "af7ebf852a5c5d7f7a48ef05ea0de0306abcd01e",
+    sha1: "8b70290427423b9c2ba33f9e7007380ad336580d",
   },
   "fair-refresh": {
     name: "fair-refresh",
@@ -468,10 +468,10 @@ local function raise_timeout(fair, holder, predecessor, now_ms, times)
   end
 end
 local function wrong_type(fair)
-  local expected = { lock = "hash", queue = "list", timeouts = "zset", alive = "zset" }
-  for part, kind in pairs(expected) do
-    local found = redis.call("TYPE", fair[part]).ok
-    if found ~= "none" and found ~= kind then
+  local parts = { fair.lock, "hash", fair.queue, "list", fair.timeouts, "zset", fair.alive, "zset" }
+  for i = 1, #parts, 2 do
+    local found = redis.call("TYPE", parts[i]).ok
+    if found ~= "none" and found ~= parts[i + 1] then
       return found
     end
   end
@@ -538,7 +538,7 @@ for i = 1, #KEYS / 4 do
   at = at + 2 + count
 end
 return replies`,
-    sha1: "d534d76371eaea54ec5f3648b901d94a07873a5e",
+    sha1: "f13e561c2083636399ed57495ff6ed264975726e",
   },
   "fair-release": {
     name: "fair-release",
@@ -625,10 +625,10 @@ local function raise_timeout(fair, holder, predecessor, now_ms, times)
   end
 end
 local function wrong_type(fair)
-  local expected = { lock = "hash", queue = "list", timeouts = "zset", alive = "zset" }
-  for part, kind in pairs(expected) do
-    local found = redis.call("TYPE", fair[part]).ok
-    if found ~= "none" and found ~= kind then
+  local parts = { fair.lock, "hash", fair.queue, "list", fair.timeouts, "zset", fair.alive, "zset" }
+  for i = 1, #parts, 2 do
+    local found = redis.call("TYPE", parts[i]).ok
+    if found ~= "none" and found ~= parts[i + 1] then
       return found
     end
   end
@@ -693,7 +693,7 @@ for i = 1, #KEYS / 4 do
   replies[i + 1] = release(fair, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
 end
 return replies`,
-    sha1: "1d1e7d7417f021878ea7c399c231d8ba63092446",
+    sha1: "6dccf3af79c19553c389c384c08a99641432fef4",
   },
   "lock-acquire": {
     name: "lock-acquire",
@@ -1006,13 +1006,14 @@ end
 local function is_write_field(field)
   return string.sub(field, -6) == ":write"
 end
+local MOST_HOLDS = 10000
 local function longest_read_ms(lock, prefix)
   local longest = 0
   local fields = redis.call("HGETALL", lock)
   for i = 1, #fields, 2 do
     local holder, count = fields[i], tonumber(fields[i + 1])
     if count and holder ~= "mode" and not is_write_field(holder) then
-      for index = 1, count do
+      for index = 1, math.min(count, MOST_HOLDS) do
         local key = string.format("%s:%s:rwlock_timeout:%.0f", prefix, holder, index)
         longest = math.max(longest, redis.call("PTTL", key))
       end
@@ -1080,7 +1081,7 @@ while key_at <= #KEYS do
   arg_at = arg_at + 5 + tonumber(ARGV[arg_at + 2])
 end
 return replies`,
-    sha1: "379e1aa40f97bf0eaa01f055682748238bb3711c",
+    sha1: "a91a9b4578929acd8fa17a6c04e0ec386847df0b",
   },
   "read-renew": {
     name: "read-renew",
@@ -1266,13 +1267,14 @@ end
 local function is_write_field(field)
   return string.sub(field, -6) == ":write"
 end
+local MOST_HOLDS = 10000
 local function longest_read_ms(lock, prefix)
   local longest = 0
   local fields = redis.call("HGETALL", lock)
   for i = 1, #fields, 2 do
     local holder, count = fields[i], tonumber(fields[i + 1])
     if count and holder ~= "mode" and not is_write_field(holder) then
-      for index = 1, count do
+      for index = 1, math.min(count, MOST_HOLDS) do
         local key = string.format("%s:%s:rwlock_timeout:%.0f", prefix, holder, index)
         longest = math.max(longest, redis.call("PTTL", key))
       end
@@ -1331,6 +1333,6 @@ for i = 1, #KEYS / 2 do
   replies[i + 1] = release(lock, mark, holder, held_count, kept_count, ttl_ms, ARGV[at + 4], ARGV[at + 5])
 end
 return replies`,
-    sha1: "72bdc41a5a69b9e1e2078cfcdfedf21bfc1ebbeb",
+    sha1: "05b2229e2e637ddaaca13413b9cff71ebab960dc",
   },
 };

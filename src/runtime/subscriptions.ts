@@ -38,7 +38,11 @@ export class Subscriptions {
    * @param lingers false for a channel that nobody will listen to again
    * @returns what ends the listening
    */
-  listen(channel: string, listener: Listener, { lingers = true } = {}): () => void {
+  listen(
+    channel: string,
+    listener: Listener,
+    { lingers = true }: { readonly lingers?: boolean } = {},
+  ): () => void {
     const entry = this.#channels.get(channel) ?? this.#open(channel);
     entry.listeners.add(listener);
     entry.lingering?.cancel();

@@ -132,7 +132,7 @@ export class WaitLine {
    * The lock was seen held, by others or by the waiter of this line that just took it.
    * @param soonestMs to ask again by then in any case
    */
-  seenHeld({ holder, ttlMs }: Omit<Sighting, "seenMs">, soonestMs = Number.POSITIVE_INFINITY): void {
+  seenHeld({ holder, ttlMs }: Omit<Sighting, "seenMs">, soonestMs: number = Number.POSITIVE_INFINITY): void {
     const seenMs = this.#clock.monotonicMs();
     this.#sighting = { holder, ttlMs, seenMs };
     const jitteredMs = this.#safetyPeriodMs * (LEAST_SHARE + (1 - LEAST_SHARE) * Math.random());

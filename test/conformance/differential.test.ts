@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { commandHistory, lockHistory, type Step, textOf } from "../support/server-histories.js";
 import { type Action, ServerPair } from "../support/server-pair.js";
 
-const HISTORIES = 250;
+const HISTORIES = 500;
 
 /** What each script must have answered in the course of the histories, or they prove little. */
 const ANSWERS = {
@@ -12,13 +12,23 @@ const ANSWERS = {
   "lock-release": ["released", "absent", "late", "wrong-type", "miscounted"],
   "lock-renew": ["renewed", "lost"],
   "lock-force-unlock": ["released", "absent", "changed", "late", "wrong-type"],
+  "fair-acquire": ["held", "busy", "queued", "late", "lost", "wrong-type", "miscounted", "refused", "free"],
+  "fair-release": ["released", "absent", "late", "wrong-type", "miscounted"],
+  "fair-refresh": ["queued", "granted", "gone"],
+  "fair-force-unlock": ["released", "absent", "changed", "late", "wrong-type"],
+  "read-acquire": ["held", "busy", "late", "lost", "wrong-type", "miscounted", "refused", "free"],
+  "read-release": ["released", "absent", "late", "wrong-type", "miscounted"],
+  "read-renew": ["renewed", "lost"],
+  "write-acquire": ["held", "busy", "late", "lost", "wrong-type", "miscounted", "refused", "free"],
+  "write-release": ["released", "absent", "late", "wrong-type", "miscounted"],
+  "read-write-force-unlock": ["released", "absent", "changed", "late", "wrong-type"],
 };
 
 /** Times that differ by less may be the same: the two servers do not act at the same moment. */
-const SLACK_MS = 5_000;
+const SLACK_MS = 1_500;
 
 /** Smaller numbers are no times and have to be the same. All leases are far above. */
-const SMALLEST_TIME_MS = 20_000;
+const SMALLEST_TIME_MS = 2_000;
 
 /** Replaces what depends on the moment: times become "the same" when they are near those of `other`. */
 function alike(value: unknown, other: unknown): unknown {
@@ -60,7 +70,7 @@ async function runHistory(steps: readonly Step[], note: (answer: string) => void
     const action = "decide" in step ? step.decide(pair.memory.dump()) : step;
     const reply = await expectSame(action);
     if (!("script" in action)) continue;
-    for (const answer of [reply].flat(2)) note(`${action.script.name} ${answer}`);
+    for (const answer of [reply].flat(3)) note(`${action.script.name} ${answer}`);
   }
 }
 

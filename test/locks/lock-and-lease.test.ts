@@ -28,7 +28,7 @@ for (const backend of backends) {
 
     test("a client's id is a random UUID and the first half of its holders", async () => {
       const [first, second] = [server().client(), server().client()];
-      expect(first.clientId).toMatch(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
+      expect(first.clientId).toMatch(/^[\da-f]{8}-[\da-f]{4}-8001-[89ab][\da-f]{3}-[\da-f]{12}$/);
       expect(second.clientId).not.toBe(first.clientId);
       const lease = await first.getLock("id").lock();
       expect(lease.holder).toBe(`${first.clientId}:${lease.threadId}`);

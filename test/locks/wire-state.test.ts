@@ -26,8 +26,8 @@ describe("what a plain client sees of a lock", () => {
   test("taking it stores one hash field, the holder with count 1, under the TTL of the watchdog, and publishes nothing", async () => {
     const holdfast = redis.holdfast();
     const lease = await holdfast.getLock("order:7").lock();
-    const uuidV4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-    expect(holdfast.clientId).toMatch(uuidV4);
+    const uuidV8 = /^[0-9a-f]{8}-[0-9a-f]{4}-8001-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+    expect(holdfast.clientId).toMatch(uuidV8);
     expect(lease.holder).toBe(`${holdfast.clientId}:${lease.threadId}`);
     expect(lease.threadId).toBeGreaterThanOrEqual(2 ** 32);
     expect(Number.isSafeInteger(lease.threadId)).toBe(true);

@@ -9,6 +9,7 @@ import {
   lockRelease,
   lockRenew,
 } from "../../src/protocol/lock-scripts.js";
+import { fairQueueKey } from "../../src/protocol/names.js";
 import {
   readAcquire,
   readForceUnlock,
@@ -117,7 +118,7 @@ const informed: fc.Arbitrary<InformedStep> = fc
   .record({
     acquisition,
     kind: fc.constantFrom(0, 1, 2, 3),
-    act: fc.constantFrom("acquire", "release", "force-unlock"),
+    act: fc.constantFrom("acquire", "release", "force-unlock", "refresh", "miscount"),
   })
   .map((given) => ({
     decide(stored: Snapshot) {
@@ -128,12 +129,22 @@ const informed: fc.Arbitrary<InformedStep> = fc
       const heldCount = Math.min(9, Number(seen[lock.holder] ?? 0));
       if (act === "force-unlock")
         return (freeing[kind] ?? lockForceUnlock).encode({ ...lock, notAfterMs, seen });
+      if (act === "refresh") {
+        const queue = stored[fairQueueKey(lock.key)];
+        const holders = queue?.type === "list" ? queue.value : [lock.holder];
+        return fairRefresh.encode([{ key: lock.key, channel: lock.channel, holders }]);
+      }
       if (act === "acquire") {
         return (acquiring[kind] ?? lockAcquire).encode({ notAfterMs, locks: [{ ...lock, heldCount }] });
       }
-      const keptCount = Math.max(heldCount - 1, 0);
+      const keptCount = act === "miscount" ? heldCount + 1 : Math.max(heldCount - 1, 0);
       const keptMs = Array.from({ length: keptCount }, () => lock.leaseMs);
-      const counts = { heldCount: Math.max(heldCount, 1), keptCount, keptMs, ttlMs: lock.leaseMs };
+      const counts = {
+        heldCount: Math.max(heldCount, keptCount + 1),
+        keptCount,
+        keptMs,
+        ttlMs: lock.leaseMs,
+      };
       return (releasing[kind] ?? lockRelease).encode({ notAfterMs, locks: [{ ...lock, ...counts }] });
     },
     [fc.toStringMethod]: () => `{ informed: ${JSON.stringify(given)} }`,

@@ -63,7 +63,7 @@ describe("numbers in scripts are those of Lua 5.1", () => {
   });
 
   it.each([
-    ['string.format("%d", 1795209961773)', 'the only formats are'],
+    ['string.format("%d", 1795209961773)', "the only formats are"],
     ["tostring(1)", "nonexistent global variable 'tostring'"],
     ["table.concat({ 1, 2 })", "attempt to call a nil value"],
   ])("refuses %s, which 5.3 would answer otherwise", (expression, message) => {

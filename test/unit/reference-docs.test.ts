@@ -24,9 +24,9 @@ function code(cell: string | undefined): string {
 
 /** The properties of an interface, by the text of its source. */
 function propertiesOf(file: string, interfaceName: string): string[] {
-  const body = new RegExp(`export interface ${interfaceName} \\{\\n([\\s\\S]*?)\\n\\}`).exec(
-    source(file),
-  )?.[1];
+  const body = new RegExp(
+    `export interface ${interfaceName}(?: extends \\w+)? \\{\\n([\\s\\S]*?)\\n\\}`,
+  ).exec(source(file))?.[1];
   if (body === undefined) throw new Error(`${file} has no interface ${interfaceName}`);
   return [...body.matchAll(/^ {2}(?:readonly )?(\w+)\??:/gm)].map(([, name = ""]) => name);
 }
@@ -57,6 +57,10 @@ describe("docs/reference", () => {
     ["HoldfastOptions", "options.ts"],
     ["LockOptions", "options.ts"],
     ["LockSettings", "options.ts"],
+    ["SpinLockSettings", "options.ts"],
+    ["ExponentialBackoff", "options.ts"],
+    ["ConstantBackoff", "options.ts"],
+    ["ReadWriteLockSettings", "options.ts"],
     ["CloseOptions", "holdfast.ts"],
   ] as const;
 

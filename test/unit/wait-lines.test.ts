@@ -150,17 +150,17 @@ describe("asking Redis", () => {
 });
 
 describe("a line that listens", () => {
-  test("is woken by the 0 of a release and by no other message", async () => {
+  test.each(["0", "1"])("is woken by the %s of a release and by no other message", async (released) => {
     const { clock, server, lines, first } = setUp();
     const line = lines.join(LOCK, first);
     line.listen();
     await clock.advance(0);
     line.asking();
     line.seenHeld({ holder: "somebody", ttlMs: 30_000 });
-    for (const message of ["1", "", "00", "unlock", "-1"]) server.command("PUBLISH", CHANNEL, message);
+    for (const message of ["2", "", "00", "unlock", "-1"]) server.command("PUBLISH", CHANNEL, message);
     await clock.advance(0);
     expect(line.shouldAsk()).toBe(false);
-    server.command("PUBLISH", CHANNEL, "0");
+    server.command("PUBLISH", CHANNEL, released);
     await clock.advance(0);
     expect(line.shouldAsk()).toBe(true);
   });

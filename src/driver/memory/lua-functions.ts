@@ -49,7 +49,10 @@ export const luaFunctions: Readonly<Record<string, StateFunction>> = {
       if (verb === "s" && lua.lua_type(state, argument) === LUA_TSTRING) {
         return bytesOfArray(lauxlib.luaL_checkstring(state, argument));
       }
-      return lauxlib.luaL_error(state, to_luastring('the only formats are "%%.0f" for numbers and "%%s" for texts'));
+      return lauxlib.luaL_error(
+        state,
+        to_luastring('the only formats are "%%.0f" for numbers and "%%s" for texts'),
+      );
     });
     pushBytes(state, text);
     return 1;

@@ -91,10 +91,10 @@ local function raise_timeout(fair, holder, predecessor, now_ms, times)
 end
 
 local function wrong_type(fair)
-  local expected = { lock = "hash", queue = "list", timeouts = "zset", alive = "zset" }
-  for part, kind in pairs(expected) do
-    local found = redis.call("TYPE", fair[part]).ok
-    if found ~= "none" and found ~= kind then
+  local parts = { fair.lock, "hash", fair.queue, "list", fair.timeouts, "zset", fair.alive, "zset" }
+  for i = 1, #parts, 2 do
+    local found = redis.call("TYPE", parts[i]).ok
+    if found ~= "none" and found ~= parts[i + 1] then
       return found
     end
   end
