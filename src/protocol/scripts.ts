@@ -79,10 +79,7 @@ local function leave(fair, holder, times)
     end
     behind = behind or other == holder
   end
-  if behind then
-    forget(fair, holder)
-  end
-  return behind
+  forget(fair, holder)
 end
 local function pass_on(fair, now_ms, times)
   local head = next_in_line(fair, now_ms, times)
@@ -238,7 +235,7 @@ return answer_all(function(fair, at)
   end
   return answer or acquire(fair, holder, ARGV[at + 1], held_count, ARGV[at + 3] == "1" and not together)
 end)`,
-    sha1: "d1f642f2ab8b1ce2dbf8aff3c77ab020a066eef1",
+    sha1: "274f6a68b31107903ed3e83aa791eed1f22cf42b",
   },
   "fair-force-unlock": {
     name: "fair-force-unlock",
@@ -294,10 +291,7 @@ local function leave(fair, holder, times)
     end
     behind = behind or other == holder
   end
-  if behind then
-    forget(fair, holder)
-  end
-  return behind
+  forget(fair, holder)
 end
 local function pass_on(fair, now_ms, times)
   local head = next_in_line(fair, now_ms, times)
@@ -381,7 +375,7 @@ local function force_unlock()
   return { "released" }
 end
 return { now_ms, force_unlock() }`,
-    sha1: "8b70290427423b9c2ba33f9e7007380ad336580d",
+    sha1: "d37a3e49a4fc1e73c958b5dd4265fb9a36b6f914",
   },
   "fair-refresh": {
     name: "fair-refresh",
@@ -437,10 +431,7 @@ local function leave(fair, holder, times)
     end
     behind = behind or other == holder
   end
-  if behind then
-    forget(fair, holder)
-  end
-  return behind
+  forget(fair, holder)
 end
 local function pass_on(fair, now_ms, times)
   local head = next_in_line(fair, now_ms, times)
@@ -538,7 +529,7 @@ for i = 1, #KEYS / 4 do
   at = at + 2 + count
 end
 return replies`,
-    sha1: "f13e561c2083636399ed57495ff6ed264975726e",
+    sha1: "4b33952830e95e4406e0cba52370cfe75070df78",
   },
   "fair-release": {
     name: "fair-release",
@@ -594,10 +585,7 @@ local function leave(fair, holder, times)
     end
     behind = behind or other == holder
   end
-  if behind then
-    forget(fair, holder)
-  end
-  return behind
+  forget(fair, holder)
 end
 local function pass_on(fair, now_ms, times)
   local head = next_in_line(fair, now_ms, times)
@@ -693,7 +681,7 @@ for i = 1, #KEYS / 4 do
   replies[i + 1] = release(fair, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
 end
 return replies`,
-    sha1: "6dccf3af79c19553c389c384c08a99641432fef4",
+    sha1: "03d86111d0824469eca0dd050e628e069ce4c538",
   },
   "lock-acquire": {
     name: "lock-acquire",

@@ -57,10 +57,8 @@ local function leave(fair, holder, times)
     end
     behind = behind or other == holder
   end
-  if behind then
-    forget(fair, holder)
-  end
-  return behind
+  -- Also one whose place is lost: the scores have no TTL.
+  forget(fair, holder)
 end
 
 local function pass_on(fair, now_ms, times)
