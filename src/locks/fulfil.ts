@@ -22,7 +22,7 @@ export async function fulfil(
   for (;;) {
     if (wish.waiter.cancelled) throw wish.waiter.reason;
     const claim = claimOf(lock, threadId, stranger);
-    wish.takenIn = wish.form === "lock" && threadId === undefined ? scopeOf(lock, claim) : undefined;
+    wish.takenIn = threadId === undefined ? scopeOf(lock, wish, claim) : undefined;
     wish.kin = claim.kin;
     const present = claim.outer?.holding ?? claim.thread.holdings.get(lock.id);
     // Until it is this call's turn, the stay may end or another one begin.
@@ -86,8 +86,8 @@ function refuseEntry(wish: Wish, { field, innermost }: Holding): undefined {
 }
 
 /** The scope of `asThread` in which a bare hold of this call lies; none for a stranger's. */
-function scopeOf(lock: LockIdentity, claim: Claim): Scope | undefined {
+export function scopeOf(lock: LockIdentity, { form }: Wish, claim: Claim): Scope | undefined {
   const { current } = lock.client.threads;
-  if (current === undefined || !current.isThread) return undefined;
+  if (form !== "lock" || current === undefined || !current.isThread) return undefined;
   return claim.outer !== undefined || claim.thread === current.thread ? current : undefined;
 }

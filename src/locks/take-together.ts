@@ -3,6 +3,7 @@ import type { Waiter } from "../runtime/waiter.js";
 import { Thread } from "../threads/thread.js";
 import { enter, type Part, refusal, sendTogether, type Wish } from "./acquire.js";
 import { claimOf } from "./claim.js";
+import { scopeOf } from "./fulfil.js";
 import type { Member } from "./joint-hold.js";
 import { giveBack, type Strangers } from "./joint-lock.js";
 import type { LeaseLock } from "./lease-lock.js";
@@ -48,8 +49,9 @@ export async function takeTogether(
 async function attemptTogether(wanted: readonly Wanted[], strangers: Strangers): Promise<Outcome> {
   const parts = wanted.map(({ lock: { identity }, wish }): Part => {
     const { client } = identity;
-    const { thread } = claimOf(identity, undefined, () => strangers.to(client));
-    return { lock: identity, holding: client.threads.begin(thread, identity), wish, heldCount: 0 };
+    const claim = claimOf(identity, undefined, () => strangers.to(client));
+    wish.takenIn = scopeOf(identity, wish, claim);
+    return { lock: identity, holding: client.threads.begin(claim.thread, identity), wish, heldCount: 0 };
   });
   const [first, ...others] = parts;
   if (first === undefined) return { members: [] };

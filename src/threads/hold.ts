@@ -45,7 +45,8 @@ export function trustEnd(
   at: keyof Instant,
 ): number {
   const end = leaseTrustEnd(terms, takenAt[at], takenAt[at]);
-  return until === undefined ? end : Math.min(end, until[at] - marginMs(terms));
+  if (until === undefined) return end;
+  return Math.min(end, until[at] - marginMs(until[at] - takenAt[at], terms));
 }
 
 /**
@@ -55,12 +56,12 @@ export function trustEnd(
  */
 export function leaseTrustEnd(terms: Terms, sentMs: number, takenMs: number): number {
   const { leaseMs, maxHoldMs = Number.POSITIVE_INFINITY } = terms;
-  const leaseEnd = sentMs + leaseMs - Math.min(marginMs(terms), LARGEST_MARGIN_SHARE * leaseMs);
+  const leaseEnd = sentMs + leaseMs - Math.min(marginMs(leaseMs, terms), LARGEST_MARGIN_SHARE * leaseMs);
   return Math.min(leaseEnd, takenMs + maxHoldMs);
 }
 
-function marginMs({ leaseMs, clockSkewMs }: Terms): number {
-  return MARGIN_MS + MARGIN_SHARE * leaseMs + clockSkewMs;
+function marginMs(durationMs: number, { clockSkewMs }: Terms): number {
+  return MARGIN_MS + MARGIN_SHARE * durationMs + clockSkewMs;
 }
 
 /**
