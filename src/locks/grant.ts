@@ -27,6 +27,8 @@ export function enterByGrant(
   // Under an id that the caller chose, an old message may be about an earlier stay.
   if (place === undefined || holding.thread.explicitId !== undefined) return undefined;
   if (client.commands.resets !== place.resets) return undefined;
+  // Given before Redis last said that it was not: it has been taken back since.
+  if (untilServerMs - fairTimes.grantMs <= place.serverMs) return undefined;
   const until = later(place.sentAt, untilServerMs - place.serverMs);
   const hold = enter(holding, wish, { takenAt: now(client.clock), until });
   if (hold === undefined) return undefined;
