@@ -28,7 +28,7 @@ export function enterByGrant(
   if (place === undefined || holding.thread.explicitId !== undefined) return undefined;
   if (client.commands.resets !== place.resets) return undefined;
   // Given before Redis last said that it was not: it has been taken back since.
-  if (untilServerMs - fairTimes.grantMs <= place.serverMs) return undefined;
+  if (untilServerMs - fairTimes.grantMs < place.serverMs) return undefined;
   const until = later(place.sentAt, untilServerMs - place.serverMs);
   const hold = enter(holding, wish, { takenAt: now(client.clock), until });
   if (hold === undefined) return undefined;

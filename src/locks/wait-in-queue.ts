@@ -49,6 +49,8 @@ class Stand implements Queued {
   readonly #holding: Holding;
   readonly #wish: Wish;
   #unlisten: (() => void) | undefined;
+  /** It has lost its place and stands in the queue once more under the same field: messages may be about the first time. */
+  #again = false;
   #place: QueuePlace | undefined;
   #askAtMs = Number.POSITIVE_INFINITY;
   /** On the server's clock: until then somebody has given the lock to this waiter. */
@@ -101,6 +103,7 @@ class Stand implements Queued {
   }
 
   refreshed(answer: RefreshAnswer, seen: Sighted): void {
+    if (answer.status === "gone") this.#again = true;
     if (answer.status !== "queued") this.#askNow();
     else this.#seen({ ...seen, fallsInMs: answer.isHead && answer.ttlMs >= 0 ? answer.ttlMs : undefined });
     this.#wish.waiter.wake();
@@ -111,7 +114,8 @@ class Stand implements Queued {
     const untilMs = this.#grantedUntilMs;
     if (untilMs === undefined || this.#wish.waiter.cancelled) return undefined;
     this.#grantedUntilMs = undefined;
-    const hold = enterByGrant(this.#lock, this.#holding, this.#wish, untilMs, this.#place);
+    const place = this.#again ? undefined : this.#place;
+    const hold = enterByGrant(this.#lock, this.#holding, this.#wish, untilMs, place);
     if (hold === undefined) this.#askNow();
     return hold;
   }
