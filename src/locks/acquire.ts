@@ -96,6 +96,11 @@ async function attemptUntilOfUse(
     const outcome = await holding.inTurn(() => attempt(lock, holding, wish));
     if (outcome === "busy") return undefined;
     if (typeof outcome !== "string") return outcome;
+    if (outcome === "spent" && wish.timeoutMs !== undefined) {
+      // Who asks several servers at once does not wait for one that is slow to take its lock back.
+      cleanUp(lock, holding);
+      return undefined;
+    }
     if (outcome === "spent" || outcome === "leftover") await reachStoredCount(lock, holding);
     if (outcome !== "spent" && ++vainTries >= MOST_VAIN_TRIES) {
       throw new UnavailableError(

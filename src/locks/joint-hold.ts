@@ -72,10 +72,14 @@ export class JointHold {
   /** Milliseconds for which enough of the holds may be trusted; 0 when it is over. */
   checkMs(): number {
     if (this.#released || this.#loss !== undefined) return 0;
-    const left = [...this.#holds.values()].map((hold) => hold.checkMs()).sort((a, b) => b - a);
+    const holds = [...this.#holds.values()];
+    const left = holds.map((hold) => hold.checkMs()).sort((a, b) => b - a);
     const leftMs = left[this.quorum - 1] ?? 0;
-    if (leftMs <= 0) this.#lose();
-    return leftMs;
+    if (leftMs > 0) return leftMs;
+    // Its owner may have released them one by one.
+    if (holds.some(({ loss }) => loss !== undefined)) this.#lose();
+    else this.#released = true;
+    return 0;
   }
 
   release(): void {

@@ -65,14 +65,17 @@ export class RedLock extends JointLock {
 
   async #askMember(call: JointCall, lock: LeaseLock, strangers: Strangers): Promise<Answer> {
     const { client } = lock.identity;
-    const wish = this.newWish(lock, call, false, this.#memberTimeoutMs);
+    const waiter = call.waiter.part();
+    const wish = this.newWish(lock, { ...call, waiter }, false, this.#memberTimeoutMs);
     try {
       const hold = await fulfil(lock.identity, wish, call.options.threadId, () => strangers.to(client));
       if (hold !== undefined) return { lock, member: { lock, hold } };
-      return { lock, ttlMs: wish.obstacle?.ttlMs ?? -1 };
+      // Nobody is in the way of a lock whose answer came too late to be of use: it may be asked for again soon.
+      return { lock, ttlMs: wish.obstacle?.ttlMs ?? 0 };
     } catch (failure) {
       return { lock, failure };
     } finally {
+      waiter.dispose();
       this.note(call, wish);
     }
   }

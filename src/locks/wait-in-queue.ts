@@ -24,6 +24,7 @@ export async function waitInQueue(
   const stand = new Stand(lock, holding, wish);
   try {
     for (;;) {
+      stand.asking();
       const hold = await ask(lock, holding, wish);
       if (hold !== undefined) return hold;
       stand.queued();
@@ -51,6 +52,8 @@ class Stand implements Queued {
   #unlisten: (() => void) | undefined;
   /** It has lost its place and stands in the queue once more under the same field: messages may be about the first time. */
   #again = false;
+  /** Something came in since the latest attempt was sent. */
+  #heard = false;
   #place: QueuePlace | undefined;
   #askAtMs = Number.POSITIVE_INFINITY;
   /** On the server's clock: until then somebody has given the lock to this waiter. */
@@ -71,7 +74,13 @@ class Stand implements Queued {
     return this.#lock.channel;
   }
 
-  /** The latest attempt was answered: this is the place, and there is nothing to ask for now. */
+  /** What is heard from now on is news for the next attempt: its answer may be older. */
+  asking(): void {
+    this.#heard = false;
+    this.#askAtMs = Number.POSITIVE_INFINITY;
+  }
+
+  /** The latest attempt was answered: this is the place, and there is nothing to ask for now but for news. */
   queued(): void {
     const { client } = this.#lock;
     this.#seen(this.#wish.place);
@@ -124,6 +133,7 @@ class Stand implements Queued {
   #seen(place: QueuePlace | undefined): void {
     if (place === undefined) return;
     this.#place = place;
+    if (this.#heard) return;
     this.#askAtMs =
       place.fallsInMs === undefined
         ? Number.POSITIVE_INFINITY
@@ -137,6 +147,7 @@ class Stand implements Queued {
   }
 
   #askNow(): void {
+    this.#heard = true;
     this.#askAtMs = Number.NEGATIVE_INFINITY;
     this.#wish.waiter.wake();
   }

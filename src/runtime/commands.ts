@@ -38,6 +38,8 @@ const PASSING = new Set([
 /** The first wait before a command is sent again; each next one is twice as long. */
 const FIRST_BACKOFF_MS = 20;
 const LONGEST_BACKOFF_MS = 500;
+/** Commands that may take longer are timed coarsely. */
+const SHORT_BOUND_MS = 1_000;
 /** Redis' first version that has all that the scripts use. */
 const OLDEST_VERSION = [6, 2] as const;
 
@@ -190,12 +192,18 @@ export class Commands {
         ticket.givenUp = true;
         reject(error);
       };
-      const timeout = this.#wheel.schedule(Math.max(boundMs, 0), () =>
+      const timeout = this.#after(boundMs, () =>
         giveUp(new Error(`${call.script.name} was not answered within ${Math.round(boundMs)} ms`)),
       );
       this.#pending.add(giveUp);
       this.#driver.run(call, ticket).then(resolve, reject).finally(done);
     });
+  }
+
+  /** The wheel is for the many that are far off; its grain is too coarse for a short bound. */
+  #after(ms: number, callback: () => void): { cancel(): void } {
+    if (ms >= SHORT_BOUND_MS) return this.#wheel.schedule(ms, callback);
+    return this.#clock.schedule(Math.max(ms, 0), callback);
   }
 
   #settled(giveUp: (error: Error) => void): void {

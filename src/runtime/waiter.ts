@@ -14,6 +14,8 @@ export class Waiter {
   #awake = false;
   #resume: (() => void) | undefined;
   #onCancel: (() => void) | undefined;
+  #whole: Waiter | undefined;
+  #parts: Set<Waiter> | undefined;
   readonly #onAbort = () => this.cancel(this.#signal?.reason);
 
   /** @param waitMs how long it may wait; undefined: for ever */
@@ -75,6 +77,18 @@ export class Waiter {
     this.#reason = reason;
     this.#onCancel?.();
     this.wake();
+    for (const part of this.#parts ?? []) part.cancel(reason);
+  }
+
+  /** For a call that waits for several things at once: a waiter that ends with this one. To be disposed of. */
+  part(): Waiter {
+    const leftMs = this.#endMs - this.#clock.monotonicMs();
+    const part = new Waiter(this.#clock, leftMs, undefined);
+    part.#whole = this;
+    this.#parts ??= new Set();
+    this.#parts.add(part);
+    if (this.#cancelled) part.cancel(this.#reason);
+    return part;
   }
 
   /** What the promise brings; undefined when the waiter is cancelled first, whatever the promise does later. */
@@ -92,6 +106,8 @@ export class Waiter {
 
   /** To be called when the waiting is over, however it ended. */
   dispose(): void {
+    const whole = this.#whole;
+    if (whole !== undefined) whole.#parts?.delete(this);
     this.#signal?.removeEventListener("abort", this.#onAbort);
   }
 }
