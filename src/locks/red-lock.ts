@@ -18,6 +18,7 @@ import { retake } from "./retake.js";
 
 /** Two who have split the servers between them try again after a random pause, longer each time. */
 const FIRST_PAUSE_MS = 10;
+const TIMEOUTS_PER_LEASE = 4;
 const LONGEST_PAUSE_MS = 200;
 
 /**
@@ -60,13 +61,18 @@ export class RedLock extends JointLock {
   protected override taken(hold: JointHold, lease: JointLease, options: LockOptions): void {
     // A lease that nobody has any more is not to be kept up, and so not to be held on to.
     const forgotten = new WeakRef(lease);
-    retake({ locks: this.members, timeoutMs: this.#memberTimeoutMs, options, hold, lease: forgotten });
+    retake({ locks: this.members, timeoutMs: this.#timeoutMs(options), options, hold, lease: forgotten });
+  }
+
+  /** A slow server may not use up the lease that the others have given. */
+  #timeoutMs({ leaseMs = Number.POSITIVE_INFINITY }: LockOptions): number {
+    return Math.max(1, Math.min(this.#memberTimeoutMs, Math.floor(leaseMs / TIMEOUTS_PER_LEASE)));
   }
 
   async #askMember(call: JointCall, lock: LeaseLock, strangers: Strangers): Promise<Answer> {
     const { client } = lock.identity;
     const waiter = call.waiter.part();
-    const wish = this.newWish(lock, { ...call, waiter }, false, this.#memberTimeoutMs);
+    const wish = this.newWish(lock, { ...call, waiter }, false, this.#timeoutMs(call.options));
     try {
       const hold = await fulfil(lock.identity, wish, call.options.threadId, () => strangers.to(client));
       if (hold !== undefined) return { lock, member: { lock, hold } };

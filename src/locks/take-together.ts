@@ -75,6 +75,7 @@ async function ask(parts: readonly [Part, ...Part[]], wanted: readonly Wanted[])
   const { answers, ...seen } = await sendTogether(parts);
   const members: Member[] = [];
   let missing: LeaseLock | undefined;
+  let free: LeaseLock | undefined;
   let late = false;
   try {
     parts.forEach((part, at) => {
@@ -89,9 +90,12 @@ async function ask(parts: readonly [Part, ...Part[]], wanted: readonly Wanted[])
       }
       const refused = refusal(part, answer, seen);
       if (refused === "late") late = true;
-      else if (answer.status !== "free") missing ??= lock;
+      else if (answer.status === "free") free ??= lock;
+      else missing ??= lock;
     });
     if (late) return "late";
+    // What is free, but was not taken, is missing as well.
+    missing ??= free;
     return missing === undefined ? { members } : { members, missing };
   } catch (error) {
     giveBack(members);

@@ -920,7 +920,7 @@ local function entry_obstacle(lock, kind, kin, mark)
     return { "busy", redis.call("PTTL", lock), any_holder(lock) }
   end
   local writer = fair and redis.call("GET", mark)
-  return writer and { "busy", redis.call("PTTL", mark), writer }
+  return writer and { "busy", redis.call("PTTL", mark), writer } or nil
 end
 local function obstacle(lock, mark, holder, held_count, kin)
   if now_ms > not_after_ms then
@@ -978,7 +978,7 @@ return answer_all(function(lock, hold, mark, at)
   end
   return answer or take(lock, hold, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]))
 end)`,
-    sha1: "b0145b9b9766b7f2551a25bc6741bd662b78f71a",
+    sha1: "93f46cc7f0af01155e43de64f7853188580b06d3",
   },
   "read-release": {
     name: "read-release",

@@ -36,7 +36,7 @@ local function entry_obstacle(lock, kind, kin, mark)
     return { "busy", redis.call("PTTL", lock), any_holder(lock) }
   end
   local writer = fair and redis.call("GET", mark)
-  return writer and { "busy", redis.call("PTTL", mark), writer }
+  return writer and { "busy", redis.call("PTTL", mark), writer } or nil
 end
 
 local function obstacle(lock, mark, holder, held_count, kin)
