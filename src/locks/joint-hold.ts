@@ -77,7 +77,8 @@ export class JointHold {
     const leftMs = left[this.quorum - 1] ?? 0;
     if (leftMs > 0) return leftMs;
     // Its owner may have released them one by one.
-    if (holds.some(({ loss }) => loss !== undefined)) this.#lose();
+    const losses = holds.filter(({ loss }) => loss !== undefined).length;
+    if (holds.length - losses < this.quorum) this.#lose();
     else this.#released = true;
     return 0;
   }

@@ -30,7 +30,10 @@ export function retake(retaking: Retaking): void {
   const { client } = first.identity;
   const leaseMs = retaking.options.leaseMs ?? client.settings.watchdogMs;
   client.after(Math.max(SHORTEST_PAUSE_MS, leaseMs / TRIES_PER_LEASE), () => {
-    if (retaking.hold.state !== "held" || retaking.lease.deref() === undefined) return;
+    const { hold, lease } = retaking;
+    // What was taken again lies on no path, and so is not released by an unlock in Redisson's style.
+    if (hold.state === "released") giveBack(hold.members.filter((member) => member.hold.state === "held"));
+    if (hold.state !== "held" || lease.deref() === undefined) return;
     const missing = retaking.locks.filter((lock) => !retaking.hold.has(lock));
     client.inBackground(async () => {
       await Promise.all(missing.map((lock) => retakeOne(lock, retaking).catch(() => undefined)));
