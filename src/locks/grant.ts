@@ -1,7 +1,7 @@
 import { UnavailableError } from "../errors.js";
 import { fairTimes } from "../protocol/fair-scripts.js";
 import { type Instant, now } from "../runtime/instant.js";
-import type { Hold } from "../threads/hold.js";
+import { type Hold, marginMs } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import { enter, type QueuePlace, type Wish } from "./acquire.js";
 import type { LockIdentity } from "./lock-kind.js";
@@ -29,7 +29,8 @@ export function enterByGrant(
   if (client.commands.resets !== place.resets) return undefined;
   // Given before Redis last said that it was not: it has been taken back since.
   if (untilServerMs - fairTimes.grantMs < place.serverMs) return undefined;
-  const until = later(place.sentAt, untilServerMs - place.serverMs);
+  const spanMs = untilServerMs - place.serverMs;
+  const until = later(place.sentAt, spanMs - marginMs(spanMs, wish.terms));
   const hold = enter(holding, wish, { takenAt: now(client.clock), until });
   if (hold === undefined) return undefined;
   const delayMs = wish.terms.leaseMs < fairTimes.grantMs ? 0 : fairTimes.grantMs * CONFIRMED_AFTER;

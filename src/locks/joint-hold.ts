@@ -77,8 +77,7 @@ export class JointHold {
     const leftMs = left[this.quorum - 1] ?? 0;
     if (leftMs > 0) return leftMs;
     // Its owner may have released them one by one.
-    const losses = holds.filter(({ loss }) => loss !== undefined).length;
-    if (holds.length - losses < this.quorum) this.#lose();
+    if (this.#tooManyLost()) this.#lose();
     else this.#released = true;
     return 0;
   }
@@ -86,6 +85,16 @@ export class JointHold {
   release(): void {
     this.checkMs();
     this.#released = true;
+  }
+
+  /** The releases of the single holds may have found that there was nothing to release any more. */
+  wasReleased(): void {
+    if (this.#loss === undefined && this.#tooManyLost()) this.#lose();
+  }
+
+  #tooManyLost(): boolean {
+    const holds = [...this.#holds.values()];
+    return holds.filter(({ loss }) => loss === undefined).length < this.quorum;
   }
 
   #follow(hold: Hold): void {

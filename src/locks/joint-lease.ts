@@ -87,6 +87,7 @@ export class JointLease extends EndingLease implements Lease {
     const { members, quorum, loss } = this.#hold;
     this.#hold.release();
     const failures = await releaseAll(members);
+    this.#hold.wasReleased();
     if (loss !== undefined) {
       throw new NotHeldError(this.name, `${loss.message}; somebody else may hold it`, { cause: loss });
     }

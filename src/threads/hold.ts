@@ -34,7 +34,7 @@ export interface Place {
   readonly bare: boolean;
   /** The fencing token, of a fenced lock. */
   readonly token?: bigint | undefined;
-  /** Somebody else gave the hold, and only until then: the lease has yet to be written. */
+  /** Somebody else gave the hold, to be trusted only until then: the lease has yet to be written. */
   readonly until?: Instant | undefined;
 }
 
@@ -45,8 +45,7 @@ export function trustEnd(
   at: keyof Instant,
 ): number {
   const end = leaseTrustEnd(terms, takenAt[at], takenAt[at]);
-  if (until === undefined) return end;
-  return Math.min(end, until[at] - marginMs(until[at] - takenAt[at], terms));
+  return until === undefined ? end : Math.min(end, until[at]);
 }
 
 /**
@@ -60,7 +59,8 @@ export function leaseTrustEnd(terms: Terms, sentMs: number, takenMs: number): nu
   return Math.min(leaseEnd, takenMs + maxHoldMs);
 }
 
-function marginMs(durationMs: number, { clockSkewMs }: Terms): number {
+/** What is taken off a time that was read from another clock so long ago, or is to be measured by this one. */
+export function marginMs(durationMs: number, { clockSkewMs }: Terms): number {
   return MARGIN_MS + MARGIN_SHARE * durationMs + clockSkewMs;
 }
 

@@ -1,0 +1,32 @@
+import type { Holdfast } from "../../../src/holdfast.js";
+import type { Lock } from "../../../src/locks/lock.js";
+import type { HoldfastOptions } from "../../../src/options.js";
+import type { OpenBackend } from "../../support/backends.js";
+
+/** What a behaviour takes for granted, and not every kind of lock has. */
+export type Need = "exclusion" | "re-entry";
+
+/** What locks do, whatever their kind. A plain value, which any runner can run. */
+export interface Behaviour {
+  /** To the user. */
+  readonly promise: string;
+  readonly needs?: Need;
+  run(scene: Scene): Promise<void>;
+}
+
+/** One kind of lock on one server. */
+export interface Scene {
+  readonly server: OpenBackend;
+  /** A client of its own. */
+  client(options?: HoldfastOptions): Holdfast;
+  /** The lock of this name. */
+  lock(client: Holdfast, name?: string): Lock;
+  /** A lock that keeps the one of this name out while it is held. */
+  obstacle(client: Holdfast, name?: string): Lock;
+}
+
+/** Behaviours of one subject. */
+export interface Chapter {
+  readonly title: string;
+  readonly behaviours: readonly Behaviour[];
+}

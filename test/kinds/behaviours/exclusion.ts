@@ -1,0 +1,99 @@
+import { expect } from "vitest";
+import type { Chapter } from "./behaviour.js";
+
+const MINUTE_MS = 60_000;
+
+export const exclusion: Chapter = {
+  title: "Excluding and waiting",
+  behaviours: [
+    {
+      promise: "refuses a second caller, of the same client or of another, while it is held",
+      needs: "exclusion",
+      async run({ client, lock }) {
+        const own = client();
+        const lease = await lock(own).lock();
+        expect([await lock(own).tryLock(), await lock(client()).tryLock()]).toEqual([null, null]);
+        await lease.unlock();
+        const next = await lock(own).tryLock();
+        expect(next?.state).toBe("held");
+        await next?.unlock();
+      },
+    },
+    {
+      promise: "lets one of many tasks of two clients in at a time, and each in the end",
+      needs: "exclusion",
+      async run({ client, lock }) {
+        const clients = [client(), client()];
+        let inside = 0;
+        let visits = 0;
+        const visit = async () => {
+          inside += 1;
+          expect(inside).toBe(1);
+          await new Promise(setImmediate);
+          inside -= 1;
+          visits += 1;
+        };
+        const calls = Array.from({ length: 24 }, (_, i) => lock(clients[i % 2] ?? client()).using(visit));
+        await Promise.all(calls);
+        expect(visits).toBe(24);
+      },
+    },
+    {
+      promise: "lets a waiter in when what was in its way is released, long before that lease is over",
+      async run({ client, lock, obstacle }) {
+        const lease = await obstacle(client()).lock({ leaseMs: 10 * MINUTE_MS });
+        const waiting = lock(client({ safetyPeriodMs: 10 * MINUTE_MS })).lock();
+        await lease.unlock();
+        await (await waiting).unlock();
+      },
+    },
+    {
+      promise:
+        "lets a waiter in when what was in its way falls by itself, and refuses that one's late release",
+      async run({ client, lock, obstacle }) {
+        const lease = await obstacle(client()).lock({ leaseMs: 100 });
+        const waiter = await lock(client()).lock({ waitMs: MINUTE_MS });
+        expect(lease.state).toBe("lost");
+        await expect(lease.unlock()).rejects.toMatchObject({ code: "ERR_HOLDFAST_NOT_HELD" });
+        expect(waiter.state).toBe("held");
+        await waiter.unlock();
+      },
+    },
+    {
+      promise:
+        "ends a wait in time: lock() rejects and says so, tryLock() answers null; a later call gets in",
+      async run({ client, lock, obstacle }) {
+        const other = client();
+        const lease = await obstacle(client()).lock();
+        await expect(lock(other).lock({ waitMs: 20 })).rejects.toMatchObject({
+          code: "ERR_HOLDFAST_WAIT_TIMEOUT",
+        });
+        expect(await lock(other).tryLock({ waitMs: 20 })).toBeNull();
+        await lease.unlock();
+        await (await lock(other).lock()).unlock();
+      },
+    },
+    {
+      promise: "ends a cancelled wait with the caller's own reason, and leaves nothing in the way",
+      async run({ client, lock, obstacle }) {
+        const other = client();
+        const lease = await obstacle(client()).lock();
+        const cancel = new AbortController();
+        const waiting = lock(other).lock({ signal: cancel.signal });
+        const reason = new Error("not any more");
+        cancel.abort(reason);
+        await expect(waiting).rejects.toBe(reason);
+        await lease.unlock();
+        await (await lock(other).lock()).unlock();
+      },
+    },
+    {
+      promise: "keeps locks of other names out of it",
+      async run({ client, lock }) {
+        const own = client();
+        const leases = [await lock(own, "one").lock(), await lock(own, "two").lock()];
+        for (const lease of leases) await lease.unlock();
+      },
+    },
+  ],
+};

@@ -1,0 +1,148 @@
+import { describe, expect, test } from "vitest";
+import { type Clock, systemClock } from "../../src/clock.js";
+import type { Holdfast } from "../../src/holdfast.js";
+import type { Lease } from "../../src/lease.js";
+import {
+  type CommandCounts,
+  commandCounts,
+  countedDuring,
+  resetCounts,
+  scriptCalls,
+} from "../support/command-counts.js";
+import { JVM_1, JvmThread, QUEUE, WAITER_CHANNEL } from "../support/fair-queue.js";
+import { locksOnRedis } from "../support/locks-on-redis.js";
+import { until } from "../support/until.js";
+
+const redis = locksOnRedis();
+const HOUR_MS = 60 * 60 * 1_000;
+
+/** Nothing is sent because time has passed: no signs of life, no confirmation. */
+const timeless: Clock = {
+  ...systemClock,
+  schedule: (delayMs, callback, keepAlive) =>
+    delayMs > 0 ? { cancel: () => undefined } : systemClock.schedule(delayMs, callback, keepAlive),
+};
+
+/** A client that has met the server, so that it asks for neither its version nor its scripts any more. */
+async function acquainted(): Promise<Holdfast> {
+  const client = redis.holdfast({ clock: timeless });
+  const lock = client.getFairLock("acquaintance");
+  await lock.using(() => undefined);
+  return client;
+}
+
+async function calls(): Promise<number> {
+  return scriptCalls(await commandCounts(redis.plain));
+}
+
+/** Has stood in the queue twice, the second time because it listens by then, and has heard the answer. */
+async function queued(clients: readonly Holdfast[]): Promise<readonly Promise<Lease>[]> {
+  await resetCounts(redis.plain);
+  const waiting: Promise<Lease>[] = [];
+  for (const client of clients) {
+    waiting.push(client.getFairLock("a").lock());
+    await until(async () => (await redis.plain.llen(QUEUE)) === waiting.length);
+  }
+  await until(async () => (await calls()) === 2 * clients.length);
+  // Its answer comes after theirs.
+  await Promise.all(clients.map((client) => client.getFairLock("b").isLocked()));
+  return waiting;
+}
+
+function commandsOf(counts: CommandCounts): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+describe("what a fair lock costs the server", () => {
+  test("two script calls when nobody is in the way, and no message", async () => {
+    const lock = (await acquainted()).getFairLock("a");
+    const counts = await countedDuring(redis.plain, () => lock.using(() => undefined));
+    expect(scriptCalls(counts)).toBe(2);
+    expect(counts["publish"]).toBeUndefined();
+    expect(await redis.plain.pubsub("CHANNELS")).toEqual([]);
+  });
+
+  test("one script call to give up a place in the queue", async () => {
+    const [holder, waiter] = [await acquainted(), await acquainted()];
+    const lease = await holder.getFairLock("a").lock({ leaseMs: HOUR_MS });
+    const leaving = new AbortController();
+    const waiting = waiter.getFairLock("a").lock({ signal: leaving.signal });
+    await until(async () => (await redis.plain.pubsub("CHANNELS")).length === 1);
+    await waiter.getFairLock("b").isLocked();
+    const counts = await countedDuring(redis.plain, async () => {
+      leaving.abort(new Error("left"));
+      await expect(waiting).rejects.toThrow("left");
+      await until(async () => (await redis.plain.llen(QUEUE)) === 0);
+    });
+    expect(scriptCalls(counts)).toBe(1);
+    expect(counts["publish"]).toBeUndefined();
+    await lease.unlock();
+  });
+
+  test("one script call and one message for a hand-over between two of our waiters", async () => {
+    const clients = await Promise.all([acquainted(), acquainted(), acquainted()]);
+    const holder = await acquainted();
+    const lease = await holder.getFairLock("a").lock({ leaseMs: HOUR_MS });
+    const waiting = await queued(clients);
+    await resetCounts(redis.plain);
+    await lease.unlock();
+    for (const [i, entering] of waiting.entries()) {
+      const next = await entering;
+      const counts = await commandCounts(redis.plain);
+      expect({ calls: scriptCalls(counts), messages: counts["publish"] }).toEqual({ calls: 1, messages: 1 });
+      expect(await redis.plain.hgetall("a")).toEqual({ [next.holder]: "1" });
+      await resetCounts(redis.plain);
+      await next.unlock();
+      if (i === waiting.length - 1) expect(await calls()).toBe(1);
+    }
+  });
+
+  test("one script call and one message to tell a JVM that it is its turn", async () => {
+    const holder = await acquainted();
+    const lease = await holder.getFairLock("a").lock({ leaseMs: HOUR_MS });
+    const thread = new JvmThread((command, ...args) => redis.plain.call(command, ...args) as Promise<string>);
+    await thread.queues(Date.now());
+    const counts = await countedDuring(redis.plain, () => lease.unlock());
+    expect({ calls: scriptCalls(counts), messages: counts["publish"] }).toEqual({ calls: 1, messages: 1 });
+    await thread.givesUp();
+    expect(thread.channel).toBe(WAITER_CHANNEL + JVM_1);
+  });
+
+  test("the same for each release when a thousand tasks of one client wait [B39]", {
+    timeout: 60_000,
+  }, async () => {
+    const client = await acquainted();
+    const holder = await acquainted();
+    const lease = await holder.getFairLock("a").lock({ leaseMs: HOUR_MS });
+    const [second, third] = await crowd(client, 2);
+    const small = await countedDuring(redis.plain, () => handOver(lease, second));
+    await handOver(await second, third);
+    await (await third)?.unlock();
+    const again = await holder.getFairLock("a").lock({ leaseMs: HOUR_MS });
+    const waiting = await crowd(client, 1_000);
+    let current: Lease | undefined = again;
+    for (const entering of waiting.slice(0, 50)) {
+      const before = current;
+      const counts = await countedDuring(redis.plain, () => handOver(before, entering));
+      expect(scriptCalls(counts)).toBe(1);
+      expect(commandsOf(counts) - (counts["unsubscribe"] ?? 0)).toBeLessThanOrEqual(commandsOf(small));
+      current = await entering;
+    }
+    for (const entering of waiting.slice(50)) {
+      await handOver(current, entering);
+      current = await entering;
+    }
+    await current?.unlock();
+  });
+
+  async function crowd(client: Holdfast, count: number): Promise<readonly Promise<Lease>[]> {
+    const waiting = await queued(Array.from({ length: count }, () => client));
+    expect(await redis.plain.llen(QUEUE)).toBe(count);
+    return waiting;
+  }
+
+  async function handOver(lease: Lease | undefined, next: Promise<Lease> | undefined): Promise<void> {
+    await lease?.unlock();
+    await next;
+  }
+});

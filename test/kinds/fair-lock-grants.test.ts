@@ -1,0 +1,159 @@
+import { describe, expect, test } from "vitest";
+import { LeaseLostError, NotHeldError } from "../../src/errors.js";
+import { fairTimes } from "../../src/protocol/fair-scripts.js";
+import { kill, WAITER_CHANNEL } from "../support/fair-queue.js";
+import { leaseOf, queued } from "../support/fair-waiters.js";
+import { fakeTime } from "../support/fake-time.js";
+import { watchLeaks } from "../support/leaks.js";
+
+watchLeaks();
+const open = fakeTime();
+
+const { grantMs } = fairTimes;
+const PERIOD_MS = 1_500;
+/** When a hold that was given gets its own lease, and the wheel's grain. */
+const CONFIRMED_MS = grantMs / 3 + 100;
+
+describe("a fair lock that is passed on", () => {
+  test("costs the release and one message, and the waiter is in", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const next = await queued(time);
+    const messages: string[] = [];
+    time.server.subscribe(WAITER_CHANNEL + next.holder, (message) => messages.push(message));
+    const [before, own] = [next.driver.calls.length, time.driver.calls.length];
+    await lease.unlock();
+    await time.clock.advance(0);
+    expect(leaseOf(next)).toMatchObject({ state: "held", holder: next.holder });
+    expect(next.driver.calls.length).toBe(before);
+    expect(time.driver.names.slice(own)).toEqual(["fair-release"]);
+    expect(messages).toEqual([String(time.clock.wallMs() + grantMs)]);
+    expect(time.fields("a")).toEqual({ [next.holder]: "1" });
+    expect(time.ttlMs("a")).toBe(grantMs);
+    await leaseOf(next).unlock();
+  });
+
+  test("by forceUnlock is in the hands of the next at once, and the old holder learns of it", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const next = await queued(time);
+    expect(await time.connect().holdfast.getFairLock("a").forceUnlock()).toBe(true);
+    await time.clock.advance(0);
+    expect(leaseOf(next)).toMatchObject({ state: "held", holder: next.holder });
+    await expect(lease.unlock()).rejects.toThrow(NotHeldError);
+    await leaseOf(next).unlock();
+  });
+
+  test("is kept by its new holder's watchdog after a third of the time it was given for", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const next = await queued(time);
+    await lease.unlock();
+    await time.clock.advance(0);
+    const before = next.driver.calls.length;
+    await time.clock.advance(CONFIRMED_MS);
+    expect(next.driver.names.slice(before)).toEqual(["fair-release"]);
+    expect(time.ttlMs("a")).toBeGreaterThan(30_000 - CONFIRMED_MS);
+    await time.clock.advance(120_000);
+    expect(leaseOf(next).state).toBe("held");
+    expect(time.fields("a")).toEqual({ [next.holder]: "1" });
+    await leaseOf(next).unlock();
+  });
+
+  test.each([500, 3_999])("to a lease of %i ms gets that TTL at once", async (leaseMs) => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const next = await queued(time, { leaseMs });
+    await lease.unlock();
+    await time.clock.advance(0);
+    expect(time.ttlMs("a")).toBe(leaseMs);
+    expect(leaseOf(next).remainingMs()).toBeLessThan(leaseMs);
+    await time.clock.advance(leaseMs + 1);
+    expect(leaseOf(next).state).toBe("lost");
+    expect(time.fields("a")).toEqual({});
+    await expect(leaseOf(next).unlock()).rejects.toThrow(NotHeldError);
+  });
+
+  test("to a fixed lease of 10 s ends 10 s after it was entered, not after it was confirmed", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const next = await queued(time, { leaseMs: 10_000 });
+    await lease.unlock();
+    await time.clock.advance(CONFIRMED_MS);
+    expect(time.ttlMs("a")).toBeLessThanOrEqual(10_000 - grantMs / 3);
+    await time.clock.advance(10_001 - CONFIRMED_MS);
+    expect(time.fields("a")).toEqual({});
+    expect(leaseOf(next).state).toBe("lost");
+    await expect(leaseOf(next).unlock()).rejects.toThrow(NotHeldError);
+  });
+
+  test("and released before it was confirmed is not confirmed any more, and goes on to the next", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const [next, last] = [await queued(time), await queued(time)];
+    await lease.unlock();
+    await time.clock.advance(100);
+    const before = next.driver.calls.length;
+    await leaseOf(next).unlock();
+    await time.clock.advance(0);
+    expect(leaseOf(last).state).toBe("held");
+    await time.clock.advance(2 * CONFIRMED_MS);
+    expect(next.driver.names.slice(before)).toEqual(["fair-release"]);
+    expect(time.fields("a")).toEqual({ [last.holder]: "1" });
+    await leaseOf(last).unlock();
+  });
+
+  test("may be entered again before it was confirmed", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const next = await queued(time);
+    await lease.unlock();
+    await time.clock.advance(0);
+    const lock = next.holdfast.getFairLock("a");
+    await leaseOf(next).run(async () => {
+      const inner = await lock.lock();
+      expect(time.fields("a")).toEqual({ [next.holder]: "2" });
+      await time.clock.advance(60_000);
+      expect([leaseOf(next).state, inner.state]).toEqual(["held", "held"]);
+      await inner.unlock();
+    });
+    expect(time.fields("a")).toEqual({ [next.holder]: "1" });
+    await leaseOf(next).unlock();
+  });
+
+  test("to somebody from whom it was taken before the confirmation is lost there [R4]", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const next = await queued(time);
+    await lease.unlock();
+    await time.clock.advance(0);
+    time.server.command("DEL", "a");
+    const other = await time.holdfast.getFairLock("a").lock();
+    await time.clock.advance(CONFIRMED_MS);
+    expect(leaseOf(next).state).toBe("lost");
+    expect(leaseOf(next).signal.reason).toBeInstanceOf(LeaseLostError);
+    expect(time.fields("a")).toEqual({ [other.holder]: "1" });
+    await expect(leaseOf(next).unlock()).rejects.toThrow(NotHeldError);
+    expect(time.fields("a")).toEqual({ [other.holder]: "1" });
+    await other.unlock();
+  });
+
+  test("is not trusted for longer than Redis keeps it, when it can not be confirmed [R4]", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const next = await queued(time);
+    // The latest sign of life was answered some time before the lock was given.
+    await time.clock.advance(PERIOD_MS + 700);
+    await lease.unlock();
+    await time.clock.advance(0);
+    const given = leaseOf(next);
+    expect(given.remainingMs()).toBeLessThan(time.ttlMs("a"));
+    kill(next);
+    while (time.ttlMs("a") > 100) {
+      expect(given.remainingMs()).toBeLessThan(time.ttlMs("a"));
+      await time.clock.advance(50);
+    }
+    await time.clock.advance(time.ttlMs("a") - 1);
+    expect(given.state).toBe("lost");
+  });
+});

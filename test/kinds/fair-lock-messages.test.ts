@@ -1,0 +1,204 @@
+import { describe, expect, test } from "vitest";
+import { fairTimes } from "../../src/protocol/fair-scripts.js";
+import { deliverLate } from "../support/call-faults.js";
+import { queueOf, WAITER_CHANNEL } from "../support/fair-queue.js";
+import { leaseOf, queued, rawOf, type Waiting } from "../support/fair-waiters.js";
+import { type FakeTime, fakeTime } from "../support/fake-time.js";
+import { watchLeaks } from "../support/leaks.js";
+import { watched } from "../support/watched.js";
+
+watchLeaks();
+const open = fakeTime();
+
+const { grantMs } = fairTimes;
+const PERIOD_MS = 1_500;
+
+function message({ server }: FakeTime, { holder }: Waiting, untilMs: number): void {
+  server.command("PUBLISH", WAITER_CHANNEL + holder, untilMs);
+}
+
+describe("a message that the lock was given", () => {
+  test.each([[true], [false]])(
+    "to one whose time is up at that moment passes on (told first: %j) [R23]",
+    async (toldFirst) => {
+      const time = open();
+      const lease = await time.holdfast.getFairLock("a").lock();
+      const unlockSoon = () => time.clock.schedule(1_000, () => void lease.unlock());
+      if (toldFirst) unlockSoon();
+      const hasty = watched(time.connect().holdfast.getFairLock("a").tryLock({ waitMs: 1_000 }));
+      await new Promise(setImmediate);
+      const next = await queued(time);
+      if (!toldFirst) unlockSoon();
+      time.clock.block(1_000);
+      await time.clock.advance(100);
+      const { outcome } = hasty;
+      if (outcome === undefined || !("value" in outcome)) throw new Error("the wait has not ended well");
+      await outcome.value?.unlock();
+      await time.clock.advance(0);
+      expect(leaseOf(next).state).toBe("held");
+      await leaseOf(next).unlock();
+    },
+  );
+
+  test("and that is lost does not cost the place: the next sign of life tells [R23]", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const [next, last] = [await queued(time), await queued(time)];
+    next.driver.channels.mute(true);
+    await lease.unlock();
+    await time.clock.advance(PERIOD_MS + 100);
+    expect(leaseOf(next)).toMatchObject({ state: "held", holder: next.holder });
+    expect(last.lock.outcome).toBeUndefined();
+    expect(time.ttlMs("a")).toBeGreaterThan(grantMs);
+    await leaseOf(next).unlock();
+    await time.clock.advance(0);
+    await leaseOf(last).unlock();
+  });
+
+  test("and that comes when the time is over is a wake-up: the waiter stands in the queue again [R23]", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const next = await queued(time);
+    next.driver.channels.mute(true);
+    const untilMs = time.clock.wallMs() + grantMs;
+    await lease.unlock();
+    // Its process stood still meanwhile, and somebody else came.
+    time.clock.block(grantMs + 1);
+    next.driver.channels.mute(false);
+    const rival = await time.holdfast.getFairLock("a").lock();
+    message(time, next, untilMs);
+    await time.clock.advance(0);
+    expect(next.lock.outcome).toBeUndefined();
+    expect(time.fields("a")).toEqual({ [rival.holder]: "1" });
+    await rival.unlock();
+    await time.clock.advance(0);
+    await leaseOf(next).unlock();
+  });
+
+  test.each<[string, (next: Waiting, time: FakeTime) => Promise<unknown>]>([
+    ["its sign of life", (_, { clock }) => clock.advance(PERIOD_MS)],
+    [
+      "asking again",
+      async ({ driver }, { clock }) => {
+        driver.channels.reconnect();
+        await clock.advance(0);
+      },
+    ],
+  ])(
+    "about a grant that was taken back, as the waiter learnt by %s, lets nobody in beside another [R4]",
+    async (_, learn) => {
+      const time = open();
+      const lease = await time.holdfast.getFairLock("a").lock();
+      const [next, other] = [await queued(time), await queued(time)];
+      next.driver.channels.mute(true);
+      const untilMs = time.clock.wallMs() + grantMs;
+      await lease.unlock();
+      await time.clock.advance(100);
+      expect(time.fields("a")).toEqual({ [next.holder]: "1" });
+      await time.holdfast.getFairLock("a").forceUnlock();
+      await learn(next, time);
+      await expectLeftOut(time, next, other, untilMs);
+    },
+  );
+
+  test("about a grant that was taken back in the same millisecond lets nobody in beside another [R4]", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const [next, other] = [await queued(time), await queued(time)];
+    const late = deliverLate();
+    void next.driver.next(late, "fair-refresh");
+    await time.clock.advance(PERIOD_MS + 100);
+    next.driver.channels.mute(true);
+    const untilMs = time.clock.wallMs() + grantMs;
+    await lease.unlock();
+    await time.holdfast.getFairLock("a").forceUnlock();
+    await late.arrive();
+    await time.clock.advance(0);
+    await expectLeftOut(time, next, other, untilMs);
+  });
+
+  /** It has lost its place and stands in the queue again, under the same field; now it is told of the first time. */
+  async function expectLeftOut(
+    time: FakeTime,
+    next: Waiting,
+    other: Waiting,
+    untilMs: number,
+  ): Promise<void> {
+    expect(await queueOf(rawOf(time))).toEqual([next.holder]);
+    expect(leaseOf(other).state).toBe("held");
+    next.driver.channels.mute(false);
+    message(time, next, untilMs);
+    await time.clock.advance(0);
+    expect(next.lock.outcome).toBeUndefined();
+    expect(time.fields("a")).toEqual({ [other.holder]: "1" });
+    await leaseOf(other).unlock();
+    await time.clock.advance(0);
+    await leaseOf(next).unlock();
+  }
+
+  test("and that an earlier stay should have had means nothing to the next one of a task [R4]", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const next = await queued(time);
+    next.driver.channels.mute(true);
+    const untilMs = time.clock.wallMs() + grantMs;
+    await lease.unlock();
+    await time.clock.advance(PERIOD_MS + 100);
+    await leaseOf(next).unlock();
+    const other = await time.holdfast.getFairLock("a").lock();
+    next.driver.channels.mute(false);
+    const again = watched(next.holdfast.getFairLock("a").lock());
+    await time.clock.advance(0);
+    message(time, next, untilMs);
+    await time.clock.advance(0);
+    expect(again.outcome).toBeUndefined();
+    await other.unlock();
+    await time.clock.advance(0);
+    expect(again.outcome).toMatchObject({ value: { state: "held" } });
+    await next.holdfast.getFairLock("a").forceUnlock();
+  });
+
+  test("is a wake-up for one who waits under an id of the caller's, and it enters [R4]", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const next = await queued(time, { threadId: 7 });
+    expect(next.holder).toMatch(/:7$/);
+    const before = next.driver.calls.length;
+    message(time, next, time.clock.wallMs() + grantMs);
+    await time.clock.advance(0);
+    expect(next.lock.outcome).toBeUndefined();
+    expect(next.driver.names.slice(before)).toEqual(["fair-acquire"]);
+    await lease.unlock();
+    await time.clock.advance(0);
+    expect(leaseOf(next).state).toBe("held");
+    expect(time.ttlMs("a")).toBeGreaterThan(grantMs);
+    await leaseOf(next).unlock();
+  });
+
+  test("is a wake-up when the connection was lost since the last answer, and it enters [R4]", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const next = await queued(time);
+    next.driver.reset();
+    const before = next.driver.calls.length;
+    await lease.unlock();
+    await time.clock.advance(0);
+    expect(next.driver.names.slice(before)).toEqual(["fair-acquire"]);
+    expect(leaseOf(next).state).toBe("held");
+    expect(time.ttlMs("a")).toBe(30_000);
+    await leaseOf(next).unlock();
+  });
+
+  test.each(["", "x", "-1", "1.5", "9e99"])("and says %j is not acted on", async (text) => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const next = await queued(time);
+    time.server.command("PUBLISH", WAITER_CHANNEL + next.holder, text);
+    await time.clock.advance(100);
+    expect(next.lock.outcome).toBeUndefined();
+    expect(time.fields("a")).toEqual({ [lease.holder]: "1" });
+    await lease.unlock();
+    await time.clock.advance(0);
+    await leaseOf(next).unlock();
+  });
+});

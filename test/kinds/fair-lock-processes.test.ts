@@ -1,0 +1,127 @@
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, test } from "vitest";
+import { fairTimes } from "../../src/protocol/fair-scripts.js";
+import { Child, type ChildEvent } from "../support/child.js";
+import { ALIVE, QUEUE, TIMEOUTS } from "../support/fair-queue.js";
+import { locksOnRedis } from "../support/locks-on-redis.js";
+import type { FairWaiterSettings } from "../support/programs/fair-waiter.js";
+import { until } from "../support/until.js";
+
+const redis = locksOnRedis();
+const VISITS = "visits";
+/** Processes take turns, on a machine that may be busy with other tests. */
+const LONG_MS = 120_000;
+/** A dead waiter costs a grant and a refresh; a busy machine may take ten times as long. */
+const DEAD_WAITER_MS = 10 * (fairTimes.grantMs + 1_500);
+
+const program = fileURLToPath(new URL("../../build/test/support/programs/fair-waiter.js", import.meta.url));
+const children: Child[] = [];
+afterEach(async () => {
+  await Promise.all(children.splice(0).map((child) => child.stop()));
+});
+
+async function waiters(count: number): Promise<readonly Child[]> {
+  const settings: FairWaiterSettings = { port: redis.server.port, lock: "a", visits: VISITS };
+  const started = Array.from({ length: count }, () => new Child(program, settings));
+  children.push(...started);
+  await Promise.all(started.map((child) => child.next("ready")));
+  return started;
+}
+
+/** Each task is in the queue before the next one is called. */
+async function inOrder(
+  processes: readonly Child[],
+  tasks: number,
+  order: string,
+): Promise<readonly Promise<ChildEvent>[]> {
+  const waiting: Promise<ChildEvent>[] = [];
+  for (let task = 0; task < tasks; task++) {
+    const child = processes[task % processes.length];
+    if (child === undefined) throw new Error("no process");
+    const visit = child.ask(order, { task });
+    visit.catch(() => undefined);
+    waiting.push(visit);
+    await until(async () => (await redis.plain.llen(QUEUE)) === task + 1);
+  }
+  return waiting;
+}
+
+async function visits(): Promise<readonly number[]> {
+  return (await redis.plain.lrange(VISITS, 0, -1)).map(Number);
+}
+
+async function nothingIsLeft(): Promise<void> {
+  await redis.plain.del(VISITS);
+  await until(async () => (await redis.plain.exists("a")) === 0);
+  expect(await redis.plain.exists(QUEUE, TIMEOUTS, ALIVE)).toBe(0);
+}
+
+describe("tasks of four processes in the queue of a fair lock", () => {
+  test("enter in the order in which they came: 4 processes, 8 tasks each [R21, B9]", {
+    timeout: LONG_MS,
+  }, async () => {
+    const lease = await redis.holdfast().getFairLock("a").lock();
+    const waiting = await inOrder(await waiters(4), 32, "visit");
+    await lease.unlock();
+    await Promise.all(waiting);
+    expect(await visits()).toEqual(Array.from({ length: 32 }, (_, task) => task));
+    await nothingIsLeft();
+  });
+
+  test("enter in their order when one of the processes is killed, and are delayed by seconds [B9, L2]", {
+    timeout: LONG_MS,
+  }, async () => {
+    const lease = await redis.holdfast().getFairLock("a").lock();
+    const processes = await waiters(4);
+    const waiting = await inOrder(processes, 32, "visit");
+    await processes[1]?.stop();
+    const startMs = performance.now();
+    await lease.unlock();
+    await Promise.allSettled(waiting);
+    expect(performance.now() - startMs).toBeLessThan(DEAD_WAITER_MS);
+    const alive = Array.from({ length: 32 }, (_, task) => task).filter((task) => task % 4 !== 1);
+    expect(await visits()).toEqual(alive);
+    await nothingIsLeft();
+  });
+
+  test("enter when one is killed right after the lock was given to it", { timeout: LONG_MS }, async () => {
+    const lease = await redis.holdfast().getFairLock("a").lock();
+    const [victim, next] = await waiters(2);
+    victim?.ask("enter", { task: 0 }).catch(() => undefined);
+    await until(async () => (await redis.plain.llen(QUEUE)) === 1);
+    const behind = next?.ask("visit", { task: 1 });
+    await until(async () => (await redis.plain.llen(QUEUE)) === 2);
+    await victim?.freeze();
+    const startMs = performance.now();
+    await lease.unlock();
+    await victim?.stop();
+    expect(await behind).toMatchObject({ event: "visited", task: 1 });
+    expect(performance.now() - startMs).toBeLessThan(DEAD_WAITER_MS);
+    expect(await visits()).toEqual([1]);
+    await nothingIsLeft();
+  });
+
+  test("do not enter beside each other when one stood still while it was given the lock [R4]", {
+    timeout: LONG_MS,
+  }, async () => {
+    const lease = await redis.holdfast().getFairLock("a").lock();
+    const [victim, next] = await waiters(2);
+    const late = victim?.ask("visit", { task: 0 });
+    await until(async () => (await redis.plain.llen(QUEUE)) === 1);
+    const behind = next?.ask("enter", { task: 1 });
+    await until(async () => (await redis.plain.llen(QUEUE)) === 2);
+    await victim?.freeze();
+    await lease.unlock();
+    const inside = await behind;
+    victim?.thaw();
+    // It is told of what it was given, too late, and stands in the queue again.
+    await until(async () => (await redis.plain.llen(QUEUE)) === 1);
+    expect(await redis.plain.hkeys("a")).toEqual([inside?.["holder"]]);
+    expect(await visits()).toEqual([1]);
+    await next?.stop();
+    await redis.holdfast().getFairLock("a").forceUnlock();
+    await late;
+    expect(await visits()).toEqual([1, 0]);
+    await nothingIsLeft();
+  });
+});

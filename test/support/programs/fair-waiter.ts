@@ -1,0 +1,44 @@
+import { Holdfast } from "holdfast";
+import { ioredisDriver } from "holdfast/ioredis";
+import { Redis } from "ioredis";
+import { obey, settings, tell } from "./orders.js";
+
+/**
+ * A process whose tasks wait for one fair lock and write down in Redis, while they have it, that they were there. Says
+ * "ready" when it has connected, and "visited" for each task when it was in.
+ */
+export interface FairWaiterSettings {
+  readonly port: number;
+  readonly lock: string;
+  /** The list to which each task adds its number. */
+  readonly visits: string;
+}
+
+const { port, lock: name, visits } = settings<FairWaiterSettings>();
+const [redis, plain] = [new Redis({ host: "127.0.0.1", port }), new Redis({ host: "127.0.0.1", port })];
+const holdfast = new Holdfast(ioredisDriver(redis));
+const lock = holdfast.getFairLock(name);
+
+const stopListening = obey({
+  /** Answers when the task was in. */
+  visit: async ({ task }: { task?: number }) => {
+    await lock.using(() => plain.rpush(visits, String(task)));
+    return { event: "visited", task };
+  },
+  /** Answers when the task is in, and stays there. */
+  enter: async ({ task }: { task?: number }) => {
+    const lease = await lock.lock();
+    await plain.rpush(visits, String(task));
+    return { event: "entered", task, holder: lease.holder };
+  },
+  exit: async () => {
+    await holdfast.close();
+    stopListening();
+    redis.disconnect();
+    plain.disconnect();
+    return { event: "closed" };
+  },
+});
+
+await Promise.all([redis.ping(), plain.ping()]);
+tell("ready");
