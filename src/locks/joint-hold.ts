@@ -101,7 +101,9 @@ export class JointHold {
     hold.signal.addEventListener("abort", () => this.checkMs(), { once: true });
   }
 
+  /** Once: looking at the holds may make one of them tell of its loss, which looks at them again. */
   #lose(): void {
+    if (this.#loss !== undefined) return;
     const losses = [...this.#holds.values()].flatMap(({ loss }) => loss ?? []);
     const last = losses.sort((a, b) => b.heldMs - a.heldMs)[0];
     const { reason = "released", heldMs = 0 } = last ?? {};
