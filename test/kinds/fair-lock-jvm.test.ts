@@ -56,7 +56,7 @@ describe("a JVM behind a holder of ours", () => {
     await release(behind, time);
   });
 
-  test("that dies does not stop those behind it for longer than its score and our grace [L2]", async () => {
+  test("that dies does not stop those behind it for longer than its score and our grace [wire-L2]", async () => {
     const time = open();
     const lease = await time.holdfast.getFairLock("a").lock({ leaseMs: 10_000 });
     const thread = jvm(time);

@@ -105,10 +105,10 @@ async function play({ deed, waitMs, k, microtasks }: Schedule): Promise<string |
 
 describe("a fair lock passes on", () => {
   test.each([
-    ["from a waiter that is cancelled at any moment of its life [L3, B37, R23]", cancel, NEVER_MS, 14],
+    ["from a waiter that is cancelled at any moment of its life [wire-L3] [B37] [R23]", cancel, NEVER_MS, 14],
     ["from one that is cancelled when its time is up and the lock is given to it [R23]", cancel, 1, 11],
-    ["from a waiter whose client is closed at any moment of its life [L3]", close, NEVER_MS, 12],
-    ["from a waiter that is killed at any moment of its life [B9, L2, R23]", killClient, NEVER_MS, 12],
+    ["from a waiter whose client is closed at any moment of its life [wire-L3]", close, NEVER_MS, 12],
+    ["from a waiter that is killed at any moment of its life [B9] [wire-L2] [R23]", killClient, NEVER_MS, 12],
     ["from a holder that releases at any moment before and after its confirmation", unlock, NEVER_MS, 14],
   ] as const)("%s", { timeout: 120_000 }, async (_, deed, waitMs, atLeast) => {
     const moments: string[] = [];

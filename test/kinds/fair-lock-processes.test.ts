@@ -57,7 +57,7 @@ async function nothingIsLeft(): Promise<void> {
 }
 
 describe("tasks of four processes in the queue of a fair lock", () => {
-  test("enter in the order in which they came: 4 processes, 8 tasks each [R21, B9]", {
+  test("enter in the order in which they came: 4 processes, 8 tasks each [R21] [B9]", {
     timeout: LONG_MS,
   }, async () => {
     const lease = await redis.holdfast().getFairLock("a").lock();
@@ -68,7 +68,7 @@ describe("tasks of four processes in the queue of a fair lock", () => {
     await nothingIsLeft();
   });
 
-  test("enter in their order when one of the processes is killed, and are delayed by seconds [B9, L2]", {
+  test("enter in their order when one of the processes is killed, and are delayed by seconds [B9] [wire-L2]", {
     timeout: LONG_MS,
   }, async () => {
     const lease = await redis.holdfast().getFairLock("a").lock();

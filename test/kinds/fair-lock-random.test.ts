@@ -162,7 +162,7 @@ async function play(random: SeededRandom): Promise<void> {
 }
 
 describe("a fair lock whose waiters come, give up and die at random", () => {
-  test("has one holder at a time, lets all in that live, in their order, and leaves nothing behind, with clocks hours apart [B9, S8, R4, R23]", {
+  test("has one holder at a time, lets all in that live, in their order, and leaves nothing behind, with clocks hours apart [B9] [wire-S8] [R4] [R23]", {
     timeout: 60_000,
   }, async () => {
     const random = seededRandom();

@@ -21,7 +21,7 @@ function entered(waiting: readonly Waiting[]): number[] {
 }
 
 describe("the order of a fair lock", () => {
-  test("outlives a hold that is longer than the scores [L6]", async () => {
+  test("outlives a hold that is longer than the scores [wire-L6]", async () => {
     const time = open();
     const lease = await time.holdfast.getFairLock("a").lock();
     const waiting = [await queued(time), await queued(time), await queued(time)];
@@ -58,7 +58,7 @@ describe("the order of a fair lock", () => {
     await release(last, time);
   });
 
-  test("and its scores follow the server's clock, whatever those of the clients say [S8]", async () => {
+  test("and its scores follow the server's clock, whatever those of the clients say [wire-S8]", async () => {
     const time = open();
     const lease = await time.holdfast.getFairLock("a").lock();
     const ahead = [20 * 60_000, -20 * 60_000, 12 * HOUR_MS, -12 * HOUR_MS];
@@ -102,7 +102,7 @@ describe("the order of a fair lock", () => {
 });
 
 describe("a waiter of a fair lock that is dead", () => {
-  test("delays the queue by seconds; the next is told [L2, L4, B9, RedissonFairLockTest 7]", async () => {
+  test("delays the queue by seconds; the next is told [wire-L2] [wire-L4] [B9] [RedissonFairLockTest 7]", async () => {
     const time = open();
     const lease = await time.holdfast.getFairLock("a").lock();
     const [dead, next] = [await queued(time), await queued(time)];
@@ -171,7 +171,7 @@ describe("a fair lock that nobody passes on", () => {
     await time.holdfast.getFairLock("a").forceUnlock();
   });
 
-  test("goes on when the next one gives up instead of entering [L4]", async () => {
+  test("goes on when the next one gives up instead of entering [wire-L4]", async () => {
     const time = open();
     heldByJvm(time, HOUR_MS);
     const leaving = new AbortController();
@@ -187,7 +187,7 @@ describe("a fair lock that nobody passes on", () => {
   });
 
   test.each([1_000, 20_000])(
-    "whose TTL of %i ms ends goes to the next by its own timer [B10, RedissonFairLockTest 10]",
+    "whose TTL of %i ms ends goes to the next by its own timer [B10] [RedissonFairLockTest 10]",
     async (ttlMs) => {
       const time = open();
       heldByJvm(time, ttlMs);
@@ -200,7 +200,7 @@ describe("a fair lock that nobody passes on", () => {
     },
   );
 
-  test("is not asked for again and again by those who are not next [L1, L7]", async () => {
+  test("is not asked for again and again by those who are not next [wire-L1] [wire-L7]", async () => {
     const time = open();
     heldByJvm(time, HOUR_MS);
     // A JVM that is dead is next, and believed alive for as long as Redisson would.
@@ -224,7 +224,7 @@ describe("a fair lock that nobody passes on", () => {
 });
 
 describe("the helper keys of a fair lock", () => {
-  test.each([QUEUE, TIMEOUTS, ALIVE])("%s may be lost: all waiters enter [B11, L5]", async (key) => {
+  test.each([QUEUE, TIMEOUTS, ALIVE])("%s may be lost: all waiters enter [B11] [wire-L5]", async (key) => {
     const time = open();
     const lease = await time.holdfast.getFairLock("a").lock();
     const waiting = [await queued(time), await queued(time), await queued(time)];
@@ -243,7 +243,7 @@ describe("the helper keys of a fair lock", () => {
     expect(Object.keys(time.server.dump())).toEqual([]);
   });
 
-  test("a stranger in the queue without a score is passed over in the end [L5]", async () => {
+  test("a stranger in the queue without a score is passed over in the end [wire-L5]", async () => {
     const time = open();
     const lease = await time.holdfast.getFairLock("a").lock();
     time.server.command("RPUSH", QUEUE, "3f0c5f9e-6f1d-4a53-9b0e-0c1d2e3f4a5b:58");

@@ -42,7 +42,7 @@ describe.each(backends)("a fair lock on $name", (backend) => {
     await waiting;
   });
 
-  test("lets tasks of several clients in by the order in which they came [R21, RedissonFairLockTest 11]", async () => {
+  test("lets tasks of several clients in by the order in which they came [R21] [RedissonFairLockTest 11]", async () => {
     const all = clients(4);
     const lease = await server().client().getFairLock("a").lock();
     const entered: number[] = [];
@@ -124,7 +124,7 @@ describe.each(backends)("a fair lock on $name", (backend) => {
     await (await hasty?.tryLock())?.unlock();
   });
 
-  test("forgets a waiter whose time is up, and one who is cancelled [L3, RedissonFairLockTest 8, 9]", async () => {
+  test("forgets a waiter whose time is up, and one who is cancelled [wire-L3] [RedissonFairLockTest 8, 9]", async () => {
     const [holder, waiter] = clients(2).map((client) => client.getFairLock("a"));
     const lease = await holder?.lock();
     expect(await waiter?.tryLock({ waitMs: 50 })).toBeNull();
@@ -155,7 +155,7 @@ describe.each(backends)("a fair lock on $name", (backend) => {
     expect(await judge?.forceUnlock()).toBe(false);
   });
 
-  test("tells a late release that it holds nothing, also when nobody has the lock [L8]", async () => {
+  test("tells a late release that it holds nothing, also when nobody has the lock [wire-L8]", async () => {
     const lock: Lock = server().client().getFairLock("a");
     const lease = await lock.lock({ leaseMs: HOUR_MS });
     await raw("DEL", "a");

@@ -1,0 +1,106 @@
+import { describe, expect, test } from "vitest";
+import { NotHeldError } from "../../src/errors.js";
+import { type FakeMasters, fakeMasters } from "../support/fake-masters.js";
+
+const LEASE_MS = 30_000;
+
+function restartEmpty({ masters }: FakeMasters, on: readonly number[]): void {
+  for (const at of on) masters[at]?.server.flush();
+}
+
+describe("a red lock in Redisson's style", () => {
+  const open = fakeMasters();
+
+  test("is had in asThread of one of its clients, and released by its lease", async () => {
+    const world = open();
+    const { red, clients } = world.party();
+    await clients[0]?.asThread(async () => {
+      const lock = red();
+      const lease = await lock.lock();
+      expect([lease.state, world.heldOn("a")]).toEqual(["held", [0, 1, 2]]);
+      await lease.unlock();
+    });
+    expect(world.heldOn("a")).toEqual([]);
+  });
+
+  test("is entered again with threadId, and left by unlock with the same", async () => {
+    const world = open();
+    const lock = world.party().red();
+    const [first, second] = [await lock.lock({ threadId: 7 }), await lock.tryLock({ threadId: 7 })];
+    expect([second?.holdCount, await lock.getHoldCount(7)]).toEqual([2, 2]);
+    expect(await lock.tryLock({ threadId: 8 })).toBeNull();
+    await lock.unlock(7);
+    expect([first.state, second?.state, await lock.getHoldCount(7)]).toEqual(["held", "released", 1]);
+    await lock.unlock(7);
+    expect([first.state, world.heldOn("a")]).toEqual(["released", []]);
+    await expect(lock.unlock(7)).rejects.toThrow(NotHeldError);
+  });
+
+  test("takes a restarted server again for the same threadId, and releases it there by that", async () => {
+    const world = open();
+    const { red, clients } = world.party();
+    const lease = await red().lock({ threadId: 7 });
+    restartEmpty(world, [0]);
+    await world.clock.advance(LEASE_MS / 2);
+    expect(world.masters[0]?.fields("a")).toEqual({ [`${clients[0]?.clientId}:7`]: "1" });
+    await red().unlock(7);
+    await world.clock.advance(100);
+    expect([lease.state, world.heldOn("a")]).toEqual(["released", []]);
+  });
+
+  test("is released, not lost, by unlock when a minority had been lost before", async () => {
+    const world = open();
+    const { red, clients } = world.party();
+    const lease = await red().lock({ threadId: 7 });
+    await clients[2]?.getLock("a").forceUnlock();
+    expect(lease.state).toBe("held");
+    await red().unlock(7);
+    expect([lease.state, lease.signal.aborted]).toEqual(["released", false]);
+    await lease.unlock();
+    await world.clock.advance(LEASE_MS);
+    expect(world.heldOn("a")).toEqual([]);
+  });
+
+  test("is released everywhere by unlock in asThread, also where a server was taken again", async () => {
+    const world = open();
+    const [client] = world.party().clients;
+    if (client === undefined) throw new Error("there are three");
+    // One client can be asked for several locks: names instead of servers.
+    const lock = client.getRedLock(...["a", "b", "c"].map((name) => client.getLock(name)));
+    const stored = () => Object.keys(world.masters[0]?.server.dump() ?? {});
+    await client.asThread(async () => {
+      const lease = await lock.lock();
+      world.masters[0]?.server.command("DEL", "b");
+      await world.clock.advance(LEASE_MS / 2);
+      expect([lease.state, stored().length]).toEqual(["held", 3]);
+      await lock.unlock();
+      expect(lease.state).toBe("released");
+      await world.clock.advance(LEASE_MS / 10);
+      expect(stored()).toEqual([]);
+    });
+  });
+
+  test("is entered again inside its body after every server has restarted once, one after the other", async () => {
+    const world = open();
+    const lock = world.party().red();
+    await lock.using(async (lease) => {
+      for (const at of [0, 1, 2]) {
+        restartEmpty(world, [at]);
+        await world.clock.advance(LEASE_MS / 2);
+      }
+      expect([lease.state, world.heldOn("a")]).toEqual(["held", [0, 1, 2]]);
+      // The path still leads through the holds of the beginning; the lease knows the present ones.
+      await lease.run(() => lock.using((inner) => expect(inner.state).toBe("held")));
+    });
+    expect(world.heldOn("a")).toEqual([]);
+  });
+
+  test("sends nothing when the signal was aborted before", async () => {
+    const world = open();
+    const { red, drivers } = world.party();
+    const signal = AbortSignal.abort("too late");
+    await expect(red().lock({ signal })).rejects.toBe("too late");
+    await expect(red().tryLock({ signal })).rejects.toBe("too late");
+    expect(drivers.flatMap(({ names }) => names)).toEqual([]);
+  });
+});

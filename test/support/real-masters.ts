@@ -1,0 +1,79 @@
+import type { Redis } from "ioredis";
+import { afterAll, afterEach, beforeAll } from "vitest";
+import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { Holdfast } from "../../src/holdfast.js";
+import type { Lock } from "../../src/locks/lock.js";
+import type { HoldfastOptions } from "../../src/options.js";
+import { destroyClient } from "./ioredis-clients.js";
+import { watchLeaks } from "./leaks.js";
+import { type RedisServer, startMasters } from "./redis-server.js";
+import { startProxy, type TcpProxy } from "./tcp-proxy.js";
+
+/** Independent real servers, empty and running before each test. */
+export interface RealMasters {
+  readonly servers: readonly RedisServer[];
+  /**
+   * One process: a client for each server, which has met it.
+   * @param ways proxies to go through, for the first servers
+   */
+  party(options?: HoldfastOptions, ways?: readonly TcpProxy[]): Promise<{ red(name?: string): Lock }>;
+  /** A proxy before a server. Healed before the clients are closed. */
+  proxy(at: number): Promise<TcpProxy>;
+  /** On which servers a key is; all have to be there. */
+  heldOn(key: string): Promise<readonly number[]>;
+  /** Asks a server itself. */
+  ask<T>(at: number, question: (redis: Redis) => Promise<T>): Promise<T>;
+}
+
+/** Starts the servers before the tests of the file, and fails each that leaves a timer or a socket behind. */
+export function realMasters(count: number): RealMasters {
+  const servers: RedisServer[] = [];
+  const opened: { readonly holdfast: Holdfast; readonly redis: Redis }[] = [];
+  const proxies: TcpProxy[] = [];
+  beforeAll(async () => void servers.push(...(await startMasters(count))));
+  watchLeaks();
+  afterEach(async () => {
+    const [open, ways] = [opened.splice(0), proxies.splice(0)];
+    await Promise.all(ways.map((proxy) => proxy.heal()));
+    await Promise.all(open.map(({ holdfast }) => holdfast.close()));
+    await Promise.all(open.map(({ redis }) => destroyClient(redis)));
+    await Promise.all(ways.map((proxy) => proxy.close()));
+    await Promise.all(servers.map((server) => server.restart()));
+  });
+  afterAll(async () => {
+    for (const server of servers) await server.stop();
+  });
+  return {
+    servers,
+    async party(options = {}, ways = []) {
+      const clients = servers.map((server, at) => {
+        const redis = server.client({ port: ways[at]?.port ?? server.port });
+        const holdfast = new Holdfast(ioredisDriver(redis), { redMemberTimeoutMs: 500, ...options });
+        opened.push({ holdfast, redis });
+        return holdfast;
+      });
+      await Promise.all(clients.map((client) => client.getLock("acquaintance").using(() => undefined)));
+      const [first] = clients;
+      if (first === undefined) throw new Error("the servers start before the first test, not earlier");
+      return { red: (name = "a") => first.getRedLock(...clients.map((client) => client.getLock(name))) };
+    },
+    async proxy(at) {
+      const proxy = await startProxy(servers[at]?.port ?? 0);
+      proxies.push(proxy);
+      return proxy;
+    },
+    async heldOn(key) {
+      const found = await Promise.all(servers.map((_, at) => this.ask(at, (redis) => redis.exists(key))));
+      return found.flatMap((there, at) => (there === 1 ? [at] : []));
+    },
+    async ask(at, question) {
+      const redis = servers[at]?.client();
+      if (redis === undefined) throw new Error(`there is no server ${at}`);
+      try {
+        return await question(redis);
+      } finally {
+        await destroyClient(redis);
+      }
+    },
+  };
+}
