@@ -6,7 +6,7 @@ export type Wanted =
   | { readonly kind: "play"; readonly redisUrl: string | undefined }
   | { readonly kind: "mistake"; readonly complaint: string };
 
-export const help: string = `holdfast demo: distributed locks in seven short scenes, in under a minute.
+export const help: string = `holdfast demo: distributed locks in ten short scenes, in under a minute.
 
   npm run demo                                      on the embedded server, in this process
   npm run demo -- --redis redis://127.0.0.1:6379    on a real server, with four processes

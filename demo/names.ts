@@ -1,7 +1,18 @@
 import { randomBytes } from "node:crypto";
 
 /** The locks of the scenes, as the programs of the demo call them. */
-export const lockNames = ["stock", "printer", "import", "backup", "report", "account", "album"] as const;
+export const lockNames = [
+  "stock",
+  "printer",
+  "import",
+  "backup",
+  "report",
+  "account",
+  "album",
+  "counter",
+  "catalogue",
+  "ledger",
+] as const;
 
 export type LockName = (typeof lockNames)[number];
 
@@ -17,7 +28,18 @@ export function stockKey(prefix: string): string {
   return `${prefix}${STOCK_COUNTER}`;
 }
 
+/** The greatest fencing token that the stock was written with. */
+export function stockTokenKey(prefix: string): string {
+  return `${prefix}${STOCK_COUNTER}:token`;
+}
+
+/** A fenced lock's counter stays when the lock is free. */
+function tokenKey(prefix: string, name: LockName): string {
+  return `redisson_lock_token:{${prefix}${name}}`;
+}
+
 /** All keys that one run can make. */
 export function allKeys(prefix: string): string[] {
-  return [...lockNames.map((name) => `${prefix}${name}`), stockKey(prefix)];
+  const locks = lockNames.map((name) => `${prefix}${name}`);
+  return [...locks, tokenKey(prefix, "ledger"), stockKey(prefix), stockTokenKey(prefix)];
 }

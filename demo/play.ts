@@ -8,7 +8,7 @@ import type { Screen } from "./terminal/screen.js";
 export async function play(stage: Stage, screen: Screen): Promise<boolean> {
   screen.line();
   screen.line(
-    `  ${screen.paint("bold", "holdfast")}: distributed locks, in ${allScenes.length} scenes and about half a minute`,
+    `  ${screen.paint("bold", "holdfast")}: distributed locks, in ${allScenes.length} scenes and less than a minute`,
   );
   screen.line();
   await stage.open();

@@ -30,7 +30,7 @@ export function showSummary(screen: Screen, played: readonly Played[], tookMs: n
   screen.heading("What was measured");
   const titleColumns = Math.max(...played.map(({ scene }) => scene.title.length));
   played.forEach(({ scene, outcome }, index) => {
-    const start = `  ${screen.mark(isTrue(outcome))} ${index + 1}  `;
+    const start = `  ${screen.mark(isTrue(outcome))} ${String(index + 1).padStart(2)}  `;
     if (isWide(screen)) {
       const title = screen.paint("bold", scene.title.padEnd(titleColumns));
       screen.line(`${start}${title}  ${outcome.measured}`, " ".repeat(titleColumns + 9));

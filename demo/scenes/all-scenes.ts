@@ -1,7 +1,10 @@
 import { deadHolder } from "./dead-holder.js";
+import { fairOrder } from "./fair-order.js";
 import { fixedLease } from "./fixed-lease.js";
 import { handOvers } from "./hand-overs.js";
+import { lateWriter } from "./late-writer.js";
 import { reEntry } from "./re-entry.js";
+import { readersAndWriter } from "./readers-and-writer.js";
 import type { Scene } from "./scene.js";
 import { siblings } from "./siblings.js";
 import { stockCounter } from "./stock-counter.js";
@@ -16,4 +19,7 @@ export const allScenes: readonly Scene[] = [
   fixedLease,
   reEntry,
   siblings,
+  fairOrder,
+  readersAndWriter,
+  lateWriter,
 ];

@@ -57,6 +57,7 @@ export class EmbeddedStage implements Stage {
 class EmbeddedStock implements Stock {
   readonly #server: MemoryServer;
   readonly #key: string;
+  #greatestToken = 0n;
 
   constructor(server: MemoryServer, key: string) {
     this.#server = server;
@@ -71,6 +72,14 @@ class EmbeddedStock implements Stock {
   async write(left: number): Promise<void> {
     await wayToTheServer();
     this.#server.command("SET", this.#key, left);
+  }
+
+  async writeFenced(left: number, token: bigint): Promise<boolean> {
+    await wayToTheServer();
+    if (token < this.#greatestToken) return false;
+    this.#greatestToken = token;
+    this.#server.command("SET", this.#key, left);
+    return true;
   }
 }
 

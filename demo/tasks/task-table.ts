@@ -4,7 +4,9 @@ import { type OverrunInput, overrun } from "./overrun.js";
 import { type ReEnterInput, reEnter } from "./re-enter.js";
 import { type SellInput, sell } from "./sell.js";
 import type { Task } from "./task.js";
+import { type UpgradeInput, upgrade } from "./upgrade.js";
 import { type VisitInput, visit } from "./visit.js";
+import { type WriteLateInput, writeLate } from "./write-late.js";
 
 /** What goes into each task and what comes out. */
 interface TaskTypes {
@@ -14,6 +16,8 @@ interface TaskTypes {
   readonly overrun: { readonly input: OverrunInput; readonly result: number };
   readonly reEnter: { readonly input: ReEnterInput; readonly result: null };
   readonly branchOut: { readonly input: BranchOutInput; readonly result: null };
+  readonly upgrade: { readonly input: UpgradeInput; readonly result: boolean };
+  readonly writeLate: { readonly input: WriteLateInput; readonly result: boolean };
 }
 
 export type TaskName = keyof TaskTypes;
@@ -28,4 +32,6 @@ export const tasks: { readonly [Name in TaskName]: Task<InputOf<Name>, ResultOf<
   overrun,
   reEnter,
   branchOut,
+  upgrade,
+  writeLate,
 };

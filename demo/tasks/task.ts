@@ -15,6 +15,9 @@ export type Note =
   | { readonly what: "leaving" }
   | { readonly what: "step"; readonly step: number }
   | { readonly what: "branch-asking" | "branch-entered" | "branch-leaving"; readonly branch: number }
+  /** Its lease has this fencing token. */
+  | { readonly what: "token"; readonly token: number }
+  | { readonly what: "write"; readonly left: number; readonly accepted: boolean }
   /** The signal of its lease aborted. */
   | { readonly what: "lost"; readonly code: string; readonly reason: string; readonly message: string }
   /** A call was refused. */
@@ -29,6 +32,8 @@ export type ReportOf<What extends Note["what"]> = Extract<Report, { readonly wha
 export interface Stock {
   read(): Promise<number>;
   write(left: number): Promise<void>;
+  /** Refuses a token that is smaller than one that it has seen. @returns whether it has written */
+  writeFenced(left: number, token: bigint): Promise<boolean>;
 }
 
 /** What a task works with, in whichever process it runs. */

@@ -2,10 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Lease, LeaseLostError } from "holdfast";
 import type { LockName } from "../names.js";
 import { entered } from "./entered.js";
+import { type Kind, lockOf } from "./kind.js";
 import { PATIENCE_MS, type Task, type Workplace } from "./task.js";
 
 export interface VisitInput {
   readonly lock: LockName;
+  /** Default: a plain lock. */
+  readonly kind?: Kind;
   readonly times: number;
   readonly stayMs: number | "until told";
   /** What it does elsewhere between two visits. */
@@ -13,11 +16,11 @@ export interface VisitInput {
 }
 
 /** Enters a lock, stays a while and leaves. @returns false when a lease was lost meanwhile */
-export const visit: Task<VisitInput, boolean> = async (workplace, { lock, times, stayMs, pauseMs }) => {
+export const visit: Task<VisitInput, boolean> = async (workplace, { lock, kind, times, stayMs, pauseMs }) => {
   for (let visits = 1; visits <= times; visits += 1) {
     workplace.note({ what: "asking" });
     try {
-      await workplace.holdfast.getLock(lock).using({ waitMs: PATIENCE_MS }, async (lease) => {
+      await lockOf(workplace.holdfast, lock, kind).using({ waitMs: PATIENCE_MS }, async (lease) => {
         workplace.note(entered(lease));
         await stay(workplace, lease, stayMs);
         workplace.note({ what: "leaving" });

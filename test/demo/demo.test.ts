@@ -3,7 +3,7 @@ import { type RedisServer, startRedis } from "../support/redis-server.js";
 import { type DemoRun, runDemo } from "./run-demo.js";
 
 const IN_TIME_MS = 60_000;
-const SCENES = 7;
+const SCENES = 10;
 
 let server: RedisServer;
 beforeAll(async () => {
