@@ -18,7 +18,9 @@ const packageGates = [
   ["smoke"],
   ["bench", "--", "--quick"],
 ];
-const gates = process.argv.includes("--all") ? [["test"], ...packageGates, ["test:nodes"]] : packageGates;
+const gates = process.argv.includes("--all")
+  ? [["test"], ...packageGates, ["test:long"], ["test:nodes"]]
+  : packageGates;
 
 const failed = [];
 for (const gate of gates) {

@@ -198,6 +198,24 @@ describe("waiting for a multi lock", () => {
     if (call.outcome && "value" in call.outcome) await call.outcome.value.unlock();
   });
 
+  test("for a lock of one client holds none of another client's meanwhile [B13]", async () => {
+    const time = open();
+    const other = time.connect().holdfast;
+    time.server.command("HSET", "b", "3f0c5f9e-6f1d-4a53-9b0e-0c1d2e3f4a5b:57", 1);
+    time.server.command("PEXPIRE", "b", HOUR_MS);
+    const lock = time.holdfast.getMultiLock(time.holdfast.getLock("a"), other.getLock("b"));
+    const call = watched(lock.lock());
+    for (let i = 0; i < 10; i++) {
+      await time.clock.advance(1_000);
+      expect([stored(time), call.outcome]).toEqual([["b"], undefined]);
+    }
+    time.server.command("DEL", "b");
+    time.server.command("PUBLISH", "redisson_lock__channel:{b}", "0");
+    await time.clock.advance(100);
+    expect(stored(time)).toEqual(["a", "b"]);
+    if (call.outcome && "value" in call.outcome) await call.outcome.value.unlock();
+  });
+
   test("ends in time, and tells who was in the way", async () => {
     const time = open();
     heldByJvm(time, HOUR_MS);

@@ -1,0 +1,11 @@
+// @ts-check
+/** Runs the tests whose length can be chosen for as long as a campaign should be. */
+import { spawnSync } from "node:child_process";
+
+const campaigns = ["test/kinds/multi-lock-processes.test.ts", "test/kinds/read-write-model.test.ts"];
+const { status } = spawnSync("npx", ["vitest", "run", ...campaigns], {
+  env: { ...process.env, HOLDFAST_CAMPAIGN_MS: "20000", HOLDFAST_MODEL_RUNS: "8000" },
+  stdio: "inherit",
+  shell: process.platform === "win32",
+});
+process.exitCode = status ?? 1;
