@@ -1,6 +1,7 @@
 import { Holdfast } from "holdfast";
 import { ioredisDriver } from "holdfast/ioredis";
 import { Redis } from "ioredis";
+import { type KindOfLock, lockOfKind } from "./kind-of-lock.js";
 import { obey, settings, tell } from "./orders.js";
 
 /**
@@ -10,6 +11,8 @@ import { obey, settings, tell } from "./orders.js";
 export interface CounterWorkerSettings {
   readonly port: number;
   readonly lock: string;
+  /** Default: a plain lock. */
+  readonly kind?: KindOfLock;
   readonly counter: string;
   /** How often it counts. */
   readonly times: number;
@@ -17,10 +20,10 @@ export interface CounterWorkerSettings {
   readonly locked?: boolean;
 }
 
-const { port, lock: name, counter, times, locked = true } = settings<CounterWorkerSettings>();
+const { port, lock: name, kind = "lock", counter, times, locked = true } = settings<CounterWorkerSettings>();
 const [redis, plain] = [new Redis({ host: "127.0.0.1", port }), new Redis({ host: "127.0.0.1", port })];
 const holdfast = new Holdfast(ioredisDriver(redis));
-const lock = holdfast.getLock(name);
+const lock = lockOfKind(holdfast, kind, name);
 
 async function countOnce(): Promise<void> {
   const count = Number(await plain.get(counter));

@@ -1,6 +1,7 @@
 import { Holdfast, type Lease, type LockOptions } from "holdfast";
 import { ioredisDriver } from "holdfast/ioredis";
 import { Redis } from "ioredis";
+import { type KindOfLock, lockOfKind } from "./kind-of-lock.js";
 import { type Answer, describe, obey, settings, tell } from "./orders.js";
 
 /**
@@ -10,15 +11,17 @@ import { type Answer, describe, obey, settings, tell } from "./orders.js";
 export interface LockTakerSettings {
   readonly port: number;
   readonly lock: string;
+  /** Default: a plain lock. */
+  readonly kind?: KindOfLock;
   readonly watchdogMs?: number;
   readonly commandTimeoutMs?: number;
 }
 
-const { port, lock: name, ...options } = settings<LockTakerSettings>();
+const { port, lock: name, kind = "lock", ...options } = settings<LockTakerSettings>();
 const redis = new Redis({ host: "127.0.0.1", port, retryStrategy: () => 20 });
 redis.on("error", (error: Error) => tell("connection-error", { error: describe(error) }));
 const holdfast = new Holdfast(ioredisDriver(redis), options);
-const lock = holdfast.getLock(name);
+const lock = lockOfKind(holdfast, kind, name);
 /** The newest last. */
 const leases: Lease[] = [];
 

@@ -1,0 +1,174 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { MemoryServer } from "../../src/driver/memory/index.js";
+import type { Answered, Script } from "../../src/protocol/define-script.js";
+import { fairTimes } from "../../src/protocol/fair-scripts.js";
+import type { RawReply } from "../../src/protocol/script-call.js";
+import { ALIVE, JVM_1, JVM_2, QUEUE, queueOf, type Raw, TIMEOUTS, WAITER_CHANNEL } from "./fair-queue.js";
+import { startRedis } from "./redis-server.js";
+
+/** Where those who wait for the lock "a" listen, without the holder that each adds. */
+export const CHANNEL = "redisson_lock__channel:{a}";
+/** The keys of the lock "a" and the types that they have. */
+export const PARTS = [
+  ["a", "hash"],
+  [QUEUE, "list"],
+  [TIMEOUTS, "zset"],
+  [ALIVE, "zset"],
+] as const;
+
+/** Threads of ours. */
+export const A = "c0000000-0000-8001-8000-000000000000:1";
+export const B = "c0000000-0000-8001-8000-000000000000:2";
+export const C = "d0000000-0000-8001-8000-000000000000:1";
+/** Of ours as well, but of another grant protocol. */
+export const OTHER_PROTOCOL = "e0000000-0000-8002-8000-000000000000:1";
+
+/** By how much our scores are behind those of the predecessor, or behind now. */
+export const SCORE_MS: number = fairTimes.waitMs + fairTimes.horizonMs;
+/** A busy machine may take as long as this from a script to a look at a TTL. */
+export const SLACK_MS = 20_000;
+
+/** A server on which scripts are run one by one. */
+export interface FairServer {
+  readonly raw: Raw;
+  run<Input, Reply>(script: Script<Input, Reply>, input: Input): Promise<Answered<Reply>>;
+  /** What was published to those who wait for "a" since this was last asked: `[holder, message]`. */
+  heard(): Promise<readonly (readonly [string, string])[]>;
+  /** The server is at its `maxmemory` from now on, or no longer. */
+  full(isFull: boolean): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const fairServers: readonly { readonly name: string; open(): Promise<FairServer> }[] = [
+  { name: "redis-server", open: openRedis },
+  { name: "the embedded server", open: openMemory },
+];
+
+const LISTENING = [A, B, C, OTHER_PROTOCOL, JVM_1, JVM_2];
+
+async function openRedis(): Promise<FairServer> {
+  const server = await startRedis();
+  const client = server.client();
+  const subscriber = server.client();
+  const messages: (readonly [string, string])[] = [];
+  const ends = new Map<string, () => void>();
+  subscriber.on("message", (channel, message) => {
+    if (channel === "end") ends.get(message)?.();
+    else messages.push([channel.slice(WAITER_CHANNEL.length), message]);
+  });
+  await subscriber.subscribe("end", ...LISTENING.map((holder) => WAITER_CHANNEL + holder));
+  return {
+    raw: (command, ...args) => client.call(command, ...args) as Promise<RawReply>,
+    async run(script, input) {
+      const { script: source, keys, args } = script.encode(input);
+      return script.decode((await client.eval(source.lua, keys.length, ...keys, ...args)) as RawReply);
+    },
+    async heard() {
+      const name = String(ends.size);
+      const ended = new Promise<void>((resolve) => ends.set(name, resolve));
+      await client.publish("end", name);
+      await ended;
+      return messages.splice(0);
+    },
+    full: async (isFull) => void (await client.config("SET", "maxmemory", isFull ? "1" : "0")),
+    close: () => server.stop(),
+  };
+}
+
+async function openMemory(): Promise<FairServer> {
+  const server = new MemoryServer();
+  const messages: (readonly [string, string])[] = [];
+  for (const holder of LISTENING)
+    server.subscribe(WAITER_CHANNEL + holder, (text) => messages.push([holder, text]));
+  return {
+    raw: (command, ...args) => server.command(command, ...args),
+    async run(script, input) {
+      const call = script.encode(input);
+      return script.decode(server.evaluate(call.script, call.keys, call.args));
+    },
+    async heard() {
+      await turn();
+      return messages.splice(0);
+    },
+    full: async (isFull) => server.full(isFull),
+    close: async () => undefined,
+  };
+}
+
+/** What is stored about the lock "a". Scores are milliseconds since the epoch. */
+export interface Stored {
+  readonly fields: Readonly<Record<string, string>>;
+  readonly queue: readonly string[];
+  readonly timeouts: Readonly<Record<string, number>>;
+  readonly alive: Readonly<Record<string, number>>;
+}
+
+export async function stored({ raw }: FairServer): Promise<Stored> {
+  return {
+    fields: Object.fromEntries(pairs(await raw("HGETALL", "a"))),
+    queue: await queueOf(raw),
+    timeouts: scores(await raw("ZRANGE", TIMEOUTS, 0, -1, "WITHSCORES")),
+    alive: scores(await raw("ZRANGE", ALIVE, 0, -1, "WITHSCORES")),
+  };
+}
+
+export async function ttlOf({ raw }: FairServer, key: string): Promise<number> {
+  return Number(await raw("PTTL", key));
+}
+
+/** All keys with their values, to see that nothing has changed; without what passes by itself. */
+export async function contents({ raw }: FairServer): Promise<unknown> {
+  const keys = [...((await raw("KEYS", "*")) as readonly string[])].sort();
+  return Promise.all(
+    keys.map(async (key) => {
+      const type = String(await raw("TYPE", key));
+      if (type === "hash") return [key, await raw("HGETALL", key)];
+      if (type === "list") return [key, await raw("LRANGE", key, 0, -1)];
+      if (type === "zset") return [key, await raw("ZRANGE", key, 0, -1, "WITHSCORES")];
+      return [key, await raw("GET", key)];
+    }),
+  );
+}
+
+async function serverMs(raw: Raw): Promise<number> {
+  const [seconds, microseconds] = (await raw("TIME")) as readonly string[];
+  return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+}
+
+/** Lets somebody have the lock. */
+export async function holds({ raw }: FairServer, holder: string, count = 1, ttlMs = 60_000): Promise<void> {
+  await raw("HSET", "a", holder, count);
+  await raw("PEXPIRE", "a", ttlMs);
+}
+
+/**
+ * Puts somebody at the end of the queue. A score that is not given is missing; it counts from now.
+ * @returns now
+ */
+export async function waits(
+  { raw }: FairServer,
+  holder: string,
+  { timeoutMs, aliveMs }: { readonly timeoutMs?: number; readonly aliveMs?: number } = {},
+): Promise<number> {
+  const nowMs = await serverMs(raw);
+  await raw("RPUSH", QUEUE, holder);
+  if (timeoutMs !== undefined) await raw("ZADD", TIMEOUTS, nowMs + timeoutMs, holder);
+  if (aliveMs !== undefined) await raw("ZADD", ALIVE, nowMs + aliveMs, holder);
+  return nowMs;
+}
+
+/** A waiter of ours that lives. */
+export const living = { timeoutMs: SCORE_MS, aliveMs: fairTimes.aliveMs * 10 } as const;
+/** A waiter of ours that has given no sign of life for too long. */
+export const dead = { timeoutMs: SCORE_MS, aliveMs: -1 } as const;
+
+function scores(flat: RawReply): Record<string, number> {
+  return Object.fromEntries(pairs(flat).map(([holder, score]) => [holder, Number(score)]));
+}
+
+function pairs(flat: RawReply): [string, string][] {
+  if (flat === null || typeof flat !== "object") throw new TypeError(`not a list: ${String(flat)}`);
+  return flat.flatMap((name, at): [string, string][] =>
+    at % 2 === 0 ? [[String(name), String(flat[at + 1])]] : [],
+  );
+}
