@@ -116,16 +116,15 @@ export async function ttlOf({ raw }: FairServer, key: string): Promise<number> {
   return Number(await raw("PTTL", key));
 }
 
-/** All keys with their values, to see that nothing has changed; without what passes by itself. */
-export async function contents({ raw }: FairServer): Promise<unknown> {
-  const keys = [...((await raw("KEYS", "*")) as readonly string[])].sort();
+/** The keys of the lock "a" as they are, of whatever type, to see that nothing has changed. */
+export function contents({ raw }: FairServer): Promise<unknown> {
   return Promise.all(
-    keys.map(async (key) => {
+    PARTS.map(async ([key]) => {
       const type = String(await raw("TYPE", key));
-      if (type === "hash") return [key, await raw("HGETALL", key)];
-      if (type === "list") return [key, await raw("LRANGE", key, 0, -1)];
-      if (type === "zset") return [key, await raw("ZRANGE", key, 0, -1, "WITHSCORES")];
-      return [key, await raw("GET", key)];
+      if (type === "hash") return raw("HGETALL", key);
+      if (type === "list") return raw("LRANGE", key, 0, -1);
+      if (type === "zset") return raw("ZRANGE", key, 0, -1, "WITHSCORES");
+      return raw("GET", key);
     }),
   );
 }
