@@ -37,9 +37,20 @@ end
 local function milliseconds(number)
   return string.format("%.0f", number)
 end
-local function sign_of_life(fair, holder, now_ms, times)
-  redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+local function holder_of(lock)
+  local fields = redis.call("HKEYS", lock)
+  return fields[1] == "mode" and fields[2] or fields[1] or ""
+end
+local function keep_signs_of_life(fair, times)
   redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+end
+local function mark_alive(fair, holder, now_ms, times)
+  redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+end
+local function sign_of_life(fair, holder, now_ms, times)
+  keep_signs_of_life(fair, times)
+  mark_alive(fair, holder, now_ms, times)
+  keep_signs_of_life(fair, times)
 end
 local function forget(fair, holder)
   redis.call("ZREM", fair.timeouts, holder)
@@ -56,7 +67,7 @@ local function is_dead(fair, holder, now_ms, times)
   end
   local timeout_ms = redis.call("ZSCORE", fair.timeouts, holder)
   if not timeout_ms then
-    redis.call("ZADD", fair.timeouts, milliseconds(now_ms), holder)
+    redis.pcall("ZADD", fair.timeouts, milliseconds(now_ms), holder)
   end
   return timeout_ms and tonumber(timeout_ms) + times.grace_ms <= now_ms
 end
@@ -73,13 +84,13 @@ end
 local function leave(fair, holder, times)
   local waiting = redis.call("LRANGE", fair.queue, 0, -1)
   local behind = false
+  forget(fair, holder)
   for _, other in ipairs(waiting) do
     if behind and not is_ours(other) and redis.call("ZSCORE", fair.timeouts, other) then
       redis.call("ZINCRBY", fair.timeouts, milliseconds(-times.wait_ms), other)
     end
     behind = behind or other == holder
   end
-  forget(fair, holder)
 end
 local function pass_on(fair, now_ms, times)
   local head = next_in_line(fair, now_ms, times)
@@ -136,10 +147,6 @@ local function fair_times(arg_at)
 end
 local not_after_ms, together = tonumber(ARGV[1]), ARGV[2] == "1"
 local now_ms, times = server_time(), fair_times(3)
-local function holder_of(lock)
-  local fields = redis.call("HKEYS", lock)
-  return fields[1] == "mode" and fields[2] or fields[1] or ""
-end
 local function refusal_of_held(fair, holder, held_count)
   if now_ms > not_after_ms then
     return { "late" }
@@ -168,9 +175,12 @@ local function is_to_be_had(fair, holder)
   return redis.call("EXISTS", fair.lock) == 0 and is_next(fair, holder)
 end
 local function take(fair, holder, lease_ms, held_count)
-  local written = redis.pcall("HSET", fair.lock, holder, string.format("%.0f", held_count + 1))
-  if type(written) == "table" then
-    return { "refused", written.err }
+  local count = string.format("%.0f", held_count + 1)
+  if redis.call("HGET", fair.lock, holder) ~= count then
+    local written = redis.pcall("HSET", fair.lock, holder, count)
+    if type(written) == "table" then
+      return { "refused", written.err }
+    end
   end
   if held_count == 0 then
     redis.call("PEXPIRE", fair.lock, lease_ms)
@@ -235,7 +245,7 @@ return answer_all(function(fair, at)
   end
   return answer or acquire(fair, holder, ARGV[at + 1], held_count, ARGV[at + 3] == "1" and not together)
 end)`,
-    sha1: "274f6a68b31107903ed3e83aa791eed1f22cf42b",
+    sha1: "3abfc843ccf637caba01af5cb4197eefdf3eca07",
   },
   "fair-force-unlock": {
     name: "fair-force-unlock",
@@ -249,9 +259,20 @@ end
 local function milliseconds(number)
   return string.format("%.0f", number)
 end
-local function sign_of_life(fair, holder, now_ms, times)
-  redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+local function holder_of(lock)
+  local fields = redis.call("HKEYS", lock)
+  return fields[1] == "mode" and fields[2] or fields[1] or ""
+end
+local function keep_signs_of_life(fair, times)
   redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+end
+local function mark_alive(fair, holder, now_ms, times)
+  redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+end
+local function sign_of_life(fair, holder, now_ms, times)
+  keep_signs_of_life(fair, times)
+  mark_alive(fair, holder, now_ms, times)
+  keep_signs_of_life(fair, times)
 end
 local function forget(fair, holder)
   redis.call("ZREM", fair.timeouts, holder)
@@ -268,7 +289,7 @@ local function is_dead(fair, holder, now_ms, times)
   end
   local timeout_ms = redis.call("ZSCORE", fair.timeouts, holder)
   if not timeout_ms then
-    redis.call("ZADD", fair.timeouts, milliseconds(now_ms), holder)
+    redis.pcall("ZADD", fair.timeouts, milliseconds(now_ms), holder)
   end
   return timeout_ms and tonumber(timeout_ms) + times.grace_ms <= now_ms
 end
@@ -285,13 +306,13 @@ end
 local function leave(fair, holder, times)
   local waiting = redis.call("LRANGE", fair.queue, 0, -1)
   local behind = false
+  forget(fair, holder)
   for _, other in ipairs(waiting) do
     if behind and not is_ours(other) and redis.call("ZSCORE", fair.timeouts, other) then
       redis.call("ZINCRBY", fair.timeouts, milliseconds(-times.wait_ms), other)
     end
     behind = behind or other == holder
   end
-  forget(fair, holder)
 end
 local function pass_on(fair, now_ms, times)
   local head = next_in_line(fair, now_ms, times)
@@ -375,7 +396,7 @@ local function force_unlock()
   return { "released" }
 end
 return { now_ms, force_unlock() }`,
-    sha1: "d37a3e49a4fc1e73c958b5dd4265fb9a36b6f914",
+    sha1: "bf0050e2bb2b51b51743d7a525763d2c27091667",
   },
   "fair-refresh": {
     name: "fair-refresh",
@@ -389,9 +410,20 @@ end
 local function milliseconds(number)
   return string.format("%.0f", number)
 end
-local function sign_of_life(fair, holder, now_ms, times)
-  redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+local function holder_of(lock)
+  local fields = redis.call("HKEYS", lock)
+  return fields[1] == "mode" and fields[2] or fields[1] or ""
+end
+local function keep_signs_of_life(fair, times)
   redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+end
+local function mark_alive(fair, holder, now_ms, times)
+  redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+end
+local function sign_of_life(fair, holder, now_ms, times)
+  keep_signs_of_life(fair, times)
+  mark_alive(fair, holder, now_ms, times)
+  keep_signs_of_life(fair, times)
 end
 local function forget(fair, holder)
   redis.call("ZREM", fair.timeouts, holder)
@@ -408,7 +440,7 @@ local function is_dead(fair, holder, now_ms, times)
   end
   local timeout_ms = redis.call("ZSCORE", fair.timeouts, holder)
   if not timeout_ms then
-    redis.call("ZADD", fair.timeouts, milliseconds(now_ms), holder)
+    redis.pcall("ZADD", fair.timeouts, milliseconds(now_ms), holder)
   end
   return timeout_ms and tonumber(timeout_ms) + times.grace_ms <= now_ms
 end
@@ -425,13 +457,13 @@ end
 local function leave(fair, holder, times)
   local waiting = redis.call("LRANGE", fair.queue, 0, -1)
   local behind = false
+  forget(fair, holder)
   for _, other in ipairs(waiting) do
     if behind and not is_ours(other) and redis.call("ZSCORE", fair.timeouts, other) then
       redis.call("ZINCRBY", fair.timeouts, milliseconds(-times.wait_ms), other)
     end
     behind = behind or other == holder
   end
-  forget(fair, holder)
 end
 local function pass_on(fair, now_ms, times)
   local head = next_in_line(fair, now_ms, times)
@@ -496,16 +528,19 @@ local function places(fair)
   return place_of
 end
 local function news(fair, first_at, count)
+  local place_of, answers = places(fair), {}
+  keep_signs_of_life(fair, times)
   for at = first_at, first_at + count - 1 do
-    if redis.call("ZSCORE", fair.alive, ARGV[at]) then
-      sign_of_life(fair, ARGV[at], now_ms, times)
+    if place_of[ARGV[at]] then
+      mark_alive(fair, ARGV[at], now_ms, times)
     end
   end
   if redis.call("EXISTS", fair.lock) == 0 then
     pass_on(fair, now_ms, times)
+    place_of = places(fair)
   end
-  local ttl_ms, holder = redis.call("PTTL", fair.lock), redis.call("HKEYS", fair.lock)[1] or ""
-  local place_of, answers = places(fair), {}
+  keep_signs_of_life(fair, times)
+  local ttl_ms, holder = redis.call("PTTL", fair.lock), holder_of(fair.lock)
   for at = first_at, first_at + count - 1 do
     local waiter = ARGV[at]
     local place = place_of[waiter]
@@ -513,7 +548,6 @@ local function news(fair, first_at, count)
     if redis.call("HEXISTS", fair.lock, waiter) == 1 then
       answer = { "granted" }
     elseif place then
-      sign_of_life(fair, waiter, now_ms, times)
       raise_timeout(fair, waiter, place.before, now_ms, times)
       answer = { "queued", ttl_ms, holder, place.first and 1 or 0 }
     end
@@ -529,7 +563,7 @@ for i = 1, #KEYS / 4 do
   at = at + 2 + count
 end
 return replies`,
-    sha1: "4b33952830e95e4406e0cba52370cfe75070df78",
+    sha1: "ae00ef84943607635810fa2ca6c2757c769daa95",
   },
   "fair-release": {
     name: "fair-release",
@@ -543,9 +577,20 @@ end
 local function milliseconds(number)
   return string.format("%.0f", number)
 end
-local function sign_of_life(fair, holder, now_ms, times)
-  redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+local function holder_of(lock)
+  local fields = redis.call("HKEYS", lock)
+  return fields[1] == "mode" and fields[2] or fields[1] or ""
+end
+local function keep_signs_of_life(fair, times)
   redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+end
+local function mark_alive(fair, holder, now_ms, times)
+  redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+end
+local function sign_of_life(fair, holder, now_ms, times)
+  keep_signs_of_life(fair, times)
+  mark_alive(fair, holder, now_ms, times)
+  keep_signs_of_life(fair, times)
 end
 local function forget(fair, holder)
   redis.call("ZREM", fair.timeouts, holder)
@@ -562,7 +607,7 @@ local function is_dead(fair, holder, now_ms, times)
   end
   local timeout_ms = redis.call("ZSCORE", fair.timeouts, holder)
   if not timeout_ms then
-    redis.call("ZADD", fair.timeouts, milliseconds(now_ms), holder)
+    redis.pcall("ZADD", fair.timeouts, milliseconds(now_ms), holder)
   end
   return timeout_ms and tonumber(timeout_ms) + times.grace_ms <= now_ms
 end
@@ -579,13 +624,13 @@ end
 local function leave(fair, holder, times)
   local waiting = redis.call("LRANGE", fair.queue, 0, -1)
   local behind = false
+  forget(fair, holder)
   for _, other in ipairs(waiting) do
     if behind and not is_ours(other) and redis.call("ZSCORE", fair.timeouts, other) then
       redis.call("ZINCRBY", fair.timeouts, milliseconds(-times.wait_ms), other)
     end
     behind = behind or other == holder
   end
-  forget(fair, holder)
 end
 local function pass_on(fair, now_ms, times)
   local head = next_in_line(fair, now_ms, times)
@@ -681,7 +726,7 @@ for i = 1, #KEYS / 4 do
   replies[i + 1] = release(fair, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
 end
 return replies`,
-    sha1: "03d86111d0824469eca0dd050e628e069ce4c538",
+    sha1: "29afdb97b759305fe6881085cd5b5430003e2059",
   },
   "lock-acquire": {
     name: "lock-acquire",
@@ -699,7 +744,7 @@ local now_ms = server_time()
 local function type_of(key)
   return redis.call("TYPE", key).ok
 end
-local function obstacle(lock, holder, held_count, token)
+local function look(lock, holder, held_count, token)
   if now_ms > not_after_ms then
     return { "late" }
   end
@@ -723,22 +768,24 @@ local function obstacle(lock, holder, held_count, token)
   elseif tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
     return { "miscounted", count }
   end
-  return nil
+  return nil, count
 end
-local function counted(lock, holder, held_count)
-  return redis.call("HGET", lock, holder) == string.format("%.0f", held_count + 1)
-end
-local function take(lock, holder, lease_ms, held_count, token)
-  if token and not counted(lock, holder, held_count) then
+local function count_up(lock, holder, new_count, token)
+  if token then
     local drawn = redis.pcall("INCR", token)
     if type(drawn) == "table" then
-      return { "refused", drawn.err }
+      return drawn
     end
     redis.call("PERSIST", token)
   end
-  local written = redis.pcall("HSET", lock, holder, string.format("%.0f", held_count + 1))
-  if type(written) == "table" then
-    return { "refused", written.err }
+  local written = redis.pcall("HSET", lock, holder, new_count)
+  return type(written) == "table" and written or nil
+end
+local function take(lock, holder, lease_ms, held_count, token, count)
+  local new_count = string.format("%.0f", held_count + 1)
+  local refused = count ~= new_count and count_up(lock, holder, new_count, token)
+  if refused then
+    return { "refused", refused.err }
   end
   raise_ttl(lock, lease_ms)
   return token and { "held", redis.call("GET", token) or "0" } or { "held" }
@@ -755,17 +802,17 @@ end
 local blocked = false
 if together then
   answer_all(function(lock, holder, _, held_count, token)
-    blocked = blocked or obstacle(lock, holder, held_count, token) ~= nil
+    blocked = blocked or look(lock, holder, held_count, token) ~= nil
   end)
 end
 return answer_all(function(lock, holder, lease_ms, held_count, token)
-  local answer = obstacle(lock, holder, held_count, token)
+  local answer, count = look(lock, holder, held_count, token)
   if not answer and blocked then
     return { "free" }
   end
-  return answer or take(lock, holder, lease_ms, held_count, token)
+  return answer or take(lock, holder, lease_ms, held_count, token, count)
 end)`,
-    sha1: "15051236c8a16d708d3bba4e451bf6c137359cb5",
+    sha1: "2229de633390f74c7eb22036ce6da70614c2328d",
   },
   "lock-force-unlock": {
     name: "lock-force-unlock",

@@ -112,6 +112,12 @@ export async function stored({ raw }: FairServer): Promise<Stored> {
   };
 }
 
+/** Who has the lock "a", and who waits. */
+export async function line(server: FairServer): Promise<Pick<Stored, "fields" | "queue">> {
+  const { fields, queue } = await stored(server);
+  return { fields, queue };
+}
+
 export async function ttlOf({ raw }: FairServer, key: string): Promise<number> {
   return Number(await raw("PTTL", key));
 }
@@ -165,9 +171,9 @@ function scores(flat: RawReply): Record<string, number> {
   return Object.fromEntries(pairs(flat).map(([holder, score]) => [holder, Number(score)]));
 }
 
-function pairs(flat: RawReply): [string, string][] {
-  if (flat === null || typeof flat !== "object") throw new TypeError(`not a list: ${String(flat)}`);
-  return flat.flatMap((name, at): [string, string][] =>
-    at % 2 === 0 ? [[String(name), String(flat[at + 1])]] : [],
-  );
+/** Each name with its value, whether the client has paired them or not. */
+function pairs(reply: RawReply): [string, string][] {
+  if (reply === null || typeof reply !== "object") throw new TypeError(`not a list: ${String(reply)}`);
+  const words = reply.flat().map(String);
+  return words.flatMap((name, at): [string, string][] => (at % 2 === 0 ? [[name, words[at + 1] ?? ""]] : []));
 }

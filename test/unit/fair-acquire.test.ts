@@ -11,6 +11,7 @@ import {
   type FairServer,
   fairServers,
   holds,
+  line,
   living,
   PARTS,
   SCORE_MS,
@@ -117,7 +118,7 @@ describe.each(fairServers)("fair-acquire on $name", ({ open }) => {
       expect(await server.heard()).toEqual([[A, String(serverMs + fairTimes.grantMs)]]);
     });
 
-    test("is offered to the JVM that is next, and to nobody else, when somebody asks [L1]", async () => {
+    test("is offered to the JVM that is next, and to nobody else, when somebody asks [wire-L1]", async () => {
       await waits(server, JVM_1, { timeoutMs: 1_000_000 });
       expect((await acquire(A)).answer).toEqual({ status: "queued", ttlMs: -2, holder: "", isHead: false });
       expect((await acquire(B, { waits: false })).answer).toEqual({
@@ -125,7 +126,7 @@ describe.each(fairServers)("fair-acquire on $name", ({ open }) => {
         ttlMs: fairTimes.grantMs,
         holder: JVM_1,
       });
-      expect(await stored(server)).toMatchObject({ fields: {}, queue: [JVM_1, A] });
+      expect(await line(server)).toEqual({ fields: {}, queue: [JVM_1, A] });
       expect(await server.heard()).toEqual([
         [JVM_1, "0"],
         [JVM_1, "0"],
@@ -135,14 +136,14 @@ describe.each(fairServers)("fair-acquire on $name", ({ open }) => {
     test("is not taken by one who does not wait while somebody else is next", async () => {
       await waits(server, A, living);
       expect((await acquire(B, { waits: false })).answer).toMatchObject({ status: "busy", holder: A });
-      expect(await stored(server)).toMatchObject({ fields: { [A]: "1" }, queue: [] });
+      expect(await line(server)).toEqual({ fields: { [A]: "1" }, queue: [] });
     });
   });
 
   describe("a lock that somebody has", () => {
     beforeEach(() => holds(server, C));
 
-    test("has those who wait in its queue, in the order in which they asked, with growing scores [L7]", async () => {
+    test("has those who wait in its queue, in the order in which they asked, with growing scores [wire-L7]", async () => {
       const first = await acquire(A);
       const second = await acquire(B);
       const ttlMs = expect.any(Number);
@@ -179,7 +180,7 @@ describe.each(fairServers)("fair-acquire on $name", ({ open }) => {
       expect(timeouts).toEqual({ [JVM_1]: nowMs + 5_000_000, [A]: nowMs + 5_000_000 + SCORE_MS });
     });
 
-    test("mends the place of one whose scores are lost [L5, B11]", async () => {
+    test("mends the place of one whose scores are lost [wire-L5] [B11]", async () => {
       await waits(server, A);
       await waits(server, B);
       const { serverMs, answer } = await acquire(B);
@@ -232,7 +233,7 @@ describe.each(fairServers)("fair-acquire on $name", ({ open }) => {
       await waits(server, B, living);
       for (const _ of ["first", "again"]) {
         expect((await acquire(A, { heldCount: 1 })).answer).toEqual({ status: "held" });
-        expect(await stored(server)).toMatchObject({ fields: { [A]: "2" }, queue: [B] });
+        expect(await line(server)).toEqual({ fields: { [A]: "2" }, queue: [B] });
       }
       await expectTtl("a", LEASE_MS);
     });
@@ -289,6 +290,15 @@ describe.each(fairServers)("fair-acquire on $name", ({ open }) => {
       await server.full(true);
       expect((await acquire(A)).answer).toEqual(refused);
       expect(await stored(server)).toEqual({ fields: { [C]: "1" }, ...EMPTY });
+    });
+
+    test("a full server lets those who wait keep their places, also without their helper entries", async () => {
+      await waits(server, JVM_1);
+      await waits(server, A);
+      await server.full(true);
+      expect((await acquire(A)).answer).toMatchObject({ status: "queued", isHead: false });
+      expect((await acquire(C, { waits: false })).answer).toMatchObject({ status: "busy", holder: JVM_1 });
+      expect((await stored(server)).queue).toEqual([JVM_1, A]);
     });
 
     test("a full server does not keep one from the lock that it was given there [R28]", async () => {

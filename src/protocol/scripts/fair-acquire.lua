@@ -28,11 +28,6 @@
 local not_after_ms, together = tonumber(ARGV[1]), ARGV[2] == "1"
 local now_ms, times = server_time(), fair_times(3)
 
-local function holder_of(lock)
-  local fields = redis.call("HKEYS", lock)
-  return fields[1] == "mode" and fields[2] or fields[1] or ""
-end
-
 local function refusal_of_held(fair, holder, held_count)
   if now_ms > not_after_ms then
     return { "late" }
@@ -64,9 +59,13 @@ local function is_to_be_had(fair, holder)
 end
 
 local function take(fair, holder, lease_ms, held_count)
-  local written = redis.pcall("HSET", fair.lock, holder, string.format("%.0f", held_count + 1))
-  if type(written) == "table" then
-    return { "refused", written.err }
+  local count = string.format("%.0f", held_count + 1)
+  -- A full server would refuse it also to one who was given the lock.
+  if redis.call("HGET", fair.lock, holder) ~= count then
+    local written = redis.pcall("HSET", fair.lock, holder, count)
+    if type(written) == "table" then
+      return { "refused", written.err }
+    end
   end
   if held_count == 0 then
     redis.call("PEXPIRE", fair.lock, lease_ms)

@@ -32,16 +32,20 @@ local function places(fair)
 end
 
 local function news(fair, first_at, count)
+  local place_of, answers = places(fair), {}
+  -- A full server adds nothing unless the script has written before.
+  keep_signs_of_life(fair, times)
   for at = first_at, first_at + count - 1 do
-    if redis.call("ZSCORE", fair.alive, ARGV[at]) then
-      sign_of_life(fair, ARGV[at], now_ms, times)
+    if place_of[ARGV[at]] then
+      mark_alive(fair, ARGV[at], now_ms, times)
     end
   end
   if redis.call("EXISTS", fair.lock) == 0 then
     pass_on(fair, now_ms, times)
+    place_of = places(fair)
   end
-  local ttl_ms, holder = redis.call("PTTL", fair.lock), redis.call("HKEYS", fair.lock)[1] or ""
-  local place_of, answers = places(fair), {}
+  keep_signs_of_life(fair, times)
+  local ttl_ms, holder = redis.call("PTTL", fair.lock), holder_of(fair.lock)
   for at = first_at, first_at + count - 1 do
     local waiter = ARGV[at]
     local place = place_of[waiter]
@@ -49,7 +53,6 @@ local function news(fair, first_at, count)
     if redis.call("HEXISTS", fair.lock, waiter) == 1 then
       answer = { "granted" }
     elseif place then
-      sign_of_life(fair, waiter, now_ms, times)
       raise_timeout(fair, waiter, place.before, now_ms, times)
       answer = { "queued", ttl_ms, holder, place.first and 1 or 0 }
     end

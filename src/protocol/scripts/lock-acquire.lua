@@ -34,7 +34,7 @@ local function type_of(key)
   return redis.call("TYPE", key).ok
 end
 
-local function obstacle(lock, holder, held_count, token)
+local function look(lock, holder, held_count, token)
   if now_ms > not_after_ms then
     return { "late" }
   end
@@ -58,24 +58,27 @@ local function obstacle(lock, holder, held_count, token)
   elseif tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
     return { "miscounted", count }
   end
-  return nil
+  return nil, count
 end
 
-local function counted(lock, holder, held_count)
-  return redis.call("HGET", lock, holder) == string.format("%.0f", held_count + 1)
-end
-
-local function take(lock, holder, lease_ms, held_count, token)
-  if token and not counted(lock, holder, held_count) then
+local function count_up(lock, holder, new_count, token)
+  if token then
     local drawn = redis.pcall("INCR", token)
     if type(drawn) == "table" then
-      return { "refused", drawn.err }
+      return drawn
     end
     redis.call("PERSIST", token)
   end
-  local written = redis.pcall("HSET", lock, holder, string.format("%.0f", held_count + 1))
-  if type(written) == "table" then
-    return { "refused", written.err }
+  local written = redis.pcall("HSET", lock, holder, new_count)
+  return type(written) == "table" and written or nil
+end
+
+local function take(lock, holder, lease_ms, held_count, token, count)
+  local new_count = string.format("%.0f", held_count + 1)
+  -- A repeat has counted already; a full server would refuse it to count again.
+  local refused = count ~= new_count and count_up(lock, holder, new_count, token)
+  if refused then
+    return { "refused", refused.err }
   end
   raise_ttl(lock, lease_ms)
   return token and { "held", redis.call("GET", token) or "0" } or { "held" }
@@ -94,13 +97,13 @@ end
 local blocked = false
 if together then
   answer_all(function(lock, holder, _, held_count, token)
-    blocked = blocked or obstacle(lock, holder, held_count, token) ~= nil
+    blocked = blocked or look(lock, holder, held_count, token) ~= nil
   end)
 end
 return answer_all(function(lock, holder, lease_ms, held_count, token)
-  local answer = obstacle(lock, holder, held_count, token)
+  local answer, count = look(lock, holder, held_count, token)
   if not answer and blocked then
     return { "free" }
   end
-  return answer or take(lock, holder, lease_ms, held_count, token)
+  return answer or take(lock, holder, lease_ms, held_count, token, count)
 end)

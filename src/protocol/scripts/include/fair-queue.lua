@@ -11,9 +11,24 @@ local function milliseconds(number)
   return string.format("%.0f", number)
 end
 
-local function sign_of_life(fair, holder, now_ms, times)
-  redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+local function holder_of(lock)
+  local fields = redis.call("HKEYS", lock)
+  return fields[1] == "mode" and fields[2] or fields[1] or ""
+end
+
+local function keep_signs_of_life(fair, times)
   redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+end
+
+local function mark_alive(fair, holder, now_ms, times)
+  redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+end
+
+local function sign_of_life(fair, holder, now_ms, times)
+  -- A full server adds nothing unless the script has written before.
+  keep_signs_of_life(fair, times)
+  mark_alive(fair, holder, now_ms, times)
+  keep_signs_of_life(fair, times)
 end
 
 local function forget(fair, holder)
@@ -32,7 +47,7 @@ local function is_dead(fair, holder, now_ms, times)
   end
   local timeout_ms = redis.call("ZSCORE", fair.timeouts, holder)
   if not timeout_ms then
-    redis.call("ZADD", fair.timeouts, milliseconds(now_ms), holder)
+    redis.pcall("ZADD", fair.timeouts, milliseconds(now_ms), holder)
   end
   return timeout_ms and tonumber(timeout_ms) + times.grace_ms <= now_ms
 end
@@ -51,14 +66,14 @@ end
 local function leave(fair, holder, times)
   local waiting = redis.call("LRANGE", fair.queue, 0, -1)
   local behind = false
+  -- Also one whose place is lost: the scores have no TTL. Before the others' scores: a full server may only remove first.
+  forget(fair, holder)
   for _, other in ipairs(waiting) do
     if behind and not is_ours(other) and redis.call("ZSCORE", fair.timeouts, other) then
       redis.call("ZINCRBY", fair.timeouts, milliseconds(-times.wait_ms), other)
     end
     behind = behind or other == holder
   end
-  -- Also one whose place is lost: the scores have no TTL.
-  forget(fair, holder)
 end
 
 local function pass_on(fair, now_ms, times)
