@@ -37,9 +37,11 @@ export class Client {
   readonly #wheel: HashedWheelTimer;
   readonly #watchdog: Watchdog;
   readonly #sharedWatchdog: Watchdog;
-  readonly #waiters = new Set<Waiter>();
+  /** With whether they wait for a running body. */
+  readonly #waiters = new Map<Waiter, boolean>();
   readonly #background = new Set<Promise<unknown>>();
-  #closed = false;
+  /** Whose work is taken: everybody's, only that of running bodies, or nobody's. */
+  #open: "to all" | "to bodies" | "to nobody" = "to all";
   #stopped = false;
 
   constructor(driver: Driver, options: HoldfastOptions) {
@@ -76,7 +78,9 @@ export class Client {
 
   /** @throws ClientClosedError */
   assertOpen(): void {
-    if (this.#closed) throw new ClientClosedError();
+    if (this.#open === "to nobody" || (this.#open === "to bodies" && !this.#inBody)) {
+      throw new ClientClosedError();
+    }
   }
 
   /** A waiter that closing the client cancels. To be given back to `dismiss`. */
@@ -88,7 +92,7 @@ export class Client {
 
   /** Closing the client cancels this waiter, too. To be given back to `dismiss`. */
   admit(waiter: Waiter): void {
-    this.#waiters.add(waiter);
+    this.#waiters.set(waiter, this.#inBody);
   }
 
   dismiss(waiter: Waiter): void {
@@ -112,15 +116,16 @@ export class Client {
     else work();
   }
 
-  /** Takes no new work from now on and cancels all that waits. */
-  shut(): void {
-    this.#closed = true;
-    for (const waiter of [...this.#waiters]) waiter.cancel(new ClientClosedError());
-  }
-
-  /** Waits for the scopes that still run, for so long at most. */
-  async drain(graceMs: number): Promise<void> {
-    if (graceMs > 0) await this.#within(graceMs, Promise.allSettled(this.threads.running));
+  /**
+   * Takes no new work from now on and cancels all that waits. The bodies that run have `graceMs` to end, with all that
+   * they still need.
+   */
+  async shut(graceMs: number): Promise<void> {
+    if (graceMs > 0) {
+      this.#refuse("to bodies");
+      await this.#within(graceMs, this.#bodiesEnd());
+    }
+    this.#refuse("to nobody");
   }
 
   /** Waits for what is under way, for two command timeouts at most, and ends all services. */
@@ -137,6 +142,22 @@ export class Client {
     this.commands.stop();
     this.#wheel.stop();
     await this.#within(commandTimeoutMs, this.#driver.close());
+  }
+
+  get #inBody(): boolean {
+    return this.threads.current !== undefined;
+  }
+
+  #refuse(open: "to bodies" | "to nobody"): void {
+    this.#open = open;
+    for (const [waiter, inBody] of [...this.#waiters]) {
+      if (open === "to nobody" || !inBody) waiter.cancel(new ClientClosedError());
+    }
+  }
+
+  /** Bodies may open scopes for others. */
+  async #bodiesEnd(): Promise<void> {
+    while (this.threads.running.size > 0) await Promise.allSettled(this.threads.running);
   }
 
   /** Waits until nothing is under way, nor anything that follows from what was. */

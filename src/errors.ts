@@ -110,7 +110,7 @@ export class UpgradeNotSupportedError extends HoldfastError {
 
 /**
  * Redis did not answer, or refused. The outcome of the command may be unknown; holdfast then takes back what
- * it may have done. `cause` is the error of the Redis client.
+ * it may have done. `cause` is the error of the Redis client where that has told one.
  */
 export class UnavailableError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_UNAVAILABLE";
@@ -118,7 +118,7 @@ export class UnavailableError extends HoldfastError {
     /** The server in question, without credentials. */
     readonly server: string,
     why: string,
-    /** False when the server refused the command, so that it surely had no effect. */
+    /** False when the command surely had no effect: the server refused it, or it was never sent. */
     readonly outcomeUnknown: boolean,
     options?: ErrorOptions,
   ) {
@@ -139,8 +139,9 @@ export class QuorumError extends HoldfastError {
     readonly failures: readonly unknown[],
   ) {
     const why = failures.map((failure) => (failure instanceof Error ? failure.message : String(failure)));
+    const failed = failures.length === 1 ? "1 server" : `${failures.length} servers`;
     super(
-      `red lock "${lockName}": ${failures.length} servers failed, so that ${wanted} can not be had: ${why.join("; ")}`,
+      `red lock "${lockName}": ${failed} failed, so that a majority of ${wanted} can not be had: ${why.join("; ")}`,
       { cause: new AggregateError(failures) },
     );
   }

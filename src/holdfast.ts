@@ -15,14 +15,18 @@ import { reentrantLock } from "./locks/reentrant-lock.js";
 import { releaseEverything } from "./locks/release-everything.js";
 import { spinLock } from "./locks/spin-lock.js";
 import {
-  checkBackoff,
-  checkFair,
-  checkReentry,
+  checkBody,
+  checkFlag,
+  checkLockSettings,
+  checkObject,
+  checkReadWriteLockSettings,
+  checkSpinLockSettings,
   duration,
   type HoldfastOptions,
   keyOf,
   type LockSettings,
   type ReadWriteLockSettings,
+  refuseUnknown,
   type SpinLockSettings,
 } from "./options.js";
 import { Thread } from "./threads/thread.js";
@@ -49,6 +53,7 @@ export class Holdfast implements AsyncDisposable {
    * @throws TypeError, RangeError
    */
   constructor(driver: Driver, options: HoldfastOptions = {}) {
+    assertDriver(driver);
     this.#client = new Client(driver, options);
   }
 
@@ -62,6 +67,7 @@ export class Holdfast implements AsyncDisposable {
    * @throws InvalidNameError
    */
   getLock(name: string, settings: LockSettings = {}): Lock {
+    checkLockSettings(settings);
     return this.#lock(reentrantLock, name, settings);
   }
 
@@ -78,6 +84,7 @@ export class Holdfast implements AsyncDisposable {
    * @throws InvalidNameError
    */
   getFairLock(name: string, settings: LockSettings = {}): Lock {
+    checkLockSettings(settings);
     return this.#lock(fairLock, name, settings);
   }
 
@@ -94,8 +101,8 @@ export class Holdfast implements AsyncDisposable {
    * @throws InvalidNameError, TypeError, RangeError
    */
   getSpinLock(name: string, settings: SpinLockSettings = {}): Lock {
+    checkSpinLockSettings(settings);
     const { backoff = { type: "exponential" } } = settings;
-    checkBackoff(backoff);
     return this.#lock(spinLock(backoff), name, settings);
   }
 
@@ -105,6 +112,7 @@ export class Holdfast implements AsyncDisposable {
    * @throws InvalidNameError
    */
   getFencedLock(name: string, settings: LockSettings = {}): FencedLock {
+    checkLockSettings(settings);
     return new FencedLeaseLock(this.#identity(fencedLock, name, settings));
   }
 
@@ -113,9 +121,8 @@ export class Holdfast implements AsyncDisposable {
    * @throws InvalidNameError
    */
   getReadWriteLock(name: string, settings: ReadWriteLockSettings = {}): ReadWriteLock {
-    const { fair = false } = settings;
-    checkFair(fair);
-    const { read, write } = readWriteKinds(fair);
+    checkReadWriteLockSettings(settings);
+    const { read, write } = readWriteKinds(settings.fair ?? false);
     const readLock = this.#lock(read, name, settings);
     const writeLock = this.#lock(write, name, settings);
     return { name, readLock: () => readLock, writeLock: () => writeLock };
@@ -144,12 +151,14 @@ export class Holdfast implements AsyncDisposable {
    */
   async asThread<T>(body: () => T | Promise<T>): Promise<T> {
     this.#client.assertOpen();
+    checkBody("asThread", body);
     const { threads } = this.#client;
     return threads.runAs(threads.current?.thread ?? new Thread(), body);
   }
 
   /** Runs something outside of the scope of the caller: it re-enters nothing. For pools, loaders and queues. */
   outside<T>(body: () => T): T {
+    checkBody("outside", body);
     return this.#client.threads.outside(body);
   }
 
@@ -162,14 +171,18 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Takes no new work, rejects whoever waits with ClientClosedError, lets running bodies go on for `graceMs`, then
-   * declares what is still held lost and stops renewing it. Closes only the connections that holdfast opened. Takes
-   * `graceMs` and three command timeouts at most, also when Redis is gone. Safe twice.
+   * Takes no new work and rejects whoever waits, with ClientClosedError. Running bodies go on for `graceMs`, with all the
+   * locks that they still take. Then declares what is still held lost and stops renewing it. Closes only the connections
+   * that holdfast opened. Takes `graceMs` and three command timeouts at most, also when Redis is gone. Safe twice.
    * @throws TypeError, RangeError before anything is done
    */
   async close(options: CloseOptions = {}): Promise<void> {
-    const graceMs = duration("graceMs", options.graceMs, 0) ?? 0;
-    this.#closing ??= this.#close(graceMs, options.releaseHeld ?? false);
+    checkObject("options", options);
+    const { graceMs = 0, releaseHeld = false, ...unknown } = options;
+    refuseUnknown("option", unknown);
+    duration("graceMs", graceMs, 0);
+    checkFlag("releaseHeld", releaseHeld);
+    this.#closing ??= this.#close(graceMs, releaseHeld);
     return this.#closing;
   }
 
@@ -179,8 +192,7 @@ export class Holdfast implements AsyncDisposable {
 
   async #close(graceMs: number, releaseHeld: boolean): Promise<void> {
     const client = this.#client;
-    client.shut();
-    await client.drain(graceMs);
+    await client.shut(graceMs);
     releaseEverything(client, releaseHeld);
     await client.stop();
   }
@@ -193,7 +205,13 @@ export class Holdfast implements AsyncDisposable {
     const client = this.#client;
     const key = keyOf(name, client.settings.nameMapper);
     const { reentry = client.settings.reentry } = settings;
-    checkReentry(reentry);
     return { client, kind, name, key, id: lockId(kind.half, key), channel: kind.channel(key), reentry };
   }
+}
+
+function assertDriver(driver: Driver): void {
+  if (typeof driver?.run === "function" && typeof driver.subscribe === "function") return;
+  throw new TypeError(
+    "Holdfast needs a driver: wrap your Redis client, as in new Holdfast(ioredisDriver(redis))",
+  );
 }

@@ -125,36 +125,40 @@ export interface ClientSettings {
 
 /** @throws TypeError, RangeError */
 export function clientSettings(options: HoldfastOptions): ClientSettings {
-  const { nameMapper = (name: string) => name, reentry = "scope" } = options;
+  checkObject("options", options);
+  const { nameMapper = (name: string) => name, reentry = "scope", clock: _, ...others } = options;
+  const { watchdogMs, fleetWatchdogMs, commandTimeoutMs, safetyPeriodMs, ...rest } = others;
+  const { redMemberTimeoutMs, clockSkewMs, ...unknown } = rest;
+  refuseUnknown("option", unknown);
   if (typeof nameMapper !== "function") throw new TypeError("nameMapper must be a function");
   checkReentry(reentry);
   return {
-    watchdogMs: duration("watchdogMs", options.watchdogMs, SHORTEST_WATCHDOG_MS) ?? WATCHDOG_MS,
-    fleetWatchdogMs:
-      duration("fleetWatchdogMs", options.fleetWatchdogMs, SHORTEST_WATCHDOG_MS) ?? WATCHDOG_MS,
-    commandTimeoutMs: duration("commandTimeoutMs", options.commandTimeoutMs, 1) ?? COMMAND_TIMEOUT_MS,
-    safetyPeriodMs: duration("safetyPeriodMs", options.safetyPeriodMs, 1) ?? SAFETY_PERIOD_MS,
-    redMemberTimeoutMs:
-      duration("redMemberTimeoutMs", options.redMemberTimeoutMs, 1) ?? RED_MEMBER_TIMEOUT_MS,
+    watchdogMs: duration("watchdogMs", watchdogMs, SHORTEST_WATCHDOG_MS) ?? WATCHDOG_MS,
+    fleetWatchdogMs: duration("fleetWatchdogMs", fleetWatchdogMs, SHORTEST_WATCHDOG_MS) ?? WATCHDOG_MS,
+    commandTimeoutMs: duration("commandTimeoutMs", commandTimeoutMs, 1) ?? COMMAND_TIMEOUT_MS,
+    safetyPeriodMs: duration("safetyPeriodMs", safetyPeriodMs, 1) ?? SAFETY_PERIOD_MS,
+    redMemberTimeoutMs: duration("redMemberTimeoutMs", redMemberTimeoutMs, 1) ?? RED_MEMBER_TIMEOUT_MS,
     nameMapper,
     reentry,
-    clockSkewMs: duration("clockSkewMs", options.clockSkewMs, 0) ?? 0,
+    clockSkewMs: duration("clockSkewMs", clockSkewMs, 0) ?? 0,
   };
 }
 
 /** @throws TypeError, RangeError naming the option that is wrong */
 export function checkLockOptions(options: LockOptions): void {
-  if (typeof options !== "object" || options === null) throw new TypeError("options must be an object");
-  duration("waitMs", options.waitMs, 0);
-  duration("leaseMs", options.leaseMs, 1);
-  duration("maxHoldMs", options.maxHoldMs, 1);
-  if (options.leaseMs !== undefined && options.maxHoldMs !== undefined) {
+  checkObject("options", options);
+  const { waitMs, leaseMs, maxHoldMs, signal, threadId, ...unknown } = options;
+  refuseUnknown("option", unknown);
+  duration("waitMs", waitMs, 0);
+  duration("leaseMs", leaseMs, 1);
+  duration("maxHoldMs", maxHoldMs, 1);
+  if (leaseMs !== undefined && maxHoldMs !== undefined) {
     throw new TypeError("leaseMs and maxHoldMs exclude each other: a fixed lease is never renewed");
   }
-  if (options.signal !== undefined && !(options.signal instanceof AbortSignal)) {
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw new TypeError("signal must be an AbortSignal");
   }
-  if (options.threadId !== undefined) checkThreadId(options.threadId);
+  if (threadId !== undefined) checkThreadId(threadId);
 }
 
 /** @throws TypeError, RangeError */
@@ -165,21 +169,48 @@ export function checkThreadId(threadId: number): void {
   }
 }
 
-/** @throws TypeError */
-export function checkReentry(reentry: Reentry): void {
+/** @throws TypeError naming the setting that is wrong */
+export function checkLockSettings(settings: LockSettings): void {
+  checkObject("settings", settings);
+  const { reentry, ...unknown } = settings;
+  refuseUnknown("setting", unknown);
+  if (reentry !== undefined) checkReentry(reentry);
+}
+
+/** @throws TypeError, RangeError naming the setting that is wrong */
+export function checkSpinLockSettings(settings: SpinLockSettings): void {
+  checkObject("settings", settings);
+  const { backoff, ...others } = settings;
+  checkLockSettings(others);
+  if (backoff !== undefined) checkBackoff(backoff);
+}
+
+/** @throws TypeError naming the setting that is wrong */
+export function checkReadWriteLockSettings(settings: ReadWriteLockSettings): void {
+  checkObject("settings", settings);
+  const { fair, ...others } = settings;
+  checkLockSettings(others);
+  if (fair !== undefined) checkFlag("fair", fair);
+}
+
+function checkReentry(reentry: Reentry): void {
   if (reentry !== "scope" && reentry !== "explicit") {
     throw new TypeError(`reentry must be "scope" or "explicit", got ${String(reentry)}`);
   }
 }
 
-/** @throws TypeError, RangeError naming what is wrong */
-export function checkBackoff(backoff: Backoff): void {
+function checkBackoff(backoff: Backoff): void {
+  checkObject("backoff", backoff);
   switch (backoff.type) {
-    case "constant":
-      duration("backoff.delayMs", backoff.delayMs, 1);
+    case "constant": {
+      const { type: _, delayMs, ...unknown } = backoff;
+      refuseUnknown("setting of backoff", unknown);
+      duration("backoff.delayMs", delayMs, 1);
       return;
+    }
     case "exponential": {
-      const { initialDelayMs, maxDelayMs, multiplier = 1 } = backoff;
+      const { type: _, initialDelayMs, maxDelayMs, multiplier = 1, ...unknown } = backoff;
+      refuseUnknown("setting of backoff", unknown);
       duration("backoff.initialDelayMs", initialDelayMs, 1);
       duration("backoff.maxDelayMs", maxDelayMs, initialDelayMs ?? 1);
       if (typeof multiplier !== "number") throw new TypeError("backoff.multiplier must be a number");
@@ -194,8 +225,28 @@ export function checkBackoff(backoff: Backoff): void {
 }
 
 /** @throws TypeError */
-export function checkFair(fair: boolean): void {
-  if (typeof fair !== "boolean") throw new TypeError(`fair must be true or false, got ${String(fair)}`);
+export function checkFlag(option: string, value: boolean): void {
+  if (typeof value !== "boolean")
+    throw new TypeError(`${option} must be true or false, got ${String(value)}`);
+}
+
+/** @throws TypeError */
+export function checkObject(what: string, value: object): void {
+  if (typeof value !== "object" || value === null) throw new TypeError(`${what} must be an object`);
+}
+
+/**
+ * A misspelt option would be as good as none, and nobody would notice.
+ * @param others what is left when all known ones were taken away, so that the compiler knows that none was forgotten
+ * @throws TypeError naming the option
+ */
+export function refuseUnknown(what: string, others: Readonly<Record<string, never>>): void {
+  for (const name of Object.keys(others)) throw new TypeError(`there is no ${what} "${name}"`);
+}
+
+/** @throws TypeError */
+export function checkBody(method: string, body: unknown): void {
+  if (typeof body !== "function") throw new TypeError(`${method} needs a function to run`);
 }
 
 /**

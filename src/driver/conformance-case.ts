@@ -10,7 +10,7 @@ export interface ConformanceCase {
   run(harness: ConformanceHarness): Promise<void>;
 }
 
-export type ConformanceAbility = "cut-command" | "cut-subscriber" | "flush-scripts";
+export type ConformanceAbility = "cut-command" | "cut-subscriber" | "end-client" | "flush-scripts";
 
 /** What the cases run against. The optional methods are its abilities. */
 export interface ConformanceHarness {
@@ -20,6 +20,8 @@ export interface ConformanceHarness {
   cutCommand?(driver: Driver): Promise<void>;
   /** Breaks the connection on which this driver listens. */
   cutSubscriber?(driver: Driver): Promise<void>;
+  /** Ends the client on which this driver runs scripts as its owner would, for good. Resolves when it has ended. */
+  endClient?(driver: Driver): Promise<void>;
   /** Makes the server forget all scripts (`SCRIPT FLUSH`). */
   flushScripts?(): Promise<void>;
 }

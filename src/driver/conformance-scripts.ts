@@ -172,6 +172,29 @@ export const scriptCases: readonly ConformanceCase[] = [
     await rejects(driver.subscribe(stage.channel("late"), listener), DriverClosedError);
     strictEqual(await evaluate(await stage.connect(), read, [key]), "1");
   }),
+
+  conformanceCase("answers what was under way when it was closed", [], async (stage) => {
+    const driver = await stage.connect();
+    const answer = evaluate(driver, increment, [stage.key("counter")]);
+    await driver.close();
+    strictEqual(await answer, 1);
+  }),
+
+  conformanceCase(
+    "settles what was under way when its client ended for good, and then refuses calls",
+    ["end-client"],
+    async (stage, harness) => {
+      const driver = await stage.connect();
+      const key = stage.key("counter");
+      await evaluate(driver, increment, [key]);
+      const underWay = Promise.allSettled([1, 2, 3].map(() => evaluate(driver, increment, [key])));
+      await harness.endClient?.(driver);
+      await underWay;
+      await rejects(evaluate(driver, increment, [key]), DriverClosedError);
+      const listener = { onMessage() {}, onReady() {} };
+      await rejects(driver.subscribe(stage.channel("late"), listener), DriverClosedError);
+    },
+  ),
 ];
 
 function isServerReply(code: string) {

@@ -27,6 +27,7 @@ export function missingAbilities(
   const offered: Readonly<Record<ConformanceAbility, unknown>> = {
     "cut-command": harness.cutCommand,
     "cut-subscriber": harness.cutSubscriber,
+    "end-client": harness.endClient,
     "flush-scripts": harness.flushScripts,
   };
   return needs.filter((ability) => offered[ability] === undefined);

@@ -12,13 +12,16 @@ export interface Driver {
    * grew may have reached the server, and the client may have sent it again.
    */
   readonly resets: number;
+  /** Why there is no connection at present, where the Redis client has told; undefined while there is one. */
+  readonly outage?: Error | undefined;
   /**
    * Runs a script: `EVALSHA`, and `EVAL` where the server does not know it. Calls made in order reach the
    * server in order while the connection holds.
    *
    * Rejects with {@link ServerReplyError} when the server answered with an error, in which case the script
-   * did not run to its end; with anything else the outcome is unknown. May never settle: callers bound the
-   * time themselves, and then set `ticket.givenUp`, after which the adapter starts nothing more for it.
+   * did not run to its end; with {@link DriverClosedError} when it was not sent and none will be; with anything
+   * else the outcome is unknown. May never settle while the Redis client may still reach the server: callers bound
+   * the time themselves, and then set `ticket.givenUp`, after which the adapter starts nothing more for it.
    */
   run(call: ScriptCall, ticket: Ticket): Promise<RawReply>;
   /**
@@ -65,10 +68,10 @@ export class ServerReplyError extends Error {
   }
 }
 
-/** The driver was closed, so the call was not sent. */
+/** The driver was closed, or its Redis client has ended for good, so the call was not sent. */
 export class DriverClosedError extends Error {
   override readonly name = "DriverClosedError";
-  constructor() {
-    super("the driver is closed");
+  constructor(message = "the driver is closed") {
+    super(message);
   }
 }

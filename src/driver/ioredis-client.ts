@@ -16,7 +16,6 @@ export interface IoredisClient extends IoredisConnection {
 
 /** What the adapter uses of the client that it opens itself. */
 export interface IoredisSubscriberClient extends IoredisConnection {
-  readonly stream?: IoredisStream | undefined;
   disconnect(): void;
   subscribe(channel: string): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
@@ -24,6 +23,7 @@ export interface IoredisSubscriberClient extends IoredisConnection {
 
 export interface IoredisConnection extends Pick<EventEmitter, "off"> {
   readonly status: string;
+  readonly stream?: IoredisStream | undefined;
   connect(): Promise<void>;
   on(event: "message", listener: (channel: string, message: string) => void): unknown;
   on(event: "error", listener: (error: Error) => void): unknown;
@@ -32,6 +32,8 @@ export interface IoredisConnection extends Pick<EventEmitter, "off"> {
 
 export interface IoredisStream {
   readonly destroyed: boolean;
+  /** What has broken it. */
+  readonly errored?: Error | null | undefined;
   unref(): unknown;
   destroy(error?: Error): unknown;
   once(event: "close", listener: () => void): unknown;
@@ -52,8 +54,12 @@ export interface IoredisOptions {
   readonly sentinels?: readonly { readonly host?: string; readonly port?: number }[] | null | undefined;
 }
 
-/** Throws a TypeError that says what to do about a client which would break the protocol. */
+/** Throws a TypeError that says what to do about what is no client of ioredis, or one that would break the protocol. */
 export function assertUsable(redis: IoredisClient): void {
+  if (typeof redis?.evalsha !== "function") {
+    const way = "as in ioredisDriver(new Redis(url))";
+    throw new TypeError(`ioredisDriver needs a Redis client of ioredis, ${way}, got ${kindOf(redis)}`);
+  }
   if (redis.isCluster) {
     throw new TypeError("ioredisDriver does not support ioredis' Cluster yet: pass a Redis client");
   }
@@ -75,6 +81,12 @@ export function assertUsable(redis: IoredisClient): void {
       `ioredisDriver refuses a client in ${redis.mode} mode: it cannot run scripts. Pass redis.duplicate()`,
     );
   }
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || typeof value !== "object")
+    return value === undefined ? "nothing" : `a ${typeof value}`;
+  return "evalSha" in value ? "a client of node-redis" : "another object";
 }
 
 /** Names the server as in a URL, without credentials. */

@@ -31,15 +31,18 @@ export function ioredisDriver(redis: IoredisClient): Driver {
   return new IoredisDriver(redis);
 }
 
+const ENDED = "the ioredis client has ended, by quit(), disconnect() or its retryStrategy";
+
 class IoredisDriver implements Driver {
   readonly traits: DriverTraits;
   readonly #redis: IoredisClient;
   readonly #subscriber: IoredisSubscriber;
   /** Scripts that went to the server in full on the present connection. */
   readonly #known = new Set<string>();
-  /** What rejects the commands that a lost connection leaves without an answer for ever. */
+  /** What rejects the commands under way, as ioredis leaves some without an answer for ever. */
   readonly #unanswered = new Set<(error: Error) => void>();
   #resets = 0;
+  #outage: Error | undefined;
   #ready: boolean;
   #closed = false;
 
@@ -50,14 +53,19 @@ class IoredisDriver implements Driver {
     this.#ready = redis.status === "ready";
     redis.on("ready", this.#onReady);
     redis.on("close", this.#onClose);
+    redis.on("end", this.#onEnd);
   }
 
   get resets(): number {
     return this.#resets;
   }
 
+  get outage(): Error | undefined {
+    return this.#outage;
+  }
+
   async run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
-    if (this.#closed) throw new DriverClosedError();
+    this.#assertOpen();
     // A lazy client connects with its first command, and would do so in the context of this caller.
     if (this.#redis.status === "wait")
       void inRootContext(() => this.#redis.connect().catch(toldByTheCommand));
@@ -75,7 +83,8 @@ class IoredisDriver implements Driver {
     }
   }
 
-  subscribe(channel: string, listener: ChannelListener): Promise<Unsubscribe> {
+  async subscribe(channel: string, listener: ChannelListener): Promise<Unsubscribe> {
+    this.#assertOpen();
     return this.#subscriber.subscribe(channel, listener);
   }
 
@@ -83,6 +92,7 @@ class IoredisDriver implements Driver {
     this.#closed = true;
     this.#redis.off("ready", this.#onReady);
     this.#redis.off("close", this.#onClose);
+    this.#redis.off("end", this.#onEnd);
     return this.#subscriber.close();
   }
 
@@ -95,9 +105,7 @@ class IoredisDriver implements Driver {
     return this.#answered(this.#redis.evalsha(script.sha1, keys.length, ...keys, ...args));
   }
 
-  /** Without `autoResendUnfulfilledCommands`, ioredis forgets what was under way when its connection is lost. */
   #answered(answer: Promise<unknown>): Promise<RawReply> {
-    if (this.#redis.options.autoResendUnfulfilledCommands !== false) return answer as Promise<RawReply>;
     return new Promise((resolve, reject) => {
       this.#unanswered.add(reject);
       const settled = answer.finally(() => this.#unanswered.delete(reject));
@@ -105,8 +113,20 @@ class IoredisDriver implements Driver {
     });
   }
 
+  /** A client that has ended may be connected again by its owner. */
+  #assertOpen(): void {
+    if (this.#closed) throw new DriverClosedError();
+    if (this.#redis.status === "end") throw new DriverClosedError(ENDED);
+  }
+
+  #rejectUnanswered(error: Error): void {
+    for (const reject of this.#unanswered) reject(error);
+    this.#unanswered.clear();
+  }
+
   readonly #onReady = () => {
     this.#ready = true;
+    this.#outage = undefined;
   };
 
   /**
@@ -116,12 +136,17 @@ class IoredisDriver implements Driver {
    */
   readonly #onClose = () => {
     this.#known.clear();
+    this.#outage = this.#redis.stream?.errored ?? this.#outage;
     if (!this.#ready) return;
     this.#ready = false;
     this.#resets += 1;
-    for (const reject of this.#unanswered) reject(new Error("the connection was closed before the answer"));
-    this.#unanswered.clear();
+    // ioredis then forgets what was under way.
+    if (this.#redis.options.autoResendUnfulfilledCommands === false)
+      this.#rejectUnanswered(new Error("the connection was closed before the answer"));
   };
+
+  /** What waited to be sent again when ioredis gave up. */
+  readonly #onEnd = () => this.#rejectUnanswered(new Error(ENDED));
 }
 
 /** A connection that fails rejects the commands that wait for it as well. */

@@ -81,20 +81,22 @@ export class Commands {
     input: () => Input,
     patience: Patience = {},
   ): Promise<Exchanged<Reply>> {
-    const endMs = this.#clock.monotonicMs() + (patience.timeoutMs ?? this.timeoutMs);
+    const bound = this.#bound(patience.timeoutMs ?? this.timeoutMs);
     let backoffMs = FIRST_BACKOFF_MS;
-    for (let repeated = false; ; repeated = true) {
+    for (let sendings = 0; ; ) {
       try {
-        if (this.#serverOffsetMs === undefined) await this.#meetServer(endMs);
-        const sent = await this.#send(script, input(), endMs);
-        return repeated ? { ...sent, repeated } : sent;
+        if (this.#serverOffsetMs === undefined) await this.#meetServer(bound);
+        if (this.#leftMs(bound) <= 0) throw tookTooLong(script, bound);
+        sendings += 1;
+        const sent = await this.#send(script, input(), bound);
+        return sendings > 1 ? { ...sent, repeated: true } : sent;
       } catch (error) {
-        const final = this.#finalError(error, repeated);
+        const final = this.#finalError(error, sendings);
         if (final !== undefined) throw final;
-        const leftMs = endMs - this.#clock.monotonicMs();
-        if (leftMs <= backoffMs || patience.cancelled) throw this.#unavailable(error, repeated);
+        if (this.#leftMs(bound) <= backoffMs || patience.cancelled) throw this.#unavailable(error, sendings);
       }
-      await this.pause(backoffMs);
+      // Somebody waits for this, and a client that is about to give up does not keep the process alive.
+      await this.#pause(backoffMs, true);
       backoffMs = Math.min(2 * backoffMs, LONGEST_BACKOFF_MS);
     }
   }
@@ -128,8 +130,12 @@ export class Commands {
     return Math.ceil(this.#clock.monotonicMs() + this.#serverOffsetMs + this.timeoutMs);
   }
 
-  /** Lets time pass before something is sent again. @throws ClientClosedError */
+  /** Lets time pass before something is sent again. Does not keep the process alive. @throws ClientClosedError */
   pause(ms: number): Promise<void> {
+    return this.#pause(ms, false);
+  }
+
+  #pause(ms: number, keepAlive: boolean): Promise<void> {
     if (this.#stopped) return Promise.reject(new ClientClosedError());
     return new Promise((resolve, reject) => {
       const end = () => {
@@ -140,27 +146,40 @@ export class Commands {
         end();
         reject(error);
       };
-      const timer = this.#clock.schedule(ms, () => {
-        end();
-        resolve();
-      });
+      const timer = this.#clock.schedule(
+        ms,
+        () => {
+          end();
+          resolve();
+        },
+        keepAlive,
+      );
       this.#pending.add(giveUp);
     });
   }
 
-  async #meetServer(endMs: number): Promise<void> {
-    this.#probe ??= this.#send(serverProbe, undefined, endMs).then(({ reply }) => {
-      const [major = 0, minor = 0] = (reply.version ?? "").split(".").map(Number);
-      const [leastMajor, leastMinor] = OLDEST_VERSION;
-      if (reply.version !== null && (major < leastMajor || (major === leastMajor && minor < leastMinor))) {
-        this.#serverOffsetMs = undefined;
-        throw new UnavailableError(this.server, `Redis ${reply.version} is too old, 6.2 is needed`, false);
-      }
-    });
-    try {
-      await this.#probe;
-    } finally {
+  /**
+   * Waits until the server's clock is known, as long as this caller may: one probe serves all who come meanwhile, and has
+   * a whole command timeout however short the time of the first of them is.
+   */
+  #meetServer(bound: Bound): Promise<void> {
+    this.#probe ??= this.#askServer().finally(() => {
       this.#probe = undefined;
+    });
+    const probe = this.#probe;
+    return new Promise((resolve, reject) => {
+      const timeout = this.#after(this.#leftMs(bound), () => reject(tookTooLong(serverProbe, bound)));
+      probe.then(resolve, reject).finally(() => timeout.cancel());
+    });
+  }
+
+  async #askServer(): Promise<void> {
+    const { reply } = await this.#send(serverProbe, undefined, this.#bound(this.timeoutMs));
+    const [major = 0, minor = 0] = (reply.version ?? "").split(".").map(Number);
+    const [leastMajor, leastMinor] = OLDEST_VERSION;
+    if (reply.version !== null && (major < leastMajor || (major === leastMajor && minor < leastMinor))) {
+      this.#serverOffsetMs = undefined;
+      throw new UnavailableError(this.server, `Redis ${reply.version} is too old, 6.2 is needed`, false);
     }
   }
 
@@ -168,19 +187,19 @@ export class Commands {
   async #send<Input, Reply>(
     script: Script<Input, Reply>,
     input: Input,
-    endMs: number,
+    bound: Bound,
   ): Promise<Exchanged<Reply>> {
     if (this.#stopped) throw new ClientClosedError();
     const call = script.encode(input);
     const resets = this.#driver.resets;
     const sentAt = now(this.#clock);
-    const raw = await this.#bounded(call, endMs - sentAt.monotonicMs);
+    const raw = await this.#bounded(call, bound);
     const answered = script.decode(raw);
     this.#serverOffsetMs = answered.serverMs - sentAt.monotonicMs;
     return { ...answered, sentAt, repeated: this.#driver.resets !== resets };
   }
 
-  #bounded(call: ScriptCall, boundMs: number): Promise<RawReply> {
+  #bounded(call: ScriptCall, bound: Bound): Promise<RawReply> {
     const ticket: Ticket = { givenUp: false };
     return new Promise((resolve, reject) => {
       const done = () => {
@@ -192,9 +211,7 @@ export class Commands {
         ticket.givenUp = true;
         reject(error);
       };
-      const timeout = this.#after(boundMs, () =>
-        giveUp(new Error(`${call.script.name} was not answered within ${Math.round(boundMs)} ms`)),
-      );
+      const timeout = this.#after(this.#leftMs(bound), () => giveUp(tookTooLong(call.script, bound)));
       this.#pending.add(giveUp);
       this.#driver.run(call, ticket).then(resolve, reject).finally(done);
     });
@@ -211,17 +228,46 @@ export class Commands {
     if (this.#pending.size === 0) this.#onIdle?.();
   }
 
-  /** What to throw at once for an error after which it would be pointless to send again. */
-  #finalError(error: unknown, repeated: boolean): Error | undefined {
-    if (error instanceof DriverClosedError) return new ClientClosedError();
-    if (error instanceof UnavailableError || error instanceof ClientClosedError) return error;
-    const refused = error instanceof ServerReplyError && !PASSING.has(error.code);
-    return refused ? this.#unavailable(error, repeated) : undefined;
+  #bound(timeoutMs: number): Bound {
+    return { timeoutMs, endMs: this.#clock.monotonicMs() + timeoutMs };
   }
 
-  #unavailable(cause: unknown, repeated: boolean): UnavailableError {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    const outcomeUnknown = repeated || !(cause instanceof ServerReplyError);
+  #leftMs({ endMs }: Bound): number {
+    return endMs - this.#clock.monotonicMs();
+  }
+
+  /** What to throw at once for an error after which it would be pointless to send again. */
+  #finalError(error: unknown, sendings: number): Error | undefined {
+    if (error instanceof UnavailableError || error instanceof ClientClosedError) return error;
+    // The last of these was not sent.
+    if (error instanceof DriverClosedError) return this.#unavailable(error, sendings - 1);
+    const refused = error instanceof ServerReplyError && !PASSING.has(error.code);
+    return refused ? this.#unavailable(error, sendings) : undefined;
+  }
+
+  /** @param sendings how often the command may have reached the server */
+  #unavailable(error: unknown, sendings: number): UnavailableError {
+    const refused = error instanceof ServerReplyError;
+    const outcomeUnknown = sendings > (refused ? 1 : 0);
+    const cause = refused ? error : (this.#driver.outage ?? error);
+    const why = cause === error ? textOf(error) : `${textOf(error)}: ${textOf(cause)}`;
     return new UnavailableError(this.server, why, outcomeUnknown, { cause });
   }
+}
+
+/** How long a caller waits for an answer. */
+interface Bound {
+  readonly timeoutMs: number;
+  /** On the monotonic clock. */
+  readonly endMs: number;
+}
+
+function tookTooLong({ name }: { readonly name: string }, { timeoutMs }: Bound): Error {
+  return new Error(`${name} was not answered within ${Math.round(timeoutMs)} ms`);
+}
+
+/** Node's error about several addresses that can not be reached has a code, but no message. */
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.message || ("code" in error ? String(error.code) : error.name);
 }

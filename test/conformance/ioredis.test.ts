@@ -53,6 +53,10 @@ async function breakConnection(driver: Driver, on: string): Promise<void> {
 const abilities = {
   cutCommand: (driver: Driver) => breakConnection(driver, "\r\neval"),
   cutSubscriber: (driver: Driver) => breakConnection(driver, "\r\nsubscribe"),
+  endClient: async (driver: Driver) => {
+    const client = wirings.get(driver)?.client;
+    if (client !== undefined) await destroyClient(client);
+  },
   flushScripts: async () => {
     await admin.script("FLUSH");
   },

@@ -7,7 +7,7 @@ watchLeaks();
 
 const server = new MemoryServer();
 const harness: ConformanceHarness = {
-  // Nothing can be cut, as there is no connection, and no scripts forgotten, as none are kept.
+  // Nothing can be cut or ended, as there is no connection, and no scripts forgotten, as none are kept.
   connect: async () => memoryDriver(server),
 };
 

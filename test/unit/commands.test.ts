@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { DriverClosedError, ServerReplyError } from "../../src/driver/driver.js";
 import { MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { ClientClosedError, UnavailableError } from "../../src/errors.js";
@@ -81,6 +81,55 @@ describe("before the first command", () => {
     await clock.advance(TIMEOUT_MS + TICK_MS);
     expect((await both).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     expect(await askFor(0)).toMatchObject({ reply: { type: "none" } });
+  });
+
+  test("a command with little time does not wait for the probe of one with more", async () => {
+    const { driver, ask, askFor } = setUp();
+    const late = answerLate();
+    void driver.next(late, "server-probe");
+    const patient = ask();
+    expect(await askFor(50, { timeoutMs: 50 })).toMatchObject({
+      code: "ERR_HOLDFAST_UNAVAILABLE",
+      message: expect.stringContaining("server-probe was not answered within 50 ms"),
+      outcomeUnknown: false,
+    });
+    late.arrive();
+    expect(await patient).toMatchObject({ reply: { type: "none" } });
+    expect(driver.names).toEqual(["server-probe", "lock-inspect"]);
+  });
+
+  test("a command with much time is served by the probe of one that had less", async () => {
+    const { clock, driver, ask, askFor } = setUp();
+    const late = answerLate();
+    void driver.next(late, "server-probe");
+    const hasty = askFor(0, { timeoutMs: 50 });
+    const patient = ask();
+    await clock.advance(400);
+    expect(await hasty).toBeInstanceOf(UnavailableError);
+    late.arrive();
+    expect(await patient).toMatchObject({ repeated: false, reply: { type: "none" } });
+    expect(driver.names).toEqual(["server-probe", "lock-inspect"]);
+  });
+
+  test("nobody waits longer than a command timeout, though probes of others go on", async () => {
+    const { clock, driver, ask } = setUp();
+    let breakDown = (): void => undefined;
+    const broken = new Promise<never>((_, reject) => {
+      breakDown = () => reject(new Error("the connection broke"));
+    });
+    void driver.next({ name: "broken later", meet: () => broken }, "server-probe");
+    void driver.next(neverDeliver, "server-probe");
+    const first = ask().catch((error: unknown) => error);
+    await clock.advance(1_000);
+    breakDown();
+    await clock.advance(0);
+    const second = ask().catch((error: unknown) => error);
+    await clock.advance(TIMEOUT_MS - 1_000 + TICK_MS);
+    expect(await Promise.race([first, Promise.resolve("still waiting")])).toMatchObject({
+      message: expect.stringContaining("not answered within 3000 ms"),
+    });
+    await clock.advance(TIMEOUT_MS);
+    expect(await second).toBeInstanceOf(UnavailableError);
   });
 
   test("there is no deadline to give, afterwards it is the server's time and one command timeout", async () => {
@@ -186,6 +235,31 @@ describe("a command that fails", () => {
     expect(await askFor(100)).toMatchObject({ outcomeUnknown: true });
   });
 
+  test("keeps the process alive until it is sent again or given up", async () => {
+    const { clock, driver, ask, askFor } = setUp();
+    await ask();
+    const schedule = vi.spyOn(clock, "schedule");
+    void driver.next(rejectAtOnce);
+    await askFor(20);
+    expect(schedule.mock.calls.filter(([delayMs]) => delayMs === 20)).toEqual([
+      [20, expect.any(Function), true],
+    ]);
+  });
+
+  test("while there is no connection says why, as the Redis client has told", async () => {
+    const { driver, ask, askFor } = setUp();
+    await ask();
+    const outage = Object.assign(new Error(""), { code: "ECONNREFUSED" });
+    Object.assign(driver, { outage });
+    void driver.next(neverDeliver);
+    const error = await askFor(TIMEOUT_MS + TICK_MS);
+    expect(error).toMatchObject({ cause: outage, outcomeUnknown: true });
+    expect(error).toMatchObject({ message: expect.stringMatching(/within 3000 ms: ECONNREFUSED$/) });
+    const refusal = new ServerReplyError("NOAUTH no");
+    void driver.next(answerWith(refusal));
+    expect(await askFor(0)).toMatchObject({ cause: refusal });
+  });
+
   test("is not sent again for somebody who does not want it any more", async () => {
     const { driver, ask, askFor } = setUp();
     await ask();
@@ -254,11 +328,24 @@ describe("the end", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test("of the driver is that of the client", async () => {
-    const { driver, askFor, ask } = setUp();
+  test("of the driver is told at once, and that the command was not sent", async () => {
+    const { driver, askFor } = setUp();
+    for (const script of ["server-probe", "lock-inspect"]) {
+      void driver.next(answerWith(new DriverClosedError("its client has ended")), script);
+      expect(await askFor(0)).toMatchObject({
+        code: "ERR_HOLDFAST_UNAVAILABLE",
+        message: expect.stringContaining("its client has ended"),
+        outcomeUnknown: false,
+      });
+    }
+  });
+
+  test("of the driver under a command leaves its outcome unknown", async () => {
+    const { driver, ask, askFor } = setUp();
     await ask();
+    void driver.next(rejectAtOnce);
     void driver.next(answerWith(new DriverClosedError()));
-    expect(await askFor(0)).toBeInstanceOf(ClientClosedError);
+    expect(await askFor(20)).toMatchObject({ code: "ERR_HOLDFAST_UNAVAILABLE", outcomeUnknown: true });
   });
 
   test("can be waited for: nothing is under way, nor about to be sent again", async () => {

@@ -3,7 +3,7 @@ import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { Redis as Redis5, type RedisOptions as Redis5Options } from "ioredis5";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { evaluate, script } from "../../src/driver/conformance-case.js";
-import { type Driver, ServerReplyError } from "../../src/driver/driver.js";
+import { type Driver, DriverClosedError, ServerReplyError } from "../../src/driver/driver.js";
 import { type IoredisClient, ioredisDriver } from "../../src/driver/ioredis.js";
 import { fromIoredis } from "../../src/driver/ioredis-errors.js";
 import { destroyClient, quickEnd } from "../support/ioredis-clients.js";
@@ -117,6 +117,17 @@ describe("a client that would break the protocol is refused", () => {
     });
   }
 
+  it.each([
+    ["nothing", undefined],
+    ["a string", "redis://127.0.0.1"],
+    ["a client of node-redis", { eval() {}, evalSha() {}, duplicate() {}, on() {}, options: {} }],
+    ["another object", new URL("redis://127.0.0.1")],
+  ])("when it is %s, and is told what is needed", (what, redis) => {
+    const make = () => ioredisDriver(redis as unknown as IoredisClient);
+    expect(make).toThrow(TypeError);
+    expect(make).toThrow(`ioredisDriver(new Redis(url)), got ${what}`);
+  });
+
   it("when it is a cluster", async () => {
     const cluster = new Cluster([{ host: "127.0.0.1", port: 1 }], { lazyConnect: true });
     // @ts-expect-error the type says so too
@@ -208,12 +219,32 @@ for (const { version, connect } of versions) {
       expect(driver.resets).toBe(0);
     });
 
-    it("reject with something else when the client was ended by its owner", async () => {
+    it("are refused when the client was ended by its owner, and taken when it is connected again", async () => {
       const redis = client(connect);
       const driver = drive(redis);
       await evaluate(driver, increment, [key]);
-      await destroyClient(redis);
-      await expect(evaluate(driver, increment, [key])).rejects.toThrow("Connection is closed");
+      await redis.quit();
+      await until(() => redis.status === "end");
+      await expect(evaluate(driver, increment, [key])).rejects.toThrow(DriverClosedError);
+      await expect(driver.subscribe("news", { onMessage() {}, onReady() {} })).rejects.toThrow(/has ended/);
+      await redis.connect();
+      expect(await evaluate(driver, increment, [key])).toBe(2);
+    });
+
+    it("tell why there is no connection, without listening to the errors of the client", async () => {
+      const redis = client(connect, { retryStrategy: () => 5 });
+      const driver = drive(redis);
+      await evaluate(driver, increment, [key]);
+      expect(driver.outage).toBeUndefined();
+      const { port } = proxy;
+      proxy.refuse();
+      for (const connection of proxy.connections) connection.cut();
+      await until(() => driver.outage !== undefined);
+      await until(() => (driver.outage as NodeJS.ErrnoException).code === "ECONNREFUSED");
+      expect(driver.outage?.message).toContain(`127.0.0.1:${port}`);
+      await proxy.listen();
+      await evaluate(driver, increment, [key]);
+      expect(driver.outage).toBeUndefined();
     });
   });
 
@@ -283,18 +314,20 @@ for (const { version, connect } of versions) {
       expect(driver.resets).toBe(1);
     });
 
-    it("a command that waits for its client to reconnect never settles when that gives up or is disconnected", async () => {
+    it("a command that waits for its client to reconnect is rejected by us when that gives up: ioredis forgets it", async () => {
       const redis = client(connect, { maxRetriesPerRequest: 1 });
       const driver = drive(redis);
       await evaluate(driver, increment, [key]);
       const { struck } = proxy.inject(dropNextReply({ on: key }));
+      const forgotten = watched(redis.incr(key));
       const lost = watched(evaluate(driver, increment, [key]));
       await struck;
       failHandshakes();
       await until(() => proxy.accepted > 3);
       await destroyClient(redis);
+      expect(await lost.result).toMatchObject({ message: expect.stringContaining("has ended") });
       await admin.ping();
-      expect([redis.status, lost.settled]).toEqual(["end", false]);
+      expect([redis.status, forgotten.settled]).toEqual(["end", false]);
     });
 
     it("a command rejected by commandTimeout still arrives", async () => {
