@@ -1,5 +1,6 @@
 import { type LeaseLostError, NotHeldError } from "./errors.js";
 import { events } from "./events.js";
+import { checkBody } from "./options.js";
 import type { Hold, HoldState } from "./threads/hold.js";
 
 /** What a caller gets for a hold: proof, deadline, loss signal, and the way to release it. */
@@ -45,7 +46,7 @@ export interface FencedLease extends Lease {
 /** What a lease needs of the lock that it came from. */
 export interface Keeper {
   release(hold: Hold): Promise<void>;
-  runIn<T>(hold: Hold, lease: object, body: () => T | Promise<T>): Promise<T>;
+  runIn<T>(find: () => Hold | undefined, lease: object, body: () => T | Promise<T>): Promise<T>;
 }
 
 /** Tells which holds nobody can release any more. A hold must never refer to its lease. */
@@ -164,12 +165,13 @@ export class HeldLease extends EndingLease implements Lease {
   }
 
   async run<T>(body: () => T | Promise<T>): Promise<T> {
+    checkBody("run", body);
     this.assertHeld();
     return this.within(body);
   }
 
   within<T>(body: () => T | Promise<T>): Promise<T> {
-    return this.#keeper.runIn(this.#hold, this, body);
+    return this.#keeper.runIn(() => this.#hold, this, body);
   }
 
   unlock(): Promise<void> {

@@ -17,7 +17,7 @@ import type { Hold, Place, Terms } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import type { Scope } from "../threads/scope.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { cleanUp, MOST_VAIN_TRIES, reachStoredCount, release } from "./release.js";
+import { cleanUp, MOST_VAIN_TRIES, reachStoredCount, release, undoCopies } from "./release.js";
 
 /** One call that wants a lock. */
 export interface Wish {
@@ -80,9 +80,22 @@ export async function ask(lock: LockIdentity, holding: Holding, wish: Wish): Pro
   if (hold !== undefined || !waiter.cancelled) return hold;
   // Whatever the attempt brings is given back behind the scenes.
   holding.unsettled();
-  const givenBack = attempt.then((late) => (late === undefined ? undefined : release(lock, late)));
-  lock.client.inBackground(() => givenBack.finally(() => holding.settled()));
+  const givenBack = attempt.then((late) => (late === undefined ? undefined : giveBack(lock, late)));
+  lock.client.inBackground(() =>
+    givenBack.finally(() => {
+      undoCopies(lock, holding);
+      holding.settled();
+    }),
+  );
   throw waiter.reason;
+}
+
+/** Releases a hold that nobody was told of, be it lost by now. */
+async function giveBack(lock: LockIdentity, hold: Hold): Promise<void> {
+  if (hold.state === "held") return release(lock, hold);
+  hold.dismissed = true;
+  hold.holding.inRedis.count = hold.holding.keepLive();
+  cleanUp(lock, hold.holding);
 }
 
 async function attemptUntilOfUse(
@@ -122,7 +135,7 @@ async function attempt(
   holding: Holding,
   wish: Wish,
 ): Promise<Hold | "busy" | "late" | "spent" | "leftover"> {
-  const heldCount = holding.storedCount;
+  const heldCount = holding.inRedis.count;
   if (wish.again && heldCount === 0) throw lossOf(lock, holding, wish);
   wish.attempts += 1;
   const { answer, ...seen } = await send(lock, holding, wish, heldCount);
@@ -154,7 +167,7 @@ export function refusal(
     case "late":
       return "late";
     case "lost":
-      throw lossOf(lock, holding, wish, answer.taken ? "stolen" : "expired");
+      throw lossOf(lock, holding, wish, "stolen");
     case "miscounted":
       if (!wish.again) return "leftover";
       throw lossOf(lock, holding, wish, "stolen");
@@ -174,7 +187,7 @@ export function enter(
   const scope = wish.takenIn?.ended ? undefined : wish.takenIn;
   const hold = holding.add(wish.terms, { ...given, bare: wish.form === "lock" && scope === undefined });
   if (hold === undefined) return undefined;
-  holding.storedCount += 1;
+  holding.inRedis.count += 1;
   scope?.take(hold);
   return hold;
 }
@@ -217,7 +230,7 @@ export async function sendTogether(
   const { commands } = lock.client;
   let notAfterMs = 0;
   let resets = 0;
-  for (const { holding, wish } of parts) holding.asking(wish.terms.leaseMs);
+  for (const { holding, wish } of parts) holding.inRedis.asking(wish.terms.leaseMs);
   try {
     const input = () => {
       notAfterMs = commands.notAfterMs();
@@ -227,15 +240,16 @@ export async function sendTogether(
     const patience = new WishPatience(wish);
     const { reply, sentAt, serverMs, repeated } = await commands.exchange(lock.kind.acquire, input, patience);
     for (const { holding } of parts) {
-      if (repeated) holding.copyMayArrive(notAfterMs);
-      holding.seenServer(serverMs);
+      if (repeated) holding.inRedis.copyMayArrive(notAfterMs);
+      holding.inRedis.seenServer(serverMs);
     }
     return { answers: reply, sentAt, serverMs, resets };
   } catch (error) {
     if (error instanceof UnavailableError && error.outcomeUnknown) {
       for (const { lock, holding } of parts) {
-        holding.copyMayArrive(notAfterMs);
-        cleanUp(lock, holding);
+        holding.inRedis.copyMayArrive(notAfterMs);
+        // Where nothing is held, whoever has begun the stay sees to it.
+        if (holding.inRedis.count > 0) cleanUp(lock, holding);
       }
     }
     throw error;

@@ -25,9 +25,9 @@ export interface Claim {
 export function claimOf(lock: LockIdentity, threadId: number | undefined, stranger: () => Thread): Claim {
   const claim = threadId === undefined ? claimOnPath(lock, stranger) : claimById(lock, threadId);
   const { outer, kin } = claim;
-  if (outer !== undefined && !lock.kind.reentrant) {
-    assertNotOver(lock, outer);
-    throw new ReentryError(lock.name, "this kind of lock is not reentrant");
+  if (outer !== undefined) {
+    if (!lock.kind.reentrant) assertNotOver(lock, outer);
+    assertReentrant(lock);
   }
   if (kin !== undefined) assertNotOver(lock, kin);
   return claim;
@@ -51,16 +51,24 @@ function claimById(lock: LockIdentity, threadId: number): Claim {
   const own = innermost(lock.id);
   const other = otherHalf(lock, innermost);
   if (own === undefined) refuseUpgrade(lock, other);
-  if (own !== undefined && !lock.kind.reentrant) {
-    throw new ReentryError(lock.name, "this kind of lock is not reentrant");
-  }
+  if (own !== undefined) assertReentrant(lock);
   return { thread, outer: undefined, kin: other, scope: undefined };
+}
+
+/** For one who is in the lock. @throws ReentryError */
+export function assertReentrant({ name, kind }: LockIdentity): void {
+  if (!kind.reentrant) throw new ReentryError(name, "this kind of lock is not reentrant");
 }
 
 /** What the caller has of the other lock of the pair. */
 function otherHalf(lock: LockIdentity, find: (id: string) => Hold | undefined): Hold | undefined {
-  const { half } = lock.kind;
-  return half === undefined ? undefined : find(lockId(half === "read" ? "write" : "read", lock.key));
+  const id = otherHalfId(lock);
+  return id === undefined ? undefined : find(id);
+}
+
+/** The id of the other lock of the pair; undefined for a lock of its own. */
+export function otherHalfId({ kind: { half }, key }: LockIdentity): string | undefined {
+  return half === undefined ? undefined : lockId(half === "read" ? "write" : "read", key);
 }
 
 function refuseUpgrade(lock: LockIdentity, other: Hold | undefined): void {
@@ -93,7 +101,7 @@ export function mayEnter(
   assertNotOver(lock, outer);
   const sibling = [...others].find((hold) => !scope.covers(hold));
   if (sibling?.bare) {
-    const way = "pass its threadId, or call from inside its run()";
+    const way = "pass { threadId: lease.threadId }, or call from inside lease.run()";
     throw new ReentryError(lock.name, `a lease that lock() or tryLock() returned is in between: ${way}`);
   }
   // Two siblings that read and both want to write again would wait for each other.

@@ -22,9 +22,18 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
       seen,
     }));
     if (reply.status === "wrong-type") throw new WrongTypeError(key, reply.type);
-    if (reply.status === "released" || reply.status === "absent" || repeated) {
+    if (reply.status === "released" || reply.status === "absent") {
       client.threads.stolen(key, Object.keys(seen));
       return true;
+    }
+    // The copy that was not answered may have freed it, and somebody else be in: look whether those seen are gone.
+    if (repeated) {
+      const { fields: now } = await look(lock);
+      const gone = Object.keys(seen).filter((field) => field !== "mode");
+      if (gone.every((field) => now[field] === undefined)) {
+        client.threads.stolen(key, gone);
+        return true;
+      }
     }
   } while (clock.monotonicMs() < endMs);
   throw new UnavailableError(

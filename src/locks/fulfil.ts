@@ -3,8 +3,9 @@ import type { Holding } from "../threads/holding.js";
 import type { Scope } from "../threads/scope.js";
 import { Thread } from "../threads/thread.js";
 import { ask, type Wish } from "./acquire.js";
-import { type Claim, claimOf, mayEnter } from "./claim.js";
+import { assertReentrant, type Claim, claimOf, mayEnter, otherHalfId } from "./claim.js";
 import type { LockIdentity } from "./lock-kind.js";
+import { clearLeftover, undoCopies } from "./release.js";
 
 /**
  * Takes a lock for a caller: the first hold of a stay, or one more.
@@ -27,7 +28,9 @@ export async function fulfil(
     const present = claim.outer?.holding ?? claim.thread.holdings.get(lock.id);
     // Until it is this call's turn, the stay may end or another one begin.
     let entered: Hold | undefined | "changed";
+    const other = threadId === undefined ? undefined : unsettledHalf(lock, claim);
     if (present !== undefined) entered = await enterAgain(lock, wish, claim, present);
+    else if (other !== undefined) entered = await letSettle(other, wish);
     else if (claim.kin !== undefined) entered = await readBeside(lock, wish, claim, claim.kin);
     else entered = await begin(lock, wish, claim);
     if (entered !== "changed") return entered;
@@ -43,6 +46,7 @@ async function begin(lock: LockIdentity, wish: Wish, { thread, kin }: Claim): Pr
       ? lock.kind.wait(lock, holding, wish)
       : ask(lock, holding, wish));
   } finally {
+    undoCopies(lock, holding);
     holding.settled();
   }
 }
@@ -54,14 +58,32 @@ async function enterAgain(
   present: Holding,
 ): Promise<Hold | undefined | "changed"> {
   const mayEnterNow = () => mayEnter(lock, scope, outer, present.company());
-  if (!(await present.enterInTurn(mayEnterNow, wish.waiter))) return refuseEntry(wish, present);
+  if (!(await present.enterInTurn(mayEnterNow, wish))) return refuseEntry(wish, present);
   try {
-    // A stay under a chosen id may have ended meanwhile; the call then begins the next one.
     wish.again = present.live.length > 0 || outer !== undefined;
-    return wish.again ? await ask(lock, present, wish) : "changed";
+    if (wish.again) {
+      assertReentrant(lock);
+      return await ask(lock, present, wish);
+    }
+    // A stay under a chosen id has ended meanwhile, and the call begins the next one.
+    await clearLeftover(lock, present);
+    return "changed";
   } finally {
     present.settled();
   }
+}
+
+/** What the chosen thread is just acquiring or releasing in the other lock of the pair. */
+function unsettledHalf(lock: LockIdentity, { thread }: Claim): Holding | undefined {
+  const id = otherHalfId(lock);
+  const other = id === undefined ? undefined : thread.holdings.get(id);
+  return other === undefined || other.live.length > 0 || other.isIdle ? undefined : other;
+}
+
+async function letSettle(other: Holding, wish: Wish): Promise<"changed" | undefined> {
+  if (!(await other.enterInTurn(() => true, wish))) return refuseEntry(wish, other);
+  other.settled();
+  return "changed";
 }
 
 async function readBeside(
@@ -72,7 +94,7 @@ async function readBeside(
 ): Promise<Hold | undefined | "changed"> {
   const host = kin.holding;
   const mayEnterNow = () => mayEnter(lock, claim.scope, kin, host.live);
-  if (!(await host.enterInTurn(mayEnterNow, wish.waiter))) return refuseEntry(wish, host);
+  if (!(await host.enterInTurn(mayEnterNow, wish))) return refuseEntry(wish, host);
   try {
     return claim.thread.holdings.has(lock.id) ? "changed" : await begin(lock, wish, claim);
   } finally {

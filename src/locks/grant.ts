@@ -49,9 +49,9 @@ async function confirm(lock: LockIdentity, holding: Holding, hold: Hold): Promis
     try {
       await holding.inTurn(async () => {
         if (hold.state !== "held" || !hold.provisional) return;
-        const { reply, sentAt } = await sendRelease(lock, holding, holding.storedCount);
+        const { reply, sentAt } = await sendRelease(lock, holding);
         if (reply.status === "released") hold.confirmed(sentAt);
-        else holding.loseAll(reply.status === "absent" ? "expired" : "stolen");
+        else holding.loseAll("stolen");
       });
     } catch (error) {
       if (!(error instanceof UnavailableError)) throw error;

@@ -14,16 +14,22 @@ export interface Member {
  */
 export class JointHold {
   readonly name: string;
+  readonly locks: readonly LeaseLock[];
   readonly quorum: number;
   readonly #holds = new Map<LeaseLock, Hold>();
+  /** The hold that was taken first, whatever has become of it. */
+  readonly #first: Hold | undefined;
   #released = false;
   #loss: LeaseLostError | undefined;
   #abort: AbortController | undefined;
 
-  constructor(name: string, members: readonly Member[], quorum: number) {
+  constructor(name: string, locks: readonly LeaseLock[], members: readonly Member[], quorum: number) {
     this.name = name;
+    this.locks = locks;
     this.quorum = quorum;
     for (const { lock, hold } of members) this.#holds.set(lock, hold);
+    this.#first = members.map(({ hold }) => hold).toSorted((a, b) => b.heldMs - a.heldMs)[0];
+    this.#acquaint();
   }
 
   get members(): readonly Member[] {
@@ -46,7 +52,7 @@ export class JointHold {
 
   /** Milliseconds since the first acquisition. */
   get heldMs(): number {
-    return Math.max(...[...this.#holds.values()].map(({ heldMs }) => heldMs));
+    return this.#first?.heldMs ?? 0;
   }
 
   get signal(): AbortSignal {
@@ -59,13 +65,15 @@ export class JointHold {
     return this.#abort.signal;
   }
 
-  has(lock: LeaseLock): boolean {
-    return this.#holds.get(lock)?.state === "held";
+  /** What is held of a lock, or was. */
+  of(lock: LeaseLock): Hold | undefined {
+    return this.#holds.get(lock);
   }
 
   /** A lock that was missing is held as well, or again. */
   put({ lock, hold }: Member): void {
     this.#holds.set(lock, hold);
+    this.#acquaint();
     if (this.#abort !== undefined) this.#follow(hold);
   }
 
@@ -97,6 +105,15 @@ export class JointHold {
     return holds.filter(({ loss }) => loss === undefined).length < this.quorum;
   }
 
+  /** So that the threadId of one of the stays stands for all of them. */
+  #acquaint(): void {
+    const stays = [...this.#holds.values()].map(({ holding }) => holding);
+    for (const stay of stays) {
+      for (const other of stay.companions) if (other.isIdle) stay.companions.delete(other);
+      for (const other of stays) stay.companions.add(other);
+    }
+  }
+
   #follow(hold: Hold): void {
     hold.signal.addEventListener("abort", () => this.checkMs(), { once: true });
   }
@@ -104,10 +121,13 @@ export class JointHold {
   /** Once: looking at the holds may make one of them tell of its loss, which looks at them again. */
   #lose(): void {
     if (this.#loss !== undefined) return;
-    const losses = [...this.#holds.values()].flatMap(({ loss }) => loss ?? []);
+    const holds = [...this.#holds.values()];
+    const losses = holds.flatMap(({ loss }) => loss ?? []);
     const last = losses.sort((a, b) => b.heldMs - a.heldMs)[0];
-    const { reason = "released", heldMs = 0 } = last ?? {};
-    this.#loss = new LeaseLostError(this.name, this.holders, reason, heldMs, { cause: last });
+    const { reason = "released" } = last ?? {};
+    this.#loss = new LeaseLostError(this.name, this.holders, reason, this.heldMs, { cause: last });
+    // What is left of it may not be kept from others until somebody releases it.
+    for (const hold of holds) hold.letLapse();
     this.#abort?.abort(this.#loss);
   }
 }

@@ -1,12 +1,12 @@
 import { type LeaseLostError, NotHeldError } from "../errors.js";
 import { events } from "../events.js";
 import { EndingLease, guard, type Lease } from "../lease.js";
+import { checkBody } from "../options.js";
 import type { HoldState } from "../threads/hold.js";
 import type { JointHold, Member } from "./joint-hold.js";
 
 /** The lease of several locks that count as one. */
 export class JointLease extends EndingLease implements Lease {
-  readonly threadId: number;
   readonly holdCount: number;
   readonly #hold: JointHold;
   readonly #kind: string;
@@ -17,13 +17,19 @@ export class JointLease extends EndingLease implements Lease {
     this.#hold = hold;
     this.#kind = kind;
     const { members } = hold;
-    this.threadId = members[0]?.hold.holding.threadId ?? 0;
     this.holdCount = Math.min(...members.map((member) => member.hold.holdCount));
     for (const member of members) guard(this, member.hold);
   }
 
   get name(): string {
     return this.#hold.name;
+  }
+
+  /** Of the first member that is held: it stands for the others as well. */
+  get threadId(): number {
+    const { members } = this.#hold;
+    const { hold } = members.find((member) => member.hold.state === "held") ?? members[0] ?? {};
+    return hold?.holding.threadId ?? 0;
   }
 
   get holder(): string {
@@ -49,18 +55,16 @@ export class JointLease extends EndingLease implements Lease {
   }
 
   async run<T>(body: () => T | Promise<T>): Promise<T> {
+    checkBody("run", body);
     this.assertHeld();
     return this.within(body);
   }
 
-  /** In the scope of each member that is held. */
+  /** In the scope of each member, also one that is held again only later. */
   within<T>(body: () => T | Promise<T>): Promise<T> {
     const inner = async () => body();
-    const held = this.#hold.members.filter(({ hold }) => hold.state === "held");
-    return held.reduceRight(
-      (next, { lock, hold }) =>
-        () =>
-          lock.runIn(hold, this, next),
+    return this.#hold.locks.reduceRight(
+      (next, lock) => () => lock.runIn(() => this.#hold.of(lock), this, next),
       inner,
     )();
   }

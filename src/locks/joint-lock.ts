@@ -1,7 +1,7 @@
 import type { Client } from "../client.js";
-import { type Obstacle, WaitTimeoutError } from "../errors.js";
+import { LeaseLostError, NotHeldError, type Obstacle, WaitTimeoutError } from "../errors.js";
 import type { Lease } from "../lease.js";
-import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
+import { checkBody, checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
 import type { Waiter } from "../runtime/waiter.js";
 import { Thread } from "../threads/thread.js";
 import { newWish, type Wish } from "./acquire.js";
@@ -58,7 +58,7 @@ export abstract class JointLock implements Lock {
   protected abstract take(call: JointCall): Promise<readonly Member[] | undefined>;
 
   /** The locks are held from now on. */
-  protected taken(_hold: JointHold, _lease: JointLease, _options: LockOptions): void {}
+  protected taken(_hold: JointHold, _lease: JointLease, _call: JointCall): void {}
 
   async lock(options: LockOptions = {}): Promise<Lease> {
     const outcome = await this.#acquire(options, undefined, "lock");
@@ -75,15 +75,25 @@ export abstract class JointLock implements Lock {
     ...given: [(lease: Lease) => T | Promise<T>] | [LockOptions, (lease: Lease) => T | Promise<T>]
   ): Promise<T> {
     const [options, body] = given.length === 1 ? [{}, given[0]] : given;
-    if (typeof body !== "function") throw new TypeError("using needs a function to run under the lock");
+    checkBody("using", body);
     const outcome = await this.#acquire(options, undefined, "using");
     if (outcome instanceof JointLease) return outcome.use(() => body(outcome));
     throw outcome;
   }
 
-  /** Tries all members, and rejects with the first failure if too few were released. */
+  /** Tries all members, and rejects with the first failure if too few were released. None is when too few are held. */
   async unlock(threadId?: number): Promise<void> {
-    await this.#ask((member) => member.unlock(threadId));
+    if (threadId !== undefined) checkThreadId(threadId);
+    const ids = new Map(this.members.map((member) => [member, this.#idFor(member, threadId)]));
+    const held = this.members.filter((member) => {
+      const id = ids.get(member);
+      return id !== "none" && member.toUnlock(id) !== undefined;
+    });
+    if (held.length < this.#quorum) {
+      const who = threadId === undefined ? "by the asThread of each client" : `by thread ${threadId}`;
+      throw new NotHeldError(this.name, `too few of its locks are held ${who}: use lease.unlock()`);
+    }
+    await this.#ask((member) => member.unlock(this.threadIdFor(member, threadId)));
   }
 
   /** @returns true when any of the locks was held */
@@ -101,11 +111,20 @@ export abstract class JointLock implements Lock {
 
   async isHeldByThread(threadId: number): Promise<boolean> {
     checkThreadId(threadId);
-    return this.#enough(await this.#ask((member) => member.isHeldByThread(threadId)));
+    const isHeld = await this.#ask(async (member) => {
+      const id = this.#idFor(member, threadId);
+      return id !== "none" && id !== undefined && member.isHeldByThread(id);
+    });
+    return this.#enough(isHeld);
   }
 
   async getHoldCount(threadId?: number): Promise<number> {
-    return this.#common(await this.#ask((member) => member.getHoldCount(threadId)));
+    if (threadId !== undefined) checkThreadId(threadId);
+    const counts = await this.#ask(async (member) => {
+      const id = this.#idFor(member, threadId);
+      return id === "none" ? 0 : member.getHoldCount(id);
+    });
+    return this.#common(counts);
   }
 
   async remainTimeToLive(): Promise<number> {
@@ -113,6 +132,25 @@ export abstract class JointLock implements Lock {
     const left = await this.#ask((member) => member.remainTimeToLive());
     const ttlMs = this.#common(left.map((ms) => (ms === -1 ? forEver : ms)));
     return ttlMs === forEver ? -1 : ttlMs;
+  }
+
+  /**
+   * Who the caller is for one of the locks: the threadId of a joint lease stands for a stay in each.
+   * @throws LeaseLostError where this lock is not held along with the others
+   */
+  protected threadIdFor(lock: LeaseLock, threadId: number | undefined): number | undefined {
+    const id = this.#idFor(lock, threadId);
+    if (id === "none") throw new LeaseLostError(lock.name, `thread ${threadId}`, "released", 0);
+    return id;
+  }
+
+  #idFor({ identity: { client, id } }: LeaseLock, threadId: number | undefined): number | undefined | "none" {
+    if (threadId === undefined) return undefined;
+    const stays = this.members.flatMap((member) => member.identity.client.threads.stay(threadId) ?? []);
+    const stay = stays.find(({ companions }) => companions.size > 0);
+    if (stay === undefined) return threadId;
+    const here = [...stay.companions].filter(({ field }) => client.owns(field));
+    return (here.find(({ lock }) => lock.id === id) ?? here[0])?.threadId ?? "none";
   }
 
   protected newWish(lock: LeaseLock, call: JointCall, waits: boolean, timeoutMs?: number): Wish {
@@ -167,16 +205,16 @@ export abstract class JointLock implements Lock {
       giveBack(members);
       throw call.waiter.reason;
     }
-    const hold = new JointHold(this.name, members, this.#quorum);
+    const hold = new JointHold(this.name, this.members, members, this.#quorum);
     const lease = new JointLease(hold, this.#kind);
     if (call.form === "lock") for (const member of members) member.lock.keep(member.hold, lease);
-    this.taken(hold, lease, call.options);
+    this.taken(hold, lease, call);
     return lease;
   }
 
   /** Asks all members; that too few answer is told as the first failure. */
   async #ask<T>(question: (member: LeaseLock) => Promise<T>): Promise<readonly T[]> {
-    const results = await Promise.allSettled(this.members.map((member) => question(member)));
+    const results = await Promise.allSettled(this.members.map(async (member) => question(member)));
     const failures = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
     if (failures.length > this.members.length - this.#quorum) throw failures[0];
     return results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));

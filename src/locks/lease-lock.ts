@@ -1,6 +1,6 @@
 import { NotHeldError, type Obstacle, WaitTimeoutError } from "../errors.js";
 import type { HeldLease, Keeper } from "../lease.js";
-import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
+import { checkBody, checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
 import type { Hold } from "../threads/hold.js";
 import type { Scope } from "../threads/scope.js";
 import { newWish } from "./acquire.js";
@@ -53,7 +53,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
     ...given: [(lease: L) => T | Promise<T>] | [LockOptions, (lease: L) => T | Promise<T>]
   ): Promise<T> {
     const [options, body] = given.length === 1 ? [{}, given[0]] : given;
-    if (typeof body !== "function") throw new TypeError("using needs a function to run under the lock");
+    checkBody("using", body);
     const hold = this.#orThrow(await this.#acquire(options, undefined, "using"));
     const lease = new this.#leaseClass(hold, this);
     return lease.use(() => body(lease));
@@ -61,13 +61,17 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
 
   async unlock(threadId?: number): Promise<void> {
     if (threadId !== undefined) checkThreadId(threadId);
-    const { threads } = this.#lock.client;
-    const hold =
-      threadId === undefined
-        ? this.#ownScope()?.innermostTaken(this.#lock.id)
-        : threads.find(threadId)?.holdings.get(this.#lock.id)?.innermost;
+    const hold = this.toUnlock(threadId);
     if (hold === undefined) throw new NotHeldError(this.name, whyNotHeld(threadId, this.#ownScope()));
     await release(this.#lock, hold);
+  }
+
+  /** The hold that an unlock in Redisson's style means: the innermost of the thread, or of this very `asThread`. */
+  toUnlock(threadId: number | undefined): Hold | undefined {
+    const { client, id } = this.#lock;
+    return threadId === undefined
+      ? this.#ownScope()?.innermostTaken(id)
+      : client.threads.find(threadId)?.holdings.get(id)?.innermost;
   }
 
   async forceUnlock(): Promise<boolean> {
@@ -108,8 +112,8 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
     return release(this.#lock, hold);
   }
 
-  runIn<T>(hold: Hold, lease: object, body: () => T | Promise<T>): Promise<T> {
-    return this.#lock.client.threads.runIn(hold, lease, body);
+  runIn<T>(find: () => Hold | undefined, lease: object, body: () => T | Promise<T>): Promise<T> {
+    return this.#lock.client.threads.runIn(find, lease, body);
   }
 
   #bareLease(hold: Hold): L {

@@ -79,9 +79,8 @@ export class MultiLock extends JointLock {
     const { client } = lock.identity;
     const wish = this.newWish(lock, call, waits);
     const stranger = () => strangers.to(client);
-    const hold = await fulfil(lock.identity, wish, call.options.threadId, stranger).finally(() =>
-      this.note(call, wish),
-    );
+    const threadId = this.threadIdFor(lock, call.options.threadId);
+    const hold = await fulfil(lock.identity, wish, threadId, stranger).finally(() => this.note(call, wish));
     if (hold !== undefined) members.push({ lock, hold });
     return hold !== undefined;
   }

@@ -37,17 +37,22 @@ export class RedLock extends JointLock {
   protected async take(call: JointCall): Promise<readonly Member[] | undefined> {
     const { waiter } = call;
     const ears = new Ears(this.members, () => waiter.wake());
+    if (call.waits) ears.open({ onlyOpen: true });
     let pauseMs = FIRST_PAUSE_MS;
+    /** To be waited for while nothing else is held: a sibling tells nobody in Redis when it leaves. */
+    let entered: LeaseLock | undefined;
     try {
       for (;;) {
-        const strangers = new Strangers();
-        const answers = await Promise.all(this.members.map((lock) => this.#askMember(call, lock, strangers)));
+        ears.asking();
+        const answers = await this.#askAll(call, entered);
         const members = answers.flatMap(({ member }) => member ?? []);
         if (members.filter(({ hold }) => hold.state === "held").length >= this.quorum) return members;
-        ears.blocked = new Set(answers.flatMap(({ lock, ttlMs }) => (ttlMs === undefined ? [] : [lock])));
         this.#giveUp(members, answers, call);
         if (!call.waits || waiter.over) return undefined;
+        entered = answers.find(({ bySibling }) => bySibling)?.lock;
+        if (entered !== undefined) continue;
         ears.open();
+        ears.answered(answers.flatMap(({ lock, ttlMs }) => (ttlMs === undefined ? [] : [lock])));
         await waiter.pause(this.#sleepMs(answers));
         if (waiter.cancelled) throw waiter.reason;
         await waiter.pause(Math.random() * pauseMs);
@@ -58,10 +63,17 @@ export class RedLock extends JointLock {
     }
   }
 
-  protected override taken(hold: JointHold, lease: JointLease, options: LockOptions): void {
+  protected override taken(hold: JointHold, lease: JointLease, call: JointCall): void {
+    const { options, form } = call;
     // A lease that nobody has any more is not to be kept up, and so not to be held on to.
-    const forgotten = new WeakRef(lease);
-    retake({ locks: this.members, timeoutMs: this.#timeoutMs(options), options, hold, lease: forgotten });
+    retake({
+      timeoutMs: this.#timeoutMs(options),
+      options,
+      form,
+      threadIdFor: (lock) => this.threadIdFor(lock, options.threadId),
+      hold,
+      lease: new WeakRef(lease),
+    });
   }
 
   /** A slow server may not use up the lease that the others have given. */
@@ -69,15 +81,29 @@ export class RedLock extends JointLock {
     return Math.max(1, Math.min(this.#memberTimeoutMs, Math.floor(leaseMs / TIMEOUTS_PER_LEASE)));
   }
 
-  async #askMember(call: JointCall, lock: LeaseLock, strangers: Strangers): Promise<Answer> {
+  /** @param first to be waited for, before the others are asked */
+  async #askAll(call: JointCall, first: LeaseLock | undefined): Promise<readonly Answer[]> {
+    const strangers = new Strangers();
+    const answer = first && (await this.#askMember(call, first, { strangers, waits: true }));
+    const others = this.members.filter((lock) => lock !== first);
+    const answers = others.map((lock) => this.#askMember(call, lock, { strangers, waits: false }));
+    return [...(answer === undefined ? [] : [answer]), ...(await Promise.all(answers))];
+  }
+
+  async #askMember(
+    call: JointCall,
+    lock: LeaseLock,
+    { strangers, waits }: { readonly strangers: Strangers; readonly waits: boolean },
+  ): Promise<Answer> {
     const { client } = lock.identity;
     const waiter = call.waiter.part();
-    const wish = this.newWish(lock, { ...call, waiter }, false, this.#timeoutMs(call.options));
+    const wish = this.newWish(lock, { ...call, waiter }, waits, this.#timeoutMs(call.options));
     try {
-      const hold = await fulfil(lock.identity, wish, call.options.threadId, () => strangers.to(client));
+      const threadId = this.threadIdFor(lock, call.options.threadId);
+      const hold = await fulfil(lock.identity, wish, threadId, () => strangers.to(client));
       if (hold !== undefined) return { lock, member: { lock, hold } };
       // Nobody is in the way of a lock whose answer came too late to be of use: it may be asked for again soon.
-      return { lock, ttlMs: wish.obstacle?.ttlMs ?? 0 };
+      return { lock, ttlMs: wish.obstacle?.ttlMs ?? 0, bySibling: wish.attempts === 0 };
     } catch (failure) {
       return { lock, failure };
     } finally {
@@ -113,6 +139,8 @@ interface Answer {
   readonly member?: Member;
   /** How long the lease of who has it lasts; -1 when that is not known. */
   readonly ttlMs?: number;
+  /** A sibling's body is in the way, so that the server was not asked. */
+  readonly bySibling?: boolean;
   readonly failure?: unknown;
 }
 
@@ -123,38 +151,58 @@ function isOfServer(failure: unknown): boolean {
   );
 }
 
-/** Hears of releases by those who stood in the way. */
+/** Hears of releases by those who stand in the way. */
 class Ears {
-  /** What the latest attempt has found held: what it gave back itself is no news. */
-  blocked: ReadonlySet<LeaseLock> = new Set();
   readonly #locks: readonly LeaseLock[];
   readonly #wake: () => void;
-  #closers: readonly (() => void)[] | undefined;
+  readonly #closers = new Map<LeaseLock, () => void>();
+  /** What the latest round has found held: what it gave back itself is no news. Undefined during a round. */
+  #blocked: ReadonlySet<LeaseLock> | undefined;
+  /** Where something was told during a round. */
+  readonly #heard = new Set<LeaseLock>();
 
   constructor(locks: readonly LeaseLock[], wake: () => void) {
     this.#locks = locks;
     this.#wake = wake;
   }
 
-  /** Harmless twice. */
-  open(): void {
-    this.#closers ??= this.#locks.map((lock) => {
+  /** Harmless twice. @param onlyOpen where messages arrive already, so that listening costs nothing */
+  open({ onlyOpen = false }: { readonly onlyOpen?: boolean } = {}): void {
+    for (const lock of this.#locks) {
       const { client, channel } = lock.identity;
-      return client.subscriptions.listen(channel, {
+      const isOpen = client.subscriptions.isOpen(channel);
+      if (this.#closers.has(lock) || (onlyOpen && !isOpen)) continue;
+      const close = client.subscriptions.listen(channel, {
         onMessage: (message) => {
-          if (isWakeUp(message) && this.blocked.has(lock)) this.#wake();
+          if (isWakeUp(message)) this.#hear(lock);
         },
-        onReady: () => {
-          if (this.blocked.has(lock)) this.#wake();
-        },
+        onReady: () => this.#hear(lock),
         onFailure: () => {
           // The leases of those who are in the way bound the wait.
         },
       });
-    });
+      this.#closers.set(lock, close);
+      // Others have opened it since the round began.
+      if (!onlyOpen && isOpen) this.#hear(lock);
+    }
+  }
+
+  asking(): void {
+    this.#blocked = undefined;
+    this.#heard.clear();
+  }
+
+  answered(blocked: readonly LeaseLock[]): void {
+    this.#blocked = new Set(blocked);
+    if (blocked.some((lock) => this.#heard.has(lock))) this.#wake();
   }
 
   close(): void {
-    for (const close of this.#closers ?? []) close();
+    for (const close of this.#closers.values()) close();
+  }
+
+  #hear(lock: LeaseLock): void {
+    if (this.#blocked === undefined) this.#heard.add(lock);
+    else if (this.#blocked.has(lock)) this.#wake();
   }
 }

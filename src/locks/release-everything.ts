@@ -9,7 +9,7 @@ const BATCH_SIZE = 100;
 export function releaseEverything(client: Client, free: boolean): void {
   const held = new Map<HeldKind["release"], Release[]>();
   for (const holding of [...client.threads.holdings()]) {
-    const { key, field, lock, storedCount } = holding;
+    const { key, field, lock, inRedis } = holding;
     if (holding.live.length === 0) continue;
     holding.loseAll("closed");
     const { kind, channel } = lock;
@@ -18,7 +18,7 @@ export function releaseEverything(client: Client, free: boolean): void {
     releases.push({
       key,
       holder: field,
-      heldCount: storedCount,
+      heldCount: inRedis.highestCount,
       keptCount: 0,
       ttlMs: 1,
       keptMs: [],

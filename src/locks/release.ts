@@ -35,7 +35,7 @@ async function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
   let clean = false;
   try {
     await holding.inTurn(() => lowerCount(lock, hold));
-    clean = holding.copiesUntilMs === 0;
+    clean = holding.inRedis.copiesUntilMs === 0;
     if (events.release.hasSubscribers) {
       events.release.publish({ name: lock.name, kind: lock.kind.name, holder: holding.field, heldMs });
     }
@@ -50,20 +50,20 @@ async function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
 
 /** The field of a lost lease may outlive the trust in it; then others need not wait for its TTL. */
 function giveUpField(lock: LockIdentity, holding: Holding): void {
+  if (!holding.isIdle || holding.inRedis.count === 0) return;
   // Under an id that the caller chose, the field may already stand for another stay.
-  if (!holding.isOver || holding.storedCount === 0 || holding.threadId < FIRST_OWN_THREAD_ID) return;
-  holding.storedCount = 0;
+  if (holding.threadId < FIRST_OWN_THREAD_ID && holding.thread.holdings.get(lock.id) !== holding) return;
+  holding.inRedis.count = 0;
   cleanUp(lock, holding);
 }
 
 async function lowerCount(lock: LockIdentity, hold: Hold): Promise<void> {
   const { holding } = hold;
   const keptCount = holding.keepLive();
-  const heldCount = holding.storedCount;
-  if (heldCount <= keptCount) return;
+  if (holding.inRedis.count <= keptCount) return;
   // Whatever becomes of the command, this is the count to be reached.
-  holding.storedCount = keptCount;
-  const { reply, repeated, sentAt } = await sendRelease(lock, holding, heldCount);
+  holding.inRedis.count = keptCount;
+  const { reply, repeated, sentAt } = await sendRelease(lock, holding);
   if (reply.status === "released") {
     if (keptCount > 0) holding.renewed(sentAt);
     return;
@@ -71,20 +71,23 @@ async function lowerCount(lock: LockIdentity, hold: Hold): Promise<void> {
   // Gone after a repeat: the copy that was not answered has done it.
   if (reply.status === "absent" && repeated && keptCount === 0) return;
   holding.loseAll("stolen");
-  holding.storedCount = 0;
+  holding.inRedis.count = 0;
   hold.wasLost("stolen");
   hold.dismissed = true;
   throw lateRelease(hold, reply);
 }
 
-/** Sends the release of what is above `storedCount` until it is answered in time. With nothing above, it writes the TTL. */
+/**
+ * Sends the release of what is above `storedCount` until it is answered in time. With nothing above, it writes the TTL.
+ * @param heldCount the hold count that Redis may have at most
+ */
 export async function sendRelease(
   lock: LockIdentity,
   holding: Holding,
-  heldCount: number,
+  heldCount: number = holding.inRedis.highestCount,
 ): Promise<Exchanged<ReleaseAnswer>> {
   const { commands } = lock.client;
-  const keptCount = holding.storedCount;
+  const keptCount = holding.inRedis.count;
   // A late copy that deletes a field with a number of its own can do no harm, any other must not arrive.
   const harmless = keptCount === 0 && holding.threadId >= FIRST_OWN_THREAD_ID;
   let repeated = false;
@@ -100,14 +103,16 @@ export async function sendRelease(
         return { notAfterMs, locks: [{ key, holder: field, heldCount, keptCount, ttlMs, keptMs, channel }] };
       });
       repeated ||= sent.repeated;
-      if (repeated) holding.copyMayArrive(notAfterMs);
-      holding.seenServer(sent.serverMs);
+      if (repeated) holding.inRedis.copyMayArrive(notAfterMs);
+      holding.inRedis.seenServer(sent.serverMs);
       const reply = only(sent.reply);
+      if (reply.status === "released") holding.inRedis.highestCount = keptCount;
       if (reply.status !== "late") return { ...sent, reply, repeated };
       if (tries >= MOST_VAIN_TRIES)
         throw new UnavailableError(commands.server, "its answers come too late", false);
     } catch (error) {
-      if (error instanceof UnavailableError && error.outcomeUnknown) holding.copyMayArrive(notAfterMs);
+      if (error instanceof UnavailableError && error.outcomeUnknown)
+        holding.inRedis.copyMayArrive(notAfterMs);
       throw error;
     }
   }
@@ -122,19 +127,34 @@ export function cleanUp(lock: LockIdentity, holding: Holding): void {
   lock.client.inBackground(() => reachStoredCount(lock, holding).finally(() => holding.settled()));
 }
 
+/** A call has ended without a hold: a copy of its acquisition may arrive yet, and take the lock for nobody. */
+export function undoCopies(lock: LockIdentity, holding: Holding): void {
+  if (holding.inRedis.count === 0 && holding.inRedis.copiesUntilMs > 0) cleanUp(lock, holding);
+}
+
+/** Takes away what a stay that was lost has left in Redis, before the next one under the same id. */
+export async function clearLeftover(lock: LockIdentity, holding: Holding): Promise<void> {
+  if (!holding.inRedis.isPossible) return;
+  holding.inRedis.count = 0;
+  await reachStoredCount(lock, holding);
+  holding.inRedis.empty();
+}
+
 /** As {@link cleanUp}, for somebody who waits for it. Never rejects. */
 export async function reachStoredCount(lock: LockIdentity, holding: Holding): Promise<void> {
   const { client } = lock;
   const { clock, commands } = client;
   // By then even what was taken last has ended by itself.
-  const endMs = clock.monotonicMs() + holding.longestLeaseMs + 2 * commands.timeoutMs;
+  const endMs = clock.monotonicMs() + holding.inRedis.longestLeaseMs + 2 * commands.timeoutMs;
   let pauseMs = FIRST_PAUSE_MS;
   while (!client.stopped && clock.monotonicMs() < endMs) {
     let waitMs = pauseMs;
     try {
-      const { serverMs } = await holding.inTurn(() => sendRelease(lock, holding, holding.storedCount + 1));
-      if (holding.copiesUntilMs === 0) return;
-      waitMs = holding.copiesUntilMs - serverMs + 1;
+      const { serverMs } = await holding.inTurn(() => {
+        return sendRelease(lock, holding, Math.max(holding.inRedis.highestCount, holding.inRedis.count + 1));
+      });
+      if (holding.inRedis.copiesUntilMs === 0) return;
+      waitMs = holding.inRedis.copiesUntilMs - serverMs + 1;
     } catch (error) {
       if (!(error instanceof UnavailableError) || !error.outcomeUnknown) return;
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);

@@ -1,6 +1,8 @@
+import type { Client } from "../client.js";
 import { guard } from "../lease.js";
 import type { LockOptions } from "../options.js";
-import { newWish } from "./acquire.js";
+import type { Scope } from "../threads/scope.js";
+import { newWish, type Wish } from "./acquire.js";
 import { fulfil } from "./fulfil.js";
 import type { JointHold } from "./joint-hold.js";
 import { giveBack } from "./joint-lock.js";
@@ -8,10 +10,12 @@ import type { LeaseLock } from "./lease-lock.js";
 
 /** A red lease that is held, and what it was asked for with. */
 export interface Retaking {
-  readonly locks: readonly LeaseLock[];
   /** How long to wait for the answer of one server. */
   readonly timeoutMs: number;
   readonly options: LockOptions;
+  readonly form: Wish["form"];
+  /** Who takes one of the locks. */
+  threadIdFor(lock: LeaseLock): number | undefined;
   readonly hold: JointHold;
   readonly lease: WeakRef<object>;
 }
@@ -22,37 +26,56 @@ const SHORTEST_PAUSE_MS = 100;
 
 /**
  * Takes the locks of servers that did not answer, or have lost their data, for as long as the lease is held by a majority:
- * so that the failure of the next server does not end it.
+ * so that the failure of the next server does not end it. To be called by whoever has taken the lease: what is taken again
+ * lies on the same path.
  */
 export function retake(retaking: Retaking): void {
-  const [first] = retaking.locks;
-  if (first === undefined) return;
-  const { client } = first.identity;
-  const leaseMs = retaking.options.leaseMs ?? client.settings.watchdogMs;
+  const { locks } = retaking.hold;
+  for (const client of new Set(locks.map(({ identity }) => identity.client))) {
+    const own = locks.filter(({ identity }) => identity.client === client);
+    lookAfter(client, own, client.threads.current, retaking);
+  }
+}
+
+/** @param scope in which the lease was taken */
+function lookAfter(
+  client: Client,
+  locks: readonly LeaseLock[],
+  scope: Scope | undefined,
+  retaking: Retaking,
+): void {
+  const { hold, lease, options } = retaking;
+  const leaseMs = options.leaseMs ?? client.settings.watchdogMs;
   client.after(Math.max(SHORTEST_PAUSE_MS, leaseMs / TRIES_PER_LEASE), () => {
-    const { hold, lease } = retaking;
-    // What was taken again lies on no path, and so is not released by an unlock in Redisson's style.
+    // One that came back while the others were released has missed that.
     if (hold.state === "released") giveBack(hold.members.filter((member) => member.hold.state === "held"));
     if (hold.state !== "held" || lease.deref() === undefined) return;
-    const missing = retaking.locks.filter((lock) => !retaking.hold.has(lock));
+    const missing = locks.filter((lock) => hold.of(lock)?.state !== "held");
     client.inBackground(async () => {
-      await Promise.all(missing.map((lock) => retakeOne(lock, retaking).catch(() => undefined)));
-      retake(retaking);
+      const takes = missing.map((lock) => client.threads.within(scope, () => retakeOne(lock, retaking)));
+      await Promise.allSettled(takes);
+      lookAfter(client, locks, scope, retaking);
     });
   });
 }
 
-async function retakeOne(lock: LeaseLock, { options, hold, timeoutMs, lease }: Retaking): Promise<void> {
+async function retakeOne(lock: LeaseLock, retaking: Retaking): Promise<void> {
+  const { options, form, hold, timeoutMs, lease } = retaking;
   const { client } = lock.identity;
+  client.assertOpen();
+  const lost = hold.of(lock);
+  // The joint lease goes on without it, and so need not hear of the loss.
+  if (lost !== undefined) lost.dismissed = true;
   const waiter = client.newWaiter(0, undefined);
   try {
     const rest = { ...options, ...restOf(options, hold) };
-    const wish = newWish(client, rest, { form: "using", waits: false, waiter, timeoutMs });
-    const taken = await fulfil(lock.identity, wish, options.threadId);
+    const wish = newWish(client, rest, { form, waits: false, waiter, timeoutMs });
+    const taken = await fulfil(lock.identity, wish, retaking.threadIdFor(lock));
     if (taken === undefined) return;
     const keeper = lease.deref();
     if (hold.state === "held" && keeper !== undefined) {
       guard(keeper, taken);
+      lock.keep(taken, keeper);
       hold.put({ lock, hold: taken });
     } else {
       giveBack([{ lock, hold: taken }]);

@@ -8,7 +8,7 @@ import type { Member } from "./joint-hold.js";
 import { giveBack, type Strangers } from "./joint-lock.js";
 import type { LeaseLock } from "./lease-lock.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { cleanUp, MOST_VAIN_TRIES } from "./release.js";
+import { cleanUp, MOST_VAIN_TRIES, undoCopies } from "./release.js";
 
 interface Wanted {
   readonly lock: LeaseLock;
@@ -66,7 +66,10 @@ async function attemptTogether(wanted: readonly Wanted[], strangers: Strangers):
       }
     }
   } finally {
-    for (const { holding } of parts) holding.settled();
+    for (const { lock, holding } of parts) {
+      undoCopies(lock, holding);
+      holding.settled();
+    }
   }
 }
 
@@ -103,7 +106,7 @@ async function ask(parts: readonly [Part, ...Part[]], wanted: readonly Wanted[])
   } finally {
     // What was written beside a refusal, or came too late to be of use, is taken back.
     parts.forEach(({ lock, holding }, at) => {
-      if (answers[at]?.status === "held" && holding.storedCount === 0) cleanUp(lock, holding);
+      if (answers[at]?.status === "held" && holding.inRedis.count === 0) cleanUp(lock, holding);
     });
   }
 }

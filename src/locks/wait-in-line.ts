@@ -1,3 +1,4 @@
+import { UnavailableError } from "../errors.js";
 import type { WaitLine } from "../runtime/wait-lines.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
@@ -45,7 +46,7 @@ export async function standInLine(
     }
   } finally {
     lines.leave(line, waiter);
-    if (lock.kind.recordsWaiters && holding.storedCount === 0) cleanUp(lock, holding);
+    if (lock.kind.recordsWaiters && holding.inRedis.count === 0) cleanUp(lock, holding);
   }
 }
 
@@ -67,9 +68,9 @@ async function askInLine(
     }
     return hold;
   } catch (error) {
-    // A wake-up that a cancelled call has used up is for the next in line. What failed for one fails for all.
-    if (wish.waiter.cancelled) line.wake();
-    else line.fail(error);
+    // A server that fails one fails all. A wake-up that the call has used up otherwise is for the next in line.
+    if (error instanceof UnavailableError && !wish.waiter.cancelled) line.fail(error);
+    else line.wake();
     throw error;
   }
 }

@@ -39,7 +39,7 @@ export async function waitInQueue(
   } finally {
     stand.leave();
     // Takes it out of the queue, and passes on what may have been given to it at this very moment.
-    if (holding.storedCount === 0) cleanUp(lock, holding);
+    if (holding.inRedis.count === 0) cleanUp(lock, holding);
   }
 }
 

@@ -25,7 +25,7 @@ export type AcquireAnswer =
       /** The fencing token, of a fenced lock. */
       readonly token?: bigint;
     }
-  | { readonly status: "late" }
+  | { readonly status: "late" | "lost" }
   /** It could be had, but another lock of an all-or-nothing call could not. */
   | { readonly status: "free" }
   | {
@@ -43,7 +43,6 @@ export type AcquireAnswer =
       /** True for the next in line. */
       readonly isHead: boolean;
     }
-  | { readonly status: "lost"; readonly taken: boolean }
   | { readonly status: "wrong-type"; readonly type: string }
   | { readonly status: "miscounted"; readonly holdCount: string }
   | { readonly status: "refused"; readonly message: string };
@@ -62,14 +61,13 @@ export function acquireAnswer(raw: RawReply): AcquireAnswer {
     case "held":
       return first === undefined ? { status } : { status, token: BigInt(text(first)) };
     case "late":
+    case "lost":
     case "free":
       return { status };
     case "busy":
       return { status, ttlMs: integer(first), holder: text(second) };
     case "queued":
       return { status, ttlMs: integer(first), holder: text(second), isHead: integer(third) === 1 };
-    case "lost":
-      return { status, taken: integer(first) === 1 };
     case "wrong-type":
       return { status, type: text(first) };
     case "miscounted":
@@ -132,17 +130,15 @@ export interface Renewal {
 }
 
 export type RenewAnswer =
-  | { readonly status: "renewed" }
-  | { readonly status: "lost"; readonly taken: boolean }
+  | { readonly status: "renewed" | "lost" }
   | { readonly status: "refused"; readonly message: string };
 
 export function renewAnswer(raw: RawReply): RenewAnswer {
   const [status, detail] = list(raw);
   switch (status) {
     case "renewed":
-      return { status };
     case "lost":
-      return { status, taken: integer(detail) === 1 };
+      return { status };
     case "refused":
       return { status, message: text(detail) };
     default:

@@ -157,7 +157,7 @@ local function refusal_of_held(fair, holder, held_count)
   end
   local count = redis.call("HGET", fair.lock, holder)
   if not count then
-    return held_count > 0 and { "lost", redis.call("EXISTS", fair.lock) } or nil
+    return held_count > 0 and { "lost" } or nil
   end
   if tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
     return { "miscounted", count }
@@ -245,7 +245,7 @@ return answer_all(function(fair, at)
   end
   return answer or acquire(fair, holder, ARGV[at + 1], held_count, ARGV[at + 3] == "1" and not together)
 end)`,
-    sha1: "3abfc843ccf637caba01af5cb4197eefdf3eca07",
+    sha1: "b783add5b88533dd2992e6cc2587b2f82f24380a",
   },
   "fair-force-unlock": {
     name: "fair-force-unlock",
@@ -567,7 +567,11 @@ return replies`,
   },
   "fair-release": {
     name: "fair-release",
-    lua: `local function server_time()
+    lua: `local function is_between(count, kept_count, held_count)
+  local stored = tonumber(count)
+  return stored ~= nil and stored >= tonumber(kept_count) and stored <= tonumber(held_count)
+end
+local function server_time()
   local time = redis.call("TIME")
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
@@ -712,7 +716,7 @@ local function release(fair, holder, held_count, kept_count, ttl_ms)
     pass_on(fair, now_ms, times)
     return { "released" }
   end
-  if count ~= held_count and count ~= kept_count then
+  if not is_between(count, kept_count, held_count) then
     return { "miscounted", count }
   end
   redis.call("PEXPIRE", fair.lock, ttl_ms)
@@ -726,7 +730,7 @@ for i = 1, #KEYS / 4 do
   replies[i + 1] = release(fair, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
 end
 return replies`,
-    sha1: "29afdb97b759305fe6881085cd5b5430003e2059",
+    sha1: "322d8fe3b90ba65da53ad91213f4b3cb1ddd2311",
   },
   "lock-acquire": {
     name: "lock-acquire",
@@ -759,7 +763,7 @@ local function look(lock, holder, held_count, token)
   local count = redis.call("HGET", lock, holder)
   if not count then
     if held_count > 0 then
-      return { "lost", kind == "hash" and 1 or 0 }
+      return { "lost" }
     end
     if kind == "hash" then
       local fields = redis.call("HKEYS", lock)
@@ -785,7 +789,8 @@ local function take(lock, holder, lease_ms, held_count, token, count)
   local new_count = string.format("%.0f", held_count + 1)
   local refused = count ~= new_count and count_up(lock, holder, new_count, token)
   if refused then
-    return { "refused", refused.err }
+    local counter = token and redis.call("GET", token)
+    return counter and not tonumber(counter) and { "wrong-type", "string" } or { "refused", refused.err }
   end
   raise_ttl(lock, lease_ms)
   return token and { "held", redis.call("GET", token) or "0" } or { "held" }
@@ -812,7 +817,7 @@ return answer_all(function(lock, holder, lease_ms, held_count, token)
   end
   return answer or take(lock, holder, lease_ms, held_count, token, count)
 end)`,
-    sha1: "2229de633390f74c7eb22036ce6da70614c2328d",
+    sha1: "cbddc926d13a367f729e9a9094e001c95e6e2e1f",
   },
   "lock-force-unlock": {
     name: "lock-force-unlock",
@@ -867,7 +872,11 @@ return { server_time(), redis.call("TYPE", lock).ok, redis.call("PTTL", lock), f
   },
   "lock-release": {
     name: "lock-release",
-    lua: `local function server_time()
+    lua: `local function is_between(count, kept_count, held_count)
+  local stored = tonumber(count)
+  return stored ~= nil and stored >= tonumber(kept_count) and stored <= tonumber(held_count)
+end
+local function server_time()
   local time = redis.call("TIME")
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
@@ -885,7 +894,7 @@ local function release(lock, holder, held_count, kept_count, ttl_ms, channel)
   if not count then
     return { "absent" }
   end
-  if kept_count ~= "0" and count ~= held_count and count ~= kept_count then
+  if kept_count ~= "0" and not is_between(count, kept_count, held_count) then
     return { "miscounted", count }
   end
   if kept_count == "0" then
@@ -903,7 +912,7 @@ for i, lock in ipairs(KEYS) do
   replies[i + 1] = release(lock, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
 end
 return replies`,
-    sha1: "0ada69813b6f5d0dc63b1ea6654761a3e41d9142",
+    sha1: "39698d48e534cf016346eaf89c7398df2c1245a5",
   },
   "lock-renew": {
     name: "lock-renew",
@@ -921,9 +930,8 @@ local function renew(lock, holder, lease_ms)
   if answer.err then
     return { "refused", answer.err }
   end
-  local kind = answer.ok
-  if kind ~= "hash" or redis.call("HEXISTS", lock, holder) == 0 then
-    return { "lost", kind == "none" and 0 or 1 }
+  if answer.ok ~= "hash" or redis.call("HEXISTS", lock, holder) == 0 then
+    return { "lost" }
   end
   raise_ttl(lock, lease_ms)
   return { "renewed" }
@@ -933,7 +941,7 @@ for i, lock in ipairs(KEYS) do
   replies[i + 1] = renew(lock, ARGV[2 * i - 1], ARGV[2 * i])
 end
 return replies`,
-    sha1: "cbc6dd238822d891fec31fda8af05d0cd998fca3",
+    sha1: "878915e2676e166906c3b32f40996635ecf62424",
   },
   "read-acquire": {
     name: "read-acquire",
@@ -961,7 +969,7 @@ local function entry_obstacle(lock, kind, kin, mark)
     if redis.call("HEXISTS", lock, kin) == 1 then
       return nil
     end
-    return { "lost", kind == "hash" and 1 or 0 }
+    return { "lost" }
   end
   if kind == "hash" and mode ~= "read" then
     return { "busy", redis.call("PTTL", lock), any_holder(lock) }
@@ -980,7 +988,7 @@ local function obstacle(lock, mark, holder, held_count, kin)
   local count = redis.call("HGET", lock, holder)
   if not count then
     if held_count > 0 then
-      return { "lost", kind == "hash" and 1 or 0 }
+      return { "lost" }
     end
     return entry_obstacle(lock, kind, kin, mark)
   end
@@ -1025,11 +1033,15 @@ return answer_all(function(lock, hold, mark, at)
   end
   return answer or take(lock, hold, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]))
 end)`,
-    sha1: "93f46cc7f0af01155e43de64f7853188580b06d3",
+    sha1: "cc9c053e6d04e2e886e889634d2757bf3b2854c0",
   },
   "read-release": {
     name: "read-release",
-    lua: `local function server_time()
+    lua: `local function is_between(count, kept_count, held_count)
+  local stored = tonumber(count)
+  return stored ~= nil and stored >= tonumber(kept_count) and stored <= tonumber(held_count)
+end
+local function server_time()
   local time = redis.call("TIME")
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
@@ -1096,7 +1108,7 @@ local function release(key_at, arg_at)
   if not count then
     return { "absent" }
   end
-  if kept_count > 0 and tonumber(count) ~= held_count and tonumber(count) ~= kept_count then
+  if kept_count > 0 and not is_between(count, kept_count, held_count) then
     return { "miscounted", count }
   end
   keep(key_at, arg_at, held_count, kept_count)
@@ -1116,7 +1128,7 @@ while key_at <= #KEYS do
   arg_at = arg_at + 5 + tonumber(ARGV[arg_at + 2])
 end
 return replies`,
-    sha1: "a91a9b4578929acd8fa17a6c04e0ec386847df0b",
+    sha1: "454b493b58df15e8bc2607c160b20ade4521e893",
   },
   "read-renew": {
     name: "read-renew",
@@ -1143,9 +1155,8 @@ local function renew(key_at, arg_at, count)
   if answer.err then
     return { "refused", answer.err }
   end
-  local kind = answer.ok
-  if kind ~= "hash" or redis.call("HEXISTS", lock, ARGV[arg_at]) == 0 or is_gone(key_at, arg_at, count) then
-    return { "lost", kind == "none" and 0 or 1 }
+  if answer.ok ~= "hash" or redis.call("HEXISTS", lock, ARGV[arg_at]) == 0 or is_gone(key_at, arg_at, count) then
+    return { "lost" }
   end
   for i = 1, count do
     if ARGV[arg_at + 2 + i] ~= "0" then
@@ -1164,7 +1175,7 @@ while key_at <= #KEYS do
   arg_at = arg_at + 3 + count
 end
 return replies`,
-    sha1: "8ca80f7d8c022328956fdc0b2fffacfd0494fec5",
+    sha1: "31bec563c8c206715b69a321a4e4eb9d95b2ce0d",
   },
   "read-write-force-unlock": {
     name: "read-write-force-unlock",
@@ -1244,7 +1255,7 @@ local function obstacle(lock, holder, held_count)
   local count = redis.call("HGET", lock, holder)
   if not count then
     if held_count > 0 then
-      return { "lost", kind == "hash" and 1 or 0 }
+      return { "lost" }
     end
     return kind == "hash" and { "busy", redis.call("PTTL", lock), any_holder(lock) } or nil
   end
@@ -1291,11 +1302,15 @@ return answer_all(function(lock, mark, at)
   end
   return answer or take(lock, mark, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]))
 end)`,
-    sha1: "b358ea4ce1c244b529ef59554403cd1c844f3910",
+    sha1: "6e04b5f0c2efa8be80087b29e97afd5badd7ccb9",
   },
   "write-release": {
     name: "write-release",
-    lua: `local function server_time()
+    lua: `local function is_between(count, kept_count, held_count)
+  local stored = tonumber(count)
+  return stored ~= nil and stored >= tonumber(kept_count) and stored <= tonumber(held_count)
+end
+local function server_time()
   local time = redis.call("TIME")
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
@@ -1349,7 +1364,7 @@ local function release(lock, mark, holder, held_count, kept_count, ttl_ms, chann
     unmark(mark, holder, channel)
     return { "absent" }
   end
-  if kept_count ~= "0" and count ~= held_count and count ~= kept_count then
+  if kept_count ~= "0" and not is_between(count, kept_count, held_count) then
     return { "miscounted", count }
   end
   if kept_count == "0" then
@@ -1368,6 +1383,6 @@ for i = 1, #KEYS / 2 do
   replies[i + 1] = release(lock, mark, holder, held_count, kept_count, ttl_ms, ARGV[at + 4], ARGV[at + 5])
 end
 return replies`,
-    sha1: "05b2229e2e637ddaaca13413b9cff71ebab960dc",
+    sha1: "fbb2955e436c94c31b12a0bbfd2282c74baa6c92",
   },
 };

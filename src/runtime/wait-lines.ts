@@ -85,7 +85,7 @@ export class WaitLine {
     this.#subscriptions = subscriptions;
     this.#safetyPeriodMs = safetyPeriodMs;
     // With the messages coming in already, the first attempt misses none, and no second one is needed.
-    if (subscriptions.isOpen(lock.channel)) this.listen();
+    if (subscriptions.isOpen(lock.channel)) this.#listen();
   }
 
   get length(): number {
@@ -158,6 +158,12 @@ export class WaitLine {
   /** Makes sure that the line hears of releases. Each time messages begin to arrive, the head asks again. */
   listen(): void {
     if (this.#unlisten !== undefined || this.#clock.monotonicMs() < this.#listenAgainMs) return;
+    // Others have opened the channel since the head asked: messages have arrived that it did not hear.
+    if (this.#subscriptions.isOpen(this.lock.channel)) this.wake();
+    this.#listen();
+  }
+
+  #listen(): void {
     this.#unlisten = this.#subscriptions.listen(this.lock.channel, {
       onMessage: (message) => {
         if (isWakeUp(message)) this.wake();

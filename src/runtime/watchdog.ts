@@ -15,8 +15,8 @@ export interface Renewable {
   isAlive(): boolean;
   /** @param sentAt just before the renewal was sent */
   renewed(sentAt: Instant): void;
-  /** The field is not there any more. @param taken whether the key is somebody else's */
-  gone(taken: boolean): void;
+  /** The field is not there any more. @returns false when that is no news: the renewal has been overtaken */
+  gone(): boolean;
   /** A renewal is about to be sent. */
   renewing(): void;
 }
@@ -131,8 +131,8 @@ export class Watchdog {
         renewable.renewed(sentAt);
         return true;
       case "lost":
-        this.remove(renewable);
-        renewable.gone(answer.taken);
+        // One that was overtaken is due again at the next beat.
+        if (renewable.gone()) this.remove(renewable);
         return true;
       default:
         return false;

@@ -92,6 +92,7 @@ export class Hold implements Expiring {
   #loss: LeaseLostError | undefined;
   #unconfirmed = false;
   #provisional = false;
+  #lapses = false;
   #abort: AbortController | undefined;
 
   constructor(holding: Holding, terms: Terms, place: Place, clock: Clock, alarms: ExpiryAlarms) {
@@ -153,10 +154,22 @@ export class Hold implements Expiring {
     return 0;
   }
 
+  /** Whether the watchdog is to keep it alive. */
+  get renewed(): boolean {
+    return this.terms.renewed && !this.#lapses;
+  }
+
+  /** It is of no use any more, but not released: the watchdog leaves it alone, and its lease runs out. */
+  letLapse(): void {
+    if (this.#lapses) return;
+    this.#lapses = true;
+    this.holding.lapsing();
+  }
+
   /** How long Redis is to keep the key for this hold alone, from now on. */
   neededMs(): number {
-    if (this.terms.renewed) return this.terms.leaseMs;
-    return this.#takenAt.monotonicMs + this.terms.leaseMs - this.#clock.monotonicMs();
+    if (this.renewed) return this.terms.leaseMs;
+    return this.#confirmedMs + this.terms.leaseMs - this.#clock.monotonicMs();
   }
 
   /** Redis has confirmed a lease that was asked for at `sentAt`. A confirmation that comes too late changes nothing. */

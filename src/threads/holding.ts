@@ -9,6 +9,7 @@ import type { Waiter } from "../runtime/waiter.js";
 import type { Renewable, Watchdog } from "../runtime/watchdog.js";
 import { EntryLine } from "./entry-line.js";
 import { Hold, type Place, type Terms, trustEnd } from "./hold.js";
+import { InRedis } from "./in-redis.js";
 import type { Thread } from "./thread.js";
 
 /** What a holding needs of its client. */
@@ -32,6 +33,9 @@ export interface HeldKind {
   readonly release: Script<ReleaseCall, readonly ReleaseAnswer[]>;
 }
 
+/** Long after a lease no copy of a command is under way any more. */
+const COPIES_MS = 60_000;
+
 /** The lock that is held. */
 export interface Held {
   readonly name: string;
@@ -50,12 +54,9 @@ export class Holding implements Renewable {
   readonly lock: Held;
   readonly threadId: number;
   readonly field: string;
-  /** The hold count that Redis has or is to have. Holds that were lost are in it until the next release. */
-  storedCount = 0;
-  /** On the server's clock: until then, copies of commands with an unknown outcome may arrive. 0: none can. */
-  #copiesUntilMs = 0;
-  /** The longest lease that was ever asked for: nothing in Redis lives longer without us. */
-  #longestLeaseMs = 0;
+  readonly inRedis: InRedis = new InRedis();
+  /** The stays that count as one with this, in whichever client. */
+  readonly companions: Set<Holding> = new Set();
   readonly #custody: Custody;
   /** The stay in the other lock of the pair on whose strength this one began. */
   readonly #host: Holding | undefined;
@@ -65,6 +66,11 @@ export class Holding implements Renewable {
   /** How many commands that change the field are under way or may still arrive. */
   #underWay = 0;
   readonly #line = new EntryLine();
+  /** How often the holds were numbered anew, and how often they had been when a renewal was last made up. */
+  #numbering = 0;
+  #renewedNumbering = 0;
+  /** On the monotonic clock. */
+  #outlivedMs = Number.POSITIVE_INFINITY;
   #turn: Promise<unknown> | undefined;
 
   constructor(
@@ -103,9 +109,22 @@ export class Holding implements Renewable {
     return this.live.at(-1);
   }
 
-  /** True when nothing of the stay is left, neither here nor under way to Redis. */
+  /**
+   * True when nothing of the stay is left, neither here nor under way to Redis. Under an id that the caller chose, which
+   * the next stay will have as well, it is not over while something of it may be left in Redis.
+   */
   get isOver(): boolean {
+    return this.isIdle && (this.thread.explicitId === undefined || !this.inRedis.isPossible);
+  }
+
+  /** True when it has no holds, and nothing is under way to Redis. */
+  get isIdle(): boolean {
     return this.#underWay === 0 && this.live.length === 0;
+  }
+
+  /** True once nothing of a stay that was lost can be left in Redis. */
+  get isOutlived(): boolean {
+    return this.isIdle && this.#custody.clock.monotonicMs() > this.#outlivedMs;
   }
 
   /** To be called before a command that changes the field; the stay is not over before `settled`. */
@@ -118,36 +137,13 @@ export class Holding implements Renewable {
     this.#changed();
   }
 
-  get copiesUntilMs(): number {
-    return this.#copiesUntilMs;
-  }
-
-  get longestLeaseMs(): number {
-    return this.#longestLeaseMs;
-  }
-
-  /** @param leaseMs of an acquisition that is about to be sent */
-  asking(leaseMs: number): void {
-    this.#longestLeaseMs = Math.max(this.#longestLeaseMs, leaseMs);
-  }
-
-  /** A command has an unknown outcome, or may have been sent twice. @param notAfterMs its deadline */
-  copyMayArrive(notAfterMs: number): void {
-    this.#copiesUntilMs = Math.max(this.#copiesUntilMs, notAfterMs);
-  }
-
-  /** The server's clock has been seen. */
-  seenServer(serverMs: number): void {
-    if (serverMs > this.#copiesUntilMs) this.#copiesUntilMs = 0;
-  }
-
   /** Records an acquisition that Redis has confirmed. @returns undefined when its lease is over already */
   add(terms: Terms, place: Omit<Place, "holdCount">): Hold | undefined {
     const { clock, alarms } = this.#custody;
     if (trustEnd(terms, place, "monotonicMs") <= clock.monotonicMs()) return undefined;
     if (trustEnd(terms, place, "wallMs") <= clock.wallMs()) return undefined;
     const hold = new Hold(this, terms, { ...place, holdCount: this.live.length + 1 }, clock, alarms);
-    hold.slot = this.storedCount + 1;
+    hold.slot = this.inRedis.count + 1;
     this.#live.push(hold);
     // The same write has raised the TTL for the holds around this one.
     if (terms.renewed && !this.lock.kind.shared && place.until === undefined) this.renewed(place.takenAt);
@@ -160,7 +156,7 @@ export class Holding implements Renewable {
     const at = this.#live.indexOf(hold);
     if (at < 0) return;
     this.#live.splice(at, 1);
-    if (!this.#live.some((other) => this.#isWatched(other))) this.#watchdog.remove(this);
+    this.lapsing();
     this.#changed();
   }
 
@@ -169,12 +165,18 @@ export class Holding implements Renewable {
   }
 
   /** Among those who share a lock, somebody's watchdog may lower its TTL, so that fixed leases are seen to as well. */
-  #isWatched({ terms }: Hold): boolean {
-    return terms.renewed || this.lock.kind.shared;
+  #isWatched({ renewed }: Hold): boolean {
+    return renewed || this.lock.kind.shared;
+  }
+
+  /** One of the holds is not to be kept alive any more. */
+  lapsing(): void {
+    if (!this.isAlive()) this.#watchdog.remove(this);
   }
 
   /** The hold count to leave. From here on the holds that stay are numbered without gaps. */
   keepLive(): number {
+    this.#numbering += 1;
     this.live.forEach((hold, at) => {
       hold.slot = at + 1;
     });
@@ -187,7 +189,7 @@ export class Holding implements Renewable {
    */
   neededMs(): number {
     const { live } = this;
-    if (live.length === 0) return Math.max(1, this.#longestLeaseMs);
+    if (live.length === 0) return Math.max(1, this.inRedis.longestLeaseMs);
     return Math.max(1, ...live.map((hold) => Math.ceil(hold.neededMs())));
   }
 
@@ -203,8 +205,9 @@ export class Holding implements Renewable {
 
   renewal(): Renewal {
     const { key, field } = this;
-    const holdMs = this.#bySlot(this.lock.kind.shared ? this.storedCount : 0, (hold) =>
-      hold?.terms.renewed ? hold.terms.leaseMs : 0,
+    this.#renewedNumbering = this.#numbering;
+    const holdMs = this.#bySlot(this.lock.kind.shared ? this.inRedis.count : 0, (hold) =>
+      hold?.renewed ? hold.terms.leaseMs : 0,
     );
     return { key, holder: field, leaseMs: this.neededMs(), holdMs };
   }
@@ -214,15 +217,18 @@ export class Holding implements Renewable {
   }
 
   renewed(sentAt: Instant): void {
-    for (const hold of [...this.#live]) if (hold.terms.renewed) hold.extend(sentAt);
+    for (const hold of [...this.#live]) if (hold.renewed) hold.extend(sentAt);
   }
 
   renewing(): void {
-    for (const hold of this.#live) if (hold.terms.renewed) hold.renewing();
+    for (const hold of this.#live) if (hold.renewed) hold.renewing();
   }
 
-  gone(taken: boolean): void {
-    this.loseAll(taken ? "stolen" : "expired");
+  gone(): boolean {
+    // A release has overtaken the renewal: of the keys that it missed some are not to be there any more.
+    if (this.lock.kind.shared && this.#renewedNumbering !== this.#numbering) return false;
+    this.loseAll("stolen");
+    return true;
   }
 
   loseAll(reason: LossReason): void {
@@ -237,6 +243,7 @@ export class Holding implements Renewable {
   /** A hold tells that it is lost. */
   lost(hold: Hold, loss: LeaseLostError): void {
     this.#loss = loss;
+    this.#outlivedMs = this.#custody.clock.monotonicMs() + this.inRedis.longestLeaseMs + COPIES_MS;
     this.remove(hold);
     if (!events.leaseLost.hasSubscribers) return;
     const { name, kind } = this.lock;
@@ -247,9 +254,12 @@ export class Holding implements Renewable {
   /**
    * Stands in line to enter once more, until nothing is under way, `mayEnter` is true and nobody who came earlier may.
    * What `mayEnter` throws ends the standing. The one who entered has to call `settled` afterwards.
-   * @returns false when the waiter's time was up
+   * @returns false when the waiter's time was up, or it is not to wait
    */
-  async enterInTurn(mayEnter: () => boolean, waiter: Waiter): Promise<boolean> {
+  async enterInTurn(
+    mayEnter: () => boolean,
+    { waiter, waits }: { readonly waiter: Waiter; readonly waits: boolean },
+  ): Promise<boolean> {
     this.#line.add(waiter, mayEnter);
     try {
       for (;;) {
@@ -257,9 +267,9 @@ export class Holding implements Renewable {
           this.unsettled();
           return true;
         }
-        if (waiter.over) return false;
+        if (!waits || waiter.over) return false;
         // A hold that ends by itself is to wake the line, too.
-        for (const hold of this.#live) hold.watch();
+        for (const hold of this.company()) hold.watch();
         await waiter.pause();
       }
     } finally {

@@ -1,25 +1,35 @@
 import type { Hold } from "./hold.js";
 import type { Thread } from "./thread.js";
 
+/** The body of a hold. */
+interface Body {
+  /** The hold as it is at the time; undefined while there is none. */
+  readonly find: () => Hold | undefined;
+  /** Is not abandoned while the body runs. */
+  readonly lease: object;
+}
+
 /**
  * The stretch of a flow of async work in which a hold may be re-entered: the body of `using`, `run` or `asThread`, and
  * everything it awaits. A scope that has ended is as good as none for a flow that outlives it.
  */
 export class Scope {
   readonly thread: Thread;
-  /** The hold in whose body this is; undefined in `asThread`. */
-  readonly hold: Hold | undefined;
+  /** True for the scope that `asThread` opened, in which bare holds lie on the path. */
+  readonly isThread: boolean;
   readonly #enclosing: Scope | undefined;
+  #body: Body | undefined;
   /** Bare holds taken in `asThread`. */
   readonly #taken = new Set<Hold>();
   /** The leases of these holds: the caller need not keep them, and while the body runs they are not abandoned. */
   readonly #leases = new Map<Hold, object>();
   #ended = false;
 
-  constructor(thread: Thread, hold: Hold | undefined, enclosing: Scope | undefined) {
+  constructor(thread: Thread, enclosing: Scope | undefined, body?: Body) {
     this.thread = thread;
-    this.hold = hold;
+    this.isThread = body === undefined;
     this.#enclosing = enclosing;
+    this.#body = body;
   }
 
   get ended(): boolean {
@@ -28,13 +38,9 @@ export class Scope {
 
   end(): void {
     this.#ended = true;
+    this.#body = undefined;
     this.#taken.clear();
     this.#leases.clear();
-  }
-
-  /** True for the scope that `asThread` opened, in which bare holds lie on the path. */
-  get isThread(): boolean {
-    return this.hold === undefined;
   }
 
   /** Puts a bare hold on the path. To be called in the same step that makes it live. */
@@ -54,7 +60,9 @@ export class Scope {
 
   /** True when the flow lies in this hold: it is held by this scope or by one around it. */
   covers(hold: Hold): boolean {
-    for (const scope of this.#path()) if (scope.hold === hold || scope.#taken.has(hold)) return true;
+    for (const scope of this.#path()) {
+      if (scope.#body?.find() === hold || scope.#taken.has(hold)) return true;
+    }
     return false;
   }
 
@@ -68,7 +76,7 @@ export class Scope {
   }
 
   #heldHere(lockId: string): Hold | undefined {
-    const { hold } = this;
+    const hold = this.#body?.find();
     return hold?.holding.lock.id === lockId && isPresent(hold) ? hold : this.innermostTaken(lockId);
   }
 

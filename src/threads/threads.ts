@@ -4,7 +4,9 @@ import { holderField } from "../protocol/names.js";
 import type { Hold } from "./hold.js";
 import { type Custody, type Held, Holding } from "./holding.js";
 import { Scope } from "./scope.js";
-import type { Thread } from "./thread.js";
+import { Thread } from "./thread.js";
+
+const SMALLEST_SWEEP = 64;
 
 /** The threads of one client: who calls, under which number, and in which scope. */
 export class Threads {
@@ -15,6 +17,8 @@ export class Threads {
   #scoped = false;
   #nextId = FIRST_OWN_THREAD_ID;
   readonly #explicit = new Map<number, Thread>();
+  /** When there are so many of them, it is time to look for those that nobody has any more. */
+  #sweepAtSize = SMALLEST_SWEEP;
   /** The stays under numbers of the client's own, by number. */
   readonly #own = new Map<number, Holding>();
   readonly #running = new Set<Promise<unknown>>();
@@ -38,14 +42,16 @@ export class Threads {
 
   /** Runs a body as a thread. */
   runAs<T>(thread: Thread, body: () => T | Promise<T>): Promise<T> {
-    return this.#run(new Scope(thread, undefined, this.current), body);
+    return this.#run(new Scope(thread, this.current), body);
   }
 
-  /** Runs a body in a hold. The lease is kept for as long as the body runs. */
-  runIn<T>(hold: Hold, lease: object, body: () => T | Promise<T>): Promise<T> {
-    const scope = new Scope(hold.holding.thread, hold, this.current);
-    scope.keepLease(hold, lease);
-    return this.#run(scope, body);
+  /**
+   * Runs a body in a hold. The lease is kept for as long as the body runs.
+   * @param find the hold as it is at the time, where another may take its place
+   */
+  runIn<T>(find: () => Hold | undefined, lease: object, body: () => T | Promise<T>): Promise<T> {
+    const thread = find()?.holding.thread ?? this.current?.thread ?? new Thread();
+    return this.#run(new Scope(thread, this.current, { find, lease }), body);
   }
 
   async #run<T>(scope: Scope, body: () => T | Promise<T>): Promise<T> {
@@ -62,7 +68,12 @@ export class Threads {
 
   /** Runs something outside of any scope. */
   outside<T>(body: () => T): T {
-    return this.#scoped ? this.#scopes.run(undefined, body) : body();
+    return this.within(undefined, body);
+  }
+
+  /** Runs something in a scope that was opened elsewhere; undefined: outside of any. */
+  within<T>(scope: Scope | undefined, body: () => T): T {
+    return this.#scoped ? this.#scopes.run(scope, body) : body();
   }
 
   /** Leaves nothing that each await of the process would have to carry on. */
@@ -80,6 +91,7 @@ export class Threads {
     const field = holderField(this.#clientId, threadId) + lock.kind.fieldEnding;
     const id = { threadId, field, host };
     const holding = new Holding(thread, lock, id, this.#custody);
+    this.#sweep();
     thread.holdings.set(lock.id, holding);
     if (thread.explicitId === undefined) this.#own.set(threadId, holding);
     else this.#explicit.set(threadId, thread);
@@ -89,6 +101,11 @@ export class Threads {
   /** The thread that an id stands for: a live lease's, or one that the caller chose and that holds something. */
   find(threadId: number): Thread | undefined {
     return this.#own.get(threadId)?.thread ?? this.#explicit.get(threadId);
+  }
+
+  /** The stay under a number of the client's own. */
+  stay(threadId: number): Holding | undefined {
+    return this.#own.get(threadId);
   }
 
   /** All stays of this client. */
@@ -104,10 +121,23 @@ export class Threads {
     }
   }
 
+  /** Forgets stays under chosen ids that were lost, and never asked about again. */
+  #sweep(): void {
+    if (this.#explicit.size < this.#sweepAtSize) return;
+    for (const holding of [...this.holdings()]) {
+      if (!holding.isOutlived) continue;
+      holding.inRedis.empty();
+      this.#over(holding);
+    }
+    this.#sweepAtSize = Math.max(SMALLEST_SWEEP, 2 * this.#explicit.size);
+  }
+
   #over(holding: Holding): void {
     const { thread, lock, threadId } = holding;
     if (thread.holdings.get(lock.id) === holding) thread.holdings.delete(lock.id);
     if (thread.explicitId === undefined) this.#own.delete(threadId);
-    else if (thread.holdings.size === 0) this.#explicit.delete(threadId);
+    // The number may stand for a later thread already.
+    else if (thread.holdings.size === 0 && this.#explicit.get(threadId) === thread)
+      this.#explicit.delete(threadId);
   }
 }

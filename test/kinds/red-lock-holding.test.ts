@@ -46,7 +46,7 @@ describe("a red lock that is held", () => {
   });
 
   test.each(["dead", "silent"] as const)(
-    "is lost within its window when a majority is %s, and says that it could not be renewed",
+    "is lost at the end of its window when a majority is %s, and says that it could not be renewed",
     async (health) => {
       const world = open(5);
       const lease = await world.party().red().lock();
@@ -55,7 +55,11 @@ describe("a red lock that is held", () => {
       await world.clock.advance(LEASE_MS);
       expect(lease.state).toBe("held");
       setHealth(world, [2], health);
+      const endMs = world.clock.monotonicMs() + lease.remainingMs();
+      const lost: number[] = [];
+      signal.addEventListener("abort", () => lost.push(world.clock.monotonicMs()));
       await world.clock.advance(LEASE_MS);
+      expect(lost).toEqual([endMs]);
       expect([lease.state, signal.aborted, lease.remainingMs()]).toEqual(["lost", true, 0]);
       expect(signal.reason).toBeInstanceOf(LeaseLostError);
       expect(signal.reason).toMatchObject({ reason: "unreachable", lockName: "a+a+a+a+a" });
@@ -118,7 +122,7 @@ describe("a red lock that is held", () => {
     restartEmpty(world, [0, 1, 2]);
     await world.clock.advance(LEASE_MS / 3 + 200);
     expect([signal.aborted, lease.state]).toEqual([true, "lost"]);
-    expect(signal.reason).toMatchObject({ reason: "expired" });
+    expect(signal.reason).toMatchObject({ reason: "stolen" });
     await expect(lease.unlock()).rejects.toThrow(NotHeldError);
   });
 
@@ -166,6 +170,21 @@ describe("a red lock that is held", () => {
     setHealth(world, [0, 1], 0);
     await world.clock.advance(LEASE_MS);
     expect(world.heldOn("b")).toEqual([]);
+  });
+
+  test("that has expired is told as lost by its release: one command for each server, and no second [B16]", async () => {
+    const world = open(5);
+    const { red, drivers } = world.party();
+    const lease = await red().lock({ leaseMs: 1_000 });
+    await world.clock.advance(2_000);
+    for (const { calls } of drivers) calls.length = 0;
+    const call = watched(lease.unlock());
+    await world.clock.advance(0);
+    expect(call.outcome).toMatchObject({
+      error: { code: "ERR_HOLDFAST_NOT_HELD", lockName: "a+a+a+a+a", cause: { reason: "expired" } },
+    });
+    await world.clock.advance(2 * LEASE_MS);
+    expect(drivers.map(({ names }) => names)).toEqual(drivers.map(() => ["lock-release"]));
   });
 
   test("is entered again inside its body, by a majority that is there", async () => {

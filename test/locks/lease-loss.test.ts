@@ -89,7 +89,7 @@ describe("a lease is lost", () => {
       .holdfast.getLock("a")
       .using(() => undefined);
     await clock.advance(10_100);
-    expect(signal.reason).toMatchObject({ reason: "expired" });
+    expect(signal.reason).toMatchObject({ reason: "stolen" });
     expect(lost).toHaveLength(1);
     expect(server.dump()).toEqual({});
     expect(await refusalOf(lease.unlock())).toBeInstanceOf(NotHeldError);
@@ -113,7 +113,7 @@ describe("a lease is lost", () => {
     const lease = await lock.lock({ leaseMs: 60_000 });
     const { signal } = lease;
     server.command("DEL", "a");
-    await expect(lease.run(() => lock.lock())).rejects.toMatchObject({ reason: "expired" });
+    await expect(lease.run(() => lock.lock())).rejects.toMatchObject({ reason: "stolen" });
     expect(signal.aborted).toBe(true);
     expect(server.dump()).toEqual({});
   });

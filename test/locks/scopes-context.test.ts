@@ -199,7 +199,7 @@ describe("what holdfast starts itself", () => {
     server.command("DEL", "a");
     await clock.advance(10_100);
     done.open();
-    await expect(using).rejects.toMatchObject({ reason: "expired" });
+    await expect(using).rejects.toMatchObject({ reason: "stolen" });
     await close();
     for (const what of ["timers", "subscriptions", "lock-renew", "abort"]) {
       expect(contexts[what], what).not.toEqual([]);

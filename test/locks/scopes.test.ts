@@ -201,7 +201,7 @@ describe("inside the body of using or run", () => {
     const lock = holdfast.getLock("a");
     const using = lock.using(async () => {
       server.command("DEL", "a");
-      await expect(lock.tryLock()).rejects.toMatchObject({ reason: "expired" });
+      await expect(lock.tryLock()).rejects.toMatchObject({ reason: "stolen" });
       expect(server.dump()).toEqual({});
       const other = await connect().holdfast.getLock("a").lock();
       await expect(lock.tryLock()).rejects.toBeInstanceOf(LeaseLostError);

@@ -1,9 +1,13 @@
 import { Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
 import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { LeaseLostError, WrongTypeError } from "../../src/errors.js";
 import { Holdfast } from "../../src/holdfast.js";
+import { fencingTokenKey } from "../../src/protocol/names.js";
 import { backends, openedFor } from "../support/backends.js";
 import { answerLate, rejectAtOnce } from "../support/call-faults.js";
+import { fakeTime } from "../support/fake-time.js";
+import { gate } from "../support/gate.js";
 import { destroyClient } from "../support/ioredis-clients.js";
 import { watchLeaks } from "../support/leaks.js";
 import { type LocksOnRedis, locksOnRedis } from "../support/locks-on-redis.js";
@@ -11,6 +15,7 @@ import { cut, delay, refuse } from "../support/proxy-faults.js";
 import { ScriptedDriver } from "../support/scripted-driver.js";
 import { startProxy, type TcpProxy } from "../support/tcp-proxy.js";
 import { until } from "../support/until.js";
+import { watched } from "../support/watched.js";
 
 /** So long that a waiter which had to help itself would outlast its test. */
 const NEVER_MS = 10 * 60_000;
@@ -178,5 +183,65 @@ for (const backend of backends) {
       await expect(first).rejects.toBe("gone");
       await (await second).unlock();
     });
+
+    test("lets a writer in whose channel a reader opened while the writer was being refused", async () => {
+      const held = await server().client().getReadWriteLock("a").writeLock().lock({ leaseMs: NEVER_MS });
+      const { client, driver } = scripted();
+      const pair = client.getReadWriteLock("a");
+      const refusal = answerLate();
+      const met = driver.next(refusal, "write-acquire");
+      const writes = pair.writeLock().lock();
+      await met;
+      const reads = pair.readLock().lock();
+      await until(() => driver.names.filter((name) => name === "read-acquire").length === 2);
+      await held.unlock();
+      const read = await reads;
+      // The writer does not listen yet: for him the reader's message is lost.
+      driver.channels.mute(true);
+      await read.unlock();
+      refusal.arrive();
+      await (await writes).unlock();
+    });
   });
 }
+
+describe("on a fake clock", () => {
+  watchLeaks();
+  const open = fakeTime();
+
+  test("lets a writer in as soon as the lease of a sibling's read is over", async () => {
+    const { holdfast, clock } = open({ safetyPeriodMs: NEVER_MS });
+    const pair = holdfast.getReadWriteLock("a");
+    const hangs = gate();
+    const writes = watched(
+      pair.writeLock().using(async () => {
+        const read = pair.readLock().using({ leaseMs: 1_000 }, () => hangs.opened);
+        const lost = expect(read).rejects.toThrow(LeaseLostError);
+        await pair.writeLock().using(() => hangs.open());
+        await lost;
+      }),
+    );
+    await clock.advance(900);
+    expect(writes.outcome).toBeUndefined();
+    await clock.advance(200);
+    expect(writes.outcome).toEqual({ value: undefined });
+  });
+
+  test("lets a waiter in behind one whose own mistake it is that he fails", async () => {
+    const { holdfast, driver, clock, server, connect } = open({ safetyPeriodMs: NEVER_MS });
+    const held = await connect().holdfast.getLock("a").lock({ leaseMs: NEVER_MS });
+    server.command("HSET", fencingTokenKey("a"), "no", "counter");
+    const refusal = answerLate();
+    void driver.next(refusal, "lock-acquire");
+    const head = watched(holdfast.getFencedLock("a").lock());
+    const next = watched(holdfast.getLock("a").using(() => "in"));
+    await clock.advance(10);
+    refusal.arrive();
+    await clock.advance(10);
+    expect([head.outcome, next.outcome]).toEqual([{ error: expect.any(WrongTypeError) }, undefined]);
+    await held.unlock();
+    await clock.advance(10);
+    expect(next.outcome).toEqual({ value: "in" });
+    server.command("DEL", fencingTokenKey("a"));
+  });
+});

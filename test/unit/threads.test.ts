@@ -174,13 +174,13 @@ describe("the commands of one stay", () => {
 
   test("may still arrive until the latest of their deadlines has passed on the server's clock", () => {
     const { holding } = stay();
-    expect(holding.copiesUntilMs).toBe(0);
-    holding.copyMayArrive(1_000);
-    holding.copyMayArrive(500);
-    holding.seenServer(1_000);
-    expect(holding.copiesUntilMs).toBe(1_000);
-    holding.seenServer(1_001);
-    expect(holding.copiesUntilMs).toBe(0);
+    expect(holding.inRedis.copiesUntilMs).toBe(0);
+    holding.inRedis.copyMayArrive(1_000);
+    holding.inRedis.copyMayArrive(500);
+    holding.inRedis.seenServer(1_000);
+    expect(holding.inRedis.copiesUntilMs).toBe(1_000);
+    holding.inRedis.seenServer(1_001);
+    expect(holding.inRedis.copiesUntilMs).toBe(0);
   });
 
   test("keep it from being over until each of them is settled", () => {

@@ -38,7 +38,7 @@ local function refusal_of_held(fair, holder, held_count)
   end
   local count = redis.call("HGET", fair.lock, holder)
   if not count then
-    return held_count > 0 and { "lost", redis.call("EXISTS", fair.lock) } or nil
+    return held_count > 0 and { "lost" } or nil
   end
   if tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
     return { "miscounted", count }

@@ -10,7 +10,7 @@
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no limit
   then the five times of fair-queue, then for each lock:
     holder     "<client id>:<thread id>"
-    heldCount  integer > 0, the holder's hold count before this release
+    heldCount  integer > 0, the holder's hold count before this release, at most
     keptCount  integer >= 0, the hold count to leave; 0 frees the lock whatever the count was
     ttlMs      integer > 0, milliseconds the lock is to live on when holds are kept
     channel    where waiters listen, without the holder that each adds
@@ -20,6 +20,7 @@
            hears of it: the message is the epoch milliseconds until which it may use it without asking. A JVM's waiter is
            told to come. One who gives up its place tells the next if the lock is free.
 ]]
+--@include hold-count
 --@include server-time
 --@include fair-queue
 local not_after_ms = tonumber(ARGV[1])
@@ -51,7 +52,7 @@ local function release(fair, holder, held_count, kept_count, ttl_ms)
     pass_on(fair, now_ms, times)
     return { "released" }
   end
-  if count ~= held_count and count ~= kept_count then
+  if not is_between(count, kept_count, held_count) then
     return { "miscounted", count }
   end
   redis.call("PEXPIRE", fair.lock, ttl_ms)

@@ -17,8 +17,8 @@
            { "free" }                   together only: it could be had, but another lock could not
            { "busy", ttlMs, holder }    somebody else's; ttlMs is -1 without a TTL
            { "late" }                   notAfterMs has passed
-           { "lost", 0 or 1 }           heldCount > 0 but the holder is not there; 1 if somebody else is
-           { "wrong-type", type }       the key, or that of the counter, holds something else
+           { "lost" }                   heldCount > 0 but the holder is not there
+           { "wrong-type", type }       the key, or that of the counter, holds something else, be it text for a number
            { "miscounted", holdCount }  another count than heldCount or heldCount + 1
            { "refused", message }       the server refused the write
   Compat   Redisson RedissonLock.tryLockInnerAsync and RedissonFencedLock store the same. The count is written, not
@@ -49,7 +49,7 @@ local function look(lock, holder, held_count, token)
   local count = redis.call("HGET", lock, holder)
   if not count then
     if held_count > 0 then
-      return { "lost", kind == "hash" and 1 or 0 }
+      return { "lost" }
     end
     if kind == "hash" then
       local fields = redis.call("HKEYS", lock)
@@ -78,7 +78,8 @@ local function take(lock, holder, lease_ms, held_count, token, count)
   -- A repeat has counted already; a full server would refuse it to count again.
   local refused = count ~= new_count and count_up(lock, holder, new_count, token)
   if refused then
-    return { "refused", refused.err }
+    local counter = token and redis.call("GET", token)
+    return counter and not tonumber(counter) and { "wrong-type", "string" } or { "refused", refused.err }
   end
   raise_ttl(lock, lease_ms)
   return token and { "held", redis.call("GET", token) or "0" } or { "held" }

@@ -6,7 +6,7 @@
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no limit
   then for each lock:
     holder     "<client id>:<thread id>"
-    heldCount  integer > 0, the holder's hold count before this release
+    heldCount  integer > 0, the holder's hold count before this release, at most
     keptCount  integer >= 0, the hold count to leave; 0 frees the lock whatever the count was
     ttlMs      integer > 0, milliseconds the lock is to live on when holds are kept
     channel    where waiters listen
@@ -16,11 +16,12 @@
            { "absent" }                 the holder is not there
            { "late" }                   notAfterMs has passed
            { "wrong-type", type }       the key is no hash
-           { "miscounted", holdCount }  holds are to be kept, but the count is another than heldCount or keptCount
+           { "miscounted", holdCount }  holds are to be kept, but the count is not between keptCount and heldCount
   Compat   Redisson RedissonLock.unlockInnerAsync stores and publishes the same. No unlock latch is written.
            The first write is a DEL or a PEXPIRE, which a full server still accepts. A user who may not publish still
            frees the lock; waiters then live by its TTL.
 ]]
+--@include hold-count
 --@include server-time
 local not_after_ms = tonumber(ARGV[1])
 local now_ms = server_time()
@@ -37,7 +38,7 @@ local function release(lock, holder, held_count, kept_count, ttl_ms, channel)
   if not count then
     return { "absent" }
   end
-  if kept_count ~= "0" and count ~= held_count and count ~= kept_count then
+  if kept_count ~= "0" and not is_between(count, kept_count, held_count) then
     return { "miscounted", count }
   end
   if kept_count == "0" then

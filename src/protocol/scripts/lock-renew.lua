@@ -8,7 +8,7 @@
 
   Returns  { serverMs, answer, … } with one answer per lock:
            { "renewed" }
-           { "lost", 0 or 1 }      the holder is not there; 1 if the key is somebody else's
+           { "lost" }              the holder is not there
            { "refused", message }  the server refused the command
   Compat   Redisson LockTask; a TTL is only raised, where Redisson overwrites it.
 ]]
@@ -19,9 +19,8 @@ local function renew(lock, holder, lease_ms)
   if answer.err then
     return { "refused", answer.err }
   end
-  local kind = answer.ok
-  if kind ~= "hash" or redis.call("HEXISTS", lock, holder) == 0 then
-    return { "lost", kind == "none" and 0 or 1 }
+  if answer.ok ~= "hash" or redis.call("HEXISTS", lock, holder) == 0 then
+    return { "lost" }
   end
   raise_ttl(lock, lease_ms)
   return { "renewed" }

@@ -14,7 +14,7 @@
     heldCount  integer >= 0, the holder's hold count before this acquisition
     kin        a field of the caller's own on whose strength it may read beside the writer; empty for none
 
-  Returns  { serverMs, answer, … } with one answer per lock, as lock-acquire. { "lost", … } also when kin is gone.
+  Returns  { serverMs, answer, … } with one answer per lock, as lock-acquire. { "lost" } also when kin is gone.
   Compat   Redisson RedissonReadLock.tryLockInnerAsync stores the same. The write field is not derived from the holder,
            which nobody but its owner has to know. A repeat writes the key of the hold anew.
 ]]
@@ -30,7 +30,7 @@ local function entry_obstacle(lock, kind, kin, mark)
     if redis.call("HEXISTS", lock, kin) == 1 then
       return nil
     end
-    return { "lost", kind == "hash" and 1 or 0 }
+    return { "lost" }
   end
   if kind == "hash" and mode ~= "read" then
     return { "busy", redis.call("PTTL", lock), any_holder(lock) }
@@ -50,7 +50,7 @@ local function obstacle(lock, mark, holder, held_count, kin)
   local count = redis.call("HGET", lock, holder)
   if not count then
     if held_count > 0 then
-      return { "lost", kind == "hash" and 1 or 0 }
+      return { "lost" }
     end
     return entry_obstacle(lock, kind, kin, mark)
   end

@@ -7,7 +7,7 @@
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no limit
   then for each lock:
     holder     "<client id>:<thread id>"
-    heldCount  integer > 0, the holder's hold count before this release
+    heldCount  integer > 0, the holder's hold count before this release, at most
     keptCount  integer >= 0, the hold count to leave
     channel    where waiters listen
     prefix     what the keys of all holds of this lock begin with
@@ -19,6 +19,7 @@
            readers are made up here, as in Redisson: their names are in the hash. The first write is one that a full
            server still accepts.
 ]]
+--@include hold-count
 --@include server-time
 --@include raise-ttl
 --@include read-write-holds
@@ -65,7 +66,7 @@ local function release(key_at, arg_at)
   if not count then
     return { "absent" }
   end
-  if kept_count > 0 and tonumber(count) ~= held_count and tonumber(count) ~= kept_count then
+  if kept_count > 0 and not is_between(count, kept_count, held_count) then
     return { "miscounted", count }
   end
   keep(key_at, arg_at, held_count, kept_count)

@@ -31,9 +31,8 @@ local function renew(key_at, arg_at, count)
   if answer.err then
     return { "refused", answer.err }
   end
-  local kind = answer.ok
-  if kind ~= "hash" or redis.call("HEXISTS", lock, ARGV[arg_at]) == 0 or is_gone(key_at, arg_at, count) then
-    return { "lost", kind == "none" and 0 or 1 }
+  if answer.ok ~= "hash" or redis.call("HEXISTS", lock, ARGV[arg_at]) == 0 or is_gone(key_at, arg_at, count) then
+    return { "lost" }
   end
   for i = 1, count do
     if ARGV[arg_at + 2 + i] ~= "0" then

@@ -34,7 +34,7 @@ local function obstacle(lock, holder, held_count)
   local count = redis.call("HGET", lock, holder)
   if not count then
     if held_count > 0 then
-      return { "lost", kind == "hash" and 1 or 0 }
+      return { "lost" }
     end
     return kind == "hash" and { "busy", redis.call("PTTL", lock), any_holder(lock) } or nil
   end

@@ -8,7 +8,7 @@
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no limit
   then for each lock:
     holder     "<client id>:<thread id>:write"
-    heldCount  integer > 0, the holder's hold count before this release
+    heldCount  integer > 0, the holder's hold count before this release, at most
     keptCount  integer >= 0, the hold count to leave
     ttlMs      integer > 0, milliseconds the lock is to live on when holds are kept
     channel    where waiters listen
@@ -18,6 +18,7 @@
   Compat   Redisson RedissonWriteLock.unlockInnerAsync, which tells nobody when the writer goes on reading. The mark of
            one who gives up waiting is taken away as well, and the readers that gave way to it are told.
 ]]
+--@include hold-count
 --@include server-time
 --@include read-write-holds
 local not_after_ms = tonumber(ARGV[1])
@@ -55,7 +56,7 @@ local function release(lock, mark, holder, held_count, kept_count, ttl_ms, chann
     unmark(mark, holder, channel)
     return { "absent" }
   end
-  if kept_count ~= "0" and count ~= held_count and count ~= kept_count then
+  if kept_count ~= "0" and not is_between(count, kept_count, held_count) then
     return { "miscounted", count }
   end
   if kept_count == "0" then

@@ -1,0 +1,47 @@
+/** What Redis has of a stay, or may have: the outcome of a command is not always known. */
+export class InRedis {
+  /** The hold count that Redis has or is to have. Holds that were lost are in it until the next release. */
+  count = 0;
+  /** The hold count that Redis may have at most: a command that lowers it may have been lost. */
+  highestCount = 0;
+  /** On the server's clock: until then, copies of commands with an unknown outcome may arrive. 0: none can. */
+  #copiesUntilMs = 0;
+  /** The longest lease that was ever asked for: nothing in Redis lives longer without us. */
+  #longestLeaseMs = 0;
+
+  get copiesUntilMs(): number {
+    return this.#copiesUntilMs;
+  }
+
+  get longestLeaseMs(): number {
+    return this.#longestLeaseMs;
+  }
+
+  /** True when something may be there. */
+  get isPossible(): boolean {
+    return this.count > 0 || this.#copiesUntilMs > 0;
+  }
+
+  /** @param leaseMs of an acquisition that is about to be sent */
+  asking(leaseMs: number): void {
+    this.#longestLeaseMs = Math.max(this.#longestLeaseMs, leaseMs);
+    this.highestCount = Math.max(this.highestCount, this.count + 1);
+  }
+
+  /** A command has an unknown outcome, or may have been sent twice. @param notAfterMs its deadline */
+  copyMayArrive(notAfterMs: number): void {
+    this.#copiesUntilMs = Math.max(this.#copiesUntilMs, notAfterMs);
+  }
+
+  /** The server's clock has been seen. */
+  seenServer(serverMs: number): void {
+    if (serverMs > this.#copiesUntilMs) this.#copiesUntilMs = 0;
+  }
+
+  /** There is surely nothing any more. */
+  empty(): void {
+    this.count = 0;
+    this.highestCount = 0;
+    this.#copiesUntilMs = 0;
+  }
+}

@@ -1,0 +1,141 @@
+import { describe, expect, test } from "vitest";
+import { memoryDriver } from "../../src/driver/memory/index.js";
+import { WaitTimeoutError } from "../../src/errors.js";
+import { Holdfast } from "../../src/holdfast.js";
+import type { Lease } from "../../src/lease.js";
+import type { Lock } from "../../src/locks/lock.js";
+import { answerLate, deliverLate, type LateDelivery } from "../support/call-faults.js";
+import { type FakeTime, type FakeTimeClient, fakeTime } from "../support/fake-time.js";
+import { watchLeaks } from "../support/leaks.js";
+import { MomentsDriver } from "../support/moments-driver.js";
+import { type Watched, watched } from "../support/watched.js";
+
+watchLeaks();
+const open = fakeTime();
+
+const COMMAND_MS = 3_000;
+const NAMES = ["a", "b", "c"];
+
+type LockOf = (client: Holdfast) => Lock;
+
+const plain: LockOf = (client) => client.getLock("a");
+const fair: LockOf = (client) => client.getFairLock("a");
+const multi: LockOf = (client) => client.getMultiLock(...NAMES.map((name) => client.getLock(name)));
+const red: LockOf = (client) => client.getRedLock(...NAMES.map((name) => client.getLock(name)));
+
+const stored = ({ server }: FakeTime) => Object.keys(server.dump());
+
+/** A client that knows the server, and whose next acquisition is sent twice: the first copy is held up on its way. */
+async function sentTwice(time: FakeTime): Promise<FakeTimeClient & { readonly copy: LateDelivery }> {
+  const client = time.connect();
+  await client.holdfast.getLock("acquaintance").isLocked();
+  const copy = deliverLate({ told: true });
+  void client.driver.next(copy, ({ script }) => script.name.endsWith("-acquire"));
+  return { ...client, copy };
+}
+
+/** The copy comes when the locks are free again, and before its deadline: somebody has to take back what it takes. */
+async function expectNoGhost(time: FakeTime, copy: LateDelivery): Promise<void> {
+  await copy.arrive();
+  expect(stored(time)).not.toEqual([]);
+  await time.clock.advance(COMMAND_MS + 100);
+  expect(stored(time)).toEqual([]);
+}
+
+describe("a copy that arrives after its call has come to nothing", () => {
+  test.each<[string, LockOf]>([
+    ["a lock", plain],
+    ["a fair lock", fair],
+    ["a spin lock", (client) => client.getSpinLock("a")],
+    ["a read lock", (client) => client.getReadWriteLock("a").readLock()],
+    ["a write lock", (client) => client.getReadWriteLock("a").writeLock()],
+  ])("takes %s for nobody: its repeat was refused", async (_, lockOf) => {
+    const time = open();
+    // Which keeps everybody out, whatever kind of lock he asks for.
+    const held = await time.holdfast.getReadWriteLock("a").writeLock().lock();
+    const { holdfast, copy } = await sentTwice(time);
+    const call = watched(lockOf(holdfast).tryLock());
+    await time.clock.advance(100);
+    expect(call.outcome).toEqual({ value: null });
+    await held.unlock();
+    await expectNoGhost(time, copy);
+  });
+
+  test.each<[string, LockOf, readonly string[]]>([
+    ["a multi lock", multi, ["c"]],
+    ["a red lock", red, ["a", "b"]],
+  ])("takes none of %s: its repeat was refused", async (_, lockOf, busy) => {
+    const time = open();
+    const held = await Promise.all(busy.map((name) => time.holdfast.getLock(name).lock()));
+    const { holdfast, copy } = await sentTwice(time);
+    const call = watched(lockOf(holdfast).tryLock());
+    await time.clock.advance(300);
+    expect(call.outcome).toEqual({ value: null });
+    await Promise.all(held.map((lease) => lease.unlock()));
+    expect(stored(time)).toEqual([]);
+    await expectNoGhost(time, copy);
+  });
+
+  test("takes nothing for a wait that has timed out", async () => {
+    const time = open();
+    const held = await time.holdfast.getLock("a").lock();
+    const { holdfast, copy } = await sentTwice(time);
+    const call = watched(plain(holdfast).lock({ waitMs: 100 }));
+    await time.clock.advance(100);
+    expect(call.outcome).toEqual({ error: expect.any(WaitTimeoutError) });
+    await held.unlock();
+    await expectNoGhost(time, copy);
+  });
+
+  test("takes nothing for a call that was cancelled before its repeat was refused", async () => {
+    const time = open();
+    const held = await time.holdfast.getLock("a").lock();
+    const { holdfast, driver, copy } = await sentTwice(time);
+    const refusal = answerLate();
+    void driver.next(refusal, "lock-acquire");
+    const leaving = new AbortController();
+    const call = watched(plain(holdfast).lock({ signal: leaving.signal }));
+    await time.clock.advance(100);
+    leaving.abort("gone");
+    await time.clock.advance(0);
+    expect(call.outcome).toEqual({ error: "gone" });
+    refusal.arrive();
+    await held.unlock();
+    await expectNoGhost(time, copy);
+  });
+});
+
+describe("a client that is closed just after an acquisition was answered", () => {
+  const MICROTASKS = Array.from({ length: 25 }, (_, count) => count);
+
+  test.each<[string, LockOf]>([
+    ["a lock", plain],
+    ["a fair lock", fair],
+    ["a red lock", red],
+  ])("leaves nothing of %s that its caller was not given", async (_, lockOf) => {
+    const time = open();
+    const left: unknown[] = [];
+    for (const microtasks of MICROTASKS) {
+      const { outcome } = await closedAfter(microtasks, time, lockOf);
+      if (!outcome || !("value" in outcome)) left.push(...stored(time));
+      time.server.flush();
+    }
+    expect(left).toEqual([]);
+  });
+
+  async function closedAfter(microtasks: number, time: FakeTime, lockOf: LockOf): Promise<Watched<Lease>> {
+    let closing: Promise<void> | undefined;
+    const close = async () => {
+      for (let i = 0; i < microtasks; i++) await undefined;
+      await client.close();
+    };
+    const driver = new MomentsDriver(memoryDriver(time.server), (moment) => {
+      if (moment.endsWith("-acquire is answered")) closing ??= close();
+    });
+    const client: Holdfast = new Holdfast(driver, { clock: time.clock });
+    const call = watched(lockOf(client).lock());
+    await time.clock.advance(10);
+    await closing;
+    return call;
+  }
+});

@@ -1,0 +1,51 @@
+import { describe, expect, test } from "vitest";
+import type { Holdfast } from "../../src/holdfast.js";
+import type { Lock } from "../../src/locks/lock.js";
+import { fakeTime } from "../support/fake-time.js";
+import { gate } from "../support/gate.js";
+import { watchLeaks } from "../support/leaks.js";
+import { watched } from "../support/watched.js";
+
+watchLeaks();
+const open = fakeTime();
+
+/** Inside all of the locks, one flow enters the second of them, and later the first as well; another enters them as one. */
+async function played(build: (client: Holdfast, locks: readonly Lock[]) => Lock): Promise<readonly string[]> {
+  const time = open();
+  const locks = ["a", "b", "c"].map((name) => time.holdfast.getLock(name));
+  const [a, b] = locks;
+  if (a === undefined || b === undefined) throw new Error("there are three");
+  const together = build(time.holdfast, locks);
+  const [inside, goOn] = [gate(), gate()];
+  const order: string[] = [];
+  const outer = watched(
+    together.using(() =>
+      Promise.all([
+        b.using(async () => {
+          inside.open();
+          await goOn.opened;
+          await a.using(() => order.push("one by one"));
+        }),
+        inside.opened.then(() => together.using(() => order.push("together"))),
+      ]),
+    ),
+  );
+  await time.clock.advance(500);
+  order.push("goes on");
+  goOn.open();
+  await time.clock.advance(10_000);
+  expect(outer.outcome).toHaveProperty("value");
+  return order;
+}
+
+describe("a flow that wants several locks at once, one of which a sibling has entered", () => {
+  test("waits for it without a part of a multi lock, so that the sibling can go on", async () => {
+    const order = await played((client, locks) => client.getMultiLock(...locks));
+    expect(order).toEqual(["goes on", "one by one", "together"]);
+  });
+
+  test("does without it where a majority makes a red lock", async () => {
+    const order = await played((client, locks) => client.getRedLock(...locks));
+    expect(order).toEqual(["together", "goes on", "one by one"]);
+  });
+});

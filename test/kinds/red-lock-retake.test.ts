@@ -1,0 +1,130 @@
+import { describe, expect, test } from "vitest";
+import { neverDeliver } from "../support/call-faults.js";
+import { type FakeMasters, fakeMasters } from "../support/fake-masters.js";
+import { gate } from "../support/gate.js";
+import { watchLeaks } from "../support/leaks.js";
+import { watched } from "../support/watched.js";
+
+watchLeaks();
+const open = fakeMasters();
+
+const LEASE_MS = 30_000;
+const HOUR_MS = 3_600_000;
+const ALL = [0, 1, 2];
+
+/** A server loses all that it has; the lock is taken there again. */
+async function restartEmpty({ clock, masters, heldOn }: FakeMasters, at: number): Promise<void> {
+  masters[at]?.server.flush();
+  await clock.advance(LEASE_MS / 2);
+  expect(heldOn("a")).toEqual(ALL);
+}
+
+describe("a red lock, most members of which were taken again", () => {
+  test("is released by unlock in asThread, and not taken again", async () => {
+    const world = open();
+    const [client] = world.party().clients;
+    if (client === undefined) throw new Error("there are three");
+    // The asThread of one client is to be that of all members: names instead of servers.
+    const names = ["a", "b", "c"];
+    const lock = client.getRedLock(...names.map((name) => client.getLock(name)));
+    const stored = () => names.filter((name) => world.heldOn(name).includes(0));
+    await client.asThread(async () => {
+      const lease = await lock.lock();
+      for (const name of ["b", "c"]) {
+        world.masters[0]?.server.command("DEL", name);
+        await world.clock.advance(LEASE_MS / 2);
+      }
+      expect([lease.state, stored()]).toEqual(["held", names]);
+      await lock.unlock();
+      expect([lease.state, stored()]).toEqual(["released", []]);
+      await world.clock.advance(2 * LEASE_MS);
+      expect(stored()).toEqual([]);
+    });
+  });
+
+  test("is entered again inside its body", async () => {
+    const world = open();
+    const lock = world.party().red();
+    await lock.using(async (lease) => {
+      for (const at of [1, 2]) await restartEmpty(world, at);
+      const inner = watched(lock.using(({ holdCount }) => holdCount));
+      await world.clock.advance(1_000);
+      expect([lease.state, inner.outcome]).toEqual(["held", { value: 2 }]);
+    });
+    expect(world.heldOn("a")).toEqual([]);
+  });
+
+  test("is entered again inside its body, where a member was dead when it began", async () => {
+    const world = open();
+    const { clients, red } = world.party();
+    for (const client of clients) await client.getLock("acquaintance").isLocked();
+    const dead = world.masters[2];
+    if (dead === undefined) throw new Error("there are three");
+    dead.health = "dead";
+    const restarted = gate();
+    const body = watched(
+      red().using(async () => {
+        await restarted.opened;
+        return red().using(({ holdCount }) => holdCount);
+      }),
+    );
+    await world.clock.advance(300);
+    expect(world.heldOn("a")).toEqual([0, 1]);
+    dead.health = 0;
+    await world.clock.advance(LEASE_MS / 2);
+    await restartEmpty(world, 1);
+    restarted.open();
+    await world.clock.advance(HOUR_MS);
+    expect(body.outcome).toEqual({ value: 2 });
+  });
+
+  test("is given back after maxHoldMs, however often servers have restarted", async () => {
+    const world = open();
+    const lock = world.party({ watchdogMs: 3_000, fleetWatchdogMs: 3_000 }).red();
+    const lease = await lock.lock({ maxHoldMs: 20_000 });
+    for (let restarts = 0; restarts < 12; restarts++) {
+      world.masters[restarts % 3]?.server.flush();
+      await world.clock.advance(1_600);
+    }
+    expect([lease.state, world.heldOn("a")]).toEqual(["held", ALL]);
+    await world.clock.advance(20_000 - 12 * 1_600);
+    expect(lease.state).toBe("lost");
+    expect(lease.signal.reason).toMatchObject({ reason: "max-hold", heldMs: 20_000 });
+  });
+});
+
+describe("a red lock, one client of which is closed", () => {
+  test("is not taken again through that one, which has released it", async () => {
+    const world = open();
+    const { clients, drivers, red } = world.party();
+    const [client, driver] = [clients[1], drivers[1]];
+    if (client === undefined || driver === undefined) throw new Error("there are three");
+    const lease = await red().lock();
+    // Something is under way, so that closing takes a while.
+    const met = driver.next(neverDeliver);
+    const question = watched(client.getLock("other").isLocked());
+    await met;
+    const closed = watched(client.close({ releaseHeld: true }));
+    for (let ms = 0; ms < LEASE_MS; ms += 500) {
+      await world.clock.advance(500);
+      expect(world.heldOn("a")).toEqual([0, 2]);
+    }
+    expect([closed.outcome, question.outcome, lease.state]).toEqual([
+      { value: undefined },
+      { error: expect.anything() },
+      "held",
+    ]);
+    await lease.unlock();
+  });
+
+  test("is taken again through the others, also when it was named first", async () => {
+    const world = open(5);
+    const { clients, red } = world.party();
+    const lease = await red().lock();
+    await clients[0]?.close({ releaseHeld: true });
+    world.masters[4]?.server.flush();
+    await world.clock.advance(LEASE_MS / 2);
+    expect([lease.state, world.heldOn("a")]).toEqual(["held", [1, 2, 3, 4]]);
+    await lease.unlock();
+  });
+});

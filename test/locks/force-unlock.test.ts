@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { rejectAtOnce } from "../support/call-faults.js";
+import { fakeTime } from "../support/fake-time.js";
+import { watchLeaks } from "../support/leaks.js";
+import type { CallFault } from "../support/scripted-driver.js";
+import { watched } from "../support/watched.js";
+
+watchLeaks();
+const open = fakeTime();
+
+test.each([
+  ["of this client", true],
+  ["of another client", false],
+])(
+  "forceUnlock whose command got lost frees what a holder %s has entered again by its repeat",
+  async (_, own) => {
+    const time = open();
+    const holder = own ? time.holdfast : time.connect().holdfast;
+    const lock = holder.getLock("a");
+    const lease = await lock.lock();
+    const lostMeanwhileEntered: CallFault = {
+      name: "lost, and the lock entered once more",
+      async meet(deliver, driver) {
+        await lock.lock({ threadId: lease.threadId });
+        return rejectAtOnce.meet(deliver, driver);
+      },
+    };
+    void time.driver.next(lostMeanwhileEntered, "lock-force-unlock");
+    const forced = watched(time.holdfast.getLock("a").forceUnlock());
+    await time.clock.advance(1_000);
+    expect([forced.outcome, time.fields("a")]).toEqual([{ value: true }, {}]);
+  },
+);
