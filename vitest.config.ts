@@ -49,6 +49,7 @@ export default defineConfig({
     globalSetup: ["test/support/global-setup.ts"],
     reporters: ["default", new ClosingLineReporter()],
     pool: "forks",
+    maxWorkers: 2,
     execArgv: ["--unhandled-rejections=strict", "--expose-gc"],
     server: { deps: { external: [/\/dist\/esm\//] } },
     testTimeout: 15_000,

@@ -10,11 +10,15 @@ import {
   scriptCalls,
 } from "../support/command-counts.js";
 import { JVM_1, JvmThread, QUEUE, WAITER_CHANNEL } from "../support/fair-queue.js";
+import { fakeTime } from "../support/fake-time.js";
 import { locksOnRedis } from "../support/locks-on-redis.js";
 import { until } from "../support/until.js";
 
 const redis = locksOnRedis();
+const open = fakeTime();
 const HOUR_MS = 60 * 60 * 1_000;
+/** A sign of life is given once in so long. */
+const PERIOD_MS = 1_500;
 
 /** Nothing is sent because time has passed: no signs of life, no confirmation. */
 const timeless: Clock = {
@@ -133,6 +137,23 @@ describe("what a fair lock costs the server", () => {
       current = await entering;
     }
     await current?.unlock();
+  });
+
+  test("one script call each 1.5 s for the signs of life of 500 tasks of one client, whichever locks they wait for [B39]", async () => {
+    const { holdfast, connect, clock, driver } = open();
+    const holder = connect().holdfast;
+    const locks = ["a", "b"].map((name) => holdfast.getFairLock(name));
+    const leases = await Promise.all(["a", "b"].map((name) => holder.getFairLock(name).lock()));
+    const visits = Array.from({ length: 500 }, (_, at) => locks[at % 2]?.using(() => undefined));
+    // All stand in the queue, and hear their channels.
+    await clock.advance(PERIOD_MS / 2);
+    const before = driver.sent.length;
+    await clock.advance(4 * PERIOD_MS);
+    const sent = driver.sent.slice(before).map(({ script }) => script);
+    expect(sent).toEqual(Array.from({ length: 4 }, () => "fair-refresh"));
+    for (const lease of leases) await lease.unlock();
+    await clock.advance(PERIOD_MS);
+    await Promise.all(visits);
   });
 
   async function crowd(client: Holdfast, count: number): Promise<readonly Promise<Lease>[]> {

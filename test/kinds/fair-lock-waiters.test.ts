@@ -58,6 +58,40 @@ describe("the order of a fair lock", () => {
     await release(last, time);
   });
 
+  test("runs ahead in its scores by one wait for each place when waiters are killed, who delay the living by seconds [RedissonFairLockTest 3]", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock({ leaseMs: HOUR_MS });
+    for (let round = 0; round < 10; round++) {
+      const dying = await queued(time);
+      await time.clock.advance(3_000);
+      kill(dying);
+    }
+    const last = await queued(time);
+    for (const [place, waiter] of (await queueOf(rawOf(time))).entries()) {
+      const aheadMs = Number(time.server.command("ZSCORE", TIMEOUTS, waiter)) - time.clock.wallMs();
+      expect(aheadMs).toBeLessThanOrEqual((place + 1) * 330_000);
+    }
+    await lease.unlock();
+    // Two of them died in the last six seconds, and are given the lock for four.
+    await time.clock.advance(2 * (4_000 + PERIOD_MS));
+    await release(last, time);
+  });
+
+  test("is waited for as long as the caller says, to the millisecond [RedissonFairLockTest 9]", async () => {
+    const time = open();
+    heldByJvm(time, HOUR_MS);
+    const lock = time.holdfast.getFairLock("a");
+    const both = [watched(lock.lock({ waitMs: 3_000 })), watched(lock.tryLock({ waitMs: 3_000 }))];
+    await time.clock.advance(2_999);
+    expect(both.map(({ outcome }) => outcome)).toEqual([undefined, undefined]);
+    await time.clock.advance(1);
+    expect(both.map(({ outcome }) => outcome)).toMatchObject([
+      { error: { code: "ERR_HOLDFAST_WAIT_TIMEOUT", waitedMs: 3_000 } },
+      { value: null },
+    ]);
+    time.server.command("DEL", "a");
+  });
+
   test("and its scores follow the server's clock, whatever those of the clients say [wire-S8]", async () => {
     const time = open();
     const lease = await time.holdfast.getFairLock("a").lock();

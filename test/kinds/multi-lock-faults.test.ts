@@ -148,7 +148,7 @@ describe("the lease of a multi lock", () => {
     expect([lease.state, stored(time)]).toEqual(["held", NAMES]);
     time.server.command("DEL", "b");
     await time.clock.advance(10_000);
-    expect(signal.reason).toMatchObject({ lockName: "a+b+c", reason: "expired" });
+    expect(signal.reason).toMatchObject({ lockName: "a+b+c", reason: "stolen" });
     expect(stored(time)).toEqual(["a", "c"]);
     await expect(lease.unlock()).rejects.toThrow(NotHeldError);
     expect(stored(time)).toEqual([]);

@@ -3,10 +3,12 @@ import type { Holdfast } from "../../src/holdfast.js";
 import type { Lock } from "../../src/locks/lock.js";
 import { fencingTokenKey } from "../../src/protocol/names.js";
 import { backends, openedFor } from "../support/backends.js";
+import { ObservedDriver } from "../support/observed-driver.js";
 import { until } from "../support/until.js";
 import { watched } from "../support/watched.js";
 
 const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const NAMES = ["a", "b", "c"];
 
 interface Kind {
@@ -14,12 +16,14 @@ interface Kind {
   readonly of: (client: Holdfast, name: string) => Lock;
   /** A lock that is in the way of this kind. */
   readonly rival?: (client: Holdfast, name: string) => Lock;
+  /** Its waiters ask again and again, and are told by nobody. */
+  readonly polling?: boolean;
 }
 
 const kinds: readonly Kind[] = [
   { kind: "plain locks", of: (client, name) => client.getLock(name) },
   { kind: "non-reentrant locks", of: (client, name) => client.getNonReentrantLock(name) },
-  { kind: "spin locks", of: (client, name) => client.getSpinLock(name) },
+  { kind: "spin locks", of: (client, name) => client.getSpinLock(name), polling: true },
   { kind: "fenced locks", of: (client, name) => client.getFencedLock(name) },
   { kind: "fair locks", of: (client, name) => client.getFairLock(name) },
   { kind: "fair non-reentrant locks", of: (client, name) => client.getNonReentrantFairLock(name) },
@@ -43,7 +47,7 @@ const kinds: readonly Kind[] = [
 describe.each(backends)("a multi lock on $name", (backend) => {
   const server = openedFor(backend);
 
-  describe.each(kinds)("of three $kind", ({ of, rival = of }) => {
+  describe.each(kinds)("of three $kind", ({ of, rival = of, polling = false }) => {
     const multiOf = (client: Holdfast) => client.getMultiLock(...NAMES.map((name) => of(client, name)));
     const forgetTokens = () => server().raw("DEL", ...NAMES.map(fencingTokenKey));
     const held = async (client: Holdfast) => {
@@ -76,9 +80,15 @@ describe.each(backends)("a multi lock on $name", (backend) => {
     });
 
     test("waits for the one that is missing, and is had when that is released", async () => {
-      const [client, other] = [server().client(), server().client()];
-      const lease = await rival(other, "b").lock();
+      let driver: ObservedDriver | undefined;
+      const other = server().client();
+      const client = server().client(
+        { safetyPeriodMs: HOUR_MS },
+        (inner) => (driver = new ObservedDriver(inner)),
+      );
+      const lease = await rival(other, "b").lock({ leaseMs: HOUR_MS });
       const waiting = watched(multiOf(client).lock());
+      await driver?.waits({ polling });
       await rival(other, "a").using(() => rival(other, "c").using(() => undefined));
       expect(waiting.outcome).toBeUndefined();
       await lease.unlock();

@@ -3,6 +3,7 @@ import { NotHeldError, ReentryError } from "../../src/errors.js";
 import type { Holdfast } from "../../src/holdfast.js";
 import { fencingTokenKey } from "../../src/protocol/names.js";
 import { backends, openEmbedded, openedFor } from "../support/backends.js";
+import { MomentsDriver } from "../support/moments-driver.js";
 import { ScriptedDriver } from "../support/scripted-driver.js";
 import { until } from "../support/until.js";
 import { watched } from "../support/watched.js";
@@ -73,6 +74,33 @@ describe.each(backends)("a multi lock on $name", (backend) => {
       await lease.unlock();
     }
   });
+
+  test.each([
+    ["a", "b", "c"],
+    ["b", "c", "a"],
+    ["c", "b", "a"],
+  ])(
+    "takes its locks in the one order of their names when given as %s, %s, %s, by one client or by several",
+    async (...given) => {
+      const asked: string[] = [];
+      const clientOf = (name: string) =>
+        server().client(
+          {},
+          (driver) =>
+            new MomentsDriver(driver, (moment) => {
+              if (moment === "lock-acquire is sent") asked.push(name);
+            }),
+        );
+      const [first] = given.map(clientOf);
+      await first?.getMultiLock(...given.map((name) => clientOf(name).getLock(name))).using(() => undefined);
+      expect(asked).toEqual(NAMES);
+      let scripted: ScriptedDriver | undefined;
+      const single = server().client({}, (driver) => (scripted = new ScriptedDriver(driver)));
+      await multiOf(single, given).using(() => undefined);
+      const acquired = scripted?.calls.filter(({ call }) => call.script.name === "lock-acquire");
+      expect(acquired?.map(({ call }) => call.keys)).toEqual([NAMES]);
+    },
+  );
 
   test("is had by one of ten that try at once [wire-RedissonMultiLockTest]", async () => {
     const clients = Array.from({ length: 10 }, () => server().client());

@@ -1,20 +1,25 @@
+import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
-import { fencingTokenKey } from "../../src/protocol/names.js";
-import { type Child, startProgram } from "../support/child.js";
+import { fairQueueKey, fencingTokenKey } from "../../src/protocol/names.js";
+import { Child, startProgram } from "../support/child.js";
 import { locksOnRedis } from "../support/locks-on-redis.js";
+import type { CounterWorkerSettings } from "../support/programs/counter-worker.js";
+import type { FairWaiterSettings } from "../support/programs/fair-waiter.js";
 import { type KindOfLock, lockOfKind } from "../support/programs/kind-of-lock.js";
+import { until } from "../support/until.js";
 
 const redis = locksOnRedis();
 const NAME = "order:7";
 const HOUR_MS = 3_600_000;
-const WATCHDOG_MS = 1_500;
+const WATCHDOG_MS = 1_000;
 /** Processes take turns, on a machine that may be busy with other tests. */
 const LONG_MS = 120_000;
+const TIMES = 100;
 
 const children: Child[] = [];
 afterEach(async () => {
   await Promise.all(children.splice(0).map((child) => child.stop()));
-  await redis.plain.del(fencingTokenKey(NAME), "counter");
+  await redis.plain.del(fencingTokenKey(NAME), "counter", "list");
 });
 
 async function start<Name extends "counter-worker" | "lock-taker">(
@@ -26,32 +31,111 @@ async function start<Name extends "counter-worker" | "lock-taker">(
   return child;
 }
 
+/** Processes that count or watch, and have begun with nothing. */
+function workers(
+  kinds: readonly KindOfLock[],
+  settings: Pick<CounterWorkerSettings, "locked"> = {},
+): Promise<readonly Child[]> {
+  const { port } = redis.server;
+  return Promise.all(
+    kinds.map((kind) =>
+      start("counter-worker", { port, lock: NAME, kind, counter: "counter", times: TIMES, ...settings }),
+    ),
+  );
+}
+
 /** A client that only a message or the end of a TTL makes ask again. */
 function patientLock(kind: KindOfLock) {
   return lockOfKind(redis.holdfast({ safetyPeriodMs: HOUR_MS }), kind, NAME);
 }
 
-const exclusive: readonly KindOfLock[] = ["non-reentrant", "fair", "spin", "fenced", "write"];
+const exclusive: readonly KindOfLock[] = [
+  ...(["non-reentrant", "fair", "non-reentrant fair", "spin", "fenced"] as const),
+  ...(["write", "fair write", "multi", "red"] as const),
+];
 
 describe.each(exclusive)("processes that count under a lock of the kind: %s", (kind) => {
   test("lose nothing, and leave nothing behind", { timeout: LONG_MS }, async () => {
-    const settings = { port: redis.server.port, lock: NAME, kind, counter: "counter", times: 250 };
-    const workers = await Promise.all([1, 2, 3, 4].map(() => start("counter-worker", settings)));
-    await Promise.all(workers.map((worker) => worker.ask("count")));
-    expect(await redis.plain.get("counter")).toBe("1000");
+    const counting = await workers([kind, kind, kind, kind]);
+    await Promise.all(counting.map((worker) => worker.ask("count")));
+    expect(await redis.plain.get("counter")).toBe(String(4 * TIMES));
     await redis.plain.del(fencingTokenKey(NAME), "counter");
     expect(await redis.plain.keys("*")).toEqual([]);
+  });
+});
+
+describe("processes that draw tokens under a fenced lock", () => {
+  test("draw each a greater one than whoever had the lock before", { timeout: LONG_MS }, async () => {
+    const drawing = await workers(["fenced", "fenced", "fenced", "fenced"]);
+    await Promise.all(drawing.map((worker) => worker.ask("draw", { list: "list" })));
+    const tokens = (await redis.plain.lrange("list", 0, -1)).map(BigInt);
+    expect(tokens).toHaveLength(4 * TIMES);
+    expect(tokens.filter((token, at) => at > 0 && token <= (tokens[at - 1] ?? 0n))).toEqual([]);
+  });
+});
+
+describe("processes that read while others write", () => {
+  /** @returns how often a reader saw the count change while it looked */
+  async function watchWriters(kinds: readonly KindOfLock[], settings = {}) {
+    const [writer, rival, ...readers] = await workers(kinds, settings);
+    const counting = [writer, rival].map((worker) => worker?.ask("count"));
+    const answers = await Promise.all(readers.map((reader) => reader.ask("watch")));
+    await Promise.all(counting);
+    return answers.reduce((total, { changes }) => total + Number(changes), 0);
+  }
+
+  test.each([
+    ["a read-write lock", ["write", "write", "read", "read"]],
+    ["a fair read-write lock", ["fair write", "fair write", "fair read", "fair read"]],
+  ] as const)(
+    "never see the count change while they have %s, nor lose one",
+    {
+      timeout: LONG_MS,
+    },
+    async (_, kinds) => {
+      expect(await watchWriters(kinds)).toBe(0);
+      expect(await redis.plain.get("counter")).toBe(String(2 * TIMES));
+    },
+  );
+
+  test("see it change without one, so that the test above can fail", { timeout: LONG_MS }, async () => {
+    const kinds: readonly KindOfLock[] = ["write", "write", "read", "read"];
+    expect(await watchWriters(kinds, { locked: false })).toBeGreaterThan(0);
+  });
+});
+
+describe("tasks of three processes in the queue of a non-reentrant fair lock", () => {
+  const program = fileURLToPath(new URL("../../build/test/support/programs/fair-waiter.js", import.meta.url));
+
+  test("enter in the order in which they came", { timeout: LONG_MS }, async () => {
+    const { port } = redis.server;
+    const settings: FairWaiterSettings = { port, lock: NAME, kind: "non-reentrant fair", visits: "list" };
+    const processes = [1, 2, 3].map(() => new Child(program, settings));
+    children.push(...processes);
+    await Promise.all(processes.map((child) => child.next("ready")));
+    const lease = await redis.holdfast().getNonReentrantFairLock(NAME).lock();
+    const waiting: Promise<unknown>[] = [];
+    for (let task = 0; task < 12; task += 1) {
+      waiting.push(Promise.resolve(processes[task % 3]?.ask("visit", { task })));
+      await until(async () => (await redis.plain.llen(fairQueueKey(NAME))) === task + 1);
+    }
+    await lease.unlock();
+    await Promise.all(waiting);
+    expect(await redis.plain.lrange("list", 0, -1)).toEqual(waiting.map((_, task) => String(task)));
   });
 });
 
 describe.each<readonly [killed: KindOfLock, next: KindOfLock]>([
   ["non-reentrant", "non-reentrant"],
   ["fair", "fair"],
+  ["non-reentrant fair", "non-reentrant fair"],
   ["spin", "spin"],
   ["fenced", "fenced"],
   ["write", "write"],
   ["write", "read"],
   ["read", "write"],
+  ["multi", "multi"],
+  ["red", "red"],
 ])("a process that is killed with a lock of the kind: %s", (killed, next) => {
   test(`lets one in that waits for a lock of the kind ${next}, when its lease is over [B3]`, async () => {
     const holder = await start("lock-taker", {

@@ -6,17 +6,25 @@ import type { Lock } from "../../src/locks/lock.js";
 import type { HoldfastOptions } from "../../src/options.js";
 import { destroyClient } from "./ioredis-clients.js";
 import { watchLeaks } from "./leaks.js";
+import { ObservedDriver } from "./observed-driver.js";
 import { type RedisServer, startMasters } from "./redis-server.js";
 import { startProxy, type TcpProxy } from "./tcp-proxy.js";
+
+/** One process: a client for each server. */
+export interface RealParty {
+  readonly drivers: readonly ObservedDriver[];
+  /** The locks of one name on all servers. */
+  red(name?: string): Lock;
+}
 
 /** Independent real servers, empty and running before each test. */
 export interface RealMasters {
   readonly servers: readonly RedisServer[];
   /**
-   * One process: a client for each server, which has met it.
+   * A process whose clients have met their servers.
    * @param ways proxies to go through, for the first servers
    */
-  party(options?: HoldfastOptions, ways?: readonly TcpProxy[]): Promise<{ red(name?: string): Lock }>;
+  party(options?: HoldfastOptions, ways?: readonly TcpProxy[]): Promise<RealParty>;
   /** A proxy before a server. Healed before the clients are closed. */
   proxy(at: number): Promise<TcpProxy>;
   /** On which servers a key is; all have to be there. */
@@ -46,16 +54,21 @@ export function realMasters(count: number): RealMasters {
   return {
     servers,
     async party(options = {}, ways = []) {
-      const clients = servers.map((server, at) => {
+      const connections = servers.map((server, at) => {
         const redis = server.client({ port: ways[at]?.port ?? server.port });
-        const holdfast = new Holdfast(ioredisDriver(redis), { redMemberTimeoutMs: 500, ...options });
+        const driver = new ObservedDriver(ioredisDriver(redis));
+        const holdfast = new Holdfast(driver, { redMemberTimeoutMs: 500, ...options });
         opened.push({ holdfast, redis });
-        return holdfast;
+        return { holdfast, driver };
       });
+      const clients = connections.map(({ holdfast }) => holdfast);
       await Promise.all(clients.map((client) => client.getLock("acquaintance").using(() => undefined)));
       const [first] = clients;
       if (first === undefined) throw new Error("the servers start before the first test, not earlier");
-      return { red: (name = "a") => first.getRedLock(...clients.map((client) => client.getLock(name))) };
+      return {
+        drivers: connections.map(({ driver }) => driver),
+        red: (name = "a") => first.getRedLock(...clients.map((client) => client.getLock(name))),
+      };
     },
     async proxy(at) {
       const proxy = await startProxy(servers[at]?.port ?? 0);

@@ -4,7 +4,15 @@ import type { HoldfastOptions } from "../../../src/options.js";
 import type { OpenBackend } from "../../support/backends.js";
 
 /** What a behaviour takes for granted, and not every kind of lock has. */
-export type Need = "exclusion" | "re-entry";
+export type Need =
+  | "exclusion"
+  | "re-entry"
+  | "order"
+  | "a turn"
+  | "polling"
+  | "tokens"
+  | "all of several"
+  | "a majority";
 
 /** What locks do, whatever their kind. A plain value, which any runner can run. */
 export interface Behaviour {
@@ -23,6 +31,12 @@ export interface Scene {
   lock(client: Holdfast, name?: string): Lock;
   /** A lock that keeps the one of this name out while it is held. */
   obstacle(client: Holdfast, name?: string): Lock;
+  /** One of the locks that it is made of. */
+  member(client: Holdfast, name?: string): Lock;
+  /** Resolves when the call that a client has just made was refused, and waits. */
+  waits(client: Holdfast): Promise<void>;
+  /** How many subscriptions a client has asked for. */
+  subscriptions(client: Holdfast): number;
 }
 
 /** Behaviours of one subject. */

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { until } from "../../support/until.js";
 import type { Chapter } from "./behaviour.js";
 
 const MINUTE_MS = 60_000;
@@ -40,9 +41,11 @@ export const exclusion: Chapter = {
     },
     {
       promise: "lets a waiter in when what was in its way is released, long before that lease is over",
-      async run({ client, lock, obstacle }) {
+      async run({ client, lock, obstacle, waits }) {
         const lease = await obstacle(client()).lock({ leaseMs: 10 * MINUTE_MS });
-        const waiting = lock(client({ safetyPeriodMs: 10 * MINUTE_MS })).lock();
+        const other = client({ safetyPeriodMs: 10 * MINUTE_MS });
+        const waiting = lock(other).lock();
+        await waits(other);
         await lease.unlock();
         await (await waiting).unlock();
       },
@@ -75,14 +78,17 @@ export const exclusion: Chapter = {
     },
     {
       promise: "ends a cancelled wait with the caller's own reason, and leaves nothing in the way",
-      async run({ client, lock, obstacle }) {
+      async run({ server, client, lock, obstacle, waits }) {
         const other = client();
         const lease = await obstacle(client()).lock();
+        const keys = await server.keys();
         const cancel = new AbortController();
         const waiting = lock(other).lock({ signal: cancel.signal });
+        await waits(other);
         const reason = new Error("not any more");
         cancel.abort(reason);
         await expect(waiting).rejects.toBe(reason);
+        await until(async () => (await server.keys()).length === keys.length);
         await lease.unlock();
         await (await lock(other).lock()).unlock();
       },

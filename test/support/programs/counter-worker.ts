@@ -6,7 +6,8 @@ import { obey, settings, tell } from "./orders.js";
 
 /**
  * A process that counts: it reads a number from Redis, adds one and writes it back, which loses counts when somebody
- * else does the same meanwhile. Each time under the lock, unless told otherwise. Says "ready", and begins with "count".
+ * else does the same meanwhile; or that watches others count. Each time under the lock, unless told otherwise. Says
+ * "ready" when it has connected.
  */
 export interface CounterWorkerSettings {
   readonly port: number;
@@ -14,9 +15,9 @@ export interface CounterWorkerSettings {
   /** Default: a plain lock. */
   readonly kind?: KindOfLock;
   readonly counter: string;
-  /** How often it counts. */
+  /** How often it counts or watches. */
   readonly times: number;
-  /** False shows that counts are lost without the lock. Default: true. */
+  /** False shows what goes wrong without the lock. Default: true. */
   readonly locked?: boolean;
 }
 
@@ -30,10 +31,30 @@ async function countOnce(): Promise<void> {
   await plain.set(counter, count + 1);
 }
 
+async function work(turn: () => Promise<void>): Promise<void> {
+  for (let done = 0; done < times; done += 1) await (locked ? lock.using(turn) : turn());
+}
+
 const stopListening = obey({
   count: async () => {
-    for (let done = 0; done < times; done += 1) await (locked ? lock.using(countOnce) : countOnce());
+    await work(countOnce);
     return { event: "counted" };
+  },
+  /** Looks twice each time. Answers how often the number had changed when it looked again. */
+  watch: async () => {
+    let changes = 0;
+    await work(async () => {
+      const [first, second] = [await plain.get(counter), await plain.get(counter)];
+      if (first !== second) changes += 1;
+    });
+    return { event: "watched", changes };
+  },
+  /** Draws tokens under a fenced lock, and adds each to a list while it holds the lock. */
+  draw: async ({ list = "" }: { list?: string }) => {
+    for (let done = 0; done < times; done += 1) {
+      await holdfast.getFencedLock(name).using(({ token }) => plain.rpush(list, String(token)));
+    }
+    return { event: "drawn" };
   },
   exit: async () => {
     await holdfast.close();

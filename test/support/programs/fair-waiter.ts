@@ -1,6 +1,7 @@
 import { Holdfast } from "holdfast";
 import { ioredisDriver } from "holdfast/ioredis";
 import { Redis } from "ioredis";
+import { lockOfKind } from "./kind-of-lock.js";
 import { obey, settings, tell } from "./orders.js";
 
 /**
@@ -10,14 +11,16 @@ import { obey, settings, tell } from "./orders.js";
 export interface FairWaiterSettings {
   readonly port: number;
   readonly lock: string;
+  /** Default: one that can be re-entered. */
+  readonly kind?: "fair" | "non-reentrant fair";
   /** The list to which each task adds its number. */
   readonly visits: string;
 }
 
-const { port, lock: name, visits } = settings<FairWaiterSettings>();
+const { port, lock: name, kind = "fair", visits } = settings<FairWaiterSettings>();
 const [redis, plain] = [new Redis({ host: "127.0.0.1", port }), new Redis({ host: "127.0.0.1", port })];
 const holdfast = new Holdfast(ioredisDriver(redis));
-const lock = holdfast.getFairLock(name);
+const lock = lockOfKind(holdfast, kind, name);
 
 const stopListening = obey({
   /** Answers when the task was in. */

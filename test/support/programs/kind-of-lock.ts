@@ -1,7 +1,19 @@
 import type { Holdfast, Lock } from "holdfast";
 
 /** The kinds of lock that a program can be told to use. */
-export type KindOfLock = "lock" | "non-reentrant" | "fair" | "spin" | "fenced" | "read" | "write";
+export type KindOfLock =
+  | "lock"
+  | "non-reentrant"
+  | "fair"
+  | "non-reentrant fair"
+  | "spin"
+  | "fenced"
+  | "read"
+  | "write"
+  | "fair read"
+  | "fair write"
+  | "multi"
+  | "red";
 
 export function lockOfKind(holdfast: Holdfast, kind: KindOfLock, name: string): Lock {
   switch (kind) {
@@ -11,6 +23,8 @@ export function lockOfKind(holdfast: Holdfast, kind: KindOfLock, name: string): 
       return holdfast.getNonReentrantLock(name);
     case "fair":
       return holdfast.getFairLock(name);
+    case "non-reentrant fair":
+      return holdfast.getNonReentrantFairLock(name);
     case "spin":
       return holdfast.getSpinLock(name);
     case "fenced":
@@ -19,5 +33,13 @@ export function lockOfKind(holdfast: Holdfast, kind: KindOfLock, name: string): 
       return holdfast.getReadWriteLock(name).readLock();
     case "write":
       return holdfast.getReadWriteLock(name).writeLock();
+    case "fair read":
+      return holdfast.getReadWriteLock(name, { fair: true }).readLock();
+    case "fair write":
+      return holdfast.getReadWriteLock(name, { fair: true }).writeLock();
+    case "multi":
+      return holdfast.getMultiLock(holdfast.getLock(`${name}:1`), holdfast.getFairLock(`${name}:2`));
+    case "red":
+      return holdfast.getRedLock(...[1, 2, 3].map((at) => holdfast.getLock(`${name}:${at}`)));
   }
 }
