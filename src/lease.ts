@@ -17,7 +17,7 @@ export interface Lease extends AsyncDisposable {
   readonly state: HoldState;
   /**
    * Aborts with a {@link LeaseLostError} when the lease is lost, never later than the end of the time for which it
-   * may be trusted. It does not abort when the lease is released.
+   * may be trusted, even if the lease is forgotten meanwhile. It does not abort when the lease is released.
    */
   readonly signal: AbortSignal;
   /** Milliseconds for which the lease may surely be trusted, without a renewal; 0 when it is over. */
@@ -52,7 +52,7 @@ export interface Keeper {
 /** Tells which holds nobody can release any more. A hold must never refer to its lease. */
 const forgotten = new FinalizationRegistry((hold: Hold) => {
   if (hold.state !== "held") return;
-  hold.release();
+  hold.forget();
   const { lock, field } = hold.holding;
   if (events.leaseAbandoned.hasSubscribers) {
     events.leaseAbandoned.publish({ name: lock.name, kind: lock.kind.name, holder: field });

@@ -114,15 +114,17 @@ export class JointHold {
     }
   }
 
-  #follow(hold: Hold): void {
-    hold.signal.addEventListener("abort", () => this.checkMs(), { once: true });
+  #follow({ signal }: Hold): void {
+    // An end that came between two looks at the clock is told to nobody who listens only now.
+    if (signal.aborted) this.checkMs();
+    else signal.addEventListener("abort", () => this.checkMs(), { once: true });
   }
 
-  /** Once: looking at the holds may make one of them tell of its loss, which looks at them again. */
   #lose(): void {
-    if (this.#loss !== undefined) return;
     const holds = [...this.#holds.values()];
     const losses = holds.flatMap(({ loss }) => loss ?? []);
+    // Looking at the holds may have made one of them tell of its loss, whereupon this was done already.
+    if (this.#loss !== undefined) return;
     const last = losses.sort((a, b) => b.heldMs - a.heldMs)[0];
     const { reason = "released" } = last ?? {};
     this.#loss = new LeaseLostError(this.name, this.holders, reason, this.heldMs, { cause: last });

@@ -166,6 +166,12 @@ export class Hold implements Expiring {
     this.holding.lapsing();
   }
 
+  /** Nobody can release it any more. Whoever has its signal relies on it until its lease runs out. */
+  forget(): void {
+    if (this.#abort === undefined) this.release();
+    else this.letLapse();
+  }
+
   /** How long Redis is to keep the key for this hold alone, from now on. */
   neededMs(): number {
     if (this.renewed) return this.terms.leaseMs;
@@ -203,7 +209,7 @@ export class Hold implements Expiring {
     this.#unconfirmed = true;
   }
 
-  /** The caller gives the hold back, or has forgotten it: from here on it is not trusted. */
+  /** The caller gives the hold back: from here on it is not trusted. */
   release(): void {
     if (this.#state !== "held") return;
     this.#state = "released";

@@ -119,8 +119,11 @@ describe("tasks of four processes in the queue of a fair lock", () => {
   }, async () => {
     const lease = await redis.holdfast().getFairLock("a").lock();
     const [victim, next] = await waiters(2);
+    const arrivals = await redis.arrivals();
     const late = victim?.ask("visit", { task: 0 });
-    await until(async () => (await redis.plain.llen(QUEUE)) === 1);
+    // It asks again when messages have begun to arrive. One that is stopped with a question open gives up for lack of time.
+    await until(() => arrivals.of("fair-acquire") === 2);
+    await victim?.ask("listen");
     const behind = next?.ask("enter", { task: 1 });
     await until(async () => (await redis.plain.llen(QUEUE)) === 2);
     await victim?.freeze();

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { NotHeldError } from "../../src/errors.js";
+import type { Clock } from "../../src/clock.js";
+import { LeaseLostError, NotHeldError } from "../../src/errors.js";
+import { answerLate } from "../support/call-faults.js";
 import { fakeMasters } from "../support/fake-masters.js";
-import { fakeTime } from "../support/fake-time.js";
+import { type FakeTime, fakeTime } from "../support/fake-time.js";
 import { watchLeaks } from "../support/leaks.js";
 import { watched } from "../support/watched.js";
 
@@ -37,6 +39,63 @@ describe("a multi lease that is lost with one member, and kept", () => {
       await expect(lease.unlock()).rejects.toThrow(NotHeldError);
       expect(Object.values(time.fields("b"))).toEqual(["1"]);
     });
+  });
+});
+
+describe("a multi lease whose members end one shortly after the other, while it looks at them", () => {
+  const open = fakeTime();
+  const APART_MS = 1;
+
+  /** Time passes with each look at the clock, when it is told to. */
+  function tickingClock(clock: Clock): Clock & { tickMs: number } {
+    let passedMs = 0;
+    return {
+      tickMs: 0,
+      monotonicMs() {
+        passedMs += this.tickMs;
+        return clock.monotonicMs() + passedMs;
+      },
+      wallMs: () => clock.wallMs() + passedMs,
+      schedule: (delayMs, callback, keepAlive) => clock.schedule(delayMs, callback, keepAlive),
+    };
+  }
+
+  async function endingSoon({ clock, connect }: FakeTime) {
+    const ticking = tickingClock(clock);
+    const [first, second] = [connect({ clock: ticking }), connect({ clock: ticking })];
+    const late = answerLate();
+    void first.driver.next(late, "lock-acquire");
+    const lock = first.holdfast.getMultiLock(first.holdfast.getLock("a"), second.holdfast.getLock("b"));
+    const taken = lock.lock({ leaseMs: LEASE_MS });
+    await clock.advance(APART_MS);
+    late.arrive();
+    const lease = await taken;
+    await clock.advance(lease.remainingMs() - APART_MS / 2);
+    return { lease, ticking };
+  }
+
+  test("is lost once, and tells so", async () => {
+    for (let tickMs = 0.1; tickMs < 1; tickMs += 0.01) {
+      const { lease, ticking } = await endingSoon(open());
+      const { signal } = lease;
+      ticking.tickMs = tickMs;
+      while (lease.remainingMs() > 0);
+      expect(signal.reason, `${tickMs} ms a look`).toBeInstanceOf(LeaseLostError);
+      expect(() => lease.assertHeld()).toThrow(signal.reason);
+    }
+  });
+
+  test("tells so whoever asked for its signal in that very moment, and no more", async () => {
+    for (let tickMs = 0.02; tickMs < 0.5; tickMs += 0.002) {
+      const time = open();
+      const { lease, ticking } = await endingSoon(time);
+      ticking.tickMs = tickMs;
+      const { signal } = lease;
+      ticking.tickMs = 0;
+      await time.clock.advance(2 * APART_MS);
+      expect(signal.aborted, `${tickMs} ms a look`).toBe(true);
+      expect(lease.state).toBe("lost");
+    }
   });
 });
 

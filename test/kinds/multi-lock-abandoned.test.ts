@@ -41,7 +41,6 @@ describe("a lease of several locks that was forgotten", () => {
     const { clock, party, heldOn, masters } = openMasters();
     expect(await forget(party().red())).toBe("held");
     await clock.advance(60_000);
-    expect(heldOn("a")).toEqual([0, 1, 2]);
     masters[0]?.server.flush();
     await collectAll();
     await clock.advance(31_000);

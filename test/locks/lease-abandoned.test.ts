@@ -80,6 +80,28 @@ describe("a lease that was forgotten", () => {
     expect(fields("a")).toEqual({});
   });
 
+  test.each(["fixed", "watchdog"] as const)(
+    "and whose signal was kept still aborts that when its %s lease runs out",
+    async (kind) => {
+      const { holdfast, clock, fields } = open();
+      const abandoned = recorded(events.leaseAbandoned);
+      const keepSignal = async () => {
+        const lease = await holdfast.getLock("a").lock(kind === "fixed" ? { leaseMs: 30_000 } : {});
+        return { signal: lease.signal, holder: lease.holder };
+      };
+      const { signal, holder } = await keepSignal();
+      await untilCollected(() => abandoned.length > 0);
+      await clock.advance(29_000);
+      expect(signal.aborted).toBe(false);
+      expect(fields("a")).toEqual({ [holder]: "1" });
+      await clock.advance(999);
+      expect(signal.reason).toMatchObject({ code: "ERR_HOLDFAST_LEASE_LOST", reason: "expired" });
+      await clock.advance(2);
+      expect(fields("a")).toEqual({});
+      expect(clock.pendingTimers).toBe(0);
+    },
+  );
+
   test("after its release or its loss is nothing to tell", async () => {
     const { holdfast, clock } = open();
     const abandoned = recorded(events.leaseAbandoned);

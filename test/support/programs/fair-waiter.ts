@@ -1,4 +1,4 @@
-import { Holdfast } from "holdfast";
+import { Holdfast, type Lease } from "holdfast";
 import { ioredisDriver } from "holdfast/ioredis";
 import { Redis } from "ioredis";
 import { lockOfKind } from "./kind-of-lock.js";
@@ -22,6 +22,9 @@ const [redis, plain] = [new Redis({ host: "127.0.0.1", port }), new Redis({ host
 const holdfast = new Holdfast(ioredisDriver(redis));
 const lock = lockOfKind(holdfast, kind, name);
 
+/** Held until the process ends. */
+const kept: Lease[] = [];
+
 const stopListening = obey({
   /** Answers when the task was in. */
   visit: async ({ task }: { task?: number }) => {
@@ -31,8 +34,14 @@ const stopListening = obey({
   /** Answers when the task is in, and stays there. */
   enter: async ({ task }: { task?: number }) => {
     const lease = await lock.lock();
+    kept.push(lease);
     await plain.rpush(visits, String(task));
     return { event: "entered", task, holder: lease.holder };
+  },
+  /** Answers when all answers of Redis that had come are known. */
+  listen: async () => {
+    await new Promise(setImmediate);
+    return { event: "listened" };
   },
   exit: async () => {
     await holdfast.close();
