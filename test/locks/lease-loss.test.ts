@@ -47,11 +47,11 @@ describe("a lease is lost", () => {
     "after a maxHoldMs of %d, with the reason max-hold, and is renewed no more",
     async (maxHoldMs) => {
       const { holdfast, clock, driver } = open();
-      const { signal } = await holdfast.getLock("a").lock({ maxHoldMs });
+      const lease = await holdfast.getLock("a").lock({ maxHoldMs });
       await clock.advance(maxHoldMs - 1);
-      expect(signal.aborted).toBe(false);
+      expect(lease.signal.aborted).toBe(false);
       await clock.advance(1);
-      expect(signal.reason).toMatchObject({ reason: "max-hold", heldMs: maxHoldMs });
+      expect(lease.signal.reason).toMatchObject({ reason: "max-hold", heldMs: maxHoldMs });
       const renewals = driver.timesOf("lock-renew");
       expect(renewals).toHaveLength(Math.floor(maxHoldMs / 10_000));
       await clock.advance(60_000);
@@ -61,22 +61,22 @@ describe("a lease is lost", () => {
 
   test("when its key is somebody else's at the next renewal, with the reason stolen", async () => {
     const { holdfast, connect, clock } = open();
-    const { signal } = await holdfast.getLock("a").lock();
+    const lease = await holdfast.getLock("a").lock();
     const other = connect().holdfast.getLock("a");
     expect(await other.forceUnlock()).toBe(true);
     const theirs = await other.lock();
     await clock.advance(10_100);
-    expect(signal.reason).toMatchObject({ reason: "stolen" });
+    expect(lease.signal.reason).toMatchObject({ reason: "stolen" });
     expect(theirs.state).toBe("held");
     await theirs.unlock();
   });
 
   test("when its key holds something else at the next renewal, with the reason stolen", async () => {
     const { holdfast, server, clock } = open();
-    const { signal } = await holdfast.getLock("a").lock();
+    const lease = await holdfast.getLock("a").lock();
     server.command("SET", "a", "something else", "PX", 60_000);
     await clock.advance(10_100);
-    expect(signal.reason).toMatchObject({ reason: "stolen" });
+    expect(lease.signal.reason).toMatchObject({ reason: "stolen" });
   });
 
   test("when its key is gone, also if another was there in between, and is not silently taken back [B23]", async () => {
@@ -120,11 +120,11 @@ describe("a lease is lost", () => {
 
   test("when its client is closed, with the reason closed", async () => {
     const { holdfast, clock } = open();
-    const { signal } = await holdfast.getLock("a").lock();
+    const lease = await holdfast.getLock("a").lock();
     const closed = holdfast.close();
     await clock.advance(0);
     await closed;
-    expect(signal.reason).toMatchObject({ reason: "closed" });
+    expect(lease.signal.reason).toMatchObject({ reason: "closed" });
   });
 
   test("at its own end although nobody ever asked, as soon as somebody does", async () => {

@@ -155,12 +155,12 @@ describe("the end of a short lease", () => {
     "of %d ms comes after exactly %d ms, while Redis has the key [R32]",
     async (leaseMs, windowMs) => {
       const { holdfast, clock, ttlMs } = open();
-      const { signal } = await holdfast.getLock("a").lock({ leaseMs });
+      const lease = await holdfast.getLock("a").lock({ leaseMs });
       await clock.advance(windowMs - MOMENT_MS);
-      expect(signal.aborted).toBe(false);
+      expect(lease.signal.aborted).toBe(false);
       await clock.advance(2 * MOMENT_MS);
-      expect(signal.aborted).toBe(true);
-      expect(signal.reason).toMatchObject({ code: "ERR_HOLDFAST_LEASE_LOST", reason: "expired" });
+      expect(lease.signal.aborted).toBe(true);
+      expect(lease.signal.reason).toMatchObject({ code: "ERR_HOLDFAST_LEASE_LOST", reason: "expired" });
       expect(ttlMs("a")).toBeGreaterThan(0);
     },
   );

@@ -63,12 +63,12 @@ describe("renewals that fail", () => {
     const world = open();
     const { holdfast, clock } = world;
     const failed = recorded(events.renewalFailed);
-    const { signal } = await holdfast.getLock("a").lock();
+    const lease = await holdfast.getLock("a").lock();
     whileBroken(world, neverDeliver);
     await clock.advance(29_697);
-    expect(signal.aborted).toBe(false);
+    expect(lease.signal.aborted).toBe(false);
     await clock.advance(1);
-    expect(signal.reason).toMatchObject({ reason: "unreachable", heldMs: 29_698 });
+    expect(lease.signal.reason).toMatchObject({ reason: "unreachable", heldMs: 29_698 });
     expect(failed.length).toBeGreaterThan(0);
     expect(failed[0]).toMatchObject({ locks: 1, error: { code: "ERR_HOLDFAST_UNAVAILABLE" } });
   });
@@ -117,10 +117,10 @@ describe("renewals that fail", () => {
   test("for a lease that is shorter than a command may take end it as unreachable, too", async () => {
     const world = open({ watchdogMs: 1_000, commandTimeoutMs: 3_000 });
     const { holdfast, clock } = world;
-    const { signal } = await holdfast.getLock("a").lock();
+    const lease = await holdfast.getLock("a").lock();
     whileBroken(world, neverDeliver);
     await clock.advance(988);
-    expect(signal.reason).toMatchObject({ reason: "unreachable" });
+    expect(lease.signal.reason).toMatchObject({ reason: "unreachable" });
   });
 
   test("do not keep the next hold from being renewed, once the lease was lost [B4]", async () => {
@@ -139,11 +139,12 @@ describe("renewals that fail", () => {
   test("do not hold up a lock that was taken meanwhile [B4]", async () => {
     const world = open();
     const { holdfast, clock, driver } = world;
-    await holdfast.getLock("a").lock();
+    const first = await holdfast.getLock("a").lock();
     void driver.next(neverDeliver, "lock-renew");
     await clock.advance(10_500);
     const later = await holdfast.getLock("b").lock();
     await clock.advance(29_000);
+    expect(first.state).toBe("held");
     expect(later.remainingMs()).toBeGreaterThan(15_000);
   });
 });
@@ -198,9 +199,10 @@ describe("one of several renewals", () => {
 
   test("that is sent again leaves out what was released meanwhile", async () => {
     const { holdfast, clock, driver } = open();
-    const [first] = await locked(holdfast, 3);
+    const [first, ...others] = await locked(holdfast, 3);
     void driver.next(rejectAtOnce, "lock-renew").then(() => first?.unlock());
     await clock.advance(10_200);
+    expect(others.map(({ state }) => state)).toEqual(["held", "held"]);
     const renewals = driver.calls.filter(({ call }) => call.script.name === "lock-renew");
     expect(renewals.map(({ call }) => call.keys)).toEqual([
       ["lock:0", "lock:1", "lock:2"],

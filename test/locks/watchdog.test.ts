@@ -22,7 +22,7 @@ async function locked(holdfast: Holdfast, count: number): Promise<readonly Lease
 describe("the watchdog", () => {
   test("renews each third of the lease, and the key has its full TTL again", async () => {
     const { holdfast, clock, driver, ttlMs } = open();
-    await holdfast.getLock("a").lock();
+    const lease = await holdfast.getLock("a").lock();
     await clock.advance(9_900);
     expect(driver.timesOf("lock-renew")).toEqual([]);
     await clock.advance(30_000);
@@ -33,6 +33,7 @@ describe("the watchdog", () => {
       expect(atMs).toBeLessThanOrEqual((10_000 + TICK_MS) * (i + 1));
     }
     expect(ttlMs("a")).toBeGreaterThan(20_000 - TICK_MS);
+    expect(lease.state).toBe("held");
   });
 
   test("carries a hold far past its first TTL, and what is left is never less than two thirds", async () => {
@@ -106,9 +107,9 @@ describe("the watchdog", () => {
         return clock.schedule(delayMs, callback);
       },
     };
-    const { signal } = await connect({ clock: noting }).holdfast.getLock("a").lock();
+    const lease = await connect({ clock: noting }).holdfast.getLock("a").lock();
     await clock.advance(60_000);
-    expect(signal.aborted).toBe(false);
+    expect(lease.signal.aborted).toBe(false);
     expect(keeping).toEqual([]);
   });
 });
