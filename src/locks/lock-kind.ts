@@ -3,8 +3,9 @@ import type { Reentry } from "../options.js";
 import type { Script } from "../protocol/define-script.js";
 import type { AcquireAnswer, AcquireCall, ForceUnlock, ForceUnlockAnswer } from "../protocol/lock-calls.js";
 import type { LockRecord } from "../protocol/lock-scripts.js";
+import type { HeldKind } from "../threads/held.js";
 import type { Hold } from "../threads/hold.js";
-import type { HeldKind, Holding } from "../threads/holding.js";
+import type { Holding } from "../threads/holding.js";
 import type { Wish } from "./acquire.js";
 
 /** In what one kind of lock differs from another; the rest is the same for all. */

@@ -1,6 +1,6 @@
 import type { Client } from "../client.js";
 import type { Release } from "../protocol/lock-calls.js";
-import type { HeldKind } from "../threads/holding.js";
+import type { HeldKind } from "../threads/held.js";
 
 /** As many as a renewal takes in one call, and for the same reason. */
 const BATCH_SIZE = 100;

@@ -1,13 +1,13 @@
 import type { Clock } from "../clock.js";
 import type { LeaseLostError, LossReason } from "../errors.js";
 import { events } from "../events.js";
-import type { Script } from "../protocol/define-script.js";
-import type { ReleaseAnswer, ReleaseCall, Renewal } from "../protocol/lock-calls.js";
+import type { Renewal } from "../protocol/lock-calls.js";
 import type { ExpiryAlarms } from "../runtime/expiry-alarms.js";
 import type { Instant } from "../runtime/instant.js";
 import type { Waiter } from "../runtime/waiter.js";
 import type { Renewable, Watchdog } from "../runtime/watchdog.js";
 import { EntryLine } from "./entry-line.js";
+import type { Held } from "./held.js";
 import { Hold, type Place, type Terms, trustEnd } from "./hold.js";
 import { InRedis } from "./in-redis.js";
 import type { Thread } from "./thread.js";
@@ -23,27 +23,8 @@ export interface Custody {
   over(holding: Holding): void;
 }
 
-export interface HeldKind {
-  /** As events and errors call it. */
-  readonly name: string;
-  /** What its field has behind the holder. */
-  readonly fieldEnding: string;
-  /** Whether several may hold it at once, each hold with a life of its own. */
-  readonly shared: boolean;
-  readonly release: Script<ReleaseCall, readonly ReleaseAnswer[]>;
-}
-
 /** Long after a lease no copy of a command is under way any more. */
 const COPIES_MS = 60_000;
-
-/** The lock that is held. */
-export interface Held {
-  readonly name: string;
-  readonly key: string;
-  readonly id: string;
-  readonly channel: string;
-  readonly kind: HeldKind;
-}
 
 /**
  * One stay of a thread in a lock, from its outermost acquisition to the release of its last hold: one field in Redis,

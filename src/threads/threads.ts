@@ -1,8 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { FIRST_OWN_THREAD_ID } from "../options.js";
 import { holderField } from "../protocol/names.js";
+import type { Held } from "./held.js";
 import type { Hold } from "./hold.js";
-import { type Custody, type Held, Holding } from "./holding.js";
+import { type Custody, Holding } from "./holding.js";
 import { Scope } from "./scope.js";
 import { Thread } from "./thread.js";
 

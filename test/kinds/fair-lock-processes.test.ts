@@ -1,10 +1,9 @@
-import { fileURLToPath } from "node:url";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { fairTimes } from "../../src/protocol/fair-scripts.js";
-import { Child, type ChildEvent } from "../support/child.js";
+import type { Child, ChildEvent } from "../support/child.js";
+import { childPrograms } from "../support/child-programs.js";
 import { ALIVE, QUEUE, TIMEOUTS, WAITER_CHANNEL } from "../support/fair-queue.js";
 import { locksOnRedis } from "../support/locks-on-redis.js";
-import type { FairWaiterSettings } from "../support/programs/fair-waiter.js";
 import { until } from "../support/until.js";
 
 const redis = locksOnRedis();
@@ -16,18 +15,11 @@ const DEAD_WAITER_MS = 10 * (fairTimes.grantMs + 1_500);
 /** A dead process is believed alive for six seconds, in which no more than two grants of four seconds begin. */
 const DEAD_GRANTS = 2;
 
-const program = fileURLToPath(new URL("../../build/test/support/programs/fair-waiter.js", import.meta.url));
-const children: Child[] = [];
-afterEach(async () => {
-  await Promise.all(children.splice(0).map((child) => child.stop()));
-});
+const start = childPrograms();
 
-async function waiters(count: number): Promise<readonly Child[]> {
-  const settings: FairWaiterSettings = { port: redis.server.port, lock: "a", visits: VISITS };
-  const started = Array.from({ length: count }, () => new Child(program, settings));
-  children.push(...started);
-  await Promise.all(started.map((child) => child.next("ready")));
-  return started;
+function waiters(count: number): Promise<readonly Child[]> {
+  const settings = { port: redis.server.port, lock: "a", visits: VISITS };
+  return Promise.all(Array.from({ length: count }, () => start("fair-waiter", settings)));
 }
 
 /** Each task is in the queue before the next one is called. */

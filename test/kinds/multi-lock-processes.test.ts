@@ -1,11 +1,8 @@
-import { fileURLToPath } from "node:url";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { Child } from "../support/child.js";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { childPrograms } from "../support/child-programs.js";
 import { watchLeaks } from "../support/leaks.js";
-import type { JointWorkerSettings } from "../support/programs/joint-worker.js";
 import { type RedisServer, startRedis } from "../support/redis-server.js";
 
-const program = fileURLToPath(new URL("../../build/test/support/programs/joint-worker.js", import.meta.url));
 const NAMES = ["a", "b", "c", "d", "e", "f"];
 /** `npm run test:long` asks for 20 s. */
 const CAMPAIGN_MS = Number(process.env["HOLDFAST_CAMPAIGN_MS"] ?? 4_000);
@@ -13,12 +10,9 @@ const CAMPAIGN_MS = Number(process.env["HOLDFAST_CAMPAIGN_MS"] ?? 4_000);
 watchLeaks();
 
 const servers: RedisServer[] = [];
-const children: Child[] = [];
+const start = childPrograms();
 beforeAll(async () => {
   servers.push(await startRedis(), await startRedis());
-});
-afterEach(async () => {
-  await Promise.all(children.splice(0).map((child) => child.stop()));
 });
 afterAll(async () => {
   for (const server of servers.splice(0)) await server.stop();
@@ -33,10 +27,8 @@ interface Counted {
 }
 
 async function campaign(processes: number, forMs: number, locked: boolean): Promise<Counted> {
-  const settings: JointWorkerSettings = { ports: servers.map(({ port }) => port) };
-  const workers = Array.from({ length: processes }, () => new Child(program, settings));
-  children.push(...workers);
-  await Promise.all(workers.map((worker) => worker.next("ready")));
+  const settings = { ports: servers.map(({ port }) => port) };
+  const workers = await Promise.all(Array.from({ length: processes }, () => start("joint-worker", settings)));
   const order = { names: NAMES, forMs, locked };
   const answers = await Promise.all(workers.map((worker) => worker.ask("multi", order)));
   expect(answers.map(({ event, error }) => [event, error])).toEqual(

@@ -1,10 +1,9 @@
-import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
 import { fairQueueKey, fencingTokenKey } from "../../src/protocol/names.js";
-import { Child, startProgram } from "../support/child.js";
+import type { Child } from "../support/child.js";
+import { childPrograms } from "../support/child-programs.js";
 import { locksOnRedis } from "../support/locks-on-redis.js";
 import type { CounterWorkerSettings } from "../support/programs/counter-worker.js";
-import type { FairWaiterSettings } from "../support/programs/fair-waiter.js";
 import { type KindOfLock, lockOfKind } from "../support/programs/kind-of-lock.js";
 import { until } from "../support/until.js";
 
@@ -16,20 +15,11 @@ const WATCHDOG_MS = 1_000;
 const LONG_MS = 120_000;
 const TIMES = 100;
 
-const children: Child[] = [];
 afterEach(async () => {
-  await Promise.all(children.splice(0).map((child) => child.stop()));
   await redis.plain.del(fencingTokenKey(NAME), "counter", "list");
 });
 
-async function start<Name extends "counter-worker" | "lock-taker">(
-  program: Name,
-  settings: Parameters<typeof startProgram<Name>>[1],
-): Promise<Child> {
-  const child = await startProgram(program, settings);
-  children.push(child);
-  return child;
-}
+const start = childPrograms();
 
 /** Processes that count or watch, and have begun with nothing. */
 function workers(
@@ -105,14 +95,10 @@ describe("processes that read while others write", () => {
 });
 
 describe("tasks of three processes in the queue of a non-reentrant fair lock", () => {
-  const program = fileURLToPath(new URL("../../build/test/support/programs/fair-waiter.js", import.meta.url));
-
   test("enter in the order in which they came", { timeout: LONG_MS }, async () => {
     const { port } = redis.server;
-    const settings: FairWaiterSettings = { port, lock: NAME, kind: "non-reentrant fair", visits: "list" };
-    const processes = [1, 2, 3].map(() => new Child(program, settings));
-    children.push(...processes);
-    await Promise.all(processes.map((child) => child.next("ready")));
+    const settings = { port, lock: NAME, kind: "non-reentrant fair", visits: "list" } as const;
+    const processes = await Promise.all([1, 2, 3].map(() => start("fair-waiter", settings)));
     const lease = await redis.holdfast().getNonReentrantFairLock(NAME).lock();
     const waiting: Promise<unknown>[] = [];
     for (let task = 0; task < 12; task += 1) {

@@ -1,6 +1,7 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readHoldKey, waitingWriterKey } from "../../src/protocol/names.js";
-import { type Child, type ChildEvent, startProgram } from "../support/child.js";
+import type { Child, ChildEvent } from "../support/child.js";
+import { childPrograms } from "../support/child-programs.js";
 import { locksOnRedis } from "../support/locks-on-redis.js";
 import type { KindOfLock } from "../support/programs/kind-of-lock.js";
 import { until } from "../support/until.js";
@@ -14,19 +15,14 @@ const WATCHDOG_MS = 1_000;
 /** Processes take turns, on a machine that may be busy with other tests. */
 const LONG_MS = 60_000;
 
-const children: Child[] = [];
-afterEach(async () => {
-  await Promise.all(children.splice(0).map((child) => child.stop()));
-});
+const startProgram = childPrograms();
 
 /** Processes of their own that take what they are told to. */
-async function start(...kinds: readonly KindOfLock[]): Promise<readonly Child[]> {
+function start(...kinds: readonly KindOfLock[]): Promise<readonly Child[]> {
   const { port } = redis.server;
-  const started = await Promise.all(
+  return Promise.all(
     kinds.map((kind) => startProgram("lock-taker", { port, lock: NAME, kind, watchdogMs: WATCHDOG_MS })),
   );
-  children.push(...started);
-  return started;
 }
 
 /** A client that only a message or the end of a TTL makes ask again. */

@@ -1,29 +1,20 @@
-import { fileURLToPath } from "node:url";
-import { afterEach, describe, expect, test } from "vitest";
-import { Child } from "../support/child.js";
-import type { JointWorkerSettings } from "../support/programs/joint-worker.js";
+import { describe, expect, test } from "vitest";
+import { childPrograms } from "../support/child-programs.js";
 import { realMasters } from "../support/real-masters.js";
 import { until } from "../support/until.js";
 
 const masters = realMasters(3);
 /** Processes take turns, on a machine that may be busy with other tests. */
 const LONG_MS = 60_000;
-const program = fileURLToPath(new URL("../../build/test/support/programs/joint-worker.js", import.meta.url));
-
-const children: Child[] = [];
-afterEach(async () => {
-  await Promise.all(children.splice(0).map((child) => child.stop()));
-});
+const start = childPrograms();
 
 describe("four processes that count under a red lock on three servers", () => {
   async function count(forMs: number, locked: boolean) {
-    const settings: JointWorkerSettings = {
+    const settings = {
       ports: masters.servers.map(({ port }) => port),
       redMemberTimeoutMs: 1_000,
     };
-    const workers = Array.from({ length: 4 }, () => new Child(program, settings));
-    children.push(...workers);
-    await Promise.all(workers.map((worker) => worker.next("ready")));
+    const workers = await Promise.all([1, 2, 3, 4].map(() => start("joint-worker", settings)));
     const answers = await Promise.all(
       workers.map((worker) => worker.ask("red", { names: ["a"], forMs, locked })),
     );

@@ -1,6 +1,6 @@
-import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { Child, type ProgramSettings, startProgram } from "../support/child.js";
+import type { Child, ProgramSettings } from "../support/child.js";
+import { childPrograms } from "../support/child-programs.js";
 import { journalArgs, keepJournal } from "../support/key-journal.js";
 import { locksOnRedis } from "../support/locks-on-redis.js";
 import { until } from "../support/until.js";
@@ -11,16 +11,11 @@ const HOUR_MS = 3_600_000;
 /** Processes take turns, on a machine that may be busy with other tests. */
 const LONG_MS = 120_000;
 
-const children: Child[] = [];
-afterEach(async () => {
-  vi.unstubAllEnvs();
-  await Promise.all(children.splice(0).map((child) => child.stop()));
-});
+const start = childPrograms();
+afterEach(() => void vi.unstubAllEnvs());
 
-async function taker(settings: Partial<ProgramSettings["lock-taker"]> = {}): Promise<Child> {
-  const child = await startProgram("lock-taker", { port: redis.server.port, lock: KEY, ...settings });
-  children.push(child);
-  return child;
+function taker(settings: Partial<ProgramSettings["lock-taker"]> = {}): Promise<Child> {
+  return start("lock-taker", { port: redis.server.port, lock: KEY, ...settings });
 }
 
 async function gone(): Promise<void> {
@@ -36,9 +31,8 @@ describe("processes that count", () => {
   async function count(processes: number, times: number, locked: boolean): Promise<number> {
     const settings = { port: redis.server.port, lock: KEY, counter: "counter", times, locked };
     const workers = await Promise.all(
-      Array.from({ length: processes }, () => startProgram("counter-worker", settings)),
+      Array.from({ length: processes }, () => start("counter-worker", settings)),
     );
-    children.push(...workers);
     const answers = await Promise.all(workers.map((worker) => worker.ask("count")));
     expect(answers.map(({ event }) => event)).toEqual(workers.map(() => "counted"));
     expect(await redis.plain.exists(KEY)).toBe(0);
@@ -162,10 +156,7 @@ describe("what keeps a process alive", () => {
   });
 
   test("waiting for a lock does, with nothing else to do", async () => {
-    const program = new URL("../../build/test/support/programs/lone-waiter.js", import.meta.url);
-    const child = new Child(fileURLToPath(program), { leaseMs: 500 });
-    children.push(child);
-    await child.next("ready");
+    const child = await start("lone-waiter", { leaseMs: 500 });
     await child.next("entered");
     // Holding does not.
     expect(await child.exited).toEqual({ code: 0, signal: null });

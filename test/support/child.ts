@@ -5,12 +5,18 @@ import { fileURLToPath } from "node:url";
 import { guard, killNow } from "./guard.js";
 import { whenStopped } from "./process-state.js";
 import type { CounterWorkerSettings } from "./programs/counter-worker.js";
+import type { FairWaiterSettings } from "./programs/fair-waiter.js";
+import type { JointWorkerSettings } from "./programs/joint-worker.js";
 import type { LockTakerSettings } from "./programs/lock-taker.js";
+import type { LoneWaiterSettings } from "./programs/lone-waiter.js";
 
 /** The programs of `programs/`, and what each is started with. */
 export interface ProgramSettings {
   "lock-taker": LockTakerSettings;
   "counter-worker": CounterWorkerSettings;
+  "fair-waiter": FairWaiterSettings;
+  "joint-worker": JointWorkerSettings;
+  "lone-waiter": LoneWaiterSettings;
   "server-starter": object;
 }
 
@@ -27,21 +33,14 @@ export interface Exit {
 
 const programs = new URL("../../build/test/support/programs/", import.meta.url);
 
-/** Starts a program of `programs/` as a process of its own. Resolves when it is ready. */
-export async function startProgram<Name extends keyof ProgramSettings>(
+/** Starts a program of `programs/` as a process of its own, which says "ready" when it is. */
+export function spawnProgram<Name extends keyof ProgramSettings>(
   name: Name,
   settings: ProgramSettings[Name],
-): Promise<Child> {
+): Child {
   const file = fileURLToPath(new URL(`${name}.js`, programs));
   if (!existsSync(file)) throw new Error(`${file} is missing: run \`node scripts/build.mjs\``);
-  const child = new Child(file, settings);
-  try {
-    await child.next("ready");
-    return child;
-  } catch (error) {
-    await child.stop();
-    throw error;
-  }
+  return new Child(file, settings);
 }
 
 interface Waiting {

@@ -1,13 +1,12 @@
 import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type Child, type ProgramSettings, startProgram } from "../support/child.js";
+import { childPrograms } from "../support/child-programs.js";
 import { watchLeaks } from "../support/leaks.js";
 import { type RedisServer, startRedis } from "../support/redis-server.js";
 import { until } from "../support/until.js";
 
 let server: RedisServer;
 let admin: Redis;
-const children: Child[] = [];
 
 beforeAll(async () => {
   server = await startRedis();
@@ -15,19 +14,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 watchLeaks({ keys: () => admin });
-afterEach(async () => {
-  await Promise.all(children.splice(0).map((child) => child.stop()));
-  await admin.flushall();
-});
-
-async function start<Name extends keyof ProgramSettings>(
-  name: Name,
-  settings: ProgramSettings[Name],
-): Promise<Child> {
-  const child = await startProgram(name, settings);
-  children.push(child);
-  return child;
-}
+afterEach(() => admin.flushall());
+const start = childPrograms();
 
 const lock = "a lock";
 

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { startProgram } from "../support/child.js";
+import { childPrograms } from "../support/child-programs.js";
 import { watchLeaks } from "../support/leaks.js";
 import { type RedisServer, startMasters, startRedis } from "../support/redis-server.js";
 import { until } from "../support/until.js";
@@ -10,6 +10,7 @@ const servers: RedisServer[] = [];
 
 watchLeaks();
 afterEach(() => Promise.all(servers.splice(0).map((server) => server.stop())));
+const startProgram = childPrograms();
 
 async function start(...args: Parameters<typeof startRedis>): Promise<RedisServer> {
   const server = await startRedis(...args);

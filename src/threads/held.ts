@@ -1,0 +1,21 @@
+import type { Script } from "../protocol/define-script.js";
+import type { ReleaseAnswer, ReleaseCall } from "../protocol/lock-calls.js";
+
+/** The lock that is held. */
+export interface Held {
+  readonly name: string;
+  readonly key: string;
+  readonly id: string;
+  readonly channel: string;
+  readonly kind: HeldKind;
+}
+
+export interface HeldKind {
+  /** As events and errors call it. */
+  readonly name: string;
+  /** What its field has behind the holder. */
+  readonly fieldEnding: string;
+  /** Whether several may hold it at once, each hold with a life of its own. */
+  readonly shared: boolean;
+  readonly release: Script<ReleaseCall, readonly ReleaseAnswer[]>;
+}
