@@ -2,19 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Lock } from "../../src/locks/lock.js";
 import { fakeMasters } from "../support/fake-masters.js";
 import { fakeTime } from "../support/fake-time.js";
-import { until } from "../support/until.js";
-
-/** Collects garbage until something that was forgotten before is gone, so that everything else of its age is. */
-async function collectAll(): Promise<void> {
-  const forgotten = (() => new WeakRef({}))();
-  await until(() => {
-    if (globalThis.gc === undefined) throw new Error("this test needs --expose-gc");
-    globalThis.gc();
-    return forgotten.deref() === undefined;
-  });
-  // Whoever asked to be told of it is told in later turns.
-  for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
-}
+import { collectAll } from "../support/garbage.js";
 
 /** Takes a lock and forgets its lease, in a frame of its own. */
 async function forget(lock: Lock): Promise<string> {
@@ -37,15 +25,31 @@ describe("a lease of several locks that was forgotten", () => {
     expect(names.map((name) => fields(name))).toEqual([{}, {}, {}]);
   });
 
-  test("is renewed no more, nor taken again anywhere, in a red lock", async () => {
-    const { clock, party, heldOn, masters } = openMasters();
-    expect(await forget(party().red())).toBe("held");
-    await clock.advance(60_000);
-    masters[0]?.server.flush();
-    await collectAll();
-    await clock.advance(31_000);
-    expect(heldOn("a")).toEqual([]);
-  });
+  test.each(["nothing of it was", "its signal was"])(
+    "is renewed no more, nor taken on a server that comes back, in a red lock, when %s kept",
+    async (kept) => {
+      const { clock, party, heldOn, masters } = openMasters();
+      const [server] = masters;
+      if (server === undefined) throw new Error("there are three");
+      server.health = "dead";
+      const forgetAll = async () => {
+        const lock = party({ redMemberTimeoutMs: 50 }).red().lock();
+        await clock.advance(100);
+        const lease = await lock;
+        return kept === "its signal was" ? lease.signal : undefined;
+      };
+      const signal = await forgetAll();
+      await clock.advance(5_000);
+      await collectAll();
+      server.health = 0;
+      await clock.advance(24_000);
+      expect(heldOn("a")).toEqual([1, 2]);
+      expect(signal?.aborted ?? false).toBe(false);
+      await clock.advance(2_000);
+      expect(heldOn("a")).toEqual([]);
+      expect(signal?.reason).toEqual(signal && expect.objectContaining({ reason: "expired" }));
+    },
+  );
 
   test("is kept up while somebody has the lease, collected garbage or not", async () => {
     const { clock, party, heldOn, masters } = openMasters();

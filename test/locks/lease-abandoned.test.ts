@@ -2,35 +2,14 @@ import { describe, expect, test } from "vitest";
 import { events } from "../../src/events.js";
 import type { Holdfast } from "../../src/holdfast.js";
 import { fakeTime } from "../support/fake-time.js";
+import { collectAll, untilCollected } from "../support/garbage.js";
 import { gate } from "../support/gate.js";
 import { watchLeaks } from "../support/leaks.js";
 import { endRecordings, recorded } from "../support/recorded-events.js";
-import { until } from "../support/until.js";
 
 watchLeaks();
 endRecordings();
 const open = fakeTime();
-
-function collectGarbage(): void {
-  if (globalThis.gc === undefined) throw new Error("this test needs --expose-gc");
-  globalThis.gc();
-}
-
-/** Collects garbage until that has shown. */
-async function untilCollected(shown: () => boolean): Promise<void> {
-  await until(() => {
-    collectGarbage();
-    return shown();
-  });
-}
-
-/** Collects garbage until something that was forgotten before is gone, so that everything else of its age is. */
-async function collectAll(): Promise<void> {
-  const forgotten = (() => new WeakRef({}))();
-  await untilCollected(() => forgotten.deref() === undefined);
-  // Whoever asked to be told of it is told in later turns.
-  for (let turns = 0; turns < 3; turns++) await new Promise(setImmediate);
-}
 
 /** Takes a lock and forgets its lease, in a frame of its own. */
 async function forget(holdfast: Holdfast, name: string): Promise<string> {
