@@ -142,7 +142,7 @@ export class Holdfast implements AsyncDisposable {
    * @throws TypeError
    */
   getRedLock(...locks: readonly Lock[]): Lock {
-    return new RedLock(locks, this.#client.settings.redMemberTimeoutMs);
+    return new RedLock(locks, this.#client.settings);
   }
 
   /**

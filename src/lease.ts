@@ -2,6 +2,7 @@ import { type LeaseLostError, NotHeldError } from "./errors.js";
 import { events } from "./events.js";
 import { checkBody } from "./options.js";
 import type { Hold, HoldState } from "./threads/hold.js";
+import type { Body } from "./threads/scope.js";
 
 /** What a caller gets for a hold: proof, deadline, loss signal, and the way to release it. */
 export interface Lease extends AsyncDisposable {
@@ -46,7 +47,7 @@ export interface FencedLease extends Lease {
 /** What a lease needs of the lock that it came from. */
 export interface Keeper {
   release(hold: Hold): Promise<void>;
-  runIn<T>(find: () => Hold | undefined, lease: object, body: () => T | Promise<T>): Promise<T>;
+  runIn<T>(find: Body["find"], lease: object, body: () => T | Promise<T>): Promise<T>;
 }
 
 /** Tells which holds nobody can release any more. A hold must never refer to its lease. */
@@ -65,15 +66,49 @@ export function guard(lease: object, hold: Hold): void {
   if (hold.holding.thread.explicitId === undefined) forgotten.register(lease, hold);
 }
 
-/** How the work that a lease is for ends. */
-export abstract class EndingLease {
+/** What a lease is believed by: one hold, or several that count as one. */
+export interface Believed {
+  readonly state: HoldState;
+  readonly signal: AbortSignal;
+  readonly loss: LeaseLostError | undefined;
+  /** Milliseconds for which it may be trusted; 0 when it is over. */
+  checkMs(): number;
+}
+
+/** What all leases have in common: what they tell, and how the work that they are for ends. */
+export abstract class AnyLease {
+  abstract readonly name: string;
   /** Runs a body in the scope of the lease. */
   abstract within<T>(body: () => T | Promise<T>): Promise<T>;
   abstract unlock(): Promise<void>;
   /** The release under way or done. */
   protected abstract readonly releasing: Promise<void> | undefined;
-  protected abstract readonly loss: LeaseLostError | undefined;
+  protected abstract readonly believed: Believed;
   protected abstract failed(error: unknown): void;
+
+  get state(): HoldState {
+    return this.believed.state;
+  }
+
+  get signal(): AbortSignal {
+    return this.believed.signal;
+  }
+
+  remainingMs(): number {
+    return this.believed.checkMs();
+  }
+
+  assertHeld(): void {
+    const { loss } = this.believed;
+    if (loss !== undefined) throw loss;
+    if (this.state === "released") throw new NotHeldError(this.name, "the lease was released");
+  }
+
+  async run<T>(body: () => T | Promise<T>): Promise<T> {
+    checkBody("run", body);
+    this.assertHeld();
+    return this.within(body);
+  }
 
   /** Runs a body in the scope of the lease, and releases it. */
   async use<T>(body: () => T | Promise<T>): Promise<T> {
@@ -107,19 +142,19 @@ export abstract class EndingLease {
     if (releasing !== undefined) {
       // What it brings is told to whoever has begun it.
       await releasing.catch(() => undefined);
-      return this.loss;
+      return this.believed.loss;
     }
     try {
       await this.unlock();
     } catch (error) {
       if (events.releaseFailed.hasSubscribers) this.failed(error);
     }
-    return this.loss;
+    return this.believed.loss;
   }
 }
 
 /** The lease of a hold in Redis. */
-export class HeldLease extends EndingLease implements Lease {
+export class HeldLease extends AnyLease implements Lease {
   readonly #hold: Hold;
   readonly #keeper: Keeper;
 
@@ -146,30 +181,6 @@ export class HeldLease extends EndingLease implements Lease {
     return this.#hold.holdCount;
   }
 
-  get state(): HoldState {
-    return this.#hold.state;
-  }
-
-  get signal(): AbortSignal {
-    return this.#hold.signal;
-  }
-
-  remainingMs(): number {
-    return this.#hold.checkMs();
-  }
-
-  assertHeld(): void {
-    const { loss } = this.#hold;
-    if (loss !== undefined) throw loss;
-    if (this.state === "released") throw new NotHeldError(this.name, "the lease was released");
-  }
-
-  async run<T>(body: () => T | Promise<T>): Promise<T> {
-    checkBody("run", body);
-    this.assertHeld();
-    return this.within(body);
-  }
-
   within<T>(body: () => T | Promise<T>): Promise<T> {
     return this.#keeper.runIn(() => this.#hold, this, body);
   }
@@ -182,8 +193,8 @@ export class HeldLease extends EndingLease implements Lease {
     return this.#hold.releasing;
   }
 
-  protected get loss(): LeaseLostError | undefined {
-    return this.#hold.loss;
+  protected get believed(): Hold {
+    return this.#hold;
   }
 
   protected failed(error: unknown): void {

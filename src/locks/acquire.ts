@@ -30,6 +30,8 @@ export interface Wish {
   readonly timeoutMs: number | undefined;
   /** The scope of `asThread` that a bare hold is to lie in. */
   takenIn: Scope | undefined;
+  /** The lost hold in whose place one is to be taken. */
+  readonly replaced: Hold | undefined;
   /** The hold of the other lock of the pair on whose strength the call may enter. */
   kin: Hold | undefined;
   readonly waiter: Waiter;
@@ -47,10 +49,11 @@ export interface Wish {
 export function newWish(
   { settings }: Client,
   { leaseMs, maxHoldMs }: LockOptions,
-  call: Pick<Wish, "form" | "waits" | "waiter" | "timeoutMs">,
+  call: Pick<Wish, "form" | "waits" | "waiter" | "timeoutMs"> & Partial<Pick<Wish, "replaced">>,
 ): Wish {
   const { watchdogMs, clockSkewMs } = settings;
   return {
+    replaced: undefined,
     ...call,
     terms: { leaseMs: leaseMs ?? watchdogMs, renewed: leaseMs === undefined, maxHoldMs, clockSkewMs },
     takenIn: undefined,
@@ -109,12 +112,14 @@ async function attemptUntilOfUse(
     const outcome = await holding.inTurn(() => attempt(lock, holding, wish));
     if (outcome === "busy") return undefined;
     if (typeof outcome !== "string") return outcome;
-    if (outcome === "spent" && wish.timeoutMs !== undefined) {
+    if (outcome === "spent" || outcome === "leftover") {
       // Who asks several servers at once does not wait for one that is slow to take its lock back.
-      cleanUp(lock, holding);
-      return undefined;
+      if (wish.timeoutMs !== undefined) {
+        cleanUp(lock, holding);
+        return undefined;
+      }
+      await reachStoredCount(lock, holding);
     }
-    if (outcome === "spent" || outcome === "leftover") await reachStoredCount(lock, holding);
     if (outcome !== "spent" && ++vainTries >= MOST_VAIN_TRIES) {
       throw new UnavailableError(
         commands.server,

@@ -21,9 +21,15 @@ export interface Claim {
  * lies in is entered once more; whatever is held elsewhere, be it by the same thread, is a stranger's.
  * @throws NotHeldError for the threadId of a lease that is over; ReentryError, UpgradeNotSupportedError where waiting
  * would be for ever; LeaseLostError when the hold to re-enter is over
+ * @param replaced a lost hold in whose place another is to be taken
  */
-export function claimOf(lock: LockIdentity, threadId: number | undefined, stranger: () => Thread): Claim {
-  const claim = threadId === undefined ? claimOnPath(lock, stranger) : claimById(lock, threadId);
+export function claimOf(
+  lock: LockIdentity,
+  threadId: number | undefined,
+  stranger: () => Thread,
+  replaced?: Hold,
+): Claim {
+  const claim = threadId === undefined ? claimOnPath(lock, stranger, replaced) : claimById(lock, threadId);
   const { outer, kin } = claim;
   if (outer !== undefined) {
     if (!lock.kind.reentrant) assertNotOver(lock, outer);
@@ -33,13 +39,15 @@ export function claimOf(lock: LockIdentity, threadId: number | undefined, strang
   return claim;
 }
 
-function claimOnPath(lock: LockIdentity, stranger: () => Thread): Claim {
+function claimOnPath(lock: LockIdentity, stranger: () => Thread, replaced: Hold | undefined): Claim {
   const scope = lock.client.threads.current;
-  const onPath = (id: string) => (lock.reentry === "scope" ? scope?.holdOf(id) : undefined);
+  const onPath = (id: string) => (lock.reentry === "scope" ? scope?.holdOf(id, replaced) : undefined);
   const outer = onPath(lock.id);
   const other = otherHalf(lock, onPath);
   if (outer !== undefined) return { thread: outer.holding.thread, outer, kin: undefined, scope };
   refuseUpgrade(lock, other);
+  // A stay of its own would be in the way of the hold that is to come, and the other way round.
+  if (scope?.awaits(lock.id)) throw new LeaseLostError(lock.name, lock.client.id, "unreachable", 0);
   // A thread that is in the lock, but not on this path, excludes the call like any other.
   const thread = scope === undefined || scope.thread.holdings.has(lock.id) ? stranger() : scope.thread;
   return { thread, outer, kin: other, scope };

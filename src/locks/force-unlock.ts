@@ -1,4 +1,5 @@
 import { UnavailableError, WrongTypeError } from "../errors.js";
+import { MODE_FIELD } from "../protocol/names.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { look } from "./look.js";
 
@@ -29,7 +30,7 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
     // The copy that was not answered may have freed it, and somebody else be in: look whether those seen are gone.
     if (repeated) {
       const { fields: now } = await look(lock);
-      const gone = Object.keys(seen).filter((field) => field !== "mode");
+      const gone = Object.keys(seen).filter((field) => field !== MODE_FIELD);
       if (gone.every((field) => now[field] === undefined)) {
         client.threads.stolen(key, gone);
         return true;

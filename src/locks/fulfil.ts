@@ -1,3 +1,4 @@
+import { UnavailableError } from "../errors.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import type { Scope } from "../threads/scope.js";
@@ -22,7 +23,7 @@ export async function fulfil(
 ): Promise<Hold | undefined> {
   for (;;) {
     if (wish.waiter.cancelled) throw wish.waiter.reason;
-    const claim = claimOf(lock, threadId, stranger);
+    const claim = claimOf(lock, threadId, stranger, wish.replaced);
     wish.takenIn = threadId === undefined ? scopeOf(lock, wish, claim) : undefined;
     wish.kin = claim.kin;
     const present = claim.outer?.holding ?? claim.thread.holdings.get(lock.id);
@@ -30,7 +31,7 @@ export async function fulfil(
     let entered: Hold | undefined | "changed";
     const other = threadId === undefined ? undefined : unsettledHalf(lock, claim);
     if (present !== undefined) entered = await enterAgain(lock, wish, claim, present);
-    else if (other !== undefined) entered = await letSettle(other, wish);
+    else if (other !== undefined) entered = await letSettle(lock, wish, other);
     else if (claim.kin !== undefined) entered = await readBeside(lock, wish, claim, claim.kin);
     else entered = await begin(lock, wish, claim);
     if (entered !== "changed") return entered;
@@ -58,15 +59,15 @@ async function enterAgain(
   present: Holding,
 ): Promise<Hold | undefined | "changed"> {
   const mayEnterNow = () => mayEnter(lock, scope, outer, present.company());
-  if (!(await present.enterInTurn(mayEnterNow, wish))) return refuseEntry(wish, present);
+  if (!(await present.enterInTurn(mayEnterNow, wish))) return refuseEntry(lock, wish, present);
   try {
-    wish.again = present.live.length > 0 || outer !== undefined;
+    wish.again = present.live.length > 0;
     if (wish.again) {
       assertReentrant(lock);
       return await ask(lock, present, wish);
     }
     // A stay under a chosen id has ended meanwhile, and the call begins the next one.
-    await clearLeftover(lock, present);
+    await wish.waiter.unlessCancelled(clearLeftover(lock, present, { timeoutMs: wish.timeoutMs }));
     return "changed";
   } finally {
     present.settled();
@@ -80,8 +81,8 @@ function unsettledHalf(lock: LockIdentity, { thread }: Claim): Holding | undefin
   return other === undefined || other.live.length > 0 || other.isIdle ? undefined : other;
 }
 
-async function letSettle(other: Holding, wish: Wish): Promise<"changed" | undefined> {
-  if (!(await other.enterInTurn(() => true, wish))) return refuseEntry(wish, other);
+async function letSettle(lock: LockIdentity, wish: Wish, other: Holding): Promise<"changed" | undefined> {
+  if (!(await other.enterInTurn(() => true, wish))) return refuseEntry(lock, wish, other);
   other.settled();
   return "changed";
 }
@@ -94,16 +95,22 @@ async function readBeside(
 ): Promise<Hold | undefined | "changed"> {
   const host = kin.holding;
   const mayEnterNow = () => mayEnter(lock, claim.scope, kin, host.live);
-  if (!(await host.enterInTurn(mayEnterNow, wish))) return refuseEntry(wish, host);
+  if (!(await host.enterInTurn(mayEnterNow, wish))) return refuseEntry(lock, wish, host);
   try {
-    return claim.thread.holdings.has(lock.id) ? "changed" : await begin(lock, wish, claim);
+    const stands = kin.state === "held" && !claim.thread.holdings.has(lock.id);
+    return stands ? await begin(lock, wish, claim) : "changed";
   } finally {
     host.settled();
   }
 }
 
-function refuseEntry(wish: Wish, { field, innermost }: Holding): undefined {
+/** @throws the reason of a cancelled wait; UnavailableError where nobody knows what the caller's last stay has left */
+function refuseEntry(lock: LockIdentity, wish: Wish, { field, innermost, inRedis }: Holding): undefined {
   if (wish.waiter.cancelled) throw wish.waiter.reason;
+  if (innermost === undefined && inRedis.copiesUntilMs > 0 && wish.timeoutMs === undefined) {
+    const why = `it has not answered the last call of this thread for lock "${lock.name}"`;
+    throw new UnavailableError(lock.client.commands.server, why, false);
+  }
   wish.obstacle = { holder: field, ttlMs: innermost?.checkMs() ?? -1, own: true };
 }
 

@@ -1,4 +1,5 @@
 import type { Client } from "../client.js";
+import { MODE_FIELD } from "../protocol/names.js";
 import { look } from "./look.js";
 
 /** What is stored about a lock. */
@@ -26,12 +27,9 @@ export interface LockState {
   readonly own: readonly string[];
 }
 
-/** The field of a read-write lock that is no holder. */
-const MODE = "mode";
-
 export async function inspect(client: Client, name: string, key: string): Promise<LockState> {
   const { type, ttlMs, fields, queue, token } = await look({ client, key });
-  const { [MODE]: mode, ...counts } = fields;
+  const { [MODE_FIELD]: mode, ...counts } = fields;
   const holders = Object.keys(counts);
   return {
     name,

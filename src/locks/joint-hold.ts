@@ -70,6 +70,11 @@ export class JointHold {
     return this.#holds.get(lock);
   }
 
+  /** The same for a body: what is missing of a lease that goes on will be taken yet. */
+  find(lock: LeaseLock): Hold | "to come" | undefined {
+    return this.#holds.get(lock) ?? (this.state === "held" ? "to come" : undefined);
+  }
+
   /** A lock that was missing is held as well, or again. */
   put({ lock, hold }: Member): void {
     this.#holds.set(lock, hold);

@@ -1,12 +1,10 @@
-import { type LeaseLostError, NotHeldError } from "../errors.js";
+import { NotHeldError } from "../errors.js";
 import { events } from "../events.js";
-import { EndingLease, guard, type Lease } from "../lease.js";
-import { checkBody } from "../options.js";
-import type { HoldState } from "../threads/hold.js";
+import { AnyLease, guard, type Lease } from "../lease.js";
 import type { JointHold, Member } from "./joint-hold.js";
 
 /** The lease of several locks that count as one. */
-export class JointLease extends EndingLease implements Lease {
+export class JointLease extends AnyLease implements Lease {
   readonly holdCount: number;
   readonly #hold: JointHold;
   readonly #kind: string;
@@ -36,35 +34,11 @@ export class JointLease extends EndingLease implements Lease {
     return this.#hold.holders;
   }
 
-  get state(): HoldState {
-    return this.#hold.state;
-  }
-
-  get signal(): AbortSignal {
-    return this.#hold.signal;
-  }
-
-  remainingMs(): number {
-    return this.#hold.checkMs();
-  }
-
-  assertHeld(): void {
-    const { loss } = this.#hold;
-    if (loss !== undefined) throw loss;
-    if (this.state === "released") throw new NotHeldError(this.name, "the lease was released");
-  }
-
-  async run<T>(body: () => T | Promise<T>): Promise<T> {
-    checkBody("run", body);
-    this.assertHeld();
-    return this.within(body);
-  }
-
   /** In the scope of each member, also one that is held again only later. */
   within<T>(body: () => T | Promise<T>): Promise<T> {
     const inner = async () => body();
     return this.#hold.locks.reduceRight(
-      (next, lock) => () => lock.runIn(() => this.#hold.of(lock), this, next),
+      (next, lock) => () => lock.runIn(() => this.#hold.find(lock), this, next),
       inner,
     )();
   }
@@ -78,8 +52,8 @@ export class JointLease extends EndingLease implements Lease {
     return this.#releasing;
   }
 
-  protected get loss(): LeaseLostError | undefined {
-    return this.#hold.loss;
+  protected get believed(): JointHold {
+    return this.#hold;
   }
 
   protected failed(error: unknown): void {

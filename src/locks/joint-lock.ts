@@ -36,19 +36,15 @@ export class Strangers {
 /** Several locks that count as one while at least `quorum` of them are held. */
 export abstract class JointLock implements Lock {
   readonly name: string;
-  protected readonly members: readonly LeaseLock[];
+  protected readonly members: readonly [LeaseLock, ...LeaseLock[]];
+  protected readonly quorum: number;
   readonly #kind: string;
-  readonly #quorum: number;
 
-  constructor(kind: string, members: readonly LeaseLock[], quorum: number) {
+  constructor(kind: string, members: readonly [LeaseLock, ...LeaseLock[]], quorum: number) {
     this.name = members.map(({ name }) => name).join("+");
     this.members = members;
     this.#kind = kind;
-    this.#quorum = quorum;
-  }
-
-  protected get quorum(): number {
-    return this.#quorum;
+    this.quorum = quorum;
   }
 
   /**
@@ -89,7 +85,7 @@ export abstract class JointLock implements Lock {
       const id = ids.get(member);
       return id !== "none" && member.toUnlock(id) !== undefined;
     });
-    if (held.length < this.#quorum) {
+    if (held.length < this.quorum) {
       const who = threadId === undefined ? "by the asThread of each client" : `by thread ${threadId}`;
       throw new NotHeldError(this.name, `too few of its locks are held ${who}: use lease.unlock()`);
     }
@@ -106,16 +102,11 @@ export abstract class JointLock implements Lock {
   }
 
   async isHeldByCurrentThread(): Promise<boolean> {
-    return this.#enough(await this.#ask((member) => member.isHeldByCurrentThread()));
+    return (await this.getHoldCount()) > 0;
   }
 
   async isHeldByThread(threadId: number): Promise<boolean> {
-    checkThreadId(threadId);
-    const isHeld = await this.#ask(async (member) => {
-      const id = this.#idFor(member, threadId);
-      return id !== "none" && id !== undefined && member.isHeldByThread(id);
-    });
-    return this.#enough(isHeld);
+    return (await this.getHoldCount(threadId)) > 0;
   }
 
   async getHoldCount(threadId?: number): Promise<number> {
@@ -172,7 +163,7 @@ export abstract class JointLock implements Lock {
     checkLockOptions(options);
     const clients = new Set(this.members.map(({ identity }) => identity.client));
     for (const client of clients) client.assertOpen();
-    const [first = this.#noClient()] = clients;
+    const first = this.members[0].identity.client;
     const waitMs = options.waitMs ?? defaultWaitMs;
     const waiter = first.newWaiter(waitMs, options.signal);
     for (const client of clients) client.admit(waiter);
@@ -205,7 +196,7 @@ export abstract class JointLock implements Lock {
       giveBack(members);
       throw call.waiter.reason;
     }
-    const hold = new JointHold(this.name, this.members, members, this.#quorum);
+    const hold = new JointHold(this.name, this.members, members, this.quorum);
     const lease = new JointLease(hold, this.#kind);
     if (call.form === "lock") for (const member of members) member.lock.keep(member.hold, lease);
     this.taken(hold, lease, call);
@@ -216,21 +207,17 @@ export abstract class JointLock implements Lock {
   async #ask<T>(question: (member: LeaseLock) => Promise<T>): Promise<readonly T[]> {
     const results = await Promise.allSettled(this.members.map(async (member) => question(member)));
     const failures = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
-    if (failures.length > this.members.length - this.#quorum) throw failures[0];
+    if (failures.length > this.members.length - this.quorum) throw failures[0];
     return results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
   }
 
   #enough(answers: readonly boolean[]): boolean {
-    return answers.filter(Boolean).length >= this.#quorum;
+    return answers.filter(Boolean).length >= this.quorum;
   }
 
   /** The greatest number that enough members reach. */
   #common(numbers: readonly number[]): number {
-    return numbers.toSorted((a, b) => b - a)[this.#quorum - 1] ?? 0;
-  }
-
-  #noClient(): never {
-    throw new TypeError("no locks to be taken");
+    return numbers.toSorted((a, b) => b - a)[this.quorum - 1] ?? 0;
   }
 }
 

@@ -2,7 +2,7 @@ import { NotHeldError, type Obstacle, WaitTimeoutError } from "../errors.js";
 import type { HeldLease, Keeper } from "../lease.js";
 import { checkBody, checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
 import type { Hold } from "../threads/hold.js";
-import type { Scope } from "../threads/scope.js";
+import type { Body, Scope } from "../threads/scope.js";
 import { newWish } from "./acquire.js";
 import { forceUnlock } from "./force-unlock.js";
 import { fulfil } from "./fulfil.js";
@@ -112,8 +112,9 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
     return release(this.#lock, hold);
   }
 
-  runIn<T>(find: () => Hold | undefined, lease: object, body: () => T | Promise<T>): Promise<T> {
-    return this.#lock.client.threads.runIn(find, lease, body);
+  runIn<T>(find: Body["find"], lease: object, body: () => T | Promise<T>): Promise<T> {
+    const { client, id: lockId } = this.#lock;
+    return client.threads.runIn({ lockId, find, lease }, body);
   }
 
   #bareLease(hold: Hold): L {

@@ -1,5 +1,5 @@
 import type { LockRecord } from "../protocol/lock-scripts.js";
-import { rwChannel } from "../protocol/names.js";
+import { MODE_FIELD, rwChannel } from "../protocol/names.js";
 import {
   MARK_MS,
   readAcquire,
@@ -25,7 +25,6 @@ export interface ReadWriteLock {
 }
 
 const WRITE_ENDING = ":write";
-const MODE = "mode";
 /** A waiting writer shows itself so often that two of its signs may be lost. */
 const SIGNS_PER_MARK = 3;
 
@@ -45,7 +44,7 @@ function readKind(fair: boolean): LockKind {
     wait: waitInLine,
     isHeld: ({ fields }) => Object.keys(fields).some((field) => isReader(field, fields)),
     // The writer's own reads go with its write lock.
-    isForceable: ({ fields }) => fields[MODE] === "read",
+    isForceable: ({ fields }) => fields[MODE_FIELD] === "read",
   };
 }
 
@@ -61,14 +60,14 @@ function writeKind(fair: boolean): LockKind {
     shared: false,
     recordsWaiters: fair,
     ...(fair ? { asksEachMs: MARK_MS / SIGNS_PER_MARK } : {}),
-    isHeld: ({ fields }) => fields[MODE] === "write",
-    isForceable: ({ fields }) => fields[MODE] === "write",
+    isHeld: ({ fields }) => fields[MODE_FIELD] === "write",
+    isForceable: ({ fields }) => fields[MODE_FIELD] === "write",
   };
 }
 
 /** A hash without a mode is a lock of another kind. */
 function isReader(field: string, fields: LockRecord["fields"]): boolean {
-  return fields[MODE] !== undefined && field !== MODE && !field.endsWith(WRITE_ENDING);
+  return fields[MODE_FIELD] !== undefined && field !== MODE_FIELD && !field.endsWith(WRITE_ENDING);
 }
 
 interface Pair {

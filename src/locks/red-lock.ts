@@ -5,7 +5,7 @@ import {
   UnavailableError,
   WrongTypeError,
 } from "../errors.js";
-import type { LockOptions } from "../options.js";
+import type { ClientSettings, LockOptions } from "../options.js";
 import { isWakeUp } from "../protocol/messages.js";
 import { fulfil } from "./fulfil.js";
 import type { JointHold, Member } from "./joint-hold.js";
@@ -26,12 +26,12 @@ const LONGEST_PAUSE_MS = 200;
  * only, so that a minority that is dead, slow or has lost its data does no harm. Source: Redisson's RedissonRedLock.
  */
 export class RedLock extends JointLock {
-  readonly #memberTimeoutMs: number;
+  readonly #settings: ClientSettings;
 
-  constructor(locks: readonly Lock[], memberTimeoutMs: number) {
+  constructor(locks: readonly Lock[], settings: ClientSettings) {
     const members = jointMembers(locks, "a red lock");
     super("red-lock", members, Math.floor(members.length / 2) + 1);
-    this.#memberTimeoutMs = memberTimeoutMs;
+    this.#settings = settings;
   }
 
   protected async take(call: JointCall): Promise<readonly Member[] | undefined> {
@@ -78,7 +78,7 @@ export class RedLock extends JointLock {
 
   /** A slow server may not use up the lease that the others have given. */
   #timeoutMs({ leaseMs = Number.POSITIVE_INFINITY }: LockOptions): number {
-    return Math.max(1, Math.min(this.#memberTimeoutMs, Math.floor(leaseMs / TIMEOUTS_PER_LEASE)));
+    return Math.max(1, Math.min(this.#settings.redMemberTimeoutMs, Math.floor(leaseMs / TIMEOUTS_PER_LEASE)));
   }
 
   /** @param first to be waited for, before the others are asked */
@@ -102,8 +102,10 @@ export class RedLock extends JointLock {
       const threadId = this.threadIdFor(lock, call.options.threadId);
       const hold = await fulfil(lock.identity, wish, threadId, () => strangers.to(client));
       if (hold !== undefined) return { lock, member: { lock, hold } };
+      const { obstacle, attempts } = wish;
+      if (attempts === 0) return notAsked(lock, obstacle?.ttlMs ?? -1);
       // Nobody is in the way of a lock whose answer came too late to be of use: it may be asked for again soon.
-      return { lock, ttlMs: wish.obstacle?.ttlMs ?? 0, bySibling: wish.attempts === 0 };
+      return { lock, ttlMs: obstacle?.ttlMs ?? 0 };
     } catch (failure) {
       return { lock, failure };
     } finally {
@@ -127,9 +129,8 @@ export class RedLock extends JointLock {
 
   /** Until the first lease that is known falls; nobody may be there to tell. */
   #sleepMs(answers: readonly Answer[]): number {
-    const { safetyPeriodMs } = this.members[0]?.identity.client.settings ?? { safetyPeriodMs: 0 };
     const ttls = answers.flatMap(({ ttlMs = -1 }) => (ttlMs >= 0 ? [ttlMs + 1] : []));
-    return Math.min(safetyPeriodMs, ...ttls);
+    return Math.min(this.#settings.safetyPeriodMs, ...ttls);
   }
 }
 
@@ -142,6 +143,11 @@ interface Answer {
   /** A sibling's body is in the way, so that the server was not asked. */
   readonly bySibling?: boolean;
   readonly failure?: unknown;
+}
+
+/** @param ttlMs of the sibling that is in the way; -1 while the caller's last stay is still being cleaned up. */
+function notAsked(lock: LeaseLock, ttlMs: number): Answer {
+  return ttlMs < 0 ? { lock, ttlMs: LONGEST_PAUSE_MS } : { lock, ttlMs, bySibling: true };
 }
 
 /** True for what one server out of many may suffer without being the caller's doing. */
@@ -170,8 +176,7 @@ class Ears {
   open({ onlyOpen = false }: { readonly onlyOpen?: boolean } = {}): void {
     for (const lock of this.#locks) {
       const { client, channel } = lock.identity;
-      const isOpen = client.subscriptions.isOpen(channel);
-      if (this.#closers.has(lock) || (onlyOpen && !isOpen)) continue;
+      if (this.#closers.has(lock) || (onlyOpen && !client.subscriptions.isOpen(channel))) continue;
       const close = client.subscriptions.listen(channel, {
         onMessage: (message) => {
           if (isWakeUp(message)) this.#hear(lock);
@@ -182,8 +187,6 @@ class Ears {
         },
       });
       this.#closers.set(lock, close);
-      // Others have opened it since the round began.
-      if (!onlyOpen && isOpen) this.#hear(lock);
     }
   }
 

@@ -1,9 +1,10 @@
+import { ServerReplyError } from "../driver/driver.js";
 import { NotHeldError, UnavailableError } from "../errors.js";
 import { events } from "../events.js";
 import { FIRST_OWN_THREAD_ID } from "../options.js";
 import type { ReleaseAnswer } from "../protocol/lock-calls.js";
 import { only } from "../protocol/replies.js";
-import type { Exchanged } from "../runtime/commands.js";
+import type { Exchanged, Patience } from "../runtime/commands.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import type { LockIdentity } from "./lock-kind.js";
@@ -51,8 +52,6 @@ async function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
 /** The field of a lost lease may outlive the trust in it; then others need not wait for its TTL. */
 function giveUpField(lock: LockIdentity, holding: Holding): void {
   if (!holding.isIdle || holding.inRedis.count === 0) return;
-  // Under an id that the caller chose, the field may already stand for another stay.
-  if (holding.threadId < FIRST_OWN_THREAD_ID && holding.thread.holdings.get(lock.id) !== holding) return;
   holding.inRedis.count = 0;
   cleanUp(lock, holding);
 }
@@ -72,7 +71,7 @@ async function lowerCount(lock: LockIdentity, hold: Hold): Promise<void> {
   if (reply.status === "absent" && repeated && keptCount === 0) return;
   holding.loseAll("stolen");
   holding.inRedis.count = 0;
-  hold.wasLost("stolen");
+  hold.wasStolen();
   hold.dismissed = true;
   throw lateRelease(hold, reply);
 }
@@ -85,6 +84,7 @@ export async function sendRelease(
   lock: LockIdentity,
   holding: Holding,
   heldCount: number = holding.inRedis.highestCount,
+  patience: Patience = {},
 ): Promise<Exchanged<ReleaseAnswer>> {
   const { commands } = lock.client;
   const keptCount = holding.inRedis.count;
@@ -94,19 +94,22 @@ export async function sendRelease(
   for (let tries = 1; ; tries += 1) {
     let notAfterMs = 0;
     try {
-      const sent = await commands.exchange(lock.kind.release, () => {
+      const input = () => {
         if (!harmless) notAfterMs = commands.notAfterMs();
         const { key, field } = holding;
         const ttlMs = holding.neededMs();
         const keptMs = holding.keptMs(keptCount);
         const { channel } = lock;
         return { notAfterMs, locks: [{ key, holder: field, heldCount, keptCount, ttlMs, keptMs, channel }] };
-      });
+      };
+      const sent = await commands.exchange(lock.kind.release, input, patience);
       repeated ||= sent.repeated;
       if (repeated) holding.inRedis.copyMayArrive(notAfterMs);
       holding.inRedis.seenServer(sent.serverMs);
       const reply = only(sent.reply);
-      if (reply.status === "released") holding.inRedis.highestCount = keptCount;
+      if (reply.status === "released" && holding.inRedis.copiesUntilMs === 0) {
+        holding.inRedis.highestCount = keptCount;
+      }
       if (reply.status !== "late") return { ...sent, reply, repeated };
       if (tries >= MOST_VAIN_TRIES)
         throw new UnavailableError(commands.server, "its answers come too late", false);
@@ -132,12 +135,32 @@ export function undoCopies(lock: LockIdentity, holding: Holding): void {
   if (holding.inRedis.count === 0 && holding.inRedis.copiesUntilMs > 0) cleanUp(lock, holding);
 }
 
-/** Takes away what a stay that was lost has left in Redis, before the next one under the same id. */
-export async function clearLeftover(lock: LockIdentity, holding: Holding): Promise<void> {
-  if (!holding.inRedis.isPossible) return;
-  holding.inRedis.count = 0;
-  await reachStoredCount(lock, holding);
-  holding.inRedis.empty();
+/**
+ * Takes away what a stay that was lost has left in Redis, before the next one under the same id. While copies of commands
+ * may arrive, the stay is not over.
+ * @throws UnavailableError
+ */
+export async function clearLeftover(lock: LockIdentity, holding: Holding, patience: Patience): Promise<void> {
+  const { inRedis } = holding;
+  if (!inRedis.isPossible) return;
+  const { count } = inRedis;
+  holding.unsettled();
+  inRedis.count = 0;
+  try {
+    await holding.inTurn(() => sendRelease(lock, holding, highestLeft(holding), patience));
+  } catch (error) {
+    // It was refused: what there is stays.
+    if (inRedis.copiesUntilMs === 0) inRedis.count = count;
+    throw error;
+  } finally {
+    if (inRedis.copiesUntilMs > 0) cleanUp(lock, holding);
+    holding.settled();
+  }
+}
+
+/** What is not wanted any more may have been counted. */
+function highestLeft({ inRedis }: Holding): number {
+  return Math.max(inRedis.highestCount, inRedis.count + 1);
 }
 
 /** As {@link cleanUp}, for somebody who waits for it. Never rejects. */
@@ -151,16 +174,26 @@ export async function reachStoredCount(lock: LockIdentity, holding: Holding): Pr
     let waitMs = pauseMs;
     try {
       const { serverMs } = await holding.inTurn(() => {
-        return sendRelease(lock, holding, Math.max(holding.inRedis.highestCount, holding.inRedis.count + 1));
+        // Nobody relies on what a stay that was lost has left.
+        if (holding.live.length === 0) holding.inRedis.count = 0;
+        return sendRelease(lock, holding, highestLeft(holding));
       });
       if (holding.inRedis.copiesUntilMs === 0) return;
       waitMs = holding.inRedis.copiesUntilMs - serverMs + 1;
     } catch (error) {
-      if (!(error instanceof UnavailableError) || !error.outcomeUnknown) return;
+      if (!mayHelp(error, holding)) return;
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     }
     await commands.pause(waitMs).catch(() => undefined);
   }
+}
+
+/** Whether to send a release again that has failed. */
+function mayHelp(error: unknown, { inRedis }: Holding): boolean {
+  if (!(error instanceof UnavailableError)) return false;
+  // A server that refuses, or answers too late, may do better while copies arrive; a connection that has ended does not.
+  const answered = error.cause === undefined || error.cause instanceof ServerReplyError;
+  return error.outcomeUnknown || (answered && inRedis.copiesUntilMs > 0);
 }
 
 function lateRelease(hold: Hold, answer?: ReleaseAnswer): NotHeldError {

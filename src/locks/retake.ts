@@ -63,13 +63,11 @@ async function retakeOne(lock: LeaseLock, retaking: Retaking): Promise<void> {
   const { options, form, hold, timeoutMs, lease } = retaking;
   const { client } = lock.identity;
   client.assertOpen();
-  const lost = hold.of(lock);
-  // The joint lease goes on without it, and so need not hear of the loss.
-  if (lost !== undefined) lost.dismissed = true;
+  const replaced = hold.of(lock);
   const waiter = client.newWaiter(0, undefined);
   try {
     const rest = { ...options, ...restOf(options, hold) };
-    const wish = newWish(client, rest, { form, waits: false, waiter, timeoutMs });
+    const wish = newWish(client, rest, { form, waits: false, waiter, timeoutMs, replaced });
     const taken = await fulfil(lock.identity, wish, retaking.threadIdFor(lock));
     if (taken === undefined) return;
     const keeper = lease.deref();
@@ -77,6 +75,7 @@ async function retakeOne(lock: LeaseLock, retaking: Retaking): Promise<void> {
       guard(keeper, taken);
       lock.keep(taken, keeper);
       hold.put({ lock, hold: taken });
+      if (replaced !== undefined) replaced.dismissed = true;
     } else {
       giveBack([{ lock, hold: taken }]);
     }

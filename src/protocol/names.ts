@@ -7,6 +7,9 @@ function prefixed(prefix: string, raw: string): string {
   return raw.includes("{") ? `${prefix}:${raw}` : `${prefix}:{${raw}}`;
 }
 
+/** The field of a read-write lock that is no holder: it says whether readers have it or a writer. */
+export const MODE_FIELD = "mode";
+
 /** Where the waiters of a mutex are told that it was freed. Source: RedissonLock.getChannelName. */
 export function lockChannel(raw: string): string {
   return prefixed("redisson_lock__channel", raw);

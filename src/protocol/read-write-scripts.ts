@@ -13,13 +13,12 @@ import {
   releaseAnswer,
   renewAnswer,
 } from "./lock-calls.js";
-import { readHoldKey, readHoldPrefix, waitingWriterKey } from "./names.js";
+import { MODE_FIELD, readHoldKey, readHoldPrefix, waitingWriterKey } from "./names.js";
 import { sources } from "./scripts.js";
 
 /** How long a waiting writer keeps readers away without a sign of life: a dead one is to cost seconds. */
 export const MARK_MS = 4_000;
 
-const MODE = "mode";
 /** A count beyond all reason is not believed. */
 const MOST_HOLDS = 10_000;
 /** What waiters are told. Source: LockPubSub: 0 wakes one of each process, 1 wakes all. */
@@ -130,7 +129,7 @@ function forceUnlock(message: string): Script<ForceUnlock, ForceUnlockAnswer> {
     keys: ({ key, seen }) => [
       key,
       ...Object.entries(seen).flatMap(([field, count]) =>
-        field === MODE ? [] : holdKeys(key, field, Math.min(Number(count) || 0, MOST_HOLDS)),
+        field === MODE_FIELD ? [] : holdKeys(key, field, Math.min(Number(count) || 0, MOST_HOLDS)),
       ),
     ],
     args: ({ notAfterMs, channel, seen }) => [notAfterMs, channel, message, ...Object.entries(seen).flat()],

@@ -37,10 +37,6 @@ end
 local function milliseconds(number)
   return string.format("%.0f", number)
 end
-local function holder_of(lock)
-  local fields = redis.call("HKEYS", lock)
-  return fields[1] == "mode" and fields[2] or fields[1] or ""
-end
 local function keep_signs_of_life(fair, times)
   redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
 end
@@ -145,6 +141,10 @@ local function fair_times(arg_at)
     grace_ms = tonumber(ARGV[arg_at + 4]),
   }
 end
+local function any_holder(lock)
+  local fields = redis.call("HKEYS", lock)
+  return fields[1] == "mode" and fields[2] or fields[1] or ""
+end
 local not_after_ms, together = tonumber(ARGV[1]), ARGV[2] == "1"
 local now_ms, times = server_time(), fair_times(3)
 local function refusal_of_held(fair, holder, held_count)
@@ -204,7 +204,7 @@ local function stand_in_queue(fair, holder)
   end
   sign_of_life(fair, holder, now_ms, times)
   raise_timeout(fair, holder, waiting[place - 1], now_ms, times)
-  return { "queued", redis.call("PTTL", fair.lock), holder_of(fair.lock), place == 1 and 1 or 0 }
+  return { "queued", redis.call("PTTL", fair.lock), any_holder(fair.lock), place == 1 and 1 or 0 }
 end
 local function acquire(fair, holder, lease_ms, held_count, waits)
   if is_to_be_had(fair, holder) then
@@ -220,7 +220,7 @@ local function acquire(fair, holder, lease_ms, held_count, waits)
   if ttl_ms == -2 then
     return { "busy", times.grant_ms, redis.call("LINDEX", fair.queue, 0) or "" }
   end
-  return { "busy", ttl_ms, holder_of(fair.lock) }
+  return { "busy", ttl_ms, any_holder(fair.lock) }
 end
 local function answer_all(answer)
   local answers = { now_ms }
@@ -245,7 +245,7 @@ return answer_all(function(fair, at)
   end
   return answer or acquire(fair, holder, ARGV[at + 1], held_count, ARGV[at + 3] == "1" and not together)
 end)`,
-    sha1: "b783add5b88533dd2992e6cc2587b2f82f24380a",
+    sha1: "7ccabe4a31a747b85fd46bec3ee38b4a207da191",
   },
   "fair-force-unlock": {
     name: "fair-force-unlock",
@@ -258,10 +258,6 @@ local function is_ours(holder)
 end
 local function milliseconds(number)
   return string.format("%.0f", number)
-end
-local function holder_of(lock)
-  local fields = redis.call("HKEYS", lock)
-  return fields[1] == "mode" and fields[2] or fields[1] or ""
 end
 local function keep_signs_of_life(fair, times)
   redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
@@ -396,7 +392,7 @@ local function force_unlock()
   return { "released" }
 end
 return { now_ms, force_unlock() }`,
-    sha1: "bf0050e2bb2b51b51743d7a525763d2c27091667",
+    sha1: "65d6e11fe0f4c3a18685ceac3640bb9fac732821",
   },
   "fair-refresh": {
     name: "fair-refresh",
@@ -409,10 +405,6 @@ local function is_ours(holder)
 end
 local function milliseconds(number)
   return string.format("%.0f", number)
-end
-local function holder_of(lock)
-  local fields = redis.call("HKEYS", lock)
-  return fields[1] == "mode" and fields[2] or fields[1] or ""
 end
 local function keep_signs_of_life(fair, times)
   redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
@@ -518,6 +510,10 @@ local function fair_times(arg_at)
     grace_ms = tonumber(ARGV[arg_at + 4]),
   }
 end
+local function any_holder(lock)
+  local fields = redis.call("HKEYS", lock)
+  return fields[1] == "mode" and fields[2] or fields[1] or ""
+end
 local now_ms, times = server_time(), fair_times(1)
 local function places(fair)
   local place_of, before = {}, nil
@@ -540,7 +536,7 @@ local function news(fair, first_at, count)
     place_of = places(fair)
   end
   keep_signs_of_life(fair, times)
-  local ttl_ms, holder = redis.call("PTTL", fair.lock), holder_of(fair.lock)
+  local ttl_ms, holder = redis.call("PTTL", fair.lock), any_holder(fair.lock)
   for at = first_at, first_at + count - 1 do
     local waiter = ARGV[at]
     local place = place_of[waiter]
@@ -563,7 +559,7 @@ for i = 1, #KEYS / 4 do
   at = at + 2 + count
 end
 return replies`,
-    sha1: "ae00ef84943607635810fa2ca6c2757c769daa95",
+    sha1: "c1e43b3c35fa7608749addb522a1b381207d00ab",
   },
   "fair-release": {
     name: "fair-release",
@@ -580,10 +576,6 @@ local function is_ours(holder)
 end
 local function milliseconds(number)
   return string.format("%.0f", number)
-end
-local function holder_of(lock)
-  local fields = redis.call("HKEYS", lock)
-  return fields[1] == "mode" and fields[2] or fields[1] or ""
 end
 local function keep_signs_of_life(fair, times)
   redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
@@ -730,7 +722,7 @@ for i = 1, #KEYS / 4 do
   replies[i + 1] = release(fair, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
 end
 return replies`,
-    sha1: "322d8fe3b90ba65da53ad91213f4b3cb1ddd2311",
+    sha1: "b3a0cc07389cc2705041fb6b1937090ac0969bd4",
   },
   "lock-acquire": {
     name: "lock-acquire",
@@ -742,6 +734,10 @@ local function raise_ttl(key, lease_ms)
   if redis.call("PTTL", key) < tonumber(lease_ms) then
     redis.call("PEXPIRE", key, lease_ms)
   end
+end
+local function any_holder(lock)
+  local fields = redis.call("HKEYS", lock)
+  return fields[1] == "mode" and fields[2] or fields[1] or ""
 end
 local not_after_ms, together = tonumber(ARGV[1]), ARGV[2] == "1"
 local now_ms = server_time()
@@ -766,8 +762,7 @@ local function look(lock, holder, held_count, token)
       return { "lost" }
     end
     if kind == "hash" then
-      local fields = redis.call("HKEYS", lock)
-      return { "busy", redis.call("PTTL", lock), fields[1] == "mode" and fields[2] or fields[1] }
+      return { "busy", redis.call("PTTL", lock), any_holder(lock) }
     end
   elseif tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
     return { "miscounted", count }
@@ -817,7 +812,7 @@ return answer_all(function(lock, holder, lease_ms, held_count, token)
   end
   return answer or take(lock, holder, lease_ms, held_count, token, count)
 end)`,
-    sha1: "cbddc926d13a367f729e9a9094e001c95e6e2e1f",
+    sha1: "b12ee53ae311d9585dd34bea65c712b1a05e00bc",
   },
   "lock-force-unlock": {
     name: "lock-force-unlock",

@@ -46,6 +46,8 @@ export class Subscriptions {
     const entry = this.#channels.get(channel) ?? this.#open(channel);
     entry.listeners.add(listener);
     entry.lingering?.cancel();
+    // Others have opened it before: messages have arrived that this listener did not hear.
+    if (entry.open) listener.onReady();
     return () => {
       if (!entry.listeners.delete(listener) || entry.listeners.size > 0) return;
       if (this.#channels.get(channel) !== entry) return;

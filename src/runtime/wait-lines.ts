@@ -158,8 +158,6 @@ export class WaitLine {
   /** Makes sure that the line hears of releases. Each time messages begin to arrive, the head asks again. */
   listen(): void {
     if (this.#unlisten !== undefined || this.#clock.monotonicMs() < this.#listenAgainMs) return;
-    // Others have opened the channel since the head asked: messages have arrived that it did not hear.
-    if (this.#subscriptions.isOpen(this.lock.channel)) this.wake();
     this.#listen();
   }
 

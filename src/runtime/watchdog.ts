@@ -58,10 +58,6 @@ export class Watchdog {
     this.#leaseMs = leaseMs;
   }
 
-  get size(): number {
-    return this.#renewables.size;
-  }
-
   add(renewable: Renewable): void {
     this.#renewables.add(renewable);
     this.#schedule();

@@ -191,8 +191,7 @@ export class Hold implements Expiring {
 
   /** The lease of a hold that somebody else gave has been written, by a command sent at `sentAt`. */
   confirmed(sentAt: Instant): void {
-    if (this.state === "held" && this.#provisional)
-      this.#confirm(this.terms.renewed ? sentAt : this.#takenAt);
+    if (this.state === "held" && this.#provisional) this.#confirm(this.renewed ? sentAt : this.#takenAt);
   }
 
   #confirm(sentAt: Instant): void {
@@ -223,8 +222,8 @@ export class Hold implements Expiring {
   }
 
   /** A release has found that there was nothing to release any more. */
-  wasLost(reason: LossReason): void {
-    if (this.#state !== "lost") this.#lost(reason);
+  wasStolen(): void {
+    if (this.#state !== "lost") this.#lost("stolen");
   }
 
   #lost(reason: LossReason): void {

@@ -23,9 +23,6 @@ export interface Custody {
   over(holding: Holding): void;
 }
 
-/** Long after a lease no copy of a command is under way any more. */
-const COPIES_MS = 60_000;
-
 /**
  * One stay of a thread in a lock, from its outermost acquisition to the release of its last hold: one field in Redis,
  * under a number that no other stay ever has, so that a late copy of an old command touches nothing new.
@@ -47,11 +44,8 @@ export class Holding implements Renewable {
   /** How many commands that change the field are under way or may still arrive. */
   #underWay = 0;
   readonly #line = new EntryLine();
-  /** How often the holds were numbered anew, and how often they had been when a renewal was last made up. */
-  #numbering = 0;
-  #renewedNumbering = 0;
-  /** On the monotonic clock. */
-  #outlivedMs = Number.POSITIVE_INFINITY;
+  /** Whether Redis has had the holds under the numbers that the latest renewal was made up with. */
+  #numbersHold = true;
   #turn: Promise<unknown> | undefined;
 
   constructor(
@@ -103,9 +97,9 @@ export class Holding implements Renewable {
     return this.#underWay === 0 && this.live.length === 0;
   }
 
-  /** True once nothing of a stay that was lost can be left in Redis. */
+  /** True once nothing of a stay that goes on no more can be left in Redis. */
   get isOutlived(): boolean {
-    return this.isIdle && this.#custody.clock.monotonicMs() > this.#outlivedMs;
+    return this.isIdle && this.inRedis.isOutlived(this.#custody.clock.monotonicMs());
   }
 
   /** To be called before a command that changes the field; the stay is not over before `settled`. */
@@ -157,7 +151,7 @@ export class Holding implements Renewable {
 
   /** The hold count to leave. From here on the holds that stay are numbered without gaps. */
   keepLive(): number {
-    this.#numbering += 1;
+    this.#numbersHold = false;
     this.live.forEach((hold, at) => {
       hold.slot = at + 1;
     });
@@ -186,7 +180,7 @@ export class Holding implements Renewable {
 
   renewal(): Renewal {
     const { key, field } = this;
-    this.#renewedNumbering = this.#numbering;
+    this.#numbersHold = this.#underWay === 0;
     const holdMs = this.#bySlot(this.lock.kind.shared ? this.inRedis.count : 0, (hold) =>
       hold?.renewed ? hold.terms.leaseMs : 0,
     );
@@ -206,8 +200,8 @@ export class Holding implements Renewable {
   }
 
   gone(): boolean {
-    // A release has overtaken the renewal: of the keys that it missed some are not to be there any more.
-    if (this.lock.kind.shared && this.#renewedNumbering !== this.#numbering) return false;
+    // A release is, or was, under way beside the renewal: which keys are to be there nobody knows.
+    if (this.lock.kind.shared && !this.#numbersHold) return false;
     this.loseAll("stolen");
     return true;
   }
@@ -224,7 +218,6 @@ export class Holding implements Renewable {
   /** A hold tells that it is lost. */
   lost(hold: Hold, loss: LeaseLostError): void {
     this.#loss = loss;
-    this.#outlivedMs = this.#custody.clock.monotonicMs() + this.inRedis.longestLeaseMs + COPIES_MS;
     this.remove(hold);
     if (!events.leaseLost.hasSubscribers) return;
     const { name, kind } = this.lock;
@@ -273,6 +266,7 @@ export class Holding implements Renewable {
 
   #changed(): void {
     const host = this.#host;
+    if (this.isIdle) this.inRedis.rests(this.#custody.clock.monotonicMs());
     if (this.isOver) {
       if (host !== undefined) host.#guests.delete(this);
       this.#custody.over(this);

@@ -1,3 +1,6 @@
+/** Long after a lease no copy of a command is under way any more. */
+const COPIES_MS = 60_000;
+
 /** What Redis has of a stay, or may have: the outcome of a command is not always known. */
 export class InRedis {
   /** The hold count that Redis has or is to have. Holds that were lost are in it until the next release. */
@@ -8,6 +11,8 @@ export class InRedis {
   #copiesUntilMs = 0;
   /** The longest lease that was ever asked for: nothing in Redis lives longer without us. */
   #longestLeaseMs = 0;
+  /** On the monotonic clock: from then on nothing can be there. */
+  #outlivedMs = Number.POSITIVE_INFINITY;
 
   get copiesUntilMs(): number {
     return this.#copiesUntilMs;
@@ -20,6 +25,16 @@ export class InRedis {
   /** True when something may be there. */
   get isPossible(): boolean {
     return this.count > 0 || this.#copiesUntilMs > 0;
+  }
+
+  /** Nothing is asked for any more for now. @param nowMs on the monotonic clock */
+  rests(nowMs: number): void {
+    this.#outlivedMs = nowMs + this.#longestLeaseMs + COPIES_MS;
+  }
+
+  /** True when nothing can be there any more, unless something was asked for since. */
+  isOutlived(nowMs: number): boolean {
+    return nowMs > this.#outlivedMs;
   }
 
   /** @param leaseMs of an acquisition that is about to be sent */

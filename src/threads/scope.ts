@@ -2,9 +2,10 @@ import type { Hold } from "./hold.js";
 import type { Thread } from "./thread.js";
 
 /** The body of a hold. */
-interface Body {
-  /** The hold as it is at the time; undefined while there is none. */
-  readonly find: () => Hold | undefined;
+export interface Body {
+  readonly lockId: string;
+  /** The hold as it is at the time. "to come": one of several locks that count as one is to be taken yet. */
+  readonly find: () => Hold | "to come" | undefined;
   /** Is not abandoned while the body runs. */
   readonly lease: object;
 }
@@ -54,8 +55,8 @@ export class Scope {
   }
 
   /** The innermost hold of a lock that was taken bare in this very scope. */
-  innermostTaken(lockId: string): Hold | undefined {
-    return [...this.#taken].reverse().find((hold) => hold.holding.lock.id === lockId && isPresent(hold));
+  innermostTaken(lockId: string, except?: Hold): Hold | undefined {
+    return [...this.#taken].reverse().find((hold) => isOf(lockId, hold) && hold !== except);
   }
 
   /** True when the flow lies in this hold: it is held by this scope or by one around it. */
@@ -67,17 +68,26 @@ export class Scope {
   }
 
   /** The innermost hold of a lock on the path, also one that was lost; undefined when none is. */
-  holdOf(lockId: string): Hold | undefined {
+  holdOf(lockId: string, except?: Hold): Hold | undefined {
     for (const scope of this.#path()) {
-      const held = scope.#heldHere(lockId);
+      const held = scope.#heldHere(lockId, except);
       if (held !== undefined) return held;
     }
     return undefined;
   }
 
-  #heldHere(lockId: string): Hold | undefined {
+  /** True when a lock is to be taken yet for a body on the path. */
+  awaits(lockId: string): boolean {
+    for (const scope of this.#path()) {
+      if (scope.#body?.lockId === lockId && scope.#body.find() === "to come") return true;
+    }
+    return false;
+  }
+
+  #heldHere(lockId: string, except: Hold | undefined): Hold | undefined {
     const hold = this.#body?.find();
-    return hold?.holding.lock.id === lockId && isPresent(hold) ? hold : this.innermostTaken(lockId);
+    const here = hold !== undefined && hold !== "to come" && hold !== except && isOf(lockId, hold);
+    return here ? hold : this.innermostTaken(lockId, except);
   }
 
   #forget(hold: Hold): void {
@@ -90,6 +100,10 @@ export class Scope {
       if (!scope.#ended) yield scope;
     }
   }
+}
+
+function isOf(lockId: string, hold: Hold): boolean {
+  return hold.holding.lock.id === lockId && isPresent(hold);
 }
 
 /** A lost hold stands in the way of its thread until the caller has heard of the loss. */

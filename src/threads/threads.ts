@@ -2,9 +2,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { FIRST_OWN_THREAD_ID } from "../options.js";
 import { holderField } from "../protocol/names.js";
 import type { Held } from "./held.js";
-import type { Hold } from "./hold.js";
 import { type Custody, Holding } from "./holding.js";
-import { Scope } from "./scope.js";
+import { type Body, Scope } from "./scope.js";
 import { Thread } from "./thread.js";
 
 const SMALLEST_SWEEP = 64;
@@ -46,13 +45,11 @@ export class Threads {
     return this.#run(new Scope(thread, this.current), body);
   }
 
-  /**
-   * Runs a body in a hold. The lease is kept for as long as the body runs.
-   * @param find the hold as it is at the time, where another may take its place
-   */
-  runIn<T>(find: () => Hold | undefined, lease: object, body: () => T | Promise<T>): Promise<T> {
-    const thread = find()?.holding.thread ?? this.current?.thread ?? new Thread();
-    return this.#run(new Scope(thread, this.current, { find, lease }), body);
+  /** Runs a body in a hold. The lease is kept for as long as the body runs. */
+  runIn<T>(hold: Body, body: () => T | Promise<T>): Promise<T> {
+    const found = hold.find();
+    const own = found === "to come" ? undefined : found?.holding.thread;
+    return this.#run(new Scope(own ?? this.current?.thread ?? new Thread(), this.current, hold), body);
   }
 
   async #run<T>(scope: Scope, body: () => T | Promise<T>): Promise<T> {

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { ServerReplyError } from "../../src/driver/driver.js";
 import { memoryDriver } from "../../src/driver/memory/index.js";
 import { WaitTimeoutError } from "../../src/errors.js";
 import { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
 import type { Lock } from "../../src/locks/lock.js";
-import { answerLate, deliverLate, type LateDelivery } from "../support/call-faults.js";
+import { answerLate, answerWith, deliverLate, type LateDelivery } from "../support/call-faults.js";
 import { type FakeTime, type FakeTimeClient, fakeTime } from "../support/fake-time.js";
 import { watchLeaks } from "../support/leaks.js";
 import { MomentsDriver } from "../support/moments-driver.js";
@@ -138,4 +139,42 @@ describe("a client that is closed just after an acquisition was answered", () =>
     await closing;
     return call;
   }
+});
+
+describe("a copy of an acquisition", () => {
+  test("of an inner hold that was given back costs nothing of the holds around it", async () => {
+    const { holdfast, driver, clock, fields } = open();
+    const lock = holdfast.getLock("a");
+    const outer = await lock.lock();
+    const again = { threadId: outer.threadId };
+    const second = await lock.lock(again);
+    const copy = deliverLate({ told: true });
+    void driver.next(copy, "lock-acquire");
+    const entering = lock.lock(again);
+    await clock.advance(100);
+    await (await entering).unlock();
+    await copy.arrive();
+    expect(Object.values(fields("a"))).toEqual(["3"]);
+    await second.unlock();
+    expect([outer.state, Object.values(fields("a"))]).toEqual(["held", ["1"]]);
+    await outer.unlock();
+  });
+
+  test("that was refused is undone, though the first try of that was refused as well", async () => {
+    const { holdfast, driver, clock, connect, fields } = open();
+    const theirs = await connect().holdfast.getLock("a").lock();
+    await holdfast.getLock("a").isLocked();
+    const copy = deliverLate({ told: true });
+    void driver.next(copy, "lock-acquire");
+    const refusal = answerWith(new ServerReplyError("MISCONF Redis is configured to save RDB snapshots"));
+    void driver.next(refusal, "lock-release");
+    const mine = watched(holdfast.getLock("a").tryLock());
+    await clock.advance(100);
+    expect(mine.outcome).toEqual({ value: null });
+    await theirs.unlock();
+    await copy.arrive();
+    expect(Object.values(fields("a"))).toEqual(["1"]);
+    await clock.advance(2 * COMMAND_MS);
+    expect(fields("a")).toEqual({});
+  });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/holdfast.js";
 import type { Lock } from "../../src/locks/lock.js";
-import { deliverLate, neverDeliver } from "../support/call-faults.js";
+import { deliverLate, neverDeliver, rejectAtOnce } from "../support/call-faults.js";
 import { type FakeTime, fakeTime } from "../support/fake-time.js";
 import { watchLeaks } from "../support/leaks.js";
 import { watched } from "../support/watched.js";
@@ -88,5 +88,23 @@ describe("a renewal of a reader's holds", () => {
     time.server.flush();
     await time.clock.advance(11_000);
     expect([outer.state, outer.signal.reason]).toMatchObject(["lost", { reason: "stolen" }]);
+  });
+});
+
+describe("the unlock of a lost lease", () => {
+  test("frees its lock also while a re-entry is being cleaned up", async () => {
+    const { holdfast, driver, clock, fields } = open();
+    const lock = holdfast.getLock("a");
+    const lease = await lock.lock({ maxHoldMs: 4_000 });
+    // There is no connection for three seconds.
+    for (let i = 0; i < 20; i++) void driver.next(rejectAtOnce, "lock-acquire");
+    const again = watched(lock.lock({ threadId: lease.threadId }));
+    await clock.advance(4_000);
+    expect(again.outcome).toMatchObject({ error: { outcomeUnknown: true } });
+    expect([lease.state, Object.values(fields("a"))]).toEqual(["lost", ["1"]]);
+    await expect(lease.unlock()).rejects.toMatchObject({ code: "ERR_HOLDFAST_NOT_HELD" });
+    // The clean-up goes on until the deadline of the re-entry has passed.
+    await clock.advance(4_000);
+    expect(fields("a")).toEqual({});
   });
 });

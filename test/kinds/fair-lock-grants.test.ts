@@ -1,12 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { LeaseLostError, NotHeldError } from "../../src/errors.js";
+import { events } from "../../src/events.js";
 import { fairTimes } from "../../src/protocol/fair-scripts.js";
 import { kill, WAITER_CHANNEL } from "../support/fair-queue.js";
 import { leaseOf, queued } from "../support/fair-waiters.js";
-import { fakeTime } from "../support/fake-time.js";
+import { type FakeTime, fakeTime } from "../support/fake-time.js";
+import { untilCollected } from "../support/garbage.js";
 import { watchLeaks } from "../support/leaks.js";
+import { endRecordings, recorded } from "../support/recorded-events.js";
 
 watchLeaks();
+endRecordings();
 const open = fakeTime();
 
 const { grantMs } = fairTimes;
@@ -155,5 +159,30 @@ describe("a fair lock that is passed on", () => {
     }
     await time.clock.advance(time.ttlMs("a") - 1);
     expect(given.state).toBe("lost");
+  });
+});
+
+describe("a lease of a fair lock that was given, and forgotten before that was confirmed", () => {
+  /** Takes the lock from its holder's hands, keeps the signal and forgets the lease, in a frame of its own. */
+  async function keepSignal(time: FakeTime): Promise<AbortSignal> {
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const signal = time
+      .connect()
+      .holdfast.getFairLock("a")
+      .lock()
+      .then((given) => given.signal);
+    await time.clock.advance(100);
+    await lease.unlock();
+    await time.clock.advance(0);
+    return signal;
+  }
+
+  test("aborts the signal that was kept before its key falls", async () => {
+    const time = open();
+    const abandoned = recorded(events.leaseAbandoned);
+    const signal = await keepSignal(time);
+    await untilCollected(() => abandoned.length > 0);
+    while (Object.keys(time.fields("a")).length > 0) await time.clock.advance(10);
+    expect(signal.aborted).toBe(true);
   });
 });

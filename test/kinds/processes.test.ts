@@ -36,7 +36,7 @@ function workers(
 
 /** A client that only a message or the end of a TTL makes ask again. */
 function patientLock(kind: KindOfLock) {
-  return lockOfKind(redis.holdfast({ safetyPeriodMs: HOUR_MS }), kind, NAME);
+  return lockOfKind(redis.holdfast({ safetyPeriodMs: HOUR_MS, redMemberTimeoutMs: 3_000 }), kind, NAME);
 }
 
 const exclusive: readonly KindOfLock[] = [
@@ -47,7 +47,8 @@ const exclusive: readonly KindOfLock[] = [
 describe.each(exclusive)("processes that count under a lock of the kind: %s", (kind) => {
   test("lose nothing, and leave nothing behind", { timeout: LONG_MS }, async () => {
     const counting = await workers([kind, kind, kind, kind]);
-    await Promise.all(counting.map((worker) => worker.ask("count")));
+    const answers = await Promise.all(counting.map((worker) => worker.ask("count")));
+    expect(answers).toMatchObject(counting.map(() => ({ event: "counted" })));
     expect(await redis.plain.get("counter")).toBe(String(4 * TIMES));
     await redis.plain.del(fencingTokenKey(NAME), "counter");
     expect(await redis.plain.keys("*")).toEqual([]);

@@ -92,7 +92,7 @@ describe.each(backends)("a fair read-write lock on $name", (backend) => {
     const late = party();
     const reading = late.read.lock();
     const reader = watched(reading);
-    await late.waits("read");
+    await late.waits();
     await again.unlock();
     await inside.unlock();
     const writer = await writing;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { readHoldKey } from "../../src/protocol/names.js";
+import { neverDeliver } from "../support/call-faults.js";
 import { type FakeTime, fakeTime } from "../support/fake-time.js";
 import { watched } from "../support/watched.js";
 
@@ -204,5 +205,25 @@ describe("a write hold", () => {
     const second = await call;
     expect(time.fields(NAME)).toEqual({ mode: "write", [second.holder]: "1" });
     await second.unlock();
+  });
+});
+
+describe("a read hold that stays when an inner one is released", () => {
+  test("is not lost by a renewal between the tries of that release", async () => {
+    const time = open();
+    const { read } = pairOf(time);
+    const short = await read.lock({ leaseMs: 3 * SECOND_MS });
+    const again = { threadId: short.threadId };
+    const kept = await read.lock(again);
+    const third = await read.lock(again);
+    await time.clock.advance(6 * SECOND_MS);
+    expect([short.state, kept.state]).toEqual(["lost", "held"]);
+    // The release is lost twice, 3 s and a pause apart; meanwhile comes the beat of the watchdog.
+    for (let i = 0; i < 2; i++) void time.driver.next(neverDeliver, "read-release");
+    const released = watched(third.unlock());
+    await time.clock.advance(12 * SECOND_MS);
+    expect(released.outcome).toMatchObject({ error: { outcomeUnknown: true } });
+    expect([kept.state, time.fields(NAME)]).toEqual(["held", { mode: "read", [kept.holder]: "1" }]);
+    await kept.unlock();
   });
 });

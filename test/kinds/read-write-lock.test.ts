@@ -129,7 +129,7 @@ describe.each(backends)("on $name", (backend) => {
       const reading = await writing.run(() => read.lock());
       const others = [party(), party(), party()];
       const calls = others.map((other) => other.read.lock());
-      await Promise.all(others.map((other) => other.waits("read")));
+      await Promise.all(others.map((other) => other.waits()));
       const messages = await heard();
       await writing.unlock();
       const readers = await Promise.all(calls);
@@ -143,7 +143,7 @@ describe.each(backends)("on $name", (backend) => {
       const { read, write, waits } = party();
       const writing = await write.lock();
       const calls = Array.from({ length: 20 }, () => read.lock());
-      await waits("read");
+      await waits();
       await writing.unlock();
       // None is released before all are in.
       for (const lease of await Promise.all(calls)) await lease.unlock();
@@ -166,7 +166,7 @@ describe.each(backends)("on $name", (backend) => {
       const stranger = await write.using(async () => {
         const call = holdfast.outside(() => read.lock());
         const waiting = watched(call);
-        await waits("read");
+        await waits();
         await read.using(() => expect(waiting.outcome).toBeUndefined());
         await write.using(() => undefined);
         return { call };
@@ -224,11 +224,11 @@ describe.each(backends)("on $name", (backend) => {
     const readers = [await party().read.lock(), await party().read.lock()];
     const [writer, ...others] = [party(), party(), party()];
     const writing = writer.write.lock();
-    await writer.waits("write");
+    await writer.waits();
     for (const lease of readers) await lease.unlock();
     const written = await writing;
     const reading = others.map(({ read }) => read.lock());
-    await Promise.all(others.map(({ waits }) => waits("read")));
+    await Promise.all(others.map(({ waits }) => waits()));
     await written.unlock();
     for (const lease of await Promise.all(reading)) await lease.unlock();
     await until(() => messages.length === 3);
@@ -239,7 +239,7 @@ describe.each(backends)("on $name", (backend) => {
     const inside = await party().read.lock();
     const writer = party();
     const writing = writer.write.lock();
-    await writer.waits("write");
+    await writer.waits();
     const passing = await party().read.tryLock();
     expect(passing?.state).toBe("held");
     expect([...(await server().keys())].sort()).toEqual(

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { LeaseLostError } from "../../src/errors.js";
 import { neverDeliver } from "../support/call-faults.js";
 import { type FakeMasters, fakeMasters } from "../support/fake-masters.js";
 import { gate } from "../support/gate.js";
@@ -127,4 +128,51 @@ describe("a red lock, one client of which is closed", () => {
     expect([lease.state, world.heldOn("a")]).toEqual(["held", [1, 2, 3, 4]]);
     await lease.unlock();
   });
+});
+
+describe("in the body of a red lock, a call for a member that is just being taken", () => {
+  /** Calls when the server that was away has given its lock, before the answer is here. */
+  async function callWhileTaken(away: "from the start" | "by a restart") {
+    const world = open();
+    const { masters, clock, party } = world;
+    for (const master of masters) master.health = 10;
+    const { clients, drivers, red } = party();
+    const [[master], [client], [driver]] = [masters, clients, drivers];
+    if (master === undefined || client === undefined || driver === undefined)
+      throw new Error("there are three");
+    if (away === "from the start") master.health = "dead";
+    const { opened, open: go } = gate();
+    const member = client.getLock("a");
+    const calls: unknown[] = [];
+    const body = watched(
+      red().using(async (lease) => {
+        await opened;
+        calls.push(await member.using(() => "entered").catch((error: unknown) => error));
+        await new Promise<void>((resolve) => void clock.schedule(LEASE_MS / 2, resolve));
+        calls.push(await member.using(() => "entered"));
+        return lease.state;
+      }),
+    );
+    await clock.advance(200);
+    const asked = () => driver.names.filter((name) => name === "lock-acquire").length;
+    const before = asked();
+    if (away === "from the start") master.health = 10;
+    else master.server.flush();
+    while (asked() === before) await clock.advance(1);
+    await clock.advance(5);
+    expect(world.heldOn("a")).toEqual(ALL);
+    go();
+    await clock.advance(LEASE_MS);
+    return { outcome: body.outcome, calls };
+  }
+
+  test.each(["from the start", "by a restart"] as const)(
+    "does not wait for its own lease, and enters once it is there (away %s)",
+    async (away) => {
+      expect(await callWhileTaken(away)).toEqual({
+        outcome: { value: "held" },
+        calls: [expect.any(LeaseLostError), "entered"],
+      });
+    },
+  );
 });

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { NotHeldError } from "../../src/errors.js";
+import { deliverLate } from "../support/call-faults.js";
 import { type FakeMasters, fakeMasters } from "../support/fake-masters.js";
+import { watched } from "../support/watched.js";
 
 const LEASE_MS = 30_000;
 
@@ -101,5 +103,69 @@ describe("a red lock in Redisson's style", () => {
     await expect(red().lock({ signal })).rejects.toBe("too late");
     await expect(red().tryLock({ signal })).rejects.toBe("too late");
     expect(drivers.flatMap(({ names }) => names)).toEqual([]);
+  });
+});
+
+describe("a red lock under a chosen id, on three servers of which one is silent by now", () => {
+  const open = fakeMasters();
+  const SEVEN = { threadId: 7 };
+
+  test("is had at once on the others, though its last lease was lost", async () => {
+    const { masters, party, clock } = open();
+    const red = party().red();
+    const lost = await red.lock({ ...SEVEN, maxHoldMs: 1_000 });
+    await clock.advance(1_001);
+    expect(lost.state).toBe("lost");
+    const [first] = masters;
+    if (first === undefined) throw new Error("there are three");
+    first.health = "silent";
+    const next = watched(red.lock(SEVEN));
+    await clock.advance(1_000);
+    expect(next.outcome).toMatchObject({ value: { state: "held" } });
+  });
+
+  test("is had as soon as the others are free, though its last stay is still being cleaned up there", async () => {
+    const { masters, party, clock } = open();
+    const [red, others] = [party().red(), party().red()];
+    const [first] = masters;
+    if (first === undefined) throw new Error("there are three");
+    const lease = await red.lock(SEVEN);
+    first.health = "silent";
+    const released = lease.unlock();
+    await clock.advance(4_000);
+    await released;
+    const taken = others.lock();
+    await clock.advance(200);
+    const theirs = await taken;
+    const next = watched(red.lock(SEVEN));
+    await clock.advance(200);
+    expect(next.outcome).toBeUndefined();
+    const unlocked = theirs.unlock();
+    await clock.advance(4_000);
+    await unlocked;
+    expect(next.outcome).toMatchObject({ value: { state: "held" } });
+  });
+});
+
+describe("a red lock under a chosen id, whose last stay is still being cleaned up on most servers", () => {
+  const open = fakeMasters();
+
+  test("is had when that is done, without a message", async () => {
+    const { party, clock, heldOn } = open();
+    const { red, drivers } = party();
+    const lock = red();
+    await lock.isLocked();
+    const copies = [0, 1].map(() => deliverLate({ told: true }));
+    copies.forEach((copy, at) => void drivers[at]?.next(copy, "lock-acquire"));
+    const taken = lock.lock({ threadId: 7 });
+    await clock.advance(100);
+    await (await taken).unlock();
+    const next = watched(lock.lock({ threadId: 7 }));
+    await clock.advance(2_000);
+    expect([next.outcome, heldOn("a")]).toEqual([undefined, []]);
+    await clock.advance(2_500);
+    expect(next.outcome).toMatchObject({ value: { state: "held" } });
+    for (const copy of copies) await copy.arrive();
+    await lock.unlock(7);
   });
 });

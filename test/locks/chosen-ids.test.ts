@@ -1,15 +1,20 @@
 import { describe, expect, test } from "vitest";
-import { ReentryError, UpgradeNotSupportedError } from "../../src/errors.js";
+import { ServerReplyError } from "../../src/driver/driver.js";
+import { ReentryError, UnavailableError, UpgradeNotSupportedError } from "../../src/errors.js";
+import { LeaseLock } from "../../src/locks/lease-lock.js";
 import { fencingTokenKey } from "../../src/protocol/names.js";
 import { backends, openedFor } from "../support/backends.js";
-import { deliverLate } from "../support/call-faults.js";
-import { fakeTime } from "../support/fake-time.js";
+import { answerWith, deliverLate, neverDeliver } from "../support/call-faults.js";
+import { type FakeTime, fakeTime } from "../support/fake-time.js";
 import { watchLeaks } from "../support/leaks.js";
 import { watched } from "../support/watched.js";
 
 watchLeaks();
 
 const SEVEN = { threadId: 7 };
+const COMMAND_MS = 3_000;
+
+const refusal = () => answerWith(new ServerReplyError("MISCONF Redis is configured to save RDB snapshots"));
 
 describe.each(backends)("calls under one chosen id at once, on $name", (backend) => {
   const server = openedFor(backend);
@@ -98,5 +103,120 @@ describe("a stay under a chosen id, after one that was lost", () => {
     expect([next.outcome, Object.values(fields("a"))]).toMatchObject([{ value: { holdCount: 1 } }, ["1"]]);
     await lock.unlock(7);
     expect(fields("a")).toEqual({});
+  });
+
+  test("is refused when the clean-up was, and does not begin while a copy of that may arrive", async () => {
+    const { holdfast, driver, clock, connect, fields } = open();
+    const lock = holdfast.getLock("a");
+    const lost = await lock.lock({ ...SEVEN, maxHoldMs: 1_000 });
+    await clock.advance(1_001);
+    expect(lost.state).toBe("lost");
+    const copy = deliverLate({ told: true });
+    for (const fault of [copy, refusal(), refusal()]) void driver.next(fault, "lock-release");
+    const refused = watched(lock.lock(SEVEN));
+    await clock.advance(100);
+    expect(refused.outcome).toMatchObject({ error: { outcomeUnknown: true } });
+    const next = watched(lock.lock(SEVEN));
+    await clock.advance(1_000);
+    expect(next.outcome).toBeUndefined();
+    await copy.arrive();
+    const other = await connect().holdfast.getLock("a").tryLock();
+    expect([other?.state, next.outcome]).toEqual(["held", undefined]);
+    await other?.unlock();
+    await clock.advance(10_000);
+    expect(next.outcome).toMatchObject({ value: { state: "held" } });
+    await lock.unlock(7);
+    expect(fields("a")).toEqual({});
+  });
+
+  test("is refused with the reason when its clean-up was, and has a token of its own when it begins", async () => {
+    const { holdfast, driver, clock, server } = open();
+    const lock = holdfast.getFencedLock("a");
+    const lost = await lock.lock({ ...SEVEN, maxHoldMs: 1_000 });
+    await clock.advance(1_001);
+    void driver.next(refusal(), "lock-release");
+    await expect(lock.lock(SEVEN)).rejects.toThrow("MISCONF");
+    const next = await lock.lock(SEVEN);
+    expect(next.token).toBeGreaterThan(lost.token);
+    await next.unlock();
+    server.command("DEL", fencingTokenKey("a"));
+  });
+
+  describe("on a server that is silent by now", () => {
+    async function silenced({ holdfast, driver, clock }: FakeTime) {
+      const lost = await holdfast.getLock("a").lock({ ...SEVEN, maxHoldMs: 1_000 });
+      await clock.advance(1_001);
+      expect(lost.state).toBe("lost");
+      for (let i = 0; i < 100; i++) void driver.next(neverDeliver);
+    }
+
+    test("is refused after the time of a command", async () => {
+      const time = open();
+      await silenced(time);
+      const next = watched(time.holdfast.getLock("a").tryLock(SEVEN));
+      await time.clock.advance(COMMAND_MS + 100);
+      expect(next.outcome).toMatchObject({ error: expect.any(UnavailableError) });
+    });
+
+    test("can be cancelled", async () => {
+      const time = open();
+      await silenced(time);
+      const cancel = new AbortController();
+      const next = watched(time.holdfast.getLock("a").lock({ ...SEVEN, signal: cancel.signal }));
+      await time.clock.advance(100);
+      cancel.abort();
+      await time.clock.advance(0);
+      expect(next.outcome).toMatchObject({ error: { name: "AbortError" } });
+    });
+  });
+});
+
+describe("calls under chosen ids that were not answered", () => {
+  const open = fakeTime();
+
+  test("do not let the next ones say that somebody else has the lock", async () => {
+    const { holdfast, driver, clock } = open();
+    const lock = holdfast.getLock("a");
+    await lock.isLocked();
+    for (let i = 0; i < 50; i++) void driver.next(neverDeliver);
+    for (let i = 0; i < 2; i++) {
+      const call = watched(lock.tryLock(SEVEN));
+      await clock.advance(COMMAND_MS + 100);
+      expect(call.outcome).toMatchObject({ error: expect.any(UnavailableError) });
+    }
+  });
+
+  test("are forgotten when nothing of them can be left", async () => {
+    const { holdfast, driver, clock } = open();
+    const lock = holdfast.getLock("a");
+    if (!(lock instanceof LeaseLock)) throw new TypeError("not a single lock");
+    const { threads } = lock.identity.client;
+    await lock.isLocked();
+    for (let i = 0; i < 20_000; i++) void driver.next(neverDeliver);
+    const calls = Array.from({ length: 500 }, (_, at) => watched(lock.tryLock({ threadId: at + 1 })));
+    await clock.advance(300_000);
+    expect(calls.filter(({ outcome }) => outcome !== undefined && "error" in outcome)).toHaveLength(500);
+    // Whoever comes next sweeps.
+    for (let id = 1_001; id <= 1_020; id++) void watched(lock.tryLock({ threadId: id }));
+    expect([...threads.holdings()].length).toBeLessThanOrEqual(20);
+    await clock.advance(100_000);
+  });
+});
+
+describe("a read under a chosen id that comes while its write lock is being released", () => {
+  const open = fakeTime();
+
+  test.each(["after the first of two releases", "after both"])("reads afterwards: %s", async (when) => {
+    const pair = open().holdfast.getReadWriteLock("a");
+    const outer = await pair.writeLock().lock(SEVEN);
+    const inner = await pair.writeLock().lock(SEVEN);
+    const released = [inner.unlock()];
+    if (when === "after both") released.push(outer.unlock());
+    const reads = pair.readLock().lock(SEVEN);
+    if (when !== "after both") released.push(outer.unlock());
+    await Promise.all(released);
+    const reading = await reads;
+    expect(reading.state).toBe("held");
+    await reading.unlock();
   });
 });

@@ -25,6 +25,7 @@
 --@include server-time
 --@include raise-ttl
 --@include fair-queue
+--@include any-holder
 local not_after_ms, together = tonumber(ARGV[1]), ARGV[2] == "1"
 local now_ms, times = server_time(), fair_times(3)
 
@@ -90,7 +91,7 @@ local function stand_in_queue(fair, holder)
   end
   sign_of_life(fair, holder, now_ms, times)
   raise_timeout(fair, holder, waiting[place - 1], now_ms, times)
-  return { "queued", redis.call("PTTL", fair.lock), holder_of(fair.lock), place == 1 and 1 or 0 }
+  return { "queued", redis.call("PTTL", fair.lock), any_holder(fair.lock), place == 1 and 1 or 0 }
 end
 
 local function acquire(fair, holder, lease_ms, held_count, waits)
@@ -107,7 +108,7 @@ local function acquire(fair, holder, lease_ms, held_count, waits)
   if ttl_ms == -2 then
     return { "busy", times.grant_ms, redis.call("LINDEX", fair.queue, 0) or "" }
   end
-  return { "busy", ttl_ms, holder_of(fair.lock) }
+  return { "busy", ttl_ms, any_holder(fair.lock) }
 end
 
 local function answer_all(answer)

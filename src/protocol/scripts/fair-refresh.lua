@@ -20,6 +20,7 @@
 ]]
 --@include server-time
 --@include fair-queue
+--@include any-holder
 local now_ms, times = server_time(), fair_times(1)
 
 local function places(fair)
@@ -45,7 +46,7 @@ local function news(fair, first_at, count)
     place_of = places(fair)
   end
   keep_signs_of_life(fair, times)
-  local ttl_ms, holder = redis.call("PTTL", fair.lock), holder_of(fair.lock)
+  local ttl_ms, holder = redis.call("PTTL", fair.lock), any_holder(fair.lock)
   for at = first_at, first_at + count - 1 do
     local waiter = ARGV[at]
     local place = place_of[waiter]

@@ -27,6 +27,7 @@
 ]]
 --@include server-time
 --@include raise-ttl
+--@include any-holder
 local not_after_ms, together = tonumber(ARGV[1]), ARGV[2] == "1"
 local now_ms = server_time()
 
@@ -52,8 +53,7 @@ local function look(lock, holder, held_count, token)
       return { "lost" }
     end
     if kind == "hash" then
-      local fields = redis.call("HKEYS", lock)
-      return { "busy", redis.call("PTTL", lock), fields[1] == "mode" and fields[2] or fields[1] }
+      return { "busy", redis.call("PTTL", lock), any_holder(lock) }
     end
   elseif tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
     return { "miscounted", count }

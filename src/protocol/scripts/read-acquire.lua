@@ -21,6 +21,7 @@
 --@include server-time
 --@include raise-ttl
 --@include read-write-look
+--@include any-holder
 local not_after_ms, together, fair = tonumber(ARGV[1]), ARGV[2] == "1", ARGV[3] == "1"
 local now_ms = server_time()
 

@@ -20,6 +20,7 @@
 --@include server-time
 --@include raise-ttl
 --@include read-write-look
+--@include any-holder
 local not_after_ms, together, mark_ms = tonumber(ARGV[1]), ARGV[2] == "1", ARGV[3]
 local now_ms = server_time()
 

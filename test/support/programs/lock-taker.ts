@@ -20,7 +20,8 @@ export interface LockTakerSettings {
 const { port, lock: name, kind = "lock", ...options } = settings<LockTakerSettings>();
 const redis = new Redis({ host: "127.0.0.1", port, retryStrategy: () => 20 });
 redis.on("error", (error: Error) => tell("connection-error", { error: describe(error) }));
-const holdfast = new Holdfast(ioredisDriver(redis), options);
+// A red lock's server that is slow, since the machine is busy, is not away.
+const holdfast = new Holdfast(ioredisDriver(redis), { redMemberTimeoutMs: 3_000, ...options });
 const lock = lockOfKind(holdfast, kind, name);
 /** The newest last. */
 const leases: Lease[] = [];

@@ -11,11 +11,6 @@ local function milliseconds(number)
   return string.format("%.0f", number)
 end
 
-local function holder_of(lock)
-  local fields = redis.call("HKEYS", lock)
-  return fields[1] == "mode" and fields[2] or fields[1] or ""
-end
-
 local function keep_signs_of_life(fair, times)
   redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
 end
