@@ -28,7 +28,7 @@ export interface AcquireEvent extends AboutLock {
   holdCount?: number;
 }
 
-/** `holdfast:lock:contended`: an acquisition has to wait. */
+/** `holdfast:lock:contended`: the first attempt of an acquisition found the lock held. */
 export interface ContendedEvent extends AboutLock {
   /** Who has the lock. */
   readonly holder: string;

@@ -64,7 +64,7 @@ export class Holdfast implements AsyncDisposable {
 
   /**
    * A lock which the thread that has it may take again. Source: Redisson's getLock.
-   * @throws InvalidNameError
+   * @throws InvalidNameError, TypeError
    */
   getLock(name: string, settings: LockSettings = {}): Lock {
     checkLockSettings(settings);
@@ -81,7 +81,7 @@ export class Holdfast implements AsyncDisposable {
 
   /**
    * A lock that is given to its waiters in the order in which they asked, across processes. Source: Redisson's getFairLock.
-   * @throws InvalidNameError
+   * @throws InvalidNameError, TypeError
    */
   getFairLock(name: string, settings: LockSettings = {}): Lock {
     checkLockSettings(settings);
@@ -109,7 +109,7 @@ export class Holdfast implements AsyncDisposable {
   /**
    * A lock whose leases carry fencing tokens, so that a store can refuse who comes too late. Source: Redisson's
    * getFencedLock.
-   * @throws InvalidNameError
+   * @throws InvalidNameError, TypeError
    */
   getFencedLock(name: string, settings: LockSettings = {}): FencedLock {
     checkLockSettings(settings);
@@ -118,7 +118,7 @@ export class Holdfast implements AsyncDisposable {
 
   /**
    * Many readers or one writer. Source: Redisson's getReadWriteLock.
-   * @throws InvalidNameError
+   * @throws InvalidNameError, TypeError
    */
   getReadWriteLock(name: string, settings: ReadWriteLockSettings = {}): ReadWriteLock {
     checkReadWriteLockSettings(settings);
@@ -148,6 +148,7 @@ export class Holdfast implements AsyncDisposable {
   /**
    * Runs a body as one thread, for code in Redisson's style: a lock that the body takes with `lock` or `tryLock` it may
    * take again and release with `unlock`. Inside another scope the thread is that scope's.
+   * @throws ClientClosedError, TypeError
    */
   async asThread<T>(body: () => T | Promise<T>): Promise<T> {
     this.#client.assertOpen();
@@ -156,7 +157,10 @@ export class Holdfast implements AsyncDisposable {
     return threads.runAs(threads.current?.thread ?? new Thread(), body);
   }
 
-  /** Runs something outside of the scope of the caller: it re-enters nothing. For pools, loaders and queues. */
+  /**
+   * Runs something outside of the scope of the caller: it re-enters nothing. For pools, loaders and queues.
+   * @throws TypeError
+   */
   outside<T>(body: () => T): T {
     checkBody("outside", body);
     return this.#client.threads.outside(body);

@@ -125,8 +125,8 @@ export abstract class AnyLease {
   }
 
   /**
-   * As the end of `using`: a lost lease is thrown, and so wrapped in a SuppressedError where the body threw, too; a
-   * release that failed otherwise is told by the event `holdfast:lease:release-failed`.
+   * As the end of `using`: a lost lease is thrown, and so wrapped in a SuppressedError where the body threw, too. A
+   * release that failed is told by the event `holdfast:lease:release-failed`.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     const loss = await this.end();

@@ -10,7 +10,10 @@ export interface LockOptions {
    * as long as the hold lasts.
    */
   readonly leaseMs?: number | undefined;
-  /** The watchdog stops renewing after so many milliseconds, and the lease is lost. Default: never. */
+  /**
+   * The watchdog stops renewing after so many milliseconds, and the lease is lost; the lock falls by its TTL then, unless
+   * it is released. Not together with `leaseMs`. Default: never.
+   */
   readonly maxHoldMs?: number | undefined;
   /** Cancels the wait: the call rejects with the signal's reason and leaves nothing behind. */
   readonly signal?: AbortSignal | undefined;
@@ -44,7 +47,7 @@ export interface ExponentialBackoff {
   readonly type: "exponential";
   /** Milliseconds. Default: 1. */
   readonly initialDelayMs?: number;
-  /** Milliseconds. Default: 128. */
+  /** Milliseconds. Default: 128, or `initialDelayMs` if that is longer. */
   readonly maxDelayMs?: number;
   /** Default: 2. */
   readonly multiplier?: number;

@@ -24,7 +24,7 @@ export type {
  * Runs holdfast on a `Redis` client of ioredis 5 or 6. The client stays the caller's: it is used for scripts and
  * never closed. One `duplicate()` of it is opened when something first has to be listened to.
  *
- * @throws TypeError for a Cluster, a client with `keyPrefix` or `stringNumbers`, or one that subscribes or monitors.
+ * @throws TypeError for what is no client of ioredis, a Cluster, a client with `keyPrefix` or `stringNumbers`, or one that subscribes or monitors.
  */
 export function ioredisDriver(redis: IoredisClient): Driver {
   assertUsable(redis);

@@ -2,8 +2,8 @@ import { LeaseLock } from "./lease-lock.js";
 import type { Lock } from "./lock.js";
 
 /**
- * The locks that a joint lock is made of, each once, in the one order in which everybody takes them: by server, name and
- * kind.
+ * The locks that a joint lock is made of, each once, in the one order in which everybody takes them: by server and
+ * key.
  * @throws TypeError
  */
 export function jointMembers(locks: readonly Lock[], what: string): readonly [LeaseLock, ...LeaseLock[]] {

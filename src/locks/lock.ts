@@ -6,8 +6,9 @@ import type { LockOptions } from "../options.js";
  * JVMs', that share one name are one lock.
  *
  * All methods reject with `UnavailableError` when Redis does not answer or refuses, with `WrongTypeError` when the key
- * is something else, and with `ClientClosedError` once the client is closed; wrong arguments are a `TypeError` or a
- * `RangeError`. Source: Redisson's RLock.
+ * is something else, and, but for `unlock`, with `ClientClosedError` once the client is closed; a red lock with
+ * `QuorumError`, when that happens on too many servers. Wrong arguments are a `TypeError` or a `RangeError`. Source:
+ * Redisson's RLock.
  */
 export interface Lock<L extends Lease = Lease> {
   /** As the program called it. */
@@ -18,8 +19,9 @@ export interface Lock<L extends Lease = Lease> {
    *
    * Outside of `using`, `run` and `asThread`, each call is a stranger to every other; inside, it re-enters the locks of
    * those, see the guide.
-   * @throws WaitTimeoutError when `waitMs` ran out; the signal's reason when it aborts; ReentryError; LeaseLostError
-   * when the hold to re-enter is lost
+   * @throws WaitTimeoutError when `waitMs` ran out; the signal's reason when it aborts; ReentryError,
+   * UpgradeNotSupportedError where waiting would be for ever; LeaseLostError when the hold to re-enter is lost;
+   * NotHeldError for the threadId of a lease that is over
    */
   lock(options?: LockOptions): Promise<L>;
 
@@ -34,8 +36,8 @@ export interface Lock<L extends Lease = Lease> {
    * Runs a body under the lock and releases it afterwards. What the body calls may enter the lock once more.
    *
    * Rejects with the body's own error if it threw. Else with LeaseLostError if the lease was lost while it ran: the work
-   * may have collided with somebody else's. Else it resolves with what the body returned, and a release that failed is
-   * told by the event `holdfast:lease:release-failed`.
+   * may have collided with somebody else's. Else it resolves with what the body returned. A release that failed is told by
+   * the event `holdfast:lease:release-failed`.
    */
   using<T>(body: (lease: L) => T | Promise<T>): Promise<T>;
   using<T>(options: LockOptions, body: (lease: L) => T | Promise<T>): Promise<T>;

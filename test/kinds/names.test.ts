@@ -87,26 +87,23 @@ async function wholeLife({ of, obstacle = of, lacks }: Kind, options: HoldfastOp
   await own.close();
 }
 
-describe.each(mappings)(
-  "the names of keys and channels, $title, of a lock of the kind",
-  ({ options, name }) => {
-    test.each(kinds)(
-      "makes these keys and channels of a lock of the kind $name, and no others [B33]",
-      async (kind) => {
-        await wholeLife(kind, options);
-        const expected = (named[kind.name] ?? ((of) => mutex(of("order"))))(name);
-        const seen = await names.read();
-        const anonymous = (all: readonly string[]) =>
-          all.map((one) => one.replaceAll(HOLDER, "<holder>")).sort();
-        expect({ keys: anonymous(seen.keys), channels: anonymous(seen.channels) }).toEqual({
-          keys: [...expected.keys].sort(),
-          channels: [...expected.channels].sort(),
-        });
-        await redis.plain.del(`redisson_lock_token:${name("order").tag}`);
-      },
-    );
-  },
-);
+describe.each(mappings)("the names of keys and channels, $title", ({ options, name }) => {
+  test.each(kinds)(
+    "makes these keys and channels of a lock of the kind $name, and no others [B33]",
+    async (kind) => {
+      await wholeLife(kind, options);
+      const expected = (named[kind.name] ?? ((of) => mutex(of("order"))))(name);
+      const seen = await names.read();
+      const anonymous = (all: readonly string[]) =>
+        all.map((one) => one.replaceAll(HOLDER, "<holder>")).sort();
+      expect({ keys: anonymous(seen.keys), channels: anonymous(seen.channels) }).toEqual({
+        keys: [...expected.keys].sort(),
+        channels: [...expected.channels].sort(),
+      });
+      await redis.plain.del(`redisson_lock_token:${name("order").tag}`);
+    },
+  );
+});
 
 test("the release of a read lock makes up the keys of other readers, all in the slot of the lock [R26]", async () => {
   const readers = [redis.holdfast(), redis.holdfast(), redis.holdfast()];

@@ -158,7 +158,7 @@ describe("a loss is final", () => {
     expect(lost).toHaveLength(1);
   });
 
-  test("and a hold that turns out to be alive in Redis is released, so that others need not wait [R13]", async () => {
+  test("and a hold that turns out to be alive in Redis is freed by its unlock, so that others need not wait [R13]", async () => {
     const { holdfast, driver, clock, fields, ttlMs, connect } = open();
     const late = allRenewals(driver, deliverLate);
     const lease = await holdfast.getLock("a").lock();
