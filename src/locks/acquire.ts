@@ -115,10 +115,10 @@ async function attemptUntilOfUse(
     if (outcome === "spent" || outcome === "leftover") {
       // Who asks several servers at once does not wait for one that is slow to take its lock back.
       if (wish.timeoutMs !== undefined) {
-        cleanUp(lock, holding);
+        cleanUp(lock, holding, { goesOn: true });
         return undefined;
       }
-      await reachStoredCount(lock, holding);
+      await reachStoredCount(lock, holding, { goesOn: true });
     }
     if (outcome !== "spent" && ++vainTries >= MOST_VAIN_TRIES) {
       throw new UnavailableError(

@@ -76,20 +76,24 @@ async function lowerCount(lock: LockIdentity, hold: Hold): Promise<void> {
   throw lateRelease(hold, reply);
 }
 
-/**
- * Sends the release of what is above `storedCount` until it is answered in time. With nothing above, it writes the TTL.
- * @param heldCount the hold count that Redis may have at most
- */
+interface Sending {
+  /** The hold count that Redis may have at most. */
+  readonly heldCount?: number;
+  readonly patience?: Patience;
+  /** Whether the lock will be asked for again in the same stay. Default: false. */
+  readonly goesOn?: boolean;
+}
+
+/** Sends the release of what is above the count to be had until it is answered in time. With nothing above, it writes the TTL. */
 export async function sendRelease(
   lock: LockIdentity,
   holding: Holding,
-  heldCount: number = holding.inRedis.highestCount,
-  patience: Patience = {},
+  { heldCount = holding.inRedis.highestCount, patience, goesOn = false }: Sending = {},
 ): Promise<Exchanged<ReleaseAnswer>> {
   const { commands } = lock.client;
   const keptCount = holding.inRedis.count;
-  // A late copy that deletes a field with a number of its own can do no harm, any other must not arrive.
-  const harmless = keptCount === 0 && holding.threadId >= FIRST_OWN_THREAD_ID;
+  // A late copy that deletes a field whose number will not be used again can do no harm, any other must not arrive.
+  const harmless = !goesOn && keptCount === 0 && holding.threadId >= FIRST_OWN_THREAD_ID;
   let repeated = false;
   for (let tries = 1; ; tries += 1) {
     let notAfterMs = 0;
@@ -125,9 +129,9 @@ export async function sendRelease(
  * Brings Redis to the count that the holding is to have, again and again until no copy of an older command can arrive
  * any more. Goes on behind the scenes; the stay is not over before, so that nothing new is done under its field.
  */
-export function cleanUp(lock: LockIdentity, holding: Holding): void {
+export function cleanUp(lock: LockIdentity, holding: Holding, after: Pick<Sending, "goesOn"> = {}): void {
   holding.unsettled();
-  lock.client.inBackground(() => reachStoredCount(lock, holding).finally(() => holding.settled()));
+  lock.client.inBackground(() => reachStoredCount(lock, holding, after).finally(() => holding.settled()));
 }
 
 /** A call has ended without a hold: a copy of its acquisition may arrive yet, and take the lock for nobody. */
@@ -147,7 +151,7 @@ export async function clearLeftover(lock: LockIdentity, holding: Holding, patien
   holding.unsettled();
   inRedis.count = 0;
   try {
-    await holding.inTurn(() => sendRelease(lock, holding, highestLeft(holding), patience));
+    await holding.inTurn(() => sendRelease(lock, holding, { heldCount: highestLeft(holding), patience }));
   } catch (error) {
     // It was refused: what there is stays.
     if (inRedis.copiesUntilMs === 0) inRedis.count = count;
@@ -164,7 +168,11 @@ function highestLeft({ inRedis }: Holding): number {
 }
 
 /** As {@link cleanUp}, for somebody who waits for it. Never rejects. */
-export async function reachStoredCount(lock: LockIdentity, holding: Holding): Promise<void> {
+export async function reachStoredCount(
+  lock: LockIdentity,
+  holding: Holding,
+  after: Pick<Sending, "goesOn"> = {},
+): Promise<void> {
   const { client } = lock;
   const { clock, commands } = client;
   // By then even what was taken last has ended by itself.
@@ -176,7 +184,7 @@ export async function reachStoredCount(lock: LockIdentity, holding: Holding): Pr
       const { serverMs } = await holding.inTurn(() => {
         // Nobody relies on what a stay that was lost has left.
         if (holding.live.length === 0) holding.inRedis.count = 0;
-        return sendRelease(lock, holding, highestLeft(holding));
+        return sendRelease(lock, holding, { heldCount: highestLeft(holding), ...after });
       });
       if (holding.inRedis.copiesUntilMs === 0) return;
       waitMs = holding.inRedis.copiesUntilMs - serverMs + 1;

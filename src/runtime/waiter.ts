@@ -93,7 +93,10 @@ export class Waiter {
 
   /** What the promise brings; undefined when the waiter is cancelled first, whatever the promise does later. */
   async unlessCancelled<T>(promise: Promise<T>): Promise<T | undefined> {
-    if (this.cancelled) return undefined;
+    if (this.cancelled) {
+      promise.catch(() => undefined);
+      return undefined;
+    }
     try {
       return await new Promise<T | undefined>((resolve, reject) => {
         this.#onCancel = () => resolve(undefined);

@@ -55,8 +55,8 @@ export class Scope {
   }
 
   /** The innermost hold of a lock that was taken bare in this very scope. */
-  innermostTaken(lockId: string, except?: Hold): Hold | undefined {
-    return [...this.#taken].reverse().find((hold) => isOf(lockId, hold) && hold !== except);
+  innermostTaken(lockId: string, replaced?: Hold): Hold | undefined {
+    return [...this.#taken].reverse().find((hold) => counts(hold, lockId, replaced));
   }
 
   /** True when the flow lies in this hold: it is held by this scope or by one around it. */
@@ -67,10 +67,13 @@ export class Scope {
     return false;
   }
 
-  /** The innermost hold of a lock on the path, also one that was lost; undefined when none is. */
-  holdOf(lockId: string, except?: Hold): Hold | undefined {
+  /**
+   * The innermost hold of a lock on the path, also one that was lost; undefined when none is.
+   * @param replaced a lost hold that does not count, nor does any that was lost with it
+   */
+  holdOf(lockId: string, replaced?: Hold): Hold | undefined {
     for (const scope of this.#path()) {
-      const held = scope.#heldHere(lockId, except);
+      const held = scope.#heldHere(lockId, replaced);
       if (held !== undefined) return held;
     }
     return undefined;
@@ -84,10 +87,10 @@ export class Scope {
     return false;
   }
 
-  #heldHere(lockId: string, except: Hold | undefined): Hold | undefined {
+  #heldHere(lockId: string, replaced: Hold | undefined): Hold | undefined {
     const hold = this.#body?.find();
-    const here = hold !== undefined && hold !== "to come" && hold !== except && isOf(lockId, hold);
-    return here ? hold : this.innermostTaken(lockId, except);
+    const here = hold !== undefined && hold !== "to come" && counts(hold, lockId, replaced);
+    return here ? hold : this.innermostTaken(lockId, replaced);
   }
 
   #forget(hold: Hold): void {
@@ -102,8 +105,10 @@ export class Scope {
   }
 }
 
-function isOf(lockId: string, hold: Hold): boolean {
-  return hold.holding.lock.id === lockId && isPresent(hold);
+function counts(hold: Hold, lockId: string, replaced: Hold | undefined): boolean {
+  const { holding, state } = hold;
+  if (holding.lock.id !== lockId || (state === "lost" && holding === replaced?.holding)) return false;
+  return isPresent(hold);
 }
 
 /** A lost hold stands in the way of its thread until the caller has heard of the loss. */

@@ -178,3 +178,29 @@ describe("a copy of an acquisition", () => {
     expect(fields("a")).toEqual({});
   });
 });
+
+describe("a copy of the release of an attempt whose answer came too late", () => {
+  test.each([
+    ["getLock", "lock"],
+    ["getFairLock", "fair"],
+  ] as const)("does not free the lock that the next attempt has taken (%s)", async (kind, scripts) => {
+    const { holdfast, driver, clock, connect, fields } = open();
+    await holdfast[kind]("a").isLocked();
+    const [answer, copy] = [answerLate(), deliverLate({ told: true })];
+    void driver.next(answer, `${scripts}-acquire`);
+    void driver.next(copy, `${scripts}-release`);
+    const mine = watched(holdfast[kind]("a").lock({ leaseMs: 2_000 }));
+    await clock.advance(2_100);
+    answer.arrive();
+    await clock.advance(100);
+    await copy.arrive();
+    const theirs = await connect().holdfast[kind]("a").tryLock();
+    expect([theirs?.state, mine.outcome]).toEqual(["held", undefined]);
+    await theirs?.unlock();
+    await clock.advance(COMMAND_MS);
+    expect(mine.outcome).toMatchObject({ value: { state: "held" } });
+    if (mine.outcome === undefined || !("value" in mine.outcome)) throw new Error("has not entered");
+    await mine.outcome.value.unlock();
+    expect(fields("a")).toEqual({});
+  });
+});

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { NotHeldError } from "../../src/errors.js";
+import type { Lease } from "../../src/lease.js";
 import { deliverLate } from "../support/call-faults.js";
 import { type FakeMasters, fakeMasters } from "../support/fake-masters.js";
 import { watched } from "../support/watched.js";
@@ -95,6 +96,29 @@ describe("a red lock in Redisson's style", () => {
     });
     expect(world.heldOn("a")).toEqual([]);
   });
+
+  test.each([1, 2])(
+    "is taken again on a server that restarted, in asThread, when it was entered %d times",
+    async (times) => {
+      const world = open();
+      const [client] = world.party().clients;
+      if (client === undefined) throw new Error("there are three");
+      // The asThread of one client is to be that of all members: names instead of servers.
+      const names = ["a", "b", "c"];
+      const lock = client.getRedLock(...names.map((name) => client.getLock(name)));
+      await client.asThread(async () => {
+        const leases: Lease[] = [];
+        for (let i = 0; i < times; i++) leases.push(await lock.lock());
+        for (const name of ["b", "c"]) {
+          world.masters[0]?.server.command("DEL", name);
+          await world.clock.advance(LEASE_MS);
+          expect(names.filter((other) => world.heldOn(other).includes(0))).toEqual(names);
+        }
+        expect(leases.map(({ state }) => state)).toEqual(leases.map(() => "held"));
+        for (const lease of leases.reverse()) await lease.unlock();
+      });
+    },
+  );
 
   test("sends nothing when the signal was aborted before", async () => {
     const world = open();

@@ -161,3 +161,29 @@ describe("what a waiter waits for besides", () => {
     expect(waiter.reason).toBe("later");
   });
 });
+
+describe("what is not waited for any more", () => {
+  test.each(["before", "meanwhile"])("may fail without being anybody's: cancelled %s", async (when) => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => unhandled.push(error);
+    process.on("unhandledRejection", note);
+    try {
+      const waiter = new Waiter(new CountingClock(), undefined, undefined);
+      if (when === "before") waiter.cancel(new Error("cancelled"));
+      let fail = (_: Error): void => undefined;
+      const brought = waiter.unlessCancelled(
+        new Promise<never>((_, reject) => {
+          fail = reject;
+        }),
+      );
+      if (when === "meanwhile") waiter.cancel(new Error("cancelled"));
+      expect(await brought).toBeUndefined();
+      fail(new Error("too late"));
+      // Node tells of it when all that is due has run.
+      for (let turns = 0; turns < 3; turns++) await new Promise(setImmediate);
+      expect(unhandled).toEqual([]);
+    } finally {
+      process.off("unhandledRejection", note);
+    }
+  });
+});
