@@ -32,8 +32,9 @@ describe("a lease of several locks that was forgotten", () => {
       const [server] = masters;
       if (server === undefined) throw new Error("there are three");
       server.health = "dead";
+      const { red, drivers } = party({ redMemberTimeoutMs: 50 });
       const forgetAll = async () => {
-        const lock = party({ redMemberTimeoutMs: 50 }).red().lock();
+        const lock = red().lock();
         await clock.advance(100);
         const lease = await lock;
         return kept === "its signal was" ? lease.signal : undefined;
@@ -44,12 +45,50 @@ describe("a lease of several locks that was forgotten", () => {
       server.health = 0;
       await clock.advance(24_000);
       expect(heldOn("a")).toEqual([1, 2]);
+      expect(drivers[0]?.names).not.toContain("lock-acquire");
       expect(signal?.aborted ?? false).toBe(false);
       await clock.advance(2_000);
       expect(heldOn("a")).toEqual([]);
       expect(signal?.reason).toEqual(signal && expect.objectContaining({ reason: "expired" }));
     },
   );
+
+  test("is renewed no more where the locks of a red lock had been taken again", async () => {
+    const { clock, party, heldOn, masters } = openMasters();
+    const forgetRetaken = async () => {
+      const lease = await party().red().lock();
+      for (const { server } of masters.slice(0, 2)) {
+        server.flush();
+        await clock.advance(15_000);
+      }
+      expect([lease.state, heldOn("a")]).toEqual(["held", [0, 1, 2]]);
+    };
+    await forgetRetaken();
+    await clock.advance(5_000);
+    await collectAll();
+    await clock.advance(31_000);
+    expect(heldOn("a")).toEqual([]);
+  });
+
+  test("is kept up in asThread, whose unlock can still release it, though all its locks were taken again", async () => {
+    const { holdfast, clock, fields, server } = open();
+    const names = ["a", "b", "c"];
+    const lock = holdfast.getRedLock(...names.map((name) => holdfast.getLock(name)));
+    const held = () => names.filter((name) => Object.keys(fields(name)).length > 0);
+    await holdfast.asThread(async () => {
+      expect(await forget(lock)).toBe("held");
+      for (const name of names) {
+        server.command("DEL", name);
+        await clock.advance(15_000);
+      }
+      await (await holdfast.getLock("other").lock()).unlock();
+      await collectAll();
+      await clock.advance(60_000);
+      expect(held()).toEqual(names);
+      await lock.unlock();
+    });
+    expect(held()).toEqual([]);
+  });
 
   test("is kept up while somebody has the lease, collected garbage or not", async () => {
     const { clock, party, heldOn, masters } = openMasters();

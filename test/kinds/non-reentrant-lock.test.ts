@@ -31,6 +31,16 @@ describe.each(kinds)("a $kind lock", ({ of }) => {
       expect(await of(client).isLocked()).toBe(false);
     });
 
+    test("tells its own holder that the lease is lost, rather than that it may not enter again", async () => {
+      const client = server().client();
+      const lost = { code: "ERR_HOLDFAST_LEASE_LOST" };
+      const body = of(client).using(async () => {
+        await of(client).forceUnlock();
+        await expect(of(client).lock()).rejects.toMatchObject(lost);
+      });
+      await expect(body).rejects.toMatchObject(lost);
+    });
+
     test("refuses a sibling of a body inside, as it refuses that body", async () => {
       const client = server().client();
       const outcomes = await of(client).using(() =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { LeaseLostError } from "../../src/errors.js";
-import { neverDeliver } from "../support/call-faults.js";
+import { answerLate, neverDeliver } from "../support/call-faults.js";
 import { type FakeMasters, fakeMasters } from "../support/fake-masters.js";
 import { gate } from "../support/gate.js";
 import { watchLeaks } from "../support/leaks.js";
@@ -55,6 +55,19 @@ describe("a red lock, most members of which were taken again", () => {
     expect(world.heldOn("a")).toEqual([]);
   });
 
+  test("is entered again, and released, by the threadId of its lease", async () => {
+    const world = open();
+    const lock = world.party().red();
+    const lease = await lock.lock();
+    for (const at of [0, 1]) await restartEmpty(world, at);
+    const { threadId } = lease;
+    expect(await lock.tryLock({ threadId })).toMatchObject({ holdCount: 2 });
+    for (const { fields } of world.masters) expect(Object.values(fields("a"))).toEqual(["2"]);
+    await lock.unlock(threadId);
+    await lock.unlock(threadId);
+    expect([lease.state, world.heldOn("a")]).toEqual(["released", []]);
+  });
+
   test("is entered again inside its body, where a member was dead when it began", async () => {
     const world = open();
     const { clients, red } = world.party();
@@ -91,6 +104,33 @@ describe("a red lock, most members of which were taken again", () => {
     await world.clock.advance(20_000 - 12 * 1_600);
     expect(lease.state).toBe("lost");
     expect(lease.signal.reason).toMatchObject({ reason: "max-hold", heldMs: 20_000 });
+  });
+});
+
+describe("a red lock that is released", () => {
+  test("is given back where it was just being taken again", async () => {
+    const world = open();
+    const { clients, drivers, red } = world.party();
+    const lease = await red().lock();
+    await clients[2]?.getLock("a").forceUnlock();
+    const late = answerLate();
+    const retaken = watched(drivers[2]?.next(late, "lock-acquire") ?? Promise.reject(new Error("no driver")));
+    while (retaken.outcome === undefined) await world.clock.advance(10);
+    await lease.unlock();
+    expect(world.heldOn("a")).toEqual([2]);
+    late.arrive();
+    await world.clock.advance(10);
+    expect(world.heldOn("a")).toEqual([]);
+  });
+
+  test("by its owner lock by lock is given back everywhere once most of its locks are", async () => {
+    const world = open();
+    const { clients, red } = world.party();
+    const lease = await red().lock({ threadId: 7 });
+    for (const client of clients.slice(0, 2)) await client.getLock("a").unlock(7);
+    expect([lease.state, world.heldOn("a")]).toEqual(["released", [2]]);
+    await world.clock.advance(LEASE_MS / 10);
+    expect(world.heldOn("a")).toEqual([]);
   });
 });
 

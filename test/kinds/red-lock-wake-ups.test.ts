@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Lease } from "../../src/lease.js";
 import { type FakeMasters, fakeMasters, type Party } from "../support/fake-masters.js";
+import { gate } from "../support/gate.js";
 import { watchLeaks } from "../support/leaks.js";
 import { type Watched, watched } from "../support/watched.js";
 
@@ -77,5 +78,24 @@ describe("a red lock that is released during the first round of a waiter is ente
     const waiting = await releasedInFirstRound(world, party, () => heardByOthers(world, party));
     expect(waiting.outcome).toMatchObject({ value: { state: "held" } });
     await leaseOf(waiting).unlock();
+  });
+});
+
+describe("a red lock that a sibling inside the same hold has entered", () => {
+  test("is entered at once when that leaves, which is told to nobody through Redis", async () => {
+    const world = open();
+    const { red, drivers } = world.party({ safetyPeriodMs: NEVER_MS });
+    const lock = red();
+    const subscribe = drivers.map(({ channels }) => channels.hold());
+    const { opened, open: leave } = gate();
+    const both = watched(
+      lock.using(() => Promise.all([lock.using(() => opened), lock.using(() => "entered")])),
+    );
+    await world.clock.advance(ROUND_MS);
+    expect(both.outcome).toBeUndefined();
+    leave();
+    await world.clock.advance(0);
+    expect(both.outcome).toEqual({ value: [undefined, "entered"] });
+    for (const goOn of subscribe) goOn();
   });
 });

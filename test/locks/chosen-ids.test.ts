@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ServerReplyError } from "../../src/driver/driver.js";
-import { ReentryError, UnavailableError, UpgradeNotSupportedError } from "../../src/errors.js";
+import { NotHeldError, ReentryError, UnavailableError, UpgradeNotSupportedError } from "../../src/errors.js";
+import type { Holdfast } from "../../src/holdfast.js";
 import { LeaseLock } from "../../src/locks/lease-lock.js";
 import { fencingTokenKey } from "../../src/protocol/names.js";
 import { backends, openedFor } from "../support/backends.js";
@@ -13,6 +14,15 @@ watchLeaks();
 
 const SEVEN = { threadId: 7 };
 const COMMAND_MS = 3_000;
+const HOUR_MS = 3_600_000;
+
+/** So many others at once that the client looks for stays which it can forget. */
+async function sweep(holdfast: Holdfast): Promise<void> {
+  const others = Array.from({ length: 100 }, (_, at) =>
+    holdfast.getLock(`other:${at}`).lock({ threadId: 1_000 + at }),
+  );
+  for (const lease of await Promise.all(others)) await lease.unlock();
+}
 
 const refusal = () => answerWith(new ServerReplyError("MISCONF Redis is configured to save RDB snapshots"));
 
@@ -68,22 +78,61 @@ describe.each(backends)("calls under one chosen id at once, on $name", (backend)
     await (await reads).unlock();
     await (await writes).unlock();
   });
+
+  test("of a read lock beside its own write hold: they begin one stay", async () => {
+    const pair = server().client().getReadWriteLock("a");
+    const writing = await pair.writeLock().lock(SEVEN);
+    const [first, second] = await Promise.all([pair.readLock().lock(SEVEN), pair.readLock().lock(SEVEN)]);
+    expect([first.holdCount, second.holdCount, await pair.readLock().getHoldCount(7)]).toEqual([1, 2, 2]);
+    for (const lease of [second, first, writing]) await lease.unlock();
+  });
 });
 
 describe("a stay under a chosen id, after one that was lost", () => {
   const open = fakeTime();
 
-  test("has a greater fencing token, though its field was still there", async () => {
-    const { holdfast, clock, fields, server } = open();
-    const lock = holdfast.getFencedLock("a");
-    const hung = await lock.lock({ ...SEVEN, maxHoldMs: 1_000 });
-    await clock.advance(1_000);
-    expect([hung.state, fields("a")]).toEqual(["lost", { [hung.holder]: "1" }]);
-    const next = await lock.tryLock(SEVEN);
-    expect(next?.holder).toBe(hung.holder);
-    expect(next?.token).toBeGreaterThan(hung.token);
-    await next?.unlock();
-    server.command("DEL", fencingTokenKey("a"));
+  test.each(["at once", "after its client has looked for what it can forget"])(
+    "has a greater fencing token, though its field was still there: %s",
+    async (when) => {
+      const { holdfast, clock, fields, server } = open();
+      const lock = holdfast.getFencedLock("a");
+      const hung = await lock.lock({ ...SEVEN, maxHoldMs: 1_000 });
+      await clock.advance(1_000);
+      expect([hung.state, fields("a")]).toEqual(["lost", { [hung.holder]: "1" }]);
+      if (when !== "at once") await sweep(holdfast);
+      const next = await lock.tryLock(SEVEN);
+      expect(next?.holder).toBe(hung.holder);
+      expect(next?.token).toBeGreaterThan(hung.token);
+      await next?.unlock();
+      server.command("DEL", fencingTokenKey("a"));
+    },
+  );
+
+  test("loses nothing to a late unlock of the lost one, which its client has forgotten", async () => {
+    const { holdfast, clock, fields } = open();
+    const lock = holdfast.getLock("a");
+    const lost = await lock.lock({ ...SEVEN, maxHoldMs: 1_000 });
+    await clock.advance(HOUR_MS);
+    await sweep(holdfast);
+    const next = await lock.lock(SEVEN);
+    await expect(lost.unlock()).rejects.toThrow(NotHeldError);
+    await clock.advance(0);
+    expect([next.state, fields("a")]).toEqual(["held", { [next.holder]: "1" }]);
+    await next.unlock();
+  });
+
+  test("begins anew where a failover had kept only some of the lost holds", async () => {
+    const { holdfast, server, fields } = open();
+    const lock = holdfast.getLock("a");
+    const holds = [await lock.lock(SEVEN), await lock.lock(SEVEN), await lock.lock(SEVEN)];
+    const innermost = await lock.lock(SEVEN);
+    // The replica that took over had heard of two.
+    server.command("HSET", "a", innermost.holder, 2);
+    await expect(innermost.unlock()).rejects.toThrow(NotHeldError);
+    expect(holds.map(({ state }) => state)).toEqual(["lost", "lost", "lost"]);
+    const next = await lock.lock(SEVEN);
+    expect([next.holdCount, fields("a")]).toEqual([1, { [next.holder]: "1" }]);
+    await next.unlock();
   });
 
   test("begins when no copy of the lost one's command can arrive any more", async () => {
@@ -184,6 +233,27 @@ describe("calls under chosen ids that were not answered", () => {
       await clock.advance(COMMAND_MS + 100);
       expect(call.outcome).toMatchObject({ error: expect.any(UnavailableError) });
     }
+  });
+
+  test("keep the next one waiting while a copy may arrive, also of a clean-up that was given up", async () => {
+    const { holdfast, driver, clock, fields } = open();
+    const lock = holdfast.getLock("a");
+    await lock.isLocked();
+    let broken = true;
+    const copies = Array.from({ length: 100 }, () => deliverLate({ told: true }));
+    for (const copy of copies) void driver.next(copy, () => broken);
+    const failed = watched(lock.tryLock({ ...SEVEN, leaseMs: 100 }));
+    // By then the clean-up has ended; the last copy of its second try is good for some time yet.
+    await clock.advance(11_000);
+    expect(failed.outcome).toMatchObject({ error: { outcomeUnknown: true } });
+    broken = false;
+    const next = watched(lock.lock(SEVEN));
+    await clock.advance(100);
+    expect(next.outcome).toBeUndefined();
+    await copies[driver.calls.filter(({ fault }) => fault !== undefined).length - 1]?.arrive();
+    await clock.advance(10_000);
+    expect([next.outcome, Object.values(fields("a"))]).toMatchObject([{ value: { state: "held" } }, ["1"]]);
+    await lock.unlock(7);
   });
 
   test("are forgotten when nothing of them can be left", async () => {

@@ -160,6 +160,20 @@ describe("what is held when a client closes", () => {
     expect(Object.keys(time.server.dump())).toEqual([]);
   });
 
+  test("is freed with releaseHeld to its last key, also where the release of an inner read got lost", async () => {
+    const time = open();
+    const { holdfast: client, driver } = time.connect();
+    const lock = client.getReadWriteLock("a").readLock();
+    await lock.lock({ threadId: 7 });
+    const inner = await lock.lock({ threadId: 7 });
+    void driver.next(neverDeliver, "read-release");
+    const unlocking = watched(inner.unlock());
+    const closing = watched(client.close({ releaseHeld: true }));
+    await time.clock.advance(10_000);
+    expect([unlocking.outcome, closing.outcome]).toEqual([expect.anything(), { value: undefined }]);
+    expect(Object.keys(time.server.dump())).toEqual([]);
+  });
+
   test("stays trusted for graceMs while bodies run, and renewed", async () => {
     const time = open();
     const client = time.connect({ watchdogMs: 3_000 }).holdfast;

@@ -31,3 +31,23 @@ test.each([
     expect([forced.outcome, time.fields("a")]).toEqual([{ value: true }, {}]);
   },
 );
+
+test("forceUnlock whose answer got lost tells the holder in this client, though somebody else is in by its repeat", async () => {
+  const time = open();
+  const lease = await time.holdfast.getLock("a").lock();
+  const other = time.connect().holdfast.getLock("a");
+  const lostMeanwhileTaken: CallFault = {
+    name: "answer lost, and the lock taken by another",
+    async meet(deliver, driver) {
+      await deliver();
+      await other.lock({ threadId: 7 });
+      return rejectAtOnce.meet(deliver, driver);
+    },
+  };
+  void time.driver.next(lostMeanwhileTaken, "lock-force-unlock");
+  const forced = watched(time.holdfast.getLock("a").forceUnlock());
+  await time.clock.advance(1_000);
+  expect([forced.outcome, lease.state]).toEqual([{ value: true }, "lost"]);
+  expect(await other.isHeldByThread(7)).toBe(true);
+  await other.unlock(7);
+});

@@ -81,6 +81,41 @@ describe("a lease that was forgotten", () => {
     },
   );
 
+  test.each([
+    ["a lock", (client: Holdfast) => client.getLock("a")],
+    ["a read lock", (client: Holdfast) => client.getReadWriteLock("a").readLock()],
+  ])(
+    "and whose signal was kept is not kept alive by the renewals of the hold of %s around it",
+    async (_, lockOf) => {
+      const { holdfast, clock, server } = open();
+      const abandoned = recorded(events.leaseAbandoned);
+      const lock = lockOf(holdfast);
+      const outer = await lock.lock();
+      const keepSignal = async () => (await lock.lock({ threadId: outer.threadId })).signal;
+      const signal = await keepSignal();
+      await untilCollected(() => abandoned.length > 0);
+      await clock.advance(29_000);
+      expect([outer.state, signal.aborted]).toEqual(["held", false]);
+      // What stays until the inner hold has ended ends with that.
+      await outer.unlock();
+      await clock.advance(1_001);
+      expect(signal.reason).toMatchObject({ reason: "expired" });
+      expect(server.dump()).toEqual({});
+    },
+  );
+
+  test("and whose signal was kept leaves no key behind when it was a read inside one with a fixed lease", async () => {
+    const { holdfast, clock, server } = open();
+    const abandoned = recorded(events.leaseAbandoned);
+    const lock = holdfast.getReadWriteLock("a").readLock();
+    const outer = await lock.lock({ leaseMs: 20_000 });
+    const keepSignal = async () => (await lock.lock({ threadId: outer.threadId })).signal;
+    const signal = await keepSignal();
+    await untilCollected(() => abandoned.length > 0);
+    await clock.advance(30_001);
+    expect([outer.state, signal.aborted, server.dump()]).toEqual(["lost", true, {}]);
+  });
+
   test("after its release or its loss is nothing to tell", async () => {
     const { holdfast, clock } = open();
     const abandoned = recorded(events.leaseAbandoned);

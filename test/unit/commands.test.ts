@@ -111,6 +111,22 @@ describe("before the first command", () => {
     expect(driver.names).toEqual(["server-probe", "lock-inspect"]);
   });
 
+  test("a probe that has taken all the time of its command is the last that is sent", async () => {
+    const { clock, driver, ask } = setUp();
+    const late = answerLate();
+    void driver.next(late, "server-probe");
+    const timeoutMs = TIMEOUT_MS - TICK_MS / 2;
+    const answered = ask({ timeoutMs }).catch((error: unknown) => error);
+    // The wheel has yet to tell that the time is over.
+    await clock.advance(timeoutMs);
+    late.arrive();
+    expect(await answered).toMatchObject({
+      message: expect.stringContaining("lock-inspect was not answered within 2950 ms"),
+      outcomeUnknown: false,
+    });
+    expect(driver.names).toEqual(["server-probe"]);
+  });
+
   test("nobody waits longer than a command timeout, though probes of others go on", async () => {
     const { clock, driver, ask } = setUp();
     let breakDown = (): void => undefined;
