@@ -41,6 +41,8 @@ export interface Wish {
   attempts: number;
   /** Who was in the way when the lock was last seen. */
   obstacle: Obstacle | undefined;
+  /** Why it was not even asked for: nobody knows what the last stay under the same id has left. */
+  unanswered: UnavailableError | undefined;
   /** The place in the lock's queue that the latest attempt has found. */
   place: QueuePlace | undefined;
 }
@@ -61,6 +63,7 @@ export function newWish(
     again: false,
     attempts: 0,
     obstacle: undefined,
+    unanswered: undefined,
     place: undefined,
   };
 }

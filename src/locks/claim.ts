@@ -47,7 +47,10 @@ function claimOnPath(lock: LockIdentity, stranger: () => Thread, replaced: Hold 
   if (outer !== undefined) return { thread: outer.holding.thread, outer, kin: undefined, scope };
   refuseUpgrade(lock, other);
   // A stay of its own would be in the way of the hold that is to come, and the other way round.
-  if (scope?.awaits(lock.id)) throw new LeaseLostError(lock.name, lock.client.id, "unreachable", 0);
+  const half = otherHalfId(lock) ?? lock.id;
+  if (lock.reentry === "scope" && (scope?.awaits(lock.id) || scope?.awaits(half))) {
+    throw new LeaseLostError(lock.name, lock.client.id, "unreachable", 0);
+  }
   // A thread that is in the lock, but not on this path, excludes the call like any other.
   const thread = scope === undefined || scope.thread.holdings.has(lock.id) ? stranger() : scope.thread;
   return { thread, outer, kin: other, scope };

@@ -105,11 +105,14 @@ async function readBeside(
 }
 
 /** @throws the reason of a cancelled wait; UnavailableError where nobody knows what the caller's last stay has left */
-function refuseEntry(lock: LockIdentity, wish: Wish, { field, innermost, inRedis }: Holding): undefined {
+function refuseEntry(lock: LockIdentity, wish: Wish, holding: Holding): undefined {
   if (wish.waiter.cancelled) throw wish.waiter.reason;
-  if (innermost === undefined && inRedis.copiesUntilMs > 0 && wish.timeoutMs === undefined) {
+  const { field, innermost, inRedis, releases } = holding;
+  if (innermost === undefined && releases === 0 && inRedis.copiesUntilMs > 0) {
     const why = `it has not answered the last call of this thread for lock "${lock.name}"`;
-    throw new UnavailableError(lock.client.commands.server, why, false);
+    wish.unanswered = new UnavailableError(lock.client.commands.server, why, false);
+    // One of several servers may be asked again soon.
+    if (wish.timeoutMs === undefined) throw wish.unanswered;
   }
   wish.obstacle = { holder: field, ttlMs: innermost?.checkMs() ?? -1, own: true };
 }

@@ -102,7 +102,9 @@ export class RedLock extends JointLock {
       const threadId = this.threadIdFor(lock, call.options.threadId);
       const hold = await fulfil(lock.identity, wish, threadId, () => strangers.to(client));
       if (hold !== undefined) return { lock, member: { lock, hold } };
-      const { obstacle, attempts } = wish;
+      const { obstacle, attempts, unanswered } = wish;
+      // On a server that answers, a call that waits may yet ask.
+      if (unanswered !== undefined && !call.waits) return { lock, failure: unanswered };
       if (attempts === 0) return notAsked(lock, obstacle?.ttlMs ?? -1);
       // Nobody is in the way of a lock whose answer came too late to be of use: it may be asked for again soon.
       return { lock, ttlMs: obstacle?.ttlMs ?? 0 };

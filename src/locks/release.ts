@@ -32,6 +32,7 @@ export async function release(lock: LockIdentity, hold: Hold): Promise<void> {
 async function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
   const { holding, heldMs } = hold;
   holding.unsettled();
+  holding.releases += 1;
   hold.release();
   let clean = false;
   try {
@@ -44,6 +45,7 @@ async function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
     clean = error instanceof NotHeldError;
     throw error;
   } finally {
+    holding.releases -= 1;
     if (!clean) cleanUp(lock, holding);
     holding.settled();
   }
@@ -182,8 +184,8 @@ export async function reachStoredCount(
     let waitMs = pauseMs;
     try {
       const { serverMs } = await holding.inTurn(() => {
-        // Nobody relies on what a stay that was lost has left.
-        if (holding.live.length === 0) holding.inRedis.count = 0;
+        // Nobody relies on what a stay that was lost has left. What is being released is left to the release.
+        if (holding.live.length === 0 && holding.releases === 0) holding.inRedis.count = 0;
         return sendRelease(lock, holding, { heldCount: highestLeft(holding), ...after });
       });
       if (holding.inRedis.copiesUntilMs === 0) return;

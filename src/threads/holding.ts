@@ -35,6 +35,8 @@ export class Holding implements Renewable {
   readonly inRedis: InRedis = new InRedis();
   /** The stays that count as one with this, in whichever client. */
   readonly companions: Set<Holding> = new Set();
+  /** How many of its holds are being released. */
+  releases = 0;
   readonly #custody: Custody;
   /** The stay in the other lock of the pair on whose strength this one began. */
   readonly #host: Holding | undefined;

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { ServerReplyError } from "../../src/driver/driver.js";
 import type { Holdfast } from "../../src/holdfast.js";
 import type { Lock } from "../../src/locks/lock.js";
-import { deliverLate, neverDeliver, rejectAtOnce } from "../support/call-faults.js";
+import { answerWith, deliverLate, neverDeliver, rejectAtOnce } from "../support/call-faults.js";
 import { type FakeTime, fakeTime } from "../support/fake-time.js";
 import { watchLeaks } from "../support/leaks.js";
 import { watched } from "../support/watched.js";
@@ -106,5 +107,46 @@ describe("the unlock of a lost lease", () => {
     // The clean-up goes on until the deadline of the re-entry has passed.
     await clock.advance(4_000);
     expect(fields("a")).toEqual({});
+  });
+});
+
+describe("an unlock that stands in turn behind the clean-up of a lost re-entry", () => {
+  async function cleanUpInTurn({ holdfast, driver, clock }: FakeTime) {
+    const lock = holdfast.getLock("a");
+    const outer = await lock.lock();
+    const again = { threadId: outer.threadId };
+    const second = await lock.lock(again);
+    for (let i = 0; i < 20; i++) void driver.next(rejectAtOnce, "lock-acquire");
+    const third = watched(lock.lock(again));
+    await clock.advance(5_000);
+    expect(third.outcome).toMatchObject({ error: { outcomeUnknown: true } });
+    const slow = deliverLate();
+    void driver.next(slow, "lock-release");
+    const inner = watched(second.unlock());
+    await clock.advance(1_000);
+    return { outer, inner, slow };
+  }
+
+  test("says that its lease was stolen", async () => {
+    const time = open();
+    const { outer, inner, slow } = await cleanUpInTurn(time);
+    const released = watched(outer.unlock());
+    await slow.arrive();
+    time.server.command("DEL", "a");
+    await time.clock.advance(10_000);
+    const stolen = { code: "ERR_HOLDFAST_NOT_HELD" };
+    expect([inner.outcome, released.outcome]).toMatchObject([{ value: undefined }, { error: stolen }]);
+  });
+
+  test("frees the lock, though the clean-up was refused", async () => {
+    const time = open();
+    const { outer, inner, slow } = await cleanUpInTurn(time);
+    const refusal = new ServerReplyError("MISCONF Redis is configured to save RDB snapshots");
+    void time.driver.next(answerWith(refusal), "lock-release");
+    const released = watched(outer.unlock());
+    await slow.arrive();
+    await time.clock.advance(10_000);
+    expect([inner.outcome, released.outcome]).toEqual([{ value: undefined }, { value: undefined }]);
+    expect(time.fields("a")).toEqual({});
   });
 });

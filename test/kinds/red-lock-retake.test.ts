@@ -216,3 +216,55 @@ describe("in the body of a red lock, a call for a member that is just being take
     },
   );
 });
+
+describe("in the body of a red lock, a call for the other half of a member that is just being taken", () => {
+  test.each([
+    ["writeLock", "readLock", "write-acquire"],
+    ["readLock", "writeLock", "read-acquire"],
+  ] as const)("does not wait for its own lease (%s, %s)", async (half, other, script) => {
+    const { masters, clock, party, heldOn } = open();
+    for (const master of masters) master.health = 10;
+    const { clients, drivers } = party();
+    const [[master], [client], [driver]] = [masters, clients, drivers];
+    if (master === undefined || client === undefined || driver === undefined)
+      throw new Error("there are three");
+    master.health = "dead";
+    const { opened, open: go } = gate();
+    const lock = client.getRedLock(...clients.map((one) => one.getReadWriteLock("a")[half]()));
+    const body = watched(
+      lock.using(async () => {
+        await opened;
+        await client.getReadWriteLock("a")[other]().lock();
+      }),
+    );
+    await clock.advance(200);
+    const asked = () => driver.names.filter((name) => name === script).length;
+    const before = asked();
+    master.health = 10;
+    while (asked() === before) await clock.advance(1);
+    await clock.advance(5);
+    expect(heldOn("a")).toEqual(ALL);
+    go();
+    await clock.advance(LEASE_MS);
+    expect(body.outcome).toEqual({ error: expect.any(LeaseLostError) });
+  });
+});
+
+test("with reentry explicit, a call in the body of a red lock for a member that is missing is a stranger's", async () => {
+  const { masters, clock, party } = open();
+  const { clients } = party();
+  for (const client of clients) await client.getLock("acquaintance").isLocked();
+  const [[master], [client]] = [masters, clients];
+  if (master === undefined || client === undefined) throw new Error("there are three");
+  master.health = "dead";
+  const settings = { reentry: "explicit" } as const;
+  const lock = client.getRedLock(...clients.map((one) => one.getLock("a", settings)));
+  const body = watched(
+    lock.using(async () => {
+      master.health = 0;
+      return client.getLock("a", settings).using(() => "entered");
+    }),
+  );
+  await clock.advance(1_000);
+  expect(body.outcome).toEqual({ value: "entered" });
+});

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { NotHeldError } from "../../src/errors.js";
+import { NotHeldError, QuorumError } from "../../src/errors.js";
 import type { Lease } from "../../src/lease.js";
 import { deliverLate } from "../support/call-faults.js";
 import { type FakeMasters, fakeMasters } from "../support/fake-masters.js";
@@ -191,5 +191,21 @@ describe("a red lock under a chosen id, whose last stay is still being cleaned u
     expect(next.outcome).toMatchObject({ value: { state: "held" } });
     for (const copy of copies) await copy.arrive();
     await lock.unlock(7);
+  });
+});
+
+describe("a red lock under a chosen id, all servers of which are gone", () => {
+  const open = fakeMasters();
+
+  test("does not say that somebody else has it, however often it is asked for", async () => {
+    const { masters, party, clock } = open();
+    const { clients, red } = party();
+    for (const client of clients) await client.getLock("acquaintance").isLocked();
+    for (const master of masters) master.health = "silent";
+    for (let i = 0; i < 3; i++) {
+      const call = watched(red().tryLock({ threadId: 7 }));
+      await clock.advance(1_000);
+      expect(call.outcome).toEqual({ error: expect.any(QuorumError) });
+    }
   });
 });

@@ -5,7 +5,7 @@ import type { Holdfast } from "../../src/holdfast.js";
 import { LeaseLock } from "../../src/locks/lease-lock.js";
 import { fencingTokenKey } from "../../src/protocol/names.js";
 import { backends, openedFor } from "../support/backends.js";
-import { answerWith, deliverLate, neverDeliver } from "../support/call-faults.js";
+import { answerWith, deliverLate, deliverTwice, neverDeliver } from "../support/call-faults.js";
 import { type FakeTime, fakeTime } from "../support/fake-time.js";
 import { watchLeaks } from "../support/leaks.js";
 import { watched } from "../support/watched.js";
@@ -15,6 +15,8 @@ watchLeaks();
 const SEVEN = { threadId: 7 };
 const COMMAND_MS = 3_000;
 const HOUR_MS = 3_600_000;
+
+const openLate = fakeTime();
 
 /** So many others at once that the client looks for stays which it can forget. */
 async function sweep(holdfast: Holdfast): Promise<void> {
@@ -218,6 +220,20 @@ describe("a stay under a chosen id, after one that was lost", () => {
       expect(next.outcome).toMatchObject({ error: { name: "AbortError" } });
     });
   });
+});
+
+test("tryLock under a chosen id that is being released says that it is held, however its acquisition went", async () => {
+  const { holdfast, driver, clock } = openLate();
+  const lock = holdfast.getLock("a");
+  await lock.isLocked();
+  void driver.next(deliverTwice, "lock-acquire");
+  const lease = await lock.lock(SEVEN);
+  await clock.advance(HOUR_MS);
+  const released = lease.unlock();
+  const next = watched(lock.tryLock(SEVEN));
+  await released;
+  await clock.advance(0);
+  expect(next.outcome).toEqual({ value: null });
 });
 
 describe("calls under chosen ids that were not answered", () => {
