@@ -1,0 +1,104 @@
+package holdfast.interop;
+
+import com.google.gson.JsonObject;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.redisson.Redisson;
+import org.redisson.api.RLock;
+import org.redisson.api.RedissonClient;
+import org.redisson.config.BaseConfig;
+import org.redisson.config.Config;
+
+/** The Redisson clients of this process, by the names that orders call them. */
+final class Clients {
+    private final Map<String, RedissonClient> open = new ConcurrentHashMap<>();
+    /** A lock remembers how it was taken: as in a program, each thread keeps what it uses. */
+    private final Map<JsonObject, RLock> locks = new ConcurrentHashMap<>();
+
+    Object obey(Order order) throws InterruptedException {
+        return switch (order.verb()) {
+            case "connect" -> connect(order);
+            case "disconnect" -> disconnect(order);
+            case "count" -> Counting.count(client(order), lock(order), order);
+            case "watch" -> Counting.watch(client(order), lock(order), order);
+            default -> LockOrders.obey(lock(order), order);
+        };
+    }
+
+    /** Answers the id of the client, which is the first half of its holders' names. */
+    private String connect(Order order) {
+        Config config = new Config();
+        config.setThreads(4).setNettyThreads(4);
+        if (order.has("watchdogMs")) {
+            config.setLockWatchdogTimeout(order.number("watchdogMs"));
+        }
+        if (order.has("fairWaitMs")) {
+            config.setFairLockWaitTimeout(order.number("fairWaitMs"));
+        }
+        BaseConfig<?> server = serverOf(config, order);
+        if (order.has("namePrefix")) {
+            NamePrefix.set(config, server, order.text("namePrefix"));
+        }
+        RedissonClient client = Redisson.create(config);
+        open.put(order.text("client"), client);
+        return client.getId();
+    }
+
+    private static BaseConfig<?> serverOf(Config config, Order order) {
+        List<String> addresses = order.texts("addresses");
+        if (order.flag("cluster")) {
+            return config.useClusterServers()
+                    .addNodeAddress(addresses.toArray(String[]::new))
+                    .setMasterConnectionMinimumIdleSize(1)
+                    .setSlaveConnectionMinimumIdleSize(1);
+        }
+        return config.useSingleServer()
+                .setAddress(addresses.get(0))
+                .setConnectionPoolSize(16)
+                .setConnectionMinimumIdleSize(1);
+    }
+
+    private boolean disconnect(Order order) {
+        RedissonClient client = open.remove(order.text("client"));
+        if (client != null) {
+            locks.keySet().removeIf(named -> named.get("client").equals(order.options().get("client")));
+            client.shutdown();
+        }
+        return client != null;
+    }
+
+    private RedissonClient client(Order order) {
+        String name = order.text("client");
+        RedissonClient client = open.get(name);
+        if (client == null) {
+            throw new IllegalStateException("no client is connected as " + name);
+        }
+        return client;
+    }
+
+    private RLock lock(Order order) {
+        return locks.computeIfAbsent(order.only("thread", "client", "kind", "name", "members"), named -> create(order));
+    }
+
+    @SuppressWarnings("deprecation")
+    private RLock create(Order order) {
+        return switch (order.text("kind")) {
+            case "lock" -> client(order).getLock(order.text("name"));
+            case "non-reentrant" -> client(order).getNonReentrantLock(order.text("name"));
+            case "fair" -> client(order).getFairLock(order.text("name"));
+            case "non-reentrant fair" -> client(order).getNonReentrantFairLock(order.text("name"));
+            case "spin" -> client(order).getSpinLock(order.text("name"));
+            case "fenced" -> client(order).getFencedLock(order.text("name"));
+            case "read" -> client(order).getReadWriteLock(order.text("name")).readLock();
+            case "write" -> client(order).getReadWriteLock(order.text("name")).writeLock();
+            case "multi" -> client(order).getMultiLock(members(order));
+            case "red" -> client(order).getRedLock(members(order));
+            default -> throw new IllegalArgumentException("no kind of lock: " + order.text("kind"));
+        };
+    }
+
+    private RLock[] members(Order order) {
+        return order.parts("members").stream().map(this::create).toArray(RLock[]::new);
+    }
+}
