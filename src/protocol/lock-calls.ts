@@ -125,7 +125,7 @@ export interface Renewal {
   readonly holder: string;
   /** What the lock is to live on for at least. */
   readonly leaseMs: number;
-  /** What each hold is to live on for at least, the outermost first; 0 for one that is not to be prolonged. */
+  /** What each hold is to live on for at least, the outermost first; 0 where there is none. */
   readonly holdMs: readonly number[];
 }
 

@@ -46,7 +46,7 @@ export class Holding implements Renewable {
   /** How many commands that change the field are under way or may still arrive. */
   #underWay = 0;
   readonly #line = new EntryLine();
-  /** Whether Redis has had the holds under the numbers that the latest renewal was made up with. */
+  /** Whether Redis must have the holds under the numbers that the latest renewal was made up with. */
   #numbersHold = true;
   #turn: Promise<unknown> | undefined;
 
@@ -133,6 +133,7 @@ export class Holding implements Renewable {
     const at = this.#live.indexOf(hold);
     if (at < 0) return;
     this.#live.splice(at, 1);
+    this.#numbersHold = false;
     this.lapsing();
     this.#changed();
   }
@@ -183,8 +184,9 @@ export class Holding implements Renewable {
   renewal(): Renewal {
     const { key, field } = this;
     this.#numbersHold = this.#underWay === 0;
+    // A JVM's watchdog may shorten fixed leases as well, be it of the lock or of a hold.
     const holdMs = this.#bySlot(this.lock.kind.shared ? this.inRedis.count : 0, (hold) =>
-      hold?.renewed ? hold.terms.leaseMs : 0,
+      hold === undefined ? 0 : Math.max(1, Math.ceil(hold.neededMs())),
     );
     return { key, holder: field, leaseMs: this.neededMs(), holdMs };
   }
@@ -202,8 +204,9 @@ export class Holding implements Renewable {
   }
 
   gone(): boolean {
-    // A release is, or was, under way beside the renewal: which keys are to be there nobody knows.
-    if (this.lock.kind.shared && !this.#numbersHold) return false;
+    // A hold has ended since, or a release is, or was, under way beside the renewal: which keys are to be there nobody
+    // knows.
+    if (this.lock.kind.shared && (!this.isAlive() || !this.#numbersHold)) return false;
     this.loseAll("stolen");
     return true;
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { readHoldKey } from "../../src/protocol/names.js";
-import { neverDeliver } from "../support/call-faults.js";
+import { deliverLate, neverDeliver } from "../support/call-faults.js";
 import { type FakeTime, fakeTime } from "../support/fake-time.js";
 import { watched } from "../support/watched.js";
 
@@ -107,6 +107,37 @@ describe("a read hold", () => {
     expect(long.state).toBe("held");
     expect(await pairOf(time.connect()).write.tryLock()).toBeNull();
     await long.unlock();
+  });
+
+  test("with a long lease survives that a JVM's watchdog lowers the TTL of its own key and dies [R10]", async () => {
+    const time = open();
+    const long = await pairOf(time).read.lock({ leaseMs: 10 * MINUTE_MS });
+    const own = readHoldKey(NAME, long.holder, 1);
+    // Before Redisson 4.4 it does so with the keys of all readers.
+    time.server.command("PEXPIRE", own, 30 * SECOND_MS);
+    await time.clock.advance(10 * SECOND_MS + 100);
+    expect(time.ttlMs(own)).toBeGreaterThan(9 * MINUTE_MS);
+    await time.clock.advance(5 * MINUTE_MS);
+    expect(long.state).toBe("held");
+    await pairOf(time.connect()).read.using(() => undefined);
+    expect(await pairOf(time.connect()).write.tryLock()).toBeNull();
+    await long.unlock();
+  });
+
+  test("outlives one of its thread that ends by itself while a renewal is on its way [R10]", async () => {
+    const time = open();
+    const { read } = pairOf(time);
+    const outer = await read.lock();
+    const inner = await read.lock({ threadId: outer.threadId, leaseMs: 10.2 * SECOND_MS });
+    const late = deliverLate();
+    const renewal = time.driver.next(late, "read-renew");
+    await time.clock.advance(10 * SECOND_MS);
+    await renewal;
+    await time.clock.advance(300);
+    expect(await late.arrive()).toContainEqual(["lost"]);
+    await time.clock.advance(MINUTE_MS);
+    expect([inner.state, outer.state]).toEqual(["lost", "held"]);
+    await outer.unlock();
   });
 
   test("keeps a writer out for the longer of two leases [RedissonReadWriteLockTest 1]", async () => {

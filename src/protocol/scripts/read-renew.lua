@@ -8,11 +8,12 @@
     holder     "<client id>:<thread id>"
     leaseMs    integer > 0, milliseconds
     count      how many holdMs follow
-    holdMs, …  integers, milliseconds; 0 for a hold that is not to be prolonged
+    holdMs, …  integers, milliseconds; 0 for a number without a hold
 
-  Returns  { serverMs, answer, … } with one answer per lock, as lock-renew. A hold to be prolonged whose key is gone
-           makes the whole lock lost: a field in the hash is not a hold alive.
-  Compat   Redisson ReadLockTask; TTLs are only raised, where Redisson overwrites them.
+  Returns  { serverMs, answer, … } with one answer per lock, as lock-renew. A hold whose key is gone makes the whole lock
+           lost: a field in the hash is not a hold alive.
+  Compat   Redisson ReadLockTask; TTLs are only raised, where Redisson overwrites them: before 4.4 those of all holds
+           of the lock, be they another client's.
 ]]
 --@include server-time
 --@include raise-ttl
