@@ -1,12 +1,18 @@
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Plugin } from "vite";
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
+import { isBuilt, newest } from "./scripts/redisson.mjs";
 import { ClosingLineReporter } from "./test/support/closing-line-reporter.js";
 
 const root = import.meta.dirname;
 /** Test what is published, file by file, instead of the sources. */
 const testsBuilt = process.env["HOLDFAST_TEST_BUILT"] === "1";
+
+/** Where the outcomes are to be written as JSON, if anywhere. */
+const report = process.env["HOLDFAST_REPORT"];
+const againstRedisson = isBuilt(process.env["HOLDFAST_REDISSON"] ?? newest);
+const underStress = process.env["HOLDFAST_STRESS_MS"] !== undefined;
 
 const subpaths: Readonly<Record<string, string>> = {
   holdfast: "index",
@@ -47,7 +53,16 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/global-setup.ts"],
-    reporters: ["default", new ClosingLineReporter()],
+    exclude: [
+      ...configDefaults.exclude,
+      ...(againstRedisson ? [] : ["test/interop/**"]),
+      ...(underStress ? [] : ["test/interop/stress.test.ts"]),
+    ],
+    reporters: [
+      "default",
+      new ClosingLineReporter(),
+      ...(report === undefined ? [] : [["json", { outputFile: report }] as ["json", { outputFile: string }]]),
+    ],
     pool: "forks",
     maxWorkers: 2,
     execArgv: ["--unhandled-rejections=strict", "--expose-gc"],

@@ -24,7 +24,7 @@ const start = childPrograms();
 /** Processes that count or watch, and have begun with nothing. */
 function workers(
   kinds: readonly KindOfLock[],
-  settings: Pick<CounterWorkerSettings, "locked"> = {},
+  settings: Pick<CounterWorkerSettings, "locked" | "tokens"> = {},
 ): Promise<readonly Child[]> {
   const { port } = redis.server;
   return Promise.all(
@@ -57,9 +57,9 @@ describe.each(exclusive)("processes that count under a lock of the kind: %s", (k
 
 describe("processes that draw tokens under a fenced lock", () => {
   test("draw each a greater one than whoever had the lock before", { timeout: LONG_MS }, async () => {
-    const drawing = await workers(["fenced", "fenced", "fenced", "fenced"]);
-    await Promise.all(drawing.map((worker) => worker.ask("draw", { list: "list" })));
-    const tokens = (await redis.plain.lrange("list", 0, -1)).map(BigInt);
+    const drawing = await workers(["fenced", "fenced", "fenced", "fenced"], { tokens: "tokens" });
+    await Promise.all(drawing.map((worker) => worker.ask("count")));
+    const tokens = (await redis.plain.lrange("tokens", 0, -1)).map(BigInt);
     expect(tokens).toHaveLength(4 * TIMES);
     expect(tokens.filter((token, at) => at > 0 && token <= (tokens[at - 1] ?? 0n))).toEqual([]);
   });

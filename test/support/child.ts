@@ -40,7 +40,7 @@ export function spawnProgram<Name extends keyof ProgramSettings>(
 ): Child {
   const file = fileURLToPath(new URL(`${name}.js`, programs));
   if (!existsSync(file)) throw new Error(`${file} is missing: run \`node scripts/build.mjs\``);
-  return new Child(file, settings);
+  return new Child(process.execPath, [file, JSON.stringify(settings)]);
 }
 
 interface Waiting {
@@ -64,11 +64,9 @@ export class Child {
   #errors = "";
   #ended = false;
 
-  constructor(file: string, settings: object) {
-    const child = spawn(process.execPath, [file, JSON.stringify(settings)], {
-      stdio: ["pipe", "pipe", "pipe"],
-    });
-    if (child.pid === undefined) throw new Error(`${file} could not be started`);
+  constructor(command: string, args: readonly string[]) {
+    const child = spawn(command, args, { stdio: ["pipe", "pipe", "pipe"] });
+    if (child.pid === undefined) throw new Error(`${command} could not be started`);
     this.#process = child;
     this.pid = child.pid;
     const release = guard(child.pid);

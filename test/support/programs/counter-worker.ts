@@ -1,4 +1,4 @@
-import { Holdfast } from "holdfast";
+import { Holdfast, type Lease } from "holdfast";
 import { ioredisDriver } from "holdfast/ioredis";
 import { Redis } from "ioredis";
 import { type KindOfLock, lockOfKind } from "./kind-of-lock.js";
@@ -15,47 +15,66 @@ export interface CounterWorkerSettings {
   /** Default: a plain lock. */
   readonly kind?: KindOfLock;
   readonly counter: string;
-  /** How often it counts or watches. */
-  readonly times: number;
+  /** A list to which the token of each turn of a fenced lock is added. */
+  readonly tokens?: string;
+  /** How often it counts or watches. Default: until `forMs` have passed. */
+  readonly times?: number;
+  /** For how long it does so, in milliseconds. */
+  readonly forMs?: number;
+  /** How many tasks do so side by side. Default: 1. */
+  readonly tasks?: number;
   /** False shows what goes wrong without the lock. Default: true. */
   readonly locked?: boolean;
 }
 
-const { port, lock: name, kind = "lock", counter, times, locked = true } = settings<CounterWorkerSettings>();
+const {
+  port,
+  lock: name,
+  kind = "lock",
+  counter,
+  tokens,
+  times = Number.POSITIVE_INFINITY,
+  forMs = Number.POSITIVE_INFINITY,
+  tasks = 1,
+  locked = true,
+} = settings<CounterWorkerSettings>();
 const [redis, plain] = [new Redis({ host: "127.0.0.1", port }), new Redis({ host: "127.0.0.1", port })];
 // No server is away, but the machine may be busy.
 const holdfast = new Holdfast(ioredisDriver(redis), { redMemberTimeoutMs: 3_000 });
 const lock = lockOfKind(holdfast, kind, name);
 
-async function countOnce(): Promise<void> {
+async function countOnce(lease?: Lease): Promise<void> {
   const count = Number(await plain.get(counter));
+  if (tokens !== undefined && lease !== undefined && "token" in lease) {
+    await plain.rpush(tokens, String(lease.token));
+  }
   await plain.set(counter, count + 1);
 }
 
-async function work(turn: () => Promise<void>): Promise<void> {
-  for (let done = 0; done < times; done += 1) await (locked ? lock.using(turn) : turn());
+/** Answers how often the turn was done, by all tasks together. */
+async function work(turn: (lease?: Lease) => Promise<void>): Promise<number> {
+  const untilMs = performance.now() + forMs;
+  let done = 0;
+  const task = async () => {
+    for (let own = 0; own < times && performance.now() < untilMs; own += 1) {
+      await (locked ? lock.using(turn) : turn());
+      done += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: tasks }, task));
+  return done;
 }
 
 const stopListening = obey({
-  count: async () => {
-    await work(countOnce);
-    return { event: "counted" };
-  },
+  count: async () => ({ event: "counted", times: await work(countOnce) }),
   /** Looks twice each time. Answers how often the number had changed when it looked again. */
   watch: async () => {
     let changes = 0;
-    await work(async () => {
+    const watched = await work(async () => {
       const [first, second] = [await plain.get(counter), await plain.get(counter)];
       if (first !== second) changes += 1;
     });
-    return { event: "watched", changes };
-  },
-  /** Draws tokens under a fenced lock, and adds each to a list while it holds the lock. */
-  draw: async ({ list = "" }: { list?: string }) => {
-    for (let done = 0; done < times; done += 1) {
-      await holdfast.getFencedLock(name).using(({ token }) => plain.rpush(list, String(token)));
-    }
-    return { event: "drawn" };
+    return { event: "watched", times: watched, changes };
   },
   exit: async () => {
     await holdfast.close();
