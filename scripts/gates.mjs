@@ -19,7 +19,7 @@ const packageGates = [
   ["bench", "--", "--quick"],
 ];
 const gates = process.argv.includes("--all")
-  ? [["test"], ...packageGates, ["test:long"], ["test:nodes"]]
+  ? [["test"], ...packageGates, ["test:long"], ["test:interop", "--", "--if-possible"], ["test:nodes"]]
   : packageGates;
 
 const failed = [];
