@@ -16,7 +16,7 @@ const LONG_MS = 120_000;
 const TIMES = 100;
 
 afterEach(async () => {
-  await redis.plain.del(fencingTokenKey(NAME), "counter", "list");
+  await redis.plain.del(fencingTokenKey(NAME), "counter", "tokens");
 });
 
 const start = childPrograms();

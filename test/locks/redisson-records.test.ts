@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { newest, releases } from "../../scripts/redisson.mjs";
 import { lockChannel, rwChannel, waiterChannel } from "../../src/protocol/names.js";
 import { type Actor, type Difference, type Scenario, type Step, scenarios } from "../interop/scenarios.js";
 import { backends, type OpenBackend, openedFor } from "../support/backends.js";
@@ -58,6 +59,11 @@ test("what is done otherwise is in redisson-differences.md", () => {
   const rows = scenarios.flatMap(({ steps }) => steps.flatMap(({ ours }) => ours?.row ?? []));
   expect(rows).not.toEqual([]);
   expect([...new Set(rows)].filter((row) => !page.includes(`\n| ${row} | `))).toEqual([]);
+});
+
+test("all scenarios are recorded, for all releases that have the kind of lock", () => {
+  expect([...recordedReleases()].sort()).toEqual([...releases].sort());
+  expect(Object.keys(recordsOf(newest)).sort()).toEqual(scenarios.map(({ title }) => title).sort());
 });
 
 describe.each(backends)("with what Redisson has left behind, on $name", (backend) => {
