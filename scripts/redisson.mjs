@@ -6,6 +6,8 @@
  *   node scripts/redisson.mjs            the newest release
  *   node scripts/redisson.mjs --all      all of them
  *   node scripts/redisson.mjs --if-possible   says so and stops without an error where it can not
+ *
+ *   HOLDFAST_NO_INSTALL=1   builds and fetches nothing
  */
 import { createHash } from "node:crypto";
 import {
@@ -49,9 +51,11 @@ export function isBuilt(release) {
  * @throws what Maven says, when it can be done and fails
  */
 export async function buildRedisson(wanted) {
+  if (wanted.every(isBuilt)) return undefined;
+  const obstacle =
+    process.env["HOLDFAST_NO_INSTALL"] === "1" ? "HOLDFAST_NO_INSTALL is set" : await missingTool();
+  if (obstacle !== undefined) return obstacle;
   if (!isCompiled()) {
-    const obstacle = await missingTool();
-    if (obstacle !== undefined) return obstacle;
     // Of another pom.xml, maybe: nothing there is of use any more.
     rmSync(target, { recursive: true, force: true });
     const failure = await maven("compile");
