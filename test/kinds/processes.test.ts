@@ -16,7 +16,7 @@ const LONG_MS = 120_000;
 const TIMES = 100;
 
 afterEach(async () => {
-  await redis.plain.del(fencingTokenKey(NAME), "counter", "tokens");
+  await redis.plain.del(fencingTokenKey(NAME), "counter", "list", "tokens");
 });
 
 const start = childPrograms();
