@@ -124,6 +124,15 @@ describe("a read hold", () => {
     await long.unlock();
   });
 
+  test("with a long lease is lost within a third of fleetWatchdogMs when its own key is gone [R10]", async () => {
+    const time = open();
+    const long = await pairOf(time).read.lock({ leaseMs: 10 * MINUTE_MS });
+    time.server.command("DEL", readHoldKey(NAME, long.holder, 1));
+    await time.clock.advance(10 * SECOND_MS + 100);
+    expect(long.signal.reason).toMatchObject({ code: "ERR_HOLDFAST_LEASE_LOST", reason: "stolen" });
+    time.server.command("DEL", NAME);
+  });
+
   test("outlives one of its thread that ends by itself while a renewal is on its way [R10]", async () => {
     const time = open();
     const { read } = pairOf(time);

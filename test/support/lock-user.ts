@@ -105,7 +105,7 @@ export class JvmUser implements User {
   }
 
   refusal(error: unknown): Refusal | undefined {
-    if (!(error instanceof RedissonError)) throw error;
+    if (!(error instanceof RedissonError)) return undefined;
     // What a non-reentrant lock throws to its holder has no type of its own.
     if (error.message.includes("non-reentrant")) return "held already";
     return refusals.get(error.type.replace("java.lang.", ""));

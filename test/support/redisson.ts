@@ -28,8 +28,6 @@ export interface RedissonLockName {
 
 export interface RedissonSettings {
   readonly watchdogMs?: number;
-  /** How long a waiter of a fair lock counts as alive, from 3.46 on. */
-  readonly fairWaitMs?: number;
   /** Put before all names by a name mapper. */
   readonly namePrefix?: string;
 }

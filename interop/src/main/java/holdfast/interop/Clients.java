@@ -33,9 +33,6 @@ final class Clients {
         if (order.has("watchdogMs")) {
             config.setLockWatchdogTimeout(order.number("watchdogMs"));
         }
-        if (order.has("fairWaitMs")) {
-            config.setFairLockWaitTimeout(order.number("fairWaitMs"));
-        }
         BaseConfig<?> server = serverOf(config, order);
         if (order.has("namePrefix")) {
             NamePrefix.set(config, server, order.text("namePrefix"));

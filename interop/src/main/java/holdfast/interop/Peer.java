@@ -39,18 +39,19 @@ public final class Peer {
         this.answers = answers;
     }
 
-    public static void main(String[] arguments) throws IOException {
+    public static void main(String[] arguments) {
         PrintStream answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
         // Whatever a library prints must not get between the answers.
         System.setOut(System.err);
-        int status = 1;
+        int status = 0;
         try {
             new Peer(answers).takeAll();
-            status = 0;
-        } finally {
-            // Redisson's threads would keep the process alive.
-            System.exit(status);
+        } catch (IOException | RuntimeException failure) {
+            failure.printStackTrace();
+            status = 1;
         }
+        // Redisson's threads would keep the process alive.
+        System.exit(status);
     }
 
     private void takeAll() throws IOException {
