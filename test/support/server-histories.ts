@@ -29,7 +29,8 @@ export interface InformedStep {
   readonly decide: (stored: Snapshot) => Action;
 }
 
-const epochFarOffMs = Date.now() + 3_600_000;
+/** No call comes later. */
+export const epochFarOffMs: number = Date.now() + 3_600_000;
 
 const key = fc.constantFrom("lock a", "lock b", "lock c");
 const holder = fc.constantFrom(
@@ -126,7 +127,7 @@ const informed: fc.Arbitrary<InformedStep> = fc
       const notAfterMs = epochFarOffMs;
       const entry = stored[lock.key];
       const seen = entry?.type === "hash" ? entry.value : {};
-      const heldCount = Math.min(9, Number(seen[lock.holder] ?? 0));
+      const heldCount = Math.max(0, Math.min(9, Math.trunc(Number(seen[lock.holder])) || 0));
       if (act === "force-unlock")
         return (freeing[kind] ?? lockForceUnlock).encode({ ...lock, notAfterMs, seen });
       if (act === "refresh") {
@@ -156,6 +157,10 @@ const ttl = fc.constantFrom("60000", "600000", "0", "-5", "soon", "1.5", "922337
 const place = fc.constantFrom("0", "1", "-1", "-2", "5", "x");
 const item = fc.constantFrom("one", "two");
 const score = fc.constantFrom("1", "2.5", "-1", "1795209961773", "inf", "0x10", "nan", "one");
+const bound = fc.oneof(
+  score,
+  fc.constantFrom("-inf", "+inf", "(inf", "(1", "(2.5", "(1795209961773", "(one", "0"),
+);
 
 type CommandsOn = (key: fc.Arbitrary<string>) => fc.Arbitrary<Action>;
 
@@ -174,8 +179,8 @@ const families: readonly CommandsOn[] = [
     fc.oneof(
       words("SET", on, word),
       words("SET", on, word, fc.constantFrom("NX", "xx", "KEEP"), "PX", ttl),
-      words(fc.constantFrom("GET", "INCR"), on),
-      words("INCRBY", on, increment),
+      words(fc.constantFrom("GET", "INCR", "DECR"), on),
+      words(fc.constantFrom("INCRBY", "DECRBY"), on, increment),
     ),
   (on) =>
     fc.oneof(
@@ -192,6 +197,8 @@ const families: readonly CommandsOn[] = [
       words("ZRANGE", on, place, place),
       words("zrange", on, "0", "-1", fc.constantFrom("WITHSCORES", "withscores", "BACKWARDS")),
       words("ZCARD", on),
+      words("ZCOUNT", on, bound, bound),
+      words("ZREMRANGEBYRANK", on, place, place),
     ),
 ];
 
@@ -204,26 +211,35 @@ const onAnyType: CommandsOn = (on) =>
     words(fc.constantFrom("GET", "HSET", "NOSUCH", "PEXPIRE", "LREM"), word),
   );
 
-function words(...parts: (string | fc.Arbitrary<string>)[]): fc.Arbitrary<string[]> {
+export function words(...parts: (string | fc.Arbitrary<string>)[]): fc.Arbitrary<string[]> {
   return fc.tuple(...parts.map((part) => (typeof part === "string" ? fc.constant(part) : part)));
+}
+
+/** Whatever else is done to a key, by whomever; and sometimes the server is full. */
+export function meanwhile(on: fc.Arbitrary<string>): fc.Arbitrary<Step> {
+  return fc.oneof(
+    { weight: 4, arbitrary: fc.oneof(...[...families, onAnyType].map((commandsOn) => commandsOn(on))) },
+    { weight: 1, arbitrary: fc.record({ full: fc.boolean() }) },
+  );
+}
+
+/** Some steps are done twice, at once or after the next one, as a client's resent commands are. */
+export function withRepeats(step: fc.Arbitrary<Step>): fc.Arbitrary<readonly Step[]> {
+  return fc
+    .array(fc.tuple(step, fc.constantFrom(0, 0, 0, 1, 2)), { minLength: 1, maxLength: 60, size: "max" })
+    .map((steps) =>
+      steps.flatMap(([one, again], at) => [one, ...(again > 0 ? [steps[at + 1 - again]?.[0] ?? one] : [])]),
+    );
 }
 
 const lockStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: scripts },
   { weight: 6, arbitrary: informed },
-  { weight: 4, arbitrary: fc.oneof(...[...families, onAnyType].map((commandsOn) => commandsOn(key))) },
-  { weight: 1, arbitrary: fc.record({ full: fc.boolean() }) },
+  { weight: 5, arbitrary: meanwhile(key) },
 );
 
-/**
- * Scripts and whatever else meets the keys of locks. Some steps are done twice, at once or after the next one, as
- * a client's resent commands are.
- */
-export const lockHistory: fc.Arbitrary<readonly Step[]> = fc
-  .array(fc.tuple(lockStep, fc.constantFrom(0, 0, 0, 1, 2)), { minLength: 1, maxLength: 60, size: "max" })
-  .map((steps) =>
-    steps.flatMap(([one, again], at) => [one, ...(again > 0 ? [steps[at + 1 - again]?.[0] ?? one] : [])]),
-  );
+/** Scripts and whatever else meets the keys of locks. */
+export const lockHistory: fc.Arbitrary<readonly Step[]> = withRepeats(lockStep);
 
 /** Commands for one type of value, mostly on one key. */
 export const commandHistory: fc.Arbitrary<readonly Step[]> = fc.constantFrom(...families).chain((family) => {

@@ -1,5 +1,6 @@
 import type { Redis } from "ioredis";
 import { ServerReplyError } from "../../src/driver/driver.js";
+import { bytesOfArray, readableBytes } from "../../src/driver/memory/byte-strings.js";
 import { MemoryServer } from "../../src/driver/memory/index.js";
 import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
 import { type RedisServer, startRedis } from "./redis-server.js";
@@ -101,7 +102,7 @@ export class ServerPair {
     const answers = await this.#client
       .pipeline()
       .call(name, ...args)
-      .call("EVAL", DUMP, "0")
+      .callBuffer("EVAL", DUMP, "0")
       .publish(END_OF_STEP, "")
       .exec();
     await ended;
@@ -110,7 +111,7 @@ export class ServerPair {
     return {
       reply: error ? error.message : reply,
       messages: this.#heardOnRedis.splice(0),
-      keyspace: Object.fromEntries((dump as KeyDump[]).map(keySnapshot)),
+      keyspace: Object.fromEntries((readable(dump) as KeyDump[]).map(keySnapshot)),
     };
   }
 
@@ -126,6 +127,11 @@ export class ServerPair {
     await new Promise(setImmediate);
     return { reply, messages: this.#heardOnMemory.splice(0), keyspace: this.memory.dump() };
   }
+}
+
+function readable(reply: unknown): unknown {
+  if (Buffer.isBuffer(reply)) return readableBytes(bytesOfArray(reply));
+  return Array.isArray(reply) ? reply.map(readable) : reply;
 }
 
 type KeyDump = [key: string, type: string, ttlMs: number, value: string | string[]];

@@ -107,12 +107,20 @@ describe("keys of the embedded server", () => {
     expect(server.dump()).toEqual({});
   });
 
-  it("keep 16 raw bytes as they are", () => {
-    const lua = `local id = ""
-      for i = 0, 15 do id = id .. string.char(i * 17) end
-      redis.call("ZADD", KEYS[1], 1, id)
-      return redis.call("ZRANGE", KEYS[1], 0, -1)[1] == id and #id`;
-    expect(evaluate(lua, ["set"])).toBe(16);
+  it("keep 16 raw bytes as they are, and in the order of bytes", () => {
+    const ids = ["ff00112233445566778899aabbccddee", "00ffeeddccbbaa998877665544332211"];
+    const lua = `for i = 1, #ARGV do
+        local id = string.gsub(ARGV[i], "..", function(digits) return string.char(tonumber(digits, 16)) end)
+        redis.call("ZADD", KEYS[1], 1, id)
+        if not redis.call("ZSCORE", KEYS[1], id) or #id ~= 16 then return "mangled" end
+      end
+      local first = string.byte(redis.call("ZRANGE", KEYS[1], 0, 0)[1])
+      return { first, redis.call("ZCOUNT", KEYS[1], "(0", "+inf") }`;
+    expect(evaluate(lua, ["set"], ids)).toEqual([0, 2]);
+    const value = Object.fromEntries(ids.map((id) => [`0x${id}`, 1]));
+    expect(server.dump()).toEqual({ set: { type: "zset", ttlMs: -1, value } });
+    expect(server.command("ZREMRANGEBYRANK", "set", 0, 0)).toBe(1);
+    expect(Object.keys(server.dump()["set"]?.value ?? {})).toEqual([`0x${ids[0]}`]);
   });
 });
 

@@ -21,7 +21,7 @@ export interface CommandServer {
 export type Commands = Readonly<Record<string, Command>>;
 
 const MAX_INT64 = 2n ** 63n - 1n;
-const MIN_INT64 = -(2n ** 63n);
+export const MIN_INT64: bigint = -(2n ** 63n);
 
 export function parseInt64(text: string, complaint = "ERR value is not an integer or out of range"): bigint {
   if (!/^(?:0|-?[1-9]\d{0,18})$/.test(text)) throw new CommandError(complaint);

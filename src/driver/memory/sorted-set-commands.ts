@@ -21,6 +21,11 @@ export const sortedSetCommands: Commands = {
     effect: "none",
     run: zrange,
   },
+  ZCOUNT: {
+    arity: 4,
+    effect: "none",
+    run: zcount,
+  },
   ZADD: {
     arity: -4,
     effect: "may-grow",
@@ -36,6 +41,11 @@ export const sortedSetCommands: Commands = {
     effect: "writes",
     run: zrem,
   },
+  ZREMRANGEBYRANK: {
+    arity: 4,
+    effect: "writes",
+    run: zremrangebyrank,
+  },
 };
 
 function zrange(
@@ -48,13 +58,24 @@ function zrange(
   const withScores = options.length === 1 && options[0]?.toUpperCase() === "WITHSCORES";
   if (options.length > 0 && !withScores) throw new CommandError("ERR syntax error");
   const take = parseRange(start, stop);
-  const ordered = [...(server.keyspace.get(key, "zset") ?? [])].sort(byScoreThenBytes);
-  return take(ordered).flatMap(([member, score]) => (withScores ? [member, numberText(score)] : [member]));
+  return take(ordered(server, key)).flatMap(([member, score]) =>
+    withScores ? [member, numberText(score)] : [member],
+  );
+}
+
+function zcount({ keyspace }: CommandServer, key: string, min: string, max: string): Reply {
+  const [lowest, highest] = [parseBound(min), parseBound(max)];
+  const scores = [...(keyspace.get(key, "zset")?.values() ?? [])];
+  return scores.filter(
+    (score) =>
+      (lowest.included ? score >= lowest.score : score > lowest.score) &&
+      (highest.included ? score <= highest.score : score < highest.score),
+  ).length;
 }
 
 function zadd({ keyspace }: CommandServer, key: string, ...pairs: string[]): Reply {
   if (pairs.length % 2 !== 0) throw new CommandError("ERR syntax error");
-  const scores = pairs.filter((_, at) => at % 2 === 0).map(parseScore);
+  const scores = pairs.filter((_, at) => at % 2 === 0).map((score) => parseScore(score));
   const set = keyspace.get(key, "zset") ?? new Map<string, number>();
   const sizeBefore = set.size;
   scores.forEach((score, at) => void set.set(pairs[2 * at + 1] ?? "", score));
@@ -78,9 +99,25 @@ function zrem({ keyspace }: CommandServer, key: string, ...members: string[]): R
   return removed;
 }
 
-function parseScore(text: string): number {
+function zremrangebyrank(server: CommandServer, key: string, start: string, stop: string): Reply {
+  const take = parseRange(start, stop);
+  const members = take(ordered(server, key)).map(([member]) => member);
+  return zrem(server, key, ...members);
+}
+
+function ordered({ keyspace }: CommandServer, key: string): [member: string, score: number][] {
+  return [...(keyspace.get(key, "zset") ?? [])].sort(byScoreThenBytes);
+}
+
+/** `(5` leaves out 5 itself. */
+function parseBound(text: string): { readonly score: number; readonly included: boolean } {
+  const included = !text.startsWith("(");
+  return { score: parseScore(included ? text : text.slice(1), "ERR min or max is not a float"), included };
+}
+
+function parseScore(text: string, complaint = "ERR value is not a valid float"): number {
   const score = parseNumber(text);
-  if (score === undefined || Number.isNaN(score)) throw new CommandError("ERR value is not a valid float");
+  if (score === undefined || Number.isNaN(score)) throw new CommandError(complaint);
   return score;
 }
 

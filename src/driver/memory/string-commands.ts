@@ -1,4 +1,11 @@
-import { addInt64, type CommandServer, type Commands, parseInt64, parseInteger } from "./command.js";
+import {
+  addInt64,
+  type CommandServer,
+  type Commands,
+  MIN_INT64,
+  parseInt64,
+  parseInteger,
+} from "./command.js";
 import { invalidExpireTime, timeAfter } from "./key-commands.js";
 import type { Keyspace } from "./keyspace.js";
 import { CommandError, OK, type Reply } from "./reply.js";
@@ -23,6 +30,16 @@ export const stringCommands: Commands = {
     arity: 3,
     effect: "may-grow",
     run: (server, key, increment) => add(server, key, parseInt64(increment)),
+  },
+  DECR: {
+    arity: 2,
+    effect: "may-grow",
+    run: (server, key) => add(server, key, -1n),
+  },
+  DECRBY: {
+    arity: 3,
+    effect: "may-grow",
+    run: (server, key, decrement) => add(server, key, negated(parseInt64(decrement))),
   },
 };
 
@@ -62,4 +79,9 @@ function add({ keyspace }: CommandServer, key: string, increment: bigint): numbe
   const sum = addInt64(parseInt64(keyspace.get(key, "string") ?? "0"), increment);
   keyspace.replace(key, String(sum));
   return Number(sum);
+}
+
+function negated(decrement: bigint): bigint {
+  if (decrement === MIN_INT64) throw new CommandError("ERR decrement would overflow");
+  return -decrement;
 }
