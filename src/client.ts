@@ -5,15 +5,18 @@ import { ClientClosedError } from "./errors.js";
 import { type ClientSettings, clientSettings, type HoldfastOptions } from "./options.js";
 import { lockRenew } from "./protocol/lock-scripts.js";
 import { readRenew } from "./protocol/read-write-scripts.js";
+import { permitRenew } from "./protocol/semaphore-scripts.js";
 import { inRootContext } from "./root-context.js";
 import { Commands } from "./runtime/commands.js";
 import { ExpiryAlarms } from "./runtime/expiry-alarms.js";
 import { HashedWheelTimer } from "./runtime/hashed-wheel-timer.js";
+import { Requests } from "./runtime/requests.js";
 import { SignsOfLife } from "./runtime/signs-of-life.js";
 import { Subscriptions } from "./runtime/subscriptions.js";
 import { WaitLines } from "./runtime/wait-lines.js";
 import { Waiter } from "./runtime/waiter.js";
 import { Watchdog } from "./runtime/watchdog.js";
+import { PermitHolds } from "./threads/permit-holds.js";
 import { Threads } from "./threads/threads.js";
 
 /** The wheel's grain, and the part of the watchdog's lease that it may not exceed. */
@@ -33,10 +36,15 @@ export class Client {
   readonly subscriptions: Subscriptions;
   readonly signsOfLife: SignsOfLife;
   readonly threads: Threads;
+  readonly permits: PermitHolds;
+  readonly requests: Requests;
+  /** What gives back the permits of a plain semaphore that the running bodies have. */
+  readonly inUse: Set<() => Promise<void>> = new Set();
   readonly #driver: Driver;
   readonly #wheel: HashedWheelTimer;
   readonly #watchdog: Watchdog;
   readonly #sharedWatchdog: Watchdog;
+  readonly #permitWatchdog: Watchdog;
   /** With whether they wait for a running body. */
   readonly #waiters = new Map<Waiter, boolean>();
   readonly #background = new Set<Promise<unknown>>();
@@ -52,15 +60,19 @@ export class Client {
     const tickMs = Math.min(COARSEST_TICK_MS, Math.floor(watchdogMs / TICKS_PER_WATCHDOG_LEASE));
     this.#wheel = new HashedWheelTimer(this.clock, { tickMs });
     this.commands = new Commands(driver, this.clock, this.#wheel, commandTimeoutMs);
+    this.requests = new Requests({ clientId: this.id, clock: this.clock, commands: this.commands });
     this.subscriptions = new Subscriptions(driver, this.#wheel, commandTimeoutMs);
     this.lines = new WaitLines(this.clock, this.subscriptions, safetyPeriodMs);
     this.#watchdog = new Watchdog(this.commands, this.#wheel, lockRenew, watchdogMs);
     this.signsOfLife = new SignsOfLife(this.commands, this.#wheel);
     const sharedMs = Math.min(watchdogMs, fleetWatchdogMs);
     this.#sharedWatchdog = new Watchdog(this.commands, this.#wheel, readRenew, sharedMs);
+    this.#permitWatchdog = new Watchdog(this.commands, this.#wheel, permitRenew, watchdogMs);
+    const alarms = new ExpiryAlarms(this.clock, this.#wheel);
+    this.permits = new PermitHolds({ clock: this.clock, alarms, watchdog: this.#permitWatchdog });
     this.threads = new Threads(this.id, {
       clock: this.clock,
-      alarms: new ExpiryAlarms(this.clock, this.#wheel),
+      alarms,
       watchdog: this.#watchdog,
       sharedWatchdog: this.#sharedWatchdog,
     });
@@ -136,6 +148,7 @@ export class Client {
     this.#stopped = true;
     this.#watchdog.stop();
     this.#sharedWatchdog.stop();
+    this.#permitWatchdog.stop();
     this.signsOfLife.stop();
     this.subscriptions.stop();
     this.threads.stop();

@@ -21,7 +21,7 @@ export interface Obstacle {
   readonly own: boolean;
 }
 
-/** `waitMs` ran out before the lock was free. */
+/** `waitMs` ran out before the lock was free, or before there were enough permits. */
 export class WaitTimeoutError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_WAIT_TIMEOUT";
   constructor(
@@ -30,8 +30,10 @@ export class WaitTimeoutError extends HoldfastError {
     readonly waitedMs: number,
     /** Who had the lock when it was last asked for; undefined when nobody was seen. */
     readonly obstacle: Obstacle | undefined,
+    /** What was waited for, in the words of the message. */
+    wanted = `lock "${lockName}"${describe(obstacle)}`,
   ) {
-    super(`waited ${Math.round(waitedMs)} ms for lock "${lockName}"${describe(obstacle)}`);
+    super(`waited ${Math.round(waitedMs)} ms for ${wanted}`);
   }
 }
 
@@ -51,7 +53,7 @@ function describe(obstacle: Obstacle | undefined): string {
  */
 export type LossReason = "expired" | "stolen" | "unreachable" | "max-hold" | "closed" | "released";
 
-/** The lease can not be trusted any more: somebody else may hold the lock. */
+/** The lease can not be trusted any more: somebody else may hold the lock, or the permits. */
 export class LeaseLostError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_LEASE_LOST";
   constructor(
@@ -62,7 +64,7 @@ export class LeaseLostError extends HoldfastError {
     readonly heldMs: number,
     options?: ErrorOptions,
   ) {
-    super(`lease of lock "${lockName}" lost after ${Math.round(heldMs)} ms: ${LOSSES[reason]}`, options);
+    super(`lease of "${lockName}" lost after ${Math.round(heldMs)} ms: ${LOSSES[reason]}`, options);
   }
 }
 
@@ -75,7 +77,7 @@ const LOSSES: Readonly<Record<LossReason, string>> = {
   released: "it was released before it could be entered again",
 };
 
-/** An unlock by somebody who does not hold the lock, or not any more. */
+/** A release by somebody who does not hold the lock, or the permits, or not any more. */
 export class NotHeldError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_NOT_HELD";
   constructor(
@@ -83,7 +85,7 @@ export class NotHeldError extends HoldfastError {
     why: string,
     options?: ErrorOptions,
   ) {
-    super(`lock "${lockName}" is not held: ${why}`, options);
+    super(`"${lockName}" is not held: ${why}`, options);
   }
 }
 
@@ -147,15 +149,16 @@ export class QuorumError extends HoldfastError {
   }
 }
 
-/** The key of a lock holds something else. */
+/** The key of a lock, a semaphore or a latch holds something else. */
 export class WrongTypeError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_WRONG_TYPE";
   constructor(
     readonly key: string,
     /** Redis' name of what is there: `string`, `list`, … */
     readonly type: string,
+    wanted = "lock",
   ) {
-    super(`key "${key}" is no lock: it holds a ${type}`);
+    super(`key "${key}" is no ${wanted}: it holds a ${type}`);
   }
 }
 
@@ -167,7 +170,7 @@ export class ClientClosedError extends HoldfastError {
   }
 }
 
-/** A name that no lock can have. */
+/** A name that nothing can have. */
 export class InvalidNameError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_INVALID_NAME";
   constructor(why: string) {

@@ -1,16 +1,16 @@
 import { channel, type TracingChannel, tracingChannel } from "node:diagnostics_channel";
 import type { LossReason } from "./errors.js";
 
-/** What every event about a lock says. */
+/** What every event about a lock or a semaphore says. */
 interface AboutLock {
   /** The name that the program uses. */
   readonly name: string;
-  /** The kind of the lock, as its factory calls it: `lock`. */
+  /** The kind, as the factory calls it: `lock`, `semaphore`. */
   readonly kind: string;
 }
 
 interface AboutHold extends AboutLock {
-  /** The holder as stored in Redis. */
+  /** The holder as stored in Redis; of leased permits their ids, with commas between; "" of permits that nobody owns. */
   readonly holder: string;
 }
 
@@ -22,13 +22,15 @@ export interface AcquireEvent extends AboutLock {
   waitedMs?: number;
   /** How often Redis was asked; set at the end. */
   attempts?: number;
-  /** Set when acquired. */
+  /** Set when a lock or leased permits were acquired. */
   holder?: string;
-  /** Set when acquired: 1 for the outermost hold. */
+  /** Set when a lock was acquired: 1 for the outermost hold. */
   holdCount?: number;
+  /** Set when permits were acquired: how many. */
+  permits?: number;
 }
 
-/** `holdfast:lock:contended`: the first attempt of an acquisition found the lock held. */
+/** `holdfast:lock:contended`: the first attempt of an acquisition found the lock held. Locks only. */
 export interface ContendedEvent extends AboutLock {
   /** Who has the lock. */
   readonly holder: string;
@@ -36,7 +38,7 @@ export interface ContendedEvent extends AboutLock {
   readonly ttlMs: number;
 }
 
-/** `holdfast:lock:release`: a hold was released. */
+/** `holdfast:lock:release`: a hold or leased permits were released. */
 export interface ReleaseEvent extends AboutHold {
   readonly heldMs: number;
 }

@@ -1,3 +1,4 @@
+import { checkBody, checkFlag, checkObject, duration, keyOf, refuseUnknown } from "./checks.js";
 import { Client } from "./client.js";
 import type { Driver } from "./driver/driver.js";
 import { HeldLease } from "./lease.js";
@@ -15,25 +16,31 @@ import { reentrantLock } from "./locks/reentrant-lock.js";
 import { releaseEverything } from "./locks/release-everything.js";
 import { spinLock } from "./locks/spin-lock.js";
 import {
-  checkBody,
-  checkFlag,
   checkLockSettings,
-  checkObject,
   checkReadWriteLockSettings,
   checkSpinLockSettings,
-  duration,
   type HoldfastOptions,
-  keyOf,
   type LockSettings,
   type ReadWriteLockSettings,
-  refuseUnknown,
   type SpinLockSettings,
 } from "./options.js";
+import { latchChannel, semaphoreChannel } from "./protocol/names.js";
+import type { Count } from "./synchronizers/count.js";
+import { type CountDownLatch, RemoteLatch } from "./synchronizers/count-down-latch.js";
+import {
+  LeasingSemaphore,
+  type PermitExpirableSemaphore,
+} from "./synchronizers/permit-expirable-semaphore.js";
+import { releaseAllPermits } from "./synchronizers/release-permits.js";
+import { CountingSemaphore, type Semaphore } from "./synchronizers/semaphore.js";
 import { Thread } from "./threads/thread.js";
 
 /** How to close a client. */
 export interface CloseOptions {
-  /** Also release what is still held, so that others need not wait for the TTL. Default: false. */
+  /**
+   * Also release what is still held, so that others need not wait for the TTL; permits of a plain semaphore have none. Default:
+   * false.
+   */
   readonly releaseHeld?: boolean;
   /** How long the bodies of `using`, `run` and `asThread` may go on, in milliseconds. Default: 0. */
   readonly graceMs?: number;
@@ -146,6 +153,32 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
+   * A number of permits that nobody owns. Where a crash is to give permits back, use `getPermitExpirableSemaphore`. Source:
+   * Redisson's getSemaphore.
+   * @throws InvalidNameError
+   */
+  getSemaphore(name: string): Semaphore {
+    return new CountingSemaphore(this.#count("semaphore", name, semaphoreChannel));
+  }
+
+  /**
+   * A number of permits, each of which may have a lease and then returns by itself. Source: Redisson's
+   * getPermitExpirableSemaphore.
+   * @throws InvalidNameError
+   */
+  getPermitExpirableSemaphore(name: string): PermitExpirableSemaphore {
+    return new LeasingSemaphore(this.#count("permit-expirable-semaphore", name, semaphoreChannel));
+  }
+
+  /**
+   * A latch that opens when it was counted down to zero. Source: Redisson's getCountDownLatch.
+   * @throws InvalidNameError
+   */
+  getCountDownLatch(name: string): CountDownLatch {
+    return new RemoteLatch(this.#count("count-down-latch", name, latchChannel));
+  }
+
+  /**
    * Runs a body as one thread, for code in Redisson's style: a lock that the body takes with `lock` or `tryLock` it may
    * take again and release with `unlock`. Inside another scope the thread is that scope's.
    * @throws ClientClosedError, TypeError
@@ -198,11 +231,18 @@ export class Holdfast implements AsyncDisposable {
     const client = this.#client;
     await client.shut(graceMs);
     releaseEverything(client, releaseHeld);
+    releaseAllPermits(client, releaseHeld);
     await client.stop();
   }
 
   #lock(kind: LockKind, name: string, settings: LockSettings): Lock {
     return new LeaseLock(this.#identity(kind, name, settings), HeldLease);
+  }
+
+  #count(kind: string, name: string, channelOf: (key: string) => string): Count {
+    const client = this.#client;
+    const key = keyOf(name, client.settings.nameMapper);
+    return { client, kind, name, key, channel: channelOf(key) };
   }
 
   #identity(kind: LockKind, name: string, settings: LockSettings): LockIdentity {

@@ -41,9 +41,16 @@ export type {
   HoldfastOptions,
   LockOptions,
   LockSettings,
+  PermitOptions,
   ReadWriteLockSettings,
   Reentry,
+  SemaphoreSettings,
   SpinLockSettings,
+  WaitOptions,
 } from "./options.js";
 export type { RawReply, ScriptCall, ScriptSource } from "./protocol/script-call.js";
-export type { HoldState } from "./threads/hold.js";
+export type { CountDownLatch } from "./synchronizers/count-down-latch.js";
+export type { PermitExpirableSemaphore } from "./synchronizers/permit-expirable-semaphore.js";
+export type { Permits } from "./synchronizers/permits.js";
+export type { Semaphore } from "./synchronizers/semaphore.js";
+export type { HoldState } from "./threads/trust.js";

@@ -1,8 +1,9 @@
+import { checkBody } from "./checks.js";
 import { type LeaseLostError, NotHeldError } from "./errors.js";
 import { events } from "./events.js";
-import { checkBody } from "./options.js";
-import type { Hold, HoldState } from "./threads/hold.js";
+import type { Hold } from "./threads/hold.js";
 import type { Body } from "./threads/scope.js";
+import type { HoldState, Trust } from "./threads/trust.js";
 
 /** What a caller gets for a hold: proof, deadline, loss signal, and the way to release it. */
 export interface Lease extends AsyncDisposable {
@@ -51,19 +52,15 @@ export interface Keeper {
 }
 
 /** Tells which holds nobody can release any more. A hold must never refer to its lease. */
-const forgotten = new FinalizationRegistry((hold: Hold) => {
+const forgotten = new FinalizationRegistry((hold: Trust) => {
   if (hold.state !== "held") return;
   hold.forget();
-  const { lock, field } = hold.holding;
-  if (events.leaseAbandoned.hasSubscribers) {
-    events.leaseAbandoned.publish({ name: lock.name, kind: lock.kind.name, holder: field });
-  }
+  if (events.leaseAbandoned.hasSubscribers) events.leaseAbandoned.publish(hold.about);
 });
 
 /** What a hold is released through. When it is forgotten, so is the hold. */
-export function guard(lease: object, hold: Hold): void {
-  // Who chose the id can still unlock by it.
-  if (hold.holding.thread.explicitId === undefined) forgotten.register(lease, hold);
+export function guard(lease: object, hold: Trust): void {
+  if (!hold.isReachable) forgotten.register(lease, hold);
 }
 
 /** What a lease is believed by: one hold, or several that count as one. */
@@ -80,7 +77,8 @@ export abstract class AnyLease {
   abstract readonly name: string;
   /** Runs a body in the scope of the lease. */
   abstract within<T>(body: () => T | Promise<T>): Promise<T>;
-  abstract unlock(): Promise<void>;
+  /** Releases what the lease is for. */
+  protected abstract giveBack(): Promise<void>;
   /** The release under way or done. */
   protected abstract readonly releasing: Promise<void> | undefined;
   protected abstract readonly believed: Believed;
@@ -145,7 +143,7 @@ export abstract class AnyLease {
       return this.believed.loss;
     }
     try {
-      await this.unlock();
+      await this.giveBack();
     } catch (error) {
       if (events.releaseFailed.hasSubscribers) this.failed(error);
     }
@@ -189,6 +187,10 @@ export class HeldLease extends AnyLease implements Lease {
     return this.#keeper.release(this.#hold);
   }
 
+  protected giveBack(): Promise<void> {
+    return this.unlock();
+  }
+
   protected get releasing(): Promise<void> | undefined {
     return this.#hold.releasing;
   }
@@ -198,8 +200,7 @@ export class HeldLease extends AnyLease implements Lease {
   }
 
   protected failed(error: unknown): void {
-    const { lock, field } = this.#hold.holding;
-    events.releaseFailed.publish({ name: lock.name, kind: lock.kind.name, holder: field, error });
+    events.releaseFailed.publish({ ...this.#hold.about, error });
   }
 }
 

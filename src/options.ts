@@ -1,5 +1,5 @@
+import { checkFlag, checkObject, checkSignal, duration, refuseUnknown } from "./checks.js";
 import type { Clock } from "./clock.js";
-import { InvalidNameError } from "./errors.js";
 
 /** How one call acquires a lock. */
 export interface LockOptions {
@@ -22,6 +22,33 @@ export interface LockOptions {
    * client. The caller answers for it. Default: decided by the scope of the call.
    */
   readonly threadId?: number | undefined;
+}
+
+/** How one call acquires permits of a semaphore, or awaits a latch. */
+export interface WaitOptions {
+  /** How long to wait, in milliseconds. Default: for ever (`acquire`, `using`, `await`), not at all (`tryAcquire`). */
+  readonly waitMs?: number | undefined;
+  /** Cancels the wait: the call rejects with the signal's reason and leaves nothing behind. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How one call acquires leased permits. */
+export interface PermitOptions extends WaitOptions {
+  /** A fixed lease in milliseconds, after which the permits return by themselves. Default: none, they are permanent. */
+  readonly leaseMs?: number | undefined;
+  /**
+   * `true`: a lease of `watchdogMs` which the watchdog renews for as long as the process lives and has the `Permits`: a crash
+   * gives the permits back, a slow job does not. Not together with `leaseMs`. Default: `false`.
+   */
+  readonly watchdog?: boolean | undefined;
+  /** The watchdog stops renewing after so many milliseconds, and the permits are lost. Default: never. */
+  readonly maxHoldMs?: number | undefined;
+}
+
+/** How a semaphore is set up. */
+export interface SemaphoreSettings {
+  /** Milliseconds after which the semaphore is gone, with all its permits. Default: it stays. */
+  readonly ttlMs?: number | undefined;
 }
 
 /** Whether a call inside a scope re-enters the locks of that scope. */
@@ -107,8 +134,6 @@ const COMMAND_TIMEOUT_MS = 3_000;
 const SAFETY_PERIOD_MS = 5_000;
 /** Far above a healthy answer, and far below any lease: a dead server may not use up the time that is trusted. */
 const RED_MEMBER_TIMEOUT_MS = 50;
-/** Ten years. Longer ones are mistakes of the unit, and Redis refuses what leaves its range. */
-const LONGEST_MS = 10 * 365 * 24 * 60 * 60 * 1_000;
 /** Below this the watchdog could not renew in time on a busy machine. */
 const SHORTEST_WATCHDOG_MS = 100;
 /** Explicit thread ids end where those that the client gives out begin. */
@@ -158,10 +183,39 @@ export function checkLockOptions(options: LockOptions): void {
   if (leaseMs !== undefined && maxHoldMs !== undefined) {
     throw new TypeError("leaseMs and maxHoldMs exclude each other: a fixed lease is never renewed");
   }
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw new TypeError("signal must be an AbortSignal");
-  }
+  checkSignal(signal);
   if (threadId !== undefined) checkThreadId(threadId);
+}
+
+/** @throws TypeError, RangeError naming the option that is wrong */
+export function checkWaitOptions(options: WaitOptions): void {
+  checkObject("options", options);
+  const { waitMs, signal, ...unknown } = options;
+  refuseUnknown("option", unknown);
+  duration("waitMs", waitMs, 0);
+  checkSignal(signal);
+}
+
+/** @throws TypeError, RangeError naming the option that is wrong */
+export function checkPermitOptions(options: PermitOptions): void {
+  checkObject("options", options);
+  const { leaseMs, watchdog, maxHoldMs, ...others } = options;
+  checkWaitOptions(others);
+  duration("leaseMs", leaseMs, 1);
+  duration("maxHoldMs", maxHoldMs, 1);
+  if (watchdog !== undefined) checkFlag("watchdog", watchdog);
+  if (watchdog && leaseMs !== undefined) {
+    throw new TypeError("leaseMs and watchdog exclude each other: a fixed lease is never renewed");
+  }
+  if (!watchdog && maxHoldMs !== undefined) throw new TypeError("maxHoldMs needs watchdog: true");
+}
+
+/** @throws TypeError, RangeError naming the setting that is wrong */
+export function checkSemaphoreSettings(settings: SemaphoreSettings): void {
+  checkObject("settings", settings);
+  const { ttlMs, ...unknown } = settings;
+  refuseUnknown("setting", unknown);
+  duration("ttlMs", ttlMs, 1);
 }
 
 /** @throws TypeError, RangeError */
@@ -224,62 +278,5 @@ function checkBackoff(backoff: Backoff): void {
     }
     default:
       throw new TypeError('backoff.type must be "exponential" or "constant"');
-  }
-}
-
-/** @throws TypeError */
-export function checkFlag(option: string, value: boolean): void {
-  if (typeof value !== "boolean")
-    throw new TypeError(`${option} must be true or false, got ${String(value)}`);
-}
-
-/** @throws TypeError */
-export function checkObject(what: string, value: object): void {
-  if (typeof value !== "object" || value === null) throw new TypeError(`${what} must be an object`);
-}
-
-/**
- * A misspelt option would be as good as none, and nobody would notice.
- * @param others what is left when all known ones were taken away, so that the compiler knows that none was forgotten
- * @throws TypeError naming the option
- */
-export function refuseUnknown(what: string, others: Readonly<Record<string, never>>): void {
-  for (const name of Object.keys(others)) throw new TypeError(`there is no ${what} "${name}"`);
-}
-
-/** @throws TypeError */
-export function checkBody(method: string, body: unknown): void {
-  if (typeof body !== "function") throw new TypeError(`${method} needs a function to run`);
-}
-
-/**
- * A number of milliseconds, checked at the door.
- * @throws TypeError, RangeError naming the option
- */
-export function duration(option: string, value: number | undefined, leastMs: number): number | undefined {
-  if (value === undefined) return undefined;
-  if (typeof value !== "number") throw new TypeError(`${option} must be a number of milliseconds`);
-  if (!Number.isInteger(value) || value < leastMs || value > LONGEST_MS) {
-    throw new RangeError(
-      `${option} must be a whole number of milliseconds from ${leastMs} to ${LONGEST_MS}, got ${value}`,
-    );
-  }
-  return value;
-}
-
-/**
- * The name of a lock's key: what the mapper makes of the name that the program uses.
- * @throws InvalidNameError
- */
-export function keyOf(name: string, nameMapper: (name: string) => string): string {
-  checkName(name, "a lock's name");
-  const key = nameMapper(name);
-  checkName(key, `what the name mapper made of "${name}"`);
-  return key;
-}
-
-function checkName(name: unknown, what: string): void {
-  if (typeof name !== "string" || name === "") {
-    throw new InvalidNameError(`${what} must be a non-empty string, got ${name === "" ? '""' : typeof name}`);
   }
 }

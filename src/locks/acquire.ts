@@ -13,9 +13,10 @@ import { only } from "../protocol/replies.js";
 import type { Patience } from "../runtime/commands.js";
 import type { Sighted } from "../runtime/signs-of-life.js";
 import type { Waiter } from "../runtime/waiter.js";
-import type { Hold, Place, Terms } from "../threads/hold.js";
+import type { Hold, Place } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import type { Scope } from "../threads/scope.js";
+import type { Terms } from "../threads/trust.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { cleanUp, MOST_VAIN_TRIES, reachStoredCount, release, undoCopies } from "./release.js";
 

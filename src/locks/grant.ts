@@ -1,8 +1,9 @@
 import { UnavailableError } from "../errors.js";
 import { fairTimes } from "../protocol/fair-scripts.js";
-import { type Instant, now } from "../runtime/instant.js";
-import { type Hold, marginMs } from "../threads/hold.js";
+import { later, now } from "../runtime/instant.js";
+import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
+import { marginMs } from "../threads/trust.js";
 import { enter, type QueuePlace, type Wish } from "./acquire.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { sendRelease } from "./release.js";
@@ -36,10 +37,6 @@ export function enterByGrant(
   const delayMs = wish.terms.leaseMs < fairTimes.grantMs ? 0 : fairTimes.grantMs * CONFIRMED_AFTER;
   client.after(delayMs, () => client.inBackground(() => confirm(lock, holding, hold)));
   return hold;
-}
-
-function later({ monotonicMs, wallMs }: Instant, ms: number): Instant {
-  return { monotonicMs: monotonicMs + ms, wallMs: wallMs + ms };
 }
 
 /** Writes the lease of a hold that was given. A hold that is gone is not made again. */

@@ -1,5 +1,6 @@
 import { LeaseLostError } from "../errors.js";
-import type { Hold, HoldState } from "../threads/hold.js";
+import type { Hold } from "../threads/hold.js";
+import type { HoldState } from "../threads/trust.js";
 import type { LeaseLock } from "./lease-lock.js";
 
 /** One lock of several, and what is held of it. */

@@ -48,6 +48,10 @@ export class JointLease extends AnyLease implements Lease {
     return this.#releasing;
   }
 
+  protected giveBack(): Promise<void> {
+    return this.unlock();
+  }
+
   protected get releasing(): Promise<void> | undefined {
     return this.#releasing;
   }

@@ -1,7 +1,9 @@
+import { checkBody } from "../checks.js";
 import type { Client } from "../client.js";
 import { LeaseLostError, NotHeldError, type Obstacle, WaitTimeoutError } from "../errors.js";
 import type { Lease } from "../lease.js";
-import { checkBody, checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
+import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
+import { traced } from "../runtime/traced.js";
 import type { Waiter } from "../runtime/waiter.js";
 import { Thread } from "../threads/thread.js";
 import { newWish, type Wish } from "./acquire.js";
@@ -9,7 +11,6 @@ import { JointHold, type Member } from "./joint-hold.js";
 import { JointLease, releaseAll } from "./joint-lease.js";
 import type { LeaseLock } from "./lease-lock.js";
 import type { Lock } from "./lock.js";
-import { traced } from "./traced.js";
 
 /** One call that wants several locks at once. */
 export interface JointCall {

@@ -1,6 +1,8 @@
+import { checkBody } from "../checks.js";
 import { NotHeldError, type Obstacle, WaitTimeoutError } from "../errors.js";
 import type { HeldLease, Keeper } from "../lease.js";
-import { checkBody, checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
+import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
+import { traced } from "../runtime/traced.js";
 import type { Hold } from "../threads/hold.js";
 import type { Body, Scope } from "../threads/scope.js";
 import { newWish } from "./acquire.js";
@@ -10,7 +12,6 @@ import type { Lock } from "./lock.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { look } from "./look.js";
 import { release } from "./release.js";
-import { traced } from "./traced.js";
 
 /** The lock was not to be had in time. */
 interface Refusal {

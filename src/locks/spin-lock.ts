@@ -5,7 +5,7 @@ import type { Wish } from "./acquire.js";
 import { delays } from "./backoff.js";
 import type { LockIdentity, LockKind } from "./lock-kind.js";
 import { reentrantLock } from "./reentrant-lock.js";
-import { standInLine } from "./wait-in-line.js";
+import { waitInLine } from "./wait-in-line.js";
 
 /**
  * A lock that is waited for by asking again and again, without a connection for messages. Its release still tells those
@@ -21,5 +21,5 @@ export function spinLock(backoff: Backoff): LockKind {
 
 function spin(lock: LockIdentity, holding: Holding, wish: Wish, backoff: Backoff): Promise<Hold | undefined> {
   const nextDelay = delays(backoff);
-  return standInLine(lock, holding, wish, (line) => line.nap(nextDelay()));
+  return waitInLine(lock, holding, wish, (line) => line.nap(nextDelay()));
 }

@@ -9,3 +9,12 @@ const WRITE_UNLOCKED = "1";
 export function isWakeUp(message: string): boolean {
   return message === UNLOCKED || message === WRITE_UNLOCKED;
 }
+
+/** What a latch's waiters are told. Source: CountDownLatchPubSub. */
+export const LATCH_OPENED = "0";
+export const LATCH_CLOSED = "1";
+
+/** True for the messages that tell the waiters of a semaphore how many permits there are. Source: SemaphorePubSub. */
+export function tellsPermits(message: string): boolean {
+  return /^[1-9]\d*$/.test(message);
+}

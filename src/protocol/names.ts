@@ -63,6 +63,36 @@ export function waiterChannel(channel: string, holder: string): string {
   return `${channel}:${holder}`;
 }
 
+/** Where the waiters of a semaphore are told how many permits there are. Source: RedissonSemaphore.getChannelName. */
+export function semaphoreChannel(raw: string): string {
+  return prefixed("redisson_sc", raw);
+}
+
+/** The permits of a permit-expirable semaphore that are out. Source: RedissonPermitExpirableSemaphore. */
+export function permitLeasesKey(raw: string): string {
+  return raw.includes("{") ? `${raw}:timeout` : `{${raw}}:timeout`;
+}
+
+/** For whom permits are saved up; holdfast's own. */
+export function savedPermitsKey(raw: string): string {
+  return prefixed("holdfast_sc_saved", raw);
+}
+
+/** Where the waiters of a latch are told that it is open. In braces, whatever the name. Source: RedissonCountDownLatch. */
+export function latchChannel(raw: string): string {
+  return `redisson_countdownlatch__channel__{${raw}}`;
+}
+
+/** What the keys begin with in which clients have their requests about a value that nobody owns; holdfast's own. */
+export function requestsPrefix(raw: string): string {
+  return prefixed("holdfast_req", raw);
+}
+
+/** What one client was answered to its requests about a value that nobody owns. */
+export function requestsKey(raw: string, clientId: string): string {
+  return `${requestsPrefix(raw)}:${clientId}`;
+}
+
 /** The field that stands for a holder in a lock's hash. Source: RedissonBaseLock.getLockName. */
 export function holderField(clientId: string, threadId: number): string {
   return `${clientId}:${threadId}`;

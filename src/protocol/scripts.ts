@@ -2,24 +2,255 @@
 import type { ScriptSource } from "./script-call.js";
 
 export type ScriptName =
+  | "count-delete"
+  | "count-look"
+  | "count-try-set"
   | "fair-acquire"
   | "fair-force-unlock"
   | "fair-refresh"
   | "fair-release"
+  | "latch-count-down"
   | "lock-acquire"
   | "lock-force-unlock"
   | "lock-inspect"
   | "lock-release"
   | "lock-renew"
+  | "permit-acquire"
+  | "permit-cancel"
+  | "permit-look"
+  | "permit-release"
+  | "permit-renew"
+  | "permit-set-lease"
+  | "permit-set-total"
   | "read-acquire"
   | "read-release"
   | "read-renew"
   | "read-write-force-unlock"
+  | "semaphore-acquire"
+  | "semaphore-add"
+  | "semaphore-cancel"
+  | "semaphore-drain"
   | "server-probe"
   | "write-acquire"
   | "write-release";
 
 export const sources: Readonly<Record<ScriptName, ScriptSource>> = {
+  "count-delete": {
+    name: "count-delete",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local now_ms = server_time()
+local function milliseconds(number)
+  return string.format("%.0f", number)
+end
+local function foreign_type(key, kind)
+  local found = redis.call("TYPE", key).ok
+  return found ~= "none" and found ~= kind and found or nil
+end
+local function count_of(key)
+  local stored = redis.call("GET", key)
+  local count = stored and tonumber(stored)
+  local exact = count and math.abs(count) < 2 ^ 53 and string.format("%.0f", count + 0) == stored
+  return exact and count or nil
+end
+local function foreign_count(key)
+  return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not count_of(key) and "string" or nil
+end
+local function answer_of(request)
+  local record = redis.call("HGET", request.requests, request.id)
+  if not record then
+    return nil
+  end
+  local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
+  return { status, number }
+end
+local function forget_settled(request)
+  for id in string.gmatch(request.settled, "%d+") do
+    redis.call("HDEL", request.requests, id)
+  end
+end
+local function even_when_full(request)
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+end
+local function record(request, status, number)
+  local answer = { status, string.format("%.0f", number) }
+  redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+  return answer
+end
+local function once(request, foreign, decide)
+  if now_ms > tonumber(request.not_after_ms) then
+    return { "late" }
+  end
+  local found = foreign or foreign_type(request.requests, "hash")
+  if found then
+    return { "wrong-type", found }
+  end
+  local answer = answer_of(request) or decide()
+  forget_settled(request)
+  return answer
+end
+local count, channel, message = KEYS[1], ARGV[5], ARGV[6]
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+return { now_ms, once(request, foreign_count(count), function()
+  even_when_full(request)
+  local value = count_of(count)
+  redis.call("DEL", count)
+  for i = 3, #KEYS do
+    redis.call("DEL", KEYS[i])
+  end
+  if not value then
+    return record(request, "absent", 0)
+  end
+  if message ~= "" then
+    redis.pcall("PUBLISH", channel, message)
+  end
+  return record(request, "deleted", value)
+end) }`,
+    sha1: "ca23a0c2154292927d45b4680461c897f1eb6eb2",
+  },
+  "count-look": {
+    name: "count-look",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local now_ms = server_time()
+local function milliseconds(number)
+  return string.format("%.0f", number)
+end
+local function foreign_type(key, kind)
+  local found = redis.call("TYPE", key).ok
+  return found ~= "none" and found ~= kind and found or nil
+end
+local function count_of(key)
+  local stored = redis.call("GET", key)
+  local count = stored and tonumber(stored)
+  local exact = count and math.abs(count) < 2 ^ 53 and string.format("%.0f", count + 0) == stored
+  return exact and count or nil
+end
+local function foreign_count(key)
+  return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not count_of(key) and "string" or nil
+end
+local function answer_of(request)
+  local record = redis.call("HGET", request.requests, request.id)
+  if not record then
+    return nil
+  end
+  local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
+  return { status, number }
+end
+local function forget_settled(request)
+  for id in string.gmatch(request.settled, "%d+") do
+    redis.call("HDEL", request.requests, id)
+  end
+end
+local function even_when_full(request)
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+end
+local function record(request, status, number)
+  local answer = { status, string.format("%.0f", number) }
+  redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+  return answer
+end
+local function once(request, foreign, decide)
+  if now_ms > tonumber(request.not_after_ms) then
+    return { "late" }
+  end
+  local found = foreign or foreign_type(request.requests, "hash")
+  if found then
+    return { "wrong-type", found }
+  end
+  local answer = answer_of(request) or decide()
+  forget_settled(request)
+  return answer
+end
+local foreign = foreign_count(KEYS[1])
+if foreign then
+  return { now_ms, { "wrong-type", foreign } }
+end
+return { now_ms, { "count", string.format("%.0f", count_of(KEYS[1]) or 0) } }`,
+    sha1: "f0b7cfb98e890452a18fb4eb92676f4b35e4e3ca",
+  },
+  "count-try-set": {
+    name: "count-try-set",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local now_ms = server_time()
+local function milliseconds(number)
+  return string.format("%.0f", number)
+end
+local function foreign_type(key, kind)
+  local found = redis.call("TYPE", key).ok
+  return found ~= "none" and found ~= kind and found or nil
+end
+local function count_of(key)
+  local stored = redis.call("GET", key)
+  local count = stored and tonumber(stored)
+  local exact = count and math.abs(count) < 2 ^ 53 and string.format("%.0f", count + 0) == stored
+  return exact and count or nil
+end
+local function foreign_count(key)
+  return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not count_of(key) and "string" or nil
+end
+local function answer_of(request)
+  local record = redis.call("HGET", request.requests, request.id)
+  if not record then
+    return nil
+  end
+  local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
+  return { status, number }
+end
+local function forget_settled(request)
+  for id in string.gmatch(request.settled, "%d+") do
+    redis.call("HDEL", request.requests, id)
+  end
+end
+local function even_when_full(request)
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+end
+local function record(request, status, number)
+  local answer = { status, string.format("%.0f", number) }
+  redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+  return answer
+end
+local function once(request, foreign, decide)
+  if now_ms > tonumber(request.not_after_ms) then
+    return { "late" }
+  end
+  local found = foreign or foreign_type(request.requests, "hash")
+  if found then
+    return { "wrong-type", found }
+  end
+  local answer = answer_of(request) or decide()
+  forget_settled(request)
+  return answer
+end
+local count, value, ttl_ms, channel, message = KEYS[1], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+return { now_ms, once(request, foreign_count(count), function()
+  local kept = count_of(count)
+  if kept then
+    return record(request, "kept", kept)
+  end
+  if ttl_ms == "0" then
+    redis.call("SET", count, value)
+  else
+    redis.call("SET", count, value, "PX", ttl_ms)
+  end
+  if message ~= "" then
+    redis.pcall("PUBLISH", channel, message)
+  end
+  return record(request, "set", tonumber(value))
+end) }`,
+    sha1: "e9d3a1055ed14df1ee4c2748310a5e06adf338bf",
+  },
   "fair-acquire": {
     name: "fair-acquire",
     lua: `local function server_time()
@@ -724,6 +955,79 @@ end
 return replies`,
     sha1: "b3a0cc07389cc2705041fb6b1937090ac0969bd4",
   },
+  "latch-count-down": {
+    name: "latch-count-down",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local now_ms = server_time()
+local function milliseconds(number)
+  return string.format("%.0f", number)
+end
+local function foreign_type(key, kind)
+  local found = redis.call("TYPE", key).ok
+  return found ~= "none" and found ~= kind and found or nil
+end
+local function count_of(key)
+  local stored = redis.call("GET", key)
+  local count = stored and tonumber(stored)
+  local exact = count and math.abs(count) < 2 ^ 53 and string.format("%.0f", count + 0) == stored
+  return exact and count or nil
+end
+local function foreign_count(key)
+  return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not count_of(key) and "string" or nil
+end
+local function answer_of(request)
+  local record = redis.call("HGET", request.requests, request.id)
+  if not record then
+    return nil
+  end
+  local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
+  return { status, number }
+end
+local function forget_settled(request)
+  for id in string.gmatch(request.settled, "%d+") do
+    redis.call("HDEL", request.requests, id)
+  end
+end
+local function even_when_full(request)
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+end
+local function record(request, status, number)
+  local answer = { status, string.format("%.0f", number) }
+  redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+  return answer
+end
+local function once(request, foreign, decide)
+  if now_ms > tonumber(request.not_after_ms) then
+    return { "late" }
+  end
+  local found = foreign or foreign_type(request.requests, "hash")
+  if found then
+    return { "wrong-type", found }
+  end
+  local answer = answer_of(request) or decide()
+  forget_settled(request)
+  return answer
+end
+local latch, channel = KEYS[1], ARGV[5]
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+return { now_ms, once(request, foreign_count(latch), function()
+  even_when_full(request)
+  local count = count_of(latch)
+  if count and count > 1 then
+    return record(request, "counted", redis.call("INCRBY", latch, "-1"))
+  end
+  redis.call("DEL", latch)
+  if count == 1 then
+    redis.pcall("PUBLISH", channel, "0")
+  end
+  return record(request, "counted", 0)
+end) }`,
+    sha1: "6a18442a1171f165236aa12219122ab9312d8a4f",
+  },
   "lock-acquire": {
     name: "lock-acquire",
     lua: `local function server_time()
@@ -937,6 +1241,1150 @@ for i, lock in ipairs(KEYS) do
 end
 return replies`,
     sha1: "878915e2676e166906c3b32f40996635ecf62424",
+  },
+  "permit-acquire": {
+    name: "permit-acquire",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local now_ms = server_time()
+local function milliseconds(number)
+  return string.format("%.0f", number)
+end
+local function foreign_type(key, kind)
+  local found = redis.call("TYPE", key).ok
+  return found ~= "none" and found ~= kind and found or nil
+end
+local function count_of(key)
+  local stored = redis.call("GET", key)
+  local count = stored and tonumber(stored)
+  local exact = count and math.abs(count) < 2 ^ 53 and string.format("%.0f", count + 0) == stored
+  return exact and count or nil
+end
+local function foreign_count(key)
+  return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not count_of(key) and "string" or nil
+end
+local function answer_of(request)
+  local record = redis.call("HGET", request.requests, request.id)
+  if not record then
+    return nil
+  end
+  local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
+  return { status, number }
+end
+local function forget_settled(request)
+  for id in string.gmatch(request.settled, "%d+") do
+    redis.call("HDEL", request.requests, id)
+  end
+end
+local function even_when_full(request)
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+end
+local function record(request, status, number)
+  local answer = { status, string.format("%.0f", number) }
+  redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+  return answer
+end
+local function once(request, foreign, decide)
+  if now_ms > tonumber(request.not_after_ms) then
+    return { "late" }
+  end
+  local found = foreign or foreign_type(request.requests, "hash")
+  if found then
+    return { "wrong-type", found }
+  end
+  local answer = answer_of(request) or decide()
+  forget_settled(request)
+  return answer
+end
+local function announce(channel, available)
+  if available >= 1 then
+    redis.pcall("PUBLISH", channel, string.format("%.0f", available))
+  end
+end
+local PERMANENT = 922337203685477
+local MOST_AT_ONCE = 10000
+local function foreign_semaphore(semaphore)
+  return foreign_count(semaphore.permits) or foreign_type(semaphore.leases, "zset")
+end
+local function raw_ids(hex)
+  local ids = {}
+  for at = 1, #hex, 32 do
+    local raw = string.gsub(string.sub(hex, at, at + 31), "%x%x", function(byte)
+      return string.char(tonumber(byte, 16))
+    end)
+    ids[#ids + 1] = raw
+  end
+  return ids
+end
+local function lease_end(semaphore, id)
+  local ends_ms = redis.call("ZSCORE", semaphore.leases, id)
+  return ends_ms and tonumber(ends_ms)
+end
+local function is_leased(semaphore, id)
+  local ends_ms = lease_end(semaphore, id)
+  return ends_ms and ends_ms > now_ms
+end
+local function count_absent(semaphore, ids)
+  local absent = 0
+  for _, id in ipairs(ids) do
+    absent = absent + (is_leased(semaphore, id) and 0 or 1)
+  end
+  return absent
+end
+local function count_expired(semaphore)
+  return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
+end
+local function make_available(semaphore, number)
+  if not count_of(semaphore.permits) then
+    return 0
+  end
+  local available = redis.call("INCRBY", semaphore.permits, milliseconds(number))
+  announce(semaphore.channel, available)
+  return available
+end
+local function reclaim(semaphore)
+  local expired = count_expired(semaphore)
+  if expired > 0 then
+    local last = math.min(expired, MOST_AT_ONCE) - 1
+    make_available(semaphore, redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(last)))
+  end
+end
+local function lease(semaphore, ids, ends_ms)
+  for _, id in ipairs(ids) do
+    redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+  end
+end
+local function prolong(semaphore, ids, ends_ms)
+  for _, id in ipairs(ids) do
+    if (lease_end(semaphore, id) or 0) < ends_ms then
+      redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+    end
+  end
+end
+local function give_back(semaphore, ids)
+  local given = 0
+  for _, id in ipairs(ids) do
+    given = given + redis.call("ZREM", semaphore.leases, id)
+  end
+  return make_available(semaphore, given)
+end
+local function saved_for(saved)
+  local record = redis.call("GET", saved)
+  if not record then
+    return nil, 0
+  end
+  local owner, permits, since_ms = string.match(record, "^(.+):(%d+):(%d+)$")
+  return owner, tonumber(permits) or 0, tonumber(since_ms) or now_ms
+end
+local function write_saved(saved, owner, permits, since_ms, ttl_ms)
+  local who = string.format("%s:%s", owner, permits)
+  redis.pcall("SET", saved, string.format("%s:%s", who, milliseconds(since_ms)), "PX", ttl_ms)
+end
+local function saved_for_others(saved, owner)
+  local other, permits = saved_for(saved)
+  return other ~= owner and permits or 0
+end
+local function save_up(saved, owner, permits, save_ms)
+  local other, _, since_ms = saved_for(saved)
+  if save_ms ~= "0" and (not other or other == owner) then
+    write_saved(saved, owner, permits, other and since_ms or now_ms, save_ms)
+  end
+  return saved_for(saved) == owner and 1 or 0
+end
+local function save_no_more(saved, owner)
+  local other, _, since_ms = saved_for(saved)
+  if other ~= owner then
+    return false
+  end
+  redis.call("DEL", saved)
+  write_saved(saved, "-", "0", now_ms, milliseconds(math.max(now_ms - since_ms, 1000)))
+  return true
+end
+local saved, owner, save_ms, lease_ms = KEYS[3], ARGV[6], ARGV[8], tonumber(ARGV[9])
+local semaphore = { permits = KEYS[1], leases = KEYS[4], channel = ARGV[5] }
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+local ids = raw_ids(ARGV[7])
+local function next_end_ms()
+  local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+  local ends_ms = tonumber(soonest[2]) or PERMANENT
+  return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
+end
+local function granted(left, lease_left_ms)
+  return { "granted", milliseconds(left), redis.call("PTTL", semaphore.permits), next_end_ms(), lease_left_ms }
+end
+local function grant()
+  local left = redis.call("DECRBY", semaphore.permits, milliseconds(#ids))
+  lease(semaphore, ids, lease_ms == 0 and PERMANENT or now_ms + lease_ms)
+  local ttl_ms = redis.call("PTTL", semaphore.permits)
+  if ttl_ms > 0 then
+    redis.call("PEXPIRE", semaphore.leases, milliseconds(ttl_ms))
+  end
+  record(request, "granted", left)
+  return granted(left, -1)
+end
+local function granted_before()
+  local soonest_ms = PERMANENT
+  for _, id in ipairs(ids) do
+    soonest_ms = math.min(soonest_ms, lease_end(semaphore, id) or 0)
+  end
+  if soonest_ms <= now_ms then
+    return { "gone", "0" }
+  end
+  return granted(count_of(semaphore.permits) or 0, soonest_ms < PERMANENT and soonest_ms - now_ms or -1)
+end
+local function waits_ms(others)
+  local lease_left_ms = next_end_ms()
+  local saved_ms = others > 0 and redis.call("PTTL", saved) or -1
+  if lease_left_ms < 0 or saved_ms < 0 then
+    return math.max(lease_left_ms, saved_ms)
+  end
+  return math.min(lease_left_ms, saved_ms)
+end
+local fresh = false
+local answer = once(request, foreign_semaphore(semaphore) or foreign_type(saved, "string"), function()
+  fresh = true
+  reclaim(semaphore)
+  local available = count_of(semaphore.permits)
+  local others = saved_for_others(saved, owner)
+  if available and available - others >= #ids then
+    save_no_more(saved, owner)
+    return grant()
+  end
+  available = available or 0
+  if save_ms == "0" and save_no_more(saved, owner) then
+    announce(semaphore.channel, available)
+  end
+  local is_possible = available + redis.call("ZCARD", semaphore.leases) >= #ids
+  local saving = save_up(saved, owner, milliseconds(#ids), is_possible and save_ms or "0")
+  return { "short", milliseconds(available), waits_ms(others), saving }
+end)
+if not fresh and answer[1] == "granted" then
+  answer = granted_before()
+end
+return { now_ms, answer }`,
+    sha1: "008d308b5070913492fb895483315b1492b5109e",
+  },
+  "permit-cancel": {
+    name: "permit-cancel",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local now_ms = server_time()
+local function milliseconds(number)
+  return string.format("%.0f", number)
+end
+local function foreign_type(key, kind)
+  local found = redis.call("TYPE", key).ok
+  return found ~= "none" and found ~= kind and found or nil
+end
+local function count_of(key)
+  local stored = redis.call("GET", key)
+  local count = stored and tonumber(stored)
+  local exact = count and math.abs(count) < 2 ^ 53 and string.format("%.0f", count + 0) == stored
+  return exact and count or nil
+end
+local function foreign_count(key)
+  return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not count_of(key) and "string" or nil
+end
+local function answer_of(request)
+  local record = redis.call("HGET", request.requests, request.id)
+  if not record then
+    return nil
+  end
+  local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
+  return { status, number }
+end
+local function forget_settled(request)
+  for id in string.gmatch(request.settled, "%d+") do
+    redis.call("HDEL", request.requests, id)
+  end
+end
+local function even_when_full(request)
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+end
+local function record(request, status, number)
+  local answer = { status, string.format("%.0f", number) }
+  redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+  return answer
+end
+local function once(request, foreign, decide)
+  if now_ms > tonumber(request.not_after_ms) then
+    return { "late" }
+  end
+  local found = foreign or foreign_type(request.requests, "hash")
+  if found then
+    return { "wrong-type", found }
+  end
+  local answer = answer_of(request) or decide()
+  forget_settled(request)
+  return answer
+end
+local function announce(channel, available)
+  if available >= 1 then
+    redis.pcall("PUBLISH", channel, string.format("%.0f", available))
+  end
+end
+local PERMANENT = 922337203685477
+local MOST_AT_ONCE = 10000
+local function foreign_semaphore(semaphore)
+  return foreign_count(semaphore.permits) or foreign_type(semaphore.leases, "zset")
+end
+local function raw_ids(hex)
+  local ids = {}
+  for at = 1, #hex, 32 do
+    local raw = string.gsub(string.sub(hex, at, at + 31), "%x%x", function(byte)
+      return string.char(tonumber(byte, 16))
+    end)
+    ids[#ids + 1] = raw
+  end
+  return ids
+end
+local function lease_end(semaphore, id)
+  local ends_ms = redis.call("ZSCORE", semaphore.leases, id)
+  return ends_ms and tonumber(ends_ms)
+end
+local function is_leased(semaphore, id)
+  local ends_ms = lease_end(semaphore, id)
+  return ends_ms and ends_ms > now_ms
+end
+local function count_absent(semaphore, ids)
+  local absent = 0
+  for _, id in ipairs(ids) do
+    absent = absent + (is_leased(semaphore, id) and 0 or 1)
+  end
+  return absent
+end
+local function count_expired(semaphore)
+  return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
+end
+local function make_available(semaphore, number)
+  if not count_of(semaphore.permits) then
+    return 0
+  end
+  local available = redis.call("INCRBY", semaphore.permits, milliseconds(number))
+  announce(semaphore.channel, available)
+  return available
+end
+local function reclaim(semaphore)
+  local expired = count_expired(semaphore)
+  if expired > 0 then
+    local last = math.min(expired, MOST_AT_ONCE) - 1
+    make_available(semaphore, redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(last)))
+  end
+end
+local function lease(semaphore, ids, ends_ms)
+  for _, id in ipairs(ids) do
+    redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+  end
+end
+local function prolong(semaphore, ids, ends_ms)
+  for _, id in ipairs(ids) do
+    if (lease_end(semaphore, id) or 0) < ends_ms then
+      redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+    end
+  end
+end
+local function give_back(semaphore, ids)
+  local given = 0
+  for _, id in ipairs(ids) do
+    given = given + redis.call("ZREM", semaphore.leases, id)
+  end
+  return make_available(semaphore, given)
+end
+local function saved_for(saved)
+  local record = redis.call("GET", saved)
+  if not record then
+    return nil, 0
+  end
+  local owner, permits, since_ms = string.match(record, "^(.+):(%d+):(%d+)$")
+  return owner, tonumber(permits) or 0, tonumber(since_ms) or now_ms
+end
+local function write_saved(saved, owner, permits, since_ms, ttl_ms)
+  local who = string.format("%s:%s", owner, permits)
+  redis.pcall("SET", saved, string.format("%s:%s", who, milliseconds(since_ms)), "PX", ttl_ms)
+end
+local function saved_for_others(saved, owner)
+  local other, permits = saved_for(saved)
+  return other ~= owner and permits or 0
+end
+local function save_up(saved, owner, permits, save_ms)
+  local other, _, since_ms = saved_for(saved)
+  if save_ms ~= "0" and (not other or other == owner) then
+    write_saved(saved, owner, permits, other and since_ms or now_ms, save_ms)
+  end
+  return saved_for(saved) == owner and 1 or 0
+end
+local function save_no_more(saved, owner)
+  local other, _, since_ms = saved_for(saved)
+  if other ~= owner then
+    return false
+  end
+  redis.call("DEL", saved)
+  write_saved(saved, "-", "0", now_ms, milliseconds(math.max(now_ms - since_ms, 1000)))
+  return true
+end
+local saved, owner = KEYS[3], ARGV[5]
+local semaphore = { permits = KEYS[1], leases = KEYS[4], channel = ARGV[4] }
+local request = { requests = KEYS[2], id = ARGV[1], memory_ms = ARGV[2], settled = ARGV[3] }
+local function cancel()
+  local foreign = foreign_semaphore(semaphore)
+    or foreign_type(saved, "string")
+    or foreign_type(request.requests, "hash")
+  if foreign then
+    return { "wrong-type", foreign }
+  end
+  local freed = save_no_more(saved, owner)
+  even_when_full(request)
+  forget_settled(request)
+  local ids = {}
+  for _, id in ipairs(raw_ids(ARGV[6])) do
+    if lease_end(semaphore, id) then
+      ids[#ids + 1] = id
+    end
+  end
+  if #ids > 0 then
+    give_back(semaphore, ids)
+  elseif freed then
+    announce(semaphore.channel, count_of(semaphore.permits) or 0)
+  end
+  return record(request, "cancelled", 0)
+end
+return { now_ms, cancel() }`,
+    sha1: "b0dd74e686da1ac559e61e61f7be4b2023ae79f3",
+  },
+  "permit-look": {
+    name: "permit-look",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local now_ms = server_time()
+local function milliseconds(number)
+  return string.format("%.0f", number)
+end
+local function foreign_type(key, kind)
+  local found = redis.call("TYPE", key).ok
+  return found ~= "none" and found ~= kind and found or nil
+end
+local function count_of(key)
+  local stored = redis.call("GET", key)
+  local count = stored and tonumber(stored)
+  local exact = count and math.abs(count) < 2 ^ 53 and string.format("%.0f", count + 0) == stored
+  return exact and count or nil
+end
+local function foreign_count(key)
+  return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not count_of(key) and "string" or nil
+end
+local function answer_of(request)
+  local record = redis.call("HGET", request.requests, request.id)
+  if not record then
+    return nil
+  end
+  local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
+  return { status, number }
+end
+local function forget_settled(request)
+  for id in string.gmatch(request.settled, "%d+") do
+    redis.call("HDEL", request.requests, id)
+  end
+end
+local function even_when_full(request)
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+end
+local function record(request, status, number)
+  local answer = { status, string.format("%.0f", number) }
+  redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+  return answer
+end
+local function once(request, foreign, decide)
+  if now_ms > tonumber(request.not_after_ms) then
+    return { "late" }
+  end
+  local found = foreign or foreign_type(request.requests, "hash")
+  if found then
+    return { "wrong-type", found }
+  end
+  local answer = answer_of(request) or decide()
+  forget_settled(request)
+  return answer
+end
+local function announce(channel, available)
+  if available >= 1 then
+    redis.pcall("PUBLISH", channel, string.format("%.0f", available))
+  end
+end
+local PERMANENT = 922337203685477
+local MOST_AT_ONCE = 10000
+local function foreign_semaphore(semaphore)
+  return foreign_count(semaphore.permits) or foreign_type(semaphore.leases, "zset")
+end
+local function raw_ids(hex)
+  local ids = {}
+  for at = 1, #hex, 32 do
+    local raw = string.gsub(string.sub(hex, at, at + 31), "%x%x", function(byte)
+      return string.char(tonumber(byte, 16))
+    end)
+    ids[#ids + 1] = raw
+  end
+  return ids
+end
+local function lease_end(semaphore, id)
+  local ends_ms = redis.call("ZSCORE", semaphore.leases, id)
+  return ends_ms and tonumber(ends_ms)
+end
+local function is_leased(semaphore, id)
+  local ends_ms = lease_end(semaphore, id)
+  return ends_ms and ends_ms > now_ms
+end
+local function count_absent(semaphore, ids)
+  local absent = 0
+  for _, id in ipairs(ids) do
+    absent = absent + (is_leased(semaphore, id) and 0 or 1)
+  end
+  return absent
+end
+local function count_expired(semaphore)
+  return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
+end
+local function make_available(semaphore, number)
+  if not count_of(semaphore.permits) then
+    return 0
+  end
+  local available = redis.call("INCRBY", semaphore.permits, milliseconds(number))
+  announce(semaphore.channel, available)
+  return available
+end
+local function reclaim(semaphore)
+  local expired = count_expired(semaphore)
+  if expired > 0 then
+    local last = math.min(expired, MOST_AT_ONCE) - 1
+    make_available(semaphore, redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(last)))
+  end
+end
+local function lease(semaphore, ids, ends_ms)
+  for _, id in ipairs(ids) do
+    redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+  end
+end
+local function prolong(semaphore, ids, ends_ms)
+  for _, id in ipairs(ids) do
+    if (lease_end(semaphore, id) or 0) < ends_ms then
+      redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+    end
+  end
+end
+local function give_back(semaphore, ids)
+  local given = 0
+  for _, id in ipairs(ids) do
+    given = given + redis.call("ZREM", semaphore.leases, id)
+  end
+  return make_available(semaphore, given)
+end
+local semaphore = { permits = KEYS[1], leases = KEYS[2], channel = ARGV[1] }
+local function left_ms(id)
+  if not id or not is_leased(semaphore, id) then
+    return -2
+  end
+  local ends_ms = lease_end(semaphore, id)
+  return ends_ms < PERMANENT and ends_ms - now_ms or -1
+end
+local foreign = foreign_semaphore(semaphore)
+if foreign then
+  return { now_ms, { "wrong-type", foreign } }
+end
+reclaim(semaphore)
+local available = count_of(semaphore.permits)
+local unswept = count_expired(semaphore)
+local acquired = redis.call("ZCARD", semaphore.leases) - unswept
+local exists = available and 1 or 0
+return { now_ms, { "permits", exists, milliseconds((available or 0) + unswept), acquired, left_ms(raw_ids(ARGV[2])[1]) } }`,
+    sha1: "274382ff4b1faf58a071f1e414d3f3f0a2b31ce9",
+  },
+  "permit-release": {
+    name: "permit-release",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local now_ms = server_time()
+local function milliseconds(number)
+  return string.format("%.0f", number)
+end
+local function foreign_type(key, kind)
+  local found = redis.call("TYPE", key).ok
+  return found ~= "none" and found ~= kind and found or nil
+end
+local function count_of(key)
+  local stored = redis.call("GET", key)
+  local count = stored and tonumber(stored)
+  local exact = count and math.abs(count) < 2 ^ 53 and string.format("%.0f", count + 0) == stored
+  return exact and count or nil
+end
+local function foreign_count(key)
+  return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not count_of(key) and "string" or nil
+end
+local function answer_of(request)
+  local record = redis.call("HGET", request.requests, request.id)
+  if not record then
+    return nil
+  end
+  local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
+  return { status, number }
+end
+local function forget_settled(request)
+  for id in string.gmatch(request.settled, "%d+") do
+    redis.call("HDEL", request.requests, id)
+  end
+end
+local function even_when_full(request)
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+end
+local function record(request, status, number)
+  local answer = { status, string.format("%.0f", number) }
+  redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+  return answer
+end
+local function once(request, foreign, decide)
+  if now_ms > tonumber(request.not_after_ms) then
+    return { "late" }
+  end
+  local found = foreign or foreign_type(request.requests, "hash")
+  if found then
+    return { "wrong-type", found }
+  end
+  local answer = answer_of(request) or decide()
+  forget_settled(request)
+  return answer
+end
+local function announce(channel, available)
+  if available >= 1 then
+    redis.pcall("PUBLISH", channel, string.format("%.0f", available))
+  end
+end
+local PERMANENT = 922337203685477
+local MOST_AT_ONCE = 10000
+local function foreign_semaphore(semaphore)
+  return foreign_count(semaphore.permits) or foreign_type(semaphore.leases, "zset")
+end
+local function raw_ids(hex)
+  local ids = {}
+  for at = 1, #hex, 32 do
+    local raw = string.gsub(string.sub(hex, at, at + 31), "%x%x", function(byte)
+      return string.char(tonumber(byte, 16))
+    end)
+    ids[#ids + 1] = raw
+  end
+  return ids
+end
+local function lease_end(semaphore, id)
+  local ends_ms = redis.call("ZSCORE", semaphore.leases, id)
+  return ends_ms and tonumber(ends_ms)
+end
+local function is_leased(semaphore, id)
+  local ends_ms = lease_end(semaphore, id)
+  return ends_ms and ends_ms > now_ms
+end
+local function count_absent(semaphore, ids)
+  local absent = 0
+  for _, id in ipairs(ids) do
+    absent = absent + (is_leased(semaphore, id) and 0 or 1)
+  end
+  return absent
+end
+local function count_expired(semaphore)
+  return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
+end
+local function make_available(semaphore, number)
+  if not count_of(semaphore.permits) then
+    return 0
+  end
+  local available = redis.call("INCRBY", semaphore.permits, milliseconds(number))
+  announce(semaphore.channel, available)
+  return available
+end
+local function reclaim(semaphore)
+  local expired = count_expired(semaphore)
+  if expired > 0 then
+    local last = math.min(expired, MOST_AT_ONCE) - 1
+    make_available(semaphore, redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(last)))
+  end
+end
+local function lease(semaphore, ids, ends_ms)
+  for _, id in ipairs(ids) do
+    redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+  end
+end
+local function prolong(semaphore, ids, ends_ms)
+  for _, id in ipairs(ids) do
+    if (lease_end(semaphore, id) or 0) < ends_ms then
+      redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+    end
+  end
+end
+local function give_back(semaphore, ids)
+  local given = 0
+  for _, id in ipairs(ids) do
+    given = given + redis.call("ZREM", semaphore.leases, id)
+  end
+  return make_available(semaphore, given)
+end
+local semaphore = { permits = KEYS[1], leases = KEYS[3], channel = ARGV[5] }
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+return { now_ms, once(request, foreign_semaphore(semaphore), function()
+  even_when_full(request)
+  local ids = raw_ids(ARGV[6])
+  local absent = count_absent(semaphore, ids)
+  reclaim(semaphore)
+  if absent > 0 then
+    return record(request, "absent", absent)
+  end
+  return record(request, "released", give_back(semaphore, ids))
+end) }`,
+    sha1: "559972725af4cab68caa1d00fafcf0c3235566b7",
+  },
+  "permit-renew": {
+    name: "permit-renew",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local now_ms = server_time()
+local function milliseconds(number)
+  return string.format("%.0f", number)
+end
+local function foreign_type(key, kind)
+  local found = redis.call("TYPE", key).ok
+  return found ~= "none" and found ~= kind and found or nil
+end
+local function count_of(key)
+  local stored = redis.call("GET", key)
+  local count = stored and tonumber(stored)
+  local exact = count and math.abs(count) < 2 ^ 53 and string.format("%.0f", count + 0) == stored
+  return exact and count or nil
+end
+local function foreign_count(key)
+  return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not count_of(key) and "string" or nil
+end
+local function answer_of(request)
+  local record = redis.call("HGET", request.requests, request.id)
+  if not record then
+    return nil
+  end
+  local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
+  return { status, number }
+end
+local function forget_settled(request)
+  for id in string.gmatch(request.settled, "%d+") do
+    redis.call("HDEL", request.requests, id)
+  end
+end
+local function even_when_full(request)
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+end
+local function record(request, status, number)
+  local answer = { status, string.format("%.0f", number) }
+  redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+  return answer
+end
+local function once(request, foreign, decide)
+  if now_ms > tonumber(request.not_after_ms) then
+    return { "late" }
+  end
+  local found = foreign or foreign_type(request.requests, "hash")
+  if found then
+    return { "wrong-type", found }
+  end
+  local answer = answer_of(request) or decide()
+  forget_settled(request)
+  return answer
+end
+local function announce(channel, available)
+  if available >= 1 then
+    redis.pcall("PUBLISH", channel, string.format("%.0f", available))
+  end
+end
+local PERMANENT = 922337203685477
+local MOST_AT_ONCE = 10000
+local function foreign_semaphore(semaphore)
+  return foreign_count(semaphore.permits) or foreign_type(semaphore.leases, "zset")
+end
+local function raw_ids(hex)
+  local ids = {}
+  for at = 1, #hex, 32 do
+    local raw = string.gsub(string.sub(hex, at, at + 31), "%x%x", function(byte)
+      return string.char(tonumber(byte, 16))
+    end)
+    ids[#ids + 1] = raw
+  end
+  return ids
+end
+local function lease_end(semaphore, id)
+  local ends_ms = redis.call("ZSCORE", semaphore.leases, id)
+  return ends_ms and tonumber(ends_ms)
+end
+local function is_leased(semaphore, id)
+  local ends_ms = lease_end(semaphore, id)
+  return ends_ms and ends_ms > now_ms
+end
+local function count_absent(semaphore, ids)
+  local absent = 0
+  for _, id in ipairs(ids) do
+    absent = absent + (is_leased(semaphore, id) and 0 or 1)
+  end
+  return absent
+end
+local function count_expired(semaphore)
+  return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
+end
+local function make_available(semaphore, number)
+  if not count_of(semaphore.permits) then
+    return 0
+  end
+  local available = redis.call("INCRBY", semaphore.permits, milliseconds(number))
+  announce(semaphore.channel, available)
+  return available
+end
+local function reclaim(semaphore)
+  local expired = count_expired(semaphore)
+  if expired > 0 then
+    local last = math.min(expired, MOST_AT_ONCE) - 1
+    make_available(semaphore, redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(last)))
+  end
+end
+local function lease(semaphore, ids, ends_ms)
+  for _, id in ipairs(ids) do
+    redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+  end
+end
+local function prolong(semaphore, ids, ends_ms)
+  for _, id in ipairs(ids) do
+    if (lease_end(semaphore, id) or 0) < ends_ms then
+      redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+    end
+  end
+end
+local function give_back(semaphore, ids)
+  local given = 0
+  for _, id in ipairs(ids) do
+    given = given + redis.call("ZREM", semaphore.leases, id)
+  end
+  return make_available(semaphore, given)
+end
+local function renew(semaphore, ids, lease_ms)
+  local answer = redis.pcall("TYPE", semaphore.leases)
+  if answer.err then
+    return { "refused", answer.err }
+  end
+  if answer.ok ~= "zset" or count_absent(semaphore, ids) > 0 then
+    return { "lost" }
+  end
+  redis.call("ZREM", semaphore.leases, "")
+  prolong(semaphore, ids, now_ms + lease_ms)
+  return { "renewed" }
+end
+local replies = { now_ms }
+for i = 1, #KEYS / 2 do
+  local semaphore = { permits = KEYS[2 * i - 1], leases = KEYS[2 * i] }
+  replies[i + 1] = renew(semaphore, raw_ids(ARGV[2 * i - 1]), tonumber(ARGV[2 * i]))
+end
+return replies`,
+    sha1: "35f1704406466b09ac473ac0d2100f88ddc4e899",
+  },
+  "permit-set-lease": {
+    name: "permit-set-lease",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local now_ms = server_time()
+local function milliseconds(number)
+  return string.format("%.0f", number)
+end
+local function foreign_type(key, kind)
+  local found = redis.call("TYPE", key).ok
+  return found ~= "none" and found ~= kind and found or nil
+end
+local function count_of(key)
+  local stored = redis.call("GET", key)
+  local count = stored and tonumber(stored)
+  local exact = count and math.abs(count) < 2 ^ 53 and string.format("%.0f", count + 0) == stored
+  return exact and count or nil
+end
+local function foreign_count(key)
+  return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not count_of(key) and "string" or nil
+end
+local function answer_of(request)
+  local record = redis.call("HGET", request.requests, request.id)
+  if not record then
+    return nil
+  end
+  local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
+  return { status, number }
+end
+local function forget_settled(request)
+  for id in string.gmatch(request.settled, "%d+") do
+    redis.call("HDEL", request.requests, id)
+  end
+end
+local function even_when_full(request)
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+end
+local function record(request, status, number)
+  local answer = { status, string.format("%.0f", number) }
+  redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+  return answer
+end
+local function once(request, foreign, decide)
+  if now_ms > tonumber(request.not_after_ms) then
+    return { "late" }
+  end
+  local found = foreign or foreign_type(request.requests, "hash")
+  if found then
+    return { "wrong-type", found }
+  end
+  local answer = answer_of(request) or decide()
+  forget_settled(request)
+  return answer
+end
+local function announce(channel, available)
+  if available >= 1 then
+    redis.pcall("PUBLISH", channel, string.format("%.0f", available))
+  end
+end
+local PERMANENT = 922337203685477
+local MOST_AT_ONCE = 10000
+local function foreign_semaphore(semaphore)
+  return foreign_count(semaphore.permits) or foreign_type(semaphore.leases, "zset")
+end
+local function raw_ids(hex)
+  local ids = {}
+  for at = 1, #hex, 32 do
+    local raw = string.gsub(string.sub(hex, at, at + 31), "%x%x", function(byte)
+      return string.char(tonumber(byte, 16))
+    end)
+    ids[#ids + 1] = raw
+  end
+  return ids
+end
+local function lease_end(semaphore, id)
+  local ends_ms = redis.call("ZSCORE", semaphore.leases, id)
+  return ends_ms and tonumber(ends_ms)
+end
+local function is_leased(semaphore, id)
+  local ends_ms = lease_end(semaphore, id)
+  return ends_ms and ends_ms > now_ms
+end
+local function count_absent(semaphore, ids)
+  local absent = 0
+  for _, id in ipairs(ids) do
+    absent = absent + (is_leased(semaphore, id) and 0 or 1)
+  end
+  return absent
+end
+local function count_expired(semaphore)
+  return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
+end
+local function make_available(semaphore, number)
+  if not count_of(semaphore.permits) then
+    return 0
+  end
+  local available = redis.call("INCRBY", semaphore.permits, milliseconds(number))
+  announce(semaphore.channel, available)
+  return available
+end
+local function reclaim(semaphore)
+  local expired = count_expired(semaphore)
+  if expired > 0 then
+    local last = math.min(expired, MOST_AT_ONCE) - 1
+    make_available(semaphore, redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(last)))
+  end
+end
+local function lease(semaphore, ids, ends_ms)
+  for _, id in ipairs(ids) do
+    redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+  end
+end
+local function prolong(semaphore, ids, ends_ms)
+  for _, id in ipairs(ids) do
+    if (lease_end(semaphore, id) or 0) < ends_ms then
+      redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+    end
+  end
+end
+local function give_back(semaphore, ids)
+  local given = 0
+  for _, id in ipairs(ids) do
+    given = given + redis.call("ZREM", semaphore.leases, id)
+  end
+  return make_available(semaphore, given)
+end
+local lease_ms = tonumber(ARGV[7])
+local semaphore = { permits = KEYS[1], leases = KEYS[3], channel = ARGV[5] }
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+return { now_ms, once(request, foreign_semaphore(semaphore), function()
+  even_when_full(request)
+  local ids = raw_ids(ARGV[6])
+  local absent = count_absent(semaphore, ids)
+  reclaim(semaphore)
+  if absent > 0 then
+    return record(request, "absent", absent)
+  end
+  lease(semaphore, ids, now_ms + lease_ms)
+  return record(request, "updated", #ids)
+end) }`,
+    sha1: "60c0cb1e0e116c7be456397af48ffb1a289f317c",
+  },
+  "permit-set-total": {
+    name: "permit-set-total",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local now_ms = server_time()
+local function milliseconds(number)
+  return string.format("%.0f", number)
+end
+local function foreign_type(key, kind)
+  local found = redis.call("TYPE", key).ok
+  return found ~= "none" and found ~= kind and found or nil
+end
+local function count_of(key)
+  local stored = redis.call("GET", key)
+  local count = stored and tonumber(stored)
+  local exact = count and math.abs(count) < 2 ^ 53 and string.format("%.0f", count + 0) == stored
+  return exact and count or nil
+end
+local function foreign_count(key)
+  return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not count_of(key) and "string" or nil
+end
+local function answer_of(request)
+  local record = redis.call("HGET", request.requests, request.id)
+  if not record then
+    return nil
+  end
+  local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
+  return { status, number }
+end
+local function forget_settled(request)
+  for id in string.gmatch(request.settled, "%d+") do
+    redis.call("HDEL", request.requests, id)
+  end
+end
+local function even_when_full(request)
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+end
+local function record(request, status, number)
+  local answer = { status, string.format("%.0f", number) }
+  redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+  return answer
+end
+local function once(request, foreign, decide)
+  if now_ms > tonumber(request.not_after_ms) then
+    return { "late" }
+  end
+  local found = foreign or foreign_type(request.requests, "hash")
+  if found then
+    return { "wrong-type", found }
+  end
+  local answer = answer_of(request) or decide()
+  forget_settled(request)
+  return answer
+end
+local function announce(channel, available)
+  if available >= 1 then
+    redis.pcall("PUBLISH", channel, string.format("%.0f", available))
+  end
+end
+local PERMANENT = 922337203685477
+local MOST_AT_ONCE = 10000
+local function foreign_semaphore(semaphore)
+  return foreign_count(semaphore.permits) or foreign_type(semaphore.leases, "zset")
+end
+local function raw_ids(hex)
+  local ids = {}
+  for at = 1, #hex, 32 do
+    local raw = string.gsub(string.sub(hex, at, at + 31), "%x%x", function(byte)
+      return string.char(tonumber(byte, 16))
+    end)
+    ids[#ids + 1] = raw
+  end
+  return ids
+end
+local function lease_end(semaphore, id)
+  local ends_ms = redis.call("ZSCORE", semaphore.leases, id)
+  return ends_ms and tonumber(ends_ms)
+end
+local function is_leased(semaphore, id)
+  local ends_ms = lease_end(semaphore, id)
+  return ends_ms and ends_ms > now_ms
+end
+local function count_absent(semaphore, ids)
+  local absent = 0
+  for _, id in ipairs(ids) do
+    absent = absent + (is_leased(semaphore, id) and 0 or 1)
+  end
+  return absent
+end
+local function count_expired(semaphore)
+  return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
+end
+local function make_available(semaphore, number)
+  if not count_of(semaphore.permits) then
+    return 0
+  end
+  local available = redis.call("INCRBY", semaphore.permits, milliseconds(number))
+  announce(semaphore.channel, available)
+  return available
+end
+local function reclaim(semaphore)
+  local expired = count_expired(semaphore)
+  if expired > 0 then
+    local last = math.min(expired, MOST_AT_ONCE) - 1
+    make_available(semaphore, redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(last)))
+  end
+end
+local function lease(semaphore, ids, ends_ms)
+  for _, id in ipairs(ids) do
+    redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+  end
+end
+local function prolong(semaphore, ids, ends_ms)
+  for _, id in ipairs(ids) do
+    if (lease_end(semaphore, id) or 0) < ends_ms then
+      redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+    end
+  end
+end
+local function give_back(semaphore, ids)
+  local given = 0
+  for _, id in ipairs(ids) do
+    given = given + redis.call("ZREM", semaphore.leases, id)
+  end
+  return make_available(semaphore, given)
+end
+local total = tonumber(ARGV[6])
+local semaphore = { permits = KEYS[1], leases = KEYS[3], channel = ARGV[5] }
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+return { now_ms, once(request, foreign_semaphore(semaphore), function()
+  local available = count_of(semaphore.permits)
+  local now_total = available and available + redis.call("ZCARD", semaphore.leases) or 0
+  if available == nil or now_total ~= total then
+    available = redis.call("INCRBY", semaphore.permits, milliseconds(total - now_total))
+    announce(semaphore.channel, available)
+  end
+  return record(request, "set", available)
+end) }`,
+    sha1: "10d599a57a8b024fdf70ef4a9fb03e52b87188d0",
   },
   "read-acquire": {
     name: "read-acquire",
@@ -1208,6 +2656,386 @@ local function force_unlock()
 end
 return { now_ms, force_unlock() }`,
     sha1: "e3dafb12af8dd873fa8d7819b9ee39c2f8fc3d54",
+  },
+  "semaphore-acquire": {
+    name: "semaphore-acquire",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local now_ms = server_time()
+local function milliseconds(number)
+  return string.format("%.0f", number)
+end
+local function foreign_type(key, kind)
+  local found = redis.call("TYPE", key).ok
+  return found ~= "none" and found ~= kind and found or nil
+end
+local function count_of(key)
+  local stored = redis.call("GET", key)
+  local count = stored and tonumber(stored)
+  local exact = count and math.abs(count) < 2 ^ 53 and string.format("%.0f", count + 0) == stored
+  return exact and count or nil
+end
+local function foreign_count(key)
+  return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not count_of(key) and "string" or nil
+end
+local function answer_of(request)
+  local record = redis.call("HGET", request.requests, request.id)
+  if not record then
+    return nil
+  end
+  local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
+  return { status, number }
+end
+local function forget_settled(request)
+  for id in string.gmatch(request.settled, "%d+") do
+    redis.call("HDEL", request.requests, id)
+  end
+end
+local function even_when_full(request)
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+end
+local function record(request, status, number)
+  local answer = { status, string.format("%.0f", number) }
+  redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+  return answer
+end
+local function once(request, foreign, decide)
+  if now_ms > tonumber(request.not_after_ms) then
+    return { "late" }
+  end
+  local found = foreign or foreign_type(request.requests, "hash")
+  if found then
+    return { "wrong-type", found }
+  end
+  local answer = answer_of(request) or decide()
+  forget_settled(request)
+  return answer
+end
+local function announce(channel, available)
+  if available >= 1 then
+    redis.pcall("PUBLISH", channel, string.format("%.0f", available))
+  end
+end
+local function saved_for(saved)
+  local record = redis.call("GET", saved)
+  if not record then
+    return nil, 0
+  end
+  local owner, permits, since_ms = string.match(record, "^(.+):(%d+):(%d+)$")
+  return owner, tonumber(permits) or 0, tonumber(since_ms) or now_ms
+end
+local function write_saved(saved, owner, permits, since_ms, ttl_ms)
+  local who = string.format("%s:%s", owner, permits)
+  redis.pcall("SET", saved, string.format("%s:%s", who, milliseconds(since_ms)), "PX", ttl_ms)
+end
+local function saved_for_others(saved, owner)
+  local other, permits = saved_for(saved)
+  return other ~= owner and permits or 0
+end
+local function save_up(saved, owner, permits, save_ms)
+  local other, _, since_ms = saved_for(saved)
+  if save_ms ~= "0" and (not other or other == owner) then
+    write_saved(saved, owner, permits, other and since_ms or now_ms, save_ms)
+  end
+  return saved_for(saved) == owner and 1 or 0
+end
+local function save_no_more(saved, owner)
+  local other, _, since_ms = saved_for(saved)
+  if other ~= owner then
+    return false
+  end
+  redis.call("DEL", saved)
+  write_saved(saved, "-", "0", now_ms, milliseconds(math.max(now_ms - since_ms, 1000)))
+  return true
+end
+local permits, saved, channel, owner, wanted, save_ms = KEYS[1], KEYS[3], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+return { now_ms, once(request, foreign_count(permits) or foreign_type(saved, "string"), function()
+  local available = count_of(permits)
+  local others = saved_for_others(saved, owner)
+  if available and available - others >= tonumber(wanted) then
+    save_no_more(saved, owner)
+    return record(request, "granted", redis.call("DECRBY", permits, wanted))
+  end
+  available = available or 0
+  if save_ms == "0" and save_no_more(saved, owner) then
+    announce(channel, available)
+  end
+  local saving = save_up(saved, owner, wanted, save_ms)
+  return { "short", milliseconds(available), others > 0 and redis.call("PTTL", saved) or -1, saving }
+end) }`,
+    sha1: "22d3f99e3c278a1e91b5f3147ce2c47ee97659b6",
+  },
+  "semaphore-add": {
+    name: "semaphore-add",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local now_ms = server_time()
+local function milliseconds(number)
+  return string.format("%.0f", number)
+end
+local function foreign_type(key, kind)
+  local found = redis.call("TYPE", key).ok
+  return found ~= "none" and found ~= kind and found or nil
+end
+local function count_of(key)
+  local stored = redis.call("GET", key)
+  local count = stored and tonumber(stored)
+  local exact = count and math.abs(count) < 2 ^ 53 and string.format("%.0f", count + 0) == stored
+  return exact and count or nil
+end
+local function foreign_count(key)
+  return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not count_of(key) and "string" or nil
+end
+local function answer_of(request)
+  local record = redis.call("HGET", request.requests, request.id)
+  if not record then
+    return nil
+  end
+  local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
+  return { status, number }
+end
+local function forget_settled(request)
+  for id in string.gmatch(request.settled, "%d+") do
+    redis.call("HDEL", request.requests, id)
+  end
+end
+local function even_when_full(request)
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+end
+local function record(request, status, number)
+  local answer = { status, string.format("%.0f", number) }
+  redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+  return answer
+end
+local function once(request, foreign, decide)
+  if now_ms > tonumber(request.not_after_ms) then
+    return { "late" }
+  end
+  local found = foreign or foreign_type(request.requests, "hash")
+  if found then
+    return { "wrong-type", found }
+  end
+  local answer = answer_of(request) or decide()
+  forget_settled(request)
+  return answer
+end
+local function announce(channel, available)
+  if available >= 1 then
+    redis.pcall("PUBLISH", channel, string.format("%.0f", available))
+  end
+end
+local permits, channel, added, most = KEYS[1], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[8])
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+return { now_ms, once(request, foreign_count(permits), function()
+  even_when_full(request)
+  local available = count_of(permits)
+  if not available and ARGV[7] == "1" then
+    return record(request, "absent", 0)
+  end
+  available = available or 0
+  if added > 0 and available + added > most then
+    return record(request, "too-many", available)
+  end
+  local total = redis.call("INCRBY", permits, ARGV[6])
+  announce(channel, total)
+  return record(request, "added", total)
+end) }`,
+    sha1: "d7c733b843bb0a232fa4cbf1527768ff1bc5397f",
+  },
+  "semaphore-cancel": {
+    name: "semaphore-cancel",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local now_ms = server_time()
+local function milliseconds(number)
+  return string.format("%.0f", number)
+end
+local function foreign_type(key, kind)
+  local found = redis.call("TYPE", key).ok
+  return found ~= "none" and found ~= kind and found or nil
+end
+local function count_of(key)
+  local stored = redis.call("GET", key)
+  local count = stored and tonumber(stored)
+  local exact = count and math.abs(count) < 2 ^ 53 and string.format("%.0f", count + 0) == stored
+  return exact and count or nil
+end
+local function foreign_count(key)
+  return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not count_of(key) and "string" or nil
+end
+local function answer_of(request)
+  local record = redis.call("HGET", request.requests, request.id)
+  if not record then
+    return nil
+  end
+  local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
+  return { status, number }
+end
+local function forget_settled(request)
+  for id in string.gmatch(request.settled, "%d+") do
+    redis.call("HDEL", request.requests, id)
+  end
+end
+local function even_when_full(request)
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+end
+local function record(request, status, number)
+  local answer = { status, string.format("%.0f", number) }
+  redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+  return answer
+end
+local function once(request, foreign, decide)
+  if now_ms > tonumber(request.not_after_ms) then
+    return { "late" }
+  end
+  local found = foreign or foreign_type(request.requests, "hash")
+  if found then
+    return { "wrong-type", found }
+  end
+  local answer = answer_of(request) or decide()
+  forget_settled(request)
+  return answer
+end
+local function announce(channel, available)
+  if available >= 1 then
+    redis.pcall("PUBLISH", channel, string.format("%.0f", available))
+  end
+end
+local function saved_for(saved)
+  local record = redis.call("GET", saved)
+  if not record then
+    return nil, 0
+  end
+  local owner, permits, since_ms = string.match(record, "^(.+):(%d+):(%d+)$")
+  return owner, tonumber(permits) or 0, tonumber(since_ms) or now_ms
+end
+local function write_saved(saved, owner, permits, since_ms, ttl_ms)
+  local who = string.format("%s:%s", owner, permits)
+  redis.pcall("SET", saved, string.format("%s:%s", who, milliseconds(since_ms)), "PX", ttl_ms)
+end
+local function saved_for_others(saved, owner)
+  local other, permits = saved_for(saved)
+  return other ~= owner and permits or 0
+end
+local function save_up(saved, owner, permits, save_ms)
+  local other, _, since_ms = saved_for(saved)
+  if save_ms ~= "0" and (not other or other == owner) then
+    write_saved(saved, owner, permits, other and since_ms or now_ms, save_ms)
+  end
+  return saved_for(saved) == owner and 1 or 0
+end
+local function save_no_more(saved, owner)
+  local other, _, since_ms = saved_for(saved)
+  if other ~= owner then
+    return false
+  end
+  redis.call("DEL", saved)
+  write_saved(saved, "-", "0", now_ms, milliseconds(math.max(now_ms - since_ms, 1000)))
+  return true
+end
+local permits, saved, channel, owner, wanted = KEYS[1], KEYS[3], ARGV[4], ARGV[5], ARGV[6]
+local request = { requests = KEYS[2], id = ARGV[1], memory_ms = ARGV[2], settled = ARGV[3] }
+local function cancel()
+  local foreign = foreign_count(permits) or foreign_type(saved, "string") or foreign_type(request.requests, "hash")
+  if foreign then
+    return { "wrong-type", foreign }
+  end
+  local answer = answer_of(request)
+  local granted = answer and answer[1] == "granted"
+  local freed = save_no_more(saved, owner)
+  even_when_full(request)
+  forget_settled(request)
+  local available = count_of(permits)
+  if available then
+    if granted then
+      available = redis.call("INCRBY", permits, wanted)
+    end
+    if granted or freed then
+      announce(channel, available)
+    end
+  end
+  return record(request, "cancelled", 0)
+end
+return { now_ms, cancel() }`,
+    sha1: "e3be584ce6e0419e9d5f01f6b11c99aba09b4154",
+  },
+  "semaphore-drain": {
+    name: "semaphore-drain",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local now_ms = server_time()
+local function milliseconds(number)
+  return string.format("%.0f", number)
+end
+local function foreign_type(key, kind)
+  local found = redis.call("TYPE", key).ok
+  return found ~= "none" and found ~= kind and found or nil
+end
+local function count_of(key)
+  local stored = redis.call("GET", key)
+  local count = stored and tonumber(stored)
+  local exact = count and math.abs(count) < 2 ^ 53 and string.format("%.0f", count + 0) == stored
+  return exact and count or nil
+end
+local function foreign_count(key)
+  return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not count_of(key) and "string" or nil
+end
+local function answer_of(request)
+  local record = redis.call("HGET", request.requests, request.id)
+  if not record then
+    return nil
+  end
+  local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
+  return { status, number }
+end
+local function forget_settled(request)
+  for id in string.gmatch(request.settled, "%d+") do
+    redis.call("HDEL", request.requests, id)
+  end
+end
+local function even_when_full(request)
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+end
+local function record(request, status, number)
+  local answer = { status, string.format("%.0f", number) }
+  redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+  redis.call("PEXPIRE", request.requests, request.memory_ms)
+  return answer
+end
+local function once(request, foreign, decide)
+  if now_ms > tonumber(request.not_after_ms) then
+    return { "late" }
+  end
+  local found = foreign or foreign_type(request.requests, "hash")
+  if found then
+    return { "wrong-type", found }
+  end
+  local answer = answer_of(request) or decide()
+  forget_settled(request)
+  return answer
+end
+local permits = KEYS[1]
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+return { now_ms, once(request, foreign_count(permits), function()
+  local available = math.max(count_of(permits) or 0, 0)
+  if available > 0 then
+    redis.call("DECRBY", permits, string.format("%.0f", available))
+  end
+  return record(request, "drained", available)
+end) }`,
+    sha1: "d18ac849f99f18264993a8fc0b067ac48404bfd8",
   },
   "server-probe": {
     name: "server-probe",

@@ -54,6 +54,7 @@ export class Commands {
   readonly timeoutMs: number;
   /** Server time minus monotonic time, as of the latest answer; undefined before the first. */
   #serverOffsetMs: number | undefined;
+  #latestServerMs = 0;
   #probe: Promise<void> | undefined;
   /** What rejects the commands and pauses under way. */
   readonly #pending = new Set<(error: Error) => void>();
@@ -81,6 +82,7 @@ export class Commands {
     input: () => Input,
     patience: Patience = {},
   ): Promise<Exchanged<Reply>> {
+    if (this.#stopped) throw new ClientClosedError();
     const bound = this.#bound(patience.timeoutMs ?? this.timeoutMs);
     let backoffMs = FIRST_BACKOFF_MS;
     for (let sendings = 0; ; ) {
@@ -122,6 +124,11 @@ export class Commands {
   stop(): void {
     this.#stopped = true;
     for (const reject of [...this.#pending]) reject(new ClientClosedError());
+  }
+
+  /** The server's clock has surely come so far; 0 before the first answer. */
+  get latestServerMs(): number {
+    return this.#latestServerMs;
   }
 
   /** Server time after which a command sent now has surely been given up. Not before the first answer. */
@@ -196,6 +203,7 @@ export class Commands {
     const raw = await this.#bounded(call, bound);
     const answered = script.decode(raw);
     this.#serverOffsetMs = answered.serverMs - sentAt.monotonicMs;
+    this.#latestServerMs = Math.max(this.#latestServerMs, answered.serverMs);
     return { ...answered, sentAt, repeated: this.#driver.resets !== resets };
   }
 

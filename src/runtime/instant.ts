@@ -9,3 +9,25 @@ export interface Instant {
 export function now(clock: Clock): Instant {
   return { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
 }
+
+export function later({ monotonicMs, wallMs }: Instant, ms: number): Instant {
+  return { monotonicMs: monotonicMs + ms, wallMs: wallMs + ms };
+}
+
+/** The earlier one on each of the clocks. */
+export function earlier(one: Instant, other: Instant): Instant {
+  return {
+    monotonicMs: Math.min(one.monotonicMs, other.monotonicMs),
+    wallMs: Math.min(one.wallMs, other.wallMs),
+  };
+}
+
+/** How long it is until then, by the clock that gets there first; negative when it has been. */
+export function leftMs({ monotonicMs, wallMs }: Instant, clock: Clock): number {
+  return Math.min(monotonicMs - clock.monotonicMs(), wallMs - clock.wallMs());
+}
+
+export const NEVER: Instant = {
+  monotonicMs: Number.POSITIVE_INFINITY,
+  wallMs: Number.POSITIVE_INFINITY,
+};

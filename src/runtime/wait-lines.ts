@@ -12,12 +12,14 @@ export interface Sighting {
   readonly seenMs: number;
 }
 
-/** What is waited for. */
+/** What is waited for: a lock, permits or a latch. */
 export interface Awaited {
   /** Whose line it is. */
   readonly id: string;
   /** Where releases are told. */
   readonly channel: string;
+  /** Which messages make it worth asking. Default: those of locks. */
+  readonly tells?: (message: string) => boolean;
 }
 
 /** How long to live without messages when listening has failed: twice as long each time, up to the safety period. */
@@ -97,6 +99,11 @@ export class WaitLine {
     return this.#sighting;
   }
 
+  /** Those who stand in it, the head first. */
+  get waiters(): readonly Waiter[] {
+    return [...this.#waiters];
+  }
+
   add(waiter: Waiter): void {
     this.#waiters.add(waiter);
   }
@@ -133,12 +140,20 @@ export class WaitLine {
    * @param soonestMs to ask again by then in any case
    */
   seenHeld({ holder, ttlMs }: Omit<Sighting, "seenMs">, soonestMs: number = Number.POSITIVE_INFINITY): void {
-    const seenMs = this.#clock.monotonicMs();
-    this.#sighting = { holder, ttlMs, seenMs };
+    this.#sighting = { holder, ttlMs, seenMs: this.#clock.monotonicMs() };
+    this.rest(ttlMs, soonestMs);
+  }
+
+  /**
+   * To ask is useless for so many milliseconds, unless somebody wakes the line.
+   * @param ms as Redis answered; negative: it does not know
+   * @param soonestMs to ask again by then in any case
+   */
+  rest(ms: number, soonestMs: number = Number.POSITIVE_INFINITY): void {
     const jitteredMs = this.#safetyPeriodMs * (LEAST_SHARE + (1 - LEAST_SHARE) * Math.random());
     const safetyMs = Math.min(jitteredMs, soonestMs);
-    // Redis answers the TTL in whole milliseconds, rounded: one more and the key is surely gone.
-    this.#askAgainMs = seenMs + (ttlMs < 0 ? safetyMs : Math.min(ttlMs + 1, safetyMs));
+    // Redis answers times in whole milliseconds, rounded: one more and it is surely over.
+    this.#askAgainMs = this.#clock.monotonicMs() + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));
   }
 
   /** How long the head may sleep when nobody wakes it. */
@@ -162,9 +177,10 @@ export class WaitLine {
   }
 
   #listen(): void {
-    this.#unlisten = this.#subscriptions.listen(this.lock.channel, {
+    const { channel, tells = isWakeUp } = this.lock;
+    this.#unlisten = this.#subscriptions.listen(channel, {
       onMessage: (message) => {
-        if (isWakeUp(message)) this.wake();
+        if (tells(message)) this.wake();
       },
       onReady: () => {
         this.#deafMs = FIRST_DEAF_MS;

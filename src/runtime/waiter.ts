@@ -12,6 +12,7 @@ export class Waiter {
   #cancelled = false;
   #reason: unknown;
   #awake = false;
+  #served = false;
   #resume: (() => void) | undefined;
   #onCancel: (() => void) | undefined;
   #whole: Waiter | undefined;
@@ -68,6 +69,16 @@ export class Waiter {
   wake(): void {
     if (this.#resume === undefined) this.#awake = true;
     else this.#resume();
+  }
+
+  /** True once the answer that another waiter got serves this one as well. */
+  get served(): boolean {
+    return this.#served;
+  }
+
+  serve(): void {
+    this.#served = true;
+    this.wake();
   }
 
   /** Ends the waiting. The first reason stays. */

@@ -8,9 +8,10 @@ import type { Waiter } from "../runtime/waiter.js";
 import type { Renewable, Watchdog } from "../runtime/watchdog.js";
 import { EntryLine } from "./entry-line.js";
 import type { Held } from "./held.js";
-import { Hold, type Place, type Terms, trustEnd } from "./hold.js";
+import { Hold, type Place } from "./hold.js";
 import { InRedis } from "./in-redis.js";
 import type { Thread } from "./thread.js";
+import { isOfUse, type Terms } from "./trust.js";
 
 /** What a holding needs of its client. */
 export interface Custody {
@@ -117,8 +118,7 @@ export class Holding implements Renewable {
   /** Records an acquisition that Redis has confirmed. @returns undefined when its lease is over already */
   add(terms: Terms, place: Omit<Place, "holdCount">): Hold | undefined {
     const { clock, alarms } = this.#custody;
-    if (trustEnd(terms, place, "monotonicMs") <= clock.monotonicMs()) return undefined;
-    if (trustEnd(terms, place, "wallMs") <= clock.wallMs()) return undefined;
+    if (!isOfUse(terms, place, clock)) return undefined;
     const hold = new Hold(this, terms, { ...place, holdCount: this.live.length + 1 }, clock, alarms);
     hold.slot = this.inRedis.count + 1;
     this.#live.push(hold);
@@ -143,8 +143,8 @@ export class Holding implements Renewable {
   }
 
   /** Among those who share a lock, somebody's watchdog may lower its TTL, so that fixed leases are seen to as well. */
-  #isWatched({ renewed }: Hold): boolean {
-    return renewed || this.lock.kind.shared;
+  #isWatched({ isRenewed }: Hold): boolean {
+    return isRenewed || this.lock.kind.shared;
   }
 
   /** One of the holds is not to be kept alive any more. */
@@ -196,11 +196,11 @@ export class Holding implements Renewable {
   }
 
   renewed(sentAt: Instant): void {
-    for (const hold of [...this.#live]) if (hold.renewed) hold.extend(sentAt);
+    for (const hold of [...this.#live]) if (hold.isRenewed) hold.extend(sentAt);
   }
 
   renewing(): void {
-    for (const hold of this.#live) if (hold.renewed) hold.renewing();
+    for (const hold of this.#live) if (hold.isRenewed) hold.renewing();
   }
 
   gone(): boolean {

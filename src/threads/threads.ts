@@ -52,6 +52,11 @@ export class Threads {
     return this.#run(new Scope(own ?? this.current?.thread ?? new Thread(), this.current, hold), body);
   }
 
+  /** Runs a body that lies in no hold of a lock, but is to end before its client does, and keeps something until then. */
+  runBeside<T>(kept: object, body: () => T | Promise<T>): Promise<T> {
+    return this.runIn({ lockId: "", find: () => undefined, lease: kept }, body);
+  }
+
   async #run<T>(scope: Scope, body: () => T | Promise<T>): Promise<T> {
     this.#scoped = true;
     const running = this.#scopes.run(scope, async () => body());

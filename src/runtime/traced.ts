@@ -1,11 +1,8 @@
 import { type AcquireEvent, events } from "../events.js";
-import type { Waiter } from "../runtime/waiter.js";
+import type { Waiter } from "./waiter.js";
 
 /** What an acquisition has brought. */
-export interface Acquired {
-  readonly holder: string;
-  readonly holdCount: number;
-}
+export type Acquired = Pick<AcquireEvent, "holder" | "holdCount" | "permits">;
 
 /** Runs an acquisition inside the tracing channel, if anybody listens to it. */
 export async function traced<T>(

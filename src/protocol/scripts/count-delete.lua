@@ -1,0 +1,40 @@
+--[[
+  count-delete: delete a semaphore or a latch, with all that belongs to it.
+
+  KEYS[1]  count       string, integer
+  KEYS[2]  requests    hash, request id -> answer
+  KEYS[i]  others      for each i from 3: what is deleted along with it, of any type
+  ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
+  ARGV[2]  id          of the request
+  ARGV[3]  memoryMs    integer > 0, how long the answer is kept
+  ARGV[4]  settled     ids of requests whose answers are needed no more
+  ARGV[5]  channel     where waiters listen
+  ARGV[6]  message     what they are told when there was one; "" for nothing
+
+  Returns  { serverMs, answer }:
+           { "deleted", value }    done; the value is what it had
+           { "absent", 0 }         there was none
+           { "late" }              notAfterMs has passed
+           { "wrong-type", type }  a key is something else
+  Compat   Redisson RedissonPermitExpirableSemaphore.deleteAsync, RedissonCountDownLatch.deleteAsync delete the same; the
+           message of a latch is 0, which opens it, where Redisson publishes 1.
+]]
+--@include request
+local count, channel, message = KEYS[1], ARGV[5], ARGV[6]
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+
+return { now_ms, once(request, foreign_count(count), function()
+  even_when_full(request)
+  local value = count_of(count)
+  redis.call("DEL", count)
+  for i = 3, #KEYS do
+    redis.call("DEL", KEYS[i])
+  end
+  if not value then
+    return record(request, "absent", 0)
+  end
+  if message ~= "" then
+    redis.pcall("PUBLISH", channel, message)
+  end
+  return record(request, "deleted", value)
+end) }

@@ -1,0 +1,40 @@
+--[[
+  count-try-set: give a semaphore its permits, or a latch its count, unless it has one.
+
+  KEYS[1]  count       string, integer
+  KEYS[2]  requests    hash, request id -> answer
+  ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
+  ARGV[2]  id          of the request
+  ARGV[3]  memoryMs    integer > 0, how long the answer is kept
+  ARGV[4]  settled     ids of requests whose answers are needed no more
+  ARGV[5]  value       integer >= 0
+  ARGV[6]  ttlMs       integer, milliseconds until the key ends; 0: it does not
+  ARGV[7]  channel     where waiters listen
+  ARGV[8]  message     what they are told; "" for nothing
+
+  Returns  { serverMs, answer }:
+           { "set", value }        done
+           { "kept", value }       there was one, of this value
+           { "late" }              notAfterMs has passed
+           { "wrong-type", type }  a key is something else
+  Compat   Redisson RedissonSemaphore.trySetPermitsAsync, RedissonCountDownLatch.trySetCountAsync store and publish the same.
+]]
+--@include request
+local count, value, ttl_ms, channel, message = KEYS[1], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+
+return { now_ms, once(request, foreign_count(count), function()
+  local kept = count_of(count)
+  if kept then
+    return record(request, "kept", kept)
+  end
+  if ttl_ms == "0" then
+    redis.call("SET", count, value)
+  else
+    redis.call("SET", count, value, "PX", ttl_ms)
+  end
+  if message ~= "" then
+    redis.pcall("PUBLISH", channel, message)
+  end
+  return record(request, "set", tonumber(value))
+end) }

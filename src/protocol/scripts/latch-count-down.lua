@@ -1,0 +1,33 @@
+--[[
+  latch-count-down: count a latch down by one, and open it at zero.
+
+  KEYS[1]  latch       string, integer > 0; missing when it is open
+  KEYS[2]  requests    hash, request id -> answer
+  ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
+  ARGV[2]  id          of the request
+  ARGV[3]  memoryMs    integer > 0, how long the answer is kept
+  ARGV[4]  settled     ids of requests whose answers are needed no more
+  ARGV[5]  channel     where waiters listen
+
+  Returns  { serverMs, answer }:
+           { "counted", count }    done; the count is what is left, 0 also of a latch that was open
+           { "late" }              notAfterMs has passed
+           { "wrong-type", type }  a key is something else
+  Compat   Redisson RedissonCountDownLatch.countDownAsync stores and publishes the same.
+]]
+--@include request
+local latch, channel = KEYS[1], ARGV[5]
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+
+return { now_ms, once(request, foreign_count(latch), function()
+  even_when_full(request)
+  local count = count_of(latch)
+  if count and count > 1 then
+    return record(request, "counted", redis.call("INCRBY", latch, "-1"))
+  end
+  redis.call("DEL", latch)
+  if count == 1 then
+    redis.pcall("PUBLISH", channel, "0")
+  end
+  return record(request, "counted", 0)
+end) }

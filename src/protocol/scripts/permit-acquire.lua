@@ -1,0 +1,103 @@
+--[[
+  permit-acquire: take permits of a permit-expirable semaphore, each with a lease, or say when there may be some.
+
+  KEYS[1]  permits     string, integer: what is available
+  KEYS[2]  requests    hash, request id -> answer
+  KEYS[3]  saved       string, for whom permits are saved up, and how many
+  KEYS[4]  leases      sorted set, id of a permit -> end of its lease
+  ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
+  ARGV[2]  id          of the request
+  ARGV[3]  memoryMs    integer > 0, how long the answer is kept
+  ARGV[4]  settled     ids of requests whose answers are needed no more
+  ARGV[5]  channel     where waiters listen
+  ARGV[6]  owner       "<client id>:<number>", who asks
+  ARGV[7]  permitIds   32 hexadecimal digits for each permit that is wanted
+  ARGV[8]  saveMs      integer, how long permits are to be saved up for the owner; 0: not at all
+  ARGV[9]  leaseMs     integer, milliseconds; 0: the permits are permanent
+
+  Returns  { serverMs, answer }:
+           { "granted", left, ms, ms, ms }
+                                         done, and so many are available still; the TTL of the semaphore, -1 without; after
+                                         how many milliseconds the next lease ends, -1: never; of a repeat, what is left
+                                         of the leases, -1: all
+           { "gone", 0 }                 a repeat: they were granted, but their lease has ended
+           { "short", available, ms, saving }
+                                         not enough for the owner, but after so many milliseconds there may be; -1: unknown;
+                                         saving: 1, they are saved up for it; 0, they are not
+           { "cancelled", 0 }            the request was cancelled
+           { "late" }                    notAfterMs has passed
+           { "wrong-type", type }        a key is something else
+  Compat   Redisson RedissonPermitExpirableSemaphore.tryAcquireAsync stores the same, but by the clock of its client.
+           Saved permits are holdfast's own.
+]]
+--@include request
+--@include leased-permits
+--@include saved-permits
+local saved, owner, save_ms, lease_ms = KEYS[3], ARGV[6], ARGV[8], tonumber(ARGV[9])
+local semaphore = { permits = KEYS[1], leases = KEYS[4], channel = ARGV[5] }
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+local ids = raw_ids(ARGV[7])
+
+local function next_end_ms()
+  local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+  local ends_ms = tonumber(soonest[2]) or PERMANENT
+  return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
+end
+
+local function granted(left, lease_left_ms)
+  return { "granted", milliseconds(left), redis.call("PTTL", semaphore.permits), next_end_ms(), lease_left_ms }
+end
+
+local function grant()
+  local left = redis.call("DECRBY", semaphore.permits, milliseconds(#ids))
+  lease(semaphore, ids, lease_ms == 0 and PERMANENT or now_ms + lease_ms)
+  local ttl_ms = redis.call("PTTL", semaphore.permits)
+  if ttl_ms > 0 then
+    redis.call("PEXPIRE", semaphore.leases, milliseconds(ttl_ms))
+  end
+  record(request, "granted", left)
+  return granted(left, -1)
+end
+
+local function granted_before()
+  local soonest_ms = PERMANENT
+  for _, id in ipairs(ids) do
+    soonest_ms = math.min(soonest_ms, lease_end(semaphore, id) or 0)
+  end
+  if soonest_ms <= now_ms then
+    return { "gone", "0" }
+  end
+  return granted(count_of(semaphore.permits) or 0, soonest_ms < PERMANENT and soonest_ms - now_ms or -1)
+end
+
+local function waits_ms(others)
+  local lease_left_ms = next_end_ms()
+  local saved_ms = others > 0 and redis.call("PTTL", saved) or -1
+  if lease_left_ms < 0 or saved_ms < 0 then
+    return math.max(lease_left_ms, saved_ms)
+  end
+  return math.min(lease_left_ms, saved_ms)
+end
+
+local fresh = false
+local answer = once(request, foreign_semaphore(semaphore) or foreign_type(saved, "string"), function()
+  fresh = true
+  reclaim(semaphore)
+  local available = count_of(semaphore.permits)
+  local others = saved_for_others(saved, owner)
+  if available and available - others >= #ids then
+    save_no_more(saved, owner)
+    return grant()
+  end
+  available = available or 0
+  if save_ms == "0" and save_no_more(saved, owner) then
+    announce(semaphore.channel, available)
+  end
+  local is_possible = available + redis.call("ZCARD", semaphore.leases) >= #ids
+  local saving = save_up(saved, owner, milliseconds(#ids), is_possible and save_ms or "0")
+  return { "short", milliseconds(available), waits_ms(others), saving }
+end)
+if not fresh and answer[1] == "granted" then
+  answer = granted_before()
+end
+return { now_ms, answer }

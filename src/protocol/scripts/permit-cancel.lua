@@ -1,0 +1,53 @@
+--[[
+  permit-cancel: take back a request for leased permits whose outcome nobody knows or wants, be it that it arrives only
+  later.
+
+  KEYS[1]  permits    string, integer: what is available
+  KEYS[2]  requests   hash, request id -> answer
+  KEYS[3]  saved      string, for whom permits are saved up, and how many
+  KEYS[4]  leases     sorted set, id of a permit -> end of its lease
+  ARGV[1]  id         of the request
+  ARGV[2]  memoryMs   integer > 0, how long it is known to be cancelled
+  ARGV[3]  settled    ids of requests whose answers are needed no more
+  ARGV[4]  channel    where waiters listen
+  ARGV[5]  owner      who had asked: nothing is saved up for it any more
+  ARGV[6]  permitIds  32 hexadecimal digits for each permit: given back if they were granted
+
+  Returns  { serverMs, answer }:
+           { "cancelled", 0 }
+           { "wrong-type", type }  a key is something else
+  Compat   Redisson releases the permits (RedissonPermitExpirableSemaphore.tryAcquireAsync), which does not stop a request
+           that arrives later.
+]]
+--@include request
+--@include leased-permits
+--@include saved-permits
+local saved, owner = KEYS[3], ARGV[5]
+local semaphore = { permits = KEYS[1], leases = KEYS[4], channel = ARGV[4] }
+local request = { requests = KEYS[2], id = ARGV[1], memory_ms = ARGV[2], settled = ARGV[3] }
+
+local function cancel()
+  local foreign = foreign_semaphore(semaphore)
+    or foreign_type(saved, "string")
+    or foreign_type(request.requests, "hash")
+  if foreign then
+    return { "wrong-type", foreign }
+  end
+  local freed = save_no_more(saved, owner)
+  even_when_full(request)
+  forget_settled(request)
+  local ids = {}
+  for _, id in ipairs(raw_ids(ARGV[6])) do
+    if lease_end(semaphore, id) then
+      ids[#ids + 1] = id
+    end
+  end
+  if #ids > 0 then
+    give_back(semaphore, ids)
+  elseif freed then
+    announce(semaphore.channel, count_of(semaphore.permits) or 0)
+  end
+  return record(request, "cancelled", 0)
+end
+
+return { now_ms, cancel() }

@@ -1,0 +1,39 @@
+--[[
+  permit-renew: let the leases of permits live on. A permit that is gone, or whose lease has ended, is never made again.
+  Each semaphore is answered by itself.
+
+  KEYS, for each semaphore:
+    permits    string, integer: what is available
+    leases     sorted set, id of a permit -> end of its lease
+  ARGV, for each semaphore:
+    permitIds  32 hexadecimal digits for each permit
+    leaseMs    integer > 0, milliseconds
+
+  Returns  { serverMs, answer, … } with one answer per semaphore:
+           { "renewed" }
+           { "lost" }              at least one of the permits is not there
+           { "refused", message }  the server refused the command
+  Compat   Redisson has no watchdog for permits; a lease is only raised.
+]]
+--@include request
+--@include leased-permits
+local function renew(semaphore, ids, lease_ms)
+  local answer = redis.pcall("TYPE", semaphore.leases)
+  if answer.err then
+    return { "refused", answer.err }
+  end
+  if answer.ok ~= "zset" or count_absent(semaphore, ids) > 0 then
+    return { "lost" }
+  end
+  -- A full server adds nothing unless the script has written before. No permit has an empty id.
+  redis.call("ZREM", semaphore.leases, "")
+  prolong(semaphore, ids, now_ms + lease_ms)
+  return { "renewed" }
+end
+
+local replies = { now_ms }
+for i = 1, #KEYS / 2 do
+  local semaphore = { permits = KEYS[2 * i - 1], leases = KEYS[2 * i] }
+  replies[i + 1] = renew(semaphore, raw_ids(ARGV[2 * i - 1]), tonumber(ARGV[2 * i]))
+end
+return replies

@@ -1,0 +1,35 @@
+--[[
+  permit-set-total: change how many permits there are, those included that are out.
+
+  KEYS[1]  permits     string, integer: what is available
+  KEYS[2]  requests    hash, request id -> answer
+  KEYS[3]  leases      sorted set, id of a permit -> end of its lease
+  ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
+  ARGV[2]  id          of the request
+  ARGV[3]  memoryMs    integer > 0, how long the answer is kept
+  ARGV[4]  settled     ids of requests whose answers are needed no more
+  ARGV[5]  channel     where waiters listen
+  ARGV[6]  total       integer >= 0
+
+  Returns  { serverMs, answer }:
+           { "set", available }    done
+           { "late" }              notAfterMs has passed
+           { "wrong-type", type }  a key is something else
+  Compat   Redisson RedissonPermitExpirableSemaphore.setPermitsAsync stores the same.
+]]
+--@include request
+--@include leased-permits
+local total = tonumber(ARGV[6])
+local semaphore = { permits = KEYS[1], leases = KEYS[3], channel = ARGV[5] }
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+
+return { now_ms, once(request, foreign_semaphore(semaphore), function()
+  local available = count_of(semaphore.permits)
+  -- Without a semaphore, leases that are left of an earlier one do not count.
+  local now_total = available and available + redis.call("ZCARD", semaphore.leases) or 0
+  if available == nil or now_total ~= total then
+    available = redis.call("INCRBY", semaphore.permits, milliseconds(total - now_total))
+    announce(semaphore.channel, available)
+  end
+  return record(request, "set", available)
+end) }

@@ -1,0 +1,42 @@
+--[[
+  semaphore-add: give permits back, or change how many there are.
+
+  KEYS[1]  permits     string, integer: what is available
+  KEYS[2]  requests    hash, request id -> answer
+  ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
+  ARGV[2]  id          of the request
+  ARGV[3]  memoryMs    integer > 0, how long the answer is kept
+  ARGV[4]  settled     ids of requests whose answers are needed no more
+  ARGV[5]  channel     where waiters listen
+  ARGV[6]  added       integer, permits; may be negative
+  ARGV[7]  mustExist   1: not where there is no semaphore; 0: it is made
+  ARGV[8]  most        integer, permits that there may be
+
+  Returns  { serverMs, answer }:
+           { "added", available }     done
+           { "absent", 0 }            there is no semaphore
+           { "too-many", available }  there would be more than there may be
+           { "late" }                 notAfterMs has passed
+           { "wrong-type", type }     a key is something else
+  Compat   Redisson RedissonSemaphore.releaseAsync, releaseIfExistsAsync, addPermitsAsync store the same; the TTL stays,
+           where Redisson drops it when permits are added.
+]]
+--@include request
+--@include announce
+local permits, channel, added, most = KEYS[1], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[8])
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+
+return { now_ms, once(request, foreign_count(permits), function()
+  even_when_full(request)
+  local available = count_of(permits)
+  if not available and ARGV[7] == "1" then
+    return record(request, "absent", 0)
+  end
+  available = available or 0
+  if added > 0 and available + added > most then
+    return record(request, "too-many", available)
+  end
+  local total = redis.call("INCRBY", permits, ARGV[6])
+  announce(channel, total)
+  return record(request, "added", total)
+end) }

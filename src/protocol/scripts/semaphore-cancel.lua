@@ -1,0 +1,48 @@
+--[[
+  semaphore-cancel: take back a request for permits whose outcome nobody knows or wants, be it that it arrives only later.
+
+  KEYS[1]  permits    string, integer: what is available
+  KEYS[2]  requests   hash, request id -> answer
+  KEYS[3]  saved      string, for whom permits are saved up, and how many
+  ARGV[1]  id         of the request
+  ARGV[2]  memoryMs   integer > 0, how long it is known to be cancelled
+  ARGV[3]  settled    ids of requests whose answers are needed no more
+  ARGV[4]  channel    where waiters listen
+  ARGV[5]  owner      who had asked: nothing is saved up for it any more
+  ARGV[6]  wanted     integer > 0, permits: given back if they were granted
+
+  Returns  { serverMs, answer }:
+           { "cancelled", 0 }
+           { "wrong-type", type }  a key is something else
+  Compat   Redisson releases permits without knowing whether they were granted (RedissonSemaphore.tryAcquireAsync).
+]]
+--@include request
+--@include announce
+--@include saved-permits
+local permits, saved, channel, owner, wanted = KEYS[1], KEYS[3], ARGV[4], ARGV[5], ARGV[6]
+local request = { requests = KEYS[2], id = ARGV[1], memory_ms = ARGV[2], settled = ARGV[3] }
+
+local function cancel()
+  local foreign = foreign_count(permits) or foreign_type(saved, "string") or foreign_type(request.requests, "hash")
+  if foreign then
+    return { "wrong-type", foreign }
+  end
+  local answer = answer_of(request)
+  local granted = answer and answer[1] == "granted"
+  local freed = save_no_more(saved, owner)
+  even_when_full(request)
+  forget_settled(request)
+  -- What was deleted meanwhile is not made again.
+  local available = count_of(permits)
+  if available then
+    if granted then
+      available = redis.call("INCRBY", permits, wanted)
+    end
+    if granted or freed then
+      announce(channel, available)
+    end
+  end
+  return record(request, "cancelled", 0)
+end
+
+return { now_ms, cancel() }

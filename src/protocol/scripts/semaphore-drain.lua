@@ -1,0 +1,28 @@
+--[[
+  semaphore-drain: take all permits that are available.
+
+  KEYS[1]  permits     string, integer: what is available
+  KEYS[2]  requests    hash, request id -> answer
+  ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
+  ARGV[2]  id          of the request
+  ARGV[3]  memoryMs    integer > 0, how long the answer is kept
+  ARGV[4]  settled     ids of requests whose answers are needed no more
+
+  Returns  { serverMs, answer }:
+           { "drained", permits }  done; 0 when none were available
+           { "late" }              notAfterMs has passed
+           { "wrong-type", type }  a key is something else
+  Compat   Redisson RedissonSemaphore.drainPermitsAsync stores the same but for the TTL, which stays here, and a negative
+           number of permits, which Redisson makes 0.
+]]
+--@include request
+local permits = KEYS[1]
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+
+return { now_ms, once(request, foreign_count(permits), function()
+  local available = math.max(count_of(permits) or 0, 0)
+  if available > 0 then
+    redis.call("DECRBY", permits, string.format("%.0f", available))
+  end
+  return record(request, "drained", available)
+end) }

@@ -1,0 +1,164 @@
+import type { Clock } from "../clock.js";
+import type { Request } from "../protocol/count-scripts.js";
+import { requestsKey } from "../protocol/names.js";
+import type { Commands } from "./commands.js";
+
+/** For how long at least Redis knows what a request was answered, and so for how long it may be sent again. */
+const MEMORY_MS = 60_000;
+/** After its last sending a command may be under way for so many command timeouts. */
+const TIMEOUTS_UNDER_WAY = 4;
+/** How many answers one command makes Redis forget, at most. */
+const MOST_SETTLED = 32;
+const SMALLEST_SWEEP = 64;
+
+/** A request whose answer is needed no more once this time of the server has passed. */
+interface Settled {
+  readonly id: string;
+  readonly afterMs: number;
+}
+
+/** What one client has asked about one value. */
+class Book {
+  readonly requests: string;
+  open = 0;
+  /** On the monotonic clock. */
+  usedMs = 0;
+  #settled: Settled[] = [];
+
+  constructor(requests: string) {
+    this.requests = requests;
+  }
+
+  settle(settled: Settled): void {
+    this.#settled.push(settled);
+  }
+
+  /** Takes out what one command may make Redis forget: others that are under way are to name others. */
+  take(serverMs: number): readonly Settled[] {
+    const taken: Settled[] = [];
+    const kept: Settled[] = [];
+    for (const settled of this.#settled) {
+      const isDue = settled.afterMs < serverMs && taken.length < MOST_SETTLED;
+      (isDue ? taken : kept).push(settled);
+    }
+    this.#settled = kept;
+    return taken;
+  }
+
+  /** A command that named them may not have been carried out. */
+  putBack(settled: readonly Settled[]): void {
+    this.#settled.push(...settled);
+  }
+}
+
+interface Services {
+  readonly clientId: string;
+  readonly clock: Clock;
+  readonly commands: Commands;
+}
+
+/**
+ * The requests of a client about values that nobody owns. Redis remembers the answer of each, so that a repeat has no second
+ * effect; the next request about the same value makes it forget those that can not be repeated any more.
+ */
+export class Requests {
+  readonly #services: Services;
+  readonly #memoryMs: number;
+  readonly #books = new Map<string, Book>();
+  #latestId = 0;
+  #sweepAtSize = SMALLEST_SWEEP;
+
+  constructor(services: Services) {
+    this.#services = services;
+    this.#memoryMs = MEMORY_MS + TIMEOUTS_UNDER_WAY * services.commands.timeoutMs;
+  }
+
+  /** A number that stands for nothing else in this client. */
+  nextId(): number {
+    this.#latestId += 1;
+    return this.#latestId;
+  }
+
+  /** @param count the key of the value */
+  begin(count: string): OpenRequest {
+    const { clientId, clock, commands } = this.#services;
+    const nowMs = clock.monotonicMs();
+    this.#sweep(nowMs - this.#memoryMs);
+    const book = this.#books.get(count) ?? new Book(requestsKey(count, clientId));
+    this.#books.set(count, book);
+    book.usedMs = nowMs;
+    return new OpenRequest(String(this.nextId()), book, { clock, commands, memoryMs: this.#memoryMs });
+  }
+
+  /** Forgets values that were not asked about for so long that Redis has forgotten the answers as well. */
+  #sweep(unusedSinceMs: number): void {
+    if (this.#books.size < this.#sweepAtSize) return;
+    for (const [count, { open, usedMs }] of this.#books) {
+      if (open === 0 && usedMs < unusedSinceMs) this.#books.delete(count);
+    }
+    this.#sweepAtSize = Math.max(SMALLEST_SWEEP, 2 * this.#books.size);
+  }
+}
+
+interface Means {
+  readonly clock: Clock;
+  readonly commands: Commands;
+  readonly memoryMs: number;
+}
+
+/** A request whose outcome is not known yet. */
+export class OpenRequest {
+  readonly #id: string;
+  readonly #book: Book;
+  readonly #means: Means;
+  /** On the monotonic clock. */
+  readonly #begunMs: number;
+  #notAfterMs = 0;
+  #told: readonly Settled[] = [];
+  #ended = false;
+
+  constructor(id: string, book: Book, means: Means) {
+    this.#id = id;
+    this.#book = book;
+    this.#means = means;
+    this.#begunMs = means.clock.monotonicMs();
+    book.open += 1;
+  }
+
+  /** True while a repeat surely finds what was answered before. */
+  get mayRepeat(): boolean {
+    return this.#means.clock.monotonicMs() < this.#begunMs + MEMORY_MS;
+  }
+
+  /** What a command says of it that is sent now. */
+  next(): Request {
+    const { commands, memoryMs } = this.#means;
+    const notAfterMs = commands.notAfterMs();
+    this.#notAfterMs = notAfterMs;
+    this.#book.putBack(this.#told);
+    this.#told = this.#book.take(commands.latestServerMs);
+    const settled = this.#told.map(({ id }) => id);
+    return { requests: this.#book.requests, id: this.#id, notAfterMs, memoryMs, settled };
+  }
+
+  /** The latest command was carried out: what it was to make Redis forget is forgotten. */
+  answered(): void {
+    this.#told = [];
+  }
+
+  /**
+   * The outcome is known, or of no interest any more.
+   * @param left what there is of it: nothing in Redis; an answer there; also copies of the command, which arrive by their
+   * deadline
+   */
+  end(left: "nothing" | "answer" | "copies"): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    const book = this.#book;
+    book.open -= 1;
+    book.usedMs = this.#means.clock.monotonicMs();
+    book.putBack(this.#told);
+    if (left === "nothing") return;
+    book.settle({ id: this.#id, afterMs: left === "copies" ? this.#notAfterMs : 0 });
+  }
+}

@@ -1,0 +1,240 @@
+import { UnavailableError } from "../errors.js";
+import type { CountAnswer } from "../protocol/count-scripts.js";
+import type { Script } from "../protocol/define-script.js";
+import { tellsPermits } from "../protocol/messages.js";
+import type { Lot, PermitStatus, PermitWish } from "../protocol/semaphore-scripts.js";
+import type { OpenRequest } from "../runtime/requests.js";
+import { standInLine } from "../runtime/stand-in-line.js";
+import { traced } from "../runtime/traced.js";
+import type { WaitLine } from "../runtime/wait-lines.js";
+import type { Waiter } from "../runtime/waiter.js";
+import { type Count, type Decided, decide, persist } from "./count.js";
+
+/** How one kind of semaphore gives permits. */
+export interface PermitSource<Granted> {
+  readonly count: Count;
+  readonly acquire: Script<PermitWish, CountAnswer<PermitStatus>>;
+  readonly cancel: Script<PermitWish, CountAnswer<"cancelled">>;
+  /** The permits of one attempt. */
+  lot(): Lot;
+  /** They were granted. @returns undefined when their lease is over already */
+  enter(lot: Lot, answer: Decided<PermitStatus>): Granted | undefined;
+  /** Nobody was told of them. */
+  giveBack(granted: Granted): Promise<void>;
+  /** What events tell of them. */
+  describe(granted: Granted): string | undefined;
+}
+
+/** Who has waited for so long for several permits has them saved up for it. */
+const SAVES_AFTER_MS = 1_000;
+/** Permits are saved up no longer than this for one who does not ask again. */
+const SAVE_MS = 3_000;
+/** So often it asks again, so that two of its commands may be lost. */
+const ASKS_EACH_MS = SAVE_MS / 3;
+/** One call that wants permits. */
+export class Seeker<Granted> {
+  readonly source: PermitSource<Granted>;
+  readonly permits: number;
+  readonly waiter: Waiter;
+  /** Whether the call may wait. */
+  readonly waits: boolean;
+  readonly owner: string;
+  /** How often Redis was asked. */
+  attempts = 0;
+  /** How many permits there were when it was last asked. */
+  available = 0;
+  #turn: { readonly endMs: number; readonly lengthMs: number } | undefined;
+  /** All as the waiter's time. */
+  #savesFromMs = SAVES_AFTER_MS;
+  /** What to do in the end when permits may be saved up for it. */
+  saving: (() => void) | undefined;
+  /** What goes on although the call was cancelled. */
+  settling: Promise<unknown> | undefined;
+
+  constructor(source: PermitSource<Granted>, permits: number, waiter: Waiter, waits: boolean) {
+    const { client } = source.count;
+    this.source = source;
+    this.permits = permits;
+    this.waiter = waiter;
+    this.waits = waits;
+    this.owner = `${client.id}:${client.requests.nextId()}`;
+  }
+
+  /** Once the wait is cancelled, nothing is sent again for it. */
+  get cancelled(): boolean {
+    return this.waiter.cancelled;
+  }
+
+  /** For how long permits are to be saved up. */
+  get saveMs(): number {
+    const { waitedMs } = this.waiter;
+    if (!this.waits || this.permits === 1 || waitedMs < this.#savesFromMs) return 0;
+    return this.#turn === undefined || waitedMs < this.#turn.endMs ? SAVE_MS : 0;
+  }
+
+  /**
+   * Whether permits are saved up for it now. It goes by turns: for as long as it has waited before, and then for twice that not.
+   * Redis saves nothing up for anybody for as long as the latest turn was, so that neither those who want few permits keep it
+   * out, nor it them when there will never be so many, and others of its kind have their turns in between.
+   */
+  savedUp(saving: boolean): void {
+    const { waitedMs } = this.waiter;
+    const turn = this.#turn;
+    if (saving) this.#turn ??= { endMs: 2 * waitedMs, lengthMs: waitedMs };
+    else if (turn !== undefined) {
+      this.#turn = undefined;
+      if (waitedMs >= turn.endMs) this.#savesFromMs = waitedMs + 2 * turn.lengthMs;
+    }
+  }
+}
+
+/** What an attempt has brought. */
+interface Outcome<Granted> {
+  /** undefined: there were not enough. */
+  readonly granted: Granted | undefined;
+  /** How many permits are available still. */
+  readonly left: number;
+  /** After so many milliseconds there may be more; negative: unknown. */
+  readonly moreMs: number;
+}
+
+/**
+ * Takes permits, waiting for as long as the waiter does.
+ * @returns undefined when there were not enough in time
+ * @throws the reason of a cancelled wait; UnavailableError, WrongTypeError
+ */
+export function acquirePermits<Granted>(seeker: Seeker<Granted>): Promise<Granted | undefined> {
+  const { source, waits, permits } = seeker;
+  const { count } = source;
+  const lock = { name: count.name, kind: { name: count.kind } };
+  const work = async () => (waits ? wait(seeker) : (await ask(seeker)).granted);
+  return traced(lock, seeker, work, (granted) => {
+    const holder = source.describe(granted);
+    return holder === undefined ? { permits } : { permits, holder };
+  });
+}
+
+/** Those who want equally many stand in one line. */
+async function wait<Granted>(seeker: Seeker<Granted>): Promise<Granted | undefined> {
+  const { source, waiter, permits } = seeker;
+  const { client, key, channel, kind } = source.count;
+  try {
+    return await standInLine(client.lines, {
+      awaited: { id: `${kind} ${permits}:${key}`, channel, tells: tellsPermits },
+      waiter,
+      ask: (line) => askInLine(seeker, line),
+      over() {
+        if (waiter.cancelled) throw waiter.reason;
+      },
+    });
+  } finally {
+    const { settling } = seeker;
+    if (settling === undefined) seeker.saving?.();
+    else client.inBackground(() => settling.finally(() => seeker.saving?.()));
+  }
+}
+
+async function askInLine<Granted>(seeker: Seeker<Granted>, line: WaitLine): Promise<Granted | undefined> {
+  const { granted, left, moreMs } = await ask(seeker);
+  if (granted !== undefined && left >= seeker.permits) line.wake();
+  else line.rest(moreMs, seeker.permits === 1 ? undefined : ASKS_EACH_MS);
+  return granted;
+}
+
+/** @throws the reason of a cancelled wait */
+async function ask<Granted>(seeker: Seeker<Granted>): Promise<Outcome<Granted>> {
+  const { source, waiter } = seeker;
+  const attempt = attemptUntilOfUse(seeker);
+  const outcome = await waiter.unlessCancelled(attempt);
+  if (outcome !== undefined) return outcome;
+  // Whatever the attempt brings is given back behind the scenes.
+  const settling = attempt.then(({ granted }) =>
+    granted === undefined ? undefined : source.giveBack(granted),
+  );
+  seeker.settling = settling;
+  source.count.client.inBackground(() => settling);
+  throw waiter.reason;
+}
+
+async function attemptUntilOfUse<Granted>(seeker: Seeker<Granted>): Promise<Outcome<Granted>> {
+  for (;;) {
+    const outcome = await attempt(seeker);
+    if (outcome !== undefined) return outcome;
+    if (seeker.waiter.over) return { granted: undefined, left: seeker.available, moreMs: -1 };
+  }
+}
+
+/** @returns undefined when permits were granted too late to be of use */
+async function attempt<Granted>(seeker: Seeker<Granted>): Promise<Outcome<Granted> | undefined> {
+  const { source, owner, saveMs } = seeker;
+  const { client, key } = source.count;
+  const lot = source.lot();
+  const request = client.requests.begin(key);
+  const undo = () => takeBack(source, request, lot, owner);
+  seeker.attempts += 1;
+  // Also what a command that is not answered has saved up is to be let go.
+  if (saveMs > 0) seeker.saving = () => takeBack(source, client.requests.begin(key), lot, owner);
+  const answer = await askOnce(seeker, request, lot, saveMs);
+  const [left = 0] = answer.numbers;
+  if (saveMs === 0 || answer.status === "granted") seeker.saving = undefined;
+  switch (answer.status) {
+    case "granted": {
+      const granted = source.enter(lot, answer);
+      if (granted === undefined) {
+        undo();
+        return undefined;
+      }
+      request.end(answer.repeated ? "copies" : "answer");
+      return { granted, left, moreMs: answer.numbers[2] ?? -1 };
+    }
+    case "short":
+      seeker.available = left;
+      seeker.savedUp(answer.numbers[2] === 1);
+      // A copy that is still under way may yet be granted.
+      if (answer.repeated) undo();
+      else request.end("nothing");
+      return { granted: undefined, left, moreMs: answer.numbers[1] ?? -1 };
+    default:
+      request.end("copies");
+      return undefined;
+  }
+}
+
+async function askOnce<Granted>(
+  seeker: Seeker<Granted>,
+  request: OpenRequest,
+  lot: Lot,
+  saveMs: number,
+): Promise<Decided<PermitStatus>> {
+  const { source, owner } = seeker;
+  const { key: count, channel } = source.count;
+  try {
+    const wish = (request: PermitWish["request"]) => ({ count, request, channel, owner, saveMs, ...lot });
+    return await decide(source.count, request, source.acquire, wish, seeker);
+  } catch (error) {
+    if (error instanceof UnavailableError && error.outcomeUnknown) takeBack(source, request, lot, owner);
+    else request.end("nothing");
+    throw error;
+  }
+}
+
+/** Makes Redis give back what a request has brought, or refuse it when it comes yet. Behind the scenes. */
+function takeBack<Granted>(
+  source: PermitSource<Granted>,
+  request: OpenRequest,
+  lot: Lot,
+  owner: string,
+): void {
+  const { count } = source;
+  const { key, channel } = count;
+  persist(count, request, () =>
+    decide(count, request, source.cancel, (request) => ({
+      count: key,
+      request,
+      channel,
+      owner,
+      saveMs: 0,
+      ...lot,
+    })),
+  );
+}

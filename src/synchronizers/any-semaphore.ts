@@ -1,0 +1,153 @@
+import { checkBody, checkCount } from "../checks.js";
+import { WaitTimeoutError } from "../errors.js";
+import { checkSemaphoreSettings, type SemaphoreSettings, type WaitOptions } from "../options.js";
+import { countDelete, countTrySet } from "../protocol/count-scripts.js";
+import { savedPermitsKey } from "../protocol/names.js";
+import { semaphoreAdd } from "../protocol/semaphore-scripts.js";
+import { acquirePermits, type PermitSource, Seeker } from "./acquire-permits.js";
+import { type Count, change } from "./count.js";
+
+/** As many as a JVM can count. */
+export const MOST_PERMITS: number = 2 ** 31 - 1;
+
+/** What a call that wants permits was given. */
+export interface Asked<Options> {
+  readonly permits: number;
+  readonly options: Options;
+}
+
+/** `acquire(permits?, options?)` and `acquire(options)`. */
+export function askedFor<Options extends object>(
+  first: number | Options = 1,
+  second?: Options,
+): Asked<Options> {
+  if (typeof first !== "object") {
+    return { permits: first, options: second === undefined ? ({} as Options) : second };
+  }
+  if (second !== undefined) throw new TypeError("permits must be a number");
+  return { permits: 1, options: first };
+}
+
+/** `using(permits?, options?, body)`. */
+export function askedToUse<Options extends object, Body>(
+  given: readonly unknown[],
+): Asked<Options> & { readonly body: Body } {
+  const body = given.at(-1);
+  checkBody("using", body);
+  const [first, second] = given.slice(0, -1) as [(number | Options)?, Options?];
+  return { ...askedFor(first, second), body: body as Body };
+}
+
+/** What both kinds of semaphores have in common. */
+export abstract class AnySemaphore<Granted> {
+  protected readonly count: Count;
+
+  constructor(count: Count) {
+    this.count = count;
+  }
+
+  get name(): string {
+    return this.count.name;
+  }
+
+  /** The keys that go with that of the semaphore. */
+  protected get belongings(): readonly string[] {
+    return [savedPermitsKey(this.count.key)];
+  }
+
+  async trySetPermits(permits: number, settings: SemaphoreSettings = {}): Promise<boolean> {
+    checkCount("permits", permits, 0, MOST_PERMITS);
+    checkSemaphoreSettings(settings);
+    const { client, key, channel } = this.count;
+    client.assertOpen();
+    const { ttlMs = 0 } = settings;
+    const message = permits > 0 ? String(permits) : "";
+    const { status } = await change(this.count, countTrySet, (request) => ({
+      count: key,
+      request,
+      value: permits,
+      ttlMs,
+      channel,
+      message,
+    }));
+    return status === "set";
+  }
+
+  async addPermits(permits: number): Promise<void> {
+    checkCount("permits", permits, -MOST_PERMITS, MOST_PERMITS);
+    this.count.client.assertOpen();
+    await this.add(permits);
+  }
+
+  async delete(): Promise<boolean> {
+    const { client, key, channel } = this.count;
+    client.assertOpen();
+    const others = this.belongings;
+    // Nobody who waits is told: there are no permits.
+    const deletion = { count: key, others, channel, message: "" };
+    const { status } = await change(this.count, countDelete, (request) => ({ ...deletion, request }));
+    return status === "deleted";
+  }
+
+  /**
+   * Changes how many permits are available.
+   * @returns whether there was a semaphore, or it was made
+   * @throws RangeError when there would be too many
+   */
+  protected async add(
+    permits: number,
+    { mustExist = false, goesOn = false }: { readonly mustExist?: boolean; readonly goesOn?: boolean } = {},
+  ): Promise<boolean> {
+    const { key, channel } = this.count;
+    const addition = { count: key, channel, permits, mustExist, most: MOST_PERMITS };
+    const { status, numbers } = await change(
+      this.count,
+      semaphoreAdd,
+      (request) => ({ ...addition, request }),
+      goesOn,
+    );
+    if (status === "too-many") {
+      throw new RangeError(
+        `there would be more than ${MOST_PERMITS} permits of "${this.name}": ${numbers[0]} and ${permits}`,
+      );
+    }
+    return status === "added";
+  }
+
+  /** @param defaultWaitMs how long to wait when the options do not say */
+  protected async take(
+    source: PermitSource<Granted>,
+    permits: number,
+    { waitMs, signal }: WaitOptions,
+    defaultWaitMs: number | undefined,
+  ): Promise<Taken<Granted>> {
+    const { client } = this.count;
+    client.assertOpen();
+    signal?.throwIfAborted();
+    const boundMs = waitMs ?? defaultWaitMs;
+    const waiter = client.newWaiter(boundMs, signal);
+    const seeker = new Seeker(source, permits, waiter, boundMs !== 0);
+    try {
+      const granted = await acquirePermits(seeker);
+      return { granted, waitedMs: waiter.waitedMs, available: seeker.available };
+    } finally {
+      client.dismiss(waiter);
+    }
+  }
+
+  protected orThrow(permits: number, { granted, waitedMs, available }: Taken<Granted>): Granted {
+    if (granted !== undefined) return granted;
+    const of = permits === 1 ? "a permit" : `${permits} permits`;
+    const wanted = `${of} of "${this.name}", of which there ${available === 1 ? "was 1" : `were ${available}`}`;
+    throw new WaitTimeoutError(this.name, waitedMs, undefined, wanted);
+  }
+}
+
+/** How a call for permits has ended. */
+export interface Taken<Granted> {
+  /** undefined: there were not enough in time. */
+  readonly granted: Granted | undefined;
+  readonly waitedMs: number;
+  /** How many there were when last seen. */
+  readonly available: number;
+}

@@ -1,0 +1,125 @@
+import { checkCount } from "../checks.js";
+import { checkWaitOptions, type WaitOptions } from "../options.js";
+import { countDelete, countTrySet, latchCountDown } from "../protocol/count-scripts.js";
+import { LATCH_CLOSED, LATCH_OPENED } from "../protocol/messages.js";
+import { standInLine } from "../runtime/stand-in-line.js";
+import type { WaitLine } from "../runtime/wait-lines.js";
+import { type Count, change, look } from "./count.js";
+
+/**
+ * Lets those who wait go on once something has happened a number of times. May be used again when it is open.
+ *
+ * All methods reject with `UnavailableError` when Redis does not answer or refuses: what was asked for has happened once then,
+ * or not at all. They reject with `WrongTypeError` when the key is something else, and with `ClientClosedError` once the client
+ * is closed. Wrong arguments are a `TypeError` or a `RangeError`. Source: Redisson's RCountDownLatch.
+ */
+export interface CountDownLatch {
+  /** As the program called it. */
+  readonly name: string;
+
+  /**
+   * Closes the latch until it was counted down so many times, at least once.
+   * @returns false when it is closed already; its count stays
+   */
+  trySetCount(count: number): Promise<boolean>;
+
+  /** Counts down by one, and opens the latch at zero; of no effect on an open one. Tried on behind the scenes. */
+  countDown(): Promise<void>;
+
+  /** How often it is yet to be counted down; 0 when it is open. */
+  getCount(): Promise<number>;
+
+  /**
+   * Waits until the latch is open, or deleted, for as long as `waitMs` says, by default for ever.
+   * @returns false when the time ran out
+   * @throws the signal's reason when it aborts
+   */
+  await(options?: WaitOptions): Promise<boolean>;
+
+  /** Opens the latch by removing it. @returns false when it was open */
+  delete(): Promise<boolean>;
+}
+
+/** As far as a JVM can count. */
+const HIGHEST_COUNT = Number.MAX_SAFE_INTEGER;
+
+/** A latch in Redis. */
+export class RemoteLatch implements CountDownLatch {
+  readonly #count: Count;
+
+  constructor(count: Count) {
+    this.#count = count;
+  }
+
+  get name(): string {
+    return this.#count.name;
+  }
+
+  async trySetCount(count: number): Promise<boolean> {
+    checkCount("count", count, 1, HIGHEST_COUNT);
+    const { client, key, channel } = this.#count;
+    client.assertOpen();
+    const setting = { count: key, value: count, ttlMs: 0, channel, message: LATCH_CLOSED };
+    const { status } = await change(this.#count, countTrySet, (request) => ({ ...setting, request }));
+    return status === "set";
+  }
+
+  async countDown(): Promise<void> {
+    const { key, channel } = this.#count;
+    const goesOn = true;
+    await change(this.#count, latchCountDown, (request) => ({ count: key, request, channel }), goesOn);
+  }
+
+  async getCount(): Promise<number> {
+    return look(this.#count);
+  }
+
+  async await(options: WaitOptions = {}): Promise<boolean> {
+    checkWaitOptions(options);
+    const { waitMs, signal } = options;
+    const { client, key, channel, kind } = this.#count;
+    client.assertOpen();
+    signal?.throwIfAborted();
+    const waiter = client.newWaiter(waitMs, signal);
+    try {
+      const opened = await standInLine(client.lines, {
+        awaited: { id: `${kind}:${key}`, channel, tells: () => true },
+        waiter,
+        ask: async (line) => {
+          const open = await waiter.unlessCancelled(this.#isOpen(line));
+          // The next in line is to ask in its place.
+          if (open === undefined) throw waiter.reason;
+          return open || undefined;
+        },
+        served: true,
+        over() {
+          if (waiter.cancelled) throw waiter.reason;
+        },
+      });
+      return opened ?? false;
+    } finally {
+      client.dismiss(waiter);
+    }
+  }
+
+  async delete(): Promise<boolean> {
+    const { client, key, channel } = this.#count;
+    client.assertOpen();
+    const deletion = { count: key, others: [], channel, message: LATCH_OPENED };
+    const { status } = await change(this.#count, countDelete, (request) => ({ ...deletion, request }));
+    return status === "deleted";
+  }
+
+  /** One answer serves all who waited when it was asked for. */
+  async #isOpen(line: WaitLine): Promise<boolean> {
+    const { waiters } = line;
+    const open = (await look(this.#count)) <= 0;
+    if (!open) line.rest(-1);
+    else {
+      for (const waiter of waiters) waiter.serve();
+      // Who came meanwhile asks at once.
+      line.wake();
+    }
+    return open;
+  }
+}

@@ -1,0 +1,126 @@
+import type { Client } from "../client.js";
+import { UnavailableError, WrongTypeError } from "../errors.js";
+import { type CountAnswer, countLook, type Decision, type Request } from "../protocol/count-scripts.js";
+import type { Script } from "../protocol/define-script.js";
+import type { Patience } from "../runtime/commands.js";
+import type { Instant } from "../runtime/instant.js";
+import type { OpenRequest } from "../runtime/requests.js";
+import type { Counted } from "../threads/permit-holds.js";
+
+/** What nobody owns: the permits of a semaphore, or the count of a latch. */
+export interface Count extends Counted {
+  readonly client: Client;
+}
+
+/** A late answer tells the server's time, so that the next deadline should do. */
+const MOST_VAIN_TRIES = 5;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 10_000;
+
+export interface Decided<Status extends string> extends Decision<Status> {
+  readonly sentAt: Instant;
+  /** Whether a copy of the command may still arrive. */
+  readonly repeated: boolean;
+}
+
+/**
+ * Sends a request until it is answered or the time for it is over. Whatever becomes of the commands, it has its effect
+ * once, or not at all.
+ * @throws UnavailableError, WrongTypeError, ClientClosedError
+ */
+export async function decide<Input, Status extends string>(
+  count: Count,
+  request: OpenRequest,
+  script: Script<Input, CountAnswer<Status>>,
+  input: (request: Request) => Input,
+  patience?: Patience,
+): Promise<Decided<Status>> {
+  const { commands } = count.client;
+  let repeated = false;
+  for (let tries = 1; ; tries += 1) {
+    const sending = commands.exchange(script, () => input(request.next()), patience);
+    const sent = await sending.catch((error: unknown) => {
+      throw repeated ? unknownAfterAll(error) : error;
+    });
+    const { reply, sentAt } = sent;
+    repeated ||= sent.repeated;
+    if (reply.decided) {
+      request.answered();
+      return { ...reply, sentAt, repeated };
+    }
+    if (reply.why === "wrong-type") throw new WrongTypeError(count.key, reply.type, count.kind);
+    if (tries >= MOST_VAIN_TRIES) {
+      throw new UnavailableError(commands.server, "its answers come too late", repeated);
+    }
+  }
+}
+
+/** The latest command had no effect, but one before it may have had. */
+function unknownAfterAll(error: unknown): unknown {
+  if (!(error instanceof UnavailableError) || error.outcomeUnknown) return error;
+  const why = "refused at last, after commands whose outcome is unknown";
+  return new UnavailableError(error.server, why, true, { cause: error });
+}
+
+/**
+ * Changes a count, once or not at all.
+ * @param goesOn whether it is tried on behind the scenes when nobody knows the outcome: for what others wait for
+ * @throws UnavailableError, WrongTypeError, ClientClosedError
+ */
+export async function change<Input, Status extends string>(
+  count: Count,
+  script: Script<Input, CountAnswer<Status>>,
+  input: (request: Request) => Input,
+  goesOn = false,
+): Promise<Decided<Status>> {
+  const request = count.client.requests.begin(count.key);
+  try {
+    const decided = await decide(count, request, script, input);
+    request.end(decided.repeated ? "copies" : "answer");
+    return decided;
+  } catch (error) {
+    const unknown = error instanceof UnavailableError && error.outcomeUnknown;
+    if (goesOn && unknown) persist(count, request, () => decide(count, request, script, input));
+    else request.end(unknown ? "copies" : "nothing");
+    throw error;
+  }
+}
+
+/** Does something about a request again and again, behind the scenes, until it is answered or Redis has forgotten the request. */
+export function persist(
+  { client }: Pick<Count, "client">,
+  request: OpenRequest,
+  work: () => Promise<unknown>,
+): void {
+  client.inBackground(async () => {
+    for (let pauseMs = FIRST_PAUSE_MS; !client.stopped && request.mayRepeat; ) {
+      try {
+        await work();
+        break;
+      } catch (error) {
+        // A refusal tells nothing about the commands before it.
+        if (!(error instanceof UnavailableError)) break;
+      }
+      await client.commands.pause(pauseMs).catch(() => undefined);
+      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+    }
+    request.end("copies");
+  });
+}
+
+/** Reads a count: 0 when there is none. @throws UnavailableError, WrongTypeError, ClientClosedError */
+export async function look(count: Count): Promise<number> {
+  return (await read(count, countLook, { count: count.key }))[0] ?? 0;
+}
+
+/** Asks something that changes nothing. @throws UnavailableError, WrongTypeError, ClientClosedError */
+export async function read<Input, Status extends string>(
+  count: Count,
+  script: Script<Input, CountAnswer<Status>>,
+  input: Input,
+): Promise<readonly number[]> {
+  count.client.assertOpen();
+  const { reply } = await count.client.commands.exchange(script, () => input);
+  if (reply.decided) return reply.numbers;
+  throw new WrongTypeError(count.key, reply.why === "late" ? "?" : reply.type, count.kind);
+}

@@ -1,0 +1,337 @@
+import { randomBytes } from "node:crypto";
+import { checkCount, duration } from "../checks.js";
+import { NotHeldError, UnavailableError } from "../errors.js";
+import { events } from "../events.js";
+import { checkPermitOptions, type PermitOptions, type SemaphoreSettings } from "../options.js";
+import { permitLeasesKey } from "../protocol/names.js";
+import {
+  type Lot,
+  permitAcquire,
+  permitCancel,
+  permitLook,
+  permitSetLease,
+  permitSetTotal,
+} from "../protocol/semaphore-scripts.js";
+import { later } from "../runtime/instant.js";
+import type { PermitHold } from "../threads/permit-holds.js";
+import { marginMs, type Since, type Terms } from "../threads/trust.js";
+import type { PermitSource } from "./acquire-permits.js";
+import { AnySemaphore, type Asked, askedFor, askedToUse, MOST_PERMITS, type Taken } from "./any-semaphore.js";
+import { change, type Decided, read } from "./count.js";
+import { type Permits, PermitsLease } from "./permits.js";
+import { releasePermits, releaseWhatIsLeft } from "./release-permits.js";
+
+/**
+ * A number of permits, each of which is taken under an id and may have a lease: when that ends, the permit returns by itself.
+ *
+ * All methods reject with `UnavailableError` when Redis does not answer or refuses: what was asked for has happened once then,
+ * or not at all; a release is tried on behind the scenes. They reject with `WrongTypeError` when the key is something else, and
+ * with `ClientClosedError` once the client is closed. Wrong arguments are a `TypeError` or a `RangeError`. Source: Redisson's
+ * RPermitExpirableSemaphore.
+ */
+export interface PermitExpirableSemaphore {
+  /** As the program called it. */
+  readonly name: string;
+
+  /**
+   * Sets how many permits there are, unless that was done before.
+   * @returns false when it was
+   */
+  trySetPermits(permits: number, settings?: SemaphoreSettings): Promise<boolean>;
+
+  /**
+   * Sets how many permits there are, those included that are taken. When more are taken, the number of available ones is
+   * negative until enough of them have returned.
+   */
+  setPermits(permits: number): Promise<void>;
+
+  /** Changes how many permits are available, up or down, also below zero. */
+  addPermits(permits: number): Promise<void>;
+
+  /**
+   * Takes permits, by default one, at most 1 000, waiting for as long as `waitMs` says, by default for ever. Without `leaseMs`
+   * and `watchdog` they are permanent, as in Redisson: should the process die, they never return.
+   * @throws WaitTimeoutError when `waitMs` ran out; the signal's reason when it aborts
+   */
+  acquire(permits?: number, options?: PermitOptions): Promise<Permits>;
+  acquire(options: PermitOptions): Promise<Permits>;
+
+  /**
+   * Takes permits if there are enough, by default without waiting, in one round trip.
+   * @returns null when there were not
+   * @throws as `acquire`, but for WaitTimeoutError
+   */
+  tryAcquire(permits?: number, options?: PermitOptions): Promise<Permits | null>;
+  tryAcquire(options: PermitOptions): Promise<Permits | null>;
+
+  /**
+   * Runs a body with permits and gives them back afterwards, however it ends.
+   *
+   * Rejects with the body's own error if it threw. Else with LeaseLostError if the permits were lost while it ran: there may
+   * have been others at work in their place. A release that failed is told by the event `holdfast:lease:release-failed`.
+   * @throws as `acquire`
+   */
+  using<T>(body: (permits: Permits) => T | Promise<T>): Promise<T>;
+  using<T>(permits: number, body: (permits: Permits) => T | Promise<T>): Promise<T>;
+  using<T>(options: PermitOptions, body: (permits: Permits) => T | Promise<T>): Promise<T>;
+  using<T>(permits: number, options: PermitOptions, body: (permits: Permits) => T | Promise<T>): Promise<T>;
+
+  /**
+   * Gives permits back, whoever took them: all of them, or none.
+   * @throws NotHeldError when one of the ids is unknown or its lease has ended
+   */
+  release(ids: string | readonly string[]): Promise<void>;
+
+  /**
+   * As `release`.
+   * @returns false when one of the ids is unknown or its lease has ended; then no other was given back
+   */
+  tryRelease(ids: string | readonly string[]): Promise<boolean>;
+
+  /** How many permits are available; 0 when there is no semaphore. */
+  availablePermits(): Promise<number>;
+
+  /** How many permits are taken. */
+  acquiredPermits(): Promise<number>;
+
+  /** How many permits there are, taken ones included; 0 when there is no semaphore. */
+  getPermits(): Promise<number>;
+
+  /**
+   * Lets leases end so many milliseconds from now, of permanent permits as well: all of them, or none.
+   * @returns false when one of the ids is unknown or its lease has ended; then no other was changed
+   */
+  updateLeaseTime(ids: string | readonly string[], leaseMs: number): Promise<boolean>;
+
+  /**
+   * Milliseconds until the lease of a permit ends; -1 of a permanent one.
+   * @throws NotHeldError when the id is unknown or its lease has ended
+   */
+  getLeaseTime(id: string): Promise<number>;
+
+  /** Removes the semaphore, with all permits that are taken. @returns false when there was none */
+  delete(): Promise<boolean>;
+}
+
+/** For more at once a script would hold up the server. */
+const MOST_AT_ONCE = 1_000;
+const ID_BYTES = 16;
+const ID = new RegExp(`^[0-9a-f]{${2 * ID_BYTES}}$`);
+
+/** A permit-expirable semaphore in Redis. */
+export class LeasingSemaphore extends AnySemaphore<PermitHold> implements PermitExpirableSemaphore {
+  protected override get belongings(): readonly string[] {
+    return [...super.belongings, permitLeasesKey(this.count.key)];
+  }
+
+  async setPermits(permits: number): Promise<void> {
+    checkCount("permits", permits, 0, MOST_PERMITS);
+    const { client, key, channel } = this.count;
+    client.assertOpen();
+    const setting = { count: key, channel, total: permits };
+    await change(this.count, permitSetTotal, (request) => ({ ...setting, request }));
+  }
+
+  async acquire(first?: number | PermitOptions, second?: PermitOptions): Promise<Permits> {
+    return this.#acquire(askedFor(first, second));
+  }
+
+  async tryAcquire(first?: number | PermitOptions, second?: PermitOptions): Promise<Permits | null> {
+    const { granted } = await this.#take(askedFor(first, second), 0);
+    return granted === undefined ? null : this.#lease(granted);
+  }
+
+  async using<T>(...given: readonly unknown[]): Promise<T> {
+    type Body = (permits: Permits) => T | Promise<T>;
+    const { body, ...asked } = askedToUse<PermitOptions, Body>(given);
+    const permits = await this.#acquire(asked);
+    return permits.use(() => body(permits));
+  }
+
+  async release(ids: string | readonly string[]): Promise<void> {
+    const { status, numbers } = await this.#releaseByIds(ids);
+    if (status === "released") return;
+    throw new NotHeldError(this.name, `${numbers[0]} of these permits are unknown, or their lease has ended`);
+  }
+
+  async tryRelease(ids: string | readonly string[]): Promise<boolean> {
+    const { status } = await this.#releaseByIds(ids);
+    return status === "released";
+  }
+
+  async availablePermits(): Promise<number> {
+    return (await this.#look()).available;
+  }
+
+  async acquiredPermits(): Promise<number> {
+    return (await this.#look()).acquired;
+  }
+
+  async getPermits(): Promise<number> {
+    const { exists, available, acquired } = await this.#look();
+    return exists ? available + acquired : 0;
+  }
+
+  async updateLeaseTime(given: string | readonly string[], leaseMs: number): Promise<boolean> {
+    const ids = idsOf(given);
+    if (leaseMs === undefined) throw new TypeError("leaseMs must be a number of milliseconds");
+    duration("leaseMs", leaseMs, 1);
+    const { client, key, channel } = this.count;
+    client.assertOpen();
+    // From now on it may be the new lease that counts.
+    const doubts = client.permits.of(ids).map((hold) => [hold, hold.reletting(leaseMs)] as const);
+    const setting = { count: key, channel, ids, leaseMs };
+    try {
+      const { status } = await change(this.count, permitSetLease, (request) => ({
+        ...setting,
+        request,
+      }));
+      for (const [hold, doubt] of doubts) {
+        const isWhole = hold.ids.every((id) => ids.includes(id));
+        // Of permits some of which have a longer lease now, the others have theirs still.
+        if (status === "absent" || (!isWhole && leaseMs >= hold.terms.leaseMs)) hold.notRelet(doubt);
+        else if (isWhole) hold.relet(doubt);
+      }
+      return status === "updated";
+    } catch (error) {
+      const unknown = error instanceof UnavailableError && error.outcomeUnknown;
+      if (!unknown) for (const [hold, doubt] of doubts) hold.notRelet(doubt);
+      throw error;
+    }
+  }
+
+  async getLeaseTime(id: string): Promise<number> {
+    const { leftMs } = await this.#look(checkedId(id));
+    if (leftMs >= -1) return leftMs;
+    throw new NotHeldError(this.name, `the permit ${id} is unknown, or its lease has ended`);
+  }
+
+  async #look(id = "") {
+    const { key, channel } = this.count;
+    const numbers = await read(this.count, permitLook, { count: key, channel, id });
+    const [exists = 0, available = 0, acquired = 0, leftMs = 0] = numbers;
+    return { exists: exists === 1, available, acquired, leftMs };
+  }
+
+  async #acquire(asked: Asked<PermitOptions>): Promise<PermitsLease> {
+    return this.#lease(this.orThrow(asked.permits, await this.#take(asked, undefined)));
+  }
+
+  #lease(hold: PermitHold): PermitsLease {
+    return new PermitsLease(this.count.client, hold, () => this.#release(hold));
+  }
+
+  async #take(
+    { permits, options }: Asked<PermitOptions>,
+    defaultWaitMs: number | undefined,
+  ): Promise<Taken<PermitHold>> {
+    checkCount("permits", permits, 1, MOST_AT_ONCE);
+    checkPermitOptions(options);
+    return this.take(this.#source(permits, options), permits, options, defaultWaitMs);
+  }
+
+  #source(permits: number, options: PermitOptions): PermitSource<PermitHold> {
+    const { count } = this;
+    const terms = this.#terms(options);
+    const { leaseMs } = terms;
+    return {
+      count,
+      acquire: permitAcquire,
+      cancel: permitCancel,
+      lot: () => ({
+        permits,
+        ids: Array.from({ length: permits }, () => randomBytes(ID_BYTES).toString("hex")),
+        leaseMs: leaseMs === Number.POSITIVE_INFINITY ? 0 : leaseMs,
+      }),
+      enter({ ids }: Lot, { numbers, sentAt }) {
+        // Permits end with their semaphore. What a repeat has found is older than the repeat.
+        const [, ttlMs = -1, , leftMs = -1] = numbers;
+        const since: Since = {
+          takenAt: sentAt,
+          ...(ttlMs < 0 ? {} : { ttlMs }),
+          ...(leftMs < 0 ? {} : { until: later(sentAt, leftMs - marginMs(leftMs, terms)) }),
+        };
+        return count.client.permits.add(count, ids, terms, since);
+      },
+      giveBack: (hold) => this.#release(hold),
+      describe: (hold) => hold.about.holder,
+    };
+  }
+
+  #terms({ leaseMs, watchdog = false, maxHoldMs }: PermitOptions): Terms {
+    const { watchdogMs, clockSkewMs } = this.count.client.settings;
+    const permanent = Number.POSITIVE_INFINITY;
+    return {
+      leaseMs: leaseMs ?? (watchdog ? watchdogMs : permanent),
+      renewed: watchdog,
+      maxHoldMs,
+      clockSkewMs,
+    };
+  }
+
+  /** Releases what a call has taken. Twice is harmless. */
+  async #release(hold: PermitHold): Promise<void> {
+    if (hold.state === "lost") {
+      this.#giveUp(hold);
+      throw this.#lateRelease(hold);
+    }
+    if (hold.state === "held") hold.releasing = this.#releaseHeld(hold);
+    return hold.releasing;
+  }
+
+  async #releaseHeld(hold: PermitHold): Promise<void> {
+    const { ids, heldMs, about } = hold;
+    hold.release();
+    if (!(await releaseWhatIsLeft(this.count, ids))) {
+      hold.wasStolen();
+      throw this.#lateRelease(hold);
+    }
+    if (events.release.hasSubscribers) events.release.publish({ ...about, heldMs });
+  }
+
+  /** Permits that are trusted no more may still be there: others need not wait until their lease ends. */
+  #giveUp(hold: PermitHold): void {
+    if (hold.dismissed) return;
+    hold.dismissed = true;
+    const { ids } = hold;
+    this.count.client.inBackground(() => releaseWhatIsLeft(this.count, ids));
+  }
+
+  #lateRelease({ loss }: PermitHold): NotHeldError {
+    const why = `${loss?.message ?? "the lease is over"}; others may have been let in`;
+    return new NotHeldError(this.name, why, { cause: loss });
+  }
+
+  async #releaseByIds(given: string | readonly string[]): Promise<Decided<"released" | "absent">> {
+    const ids = idsOf(given);
+    const holds = this.count.client.permits.of(ids);
+    for (const hold of holds) hold.releasingSome();
+    let gone: readonly string[] = [];
+    try {
+      const decided = await releasePermits(this.count, ids);
+      if (decided.status === "released") gone = ids;
+      return decided;
+    } catch (error) {
+      if (error instanceof UnavailableError && error.outcomeUnknown) gone = ids;
+      throw error;
+    } finally {
+      for (const hold of holds) hold.releasedSome(gone);
+    }
+  }
+}
+
+/** @throws TypeError, RangeError */
+function idsOf(given: string | readonly string[]): readonly string[] {
+  const ids = typeof given === "string" ? [given] : given;
+  if (!Array.isArray(ids)) throw new TypeError("ids must be a string or a list of them");
+  checkCount("the number of ids", ids.length, 1, MOST_AT_ONCE);
+  return [...new Set(ids.map(checkedId))];
+}
+
+/** @throws TypeError, RangeError */
+function checkedId(id: unknown): string {
+  if (typeof id !== "string") throw new TypeError("the id of a permit must be a string");
+  const hex = id.toLowerCase();
+  if (!ID.test(hex)) throw new RangeError(`the id of a permit must be 32 hexadecimal digits, got "${id}"`);
+  return hex;
+}

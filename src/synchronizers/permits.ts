@@ -1,0 +1,78 @@
+import type { Client } from "../client.js";
+import { events } from "../events.js";
+import { AnyLease, guard } from "../lease.js";
+import type { PermitHold } from "../threads/permit-holds.js";
+import type { HoldState } from "../threads/trust.js";
+
+/** Permits of a permit-expirable semaphore: proof, deadline, loss signal, and the way to give them back. */
+export interface Permits extends AsyncDisposable {
+  /** The name of the semaphore. */
+  readonly name: string;
+  /** One for each permit: 32 lower-case hexadecimal digits. Whoever has them may release the permits. */
+  readonly ids: readonly string[];
+  /** Looks at the clocks, and so is true however long the event loop was blocked or the process stopped. */
+  readonly state: HoldState;
+  /**
+   * Aborts with a {@link LeaseLostError} when the permits are lost, never later than the end of the time for which their lease
+   * may be trusted. It does not abort when they are released.
+   */
+  readonly signal: AbortSignal;
+  /** Milliseconds for which the permits may surely be trusted; Infinity of permanent ones, 0 when they are over. */
+  remainingMs(): number;
+  /** @throws LeaseLostError when the permits were lost; NotHeldError when they were released */
+  assertHeld(): void;
+  /**
+   * Gives the permits back. Twice is harmless.
+   * @throws NotHeldError when they were lost before; UnavailableError when Redis did not answer: the release is then tried on
+   * behind the scenes
+   */
+  release(): Promise<void>;
+}
+
+/** What a caller gets for leased permits. */
+export class PermitsLease extends AnyLease implements Permits {
+  readonly #hold: PermitHold;
+  readonly #client: Client;
+  readonly #release: () => Promise<void>;
+
+  constructor(client: Client, hold: PermitHold, release: () => Promise<void>) {
+    super();
+    this.#client = client;
+    this.#hold = hold;
+    this.#release = release;
+    guard(this, hold);
+    client.permits.keepWith(this, hold);
+  }
+
+  get name(): string {
+    return this.#hold.count.name;
+  }
+
+  get ids(): readonly string[] {
+    return this.#hold.ids;
+  }
+
+  within<T>(body: () => T | Promise<T>): Promise<T> {
+    return this.#client.threads.runBeside(this, body);
+  }
+
+  release(): Promise<void> {
+    return this.#release();
+  }
+
+  protected giveBack(): Promise<void> {
+    return this.release();
+  }
+
+  protected get releasing(): Promise<void> | undefined {
+    return this.#hold.releasing;
+  }
+
+  protected get believed(): PermitHold {
+    return this.#hold;
+  }
+
+  protected failed(error: unknown): void {
+    events.releaseFailed.publish({ ...this.#hold.about, error });
+  }
+}

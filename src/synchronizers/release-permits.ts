@@ -1,0 +1,37 @@
+import type { Client } from "../client.js";
+import { permitRelease } from "../protocol/semaphore-scripts.js";
+import { type Count, change, type Decided } from "./count.js";
+
+/**
+ * Gives permits back, all or none; tried on behind the scenes when nobody knows the outcome.
+ * @throws UnavailableError, WrongTypeError, ClientClosedError
+ */
+export function releasePermits(
+  count: Count,
+  ids: readonly string[],
+): Promise<Decided<"released" | "absent">> {
+  const { key, channel } = count;
+  const goesOn = true;
+  return change(count, permitRelease, (request) => ({ count: key, request, channel, ids }), goesOn);
+}
+
+/** As {@link releasePermits}, but what is left of them when some are gone. @returns false when some were */
+export async function releaseWhatIsLeft(count: Count, ids: readonly string[]): Promise<boolean> {
+  const { status } = await releasePermits(count, ids);
+  if (status === "released") return true;
+  if (ids.length > 1) await Promise.all(ids.map((id) => releasePermits(count, [id])));
+  return false;
+}
+
+/**
+ * Declares all leased permits of a client lost, and in the background gives them back if they are to be, and those with which
+ * bodies run.
+ */
+export function releaseAllPermits(client: Client, free: boolean): void {
+  if (free) for (const giveBack of client.inUse) client.inBackground(giveBack);
+  for (const hold of client.permits.all()) {
+    const { count, ids } = hold;
+    hold.lose("closed");
+    if (free) client.inBackground(() => releaseWhatIsLeft({ ...count, client }, ids));
+  }
+}

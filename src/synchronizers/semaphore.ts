@@ -1,0 +1,170 @@
+import { checkCount } from "../checks.js";
+import { events } from "../events.js";
+import { checkWaitOptions, type SemaphoreSettings, type WaitOptions } from "../options.js";
+import { semaphoreAcquire, semaphoreCancel, semaphoreDrain } from "../protocol/semaphore-scripts.js";
+import type { PermitSource } from "./acquire-permits.js";
+import { AnySemaphore, type Asked, askedFor, askedToUse, MOST_PERMITS, type Taken } from "./any-semaphore.js";
+import { change, look } from "./count.js";
+
+/**
+ * A number of permits that any process may take and give back. Nobody owns them: a process that dies with permits does not
+ * give them back. For that there is the {@link PermitExpirableSemaphore}.
+ *
+ * All methods reject with `UnavailableError` when Redis does not answer or refuses: what was asked for has happened once then,
+ * or not at all; a release is tried on behind the scenes. They reject with `WrongTypeError` when the key is something else, and
+ * with `ClientClosedError` once the client is closed. Wrong arguments are a `TypeError` or a `RangeError`. Source: Redisson's
+ * RSemaphore.
+ */
+export interface Semaphore {
+  /** As the program called it. */
+  readonly name: string;
+
+  /**
+   * Sets how many permits there are, unless that was done before.
+   * @returns false when it was
+   */
+  trySetPermits(permits: number, settings?: SemaphoreSettings): Promise<boolean>;
+
+  /**
+   * Takes permits, by default one, waiting for as long as `waitMs` says, by default for ever.
+   * @throws WaitTimeoutError when `waitMs` ran out; the signal's reason when it aborts
+   */
+  acquire(permits?: number, options?: WaitOptions): Promise<void>;
+  acquire(options: WaitOptions): Promise<void>;
+
+  /**
+   * Takes permits, by default one, if there are enough, by default without waiting, in one round trip.
+   * @returns false when there were not
+   * @throws as `acquire`, but for WaitTimeoutError
+   */
+  tryAcquire(permits?: number, options?: WaitOptions): Promise<boolean>;
+  tryAcquire(options: WaitOptions): Promise<boolean>;
+
+  /**
+   * Runs a body with permits and gives them back afterwards, however it ends. Rejects with the body's own error if it threw. A
+   * release that failed is told by the event `holdfast:lease:release-failed`. Permits of a body that still runs when the client
+   * is closed come back only with `releaseHeld: true`.
+   * @throws as `acquire`
+   */
+  using<T>(body: () => T | Promise<T>): Promise<T>;
+  using<T>(permits: number, body: () => T | Promise<T>): Promise<T>;
+  using<T>(options: WaitOptions, body: () => T | Promise<T>): Promise<T>;
+  using<T>(permits: number, options: WaitOptions, body: () => T | Promise<T>): Promise<T>;
+
+  /**
+   * Gives permits back, by default one. Nobody checks who took them: it may also add some, or make a semaphore where there is
+   * none.
+   */
+  release(permits?: number): Promise<void>;
+
+  /**
+   * As `release`, but only where there is a semaphore.
+   * @returns false when there is none
+   */
+  releaseIfExists(permits?: number): Promise<boolean>;
+
+  /** Changes how many permits are available, up or down, also below zero. */
+  addPermits(permits: number): Promise<void>;
+
+  /** Takes all permits that are available. @returns how many */
+  drainPermits(): Promise<number>;
+
+  /** How many permits are available; 0 when there is no semaphore. */
+  availablePermits(): Promise<number>;
+
+  /** Removes the semaphore. @returns false when there was none */
+  delete(): Promise<boolean>;
+}
+
+/** A semaphore in Redis. What it grants is a number of permits. */
+export class CountingSemaphore extends AnySemaphore<number> implements Semaphore {
+  async acquire(first?: number | WaitOptions, second?: WaitOptions): Promise<void> {
+    await this.#acquire(askedFor(first, second));
+  }
+
+  async tryAcquire(first?: number | WaitOptions, second?: WaitOptions): Promise<boolean> {
+    const { granted } = await this.#take(askedFor(first, second), 0);
+    return granted !== undefined;
+  }
+
+  async using<T>(...given: readonly unknown[]): Promise<T> {
+    const { body, ...asked } = askedToUse<WaitOptions, () => T | Promise<T>>(given);
+    const { client } = this.count;
+    const permits = await this.#acquire(asked);
+    let release: Promise<void> | undefined;
+    const giveBack = () => {
+      release ??= this.#giveBack(permits);
+      return release;
+    };
+    client.inUse.add(giveBack);
+    try {
+      client.assertOpen();
+      return await client.threads.runBeside(this, body);
+    } finally {
+      client.inUse.delete(giveBack);
+      await giveBack();
+    }
+  }
+
+  async release(permits = 1): Promise<void> {
+    checkCount("permits", permits, 0, MOST_PERMITS);
+    if (permits > 0) await this.add(permits, { goesOn: true });
+  }
+
+  async releaseIfExists(permits = 1): Promise<boolean> {
+    checkCount("permits", permits, 0, MOST_PERMITS);
+    return permits > 0 && (await this.add(permits, { mustExist: true, goesOn: true }));
+  }
+
+  async drainPermits(): Promise<number> {
+    const { client, key } = this.count;
+    client.assertOpen();
+    const { numbers } = await change(this.count, semaphoreDrain, (request) => ({ count: key, request }));
+    return numbers[0] ?? 0;
+  }
+
+  async availablePermits(): Promise<number> {
+    return look(this.count);
+  }
+
+  async #acquire(asked: Asked<WaitOptions>): Promise<number> {
+    return this.orThrow(asked.permits, await this.#take(asked, undefined));
+  }
+
+  async #take(
+    { permits, options }: Asked<WaitOptions>,
+    defaultWaitMs: number | undefined,
+  ): Promise<Taken<number>> {
+    checkCount("permits", permits, 0, MOST_PERMITS);
+    checkWaitOptions(options);
+    if (permits === 0) {
+      this.count.client.assertOpen();
+      return { granted: 0, waitedMs: 0, available: 0 };
+    }
+    return this.take(this.#source(permits), permits, options, defaultWaitMs);
+  }
+
+  #source(permits: number): PermitSource<number> {
+    return {
+      count: this.count,
+      acquire: semaphoreAcquire,
+      cancel: semaphoreCancel,
+      lot: () => ({ permits, ids: [], leaseMs: 0 }),
+      enter: () => permits,
+      giveBack: (granted) => this.#giveBack(granted),
+      describe: () => undefined,
+    };
+  }
+
+  /** What was deleted meanwhile is not made again. Never rejects. */
+  async #giveBack(permits: number): Promise<void> {
+    try {
+      await this.releaseIfExists(permits);
+    } catch (error) {
+      const { name, kind } = this.count;
+      if (events.releaseFailed.hasSubscribers) {
+        events.releaseFailed.publish({ name, kind, holder: "", error });
+      }
+    }
+  }
+}

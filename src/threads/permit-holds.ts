@@ -1,0 +1,173 @@
+import type { Clock } from "../clock.js";
+import { LeaseLostError, type LossReason } from "../errors.js";
+import { events } from "../events.js";
+import type { Renewal } from "../protocol/lock-calls.js";
+import type { ExpiryAlarms } from "../runtime/expiry-alarms.js";
+import type { Instant } from "../runtime/instant.js";
+import type { Renewable, Watchdog } from "../runtime/watchdog.js";
+import { isOfUse, type Since, type Subject, type Terms, Trust } from "./trust.js";
+
+/** A semaphore, or a latch. */
+export interface Counted {
+  /** As the factory calls it. */
+  readonly kind: string;
+  /** The name that the program uses. */
+  readonly name: string;
+  /** The key in Redis. */
+  readonly key: string;
+  /** Where its waiters listen. */
+  readonly channel: string;
+}
+
+interface Services {
+  readonly clock: Clock;
+  readonly alarms: ExpiryAlarms;
+  readonly watchdog: Watchdog;
+}
+
+/** The leased permits that a client has taken. */
+export class PermitHolds {
+  readonly #services: Services;
+  readonly #byId = new Map<string, PermitHold>();
+  /** Permits that nobody renews may be given back by somebody else, who has their ids. Who has the signal relies on it. */
+  readonly #forgotten = new FinalizationRegistry((hold: PermitHold) => {
+    if (!hold.isObserved) this.remove(hold);
+  });
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  /** Records permits that Redis has granted. @returns undefined when their lease is over already */
+  add(count: Counted, ids: readonly string[], terms: Terms, since: Since): PermitHold | undefined {
+    const { clock, alarms, watchdog } = this.#services;
+    if (!isOfUse(terms, since, clock)) return undefined;
+    const hold = new PermitHold({ count, ids, terms, since, holds: this }, clock, alarms);
+    for (const id of ids) this.#byId.set(id, hold);
+    if (terms.renewed) watchdog.add(hold);
+    return hold;
+  }
+
+  /** Forgets the hold with its lease. */
+  keepWith(lease: object, hold: PermitHold): void {
+    this.#forgotten.register(lease, hold);
+  }
+
+  /** Those to which at least one of these permits belongs. */
+  of(ids: readonly string[]): readonly PermitHold[] {
+    return [...new Set(ids.flatMap((id) => this.#byId.get(id) ?? []))];
+  }
+
+  all(): readonly PermitHold[] {
+    return [...new Set(this.#byId.values())];
+  }
+
+  dropped(id: string): void {
+    this.#byId.delete(id);
+  }
+
+  lapsed(hold: PermitHold): void {
+    this.#services.watchdog.remove(hold);
+  }
+
+  resumed(hold: PermitHold): void {
+    this.#services.watchdog.add(hold);
+  }
+
+  remove(hold: PermitHold): void {
+    this.lapsed(hold);
+    for (const id of hold.ids) this.#byId.delete(id);
+  }
+}
+
+interface Origin {
+  readonly count: Counted;
+  readonly ids: readonly string[];
+  readonly terms: Terms;
+  readonly since: Since;
+  readonly holds: PermitHolds;
+}
+
+/** The permits that one call has taken, for as long as they may be believed. */
+export class PermitHold extends Trust implements Renewable {
+  readonly count: Counted;
+  /** True once the caller has heard that the permits are lost by trying to release them. */
+  dismissed = false;
+  readonly #ids: Set<string>;
+  readonly #holds: PermitHolds;
+  /** How many releases of some of the permits are under way. */
+  #releases = 0;
+  /** Whether Redis must have the permits that the latest renewal was about. */
+  #idsHold = true;
+
+  constructor({ count, ids, terms, since, holds }: Origin, clock: Clock, alarms: ExpiryAlarms) {
+    super(terms, since, clock, alarms);
+    this.count = count;
+    this.#ids = new Set(ids);
+    this.#holds = holds;
+  }
+
+  get ids(): readonly string[] {
+    return [...this.#ids];
+  }
+
+  get about(): Subject {
+    const { name, kind } = this.count;
+    return { name, kind, holder: this.ids.join(",") };
+  }
+
+  /** Others may have the ids of permits that nobody renews, and release them. */
+  get isReachable(): boolean {
+    return !this.terms.renewed;
+  }
+
+  /** Some of the permits are about to be released by their ids. To be followed by `releasedSome`. */
+  releasingSome(): void {
+    this.#releases += 1;
+    this.#idsHold = false;
+  }
+
+  /** @param gone those that it has no more */
+  releasedSome(gone: readonly string[]): void {
+    this.#releases -= 1;
+    const left = this.ids.filter((id) => !gone.includes(id));
+    if (left.length === 0) this.release();
+    else for (const id of gone) if (this.#ids.delete(id)) this.#holds.dropped(id);
+  }
+
+  renewal(): Renewal {
+    this.#idsHold = this.#releases === 0;
+    return { key: this.count.key, holder: this.ids.join(""), leaseMs: this.terms.leaseMs, holdMs: [] };
+  }
+
+  isAlive(): boolean {
+    return this.state === "held" && this.isRenewed;
+  }
+
+  renewed(sentAt: Instant): void {
+    this.extend(sentAt);
+  }
+
+  gone(): boolean {
+    if (this.#idsHold) this.lose("stolen");
+    return this.#idsHold;
+  }
+
+  protected lossOf(reason: LossReason): LeaseLostError {
+    return new LeaseLostError(this.count.name, this.about.holder, reason, this.heldMs);
+  }
+
+  protected ended(loss: LeaseLostError | undefined): void {
+    this.#holds.remove(this);
+    if (loss === undefined || !events.leaseLost.hasSubscribers) return;
+    events.leaseLost.publish({ ...this.about, reason: loss.reason, heldMs: loss.heldMs });
+  }
+
+  protected lapsed(): void {
+    this.#holds.lapsed(this);
+  }
+
+  protected resumed(): void {
+    this.#holds.resumed(this);
+  }
+}

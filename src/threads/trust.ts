@@ -1,0 +1,303 @@
+import type { Clock } from "../clock.js";
+import type { LeaseLostError, LossReason } from "../errors.js";
+import type { Expiring, ExpiryAlarms } from "../runtime/expiry-alarms.js";
+import { earlier, type Instant, later, leftMs, NEVER, now } from "../runtime/instant.js";
+
+/** How long a hold may last and who keeps it alive. */
+export interface Terms {
+  /** What Redis is told at each acquisition and renewal, in milliseconds; Infinity: it never ends by itself. */
+  readonly leaseMs: number;
+  /** Whether the watchdog renews it. */
+  readonly renewed: boolean;
+  /** The watchdog stops after this. */
+  readonly maxHoldMs: number | undefined;
+  /** Taken off every lease on top of the margin. */
+  readonly clockSkewMs: number;
+}
+
+export type HoldState = "held" | "released" | "lost";
+
+/** The share of a lease, and the milliseconds besides, that are not trusted: clocks run at different rates. */
+const MARGIN_SHARE = 0.01;
+const MARGIN_MS = 2;
+/** However small a lease, the margin leaves this share of it. */
+const LARGEST_MARGIN_SHARE = 0.5;
+
+/** Since when something is held. */
+export interface Since {
+  /** Before the acquisition was sent. */
+  readonly takenAt: Instant;
+  /** Somebody else gave it, to be trusted only until then: the lease has yet to be written. */
+  readonly until?: Instant | undefined;
+  /** After so many milliseconds it is over, however its lease is prolonged. */
+  readonly ttlMs?: number | undefined;
+}
+
+/** When the trust in what was taken ends, however its lease is prolonged. */
+function latestEnd(terms: Terms, { takenAt, ttlMs = Number.POSITIVE_INFINITY }: Since): Instant {
+  const { maxHoldMs } = terms;
+  const end = ttlMs === Number.POSITIVE_INFINITY ? NEVER : leaseEnd({ ...terms, leaseMs: ttlMs }, takenAt);
+  return maxHoldMs === undefined ? end : earlier(end, later(takenAt, maxHoldMs));
+}
+
+/** When the trust in a lease ends that was asked for at `sentAt`. */
+function leaseEnd(terms: Terms, sentAt: Instant): Instant {
+  const { leaseMs } = terms;
+  const margin = Math.min(marginMs(leaseMs, terms), LARGEST_MARGIN_SHARE * leaseMs);
+  return leaseMs === Number.POSITIVE_INFINITY ? NEVER : later(sentAt, leaseMs - margin);
+}
+
+/** What is taken off a time that was read from another clock so long ago, or is to be measured by this one. */
+export function marginMs(durationMs: number, { clockSkewMs }: Terms): number {
+  return MARGIN_MS + MARGIN_SHARE * durationMs + clockSkewMs;
+}
+
+/** Whether what was just taken may be trusted at all: an answer may come when its lease is over already. */
+export function isOfUse(terms: Terms, since: Since, clock: Clock): boolean {
+  const { takenAt, until = NEVER } = since;
+  return [leaseEnd(terms, takenAt), until, latestEnd(terms, since)].every((end) => leftMs(end, clock) > 0);
+}
+
+/** A new lease of which nobody knows yet whether it holds. */
+export interface Doubt {
+  readonly end: Instant;
+  readonly wasRenewed: boolean;
+}
+
+/** What is held, for messages and events. */
+export interface Subject {
+  readonly name: string;
+  /** As the factory calls it. */
+  readonly kind: string;
+  /** As stored in Redis. */
+  readonly holder: string;
+}
+
+/**
+ * Something that was acquired, and the time during which that may be believed without asking Redis: from before the command
+ * was sent until a margin before the lease ends, on both clocks. Whoever asks for the state makes it look at the clocks, so
+ * that the answer is true however long the event loop was blocked. A loss is final.
+ */
+export abstract class Trust implements Expiring {
+  /** The release under way or done, so that a second one can join it. */
+  releasing: Promise<void> | undefined;
+  readonly terms: Terms;
+  readonly #clock: Clock;
+  readonly #alarms: ExpiryAlarms;
+  readonly #takenAt: Instant;
+  /** On the monotonic clock: when the newest confirmation was asked for. */
+  #confirmedMs = Number.NEGATIVE_INFINITY;
+  /** When the lease ends that Redis has confirmed. */
+  #end: Instant = NEVER;
+  /** By each of these it is over in any case. */
+  #bounds: readonly Instant[];
+  #state: HoldState = "held";
+  #loss: LeaseLostError | undefined;
+  #unconfirmed = false;
+  #provisional = false;
+  #lapses = false;
+  #abort: AbortController | undefined;
+
+  constructor(terms: Terms, since: Since, clock: Clock, alarms: ExpiryAlarms) {
+    this.terms = terms;
+    this.#takenAt = since.takenAt;
+    this.#clock = clock;
+    this.#alarms = alarms;
+    const latest = latestEnd(terms, since);
+    this.#bounds = latest === NEVER ? [] : [latest];
+    this.#confirm(since.takenAt);
+    if (since.until === undefined) return;
+    this.#end = earlier(this.#end, since.until);
+    this.#provisional = true;
+  }
+
+  /** Whose it is, and of what. */
+  abstract readonly about: Subject;
+
+  /** Whether it can be released without its lease. */
+  abstract readonly isReachable: boolean;
+
+  /** What its loss is told as. */
+  protected abstract lossOf(reason: LossReason): LeaseLostError;
+
+  /** It is over. @param loss undefined when it was released */
+  protected abstract ended(loss: LeaseLostError | undefined): void;
+
+  /** The watchdog is to leave it alone from now on. */
+  protected abstract lapsed(): void;
+
+  /** The watchdog is to keep it alive again. */
+  protected abstract resumed(): void;
+
+  get state(): HoldState {
+    this.checkMs();
+    return this.#state;
+  }
+
+  /** Milliseconds since the acquisition was sent. */
+  get heldMs(): number {
+    return this.#clock.monotonicMs() - this.#takenAt.monotonicMs;
+  }
+
+  /** Why the lease was lost; undefined while it was not. */
+  get loss(): LeaseLostError | undefined {
+    this.checkMs();
+    return this.#loss;
+  }
+
+  /** Aborts when the lease is lost, in the next turn of the timers if nobody asks earlier. */
+  get signal(): AbortSignal {
+    this.checkMs();
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      if (this.#loss !== undefined) this.#abort.abort(this.#loss);
+      else if (this.#state === "held") this.watch();
+    }
+    return this.#abort.signal;
+  }
+
+  /** Whether somebody relies on its signal. */
+  get isObserved(): boolean {
+    return this.#abort !== undefined;
+  }
+
+  /** Makes the hold end by itself in time, without anybody asking. */
+  watch(): void {
+    if (this.checkMs() < Number.POSITIVE_INFINITY) this.#alarms.set(this);
+  }
+
+  checkMs(): number {
+    if (this.#state !== "held") return 0;
+    let ms = leftMs(this.#end, this.#clock);
+    for (const bound of this.#bounds) ms = Math.min(ms, leftMs(bound, this.#clock));
+    if (ms > 0) return ms;
+    this.lose(this.#reasonOfEnd());
+    return 0;
+  }
+
+  /** Whether the watchdog is to keep it alive. */
+  get isRenewed(): boolean {
+    return this.terms.renewed && !this.#lapses;
+  }
+
+  /** It is of no use any more, but not released: the watchdog leaves it alone, and its lease runs out. */
+  letLapse(): void {
+    if (this.#lapses) return;
+    this.#lapses = true;
+    this.lapsed();
+  }
+
+  /** Nobody can release it any more. Whoever has its signal relies on it until its lease runs out. */
+  forget(): void {
+    if (this.#abort === undefined) this.release();
+    else this.letLapse();
+  }
+
+  /** How long Redis is to keep the key for this hold alone, from now on. */
+  neededMs(): number {
+    if (this.isRenewed) return this.terms.leaseMs;
+    return this.#confirmedMs + this.terms.leaseMs - this.#clock.monotonicMs();
+  }
+
+  /** Redis has confirmed a lease that was asked for at `sentAt`. A confirmation that comes too late changes nothing. */
+  extend(sentAt: Instant): void {
+    if (this.state !== "held" || sentAt.monotonicMs < this.#confirmedMs) return;
+    this.#confirm(sentAt);
+  }
+
+  /** True until the lease of a hold that somebody else gave has been written. */
+  get provisional(): boolean {
+    return this.#provisional;
+  }
+
+  /** The lease of a hold that somebody else gave has been written, by a command sent at `sentAt`. */
+  confirmed(sentAt: Instant): void {
+    if (this.state === "held" && this.#provisional) this.#confirm(this.isRenewed ? sentAt : this.#takenAt);
+  }
+
+  #confirm(sentAt: Instant): void {
+    this.#confirmedMs = sentAt.monotonicMs;
+    this.#end = leaseEnd(this.terms, sentAt);
+    this.#unconfirmed = false;
+    this.#provisional = false;
+  }
+
+  /**
+   * The lease is about to be set anew, by a command sent from now on: until its outcome is known, the shorter one is trusted, and
+   * the watchdog leaves it alone.
+   * @returns what to hand to `relet` or `notRelet` once the outcome is known; if it never is, to neither
+   */
+  reletting(leaseMs: number): Doubt {
+    const doubt = { end: leaseEnd({ ...this.terms, leaseMs }, now(this.#clock)), wasRenewed: this.isRenewed };
+    this.letLapse();
+    this.#bounds = [...this.#bounds, doubt.end];
+    this.#moved();
+    return doubt;
+  }
+
+  /** The lease was set anew: it began when that was asked for, or later. */
+  relet({ end }: Doubt): void {
+    this.#end = end;
+    this.#doubtless(end);
+  }
+
+  /** The lease is what it was. */
+  notRelet({ end, wasRenewed }: Doubt): void {
+    if (wasRenewed && this.#state === "held") {
+      this.#lapses = false;
+      this.resumed();
+    }
+    this.#doubtless(end);
+  }
+
+  #doubtless(end: Instant): void {
+    this.#bounds = this.#bounds.filter((bound) => bound !== end);
+    this.#moved();
+  }
+
+  /** The end lies elsewhere now. */
+  #moved(): void {
+    this.#alarms.cancel(this);
+    if (this.#state === "held" && this.#abort !== undefined) this.watch();
+  }
+
+  /** A renewal is sent: should the lease end before it is confirmed, the server was not reached. */
+  renewing(): void {
+    this.#unconfirmed = true;
+  }
+
+  /** The caller gives the hold back: from here on it is not trusted. */
+  release(): void {
+    if (this.#state !== "held") return;
+    this.#state = "released";
+    this.#alarms.cancel(this);
+    this.ended(undefined);
+  }
+
+  lose(reason: LossReason): void {
+    if (this.#state !== "held") return;
+    this.#lost(reason);
+  }
+
+  /** A release has found that there was nothing to release any more. */
+  wasStolen(): void {
+    if (this.#state !== "lost") this.#lost("stolen");
+  }
+
+  #lost(reason: LossReason): void {
+    const loss = this.lossOf(reason);
+    this.#state = "lost";
+    this.#loss = loss;
+    this.#alarms.cancel(this);
+    this.#abort?.abort(loss);
+    this.ended(loss);
+  }
+
+  #reasonOfEnd(): LossReason {
+    const { maxHoldMs } = this.terms;
+    const endMs = Math.min(this.#end.monotonicMs, ...this.#bounds.map(({ monotonicMs }) => monotonicMs));
+    // Which of the two clocks has passed its end is left open: the ends lie equally far from the acquisition.
+    if (maxHoldMs !== undefined && endMs >= this.#takenAt.monotonicMs + maxHoldMs) return "max-hold";
+    return this.#unconfirmed ? "unreachable" : "expired";
+  }
+}
