@@ -18,6 +18,9 @@ const marks = new Map([
   ["names", "N"],
   ["mapper", "M"],
   ["tokens", "T"],
+  ["changes", "C"],
+  ["ids", "I"],
+  ["leases", "L"],
   ["stress", "S"],
 ]);
 
@@ -33,6 +36,9 @@ const kinds = [
   "write, kept from readers",
   "multi",
   "red",
+  "semaphore",
+  "permit-expirable-semaphore",
+  "count-down-latch",
 ];
 const directions = ["a JVM holds, Node waits", "Node holds, a JVM waits"];
 
@@ -51,7 +57,7 @@ export function interopPage(reports) {
     "# Proven against Redisson",
     "",
     "Written by `npm run test:interop -- --write` from a run with the real Redisson: JVMs and Node processes on one",
-    "server, with the same locks. The tests are in `test/interop/`, the JVM's side in `interop/`.",
+    "server, with the same locks, semaphores and latches. The tests are in `test/interop/`, the JVM's side in `interop/`.",
     "",
     `| Kind | Direction | ${reports.map(({ release }) => release).join(" | ")} |`,
     `| --- | --- |${" --- |".repeat(reports.length)}`,
@@ -70,25 +76,29 @@ export function interopPage(reports) {
 const legend = [
   "| | Proven |",
   "| --- | --- |",
-  "| E | The waiter is refused while the lock is held, waits, and has it as soon as it is released: by message, for its own lease would last an hour. A spin lock asks again. |",
-  "| Q | Holds entered twice, hold count, TTL, `isLocked`, `isHeldByThread` are told alike on both sides. |",
+  "| E | The waiter is refused while the lock is held, waits, and has it as soon as it is released: by message, for its own lease would last an hour. A spin lock asks again. Of a semaphore, all permits are taken; a latch is closed until it is counted down. |",
+  "| Q | Holds entered twice, hold count, TTL, `isLocked`, `isHeldByThread` are told alike on both sides; of semaphores and latches what there is, what is taken and for how long, and what one side sets, drains, or deletes. |",
   "| F | `forceUnlock` from the other side frees the lock, and its holder hears of it when it releases, where a JVM does. |",
-  "| W | A hold without a lease outlives its first TTL while its process lives; after SIGKILL of the process the waiter gets the lock. |",
+  "| W | A hold without a lease outlives its first TTL while its process lives; after SIGKILL of the process the waiter gets the lock. The same of permits that our watchdog keeps. |",
   "| O | Three waiters of each side in one queue are served in their order, each with a hold count of 1; who gives up leaves nothing behind. |",
   "| N | The same as E with braces in names, paired or not, and with names beyond ASCII. |",
   "| M | The same as E with a name mapper on both sides. |",
   "| T | Fencing tokens grow by one with each acquisition, whoever makes it. |",
-  "| S | Two JVMs of four threads and two Node processes of eight tasks count for 20 s under one lock, each reading the count and writing it anew: none is lost, no token repeats or falls, no reader sees the count move. |",
+  "| C | Permits that are added, a total that is raised, and the deletion of a latch wake the other side; a debt of permits disturbs nobody. |",
+  "| I | Permits are released by the other side, by ids, of which Redis has the 16 bytes: one by one, or all of them or none (from 3.41). |",
+  "| L | A lease that ends lets in the other side, without a message; the id is refused by both. |",
+  "| S | Two JVMs of four threads and two Node processes of eight tasks count for 20 s under one lock, each reading the count and writing it anew: none is lost, no token repeats or falls, no reader sees the count move. Over three permits of a semaphore, some taking two at once, never more are in use, and all are there in the end. |",
 ];
 
 const further = [
-  "Besides, what Redisson stores, publishes and answers in each step of the scenarios in `test/interop/scenarios.ts` is recorded for",
-  "each release in `test/interop/records/`. Each `npm test`, with a JVM or without, lets holdfast play each part in each of them,",
-  "against the recorded others: it has to do the same, but for the differences that [a page of their own](redisson-differences.md)",
-  "lists, each of which the scenario names. Times are compared in steps of ten seconds; the latches of unlocks, which concern nobody",
-  "but their JVM, and the keys of our own (`holdfast_…`) are left out. Renewals are in no record: they are W above.",
+  "Besides, what Redisson stores, publishes and answers in each step of the scenarios in `test/interop/scenarios.ts` and",
+  "`test/interop/synchronizer-scenarios.ts` is recorded for each release in `test/interop/records/`. Each `npm test`, with a JVM or",
+  "without, lets holdfast play each part in each of them, against the recorded others: it has to do the same, but for the differences",
+  "that [a page of their own](redisson-differences.md) lists, each of which the scenario names. Times are compared in steps of ten",
+  "seconds; the latches of unlocks, which concern nobody but their JVM, and the keys of our own (`holdfast_…`) are left out. Renewals",
+  "are in no record: they are W above.",
   "",
-  "Semaphores, the latch and Redis Cluster are not covered yet.",
+  "Redis Cluster is not covered yet.",
 ];
 
 /** @param {Report} report @returns {Proof[]} */

@@ -1,8 +1,10 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
+import { permitLeasesKey } from "../../src/protocol/names.js";
+import type { Child } from "../support/child.js";
 import { childPrograms } from "../support/child-programs.js";
 import { interop, release } from "../support/interop.js";
 import { proves } from "../support/proof.js";
-import type { RedissonLockName } from "../support/redisson.js";
+import type { RedissonClient, RedissonLockName, RedissonSynchronizerName } from "../support/redisson.js";
 import { startRedisson } from "../support/redisson.js";
 import { interopKinds } from "./kinds.js";
 
@@ -15,6 +17,8 @@ const JVMS = 2;
 const THREADS = 4;
 const PROCESSES = 2;
 const TASKS = 8;
+/** Of a semaphore. */
+const PERMITS = 3;
 
 const both = interop();
 const startProgram = childPrograms();
@@ -28,24 +32,30 @@ interface Total {
 
 type Work = "count" | "watch";
 
-async function inJvms(lock: RedissonLockName, work: Work, threads: number): Promise<Total> {
+/** What each of the threads does, in each of the JVMs. */
+async function inJvms<T>(
+  threads: number,
+  work: (client: RedissonClient, at: number) => Promise<T>,
+): Promise<T[]> {
   const jvms = await Promise.all(Array.from({ length: JVMS }, () => startRedisson(release)));
   try {
-    const totals = jvms.map(async (jvm) => {
+    const done = jvms.map(async (jvm) => {
       const client = await jvm.connect(both.server.url);
-      const options = { counter: COUNTER, tokens: TOKENS, forMs: FOR_MS };
-      const done = Array.from({ length: threads }, (_, at) =>
-        client.thread(`${at}`).call(lock, work, options),
-      );
-      return (await Promise.all(done)) as Partial<Total>[];
+      return Promise.all(Array.from({ length: threads }, (_, at) => work(client, at)));
     });
-    return sum((await Promise.all(totals)).flat());
+    return (await Promise.all(done)).flat();
   } finally {
     await Promise.all(jvms.map((jvm) => jvm.stop()));
   }
 }
 
-async function inNodes({ kind, name }: RedissonLockName, work: Work, tasks: number): Promise<Total> {
+async function countInJvms(lock: RedissonLockName, work: Work, threads: number): Promise<Total> {
+  const options = { counter: COUNTER, tokens: TOKENS, forMs: FOR_MS };
+  const totals = await inJvms(threads, (client, at) => client.thread(`${at}`).call(lock, work, options));
+  return sum(totals as Partial<Total>[]);
+}
+
+async function countInNodes({ kind, name }: RedissonLockName, work: Work, tasks: number): Promise<Total> {
   const settings = {
     port: both.server.port,
     lock: name,
@@ -77,7 +87,10 @@ describe.each(exclusive)(`${title}: $name`, ({ name, of }) => {
 
   test("lose no count between them", { timeout: LONG_MS }, async () => {
     const lock = of("order:7");
-    const [java, node] = await Promise.all([inJvms(lock, "count", THREADS), inNodes(lock, "count", TASKS)]);
+    const [java, node] = await Promise.all([
+      countInJvms(lock, "count", THREADS),
+      countInNodes(lock, "count", TASKS),
+    ]);
     expect(java.times).toBeGreaterThan(0);
     expect(node.times).toBeGreaterThan(0);
     expect(Number(await both.plain.get(COUNTER))).toBe(java.times + node.times);
@@ -97,10 +110,10 @@ describe(`${title}: read and write`, () => {
       { kind: "write", name: "order:7" },
     ] as const;
     const [jvmWriters, jvmReaders, writers, readers] = await Promise.all([
-      inJvms(write, "count", THREADS / 2),
-      inJvms(read, "watch", THREADS / 2),
-      inNodes(write, "count", TASKS / 2),
-      inNodes(read, "watch", TASKS / 2),
+      countInJvms(write, "count", THREADS / 2),
+      countInJvms(read, "watch", THREADS / 2),
+      countInNodes(write, "count", TASKS / 2),
+      countInNodes(read, "watch", TASKS / 2),
     ]);
     expect([jvmReaders.moved, readers.moved]).toEqual([0, 0]);
     for (const { times } of [jvmWriters, jvmReaders, writers, readers]) expect(times).toBeGreaterThan(0);
@@ -108,3 +121,52 @@ describe(`${title}: read and write`, () => {
     await both.plain.del(COUNTER);
   });
 });
+
+/** How often permits were taken, and how many were seen in use at most. */
+interface Use {
+  readonly times: number;
+  readonly most: number;
+}
+
+async function useInJvms(on: RedissonSynchronizerName): Promise<readonly Use[]> {
+  const options = { counter: COUNTER, permits: 1, forMs: FOR_MS };
+  const used = await inJvms(THREADS, (client, at) => client.thread(`${at}`).call(on, "use", options));
+  return used as Use[];
+}
+
+/** In the second process, each task takes two permits. */
+function useInNodes({ kind, name: semaphore }: RedissonSynchronizerName): Promise<readonly Use[]> {
+  const { port } = both.server;
+  const use = async (permits: number) => {
+    const order = { permits, tasks: TASKS, forMs: FOR_MS, counter: COUNTER };
+    const child: Child =
+      kind === "semaphore"
+        ? await startProgram("permit-user", { port, semaphore, inside: COUNTER })
+        : await startProgram("permit-holder", { port, semaphore });
+    const { turns, visits, most } = await child.ask(kind === "semaphore" ? "work" : "campaign", order);
+    return { times: Number(turns ?? visits), most: Number(most) };
+  };
+  return Promise.all([use(1), use(2)]);
+}
+
+describe.each(["semaphore", "permit-expirable-semaphore"] as const)(
+  `${title}: ${PERMITS} permits of a %s`,
+  (kind) => {
+    const on = { kind, name: "order:7" };
+    proves({ kind, direction: "both", of: "stress" });
+    afterEach(() => both.plain.del(on.name, permitLeasesKey(on.name), COUNTER));
+
+    test("are never more than that, and all there in the end", { timeout: LONG_MS }, async () => {
+      await both.plain.set(on.name, PERMITS);
+      const uses = (await Promise.all([useInJvms(on), useInNodes(on)])).flat();
+      for (const { times, most } of uses) {
+        expect(times).toBeGreaterThan(0);
+        expect(most).toBeLessThanOrEqual(PERMITS);
+      }
+      expect(Math.max(...uses.map(({ most }) => most))).toBe(PERMITS);
+      expect(await both.plain.get(COUNTER)).toBe("0");
+      expect(await both.plain.get(on.name)).toBe(String(PERMITS));
+      expect(await both.plain.exists(permitLeasesKey(on.name))).toBe(0);
+    });
+  },
+);

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { newest, releases } from "../../scripts/redisson.mjs";
 import { lockChannel, rwChannel, waiterChannel } from "../../src/protocol/names.js";
-import { type Actor, type Difference, type Scenario, type Step, scenarios } from "../interop/scenarios.js";
+import { type Actor, type Difference, type Step, scenarios } from "../interop/scenarios.js";
 import { backends, type OpenBackend, openedFor } from "../support/backends.js";
 import { NodeUser } from "../support/lock-user.js";
 import { ObservedDriver } from "../support/observed-driver.js";
-import { recordedReleases, recordsOf } from "../support/record-files.js";
+import { lockRecords } from "../support/record-files.js";
 import {
   Cast,
   Player,
@@ -22,30 +22,7 @@ import { root } from "../support/tidy/tree.js";
 const HOUR_MS = 3_600_000;
 const JVM = "3f0c5f9e-6f1d-4a53-9b0e-0c1d2e3f4a5b";
 
-/** A scenario and what became of it, in all the releases where that was the same. */
-interface Recorded {
-  readonly scenario: Scenario;
-  readonly steps: readonly RecordedStep[];
-  readonly releases: string[];
-}
-
-function allRecorded(): readonly Recorded[] {
-  const all = new Map<string, Recorded>();
-  for (const release of recordedReleases()) {
-    const records = recordsOf(release);
-    for (const scenario of scenarios) {
-      const steps = records[scenario.title];
-      if (steps === undefined) continue;
-      const id = JSON.stringify([scenario.title, steps]);
-      const known = all.get(id) ?? { scenario, steps, releases: [] };
-      known.releases.push(release);
-      all.set(id, known);
-    }
-  }
-  return [...all.values()];
-}
-
-const parts = allRecorded().flatMap((recorded) => {
+const parts = lockRecords.all(scenarios).flatMap((recorded) => {
   const actors = [...new Set(recorded.scenario.steps.map(({ by }) => by))];
   return actors.map((ours) => ({
     ...recorded,
@@ -62,8 +39,8 @@ test("what is done otherwise is in redisson-differences.md", () => {
 });
 
 test("all scenarios are recorded, for all releases that have the kind of lock", () => {
-  expect([...recordedReleases()].sort()).toEqual([...releases].sort());
-  expect(Object.keys(recordsOf(newest)).sort()).toEqual(scenarios.map(({ title }) => title).sort());
+  expect([...lockRecords.releases].sort()).toEqual([...releases].sort());
+  expect(Object.keys(lockRecords.of(newest)).sort()).toEqual(scenarios.map(({ title }) => title).sort());
 });
 
 describe.each(backends)("with what Redisson has left behind, on $name", (backend) => {

@@ -8,6 +8,7 @@ import { JvmUser, NodeUser, type User } from "./lock-user.js";
 import { ObservedDriver } from "./observed-driver.js";
 import { type RedisServer, startRedis } from "./redis-server.js";
 import { type Redisson, type RedissonSettings, startRedisson } from "./redisson.js";
+import { isRequestKey } from "./request-keys.js";
 
 const HOUR_MS = 3_600_000;
 /** A red lock's server that is slow, since the machine is busy, is not away. */
@@ -60,7 +61,8 @@ export function interop(): Interop {
     await Promise.all(nodes.map(({ holdfast }) => holdfast.close({ releaseHeld: true })));
     await Promise.all(nodes.splice(0).map(({ redis }) => destroyClient(redis)));
     await Promise.all(jvms.splice(0).map((user) => user.disconnect()));
-    const left = async () => (await started(plain).keys("*")).filter((key) => !isJvmsLitter(key));
+    const left = async () =>
+      (await started(plain).keys("*")).filter((key) => !isJvmsLitter(key) && !isRequestKey(key));
     try {
       await expect.poll(left).toEqual([]);
     } finally {

@@ -141,13 +141,13 @@ export interface OurLockName {
 export class NodeUser implements User {
   readonly holder: string;
   readonly threadId: number;
-  readonly #holdfast: Holdfast;
+  readonly holdfast: Holdfast;
   readonly #driver: ObservedDriver;
   #cancel = new AbortController();
   static #threads = 0;
 
   private constructor(holdfast: Holdfast, driver: ObservedDriver, threadId: number) {
-    this.#holdfast = holdfast;
+    this.holdfast = holdfast;
     this.#driver = driver;
     this.threadId = threadId;
     this.holder = `${holdfast.clientId}:${threadId}`;
@@ -160,7 +160,7 @@ export class NodeUser implements User {
   }
 
   colleague(): NodeUser {
-    return NodeUser.of(this.#holdfast, this.#driver);
+    return NodeUser.of(this.holdfast, this.#driver);
   }
 
   async lock(lock: OurLockName, leaseMs?: number): Promise<bigint | undefined> {
@@ -218,6 +218,6 @@ export class NodeUser implements User {
   }
 
   #lock({ kind, name }: OurLockName): Lock {
-    return lockOfKind(this.#holdfast, kind, name);
+    return lockOfKind(this.holdfast, kind, name);
   }
 }

@@ -53,7 +53,7 @@ export class ObservedDriver implements Driver {
     this.#sentMs = performance.now();
     try {
       const reply = await this.#driver.run(call, ticket);
-      if (call.script.name.endsWith("-acquire")) {
+      if (/-(?:acquire|look)$/.test(call.script.name)) {
         this.#asked += 1;
         this.#askedSinceReady += 1;
       }

@@ -2,7 +2,7 @@ import { beforeEach } from "vitest";
 
 /** What tests against the real Redisson prove; scripts/interop-page.mjs makes a table of it. */
 export interface Proof {
-  /** The name of a kind of lock. */
+  /** The name of a kind of lock, semaphore or latch. */
   readonly kind: string;
   readonly direction: "a JVM holds, Node waits" | "Node holds, a JVM waits" | "both";
   readonly of:
@@ -14,6 +14,9 @@ export interface Proof {
     | "names"
     | "mapper"
     | "tokens"
+    | "changes"
+    | "ids"
+    | "leases"
     | "stress";
 }
 

@@ -32,8 +32,6 @@ export interface RecordedStep {
   readonly seen: Readonly<Partial<Record<Actor, Seen>>>;
 }
 
-export type Records = Readonly<Record<string, readonly RecordedStep[]>>;
-
 /** Nothing here takes so long that a rounded time could come out differently. */
 const ROUND_MS = 10_000;
 
@@ -105,17 +103,17 @@ function paired<T>(
   return sorted(pairs);
 }
 
-function sorted<T>(pairs: readonly (readonly [string, T])[]): Readonly<Record<string, T>> {
+export function sorted<T>(pairs: readonly (readonly [string, T])[]): Readonly<Record<string, T>> {
   return Object.fromEntries([...pairs].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** The time of the server in milliseconds. */
-async function timeOf(store: Store): Promise<number> {
+export async function timeOf(store: Store): Promise<number> {
   const [seconds, micros] = (await store.raw("TIME")) as unknown[];
   return Number(seconds) * 1_000 + Number(micros) / 1_000;
 }
 
-function rounded(ms: number): number {
+export function rounded(ms: number): number {
   return ms < 0 ? ms : Math.ceil(ms / ROUND_MS) * ROUND_MS;
 }
 

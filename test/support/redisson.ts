@@ -26,6 +26,15 @@ export interface RedissonLockName {
   readonly members?: readonly RedissonLockName[];
 }
 
+/** Which semaphore or latch an order is about. */
+export interface RedissonSynchronizerName {
+  readonly kind: "semaphore" | "permit-expirable-semaphore" | "count-down-latch";
+  readonly name: string;
+}
+
+/** What an order is about. */
+type RedissonName = RedissonLockName | RedissonSynchronizerName;
+
 export interface RedissonSettings {
   readonly watchdogMs?: number;
   /** Put before all names by a name mapper. */
@@ -63,6 +72,11 @@ export class Redisson {
 
   constructor(child: Child) {
     this.#child = child;
+  }
+
+  /** What it has written to stderr. */
+  get errors(): string {
+    return this.#child.errors;
   }
 
   /** A RedissonClient of its own. */
@@ -123,9 +137,9 @@ export class RedissonThread {
     this.#thread = thread;
   }
 
-  /** Calls a method of a lock. Resolves with what it returned. @throws RedissonError */
-  call(lock: RedissonLockName, method: string, options: object = {}): Promise<unknown> {
-    return resultOf(this.#ask(method, { ...withClient(lock, this.#client), ...options }));
+  /** Calls a method of a lock, a semaphore or a latch. Resolves with what it returned. @throws RedissonError */
+  call(on: RedissonName, method: string, options: object = {}): Promise<unknown> {
+    return resultOf(this.#ask(method, { ...withClient(on, this.#client), ...options }));
   }
 
   /** The id of the Java thread. */
@@ -134,7 +148,7 @@ export class RedissonThread {
     return Number(threadId);
   }
 
-  /** Whether it waits for a message of a lock, and would not miss it, or to ask for a spin lock again. */
+  /** Whether it waits for a message, and would not miss it, or to ask for a spin lock again. */
   async isWaiting(): Promise<boolean> {
     return Boolean(await resultOf(this.#ask("isWaiting", {})));
   }
@@ -149,9 +163,9 @@ export class RedissonThread {
   }
 }
 
-function withClient({ members, ...lock }: RedissonLockName, client: string): object {
-  if (members === undefined) return { ...lock, client };
-  return { ...lock, client, members: members.map((member) => withClient(member, client)) };
+function withClient(on: RedissonName, client: string): object {
+  if (!("members" in on)) return { ...on, client };
+  return { ...on, client, members: on.members.map((member) => withClient(member, client)) };
 }
 
 async function resultOf(answer: Promise<ChildEvent>): Promise<unknown> {

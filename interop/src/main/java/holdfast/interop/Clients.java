@@ -22,6 +22,17 @@ final class Clients {
             case "disconnect" -> disconnect(order);
             case "count" -> Counting.count(client(order), lock(order), order);
             case "watch" -> Counting.watch(client(order), lock(order), order);
+            case "use" -> Using.use(client(order), order);
+            default -> obeyFor(order.text("kind"), order);
+        };
+    }
+
+    private Object obeyFor(String kind, Order order) throws InterruptedException {
+        return switch (kind) {
+            case "semaphore" -> SemaphoreOrders.obey(client(order).getSemaphore(order.text("name")), order);
+            case "permit-expirable-semaphore" -> PermitOrders.obey(
+                    client(order).getPermitExpirableSemaphore(order.text("name")), order);
+            case "count-down-latch" -> LatchOrders.obey(client(order).getCountDownLatch(order.text("name")), order);
             default -> LockOrders.obey(lock(order), order);
         };
     }

@@ -34,6 +34,10 @@ record Order(String verb, JsonObject options) {
         return has(field) ? number(field) : otherwise;
     }
 
+    int integer(String field) {
+        return Math.toIntExact(number(field));
+    }
+
     boolean flag(String field) {
         return has(field) && required(field).getAsBoolean();
     }

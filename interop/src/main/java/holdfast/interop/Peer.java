@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
+import org.redisson.client.RedisException;
 
 /**
  * A JVM that does with Redisson what it is told. Each line of stdin is an order; it is answered on stdout with the same id,
@@ -85,8 +86,10 @@ public final class Peer {
             result = clients.obey(order);
         } catch (Exception | Error thrown) {
             // An Error: this release of Redisson may have no such method.
-            boolean isWrapped = thrown instanceof CompletionException && thrown.getCause() != null;
-            Throwable failure = isWrapped ? thrown.getCause() : thrown;
+            Throwable failure = thrown;
+            while (isWrapper(failure)) {
+                failure = failure.getCause();
+            }
             event = "failed";
             key = "error";
             result = Map.of("name", failure.getClass().getName(), "message", String.valueOf(failure.getMessage()));
@@ -94,6 +97,12 @@ public final class Peer {
         // An interruption that came too late must not hit the next order.
         Thread.interrupted();
         answer(id, event, key, result, (System.nanoTime() - startedNs) / 1_000_000);
+    }
+
+    /** Redisson puts what it throws of its own into these. */
+    private static boolean isWrapper(Throwable thrown) {
+        boolean wraps = thrown instanceof CompletionException || thrown.getClass() == RedisException.class;
+        return wraps && thrown.getCause() != null;
     }
 
     private synchronized void answer(long id, String event, String key, Object result, long tookMs) {

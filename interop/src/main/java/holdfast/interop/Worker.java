@@ -23,12 +23,12 @@ final class Worker {
         thread.interrupt();
     }
 
-    /** Whether it stands in line at a semaphore, where Redisson lets it wait for a message, or sleeps between two attempts. */
+    /** Whether it stands in line where Redisson lets it wait for a message, or sleeps between two attempts. */
     boolean isWaiting() {
         StackTraceElement[] frames = thread.getStackTrace();
         boolean parks = frames.length > 0 && frames[0].getMethodName().equals("park");
         return Arrays.stream(frames).anyMatch(frame -> switch (frame.getClassName()) {
-            case "java.util.concurrent.Semaphore" -> parks;
+            case "java.util.concurrent.Semaphore", "org.redisson.misc.ReclosableLatch" -> parks;
             case "java.lang.Thread" -> frame.getMethodName().equals("sleep");
             default -> false;
         });
