@@ -6,12 +6,16 @@ const campaigns = [
   "test/kinds/multi-lock-processes.test.ts",
   "test/kinds/read-write-model.test.ts",
   "test/kinds/read-write-random.test.ts",
+  "test/synchronizers/permit-processes.test.ts",
+  "test/synchronizers/processes.test.ts",
+  "test/synchronizers/semaphore-random.test.ts",
 ];
 const { status } = spawnSync("npx", ["vitest", "run", ...campaigns], {
   env: {
     ...process.env,
     HOLDFAST_CAMPAIGN_MS: "20000",
     HOLDFAST_MODEL_RUNS: "8000",
+    HOLDFAST_PERMIT_RUNS: "500",
     HOLDFAST_VISIT_RUNS: "2000",
   },
   stdio: "inherit",

@@ -9,6 +9,7 @@ import type { HoldfastOptions } from "../../src/options.js";
 import type { RawReply } from "../../src/protocol/script-call.js";
 import { destroyClient } from "./ioredis-clients.js";
 import { type RedisServer, startRedis } from "./redis-server.js";
+import { isRequestKey } from "./request-keys.js";
 
 /** A kind of server that locks must behave the same on: `describe.each(backends)("… on $name", …)`. */
 export interface Backend {
@@ -67,7 +68,7 @@ export function openedFor({ open }: Backend): () => OpenBackend {
 async function leftKeys(backend: OpenBackend): Promise<readonly string[]> {
   const endMs = performance.now() + EMPTY_WITHIN_MS;
   for (;;) {
-    const keys = await backend.keys();
+    const keys = (await backend.keys()).filter((key) => !isRequestKey(key));
     if (keys.length === 0 || performance.now() >= endMs) return keys;
     await new Promise(setImmediate);
   }

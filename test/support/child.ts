@@ -9,6 +9,8 @@ import type { FairWaiterSettings } from "./programs/fair-waiter.js";
 import type { JointWorkerSettings } from "./programs/joint-worker.js";
 import type { LockTakerSettings } from "./programs/lock-taker.js";
 import type { LoneWaiterSettings } from "./programs/lone-waiter.js";
+import type { PermitHolderSettings } from "./programs/permit-holder.js";
+import type { PermitUserSettings } from "./programs/permit-user.js";
 
 /** The programs of `programs/`, and what each is started with. */
 export interface ProgramSettings {
@@ -17,6 +19,8 @@ export interface ProgramSettings {
   "fair-waiter": FairWaiterSettings;
   "joint-worker": JointWorkerSettings;
   "lone-waiter": LoneWaiterSettings;
+  "permit-holder": PermitHolderSettings;
+  "permit-user": PermitUserSettings;
   "server-starter": object;
 }
 

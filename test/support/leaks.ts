@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { Redis } from "ioredis";
 import { afterEach, beforeEach } from "vitest";
 import { belongsToServerClient } from "./redis-server.js";
+import { isRequestKey } from "./request-keys.js";
 
 /** What is open now. */
 export interface OpenThings {
@@ -70,7 +71,7 @@ export async function findLeaks(before: OpenThings, graceMs: number = GRACE_MS):
 }
 
 async function keysOf(client: Redis): Promise<string[]> {
-  const names = await client.keys("*");
+  const names = (await client.keys("*")).filter((name) => !isRequestKey(name));
   // So that one test that leaves something does not fail all that follow.
   if (names.length > 0) await client.flushall();
   return names.map((name) => `the key "${name}"`);

@@ -79,6 +79,8 @@ describe("numbers in scripts are those of Lua 5.1", () => {
     ['tonumber("1e3")', 1000],
     ['tonumber("0x10")', 16],
     ['tonumber("ff", 16)', 255],
+    ['tonumber("0A", 16)', 10],
+    ['tonumber("00", 16)', 0],
     ['tonumber("fg", 16)', null],
     ['tonumber("12abc")', null],
     ['tonumber("")', null],

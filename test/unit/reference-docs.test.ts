@@ -56,6 +56,9 @@ describe("docs/reference", () => {
   const interfaces = [
     ["HoldfastOptions", "options.ts"],
     ["LockOptions", "options.ts"],
+    ["WaitOptions", "options.ts"],
+    ["PermitOptions", "options.ts"],
+    ["SemaphoreSettings", "options.ts"],
     ["LockSettings", "options.ts"],
     ["SpinLockSettings", "options.ts"],
     ["ExponentialBackoff", "options.ts"],

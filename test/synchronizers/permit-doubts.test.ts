@@ -1,0 +1,84 @@
+import { expect, test } from "vitest";
+import { events } from "../../src/events.js";
+import { answerLate, deliverLate, loseReply } from "../support/call-faults.js";
+import { permitTime } from "../support/permit-time.js";
+import { endRecordings, recorded } from "../support/recorded-events.js";
+import type { CallFault } from "../support/scripted-driver.js";
+import { watched } from "../support/watched.js";
+
+const open = permitTime();
+endRecordings();
+
+test("a new lease is trusted from its first command, however many answers were lost [R3]", async () => {
+  const { semaphore, driver, clock, expiriesMs } = open();
+  await semaphore.trySetPermits(1);
+  const permits = await semaphore.acquire({ leaseMs: 60_000 });
+  for (let lost = 0; lost < 6; lost++) void driver.next(loseReply);
+  const updating = watched(semaphore.updateLeaseTime(permits.ids, 10_000));
+  await clock.advance(2_900);
+  expect(updating.outcome).toEqual({ value: true });
+  expect(permits.remainingMs()).toBeLessThanOrEqual(Math.min(...expiriesMs()));
+});
+
+test("a late copy of an acquisition does not undo a new lease [R2]", async () => {
+  const { semaphore, driver, clock, expiriesMs } = open();
+  await semaphore.trySetPermits(1);
+  const copy = deliverLate({ told: true });
+  void driver.next(copy);
+  const entering = semaphore.acquire();
+  await clock.advance(100);
+  const permits = await entering;
+  await semaphore.updateLeaseTime(permits.ids, 1_000);
+  await copy.arrive();
+  expect(expiriesMs()[0]).toBeLessThanOrEqual(1_000);
+});
+
+test("closing with releaseHeld gives back what is left of permits of which one was released by its id", async () => {
+  const { semaphore, holdfast, connect, stored, clock } = open();
+  await semaphore.trySetPermits(2);
+  const { ids } = await semaphore.acquire(2);
+  await connect().holdfast.getPermitExpirableSemaphore("a").release(ids.slice(0, 1));
+  const closing = holdfast.close({ releaseHeld: true });
+  await clock.advance(100);
+  await closing;
+  expect(stored()).toEqual({ available: 2, acquired: 0 });
+});
+
+test("permits that nobody wants any more when they are granted are given back, and nobody is told of a loss", async () => {
+  const { semaphore, driver, clock, connect, stored } = open();
+  const lost = recorded(events.leaseLost);
+  await semaphore.trySetPermits(2);
+  const one = await connect().holdfast.getPermitExpirableSemaphore("a").acquire();
+  const leaving = new AbortController();
+  const both = watched(semaphore.acquire(2, { signal: leaving.signal, leaseMs: 60_000 }));
+  await clock.advance(1_100);
+  const late = answerLate();
+  void driver.next(late, "permit-acquire");
+  await one.release();
+  await clock.advance(0);
+  leaving.abort("enough");
+  await clock.advance(10);
+  late.arrive();
+  await clock.advance(10);
+  expect([both.outcome, lost]).toEqual([{ error: "enough" }, []]);
+  expect(stored()).toEqual({ available: 2, acquired: 0 });
+});
+
+test("one whose lease is over before the answers come does not fail those who stand in line with it", async () => {
+  const { semaphore, driver, clock } = open();
+  await semaphore.trySetPermits(1);
+  const slow: CallFault = {
+    name: "answered after 50 ms",
+    async meet(deliver) {
+      const answer = await deliver();
+      await new Promise<void>((resume) => void clock.schedule(50, resume));
+      return answer;
+    },
+  };
+  for (let calls = 0; calls < 30; calls++) void driver.next(slow, "permit-acquire");
+  const hasty = watched(semaphore.acquire({ leaseMs: 20, waitMs: 600 }));
+  const patient = watched(semaphore.acquire({ leaseMs: 60_000 }));
+  await clock.advance(3_000);
+  expect(hasty.outcome).toMatchObject({ error: { code: "ERR_HOLDFAST_WAIT_TIMEOUT" } });
+  expect(patient.outcome).toMatchObject({ value: { state: "held" } });
+});
