@@ -84,8 +84,9 @@ export class NotHeldError extends HoldfastError {
     readonly lockName: string,
     why: string,
     options?: ErrorOptions,
+    what = `lock "${lockName}" is`,
   ) {
-    super(`"${lockName}" is not held: ${why}`, options);
+    super(`${what} not held: ${why}`, options);
   }
 }
 

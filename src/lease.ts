@@ -84,6 +84,10 @@ export abstract class AnyLease {
   protected abstract readonly believed: Believed;
   protected abstract failed(error: unknown): void;
 
+  protected notHeld(why: string): NotHeldError {
+    return new NotHeldError(this.name, why);
+  }
+
   get state(): HoldState {
     return this.believed.state;
   }
@@ -99,7 +103,7 @@ export abstract class AnyLease {
   assertHeld(): void {
     const { loss } = this.believed;
     if (loss !== undefined) throw loss;
-    if (this.state === "released") throw new NotHeldError(this.name, "the lease was released");
+    if (this.state === "released") throw this.notHeld("the lease was released");
   }
 
   async run<T>(body: () => T | Promise<T>): Promise<T> {

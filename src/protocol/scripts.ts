@@ -2091,12 +2091,11 @@ local function renew(semaphore, ids, lease_ms)
   return { "renewed" }
 end
 local replies = { now_ms }
-for i = 1, #KEYS / 2 do
-  local semaphore = { permits = KEYS[2 * i - 1], leases = KEYS[2 * i] }
-  replies[i + 1] = renew(semaphore, raw_ids(ARGV[2 * i - 1]), tonumber(ARGV[2 * i]))
+for i, leases in ipairs(KEYS) do
+  replies[i + 1] = renew({ leases = leases }, raw_ids(ARGV[2 * i - 1]), tonumber(ARGV[2 * i]))
 end
 return replies`,
-    sha1: "35f1704406466b09ac473ac0d2100f88ddc4e899",
+    sha1: "c293f2d7fee214081696ace81e273501341a4f48",
   },
   "permit-set-lease": {
     name: "permit-set-lease",

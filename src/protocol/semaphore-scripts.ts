@@ -166,7 +166,7 @@ export const permitLook: Script<PermitLook, CountAnswer<"permits">> = defineScri
 /** Prolongs leases; the holder of a renewal is the ids, one after the other. See permit-renew.lua. */
 export const permitRenew: Script<readonly Renewal[], readonly RenewAnswer[]> = defineScript({
   source: sources["permit-renew"],
-  keys: (permits) => permits.flatMap(({ key }) => [key, permitLeasesKey(key)]),
+  keys: (permits) => permits.map(({ key }) => permitLeasesKey(key)),
   args: (permits) => permits.flatMap(({ holder, leaseMs }) => [holder, leaseMs]),
   reply: (answers) => answers.map(renewAnswer),
 });

@@ -27,7 +27,7 @@ const FIRST_DEAF_MS = 250;
 /** The safety period is drawn from this share of it up to the whole, so that processes do not ask in step. */
 const LEAST_SHARE = 0.8;
 
-/** The waiters of this client, in one line for each lock. */
+/** The waiters of this client, in one line for each lock or other thing that they wait for. */
 export class WaitLines {
   readonly #clock: Clock;
   readonly #subscriptions: Subscriptions;
@@ -40,19 +40,19 @@ export class WaitLines {
     this.#safetyPeriodMs = safetyPeriodMs;
   }
 
-  /** Puts a waiter at the end of the line of those who want this lock. */
-  join(lock: Awaited, waiter: Waiter): WaitLine {
-    let line = this.#lines.get(lock.id);
+  /** Puts a waiter at the end of the line of those who wait for the same. */
+  join(awaited: Awaited, waiter: Waiter): WaitLine {
+    let line = this.#lines.get(awaited.id);
     if (line === undefined) {
-      line = new WaitLine(lock, this.#clock, this.#subscriptions, this.#safetyPeriodMs);
-      this.#lines.set(lock.id, line);
+      line = new WaitLine(awaited, this.#clock, this.#subscriptions, this.#safetyPeriodMs);
+      this.#lines.set(awaited.id, line);
     }
     line.add(waiter);
     return line;
   }
 
   leave(line: WaitLine, waiter: Waiter): void {
-    if (line.remove(waiter) && this.#lines.get(line.lock.id) === line) this.#lines.delete(line.lock.id);
+    if (line.remove(waiter) && this.#lines.get(line.awaited.id) === line) this.#lines.delete(line.awaited.id);
   }
 
   /** How many calls of this client wait for a lock. */
@@ -62,12 +62,12 @@ export class WaitLines {
 }
 
 /**
- * The waiters of one lock in this client, first come, first served. Only the first, its head, talks to Redis, so that
+ * The waiters of this client for one lock, or one number of permits, or one latch, first come, first served. Only the first, its head, talks to Redis, so that
  * waiting costs a server one waiter for each process and not one for each task. A wake-up belongs to the line: when the
  * head gives up instead of using it, the next one does.
  */
 export class WaitLine {
-  readonly lock: Awaited;
+  readonly awaited: Awaited;
   readonly #clock: Clock;
   readonly #subscriptions: Subscriptions;
   readonly #safetyPeriodMs: number;
@@ -81,13 +81,13 @@ export class WaitLine {
   #listenAgainMs = Number.NEGATIVE_INFINITY;
   #deafMs = FIRST_DEAF_MS;
 
-  constructor(lock: Awaited, clock: Clock, subscriptions: Subscriptions, safetyPeriodMs: number) {
-    this.lock = lock;
+  constructor(awaited: Awaited, clock: Clock, subscriptions: Subscriptions, safetyPeriodMs: number) {
+    this.awaited = awaited;
     this.#clock = clock;
     this.#subscriptions = subscriptions;
     this.#safetyPeriodMs = safetyPeriodMs;
     // With the messages coming in already, the first attempt misses none, and no second one is needed.
-    if (subscriptions.isOpen(lock.channel)) this.#listen();
+    if (subscriptions.isOpen(awaited.channel)) this.#listen();
   }
 
   get length(): number {
@@ -177,7 +177,7 @@ export class WaitLine {
   }
 
   #listen(): void {
-    const { channel, tells = isWakeUp } = this.lock;
+    const { channel, tells = isWakeUp } = this.awaited;
     this.#unlisten = this.#subscriptions.listen(channel, {
       onMessage: (message) => {
         if (tells(message)) this.wake();

@@ -41,8 +41,8 @@ export class Seeker<Granted> {
   readonly owner: string;
   /** How often Redis was asked. */
   attempts = 0;
-  /** How many permits there were when it was last asked. */
-  available = 0;
+  /** How many permits there were when it last asked; undefined until they were too few. */
+  available: number | undefined;
   #turn: { readonly endMs: number; readonly lengthMs: number } | undefined;
   /** All as the waiter's time. */
   #savesFromMs = SAVES_AFTER_MS;
@@ -160,7 +160,7 @@ async function attemptUntilOfUse<Granted>(seeker: Seeker<Granted>): Promise<Outc
   for (;;) {
     const outcome = await attempt(seeker);
     if (outcome !== undefined) return outcome;
-    if (seeker.waiter.over) return { granted: undefined, left: seeker.available, moreMs: -1 };
+    if (seeker.waiter.over) return { granted: undefined, left: seeker.available ?? 0, moreMs: -1 };
   }
 }
 

@@ -104,7 +104,7 @@ export abstract class AnySemaphore<Granted> {
       this.count,
       semaphoreAdd,
       (request) => ({ ...addition, request }),
-      goesOn,
+      { goesOn },
     );
     if (status === "too-many") {
       throw new RangeError(
@@ -137,9 +137,10 @@ export abstract class AnySemaphore<Granted> {
 
   protected orThrow(permits: number, { granted, waitedMs, available }: Taken<Granted>): Granted {
     if (granted !== undefined) return granted;
-    const of = permits === 1 ? "a permit" : `${permits} permits`;
-    const wanted = `${of} of "${this.name}", of which there ${available === 1 ? "was 1" : `were ${available}`}`;
-    throw new WaitTimeoutError(this.name, waitedMs, undefined, wanted);
+    const wanted = `${permits === 1 ? "a permit" : `${permits} permits`} of "${this.name}"`;
+    const seen =
+      available === undefined ? "" : `, of which there ${available === 1 ? "was" : "were"} ${available}`;
+    throw new WaitTimeoutError(this.name, waitedMs, undefined, wanted + seen);
   }
 }
 
@@ -148,6 +149,6 @@ export interface Taken<Granted> {
   /** undefined: there were not enough in time. */
   readonly granted: Granted | undefined;
   readonly waitedMs: number;
-  /** How many there were when last seen. */
-  readonly available: number;
+  /** How many there were when this call last saw; undefined when it never did. */
+  readonly available: number | undefined;
 }

@@ -66,8 +66,9 @@ export class RemoteLatch implements CountDownLatch {
 
   async countDown(): Promise<void> {
     const { key, channel } = this.#count;
-    const goesOn = true;
-    await change(this.#count, latchCountDown, (request) => ({ count: key, request, channel }), goesOn);
+    await change(this.#count, latchCountDown, (request) => ({ count: key, request, channel }), {
+      goesOn: true,
+    });
   }
 
   async getCount(): Promise<number> {

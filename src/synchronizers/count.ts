@@ -64,14 +64,14 @@ function unknownAfterAll(error: unknown): unknown {
 
 /**
  * Changes a count, once or not at all.
- * @param goesOn whether it is tried on behind the scenes when nobody knows the outcome: for what others wait for
+ * @param options `goesOn`: it is tried on behind the scenes when nobody knows the outcome: for what others wait for
  * @throws UnavailableError, WrongTypeError, ClientClosedError
  */
 export async function change<Input, Status extends string>(
   count: Count,
   script: Script<Input, CountAnswer<Status>>,
   input: (request: Request) => Input,
-  goesOn = false,
+  { goesOn = false }: { readonly goesOn?: boolean } = {},
 ): Promise<Decided<Status>> {
   const request = count.client.requests.begin(count.key);
   try {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { checkCount, duration } from "../checks.js";
-import { NotHeldError, UnavailableError } from "../errors.js";
+import { type NotHeldError, UnavailableError } from "../errors.js";
 import { events } from "../events.js";
 import { checkPermitOptions, type PermitOptions, type SemaphoreSettings } from "../options.js";
 import { permitLeasesKey } from "../protocol/names.js";
@@ -18,7 +18,7 @@ import { marginMs, type Since, type Terms } from "../threads/trust.js";
 import type { PermitSource } from "./acquire-permits.js";
 import { AnySemaphore, type Asked, askedFor, askedToUse, MOST_PERMITS, type Taken } from "./any-semaphore.js";
 import { change, type Decided, read } from "./count.js";
-import { type Permits, PermitsLease } from "./permits.js";
+import { type Permits, PermitsLease, permitsNotHeld } from "./permits.js";
 import { releasePermits, releaseWhatIsLeft } from "./release-permits.js";
 
 /**
@@ -151,7 +151,8 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
   async release(ids: string | readonly string[]): Promise<void> {
     const { status, numbers } = await this.#releaseByIds(ids);
     if (status === "released") return;
-    throw new NotHeldError(this.name, `${numbers[0]} of these permits are unknown, or their lease has ended`);
+    const [absent = 0] = numbers;
+    throw permitsNotHeld(this.name, `${absent} of them are unknown, or their lease has ended`);
   }
 
   async tryRelease(ids: string | readonly string[]): Promise<boolean> {
@@ -203,7 +204,7 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
   async getLeaseTime(id: string): Promise<number> {
     const { leftMs } = await this.#look(checkedId(id));
     if (leftMs >= -1) return leftMs;
-    throw new NotHeldError(this.name, `the permit ${id} is unknown, or its lease has ended`);
+    throw permitsNotHeld(this.name, `${id} is unknown, or its lease has ended`);
   }
 
   async #look(id = "") {
@@ -299,7 +300,7 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
 
   #lateRelease({ loss }: PermitHold): NotHeldError {
     const why = `${loss?.message ?? "the lease is over"}; others may have been let in`;
-    return new NotHeldError(this.name, why, { cause: loss });
+    return permitsNotHeld(this.name, why, { cause: loss });
   }
 
   async #releaseByIds(given: string | readonly string[]): Promise<Decided<"released" | "absent">> {

@@ -1,4 +1,5 @@
 import type { Client } from "../client.js";
+import { NotHeldError } from "../errors.js";
 import { events } from "../events.js";
 import { AnyLease, guard } from "../lease.js";
 import type { PermitHold } from "../threads/permit-holds.js";
@@ -27,6 +28,11 @@ export interface Permits extends AsyncDisposable {
    * behind the scenes
    */
   release(): Promise<void>;
+}
+
+/** Leased permits that somebody is to release, or to have, and that are not there. */
+export function permitsNotHeld(name: string, why: string, options?: ErrorOptions): NotHeldError {
+  return new NotHeldError(name, why, options, `permits of "${name}" are`);
 }
 
 /** What a caller gets for leased permits. */
@@ -70,6 +76,10 @@ export class PermitsLease extends AnyLease implements Permits {
 
   protected get believed(): PermitHold {
     return this.#hold;
+  }
+
+  protected override notHeld(why: string): NotHeldError {
+    return permitsNotHeld(this.name, why);
   }
 
   protected failed(error: unknown): void {

@@ -11,8 +11,9 @@ export function releasePermits(
   ids: readonly string[],
 ): Promise<Decided<"released" | "absent">> {
   const { key, channel } = count;
-  const goesOn = true;
-  return change(count, permitRelease, (request) => ({ count: key, request, channel, ids }), goesOn);
+  return change(count, permitRelease, (request) => ({ count: key, request, channel, ids }), {
+    goesOn: true,
+  });
 }
 
 /** As {@link releasePermits}, but what is left of them when some are gone. @returns false when some were */

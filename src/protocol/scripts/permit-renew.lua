@@ -2,9 +2,7 @@
   permit-renew: let the leases of permits live on. A permit that is gone, or whose lease has ended, is never made again.
   Each semaphore is answered by itself.
 
-  KEYS, for each semaphore:
-    permits    string, integer: what is available
-    leases     sorted set, id of a permit -> end of its lease
+  KEYS[i]      leases     for each semaphore: sorted set, id of a permit -> end of its lease
   ARGV, for each semaphore:
     permitIds  32 hexadecimal digits for each permit
     leaseMs    integer > 0, milliseconds
@@ -32,8 +30,7 @@ local function renew(semaphore, ids, lease_ms)
 end
 
 local replies = { now_ms }
-for i = 1, #KEYS / 2 do
-  local semaphore = { permits = KEYS[2 * i - 1], leases = KEYS[2 * i] }
-  replies[i + 1] = renew(semaphore, raw_ids(ARGV[2 * i - 1]), tonumber(ARGV[2 * i]))
+for i, leases in ipairs(KEYS) do
+  replies[i + 1] = renew({ leases = leases }, raw_ids(ARGV[2 * i - 1]), tonumber(ARGV[2 * i]))
 end
 return replies
