@@ -52,8 +52,8 @@ async function campaign({
     const inside = await plain.incrby(counter, permits);
     most = Math.max(most, inside);
     visits += 1;
-    if (inside >= full) await plain.set(`${counter}:full`, 1);
-    else while ((await plain.exists(`${counter}:full`)) === 0);
+    if (inside === full) await plain.set(`${counter}:full`, 1);
+    while (full > 0 && (await plain.exists(`${counter}:full`)) === 0);
     await plain.decrby(counter, permits);
   };
   const guardedVisit = () =>

@@ -42,8 +42,8 @@ async function work({ permits = 1, tasks = 1, forMs, guarded = true, full = 0 }:
   const turn = async () => {
     const insideNow = await plain.incrby(inside, permits);
     most = Math.max(most, insideNow);
-    if (insideNow >= full) await plain.set(`${inside}:full`, 1);
-    else while ((await plain.exists(`${inside}:full`)) === 0);
+    if (insideNow === full) await plain.set(`${inside}:full`, 1);
+    while (full > 0 && (await plain.exists(`${inside}:full`)) === 0);
     await plain.ping();
     await plain.decrby(inside, permits);
     turns += 1;
