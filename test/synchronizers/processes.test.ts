@@ -15,7 +15,7 @@ const LONG_MS = 120_000 + CAMPAIGN_MS;
 const HOUR_MS = 3_600_000;
 const PERMITS = 5;
 
-afterEach(() => redis.plain.del("s", "l", "inside", "inside:full"));
+afterEach(() => redis.plain.del("s", "l", "inside", "inside:full", SAVER_KEY));
 
 function users(count: number): Promise<readonly Child[]> {
   const settings = { port: redis.server.port, semaphore: "s", latch: "l", inside: "inside" };
