@@ -31,6 +31,7 @@ const SAVES_AFTER_MS = 1_000;
 const SAVE_MS = 3_000;
 /** So often it asks again, so that two of its commands may be lost. */
 const ASKS_EACH_MS = SAVE_MS / 3;
+
 /** One call that wants permits. */
 export class Seeker<Granted> {
   readonly source: PermitSource<Granted>;

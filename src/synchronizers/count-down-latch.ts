@@ -40,7 +40,7 @@ export interface CountDownLatch {
   delete(): Promise<boolean>;
 }
 
-/** As far as a JVM can count. */
+/** As far as scripts count exactly. */
 const HIGHEST_COUNT = Number.MAX_SAFE_INTEGER;
 
 /** A latch in Redis. */

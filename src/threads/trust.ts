@@ -58,12 +58,6 @@ export function isOfUse(terms: Terms, since: Since, clock: Clock): boolean {
   return [leaseEnd(terms, takenAt), until, latestEnd(terms, since)].every((end) => leftMs(end, clock) > 0);
 }
 
-/** A new lease of which nobody knows yet whether it holds. */
-export interface Doubt {
-  readonly end: Instant;
-  readonly wasRenewed: boolean;
-}
-
 /** What is held, for messages and events. */
 export interface Subject {
   readonly name: string;
@@ -96,6 +90,8 @@ export abstract class Trust implements Expiring {
   #unconfirmed = false;
   #provisional = false;
   #lapses = false;
+  /** How many commands that set the lease anew have no known outcome. */
+  #doubts = 0;
   #abort: AbortController | undefined;
 
   constructor(terms: Terms, since: Since, clock: Clock, alarms: ExpiryAlarms) {
@@ -177,7 +173,7 @@ export abstract class Trust implements Expiring {
 
   /** Whether the watchdog is to keep it alive. */
   get isRenewed(): boolean {
-    return this.terms.renewed && !this.#lapses;
+    return this.terms.renewed && !this.#lapses && this.#doubts === 0;
   }
 
   /** It is of no use any more, but not released: the watchdog leaves it alone, and its lease runs out. */
@@ -227,30 +223,26 @@ export abstract class Trust implements Expiring {
    * the watchdog leaves it alone.
    * @returns what to hand to `relet` or `notRelet` once the outcome is known; if it never is, to neither
    */
-  reletting(leaseMs: number): Doubt {
-    const doubt = { end: leaseEnd({ ...this.terms, leaseMs }, now(this.#clock)), wasRenewed: this.isRenewed };
-    this.letLapse();
-    this.#bounds = [...this.#bounds, doubt.end];
+  reletting(leaseMs: number): Instant {
+    const end = leaseEnd({ ...this.terms, leaseMs }, now(this.#clock));
+    this.#doubts += 1;
+    this.lapsed();
+    this.#bounds = [...this.#bounds, end];
     this.#moved();
-    return doubt;
+    return end;
   }
 
-  /** The lease was set anew: it began when that was asked for, or later. */
-  relet({ end }: Doubt): void {
+  /** The lease was set anew: it began when that was asked for, or later. The watchdog leaves it alone for good. */
+  relet(end: Instant): void {
+    this.letLapse();
     this.#end = end;
-    this.#doubtless(end);
+    this.notRelet(end);
   }
 
   /** The lease is what it was. */
-  notRelet({ end, wasRenewed }: Doubt): void {
-    if (wasRenewed && this.#state === "held") {
-      this.#lapses = false;
-      this.resumed();
-    }
-    this.#doubtless(end);
-  }
-
-  #doubtless(end: Instant): void {
+  notRelet(end: Instant): void {
+    this.#doubts -= 1;
+    if (this.isRenewed && this.#state === "held") this.resumed();
     this.#bounds = this.#bounds.filter((bound) => bound !== end);
     this.#moved();
   }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { events } from "../../src/events.js";
-import { answerLate, deliverLate, loseReply } from "../support/call-faults.js";
+import { answerLate, deliverLate, loseReply, neverDeliver } from "../support/call-faults.js";
 import { permitTime } from "../support/permit-time.js";
 import { endRecordings, recorded } from "../support/recorded-events.js";
 import type { CallFault } from "../support/scripted-driver.js";
@@ -18,6 +18,19 @@ test("a new lease is trusted from its first command, however many answers were l
   await clock.advance(2_900);
   expect(updating.outcome).toEqual({ value: true });
   expect(permits.remainingMs()).toBeLessThanOrEqual(Math.min(...expiriesMs()));
+});
+
+test("permits whose new lease is in doubt are not renewed because another one was refused meanwhile", async () => {
+  const { semaphore, driver, clock } = open();
+  await semaphore.trySetPermits(1);
+  const permits = await semaphore.acquire({ watchdog: true });
+  void driver.next(neverDeliver);
+  const doubtful = watched(semaphore.updateLeaseTime(permits.ids, 60_000));
+  const refused = await semaphore.updateLeaseTime([...permits.ids, "0".repeat(32)], 60_000);
+  await clock.advance(3_100);
+  expect([refused, doubtful.outcome]).toMatchObject([false, { error: { outcomeUnknown: true } }]);
+  await clock.advance(25_000);
+  expect(driver.timesOf("permit-renew")).toEqual([]);
 });
 
 test("a late copy of an acquisition does not undo a new lease [R2]", async () => {
