@@ -18,7 +18,8 @@ const OWN = "journal:";
 /** Writes down every change of any key of the server, and every message of locks. The server closes it. */
 export async function keepJournal(server: RedisServer): Promise<KeyJournal> {
   const entries: string[] = [];
-  const listener = server.client();
+  // Nobody would hear that subscribing again has failed, as it does when the server stops just then.
+  const listener = server.client({ autoResubscribe: false });
   const writer = server.client();
   listener.on("pmessage", (pattern, channel, message) => {
     if (pattern === `${OWN}*`) listener.emit(message);
