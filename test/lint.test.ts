@@ -43,7 +43,7 @@ const cases: readonly Case[] = [
   imports("src/driver/g.ts", "../locks/reentrant-lock.js"),
   imports("src/driver/h.ts", "ioredis"),
   imports("src/driver/i.ts", "node:timers/promises"),
-  imports("src/driver/ioredis.ts", "ioredis", allowed),
+  imports("src/driver/ioredis-server.ts", "ioredis"),
   imports("src/driver/memory/a.ts", "fengari", allowed),
   imports("src/driver/memory/b.ts", "../../protocol/script-call.js", allowed),
   imports("src/driver/memory/c.ts", "../../clock.js", allowed),

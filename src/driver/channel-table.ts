@@ -49,6 +49,22 @@ export class ChannelTable {
     }
   }
 
+  /** These subscriptions have ended by themselves, though the link has not. */
+  lost(names: Iterable<string>): void {
+    for (const name of names) {
+      const channel = this.#channels.get(name);
+      if (channel?.phase === "live") channel.phase = "off";
+    }
+  }
+
+  /** Makes subscriptions anew that were lost or refused, where somebody still listens. */
+  renew(names: Iterable<string>): void {
+    for (const name of names) {
+      const channel = this.#channels.get(name);
+      if (channel !== undefined) void this.#settle(channel);
+    }
+  }
+
   /** Nobody listens any more. */
   clear(error: unknown): void {
     for (const channel of this.#channels.values()) channel.members.clear();

@@ -15,6 +15,11 @@ export interface Driver {
   /** Why there is no connection at present, where the Redis client has told; undefined while there is one. */
   readonly outage?: Error | undefined;
   /**
+   * Names the server that has a key at present, as each server has a clock of its own. Not there where one server has
+   * all keys and never changes.
+   */
+  placeOf?(key: string): string;
+  /**
    * Runs a script: `EVALSHA`, and `EVAL` where the server does not know it. Calls made in order reach the
    * server in order while the connection holds.
    *
@@ -25,11 +30,18 @@ export interface Driver {
    */
   run(call: ScriptCall, ticket: Ticket): Promise<RawReply>;
   /**
-   * Listens to a channel, on a connection of its own shared by all channels and opened at first use.
+   * As `run`, and then waits until replicas have what the script wrote, on a connection of its own for each master: Redis
+   * counts only what the connection that asks has written itself. Calls of one turn share one `WAIT`. Also rejects with
+   * {@link WaitRefusedError}. Not there where the client offers no such connection.
+   */
+  runReplicated?(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply>;
+  /**
+   * Listens to a channel, on connections of its own shared by all channels and opened at first use.
    * `onReady` is called whenever messages begin to arrive: once at first, then after each reconnect, as
    * messages may have been missed. Resolves when the listening began; a rejection leaves nothing behind.
+   * @param family which messages: those of `PUBLISH` or those of `SPUBLISH`. Default: classic
    */
-  subscribe(channel: string, listener: ChannelListener): Promise<Unsubscribe>;
+  subscribe(channel: string, listener: ChannelListener, family?: PubSubFamily): Promise<Unsubscribe>;
   /**
    * Closes what the driver opened itself, never what it was given. Later calls reject with
    * {@link DriverClosedError}. Safe twice; settles in bounded time even when the server is gone.
@@ -40,7 +52,27 @@ export interface Driver {
 export interface DriverTraits {
   /** Names the server in messages, without credentials: `redis://127.0.0.1:6379/0`. */
   readonly server: string;
-  readonly topology: "standalone" | "memory";
+  readonly topology: "standalone" | "sentinel" | "cluster" | "memory";
+  /** Whether it can listen to sharded messages. Default: false. */
+  readonly sharded?: boolean;
+}
+
+/** `PUBLISH` and `SUBSCRIBE`, or `SPUBLISH` and `SSUBSCRIBE`: who listens to one does not hear the other. */
+export type PubSubFamily = "classic" | "sharded";
+
+/** How many replicas are to have a write. */
+export interface ReplicaDemand {
+  /** `connected`: all that are, be it none. Any other is one at least. */
+  readonly replicas: number | "majority" | "all" | "connected";
+  /** How long to wait for them, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** What a script answered, and how many replicas had its writes in time. */
+export interface ReplicatedReply {
+  readonly reply: RawReply;
+  readonly acknowledged: number;
+  readonly wanted: number;
 }
 
 /** Shared by a call and the one who waits for it. */
@@ -66,6 +98,11 @@ export class ServerReplyError extends Error {
     super(message, options);
     this.code = /^[A-Z][A-Z0-9]*/.exec(message)?.[0] ?? "ERR";
   }
+}
+
+/** The server does not carry out `WAIT` for this user, so that nobody can know what its replicas have. Nothing was sent. */
+export class WaitRefusedError extends Error {
+  override readonly name = "WaitRefusedError";
 }
 
 /** The driver was closed, or its Redis client has ended for good, so the call was not sent. */

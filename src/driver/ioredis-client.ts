@@ -4,36 +4,65 @@ import type { EventEmitter } from "node:events";
  * What the adapter uses of ioredis' `Redis`. Structural, so that ioredis 5 and 6 and its fork iovalkey all fit
  * and none of them is imported.
  */
-export interface IoredisClient extends IoredisConnection {
+export interface IoredisClient extends IoredisConnection, IoredisScripts {
   readonly isCluster: boolean;
   readonly mode: string;
   readonly options: IoredisOptions;
-  eval(script: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
-  evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
   /** A new client with the same options but those given here. */
-  duplicate(options: object): IoredisSubscriberClient;
+  duplicate(options: object): IoredisOwnClient;
 }
 
-/** What the adapter uses of the client that it opens itself. */
-export interface IoredisSubscriberClient extends IoredisConnection {
+/** What the adapter uses of ioredis' `Cluster`. */
+export interface IoredisCluster extends Pick<EventEmitter, "off">, IoredisScripts {
+  readonly isCluster: boolean;
+  readonly status: string;
+  readonly options: IoredisClusterOptions;
+  /** The addresses of the servers that have each slot, "host:port", the master's first. */
+  readonly slots: readonly (readonly string[] | undefined)[];
+  nodes(role: "all" | "master"): readonly IoredisNode[];
+  connect(): Promise<void>;
+  refreshSlotsCache(callback: (error?: unknown) => void): void;
+  on(event: "ready" | "end", listener: () => void): unknown;
+  on(event: "+node" | "-node", listener: (node: IoredisNode) => void): unknown;
+  on(event: "node error", listener: (error: Error) => void): unknown;
+}
+
+/** One server of a cluster. */
+export interface IoredisNode extends Pick<IoredisConnection, "on" | "off" | "status" | "stream"> {
+  readonly options: IoredisOptions;
+  duplicate(options: object): IoredisOwnClient;
+}
+
+interface IoredisScripts {
+  eval(script: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
+  evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
+}
+
+/** What the adapter uses of the clients that it opens itself. */
+export interface IoredisOwnClient extends IoredisConnection {
   disconnect(): void;
+  call(command: string, ...args: string[]): Promise<unknown>;
   subscribe(channel: string): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
+  ssubscribe(channel: string): Promise<unknown>;
+  sunsubscribe(channel: string): Promise<unknown>;
 }
 
 export interface IoredisConnection extends Pick<EventEmitter, "off"> {
   readonly status: string;
   readonly stream?: IoredisStream | undefined;
   connect(): Promise<void>;
-  on(event: "message", listener: (channel: string, message: string) => void): unknown;
+  on(event: "message" | "smessage", listener: (channel: string, message: string) => void): unknown;
   on(event: "error", listener: (error: Error) => void): unknown;
-  on(event: "connect" | "ready" | "close" | "end", listener: () => void): unknown;
+  on(event: "connect" | "ready" | "close" | "end" | "moved", listener: () => void): unknown;
 }
 
 export interface IoredisStream {
   readonly destroyed: boolean;
   /** What has broken it. */
   readonly errored?: Error | null | undefined;
+  readonly remoteAddress?: string | undefined;
+  readonly remotePort?: number | undefined;
   unref(): unknown;
   destroy(error?: Error): unknown;
   once(event: "close", listener: () => void): unknown;
@@ -54,33 +83,44 @@ export interface IoredisOptions {
   readonly sentinels?: readonly { readonly host?: string; readonly port?: number }[] | null | undefined;
 }
 
+/** The options of a cluster that change what the adapter has to do. */
+export interface IoredisClusterOptions {
+  readonly keyPrefix?: string | undefined;
+  readonly redisOptions?: Pick<IoredisOptions, "stringNumbers"> | undefined;
+  readonly clusterRetryStrategy?: ((times: number) => unknown) | null | undefined;
+}
+
 /** Throws a TypeError that says what to do about what is no client of ioredis, or one that would break the protocol. */
-export function assertUsable(redis: IoredisClient): void {
+export function assertUsable(redis: IoredisClient | IoredisCluster): void {
   if (typeof redis?.evalsha !== "function") {
     const way = "as in ioredisDriver(new Redis(url))";
-    throw new TypeError(`ioredisDriver needs a Redis client of ioredis, ${way}, got ${kindOf(redis)}`);
+    throw new TypeError(
+      `ioredisDriver needs a Redis or Cluster client of ioredis, ${way}, got ${kindOf(redis)}`,
+    );
   }
-  if (redis.isCluster) {
-    throw new TypeError("ioredisDriver does not support ioredis' Cluster yet: pass a Redis client");
-  }
-  const { keyPrefix, stringNumbers } = redis.options;
+  const { keyPrefix } = redis.options;
   if (keyPrefix) {
     throw new TypeError(
       `ioredisDriver refuses a client with keyPrefix "${keyPrefix}": ioredis prefixes keys but not channels and ` +
         "not the names inside scripts, so that nobody would be woken. Use the nameMapper option of Holdfast instead",
     );
   }
-  if (stringNumbers) {
+  const options = isCluster(redis) ? (redis.options.redisOptions ?? {}) : redis.options;
+  if (options.stringNumbers) {
     throw new TypeError(
       "ioredisDriver refuses a client with stringNumbers: it hides which answers are integers. " +
-        "Pass redis.duplicate({ stringNumbers: false })",
+        "Pass a client without it, as redis.duplicate({ stringNumbers: false }) makes one",
     );
   }
-  if (redis.mode !== "normal") {
+  if (!isCluster(redis) && redis.mode !== "normal") {
     throw new TypeError(
       `ioredisDriver refuses a client in ${redis.mode} mode: it cannot run scripts. Pass redis.duplicate()`,
     );
   }
+}
+
+export function isCluster(redis: IoredisClient | IoredisCluster): redis is IoredisCluster {
+  return redis.isCluster;
 }
 
 function kindOf(value: unknown): string {
@@ -98,6 +138,21 @@ export function serverName(options: IoredisOptions): string {
   }
   if (path) return `redis+unix://${path}/${db}`;
   return `${tls ? "rediss" : "redis"}://${address(options.host, options.port, 6379)}/${db}`;
+}
+
+/** Names a cluster by the servers that its client was told of, without credentials. */
+export function clusterName(cluster: IoredisCluster): string {
+  // Private in the types of ioredis.
+  const { startupNodes = [] } = cluster as { readonly startupNodes?: readonly StartupNode[] };
+  return `redis+cluster://${startupNodes.map(startupAddress).join(",")}`;
+}
+
+type StartupNode = string | number | { readonly host?: string; readonly port?: number };
+
+function startupAddress(node: StartupNode): string {
+  if (typeof node === "number") return address(undefined, node, 6379);
+  if (typeof node === "object") return address(node.host, node.port, 6379);
+  return node.replace(/^rediss?:\/\//, "").replace(/^.*@/, "");
 }
 
 function address(host = "localhost", port: number | undefined, defaultPort: number): string {

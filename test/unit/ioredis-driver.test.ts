@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { Cluster, Redis, type RedisOptions } from "ioredis";
+import { Redis, type RedisOptions } from "ioredis";
 import { Redis as Redis5, type RedisOptions as Redis5Options } from "ioredis5";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { evaluate, script } from "../../src/driver/conformance-case.js";
@@ -127,12 +127,6 @@ describe("a client that would break the protocol is refused", () => {
     expect(make).toThrow(TypeError);
     expect(make).toThrow(`ioredisDriver(new Redis(url)), got ${what}`);
   });
-
-  it("when it is a cluster", async () => {
-    const cluster = new Cluster([{ host: "127.0.0.1", port: 1 }], { lazyConnect: true });
-    // @ts-expect-error the type says so too
-    expect(() => ioredisDriver(cluster)).toThrow(/Cluster yet/);
-  });
 });
 
 describe("traits", () => {
@@ -147,7 +141,10 @@ describe("traits", () => {
     ],
   ])("of %j name the server without credentials", (options, name) => {
     const redis = new Redis({ ...options, lazyConnect: true });
-    expect(drive(redis).traits).toEqual({ server: name, topology: "standalone" });
+    expect(drive(redis).traits).toEqual({
+      server: name,
+      topology: options.sentinels ? "sentinel" : "standalone",
+    });
   });
 });
 

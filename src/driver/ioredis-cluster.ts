@@ -1,0 +1,188 @@
+import { hashSlot } from "../protocol/hash-slot.js";
+import type { RawReply, ScriptCall } from "../protocol/script-call.js";
+import { inRootContext } from "../root-context.js";
+import { ClusterCalls } from "./cluster-calls.js";
+import {
+  type ChannelListener,
+  type Driver,
+  DriverClosedError,
+  type DriverTraits,
+  type PubSubFamily,
+  type ReplicaDemand,
+  type ReplicatedReply,
+  type Ticket,
+  type Unsubscribe,
+} from "./driver.js";
+import {
+  clusterName,
+  type IoredisCluster,
+  type IoredisNode,
+  type IoredisOwnClient,
+} from "./ioredis-client.js";
+import { openMaster, openPubSub } from "./ioredis-connections.js";
+import { fromIoredis } from "./ioredis-errors.js";
+import { IoredisScripts } from "./ioredis-scripts.js";
+import { delayOf } from "./ioredis-server.js";
+import { ShardedSubscriber } from "./sharded-subscriber.js";
+import { Subscriber } from "./subscriber.js";
+
+const ENDED = "the ioredis cluster client has ended, by quit(), disconnect() or its clusterRetryStrategy";
+
+/** A cluster. ioredis knows who has which slot, follows redirections and sends again what a lost connection has rejected. */
+export class IoredisClusterDriver implements Driver {
+  readonly traits: DriverTraits;
+  readonly #cluster: IoredisCluster;
+  readonly #scripts: IoredisScripts;
+  readonly #classic: Subscriber;
+  readonly #sharded: ShardedSubscriber;
+  readonly #replicated: ClusterCalls;
+  /** The nodes whose connections are looked at, and what ends that. */
+  readonly #watched = new Map<IoredisNode, () => void>();
+  #resets = 0;
+  #outage: Error | undefined;
+  #closed = false;
+
+  constructor(cluster: IoredisCluster) {
+    this.traits = { server: clusterName(cluster), topology: "cluster", sharded: true };
+    this.#cluster = cluster;
+    this.#scripts = new IoredisScripts(cluster);
+    const shards = {
+      masterOf: (key: string) => this.#masterOf(key),
+      refresh: () => this.#refresh(),
+      retryDelayMs: (failures: number) => delayOf(cluster.options.clusterRetryStrategy?.(failures)),
+      toError: fromIoredis,
+    };
+    this.#classic = new Subscriber((events) => openPubSub(this.#anyNode, "classic", events), shards);
+    this.#sharded = new ShardedSubscriber({
+      ...shards,
+      opening: (master) => (events) => openPubSub(this.#node(master), "sharded", events),
+    });
+    this.#replicated = new ClusterCalls({
+      ...shards,
+      opening: (master) => (events) => openMaster(this.#node(master), events),
+    });
+    for (const node of cluster.nodes("all")) this.#watch(node);
+    cluster.on("+node", this.#watch);
+    cluster.on("-node", this.#unwatch);
+    cluster.on("node error", this.#onNodeError);
+    cluster.on("ready", this.#onReady);
+    cluster.on("end", this.#onEnd);
+  }
+
+  get resets(): number {
+    return this.#resets;
+  }
+
+  get outage(): Error | undefined {
+    return this.#outage;
+  }
+
+  placeOf(key: string): string {
+    return this.#masterOf(key) ?? "";
+  }
+
+  async run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
+    this.#assertOpen();
+    // A lazy client connects with its first command, and would do so in the context of this caller.
+    if (this.#cluster.status === "wait")
+      void inRootContext(() => this.#cluster.connect().catch(toldByTheCommand));
+    return this.#scripts.run(call, ticket, this.placeOf(call.keys[0] ?? ""));
+  }
+
+  async runReplicated(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
+    this.#assertOpen();
+    return this.#replicated.run(call, ticket, demand);
+  }
+
+  async subscribe(
+    channel: string,
+    listener: ChannelListener,
+    family: PubSubFamily = "classic",
+  ): Promise<Unsubscribe> {
+    this.#assertOpen();
+    const subscriber = family === "sharded" ? this.#sharded : this.#classic;
+    return subscriber.subscribe(channel, listener);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#scripts.close();
+    this.#cluster.off("+node", this.#watch);
+    this.#cluster.off("-node", this.#unwatch);
+    this.#cluster.off("node error", this.#onNodeError);
+    this.#cluster.off("ready", this.#onReady);
+    this.#cluster.off("end", this.#onEnd);
+    for (const unwatch of this.#watched.values()) unwatch();
+    this.#watched.clear();
+    await Promise.all([this.#classic.close(), this.#sharded.close(), this.#replicated.close()]);
+  }
+
+  /** A client that has ended may be connected again by its owner. */
+  #assertOpen(): void {
+    if (this.#closed) throw new DriverClosedError();
+    if (this.#cluster.status === "end") throw new DriverClosedError(ENDED);
+  }
+
+  #masterOf(key: string): string | undefined {
+    return this.#cluster.slots[hashSlot(key)]?.[0];
+  }
+
+  #refresh(): Promise<void> {
+    return new Promise((resolve) => this.#cluster.refreshSlotsCache(() => resolve()));
+  }
+
+  /** Messages of `PUBLISH` reach every node. */
+  readonly #anyNode = (options: object): IoredisOwnClient => {
+    const masters = this.#cluster.nodes("master");
+    const node = masters[Math.floor(Math.random() * masters.length)];
+    if (node === undefined) throw new Error("no node of the cluster is known yet");
+    return node.duplicate(options);
+  };
+
+  /** A node that is not known yet is reached as the others are. */
+  #node(address: string): (options: object) => IoredisOwnClient {
+    const nodes = this.#cluster.nodes("all");
+    const node = nodes.find(({ options: { host, port } }) => `${host}:${port}` === address);
+    if (node !== undefined) return (options) => node.duplicate(options);
+    const at = address.lastIndexOf(":");
+    const place = { host: address.slice(0, at), port: Number(address.slice(at + 1)) };
+    return (options) => this.#anyNode({ ...options, ...place });
+  }
+
+  readonly #watch = (node: IoredisNode) => {
+    let ready = node.status === "ready";
+    const onReady = () => {
+      ready = true;
+    };
+    const onClose = () => {
+      this.#scripts.forget();
+      // What was under way on it is sent again, be it to another node.
+      if (ready) this.#resets += 1;
+      ready = false;
+    };
+    node.on("ready", onReady);
+    node.on("close", onClose);
+    this.#watched.set(node, () => {
+      node.off("ready", onReady);
+      node.off("close", onClose);
+    });
+  };
+
+  readonly #unwatch = (node: IoredisNode) => {
+    this.#watched.get(node)?.();
+    this.#watched.delete(node);
+  };
+
+  readonly #onNodeError = (error: Error) => {
+    this.#outage = error;
+  };
+
+  readonly #onReady = () => {
+    this.#outage = undefined;
+  };
+
+  readonly #onEnd = () => this.#scripts.rejectUnanswered(new Error(ENDED));
+}
+
+/** A connection that fails rejects the commands that wait for it as well. */
+function toldByTheCommand(): void {}

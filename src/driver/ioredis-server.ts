@@ -1,0 +1,140 @@
+import type { RawReply, ScriptCall } from "../protocol/script-call.js";
+import { inRootContext } from "../root-context.js";
+import {
+  type ChannelListener,
+  type Driver,
+  DriverClosedError,
+  type DriverTraits,
+  type PubSubFamily,
+  type ReplicaDemand,
+  type ReplicatedReply,
+  type Ticket,
+  type Unsubscribe,
+} from "./driver.js";
+import { type IoredisClient, serverName } from "./ioredis-client.js";
+import { openMaster, openPubSub } from "./ioredis-connections.js";
+import { fromIoredis } from "./ioredis-errors.js";
+import { IoredisScripts } from "./ioredis-scripts.js";
+import { ReplicatedCalls } from "./replicated-calls.js";
+import { Subscriber } from "./subscriber.js";
+
+const ENDED = "the ioredis client has ended, by quit(), disconnect() or its retryStrategy";
+
+/** One server, or the present master among those that Sentinels watch. */
+export class IoredisServerDriver implements Driver {
+  readonly traits: DriverTraits;
+  readonly #redis: IoredisClient;
+  readonly #scripts: IoredisScripts;
+  readonly #subscriber: Subscriber;
+  readonly #replicated: ReplicatedCalls;
+  #resets = 0;
+  #outage: Error | undefined;
+  #ready: boolean;
+  /** Among those that Sentinels watch, the server that answers now. */
+  #place = "";
+  #closed = false;
+
+  constructor(redis: IoredisClient) {
+    const { options } = redis;
+    const topology = options.sentinels?.length ? "sentinel" : "standalone";
+    this.traits = { server: serverName(options), topology };
+    this.#redis = redis;
+    this.#scripts = new IoredisScripts(redis);
+    const duplicate = (options: object) => redis.duplicate(options);
+    this.#subscriber = new Subscriber((events) => openPubSub(duplicate, "classic", events), {
+      retryDelayMs: (failures) => delayOf(redis.options.retryStrategy?.(failures)),
+      toError: fromIoredis,
+    });
+    const open = (events: { onEnd(cause: unknown): void }) => openMaster(duplicate, events);
+    this.#replicated = new ReplicatedCalls({ open, toError: fromIoredis });
+    this.#ready = redis.status === "ready";
+    if (this.#ready) this.#look();
+    redis.on("ready", this.#onReady);
+    redis.on("close", this.#onClose);
+    redis.on("end", this.#onEnd);
+  }
+
+  get resets(): number {
+    return this.#resets;
+  }
+
+  get outage(): Error | undefined {
+    return this.#outage;
+  }
+
+  placeOf(): string {
+    return this.#place;
+  }
+
+  async run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
+    this.#assertOpen();
+    // A lazy client connects with its first command, and would do so in the context of this caller.
+    if (this.#redis.status === "wait")
+      void inRootContext(() => this.#redis.connect().catch(toldByTheCommand));
+    return this.#scripts.run(call, ticket);
+  }
+
+  async runReplicated(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
+    this.#assertOpen();
+    return this.#replicated.run(call, ticket, demand);
+  }
+
+  async subscribe(channel: string, listener: ChannelListener, family?: PubSubFamily): Promise<Unsubscribe> {
+    this.#assertOpen();
+    if (family === "sharded") throw new TypeError("sharded messages are for clusters");
+    return this.#subscriber.subscribe(channel, listener);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#scripts.close();
+    this.#redis.off("ready", this.#onReady);
+    this.#redis.off("close", this.#onClose);
+    this.#redis.off("end", this.#onEnd);
+    await Promise.all([this.#subscriber.close(), this.#replicated.close()]);
+  }
+
+  /** A client that has ended may be connected again by its owner. */
+  #assertOpen(): void {
+    if (this.#closed) throw new DriverClosedError();
+    if (this.#redis.status === "end") throw new DriverClosedError(ENDED);
+  }
+
+  readonly #onReady = () => {
+    this.#ready = true;
+    this.#outage = undefined;
+    this.#look();
+  };
+
+  #look(): void {
+    const { remoteAddress, remotePort } = this.#redis.stream ?? {};
+    if (this.traits.topology === "sentinel") this.#place = `${remoteAddress}:${remotePort}`;
+  }
+
+  /**
+   * ioredis sends a command again only after the connection that carried it was closed, be it for
+   * `autoResendUnfulfilledCommands` or for a `reconnectOnError` that answers 2. It carries scripts only once ready,
+   * so a connection that never was ready has lost nothing.
+   */
+  readonly #onClose = () => {
+    this.#scripts.forget();
+    this.#outage = this.#redis.stream?.errored ?? this.#outage;
+    if (!this.#ready) return;
+    this.#ready = false;
+    this.#resets += 1;
+    // ioredis then forgets what was under way.
+    if (this.#redis.options.autoResendUnfulfilledCommands === false)
+      this.#scripts.rejectUnanswered(new Error("the connection was closed before the answer"));
+  };
+
+  /** What waited to be sent again when ioredis gave up. */
+  readonly #onEnd = () => this.#scripts.rejectUnanswered(new Error(ENDED));
+}
+
+/** What a retry strategy says: a number of milliseconds, or that there is to be no other try. */
+export function delayOf(answer: unknown): number | undefined {
+  return typeof answer === "number" ? answer : undefined;
+}
+
+/** A connection that fails rejects the commands that wait for it as well. */
+function toldByTheCommand(): void {}

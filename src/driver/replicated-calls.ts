@@ -1,0 +1,235 @@
+import { systemClock } from "../clock.js";
+import type { RawReply, ScriptCall } from "../protocol/script-call.js";
+import { inRootContext } from "../root-context.js";
+import {
+  DriverClosedError,
+  type ReplicaDemand,
+  type ReplicatedReply,
+  ServerReplyError,
+  type Ticket,
+  WaitRefusedError,
+} from "./driver.js";
+import { KnownScripts, type ScriptCommands } from "./known-scripts.js";
+
+/** A connection of our own to a master. It lives once. */
+export interface MasterLink {
+  /** Sends a command once connected. Those of one turn travel together, in order. Rejects as the Redis client does. */
+  send(command: readonly string[]): Promise<unknown>;
+  /** Ends it at once. Resolves in bounded time also when the server is gone. Safe twice. */
+  close(): Promise<void>;
+}
+
+export interface MasterEvents {
+  onEnd(cause: unknown): void;
+}
+
+export interface MasterOptions {
+  open(events: MasterEvents): MasterLink;
+  /** Makes an error of the server of what the Redis client rejects with, where it is one. */
+  toError(error: unknown): unknown;
+}
+
+interface Waiting {
+  readonly call: ScriptCall;
+  readonly ticket: Ticket;
+  readonly demand: ReplicaDemand;
+  /** Whether the master gets the slot only now, and takes calls for it from those who say that they were sent. */
+  readonly asking: boolean;
+  resolve(reply: ReplicatedReply): void;
+  reject(error: unknown): void;
+}
+
+/** After so many milliseconds the number of replicas is asked for again. */
+const COUNT_AGAIN_MS = 5_000;
+
+/**
+ * Runs scripts on one master and waits until its replicas have what they wrote. `WAIT` counts the writes of its own
+ * connection, so these calls have one. It also holds up what comes after it, so that calls which come meanwhile gather, and
+ * share the next.
+ */
+export class ReplicatedCalls {
+  readonly #options: MasterOptions;
+  readonly #scripts = new KnownScripts();
+  #link: MasterLink | undefined;
+  /** The number of replicas that are connected; undefined while it is not known. */
+  #connected: { readonly count: number; readonly atMs: number } | undefined;
+  /** How many there were when the connection was made. */
+  #countedFirst = 0;
+  #waiting: Waiting[] = [];
+  #running = false;
+  #refused: WaitRefusedError | undefined;
+  #closed = false;
+
+  constructor(options: MasterOptions) {
+    this.#options = options;
+  }
+
+  run(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand, asking = false): Promise<ReplicatedReply> {
+    if (this.#refused !== undefined) return Promise.reject(this.#refused);
+    if (this.#closed) return Promise.reject(new DriverClosedError());
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ call, ticket, demand, asking, resolve, reject });
+      if (this.#running) return;
+      this.#running = true;
+      // All calls of this turn go together.
+      inRootContext(() => queueMicrotask(() => void this.#runAll()));
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { reject } of this.#waiting.splice(0)) reject(new DriverClosedError());
+    const link = this.#link;
+    this.#link = undefined;
+    await link?.close();
+  }
+
+  /** Never rejects. */
+  async #runAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0);
+      try {
+        await this.#runBatch(batch);
+      } catch (error) {
+        for (const { reject } of batch) reject(this.#options.toError(error));
+      }
+    }
+    this.#running = false;
+  }
+
+  async #runBatch(batch: readonly Waiting[]): Promise<void> {
+    const link = await this.#open();
+    const wanted = await this.#wanted(link, batch);
+    const sender = new Sender(link);
+    const replies = batch.map(({ call, ticket, asking }) =>
+      this.#scripts.run(call, ticket, asking ? sender.asking : sender),
+    );
+    const timeoutMs = Math.max(...batch.map(({ demand }) => demand.timeoutMs));
+    let acknowledged = this.#wait(link, wanted, timeoutMs);
+    sender.late = false;
+    const settled = await Promise.allSettled(replies);
+    // A script that had to be sent again, in full, has written after that.
+    if (sender.late) acknowledged = this.#wait(link, wanted, timeoutMs);
+    const count = await acknowledged;
+    if (count < wanted) this.#connected = undefined;
+    settled.forEach((outcome, at) => {
+      const call = batch[at];
+      if (outcome.status === "rejected") call?.reject(this.#options.toError(outcome.reason));
+      else call?.resolve({ reply: outcome.value, acknowledged: count, wanted });
+    });
+  }
+
+  async #open(): Promise<MasterLink> {
+    if (this.#link !== undefined) return this.#link;
+    if (this.#closed) throw new DriverClosedError();
+    const link = this.#options.open({
+      onEnd: () => {
+        if (this.#link === link) this.#forget();
+      },
+    });
+    this.#link = link;
+    this.#scripts.forget();
+    // A connection that has not written yet is told of all replicas that are connected.
+    const count = await link.send(["WAIT", "0", "0"]).catch((error: unknown) => {
+      throw this.#refusal(error);
+    });
+    this.#countedFirst = Number(count);
+    this.#connected = { count: this.#countedFirst, atMs: systemClock.monotonicMs() };
+    return link;
+  }
+
+  #forget(): void {
+    this.#link = undefined;
+    this.#connected = undefined;
+  }
+
+  /** What no later call would be answered otherwise is remembered. */
+  #refusal(failure: unknown): unknown {
+    const error = this.#options.toError(failure);
+    if (!(error instanceof ServerReplyError)) return error;
+    if (error.code !== "NOPERM" && !/unknown command/i.test(error.message)) return error;
+    this.#refused = new WaitRefusedError(error.message, { cause: error });
+    void this.close();
+    return this.#refused;
+  }
+
+  /** How many replicas are to have the writes of all these calls. */
+  async #wanted(link: MasterLink, batch: readonly Waiting[]): Promise<number> {
+    const demands = batch.map(({ demand }) => demand.replicas);
+    const fixed = demands.filter((replicas) => typeof replicas === "number");
+    if (fixed.length === demands.length) return Math.max(...fixed);
+    const connected = await this.#countReplicas(link);
+    return Math.max(...demands.map((replicas) => numberOf(replicas, connected)));
+  }
+
+  async #countReplicas(link: MasterLink): Promise<number> {
+    const nowMs = systemClock.monotonicMs();
+    const known = this.#connected;
+    if (known !== undefined && nowMs - known.atMs < COUNT_AGAIN_MS) return known.count;
+    // A user who may not ask for it goes on with what was counted when the connection was made.
+    const info = await link.send(["INFO", "replication"]).catch((error: unknown) => {
+      if (this.#options.toError(error) instanceof ServerReplyError) return undefined;
+      throw error;
+    });
+    const count = Number(/connected_slaves:(\d+)/.exec(String(info))?.[1] ?? this.#countedFirst);
+    this.#connected = { count, atMs: nowMs };
+    return count;
+  }
+
+  /** Never rejects: what can not be learned is not acknowledged. */
+  async #wait(link: MasterLink, wanted: number, timeoutMs: number): Promise<number> {
+    if (wanted === 0) return 0;
+    const command = ["WAIT", String(wanted), String(Math.max(1, Math.ceil(timeoutMs)))];
+    return link.send(command).then(Number, () => 0);
+  }
+}
+
+/** Sends scripts on a connection. */
+class Sender implements ScriptCommands {
+  readonly #link: MasterLink;
+  /** Whether something was sent since this was last set to false. */
+  late = false;
+  /** The same for a slot that this master is getting only now. */
+  readonly asking: ScriptCommands = {
+    eval: (call) => this.#ask(() => this.eval(call)),
+    evalsha: (call) => this.#ask(() => this.evalsha(call)),
+  };
+
+  constructor(link: MasterLink) {
+    this.#link = link;
+  }
+
+  eval(call: ScriptCall): Promise<RawReply> {
+    return this.#send("EVAL", call.script.lua, call);
+  }
+
+  evalsha(call: ScriptCall): Promise<RawReply> {
+    return this.#send("EVALSHA", call.script.sha1, call);
+  }
+
+  #send(command: string, script: string, { keys, args }: ScriptCall): Promise<RawReply> {
+    this.late = true;
+    return this.#link.send([command, script, String(keys.length), ...keys, ...args]) as Promise<RawReply>;
+  }
+
+  #ask(send: () => Promise<RawReply>): Promise<RawReply> {
+    this.#link.send(["ASKING"]).catch(toldByTheScript);
+    return send();
+  }
+}
+
+/** What can not ask is redirected again. */
+function toldByTheScript(): void {}
+
+function numberOf(replicas: ReplicaDemand["replicas"], connected: number): number {
+  switch (replicas) {
+    case "connected":
+      return connected;
+    case "all":
+      return Math.max(1, connected);
+    case "majority":
+      return Math.floor(connected / 2) + 1;
+    default:
+      return replicas;
+  }
+}

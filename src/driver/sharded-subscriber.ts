@@ -1,0 +1,206 @@
+import { systemClock, type Timer } from "../clock.js";
+import { inRootContext } from "../root-context.js";
+import { ChannelTable, type PubSubLink } from "./channel-table.js";
+import { type ChannelListener, DriverClosedError, ServerReplyError, type Unsubscribe } from "./driver.js";
+import { LiveConnection, type PubSubOptions } from "./live-connection.js";
+import type { OpenPubSub } from "./pub-sub-connection.js";
+
+/** What is known of the masters of a cluster. A master is named by its address, "host:port". */
+export interface Shards extends PubSubOptions {
+  /** How to open a connection to a master on which SSUBSCRIBE is sent. */
+  opening(master: string): OpenPubSub;
+  /** The master that has the slot of a channel; undefined while none is known. */
+  masterOf(channel: string): string | undefined;
+  /** Asks the cluster anew who has which slot. Never rejects. */
+  refresh(): Promise<void>;
+}
+
+/** A slot that is being moved redirects once, to a master that knows. */
+const MOST_REDIRECTS = 3;
+
+/**
+ * Listens to sharded messages, which only the master of the channel's slot has: one connection for each master that is
+ * listened to. A subscription that ends, as its slot has moved or its master has failed, is made anew where the slot is then.
+ */
+export class ShardedSubscriber {
+  readonly #shards: Shards;
+  readonly #channels = new ChannelTable();
+  readonly #connections = new Map<string, ShardConnection>();
+  readonly #retries = new Set<Timer>();
+  /** Connections that failed in a row. */
+  #failures = 0;
+  #closing: Promise<void> | undefined;
+
+  constructor(shards: Shards) {
+    this.#shards = shards;
+    this.#channels.attach({
+      subscribe: (channel) => this.#subscribe(channel),
+      unsubscribe: (channel) => this.#unsubscribe(channel),
+    });
+  }
+
+  async subscribe(channel: string, listener: ChannelListener): Promise<Unsubscribe> {
+    if (this.#closing !== undefined) throw new DriverClosedError();
+    return this.#channels.add(channel, listener);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#shut();
+    return this.#closing;
+  }
+
+  async #subscribe(channel: string): Promise<void> {
+    try {
+      let master = this.#shards.masterOf(channel);
+      for (let redirects = 0; ; redirects += 1) {
+        if (master === undefined) {
+          await this.#shards.refresh();
+          master = this.#shards.masterOf(channel);
+        }
+        if (master === undefined) throw new Error(`no master is known that has the slot of "${channel}"`);
+        const moved = await this.#subscribeAt(master, channel);
+        if (moved === undefined) return;
+        if (redirects === MOST_REDIRECTS) throw new Error(`the slot of "${channel}" keeps moving`);
+        master = moved;
+      }
+    } catch (error) {
+      // Those who listen already are not told of the failure.
+      this.#renewLater([channel]);
+      throw error;
+    }
+  }
+
+  /** @returns the master that has the slot, where it is not this one */
+  async #subscribeAt(master: string, channel: string): Promise<string | undefined> {
+    if (this.#closing !== undefined) throw new DriverClosedError();
+    const connection = this.#connections.get(master) ?? inRootContext(() => this.#connect(master));
+    connection.channels.add(channel);
+    try {
+      const link = await connection.link;
+      await link.subscribe(channel);
+      return undefined;
+    } catch (error) {
+      this.#leave(connection, channel);
+      const moved = movedTo(error);
+      if (moved === undefined) throw error;
+      void this.#shards.refresh();
+      return moved;
+    }
+  }
+
+  async #unsubscribe(channel: string): Promise<void> {
+    const connection = [...this.#connections.values()].find(({ channels }) => channels.has(channel));
+    if (connection === undefined) return;
+    try {
+      const link = await connection.link;
+      await link.unsubscribe(channel);
+    } finally {
+      this.#leave(connection, channel);
+    }
+  }
+
+  /** A connection on which nobody listens is closed. */
+  #leave(connection: ShardConnection, channel: string): void {
+    connection.channels.delete(channel);
+    if (connection.channels.size > 0 || this.#connections.get(connection.master) !== connection) return;
+    this.#connections.delete(connection.master);
+    void connection.close();
+  }
+
+  #connect(master: string): ShardConnection {
+    const connection = new ShardConnection(master, this.#shards, {
+      onReady: () => {
+        this.#failures = 0;
+      },
+      onMessage: (channel, message) => this.#channels.deliver(channel, message),
+      onEnd: () => this.#onEnd(connection),
+    });
+    this.#connections.set(master, connection);
+    return connection;
+  }
+
+  #onEnd(connection: ShardConnection): void {
+    const { master, channels } = connection;
+    if (this.#connections.get(master) === connection) this.#connections.delete(master);
+    this.#failures += 1;
+    this.#channels.lost(channels);
+    void this.#shards.refresh();
+    this.#renewLater([...channels]);
+  }
+
+  #renewLater(channels: readonly string[]): void {
+    const delayMs = this.#shards.retryDelayMs(Math.max(1, this.#failures));
+    // Otherwise the caller's client gives up as well.
+    if (delayMs === undefined || this.#closing !== undefined) return;
+    const timer = systemClock.schedule(delayMs, () => {
+      this.#retries.delete(timer);
+      this.#channels.renew(channels);
+    });
+    this.#retries.add(timer);
+  }
+
+  async #shut(): Promise<void> {
+    for (const timer of this.#retries) timer.cancel();
+    this.#channels.clear(new DriverClosedError());
+    await Promise.all([...this.#connections.values()].map((connection) => connection.close()));
+  }
+}
+
+interface ShardEvents {
+  onReady(): void;
+  onMessage(channel: string, message: string): void;
+  onEnd(): void;
+}
+
+/** The connection to one master. */
+class ShardConnection {
+  /** Those that are listened to on it, or are about to be. */
+  readonly channels = new Set<string>();
+  /** Settles when it may be used, or never will be. */
+  readonly link: Promise<PubSubLink>;
+  readonly #live: LiveConnection;
+  readonly #fail: (error: unknown) => void;
+
+  constructor(
+    readonly master: string,
+    shards: Shards,
+    events: ShardEvents,
+  ) {
+    const { promise, resolve, reject } = newPromise<PubSubLink>();
+    this.link = promise;
+    this.#fail = reject;
+    // Whoever waits for it hears of it.
+    promise.catch(() => undefined);
+    this.#live = new LiveConnection(shards.opening(master), shards, {
+      onReady: () => {
+        events.onReady();
+        resolve(this.#live);
+      },
+      onMessage: events.onMessage,
+      onEnd: (cause) => {
+        reject(cause);
+        events.onEnd();
+      },
+    });
+  }
+
+  close(): Promise<void> {
+    this.#fail(new DriverClosedError());
+    return this.#live.close();
+  }
+}
+
+function movedTo(error: unknown): string | undefined {
+  if (!(error instanceof ServerReplyError) || error.code !== "MOVED") return undefined;
+  return error.message.split(" ")[2];
+}
+
+function newPromise<T>() {
+  let resolve!: (value: T) => void;
+  let reject!: (error: unknown) => void;
+  const promise = new Promise<T>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  return { promise, resolve, reject };
+}
