@@ -65,6 +65,28 @@ export function keyOf(name: string, nameMapper: (name: string) => string): strin
   return key;
 }
 
+/**
+ * Only with one tag in braces, or none at all, do all keys and channels of an object share a slot of a cluster.
+ * @throws InvalidNameError
+ */
+export function checkClusterKey(key: string): void {
+  if (/^[^{}]*(?:\{[^{}]+\}[^{}]*)?$/.test(key)) return;
+  throw new InvalidNameError(
+    `the key "${key}" can not be used in a cluster: braces may only enclose one part of it, as in "{order}:7"`,
+  );
+}
+
+/**
+ * The channel of a latch has braces around the whole name, so that braces within it name another slot.
+ * @throws InvalidNameError
+ */
+export function checkClusterLatch(key: string): void {
+  if (!key.includes("{")) return;
+  throw new InvalidNameError(
+    `the key "${key}" can not be that of a latch in a cluster: a latch's channel shares its slot only without braces`,
+  );
+}
+
 function checkName(name: unknown, what: string): void {
   if (typeof name !== "string" || name === "") {
     throw new InvalidNameError(`${what} must be a non-empty string, got ${name === "" ? '""' : typeof name}`);

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { type ClientSettings, clientSettings, type HoldfastOptions } from "./client-options.js";
 import { type Clock, systemClock } from "./clock.js";
 import type { Driver } from "./driver/driver.js";
 import { ClientClosedError } from "./errors.js";
-import { type ClientSettings, clientSettings, type HoldfastOptions } from "./options.js";
 import { lockRenew } from "./protocol/lock-scripts.js";
 import { readRenew } from "./protocol/read-write-scripts.js";
 import { permitRenew } from "./protocol/semaphore-scripts.js";
@@ -54,14 +54,18 @@ export class Client {
 
   constructor(driver: Driver, options: HoldfastOptions) {
     this.settings = clientSettings(options);
-    const { watchdogMs, fleetWatchdogMs, commandTimeoutMs, safetyPeriodMs } = this.settings;
+    const { watchdogMs, fleetWatchdogMs, safetyPeriodMs } = this.settings;
     this.#driver = driver;
     this.clock = inRoot(options.clock ?? systemClock);
     const tickMs = Math.min(COARSEST_TICK_MS, Math.floor(watchdogMs / TICKS_PER_WATCHDOG_LEASE));
     this.#wheel = new HashedWheelTimer(this.clock, { tickMs });
-    this.commands = new Commands(driver, this.clock, this.#wheel, commandTimeoutMs);
+    this.commands = new Commands(driver, this.clock, this.#wheel, this.settings);
     this.requests = new Requests({ clientId: this.id, clock: this.clock, commands: this.commands });
-    this.subscriptions = new Subscriptions(driver, this.#wheel, commandTimeoutMs);
+    this.subscriptions = new Subscriptions({
+      driver,
+      commands: this.commands,
+      wheel: this.#wheel,
+    });
     this.lines = new WaitLines(this.clock, this.subscriptions, safetyPeriodMs);
     this.#watchdog = new Watchdog(this.commands, this.#wheel, lockRenew, watchdogMs);
     this.signsOfLife = new SignsOfLife(this.commands, this.#wheel);
@@ -76,6 +80,11 @@ export class Client {
       watchdog: this.#watchdog,
       sharedWatchdog: this.#sharedWatchdog,
     });
+  }
+
+  /** Whether the keys are divided among several servers. */
+  get inCluster(): boolean {
+    return this.#driver.traits.topology === "cluster";
   }
 
   /** True once all services have ended: what still goes on in the background is to give up. */

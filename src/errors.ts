@@ -129,6 +129,24 @@ export class UnavailableError extends HoldfastError {
   }
 }
 
+/**
+ * Too few replicas had the lock, or the permits, in time: it was given back. Only with the option `replicas` in mode `require`.
+ */
+export class NotReplicatedError extends HoldfastError {
+  override readonly code = "ERR_HOLDFAST_NOT_REPLICATED";
+  constructor(
+    readonly lockName: string,
+    /** How many replicas had it. */
+    readonly acknowledged: number,
+    /** How many had to. */
+    readonly wanted: number,
+  ) {
+    super(
+      `"${lockName}" was given back: ${acknowledged} of the ${wanted} replicas that are wanted had it in time`,
+    );
+  }
+}
+
 /** Too few of a red lock's servers answered for a majority of them to be had. */
 export class QuorumError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_QUORUM";

@@ -70,6 +70,18 @@ export interface SubscriptionFailedEvent {
   readonly error: unknown;
 }
 
+/** `holdfast:replicas:short`: fewer replicas than wanted had in time what a command wrote. */
+export interface ReplicasShortEvent {
+  /** The server in question, without credentials. */
+  readonly server: string;
+  /** The script, as in the documents. */
+  readonly command: string;
+  readonly acknowledged: number;
+  readonly wanted: number;
+  /** Why nobody is asked any more: the server refuses `WAIT`. Told once. */
+  readonly error?: unknown;
+}
+
 /** A channel of `node:diagnostics_channel` whose payload has a type. */
 export interface EventChannel<Event> {
   readonly name: string | symbol;
@@ -93,6 +105,7 @@ export const events: {
   readonly leaseAbandoned: EventChannel<LeaseAbandonedEvent>;
   readonly renewalFailed: EventChannel<RenewalFailedEvent>;
   readonly subscriptionFailed: EventChannel<SubscriptionFailedEvent>;
+  readonly replicasShort: EventChannel<ReplicasShortEvent>;
 } = {
   acquire: tracingChannel<unknown, AcquireEvent>("holdfast:lock:acquire"),
   contended: typed("holdfast:lock:contended"),
@@ -102,4 +115,5 @@ export const events: {
   leaseAbandoned: typed("holdfast:lease:abandoned"),
   renewalFailed: typed("holdfast:renewal:failed"),
   subscriptionFailed: typed("holdfast:subscription:failed"),
+  replicasShort: typed("holdfast:replicas:short"),
 };

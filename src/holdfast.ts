@@ -1,5 +1,15 @@
-import { checkBody, checkFlag, checkObject, duration, keyOf, refuseUnknown } from "./checks.js";
+import {
+  checkBody,
+  checkClusterKey,
+  checkClusterLatch,
+  checkFlag,
+  checkObject,
+  duration,
+  keyOf,
+  refuseUnknown,
+} from "./checks.js";
 import { Client } from "./client.js";
+import type { HoldfastOptions } from "./client-options.js";
 import type { Driver } from "./driver/driver.js";
 import { HeldLease } from "./lease.js";
 import { fairLock, nonReentrantFairLock } from "./locks/fair-lock.js";
@@ -19,7 +29,6 @@ import {
   checkLockSettings,
   checkReadWriteLockSettings,
   checkSpinLockSettings,
-  type HoldfastOptions,
   type LockSettings,
   type ReadWriteLockSettings,
   type SpinLockSettings,
@@ -175,7 +184,9 @@ export class Holdfast implements AsyncDisposable {
    * @throws InvalidNameError
    */
   getCountDownLatch(name: string): CountDownLatch {
-    return new RemoteLatch(this.#count("count-down-latch", name, latchChannel));
+    const latch = this.#count("count-down-latch", name, latchChannel);
+    if (this.#client.inCluster) checkClusterLatch(latch.key);
+    return new RemoteLatch(latch);
   }
 
   /**
@@ -204,7 +215,7 @@ export class Holdfast implements AsyncDisposable {
    * @throws InvalidNameError, UnavailableError, WrongTypeError, ClientClosedError
    */
   async inspect(name: string): Promise<LockState> {
-    return inspect(this.#client, name, keyOf(name, this.#client.settings.nameMapper));
+    return inspect(this.#client, name, this.#keyOf(name));
   }
 
   /**
@@ -241,13 +252,19 @@ export class Holdfast implements AsyncDisposable {
 
   #count(kind: string, name: string, channelOf: (key: string) => string): Count {
     const client = this.#client;
-    const key = keyOf(name, client.settings.nameMapper);
+    const key = this.#keyOf(name);
     return { client, kind, name, key, channel: channelOf(key) };
+  }
+
+  #keyOf(name: string): string {
+    const key = keyOf(name, this.#client.settings.nameMapper);
+    if (this.#client.inCluster) checkClusterKey(key);
+    return key;
   }
 
   #identity(kind: LockKind, name: string, settings: LockSettings): LockIdentity {
     const client = this.#client;
-    const key = keyOf(name, client.settings.nameMapper);
+    const key = this.#keyOf(name);
     const { reentry = client.settings.reentry } = settings;
     return { client, kind, name, key, id: lockId(kind.half, key), channel: kind.channel(key), reentry };
   }

@@ -1,6 +1,16 @@
+export type { HoldfastOptions, PubSub, ReplicaOptions } from "./client-options.js";
 export type { Clock, Timer } from "./clock.js";
-export type { ChannelListener, Driver, DriverTraits, Ticket, Unsubscribe } from "./driver/driver.js";
-export { DriverClosedError, ServerReplyError } from "./driver/driver.js";
+export type {
+  ChannelListener,
+  Driver,
+  DriverTraits,
+  PubSubFamily,
+  ReplicaDemand,
+  ReplicatedReply,
+  Ticket,
+  Unsubscribe,
+} from "./driver/driver.js";
+export { DriverClosedError, ServerReplyError, WaitRefusedError } from "./driver/driver.js";
 export {
   ClientClosedError,
   HoldfastError,
@@ -8,6 +18,7 @@ export {
   LeaseLostError,
   type LossReason,
   NotHeldError,
+  NotReplicatedError,
   type Obstacle,
   QuorumError,
   ReentryError,
@@ -26,6 +37,7 @@ export {
   type ReleaseEvent,
   type ReleaseFailedEvent,
   type RenewalFailedEvent,
+  type ReplicasShortEvent,
   type SubscriptionFailedEvent,
 } from "./events.js";
 export { type CloseOptions, Holdfast } from "./holdfast.js";
@@ -38,7 +50,6 @@ export type {
   Backoff,
   ConstantBackoff,
   ExponentialBackoff,
-  HoldfastOptions,
   LockOptions,
   LockSettings,
   PermitOptions,

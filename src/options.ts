@@ -1,5 +1,4 @@
 import { checkFlag, checkObject, checkSignal, duration, refuseUnknown } from "./checks.js";
-import type { Clock } from "./clock.js";
 
 /** How one call acquires a lock. */
 export interface LockOptions {
@@ -96,81 +95,8 @@ export interface ReadWriteLockSettings extends LockSettings {
   readonly fair?: boolean;
 }
 
-/** How a client works. */
-export interface HoldfastOptions {
-  /** TTL of leases without `leaseMs`, in milliseconds, renewed each third of it. Default: 30 000. */
-  readonly watchdogMs?: number;
-  /**
-   * The `lockWatchdogTimeout` of the Redisson clients that use the same read-write locks, in milliseconds: each third of
-   * it the TTL that read holds need is written again, since Redisson's watchdog may have lowered it. Default: 30 000.
-   */
-  readonly fleetWatchdogMs?: number;
-  /** A command without an answer after so many milliseconds has an unknown outcome. Default: 3 000. */
-  readonly commandTimeoutMs?: number;
-  /** The longest a waiter trusts the messages of Redis before it asks again, in milliseconds. Default: 5 000. */
-  readonly safetyPeriodMs?: number;
-  /**
-   * How long a red lock that this client makes waits for the answer of one of its servers, in milliseconds. Default: 50.
-   */
-  readonly redMemberTimeoutMs?: number;
-  /** Turns the name that the program uses into the name of the key in Redis. Default: unchanged. */
-  readonly nameMapper?: (name: string) => string;
-  /**
-   * `scope`: a call inside `using`, `run` or `asThread` re-enters the locks which those hold. `explicit`: only a
-   * call that passes a `threadId` re-enters. Default: `scope`.
-   */
-  readonly reentry?: Reentry;
-  /** Milliseconds to take off every lease, for servers whose clocks may differ after a failover. Default: 0. */
-  readonly clockSkewMs?: number;
-  /** Time and timers. Default: those of the process. */
-  readonly clock?: Clock;
-}
-
-/** Redisson's lockWatchdogTimeout: two renewals in a row may fail before a lease is lost. */
-const WATCHDOG_MS = 30_000;
-/** Redisson's timeout: far above a healthy answer, far below the watchdog's lease. */
-const COMMAND_TIMEOUT_MS = 3_000;
-/** A lost message is rare; a waiting process that asks each five seconds costs a server next to nothing. */
-const SAFETY_PERIOD_MS = 5_000;
-/** Far above a healthy answer, and far below any lease: a dead server may not use up the time that is trusted. */
-const RED_MEMBER_TIMEOUT_MS = 50;
-/** Below this the watchdog could not renew in time on a busy machine. */
-const SHORTEST_WATCHDOG_MS = 100;
 /** Explicit thread ids end where those that the client gives out begin. */
 export const FIRST_OWN_THREAD_ID: number = 2 ** 32;
-
-/** The options of a client with every default filled in. */
-export interface ClientSettings {
-  readonly watchdogMs: number;
-  readonly fleetWatchdogMs: number;
-  readonly commandTimeoutMs: number;
-  readonly safetyPeriodMs: number;
-  readonly redMemberTimeoutMs: number;
-  readonly nameMapper: (name: string) => string;
-  readonly reentry: Reentry;
-  readonly clockSkewMs: number;
-}
-
-/** @throws TypeError, RangeError */
-export function clientSettings(options: HoldfastOptions): ClientSettings {
-  checkObject("options", options);
-  const { nameMapper = (name: string) => name, reentry = "scope", clock: _, ...others } = options;
-  const { watchdogMs, fleetWatchdogMs, commandTimeoutMs, safetyPeriodMs, ...rest } = others;
-  const { redMemberTimeoutMs, clockSkewMs, ...unknown } = rest;
-  refuseUnknown("option", unknown);
-  if (typeof nameMapper !== "function") throw new TypeError("nameMapper must be a function");
-  checkReentry(reentry);
-  return {
-    watchdogMs: duration("watchdogMs", watchdogMs, SHORTEST_WATCHDOG_MS) ?? WATCHDOG_MS,
-    fleetWatchdogMs: duration("fleetWatchdogMs", fleetWatchdogMs, SHORTEST_WATCHDOG_MS) ?? WATCHDOG_MS,
-    commandTimeoutMs: duration("commandTimeoutMs", commandTimeoutMs, 1) ?? COMMAND_TIMEOUT_MS,
-    safetyPeriodMs: duration("safetyPeriodMs", safetyPeriodMs, 1) ?? SAFETY_PERIOD_MS,
-    redMemberTimeoutMs: duration("redMemberTimeoutMs", redMemberTimeoutMs, 1) ?? RED_MEMBER_TIMEOUT_MS,
-    nameMapper,
-    reentry,
-    clockSkewMs: duration("clockSkewMs", clockSkewMs, 0) ?? 0,
-  };
-}
 
 /** @throws TypeError, RangeError naming the option that is wrong */
 export function checkLockOptions(options: LockOptions): void {
@@ -250,7 +176,8 @@ export function checkReadWriteLockSettings(settings: ReadWriteLockSettings): voi
   if (fair !== undefined) checkFlag("fair", fair);
 }
 
-function checkReentry(reentry: Reentry): void {
+/** @throws TypeError */
+export function checkReentry(reentry: Reentry): void {
   if (reentry !== "scope" && reentry !== "explicit") {
     throw new TypeError(`reentry must be "scope" or "explicit", got ${String(reentry)}`);
   }

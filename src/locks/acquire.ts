@@ -1,79 +1,20 @@
-import type { Client } from "../client.js";
 import {
   LeaseLostError,
   type LossReason,
-  type Obstacle,
+  NotReplicatedError,
   UnavailableError,
   WrongTypeError,
 } from "../errors.js";
 import { events } from "../events.js";
-import type { LockOptions } from "../options.js";
 import type { AcquireAnswer, Acquisition } from "../protocol/lock-calls.js";
 import { only } from "../protocol/replies.js";
-import type { Patience } from "../runtime/commands.js";
+import type { Shortfall } from "../runtime/replication.js";
 import type { Sighted } from "../runtime/signs-of-life.js";
-import type { Waiter } from "../runtime/waiter.js";
 import type { Hold, Place } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
-import type { Scope } from "../threads/scope.js";
-import type { Terms } from "../threads/trust.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { cleanUp, MOST_VAIN_TRIES, reachStoredCount, release, undoCopies } from "./release.js";
-
-/** One call that wants a lock. */
-export interface Wish {
-  readonly terms: Terms;
-  /** Whether a body is about to run in the hold, or a bare lease is handed out. */
-  readonly form: "lock" | "using";
-  /** Whether the call may wait. */
-  readonly waits: boolean;
-  /** How long to wait for an answer of Redis. Default: one command timeout. */
-  readonly timeoutMs: number | undefined;
-  /** The scope of `asThread` that a bare hold is to lie in. */
-  takenIn: Scope | undefined;
-  /** The lost hold in whose place one is to be taken. */
-  readonly replaced: Hold | undefined;
-  /** The hold of the other lock of the pair on whose strength the call may enter. */
-  kin: Hold | undefined;
-  readonly waiter: Waiter;
-  /** True for one more hold of a stay that goes on: it may never become the first of another. */
-  again: boolean;
-  /** How often Redis was asked. */
-  attempts: number;
-  /** Who was in the way when the lock was last seen. */
-  obstacle: Obstacle | undefined;
-  /** Why it was not even asked for: nobody knows what the last stay under the same id has left. */
-  unanswered: UnavailableError | undefined;
-  /** The place in the lock's queue that the latest attempt has found. */
-  place: QueuePlace | undefined;
-}
-
-/** A wish as the options say it. */
-export function newWish(
-  { settings }: Client,
-  { leaseMs, maxHoldMs }: LockOptions,
-  call: Pick<Wish, "form" | "waits" | "waiter" | "timeoutMs"> & Partial<Pick<Wish, "replaced">>,
-): Wish {
-  const { watchdogMs, clockSkewMs } = settings;
-  return {
-    replaced: undefined,
-    ...call,
-    terms: { leaseMs: leaseMs ?? watchdogMs, renewed: leaseMs === undefined, maxHoldMs, clockSkewMs },
-    takenIn: undefined,
-    kin: undefined,
-    again: false,
-    attempts: 0,
-    obstacle: undefined,
-    unanswered: undefined,
-    place: undefined,
-  };
-}
-
-/** The answer that a caller stands in a lock's queue: until it was asked for, nobody had given it the lock. */
-export interface QueuePlace extends Sighted {
-  /** Milliseconds until the lock falls by itself; undefined unless this is the next in line and knows. */
-  readonly fallsInMs: number | undefined;
-}
+import { cleanUp, MOST_VAIN_TRIES, reachStoredCount, release, takeBack, undoCopies } from "./release.js";
+import { type Wish, WishPatience } from "./wish.js";
 
 /**
  * Asks Redis, once unless the answer comes too late to be of use.
@@ -97,6 +38,10 @@ export async function ask(lock: LockIdentity, holding: Holding, wish: Wish): Pro
   throw waiter.reason;
 }
 
+export function notReplicated(name: string, { acknowledged, wanted }: Shortfall): NotReplicatedError {
+  return new NotReplicatedError(name, acknowledged, wanted);
+}
+
 /** Releases a hold that nobody was told of, be it lost by now. */
 async function giveBack(lock: LockIdentity, hold: Hold): Promise<void> {
   if (hold.state === "held") return release(lock, hold);
@@ -115,6 +60,10 @@ async function attemptUntilOfUse(
   for (let vainTries = 0; ; ) {
     const outcome = await holding.inTurn(() => attempt(lock, holding, wish));
     if (outcome === "busy") return undefined;
+    if (outcome instanceof NotReplicatedError) {
+      await takeBack(lock, holding);
+      throw outcome;
+    }
     if (typeof outcome !== "string") return outcome;
     if (outcome === "spent" || outcome === "leftover") {
       // Who asks several servers at once does not wait for one that is slow to take its lock back.
@@ -143,12 +92,13 @@ async function attempt(
   lock: LockIdentity,
   holding: Holding,
   wish: Wish,
-): Promise<Hold | "busy" | "late" | "spent" | "leftover"> {
+): Promise<Hold | NotReplicatedError | "busy" | "late" | "spent" | "leftover"> {
   const heldCount = holding.inRedis.count;
   if (wish.again && heldCount === 0) throw lossOf(lock, holding, wish);
   wish.attempts += 1;
-  const { answer, ...seen } = await send(lock, holding, wish, heldCount);
+  const { answer, shortfall, ...seen } = await send(lock, holding, wish, heldCount);
   if (answer.status === "held") {
+    if (shortfall !== undefined) return notReplicated(lock.name, shortfall);
     return enter(holding, wish, { takenAt: seen.sentAt, token: answer.token }) ?? "spent";
   }
   return refusal({ lock, holding, wish, heldCount }, answer, seen);
@@ -213,12 +163,17 @@ function seenHeld(
   }
 }
 
+/** What goes for all the answers to a command. */
+interface Told extends Sighted {
+  readonly shortfall?: Shortfall;
+}
+
 async function send(
   lock: LockIdentity,
   holding: Holding,
   wish: Wish,
   heldCount: number,
-): Promise<Sighted & { readonly answer: AcquireAnswer }> {
+): Promise<Told & { readonly answer: AcquireAnswer }> {
   const { answers, ...seen } = await sendTogether([{ lock, holding, wish, heldCount }]);
   return { ...seen, answer: only(answers) };
 }
@@ -234,7 +189,7 @@ export interface Part {
 /** Asks for locks of one client and one script in one command: all of them or none. */
 export async function sendTogether(
   parts: readonly [Part, ...Part[]],
-): Promise<Sighted & { readonly answers: readonly AcquireAnswer[] }> {
+): Promise<Told & { readonly answers: readonly AcquireAnswer[] }> {
   const [{ lock, wish }] = parts;
   const { commands } = lock.client;
   let notAfterMs = 0;
@@ -242,17 +197,22 @@ export async function sendTogether(
   for (const { holding, wish } of parts) holding.inRedis.asking(wish.terms.leaseMs);
   try {
     const input = () => {
-      notAfterMs = commands.notAfterMs();
+      notAfterMs = commands.notAfterMs(lock.key);
       resets = commands.resets;
       return { notAfterMs, together: parts.length > 1, locks: parts.map(acquisition) };
     };
     const patience = new WishPatience(wish);
-    const { reply, sentAt, serverMs, repeated } = await commands.exchange(lock.kind.acquire, input, patience);
+    const { reply, repeated, ...seen } = await commands.exchange(
+      lock.kind.acquire,
+      lock.key,
+      input,
+      patience,
+    );
     for (const { holding } of parts) {
       if (repeated) holding.inRedis.copyMayArrive(notAfterMs);
-      holding.inRedis.seenServer(serverMs);
+      holding.inRedis.seenServer(seen.serverMs);
     }
-    return { answers: reply, sentAt, serverMs, resets };
+    return { ...seen, answers: reply, resets };
   } catch (error) {
     if (error instanceof UnavailableError && error.outcomeUnknown) {
       for (const { lock, holding } of parts) {
@@ -262,23 +222,6 @@ export async function sendTogether(
       }
     }
     throw error;
-  }
-}
-
-/** Once the wait is cancelled, nothing is sent again for it. */
-class WishPatience implements Patience {
-  readonly #wish: Wish;
-
-  constructor(wish: Wish) {
-    this.#wish = wish;
-  }
-
-  get cancelled(): boolean {
-    return this.#wish.waiter.cancelled;
-  }
-
-  get timeoutMs(): number | undefined {
-    return this.#wish.timeoutMs;
   }
 }
 

@@ -16,9 +16,9 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
     const record = await look(lock);
     if (!kind.isForceable(record)) return false;
     const { fields: seen } = record;
-    const { reply, repeated } = await commands.exchange(kind.forceUnlock, () => ({
+    const { reply, repeated } = await commands.exchange(kind.forceUnlock, key, () => ({
       key,
-      notAfterMs: commands.notAfterMs(),
+      notAfterMs: commands.notAfterMs(key),
       channel,
       seen,
     }));

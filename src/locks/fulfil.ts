@@ -3,10 +3,11 @@ import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import type { Scope } from "../threads/scope.js";
 import { Thread } from "../threads/thread.js";
-import { ask, type Wish } from "./acquire.js";
+import { ask } from "./acquire.js";
 import { assertReentrant, type Claim, claimOf, mayEnter, otherHalfId } from "./claim.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { clearLeftover, undoCopies } from "./release.js";
+import type { Wish } from "./wish.js";
 
 /**
  * Takes a lock for a caller: the first hold of a stay, or one more.

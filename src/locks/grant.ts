@@ -4,9 +4,10 @@ import { later, now } from "../runtime/instant.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import { marginMs } from "../threads/trust.js";
-import { enter, type QueuePlace, type Wish } from "./acquire.js";
+import { enter } from "./acquire.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { sendRelease } from "./release.js";
+import type { QueuePlace, Wish } from "./wish.js";
 
 /** A hold that goes on gets its own lease after this part of the time it was given for. */
 const CONFIRMED_AFTER = 1 / 3;
@@ -25,6 +26,8 @@ export function enterByGrant(
   place: QueuePlace | undefined,
 ): Hold | undefined {
   const { client } = lock;
+  // One who wants replicas to have its hold asks for that.
+  if (!client.commands.dialect.grants) return undefined;
   // Under an id that the caller chose, an old message may be about an earlier stay.
   if (place === undefined || holding.thread.explicitId !== undefined) return undefined;
   if (client.commands.resets !== place.resets) return undefined;

@@ -6,11 +6,11 @@ import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js
 import { traced } from "../runtime/traced.js";
 import type { Waiter } from "../runtime/waiter.js";
 import { Thread } from "../threads/thread.js";
-import { newWish, type Wish } from "./acquire.js";
 import { JointHold, type Member } from "./joint-hold.js";
 import { JointLease, releaseAll } from "./joint-lease.js";
 import type { LeaseLock } from "./lease-lock.js";
 import type { Lock } from "./lock.js";
+import { newWish, type Wish } from "./wish.js";
 
 /** One call that wants several locks at once. */
 export interface JointCall {

@@ -5,13 +5,13 @@ import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js
 import { traced } from "../runtime/traced.js";
 import type { Hold } from "../threads/hold.js";
 import type { Body, Scope } from "../threads/scope.js";
-import { newWish } from "./acquire.js";
 import { forceUnlock } from "./force-unlock.js";
 import { fulfil } from "./fulfil.js";
 import type { Lock } from "./lock.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { look } from "./look.js";
 import { release } from "./release.js";
+import { newWish } from "./wish.js";
 
 /** The lock was not to be had in time. */
 interface Refusal {

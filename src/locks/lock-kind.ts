@@ -6,7 +6,7 @@ import type { LockRecord } from "../protocol/lock-scripts.js";
 import type { HeldKind } from "../threads/held.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
-import type { Wish } from "./acquire.js";
+import type { Wish } from "./wish.js";
 
 /** In what one kind of lock differs from another; the rest is the same for all. */
 export interface LockKind extends HeldKind {

@@ -15,7 +15,7 @@ export async function look({
   readonly key: string;
 }): Promise<LockRecord> {
   client.assertOpen();
-  const { reply } = await client.commands.exchange(lockInspect, () => ({
+  const { reply } = await client.commands.exchange(lockInspect, key, () => ({
     key,
     queueKey: fairQueueKey(key),
     tokenKey: fencingTokenKey(key),

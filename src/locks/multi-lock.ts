@@ -109,7 +109,7 @@ interface Missing {
   readonly missing: LeaseLock;
 }
 
-/** Locks that one command can take: those of one client and one script. */
+/** Locks that one command can take: those of one client, one script and one slot. */
 function groups(locks: readonly LeaseLock[]): readonly (readonly LeaseLock[])[] {
   const all: LeaseLock[][] = [];
   for (const lock of locks) {
@@ -121,5 +121,7 @@ function groups(locks: readonly LeaseLock[]): readonly (readonly LeaseLock[])[] 
 }
 
 function shareCommand({ identity: a }: LeaseLock, { identity: b }: LeaseLock): boolean {
-  return a.client === b.client && a.kind.acquire === b.kind.acquire;
+  const { commands } = a.client;
+  if (a.client !== b.client || a.kind.acquire !== b.kind.acquire) return false;
+  return commands.slotOf(a.key) === commands.slotOf(b.key);
 }

@@ -1,11 +1,13 @@
+import type { ClientSettings } from "../client-options.js";
 import {
   ClientClosedError,
   LeaseLostError,
+  NotReplicatedError,
   QuorumError,
   UnavailableError,
   WrongTypeError,
 } from "../errors.js";
-import type { ClientSettings, LockOptions } from "../options.js";
+import type { LockOptions } from "../options.js";
 import { isWakeUp } from "../protocol/messages.js";
 import { fulfil } from "./fulfil.js";
 import type { JointHold, Member } from "./joint-hold.js";
@@ -154,9 +156,8 @@ function notAsked(lock: LeaseLock, ttlMs: number): Answer {
 
 /** True for what one server out of many may suffer without being the caller's doing. */
 function isOfServer(failure: unknown): boolean {
-  return [UnavailableError, LeaseLostError, WrongTypeError, ClientClosedError].some(
-    (type) => failure instanceof type,
-  );
+  const types = [UnavailableError, NotReplicatedError, LeaseLostError, WrongTypeError, ClientClosedError];
+  return types.some((type) => failure instanceof type);
 }
 
 /** Hears of releases by those who stand in the way. */

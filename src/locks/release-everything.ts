@@ -1,5 +1,6 @@
 import type { Client } from "../client.js";
 import type { Release } from "../protocol/lock-calls.js";
+import { batches } from "../runtime/batches.js";
 import type { HeldKind } from "../threads/held.js";
 
 /** As many as a renewal takes in one call, and for the same reason. */
@@ -27,9 +28,9 @@ export function releaseEverything(client: Client, free: boolean): void {
   }
   if (!free) return;
   for (const [script, releases] of held) {
-    for (let i = 0; i < releases.length; i += BATCH_SIZE) {
-      const locks = releases.slice(i, i + BATCH_SIZE);
-      client.inBackground(() => client.commands.exchange(script, () => ({ notAfterMs: 0, locks })));
+    for (const locks of batches(client.commands, releases, BATCH_SIZE)) {
+      const [{ key = "" } = {}] = locks;
+      client.inBackground(() => client.commands.exchange(script, key, () => ({ notAfterMs: 0, locks })));
     }
   }
 }

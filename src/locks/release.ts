@@ -64,9 +64,9 @@ async function lowerCount(lock: LockIdentity, hold: Hold): Promise<void> {
   if (holding.inRedis.count <= keptCount) return;
   // Whatever becomes of the command, this is the count to be reached.
   holding.inRedis.count = keptCount;
-  const { reply, repeated, sentAt } = await sendRelease(lock, holding);
+  const { reply, repeated, sentAt, shortfall } = await sendRelease(lock, holding);
   if (reply.status === "released") {
-    if (keptCount > 0) holding.renewed(sentAt);
+    if (keptCount > 0 && shortfall === undefined) holding.renewed(sentAt);
     return;
   }
   // Gone after a repeat: the copy that was not answered has done it.
@@ -101,14 +101,14 @@ export async function sendRelease(
     let notAfterMs = 0;
     try {
       const input = () => {
-        if (!harmless) notAfterMs = commands.notAfterMs();
+        if (!harmless) notAfterMs = commands.notAfterMs(holding.key);
         const { key, field } = holding;
         const ttlMs = holding.neededMs();
         const keptMs = holding.keptMs(keptCount);
         const { channel } = lock;
         return { notAfterMs, locks: [{ key, holder: field, heldCount, keptCount, ttlMs, keptMs, channel }] };
       };
-      const sent = await commands.exchange(lock.kind.release, input, patience);
+      const sent = await commands.exchange(lock.kind.release, holding.key, input, patience);
       repeated ||= sent.repeated;
       if (repeated) holding.inRedis.copyMayArrive(notAfterMs);
       holding.inRedis.seenServer(sent.serverMs);
@@ -160,6 +160,22 @@ export async function clearLeftover(lock: LockIdentity, holding: Holding, patien
     throw error;
   } finally {
     if (inRedis.copiesUntilMs > 0) cleanUp(lock, holding);
+    holding.settled();
+  }
+}
+
+/**
+ * Takes back what was given a moment ago and is of no use: at once where that can be had, behind the scenes otherwise. Never
+ * rejects.
+ */
+export async function takeBack(lock: LockIdentity, holding: Holding): Promise<void> {
+  holding.unsettled();
+  const sending = { heldCount: highestLeft(holding), goesOn: true, patience: { replicated: false } };
+  try {
+    await holding.inTurn(() => sendRelease(lock, holding, sending));
+  } catch {
+    cleanUp(lock, holding, { goesOn: true });
+  } finally {
     holding.settled();
   }
 }

@@ -2,11 +2,11 @@ import type { Client } from "../client.js";
 import { guard } from "../lease.js";
 import type { LockOptions } from "../options.js";
 import type { Scope } from "../threads/scope.js";
-import { newWish, type Wish } from "./acquire.js";
 import { fulfil } from "./fulfil.js";
 import type { JointHold } from "./joint-hold.js";
 import { giveBack } from "./joint-lock.js";
 import type { LeaseLock } from "./lease-lock.js";
+import { newWish, type Wish } from "./wish.js";
 
 /** A red lease that is held, and what it was asked for with. */
 export interface Retaking {

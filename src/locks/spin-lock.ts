@@ -1,11 +1,11 @@
 import type { Backoff } from "../options.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
-import type { Wish } from "./acquire.js";
 import { delays } from "./backoff.js";
 import type { LockIdentity, LockKind } from "./lock-kind.js";
 import { reentrantLock } from "./reentrant-lock.js";
 import { waitInLine } from "./wait-in-line.js";
+import type { Wish } from "./wish.js";
 
 /**
  * A lock that is waited for by asking again and again, without a connection for messages. Its release still tells those

@@ -1,7 +1,7 @@
 import { UnavailableError } from "../errors.js";
 import type { Waiter } from "../runtime/waiter.js";
 import { Thread } from "../threads/thread.js";
-import { enter, type Part, refusal, sendTogether, type Wish } from "./acquire.js";
+import { enter, notReplicated, type Part, refusal, sendTogether } from "./acquire.js";
 import { claimOf } from "./claim.js";
 import { scopeOf } from "./fulfil.js";
 import type { Member } from "./joint-hold.js";
@@ -9,6 +9,7 @@ import { giveBack, type Strangers } from "./joint-lock.js";
 import type { LeaseLock } from "./lease-lock.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { cleanUp, MOST_VAIN_TRIES, undoCopies } from "./release.js";
+import type { Wish } from "./wish.js";
 
 interface Wanted {
   readonly lock: LeaseLock;
@@ -28,7 +29,7 @@ export function isFresh(lock: LockIdentity): boolean {
 }
 
 /**
- * Takes locks of one client and one script, of which the caller has none yet, in one command: all or none.
+ * Takes locks of one client, one script and one slot, of which the caller has none yet, in one command: all or none.
  * @throws the reason of a cancelled wait; UnavailableError, WrongTypeError
  */
 export async function takeTogether(
@@ -75,12 +76,15 @@ async function attemptTogether(wanted: readonly Wanted[], strangers: Strangers):
 
 async function ask(parts: readonly [Part, ...Part[]], wanted: readonly Wanted[]): Promise<Outcome | "late"> {
   for (const { wish } of parts) wish.attempts += 1;
-  const { answers, ...seen } = await sendTogether(parts);
+  const { answers, shortfall, ...seen } = await sendTogether(parts);
   const members: Member[] = [];
   let missing: LeaseLock | undefined;
   let free: LeaseLock | undefined;
   let late = false;
   try {
+    if (shortfall !== undefined && answers.some(({ status }) => status === "held")) {
+      throw notReplicated(parts.map(({ lock }) => lock.name).join(", "), shortfall);
+    }
     parts.forEach((part, at) => {
       const answer = answers[at];
       const lock = wanted[at]?.lock;

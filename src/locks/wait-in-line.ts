@@ -2,9 +2,10 @@ import { standInLine } from "../runtime/stand-in-line.js";
 import type { WaitLine } from "../runtime/wait-lines.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
-import { ask, type Wish } from "./acquire.js";
+import { ask } from "./acquire.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { cleanUp } from "./release.js";
+import type { Wish } from "./wish.js";
 
 /**
  * Takes the outermost hold of a stay, standing in line with the other callers of this client.

@@ -4,10 +4,11 @@ import { waiterChannel } from "../protocol/names.js";
 import type { Queued, Sighted } from "../runtime/signs-of-life.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
-import { ask, type QueuePlace, type Wish } from "./acquire.js";
+import { ask } from "./acquire.js";
 import { enterByGrant } from "./grant.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { cleanUp } from "./release.js";
+import type { QueuePlace, Wish } from "./wish.js";
 
 /**
  * Takes the outermost hold of a stay, standing in the lock's queue in Redis. Whoever frees the lock gives it to the next

@@ -65,6 +65,7 @@ interface TrySet {
 /** Gives a semaphore its permits or a latch its count, unless it has one; see count-try-set.lua. */
 export const countTrySet: Script<TrySet, CountAnswer<"set" | "kept">> = defineScript({
   source: sources["count-try-set"],
+  replicated: true,
   keys: ({ count, request }) => [count, request.requests],
   args: ({ request, value, ttlMs, channel, message }) => [
     ...requestArgs(request),
@@ -89,6 +90,7 @@ interface Deletion {
 /** Deletes a semaphore or a latch; see count-delete.lua. */
 export const countDelete: Script<Deletion, CountAnswer<"deleted" | "absent">> = defineScript({
   source: sources["count-delete"],
+  replicated: true,
   keys: ({ count, request, others }) => [count, request.requests, ...others],
   args: ({ request, channel, message }) => [...requestArgs(request), channel, message],
   reply: countAnswer("deleted", "absent"),

@@ -1,10 +1,14 @@
+import { type Dialect, PLAIN, publishing } from "./dialect.js";
 import { integer, list } from "./replies.js";
 import type { RawReply, ScriptCall, ScriptSource } from "./script-call.js";
 
 /** A script typed at both ends: values in, values out. */
 export interface Script<Input, Reply> {
   readonly name: string;
-  encode(input: Input): ScriptCall;
+  /** Whether it writes what is to be acknowledged by replicas. */
+  readonly replicated: boolean;
+  /** @param dialect default: that of a client of one server */
+  encode(input: Input, dialect?: Dialect): ScriptCall;
   decode(raw: RawReply): Answered<Reply>;
 }
 
@@ -17,8 +21,10 @@ export interface Answered<Reply> {
 
 interface Definition<Input, Reply> {
   readonly source: ScriptSource;
+  /** Default: false. */
+  readonly replicated?: boolean;
   keys(input: Input): string[];
-  args(input: Input): (string | number)[];
+  args(input: Input, dialect: Dialect): (string | number)[];
   /** Gets what follows the server's time. */
   reply(rest: readonly RawReply[]): Reply;
 }
@@ -27,10 +33,11 @@ export function defineScript<Input, Reply>(definition: Definition<Input, Reply>)
   const { source } = definition;
   return {
     name: source.name,
-    encode: (input) => ({
-      script: source,
+    replicated: definition.replicated ?? false,
+    encode: (input, dialect = PLAIN) => ({
+      script: publishing(source, dialect.publishes),
       keys: definition.keys(input),
-      args: definition.args(input).map(String),
+      args: definition.args(input, dialect).map(String),
     }),
     decode(raw) {
       const [serverMs, ...rest] = list(raw);

@@ -1,4 +1,5 @@
 import { defineScript, type Script } from "./define-script.js";
+import type { Dialect } from "./dialect.js";
 import {
   type AcquireAnswer,
   type AcquireCall,
@@ -29,8 +30,11 @@ export const fairTimes = {
   graceMs: 30_000,
 } as const;
 
-const { grantMs, aliveMs, waitMs, horizonMs, graceMs } = fairTimes;
-const times = [grantMs, aliveMs, waitMs, horizonMs, graceMs];
+/** Nobody is given a lock for 0 milliseconds: the next in line is told to come. */
+function times({ grants }: Dialect): number[] {
+  const { grantMs, aliveMs, waitMs, horizonMs, graceMs } = fairTimes;
+  return [grants ? grantMs : 0, aliveMs, waitMs, horizonMs, graceMs];
+}
 
 function keysOf({ key }: { readonly key: string }): string[] {
   return [key, fairQueueKey(key), fairTimeoutsKey(key), fairAliveKey(key)];
@@ -39,11 +43,12 @@ function keysOf({ key }: { readonly key: string }): string[] {
 /** Takes fair locks, re-enters them or stands in their queues; see fair-acquire.lua. */
 export const fairAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = defineScript({
   source: sources["fair-acquire"],
+  replicated: true,
   keys: ({ locks }) => locks.flatMap(keysOf),
-  args: ({ notAfterMs, together = false, locks }) => [
+  args: ({ notAfterMs, together = false, locks }, dialect) => [
     notAfterMs,
     together ? 1 : 0,
-    ...times,
+    ...times(dialect),
     ...locks.flatMap(({ holder, leaseMs, heldCount, waits, channel }) => [
       holder,
       leaseMs,
@@ -58,10 +63,11 @@ export const fairAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
 /** Lowers hold counts and passes fair locks on, or leaves their queues; see fair-release.lua. */
 export const fairRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
   source: sources["fair-release"],
+  replicated: true,
   keys: ({ locks }) => locks.flatMap(keysOf),
-  args: ({ notAfterMs, locks }) => [
+  args: ({ notAfterMs, locks }, dialect) => [
     notAfterMs,
-    ...times,
+    ...times(dialect),
     ...locks.flatMap((lock) => [lock.holder, lock.heldCount, lock.keptCount, lock.ttlMs, lock.channel]),
   ],
   reply: (answers) => answers.map(releaseAnswer),
@@ -91,8 +97,8 @@ export type RefreshAnswer =
 export const fairRefresh: Script<readonly Queue[], readonly (readonly RefreshAnswer[])[]> = defineScript({
   source: sources["fair-refresh"],
   keys: (queues) => queues.flatMap(keysOf),
-  args: (queues) => [
-    ...times,
+  args: (queues, dialect) => [
+    ...times(dialect),
     ...queues.flatMap(({ channel, holders }) => [channel, holders.length, ...holders]),
   ],
   reply: (queues) => queues.map((answers) => list(answers).map(refreshAnswer)),
@@ -114,7 +120,13 @@ function refreshAnswer(raw: RawReply): RefreshAnswer {
 /** Frees a fair lock from the holders that were seen; see fair-force-unlock.lua. */
 export const fairForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = defineScript({
   source: sources["fair-force-unlock"],
+  replicated: true,
   keys: (call) => keysOf(call),
-  args: ({ notAfterMs, channel, seen }) => [notAfterMs, channel, ...times, ...Object.entries(seen).flat()],
+  args: ({ notAfterMs, channel, seen }, dialect) => [
+    notAfterMs,
+    channel,
+    ...times(dialect),
+    ...Object.entries(seen).flat(),
+  ],
   reply: ([answer]) => forceUnlockAnswer(answer),
 });

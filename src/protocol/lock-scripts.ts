@@ -21,6 +21,7 @@ import { sources } from "./scripts.js";
 /** Takes or re-enters locks; see lock-acquire.lua. */
 export const lockAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = defineScript({
   source: sources["lock-acquire"],
+  replicated: true,
   keys: ({ locks }) => [
     ...locks.map(({ key }) => key),
     ...locks.filter(({ fenced }) => fenced).map(({ key }) => fencingTokenKey(key)),
@@ -42,6 +43,7 @@ export const lockAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
 /** Lowers hold counts and frees locks; see lock-release.lua. */
 export const lockRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
   source: sources["lock-release"],
+  replicated: true,
   keys: ({ locks }) => locks.map(({ key }) => key),
   args: ({ notAfterMs, locks }) => [
     notAfterMs,
@@ -53,6 +55,7 @@ export const lockRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = define
 /** Prolongs held locks; see lock-renew.lua. */
 export const lockRenew: Script<readonly Renewal[], readonly RenewAnswer[]> = defineScript({
   source: sources["lock-renew"],
+  replicated: true,
   keys: (locks) => locks.map(({ key }) => key),
   args: (locks) => locks.flatMap(({ holder, leaseMs }) => [holder, leaseMs]),
   reply: (answers) => answers.map(renewAnswer),
@@ -61,6 +64,7 @@ export const lockRenew: Script<readonly Renewal[], readonly RenewAnswer[]> = def
 /** Frees a lock from the holders that were seen; see lock-force-unlock.lua. */
 export const lockForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = defineScript({
   source: sources["lock-force-unlock"],
+  replicated: true,
   keys: ({ key }) => [key],
   args: ({ notAfterMs, channel, seen }) => [notAfterMs, channel, ...Object.entries(seen).flat()],
   reply: ([answer]) => forceUnlockAnswer(answer),
@@ -100,10 +104,13 @@ function pairs(flat: readonly RawReply[]): Record<string, string> {
   return record;
 }
 
-/** Asks a server for its clock and version; see server-probe.lua. */
-export const serverProbe: Script<undefined, { readonly version: string | null }> = defineScript({
+/** Asks a server for its clock, its version and its messages; see server-probe.lua. */
+export const serverProbe: Script<
+  { readonly key: string | undefined },
+  { readonly version: string | null; readonly sharded: boolean }
+> = defineScript({
   source: sources["server-probe"],
-  keys: () => [],
+  keys: ({ key }) => (key === undefined ? [] : [key]),
   args: () => [],
-  reply: ([version]) => ({ version: textOrNull(version) }),
+  reply: ([version, sharded]) => ({ version: textOrNull(version), sharded: sharded === 1 }),
 });

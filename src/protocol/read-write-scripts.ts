@@ -32,6 +32,7 @@ const WRITE_UNLOCKED = "1";
 export function readAcquire(fair: boolean): Script<AcquireCall, readonly AcquireAnswer[]> {
   return defineScript({
     source: sources["read-acquire"],
+    replicated: true,
     keys: ({ locks }) =>
       locks.flatMap(({ key, holder, heldCount }) => [
         key,
@@ -55,6 +56,7 @@ export function readAcquire(fair: boolean): Script<AcquireCall, readonly Acquire
 export function writeAcquire(fair: boolean): Script<AcquireCall, readonly AcquireAnswer[]> {
   return defineScript({
     source: sources["write-acquire"],
+    replicated: true,
     keys: ({ locks }) => locks.flatMap(({ key }) => [key, waitingWriterKey(key)]),
     args: ({ notAfterMs, together = false, locks }) => [
       notAfterMs,
@@ -74,6 +76,7 @@ export function writeAcquire(fair: boolean): Script<AcquireCall, readonly Acquir
 /** Lowers the hold counts of readers and frees locks; see read-release.lua. */
 export const readRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
   source: sources["read-release"],
+  replicated: true,
   keys: ({ locks }) =>
     locks.flatMap(({ key, holder, heldCount }) => [key, ...holdKeys(key, holder, heldCount)]),
   args: ({ notAfterMs, locks }) => [
@@ -93,6 +96,7 @@ export const readRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = define
 /** Lowers the hold counts of writers and frees locks; see write-release.lua. */
 export const writeRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
   source: sources["write-release"],
+  replicated: true,
   keys: ({ locks }) => locks.flatMap(({ key }) => [key, waitingWriterKey(key)]),
   args: ({ notAfterMs, locks }) => [
     notAfterMs,
@@ -111,6 +115,7 @@ export const writeRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defin
 /** Prolongs read holds; see read-renew.lua. */
 export const readRenew: Script<readonly Renewal[], readonly RenewAnswer[]> = defineScript({
   source: sources["read-renew"],
+  replicated: true,
   keys: (locks) => locks.flatMap(({ key, holder, holdMs }) => [key, ...holdKeys(key, holder, holdMs.length)]),
   args: (locks) =>
     locks.flatMap(({ holder, leaseMs, holdMs }) => [holder, leaseMs, holdMs.length, ...holdMs]),
@@ -126,6 +131,7 @@ export const writeForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = forceUnl
 function forceUnlock(message: string): Script<ForceUnlock, ForceUnlockAnswer> {
   return defineScript({
     source: sources["read-write-force-unlock"],
+    replicated: true,
     keys: ({ key, seen }) => [
       key,
       ...Object.entries(seen).flatMap(([field, count]) =>

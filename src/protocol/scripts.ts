@@ -37,7 +37,10 @@ export type ScriptName =
 export const sources: Readonly<Record<ScriptName, ScriptSource>> = {
   "count-delete": {
     name: "count-delete",
-    lua: `local function server_time()
+    lua: `local function publish(channel, message)
+  redis.pcall("PUBLISH", channel, message)
+end
+local function server_time()
   local time = redis.call("TIME")
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
@@ -105,11 +108,11 @@ return { now_ms, once(request, foreign_count(count), function()
     return record(request, "absent", 0)
   end
   if message ~= "" then
-    redis.pcall("PUBLISH", channel, message)
+    publish(channel, message)
   end
   return record(request, "deleted", value)
 end) }`,
-    sha1: "ca23a0c2154292927d45b4680461c897f1eb6eb2",
+    sha1: "0f4882f9c2b910285af0252c3746eb1b3ba0dfc7",
   },
   "count-look": {
     name: "count-look",
@@ -177,7 +180,10 @@ return { now_ms, { "count", string.format("%.0f", count_of(KEYS[1]) or 0) } }`,
   },
   "count-try-set": {
     name: "count-try-set",
-    lua: `local function server_time()
+    lua: `local function publish(channel, message)
+  redis.pcall("PUBLISH", channel, message)
+end
+local function server_time()
   local time = redis.call("TIME")
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
@@ -245,11 +251,11 @@ return { now_ms, once(request, foreign_count(count), function()
     redis.call("SET", count, value, "PX", ttl_ms)
   end
   if message ~= "" then
-    redis.pcall("PUBLISH", channel, message)
+    publish(channel, message)
   end
   return record(request, "set", tonumber(value))
 end) }`,
-    sha1: "e9d3a1055ed14df1ee4c2748310a5e06adf338bf",
+    sha1: "aaa046ecdfc5a7a1ec291b2b82d6b87327f45159",
   },
   "fair-acquire": {
     name: "fair-acquire",
@@ -261,6 +267,9 @@ local function raise_ttl(key, lease_ms)
   if redis.call("PTTL", key) < tonumber(lease_ms) then
     redis.call("PEXPIRE", key, lease_ms)
   end
+end
+local function publish(channel, message)
+  redis.pcall("PUBLISH", channel, message)
 end
 local function is_ours(holder)
   return string.sub(holder, 15, 18) == "8001"
@@ -325,7 +334,7 @@ local function pass_on(fair, now_ms, times)
     return
   end
   local message = "0"
-  if is_ours(head) then
+  if is_ours(head) and times.grant_ms > 0 then
     local given = redis.pcall("HSET", fair.lock, head, "1")
     if type(given) == "table" then
       return
@@ -334,7 +343,7 @@ local function pass_on(fair, now_ms, times)
     leave(fair, head, times)
     message = milliseconds(now_ms + times.grant_ms)
   end
-  redis.pcall("PUBLISH", string.format("%s:%s", fair.channel, head), message)
+  publish(string.format("%s:%s", fair.channel, head), message)
 end
 local function raise_timeout(fair, holder, predecessor, now_ms, times)
   local before_ms = predecessor and redis.call("ZSCORE", fair.timeouts, predecessor)
@@ -449,7 +458,8 @@ local function acquire(fair, holder, lease_ms, held_count, waits)
   end
   local ttl_ms = redis.call("PTTL", fair.lock)
   if ttl_ms == -2 then
-    return { "busy", times.grant_ms, redis.call("LINDEX", fair.queue, 0) or "" }
+    local grace_ms = times.grant_ms > 0 and times.grant_ms or times.alive_ms
+    return { "busy", grace_ms, redis.call("LINDEX", fair.queue, 0) or "" }
   end
   return { "busy", ttl_ms, any_holder(fair.lock) }
 end
@@ -476,13 +486,16 @@ return answer_all(function(fair, at)
   end
   return answer or acquire(fair, holder, ARGV[at + 1], held_count, ARGV[at + 3] == "1" and not together)
 end)`,
-    sha1: "7ccabe4a31a747b85fd46bec3ee38b4a207da191",
+    sha1: "b3a4bdd6a26dfcc18b30638996770d45228184b3",
   },
   "fair-force-unlock": {
     name: "fair-force-unlock",
     lua: `local function server_time()
   local time = redis.call("TIME")
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function publish(channel, message)
+  redis.pcall("PUBLISH", channel, message)
 end
 local function is_ours(holder)
   return string.sub(holder, 15, 18) == "8001"
@@ -547,7 +560,7 @@ local function pass_on(fair, now_ms, times)
     return
   end
   local message = "0"
-  if is_ours(head) then
+  if is_ours(head) and times.grant_ms > 0 then
     local given = redis.pcall("HSET", fair.lock, head, "1")
     if type(given) == "table" then
       return
@@ -556,7 +569,7 @@ local function pass_on(fair, now_ms, times)
     leave(fair, head, times)
     message = milliseconds(now_ms + times.grant_ms)
   end
-  redis.pcall("PUBLISH", string.format("%s:%s", fair.channel, head), message)
+  publish(string.format("%s:%s", fair.channel, head), message)
 end
 local function raise_timeout(fair, holder, predecessor, now_ms, times)
   local before_ms = predecessor and redis.call("ZSCORE", fair.timeouts, predecessor)
@@ -623,13 +636,16 @@ local function force_unlock()
   return { "released" }
 end
 return { now_ms, force_unlock() }`,
-    sha1: "65d6e11fe0f4c3a18685ceac3640bb9fac732821",
+    sha1: "8c891672f2c094a7623590060df692cb3233468a",
   },
   "fair-refresh": {
     name: "fair-refresh",
     lua: `local function server_time()
   local time = redis.call("TIME")
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function publish(channel, message)
+  redis.pcall("PUBLISH", channel, message)
 end
 local function is_ours(holder)
   return string.sub(holder, 15, 18) == "8001"
@@ -694,7 +710,7 @@ local function pass_on(fair, now_ms, times)
     return
   end
   local message = "0"
-  if is_ours(head) then
+  if is_ours(head) and times.grant_ms > 0 then
     local given = redis.pcall("HSET", fair.lock, head, "1")
     if type(given) == "table" then
       return
@@ -703,7 +719,7 @@ local function pass_on(fair, now_ms, times)
     leave(fair, head, times)
     message = milliseconds(now_ms + times.grant_ms)
   end
-  redis.pcall("PUBLISH", string.format("%s:%s", fair.channel, head), message)
+  publish(string.format("%s:%s", fair.channel, head), message)
 end
 local function raise_timeout(fair, holder, predecessor, now_ms, times)
   local before_ms = predecessor and redis.call("ZSCORE", fair.timeouts, predecessor)
@@ -790,7 +806,7 @@ for i = 1, #KEYS / 4 do
   at = at + 2 + count
 end
 return replies`,
-    sha1: "c1e43b3c35fa7608749addb522a1b381207d00ab",
+    sha1: "66d60fd78ce09758c9f3c691b839fc5d9f9bc8dc",
   },
   "fair-release": {
     name: "fair-release",
@@ -801,6 +817,9 @@ end
 local function server_time()
   local time = redis.call("TIME")
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function publish(channel, message)
+  redis.pcall("PUBLISH", channel, message)
 end
 local function is_ours(holder)
   return string.sub(holder, 15, 18) == "8001"
@@ -865,7 +884,7 @@ local function pass_on(fair, now_ms, times)
     return
   end
   local message = "0"
-  if is_ours(head) then
+  if is_ours(head) and times.grant_ms > 0 then
     local given = redis.pcall("HSET", fair.lock, head, "1")
     if type(given) == "table" then
       return
@@ -874,7 +893,7 @@ local function pass_on(fair, now_ms, times)
     leave(fair, head, times)
     message = milliseconds(now_ms + times.grant_ms)
   end
-  redis.pcall("PUBLISH", string.format("%s:%s", fair.channel, head), message)
+  publish(string.format("%s:%s", fair.channel, head), message)
 end
 local function raise_timeout(fair, holder, predecessor, now_ms, times)
   local before_ms = predecessor and redis.call("ZSCORE", fair.timeouts, predecessor)
@@ -953,11 +972,14 @@ for i = 1, #KEYS / 4 do
   replies[i + 1] = release(fair, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
 end
 return replies`,
-    sha1: "b3a0cc07389cc2705041fb6b1937090ac0969bd4",
+    sha1: "561e8b52f79f8ecbbe67b8c81d365a0ea955813a",
   },
   "latch-count-down": {
     name: "latch-count-down",
-    lua: `local function server_time()
+    lua: `local function publish(channel, message)
+  redis.pcall("PUBLISH", channel, message)
+end
+local function server_time()
   local time = redis.call("TIME")
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
@@ -1022,11 +1044,11 @@ return { now_ms, once(request, foreign_count(latch), function()
   end
   redis.call("DEL", latch)
   if count == 1 then
-    redis.pcall("PUBLISH", channel, "0")
+    publish(channel, "0")
   end
   return record(request, "counted", 0)
 end) }`,
-    sha1: "6a18442a1171f165236aa12219122ab9312d8a4f",
+    sha1: "5e8bb51b0867a630e65faf8dd45222b125701f69",
   },
   "lock-acquire": {
     name: "lock-acquire",
@@ -1120,7 +1142,10 @@ end)`,
   },
   "lock-force-unlock": {
     name: "lock-force-unlock",
-    lua: `local function server_time()
+    lua: `local function publish(channel, message)
+  redis.pcall("PUBLISH", channel, message)
+end
+local function server_time()
   local time = redis.call("TIME")
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
@@ -1147,11 +1172,11 @@ local function force_unlock()
     end
   end
   redis.call("DEL", lock)
-  redis.pcall("PUBLISH", channel, "0")
+  publish(channel, "0")
   return { "released" }
 end
 return { now_ms, force_unlock() }`,
-    sha1: "7aec17e0b7b3e7eacd80064b9ef9745ff110be1e",
+    sha1: "c5cc7e7c86ef50d0cbea904b2ee3c79a4f118dad",
   },
   "lock-inspect": {
     name: "lock-inspect",
@@ -1171,7 +1196,10 @@ return { server_time(), redis.call("TYPE", lock).ok, redis.call("PTTL", lock), f
   },
   "lock-release": {
     name: "lock-release",
-    lua: `local function is_between(count, kept_count, held_count)
+    lua: `local function publish(channel, message)
+  redis.pcall("PUBLISH", channel, message)
+end
+local function is_between(count, kept_count, held_count)
   local stored = tonumber(count)
   return stored ~= nil and stored >= tonumber(kept_count) and stored <= tonumber(held_count)
 end
@@ -1198,7 +1226,7 @@ local function release(lock, holder, held_count, kept_count, ttl_ms, channel)
   end
   if kept_count == "0" then
     redis.call("DEL", lock)
-    redis.pcall("PUBLISH", channel, "0")
+    publish(channel, "0")
   else
     redis.call("PEXPIRE", lock, ttl_ms)
     redis.call("HSET", lock, holder, kept_count)
@@ -1211,7 +1239,7 @@ for i, lock in ipairs(KEYS) do
   replies[i + 1] = release(lock, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
 end
 return replies`,
-    sha1: "39698d48e534cf016346eaf89c7398df2c1245a5",
+    sha1: "11450b289ae95848c3e8043bd654161d63a6c0e6",
   },
   "lock-renew": {
     name: "lock-renew",
@@ -1299,9 +1327,12 @@ local function once(request, foreign, decide)
   forget_settled(request)
   return answer
 end
+local function publish(channel, message)
+  redis.pcall("PUBLISH", channel, message)
+end
 local function announce(channel, available)
   if available >= 1 then
-    redis.pcall("PUBLISH", channel, string.format("%.0f", available))
+    publish(channel, string.format("%.0f", available))
   end
 end
 local PERMANENT = 922337203685477
@@ -1465,7 +1496,7 @@ if not fresh and answer[1] == "granted" then
   answer = granted_before()
 end
 return { now_ms, answer }`,
-    sha1: "008d308b5070913492fb895483315b1492b5109e",
+    sha1: "5964c830251c79a117ba716f5cb694b07be1a81c",
   },
   "permit-cancel": {
     name: "permit-cancel",
@@ -1524,9 +1555,12 @@ local function once(request, foreign, decide)
   forget_settled(request)
   return answer
 end
+local function publish(channel, message)
+  redis.pcall("PUBLISH", channel, message)
+end
 local function announce(channel, available)
   if available >= 1 then
-    redis.pcall("PUBLISH", channel, string.format("%.0f", available))
+    publish(channel, string.format("%.0f", available))
   end
 end
 local PERMANENT = 922337203685477
@@ -1655,7 +1689,7 @@ local function cancel()
   return record(request, "cancelled", 0)
 end
 return { now_ms, cancel() }`,
-    sha1: "b0dd74e686da1ac559e61e61f7be4b2023ae79f3",
+    sha1: "78614023de224bc834a4b819ac02ac01ada13d8b",
   },
   "permit-look": {
     name: "permit-look",
@@ -1714,9 +1748,12 @@ local function once(request, foreign, decide)
   forget_settled(request)
   return answer
 end
+local function publish(channel, message)
+  redis.pcall("PUBLISH", channel, message)
+end
 local function announce(channel, available)
   if available >= 1 then
-    redis.pcall("PUBLISH", channel, string.format("%.0f", available))
+    publish(channel, string.format("%.0f", available))
   end
 end
 local PERMANENT = 922337203685477
@@ -1804,7 +1841,7 @@ local unswept = count_expired(semaphore)
 local acquired = redis.call("ZCARD", semaphore.leases) - unswept
 local exists = available and 1 or 0
 return { now_ms, { "permits", exists, milliseconds((available or 0) + unswept), acquired, left_ms(raw_ids(ARGV[2])[1]) } }`,
-    sha1: "274382ff4b1faf58a071f1e414d3f3f0a2b31ce9",
+    sha1: "f542b7e074cc7a88f31436bac69c42d5b25522cf",
   },
   "permit-release": {
     name: "permit-release",
@@ -1863,9 +1900,12 @@ local function once(request, foreign, decide)
   forget_settled(request)
   return answer
 end
+local function publish(channel, message)
+  redis.pcall("PUBLISH", channel, message)
+end
 local function announce(channel, available)
   if available >= 1 then
-    redis.pcall("PUBLISH", channel, string.format("%.0f", available))
+    publish(channel, string.format("%.0f", available))
   end
 end
 local PERMANENT = 922337203685477
@@ -1947,7 +1987,7 @@ return { now_ms, once(request, foreign_semaphore(semaphore), function()
   end
   return record(request, "released", give_back(semaphore, ids))
 end) }`,
-    sha1: "559972725af4cab68caa1d00fafcf0c3235566b7",
+    sha1: "cecd39f16c73974e7dafd40e373b4554aa097923",
   },
   "permit-renew": {
     name: "permit-renew",
@@ -2006,9 +2046,12 @@ local function once(request, foreign, decide)
   forget_settled(request)
   return answer
 end
+local function publish(channel, message)
+  redis.pcall("PUBLISH", channel, message)
+end
 local function announce(channel, available)
   if available >= 1 then
-    redis.pcall("PUBLISH", channel, string.format("%.0f", available))
+    publish(channel, string.format("%.0f", available))
   end
 end
 local PERMANENT = 922337203685477
@@ -2095,7 +2138,7 @@ for i, leases in ipairs(KEYS) do
   replies[i + 1] = renew({ leases = leases }, raw_ids(ARGV[2 * i - 1]), tonumber(ARGV[2 * i]))
 end
 return replies`,
-    sha1: "c293f2d7fee214081696ace81e273501341a4f48",
+    sha1: "ee6275e3111510a0973b7706797cd7eb54ce5981",
   },
   "permit-set-lease": {
     name: "permit-set-lease",
@@ -2154,9 +2197,12 @@ local function once(request, foreign, decide)
   forget_settled(request)
   return answer
 end
+local function publish(channel, message)
+  redis.pcall("PUBLISH", channel, message)
+end
 local function announce(channel, available)
   if available >= 1 then
-    redis.pcall("PUBLISH", channel, string.format("%.0f", available))
+    publish(channel, string.format("%.0f", available))
   end
 end
 local PERMANENT = 922337203685477
@@ -2240,7 +2286,7 @@ return { now_ms, once(request, foreign_semaphore(semaphore), function()
   lease(semaphore, ids, now_ms + lease_ms)
   return record(request, "updated", #ids)
 end) }`,
-    sha1: "60c0cb1e0e116c7be456397af48ffb1a289f317c",
+    sha1: "cb165cb17a4580424aa6662112e90d8d9aa69a2b",
   },
   "permit-set-total": {
     name: "permit-set-total",
@@ -2299,9 +2345,12 @@ local function once(request, foreign, decide)
   forget_settled(request)
   return answer
 end
+local function publish(channel, message)
+  redis.pcall("PUBLISH", channel, message)
+end
 local function announce(channel, available)
   if available >= 1 then
-    redis.pcall("PUBLISH", channel, string.format("%.0f", available))
+    publish(channel, string.format("%.0f", available))
   end
 end
 local PERMANENT = 922337203685477
@@ -2383,7 +2432,7 @@ return { now_ms, once(request, foreign_semaphore(semaphore), function()
   end
   return record(request, "set", available)
 end) }`,
-    sha1: "10d599a57a8b024fdf70ef4a9fb03e52b87188d0",
+    sha1: "a51bd75a953f2de6806355e5bc7a98216d41bfdd",
   },
   "read-acquire": {
     name: "read-acquire",
@@ -2479,7 +2528,10 @@ end)`,
   },
   "read-release": {
     name: "read-release",
-    lua: `local function is_between(count, kept_count, held_count)
+    lua: `local function publish(channel, message)
+  redis.pcall("PUBLISH", channel, message)
+end
+local function is_between(count, kept_count, held_count)
   local stored = tonumber(count)
   return stored ~= nil and stored >= tonumber(kept_count) and stored <= tonumber(held_count)
 end
@@ -2533,7 +2585,7 @@ local function settle(lock, prefix, channel)
     redis.call("PEXPIRE", lock, string.format("%.0f", longest))
   else
     redis.call("DEL", lock)
-    redis.pcall("PUBLISH", channel, "0")
+    publish(channel, "0")
   end
 end
 local function release(key_at, arg_at)
@@ -2570,7 +2622,7 @@ while key_at <= #KEYS do
   arg_at = arg_at + 5 + tonumber(ARGV[arg_at + 2])
 end
 return replies`,
-    sha1: "454b493b58df15e8bc2607c160b20ade4521e893",
+    sha1: "11cc553e6bd5ace437424547dce4a35abbb06ea3",
   },
   "read-renew": {
     name: "read-renew",
@@ -2621,7 +2673,10 @@ return replies`,
   },
   "read-write-force-unlock": {
     name: "read-write-force-unlock",
-    lua: `local function server_time()
+    lua: `local function publish(channel, message)
+  redis.pcall("PUBLISH", channel, message)
+end
+local function server_time()
   local time = redis.call("TIME")
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
@@ -2650,11 +2705,11 @@ local function force_unlock()
   for i = 1, #KEYS do
     redis.call("DEL", KEYS[i])
   end
-  redis.pcall("PUBLISH", channel, message)
+  publish(channel, message)
   return { "released" }
 end
 return { now_ms, force_unlock() }`,
-    sha1: "e3dafb12af8dd873fa8d7819b9ee39c2f8fc3d54",
+    sha1: "72e9fe86d819fba6c91423453ff9c336017a619c",
   },
   "semaphore-acquire": {
     name: "semaphore-acquire",
@@ -2713,9 +2768,12 @@ local function once(request, foreign, decide)
   forget_settled(request)
   return answer
 end
+local function publish(channel, message)
+  redis.pcall("PUBLISH", channel, message)
+end
 local function announce(channel, available)
   if available >= 1 then
-    redis.pcall("PUBLISH", channel, string.format("%.0f", available))
+    publish(channel, string.format("%.0f", available))
   end
 end
 local function saved_for(saved)
@@ -2766,7 +2824,7 @@ return { now_ms, once(request, foreign_count(permits) or foreign_type(saved, "st
   local saving = save_up(saved, owner, wanted, save_ms)
   return { "short", milliseconds(available), others > 0 and redis.call("PTTL", saved) or -1, saving }
 end) }`,
-    sha1: "22d3f99e3c278a1e91b5f3147ce2c47ee97659b6",
+    sha1: "2468d84bfa756aed13a3a3b2bc19f98a6cbd3028",
   },
   "semaphore-add": {
     name: "semaphore-add",
@@ -2825,9 +2883,12 @@ local function once(request, foreign, decide)
   forget_settled(request)
   return answer
 end
+local function publish(channel, message)
+  redis.pcall("PUBLISH", channel, message)
+end
 local function announce(channel, available)
   if available >= 1 then
-    redis.pcall("PUBLISH", channel, string.format("%.0f", available))
+    publish(channel, string.format("%.0f", available))
   end
 end
 local permits, channel, added, most = KEYS[1], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[8])
@@ -2846,7 +2907,7 @@ return { now_ms, once(request, foreign_count(permits), function()
   announce(channel, total)
   return record(request, "added", total)
 end) }`,
-    sha1: "d7c733b843bb0a232fa4cbf1527768ff1bc5397f",
+    sha1: "8535064a1de3b922c761c23e2083c9fb4b4459b0",
   },
   "semaphore-cancel": {
     name: "semaphore-cancel",
@@ -2905,9 +2966,12 @@ local function once(request, foreign, decide)
   forget_settled(request)
   return answer
 end
+local function publish(channel, message)
+  redis.pcall("PUBLISH", channel, message)
+end
 local function announce(channel, available)
   if available >= 1 then
-    redis.pcall("PUBLISH", channel, string.format("%.0f", available))
+    publish(channel, string.format("%.0f", available))
   end
 end
 local function saved_for(saved)
@@ -2966,7 +3030,7 @@ local function cancel()
   return record(request, "cancelled", 0)
 end
 return { now_ms, cancel() }`,
-    sha1: "e3be584ce6e0419e9d5f01f6b11c99aba09b4154",
+    sha1: "ebc34069ed2140e547772153c7a7a62801e5c5bb",
   },
   "semaphore-drain": {
     name: "semaphore-drain",
@@ -3043,8 +3107,13 @@ end) }`,
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local info = redis.pcall("INFO", "server")
-return { server_time(), type(info) == "string" and string.match(info, "redis_version:([%d.]+)") }`,
-    sha1: "a6b0936687d5a36dc6957ff009f2bc9a022018f8",
+local sharded = KEYS[1] and redis.pcall("PUBSUB", "SHARDNUMSUB")
+return {
+  server_time(),
+  type(info) == "string" and string.match(info, "redis_version:([%d.]+)"),
+  sharded and not sharded.err and 1 or 0,
+}`,
+    sha1: "484f63c9c4655aa9c4aa390755bcd7e73426fc71",
   },
   "write-acquire": {
     name: "write-acquire",
@@ -3128,7 +3197,10 @@ end)`,
   },
   "write-release": {
     name: "write-release",
-    lua: `local function is_between(count, kept_count, held_count)
+    lua: `local function publish(channel, message)
+  redis.pcall("PUBLISH", channel, message)
+end
+local function is_between(count, kept_count, held_count)
   local stored = tonumber(count)
   return stored ~= nil and stored >= tonumber(kept_count) and stored <= tonumber(held_count)
 end
@@ -3159,7 +3231,7 @@ local now_ms = server_time()
 local function unmark(mark, holder, channel)
   if redis.call("GET", mark) == holder then
     redis.call("DEL", mark)
-    redis.pcall("PUBLISH", channel, "1")
+    publish(channel, "1")
   end
 end
 local function leave(lock, holder, channel, prefix)
@@ -3171,7 +3243,7 @@ local function leave(lock, holder, channel, prefix)
   else
     redis.call("DEL", lock)
   end
-  redis.pcall("PUBLISH", channel, "1")
+  publish(channel, "1")
 end
 local function release(lock, mark, holder, held_count, kept_count, ttl_ms, channel, prefix)
   if not_after_ms > 0 and now_ms > not_after_ms then
@@ -3205,6 +3277,6 @@ for i = 1, #KEYS / 2 do
   replies[i + 1] = release(lock, mark, holder, held_count, kept_count, ttl_ms, ARGV[at + 4], ARGV[at + 5])
 end
 return replies`,
-    sha1: "fbb2955e436c94c31b12a0bbfd2282c74baa6c92",
+    sha1: "1b1083f60fea73e3d1fd89245dea3e22df164d96",
   },
 };

@@ -36,6 +36,7 @@ export type PermitStatus = "granted" | "short" | "cancelled" | "gone";
 /** Takes permits; see semaphore-acquire.lua. */
 export const semaphoreAcquire: Script<PermitWish, CountAnswer<PermitStatus>> = defineScript({
   source: sources["semaphore-acquire"],
+  replicated: true,
   keys: ({ count, request }) => [count, request.requests, savedPermitsKey(count)],
   args: ({ request, channel, owner, permits, saveMs }) => [
     ...requestArgs(request),
@@ -55,6 +56,7 @@ function cancelArgs({ id, memoryMs, settled }: Request): (string | number)[] {
 /** Takes a wish for permits back; see semaphore-cancel.lua. */
 export const semaphoreCancel: Script<PermitWish, CountAnswer<"cancelled">> = defineScript({
   source: sources["semaphore-cancel"],
+  replicated: true,
   keys: ({ count, request }) => [count, request.requests, savedPermitsKey(count)],
   args: ({ request, channel, owner, permits }) => [...cancelArgs(request), channel, owner, permits],
   reply: countAnswer("cancelled"),
@@ -71,6 +73,7 @@ interface Addition extends ToSemaphore {
 /** Gives permits back, or changes their number; answers how many are available. See semaphore-add.lua. */
 export const semaphoreAdd: Script<Addition, CountAnswer<"added" | "absent" | "too-many">> = defineScript({
   source: sources["semaphore-add"],
+  replicated: true,
   keys: ({ count, request }) => [count, request.requests],
   args: ({ request, channel, permits, mustExist, most }) => [
     ...requestArgs(request),
@@ -85,6 +88,7 @@ export const semaphoreAdd: Script<Addition, CountAnswer<"added" | "absent" | "to
 /** Takes all permits that are available; answers how many. See semaphore-drain.lua. */
 export const semaphoreDrain: Script<Omit<ToSemaphore, "channel">, CountAnswer<"drained">> = defineScript({
   source: sources["semaphore-drain"],
+  replicated: true,
   keys: ({ count, request }) => [count, request.requests],
   args: ({ request }) => requestArgs(request),
   reply: countAnswer("drained"),
@@ -95,6 +99,7 @@ interface WithIds extends Pick<Lot, "ids"> {}
 /** Takes leased permits, one for each id; see permit-acquire.lua. */
 export const permitAcquire: Script<PermitWish, CountAnswer<PermitStatus>> = defineScript({
   source: sources["permit-acquire"],
+  replicated: true,
   keys: ({ count, request }) => [count, request.requests, savedPermitsKey(count), permitLeasesKey(count)],
   args: ({ request, channel, owner, ids, saveMs, leaseMs }) => [
     ...requestArgs(request),
@@ -110,6 +115,7 @@ export const permitAcquire: Script<PermitWish, CountAnswer<PermitStatus>> = defi
 /** Takes a wish for leased permits back; see permit-cancel.lua. */
 export const permitCancel: Script<PermitWish, CountAnswer<"cancelled">> = defineScript({
   source: sources["permit-cancel"],
+  replicated: true,
   keys: ({ count, request }) => [count, request.requests, savedPermitsKey(count), permitLeasesKey(count)],
   args: ({ request, channel, owner, ids }) => [...cancelArgs(request), channel, owner, ids.join("")],
   reply: countAnswer("cancelled"),
@@ -118,6 +124,7 @@ export const permitCancel: Script<PermitWish, CountAnswer<"cancelled">> = define
 /** Gives leased permits back, all or none; answers how many are available, or absent. See permit-release.lua. */
 export const permitRelease: Script<ToSemaphore & WithIds, CountAnswer<"released" | "absent">> = defineScript({
   source: sources["permit-release"],
+  replicated: true,
   keys: ({ count, request }) => [count, request.requests, permitLeasesKey(count)],
   args: ({ request, channel, ids }) => [...requestArgs(request), channel, ids.join("")],
   reply: countAnswer("released", "absent"),
@@ -129,6 +136,7 @@ export const permitSetLease: Script<
   CountAnswer<"updated" | "absent">
 > = defineScript({
   source: sources["permit-set-lease"],
+  replicated: true,
   keys: ({ count, request }) => [count, request.requests, permitLeasesKey(count)],
   args: ({ request, channel, ids, leaseMs }) => [...requestArgs(request), channel, ids.join(""), leaseMs],
   reply: countAnswer("updated", "absent"),
@@ -140,6 +148,7 @@ export const permitSetTotal: Script<
   CountAnswer<"set">
 > = defineScript({
   source: sources["permit-set-total"],
+  replicated: true,
   keys: ({ count, request }) => [count, request.requests, permitLeasesKey(count)],
   args: ({ request, channel, total }) => [...requestArgs(request), channel, total],
   reply: countAnswer("set"),
@@ -166,6 +175,7 @@ export const permitLook: Script<PermitLook, CountAnswer<"permits">> = defineScri
 /** Prolongs leases; the holder of a renewal is the ids, one after the other. See permit-renew.lua. */
 export const permitRenew: Script<readonly Renewal[], readonly RenewAnswer[]> = defineScript({
   source: sources["permit-renew"],
+  replicated: true,
   keys: (permits) => permits.map(({ key }) => permitLeasesKey(key)),
   args: (permits) => permits.flatMap(({ holder, leaseMs }) => [holder, leaseMs]),
   reply: (answers) => answers.map(renewAnswer),

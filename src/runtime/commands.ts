@@ -1,11 +1,17 @@
+import type { ClientSettings } from "../client-options.js";
 import type { Clock } from "../clock.js";
-import { type Driver, DriverClosedError, ServerReplyError, type Ticket } from "../driver/driver.js";
+import type { Driver, Ticket } from "../driver/driver.js";
 import { ClientClosedError, UnavailableError } from "../errors.js";
 import type { Script } from "../protocol/define-script.js";
+import type { Dialect, Publishing } from "../protocol/dialect.js";
+import { hashSlot } from "../protocol/hash-slot.js";
 import { serverProbe } from "../protocol/lock-scripts.js";
-import type { RawReply, ScriptCall } from "../protocol/script-call.js";
+import type { ScriptCall } from "../protocol/script-call.js";
+import { type Bound, CommandFailures, tookTooLong } from "./command-failures.js";
 import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
 import { type Instant, now } from "./instant.js";
+import { type Replicated, Replication, type Shortfall } from "./replication.js";
+import { ServerClocks } from "./server-clocks.js";
 
 /** A reply together with what is known about the way it took. */
 export interface Exchanged<Reply> {
@@ -15,6 +21,8 @@ export interface Exchanged<Reply> {
   readonly serverMs: number;
   /** True when the server may have run the command more than once. */
   readonly repeated: boolean;
+  /** Set when fewer replicas have what it wrote than the client requires. */
+  readonly shortfall?: Shortfall;
 }
 
 /** For how long an answer is wanted. */
@@ -23,18 +31,12 @@ export interface Patience {
   readonly cancelled?: boolean;
   /** Default: one command timeout. */
   readonly timeoutMs?: number | undefined;
+  /** Whether the command is refused as soon as its keys are on different servers, as the caller can send it in parts. */
+  readonly divisible?: boolean;
+  /** False for what takes back: it need not be known to replicas. Default: true. */
+  readonly replicated?: boolean;
 }
 
-/** Errors of a server that is starting, failing over or busy: soon it may answer. */
-const PASSING = new Set([
-  "LOADING",
-  "TRYAGAIN",
-  "CLUSTERDOWN",
-  "MASTERDOWN",
-  "READONLY",
-  "BUSY",
-  "NOREPLICAS",
-]);
 /** The first wait before a command is sent again; each next one is twice as long. */
 const FIRST_BACKOFF_MS = 20;
 const LONGEST_BACKOFF_MS = 500;
@@ -51,34 +53,68 @@ export class Commands {
   readonly #driver: Driver;
   readonly #clock: Clock;
   readonly #wheel: HashedWheelTimer;
+  readonly #clocks = new ServerClocks();
+  readonly #replication: Replication;
+  readonly #failures: CommandFailures;
   readonly timeoutMs: number;
-  /** Server time minus monotonic time, as of the latest answer; undefined before the first. */
-  #serverOffsetMs: number | undefined;
-  #latestServerMs = 0;
-  #probe: Promise<void> | undefined;
+  /** Which messages are sent and listened to; undefined until the cluster was asked what it knows. */
+  #publishes: Publishing | undefined;
+  /** By place. */
+  readonly #probes = new Map<string, Promise<void>>();
   /** What rejects the commands and pauses under way. */
   readonly #pending = new Set<(error: Error) => void>();
   #onIdle: (() => void) | undefined;
   #stopped = false;
 
-  constructor(driver: Driver, clock: Clock, wheel: HashedWheelTimer, timeoutMs: number) {
+  /** @throws TypeError when the driver can not do what the settings ask for */
+  constructor(driver: Driver, clock: Clock, wheel: HashedWheelTimer, settings: CommandSettings) {
+    const { commandTimeoutMs, replicas, pubSub } = settings;
+    const { topology, sharded = false } = driver.traits;
     this.#driver = driver;
     this.#clock = clock;
     this.#wheel = wheel;
-    this.timeoutMs = timeoutMs;
+    this.timeoutMs = commandTimeoutMs;
+    this.#replication = new Replication(driver, replicas);
+    this.#failures = new CommandFailures(driver);
+    if ((pubSub === "sharded" || pubSub === "both") && !sharded) {
+      throw new TypeError(
+        `pubSub "${pubSub}" needs a cluster and a driver that can listen to sharded messages`,
+      );
+    }
+    const undecided = pubSub === "auto" && topology === "cluster" && sharded;
+    if (!undecided) this.#publishes = pubSub === "auto" ? "classic" : pubSub;
   }
 
   get server(): string {
     return this.#driver.traits.server;
   }
 
+  /** How commands are worded. */
+  get dialect(): Dialect {
+    return { publishes: this.#publishes ?? "classic", grants: !this.#replication.isOn };
+  }
+
+  /** What one command can name: keys of one slot in a cluster, all keys elsewhere. */
+  slotOf(key: string): number {
+    return this.#driver.traits.topology === "cluster" ? hashSlot(key) : 0;
+  }
+
+  /** Which messages to listen to for those of a key. In a cluster its server may have to be asked. @throws UnavailableError */
+  publishes(key: string): Publishing | Promise<Publishing> {
+    if (this.#publishes !== undefined) return this.#publishes;
+    const met = this.#meetServer(key, this.#bound(this.timeoutMs));
+    return met.then(() => this.#publishes ?? "classic");
+  }
+
   /**
    * Sends a command until it is answered or the time for it is over. The input is made anew for each time, so that its
    * deadline is.
+   * @param key one of those that it names: says which server answers
    * @throws UnavailableError when the server refused or did not answer in time; ClientClosedError
    */
   async exchange<Input, Reply>(
     script: Script<Input, Reply>,
+    key: string,
     input: () => Input,
     patience: Patience = {},
   ): Promise<Exchanged<Reply>> {
@@ -87,15 +123,16 @@ export class Commands {
     let backoffMs = FIRST_BACKOFF_MS;
     for (let sendings = 0; ; ) {
       try {
-        if (this.#serverOffsetMs === undefined) await this.#meetServer(bound);
+        if (!this.#clocks.knows(this.#placeOf(key))) await this.#meetServer(key, bound);
         if (this.#leftMs(bound) <= 0) throw tookTooLong(script, bound);
         sendings += 1;
-        const sent = await this.#send(script, input(), bound);
+        const sent = await this.#send(script, { key, input: input(), bound, patience });
         return sendings > 1 ? { ...sent, repeated: true } : sent;
       } catch (error) {
-        const final = this.#finalError(error, sendings);
+        const final = this.#failures.final(error, sendings, patience);
         if (final !== undefined) throw final;
-        if (this.#leftMs(bound) <= backoffMs || patience.cancelled) throw this.#unavailable(error, sendings);
+        if (this.#leftMs(bound) <= backoffMs || patience.cancelled)
+          throw this.#failures.unavailable(error, sendings);
       }
       // Somebody waits for this, and a client that is about to give up does not keep the process alive.
       await this.#pause(backoffMs, true);
@@ -126,15 +163,16 @@ export class Commands {
     for (const reject of [...this.#pending]) reject(new ClientClosedError());
   }
 
-  /** The server's clock has surely come so far; 0 before the first answer. */
-  get latestServerMs(): number {
-    return this.#latestServerMs;
+  /** The clock of the server that has a key has surely come so far; 0 before its first answer. */
+  latestServerMs(key: string): number {
+    return this.#clocks.latestMs(this.#placeOf(key));
   }
 
-  /** Server time after which a command sent now has surely been given up. Not before the first answer. */
-  notAfterMs(): number {
-    if (this.#serverOffsetMs === undefined) throw new Error("the server's time is not known yet");
-    return Math.ceil(this.#clock.monotonicMs() + this.#serverOffsetMs + this.timeoutMs);
+  /**
+   * Time of the server that has a key after which a command sent now has surely been given up. Not before its first answer.
+   */
+  notAfterMs(key: string): number {
+    return Math.ceil(this.#clocks.at(this.#placeOf(key), this.#clock.monotonicMs()) + this.timeoutMs);
   }
 
   /** Lets time pass before something is sent again. Does not keep the process alive. @throws ClientClosedError */
@@ -165,27 +203,33 @@ export class Commands {
     });
   }
 
+  #placeOf(key: string): string {
+    return this.#driver.placeOf?.(key) ?? "";
+  }
+
   /**
-   * Waits until the server's clock is known, as long as this caller may: one probe serves all who come meanwhile, and has
-   * a whole command timeout however short the time of the first of them is.
+   * Waits until the clock of a key's server is known, as long as this caller may: one probe serves all who come meanwhile,
+   * and has a whole command timeout however short the time of the first of them is.
    */
-  #meetServer(bound: Bound): Promise<void> {
-    this.#probe ??= this.#askServer().finally(() => {
-      this.#probe = undefined;
-    });
-    const probe = this.#probe;
+  #meetServer(key: string, bound: Bound): Promise<void> {
+    const place = this.#placeOf(key);
+    const probe = this.#probes.get(place) ?? this.#askServer(key).finally(() => this.#probes.delete(place));
+    this.#probes.set(place, probe);
     return new Promise((resolve, reject) => {
       const timeout = this.#after(this.#leftMs(bound), () => reject(tookTooLong(serverProbe, bound)));
       probe.then(resolve, reject).finally(() => timeout.cancel());
     });
   }
 
-  async #askServer(): Promise<void> {
-    const { reply } = await this.#send(serverProbe, undefined, this.#bound(this.timeoutMs));
+  async #askServer(key: string): Promise<void> {
+    const bound = this.#bound(this.timeoutMs);
+    const input = { key: this.#driver.traits.topology === "cluster" ? key : undefined };
+    const { reply } = await this.#send(serverProbe, { key, input, bound, patience: {} });
+    this.#publishes ??= reply.sharded ? "sharded" : "classic";
     const [major = 0, minor = 0] = (reply.version ?? "").split(".").map(Number);
     const [leastMajor, leastMinor] = OLDEST_VERSION;
     if (reply.version !== null && (major < leastMajor || (major === leastMajor && minor < leastMinor))) {
-      this.#serverOffsetMs = undefined;
+      this.#clocks.forget(this.#placeOf(key));
       throw new UnavailableError(this.server, `Redis ${reply.version} is too old, 6.2 is needed`, false);
     }
   }
@@ -193,21 +237,21 @@ export class Commands {
   /** Sends once. A call without an answer in time is given up; its late answer is nobody's any more. */
   async #send<Input, Reply>(
     script: Script<Input, Reply>,
-    input: Input,
-    bound: Bound,
+    { key, input, bound, patience }: Sending<Input>,
   ): Promise<Exchanged<Reply>> {
     if (this.#stopped) throw new ClientClosedError();
-    const call = script.encode(input);
+    const call = script.encode(input, this.dialect);
     const resets = this.#driver.resets;
     const sentAt = now(this.#clock);
-    const raw = await this.#bounded(call, bound);
+    const replicated = script.replicated && patience.replicated !== false;
+    const { raw, shortfall } = await this.#bounded(call, bound, replicated);
     const answered = script.decode(raw);
-    this.#serverOffsetMs = answered.serverMs - sentAt.monotonicMs;
-    this.#latestServerMs = Math.max(this.#latestServerMs, answered.serverMs);
-    return { ...answered, sentAt, repeated: this.#driver.resets !== resets };
+    this.#clocks.read(this.#placeOf(key), answered.serverMs, sentAt);
+    const repeated = this.#driver.resets !== resets;
+    return { ...answered, sentAt, repeated, ...(shortfall && { shortfall }) };
   }
 
-  #bounded(call: ScriptCall, bound: Bound): Promise<RawReply> {
+  #bounded(call: ScriptCall, bound: Bound, replicated: boolean): Promise<Replicated> {
     const ticket: Ticket = { givenUp: false };
     return new Promise((resolve, reject) => {
       const done = () => {
@@ -221,7 +265,10 @@ export class Commands {
       };
       const timeout = this.#after(this.#leftMs(bound), () => giveUp(tookTooLong(call.script, bound)));
       this.#pending.add(giveUp);
-      this.#driver.run(call, ticket).then(resolve, reject).finally(done);
+      const answer = replicated
+        ? this.#replication.run(call, ticket, this.#leftMs(bound))
+        : this.#driver.run(call, ticket).then((raw) => ({ raw }));
+      answer.then(resolve, reject).finally(done);
     });
   }
 
@@ -243,39 +290,15 @@ export class Commands {
   #leftMs({ endMs }: Bound): number {
     return endMs - this.#clock.monotonicMs();
   }
-
-  /** What to throw at once for an error after which it would be pointless to send again. */
-  #finalError(error: unknown, sendings: number): Error | undefined {
-    if (error instanceof UnavailableError || error instanceof ClientClosedError) return error;
-    // The last of these was not sent.
-    if (error instanceof DriverClosedError) return this.#unavailable(error, sendings - 1);
-    const refused = error instanceof ServerReplyError && !PASSING.has(error.code);
-    return refused ? this.#unavailable(error, sendings) : undefined;
-  }
-
-  /** @param sendings how often the command may have reached the server */
-  #unavailable(error: unknown, sendings: number): UnavailableError {
-    const refused = error instanceof ServerReplyError;
-    const outcomeUnknown = sendings > (refused ? 1 : 0);
-    const cause = refused ? error : (this.#driver.outage ?? error);
-    const why = cause === error ? textOf(error) : `${textOf(error)}: ${textOf(cause)}`;
-    return new UnavailableError(this.server, why, outcomeUnknown, { cause });
-  }
 }
 
-/** How long a caller waits for an answer. */
-interface Bound {
-  readonly timeoutMs: number;
-  /** On the monotonic clock. */
-  readonly endMs: number;
-}
+/** What a client's options say about its commands. */
+export type CommandSettings = Pick<ClientSettings, "commandTimeoutMs" | "replicas" | "pubSub">;
 
-function tookTooLong({ name }: { readonly name: string }, { timeoutMs }: Bound): Error {
-  return new Error(`${name} was not answered within ${Math.round(timeoutMs)} ms`);
-}
-
-/** Node's error about several addresses that can not be reached has a code, but no message. */
-function textOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.message || ("code" in error ? String(error.code) : error.name);
+/** A command that is sent once. */
+interface Sending<Input> {
+  readonly key: string;
+  readonly input: Input;
+  readonly bound: Bound;
+  readonly patience: Patience;
 }

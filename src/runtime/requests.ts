@@ -19,13 +19,16 @@ interface Settled {
 
 /** What one client has asked about one value. */
 class Book {
+  /** The key of the value. */
+  readonly count: string;
   readonly requests: string;
   open = 0;
   /** On the monotonic clock. */
   usedMs = 0;
   #settled: Settled[] = [];
 
-  constructor(requests: string) {
+  constructor(count: string, requests: string) {
+    this.count = count;
     this.requests = requests;
   }
 
@@ -84,7 +87,7 @@ export class Requests {
     const { clientId, clock, commands } = this.#services;
     const nowMs = clock.monotonicMs();
     this.#sweep(nowMs - this.#memoryMs);
-    const book = this.#books.get(count) ?? new Book(requestsKey(count, clientId));
+    const book = this.#books.get(count) ?? new Book(count, requestsKey(count, clientId));
     this.#books.set(count, book);
     book.usedMs = nowMs;
     return new OpenRequest(String(this.nextId()), book, { clock, commands, memoryMs: this.#memoryMs });
@@ -133,10 +136,10 @@ export class OpenRequest {
   /** What a command says of it that is sent now. */
   next(): Request {
     const { commands, memoryMs } = this.#means;
-    const notAfterMs = commands.notAfterMs();
+    const notAfterMs = commands.notAfterMs(this.#book.count);
     this.#notAfterMs = notAfterMs;
     this.#book.putBack(this.#told);
-    this.#told = this.#book.take(commands.latestServerMs);
+    this.#told = this.#book.take(commands.latestServerMs(this.#book.count));
     const settled = this.#told.map(({ id }) => id);
     return { requests: this.#book.requests, id: this.#id, notAfterMs, memoryMs, settled };
   }

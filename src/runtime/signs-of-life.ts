@@ -1,4 +1,5 @@
 import { fairRefresh, type RefreshAnswer } from "../protocol/fair-scripts.js";
+import { batches } from "./batches.js";
 import type { Commands } from "./commands.js";
 import type { HashedWheelTimer, Timeout } from "./hashed-wheel-timer.js";
 import type { Instant } from "./instant.js";
@@ -61,8 +62,7 @@ export class SignsOfLife {
       this.#beat = undefined;
       if (this.#queued.size === 0) return;
       this.#schedule();
-      const all = [...this.#queued];
-      for (let i = 0; i < all.length; i += BATCH_SIZE) void this.#refresh(all.slice(i, i + BATCH_SIZE));
+      for (const batch of batches(this.#commands, this.#queued, BATCH_SIZE)) void this.#refresh(batch);
     });
   }
 
@@ -79,7 +79,7 @@ export class SignsOfLife {
       }));
     };
     const answered = await this.#commands
-      .exchange(fairRefresh, input, { timeoutMs: PERIOD_MS })
+      .exchange(fairRefresh, batch[0]?.key ?? "", input, { timeoutMs: PERIOD_MS })
       .catch(() => undefined);
     if (answered === undefined) return;
     const { reply, sentAt, serverMs } = answered;

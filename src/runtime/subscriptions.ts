@@ -1,6 +1,8 @@
 import type { Driver, Unsubscribe } from "../driver/driver.js";
 import { events } from "../events.js";
+import type { Publishing } from "../protocol/dialect.js";
 import { inRootContext } from "../root-context.js";
+import type { Commands } from "./commands.js";
 import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
 
 /** Somebody who waits for messages of a channel. */
@@ -12,20 +14,26 @@ export interface Listener {
   onFailure(): void;
 }
 
+interface Services {
+  readonly driver: Driver;
+  readonly commands: Pick<Commands, "publishes" | "timeoutMs">;
+  readonly wheel: HashedWheelTimer;
+}
+
 /** A lock that was waited for will be waited for again: an idle channel is kept this long. */
 const LINGER_MS = 10_000;
 
 /** One subscription for each channel, shared by all who listen to it. */
 export class Subscriptions {
   readonly #driver: Driver;
+  readonly #commands: Services["commands"];
   readonly #wheel: HashedWheelTimer;
-  readonly #timeoutMs: number;
   readonly #channels = new Map<string, Channel>();
 
-  constructor(driver: Driver, wheel: HashedWheelTimer, timeoutMs: number) {
+  constructor({ driver, commands, wheel }: Services) {
     this.#driver = driver;
+    this.#commands = commands;
     this.#wheel = wheel;
-    this.#timeoutMs = timeoutMs;
   }
 
   /** True when messages of the channel arrive already, so that listening to it costs nothing. */
@@ -65,11 +73,12 @@ export class Subscriptions {
   #open(channel: string): Channel {
     const entry = new Channel();
     this.#channels.set(channel, entry);
-    const timeout = this.#wheel.schedule(this.#timeoutMs, () =>
-      this.#fail(channel, entry, new Error(`SUBSCRIBE was not answered within ${this.#timeoutMs} ms`)),
+    const { timeoutMs } = this.#commands;
+    const timeout = this.#wheel.schedule(timeoutMs, () =>
+      this.#fail(channel, entry, new Error(`SUBSCRIBE was not answered within ${timeoutMs} ms`)),
     );
     // The subscription outlives the call that was the first to wait.
-    inRootContext(() => this.#driver.subscribe(channel, entry)).then(
+    inRootContext(() => this.#subscribe(channel, entry)).then(
       (unsubscribe) => {
         timeout.cancel();
         if (this.#channels.get(channel) === entry) entry.unsubscribe = unsubscribe;
@@ -81,6 +90,31 @@ export class Subscriptions {
       },
     );
     return entry;
+  }
+
+  /** Listens to all messages that may be sent for what the channel is about. A server's keys and their channels share a slot. */
+  #subscribe(channel: string, entry: Channel): Promise<Unsubscribe> {
+    const publishes = this.#commands.publishes(channel);
+    if (typeof publishes === "string") return this.#listenTo(publishes, channel, entry);
+    return publishes.then((known) => this.#listenTo(known, channel, entry));
+  }
+
+  async #listenTo(publishes: Publishing, channel: string, entry: Channel): Promise<Unsubscribe> {
+    if (publishes !== "both") return this.#driver.subscribe(channel, entry, publishes);
+    const joining = (["classic", "sharded"] as const).map((family) =>
+      this.#driver.subscribe(channel, entry, family),
+    );
+    const leave = async () => {
+      const joined = await Promise.allSettled(joining);
+      await Promise.all(joined.map(async (one) => one.status === "fulfilled" && one.value()));
+    };
+    try {
+      await Promise.all(joining);
+      return leave;
+    } catch (error) {
+      void leave().catch(() => undefined);
+      throw error;
+    }
   }
 
   #fail(channel: string, entry: Channel, error: unknown): void {

@@ -3,12 +3,15 @@ import { UnavailableError } from "../errors.js";
 import { events } from "../events.js";
 import type { Script } from "../protocol/define-script.js";
 import type { RenewAnswer, Renewal } from "../protocol/lock-calls.js";
+import { batches } from "./batches.js";
 import type { Commands } from "./commands.js";
 import type { HashedWheelTimer, Timeout } from "./hashed-wheel-timer.js";
 import type { Instant } from "./instant.js";
+import type { Shortfall } from "./replication.js";
 
 /** What the watchdog keeps alive: one field of one lock. */
 export interface Renewable {
+  readonly key: string;
   /** What it needs now. */
   renewal(): Renewal;
   /** Looks at the clocks. False: it is lost or released, and is not to be renewed any more. */
@@ -82,9 +85,7 @@ export class Watchdog {
       if (this.#renewables.size === 0) return;
       this.#schedule();
       const due = [...this.#renewables].filter((renewable) => !this.#underWay.has(renewable));
-      for (let i = 0; i < due.length; i += BATCH_SIZE) {
-        void this.#renew(due.slice(i, i + BATCH_SIZE), FIRST_RETRY_MS);
-      }
+      for (const batch of batches(this.#commands, due, BATCH_SIZE)) void this.#renew(batch, FIRST_RETRY_MS);
     });
   }
 
@@ -103,10 +104,18 @@ export class Watchdog {
         return wanted.map((renewable) => renewable.renewal());
       };
       const timeoutMs = Math.min(this.#commands.timeoutMs, this.#leaseMs / ANSWERS_PER_LEASE);
-      const { reply, sentAt } = await this.#commands.exchange(this.#script, renewals, { timeoutMs });
-      const refused = wanted.filter((renewable, i) => !this.#settle(renewable, reply[i], sentAt));
-      if (refused.length > 0)
-        this.#retry(refused, retryMs, new Error("the server refused to renew some locks"));
+      const patience = { timeoutMs, divisible: wanted.length > 1 };
+      const [{ key = "" } = {}] = wanted;
+      const { reply, sentAt, shortfall } = await this.#commands.exchange(
+        this.#script,
+        key,
+        renewals,
+        patience,
+      );
+      const unsettled = wanted.filter(
+        (renewable, i) => !this.#settle(renewable, reply[i], sentAt, shortfall),
+      );
+      if (unsettled.length > 0) this.#retry(unsettled, retryMs, new Error(complaint(shortfall)));
     } catch (error) {
       if (wanted.length > 1 && wasRefused(error)) {
         // One bad key may fail a whole call: find out which, and keep the others alive.
@@ -118,14 +127,21 @@ export class Watchdog {
   }
 
   /** @returns false when the renewal is to be tried again */
-  #settle(renewable: Renewable, answer: RenewAnswer | undefined, sentAt: Instant): boolean {
-    if (answer?.status !== "refused") this.#underWay.delete(renewable);
+  #settle(
+    renewable: Renewable,
+    answer: RenewAnswer | undefined,
+    sentAt: Instant,
+    shortfall: Shortfall | undefined,
+  ): boolean {
+    // What only the master knows of does not prolong what is believed.
+    const short = answer?.status === "renewed" && shortfall !== undefined;
+    if (answer?.status !== "refused" && !short) this.#underWay.delete(renewable);
     // A hold that was released meanwhile is not to hear of the renewal that was under way.
     if (!this.#renewables.has(renewable)) return true;
     switch (answer?.status) {
       case "renewed":
-        renewable.renewed(sentAt);
-        return true;
+        if (!short) renewable.renewed(sentAt);
+        return !short;
       case "lost":
         // One that was overtaken is due again at the next beat.
         if (renewable.gone()) this.remove(renewable);
@@ -148,6 +164,11 @@ export class Watchdog {
     this.remove(renewable);
     return false;
   }
+}
+
+function complaint(shortfall: Shortfall | undefined): string {
+  if (shortfall === undefined) return "the server refused to renew some locks";
+  return `${shortfall.acknowledged} of the ${shortfall.wanted} replicas that are wanted had the renewal in time`;
 }
 
 function wasRefused(error: unknown): boolean {

@@ -1,8 +1,9 @@
-import { UnavailableError } from "../errors.js";
+import { NotReplicatedError, UnavailableError } from "../errors.js";
 import type { CountAnswer } from "../protocol/count-scripts.js";
 import type { Script } from "../protocol/define-script.js";
 import { tellsPermits } from "../protocol/messages.js";
 import type { Lot, PermitStatus, PermitWish } from "../protocol/semaphore-scripts.js";
+import type { Patience } from "../runtime/commands.js";
 import type { OpenRequest } from "../runtime/requests.js";
 import { standInLine } from "../runtime/stand-in-line.js";
 import { traced } from "../runtime/traced.js";
@@ -180,6 +181,14 @@ async function attempt<Granted>(seeker: Seeker<Granted>): Promise<Outcome<Grante
   if (saveMs === 0 || answer.status === "granted") seeker.saving = undefined;
   switch (answer.status) {
     case "granted": {
+      if (answer.shortfall !== undefined) {
+        await takeBackNow(source, request, lot, owner);
+        throw new NotReplicatedError(
+          source.count.name,
+          answer.shortfall.acknowledged,
+          answer.shortfall.wanted,
+        );
+      }
       const granted = source.enter(lot, answer);
       if (granted === undefined) {
         undo();
@@ -226,16 +235,39 @@ function takeBack<Granted>(
   lot: Lot,
   owner: string,
 ): void {
-  const { count } = source;
-  const { key, channel } = count;
-  persist(count, request, () =>
-    decide(count, request, source.cancel, (request) => ({
-      count: key,
-      request,
-      channel,
-      owner,
-      saveMs: 0,
-      ...lot,
-    })),
-  );
+  persist(source.count, request, () => cancel(source, request, lot, owner));
+}
+
+/** The same at once, where that can be had. Never rejects. */
+async function takeBackNow<Granted>(
+  source: PermitSource<Granted>,
+  request: OpenRequest,
+  lot: Lot,
+  owner: string,
+): Promise<void> {
+  try {
+    await cancel(source, request, lot, owner, { replicated: false });
+    request.end("copies");
+  } catch {
+    takeBack(source, request, lot, owner);
+  }
+}
+
+function cancel<Granted>(
+  source: PermitSource<Granted>,
+  request: OpenRequest,
+  lot: Lot,
+  owner: string,
+  patience?: Patience,
+): Promise<unknown> {
+  const { key, channel } = source.count;
+  const wish = (request: PermitWish["request"]) => ({
+    count: key,
+    request,
+    channel,
+    owner,
+    saveMs: 0,
+    ...lot,
+  });
+  return decide(source.count, request, source.cancel, wish, patience);
 }

@@ -4,6 +4,7 @@ import { type CountAnswer, countLook, type Decision, type Request } from "../pro
 import type { Script } from "../protocol/define-script.js";
 import type { Patience } from "../runtime/commands.js";
 import type { Instant } from "../runtime/instant.js";
+import type { Shortfall } from "../runtime/replication.js";
 import type { OpenRequest } from "../runtime/requests.js";
 import type { Counted } from "../threads/permit-holds.js";
 
@@ -21,6 +22,8 @@ export interface Decided<Status extends string> extends Decision<Status> {
   readonly sentAt: Instant;
   /** Whether a copy of the command may still arrive. */
   readonly repeated: boolean;
+  /** Set when fewer replicas have it than the client requires. */
+  readonly shortfall?: Shortfall;
 }
 
 /**
@@ -38,15 +41,15 @@ export async function decide<Input, Status extends string>(
   const { commands } = count.client;
   let repeated = false;
   for (let tries = 1; ; tries += 1) {
-    const sending = commands.exchange(script, () => input(request.next()), patience);
+    const sending = commands.exchange(script, count.key, () => input(request.next()), patience);
     const sent = await sending.catch((error: unknown) => {
       throw repeated ? unknownAfterAll(error) : error;
     });
-    const { reply, sentAt } = sent;
+    const { reply, sentAt, shortfall } = sent;
     repeated ||= sent.repeated;
     if (reply.decided) {
       request.answered();
-      return { ...reply, sentAt, repeated };
+      return { ...reply, sentAt, repeated, ...(shortfall && { shortfall }) };
     }
     if (reply.why === "wrong-type") throw new WrongTypeError(count.key, reply.type, count.kind);
     if (tries >= MOST_VAIN_TRIES) {
@@ -120,7 +123,7 @@ export async function read<Input, Status extends string>(
   input: Input,
 ): Promise<readonly number[]> {
   count.client.assertOpen();
-  const { reply } = await count.client.commands.exchange(script, () => input);
+  const { reply } = await count.client.commands.exchange(script, count.key, () => input);
   if (reply.decided) return reply.numbers;
   throw new WrongTypeError(count.key, reply.why === "late" ? "?" : reply.type, count.kind);
 }

@@ -107,6 +107,10 @@ export class PermitHold extends Trust implements Renewable {
     this.#holds = holds;
   }
 
+  get key(): string {
+    return this.count.key;
+  }
+
   get ids(): readonly string[] {
     return [...this.#ids];
   }

@@ -5,7 +5,7 @@ import type { RedisServer } from "./redis-server.js";
 const SOON_MS = 12_000;
 const POLL_MS = 5;
 
-/** Who stands still for so long is taken for gone. */
+/** So that who asks a server which no longer answers is told. */
 const ANSWER_WITHIN_MS = 1_000;
 
 /** A connection for each server, which is made anew when it has ended and not before somebody asks again. */
@@ -26,13 +26,12 @@ export async function info(server: RedisServer, section: string): Promise<Readon
   return new Map(lines.map((line) => [line.replace(/:.*/, ""), line.replace(/^[^:]*:/, "")]));
 }
 
-/** What all those servers answer that answer at all. */
-export async function ofRunning<T>(
+/** The answers of all those servers that are neither frozen nor dead. */
+export function ofRunning<T>(
   servers: readonly RedisServer[],
   question: (server: RedisServer) => Promise<T>,
 ): Promise<T[]> {
-  const answers = await Promise.allSettled(servers.map(question));
-  return answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  return Promise.all(servers.filter(({ running }) => running).map(question));
 }
 
 /** Resolves once the servers are as they should be, of which nobody tells. Whatever the condition throws says "not yet". */

@@ -5,7 +5,7 @@ import type { Driver } from "../../src/driver/driver.js";
 import { ioredisDriver } from "../../src/driver/ioredis.js";
 import { MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { Holdfast } from "../../src/holdfast.js";
-import type { HoldfastOptions } from "../../src/options.js";
+import type { HoldfastOptions } from "../../src/client-options.js";
 import type { RawReply } from "../../src/protocol/script-call.js";
 import { destroyClient } from "./ioredis-clients.js";
 import { type RedisServer, startRedis } from "./redis-server.js";

@@ -3,7 +3,7 @@ import type { Ticket } from "../../src/driver/driver.js";
 import { FakeClock, MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import type { Lock } from "../../src/locks/lock.js";
-import type { HoldfastOptions } from "../../src/options.js";
+import type { HoldfastOptions } from "../../src/client-options.js";
 import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
 import { ConnectionLostError } from "./call-faults.js";
 import { ScriptedDriver } from "./scripted-driver.js";

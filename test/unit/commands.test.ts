@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
+import { clientSettings } from "../../src/client-options.js";
 import { DriverClosedError, ServerReplyError } from "../../src/driver/driver.js";
 import { MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { ClientClosedError, UnavailableError } from "../../src/errors.js";
@@ -26,8 +27,13 @@ function setUp() {
   const clock = new CountingClock();
   const server = new MemoryServer({ clock });
   const driver = new ScriptedDriver(memoryDriver(server));
-  const commands = new Commands(driver, clock, new HashedWheelTimer(clock), TIMEOUT_MS);
-  const ask = (patience?: Patience) => commands.exchange(lockInspect, question, patience);
+  const commands = new Commands(
+    driver,
+    clock,
+    new HashedWheelTimer(clock),
+    clientSettings({ commandTimeoutMs: TIMEOUT_MS }),
+  );
+  const ask = (patience?: Patience) => commands.exchange(lockInspect, "a", question, patience);
   /** What a question brings while time passes: its answer or its error. */
   const askFor = async (ms: number, patience?: Patience): Promise<unknown> => {
     const answered = ask(patience).catch((error: unknown) => error);
@@ -39,7 +45,7 @@ function setUp() {
 
 /** How a server answers the probe of its version. */
 function saysVersion(version: string | null): CallFault {
-  return { name: `version ${version}`, meet: async () => [1_000, version] };
+  return { name: `version ${version}`, meet: async () => [1_000, version, 0] };
 }
 
 describe("before the first command", () => {
@@ -150,11 +156,11 @@ describe("before the first command", () => {
 
   test("there is no deadline to give, afterwards it is the server's time and one command timeout", async () => {
     const { server, clock, commands, ask } = setUp();
-    expect(() => commands.notAfterMs()).toThrow();
+    expect(() => commands.notAfterMs("a")).toThrow();
     await ask();
-    expect(commands.notAfterMs()).toBe(server.clock.wallMs() + TIMEOUT_MS);
+    expect(commands.notAfterMs("a")).toBe(server.clock.wallMs() + TIMEOUT_MS);
     await clock.advance(10_000);
-    expect(commands.notAfterMs()).toBe(server.clock.wallMs() + TIMEOUT_MS);
+    expect(commands.notAfterMs("a")).toBe(server.clock.wallMs() + TIMEOUT_MS);
   });
 
   test("the deadline goes by the server's clock, and never ends before the command is given up", async () => {
@@ -167,7 +173,7 @@ describe("before the first command", () => {
     slow.arrive();
     const { serverMs, sentAt } = await answered;
     expect(serverMs).toBe(sentAt.wallMs);
-    expect(commands.notAfterMs()).toBeGreaterThanOrEqual(clock.wallMs() + TIMEOUT_MS);
+    expect(commands.notAfterMs("a")).toBeGreaterThanOrEqual(clock.wallMs() + TIMEOUT_MS);
   });
 });
 
@@ -212,8 +218,8 @@ describe("a command that fails", () => {
     await ask();
     const deadlines: number[] = [];
     void driver.next(rejectAtOnce);
-    const released = commands.exchange(lockRelease, () => {
-      const notAfterMs = commands.notAfterMs();
+    const released = commands.exchange(lockRelease, "a", () => {
+      const notAfterMs = commands.notAfterMs("a");
       deadlines.push(notAfterMs);
       return { notAfterMs, locks: [] };
     });

@@ -254,7 +254,7 @@ describe("without a subscriber", () => {
     await lock.using(() => undefined);
     await lock.forceUnlock();
     await (await lock.lock()).unlock();
-    expect([...spies, tracing].map(({ mock }) => mock.calls.length)).toEqual([0, 0, 0, 0, 0, 0, 0, 0]);
+    expect([...spies, tracing].map(({ mock }) => mock.calls.length)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0]);
     vi.restoreAllMocks();
   });
 });

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { clientSettings } from "../../src/client-options.js";
 import { events } from "../../src/events.js";
-import { clientSettings } from "../../src/options.js";
 import * as names from "../../src/protocol/names.js";
 import { type MarkdownTable, markdownTables } from "../support/markdown-tables.js";
 

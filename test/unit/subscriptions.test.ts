@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { ChannelListener, Driver, Unsubscribe } from "../../src/driver/driver.js";
 import { events } from "../../src/events.js";
-import { HashedWheelTimer } from "../../src/runtime/hashed-wheel-timer.js";
-import { type Listener, Subscriptions } from "../../src/runtime/subscriptions.js";
+import type { Listener } from "../../src/runtime/subscriptions.js";
 import { CountingClock } from "../support/counting-clock.js";
+import { plainSubscriptions } from "../support/plain-subscriptions.js";
 import { endRecordings, recorded } from "../support/recorded-events.js";
 
 endRecordings();
@@ -75,7 +75,7 @@ function hearing(): Listener & { readonly heard: string[] } {
 function setUp() {
   const clock = new CountingClock();
   const driver = new AskedDriver();
-  const subscriptions = new Subscriptions(driver, new HashedWheelTimer(clock), TIMEOUT_MS);
+  const subscriptions = plainSubscriptions(driver, clock, TIMEOUT_MS);
   const asked = (at: number): Asked => {
     const found = driver.asked[at];
     if (found === undefined) throw new Error(`there was no subscription number ${at}`);

@@ -1,10 +1,9 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
-import { HashedWheelTimer } from "../../src/runtime/hashed-wheel-timer.js";
-import { Subscriptions } from "../../src/runtime/subscriptions.js";
 import { WaitLines } from "../../src/runtime/wait-lines.js";
 import { Waiter } from "../../src/runtime/waiter.js";
 import { CountingClock } from "../support/counting-clock.js";
+import { plainSubscriptions } from "../support/plain-subscriptions.js";
 import { ScriptedDriver } from "../support/scripted-driver.js";
 import { watched } from "../support/watched.js";
 
@@ -18,7 +17,7 @@ function setUp() {
   const clock = new CountingClock();
   const server = new MemoryServer({ clock });
   const driver = new ScriptedDriver(memoryDriver(server));
-  const subscriptions = new Subscriptions(driver, new HashedWheelTimer(clock), 3_000);
+  const subscriptions = plainSubscriptions(driver, clock, 3_000);
   const lines = new WaitLines(clock, subscriptions, SAFETY_MS);
   const waiter = () => new Waiter(clock, undefined, undefined);
   const [first, second, third] = [waiter(), waiter(), waiter()];

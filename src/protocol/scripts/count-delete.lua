@@ -19,6 +19,7 @@
   Compat   Redisson RedissonPermitExpirableSemaphore.deleteAsync, RedissonCountDownLatch.deleteAsync delete the same; the
            message of a latch is 0, which opens it, where Redisson publishes 1.
 ]]
+--@include publish
 --@include request
 local count, channel, message = KEYS[1], ARGV[5], ARGV[6]
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
@@ -34,7 +35,7 @@ return { now_ms, once(request, foreign_count(count), function()
     return record(request, "absent", 0)
   end
   if message ~= "" then
-    redis.pcall("PUBLISH", channel, message)
+    publish(channel, message)
   end
   return record(request, "deleted", value)
 end) }

@@ -19,6 +19,7 @@
            { "wrong-type", type }  a key is something else
   Compat   Redisson RedissonSemaphore.trySetPermitsAsync, RedissonCountDownLatch.trySetCountAsync store and publish the same.
 ]]
+--@include publish
 --@include request
 local count, value, ttl_ms, channel, message = KEYS[1], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
@@ -34,7 +35,7 @@ return { now_ms, once(request, foreign_count(count), function()
     redis.call("SET", count, value, "PX", ttl_ms)
   end
   if message ~= "" then
-    redis.pcall("PUBLISH", channel, message)
+    publish(channel, message)
   end
   return record(request, "set", tonumber(value))
 end) }

@@ -106,7 +106,8 @@ local function acquire(fair, holder, lease_ms, held_count, waits)
   end
   local ttl_ms = redis.call("PTTL", fair.lock)
   if ttl_ms == -2 then
-    return { "busy", times.grant_ms, redis.call("LINDEX", fair.queue, 0) or "" }
+    local grace_ms = times.grant_ms > 0 and times.grant_ms or times.alive_ms
+    return { "busy", grace_ms, redis.call("LINDEX", fair.queue, 0) or "" }
   end
   return { "busy", ttl_ms, any_holder(fair.lock) }
 end

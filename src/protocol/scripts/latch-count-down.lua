@@ -15,6 +15,7 @@
            { "wrong-type", type }  a key is something else
   Compat   Redisson RedissonCountDownLatch.countDownAsync stores and publishes the same.
 ]]
+--@include publish
 --@include request
 local latch, channel = KEYS[1], ARGV[5]
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
@@ -27,7 +28,7 @@ return { now_ms, once(request, foreign_count(latch), function()
   end
   redis.call("DEL", latch)
   if count == 1 then
-    redis.pcall("PUBLISH", channel, "0")
+    publish(channel, "0")
   end
   return record(request, "counted", 0)
 end) }

@@ -16,6 +16,7 @@
            { "wrong-type", type }  the key is no hash
   Compat   Redisson RedissonLock.forceUnlockAsync deletes whatever is there, so that a repeat hits the next holder.
 ]]
+--@include publish
 --@include server-time
 local lock, not_after_ms, channel = KEYS[1], tonumber(ARGV[1]), ARGV[2]
 local now_ms = server_time()
@@ -41,7 +42,7 @@ local function force_unlock()
     end
   end
   redis.call("DEL", lock)
-  redis.pcall("PUBLISH", channel, "0")
+  publish(channel, "0")
   return { "released" }
 end
 

@@ -21,6 +21,7 @@
            The first write is a DEL or a PEXPIRE, which a full server still accepts. A user who may not publish still
            frees the lock; waiters then live by its TTL.
 ]]
+--@include publish
 --@include hold-count
 --@include server-time
 local not_after_ms = tonumber(ARGV[1])
@@ -43,7 +44,7 @@ local function release(lock, holder, held_count, kept_count, ttl_ms, channel)
   end
   if kept_count == "0" then
     redis.call("DEL", lock)
-    redis.pcall("PUBLISH", channel, "0")
+    publish(channel, "0")
   else
     redis.call("PEXPIRE", lock, ttl_ms)
     redis.call("HSET", lock, holder, kept_count)

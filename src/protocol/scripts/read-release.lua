@@ -19,6 +19,7 @@
            readers are made up here, as in Redisson: their names are in the hash. The first write is one that a full
            server still accepts.
 ]]
+--@include publish
 --@include hold-count
 --@include server-time
 --@include raise-ttl
@@ -48,7 +49,7 @@ local function settle(lock, prefix, channel)
     redis.call("PEXPIRE", lock, string.format("%.0f", longest))
   else
     redis.call("DEL", lock)
-    redis.pcall("PUBLISH", channel, "0")
+    publish(channel, "0")
   end
 end
 

@@ -14,6 +14,7 @@
   Returns  { serverMs, answer }, as lock-force-unlock
   Compat   Redisson RedissonReadLock and RedissonWriteLock.forceUnlockAsync, which leave the keys of the holds behind.
 ]]
+--@include publish
 --@include server-time
 local lock, not_after_ms, channel, message = KEYS[1], tonumber(ARGV[1]), ARGV[2], ARGV[3]
 local now_ms = server_time()
@@ -41,7 +42,7 @@ local function force_unlock()
   for i = 1, #KEYS do
     redis.call("DEL", KEYS[i])
   end
-  redis.pcall("PUBLISH", channel, message)
+  publish(channel, message)
   return { "released" }
 end
 

@@ -1,10 +1,19 @@
 --[[
   server-probe: what a client has to know about a server before its first command.
 
-  Returns  { serverMs, version }
+  KEYS[1]  any key  in a cluster: its server is asked; nothing is done to it
+
+  Returns  { serverMs, version, sharded }
            version is the text of INFO's redis_version, or nil where INFO is not allowed
-  Compat   Valkey answers the version of Redis that it is compatible with.
+           sharded is 1 where there are sharded messages; always 0 without a key
+  Compat   Valkey answers the version of Redis that it is compatible with. Redisson PublishSubscribeService asks a cluster for
+           sharded messages by the same command.
 ]]
 --@include server-time
 local info = redis.pcall("INFO", "server")
-return { server_time(), type(info) == "string" and string.match(info, "redis_version:([%d.]+)") }
+local sharded = KEYS[1] and redis.pcall("PUBSUB", "SHARDNUMSUB")
+return {
+  server_time(),
+  type(info) == "string" and string.match(info, "redis_version:([%d.]+)"),
+  sharded and not sharded.err and 1 or 0,
+}

@@ -18,6 +18,7 @@
   Compat   Redisson RedissonWriteLock.unlockInnerAsync, which tells nobody when the writer goes on reading. The mark of
            one who gives up waiting is taken away as well, and the readers that gave way to it are told.
 ]]
+--@include publish
 --@include hold-count
 --@include server-time
 --@include read-write-holds
@@ -27,7 +28,7 @@ local now_ms = server_time()
 local function unmark(mark, holder, channel)
   if redis.call("GET", mark) == holder then
     redis.call("DEL", mark)
-    redis.pcall("PUBLISH", channel, "1")
+    publish(channel, "1")
   end
 end
 
@@ -40,7 +41,7 @@ local function leave(lock, holder, channel, prefix)
   else
     redis.call("DEL", lock)
   end
-  redis.pcall("PUBLISH", channel, "1")
+  publish(channel, "1")
 end
 
 local function release(lock, mark, holder, held_count, kept_count, ttl_ms, channel, prefix)

@@ -1,6 +1,6 @@
 import type { Holdfast } from "../../../src/holdfast.js";
 import type { Lock } from "../../../src/locks/lock.js";
-import type { HoldfastOptions } from "../../../src/options.js";
+import type { HoldfastOptions } from "../../../src/client-options.js";
 import type { OpenBackend } from "../../support/backends.js";
 
 /** What a behaviour takes for granted, and not every kind of lock has. */

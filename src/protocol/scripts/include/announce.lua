@@ -2,8 +2,9 @@
   announce: tell the waiters of a semaphore how many permits there are. Where there are none, nobody is told; a JVM's
   listener fails at negative numbers.
 ]]
+--@include publish
 local function announce(channel, available)
   if available >= 1 then
-    redis.pcall("PUBLISH", channel, string.format("%.0f", available))
+    publish(channel, string.format("%.0f", available))
   end
 end

@@ -3,6 +3,7 @@
   channel }. A waiter of holdfast is one whose client id is a UUID of version 8 with our protocol's number: it may be
   given the lock. Any other is a JVM's and is told to come. All times are the server's.
 ]]
+--@include publish
 local function is_ours(holder)
   return string.sub(holder, 15, 18) == "8001"
 end
@@ -77,7 +78,7 @@ local function pass_on(fair, now_ms, times)
     return
   end
   local message = "0"
-  if is_ours(head) then
+  if is_ours(head) and times.grant_ms > 0 then
     local given = redis.pcall("HSET", fair.lock, head, "1")
     if type(given) == "table" then
       return
@@ -86,7 +87,7 @@ local function pass_on(fair, now_ms, times)
     leave(fair, head, times)
     message = milliseconds(now_ms + times.grant_ms)
   end
-  redis.pcall("PUBLISH", string.format("%s:%s", fair.channel, head), message)
+  publish(string.format("%s:%s", fair.channel, head), message)
 end
 
 local function raise_timeout(fair, holder, predecessor, now_ms, times)

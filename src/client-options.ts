@@ -1,0 +1,139 @@
+import { checkCount, checkObject, duration, refuseUnknown } from "./checks.js";
+import type { Clock } from "./clock.js";
+import { checkReentry, type Reentry } from "./options.js";
+
+/** Whether replicas are to have a lock before it is believed. */
+export interface ReplicaOptions {
+  /**
+   * `require`: an acquisition that too few replicas have in time is given back and fails, and a renewal that too few have
+   * does not prolong the lease. `auto`: all replicas that are connected are waited for, and too few are an event. `off`:
+   * nobody is asked. Default: `auto` in a cluster and with Sentinels, `off` on one server.
+   */
+  readonly mode?: "auto" | "require" | "off";
+  /** How many of the connected replicas; a number stands also while fewer are connected. Only for `require`. Default: 1. */
+  readonly min?: number | "majority" | "all";
+  /** How long to wait for them, in milliseconds; shorter than `commandTimeoutMs`. Default: 1 000. */
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Which messages are sent and listened to in a cluster: those of `PUBLISH`, those of `SPUBLISH`, or both. `auto`: as Redisson
+ * chooses by itself, sharded where the servers know it.
+ */
+export type PubSub = "auto" | "classic" | "sharded" | "both";
+
+/** How a client works. */
+export interface HoldfastOptions {
+  /** TTL of leases without `leaseMs`, in milliseconds, renewed each third of it. Default: 30 000. */
+  readonly watchdogMs?: number;
+  /**
+   * The `lockWatchdogTimeout` of the Redisson clients that use the same read-write locks, in milliseconds: each third of
+   * it the TTL that read holds need is written again, since Redisson's watchdog may have lowered it. Default: 30 000.
+   */
+  readonly fleetWatchdogMs?: number;
+  /** A command without an answer after so many milliseconds has an unknown outcome. Default: 3 000. */
+  readonly commandTimeoutMs?: number;
+  /** The longest a waiter trusts the messages of Redis before it asks again, in milliseconds. Default: 5 000. */
+  readonly safetyPeriodMs?: number;
+  /**
+   * How long a red lock that this client makes waits for the answer of one of its servers, in milliseconds. Default: 50.
+   */
+  readonly redMemberTimeoutMs?: number;
+  /** Whether replicas are to have a lock before it is believed. Default: in a cluster and with Sentinels as many as there are. */
+  readonly replicas?: ReplicaOptions;
+  /** Which messages to use in a cluster; as the Redisson clients that use the same names. Default: `auto`. */
+  readonly pubSub?: PubSub;
+  /** Turns the name that the program uses into the name of the key in Redis. Default: unchanged. */
+  readonly nameMapper?: (name: string) => string;
+  /**
+   * `scope`: a call inside `using`, `run` or `asThread` re-enters the locks which those hold. `explicit`: only a
+   * call that passes a `threadId` re-enters. Default: `scope`.
+   */
+  readonly reentry?: Reentry;
+  /** Milliseconds to take off every lease, for servers whose clocks may differ after a failover. Default: 0. */
+  readonly clockSkewMs?: number;
+  /** Time and timers. Default: those of the process. */
+  readonly clock?: Clock;
+}
+
+/** Redisson's lockWatchdogTimeout: two renewals in a row may fail before a lease is lost. */
+const WATCHDOG_MS = 30_000;
+/** Redisson's timeout: far above a healthy answer, far below the watchdog's lease. */
+const COMMAND_TIMEOUT_MS = 3_000;
+/** A lost message is rare; a waiting process that asks each five seconds costs a server next to nothing. */
+const SAFETY_PERIOD_MS = 5_000;
+/** Far above a healthy answer, and far below any lease: a dead server may not use up the time that is trusted. */
+const RED_MEMBER_TIMEOUT_MS = 50;
+/** Redisson's slavesSyncTimeout. */
+const REPLICAS_TIMEOUT_MS = 1_000;
+/** Below this the watchdog could not renew in time on a busy machine. */
+const SHORTEST_WATCHDOG_MS = 100;
+/** The options of a client with every default filled in. */
+export interface ClientSettings {
+  readonly watchdogMs: number;
+  readonly fleetWatchdogMs: number;
+  readonly commandTimeoutMs: number;
+  readonly safetyPeriodMs: number;
+  readonly redMemberTimeoutMs: number;
+  readonly replicas: ReplicaSettings;
+  readonly pubSub: PubSub;
+  readonly nameMapper: (name: string) => string;
+  readonly reentry: Reentry;
+  readonly clockSkewMs: number;
+}
+
+/** The same with every default filled in but that of the mode, which the topology decides. */
+export interface ReplicaSettings {
+  readonly mode: "auto" | "require" | "off" | undefined;
+  readonly min: number | "majority" | "all";
+  readonly timeoutMs: number;
+}
+
+/** @throws TypeError, RangeError */
+export function clientSettings(options: HoldfastOptions): ClientSettings {
+  checkObject("options", options);
+  const { nameMapper = (name: string) => name, reentry = "scope", clock: _, ...others } = options;
+  const { watchdogMs, fleetWatchdogMs, commandTimeoutMs, safetyPeriodMs, ...rest } = others;
+  const { redMemberTimeoutMs, clockSkewMs, replicas = {}, pubSub = "auto", ...unknown } = rest;
+  refuseUnknown("option", unknown);
+  if (typeof nameMapper !== "function") throw new TypeError("nameMapper must be a function");
+  checkReentry(reentry);
+  checkPubSub(pubSub);
+  return {
+    watchdogMs: duration("watchdogMs", watchdogMs, SHORTEST_WATCHDOG_MS) ?? WATCHDOG_MS,
+    fleetWatchdogMs: duration("fleetWatchdogMs", fleetWatchdogMs, SHORTEST_WATCHDOG_MS) ?? WATCHDOG_MS,
+    commandTimeoutMs: duration("commandTimeoutMs", commandTimeoutMs, 1) ?? COMMAND_TIMEOUT_MS,
+    safetyPeriodMs: duration("safetyPeriodMs", safetyPeriodMs, 1) ?? SAFETY_PERIOD_MS,
+    redMemberTimeoutMs: duration("redMemberTimeoutMs", redMemberTimeoutMs, 1) ?? RED_MEMBER_TIMEOUT_MS,
+    replicas: replicaSettings(replicas, commandTimeoutMs ?? COMMAND_TIMEOUT_MS),
+    pubSub,
+    nameMapper,
+    reentry,
+    clockSkewMs: duration("clockSkewMs", clockSkewMs, 0) ?? 0,
+  };
+}
+
+function replicaSettings(replicas: ReplicaOptions, commandTimeoutMs: number): ReplicaSettings {
+  checkObject("replicas", replicas);
+  const { mode, min, timeoutMs, ...unknown } = replicas;
+  refuseUnknown("setting of replicas", unknown);
+  if (mode !== undefined && mode !== "auto" && mode !== "require" && mode !== "off") {
+    throw new TypeError(`replicas.mode must be "auto", "require" or "off", got ${String(mode)}`);
+  }
+  if (min !== undefined && mode !== "require") throw new TypeError('replicas.min needs mode "require"');
+  if (min !== undefined && min !== "majority" && min !== "all") checkCount("replicas.min", min, 1, 1_000);
+  const longestMs = commandTimeoutMs - 1;
+  // One that is given has to fit; the default gives way to a short bound on commands.
+  const chosenMs = duration("replicas.timeoutMs", timeoutMs, 1);
+  if (chosenMs !== undefined && chosenMs > longestMs) {
+    throw new RangeError("replicas.timeoutMs must be shorter than commandTimeoutMs");
+  }
+  const defaultMs = Math.max(1, Math.min(REPLICAS_TIMEOUT_MS, Math.floor(longestMs / 2)));
+  return { mode, min: min ?? 1, timeoutMs: chosenMs ?? defaultMs };
+}
+
+function checkPubSub(pubSub: PubSub): void {
+  if (pubSub !== "auto" && pubSub !== "classic" && pubSub !== "sharded" && pubSub !== "both") {
+    throw new TypeError(`pubSub must be "auto", "classic", "sharded" or "both", got ${String(pubSub)}`);
+  }
+}

@@ -1,0 +1,195 @@
+import { hashSlot } from "../protocol/hash-slot.js";
+import type { RawReply, ScriptCall } from "../protocol/script-call.js";
+import { inRootContext } from "../root-context.js";
+import { ClusterCalls } from "./cluster-calls.js";
+import {
+  type ChannelListener,
+  type Driver,
+  DriverClosedError,
+  type DriverTraits,
+  type PubSubFamily,
+  type ReplicaDemand,
+  type ReplicatedReply,
+  type Ticket,
+  type Unsubscribe,
+} from "./driver.js";
+import { KnownScripts } from "./known-scripts.js";
+import { clusterName, type NodeRedisClient, type NodeRedisCluster } from "./node-redis-client.js";
+import {
+  AS_THEY_ARE,
+  type Duplicate,
+  duplicateOnce,
+  openMaster,
+  openPubSub,
+  retryDelayMs,
+} from "./node-redis-connections.js";
+import { fromNodeRedis } from "./node-redis-errors.js";
+import { ConnectionLosses } from "./node-redis-losses.js";
+import { ShardedSubscriber } from "./sharded-subscriber.js";
+import { Subscriber } from "./subscriber.js";
+
+const NOT_OPEN = "the node-redis cluster client is not open: it was not connected yet, or it was closed";
+
+/**
+ * A cluster. Node-redis knows who has which slot and follows redirections, of which the server has carried out nothing.
+ * What a lost connection has rejected it does not send again.
+ */
+export class NodeRedisClusterDriver implements Driver {
+  readonly traits: DriverTraits;
+  readonly #cluster: NodeRedisCluster;
+  readonly #known = new KnownScripts();
+  readonly #losses = new ConnectionLosses();
+  readonly #classic: Subscriber;
+  readonly #sharded: ShardedSubscriber;
+  readonly #replicated: ClusterCalls;
+  #outage: Error | undefined;
+  #closed = false;
+
+  constructor(cluster: NodeRedisCluster) {
+    this.traits = { server: clusterName(cluster), topology: "cluster", sharded: true };
+    this.#cluster = cluster;
+    const shards = {
+      masterOf: (key: string) => this.#masterOf(key),
+      refresh: () => this.#refresh(),
+      retryDelayMs: (failures: number) =>
+        retryDelayMs(cluster._options.defaults?.socket?.reconnectStrategy, failures),
+      toError: fromNodeRedis,
+    };
+    this.#classic = new Subscriber((events) => openPubSub(this.#anyMaster, "classic", events), shards);
+    this.#sharded = new ShardedSubscriber({
+      ...shards,
+      opening: (master) => (events) => openPubSub(this.#node(master), "sharded", events),
+    });
+    this.#replicated = new ClusterCalls({
+      ...shards,
+      opening: (master) => (events) => openMaster(this.#node(master), events),
+    });
+    this.#look();
+    cluster.on("node-ready", this.#look);
+    cluster.on("node-error", this.#onNodeError);
+    cluster.on("node-disconnect", this.#onNodeEnd);
+  }
+
+  get resets(): number {
+    return this.#losses.count;
+  }
+
+  get outage(): Error | undefined {
+    return this.#outage;
+  }
+
+  placeOf(key: string): string {
+    return this.#masterOf(key) ?? "";
+  }
+
+  async run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
+    this.#assertOpen();
+    const commands = {
+      eval: ({ script }: ScriptCall) => this.#send("EVAL", script.lua, call),
+      evalsha: ({ script }: ScriptCall) => this.#send("EVALSHA", script.sha1, call),
+    };
+    try {
+      const reply = await this.#known.run(call, ticket, commands, this.placeOf(call.keys[0] ?? ""));
+      this.#outage = undefined;
+      return reply;
+    } catch (error) {
+      throw fromNodeRedis(error);
+    }
+  }
+
+  async runReplicated(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
+    this.#assertOpen();
+    return this.#replicated.run(call, ticket, demand);
+  }
+
+  async subscribe(
+    channel: string,
+    listener: ChannelListener,
+    family: PubSubFamily = "classic",
+  ): Promise<Unsubscribe> {
+    this.#assertOpen();
+    const subscriber = family === "sharded" ? this.#sharded : this.#classic;
+    return subscriber.subscribe(channel, listener);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#known.close();
+    this.#cluster.off("node-ready", this.#look);
+    this.#cluster.off("node-error", this.#onNodeError);
+    this.#cluster.off("node-disconnect", this.#onNodeEnd);
+    await Promise.all([this.#classic.close(), this.#sharded.close(), this.#replicated.close()]);
+  }
+
+  /** A client that was closed may be connected again by its owner. */
+  #assertOpen(): void {
+    if (this.#closed) throw new DriverClosedError();
+    if (!this.#cluster.isOpen) throw new DriverClosedError(NOT_OPEN);
+  }
+
+  #send(command: string, text: string, { keys, args }: ScriptCall): Promise<RawReply> {
+    const words = [command, text, String(keys.length), ...keys, ...args];
+    // It may connect for it, and that connection outlives the call.
+    const answer = inRootContext(() => this.#cluster.sendCommand(keys[0], false, words, { ...AS_THEY_ARE }));
+    return answer as Promise<RawReply>;
+  }
+
+  #masterOf(key: string): string | undefined {
+    return this.#cluster.slots[hashSlot(key)]?.master.address;
+  }
+
+  async #refresh(): Promise<void> {
+    if (!this.#cluster.isOpen) return;
+    const ready = this.#clients().find(({ isReady }) => isReady);
+    await inRootContext(() => this.#cluster._slots.rediscover(ready)).catch(toldByItsErrors);
+  }
+
+  #clients(): NodeRedisClient[] {
+    const nodes = [...this.#cluster.nodeByAddress.values()];
+    return nodes.flatMap(({ client }) => client ?? []);
+  }
+
+  /** Messages of `PUBLISH` reach every node. */
+  readonly #anyMaster: Duplicate = async () => duplicateOnce(this.#anyClient());
+
+  #anyClient(): NodeRedisClient {
+    const clients = this.#clients();
+    const client = clients[Math.floor(Math.random() * clients.length)];
+    if (client === undefined) throw new Error("no node of the cluster is known yet");
+    return client;
+  }
+
+  /** A node that has no client yet is reached as the others are. */
+  #node(address: string): Duplicate {
+    return async () => {
+      const client = this.#cluster.nodeByAddress.get(address)?.client;
+      if (client !== undefined) return duplicateOnce(client);
+      const at = address.lastIndexOf(":");
+      const place = { host: address.slice(0, at), port: Number(address.slice(at + 1)) };
+      return duplicateOnce(this.#anyClient(), place);
+    };
+  }
+
+  /** The next server of a slot need not know the scripts that the one before knew. */
+  readonly #look = () => {
+    for (const client of this.#clients()) {
+      if (this.#losses.look(client)) this.#known.forget();
+    }
+  };
+
+  /** Node-redis goes on trying to reach a master that has failed, and would ask who has taken its place much later or never. */
+  readonly #onNodeError = (error: Error) => {
+    this.#outage = error;
+    this.#look();
+    void this.#refresh();
+  };
+
+  /** What was under way on it was rejected. */
+  readonly #onNodeEnd = () => {
+    this.#losses.add();
+    this.#known.forget();
+  };
+}
+
+/** Node-redis emits what has failed on the cluster. */
+function toldByItsErrors(): void {}

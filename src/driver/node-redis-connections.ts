@@ -1,0 +1,134 @@
+import type { PubSubFamily } from "./driver.js";
+import type {
+  NodeRedisAddress,
+  NodeRedisClient,
+  NodeRedisOwnClient,
+  NodeRedisReconnectStrategy,
+} from "./node-redis-client.js";
+import type { PubSubConnection, PubSubEvents } from "./pub-sub-connection.js";
+import type { MasterEvents, MasterLink } from "./replicated-calls.js";
+
+/** Makes a client for a connection of our own, with the options of one of the caller's. */
+export type Duplicate = () => Promise<NodeRedisOwnClient>;
+
+/** Whatever the caller's client makes of answers: text as text, integers as numbers, and nothing before others. */
+export const AS_THEY_ARE = { typeMapping: {}, asap: false, abortSignal: undefined };
+
+/**
+ * A client lives for one connection, and we reconnect ourselves: node-redis would keep the process alive while it waits
+ * to reconnect, and would subscribe on its own. What serves the caller's commands is left out: a cache that clients share,
+ * reads from replicas, and timers, which would keep the process alive or take an idle connection for a dead one.
+ */
+export function duplicateOnce(client: NodeRedisClient, place?: NodeRedisAddress): NodeRedisOwnClient {
+  return client.duplicate({
+    socket: { ...client.options?.socket, ...place, reconnectStrategy: false, socketTimeout: undefined },
+    // The socket has it by now.
+    url: undefined,
+    commandOptions: {},
+    disableOfflineQueue: false,
+    commandsQueueMaxLength: undefined,
+    pingInterval: undefined,
+    readonly: false,
+    clientSideCache: undefined,
+    emitInvalidate: false,
+    maintNotifications: "disabled",
+  });
+}
+
+/** Opens a connection that listens. */
+export function openPubSub(
+  duplicate: Duplicate,
+  family: PubSubFamily,
+  events: PubSubEvents,
+): PubSubConnection {
+  const onMessage = (message: string, channel: string) => events.onMessage(channel, message);
+  const connection = new OwnConnection(duplicate, events);
+  const { client } = connection;
+  const close = () => connection.close();
+  if (family === "classic") {
+    return {
+      subscribe: async (channel) => (await client).subscribe(channel, onMessage),
+      unsubscribe: async (channel) => (await client).unsubscribe(channel),
+      close,
+    };
+  }
+  return {
+    subscribe: async (channel) => (await client).sSubscribe(channel, onMessage),
+    unsubscribe: async (channel) => (await client).sUnsubscribe(channel),
+    close,
+  };
+}
+
+/** Opens a connection to a master for scripts and for asking what its replicas have. */
+export function openMaster(duplicate: Duplicate, { onEnd }: MasterEvents): MasterLink {
+  const connection = new OwnConnection(duplicate, { onReady() {}, onEnd });
+  return {
+    send: async (command) => (await connection.client).sendCommand(command, AS_THEY_ARE),
+    close: () => connection.close(),
+  };
+}
+
+class OwnConnection {
+  /** Rejects where none could be made. */
+  readonly client: Promise<NodeRedisOwnClient>;
+  readonly #events: Pick<PubSubEvents, "onReady" | "onEnd">;
+  #connected = false;
+  #over = false;
+
+  constructor(duplicate: Duplicate, events: Pick<PubSubEvents, "onReady" | "onEnd">) {
+    this.#events = events;
+    this.client = this.#open(duplicate);
+    this.client.catch((error: unknown) => this.#end(error));
+  }
+
+  /**
+   * Does not wait for a client that is still to be made, nor for one that is about to connect: node-redis forgets a
+   * socket that it has no connection of yet, so that it is ended as soon as there is one.
+   */
+  async close(): Promise<void> {
+    this.#over = true;
+    if (this.#connected) void this.client.then(destroy);
+  }
+
+  async #open(duplicate: Duplicate): Promise<NodeRedisOwnClient> {
+    const client = await duplicate();
+    // Also what it can not make sense of, after which its answers no longer match what was asked.
+    client.on("error", (error) => this.#end(error));
+    // The server unsubscribes from the channels of a slot that it gives away.
+    client.on("sharded-channel-moved", () =>
+      this.#end(new Error("the server has ended a sharded subscription")),
+    );
+    client.on("connect", () => {
+      this.#connected = true;
+      if (this.#over) destroy(client);
+    });
+    // It keeps no process alive: the caller's connection does.
+    client.unref();
+    if (!this.#over) client.connect().then(this.#events.onReady, (error: unknown) => this.#end(error));
+    return client;
+  }
+
+  #end(cause: unknown): void {
+    if (this.#over) return;
+    void this.close();
+    this.#events.onEnd(cause);
+  }
+}
+
+/** Version 5 throws where it has ended before. */
+function destroy(client: NodeRedisOwnClient): void {
+  if (client.isOpen) client.destroy();
+}
+
+/** The pause before the next connection, after so many that failed in a row; undefined where none is to be opened. */
+export function retryDelayMs(
+  strategy: NodeRedisReconnectStrategy | undefined,
+  failures: number,
+): number | undefined {
+  const retries = failures - 1;
+  const lost = new Error("the subscriber has lost its connection");
+  const answer = typeof strategy === "function" ? strategy(retries, lost) : strategy;
+  // As node-redis does by default.
+  if (answer === undefined) return Math.min(2 ** retries * 50, 2_000) + Math.random() * 200;
+  return typeof answer === "number" ? answer : undefined;
+}

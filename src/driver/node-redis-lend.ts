@@ -1,0 +1,54 @@
+import { inRootContext } from "../root-context.js";
+import {
+  isPool,
+  isSentinel,
+  type NodeRedisClient,
+  type NodeRedisPool,
+  type NodeRedisSentinel,
+  type NodeRedisServer,
+} from "./node-redis-client.js";
+
+/** Hands out a plain client for one use of it. */
+export type Lend = <T>(use: (client: NodeRedisClient) => Promise<T>) => Promise<T>;
+
+/** Calls made in order are lent in order, but for a pool. */
+export function lendOf(redis: NodeRedisServer): Lend {
+  if (isSentinel(redis)) return lendOfSentinel(redis);
+  if (isPool(redis)) return lendOfPool(redis);
+  return (use) => use(redis);
+}
+
+/** It may connect for it, and that connection outlives the call. */
+function lendOfPool(pool: NodeRedisPool): Lend {
+  return <T>(use: (client: NodeRedisClient) => Promise<T>) =>
+    inRootContext(() => pool.execute(use) as Promise<T>);
+}
+
+/**
+ * Node-redis uses the master's client for all calls at once, but where none is under way each call of a turn asks for a
+ * client of its own, and those that get none wait until all others, later ones too, are through. So each waits here
+ * until the one before has a client.
+ */
+function lendOfSentinel(sentinel: NodeRedisSentinel): Lend {
+  let last: Promise<void> = Promise.resolve();
+  return async (use) => {
+    const before = last;
+    let next = () => {};
+    last = new Promise((resolve) => {
+      next = resolve;
+    });
+    await before;
+    try {
+      // It may connect for it, and that connection outlives the call.
+      return await inRootContext(() =>
+        sentinel._execute(false, (client) => {
+          const result = use(client);
+          next();
+          return result;
+        }),
+      );
+    } finally {
+      next();
+    }
+  };
+}

@@ -1,0 +1,167 @@
+import { errorMonitor } from "node:events";
+import type { RawReply, ScriptCall } from "../protocol/script-call.js";
+import {
+  type ChannelListener,
+  type Driver,
+  DriverClosedError,
+  type DriverTraits,
+  type PubSubFamily,
+  type ReplicaDemand,
+  type ReplicatedReply,
+  type Ticket,
+  type Unsubscribe,
+} from "./driver.js";
+import { KnownScripts } from "./known-scripts.js";
+import {
+  isPool,
+  isSentinel,
+  type NodeRedisClient,
+  type NodeRedisReconnectStrategy,
+  type NodeRedisServer,
+  nodeName,
+  serverName,
+} from "./node-redis-client.js";
+import {
+  AS_THEY_ARE,
+  duplicateOnce,
+  openMaster,
+  openPubSub,
+  retryDelayMs,
+} from "./node-redis-connections.js";
+import { fromNodeRedis } from "./node-redis-errors.js";
+import { type Lend, lendOf } from "./node-redis-lend.js";
+import { ConnectionLosses } from "./node-redis-losses.js";
+import { ReplicatedCalls } from "./replicated-calls.js";
+import { Subscriber } from "./subscriber.js";
+
+const NOT_OPEN =
+  "the node-redis client is not open: it was not connected yet, or it was closed, or its reconnectStrategy gave up";
+
+/** One server, by one client or a pool, or the present master among those that Sentinels watch. */
+export class NodeRedisServerDriver implements Driver {
+  readonly traits: DriverTraits;
+  readonly #redis: NodeRedisServer;
+  readonly #lend: Lend;
+  readonly #known = new KnownScripts();
+  readonly #losses = new ConnectionLosses();
+  readonly #subscriber: Subscriber;
+  readonly #replicated: ReplicatedCalls;
+  /** As the client says of which the last connection of our own was made. */
+  #reconnectStrategy: NodeRedisReconnectStrategy | undefined;
+  #error: Error | undefined;
+  #place = "";
+  #closed = false;
+
+  constructor(redis: NodeRedisServer) {
+    const topology = isSentinel(redis) ? "sentinel" : "standalone";
+    this.traits = { server: serverName(redis), topology };
+    this.#redis = redis;
+    this.#lend = lendOf(redis);
+    const toError = fromNodeRedis;
+    this.#subscriber = new Subscriber((events) => openPubSub(this.#duplicate, "classic", events), {
+      retryDelayMs: (failures) => retryDelayMs(this.#reconnectStrategy, failures),
+      toError,
+    });
+    this.#replicated = new ReplicatedCalls({
+      open: (events) => openMaster(this.#duplicate, events),
+      toError,
+    });
+    if (isPlain(redis)) this.#losses.look(redis);
+    // Whether the caller listens to errors himself stays his choice.
+    redis.on(errorMonitor, this.#onError);
+  }
+
+  get resets(): number {
+    return this.#losses.count;
+  }
+
+  get outage(): Error | undefined {
+    return isPlain(this.#redis) && this.#redis.isReady ? undefined : this.#error;
+  }
+
+  placeOf(): string {
+    const master = isSentinel(this.#redis) ? this.#redis.getMasterNode() : undefined;
+    if (master !== undefined) this.#place = nodeName(master);
+    return this.#place;
+  }
+
+  async run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
+    this.#assertOpen();
+    try {
+      const reply = await this.#known.run(call, ticket, {
+        eval: ({ script }) => this.#send("EVAL", script.lua, call, ticket),
+        evalsha: ({ script }) => this.#send("EVALSHA", script.sha1, call, ticket),
+      });
+      this.#error = undefined;
+      return reply;
+    } catch (error) {
+      throw fromNodeRedis(error);
+    }
+  }
+
+  async runReplicated(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
+    this.#assertOpen();
+    return this.#replicated.run(call, ticket, demand);
+  }
+
+  async subscribe(channel: string, listener: ChannelListener, family?: PubSubFamily): Promise<Unsubscribe> {
+    this.#assertOpen();
+    if (family === "sharded") throw new TypeError("sharded messages are for clusters");
+    return this.#subscriber.subscribe(channel, listener);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#known.close();
+    // What createClient() returns inherits from the client that emits, and shares its listeners until the last one is
+    // taken off: whoever listens after that is heard by nobody, so that the next error would end the process.
+    if (this.#redis.eventNames().length > 1) this.#redis.off(errorMonitor, this.#onError);
+    await Promise.all([this.#subscriber.close(), this.#replicated.close()]);
+  }
+
+  /** A client that has ended may be connected again by its owner. */
+  #assertOpen(): void {
+    if (this.#closed) throw new DriverClosedError();
+    if (!this.#redis.isOpen) throw new DriverClosedError(NOT_OPEN);
+  }
+
+  /**
+   * Node-redis rejects what was under way when a connection is lost and sends again only what it had not written yet, but
+   * for a Sentinel's client: that one does it all over again, here.
+   */
+  #send(command: string, text: string, { keys, args }: ScriptCall, ticket: Ticket): Promise<RawReply> {
+    let failure: unknown;
+    return this.#lend(async (client) => {
+      this.#look(client);
+      if (failure !== undefined && (ticket.givenUp || this.#closed)) throw failure;
+      try {
+        const words = [command, text, String(keys.length), ...keys, ...args];
+        return (await client.sendCommand(words, AS_THEY_ARE)) as RawReply;
+      } catch (error) {
+        failure = error;
+        this.#look(client);
+        throw error;
+      }
+    });
+  }
+
+  /** The next server need not know the scripts that the one before knew. */
+  #look(client: NodeRedisClient): void {
+    if (this.#losses.look(client)) this.#known.forget();
+  }
+
+  readonly #duplicate = () =>
+    this.#lend(async (client) => {
+      this.#reconnectStrategy = client.options?.socket?.reconnectStrategy;
+      return duplicateOnce(client);
+    });
+
+  readonly #onError = (error: Error) => {
+    this.#error = error;
+    if (isPlain(this.#redis)) this.#look(this.#redis);
+  };
+}
+
+function isPlain(redis: NodeRedisServer): redis is NodeRedisClient {
+  return !(isPool(redis) || isSentinel(redis));
+}

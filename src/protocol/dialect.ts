@@ -1,0 +1,43 @@
+import { createHash } from "node:crypto";
+import type { ScriptSource } from "./script-call.js";
+
+/** How a client speaks to its servers. */
+export interface Dialect {
+  /** Which messages its scripts publish. */
+  readonly publishes: Publishing;
+  /** Whether its scripts give a lock to one who waits for it: nobody may enter on a write that no replica has. */
+  readonly grants: boolean;
+}
+
+/** `PUBLISH`, `SPUBLISH`, or one after the other. */
+export type Publishing = "classic" | "sharded" | "both";
+
+/** What is spoken to one server. */
+export const PLAIN: Dialect = { publishes: "classic", grants: true };
+
+/** The one statement in which scripts publish; see include/publish.lua. */
+const STATEMENT = 'redis.pcall("PUBLISH", channel, message)';
+const SHARDED = STATEMENT.replace("PUBLISH", "SPUBLISH");
+
+const statements: Readonly<Record<Exclude<Publishing, "classic">, string>> = {
+  sharded: SHARDED,
+  both: `${STATEMENT} ${SHARDED}`,
+};
+
+/** The scripts that were made of each for other messages. */
+const made = new WeakMap<ScriptSource, Map<Publishing, ScriptSource>>();
+
+/** The script that does the same and publishes these messages. */
+export function publishing(source: ScriptSource, publishes: Publishing): ScriptSource {
+  if (publishes === "classic" || !source.lua.includes(STATEMENT)) return source;
+  const variants = made.get(source) ?? new Map<Publishing, ScriptSource>();
+  made.set(source, variants);
+  const variant = variants.get(publishes) ?? rewritten(source, statements[publishes]);
+  variants.set(publishes, variant);
+  return variant;
+}
+
+function rewritten({ name, lua }: ScriptSource, statement: string): ScriptSource {
+  const text = lua.replace(STATEMENT, statement);
+  return { name, lua: text, sha1: createHash("sha1").update(text).digest("hex") };
+}

@@ -1,0 +1,81 @@
+import type { ReplicaSettings } from "../client-options.js";
+import { type Driver, type ReplicaDemand, type Ticket, WaitRefusedError } from "../driver/driver.js";
+import { UnavailableError } from "../errors.js";
+import { events } from "../events.js";
+import type { RawReply, ScriptCall } from "../protocol/script-call.js";
+
+/** Too few replicas had in time what a command wrote, and more are required. */
+export interface Shortfall {
+  readonly acknowledged: number;
+  readonly wanted: number;
+}
+
+/** What a command was answered, and what its replicas have of it. */
+export interface Replicated {
+  readonly raw: RawReply;
+  readonly shortfall?: Shortfall;
+}
+
+/** Has replicas acknowledge what commands write, as far as the client's options ask for it. */
+export class Replication {
+  readonly #driver: Driver;
+  readonly #settings: ReplicaSettings;
+  readonly #replicas: ReplicaDemand["replicas"];
+  #mode: "auto" | "require" | "off";
+
+  /** @throws TypeError when replicas are required and the driver can not ask them */
+  constructor(driver: Driver, settings: ReplicaSettings) {
+    const { topology } = driver.traits;
+    const several = topology === "cluster" || topology === "sentinel";
+    const able = driver.runReplicated !== undefined;
+    this.#driver = driver;
+    this.#settings = settings;
+    this.#mode = settings.mode ?? (several && able ? "auto" : "off");
+    this.#replicas = this.#mode === "require" ? settings.min : "connected";
+    if (this.#mode !== "off" && !able) {
+      throw new TypeError(
+        `replicas.mode "${this.#mode}" needs a driver with connections of its own to the masters, which this one has not`,
+      );
+    }
+  }
+
+  /** Whether replicas are asked at all. */
+  get isOn(): boolean {
+    return this.#mode !== "off";
+  }
+
+  /** Runs a script that writes. @throws UnavailableError when replicas are required and the server refuses to ask them */
+  async run(call: ScriptCall, ticket: Ticket, leftMs: number): Promise<Replicated> {
+    if (this.#mode === "off" || this.#driver.runReplicated === undefined) {
+      return { raw: await this.#driver.run(call, ticket) };
+    }
+    // The answer has to be here before the command is given up.
+    const timeoutMs = Math.max(1, Math.min(this.#settings.timeoutMs, Math.floor(leftMs / 2)));
+    const demand = { replicas: this.#replicas, timeoutMs };
+    try {
+      const { reply: raw, ...counts } = await this.#driver.runReplicated(call, ticket, demand);
+      if (counts.acknowledged >= counts.wanted) return { raw };
+      this.#tell({ command: call.script.name, ...counts });
+      return this.#mode === "require" ? { raw, shortfall: counts } : { raw };
+    } catch (error) {
+      if (!(error instanceof WaitRefusedError)) throw error;
+      return this.#refused(call, ticket, error);
+    }
+  }
+
+  /** Nothing was sent. */
+  async #refused(call: ScriptCall, ticket: Ticket, error: WaitRefusedError): Promise<Replicated> {
+    if (this.#mode === "require") {
+      const why = `replicas are required, but the server refuses WAIT: ${error.message}`;
+      throw new UnavailableError(this.#driver.traits.server, why, false, { cause: error });
+    }
+    if (this.#mode === "auto") this.#tell({ command: call.script.name, acknowledged: 0, wanted: 0, error });
+    this.#mode = "off";
+    return { raw: await this.#driver.run(call, ticket) };
+  }
+
+  #tell(what: { command: string; acknowledged: number; wanted: number; error?: unknown }): void {
+    if (!events.replicasShort.hasSubscribers) return;
+    events.replicasShort.publish({ server: this.#driver.traits.server, ...what });
+  }
+}
