@@ -8,12 +8,12 @@ process.on("exit", () => {
 
 /**
  * Sees to it that a process which we started does not outlive us, even when we are killed ourselves: a shell in a
- * session of its own waits until the pipe from us breaks, then kills that one process and removes its empty folder.
+ * session of its own waits until the pipe from us breaks, then kills that one process and removes its folder.
  *
  * @returns what ends the watch; to be called once the process is gone, before its id can be used again
  */
 export function guard(pid: number, folder = ""): () => void {
-  const shell = spawn("/bin/sh", ["-c", 'cat; kill -9 "$0"; rmdir "$1"', String(pid), folder], {
+  const shell = spawn("/bin/sh", ["-c", 'cat; kill -9 "$0"; rm -rf "$1"', String(pid), folder], {
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
   });

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,6 +15,8 @@ export interface RedisServer {
   readonly port: number;
   /** Of the process that runs now; changes with a restart. */
   readonly pid: number;
+  /** False while it is frozen or dead. */
+  readonly running: boolean;
   /** `redis://127.0.0.1:port`, with the password if there is one. */
   readonly url: string;
   /** A plain client, closed by `stop`. It reconnects quickly and keeps connection errors to itself. */
@@ -24,7 +26,7 @@ export interface RedisServer {
   resume(): void;
   /** Ends the process at once (SIGKILL). Connections break; `restart` brings it back. */
   kill(): Promise<void>;
-  /** A new process on the same port, with nothing stored. */
+  /** A new process on the same port, with nothing stored. Sentinels and nodes of a cluster know each other still. */
   restart(): Promise<void>;
   /** Closes the clients, ends the process, removes its folder. Safe twice. */
   stop(): Promise<void>;
@@ -36,6 +38,8 @@ export interface RedisServerOptions {
   /** Further arguments for the server, such as `["--maxmemory", "1mb"]`. */
   readonly args?: readonly string[];
   readonly password?: string;
+  /** What it is instead of a server on its own. */
+  readonly role?: "sentinel" | "cluster node";
 }
 
 const READY_WITHIN_MS = 10_000;
@@ -46,7 +50,7 @@ const MAX_PORTS = 10;
 export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
   const program = findServer();
   for (let tries = 1; ; tries += 1) {
-    const server = new Server(program, await freePort(), options);
+    const server = new Server(program, await freePort(), await freePort(), options);
     try {
       await server.start();
       return server;
@@ -58,16 +62,33 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   }
 }
 
+/** Starts that many servers at the same time: all of them, or none. */
+export async function startMany(count: number, options: RedisServerOptions = {}): Promise<RedisServer[]> {
+  const starts = await Promise.allSettled(Array.from({ length: count }, () => startRedis(options)));
+  const servers = starts.flatMap((start) => (start.status === "fulfilled" ? [start.value] : []));
+  const failed = starts.find((start) => start.status === "rejected");
+  if (failed === undefined) return servers;
+  await stopAll(servers);
+  throw failed.reason;
+}
+
 /** Independent servers, as a red lock wants them. */
 export function startMasters(count = 5): Promise<RedisServer[]> {
-  return Promise.all(Array.from({ length: count }, () => startRedis()));
+  return startMany(count);
+}
+
+export async function stopAll(servers: readonly RedisServer[]): Promise<void> {
+  await Promise.all(servers.map((server) => server.stop()));
 }
 
 const openClients = new Set<Redis>();
 
-/** True for a socket of a client that `RedisServer.client` made: the server closes it when it stops. */
+/** Sockets between servers that lead through this process; whoever stops the servers closes them. */
+export const socketsBetweenServers = new WeakSet<object>();
+
+/** True for a socket of a client that `RedisServer.client` made, or of a link: closed when the server stops. */
 export function belongsToServerClient(socket: object): boolean {
-  return [...openClients].some(({ stream }) => stream === socket);
+  return socketsBetweenServers.has(socket) || [...openClients].some(({ stream }) => stream === socket);
 }
 
 class PortTakenError extends Error {}
@@ -82,8 +103,10 @@ class Server implements RedisServer {
   readonly #clients = new Set<Redis>();
   #process: ChildProcess | undefined;
   #release: (() => void) | undefined;
+  #paused = false;
 
-  constructor(program: string, port: number, { args = [], password }: RedisServerOptions) {
+  constructor(program: string, port: number, busPort: number, options: RedisServerOptions) {
+    const { args = [], password, role } = options;
     this.#program = program;
     this.port = port;
     this.url = `redis://${password === undefined ? "" : `:${encodeURIComponent(password)}@`}127.0.0.1:${port}`;
@@ -95,8 +118,10 @@ class Server implements RedisServer {
       save: "",
       appendonly: "no",
       loglevel: "warning",
+      ...(role === "cluster node" ? { "cluster-enabled": "yes", "cluster-port": busPort } : {}),
     };
     this.#args = [
+      ...(role === "sentinel" ? [emptyFile(join(this.#dir, "sentinel.conf")), "--sentinel"] : []),
       ...Object.entries(given).flatMap(([name, value]) => [`--${name}`, String(value)]),
       ...(password === undefined ? [] : ["--requirepass", password]),
       ...args,
@@ -107,6 +132,10 @@ class Server implements RedisServer {
     const pid = this.#process?.pid;
     if (pid === undefined) throw new Error(`the server of port ${this.port} does not run`);
     return pid;
+  }
+
+  get running(): boolean {
+    return this.#process !== undefined && !this.#paused;
   }
 
   async start(): Promise<void> {
@@ -144,18 +173,21 @@ class Server implements RedisServer {
 
   async pause(): Promise<void> {
     const { pid } = this;
+    this.#paused = true;
     process.kill(pid, "SIGSTOP");
     await whenStopped(pid);
   }
 
   resume(): void {
     process.kill(this.pid, "SIGCONT");
+    this.#paused = false;
   }
 
   async kill(): Promise<void> {
     const child = this.#process;
     if (child?.pid === undefined) return;
     this.#process = undefined;
+    this.#paused = false;
     const ended = child.exitCode === null && child.signalCode === null ? once(child, "close") : undefined;
     killNow(child.pid);
     await ended;
@@ -176,6 +208,12 @@ class Server implements RedisServer {
     await this.kill();
     rmSync(this.#dir, { recursive: true, force: true });
   }
+}
+
+/** A Sentinel wants a file for what it learns. */
+function emptyFile(path: string): string {
+  writeFileSync(path, "");
+  return path;
 }
 
 /** The id of the server process that answers on the port; undefined when nobody does yet. */
