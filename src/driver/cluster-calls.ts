@@ -52,11 +52,18 @@ export class ClusterCalls {
           throw error;
         }
         if (redirects === MOST_REDIRECTS || ticket.givenUp) throw error;
-        if (code === "MOVED") void this.#masters.refresh();
         asking = code === "ASK";
-        master = message.split(" ")[2];
+        const [, , redirectedTo] = message.split(" ");
+        master = asking ? redirectedTo : await this.#newMaster(key, master, redirectedTo);
       }
     }
+  }
+
+  /** What the client knows after a look goes before the address in the redirection, which it may reach by another one. */
+  async #newMaster(key: string, old: string, redirectedTo: string | undefined): Promise<string | undefined> {
+    await this.#masters.refresh();
+    const known = this.#masters.masterOf(key);
+    return known === undefined || known === old ? redirectedTo : known;
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { RawReply, ScriptSource } from "../protocol/script-call.js";
-import type { ChannelListener, Driver } from "./driver.js";
+import type { ChannelListener, Driver, PubSubFamily, Unsubscribe } from "./driver.js";
 
 /** A promise that every driver keeps. */
 export interface ConformanceCase {
@@ -10,12 +10,27 @@ export interface ConformanceCase {
   run(harness: ConformanceHarness): Promise<void>;
 }
 
-export type ConformanceAbility = "cut-command" | "cut-subscriber" | "end-client" | "flush-scripts";
+export type ConformanceAbility =
+  | "count-receivers"
+  | "cut-command"
+  | "cut-subscriber"
+  | "end-client"
+  | "flush-scripts"
+  | "keep-order"
+  | "replicate";
 
-/** What the cases run against. The optional methods are its abilities. */
+/** What the cases run against. What is optional are its abilities. */
 export interface ConformanceHarness {
   /** A new driver, ready for use. All of them reach the same server. The cases close what they were given. */
   connect(): Promise<Driver>;
+  /** Which messages are tried. Default: classic. */
+  readonly family?: PubSubFamily;
+  /** Whether publishing answers how many listen: not so in a cluster, where each server counts its own. */
+  readonly countsReceivers?: true;
+  /** Whether calls reach the server in the order in which they were made: not so with a pool of connections. */
+  readonly keepsOrder?: true;
+  /** How many replicas the server has, if any. */
+  readonly replicas?: number;
   /** Breaks the connection on which this driver runs scripts. The client makes a new one by itself. */
   cutCommand?(driver: Driver): Promise<void>;
   /** Breaks the connection on which this driver listens. */
@@ -53,6 +68,15 @@ export class Stage {
 
   channel(name: string): string {
     return `${this.#name}:channel:${name}`;
+  }
+
+  listen(driver: Driver, channel: string, listener: ChannelListener): Promise<Unsubscribe> {
+    return driver.subscribe(channel, listener, this.#harness.family);
+  }
+
+  publish(driver: Driver, channel: string, message: string): Promise<RawReply> {
+    const command = this.#harness.family === "sharded" ? "SPUBLISH" : "PUBLISH";
+    return evaluate(driver, publishing, [this.key("publisher")], [command, channel, message]);
   }
 
   async leave(): Promise<void> {
@@ -97,6 +121,7 @@ export function evaluate(
   return driver.run({ script: source, keys, args }, { givenUp: false });
 }
 
+const publishing: ScriptSource = script("publish", "return redis.call(ARGV[1], ARGV[2], ARGV[3])");
 const del: ScriptSource = script("del", 'for _, key in ipairs(KEYS) do redis.call("DEL", key) end');
 
 /** Writes down what a listener is told: messages with a ">" before them, and "ready". */

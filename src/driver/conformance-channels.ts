@@ -1,12 +1,5 @@
-import { deepStrictEqual, strictEqual } from "node:assert";
-import { type ConformanceCase, conformanceCase, evaluate, Recorder, script } from "./conformance-case.js";
-import type { Driver } from "./driver.js";
-
-const publishing = script("publish", 'return redis.call("PUBLISH", ARGV[1], ARGV[2])');
-
-function publish(driver: Driver, channel: string, message: string): Promise<unknown> {
-  return evaluate(driver, publishing, [], [channel, message]);
-}
+import { deepStrictEqual, ok, strictEqual } from "node:assert";
+import { type ConformanceCase, conformanceCase, Recorder } from "./conformance-case.js";
 
 /** What is promised of `subscribe`. */
 export const channelCases: readonly ConformanceCase[] = [
@@ -16,10 +9,10 @@ export const channelCases: readonly ConformanceCase[] = [
     async (stage) => {
       const [driver, other] = [await stage.connect(), await stage.connect()];
       const [channel, listener] = [stage.channel("one"), new Recorder()];
-      await driver.subscribe(channel, listener);
+      await stage.listen(driver, channel, listener);
       deepStrictEqual(listener.heard, ["ready"]);
       const messages = Array.from({ length: 50 }, (_, i) => `message ${i}`);
-      await Promise.all(messages.map((message) => publish(other, channel, message)));
+      await Promise.all(messages.map((message) => stage.publish(other, channel, message)));
       await listener.until(51);
       deepStrictEqual(listener.heard, ["ready", ...messages.map((message) => `>${message}`)]);
     },
@@ -29,9 +22,9 @@ export const channelCases: readonly ConformanceCase[] = [
     const driver = await stage.connect();
     const listener = new Recorder();
     const channel = stage.channel("grüße 🔒\r\n");
-    await driver.subscribe(channel, listener);
+    await stage.listen(driver, channel, listener);
     const messages = ["", "0", "鍵", "a\r\nb\0c"];
-    for (const message of messages) await publish(driver, channel, message);
+    for (const message of messages) await stage.publish(driver, channel, message);
     await listener.until(5);
     deepStrictEqual(listener.heard, ["ready", ...messages.map((message) => `>${message}`)]);
   }),
@@ -40,8 +33,10 @@ export const channelCases: readonly ConformanceCase[] = [
     const drivers = [await stage.connect(), await stage.connect(), await stage.connect()] as const;
     const channel = stage.channel("one");
     const listeners = drivers.map(() => new Recorder());
-    await Promise.all(drivers.map((driver, i) => driver.subscribe(channel, listeners[i] ?? new Recorder())));
-    strictEqual(await publish(drivers[0], channel, "all"), 3);
+    await Promise.all(
+      drivers.map((driver, i) => stage.listen(driver, channel, listeners[i] ?? new Recorder())),
+    );
+    await stage.publish(drivers[0], channel, "all");
     await Promise.all(listeners.map((listener) => listener.until(2)));
     for (const { heard } of listeners) deepStrictEqual(heard, ["ready", ">all"]);
   }),
@@ -50,8 +45,8 @@ export const channelCases: readonly ConformanceCase[] = [
     const driver = await stage.connect();
     const [one, two] = [new Recorder(), new Recorder()];
     await Promise.all([
-      driver.subscribe(stage.channel("one"), one),
-      driver.subscribe(stage.channel("two"), two),
+      stage.listen(driver, stage.channel("one"), one),
+      stage.listen(driver, stage.channel("two"), two),
     ]);
     for (const [channel, message] of [
       ["two", "a"],
@@ -59,7 +54,7 @@ export const channelCases: readonly ConformanceCase[] = [
       ["three", "c"],
       ["two", "d"],
     ] as const) {
-      await publish(driver, stage.channel(channel), message);
+      await stage.publish(driver, stage.channel(channel), message);
     }
     await Promise.all([one.until(2), two.until(3)]);
     deepStrictEqual(
@@ -76,17 +71,17 @@ export const channelCases: readonly ConformanceCase[] = [
     const channel = stage.channel("one");
     const [first, second, third] = [new Recorder(), new Recorder(), new Recorder()];
     const [leaveFirst, leaveSecond] = await Promise.all([
-      driver.subscribe(channel, first),
-      driver.subscribe(channel, second),
+      stage.listen(driver, channel, first),
+      stage.listen(driver, channel, second),
     ]);
-    await publish(driver, channel, "a");
+    await stage.publish(driver, channel, "a");
     await Promise.all([first.until(2), second.until(2)]);
     await leaveFirst();
-    await driver.subscribe(channel, third);
-    await publish(driver, channel, "b");
+    await stage.listen(driver, channel, third);
+    await stage.publish(driver, channel, "b");
     await Promise.all([second.until(3), third.until(2)]);
     await leaveSecond();
-    await publish(driver, channel, "c");
+    await stage.publish(driver, channel, "c");
     await third.until(3);
     deepStrictEqual(first.heard, ["ready", ">a"]);
     deepStrictEqual(second.heard, ["ready", ">a", ">b"]);
@@ -97,17 +92,20 @@ export const channelCases: readonly ConformanceCase[] = [
     const driver = await stage.connect();
     const channel = stage.channel("one");
     const [gone, witness, back] = [new Recorder(), new Recorder(), new Recorder()];
-    await driver.subscribe(stage.channel("two"), witness);
-    const leave = await driver.subscribe(channel, gone);
+    await stage.listen(driver, stage.channel("two"), witness);
+    const leave = await stage.listen(driver, channel, gone);
     await Promise.all([leave(), leave()]);
     await leave();
-    strictEqual(await publish(driver, channel, "unheard"), 0);
-    const again = driver.subscribe(channel, back);
+    await stage.publish(driver, channel, "unheard");
+    // In a cluster messages go from server to server, in order.
+    await stage.publish(driver, stage.channel("two"), "marker");
+    await witness.until(2);
+    const again = stage.listen(driver, channel, back);
     await leave();
     await again;
-    await publish(driver, channel, "heard");
-    await publish(driver, stage.channel("two"), "marker");
-    await Promise.all([back.until(2), witness.until(2)]);
+    await stage.publish(driver, channel, "heard");
+    await stage.publish(driver, stage.channel("two"), "marker");
+    await Promise.all([back.until(2), witness.until(3)]);
     deepStrictEqual([gone.heard, back.heard], [["ready"], ["ready", ">heard"]]);
   }),
 
@@ -116,11 +114,11 @@ export const channelCases: readonly ConformanceCase[] = [
     const channel = stage.channel("one");
     for (let round = 0; round < 20; round += 1) {
       const [before, after] = [new Recorder(), new Recorder()];
-      const leave = await driver.subscribe(channel, before);
+      const leave = await stage.listen(driver, channel, before);
       const left = leave();
-      const stop = await driver.subscribe(channel, after);
+      const stop = await stage.listen(driver, channel, after);
       await left;
-      await publish(driver, channel, "heard");
+      await stage.publish(driver, channel, "heard");
       await after.until(2);
       deepStrictEqual([before.heard, after.heard], [["ready"], ["ready", ">heard"]]);
       await stop();
@@ -130,10 +128,10 @@ export const channelCases: readonly ConformanceCase[] = [
   conformanceCase("stops listening when it is closed", [], async (stage) => {
     const [driver, other] = [await stage.connect(), await stage.connect()];
     const [channel, listener, witness] = [stage.channel("one"), new Recorder(), new Recorder()];
-    const leave = await driver.subscribe(channel, listener);
-    await other.subscribe(channel, witness);
+    const leave = await stage.listen(driver, channel, listener);
+    await stage.listen(other, channel, witness);
     await driver.close();
-    await publish(other, channel, "unheard");
+    await stage.publish(other, channel, "unheard");
     await witness.until(2);
     deepStrictEqual(listener.heard, ["ready"]);
     await leave();
@@ -145,13 +143,13 @@ export const channelCases: readonly ConformanceCase[] = [
     async (stage, harness) => {
       const [driver, other] = [await stage.connect(), await stage.connect()];
       const [one, two] = [new Recorder(), new Recorder()];
-      const leave = await driver.subscribe(stage.channel("one"), one);
-      await driver.subscribe(stage.channel("two"), two);
+      const leave = await stage.listen(driver, stage.channel("one"), one);
+      await stage.listen(driver, stage.channel("two"), two);
       const { resets } = driver;
       await harness.cutSubscriber?.(driver);
       await Promise.all([one.until(2), two.until(2)]);
-      await publish(other, stage.channel("one"), "a");
-      await publish(other, stage.channel("two"), "b");
+      await stage.publish(other, stage.channel("one"), "a");
+      await stage.publish(other, stage.channel("two"), "b");
       await Promise.all([one.until(3), two.until(3)]);
       deepStrictEqual(
         [one.heard, two.heard],
@@ -162,7 +160,16 @@ export const channelCases: readonly ConformanceCase[] = [
       );
       strictEqual(driver.resets, resets, "this connection carries no scripts");
       await leave();
-      strictEqual(await publish(other, stage.channel("one"), "unheard"), 0);
     },
   ),
+
+  conformanceCase("is subscribed no longer than somebody listens", ["count-receivers"], async (stage) => {
+    const driver = await stage.connect();
+    const channel = stage.channel("one");
+    const listeners = [new Recorder(), new Recorder()];
+    const leaves = await Promise.all(listeners.map((listener) => stage.listen(driver, channel, listener)));
+    ok(Number(await stage.publish(driver, channel, "heard")) > 0);
+    await Promise.all(leaves.map((leave) => leave()));
+    strictEqual(await stage.publish(driver, channel, "unheard"), 0);
+  }),
 ];

@@ -79,7 +79,7 @@ export const scriptCases: readonly ConformanceCase[] = [
 
   conformanceCase(
     "runs calls in the order in which they were made, of new scripts too",
-    [],
+    ["keep-order"],
     async (stage) => {
       const driver = await stage.connect();
       const key = stage.key("order");
@@ -128,10 +128,11 @@ export const scriptCases: readonly ConformanceCase[] = [
 
   conformanceCase("has a server clock that moves on and never back", [], async (stage) => {
     const driver = await stage.connect();
-    const first = microseconds(await evaluate(driver, time));
+    const key = stage.key("any");
+    const first = microseconds(await evaluate(driver, time, [key]));
     let last = first;
     while (last === first) {
-      const next = microseconds(await evaluate(driver, time));
+      const next = microseconds(await evaluate(driver, time, [key]));
       ok(next >= last, `the server's clock went back from ${last} to ${next}`);
       last = next;
     }
@@ -147,10 +148,11 @@ export const scriptCases: readonly ConformanceCase[] = [
       const { resets } = driver;
       await evaluate(driver, increment, [key]);
       strictEqual(driver.resets, resets);
-      for (const lost of [1, 2]) {
+      for (let lost = 1; lost <= 2; lost += 1) {
+        const before = driver.resets;
         await harness.cutCommand?.(driver);
         ok(Number(await evaluate(driver, increment, [key])) > 2);
-        strictEqual(driver.resets, resets + lost);
+        ok(driver.resets > before);
       }
     },
   ),
@@ -169,7 +171,7 @@ export const scriptCases: readonly ConformanceCase[] = [
     await driver.close();
     await rejects(evaluate(driver, increment, [key]), DriverClosedError);
     const listener = { onMessage() {}, onReady() {} };
-    await rejects(driver.subscribe(stage.channel("late"), listener), DriverClosedError);
+    await rejects(stage.listen(driver, stage.channel("late"), listener), DriverClosedError);
     strictEqual(await evaluate(await stage.connect(), read, [key]), "1");
   }),
 
@@ -192,7 +194,7 @@ export const scriptCases: readonly ConformanceCase[] = [
       await underWay;
       await rejects(evaluate(driver, increment, [key]), DriverClosedError);
       const listener = { onMessage() {}, onReady() {} };
-      await rejects(driver.subscribe(stage.channel("late"), listener), DriverClosedError);
+      await rejects(stage.listen(driver, stage.channel("late"), listener), DriverClosedError);
     },
   ),
 ];

@@ -1,5 +1,6 @@
 import type { ConformanceAbility, ConformanceCase, ConformanceHarness } from "./conformance-case.js";
 import { channelCases } from "./conformance-channels.js";
+import { replicaCases } from "./conformance-replicas.js";
 import { scriptCases } from "./conformance-scripts.js";
 
 export type { ConformanceAbility, ConformanceCase, ConformanceHarness } from "./conformance-case.js";
@@ -17,7 +18,11 @@ export type { ConformanceAbility, ConformanceCase, ConformanceHarness } from "./
  * A case rejects when the driver fails it. It waits without a limit of its own for what must happen, so the runner
  * has to have one. It leaves no key and no open driver behind, also when it fails.
  */
-export const conformanceCases: readonly ConformanceCase[] = [...scriptCases, ...channelCases];
+export const conformanceCases: readonly ConformanceCase[] = [
+  ...scriptCases,
+  ...channelCases,
+  ...replicaCases,
+];
 
 /** What a case needs and a harness does not offer. Report such a case as not applicable; do not drop it. */
 export function missingAbilities(
@@ -25,10 +30,13 @@ export function missingAbilities(
   harness: ConformanceHarness,
 ): readonly ConformanceAbility[] {
   const offered: Readonly<Record<ConformanceAbility, unknown>> = {
+    "count-receivers": harness.countsReceivers,
     "cut-command": harness.cutCommand,
     "cut-subscriber": harness.cutSubscriber,
     "end-client": harness.endClient,
     "flush-scripts": harness.flushScripts,
+    "keep-order": harness.keepsOrder,
+    replicate: harness.replicas,
   };
   return needs.filter((ability) => offered[ability] === undefined);
 }

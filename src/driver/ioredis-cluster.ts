@@ -38,6 +38,8 @@ export class IoredisClusterDriver implements Driver {
   readonly #replicated: ClusterCalls;
   /** The nodes whose connections are looked at, and what ends that. */
   readonly #watched = new Map<IoredisNode, () => void>();
+  /** Those who wait until the nodes are known. */
+  readonly #meeting = new Set<() => void>();
   #resets = 0;
   #outage: Error | undefined;
   #closed = false;
@@ -83,14 +85,12 @@ export class IoredisClusterDriver implements Driver {
 
   async run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
     this.#assertOpen();
-    // A lazy client connects with its first command, and would do so in the context of this caller.
-    if (this.#cluster.status === "wait")
-      void inRootContext(() => this.#cluster.connect().catch(toldByTheCommand));
+    this.#connect();
     return this.#scripts.run(call, ticket, this.placeOf(call.keys[0] ?? ""));
   }
 
   async runReplicated(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
-    this.#assertOpen();
+    await this.#met();
     return this.#replicated.run(call, ticket, demand);
   }
 
@@ -99,7 +99,7 @@ export class IoredisClusterDriver implements Driver {
     listener: ChannelListener,
     family: PubSubFamily = "classic",
   ): Promise<Unsubscribe> {
-    this.#assertOpen();
+    await this.#met();
     const subscriber = family === "sharded" ? this.#sharded : this.#classic;
     return subscriber.subscribe(channel, listener);
   }
@@ -114,7 +114,28 @@ export class IoredisClusterDriver implements Driver {
     this.#cluster.off("end", this.#onEnd);
     for (const unwatch of this.#watched.values()) unwatch();
     this.#watched.clear();
+    this.#settleMeeting();
     await Promise.all([this.#classic.close(), this.#sharded.close(), this.#replicated.close()]);
+  }
+
+  /** A lazy client connects with its first command, and would do so in the context of this caller. */
+  #connect(): void {
+    if (this.#cluster.status === "wait")
+      void inRootContext(() => this.#cluster.connect().catch(toldByTheCommand));
+  }
+
+  /** Resolves once the nodes are known. */
+  async #met(): Promise<void> {
+    this.#assertOpen();
+    if (this.#cluster.status === "ready") return;
+    this.#connect();
+    await new Promise<void>((resolve) => this.#meeting.add(resolve));
+    this.#assertOpen();
+  }
+
+  #settleMeeting(): void {
+    for (const resolve of this.#meeting) resolve();
+    this.#meeting.clear();
   }
 
   /** A client that has ended may be connected again by its owner. */
@@ -179,9 +200,13 @@ export class IoredisClusterDriver implements Driver {
 
   readonly #onReady = () => {
     this.#outage = undefined;
+    this.#settleMeeting();
   };
 
-  readonly #onEnd = () => this.#scripts.rejectUnanswered(new Error(ENDED));
+  readonly #onEnd = () => {
+    this.#scripts.rejectUnanswered(new Error(ENDED));
+    this.#settleMeeting();
+  };
 }
 
 /** A connection that fails rejects the commands that wait for it as well. */

@@ -19,7 +19,7 @@ export interface PubSubOptions {
 export class LiveConnection implements PubSubLink {
   readonly #events: PubSubEvents;
   readonly #toError: PubSubOptions["toError"];
-  readonly #connection: PubSubConnection;
+  readonly #connection: PubSubConnection | undefined;
   readonly #readyTimeout: Timer;
   #over = false;
 
@@ -27,7 +27,7 @@ export class LiveConnection implements PubSubLink {
     this.#events = events;
     this.#toError = toError;
     this.#readyTimeout = this.#giveUpAfter(READY_TIMEOUT_MS, "was not ready");
-    this.#connection = open({
+    this.#connection = this.#opened(open, {
       onReady: () => {
         this.#readyTimeout.cancel();
         if (!this.#over) events.onReady();
@@ -40,20 +40,30 @@ export class LiveConnection implements PubSubLink {
   }
 
   subscribe(channel: string): Promise<void> {
-    return this.#answered(this.#connection.subscribe(channel));
+    return this.#answered(this.#connection?.subscribe(channel));
   }
 
   unsubscribe(channel: string): Promise<void> {
-    return this.#answered(this.#connection.unsubscribe(channel));
+    return this.#answered(this.#connection?.unsubscribe(channel));
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#over = true;
     this.#readyTimeout.cancel();
-    return this.#connection.close();
+    await this.#connection?.close();
   }
 
-  async #answered(reply: Promise<unknown>): Promise<void> {
+  /** Where none can even be begun, that is told later, as any other end. */
+  #opened(open: OpenPubSub, events: PubSubEvents): PubSubConnection | undefined {
+    try {
+      return open(events);
+    } catch (error) {
+      systemClock.schedule(0, () => this.#end(error));
+      return undefined;
+    }
+  }
+
+  async #answered(reply: Promise<unknown> | undefined): Promise<void> {
     const timeout = this.#giveUpAfter(ANSWER_TIMEOUT_MS, "got no answer");
     try {
       await reply;

@@ -41,6 +41,8 @@ interface Waiting {
 
 /** After so many milliseconds the number of replicas is asked for again. */
 const COUNT_AGAIN_MS = 5_000;
+const MORE_THAN_THERE_ARE = "1000";
+const AT_ONCE_MS = "10";
 
 /**
  * Runs scripts on one master and waits until its replicas have what they wrote. `WAIT` counts the writes of its own
@@ -53,8 +55,6 @@ export class ReplicatedCalls {
   #link: MasterLink | undefined;
   /** The number of replicas that are connected; undefined while it is not known. */
   #connected: { readonly count: number; readonly atMs: number } | undefined;
-  /** How many there were when the connection was made. */
-  #countedFirst = 0;
   #waiting: Waiting[] = [];
   #running = false;
   #refused: WaitRefusedError | undefined;
@@ -129,12 +129,10 @@ export class ReplicatedCalls {
     });
     this.#link = link;
     this.#scripts.forget();
-    // A connection that has not written yet is told of all replicas that are connected.
-    const count = await link.send(["WAIT", "0", "0"]).catch((error: unknown) => {
+    // Before anything is written: a server that can not be asked for its replicas is to say so now.
+    await link.send(["WAIT", "0", "0"]).catch((error: unknown) => {
       throw this.#refusal(error);
     });
-    this.#countedFirst = Number(count);
-    this.#connected = { count: this.#countedFirst, atMs: systemClock.monotonicMs() };
     return link;
   }
 
@@ -166,12 +164,13 @@ export class ReplicatedCalls {
     const nowMs = systemClock.monotonicMs();
     const known = this.#connected;
     if (known !== undefined && nowMs - known.atMs < COUNT_AGAIN_MS) return known.count;
-    // A user who may not ask for it goes on with what was counted when the connection was made.
     const info = await link.send(["INFO", "replication"]).catch((error: unknown) => {
-      if (this.#options.toError(error) instanceof ServerReplyError) return undefined;
+      if (this.#options.toError(error) instanceof ServerReplyError) return "";
       throw error;
     });
-    const count = Number(/connected_slaves:(\d+)/.exec(String(info))?.[1] ?? this.#countedFirst);
+    const [, told] = /connected_slaves:(\d+)/.exec(String(info)) ?? [];
+    // A user who may not ask for it counts those that have the latest write by now.
+    const count = Number(told ?? (await link.send(["WAIT", MORE_THAN_THERE_ARE, AT_ONCE_MS])));
     this.#connected = { count, atMs: nowMs };
     return count;
   }

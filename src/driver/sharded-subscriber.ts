@@ -61,7 +61,7 @@ export class ShardedSubscriber {
         const moved = await this.#subscribeAt(master, channel);
         if (moved === undefined) return;
         if (redirects === MOST_REDIRECTS) throw new Error(`the slot of "${channel}" keeps moving`);
-        master = moved;
+        master = await this.#newMaster(channel, master, moved);
       }
     } catch (error) {
       // Those who listen already are not told of the failure.
@@ -83,9 +83,15 @@ export class ShardedSubscriber {
       this.#leave(connection, channel);
       const moved = movedTo(error);
       if (moved === undefined) throw error;
-      void this.#shards.refresh();
       return moved;
     }
+  }
+
+  /** What the client knows after a look goes before the address in the redirection, which it may reach by another one. */
+  async #newMaster(channel: string, old: string, redirectedTo: string): Promise<string> {
+    await this.#shards.refresh();
+    const known = this.#shards.masterOf(channel);
+    return known === undefined || known === old ? redirectedTo : known;
   }
 
   async #unsubscribe(channel: string): Promise<void> {

@@ -51,6 +51,8 @@ async function breakConnection(driver: Driver, on: string): Promise<void> {
 }
 
 const abilities = {
+  countsReceivers: true as const,
+  keepsOrder: true as const,
   cutCommand: (driver: Driver) => breakConnection(driver, "\r\neval"),
   cutSubscriber: (driver: Driver) => breakConnection(driver, "\r\nsubscribe"),
   endClient: async (driver: Driver) => {

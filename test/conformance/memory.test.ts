@@ -9,6 +9,8 @@ const server = new MemoryServer();
 const harness: ConformanceHarness = {
   // Nothing can be cut or ended, as there is no connection, and no scripts forgotten, as none are kept.
   connect: async () => memoryDriver(server),
+  countsReceivers: true,
+  keepsOrder: true,
 };
 
 runConformance("memoryDriver", harness);

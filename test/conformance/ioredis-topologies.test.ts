@@ -1,0 +1,110 @@
+import { afterAll, afterEach, beforeAll, describe } from "vitest";
+import type { ConformanceHarness } from "../../src/driver/conformance.js";
+import type { Driver } from "../../src/driver/driver.js";
+import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { ask } from "../support/ask.js";
+import { runConformance } from "../support/conformance-runner.js";
+import { destroyClient } from "../support/ioredis-clients.js";
+import { type IoredisFlavour, ioredisFlavours } from "../support/ioredis-flavours.js";
+import { watchLeaks } from "../support/leaks.js";
+import { type ProxiedCluster, proxyCluster } from "../support/proxied-cluster.js";
+import { cut } from "../support/proxy-faults.js";
+import { type RedisCluster, startCluster } from "../support/redis-cluster.js";
+import { type ReplicatedRedis, startReplicated } from "../support/replicated-redis.js";
+import { startSentinels, type WatchedRedis } from "../support/sentinels.js";
+
+watchLeaks();
+
+/** What ends the client of each driver. */
+const ends = new Map<Driver, () => Promise<void>>();
+afterEach(async () => {
+  await Promise.all([...ends.values()].map((end) => end()));
+  ends.clear();
+});
+
+function drive(client: Parameters<typeof ioredisDriver>[0], end: () => Promise<void>): Driver {
+  const driver = ioredisDriver(client);
+  ends.set(driver, end);
+  return driver;
+}
+
+describe("a master with a replica", () => {
+  let servers: ReplicatedRedis;
+  beforeAll(async () => {
+    servers = await startReplicated();
+  });
+  afterAll(() => servers.stop());
+
+  for (const { name, redis } of ioredisFlavours) {
+    runConformance(`ioredisDriver on ${name}`, {
+      replicas: 1,
+      keepsOrder: true,
+      countsReceivers: true,
+      async connect() {
+        const client = redis({ host: "127.0.0.1", port: servers.master.port });
+        return drive(client, () => destroyClient(client));
+      },
+      flushScripts: async () => void (await ask(servers.master, "SCRIPT", "FLUSH")),
+    });
+  }
+});
+
+describe("a master that Sentinels name", () => {
+  let servers: WatchedRedis;
+  beforeAll(async () => {
+    servers = await startSentinels();
+  });
+  afterAll(() => servers.stop());
+
+  for (const { name, redis } of ioredisFlavours) {
+    runConformance(`ioredisDriver on ${name}`, {
+      replicas: 1,
+      keepsOrder: true,
+      countsReceivers: true,
+      async connect() {
+        const client = redis({ sentinels: [...servers.sentinels], name: servers.name });
+        return drive(client, () => destroyClient(client));
+      },
+      flushScripts: async () => void (await ask(await servers.master(), "SCRIPT", "FLUSH")),
+    });
+  }
+});
+
+describe("a cluster", () => {
+  let cluster: RedisCluster;
+  const ways = new Map<Driver, ProxiedCluster>();
+  beforeAll(async () => {
+    cluster = await startCluster();
+  });
+  afterAll(() => cluster.stop());
+  afterEach(() => ways.clear());
+
+  function harness(flavour: IoredisFlavour, family: "classic" | "sharded"): ConformanceHarness {
+    return {
+      family,
+      replicas: 1,
+      keepsOrder: true,
+      async connect() {
+        const way = await proxyCluster(cluster);
+        const client = flavour.cluster(Object.values(way.natMap).slice(0, 2), way);
+        const driver = drive(client, async () => {
+          client.disconnect();
+          await way.close();
+        });
+        ways.set(driver, way);
+        return driver;
+      },
+      cutCommand: async (driver) => ways.get(driver)?.strike(cut({ on: "\r\neval" })),
+      cutSubscriber: async (driver) => ways.get(driver)?.strike(cut({ on: "subscribe\r\n" })),
+      flushScripts: async () => {
+        await Promise.all(cluster.nodes.map((node) => ask(node, "SCRIPT", "FLUSH")));
+      },
+    };
+  }
+
+  for (const flavour of ioredisFlavours) {
+    for (const family of ["classic", "sharded"] as const) {
+      runConformance(`ioredisDriver on ${flavour.name}, ${family} messages`, harness(flavour, family));
+    }
+  }
+});
