@@ -1,55 +1,5 @@
-import { afterEach, describe, test } from "vitest";
-import type { Holdfast } from "../../src/holdfast.js";
-import { backends, openedFor } from "../support/backends.js";
-import { ObservedDriver } from "../support/observed-driver.js";
-import { chapters, kinds } from "./kinds.js";
+import { describe } from "vitest";
+import { backends } from "../support/backends.js";
+import { describeKinds } from "../support/kinds-runner.js";
 
-/** No server is away here, but the machine may be busy. */
-const PATIENT_MS = 3_000;
-
-describe.each(backends)("on $name", (backend) => {
-  describe.each(kinds)("a lock of the kind: $name", (kind) => {
-    const server = openedFor(backend);
-    // Runs before the look for keys that were left behind.
-    afterEach(async () => {
-      for (const key of await server().keys()) {
-        if (kind.leavesBehind !== undefined && key.startsWith(kind.leavesBehind))
-          await server().raw("DEL", key);
-      }
-    });
-
-    const drivers = new WeakMap<Holdfast, ObservedDriver>();
-    const driverOf = (client: Holdfast): ObservedDriver => {
-      const driver = drivers.get(client);
-      if (driver === undefined) throw new TypeError("not a client of the scene");
-      return driver;
-    };
-    const polling = kind.lacks.polling === undefined;
-
-    for (const { title, behaviours } of chapters) {
-      const had = behaviours.filter(({ needs }) => needs === undefined || kind.lacks[needs] === undefined);
-      if (had.length === 0) continue;
-      describe(title, () => {
-        for (const { promise, run } of had) {
-          test(promise, () =>
-            run({
-              server: server(),
-              client(options) {
-                let driver: ObservedDriver | undefined;
-                const given = { redMemberTimeoutMs: PATIENT_MS, ...options };
-                const client = server().client(given, (inner) => (driver = new ObservedDriver(inner)));
-                if (driver !== undefined) drivers.set(client, driver);
-                return client;
-              },
-              lock: (client, name = "order") => kind.of(client, name),
-              obstacle: (client, name = "order") => (kind.obstacle ?? kind.of)(client, name),
-              member: (client, name = "order") => (kind.member ?? kind.of)(client, name),
-              waits: (client) => driverOf(client).waits({ polling }),
-              subscriptions: (client) => driverOf(client).subscriptions,
-            }),
-          );
-        }
-      });
-    }
-  });
-});
+describe.each(backends)("on $name", (backend) => describeKinds(backend));

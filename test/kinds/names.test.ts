@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { HoldfastOptions } from "../../src/client-options.js";
 import { ioredisDriver } from "../../src/driver/ioredis.js";
 import { Holdfast } from "../../src/holdfast.js";
-import type { HoldfastOptions } from "../../src/client-options.js";
 import { readHoldKey } from "../../src/protocol/names.js";
 import { locksOnRedis } from "../support/locks-on-redis.js";
 import { ObservedDriver } from "../support/observed-driver.js";

@@ -1,15 +1,13 @@
-import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll } from "vitest";
+import type { HoldfastOptions } from "../../src/client-options.js";
 import type { Clock } from "../../src/clock.js";
 import type { Driver } from "../../src/driver/driver.js";
-import { ioredisDriver } from "../../src/driver/ioredis.js";
 import { MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { Holdfast } from "../../src/holdfast.js";
-import type { HoldfastOptions } from "../../src/client-options.js";
 import type { RawReply } from "../../src/protocol/script-call.js";
-import { destroyClient } from "./ioredis-clients.js";
-import { type RedisServer, startRedis } from "./redis-server.js";
+import { type AnyPair, type ConnectedClient, type Pair, pairs } from "./pairs.js";
 import { isRequestKey } from "./request-keys.js";
+import { type Servers, startServers, type Topology } from "./topologies.js";
 
 /** A kind of server that locks must behave the same on: `describe.each(backends)("… on $name", …)`. */
 export interface Backend {
@@ -111,54 +109,73 @@ function textsOf(reply: RawReply): readonly string[] {
   return reply.map(String);
 }
 
-class RealBackend extends AnyBackend {
-  readonly #server: RedisServer;
-  readonly #admin: Redis;
-  readonly #connections = new Set<Redis>();
+/** As many clients as a test needs at most. */
+const CLIENTS = 8;
 
-  constructor(server: RedisServer) {
+class RealBackend<Kind extends Topology> extends AnyBackend {
+  readonly #servers: Servers<Kind>;
+  readonly #clients: readonly ConnectedClient[];
+  #used = 0;
+  readonly #listening = new Set<() => Promise<void>>();
+
+  constructor(servers: Servers<Kind>, clients: readonly ConnectedClient[]) {
     super();
-    this.#server = server;
-    this.#admin = server.client();
+    this.#servers = servers;
+    this.#clients = clients;
   }
 
   protected driver(): Driver {
-    const connection = this.#server.client();
-    this.#connections.add(connection);
-    return ioredisDriver(connection);
+    const client = this.#clients[this.#used];
+    if (client === undefined) throw new Error(`a test has ${CLIENTS} clients at most`);
+    this.#used += 1;
+    return client.drive();
   }
 
   raw(command: string, ...args: readonly (string | number)[]): Promise<RawReply> {
-    return this.#admin.call(command, ...args) as Promise<RawReply>;
+    return this.#servers.raw(command, ...args);
   }
 
-  async keys(): Promise<readonly string[]> {
-    return textsOf(await this.raw("KEYS", "*"));
+  keys(): Promise<readonly string[]> {
+    return this.#servers.keys();
   }
 
-  async flush(): Promise<void> {
-    await this.raw("FLUSHALL");
+  flush(): Promise<void> {
+    return this.#servers.flush();
   }
 
   async listen(channel: string): Promise<readonly string[]> {
     const messages: string[] = [];
-    const connection = this.#server.client();
-    this.#connections.add(connection);
-    connection.on("message", (_, message) => messages.push(message));
-    await connection.subscribe(channel);
+    const { driver } = this.#servers;
+    const listener = {
+      onMessage: (message: string) => void messages.push(message),
+      onReady: () => undefined,
+    };
+    const family = driver.traits.sharded ? "sharded" : "classic";
+    this.#listening.add(await driver.subscribe(channel, listener, family));
     return messages;
   }
 
   override async closeClients(): Promise<void> {
     await super.closeClients();
-    await Promise.all([...this.#connections].map(destroyClient));
-    this.#connections.clear();
+    this.#used = 0;
+    await Promise.all([...this.#listening].map((end) => end()));
+    this.#listening.clear();
   }
 
   async close(): Promise<void> {
     await this.closeClients();
-    await this.#server.stop();
+    await Promise.all(this.#clients.map((client) => client.end()));
+    await this.#servers.stop();
   }
+}
+
+async function openPair<Kind extends Topology>(
+  { connect, topology }: Pair<Kind>,
+  start: () => Promise<Servers<Kind>> = startServers[topology],
+): Promise<OpenBackend> {
+  const servers = await start();
+  const clients = await Promise.all(Array.from({ length: CLIENTS }, () => connect(servers.place)));
+  return new RealBackend(servers, clients);
 }
 
 class EmbeddedBackend extends AnyBackend {
@@ -214,14 +231,22 @@ export function openEmbedded(clock?: Clock): OpenBackend {
   return new EmbeddedBackend(clock);
 }
 
+/** Servers of the topology that the pair is for, and clients of its library. */
+export function backendOf(pair: AnyPair): Backend {
+  const name = `${pair.topology} through ${pair.client}`;
+  switch (pair.topology) {
+    case "standalone":
+      return { name, open: () => openPair(pair) };
+    case "sentinel":
+      return { name, open: () => openPair(pair) };
+    case "cluster":
+      return { name, open: () => openPair(pair) };
+  }
+}
+
+const [first] = pairs;
+
 export const backends: readonly Backend[] = [
-  {
-    name: "redis-server through ioredis",
-    open: async () => {
-      const backend = new RealBackend(await startRedis());
-      await backend.raw("PING");
-      return backend;
-    },
-  },
+  ...(first === undefined ? [] : [{ ...backendOf(first), name: "redis-server through ioredis" }]),
   { name: "the embedded server", open: async () => openEmbedded() },
 ];

@@ -1,4 +1,11 @@
-import type { ChannelListener, Driver, DriverTraits, Ticket, Unsubscribe } from "../../src/driver/driver.js";
+import type {
+  ChannelListener,
+  Driver,
+  DriverTraits,
+  PubSubFamily,
+  Ticket,
+  Unsubscribe,
+} from "../../src/driver/driver.js";
 import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
 import { until } from "./until.js";
 
@@ -14,8 +21,18 @@ export class ObservedDriver implements Driver {
   /** How often messages have begun to arrive. */
   #readied = 0;
 
+  /** Only where the driver has it. */
+  readonly runReplicated?: NonNullable<Driver["runReplicated"]>;
+
   constructor(driver: Driver) {
     this.#driver = driver;
+    if (driver.runReplicated === undefined) return;
+    this.runReplicated = (call, ticket, demand) =>
+      this.#observed(call, () => driver.runReplicated?.(call, ticket, demand));
+  }
+
+  placeOf(key: string): string {
+    return this.#driver.placeOf?.(key) ?? "";
   }
 
   get traits(): DriverTraits {
@@ -48,11 +65,15 @@ export class ObservedDriver implements Driver {
     return until(() => this.#underWay === 0 && refused());
   }
 
-  async run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
+  run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
+    return this.#observed(call, () => this.#driver.run(call, ticket));
+  }
+
+  async #observed<Reply>(call: ScriptCall, send: () => Promise<Reply> | undefined): Promise<Reply> {
     this.#underWay += 1;
     this.#sentMs = performance.now();
     try {
-      const reply = await this.#driver.run(call, ticket);
+      const reply = (await send()) as Reply;
       if (/-(?:acquire|look)$/.test(call.script.name)) {
         this.#asked += 1;
         this.#askedSinceReady += 1;
@@ -63,16 +84,17 @@ export class ObservedDriver implements Driver {
     }
   }
 
-  subscribe(channel: string, listener: ChannelListener): Promise<Unsubscribe> {
+  subscribe(channel: string, listener: ChannelListener, family?: PubSubFamily): Promise<Unsubscribe> {
     this.#subscriptions += 1;
-    return this.#driver.subscribe(channel, {
-      onMessage: (message) => listener.onMessage(message),
+    const observed = {
+      onMessage: (message: string) => listener.onMessage(message),
       onReady: () => {
         this.#readied += 1;
         this.#askedSinceReady = 0;
         listener.onReady();
       },
-    });
+    };
+    return this.#driver.subscribe(channel, observed, family);
   }
 
   close(): Promise<void> {

@@ -1,6 +1,6 @@
+import type { HoldfastOptions } from "../../../src/client-options.js";
 import type { Holdfast } from "../../../src/holdfast.js";
 import type { Lock } from "../../../src/locks/lock.js";
-import type { HoldfastOptions } from "../../../src/client-options.js";
 import type { OpenBackend } from "../../support/backends.js";
 
 /** What a behaviour takes for granted, and not every kind of lock has. */
@@ -19,6 +19,8 @@ export interface Behaviour {
   /** To the user. */
   readonly promise: string;
   readonly needs?: Need;
+  /** Whether a Redis client or a topology can spoil it. Default: false. */
+  readonly hangsOnDrivers?: true;
   run(scene: Scene): Promise<void>;
 }
 

@@ -6,6 +6,7 @@ export const character: Chapter = {
   behaviours: [
     {
       promise: "lets those who wait in by the order in which they came, whichever client they are of",
+      hangsOnDrivers: true,
       needs: "order",
       async run({ client, lock, waits }) {
         const lease = await lock(client()).lock();
@@ -49,6 +50,7 @@ export const character: Chapter = {
     },
     {
       promise: "brings a token with each lease, greater than all before, whichever client took it",
+      hangsOnDrivers: true,
       needs: "tokens",
       async run({ client, lock }) {
         const tokens: unknown[] = [];
@@ -59,6 +61,7 @@ export const character: Chapter = {
     },
     {
       promise: "takes none of its locks while somebody else has one of them",
+      hangsOnDrivers: true,
       needs: "all of several",
       async run({ server, client, lock, member }) {
         const lease = await member(client()).lock();
@@ -71,6 +74,7 @@ export const character: Chapter = {
     },
     {
       promise: "is had while somebody else has a minority of its locks, and kept when it loses that many",
+      hangsOnDrivers: true,
       needs: "a majority",
       async run({ client, lock, member }) {
         const [own, other] = [client(), client()];

@@ -9,6 +9,7 @@ export const exclusion: Chapter = {
   behaviours: [
     {
       promise: "refuses a second caller, of the same client or of another, while it is held",
+      hangsOnDrivers: true,
       needs: "exclusion",
       async run({ client, lock }) {
         const own = client();
@@ -22,6 +23,7 @@ export const exclusion: Chapter = {
     },
     {
       promise: "lets one of many tasks of two clients in at a time, and each in the end",
+      hangsOnDrivers: true,
       needs: "exclusion",
       async run({ client, lock }) {
         const clients = [client(), client()];
@@ -41,6 +43,7 @@ export const exclusion: Chapter = {
     },
     {
       promise: "lets a waiter in when what was in its way is released, long before that lease is over",
+      hangsOnDrivers: true,
       async run({ client, lock, obstacle, waits }) {
         const lease = await obstacle(client()).lock({ leaseMs: 10 * MINUTE_MS });
         const other = client({ safetyPeriodMs: 10 * MINUTE_MS });
@@ -78,6 +81,7 @@ export const exclusion: Chapter = {
     },
     {
       promise: "ends a cancelled wait with the caller's own reason, and leaves nothing in the way",
+      hangsOnDrivers: true,
       async run({ server, client, lock, obstacle, waits }) {
         const other = client();
         const lease = await obstacle(client()).lock();

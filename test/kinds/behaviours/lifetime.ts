@@ -50,6 +50,7 @@ export const lifetime: Chapter = {
     },
     {
       promise: "is freed by force from anywhere; its holder learns of it, and its release is refused",
+      hangsOnDrivers: true,
       async run({ client, lock }) {
         const own = lock(client());
         expect(await own.forceUnlock()).toBe(false);
