@@ -17,6 +17,8 @@ const underStress = process.env["HOLDFAST_STRESS_MS"] !== undefined;
 const subpaths: Readonly<Record<string, string>> = {
   holdfast: "index",
   "holdfast/ioredis": "driver/ioredis",
+  "holdfast/node-redis": "driver/node-redis",
+  "holdfast/valkey-glide": "driver/valkey-glide",
   "holdfast/memory": "driver/memory/index",
   "holdfast/driver-test": "driver/conformance",
 };
