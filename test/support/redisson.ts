@@ -36,6 +36,10 @@ export interface RedissonSynchronizerName {
 type RedissonName = RedissonLockName | RedissonSynchronizerName;
 
 export interface RedissonSettings {
+  /** The servers are nodes of a cluster. */
+  readonly cluster?: boolean;
+  /** In a cluster: it sends and hears the messages of PUBLISH, not those of SPUBLISH. */
+  readonly classic?: boolean;
   readonly watchdogMs?: number;
   /** Put before all names by a name mapper. */
   readonly namePrefix?: string;
@@ -80,10 +84,10 @@ export class Redisson {
   }
 
   /** A RedissonClient of its own. */
-  async connect(url: string, settings: RedissonSettings = {}): Promise<RedissonClient> {
+  async connect(url: string | readonly string[], settings: RedissonSettings = {}): Promise<RedissonClient> {
     this.#clients += 1;
     const client = `client-${this.#clients}`;
-    const options = { client, addresses: [url], ...settings };
+    const options = { client, addresses: [url].flat(), ...settings };
     const id = String(await resultOf(this.#child.ask("connect", options)));
     return new RedissonClient(this.#child, client, id);
   }

@@ -9,6 +9,7 @@ import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.BaseConfig;
 import org.redisson.config.Config;
+import org.redisson.config.ShardedSubscriptionMode;
 
 /** The Redisson clients of this process, by the names that orders call them. */
 final class Clients {
@@ -56,8 +57,10 @@ final class Clients {
     private static BaseConfig<?> serverOf(Config config, Order order) {
         List<String> addresses = order.texts("addresses");
         if (order.flag("cluster")) {
+            boolean classic = order.flag("classic");
             return config.useClusterServers()
                     .addNodeAddress(addresses.toArray(String[]::new))
+                    .setShardedSubscriptionMode(classic ? ShardedSubscriptionMode.OFF : ShardedSubscriptionMode.AUTO)
                     .setMasterConnectionMinimumIdleSize(1)
                     .setSlaveConnectionMinimumIdleSize(1);
         }
