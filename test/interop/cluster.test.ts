@@ -78,6 +78,7 @@ describe.each(directions)(`Redisson ${release} in a cluster with sharded message
         expect(await waiter.tryLock(rival(name))).toBe(false);
         const waiting = waiter.lock(rival(name), HOUR_MS);
         await waiter.waits({ polling: !tells });
+        if (kind.name === "lock") expect(await shardedChannels(name)).toContain(lockChannel(name));
         await holder.unlock(of(name));
         await waiting;
         expect(await holder.tryLock(of(name))).toBe(false);

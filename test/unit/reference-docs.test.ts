@@ -54,7 +54,8 @@ describe("docs/reference", () => {
   });
 
   const interfaces = [
-    ["HoldfastOptions", "options.ts"],
+    ["HoldfastOptions", "client-options.ts"],
+    ["ReplicaOptions", "client-options.ts"],
     ["LockOptions", "options.ts"],
     ["WaitOptions", "options.ts"],
     ["PermitOptions", "options.ts"],
@@ -74,10 +75,12 @@ describe("docs/reference", () => {
 
   test("options.md has a heading with a table for each interface of options, and no other", () => {
     const inCode = [
-      ...`${source("options.ts")}${source("holdfast.ts")}`.matchAll(/^export interface (\w+)/gm),
+      ...`${source("client-options.ts")}${source("options.ts")}${source("holdfast.ts")}`.matchAll(
+        /^export interface (\w+)/gm,
+      ),
     ]
       .map(([, name]) => name)
-      .filter((name) => name !== "ClientSettings");
+      .filter((name) => name !== "ClientSettings" && name !== "ReplicaSettings");
     expect(inCode.sort()).toEqual(interfaces.map(([name]) => name).sort());
     expect(reference("options.md").map(({ heading }) => heading)).toEqual(interfaces.map(([name]) => name));
   });
@@ -85,7 +88,9 @@ describe("docs/reference", () => {
   test("options.md tells the defaults that the code has", () => {
     const rows = reference("options.md").find(({ heading }) => heading === "HoldfastOptions")?.rows ?? [];
     const told = new Map(rows.map(([option, inWords]) => [code(option), inWords]));
-    const defaults = Object.entries(clientSettings({})).filter(([, value]) => typeof value !== "function");
+    const defaults = Object.entries(clientSettings({})).filter(
+      ([, value]) => typeof value === "number" || typeof value === "string",
+    );
     for (const [option, value] of defaults) {
       const inWords =
         typeof value === "number" ? String(value).replace(/\B(?=(\d{3})+$)/g, " ") : `\`"${value}"\``;
