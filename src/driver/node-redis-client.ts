@@ -38,6 +38,8 @@ export interface NodeRedisCluster extends NodeRedisEvents {
   readonly nodeByAddress: ReadonlyMap<string, NodeRedisNode>;
   readonly _options: NodeRedisClusterOptions;
   readonly _slots: { rediscover(startWith: NodeRedisClient | undefined): Promise<void> };
+  /** The client of a node, made if there is none yet. */
+  nodeClient(node: NodeRedisNode): Promise<NodeRedisClient>;
   sendCommand(
     key: string | undefined,
     isReadonly: boolean,

@@ -38,7 +38,8 @@ export class NodeRedisClusterDriver implements Driver {
   readonly traits: DriverTraits;
   readonly #cluster: NodeRedisCluster;
   readonly #known = new KnownScripts();
-  readonly #losses = new ConnectionLosses();
+  /** The next server of a slot need not know the scripts that the one before knew. */
+  readonly #losses = new ConnectionLosses(() => this.#known.forget());
   readonly #classic: Subscriber;
   readonly #sharded: ShardedSubscriber;
   readonly #replicated: ClusterCalls;
@@ -55,7 +56,7 @@ export class NodeRedisClusterDriver implements Driver {
         retryDelayMs(cluster._options.defaults?.socket?.reconnectStrategy, failures),
       toError: fromNodeRedis,
     };
-    this.#classic = new Subscriber((events) => openPubSub(this.#anyMaster, "classic", events), shards);
+    this.#classic = new Subscriber((events) => openPubSub(this.#anyNode, "classic", events), shards);
     this.#sharded = new ShardedSubscriber({
       ...shards,
       opening: (master) => (events) => openPubSub(this.#node(master), "sharded", events),
@@ -150,13 +151,17 @@ export class NodeRedisClusterDriver implements Driver {
   }
 
   /** Messages of `PUBLISH` reach every node. */
-  readonly #anyMaster: Duplicate = async () => duplicateOnce(this.#anyClient());
+  readonly #anyNode: Duplicate = async () => duplicateOnce(await this.#anyClient());
 
-  #anyClient(): NodeRedisClient {
+  async #anyClient(): Promise<NodeRedisClient> {
     const clients = this.#clients();
-    const client = clients[Math.floor(Math.random() * clients.length)];
-    if (client === undefined) throw new Error("no node of the cluster is known yet");
-    return client;
+    const ready = clients.filter(({ isReady }) => isReady);
+    const likely = ready.length > 0 ? ready : clients;
+    const client = likely[Math.floor(Math.random() * likely.length)];
+    if (client !== undefined) return client;
+    const [master] = this.#cluster.masters;
+    if (master === undefined) throw new Error("no node of the cluster is known yet");
+    return this.#cluster.nodeClient(master);
   }
 
   /** A node that has no client yet is reached as the others are. */
@@ -166,15 +171,12 @@ export class NodeRedisClusterDriver implements Driver {
       if (client !== undefined) return duplicateOnce(client);
       const at = address.lastIndexOf(":");
       const place = { host: address.slice(0, at), port: Number(address.slice(at + 1)) };
-      return duplicateOnce(this.#anyClient(), place);
+      return duplicateOnce(await this.#anyClient(), place);
     };
   }
 
-  /** The next server of a slot need not know the scripts that the one before knew. */
   readonly #look = () => {
-    for (const client of this.#clients()) {
-      if (this.#losses.look(client)) this.#known.forget();
-    }
+    for (const client of this.#clients()) this.#losses.look(client);
   };
 
   /** Node-redis goes on trying to reach a master that has failed, and would ask who has taken its place much later or never. */
@@ -185,10 +187,7 @@ export class NodeRedisClusterDriver implements Driver {
   };
 
   /** What was under way on it was rejected. */
-  readonly #onNodeEnd = () => {
-    this.#losses.add();
-    this.#known.forget();
-  };
+  readonly #onNodeEnd = () => this.#losses.add();
 }
 
 /** Node-redis emits what has failed on the cluster. */

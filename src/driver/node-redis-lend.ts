@@ -7,13 +7,14 @@ import {
   type NodeRedisSentinel,
   type NodeRedisServer,
 } from "./node-redis-client.js";
+import type { ConnectionLosses } from "./node-redis-losses.js";
 
 /** Hands out a plain client for one use of it. */
 export type Lend = <T>(use: (client: NodeRedisClient) => Promise<T>) => Promise<T>;
 
-/** Calls made in order are lent in order, but for a pool. */
-export function lendOf(redis: NodeRedisServer): Lend {
-  if (isSentinel(redis)) return lendOfSentinel(redis);
+/** Calls made in order are lent in order, but for a pool. Counts what is lost where the client does not tell of it. */
+export function lendOf(redis: NodeRedisServer, losses: ConnectionLosses): Lend {
+  if (isSentinel(redis)) return lendOfSentinel(redis, losses);
   if (isPool(redis)) return lendOfPool(redis);
   return (use) => use(redis);
 }
@@ -29,8 +30,9 @@ function lendOfPool(pool: NodeRedisPool): Lend {
  * client of its own, and those that get none wait until all others, later ones too, are through. So each waits here
  * until the one before has a client.
  */
-function lendOfSentinel(sentinel: NodeRedisSentinel): Lend {
+function lendOfSentinel(sentinel: NodeRedisSentinel, losses: ConnectionLosses): Lend {
   let last: Promise<void> = Promise.resolve();
+  let lent: NodeRedisClient | undefined;
   return async (use) => {
     const before = last;
     let next = () => {};
@@ -42,7 +44,14 @@ function lendOfSentinel(sentinel: NodeRedisSentinel): Lend {
       // It may connect for it, and that connection outlives the call.
       return await inRootContext(() =>
         sentinel._execute(false, (client) => {
-          const result = use(client);
+          // The one before, in whose place another may be by now, and this one.
+          if (lent !== undefined) losses.look(lent);
+          losses.look(client);
+          lent = client;
+          const result = use(client).catch((error: unknown) => {
+            losses.look(client);
+            throw error;
+          });
           next();
           return result;
         }),

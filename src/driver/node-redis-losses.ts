@@ -5,27 +5,31 @@ interface Connections {
   readonly socketEpoch: number;
 }
 
-/** Counts the connections that clients have lost once they were ready. Node-redis tells of a loss before it rejects what was under way. */
+/** Counts the connections that were lost once they were ready. Node-redis shows a loss before it rejects what was under way. */
 export class ConnectionLosses {
+  readonly #onLoss: () => void;
   readonly #known = new WeakMap<Connections, number>();
   #count = 0;
+
+  constructor(onLoss: () => void) {
+    this.#onLoss = onLoss;
+  }
 
   get count(): number {
     return this.#count;
   }
 
-  /** Looks what a client has lost since it was last looked at. True where that is anything. */
-  look(client: Connections): boolean {
+  /** Counts what a client has lost since it was last looked at. */
+  look(client: Connections): void {
     const losses = client.socketEpoch - (client.isReady ? 1 : 0);
     const known = this.#known.get(client) ?? losses;
     this.#known.set(client, losses);
     // It begins anew where a server under maintenance has handed its clients over to another.
-    this.#count += Math.max(0, losses - known);
-    return losses > known;
+    if (losses > known) this.add(losses - known);
   }
 
-  /** A client has ended. */
-  add(): void {
-    this.#count += 1;
+  add(losses = 1): void {
+    this.#count += losses;
+    this.#onLoss();
   }
 }

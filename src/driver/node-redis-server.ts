@@ -43,7 +43,8 @@ export class NodeRedisServerDriver implements Driver {
   readonly #redis: NodeRedisServer;
   readonly #lend: Lend;
   readonly #known = new KnownScripts();
-  readonly #losses = new ConnectionLosses();
+  /** The next server need not know the scripts that the one before knew. */
+  readonly #losses = new ConnectionLosses(() => this.#known.forget());
   readonly #subscriber: Subscriber;
   readonly #replicated: ReplicatedCalls;
   /** As the client says of which the last connection of our own was made. */
@@ -56,7 +57,7 @@ export class NodeRedisServerDriver implements Driver {
     const topology = isSentinel(redis) ? "sentinel" : "standalone";
     this.traits = { server: serverName(redis), topology };
     this.#redis = redis;
-    this.#lend = lendOf(redis);
+    this.#lend = lendOf(redis, this.#losses);
     const toError = fromNodeRedis;
     this.#subscriber = new Subscriber((events) => openPubSub(this.#duplicate, "classic", events), {
       retryDelayMs: (failures) => retryDelayMs(this.#reconnectStrategy, failures),
@@ -132,22 +133,15 @@ export class NodeRedisServerDriver implements Driver {
   #send(command: string, text: string, { keys, args }: ScriptCall, ticket: Ticket): Promise<RawReply> {
     let failure: unknown;
     return this.#lend(async (client) => {
-      this.#look(client);
       if (failure !== undefined && (ticket.givenUp || this.#closed)) throw failure;
       try {
         const words = [command, text, String(keys.length), ...keys, ...args];
         return (await client.sendCommand(words, AS_THEY_ARE)) as RawReply;
       } catch (error) {
         failure = error;
-        this.#look(client);
         throw error;
       }
     });
-  }
-
-  /** The next server need not know the scripts that the one before knew. */
-  #look(client: NodeRedisClient): void {
-    if (this.#losses.look(client)) this.#known.forget();
   }
 
   readonly #duplicate = () =>
@@ -158,7 +152,9 @@ export class NodeRedisServerDriver implements Driver {
 
   readonly #onError = (error: Error) => {
     this.#error = error;
-    if (isPlain(this.#redis)) this.#look(this.#redis);
+    if (isPlain(this.#redis)) this.#losses.look(this.#redis);
+    // Of its clients it tells no more than their errors.
+    else if (isPool(this.#redis)) this.#losses.add();
   };
 }
 

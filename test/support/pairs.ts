@@ -1,8 +1,22 @@
 import type { Driver } from "../../src/driver/driver.js";
 import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { nodeRedisDriver } from "../../src/driver/node-redis.js";
+import { valkeyGlideDriver } from "../../src/driver/valkey-glide.js";
 import { destroyClient } from "./ioredis-clients.js";
-import { ioredisFlavours } from "./ioredis-flavours.js";
+import { type IoredisFlavour, ioredisFlavours } from "./ioredis-flavours.js";
+import {
+  type Connectable,
+  destroyClient as destroyNodeRedis,
+  type Version,
+  versions,
+} from "./node-redis-clients.js";
 import type { Places, Topology } from "./topologies.js";
+import {
+  glideClient,
+  glideClusterClient,
+  glideClusterSubscriber,
+  glideSubscriber,
+} from "./valkey-glide-clients.js";
 
 /** A client that is connected. */
 export interface ConnectedClient {
@@ -22,30 +36,97 @@ export interface Pair<Kind extends Topology = Topology> {
 /** Any of them, each with the place that it can connect to. */
 export type AnyPair = { [Kind in Topology]: Pair<Kind> }[Topology];
 
+/** As many connections as a pool has. */
+const POOL = 3;
+
 /** What is claimed. */
 export const pairs: readonly AnyPair[] = [
-  ...ioredisFlavours.flatMap(({ name: client, redis, cluster }): AnyPair[] => {
-    const onRedis = async (options: Parameters<typeof redis>[0]): Promise<ConnectedClient> => {
-      const connection = redis(options);
-      connection.on("error", () => undefined);
-      return { drive: () => ioredisDriver(connection), end: () => destroyClient(connection) };
-    };
-    return [
-      { client, topology: "standalone", connect: (place) => onRedis(place) },
-      {
-        client,
-        topology: "sentinel",
-        connect: ({ sentinels, name }) => onRedis({ sentinels: [...sentinels], name }),
-      },
-      {
-        client,
-        topology: "cluster",
-        async connect(nodes) {
-          const connection = cluster([...nodes], {});
-          connection.on("error", () => undefined);
-          return { drive: () => ioredisDriver(connection), end: async () => connection.disconnect() };
-        },
-      },
-    ];
-  }),
+  ...ioredisFlavours.flatMap(ofIoredis),
+  ...versions.flatMap(ofNodeRedis),
+  ...ofGlide(),
 ];
+
+function ofIoredis({ name: client, redis, cluster }: IoredisFlavour): readonly AnyPair[] {
+  const onRedis = async (options: Parameters<typeof redis>[0]): Promise<ConnectedClient> => {
+    const connection = redis(options);
+    connection.on("error", () => undefined);
+    return { drive: () => ioredisDriver(connection), end: () => destroyClient(connection) };
+  };
+  return [
+    { client, topology: "standalone", connect: (place) => onRedis(place) },
+    {
+      client,
+      topology: "sentinel",
+      connect: ({ sentinels, name }) => onRedis({ sentinels: [...sentinels], name }),
+    },
+    {
+      client,
+      topology: "cluster",
+      async connect(nodes) {
+        const connection = cluster([...nodes], {});
+        connection.on("error", () => undefined);
+        return { drive: () => ioredisDriver(connection), end: async () => connection.disconnect() };
+      },
+    },
+  ];
+}
+
+function ofNodeRedis({ version, ...kinds }: Version): readonly AnyPair[] {
+  const client = `node-redis ${version}`;
+  const connected = async <Client extends Connectable & Parameters<typeof nodeRedisDriver>[0]>(
+    redis: Client,
+  ): Promise<ConnectedClient> => {
+    redis.on("error", () => undefined);
+    await redis.connect();
+    return { drive: () => nodeRedisDriver(redis), end: () => destroyNodeRedis(redis) };
+  };
+  return [
+    { client, topology: "standalone", connect: (socket) => connected(kinds.client({ socket })) },
+    {
+      client: `${client}, a pool`,
+      topology: "standalone",
+      connect: (socket) => connected(kinds.pool({ socket }, { minimum: POOL, maximum: POOL })),
+    },
+    {
+      client,
+      topology: "sentinel",
+      connect: ({ sentinels, name }) =>
+        connected(kinds.sentinel({ name, sentinelRootNodes: [...sentinels] })),
+    },
+    {
+      client,
+      topology: "cluster",
+      connect: (nodes) => connected(kinds.cluster({ rootNodes: nodes.map((socket) => ({ socket })) })),
+    },
+  ];
+}
+
+function ofGlide(): readonly AnyPair[] {
+  const client = "GLIDE";
+  return [
+    {
+      client,
+      topology: "standalone",
+      async connect({ port }) {
+        const [redis, subscriber] = [await glideClient(port), await glideSubscriber(port)];
+        return {
+          drive: () => valkeyGlideDriver(redis, { subscriber }),
+          end: async () => [redis, subscriber].forEach((one) => void one.close()),
+        };
+      },
+    },
+    {
+      client,
+      topology: "cluster",
+      async connect(nodes) {
+        const ports = nodes.map(({ port }) => port);
+        const redis = await glideClusterClient(ports);
+        const subscriber = await glideClusterSubscriber(ports);
+        return {
+          drive: () => valkeyGlideDriver(redis, { subscriber }),
+          end: async () => [redis, subscriber].forEach((one) => void one.close()),
+        };
+      },
+    },
+  ];
+}
