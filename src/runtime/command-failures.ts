@@ -14,6 +14,9 @@ const PASSING = new Set([
   "NOREPLICAS",
 ]);
 
+const NO_SCRIPTS =
+  "it runs no scripts; if it is a Sentinel, make the client with the Sentinels' addresses and the master's name";
+
 /** How long a caller waits for an answer. */
 export interface Bound {
   readonly timeoutMs: number;
@@ -51,7 +54,8 @@ export class CommandFailures {
     const refused = error instanceof ServerReplyError;
     const outcomeUnknown = sendings > (refused ? 1 : 0);
     const cause = refused ? error : (this.#driver.outage ?? error);
-    const why = cause === error ? textOf(error) : `${textOf(error)}: ${textOf(cause)}`;
+    const told = cause === error ? textOf(error) : `${textOf(error)}: ${textOf(cause)}`;
+    const why = /unknown command.{0,3}eval/i.test(told) ? `${told} (${NO_SCRIPTS})` : told;
     return new UnavailableError(this.#driver.traits.server, why, outcomeUnknown, { cause });
   }
 }
