@@ -36,8 +36,8 @@ async function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
   hold.release();
   let clean = false;
   try {
-    await holding.inTurn(() => lowerCount(lock, hold));
-    clean = holding.inRedis.copiesUntilMs === 0;
+    const known = await holding.inTurn(() => lowerCount(lock, hold));
+    clean = known && holding.inRedis.copiesUntilMs === 0;
     if (events.release.hasSubscribers) {
       events.release.publish({ name: lock.name, kind: lock.kind.name, holder: holding.field, heldMs });
     }
@@ -58,19 +58,20 @@ function giveUpField(lock: LockIdentity, holding: Holding): void {
   cleanUp(lock, holding);
 }
 
-async function lowerCount(lock: LockIdentity, hold: Hold): Promise<void> {
+/** @returns false when too few replicas have it: one that takes over is not to bring back what was released */
+async function lowerCount(lock: LockIdentity, hold: Hold): Promise<boolean> {
   const { holding } = hold;
   const keptCount = holding.keepLive();
-  if (holding.inRedis.count <= keptCount) return;
+  if (holding.inRedis.count <= keptCount) return true;
   // Whatever becomes of the command, this is the count to be reached.
   holding.inRedis.count = keptCount;
   const { reply, repeated, sentAt, shortfall } = await sendRelease(lock, holding);
   if (reply.status === "released") {
     if (keptCount > 0 && shortfall === undefined) holding.renewed(sentAt);
-    return;
+    return shortfall === undefined;
   }
   // Gone after a repeat: the copy that was not answered has done it.
-  if (reply.status === "absent" && repeated && keptCount === 0) return;
+  if (reply.status === "absent" && repeated && keptCount === 0) return shortfall === undefined;
   holding.loseAll("stolen");
   holding.inRedis.count = 0;
   hold.wasStolen();
@@ -113,9 +114,8 @@ export async function sendRelease(
       if (repeated) holding.inRedis.copyMayArrive(notAfterMs);
       holding.inRedis.seenServer(sent.serverMs);
       const reply = only(sent.reply);
-      if (reply.status === "released" && holding.inRedis.copiesUntilMs === 0) {
-        holding.inRedis.highestCount = keptCount;
-      }
+      const isKnown = reply.status === "released" && sent.shortfall === undefined;
+      if (isKnown && holding.inRedis.copiesUntilMs === 0) holding.inRedis.highestCount = keptCount;
       if (reply.status !== "late") return { ...sent, reply, repeated };
       if (tries >= MOST_VAIN_TRIES)
         throw new UnavailableError(commands.server, "its answers come too late", false);
@@ -199,13 +199,15 @@ export async function reachStoredCount(
   while (!client.stopped && clock.monotonicMs() < endMs) {
     let waitMs = pauseMs;
     try {
-      const { serverMs } = await holding.inTurn(() => {
+      const { serverMs, shortfall } = await holding.inTurn(() => {
         // Nobody relies on what a stay that was lost has left. What is being released is left to the release.
         if (holding.live.length === 0 && holding.releases === 0) holding.inRedis.count = 0;
         return sendRelease(lock, holding, { heldCount: highestLeft(holding), ...after });
       });
-      if (holding.inRedis.copiesUntilMs === 0) return;
-      waitMs = holding.inRedis.copiesUntilMs - serverMs + 1;
+      const { copiesUntilMs } = holding.inRedis;
+      if (copiesUntilMs === 0 && shortfall === undefined) return;
+      if (copiesUntilMs === 0) pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+      else waitMs = copiesUntilMs - serverMs + 1;
     } catch (error) {
       if (!mayHelp(error, holding)) return;
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);

@@ -113,6 +113,7 @@ interface CountDown {
 /** Counts a latch down; answers what is left. See latch-count-down.lua. */
 export const latchCountDown: Script<CountDown, CountAnswer<"counted">> = defineScript({
   source: sources["latch-count-down"],
+  replicated: true,
   keys: ({ count, request }) => [count, request.requests],
   args: ({ request, channel }) => [...requestArgs(request), channel],
   reply: countAnswer("counted"),

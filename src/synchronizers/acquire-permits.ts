@@ -259,7 +259,7 @@ function cancel<Granted>(
   lot: Lot,
   owner: string,
   patience?: Patience,
-): Promise<unknown> {
+): Promise<Decided<"cancelled">> {
   const { key, channel } = source.count;
   const wish = (request: PermitWish["request"]) => ({
     count: key,

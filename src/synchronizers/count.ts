@@ -77,13 +77,16 @@ export async function change<Input, Status extends string>(
   { goesOn = false }: { readonly goesOn?: boolean } = {},
 ): Promise<Decided<Status>> {
   const request = count.client.requests.begin(count.key);
+  const again = () => decide(count, request, script, input);
   try {
     const decided = await decide(count, request, script, input);
-    request.end(decided.repeated ? "copies" : "answer");
+    // A replica that takes over is to know of it as well.
+    if (goesOn && decided.shortfall !== undefined) persist(count, request, again);
+    else request.end(decided.repeated ? "copies" : "answer");
     return decided;
   } catch (error) {
     const unknown = error instanceof UnavailableError && error.outcomeUnknown;
-    if (goesOn && unknown) persist(count, request, () => decide(count, request, script, input));
+    if (goesOn && unknown) persist(count, request, again);
     else request.end(unknown ? "copies" : "nothing");
     throw error;
   }
@@ -93,13 +96,13 @@ export async function change<Input, Status extends string>(
 export function persist(
   { client }: Pick<Count, "client">,
   request: OpenRequest,
-  work: () => Promise<unknown>,
+  work: () => Promise<Pick<Decided<string>, "shortfall">>,
 ): void {
   client.inBackground(async () => {
     for (let pauseMs = FIRST_PAUSE_MS; !client.stopped && request.mayRepeat; ) {
       try {
-        await work();
-        break;
+        const { shortfall } = await work();
+        if (shortfall === undefined) break;
       } catch (error) {
         // A refusal tells nothing about the commands before it.
         if (!(error instanceof UnavailableError)) break;

@@ -109,8 +109,8 @@ function textsOf(reply: RawReply): readonly string[] {
   return reply.map(String);
 }
 
-/** As many clients as a test needs at most. */
-const CLIENTS = 8;
+/** As many clients as a test needs at most: a connection each, but one to each node of a cluster. */
+const CLIENTS: Readonly<Record<Topology, number>> = { standalone: 24, sentinel: 8, cluster: 8 };
 
 class RealBackend<Kind extends Topology> extends AnyBackend {
   readonly #servers: Servers<Kind>;
@@ -126,7 +126,7 @@ class RealBackend<Kind extends Topology> extends AnyBackend {
 
   protected driver(): Driver {
     const client = this.#clients[this.#used];
-    if (client === undefined) throw new Error(`a test has ${CLIENTS} clients at most`);
+    if (client === undefined) throw new Error(`a test has ${this.#clients.length} clients at most`);
     this.#used += 1;
     return client.drive();
   }
@@ -174,7 +174,7 @@ async function openPair<Kind extends Topology>(
   start: () => Promise<Servers<Kind>> = startServers[topology],
 ): Promise<OpenBackend> {
   const servers = await start();
-  const clients = await Promise.all(Array.from({ length: CLIENTS }, () => connect(servers.place)));
+  const clients = await Promise.all(Array.from({ length: CLIENTS[topology] }, () => connect(servers.place)));
   return new RealBackend(servers, clients);
 }
 

@@ -50,7 +50,7 @@ function serve<Kind extends Topology>(place: Places[Kind], started: Started): Se
   return {
     place,
     driver,
-    raw: (command, ...args) => admin.call(command.toLowerCase(), ...args) as Promise<RawReply>,
+    raw: (command, ...args) => admin.call(command, ...args) as Promise<RawReply>,
     keys: async () => ((await all("KEYS", "*")) as string[][]).flat(),
     async flush() {
       await all("FLUSHALL");

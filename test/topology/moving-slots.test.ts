@@ -1,0 +1,148 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { Recorder } from "../../src/driver/conformance-case.js";
+import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { Holdfast } from "../../src/holdfast.js";
+import { lockChannel } from "../../src/protocol/names.js";
+import { ask } from "../support/ask.js";
+import { ioredisFlavours } from "../support/ioredis-flavours.js";
+import { ObservedDriver } from "../support/observed-driver.js";
+import { type RedisCluster, type SlotMigration, startCluster } from "../support/redis-cluster.js";
+
+const HOUR_MS = 3_600_000;
+const LONG_MS = 30_000;
+const WATCHDOG_MS = 900;
+
+let cluster: RedisCluster;
+const ends: (() => Promise<unknown>)[] = [];
+let names = 0;
+beforeAll(async () => {
+  cluster = await startCluster();
+});
+afterAll(() => cluster.stop());
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+  await cluster.settled();
+  await Promise.all((await cluster.masters()).map((master) => ask(master, "FLUSHALL")));
+});
+
+type Flavour = (typeof ioredisFlavours)[number];
+
+function connect(flavour: Flavour): ReturnType<typeof ioredisDriver> {
+  const client = flavour.cluster(
+    cluster.nodes.map(({ port }) => ({ host: "127.0.0.1", port })),
+    {},
+  );
+  client.on("error", () => undefined);
+  const driver = ioredisDriver(client);
+  ends.push(async () => {
+    await driver.close();
+    client.disconnect();
+  });
+  return driver;
+}
+
+/** A client that asks again for a reason only, not as time goes by. */
+function patient(flavour: Flavour) {
+  const driver = new ObservedDriver(connect(flavour));
+  const holdfast = new Holdfast(driver, { safetyPeriodMs: HOUR_MS });
+  ends.push(() => holdfast.close({ releaseHeld: true }));
+  return { holdfast, driver };
+}
+
+/** The slot of a new name is about to move to another master. */
+async function beginMove(): Promise<{ readonly name: string; readonly move: SlotMigration }> {
+  const name = newName();
+  return { name, move: await beginMoveOf(name) };
+}
+
+function newName(): string {
+  names += 1;
+  return `moving:${names}`;
+}
+
+async function beginMoveOf(name: string): Promise<SlotMigration> {
+  const from = await cluster.masterOf(name);
+  const to = (await cluster.masters()).find((master) => master !== from);
+  if (to === undefined) throw new Error("there is one master only");
+  return cluster.migrateSlot(await cluster.slotOf(name), to);
+}
+
+describe.each(ioredisFlavours)("while a slot moves, with $name", (flavour) => {
+  test("its locks are taken and released all the time [R25]", async () => {
+    const { holdfast } = patient(flavour);
+    const { name, move } = await beginMove();
+    const lease = await holdfast.getLock(name).lock({ leaseMs: HOUR_MS });
+    for (const step of [() => move.moveKeys(), () => move.finish(), async () => undefined]) {
+      await step();
+      expect(await patient(flavour).holdfast.getLock(name).tryLock()).toBeNull();
+      await lease.run(() => holdfast.getLock(name).using(() => undefined));
+    }
+    await lease.unlock();
+    await (await holdfast.getLock(name).lock()).unlock();
+  });
+
+  test("who waits is told of a release that the old master did not hear of, once the slot has moved [B32]", async () => {
+    const [one, other] = [patient(flavour), patient(flavour)];
+    const { name, move } = await beginMove();
+    const lease = await one.holdfast.getLock(name).lock({ leaseMs: HOUR_MS });
+    const waiting = other.holdfast.getLock(name).lock({ leaseMs: HOUR_MS });
+    await other.driver.waits();
+    await move.moveKeys();
+    await lease.unlock();
+    await move.finish();
+    await (await waiting).unlock();
+  });
+
+  test("a sharded subscription follows it, and says that messages may have been missed [B32]", {
+    timeout: LONG_MS,
+  }, async () => {
+    const driver = connect(flavour);
+    const { name, move } = await beginMove();
+    const [channel, listener] = [lockChannel(name), new Recorder()];
+    await driver.subscribe(channel, listener, "sharded");
+    await ask(move.from, "SPUBLISH", channel, "before");
+    await listener.until(2);
+    await move.finish();
+    await listener.until(3);
+    await ask(await cluster.masterOf(name), "SPUBLISH", channel, "after");
+    await listener.until(4);
+    expect(listener.heard).toEqual(["ready", ">before", "ready", ">after"]);
+  });
+
+  test("what has several keys is asked for until they are together, within the time of a command [R25]", async () => {
+    const { holdfast } = patient(flavour);
+    const name = newName();
+    const lock = holdfast.getFencedLock(name);
+    await (await lock.lock()).unlock();
+    const move = await beginMoveOf(name);
+    // The counter is here, and the lock nowhere: neither master knows where it belongs.
+    const taking = lock.lock();
+    await move.moveKeys();
+    await move.finish();
+    const lease = await taking;
+    expect(lease.token).toBe(2n);
+    await lease.unlock();
+  });
+});
+
+describe("a batch of renewals", () => {
+  test("is sent lock by lock while some of them have moved", { timeout: LONG_MS }, async () => {
+    const [flavour] = ioredisFlavours;
+    if (flavour === undefined) throw new Error("there is no client");
+    const driver = connect(flavour);
+    const holdfast = new Holdfast(driver, { watchdogMs: WATCHDOG_MS });
+    ends.push(() => holdfast.close({ releaseHeld: true }));
+    const tag = `{${newName()}}`;
+    const leases = await Promise.all(
+      ["a", "b", "c"].map((part) => holdfast.getLock(`${tag}:${part}`).lock()),
+    );
+    const move = await beginMoveOf(tag);
+    await move.moveKeys(`${tag}:b`);
+    const endMs = performance.now() + 3 * WATCHDOG_MS;
+    while (performance.now() < endMs) await new Promise(setImmediate);
+    expect(leases.map(({ state }) => state)).toEqual(["held", "held", "held"]);
+    await move.moveKeys();
+    await move.finish();
+    await Promise.all(leases.map((lease) => lease.unlock()));
+  });
+});
