@@ -116,7 +116,7 @@ class RealBackend<Kind extends Topology> extends AnyBackend {
   readonly #servers: Servers<Kind>;
   readonly #clients: readonly ConnectedClient[];
   #used = 0;
-  readonly #listening = new Set<() => Promise<void>>();
+  readonly #listening = new Set<Driver>();
 
   constructor(servers: Servers<Kind>, clients: readonly ConnectedClient[]) {
     super();
@@ -145,20 +145,21 @@ class RealBackend<Kind extends Topology> extends AnyBackend {
 
   async listen(channel: string): Promise<readonly string[]> {
     const messages: string[] = [];
-    const { driver } = this.#servers;
+    const driver = this.#servers.drive();
+    this.#listening.add(driver);
     const listener = {
       onMessage: (message: string) => void messages.push(message),
       onReady: () => undefined,
     };
     const family = driver.traits.sharded ? "sharded" : "classic";
-    this.#listening.add(await driver.subscribe(channel, listener, family));
+    await driver.subscribe(channel, listener, family);
     return messages;
   }
 
   override async closeClients(): Promise<void> {
     await super.closeClients();
     this.#used = 0;
-    await Promise.all([...this.#listening].map((end) => end()));
+    await Promise.all([...this.#listening].map((driver) => driver.close()));
     this.#listening.clear();
   }
 

@@ -8,6 +8,7 @@ import type { CounterWorkerSettings } from "./programs/counter-worker.js";
 import type { FairWaiterSettings } from "./programs/fair-waiter.js";
 import type { JointWorkerSettings } from "./programs/joint-worker.js";
 import type { LockTakerSettings } from "./programs/lock-taker.js";
+import type { LockVisitorSettings } from "./programs/lock-visitor.js";
 import type { LoneWaiterSettings } from "./programs/lone-waiter.js";
 import type { PermitHolderSettings } from "./programs/permit-holder.js";
 import type { PermitUserSettings } from "./programs/permit-user.js";
@@ -18,6 +19,7 @@ export interface ProgramSettings {
   "counter-worker": CounterWorkerSettings;
   "fair-waiter": FairWaiterSettings;
   "joint-worker": JointWorkerSettings;
+  "lock-visitor": LockVisitorSettings;
   "lone-waiter": LoneWaiterSettings;
   "permit-holder": PermitHolderSettings;
   "permit-user": PermitUserSettings;

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import type { Driver } from "../../src/driver/driver.js";
 import { ioredisDriver } from "../../src/driver/ioredis.js";
 import { nodeRedisDriver } from "../../src/driver/node-redis.js";
@@ -50,6 +51,7 @@ function ofIoredis({ name: client, redis, cluster }: IoredisFlavour): readonly A
   const onRedis = async (options: Parameters<typeof redis>[0]): Promise<ConnectedClient> => {
     const connection = redis(options);
     connection.on("error", () => undefined);
+    await once(connection, "ready");
     return { drive: () => ioredisDriver(connection), end: () => destroyClient(connection) };
   };
   return [
@@ -65,6 +67,7 @@ function ofIoredis({ name: client, redis, cluster }: IoredisFlavour): readonly A
       async connect(nodes) {
         const connection = cluster([...nodes], {});
         connection.on("error", () => undefined);
+        await once(connection, "ready");
         return { drive: () => ioredisDriver(connection), end: async () => connection.disconnect() };
       },
     },

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { Cluster, Redis } from "ioredis";
 import type { Driver } from "../../src/driver/driver.js";
 import { ioredisDriver } from "../../src/driver/ioredis.js";
@@ -29,8 +30,8 @@ export interface Servers<Kind extends Topology> {
   keys(): Promise<readonly string[]>;
   /** Deletes all keys. */
   flush(): Promise<void>;
-  /** Hears what holdfast publishes. */
-  readonly driver: Driver;
+  /** A new driver that hears what holdfast publishes. Whoever asked closes it. */
+  drive(): Driver;
   stop(): Promise<void>;
 }
 
@@ -41,22 +42,22 @@ interface Started {
   stop(): Promise<void>;
 }
 
-function serve<Kind extends Topology>(place: Places[Kind], started: Started): Servers<Kind> {
+async function serve<Kind extends Topology>(place: Places[Kind], started: Started): Promise<Servers<Kind>> {
   const { admin, masters } = started;
-  const driver = ioredisDriver(admin);
   admin.on("error", () => undefined);
+  // Its connection is not the first test's.
+  await once(admin, "ready");
   const all = async (command: string, ...args: readonly string[]) =>
     Promise.all((await masters()).map((master) => ask(master, command, ...args)));
   return {
     place,
-    driver,
+    drive: () => ioredisDriver(admin),
     raw: (command, ...args) => admin.call(command, ...args) as Promise<RawReply>,
     keys: async () => ((await all("KEYS", "*")) as string[][]).flat(),
     async flush() {
       await all("FLUSHALL");
     },
     async stop() {
-      await driver.close();
       await started.end();
       await started.stop();
     },
