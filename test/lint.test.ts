@@ -31,7 +31,8 @@ const cases: readonly Case[] = [
   imports("src/protocol/b.ts", "../clock.js"),
   imports("src/protocol/c.ts", "../locks/reentrant-lock.js"),
   imports("src/protocol/d.ts", "../driver/driver.js"),
-  imports("src/protocol/e.ts", "node:crypto"),
+  imports("src/protocol/e.ts", "node:crypto", allowed),
+  imports("src/protocol/g.ts", "node:fs"),
   imports("src/protocol/f.ts", "ioredis"),
 
   imports("src/driver/a.ts", "../protocol/script-call.js", allowed),

@@ -41,8 +41,13 @@ interface Waiting {
 
 /** After so many milliseconds the number of replicas is asked for again. */
 const COUNT_AGAIN_MS = 5_000;
-const MORE_THAN_THERE_ARE = "1000";
-const AT_ONCE_MS = "10";
+const MORE_THAN_THERE_ARE = 1_000;
+const AT_ONCE_MS = 10;
+/**
+ * A connection on which nothing is answered so long after the replicas' time is over is dead, though the kernel may not know
+ * it yet, or that of a master which was replaced since.
+ */
+const ANSWER_TIMEOUT_MS = 5_000;
 
 /**
  * Runs scripts on one master and waits until its replicas have what they wrote. `WAIT` counts the writes of its own
@@ -78,33 +83,36 @@ export class ReplicatedCalls {
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const { reject } of this.#waiting.splice(0)) reject(new DriverClosedError());
-    const link = this.#link;
-    this.#link = undefined;
-    await link?.close();
+    for (const { reject } of this.#waiting.splice(0)) reject(this.#refused ?? new DriverClosedError());
+    await this.#leave();
   }
 
   /** Never rejects. */
   async #runAll(): Promise<void> {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0);
+      const timeoutMs = Math.max(...batch.map(({ demand }) => demand.timeoutMs));
+      const timeout = systemClock.schedule(timeoutMs + ANSWER_TIMEOUT_MS, () => void this.#leave());
       try {
-        await this.#runBatch(batch);
+        await this.#runBatch(batch, timeoutMs);
       } catch (error) {
         for (const { reject } of batch) reject(this.#options.toError(error));
+      } finally {
+        timeout.cancel();
       }
     }
     this.#running = false;
   }
 
-  async #runBatch(batch: readonly Waiting[]): Promise<void> {
+  async #runBatch(waiting: readonly Waiting[], timeoutMs: number): Promise<void> {
     const link = await this.#open();
-    const wanted = await this.#wanted(link, batch);
+    const wanted = await this.#wanted(link, waiting);
+    const batch = waiting.filter(isWanted);
+    if (batch.length === 0) return;
     const sender = new Sender(link);
     const replies = batch.map(({ call, ticket, asking }) =>
       this.#scripts.run(call, ticket, asking ? sender.asking : sender),
     );
-    const timeoutMs = Math.max(...batch.map(({ demand }) => demand.timeoutMs));
     let acknowledged = this.#wait(link, wanted, timeoutMs);
     sender.late = false;
     const settled = await Promise.allSettled(replies);
@@ -114,8 +122,14 @@ export class ReplicatedCalls {
     if (count < wanted) this.#connected = undefined;
     settled.forEach((outcome, at) => {
       const call = batch[at];
-      if (outcome.status === "rejected") call?.reject(this.#options.toError(outcome.reason));
-      else call?.resolve({ reply: outcome.value, acknowledged: count, wanted });
+      if (outcome.status === "fulfilled") {
+        call?.resolve({ reply: outcome.value, acknowledged: count, wanted });
+        return;
+      }
+      const error = this.#options.toError(outcome.reason);
+      // It is a replica by now, and the next connection leads to the master.
+      if (error instanceof ServerReplyError && error.code === "READONLY") void this.#leave();
+      call?.reject(error);
     });
   }
 
@@ -130,9 +144,7 @@ export class ReplicatedCalls {
     this.#link = link;
     this.#scripts.forget();
     // Before anything is written: a server that can not be asked for its replicas is to say so now.
-    await link.send(["WAIT", "0", "0"]).catch((error: unknown) => {
-      throw this.#refusal(error);
-    });
+    await link.send(["WAIT", "0", "0"]).catch((error: unknown) => this.#checkRefusal(error));
     return link;
   }
 
@@ -141,14 +153,21 @@ export class ReplicatedCalls {
     this.#connected = undefined;
   }
 
-  /** What no later call would be answered otherwise is remembered. */
-  #refusal(failure: unknown): unknown {
+  /** Ends the connection, with what is under way; the next call makes a new one. */
+  async #leave(): Promise<void> {
+    const link = this.#link;
+    this.#forget();
+    await link?.close();
+  }
+
+  /** Throws what no later call would be answered otherwise, and remembers it. Anything else the script is told as well. */
+  #checkRefusal(failure: unknown): void {
     const error = this.#options.toError(failure);
-    if (!(error instanceof ServerReplyError)) return error;
-    if (error.code !== "NOPERM" && !/unknown command/i.test(error.message)) return error;
+    if (!(error instanceof ServerReplyError)) throw error;
+    if (error.code !== "NOPERM" && !/unknown command/i.test(error.message)) return;
     this.#refused = new WaitRefusedError(error.message, { cause: error });
     void this.close();
-    return this.#refused;
+    throw this.#refused;
   }
 
   /** How many replicas are to have the writes of all these calls. */
@@ -170,7 +189,7 @@ export class ReplicatedCalls {
     });
     const [, told] = /connected_slaves:(\d+)/.exec(String(info)) ?? [];
     // A user who may not ask for it counts those that have the latest write by now.
-    const count = Number(told ?? (await link.send(["WAIT", MORE_THAN_THERE_ARE, AT_ONCE_MS])));
+    const count = Number(told ?? (await this.#wait(link, MORE_THAN_THERE_ARE, AT_ONCE_MS)));
     this.#connected = { count, atMs: nowMs };
     return count;
   }
@@ -181,6 +200,12 @@ export class ReplicatedCalls {
     const command = ["WAIT", String(wanted), String(Math.max(1, Math.ceil(timeoutMs)))];
     return link.send(command).then(Number, () => 0);
   }
+}
+
+/** Refuses a call for which nobody waits any more. */
+function isWanted({ ticket, reject }: Waiting): boolean {
+  if (ticket.givenUp) reject(new Error("the call was given up before it was sent"));
+  return !ticket.givenUp;
 }
 
 /** Sends scripts on a connection. */

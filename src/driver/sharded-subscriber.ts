@@ -26,7 +26,9 @@ export class ShardedSubscriber {
   readonly #shards: Shards;
   readonly #channels = new ChannelTable();
   readonly #connections = new Map<string, ShardConnection>();
-  readonly #retries = new Set<Timer>();
+  /** Channels whose subscriptions are to be made anew when the pause is over. */
+  readonly #lost = new Set<string>();
+  #retry: Timer | undefined;
   /** Connections that failed in a row. */
   #failures = 0;
   #closing: Promise<void> | undefined;
@@ -131,22 +133,29 @@ export class ShardedSubscriber {
     this.#failures += 1;
     this.#channels.lost(channels);
     void this.#shards.refresh();
-    this.#renewLater([...channels]);
+    this.#renewLater(channels);
   }
 
-  #renewLater(channels: readonly string[]): void {
+  #renewLater(channels: Iterable<string>): void {
+    if (this.#closing !== undefined) return;
+    for (const channel of channels) this.#lost.add(channel);
+    // One connection that fails is told of by itself and by all who wait for it.
+    if (this.#retry !== undefined) return;
     const delayMs = this.#shards.retryDelayMs(Math.max(1, this.#failures));
     // Otherwise the caller's client gives up as well.
-    if (delayMs === undefined || this.#closing !== undefined) return;
-    const timer = systemClock.schedule(delayMs, () => {
-      this.#retries.delete(timer);
-      this.#channels.renew(channels);
-    });
-    this.#retries.add(timer);
+    if (delayMs !== undefined) this.#retry = systemClock.schedule(delayMs, () => this.#renew());
+    else this.#lost.clear();
+  }
+
+  #renew(): void {
+    this.#retry = undefined;
+    const channels = [...this.#lost];
+    this.#lost.clear();
+    this.#channels.renew(channels);
   }
 
   async #shut(): Promise<void> {
-    for (const timer of this.#retries) timer.cancel();
+    this.#retry?.cancel();
     this.#channels.clear(new DriverClosedError());
     await Promise.all([...this.#connections.values()].map((connection) => connection.close()));
   }

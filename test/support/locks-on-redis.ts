@@ -1,8 +1,8 @@
 import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll } from "vitest";
+import type { HoldfastOptions } from "../../src/client-options.js";
 import { ioredisDriver } from "../../src/driver/ioredis.js";
 import { Holdfast } from "../../src/holdfast.js";
-import type { HoldfastOptions } from "../../src/client-options.js";
 import { destroyClient } from "./ioredis-clients.js";
 import { watchLeaks } from "./leaks.js";
 import { type ClientOptions, type RedisServer, type RedisServerOptions, startRedis } from "./redis-server.js";

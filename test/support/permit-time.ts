@@ -1,6 +1,6 @@
 import { afterEach } from "vitest";
-import type { Holdfast } from "../../src/holdfast.js";
 import type { HoldfastOptions } from "../../src/client-options.js";
+import type { Holdfast } from "../../src/holdfast.js";
 import { type FakeTime, fakeTime } from "./fake-time.js";
 
 export type PermitExpirableSemaphore = ReturnType<Holdfast["getPermitExpirableSemaphore"]>;

@@ -1,9 +1,9 @@
 import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll } from "vitest";
+import type { HoldfastOptions } from "../../src/client-options.js";
 import { ioredisDriver } from "../../src/driver/ioredis.js";
 import { Holdfast } from "../../src/holdfast.js";
 import type { Lock } from "../../src/locks/lock.js";
-import type { HoldfastOptions } from "../../src/client-options.js";
 import { destroyClient } from "./ioredis-clients.js";
 import { watchLeaks } from "./leaks.js";
 import { ObservedDriver } from "./observed-driver.js";

@@ -1,5 +1,5 @@
-import type { Holdfast } from "../../src/holdfast.js";
 import type { HoldfastOptions } from "../../src/client-options.js";
+import type { Holdfast } from "../../src/holdfast.js";
 import type { OpenBackend } from "./backends.js";
 import { ScriptedDriver } from "./scripted-driver.js";
 

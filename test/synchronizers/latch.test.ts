@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
+import type { HoldfastOptions } from "../../src/client-options.js";
 import { InvalidNameError, WrongTypeError } from "../../src/errors.js";
 import type { CountDownLatch } from "../../src/index.js";
-import type { HoldfastOptions } from "../../src/client-options.js";
 import { backends, openedFor } from "../support/backends.js";
 import { deliverTwice, loseReply, rejectAtOnce } from "../support/call-faults.js";
 import { scriptedClient } from "../support/scripted-client.js";

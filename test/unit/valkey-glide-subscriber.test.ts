@@ -86,6 +86,7 @@ describe("the subscriber on GLIDE", () => {
     await until(() => !waitsToLook());
     // Not only as it is asking just now: that is answered before this.
     await subscriber.customCommand(["PING"]);
+    await new Promise(setImmediate);
     expect(waitsToLook()).toBe(false);
     const listener = new Recorder();
     await driver.subscribe("news", listener);

@@ -1,0 +1,358 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { DriverClosedError, type ReplicaDemand, WaitRefusedError } from "../../src/driver/driver.js";
+import type { ReplicatedCalls } from "../../src/driver/replicated-calls.js";
+import { gate } from "../support/gate.js";
+import { callOf, reply, ScriptedMaster, ticket } from "../support/scripted-master.js";
+import { until } from "../support/until.js";
+
+const TIMEOUT_MS = 1_000;
+const one: ReplicaDemand = { replicas: 1, timeoutMs: TIMEOUT_MS };
+
+let master: ScriptedMaster;
+let calls: ReplicatedCalls;
+
+beforeEach(() => {
+  master = new ScriptedMaster();
+  calls = master.calls();
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await calls.close();
+});
+
+/** Runs a script by name. */
+function run(name: string, demand: ReplicaDemand = one, given = ticket()) {
+  return calls.run(callOf(name, "k"), given, demand);
+}
+
+/** What a call rejects with. */
+function failure(call: Promise<unknown>): Promise<unknown> {
+  return call.then(
+    () => "no failure",
+    (error: unknown) => error,
+  );
+}
+
+/** A connection on which `a` was run already. */
+async function acquainted(): Promise<void> {
+  await run("a");
+  master.sent();
+}
+
+describe("calls of one turn", () => {
+  test("go out in their order, and share one WAIT behind them", async () => {
+    await acquainted();
+    const replies = await Promise.all([run("a"), run("b"), run("a"), run("c")]);
+    expect(master.sent()).toEqual(["EVALSHA a k", "EVAL b k", "EVALSHA a k", "EVAL c k", "WAIT 1 1000"]);
+    expect(replies).toEqual(Array(4).fill({ reply: "done", acknowledged: 1, wanted: 1 }));
+  });
+
+  test("wait for as many replicas, and for as long, as the most demanding of them", async () => {
+    await acquainted();
+    await Promise.all([
+      run("a", { replicas: 2, timeoutMs: 20 }),
+      run("a", { replicas: 1, timeoutMs: 300.5 }),
+      run("a", { replicas: "connected", timeoutMs: 40 }),
+    ]);
+    expect(master.sent()).toEqual(["INFO replication", ...Array(3).fill("EVALSHA a k"), "WAIT 2 301"]);
+  });
+
+  test("are each told how few replicas have it", async () => {
+    master.acknowledging = 0;
+    expect(await Promise.all([run("a"), run("b")])).toEqual(
+      Array(2).fill({ reply: "done", acknowledged: 0, wanted: 1 }),
+    );
+  });
+
+  test("are answered each in its way when one of them is refused", async () => {
+    master.answering = (_, [, text]) => (text?.includes("bad") ? reply("WRONGTYPE no") : undefined);
+    const [good, bad] = await Promise.allSettled([run("good"), run("bad")]);
+    expect(good).toMatchObject({ value: { reply: "done", acknowledged: 1 } });
+    expect(bad).toMatchObject({ reason: { code: "WRONGTYPE" } });
+  });
+
+  test("that come while others are waited for go together when that is over", async () => {
+    await acquainted();
+    const acknowledged = gate();
+    master.answering = async (name) => {
+      if (name === "WAIT") await acknowledged.opened;
+      return undefined;
+    };
+    const first = run("a");
+    await until(() => master.log.length === 2);
+    const later = [run("a"), run("a")];
+    await new Promise(setImmediate);
+    later.push(run("a"));
+    await new Promise(setImmediate);
+    expect(master.sent()).toEqual(["EVALSHA a k", "WAIT 1 1000"]);
+    acknowledged.open();
+    await Promise.all([first, ...later]);
+    expect(master.sent()).toEqual([...Array(3).fill("EVALSHA a k"), "WAIT 1 1000"]);
+  });
+
+  test("run in nobody's asynchronous context", async () => {
+    const requests = new AsyncLocalStorage<string>();
+    const seen: unknown[] = [];
+    master.answering = () => void seen.push(requests.getStore());
+    await requests.run("request", () => run("a"));
+    expect(seen).toEqual([undefined, undefined, undefined]);
+  });
+});
+
+describe("the connection", () => {
+  test("is opened by the first call, and asked whether it can wait before anything is written", async () => {
+    expect(master.links).toHaveLength(0);
+    await run("a");
+    await run("a");
+    expect(master.links).toHaveLength(1);
+    expect(master.sent()).toEqual(["WAIT 0 0", "EVAL a k", "WAIT 1 1000", "EVALSHA a k", "WAIT 1 1000"]);
+  });
+
+  test("that broke fails the calls under way, and the next call has a new one, which knows no script", async () => {
+    await acquainted();
+    const stuck = gate();
+    master.answering = (name) => (name === "EVALSHA" ? stuck.opened : undefined);
+    const [first, second] = [failure(run("a")), failure(run("a"))];
+    await until(() => master.log.length === 3);
+    master.link.break();
+    expect(await first).toEqual(new Error("the connection broke"));
+    expect(await second).toEqual(new Error("the connection broke"));
+    master.answering = () => undefined;
+    master.sent();
+    expect(await run("a")).toMatchObject({ acknowledged: 1 });
+    expect(master.links).toHaveLength(2);
+    expect(master.sent()).toEqual(["WAIT 0 0", "EVAL a k", "WAIT 1 1000"]);
+    stuck.open();
+  });
+
+  test("that broke after the answer has told of no replica", async () => {
+    await acquainted();
+    const waiting = gate();
+    master.answering = (name) => (name === "WAIT" ? waiting.opened : undefined);
+    const answered = run("a");
+    await until(() => master.log.length === 2);
+    await new Promise(setImmediate);
+    master.link.break();
+    expect(await answered).toEqual({ reply: "done", acknowledged: 0, wanted: 1 });
+    waiting.open();
+  });
+
+  test("that could not be made fails the call, and the next tries again", async () => {
+    let refused = true;
+    master.answering = () => {
+      if (refused) master.link.break();
+    };
+    const error = await failure(run("a"));
+    expect(error).toEqual(new Error("the connection broke"));
+    refused = false;
+    expect(await run("a")).toMatchObject({ reply: "done", acknowledged: 1 });
+  });
+
+  test("is given up when its server is no master any more: the next call looks for the one that is", async () => {
+    await acquainted();
+    master.answering = (name) => (name.startsWith("EVAL") ? reply("READONLY it is a replica") : undefined);
+    expect(await failure(run("a"))).toMatchObject({ code: "READONLY" });
+    expect(master.link.closed).toBe(true);
+    master.answering = () => undefined;
+    expect(await run("a")).toMatchObject({ reply: "done" });
+    expect(master.links).toHaveLength(2);
+  });
+
+  test("to a server that is a replica and so can not wait lets it say what it says to the script", async () => {
+    const [wait, moved] = [reply("ERR WAIT cannot be used with replica instances"), reply("MOVED 1 b:2")];
+    master.answering = (name) => (name === "WAIT" ? wait : moved);
+    expect(await failure(run("a"))).toMatchObject({ code: "MOVED" });
+  });
+
+  test("on which nothing is answered any more is given up some time after the replicas' time is over", async () => {
+    await acquainted();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    const frozen = gate();
+    master.answering = () => frozen.opened;
+    const stuck = failure(run("a"));
+    await vi.advanceTimersByTimeAsync(TIMEOUT_MS);
+    expect(master.link.closed).toBe(false);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await stuck).toBeInstanceOf(Error);
+    expect(master.link.closed).toBe(true);
+    master.answering = () => undefined;
+    expect(await run("a")).toMatchObject({ reply: "done" });
+    await new Promise(setImmediate);
+    expect(vi.getTimerCount()).toBe(0);
+    frozen.open();
+  });
+});
+
+describe("a script that the server has forgotten", () => {
+  beforeEach(acquainted);
+
+  test("goes again in full, and is waited for after that", async () => {
+    master.answering = (name) => (name === "EVALSHA" ? reply("NOSCRIPT No matching script") : undefined);
+    expect(await run("a")).toEqual({ reply: "done", acknowledged: 1, wanted: 1 });
+    expect(master.sent()).toEqual(["EVALSHA a k", "WAIT 1 1000", "EVAL a k", "WAIT 1 1000"]);
+  });
+
+  test("is not believed to be where only the first WAIT says so", async () => {
+    const counts = [1, 0];
+    master.answering = (name) =>
+      ({ EVALSHA: reply("NOSCRIPT No matching script"), WAIT: counts[0] })[name] ??
+      void (name === "EVAL" && counts.shift());
+    expect(await run("a")).toEqual({ reply: "done", acknowledged: 0, wanted: 1 });
+  });
+
+  test("does not go again for a call that was given up meanwhile", async () => {
+    const given = ticket();
+    master.answering = (name) => {
+      if (name !== "EVALSHA") return undefined;
+      given.givenUp = true;
+      return reply("NOSCRIPT No matching script");
+    };
+    expect(await failure(run("a", one, given))).toMatchObject({ code: "NOSCRIPT" });
+    expect(master.sent()).toEqual(["EVALSHA a k", "WAIT 1 1000"]);
+  });
+});
+
+describe("a call that was given up", () => {
+  test("while it stood behind others is not sent", async () => {
+    await acquainted();
+    const acknowledged = gate();
+    master.answering = (name) => (name === "WAIT" ? acknowledged.opened : undefined);
+    const first = run("a");
+    await until(() => master.log.length === 2);
+    const given = ticket();
+    const late = failure(run("a", one, given));
+    const next = run("b");
+    given.givenUp = true;
+    acknowledged.open();
+    expect(await late).toBeInstanceOf(Error);
+    await Promise.all([first, next]);
+    expect(master.sent()).toEqual(["EVALSHA a k", "WAIT 1 1000", "EVAL b k", "WAIT 1 1000"]);
+  });
+});
+
+describe("how many replicas are wanted", () => {
+  test.each<[ReplicaDemand["replicas"], connected: number, wanted: number]>([
+    ["connected", 0, 0],
+    ["connected", 3, 3],
+    ["all", 0, 1],
+    ["all", 3, 3],
+    ["majority", 0, 1],
+    ["majority", 1, 1],
+    ["majority", 2, 2],
+    ["majority", 3, 2],
+    [2, 0, 2],
+    [2, 3, 2],
+  ])("%j of %d that are connected are %d", async (replicas, connected, wanted) => {
+    master.replicas = connected;
+    expect(await run("a", { replicas, timeoutMs: TIMEOUT_MS })).toEqual({
+      reply: "done",
+      acknowledged: wanted === 0 ? 0 : connected,
+      wanted,
+    });
+    const waits = master.sent().filter((command) => command === `WAIT ${wanted} ${TIMEOUT_MS}`);
+    expect(waits).toHaveLength(wanted === 0 ? 0 : 1);
+  });
+
+  const connected: ReplicaDemand = { replicas: "connected", timeoutMs: TIMEOUT_MS };
+  const asked = () => master.sent().filter((command) => command === "INFO replication").length;
+
+  test("is asked for now and then, not each time, and not where a number says it", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    await run("a");
+    expect(asked()).toBe(0);
+    for (let i = 0; i < 3; i++) await run("a", connected);
+    expect(asked()).toBe(1);
+    master.replicas = 0;
+    await vi.advanceTimersByTimeAsync(6_000);
+    expect(await run("a", connected)).toMatchObject({ wanted: 0 });
+    expect(asked()).toBe(1);
+  });
+
+  test("is asked for at once after too few had something in time, and on each new connection", async () => {
+    await run("a", connected);
+    master.acknowledging = 0;
+    expect(await run("a", connected)).toMatchObject({ acknowledged: 0, wanted: 1 });
+    master.replicas = 0;
+    expect(await run("a", connected)).toMatchObject({ acknowledged: 0, wanted: 0 });
+    expect(asked()).toBe(2);
+    master.link.break();
+    await run("a", connected);
+    expect(asked()).toBe(1);
+  });
+
+  test("is what answers by now for a user who may not ask", async () => {
+    master.replicas = 2;
+    master.answering = (name) => (name === "INFO" ? reply("NOPERM no permissions") : undefined);
+    expect(await run("a", connected)).toEqual({ reply: "done", acknowledged: 2, wanted: 2 });
+  });
+});
+
+describe("a server that refuses WAIT", () => {
+  test.each([
+    "NOPERM this user has no permissions to run the 'wait' command",
+    "ERR unknown command 'WAIT', with args beginning with: '0' '0'",
+  ])("is found out before anything is written, and not asked again: %s", async (message) => {
+    master.answering = (name) => (name === "WAIT" ? reply(message) : undefined);
+    const error = await failure(run("a"));
+    expect(error).toBeInstanceOf(WaitRefusedError);
+    expect(error).toMatchObject({ message, cause: { message } });
+    expect(await failure(run("b"))).toBeInstanceOf(WaitRefusedError);
+    expect(master.sent()).toEqual(["WAIT 0 0"]);
+    expect(master.link.closed).toBe(true);
+  });
+
+  test("tells all who asked while that was found out", async () => {
+    const found = gate();
+    master.answering = (name) =>
+      name === "WAIT" ? found.opened.then(() => reply("NOPERM not this user")) : undefined;
+    const first = failure(run("a"));
+    await until(() => master.log.length === 1);
+    const second = failure(run("a"));
+    found.open();
+    expect(await first).toBeInstanceOf(WaitRefusedError);
+    expect(await second).toBeInstanceOf(WaitRefusedError);
+  });
+});
+
+describe("closing", () => {
+  test("rejects what stands behind others, and ends the connection with what is under way", async () => {
+    await acquainted();
+    const frozen = gate();
+    master.answering = () => frozen.opened;
+    const first = failure(run("a"));
+    await until(() => master.log.length === 2);
+    const second = failure(run("a"));
+    await calls.close();
+    expect(await first).toBeInstanceOf(Error);
+    expect(await second).toBeInstanceOf(DriverClosedError);
+    expect(master.link.closed).toBe(true);
+    expect(await failure(run("a"))).toBeInstanceOf(DriverClosedError);
+    frozen.open();
+  });
+
+  test("ends a connection that is being made, and no other follows", async () => {
+    const connecting = gate();
+    master.answering = () => connecting.opened;
+    const [first, second] = [failure(run("a")), failure(run("a"))];
+    await until(() => master.links.length === 1);
+    await calls.close();
+    expect(await first).toBeInstanceOf(Error);
+    expect(await second).toBeInstanceOf(Error);
+    expect([master.links.length, master.link.closed]).toEqual([1, true]);
+    connecting.open();
+  });
+
+  test("before anything was run opens nothing", async () => {
+    await calls.close();
+    expect(await failure(run("a"))).toBeInstanceOf(DriverClosedError);
+    expect(master.links).toHaveLength(0);
+  });
+
+  test("in the turn of a call opens nothing", async () => {
+    const error = failure(run("a"));
+    await calls.close();
+    expect(await error).toBeInstanceOf(DriverClosedError);
+    expect(master.links).toHaveLength(0);
+  });
+});
