@@ -15,7 +15,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
 const packageInputs = ["src", "types", "tsconfig.json", "tsconfig.build.json", "tsconfig.cjs.json"];
-const programInputs = ["demo", "test/support/programs", "tsconfig.programs.json"];
+const programInputs = ["demo", "test/support", "tsconfig.programs.json"];
 /** Outside dist/, which is published, and outside build/, which is swapped. */
 const stampFile = join(root, "node_modules", ".cache", "holdfast-build.json");
 

@@ -9,6 +9,7 @@ const campaigns = [
   "test/synchronizers/permit-processes.test.ts",
   "test/synchronizers/processes.test.ts",
   "test/synchronizers/semaphore-random.test.ts",
+  "test/topology/faults-standalone.test.ts",
   "test/topology/kinds.test.ts",
 ];
 const { status } = spawnSync("npx", ["vitest", "run", ...campaigns], {

@@ -83,20 +83,9 @@ class Stand implements Queued {
 
   /** The latest attempt was answered: this is the place, and there is nothing to ask for now but for news. */
   queued(): void {
-    const { client } = this.#lock;
     this.#seen(this.#wish.place);
-    client.signsOfLife.add(this);
-    this.#unlisten ??= client.subscriptions.listen(
-      waiterChannel(this.channel, this.holder),
-      {
-        onMessage: (message) => this.#hear(message),
-        onReady: () => this.#askNow(),
-        onFailure: () => {
-          // The signs of life bring the news, a little later.
-        },
-      },
-      { lingers: false },
-    );
+    this.#lock.client.signsOfLife.add(this);
+    this.#listen();
   }
 
   leave(): void {
@@ -114,8 +103,12 @@ class Stand implements Queued {
 
   refreshed(answer: RefreshAnswer, seen: Sighted): void {
     if (answer.status === "gone") this.#again = true;
-    if (answer.status !== "queued") this.#askNow();
-    else this.#seen({ ...seen, fallsInMs: answer.isHead && answer.ttlMs >= 0 ? answer.ttlMs : undefined });
+    if (answer.status === "queued") {
+      this.#seen({ ...seen, fallsInMs: answer.isHead && answer.ttlMs >= 0 ? answer.ttlMs : undefined });
+      this.#listen();
+    } else {
+      this.#askNow();
+    }
     this.#wish.waiter.wake();
   }
 
@@ -128,6 +121,21 @@ class Stand implements Queued {
     const hold = enterByGrant(this.#lock, this.#holding, this.#wish, untilMs, place);
     if (hold === undefined) this.#askNow();
     return hold;
+  }
+
+  /** While this fails, the signs of life bring the news, a little later, and it is tried again with each of them. */
+  #listen(): void {
+    this.#unlisten ??= this.#lock.client.subscriptions.listen(
+      waiterChannel(this.channel, this.holder),
+      {
+        onMessage: (message) => this.#hear(message),
+        onReady: () => this.#askNow(),
+        onFailure: () => {
+          this.#unlisten = undefined;
+        },
+      },
+      { lingers: false },
+    );
   }
 
   /** Who is next asks by itself when the holder's lease is over: nobody may be there to tell. */

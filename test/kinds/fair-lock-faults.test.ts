@@ -131,9 +131,23 @@ describe("a waiter of a fair lock that hears badly", () => {
     const client = time.connect();
     client.driver.channels.failNext(new Error("no more channels"));
     const waiting = await queued(time, {}, client);
-    await time.clock.advance(COMMAND_MS);
     await lease.unlock();
+    await time.clock.advance(PERIOD_MS - 100);
+    expect(waiting.lock.outcome).toBeUndefined();
+    await time.clock.advance(200);
+    expect(waiting.lock.outcome).toMatchObject(held);
+    await release(waiting, time);
+  });
+
+  test("listens again with its next sign of life when it could not at first", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const client = time.connect();
+    client.driver.channels.failNext(new Error("no more channels"));
+    const waiting = await queued(time, {}, client);
     await time.clock.advance(PERIOD_MS + 100);
+    await lease.unlock();
+    await time.clock.advance(0);
     expect(waiting.lock.outcome).toMatchObject(held);
     await release(waiting, time);
   });
