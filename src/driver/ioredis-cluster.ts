@@ -1,7 +1,6 @@
 import { hashSlot } from "../protocol/hash-slot.js";
 import type { RawReply, ScriptCall } from "../protocol/script-call.js";
 import { inRootContext } from "../root-context.js";
-import { ClusterCalls } from "./cluster-calls.js";
 import {
   type ChannelListener,
   type Driver,
@@ -23,8 +22,7 @@ import { openMaster, openPubSub } from "./ioredis-connections.js";
 import { fromIoredis } from "./ioredis-errors.js";
 import { IoredisScripts } from "./ioredis-scripts.js";
 import { delayOf } from "./ioredis-server.js";
-import { ShardedSubscriber } from "./sharded-subscriber.js";
-import { Subscriber } from "./subscriber.js";
+import { ClusterConnections } from "./own-connections.js";
 
 const ENDED = "the ioredis cluster client has ended, by quit(), disconnect() or its clusterRetryStrategy";
 
@@ -33,9 +31,7 @@ export class IoredisClusterDriver implements Driver {
   readonly traits: DriverTraits;
   readonly #cluster: IoredisCluster;
   readonly #scripts: IoredisScripts;
-  readonly #classic: Subscriber;
-  readonly #sharded: ShardedSubscriber;
-  readonly #replicated: ClusterCalls;
+  readonly #own: ClusterConnections;
   /** The nodes whose connections are looked at, and what ends that. */
   readonly #watched = new Map<IoredisNode, () => void>();
   /** Those who wait until the nodes are known. */
@@ -48,20 +44,14 @@ export class IoredisClusterDriver implements Driver {
     this.traits = { server: clusterName(cluster), topology: "cluster", sharded: true };
     this.#cluster = cluster;
     this.#scripts = new IoredisScripts(cluster);
-    const shards = {
-      masterOf: (key: string) => this.#masterOf(key),
+    this.#own = new ClusterConnections({
+      masterOf: (key) => this.#masterOf(key),
       refresh: () => this.#refresh(),
-      retryDelayMs: (failures: number) => delayOf(cluster.options.clusterRetryStrategy?.(failures)),
+      retryDelayMs: (failures) => delayOf(cluster.options.clusterRetryStrategy?.(failures)),
       toError: fromIoredis,
-    };
-    this.#classic = new Subscriber((events) => openPubSub(this.#anyNode, "classic", events), shards);
-    this.#sharded = new ShardedSubscriber({
-      ...shards,
-      opening: (master) => (events) => openPubSub(this.#node(master), "sharded", events),
-    });
-    this.#replicated = new ClusterCalls({
-      ...shards,
-      opening: (master) => (events) => openMaster(this.#node(master), events),
+      listen: (events) => openPubSub(this.#anyNode, "classic", events),
+      listenTo: (master, events) => openPubSub(this.#node(master), "sharded", events),
+      reach: (master, events) => openMaster(this.#node(master), events),
     });
     for (const node of cluster.nodes("all")) this.#watch(node);
     cluster.on("+node", this.#watch);
@@ -91,17 +81,12 @@ export class IoredisClusterDriver implements Driver {
 
   async runReplicated(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
     await this.#met();
-    return this.#replicated.run(call, ticket, demand);
+    return this.#own.run(call, ticket, demand);
   }
 
-  async subscribe(
-    channel: string,
-    listener: ChannelListener,
-    family: PubSubFamily = "classic",
-  ): Promise<Unsubscribe> {
+  async subscribe(channel: string, listener: ChannelListener, family?: PubSubFamily): Promise<Unsubscribe> {
     await this.#met();
-    const subscriber = family === "sharded" ? this.#sharded : this.#classic;
-    return subscriber.subscribe(channel, listener);
+    return this.#own.subscribe(channel, listener, family);
   }
 
   async close(): Promise<void> {
@@ -115,7 +100,7 @@ export class IoredisClusterDriver implements Driver {
     for (const unwatch of this.#watched.values()) unwatch();
     this.#watched.clear();
     this.#settleMeeting();
-    await Promise.all([this.#classic.close(), this.#sharded.close(), this.#replicated.close()]);
+    await this.#own.close();
   }
 
   /** A lazy client connects with its first command, and would do so in the context of this caller. */

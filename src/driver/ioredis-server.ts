@@ -15,8 +15,7 @@ import { type IoredisClient, serverName } from "./ioredis-client.js";
 import { openMaster, openPubSub } from "./ioredis-connections.js";
 import { fromIoredis } from "./ioredis-errors.js";
 import { IoredisScripts } from "./ioredis-scripts.js";
-import { ReplicatedCalls } from "./replicated-calls.js";
-import { Subscriber } from "./subscriber.js";
+import { ServerConnections } from "./own-connections.js";
 
 const ENDED = "the ioredis client has ended, by quit(), disconnect() or its retryStrategy";
 
@@ -25,8 +24,7 @@ export class IoredisServerDriver implements Driver {
   readonly traits: DriverTraits;
   readonly #redis: IoredisClient;
   readonly #scripts: IoredisScripts;
-  readonly #subscriber: Subscriber;
-  readonly #replicated: ReplicatedCalls;
+  readonly #own: ServerConnections;
   #resets = 0;
   #outage: Error | undefined;
   #ready: boolean;
@@ -41,12 +39,12 @@ export class IoredisServerDriver implements Driver {
     this.#redis = redis;
     this.#scripts = new IoredisScripts(redis);
     const duplicate = (options: object) => redis.duplicate(options);
-    this.#subscriber = new Subscriber((events) => openPubSub(duplicate, "classic", events), {
+    this.#own = new ServerConnections({
       retryDelayMs: (failures) => delayOf(redis.options.retryStrategy?.(failures)),
       toError: fromIoredis,
+      listen: (events) => openPubSub(duplicate, "classic", events),
+      reach: (events) => openMaster(duplicate, events),
     });
-    const open = (events: { onEnd(cause: unknown): void }) => openMaster(duplicate, events);
-    this.#replicated = new ReplicatedCalls({ open, toError: fromIoredis });
     this.#ready = redis.status === "ready";
     if (this.#ready) this.#look();
     redis.on("ready", this.#onReady);
@@ -76,13 +74,12 @@ export class IoredisServerDriver implements Driver {
 
   async runReplicated(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
     this.#assertOpen();
-    return this.#replicated.run(call, ticket, demand);
+    return this.#own.run(call, ticket, demand);
   }
 
   async subscribe(channel: string, listener: ChannelListener, family?: PubSubFamily): Promise<Unsubscribe> {
     this.#assertOpen();
-    if (family === "sharded") throw new TypeError("sharded messages are for clusters");
-    return this.#subscriber.subscribe(channel, listener);
+    return this.#own.subscribe(channel, listener, family);
   }
 
   async close(): Promise<void> {
@@ -91,7 +88,7 @@ export class IoredisServerDriver implements Driver {
     this.#redis.off("ready", this.#onReady);
     this.#redis.off("close", this.#onClose);
     this.#redis.off("end", this.#onEnd);
-    await Promise.all([this.#subscriber.close(), this.#replicated.close()]);
+    await this.#own.close();
   }
 
   /** A client that has ended may be connected again by its owner. */

@@ -1,7 +1,6 @@
 import { hashSlot } from "../protocol/hash-slot.js";
 import type { RawReply, ScriptCall } from "../protocol/script-call.js";
 import { inRootContext } from "../root-context.js";
-import { ClusterCalls } from "./cluster-calls.js";
 import {
   type ChannelListener,
   type Driver,
@@ -25,8 +24,7 @@ import {
 } from "./node-redis-connections.js";
 import { fromNodeRedis } from "./node-redis-errors.js";
 import { ConnectionLosses } from "./node-redis-losses.js";
-import { ShardedSubscriber } from "./sharded-subscriber.js";
-import { Subscriber } from "./subscriber.js";
+import { ClusterConnections } from "./own-connections.js";
 
 const NOT_OPEN = "the node-redis cluster client is not open: it was not connected yet, or it was closed";
 
@@ -40,30 +38,22 @@ export class NodeRedisClusterDriver implements Driver {
   readonly #known = new KnownScripts();
   /** The next server of a slot need not know the scripts that the one before knew. */
   readonly #losses = new ConnectionLosses(() => this.#known.forget());
-  readonly #classic: Subscriber;
-  readonly #sharded: ShardedSubscriber;
-  readonly #replicated: ClusterCalls;
+  readonly #own: ClusterConnections;
   #outage: Error | undefined;
   #closed = false;
 
   constructor(cluster: NodeRedisCluster) {
     this.traits = { server: clusterName(cluster), topology: "cluster", sharded: true };
     this.#cluster = cluster;
-    const shards = {
-      masterOf: (key: string) => this.#masterOf(key),
+    this.#own = new ClusterConnections({
+      masterOf: (key) => this.#masterOf(key),
       refresh: () => this.#refresh(),
-      retryDelayMs: (failures: number) =>
+      retryDelayMs: (failures) =>
         retryDelayMs(cluster._options.defaults?.socket?.reconnectStrategy, failures),
       toError: fromNodeRedis,
-    };
-    this.#classic = new Subscriber((events) => openPubSub(this.#anyNode, "classic", events), shards);
-    this.#sharded = new ShardedSubscriber({
-      ...shards,
-      opening: (master) => (events) => openPubSub(this.#node(master), "sharded", events),
-    });
-    this.#replicated = new ClusterCalls({
-      ...shards,
-      opening: (master) => (events) => openMaster(this.#node(master), events),
+      listen: (events) => openPubSub(this.#anyNode, "classic", events),
+      listenTo: (master, events) => openPubSub(this.#node(master), "sharded", events),
+      reach: (master, events) => openMaster(this.#node(master), events),
     });
     this.#look();
     cluster.on("node-ready", this.#look);
@@ -100,17 +90,12 @@ export class NodeRedisClusterDriver implements Driver {
 
   async runReplicated(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
     this.#assertOpen();
-    return this.#replicated.run(call, ticket, demand);
+    return this.#own.run(call, ticket, demand);
   }
 
-  async subscribe(
-    channel: string,
-    listener: ChannelListener,
-    family: PubSubFamily = "classic",
-  ): Promise<Unsubscribe> {
+  async subscribe(channel: string, listener: ChannelListener, family?: PubSubFamily): Promise<Unsubscribe> {
     this.#assertOpen();
-    const subscriber = family === "sharded" ? this.#sharded : this.#classic;
-    return subscriber.subscribe(channel, listener);
+    return this.#own.subscribe(channel, listener, family);
   }
 
   async close(): Promise<void> {
@@ -119,7 +104,7 @@ export class NodeRedisClusterDriver implements Driver {
     this.#cluster.off("node-ready", this.#look);
     this.#cluster.off("node-error", this.#onNodeError);
     this.#cluster.off("node-disconnect", this.#onNodeEnd);
-    await Promise.all([this.#classic.close(), this.#sharded.close(), this.#replicated.close()]);
+    await this.#own.close();
   }
 
   /** A client that was closed may be connected again by its owner. */

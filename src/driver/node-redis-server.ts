@@ -31,8 +31,7 @@ import {
 import { fromNodeRedis } from "./node-redis-errors.js";
 import { type Lend, lendOf } from "./node-redis-lend.js";
 import { ConnectionLosses } from "./node-redis-losses.js";
-import { ReplicatedCalls } from "./replicated-calls.js";
-import { Subscriber } from "./subscriber.js";
+import { ServerConnections } from "./own-connections.js";
 
 const NOT_OPEN =
   "the node-redis client is not open: it was not connected yet, or it was closed, or its reconnectStrategy gave up";
@@ -45,8 +44,7 @@ export class NodeRedisServerDriver implements Driver {
   readonly #known = new KnownScripts();
   /** The next server need not know the scripts that the one before knew. */
   readonly #losses = new ConnectionLosses(() => this.#known.forget());
-  readonly #subscriber: Subscriber;
-  readonly #replicated: ReplicatedCalls;
+  readonly #own: ServerConnections;
   /** As the client says of which the last connection of our own was made. */
   #reconnectStrategy: NodeRedisReconnectStrategy | undefined;
   #error: Error | undefined;
@@ -58,14 +56,11 @@ export class NodeRedisServerDriver implements Driver {
     this.traits = { server: serverName(redis), topology };
     this.#redis = redis;
     this.#lend = lendOf(redis, this.#losses);
-    const toError = fromNodeRedis;
-    this.#subscriber = new Subscriber((events) => openPubSub(this.#duplicate, "classic", events), {
+    this.#own = new ServerConnections({
       retryDelayMs: (failures) => retryDelayMs(this.#reconnectStrategy, failures),
-      toError,
-    });
-    this.#replicated = new ReplicatedCalls({
-      open: (events) => openMaster(this.#duplicate, events),
-      toError,
+      toError: fromNodeRedis,
+      listen: (events) => openPubSub(this.#duplicate, "classic", events),
+      reach: (events) => openMaster(this.#duplicate, events),
     });
     if (isPlain(redis)) this.#losses.look(redis);
     // Whether the caller listens to errors himself stays his choice.
@@ -102,13 +97,12 @@ export class NodeRedisServerDriver implements Driver {
 
   async runReplicated(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
     this.#assertOpen();
-    return this.#replicated.run(call, ticket, demand);
+    return this.#own.run(call, ticket, demand);
   }
 
   async subscribe(channel: string, listener: ChannelListener, family?: PubSubFamily): Promise<Unsubscribe> {
     this.#assertOpen();
-    if (family === "sharded") throw new TypeError("sharded messages are for clusters");
-    return this.#subscriber.subscribe(channel, listener);
+    return this.#own.subscribe(channel, listener, family);
   }
 
   async close(): Promise<void> {
@@ -117,7 +111,7 @@ export class NodeRedisServerDriver implements Driver {
     // What createClient() returns inherits from the client that emits, and shares its listeners until the last one is
     // taken off: whoever listens after that is heard by nobody, so that the next error would end the process.
     if (this.#redis.eventNames().length > 1) this.#redis.off(errorMonitor, this.#onError);
-    await Promise.all([this.#subscriber.close(), this.#replicated.close()]);
+    await this.#own.close();
   }
 
   /** A client that has ended may be connected again by its owner. */

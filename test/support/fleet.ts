@@ -9,14 +9,11 @@ import { endVisits, everybodyEnters, type Notes, overlaps, rest } from "./visits
 import { watched } from "./watched.js";
 
 /** What processes hold, wait for and visit. All their keys are in one slot. */
-const leases = ["lock", "fair", "write", "permit"] as const;
-const kinds = [...leases, "semaphore"] as const;
+const kinds = ["lock", "fair", "write", "permit", "semaphore"] as const;
 const kept: readonly Room[] = kinds.map((kind) => ({ lock: `{order}:kept:${kind}`, kind }));
-/** A release that no replica has seen is undone by a failover: then the lease has to end by itself. */
-const visited: readonly Room[] = leases.map((kind) => ({ lock: `{order}:visited:${kind}`, kind }));
+const visited: readonly Room[] = kinds.map((kind) => ({ lock: `{order}:visited:${kind}`, kind }));
 /** Longer than any test: nobody enters because the time of another is over. */
-const KEPT_MS = 600_000;
-const VISITED_MS = 3_000;
+const LEASE_MS = 600_000;
 const semaphores = [...kept, ...visited].filter(({ kind }) => kind === "semaphore");
 const leased = [...kept, ...visited].filter(({ kind }) => kind === "permit");
 const namesOf = (rooms: readonly Room[]) => rooms.map(({ lock }) => lock);
@@ -74,7 +71,7 @@ export class Fleet {
   ): Promise<Notes> {
     const names = namesOf(kept);
     const inTime = <T>(what: string, promise: Promise<T>) => bounded(what, promise, withinMs);
-    const hold = (child: Child) => names.map((lock) => child.ask("hold", { lock, leaseMs: KEPT_MS }));
+    const hold = (child: Child) => names.map((lock) => child.ask("hold", { lock, leaseMs: LEASE_MS }));
     const held = names.map(() => ({ event: "held" }));
     expect(await inTime("the first enters", Promise.all(hold(this.#holder)))).toMatchObject(held);
     const entering = hold(this.#waiter);
@@ -82,7 +79,7 @@ export class Fleet {
     const isListening = async () =>
       (await channels()).filter((name) => name.includes("kept")).length >= names.length;
     await inTime("the second listens", until(isListening));
-    const visits = { locks: namesOf(visited), leaseMs: VISITED_MS };
+    const visits = { locks: namesOf(visited), leaseMs: LEASE_MS };
     await Promise.all(this.children.map((child) => child.ask("visit", visits)));
     await everybodyEnters(this.children, withinMs);
 

@@ -1,5 +1,6 @@
 import { chapters, kinds } from "../kinds/kinds.js";
 import { backends } from "./backends.js";
+import { pairs, unclaimed } from "./pairs.js";
 
 /** The page that says which kind of lock does what. */
 export function kindsPage(): string {
@@ -24,6 +25,18 @@ export function kindsPage(): string {
       "",
     ].join("\n"),
   );
+  const topologies = ["standalone", "sentinel", "cluster"] as const;
+  const clients = [...new Set(pairs.map(({ client }) => client))].map((client) => {
+    const cells = topologies.map((topology) => {
+      const of = (pair: { readonly client: string; readonly topology: string }) =>
+        pair.client === client && pair.topology === topology;
+      if (pairs.some(of)) return "✓";
+      const reason = unclaimed.find(of)?.reason;
+      if (reason === undefined) throw new Error(`is ${client} claimed for the topology ${topology}?`);
+      return `– (${noteOf(reason)})`;
+    });
+    return `| ${client} | ${cells.join(" | ")} |`;
+  });
   return [
     "# What each kind of lock does",
     "",
@@ -31,6 +44,15 @@ export function kindsPage(): string {
     `a cell stand for: ${backends.map(({ name }) => name).join(", ")}. What is special to a kind has tests of its own there.`,
     "",
     ...tables,
+    "## Clients and topologies",
+    "",
+    "With each of these pairs all kinds were tested in those behaviours that a Redis client or a topology could spoil",
+    "(`test/topology/kinds.test.ts`), and the [conformance cases](../guide/clients.md#another-one) of a driver.",
+    "",
+    "| | one server | Sentinels | cluster |",
+    "| --- | --- | --- | --- |",
+    ...clients,
+    "",
     ...notes.map((note, at) => `${at + 1}. ${note}`),
     "",
   ].join("\n");

@@ -133,3 +133,19 @@ function ofGlide(): readonly AnyPair[] {
     },
   ];
 }
+
+/** What is not claimed, and why. */
+export const unclaimed: readonly {
+  readonly client: string;
+  readonly topology: Topology;
+  readonly reason: string;
+}[] = [
+  { client: "GLIDE", topology: "sentinel", reason: "it knows no Sentinels" },
+  ...versions.flatMap(({ version }) =>
+    (["sentinel", "cluster"] as const).map((topology) => ({
+      client: `node-redis ${version}, a pool`,
+      topology,
+      reason: "it is a pool of connections to one server",
+    })),
+  ),
+];

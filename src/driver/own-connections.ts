@@ -1,0 +1,103 @@
+import type { ScriptCall } from "../protocol/script-call.js";
+import { ClusterCalls } from "./cluster-calls.js";
+import type {
+  ChannelListener,
+  PubSubFamily,
+  ReplicaDemand,
+  ReplicatedReply,
+  Ticket,
+  Unsubscribe,
+} from "./driver.js";
+import type { PubSubOptions } from "./live-connection.js";
+import type { PubSubConnection, PubSubEvents } from "./pub-sub-connection.js";
+import { type MasterEvents, type MasterLink, ReplicatedCalls } from "./replicated-calls.js";
+import { ShardedSubscriber } from "./sharded-subscriber.js";
+import { Subscriber } from "./subscriber.js";
+
+/** How an adapter opens connections to the one server that its client speaks to. */
+export interface ServerOpening extends PubSubOptions {
+  listen(events: PubSubEvents): PubSubConnection;
+  reach(events: MasterEvents): MasterLink;
+}
+
+/** The connections that a driver adds to its client's: one that listens, and one for calls that replicas acknowledge. */
+export class ServerConnections {
+  readonly #subscriber: Subscriber;
+  readonly #calls: ReplicatedCalls;
+
+  constructor(opening: ServerOpening) {
+    this.#subscriber = new Subscriber((events) => opening.listen(events), opening);
+    this.#calls = new ReplicatedCalls({
+      open: (events) => opening.reach(events),
+      toError: (error) => opening.toError(error),
+    });
+  }
+
+  async subscribe(channel: string, listener: ChannelListener, family?: PubSubFamily): Promise<Unsubscribe> {
+    if (family === "sharded") throw new TypeError("sharded messages are for clusters");
+    return this.#subscriber.subscribe(channel, listener);
+  }
+
+  run(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
+    return this.#calls.run(call, ticket, demand);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#subscriber.close(), this.#calls.close()]);
+  }
+}
+
+/** How an adapter opens connections to the servers of a cluster. A master is named by its address, "host:port". */
+export interface ClusterOpening extends PubSubOptions {
+  /** The master that has the slot of a key or a sharded channel; undefined while none is known. */
+  masterOf(key: string): string | undefined;
+  /** Asks the cluster anew who has which slot. Never rejects. */
+  refresh(): Promise<void>;
+  /** To any server, which hears what is published on all of them. */
+  listen(events: PubSubEvents): PubSubConnection;
+  /** For sharded messages. */
+  listenTo(master: string, events: PubSubEvents): PubSubConnection;
+  reach(master: string, events: MasterEvents): MasterLink;
+}
+
+/** The same for a cluster: one that listens to all servers, and those to masters, as they are needed. */
+export class ClusterConnections {
+  readonly #classic: Subscriber;
+  readonly #sharded: ShardedSubscriber;
+  readonly #calls: ClusterCalls;
+
+  constructor(opening: ClusterOpening) {
+    const shards = {
+      masterOf: (key: string) => opening.masterOf(key),
+      refresh: () => opening.refresh(),
+      retryDelayMs: (failures: number) => opening.retryDelayMs(failures),
+      toError: (error: unknown) => opening.toError(error),
+    };
+    this.#classic = new Subscriber((events) => opening.listen(events), opening);
+    this.#sharded = new ShardedSubscriber({
+      ...shards,
+      opening: (master) => (events) => opening.listenTo(master, events),
+    });
+    this.#calls = new ClusterCalls({
+      ...shards,
+      opening: (master) => (events) => opening.reach(master, events),
+    });
+  }
+
+  subscribe(
+    channel: string,
+    listener: ChannelListener,
+    family: PubSubFamily = "classic",
+  ): Promise<Unsubscribe> {
+    const subscriber = family === "sharded" ? this.#sharded : this.#classic;
+    return subscriber.subscribe(channel, listener);
+  }
+
+  run(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
+    return this.#calls.run(call, ticket, demand);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#classic.close(), this.#sharded.close(), this.#calls.close()]);
+  }
+}
