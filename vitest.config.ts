@@ -12,6 +12,7 @@ const testsBuilt = process.env["HOLDFAST_TEST_BUILT"] === "1";
 /** Where the outcomes are to be written as JSON, if anywhere. */
 const report = process.env["HOLDFAST_REPORT"];
 const againstRedisson = isBuilt(process.env["HOLDFAST_REDISSON"] ?? newest);
+const allPairs = process.env["HOLDFAST_PAIRS"] === "all";
 const underStress = process.env["HOLDFAST_STRESS_MS"] !== undefined;
 
 const subpaths: Readonly<Record<string, string>> = {
@@ -58,6 +59,7 @@ export default defineConfig({
     exclude: [
       ...configDefaults.exclude,
       ...(againstRedisson ? [] : ["test/interop/**"]),
+      ...(allPairs ? [] : ["test/topology/{node-redis,valkey-glide}-*.test.ts"]),
       ...(underStress ? [] : ["test/interop/stress.test.ts"]),
     ],
     reporters: [

@@ -19,7 +19,14 @@ const packageGates = [
   ["bench", "--", "--quick"],
 ];
 const gates = process.argv.includes("--all")
-  ? [["test"], ...packageGates, ["test:long"], ["test:interop", "--", "--if-possible"], ["test:nodes"]]
+  ? [
+      ["test"],
+      ...packageGates,
+      ["test:topologies"],
+      ["test:long"],
+      ["test:interop", "--", "--if-possible"],
+      ["test:nodes"],
+    ]
   : packageGates;
 
 const failed = [];

@@ -9,15 +9,15 @@ const campaigns = [
   "test/synchronizers/permit-processes.test.ts",
   "test/synchronizers/processes.test.ts",
   "test/synchronizers/semaphore-random.test.ts",
+  "test/topology/failover-sentinel.test.ts",
   "test/topology/faults-standalone.test.ts",
-  "test/topology/kinds.test.ts",
 ];
 const { status } = spawnSync("npx", ["vitest", "run", ...campaigns], {
   env: {
     ...process.env,
     HOLDFAST_CAMPAIGN_MS: "20000",
+    HOLDFAST_FAILOVERS: "20",
     HOLDFAST_MODEL_RUNS: "8000",
-    HOLDFAST_PAIRS: "all",
     HOLDFAST_PERMIT_RUNS: "500",
     HOLDFAST_VISIT_RUNS: "2000",
   },

@@ -12,7 +12,7 @@ export interface ReplicaOptions {
   readonly mode?: "auto" | "require" | "off";
   /** How many of the connected replicas; a number stands also while fewer are connected. Only for `require`. Default: 1. */
   readonly min?: number | "majority" | "all";
-  /** How long to wait for them, in milliseconds; shorter than `commandTimeoutMs`. Default: 1 000. */
+  /** How long to wait for them, in milliseconds: half of `commandTimeoutMs` at most. Default: 1 000. */
   readonly timeoutMs?: number;
 }
 
@@ -122,13 +122,13 @@ function replicaSettings(replicas: ReplicaOptions, commandTimeoutMs: number): Re
   }
   if (min !== undefined && mode !== "require") throw new TypeError('replicas.min needs mode "require"');
   if (min !== undefined && min !== "majority" && min !== "all") checkCount("replicas.min", min, 1, 1_000);
-  const longestMs = commandTimeoutMs - 1;
+  const longestMs = commandTimeoutMs / 2;
   // One that is given has to fit; the default gives way to a short bound on commands.
   const chosenMs = duration("replicas.timeoutMs", timeoutMs, 1);
   if (chosenMs !== undefined && chosenMs > longestMs) {
-    throw new RangeError("replicas.timeoutMs must be shorter than commandTimeoutMs");
+    throw new RangeError(`replicas.timeoutMs must be at most half of commandTimeoutMs, got ${chosenMs}`);
   }
-  const defaultMs = Math.max(1, Math.min(REPLICAS_TIMEOUT_MS, Math.floor(longestMs / 2)));
+  const defaultMs = Math.max(1, Math.min(REPLICAS_TIMEOUT_MS, Math.floor(longestMs)));
   return { mode, min: min ?? 1, timeoutMs: chosenMs ?? defaultMs };
 }
 

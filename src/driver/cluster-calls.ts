@@ -1,3 +1,4 @@
+import { systemClock } from "../clock.js";
 import type { ScriptCall } from "../protocol/script-call.js";
 import {
   DriverClosedError,
@@ -6,7 +7,8 @@ import {
   ServerReplyError,
   type Ticket,
 } from "./driver.js";
-import { type MasterEvents, type MasterLink, ReplicatedCalls } from "./replicated-calls.js";
+import type { MasterEvents, MasterLink } from "./master-link.js";
+import { ReplicatedCalls } from "./replicated-calls.js";
 
 /** What is known of the masters of a cluster. A master is named by its address, "host:port". */
 export interface Masters {
@@ -21,11 +23,13 @@ export interface Masters {
 
 /** A slot that is being moved redirects once, to a master that knows. */
 const MOST_REDIRECTS = 3;
+/** A master that was not needed for so long is given up; should it be needed again, it is reached anew. */
+const UNUSED_MS = 60_000;
 
 /** Runs scripts on the masters of a cluster and waits for their replicas, following redirections. */
 export class ClusterCalls {
   readonly #masters: Masters;
-  readonly #calls = new Map<string, ReplicatedCalls>();
+  readonly #calls = new Map<string, { readonly calls: ReplicatedCalls; usedMs: number }>();
   #closed = false;
 
   constructor(masters: Masters) {
@@ -47,8 +51,8 @@ export class ClusterCalls {
       } catch (error) {
         const { code = "", message = "" } = error instanceof ServerReplyError ? error : {};
         if (code !== "MOVED" && code !== "ASK") {
-          // The master may have failed, and another be there by now.
-          if (!(error instanceof ServerReplyError)) void this.#masters.refresh();
+          // The master may have failed, or be outvoted, and another be there by now.
+          if (code === "CLUSTERDOWN" || !(error instanceof ServerReplyError)) void this.#masters.refresh();
           throw error;
         }
         if (redirects === MOST_REDIRECTS || ticket.givenUp) throw error;
@@ -68,14 +72,31 @@ export class ClusterCalls {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all([...this.#calls.values()].map((calls) => calls.close()));
+    await Promise.all([...this.#calls.values()].map(({ calls }) => calls.close()));
   }
 
   #at(master: string): ReplicatedCalls {
     if (this.#closed) throw new DriverClosedError();
+    const known = this.#calls.get(master) ?? this.#open(master);
+    known.usedMs = systemClock.monotonicMs();
+    return known.calls;
+  }
+
+  #open(master: string): { readonly calls: ReplicatedCalls; usedMs: number } {
     const { opening, toError } = this.#masters;
-    const calls = this.#calls.get(master) ?? new ReplicatedCalls({ open: opening(master), toError });
-    this.#calls.set(master, calls);
-    return calls;
+    this.#closeUnused();
+    const opened = { calls: new ReplicatedCalls({ open: opening(master), toError }), usedMs: 0 };
+    this.#calls.set(master, opened);
+    return opened;
+  }
+
+  /** Where there is a new master, another may be none any more. */
+  #closeUnused(): void {
+    const sinceMs = systemClock.monotonicMs() - UNUSED_MS;
+    for (const [master, { calls, usedMs }] of this.#calls) {
+      if (usedMs >= sinceMs) continue;
+      this.#calls.delete(master);
+      void calls.close();
+    }
   }
 }

@@ -34,8 +34,9 @@ export class IoredisClusterDriver implements Driver {
   readonly #own: ClusterConnections;
   /** The nodes whose connections are looked at, and what ends that. */
   readonly #watched = new Map<IoredisNode, () => void>();
-  /** Those who wait until the nodes are known. */
-  readonly #meeting = new Set<() => void>();
+  /** Settles when the nodes are known; undefined while nobody waits for that. */
+  #meeting: Promise<void> | undefined;
+  #endMeeting: () => void = () => undefined;
   #resets = 0;
   #outage: Error | undefined;
   #closed = false;
@@ -76,11 +77,14 @@ export class IoredisClusterDriver implements Driver {
   async run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
     this.#assertOpen();
     this.#connect();
-    return this.#scripts.run(call, ticket, this.placeOf(call.keys[0] ?? ""));
+    const place = this.placeOf(call.keys[0] ?? "");
+    // The first command to a node connects it, for longer than this call lasts.
+    return inRootContext(() => this.#scripts.run(call, ticket, place));
   }
 
   async runReplicated(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
     await this.#met();
+    if (ticket.givenUp) throw new Error("the call was given up before it was sent");
     return this.#own.run(call, ticket, demand);
   }
 
@@ -109,18 +113,24 @@ export class IoredisClusterDriver implements Driver {
       void inRootContext(() => this.#cluster.connect().catch(toldByTheCommand));
   }
 
-  /** Resolves once the nodes are known. */
+  /** Resolves once the nodes are known. One wait for all, which keeps nothing of them. */
   async #met(): Promise<void> {
     this.#assertOpen();
     if (this.#cluster.status === "ready") return;
     this.#connect();
-    await new Promise<void>((resolve) => this.#meeting.add(resolve));
+    this.#meeting ??= inRootContext(
+      () =>
+        new Promise<void>((resolve) => {
+          this.#endMeeting = resolve;
+        }),
+    );
+    await this.#meeting;
     this.#assertOpen();
   }
 
   #settleMeeting(): void {
-    for (const resolve of this.#meeting) resolve();
-    this.#meeting.clear();
+    this.#meeting = undefined;
+    this.#endMeeting();
   }
 
   /** A client that has ended may be connected again by its owner. */
@@ -134,7 +144,7 @@ export class IoredisClusterDriver implements Driver {
   }
 
   #refresh(): Promise<void> {
-    return new Promise((resolve) => this.#cluster.refreshSlotsCache(() => resolve()));
+    return new Promise((resolve) => inRootContext(() => this.#cluster.refreshSlotsCache(() => resolve())));
   }
 
   /** Messages of `PUBLISH` reach every node. */

@@ -1,7 +1,7 @@
 import type { PubSubFamily } from "./driver.js";
 import type { IoredisOwnClient, IoredisStream } from "./ioredis-client.js";
+import type { MasterEvents, MasterLink } from "./master-link.js";
 import type { PubSubConnection, PubSubEvents } from "./pub-sub-connection.js";
-import type { MasterEvents, MasterLink } from "./replicated-calls.js";
 
 /**
  * A client lives for one connection, and we reconnect ourselves. ioredis would keep the process alive while it

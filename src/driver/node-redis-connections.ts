@@ -1,4 +1,5 @@
 import type { PubSubFamily } from "./driver.js";
+import type { MasterEvents, MasterLink } from "./master-link.js";
 import type {
   NodeRedisAddress,
   NodeRedisClient,
@@ -6,7 +7,6 @@ import type {
   NodeRedisReconnectStrategy,
 } from "./node-redis-client.js";
 import type { PubSubConnection, PubSubEvents } from "./pub-sub-connection.js";
-import type { MasterEvents, MasterLink } from "./replicated-calls.js";
 
 /** Makes a client for a connection of our own, with the options of one of the caller's. */
 export type Duplicate = () => Promise<NodeRedisOwnClient>;
@@ -63,7 +63,10 @@ export function openPubSub(
 export function openMaster(duplicate: Duplicate, { onEnd }: MasterEvents): MasterLink {
   const connection = new OwnConnection(duplicate, { onReady() {}, onEnd });
   return {
-    send: async (command) => (await connection.client).sendCommand(command, AS_THEY_ARE),
+    send: async (command) => {
+      const client = await Promise.race([connection.client, connection.closed]);
+      return client.sendCommand(command, AS_THEY_ARE);
+    },
     close: () => connection.close(),
   };
 }
@@ -71,12 +74,20 @@ export function openMaster(duplicate: Duplicate, { onEnd }: MasterEvents): Maste
 class OwnConnection {
   /** Rejects where none could be made. */
   readonly client: Promise<NodeRedisOwnClient>;
+  /** Rejects when it is closed: the client may be still to be made. */
+  readonly closed: Promise<never>;
+  #tellClosed: (error: Error) => void = () => undefined;
   readonly #events: Pick<PubSubEvents, "onReady" | "onEnd">;
   #connected = false;
   #over = false;
 
   constructor(duplicate: Duplicate, events: Pick<PubSubEvents, "onReady" | "onEnd">) {
     this.#events = events;
+    this.closed = new Promise((_, reject) => {
+      this.#tellClosed = reject;
+    });
+    // Whoever waits for the client hears of it.
+    this.closed.catch(() => undefined);
     this.client = this.#open(duplicate);
     this.client.catch((error: unknown) => this.#end(error));
   }
@@ -87,6 +98,7 @@ class OwnConnection {
    */
   async close(): Promise<void> {
     this.#over = true;
+    this.#tellClosed(new Error("the connection was closed"));
     if (this.#connected) void this.client.then(destroy);
   }
 

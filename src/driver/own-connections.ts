@@ -9,8 +9,9 @@ import type {
   Unsubscribe,
 } from "./driver.js";
 import type { PubSubOptions } from "./live-connection.js";
+import type { MasterEvents, MasterLink } from "./master-link.js";
 import type { PubSubConnection, PubSubEvents } from "./pub-sub-connection.js";
-import { type MasterEvents, type MasterLink, ReplicatedCalls } from "./replicated-calls.js";
+import { ReplicatedCalls } from "./replicated-calls.js";
 import { ShardedSubscriber } from "./sharded-subscriber.js";
 import { Subscriber } from "./subscriber.js";
 

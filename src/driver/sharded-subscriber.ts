@@ -43,7 +43,9 @@ export class ShardedSubscriber {
 
   async subscribe(channel: string, listener: ChannelListener): Promise<Unsubscribe> {
     if (this.#closing !== undefined) throw new DriverClosedError();
-    return this.#channels.add(channel, listener);
+    const joined = this.#channels.add(channel, listener);
+    if (this.#retry === undefined) this.#renew();
+    return joined;
   }
 
   close(): Promise<void> {
@@ -142,9 +144,8 @@ export class ShardedSubscriber {
     // One connection that fails is told of by itself and by all who wait for it.
     if (this.#retry !== undefined) return;
     const delayMs = this.#shards.retryDelayMs(Math.max(1, this.#failures));
-    // Otherwise the caller's client gives up as well.
+    // Otherwise the next subscription tries again, for all.
     if (delayMs !== undefined) this.#retry = systemClock.schedule(delayMs, () => this.#renew());
-    else this.#lost.clear();
   }
 
   #renew(): void {

@@ -84,7 +84,7 @@ export class ValkeyGlideDriver implements Driver {
 
   async run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
     if (this.#closed) throw new DriverClosedError();
-    return this.#scripts.run(call, ticket, this.#commands, this.placeOf(call.keys[0] ?? ""));
+    return this.#scripts.run(call, ticket, this.#commands);
   }
 
   async subscribe(

@@ -61,12 +61,13 @@ async function attemptUntilOfUse(
     const outcome = await holding.inTurn(() => attempt(lock, holding, wish));
     if (outcome === "busy") return undefined;
     if (outcome instanceof NotReplicatedError) {
-      await takeBack(lock, holding);
+      // Who asks several servers at once does not wait for one that is slow to take its lock back.
+      if (wish.timeoutMs !== undefined) cleanUp(lock, holding, { goesOn: true });
+      else await takeBack(lock, holding);
       throw outcome;
     }
     if (typeof outcome !== "string") return outcome;
     if (outcome === "spent" || outcome === "leftover") {
-      // Who asks several servers at once does not wait for one that is slow to take its lock back.
       if (wish.timeoutMs !== undefined) {
         cleanUp(lock, holding, { goesOn: true });
         return undefined;

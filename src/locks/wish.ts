@@ -1,7 +1,7 @@
 import type { Client } from "../client.js";
 import type { Obstacle, UnavailableError } from "../errors.js";
 import type { LockOptions } from "../options.js";
-import type { Patience } from "../runtime/commands.js";
+import type { Patience } from "../runtime/patience.js";
 import type { Sighted } from "../runtime/signs-of-life.js";
 import type { Waiter } from "../runtime/waiter.js";
 import type { Hold } from "../threads/hold.js";
@@ -77,5 +77,9 @@ export class WishPatience implements Patience {
 
   get timeoutMs(): number | undefined {
     return this.#wish.timeoutMs;
+  }
+
+  get leaseMs(): number {
+    return this.#wish.terms.leaseMs;
   }
 }

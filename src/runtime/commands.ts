@@ -10,7 +10,8 @@ import type { ScriptCall } from "../protocol/script-call.js";
 import { type Bound, CommandFailures, tookTooLong } from "./command-failures.js";
 import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
 import { type Instant, now } from "./instant.js";
-import { type Replicated, Replication, type Shortfall } from "./replication.js";
+import type { Patience } from "./patience.js";
+import { type Replicated, Replication, type Shortfall, type Span } from "./replication.js";
 import { ServerClocks } from "./server-clocks.js";
 
 /** A reply together with what is known about the way it took. */
@@ -23,18 +24,6 @@ export interface Exchanged<Reply> {
   readonly repeated: boolean;
   /** Set when fewer replicas have what it wrote than the client requires. */
   readonly shortfall?: Shortfall;
-}
-
-/** For how long an answer is wanted. */
-export interface Patience {
-  /** Once true, the command is not sent again. */
-  readonly cancelled?: boolean;
-  /** Default: one command timeout. */
-  readonly timeoutMs?: number | undefined;
-  /** Whether the command is refused as soon as its keys are on different servers, as the caller can send it in parts. */
-  readonly divisible?: boolean;
-  /** False for what takes back: it need not be known to replicas. Default: true. */
-  readonly replicated?: boolean;
 }
 
 /** The first wait before a command is sent again; each next one is twice as long. */
@@ -123,10 +112,12 @@ export class Commands {
     let backoffMs = FIRST_BACKOFF_MS;
     for (let sendings = 0; ; ) {
       try {
-        if (!this.#clocks.knows(this.#placeOf(key))) await this.#meetServer(key, bound);
+        // The server that was met need not be the one that has the key by now.
+        while (!this.#hasMet(key)) await this.#meetServer(key, bound);
         if (this.#leftMs(bound) <= 0) throw tookTooLong(script, bound);
+        const made = input();
         sendings += 1;
-        const sent = await this.#send(script, { key, input: input(), bound, patience });
+        const sent = await this.#send(script, { key, input: made, bound, patience });
         return sendings > 1 ? { ...sent, repeated: true } : sent;
       } catch (error) {
         const final = this.#failures.final(error, sendings, patience);
@@ -203,6 +194,10 @@ export class Commands {
     });
   }
 
+  #hasMet(key: string): boolean {
+    return this.#publishes !== undefined && this.#clocks.knows(this.#placeOf(key));
+  }
+
   #placeOf(key: string): string {
     return this.#driver.placeOf?.(key) ?? "";
   }
@@ -212,6 +207,7 @@ export class Commands {
    * and has a whole command timeout however short the time of the first of them is.
    */
   #meetServer(key: string, bound: Bound): Promise<void> {
+    if (this.#leftMs(bound) <= 0) return Promise.reject(tookTooLong(serverProbe, bound));
     const place = this.#placeOf(key);
     const probe = this.#probes.get(place) ?? this.#askServer(key).finally(() => this.#probes.delete(place));
     this.#probes.set(place, probe);
@@ -242,16 +238,21 @@ export class Commands {
     if (this.#stopped) throw new ClientClosedError();
     const call = script.encode(input, this.dialect);
     const resets = this.#driver.resets;
+    const place = this.#placeOf(key);
     const sentAt = now(this.#clock);
-    const replicated = script.replicated && patience.replicated !== false;
-    const { raw, shortfall } = await this.#bounded(call, bound, replicated);
+    const { replicated = true, leaseMs = Number.POSITIVE_INFINITY } = patience;
+    const span = script.replicated && replicated ? { leaseMs, leftMs: this.#leftMs(bound) } : undefined;
+    const { raw, shortfall } = await this.#bounded(call, bound, span);
     const answered = script.decode(raw);
-    this.#clocks.read(this.#placeOf(key), answered.serverMs, sentAt);
+    const answeredAt = this.#placeOf(key);
+    // Of a key that has just moved nobody knows who has answered; before there is a connection none is known.
+    if (place === answeredAt || place === "") this.#clocks.read(answeredAt, answered.serverMs, sentAt);
     const repeated = this.#driver.resets !== resets;
     return { ...answered, sentAt, repeated, ...(shortfall && { shortfall }) };
   }
 
-  #bounded(call: ScriptCall, bound: Bound, replicated: boolean): Promise<Replicated> {
+  /** @param span for how long replicas are waited for; undefined: not at all */
+  #bounded(call: ScriptCall, bound: Bound, span: Span | undefined): Promise<Replicated> {
     const ticket: Ticket = { givenUp: false };
     return new Promise((resolve, reject) => {
       const done = () => {
@@ -265,8 +266,8 @@ export class Commands {
       };
       const timeout = this.#after(this.#leftMs(bound), () => giveUp(tookTooLong(call.script, bound)));
       this.#pending.add(giveUp);
-      const answer = replicated
-        ? this.#replication.run(call, ticket, this.#leftMs(bound))
+      const answer = span
+        ? this.#replication.run(call, ticket, span)
         : this.#driver.run(call, ticket).then((raw) => ({ raw }));
       answer.then(resolve, reject).finally(done);
     });

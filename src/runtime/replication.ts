@@ -16,6 +16,19 @@ export interface Replicated {
   readonly shortfall?: Shortfall;
 }
 
+/** What limits the time for which replicas are waited for. */
+export interface Span {
+  /** How long the command may take yet. */
+  readonly leftMs: number;
+  /** The shortest lease that it brings. */
+  readonly leaseMs: number;
+}
+
+/** The answer has to be here before the command is given up. */
+const PARTS_OF_BOUND = 2;
+/** A lease that was waited for is to be of use still. */
+const PARTS_OF_LEASE = 4;
+
 /** Has replicas acknowledge what commands write, as far as the client's options ask for it. */
 export class Replication {
   readonly #driver: Driver;
@@ -45,12 +58,12 @@ export class Replication {
   }
 
   /** Runs a script that writes. @throws UnavailableError when replicas are required and the server refuses to ask them */
-  async run(call: ScriptCall, ticket: Ticket, leftMs: number): Promise<Replicated> {
+  async run(call: ScriptCall, ticket: Ticket, { leftMs, leaseMs }: Span): Promise<Replicated> {
     if (this.#mode === "off" || this.#driver.runReplicated === undefined) {
       return { raw: await this.#driver.run(call, ticket) };
     }
-    // The answer has to be here before the command is given up.
-    const timeoutMs = Math.max(1, Math.min(this.#settings.timeoutMs, Math.floor(leftMs / 2)));
+    const longestMs = Math.min(leftMs / PARTS_OF_BOUND, leaseMs / PARTS_OF_LEASE);
+    const timeoutMs = Math.max(1, Math.min(this.#settings.timeoutMs, Math.floor(longestMs)));
     const demand = { replicas: this.#replicas, timeoutMs };
     try {
       const { reply: raw, ...counts } = await this.#driver.runReplicated(call, ticket, demand);

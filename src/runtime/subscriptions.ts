@@ -108,13 +108,9 @@ export class Subscriptions {
       const joined = await Promise.allSettled(joining);
       await Promise.all(joined.map(async (one) => one.status === "fulfilled" && one.value()));
     };
-    try {
-      await Promise.all(joining);
-      return leave;
-    } catch (error) {
-      void leave().catch(() => undefined);
-      throw error;
-    }
+    // One of them is better than none: the other may not be allowed.
+    await Promise.any(joining).catch(() => joining[0]);
+    return leave;
   }
 
   #fail(channel: string, entry: Channel, error: unknown): void {

@@ -3,7 +3,7 @@ import type { CountAnswer } from "../protocol/count-scripts.js";
 import type { Script } from "../protocol/define-script.js";
 import { tellsPermits } from "../protocol/messages.js";
 import type { Lot, PermitStatus, PermitWish } from "../protocol/semaphore-scripts.js";
-import type { Patience } from "../runtime/commands.js";
+import type { Patience } from "../runtime/patience.js";
 import type { OpenRequest } from "../runtime/requests.js";
 import { standInLine } from "../runtime/stand-in-line.js";
 import { traced } from "../runtime/traced.js";

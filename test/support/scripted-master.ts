@@ -1,6 +1,7 @@
 import { script } from "../../src/driver/conformance-case.js";
 import { ServerReplyError, type Ticket } from "../../src/driver/driver.js";
-import { type MasterEvents, type MasterLink, ReplicatedCalls } from "../../src/driver/replicated-calls.js";
+import type { MasterEvents, MasterLink } from "../../src/driver/master-link.js";
+import { ReplicatedCalls } from "../../src/driver/replicated-calls.js";
 import type { ScriptCall } from "../../src/protocol/script-call.js";
 
 /** What a master answers to a command; an error is a refusal, a promise keeps whoever asks waiting. */

@@ -1,4 +1,5 @@
 import { describe } from "vitest";
+import { allPairs } from "../support/all-pairs.js";
 import { backendOf } from "../support/backends.js";
 import { describeKinds } from "../support/kinds-runner.js";
 import { pairs } from "../support/pairs.js";

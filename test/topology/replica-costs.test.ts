@@ -11,6 +11,7 @@ const redis = locksOnReplicas();
 const NAME = "order:7";
 const HOUR_MS = 3_600_000;
 const required: HoldfastOptions = {
+  commandTimeoutMs: 5_000,
   replicas: { mode: "require", timeoutMs: 2_000 },
   safetyPeriodMs: HOUR_MS,
 };

@@ -31,7 +31,8 @@ const singles = kinds.filter((kind) => kind !== "multi");
 
 /** A client that wants the replica to have everything. */
 function demanding(options: HoldfastOptions = {}, timeoutMs = 2_000) {
-  return redis.holdfast({ replicas: { mode: "require", timeoutMs }, safetyPeriodMs: HOUR_MS, ...options });
+  const replicas = { mode: "require", timeoutMs } as const;
+  return redis.holdfast({ replicas, commandTimeoutMs: 5_000, safetyPeriodMs: HOUR_MS, ...options });
 }
 
 /** The same, which waits for a broken link not for long. */

@@ -39,11 +39,12 @@ function client(options = {}): Holdfast {
   const user = { username: "orders", password: "secret" };
   const quiet = { disableClientInfo: true, enableReadyCheck: false };
   const redis = new Redis({ host: "127.0.0.1", port, ...user, ...quiet, ...quickEnd });
-  const replicas = { mode: "require", timeoutMs: 2_900 } as const;
+  const replicas = { mode: "require", timeoutMs: 5_000 } as const;
   const holdfast = new Holdfast(ioredisDriver(redis), {
     safetyPeriodMs: HOUR_MS,
     redMemberTimeoutMs: 3_000,
     replicas,
+    commandTimeoutMs: 10_000,
     ...options,
   });
   clients.push({ holdfast, redis });

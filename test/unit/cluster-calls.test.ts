@@ -156,9 +156,15 @@ describe("a call whose slot is being moved", () => {
 
 describe("a call that fails", () => {
   test("because the server refuses it says so, and nobody looks for another master", async () => {
+    redirect(cluster.a, "OOM command not allowed");
+    await expect(cluster.run()).rejects.toMatchObject({ code: "OOM" });
+    expect(cluster.looks).toBe(0);
+  });
+
+  test("because the master was outvoted has the client look for the new one", async () => {
     redirect(cluster.a, "CLUSTERDOWN not all slots are served");
     await expect(cluster.run()).rejects.toMatchObject({ code: "CLUSTERDOWN" });
-    expect(cluster.looks).toBe(0);
+    expect(cluster.looks).toBe(1);
   });
 
   test("because the connection broke has the client look for the new master, which gets the next", async () => {

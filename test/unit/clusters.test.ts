@@ -89,7 +89,7 @@ test.each([
   [{ replicas: { mode: "require", min: 0 } }, /replicas\.min/],
   [{ replicas: { mode: "require", min: "most" } }, /replicas\.min/],
   [{ replicas: { mode: "auto", min: 1 } }, /replicas\.min needs mode "require"/],
-  [{ replicas: { mode: "require", timeoutMs: 3_000 } }, /shorter than commandTimeoutMs/],
+  [{ replicas: { mode: "require", timeoutMs: 1_501 } }, /at most half of commandTimeoutMs/],
   [{ replicas: { mode: "require", timeoutMs: 0 } }, /replicas\.timeoutMs/],
   [{ replicas: { quorum: 1 } }, /no setting of replicas "quorum"/],
   [{ replicas: { mode: "require" } }, /needs a driver with connections of its own/],

@@ -4,8 +4,9 @@ import { DriverClosedError, ServerReplyError } from "../../src/driver/driver.js"
 import { MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { ClientClosedError, UnavailableError } from "../../src/errors.js";
 import { lockInspect, lockRelease } from "../../src/protocol/lock-scripts.js";
-import { Commands, type Patience } from "../../src/runtime/commands.js";
+import { Commands } from "../../src/runtime/commands.js";
 import { HashedWheelTimer } from "../../src/runtime/hashed-wheel-timer.js";
+import type { Patience } from "../../src/runtime/patience.js";
 import {
   answerLate,
   answerWith,

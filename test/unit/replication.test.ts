@@ -112,10 +112,11 @@ describe("replicas are asked for", () => {
     ]);
   });
 
-  test("no longer than leaves time for the answer", async () => {
-    const { driver, holdfast } = open({ ...required, timeoutMs: 1_500 }, { commandTimeoutMs: 2_000 });
+  test("no longer than leaves time for the answer, and for a quarter of the lease", async () => {
+    const { driver, holdfast } = open({ ...required, timeoutMs: 1_000 }, { commandTimeoutMs: 2_000 });
     await holdfast.getLock(NAME).using(() => undefined);
-    expect(driver.asked.map(({ demand }) => demand.timeoutMs)).toEqual([1_000, 1_000]);
+    await holdfast.getLock(NAME).using({ leaseMs: 400 }, () => undefined);
+    expect(driver.asked.map(({ demand }) => demand.timeoutMs)).toEqual([1_000, 1_000, 100, 1_000]);
   });
 });
 

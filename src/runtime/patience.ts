@@ -1,0 +1,13 @@
+/** For how long an answer is wanted. */
+export interface Patience {
+  /** Once true, the command is not sent again. */
+  readonly cancelled?: boolean;
+  /** Default: one command timeout. */
+  readonly timeoutMs?: number | undefined;
+  /** Whether the command is refused as soon as its keys are on different servers, as the caller can send it in parts. */
+  readonly divisible?: boolean;
+  /** False for what takes back: it need not be known to replicas. Default: true. */
+  readonly replicated?: boolean;
+  /** The lease that it brings, in milliseconds: replicas are waited for during a part of it. Default: none. */
+  readonly leaseMs?: number;
+}
