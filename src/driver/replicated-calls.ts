@@ -138,7 +138,7 @@ export class ReplicatedCalls {
     const { count, isFinal } = await answer;
     // A script that had to be sent again, in full, has written after the question.
     if (sender.late) this.#settle(0, systemClock.monotonicMs());
-    // Another connection would count what it has not written.
+    // The connection has ended.
     else if (this.#link !== link) this.#settle(0, Number.POSITIVE_INFINITY);
     else this.#settle(count, isFinal ? Number.POSITIVE_INFINITY : systemClock.monotonicMs());
   }
@@ -167,6 +167,8 @@ export class ReplicatedCalls {
 
   async #open(): Promise<MasterLink> {
     if (this.#link !== undefined) return this.#link;
+    // The next connection would count what it has not written.
+    this.#settle(0, Number.POSITIVE_INFINITY);
     if (this.#closed) throw new DriverClosedError();
     const link = this.#options.open({
       onEnd: () => {

@@ -181,6 +181,32 @@ describe("the connection", () => {
     waiting.open();
   });
 
+  test("that is new does not speak for what another has written", async () => {
+    await acquainted();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    master.answering = (name, [, , ms]) =>
+      name === "WAIT" ? new Promise((resolve) => setTimeout(() => resolve(0), Number(ms))) : undefined;
+    const old = run("a");
+    // In the middle of the second round; the third is on a new connection, whose replicas have all.
+    await vi.advanceTimersByTimeAsync(75);
+    master.link.break();
+    master.answering = () => undefined;
+    const fresh = run("a");
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await old).toEqual({ reply: "done", acknowledged: 0, wanted: 1 });
+    expect(await fresh).toMatchObject({ acknowledged: 1 });
+    // And so between two rounds.
+    master.answering = (name) => (name === "WAIT" ? new Promise(() => undefined) : undefined);
+    const last = run("a");
+    await vi.advanceTimersByTimeAsync(0);
+    master.link.break();
+    master.answering = () => undefined;
+    const next = run("a");
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await last).toMatchObject({ acknowledged: 0 });
+    expect(await next).toMatchObject({ acknowledged: 1 });
+  });
+
   test("that could not be made fails the call, and the next tries again", async () => {
     let refused = true;
     master.answering = () => {
