@@ -10,7 +10,10 @@ export interface ReplicaOptions {
    * nobody is asked. Default: `auto` in a cluster and with Sentinels, `off` on one server.
    */
   readonly mode?: "auto" | "require" | "off";
-  /** How many of the connected replicas; a number stands also while fewer are connected. Only for `require`. Default: 1. */
+  /**
+   * How many: a number, or a `majority` or `all` of those that are connected at the moment, one at least. Only for `require`.
+   * Default: 1.
+   */
   readonly min?: number | "majority" | "all";
   /** How long to wait for them, in milliseconds: half of `commandTimeoutMs` at most. Default: 1 000. */
   readonly timeoutMs?: number;
@@ -39,7 +42,7 @@ export interface HoldfastOptions {
    * How long a red lock that this client makes waits for the answer of one of its servers, in milliseconds. Default: 50.
    */
   readonly redMemberTimeoutMs?: number;
-  /** Whether replicas are to have a lock before it is believed. Default: in a cluster and with Sentinels as many as there are. */
+  /** Whether replicas are to have a lock before it is believed. Default: in a cluster and with Sentinels as many as are connected, where the client can ask. */
   readonly replicas?: ReplicaOptions;
   /** Which messages to use in a cluster; as the Redisson clients that use the same names. Default: `auto`. */
   readonly pubSub?: PubSub;

@@ -62,7 +62,7 @@ export type PubSubFamily = "classic" | "sharded";
 
 /** How many replicas are to have a write. */
 export interface ReplicaDemand {
-  /** `connected`: all that are, be it none. Any other is one at least. */
+  /** `connected`: as many as are connected, perhaps none. The others want one at least. */
   readonly replicas: number | "majority" | "all" | "connected";
   /** How long to wait for them, in milliseconds. */
   readonly timeoutMs: number;

@@ -113,7 +113,7 @@ export class IoredisClusterDriver implements Driver {
       void inRootContext(() => this.#cluster.connect().catch(toldByTheCommand));
   }
 
-  /** Resolves once the nodes are known. One wait for all, which keeps nothing of them. */
+  /** Resolves once the nodes are known. */
   async #met(): Promise<void> {
     this.#assertOpen();
     if (this.#cluster.status === "ready") return;
@@ -181,6 +181,8 @@ export class IoredisClusterDriver implements Driver {
     this.#watched.set(node, () => {
       node.off("ready", onReady);
       node.off("close", onClose);
+      // It is about to close, with whatever is under way on it.
+      onClose();
     });
   };
 

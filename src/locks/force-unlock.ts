@@ -1,13 +1,7 @@
-import type { Client } from "../client.js";
 import { UnavailableError, WrongTypeError } from "../errors.js";
 import { MODE_FIELD } from "../protocol/names.js";
-import type { Exchanged } from "../runtime/commands.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { look } from "./look.js";
-
-/** The pauses between the repetitions of what too few replicas have: twice as long each time, for a minute in all. */
-const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 32_000;
 
 /**
  * Frees a lock from the holders that it has now, and from no others: a repeat of the command can not hit the next one.
@@ -22,19 +16,15 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
     const record = await look(lock);
     if (!kind.isForceable(record)) return false;
     const { fields: seen } = record;
-    const send = () =>
-      commands.exchange(kind.forceUnlock, key, () => ({
-        key,
-        notAfterMs: commands.notAfterMs(key),
-        channel,
-        seen,
-      }));
-    const { reply, repeated, shortfall } = await send();
+    const { reply, repeated } = await commands.exchange(kind.forceUnlock, key, () => ({
+      key,
+      notAfterMs: commands.notAfterMs(key),
+      channel,
+      seen,
+    }));
     if (reply.status === "wrong-type") throw new WrongTypeError(key, reply.type);
     if (reply.status === "released" || reply.status === "absent") {
       client.threads.stolen(key, Object.keys(seen));
-      // A replica that takes over is not to bring the holders back.
-      if (shortfall !== undefined) repeat(client, send);
       return true;
     }
     // The copy that was not answered may have freed it, and somebody else be in: look whether those seen are gone.
@@ -52,15 +42,4 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
     `lock "${lock.name}" changes hands faster than it can be freed`,
     false,
   );
-}
-
-/** Behind the scenes, until enough replicas have it. */
-function repeat(client: Client, send: () => Promise<Exchanged<unknown>>): void {
-  client.inBackground(async () => {
-    for (let pauseMs = FIRST_PAUSE_MS; pauseMs <= LONGEST_PAUSE_MS && !client.stopped; pauseMs *= 2) {
-      await client.commands.pause(pauseMs);
-      const sent = await send().catch(() => undefined);
-      if (sent !== undefined && sent.shortfall === undefined) return;
-    }
-  });
 }

@@ -47,7 +47,8 @@ export class Replication {
     this.#replicas = this.#mode === "require" ? settings.min : "connected";
     if (this.#mode !== "off" && !able) {
       throw new TypeError(
-        `replicas.mode "${this.#mode}" needs a driver with connections of its own to the masters, which this one has not`,
+        `replicas.mode "${this.#mode}" is not possible with this client: it offers no connection on which WAIT counts ` +
+          "what was written there. Use another client, or leave replicas out",
       );
     }
   }

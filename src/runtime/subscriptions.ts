@@ -1,4 +1,4 @@
-import type { Driver, Unsubscribe } from "../driver/driver.js";
+import { type Driver, ServerReplyError, type Unsubscribe } from "../driver/driver.js";
 import { events } from "../events.js";
 import type { Publishing } from "../protocol/dialect.js";
 import { inRootContext } from "../root-context.js";
@@ -108,9 +108,12 @@ export class Subscriptions {
       const joined = await Promise.allSettled(joining);
       await Promise.all(joined.map(async (one) => one.status === "fulfilled" && one.value()));
     };
-    // One of them is better than none: the other may not be allowed.
-    await Promise.any(joining).catch(() => joining[0]);
-    return leave;
+    const joined = await Promise.allSettled(joining);
+    const refusals = joined.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
+    // One of them is better than none where the other is not allowed. What failed in passing is to be tried again.
+    if (refusals.length === 0 || (refusals.length === 1 && isForbidden(refusals[0]))) return leave;
+    void leave().catch(() => undefined);
+    throw refusals[0];
   }
 
   #fail(channel: string, entry: Channel, error: unknown): void {
@@ -128,6 +131,10 @@ export class Subscriptions {
     // An unsubscribe that fails belongs to a connection that is gone, and its subscriptions with it.
     void entry.unsubscribe?.().catch(() => undefined);
   }
+}
+
+function isForbidden(error: unknown): boolean {
+  return error instanceof ServerReplyError && error.code === "NOPERM";
 }
 
 class Channel {

@@ -31,6 +31,8 @@ export async function startLink(masterPort: number): Promise<ReplicationLink> {
     const ends: Ends = [replica, master];
     connections.add(ends);
     for (const [end, other] of [ends, ends.toReversed()] as Ends[]) {
+      // A small packet is not to wait until the one before it is acknowledged.
+      end.setNoDelay(true);
       // "close" follows.
       end.on("error", () => undefined);
       end.on("close", () => {

@@ -65,6 +65,16 @@ const faults: readonly (readonly [string, () => Promise<unknown>])[] = [
       await servers.settled();
     },
   ],
+  [
+    "miss theirs, which stands still for a while",
+    async () => {
+      const old = await servers.master();
+      await old.pause();
+      await servers.successor(old);
+      old.resume();
+      await servers.settled();
+    },
+  ],
 ];
 
 const failovers = Array.from(
@@ -73,7 +83,7 @@ const failovers = Array.from(
 );
 
 function never(): never {
-  throw new Error("there are two faults");
+  throw new Error("there are some faults");
 }
 
 test.each(failovers)(

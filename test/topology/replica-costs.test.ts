@@ -12,7 +12,7 @@ const NAME = "order:7";
 const HOUR_MS = 3_600_000;
 const required: HoldfastOptions = {
   commandTimeoutMs: 5_000,
-  replicas: { mode: "require", timeoutMs: 2_000 },
+  replicas: { mode: "require", timeoutMs: 1_400 },
   safetyPeriodMs: HOUR_MS,
 };
 

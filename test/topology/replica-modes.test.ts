@@ -12,7 +12,7 @@ import { until } from "../support/until.js";
 endRecordings();
 const NAME = "order:7";
 /** How long a broken link is waited for. */
-const SHORT_MS = 60;
+const SHORT_MS = 200;
 
 describe("of two replicas", () => {
   const redis = locksOnReplicas(2);

@@ -92,7 +92,7 @@ test.each([
   [{ replicas: { mode: "require", timeoutMs: 1_501 } }, /at most half of commandTimeoutMs/],
   [{ replicas: { mode: "require", timeoutMs: 0 } }, /replicas\.timeoutMs/],
   [{ replicas: { quorum: 1 } }, /no setting of replicas "quorum"/],
-  [{ replicas: { mode: "require" } }, /needs a driver with connections of its own/],
+  [{ replicas: { mode: "require" } }, /is not possible with this client/],
 ])("the options %j are refused at once", (options, message) => {
   expect(() => new Holdfast(memoryDriver(), options as object)).toThrow(message);
 });

@@ -84,21 +84,28 @@ describe("calls of one turn", () => {
     for (const [at, ms] of [121, 231, 451].entries()) expect(times[at]?.[1]).toBeLessThanOrEqual(ms);
   });
 
-  test("do not wait for a replica that has let one of them wait in vain until it has caught up, unless they need it", async () => {
+  test("wait for those that keep up, and once a second, shortly, for one that has let them wait in vain, unless they need it", async () => {
     const all: ReplicaDemand = { replicas: "connected", timeoutMs: TIMEOUT_MS };
+    const waits = () => master.sent().filter((command) => command.startsWith("WAIT"));
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    master.replicas = 2;
     await run("a", all);
-    master.acknowledging = 0;
-    expect(await run("a", all)).toMatchObject({ acknowledged: 0, wanted: 1 });
+    master.acknowledging = 1;
+    expect(await run("a", all)).toMatchObject({ acknowledged: 1, wanted: 2 });
     master.sent();
-    expect(await run("a", all)).toEqual({ reply: "done", acknowledged: 0, wanted: 1 });
-    expect(master.sent().filter((command) => command.startsWith("WAIT"))).toEqual(["WAIT 0 0"]);
-    expect(await run("a")).toMatchObject({ acknowledged: 0 });
-    expect(master.sent()).toContain("WAIT 1 50");
+    expect(await run("a", all)).toEqual({ reply: "done", acknowledged: 1, wanted: 2 });
+    expect(waits()).toEqual(["WAIT 1 50"]);
+    await run("a", { replicas: 2, timeoutMs: TIMEOUT_MS });
+    expect(waits()).toEqual(["WAIT 2 50"]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await run("a", all)).toMatchObject({ acknowledged: 1, wanted: 2 });
+    await run("a", all);
+    expect(waits()).toEqual(["WAIT 2 50", "WAIT 1 50"]);
+    await vi.advanceTimersByTimeAsync(1_000);
     master.acknowledging = undefined;
+    expect(await run("a", all)).toMatchObject({ acknowledged: 2, wanted: 2 });
     await run("a", all);
-    master.sent();
-    expect(await run("a", all)).toMatchObject({ acknowledged: 1 });
-    expect(master.sent()).toEqual(["EVALSHA a k", "WAIT 1 50"]);
+    expect(waits()).toEqual(["WAIT 2 50", "WAIT 2 50"]);
   });
 
   test("are each told how few replicas have it", async () => {
@@ -150,6 +157,17 @@ describe("the connection", () => {
     await run("a");
     expect(master.links).toHaveLength(1);
     expect(master.sent()).toEqual(["WAIT 0 0", "EVAL a k", "WAIT 1 50", "EVALSHA a k", "WAIT 1 50"]);
+  });
+
+  test("that takes long to be made takes nothing off the replicas' time", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    const later = (ms: number, count: number) =>
+      new Promise((resolve) => setTimeout(() => resolve(count), ms));
+    master.answering = (name, [, replicas]) =>
+      name === "WAIT" ? (replicas === "0" ? later(150, 0) : later(5, 1)) : undefined;
+    const first = run("a", { replicas: 1, timeoutMs: 100 });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await first).toMatchObject({ acknowledged: 1 });
   });
 
   test("that broke fails the calls under way, and the next call has a new one, which knows no script", async () => {
@@ -251,6 +269,26 @@ describe("the connection", () => {
     expect(vi.getTimerCount()).toBe(0);
     frozen.open();
   });
+});
+
+test("a connection that breaks while a forgotten script goes again speaks for nothing that was written on it", async () => {
+  await run("a");
+  await run("b");
+  const stuck = gate();
+  master.acknowledging = 0;
+  master.answering = (name, [, source]) => {
+    if (name === "EVALSHA" && source === callOf("b", "k").script.sha1)
+      return reply("NOSCRIPT No matching script");
+    return name === "EVAL" ? stuck.opened : undefined;
+  };
+  master.sent();
+  const [written, again] = [run("a"), failure(run("b"))];
+  await until(() => master.log.includes("EVAL b k"));
+  master.acknowledging = undefined;
+  master.link.break();
+  expect(await written).toEqual({ reply: "done", acknowledged: 0, wanted: 1 });
+  expect(await again).toBeInstanceOf(Error);
+  stuck.open();
 });
 
 describe("a script that the server has forgotten", () => {

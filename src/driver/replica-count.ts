@@ -1,0 +1,96 @@
+import { systemClock } from "../clock.js";
+import { type ReplicaDemand, ServerReplyError } from "./driver.js";
+import type { MasterLink } from "./master-link.js";
+
+/** After so many milliseconds the number of replicas is asked for again. */
+const COUNT_AGAIN_MS = 5_000;
+const MORE_THAN_THERE_ARE = 1_000;
+const AT_ONCE_MS = 10;
+/** A replica that has let a call wait in vain is waited for again after so many milliseconds, and for so long then. */
+const TRY_AGAIN_MS = 1_000;
+const TRIAL_MS = 100;
+
+/** How many replicas a call wants, and for how many of them it waits. */
+export interface Wanted {
+  readonly wanted: number;
+  readonly needed: number;
+  /** On the monotonic clock. */
+  readonly untilMs: number;
+}
+
+/** How many replicas one master has, and how many of them keep up. */
+export class ReplicaCount {
+  /** Those that are connected; undefined while that is not known. */
+  #connected: { readonly count: number; readonly atMs: number } | undefined;
+  /** As many as had the latest write that some did not have in time; undefined while all keep up. */
+  #keepUp: { readonly count: number; readonly untilMs: number } | undefined;
+
+  /** What there is to know before calls with these demands are sent. Rejects when the connection is lost. */
+  async look(
+    link: MasterLink,
+    demands: readonly ReplicaDemand[],
+    toError: (error: unknown) => unknown,
+  ): Promise<void> {
+    if (demands.every(({ replicas }) => typeof replicas === "number")) return;
+    const nowMs = systemClock.monotonicMs();
+    if (this.#connected !== undefined && nowMs - this.#connected.atMs < COUNT_AGAIN_MS) return;
+    const info = await link.send(["INFO", "replication"]).catch((error: unknown) => {
+      if (toError(error) instanceof ServerReplyError) return "";
+      throw error;
+    });
+    const [, told] = /connected_slaves:(\d+)/.exec(String(info)) ?? [];
+    // A user who may not ask for it counts those that have the latest write by now.
+    const count = Number(told ?? (await askReplicas(link, MORE_THAN_THERE_ARE, AT_ONCE_MS)) ?? 0);
+    this.#connected = { count, atMs: nowMs };
+  }
+
+  /** For a call that is sent now. */
+  of({ replicas, timeoutMs }: ReplicaDemand): Wanted {
+    const nowMs = systemClock.monotonicMs();
+    const wanted = numberOf(replicas, this.#connected?.count ?? 0);
+    const keepUp = replicas === "connected" ? this.#keepUp : undefined;
+    if (keepUp === undefined) return { wanted, needed: wanted, untilMs: nowMs + timeoutMs };
+    // Who does not need them all waits for those that keep up, and now and then looks whether all do again.
+    if (nowMs < keepUp.untilMs) {
+      return { wanted, needed: Math.min(wanted, keepUp.count), untilMs: nowMs + timeoutMs };
+    }
+    return { wanted, needed: wanted, untilMs: nowMs + Math.min(timeoutMs, TRIAL_MS) };
+  }
+
+  /** A call that wanted so many was answered. */
+  answered(acknowledged: number, { wanted, needed }: Wanted): void {
+    if (acknowledged >= wanted) {
+      this.#keepUp = undefined;
+    } else if (acknowledged < needed) {
+      this.#connected = undefined;
+      this.#keepUp = { count: acknowledged, untilMs: systemClock.monotonicMs() + TRY_AGAIN_MS };
+    }
+  }
+
+  forget(): void {
+    this.#connected = undefined;
+    this.#keepUp = undefined;
+  }
+}
+
+/** Undefined when that can not be learned. */
+export function askReplicas(
+  link: MasterLink,
+  replicas: number,
+  timeoutMs: number,
+): Promise<number | undefined> {
+  return link.send(["WAIT", String(replicas), String(timeoutMs)]).then(Number, () => undefined);
+}
+
+function numberOf(replicas: ReplicaDemand["replicas"], connected: number): number {
+  switch (replicas) {
+    case "connected":
+      return connected;
+    case "all":
+      return Math.max(1, connected);
+    case "majority":
+      return Math.floor(connected / 2) + 1;
+    default:
+      return replicas;
+  }
+}
