@@ -8,31 +8,26 @@ import {
   type Ticket,
 } from "./driver.js";
 import type { MasterEvents, MasterLink } from "./master-link.js";
+import { type Masters, MOST_REDIRECTS, newMaster } from "./masters.js";
 import { ReplicatedCalls } from "./replicated-calls.js";
 
-/** What is known of the masters of a cluster. A master is named by its address, "host:port". */
-export interface Masters {
+/** How to reach the masters of a cluster. */
+export interface ReachableMasters extends Masters {
   opening(master: string): (events: MasterEvents) => MasterLink;
-  /** The master that has the slot of a key; undefined while none is known. */
-  masterOf(key: string): string | undefined;
-  /** Asks the cluster anew who has which slot. Never rejects. */
-  refresh(): Promise<void>;
   /** Makes an error of the server of what the Redis client rejects with, where it is one. */
   toError(error: unknown): unknown;
 }
 
-/** A slot that is being moved redirects once, to a master that knows. */
-const MOST_REDIRECTS = 3;
 /** A master that was not needed for so long is given up; should it be needed again, it is reached anew. */
 const UNUSED_MS = 60_000;
 
 /** Runs scripts on the masters of a cluster and waits for their replicas, following redirections. */
 export class ClusterCalls {
-  readonly #masters: Masters;
+  readonly #masters: ReachableMasters;
   readonly #calls = new Map<string, { readonly calls: ReplicatedCalls; usedMs: number }>();
   #closed = false;
 
-  constructor(masters: Masters) {
+  constructor(masters: ReachableMasters) {
     this.#masters = masters;
   }
 
@@ -58,16 +53,9 @@ export class ClusterCalls {
         if (redirects === MOST_REDIRECTS || ticket.givenUp) throw error;
         asking = code === "ASK";
         const [, , redirectedTo] = message.split(" ");
-        master = asking ? redirectedTo : await this.#newMaster(key, master, redirectedTo);
+        master = asking ? redirectedTo : await newMaster(this.#masters, key, master, redirectedTo);
       }
     }
-  }
-
-  /** What the client knows after a look goes before the address in the redirection, which it may reach by another one. */
-  async #newMaster(key: string, old: string, redirectedTo: string | undefined): Promise<string | undefined> {
-    await this.#masters.refresh();
-    const known = this.#masters.masterOf(key);
-    return known === undefined || known === old ? redirectedTo : known;
   }
 
   async close(): Promise<void> {

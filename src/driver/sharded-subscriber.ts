@@ -3,20 +3,14 @@ import { inRootContext } from "../root-context.js";
 import { ChannelTable, type PubSubLink } from "./channel-table.js";
 import { type ChannelListener, DriverClosedError, ServerReplyError, type Unsubscribe } from "./driver.js";
 import { LiveConnection, type PubSubOptions } from "./live-connection.js";
+import { type Masters, MOST_REDIRECTS, newMaster } from "./masters.js";
 import type { OpenPubSub } from "./pub-sub-connection.js";
 
-/** What is known of the masters of a cluster. A master is named by its address, "host:port". */
-export interface Shards extends PubSubOptions {
+/** How to listen to the masters of a cluster. */
+export interface Shards extends Masters, PubSubOptions {
   /** How to open a connection to a master on which SSUBSCRIBE is sent. */
   opening(master: string): OpenPubSub;
-  /** The master that has the slot of a channel; undefined while none is known. */
-  masterOf(channel: string): string | undefined;
-  /** Asks the cluster anew who has which slot. Never rejects. */
-  refresh(): Promise<void>;
 }
-
-/** A slot that is being moved redirects once, to a master that knows. */
-const MOST_REDIRECTS = 3;
 
 /**
  * Listens to sharded messages, which only the master of the channel's slot has: one connection for each master that is
@@ -65,7 +59,7 @@ export class ShardedSubscriber {
         const moved = await this.#subscribeAt(master, channel);
         if (moved === undefined) return;
         if (redirects === MOST_REDIRECTS) throw new Error(`the slot of "${channel}" keeps moving`);
-        master = await this.#newMaster(channel, master, moved);
+        master = await newMaster(this.#shards, channel, master, moved);
       }
     } catch (error) {
       // Those who listen already are not told of the failure.
@@ -89,13 +83,6 @@ export class ShardedSubscriber {
       if (moved === undefined) throw error;
       return moved;
     }
-  }
-
-  /** What the client knows after a look goes before the address in the redirection, which it may reach by another one. */
-  async #newMaster(channel: string, old: string, redirectedTo: string): Promise<string> {
-    await this.#shards.refresh();
-    const known = this.#shards.masterOf(channel);
-    return known === undefined || known === old ? redirectedTo : known;
   }
 
   async #unsubscribe(channel: string): Promise<void> {
