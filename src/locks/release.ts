@@ -175,8 +175,10 @@ export async function takeBack(lock: LockIdentity, holding: Holding): Promise<vo
   try {
     await holding.inTurn(() => sendRelease(lock, holding, sending));
   } catch {
-    cleanUp(lock, holding, { goesOn: true });
+    // The clean-up does it.
   } finally {
+    // A replica may have it nevertheless, and take over: it is to be told as well.
+    cleanUp(lock, holding, { goesOn: true });
     holding.settled();
   }
 }
@@ -199,6 +201,7 @@ export async function reachStoredCount(
   let pauseMs = FIRST_PAUSE_MS;
   while (!client.stopped && clock.monotonicMs() < endMs) {
     let waitMs = pauseMs;
+    let isShort = false;
     try {
       const { serverMs, shortfall } = await holding.inTurn(() => {
         // Nobody relies on what a stay that was lost has left. What is being released is left to the release.
@@ -206,14 +209,16 @@ export async function reachStoredCount(
         return sendRelease(lock, holding, { heldCount: highestLeft(holding), ...after });
       });
       const { copiesUntilMs } = holding.inRedis;
-      if (copiesUntilMs === 0 && shortfall === undefined) return;
-      if (copiesUntilMs === 0) pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+      isShort = copiesUntilMs === 0;
+      if (isShort && (shortfall === undefined || client.isClosing)) return;
+      if (isShort) pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
       else waitMs = copiesUntilMs - serverMs + 1;
     } catch (error) {
       if (!mayHelp(error, holding)) return;
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     }
-    await commands.pause(waitMs).catch(() => undefined);
+    await commands.pause(waitMs, isShort ? client.closing : undefined).catch(() => undefined);
+    if (isShort && client.isClosing) return;
   }
 }
 

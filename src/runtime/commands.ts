@@ -166,12 +166,16 @@ export class Commands {
     return Math.ceil(this.#clocks.at(this.#placeOf(key), this.#clock.monotonicMs()) + this.timeoutMs);
   }
 
-  /** Lets time pass before something is sent again. Does not keep the process alive. @throws ClientClosedError */
-  pause(ms: number): Promise<void> {
-    return this.#pause(ms, false);
+  /**
+   * Lets time pass before something is sent again. Does not keep the process alive.
+   * @param unless what ends it early
+   * @throws ClientClosedError
+   */
+  pause(ms: number, unless?: Promise<void>): Promise<void> {
+    return this.#pause(ms, false, unless);
   }
 
-  #pause(ms: number, keepAlive: boolean): Promise<void> {
+  #pause(ms: number, keepAlive: boolean, unless?: Promise<void>): Promise<void> {
     if (this.#stopped) return Promise.reject(new ClientClosedError());
     return new Promise((resolve, reject) => {
       const end = () => {
@@ -182,15 +186,13 @@ export class Commands {
         end();
         reject(error);
       };
-      const timer = this.#clock.schedule(
-        ms,
-        () => {
-          end();
-          resolve();
-        },
-        keepAlive,
-      );
+      const goOn = () => {
+        end();
+        resolve();
+      };
+      const timer = this.#clock.schedule(ms, goOn, keepAlive);
       this.#pending.add(giveUp);
+      void unless?.then(goOn);
     });
   }
 

@@ -245,12 +245,9 @@ async function takeBackNow<Granted>(
   lot: Lot,
   owner: string,
 ): Promise<void> {
-  try {
-    await cancel(source, request, lot, owner, { replicated: false });
-    request.end("copies");
-  } catch {
-    takeBack(source, request, lot, owner);
-  }
+  await cancel(source, request, lot, owner, { replicated: false }).catch(() => undefined);
+  // A replica may have it nevertheless, and take over: it is to be told as well.
+  takeBack(source, request, lot, owner);
 }
 
 function cancel<Granted>(

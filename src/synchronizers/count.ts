@@ -100,14 +100,17 @@ export function persist(
 ): void {
   client.inBackground(async () => {
     for (let pauseMs = FIRST_PAUSE_MS; !client.stopped && request.mayRepeat; ) {
+      let isShort = false;
       try {
         const { shortfall } = await work();
-        if (shortfall === undefined) break;
+        isShort = shortfall !== undefined;
+        if (!isShort) break;
       } catch (error) {
         // A refusal tells nothing about the commands before it.
         if (!(error instanceof UnavailableError)) break;
       }
-      await client.commands.pause(pauseMs).catch(() => undefined);
+      if (isShort && client.isClosing) break;
+      await client.commands.pause(pauseMs, isShort ? client.closing : undefined).catch(() => undefined);
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     }
     request.end("copies");
