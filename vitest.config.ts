@@ -11,8 +11,15 @@ const testsBuilt = process.env["HOLDFAST_TEST_BUILT"] === "1";
 
 /** Where the outcomes are to be written as JSON, if anywhere. */
 const report = process.env["HOLDFAST_REPORT"];
+/** All releases are in turn. */
+const isCampaign = process.env["HOLDFAST_REDISSON"] !== undefined;
 const againstRedisson = isBuilt(process.env["HOLDFAST_REDISSON"] ?? newest);
 const allPairs = process.env["HOLDFAST_PAIRS"] === "all";
+/** What takes its time, or is about one client of several, is left to `npm run test:topologies`. */
+const inCampaigns = [
+  "test/topology/{node-redis,valkey-glide,failover,faults}-*.test.ts",
+  "test/topology/{moving-slots,replicas,replica-modes,servers}.test.ts",
+];
 const underStress = process.env["HOLDFAST_STRESS_MS"] !== undefined;
 
 const subpaths: Readonly<Record<string, string>> = {
@@ -59,7 +66,8 @@ export default defineConfig({
     exclude: [
       ...configDefaults.exclude,
       ...(againstRedisson ? [] : ["test/interop/**"]),
-      ...(allPairs ? [] : ["test/topology/{node-redis,valkey-glide}-*.test.ts"]),
+      ...(isCampaign ? [] : ["test/interop/cluster.test.ts"]),
+      ...(allPairs ? [] : inCampaigns),
       ...(underStress ? [] : ["test/interop/stress.test.ts"]),
     ],
     reporters: [

@@ -22,6 +22,7 @@ const marks = new Map([
   ["ids", "I"],
   ["leases", "L"],
   ["stress", "S"],
+  ["cluster", "K"],
 ]);
 
 const kinds = [
@@ -88,6 +89,7 @@ const legend = [
   "| I | Permits are released by the other side, by ids, of which Redis has the 16 bytes: one by one, or all of them or none (from 3.41). |",
   "| L | A lease that ends lets in the other side, without a message; the id is refused by both. |",
   "| S | Two JVMs of four threads and two Node processes of eight tasks count for 20 s under one lock, each reading the count and writing it anew: none is lost, no token repeats or falls, no reader sees the count move. Over three permits of a semaphore, some taking two at once, never more are in use, and all are there in the end. |",
+  "| K | The same as E in a cluster of six servers, with names of several slots, by sharded messages. |",
 ];
 
 const further = [
@@ -97,8 +99,6 @@ const further = [
   "that [a page of their own](redisson-differences.md) lists, each of which the scenario names. Times are compared in steps of ten",
   "seconds; the latches of unlocks, which concern nobody but their JVM, and the keys of our own (`holdfast_…`) are left out. Renewals",
   "are in no record: they are W above.",
-  "",
-  "Redis Cluster is not covered yet.",
 ];
 
 /** @param {Report} report @returns {Proof[]} */

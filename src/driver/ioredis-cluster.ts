@@ -171,7 +171,7 @@ export class IoredisClusterDriver implements Driver {
       ready = true;
     };
     const onClose = () => {
-      this.#scripts.forget();
+      this.#scripts.forget(`${node.options.host}:${node.options.port}`);
       // What was under way on it is sent again, be it to another node.
       if (ready) this.#resets += 1;
       ready = false;

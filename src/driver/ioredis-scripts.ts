@@ -35,9 +35,9 @@ export class IoredisScripts implements ScriptCommands {
     return this.#answered(this.#redis.evalsha(script.sha1, keys.length, ...keys, ...args));
   }
 
-  /** A connection was lost: the next server need not know what the one before knew. */
-  forget(): void {
-    this.#known.forget();
+  /** As {@link KnownScripts.forget}. */
+  forget(place?: string): void {
+    this.#known.forget(place);
   }
 
   /** What is under way is answered, but sent no second time. */

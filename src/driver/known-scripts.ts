@@ -9,16 +9,17 @@ export interface ScriptCommands {
 
 /** Which scripts the servers know. The text goes along only the first time. */
 export class KnownScripts {
-  /** Those that went in full to a place since its connection was made, by place and SHA-1. */
-  readonly #known = new Set<string>();
+  /** The SHA-1 of those that went in full to a place since its connection was made. */
+  readonly #known = new Map<string, Set<string>>();
   #closed = false;
 
   /** Runs a script, once more in full where its server has forgotten it, unless it was given up by then. */
   async run(call: ScriptCall, ticket: Ticket, commands: ScriptCommands, place = ""): Promise<RawReply> {
-    const name = `${place} ${call.script.sha1}`;
+    const known = this.#known.get(place) ?? new Set();
+    this.#known.set(place, known);
     // In full at first, rather than after a NOSCRIPT, when later calls would overtake this one.
-    if (!this.#known.has(name)) {
-      this.#known.add(name);
+    if (!known.has(call.script.sha1)) {
+      known.add(call.script.sha1);
       return commands.eval(call);
     }
     try {
@@ -35,8 +36,9 @@ export class KnownScripts {
     this.#closed = true;
   }
 
-  /** A connection was lost: the next server need not be the one before. */
-  forget(): void {
-    this.#known.clear();
+  /** The connection to a place was lost, or to any: the next server there need not be the one before. */
+  forget(place?: string): void {
+    if (place === undefined) this.#known.clear();
+    else this.#known.delete(place);
   }
 }

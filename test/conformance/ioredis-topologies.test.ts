@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe } from "vitest";
 import type { ConformanceHarness } from "../../src/driver/conformance.js";
 import type { Driver } from "../../src/driver/driver.js";
 import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { allPairs } from "../support/all-pairs.js";
 import { ask } from "../support/ask.js";
 import { runConformance } from "../support/conformance-runner.js";
 import { destroyClient } from "../support/ioredis-clients.js";
@@ -14,6 +15,8 @@ import { type ReplicatedRedis, startReplicated } from "../support/replicated-red
 import { startSentinels, type WatchedRedis } from "../support/sentinels.js";
 
 watchLeaks();
+
+const flavours = allPairs ? ioredisFlavours : ioredisFlavours.slice(0, 1);
 
 /** What ends the client of each driver. */
 const ends = new Map<Driver, () => Promise<void>>();
@@ -35,7 +38,7 @@ describe("a master with a replica", () => {
   });
   afterAll(() => servers.stop());
 
-  for (const { name, redis } of ioredisFlavours) {
+  for (const { name, redis } of flavours) {
     runConformance(`ioredisDriver on ${name}`, {
       replicas: 1,
       keepsOrder: true,
@@ -56,7 +59,7 @@ describe("a master that Sentinels name", () => {
   });
   afterAll(() => servers.stop());
 
-  for (const { name, redis } of ioredisFlavours) {
+  for (const { name, redis } of flavours) {
     runConformance(`ioredisDriver on ${name}`, {
       replicas: 1,
       keepsOrder: true,
@@ -102,7 +105,7 @@ describe("a cluster", () => {
     };
   }
 
-  for (const flavour of ioredisFlavours) {
+  for (const flavour of flavours) {
     for (const family of ["classic", "sharded"] as const) {
       runConformance(`ioredisDriver on ${flavour.name}, ${family} messages`, harness(flavour, family));
     }

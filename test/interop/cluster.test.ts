@@ -9,6 +9,7 @@ import { release } from "../support/interop.js";
 import { quickEnd } from "../support/ioredis-clients.js";
 import { JvmUser, NodeUser, type User } from "../support/lock-user.js";
 import { ObservedDriver } from "../support/observed-driver.js";
+import { type Proof, proves } from "../support/proof.js";
 import { type RedisCluster, startCluster } from "../support/redis-cluster.js";
 import { type Redisson, startRedisson } from "../support/redisson.js";
 import { JvmSynchronizers, NodeSynchronizers, type SynchronizerUser } from "../support/synchronizer-user.js";
@@ -62,71 +63,77 @@ async function shardedChannels(key: string): Promise<unknown> {
 
 type Users = () => Promise<readonly [User, User]>;
 
-const directions: readonly (readonly [string, Users])[] = [
+const directions: readonly (readonly [Proof["direction"], Users])[] = [
   ["a JVM holds, Node waits", async () => [await jvm(), node()]],
   ["Node holds, a JVM waits", async () => [node(), await jvm()]],
 ];
 
-describe.each(directions)(`Redisson ${release} in a cluster with sharded messages: %s`, (_, users) => {
-  test.each(interopKinds)(
-    "$name: is refused while it is held, and had as soon as it is released",
-    async (kind) => {
-      const { of, rival = of, tells } = kind;
-      const [holder, waiter] = await users();
-      for (const name of NAMES) {
-        await holder.lock(of(name), HOUR_MS);
-        expect(await waiter.tryLock(rival(name))).toBe(false);
-        const waiting = waiter.lock(rival(name), HOUR_MS);
-        await waiter.waits({ polling: !tells });
-        if (kind.name === "lock") expect(await shardedChannels(name)).toContain(lockChannel(name));
-        await holder.unlock(of(name));
-        await waiting;
-        expect(await holder.tryLock(of(name))).toBe(false);
-        await waiter.unlock(rival(name));
-      }
-    },
-  );
-});
+describe.each(directions)(
+  `Redisson ${release} in a cluster with sharded messages: %s`,
+  (direction, users) => {
+    describe.each(interopKinds)("$name", (kind) => {
+      proves({ kind: kind.name, direction, of: "cluster" });
+
+      test("is refused while it is held, and had as soon as it is released", async () => {
+        const { of, rival = of, tells } = kind;
+        const [holder, waiter] = await users();
+        for (const name of NAMES) {
+          await holder.lock(of(name), HOUR_MS);
+          expect(await waiter.tryLock(rival(name))).toBe(false);
+          const waiting = waiter.lock(rival(name), HOUR_MS);
+          await waiter.waits({ polling: !tells });
+          if (kind.name === "lock") expect(await shardedChannels(name)).toContain(lockChannel(name));
+          await holder.unlock(of(name));
+          await waiting;
+          expect(await holder.tryLock(of(name))).toBe(false);
+          await waiter.unlock(rival(name));
+        }
+      });
+    });
+  },
+);
 
 type SynchronizerUsers = () => Promise<readonly [SynchronizerUser, SynchronizerUser]>;
 
-const synchronizerDirections: readonly (readonly [string, SynchronizerUsers])[] = [
-  [
-    "a JVM releases, Node waits",
-    async () => [new JvmSynchronizers(await jvm()), new NodeSynchronizers(node())],
-  ],
-  [
-    "Node releases, a JVM waits",
-    async () => [new NodeSynchronizers(node()), new JvmSynchronizers(await jvm())],
-  ],
+const synchronizerDirections: readonly (readonly [Proof["direction"], SynchronizerUsers])[] = [
+  ["a JVM holds, Node waits", async () => [new JvmSynchronizers(await jvm()), new NodeSynchronizers(node())]],
+  ["Node holds, a JVM waits", async () => [new NodeSynchronizers(node()), new JvmSynchronizers(await jvm())]],
 ];
 
 describe.each(synchronizerDirections)(
   `Redisson ${release} in a cluster with sharded messages: %s`,
-  (_, users) => {
-    test.each(["semaphore", "permit-expirable-semaphore"] as const)("%s: a permit crosses", async (kind) => {
-      const [holder, waiter] = await users();
-      for (const name of NAMES) {
-        const on = { kind, name };
-        await holder.call(on, "trySetPermits", { permits: 1 });
-        const held = await take(holder, on);
-        const waiting = take(waiter, on);
-        await waiter.waits();
-        await held.giveBack();
-        await (await waiting).giveBack();
-      }
+  (direction, users) => {
+    describe.each(["semaphore", "permit-expirable-semaphore"] as const)("%s", (kind) => {
+      proves({ kind, direction, of: "cluster" });
+
+      test("a permit crosses", async () => {
+        const [holder, waiter] = await users();
+        for (const name of NAMES) {
+          const on = { kind, name };
+          await holder.call(on, "trySetPermits", { permits: 1 });
+          const held = await take(holder, on);
+          const waiting = take(waiter, on);
+          await waiter.waits();
+          await held.giveBack();
+          await (await waiting).giveBack();
+        }
+      });
     });
 
-    test("a latch opens for the other side", async () => {
-      const [holder, waiter] = await users();
-      for (const name of ["order:7", "order:8"]) {
-        const on = { kind: "count-down-latch", name } as const;
-        await holder.call(on, "trySetCount", { count: 1 });
-        const waiting = waiter.call(on, "await");
-        await waiter.waits();
-        await holder.call(on, "countDown");
-        await waiting;
-      }
+    describe("a latch", () => {
+      proves({ kind: "count-down-latch", direction, of: "cluster" });
+
+      test("opens for the other side", async () => {
+        const [holder, waiter] = await users();
+        for (const name of ["order:7", "order:8"]) {
+          const on = { kind: "count-down-latch", name } as const;
+          await holder.call(on, "trySetCount", { count: 1 });
+          const waiting = waiter.call(on, "await");
+          await waiter.waits();
+          await holder.call(on, "countDown");
+          await waiting;
+        }
+      });
     });
   },
 );

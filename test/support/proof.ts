@@ -17,7 +17,8 @@ export interface Proof {
     | "changes"
     | "ids"
     | "leases"
-    | "stress";
+    | "stress"
+    | "cluster";
 }
 
 declare module "vitest" {
