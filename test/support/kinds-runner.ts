@@ -13,8 +13,8 @@ export function describeKinds(
   { only }: { readonly only?: "what hangs on drivers" } = {},
 ): void {
   const isWanted = ({ hangsOnDrivers = false }) => only === undefined || hangsOnDrivers;
+  const server = openedFor(backend);
   describe.each(kinds)("a lock of the kind: $name", (kind) => {
-    const server = openedFor(backend);
     // Runs before the look for keys that were left behind.
     afterEach(async () => {
       for (const key of await server().keys()) {
