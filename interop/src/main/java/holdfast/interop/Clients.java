@@ -8,6 +8,7 @@ import org.redisson.Redisson;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.BaseConfig;
+import org.redisson.config.ClusterServersConfig;
 import org.redisson.config.Config;
 import org.redisson.config.ShardedSubscriptionMode;
 
@@ -57,12 +58,15 @@ final class Clients {
     private static BaseConfig<?> serverOf(Config config, Order order) {
         List<String> addresses = order.texts("addresses");
         if (order.flag("cluster")) {
-            boolean classic = order.flag("classic");
-            return config.useClusterServers()
+            ClusterServersConfig servers = config.useClusterServers()
                     .addNodeAddress(addresses.toArray(String[]::new))
-                    .setShardedSubscriptionMode(classic ? ShardedSubscriptionMode.OFF : ShardedSubscriptionMode.AUTO)
                     .setMasterConnectionMinimumIdleSize(1)
                     .setSlaveConnectionMinimumIdleSize(1);
+            // Named only when it is asked for: releases before 3.29.0 do not have the mode.
+            if (order.flag("classic")) {
+                servers.setShardedSubscriptionMode(ShardedSubscriptionMode.OFF);
+            }
+            return servers;
         }
         return config.useSingleServer()
                 .setAddress(addresses.get(0))
