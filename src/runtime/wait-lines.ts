@@ -62,9 +62,9 @@ export class WaitLines {
 }
 
 /**
- * The waiters of this client for one lock, or one number of permits, or one latch, first come, first served. Only the first, its head, talks to Redis, so that
- * waiting costs a server one waiter for each process and not one for each task. A wake-up belongs to the line: when the
- * head gives up instead of using it, the next one does.
+ * The waiters of this client for one lock, or one number of permits, or one latch, first come, first served. Only the
+ * first, its head, talks to Redis, so that waiting costs a server one waiter for each process and not one for each task.
+ * A wake-up belongs to the line: when the head gives up instead of using it, the next one does.
  */
 export class WaitLine {
   readonly awaited: Awaited;

@@ -98,7 +98,9 @@ export interface PermitExpirableSemaphore {
   getPermits(): Promise<number>;
 
   /**
-   * Lets leases end so many milliseconds from now, of permanent permits as well: all of them, or none.
+   * Lets leases end so many milliseconds from now, of permanent permits as well: all of them, or none. `Permits` of this client
+   * with these ids know their new end at once; those of other processes learn nothing, and trust a lease that is shortened here
+   * for too long.
    * @returns false when one of the ids is unknown or its lease has ended; then no other was changed
    */
   updateLeaseTime(ids: string | readonly string[], leaseMs: number): Promise<boolean>;

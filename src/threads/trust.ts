@@ -58,6 +58,15 @@ export function isOfUse(terms: Terms, since: Since, clock: Clock): boolean {
   return [leaseEnd(terms, takenAt), until, latestEnd(terms, since)].every((end) => leftMs(end, clock) > 0);
 }
 
+/** A new lease of which nobody knows yet whether it holds. */
+export interface Doubt {
+  /** When the trust in it ends, if it does. */
+  end: Instant;
+}
+
+/** Shared, as hardly any hold ever has one. */
+const NO_DOUBTS: readonly Doubt[] = [];
+
 /** What is held, for messages and events. */
 export interface Subject {
   readonly name: string;
@@ -83,15 +92,15 @@ export abstract class Trust implements Expiring {
   #confirmedMs = Number.NEGATIVE_INFINITY;
   /** When the lease ends that Redis has confirmed. */
   #end: Instant = NEVER;
-  /** By each of these it is over in any case. */
-  #bounds: readonly Instant[];
+  /** By then it is over, however its lease is prolonged. */
+  readonly #latest: Instant;
+  /** The commands that set the lease anew and have no known outcome. */
+  #doubts: readonly Doubt[] = NO_DOUBTS;
   #state: HoldState = "held";
   #loss: LeaseLostError | undefined;
   #unconfirmed = false;
   #provisional = false;
   #lapses = false;
-  /** How many commands that set the lease anew have no known outcome. */
-  #doubts = 0;
   #abort: AbortController | undefined;
 
   constructor(terms: Terms, since: Since, clock: Clock, alarms: ExpiryAlarms) {
@@ -99,8 +108,7 @@ export abstract class Trust implements Expiring {
     this.#takenAt = since.takenAt;
     this.#clock = clock;
     this.#alarms = alarms;
-    const latest = latestEnd(terms, since);
-    this.#bounds = latest === NEVER ? [] : [latest];
+    this.#latest = latestEnd(terms, since);
     this.#confirm(since.takenAt);
     if (since.until === undefined) return;
     this.#end = earlier(this.#end, since.until);
@@ -165,7 +173,8 @@ export abstract class Trust implements Expiring {
   checkMs(): number {
     if (this.#state !== "held") return 0;
     let ms = leftMs(this.#end, this.#clock);
-    for (const bound of this.#bounds) ms = Math.min(ms, leftMs(bound, this.#clock));
+    if (this.#latest !== NEVER) ms = Math.min(ms, leftMs(this.#latest, this.#clock));
+    for (const { end } of this.#doubts) ms = Math.min(ms, leftMs(end, this.#clock));
     if (ms > 0) return ms;
     this.lose(this.#reasonOfEnd());
     return 0;
@@ -173,7 +182,7 @@ export abstract class Trust implements Expiring {
 
   /** Whether the watchdog is to keep it alive. */
   get isRenewed(): boolean {
-    return this.terms.renewed && !this.#lapses && this.#doubts === 0;
+    return this.terms.renewed && !this.#lapses && this.#doubts.length === 0;
   }
 
   /** It is of no use any more, but not released: the watchdog leaves it alone, and its lease runs out. */
@@ -223,27 +232,28 @@ export abstract class Trust implements Expiring {
    * the watchdog leaves it alone.
    * @returns what to hand to `relet` or `notRelet` once the outcome is known; if it never is, to neither
    */
-  reletting(leaseMs: number): Instant {
-    const end = leaseEnd({ ...this.terms, leaseMs }, now(this.#clock));
-    this.#doubts += 1;
+  reletting(leaseMs: number): Doubt {
+    const doubt = { end: leaseEnd({ ...this.terms, leaseMs }, now(this.#clock)) };
     this.lapsed();
-    this.#bounds = [...this.#bounds, end];
+    this.#doubts = [...this.#doubts, doubt];
     this.#moved();
-    return end;
+    return doubt;
   }
 
   /** The lease was set anew: it began when that was asked for, or later. The watchdog leaves it alone for good. */
-  relet(end: Instant): void {
+  relet(doubt: Doubt): void {
+    const { end } = doubt;
     this.letLapse();
     this.#end = end;
-    this.notRelet(end);
+    // Which came first at Redis, this one or one that is still under way, nobody knows.
+    for (const other of this.#doubts) other.end = earlier(other.end, end);
+    this.notRelet(doubt);
   }
 
   /** The lease is what it was. */
-  notRelet(end: Instant): void {
-    this.#doubts -= 1;
+  notRelet(doubt: Doubt): void {
+    this.#doubts = this.#doubts.filter((other) => other !== doubt);
     if (this.isRenewed && this.#state === "held") this.resumed();
-    this.#bounds = this.#bounds.filter((bound) => bound !== end);
     this.#moved();
   }
 
@@ -287,7 +297,8 @@ export abstract class Trust implements Expiring {
 
   #reasonOfEnd(): LossReason {
     const { maxHoldMs } = this.terms;
-    const endMs = Math.min(this.#end.monotonicMs, ...this.#bounds.map(({ monotonicMs }) => monotonicMs));
+    const ends = [this.#end, this.#latest, ...this.#doubts.map(({ end }) => end)];
+    const endMs = Math.min(...ends.map(({ monotonicMs }) => monotonicMs));
     // Which of the two clocks has passed its end is left open: the ends lie equally far from the acquisition.
     if (maxHoldMs !== undefined && endMs >= this.#takenAt.monotonicMs + maxHoldMs) return "max-hold";
     return this.#unconfirmed ? "unreachable" : "expired";

@@ -33,6 +33,34 @@ test("permits whose new lease is in doubt are not renewed because another one wa
   expect(driver.timesOf("permit-renew")).toEqual([]);
 });
 
+test("of two new leases the shorter one is trusted when the longer one, set before it, is confirmed after it", async () => {
+  const { semaphore, driver, clock, expiriesMs } = open();
+  await semaphore.trySetPermits(1);
+  const permits = await semaphore.acquire({ leaseMs: 60_000 });
+  const late = answerLate();
+  void driver.next(late);
+  const longer = semaphore.updateLeaseTime(permits.ids, 50_000);
+  await clock.advance(10);
+  expect(await semaphore.updateLeaseTime(permits.ids, 1_000)).toBe(true);
+  late.arrive();
+  expect(await longer).toBe(true);
+  expect(permits.remainingMs()).toBeLessThanOrEqual(Math.min(...expiriesMs()));
+});
+
+test("a renewal that is confirmed after a new lease does not make it last longer", async () => {
+  const { semaphore, driver, clock, expiriesMs } = open();
+  await semaphore.trySetPermits(1);
+  const permits = await semaphore.acquire({ watchdog: true });
+  const late = answerLate();
+  const renewing = driver.next(late, "permit-renew");
+  await clock.advance(11_000);
+  await renewing;
+  expect(await semaphore.updateLeaseTime(permits.ids, 1_000)).toBe(true);
+  late.arrive();
+  await clock.advance(10);
+  expect(permits.remainingMs()).toBeLessThanOrEqual(Math.min(...expiriesMs()));
+});
+
 test("a late copy of an acquisition does not undo a new lease [R2]", async () => {
   const { semaphore, driver, clock, expiriesMs } = open();
   await semaphore.trySetPermits(1);
