@@ -76,6 +76,8 @@ export class ShardedSubscriber {
     try {
       const link = await connection.link;
       await link.subscribe(channel);
+      // Its end can arrive together with the answer, and is then read before that is told.
+      if (connection.ended) throw new Error("the connection has ended");
       return undefined;
     } catch (error) {
       this.#leave(connection, channel);
@@ -161,6 +163,7 @@ class ShardConnection {
   readonly channels = new Set<string>();
   /** Settles when it may be used, or never will be. */
   readonly link: Promise<PubSubLink>;
+  ended = false;
   readonly #live: LiveConnection;
   readonly #fail: (error: unknown) => void;
 
@@ -181,6 +184,7 @@ class ShardConnection {
       },
       onMessage: events.onMessage,
       onEnd: (cause) => {
+        this.ended = true;
         reject(cause);
         events.onEnd();
       },

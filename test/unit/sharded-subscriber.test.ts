@@ -311,6 +311,29 @@ describe("a master that is gone", () => {
     expect(shards.sent()).toEqual([]);
   });
 
+  test("that ends in the turn in which it answers is not taken to listen", async () => {
+    let answer = () => {};
+    shards.opened = (connection) => {
+      shards.opened = ({ events }) => events.onReady();
+      connection.subscribe = () =>
+        new Promise<void>((resolve) => {
+          answer = resolve;
+        });
+      connection.events.onReady();
+    };
+    const refused = expect(shards.subscribe("a1")).rejects.toThrow("the connection has ended");
+    await settled();
+    const others = shards.subscribe("a1");
+    await settled();
+    answer();
+    shards.at("a").events.onEnd(new Error("the slot was given away"));
+    await refused;
+    await expect(others).rejects.toThrow("the connection has ended");
+    const { listener } = await shards.subscribe("a1");
+    shards.at("a").events.onMessage("a1", "hello");
+    expect(listener.heard).toEqual(["ready", ">hello"]);
+  });
+
   test("fails those who are joining, and not those who have joined", async () => {
     const { listener } = await shards.subscribe("a1");
     shards.answering = () => new Promise(() => undefined);
