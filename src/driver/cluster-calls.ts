@@ -6,6 +6,7 @@ import {
   type ReplicatedReply,
   ServerReplyError,
   type Ticket,
+  WaitRefusedError,
 } from "./driver.js";
 import type { MasterEvents, MasterLink } from "./master-link.js";
 import { type Masters, MOST_REDIRECTS, newMaster } from "./masters.js";
@@ -47,7 +48,8 @@ export class ClusterCalls {
         const { code = "", message = "" } = error instanceof ServerReplyError ? error : {};
         if (code !== "MOVED" && code !== "ASK") {
           // The master may have failed, or be outvoted, and another be there by now.
-          if (code === "CLUSTERDOWN" || !(error instanceof ServerReplyError)) void this.#masters.refresh();
+          const failed = code === "CLUSTERDOWN" || !(error instanceof ServerReplyError);
+          if (failed && !ticket.givenUp && !(error instanceof WaitRefusedError)) void this.#masters.refresh();
           throw error;
         }
         if (redirects === MOST_REDIRECTS || ticket.givenUp) throw error;

@@ -1,4 +1,5 @@
-import type { EventEmitter } from "node:events";
+import type { EventEmitter, errorMonitor } from "node:events";
+import type { AddressMap } from "./masters.js";
 
 /**
  * What the adapter uses of ioredis' `Redis`. Structural, so that ioredis 5 and 6 and its fork iovalkey all fit
@@ -53,7 +54,7 @@ export interface IoredisConnection extends Pick<EventEmitter, "off"> {
   readonly stream?: IoredisStream | undefined;
   connect(): Promise<void>;
   on(event: "message" | "smessage", listener: (channel: string, message: string) => void): unknown;
-  on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "error" | typeof errorMonitor, listener: (error: Error) => void): unknown;
   on(event: "connect" | "ready" | "close" | "end" | "moved", listener: () => void): unknown;
 }
 
@@ -88,6 +89,7 @@ export interface IoredisClusterOptions {
   readonly keyPrefix?: string | undefined;
   readonly redisOptions?: Pick<IoredisOptions, "stringNumbers"> | undefined;
   readonly clusterRetryStrategy?: ((times: number) => unknown) | null | undefined;
+  readonly natMap?: AddressMap;
 }
 
 /** Throws a TypeError that says what to do about what is no client of ioredis, or one that would break the protocol. */
@@ -126,7 +128,10 @@ export function isCluster(redis: IoredisClient | IoredisCluster): redis is Iored
 function kindOf(value: unknown): string {
   if (value === null || typeof value !== "object")
     return value === undefined ? "nothing" : `a ${typeof value}`;
-  return "evalSha" in value ? "a client of node-redis" : "another object";
+  if ("then" in value) return "a promise: await it";
+  return "evalSha" in value
+    ? 'a client of node-redis: use nodeRedisDriver of "holdfast/node-redis"'
+    : "another object";
 }
 
 /** Names the server as in a URL, without credentials. */

@@ -18,10 +18,11 @@ import {
   type IoredisNode,
   type IoredisOwnClient,
 } from "./ioredis-client.js";
-import { openMaster, openPubSub } from "./ioredis-connections.js";
+import { connectLazy, openMaster, openPubSub } from "./ioredis-connections.js";
 import { fromIoredis } from "./ioredis-errors.js";
 import { IoredisScripts } from "./ioredis-scripts.js";
 import { delayOf } from "./ioredis-server.js";
+import { addressOf } from "./masters.js";
 import { ClusterConnections } from "./own-connections.js";
 
 const ENDED = "the ioredis cluster client has ended, by quit(), disconnect() or its clusterRetryStrategy";
@@ -76,7 +77,7 @@ export class IoredisClusterDriver implements Driver {
 
   async run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
     this.#assertOpen();
-    this.#connect();
+    connectLazy(this.#cluster);
     const place = this.placeOf(call.keys[0] ?? "");
     // The first command to a node connects it, for longer than this call lasts.
     return inRootContext(() => this.#scripts.run(call, ticket, place));
@@ -107,17 +108,11 @@ export class IoredisClusterDriver implements Driver {
     await this.#own.close();
   }
 
-  /** A lazy client connects with its first command, and would do so in the context of this caller. */
-  #connect(): void {
-    if (this.#cluster.status === "wait")
-      void inRootContext(() => this.#cluster.connect().catch(toldByTheCommand));
-  }
-
   /** Resolves once the nodes are known. */
   async #met(): Promise<void> {
     this.#assertOpen();
     if (this.#cluster.status === "ready") return;
-    this.#connect();
+    connectLazy(this.#cluster);
     this.#meeting ??= inRootContext(
       () =>
         new Promise<void>((resolve) => {
@@ -160,15 +155,14 @@ export class IoredisClusterDriver implements Driver {
     const nodes = this.#cluster.nodes("all");
     const node = nodes.find(({ options: { host, port } }) => `${host}:${port}` === address);
     if (node !== undefined) return (options) => node.duplicate(options);
-    const at = address.lastIndexOf(":");
-    const place = { host: address.slice(0, at), port: Number(address.slice(at + 1)) };
-    return (options) => this.#anyNode({ ...options, ...place });
+    return (options) => this.#anyNode({ ...options, ...addressOf(address, this.#cluster.options.natMap) });
   }
 
   readonly #watch = (node: IoredisNode) => {
     let ready = node.status === "ready";
     const onReady = () => {
       ready = true;
+      this.#outage = undefined;
     };
     const onClose = () => {
       this.#scripts.forget(`${node.options.host}:${node.options.port}`);
@@ -205,6 +199,3 @@ export class IoredisClusterDriver implements Driver {
     this.#settleMeeting();
   };
 }
-
-/** A connection that fails rejects the commands that wait for it as well. */
-function toldByTheCommand(): void {}

@@ -1,5 +1,6 @@
+import { inRootContext } from "../root-context.js";
 import type { PubSubFamily } from "./driver.js";
-import type { IoredisOwnClient, IoredisStream } from "./ioredis-client.js";
+import type { IoredisConnection, IoredisOwnClient, IoredisStream } from "./ioredis-client.js";
 import type { MasterEvents, MasterLink } from "./master-link.js";
 import type { PubSubConnection, PubSubEvents } from "./pub-sub-connection.js";
 
@@ -12,6 +13,8 @@ const ONE_CONNECTION = {
   lazyConnect: true,
   retryStrategy: () => null,
   sentinelRetryStrategy: () => null,
+  // It would listen to the Sentinels, on connections that only disconnect() ends.
+  failoverDetector: false,
   // An answer that comes late is still an answer, and a refused channel no reason to break the others.
   commandTimeout: undefined,
   reconnectOnError: null,
@@ -62,6 +65,14 @@ export function openMaster(duplicate: Duplicate, events: MasterEvents): MasterLi
     close: () => end(client),
   };
 }
+
+/** A lazy client connects with its first command, and would do so in the context of whoever sends that. */
+export function connectLazy(client: Pick<IoredisConnection, "status" | "connect">): void {
+  if (client.status === "wait") void inRootContext(() => client.connect().catch(toldByTheCommand));
+}
+
+/** A connection that fails rejects the commands that wait for it as well. */
+function toldByTheCommand(): void {}
 
 function open(duplicate: Duplicate, onEnd: (cause: unknown) => void): IoredisOwnClient {
   const client = duplicate(ONE_CONNECTION);

@@ -1,5 +1,5 @@
+import { errorMonitor } from "node:events";
 import type { RawReply, ScriptCall } from "../protocol/script-call.js";
-import { inRootContext } from "../root-context.js";
 import {
   type ChannelListener,
   type Driver,
@@ -12,7 +12,7 @@ import {
   type Unsubscribe,
 } from "./driver.js";
 import { type IoredisClient, serverName } from "./ioredis-client.js";
-import { openMaster, openPubSub } from "./ioredis-connections.js";
+import { connectLazy, openMaster, openPubSub } from "./ioredis-connections.js";
 import { fromIoredis } from "./ioredis-errors.js";
 import { IoredisScripts } from "./ioredis-scripts.js";
 import { ServerConnections } from "./own-connections.js";
@@ -38,7 +38,7 @@ export class IoredisServerDriver implements Driver {
     this.traits = { server: serverName(options), topology };
     this.#redis = redis;
     this.#scripts = new IoredisScripts(redis);
-    const duplicate = (options: object) => redis.duplicate(options);
+    const duplicate = (options: object) => redis.duplicate({ ...options, db: databaseOf(redis) });
     this.#own = new ServerConnections({
       retryDelayMs: (failures) => delayOf(redis.options.retryStrategy?.(failures)),
       toError: fromIoredis,
@@ -50,6 +50,8 @@ export class IoredisServerDriver implements Driver {
     redis.on("ready", this.#onReady);
     redis.on("close", this.#onClose);
     redis.on("end", this.#onEnd);
+    // Whether the caller listens to errors himself stays his choice.
+    redis.on(errorMonitor, this.#onError);
   }
 
   get resets(): number {
@@ -66,9 +68,7 @@ export class IoredisServerDriver implements Driver {
 
   async run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
     this.#assertOpen();
-    // A lazy client connects with its first command, and would do so in the context of this caller.
-    if (this.#redis.status === "wait")
-      void inRootContext(() => this.#redis.connect().catch(toldByTheCommand));
+    connectLazy(this.#redis);
     return this.#scripts.run(call, ticket);
   }
 
@@ -88,6 +88,7 @@ export class IoredisServerDriver implements Driver {
     this.#redis.off("ready", this.#onReady);
     this.#redis.off("close", this.#onClose);
     this.#redis.off("end", this.#onEnd);
+    this.#redis.off(errorMonitor, this.#onError);
     await this.#own.close();
   }
 
@@ -124,14 +125,22 @@ export class IoredisServerDriver implements Driver {
       this.#scripts.rejectUnanswered(new Error("the connection was closed before the answer"));
   };
 
+  readonly #onError = (error: Error) => {
+    if (!this.#ready) this.#outage = error;
+  };
+
   /** What waited to be sent again when ioredis gave up. */
   readonly #onEnd = () => this.#scripts.rejectUnanswered(new Error(ENDED));
+}
+
+/** The database that the options name, or `SELECT` has chosen since. */
+function databaseOf(redis: IoredisClient): number | undefined {
+  // Private in the types of ioredis.
+  const { condition } = redis as { readonly condition?: { readonly select?: number } | null };
+  return condition?.select ?? redis.options.db;
 }
 
 /** What a retry strategy says: a number of milliseconds, or that there is to be no other try. */
 export function delayOf(answer: unknown): number | undefined {
   return typeof answer === "number" ? answer : undefined;
 }
-
-/** A connection that fails rejects the commands that wait for it as well. */
-function toldByTheCommand(): void {}

@@ -6,6 +6,26 @@ export interface Masters {
   refresh(): Promise<void>;
 }
 
+/** A server's address. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What the caller's client makes of the addresses that servers announce. */
+export type AddressMap =
+  | Readonly<Record<string, Address>>
+  | ((announced: string) => Address | null | undefined)
+  | null
+  | undefined;
+
+/** The address, "host:port" as a server has announced it, at which the caller's client would reach a server. */
+export function addressOf(announced: string, map: AddressMap): Address {
+  const known = typeof map === "function" ? map(announced) : map?.[announced];
+  const at = announced.lastIndexOf(":");
+  return known ?? { host: announced.slice(0, at), port: Number(announced.slice(at + 1)) };
+}
+
 /** A slot that is being moved redirects once, to a master that knows. */
 export const MOST_REDIRECTS = 3;
 

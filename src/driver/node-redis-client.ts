@@ -1,4 +1,5 @@
 import type { EventEmitter } from "node:events";
+import type { AddressMap } from "./masters.js";
 
 /** What the adapter uses of a client that `createClient()` of node-redis makes. Structural, so that nothing is imported. */
 export interface NodeRedisClient extends NodeRedisEvents {
@@ -103,6 +104,7 @@ export type NodeRedisReconnectStrategy =
 export interface NodeRedisClusterOptions {
   readonly rootNodes: readonly NodeRedisOptions[];
   readonly defaults?: NodeRedisOptions | undefined;
+  readonly nodeAddressMap?: AddressMap;
 }
 
 /** What runs commands on one server at a time. */
@@ -146,17 +148,33 @@ function isOneOf(redis: NodeRedisServer | NodeRedisCluster): boolean {
 function kindOf(value: unknown): string {
   if (value === null || typeof value !== "object")
     return value === undefined ? "nothing" : `a ${typeof value}`;
-  return "evalsha" in value ? "a client of ioredis" : "another object";
+  if ("then" in value) return "a promise: await it";
+  return "evalsha" in value
+    ? 'a client of ioredis: use ioredisDriver of "holdfast/ioredis"'
+    : "another object";
 }
 
-/** Names the server as in a URL, without credentials. */
+/**
+ * Names the server as in a URL, without credentials. What does not tell its server apart from others gets a number: a lock
+ * made of several must not take two for one.
+ */
 export function serverName(redis: NodeRedisServer): string {
-  if (isSentinel(redis)) return `redis+sentinel://${nodeName(redis.getSentinelNode())}`;
+  // It does not show the name of its master.
+  if (isSentinel(redis)) return `redis+sentinel://${nodeName(redis.getSentinelNode())}#${numberOf(redis)}`;
   const options = isPool(redis) ? memberOptions(redis) : (redis.options ?? {});
-  if (options === undefined) return "redis://unknown";
+  if (options === undefined) return `redis://unknown#${numberOf(redis)}`;
   const { socket = {}, database = 0 } = options;
   if (socket.path) return `redis+unix://${socket.path}/${database}`;
   return `${socket.tls ? "rediss" : "redis"}://${address(socket)}/${database}`;
+}
+
+const numbers = new WeakMap<object, number>();
+let latestNumber = 0;
+
+function numberOf(client: object): number {
+  const number = numbers.get(client) ?? ++latestNumber;
+  numbers.set(client, number);
+  return number;
 }
 
 /** Names a cluster by the servers that its client was told of, without credentials. */

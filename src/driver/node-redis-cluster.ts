@@ -13,6 +13,7 @@ import {
   type Unsubscribe,
 } from "./driver.js";
 import { KnownScripts } from "./known-scripts.js";
+import { addressOf } from "./masters.js";
 import { clusterName, type NodeRedisClient, type NodeRedisCluster } from "./node-redis-client.js";
 import {
   AS_THEY_ARE,
@@ -126,8 +127,15 @@ export class NodeRedisClusterDriver implements Driver {
 
   async #refresh(): Promise<void> {
     if (!this.#cluster.isOpen) return;
-    const ready = this.#clients().find(({ isReady }) => isReady);
-    await inRootContext(() => this.#cluster._slots.rediscover(ready)).catch(toldByItsErrors);
+    const look = async () => this.#cluster._slots.rediscover(await this.#whoAnswers());
+    await inRootContext(look).catch(toldByItsErrors);
+  }
+
+  /** Node-redis asks one, and everybody waits as long as that one is silent: it may be the master that has failed. */
+  #whoAnswers(): Promise<NodeRedisClient | undefined> {
+    const ready = this.#clients().filter(({ isReady }) => isReady);
+    const answers = ready.map((client) => client.sendCommand(["PING"], AS_THEY_ARE).then(() => client));
+    return Promise.any(answers).catch(() => undefined);
   }
 
   #clients(): NodeRedisClient[] {
@@ -154,14 +162,15 @@ export class NodeRedisClusterDriver implements Driver {
     return async () => {
       const client = this.#cluster.nodeByAddress.get(address)?.client;
       if (client !== undefined) return duplicateOnce(client);
-      const at = address.lastIndexOf(":");
-      const place = { host: address.slice(0, at), port: Number(address.slice(at + 1)) };
+      const place = addressOf(address, this.#cluster._options.nodeAddressMap);
       return duplicateOnce(await this.#anyClient(), place);
     };
   }
 
   readonly #look = () => {
-    for (const client of this.#clients()) this.#losses.look(client);
+    const clients = this.#clients();
+    for (const client of clients) this.#losses.look(client);
+    if (clients.every(({ isReady }) => isReady)) this.#outage = undefined;
   };
 
   /** Node-redis goes on trying to reach a master that has failed, and would ask who has taken its place much later or never. */

@@ -62,14 +62,17 @@ export function openPubSub(
 /** Opens a connection to a master for scripts and for asking what its replicas have. */
 export function openMaster(duplicate: Duplicate, { onEnd }: MasterEvents): MasterLink {
   const connection = new OwnConnection(duplicate, { onReady() {}, onEnd });
+  // Once: what lives on keeps all that is raced against it.
+  const client = Promise.race([connection.client, connection.closed]);
+  client.catch(toldByTheCommand);
   return {
-    send: async (command) => {
-      const client = await Promise.race([connection.client, connection.closed]);
-      return client.sendCommand(command, AS_THEY_ARE);
-    },
+    send: async (command) => (await client).sendCommand(command, AS_THEY_ARE),
     close: () => connection.close(),
   };
 }
+
+/** Whoever sends hears of it. */
+function toldByTheCommand(): void {}
 
 class OwnConnection {
   /** Rejects where none could be made. */
@@ -78,7 +81,8 @@ class OwnConnection {
   readonly closed: Promise<never>;
   #tellClosed: (error: Error) => void = () => undefined;
   readonly #events: Pick<PubSubEvents, "onReady" | "onEnd">;
-  #connected = false;
+  /** Once it has a connection. */
+  #connected: NodeRedisOwnClient | undefined;
   #over = false;
 
   constructor(duplicate: Duplicate, events: Pick<PubSubEvents, "onReady" | "onEnd">) {
@@ -94,12 +98,13 @@ class OwnConnection {
 
   /**
    * Does not wait for a client that is still to be made, nor for one that is about to connect: node-redis forgets a
-   * socket that it has no connection of yet, so that it is ended as soon as there is one.
+   * socket that it has no connection of yet, so that it is ended as soon as there is one. At once, also where it has just
+   * broken: one that has ended already lets go of its credentials no more.
    */
   async close(): Promise<void> {
     this.#over = true;
     this.#tellClosed(new Error("the connection was closed"));
-    if (this.#connected) void this.client.then(destroy);
+    if (this.#connected !== undefined) destroy(this.#connected);
   }
 
   async #open(duplicate: Duplicate): Promise<NodeRedisOwnClient> {
@@ -111,7 +116,7 @@ class OwnConnection {
       this.#end(new Error("the server has ended a sharded subscription")),
     );
     client.on("connect", () => {
-      this.#connected = true;
+      this.#connected = client;
       if (this.#over) destroy(client);
     });
     // It keeps no process alive: the caller's connection does.
@@ -127,9 +132,13 @@ class OwnConnection {
   }
 }
 
-/** Version 5 throws where it has ended before. */
+/** Also one that has ended by itself, which has not let go of its credentials yet. */
 function destroy(client: NodeRedisOwnClient): void {
-  if (client.isOpen) client.destroy();
+  try {
+    client.destroy();
+  } catch {
+    // Version 5 does not do it twice.
+  }
 }
 
 /** The pause before the next connection, after so many that failed in a row; undefined where none is to be opened. */

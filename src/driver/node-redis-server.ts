@@ -97,7 +97,9 @@ export class NodeRedisServerDriver implements Driver {
 
   async runReplicated(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
     this.#assertOpen();
-    return this.#own.run(call, ticket, demand);
+    const reply = await this.#own.run(call, ticket, demand);
+    this.#error = undefined;
+    return reply;
   }
 
   async subscribe(channel: string, listener: ChannelListener, family?: PubSubFamily): Promise<Unsubscribe> {

@@ -17,8 +17,8 @@ import { Subscriber } from "./subscriber.js";
 
 /** How an adapter opens connections to the one server that its client speaks to. */
 export interface ServerOpening extends PubSubOptions {
-  listen(events: PubSubEvents): PubSubConnection;
-  reach(events: MasterEvents): MasterLink;
+  readonly listen: (events: PubSubEvents) => PubSubConnection;
+  readonly reach: (events: MasterEvents) => MasterLink;
 }
 
 /** The connections that a driver adds to its client's: one that listens, and one for calls that replicas acknowledge. */
@@ -27,11 +27,8 @@ export class ServerConnections {
   readonly #calls: ReplicatedCalls;
 
   constructor(opening: ServerOpening) {
-    this.#subscriber = new Subscriber((events) => opening.listen(events), opening);
-    this.#calls = new ReplicatedCalls({
-      open: (events) => opening.reach(events),
-      toError: (error) => opening.toError(error),
-    });
+    this.#subscriber = new Subscriber(opening.listen, opening);
+    this.#calls = new ReplicatedCalls({ open: opening.reach, toError: opening.toError });
   }
 
   async subscribe(channel: string, listener: ChannelListener, family?: PubSubFamily): Promise<Unsubscribe> {
@@ -55,10 +52,10 @@ export interface ClusterOpening extends PubSubOptions {
   /** Asks the cluster anew who has which slot. Never rejects. */
   refresh(): Promise<void>;
   /** To any server, which hears what is published on all of them. */
-  listen(events: PubSubEvents): PubSubConnection;
+  readonly listen: (events: PubSubEvents) => PubSubConnection;
   /** For sharded messages. */
-  listenTo(master: string, events: PubSubEvents): PubSubConnection;
-  reach(master: string, events: MasterEvents): MasterLink;
+  readonly listenTo: (master: string, events: PubSubEvents) => PubSubConnection;
+  readonly reach: (master: string, events: MasterEvents) => MasterLink;
 }
 
 /** The same for a cluster: one that listens to all servers, and those to masters, as they are needed. */
@@ -68,21 +65,13 @@ export class ClusterConnections {
   readonly #calls: ClusterCalls;
 
   constructor(opening: ClusterOpening) {
-    const shards = {
-      masterOf: (key: string) => opening.masterOf(key),
-      refresh: () => opening.refresh(),
-      retryDelayMs: (failures: number) => opening.retryDelayMs(failures),
-      toError: (error: unknown) => opening.toError(error),
-    };
-    this.#classic = new Subscriber((events) => opening.listen(events), opening);
+    const { listenTo, reach } = opening;
+    this.#classic = new Subscriber(opening.listen, opening);
     this.#sharded = new ShardedSubscriber({
-      ...shards,
-      opening: (master) => (events) => opening.listenTo(master, events),
+      ...opening,
+      opening: (master) => (events) => listenTo(master, events),
     });
-    this.#calls = new ClusterCalls({
-      ...shards,
-      opening: (master) => (events) => opening.reach(master, events),
-    });
+    this.#calls = new ClusterCalls({ ...opening, opening: (master) => (events) => reach(master, events) });
   }
 
   subscribe(

@@ -6,9 +6,14 @@ import type { MasterLink } from "./master-link.js";
 const COUNT_AGAIN_MS = 5_000;
 const MORE_THAN_THERE_ARE = 1_000;
 const AT_ONCE_MS = 10;
-/** A replica that has let a call wait in vain is waited for again after so many milliseconds, and for so long then. */
-const TRY_AGAIN_MS = 1_000;
-const TRIAL_MS = 100;
+/**
+ * A replica that has let a call wait in vain is waited for again for so many milliseconds, then for twice as long each time, as
+ * its acknowledgements may take that long.
+ */
+const FIRST_TRIAL_MS = 100;
+const LONGEST_TRIAL_MS = 1_600;
+/** The times between trials are so many times as long as these: they take a tenth of the time. */
+const PAUSE_PER_TRIAL = 10;
 
 /** How many replicas a call wants, and for how many of them it waits. */
 export interface Wanted {
@@ -23,7 +28,7 @@ export class ReplicaCount {
   /** Those that are connected; undefined while that is not known. */
   #connected: { readonly count: number; readonly atMs: number } | undefined;
   /** As many as had the latest write that some did not have in time; undefined while all keep up. */
-  #keepUp: { readonly count: number; readonly untilMs: number } | undefined;
+  #keepUp: { readonly count: number; readonly trialMs: number; readonly untilMs: number } | undefined;
 
   /** What there is to know before calls with these demands are sent. Rejects when the connection is lost. */
   async look(
@@ -54,7 +59,7 @@ export class ReplicaCount {
     if (nowMs < keepUp.untilMs) {
       return { wanted, needed: Math.min(wanted, keepUp.count), untilMs: nowMs + timeoutMs };
     }
-    return { wanted, needed: wanted, untilMs: nowMs + Math.min(timeoutMs, TRIAL_MS) };
+    return { wanted, needed: wanted, untilMs: nowMs + Math.min(timeoutMs, keepUp.trialMs) };
   }
 
   /** A call that wanted so many was answered. */
@@ -63,8 +68,16 @@ export class ReplicaCount {
       this.#keepUp = undefined;
     } else if (acknowledged < needed) {
       this.#connected = undefined;
-      this.#keepUp = { count: acknowledged, untilMs: systemClock.monotonicMs() + TRY_AGAIN_MS };
+      const nowMs = systemClock.monotonicMs();
+      const trialMs = this.#nextTrialMs(nowMs);
+      this.#keepUp = { count: acknowledged, trialMs, untilMs: nowMs + PAUSE_PER_TRIAL * trialMs };
     }
+  }
+
+  #nextTrialMs(nowMs: number): number {
+    if (this.#keepUp === undefined) return FIRST_TRIAL_MS;
+    const { trialMs, untilMs } = this.#keepUp;
+    return nowMs < untilMs ? trialMs : Math.min(2 * trialMs, LONGEST_TRIAL_MS);
   }
 
   forget(): void {

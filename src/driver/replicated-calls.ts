@@ -120,18 +120,22 @@ export class ReplicatedCalls {
     });
     const { count, isFinal } = await answer;
     // The connection has ended, and the next would count what it has not written.
-    if (this.#link !== link) this.#settle(0, Number.POSITIVE_INFINITY);
+    if (this.#link !== link) this.#settle(undefined, Number.POSITIVE_INFINITY);
     // A script that had to be sent again, in full, has written after the question.
-    else if (sender.late) this.#settle(0, systemClock.monotonicMs());
+    else if (sender.late) this.#settle(undefined, systemClock.monotonicMs());
     else this.#settle(count, isFinal ? Number.POSITIVE_INFINITY : systemClock.monotonicMs());
   }
 
-  /** Answers the calls whose replicas have what they wrote, or whose time is over. */
-  #settle(acknowledged: number, nowMs: number): void {
+  /**
+   * Answers the calls whose replicas have what they wrote, or whose time is over.
+   * @param counted undefined where nobody could be asked
+   */
+  #settle(counted: number | undefined, nowMs: number): void {
+    const acknowledged = counted ?? 0;
     this.#written = this.#written.filter((call) => {
       const { reply, wanted, needed, untilMs, ticket } = call;
       if (acknowledged < needed && nowMs < untilMs && !ticket.givenUp) return true;
-      this.#count.answered(acknowledged, call);
+      if (counted !== undefined) this.#count.answered(counted, call);
       call.resolve({ reply, acknowledged, wanted });
       return false;
     });
@@ -147,7 +151,7 @@ export class ReplicatedCalls {
   async #open(): Promise<MasterLink> {
     if (this.#link !== undefined) return this.#link;
     // What a former connection has written.
-    this.#settle(0, Number.POSITIVE_INFINITY);
+    this.#settle(undefined, Number.POSITIVE_INFINITY);
     if (this.#closed) throw new DriverClosedError();
     const link = this.#options.open({
       onEnd: () => {
@@ -185,7 +189,8 @@ export class ReplicatedCalls {
 }
 
 interface Count {
-  readonly count: number;
+  /** Undefined where the server could not tell. */
+  readonly count: number | undefined;
   /** Whether to ask again would bring nothing else. */
   readonly isFinal: boolean;
 }
@@ -200,7 +205,7 @@ async function askFor(link: MasterLink, calls: readonly Wanted[]): Promise<Count
   const count = await askReplicas(link, needed, roundMs);
   // A server that can not tell, or does not wait, has said all.
   const isEarly = systemClock.monotonicMs() - askedMs < roundMs / 2;
-  return { count: count ?? 0, isFinal: count === undefined || (count < needed && isEarly) };
+  return { count, isFinal: count === undefined || (count < needed && isEarly) };
 }
 
 /** Refuses a call for which nobody waits any more. */

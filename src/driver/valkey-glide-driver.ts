@@ -99,6 +99,7 @@ export class ValkeyGlideDriver implements Driver {
   }
 
   async close(): Promise<void> {
+    const wasClosed = this.#closed;
     this.#closed = true;
     this.#scripts.close();
     await Promise.all(
@@ -108,7 +109,8 @@ export class ValkeyGlideDriver implements Driver {
         await subscriptions.endOthers(this).catch(() => undefined);
       }),
     );
-    taken.delete(this.#subscriber);
+    // Another driver may have it by then.
+    if (!wasClosed) taken.delete(this.#subscriber);
   }
 
   #listener(family: PubSubFamily): Listener {

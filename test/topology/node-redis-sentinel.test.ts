@@ -75,7 +75,9 @@ for (const { version, sentinel } of versions) {
     it("are named, and the master that answers is the place of all keys", async () => {
       const driver = await drive();
       expect(driver.traits.topology).toBe("sentinel");
-      expect(driver.traits.server).toMatch(/^redis\+sentinel:\/\/127\.0\.0\.1:\d+$/);
+      expect(driver.traits.server).toMatch(/^redis\+sentinel:\/\/127\.0\.0\.1:\d+#\d+$/);
+      // It does not tell its master apart from others that the same Sentinels watch.
+      expect((await drive()).traits.server).not.toBe(driver.traits.server);
       expect(driver.placeOf?.(key)).toBe(`127.0.0.1:${(await redis.master()).port}`);
     });
 

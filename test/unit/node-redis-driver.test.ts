@@ -1,12 +1,13 @@
-import { AsyncLocalStorage } from "node:async_hooks";
+import { AsyncLocalStorage, createHook } from "node:async_hooks";
 import type { EventEmitter } from "node:events";
 import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { evaluate, Recorder, script } from "../../src/driver/conformance-case.js";
 import { type Driver, DriverClosedError, ServerReplyError } from "../../src/driver/driver.js";
 import { type NodeRedisClient, type NodeRedisServer, nodeRedisDriver } from "../../src/driver/node-redis.js";
-import { retryDelayMs } from "../../src/driver/node-redis-connections.js";
+import { openMaster, retryDelayMs } from "../../src/driver/node-redis-connections.js";
 import { fromNodeRedis } from "../../src/driver/node-redis-errors.js";
+import { untilCollected } from "../support/garbage.js";
 import { openThings, watchLeaks } from "../support/leaks.js";
 import {
   type ClientOptions,
@@ -118,7 +119,12 @@ describe.each(versions)("traits with node-redis $version", (version) => {
 
   it("of a pool name the server as soon as it has a client", async () => {
     const pool = made(version.pool(optionsOf({ username: "default", password: "any" }), one));
-    expect(drive(pool).traits.server).toBe("redis://unknown");
+    const other = made(version.pool(optionsOf({ username: "default", password: "any" }), one));
+    const unknown = [drive(pool), drive(other), drive(pool)].map(({ traits }) => traits.server);
+    expect(unknown[0]).toMatch(/^redis:\/\/unknown#\d+$/);
+    // For a lock of several servers they are two, and each is itself.
+    expect(unknown[1]).not.toBe(unknown[0]);
+    expect(unknown[2]).toBe(unknown[0]);
     await pool.connect();
     expect(drive(pool).traits.server).toBe(`redis://127.0.0.1:${proxy.port}/0`);
   });
@@ -302,6 +308,32 @@ describe.each(versions)("the subscriber on node-redis $version", (version) => {
     expect(seen).toEqual(new Array(4).fill(undefined));
   });
 
+  it("lets go of the caller's credentials with each connection that is lost", async () => {
+    let subscriptions = 0;
+    const dispose = () => {
+      subscriptions -= 1;
+    };
+    const credentialsProvider = {
+      type: "streaming-credentials-provider",
+      subscribe: async () => {
+        subscriptions += 1;
+        return [{ username: "default", password: "any" }, { dispose }];
+      },
+      onReAuthenticationError() {},
+    };
+    const driver = drive(await connected(version, { credentialsProvider } as ClientOptions));
+    const listener = new Recorder();
+    await driver.subscribe("news", listener);
+    for (const times of [2, 3, 4]) {
+      await proxy.inject(cut({ on: subscribing })).struck;
+      await listener.until(times);
+      // The caller's own, and that of the connection that listens now.
+      expect(subscriptions).toBe(2);
+    }
+    await driver.close();
+    expect(subscriptions).toBe(1);
+  });
+
   it("rejects with what the server or the network says, and works as soon as it can", async () => {
     await admin.acl("SETUSER", "guarded", "on", ">right", "+@all", "~*", "resetchannels", "&open");
     const driver = drive(await connected(version, { username: "guarded", password: "right" }));
@@ -392,6 +424,40 @@ describe.each(versions)("the subscriber on node-redis $version", (version) => {
       await Promise.all([refused, leaving]);
       heal();
     });
+  });
+});
+
+describe("a connection to a master", () => {
+  const own = { on() {}, unref() {}, destroy() {}, connect: async () => {}, sendCommand: async () => "OK" };
+  const open = () => openMaster(async () => own as never, { onEnd() {} });
+
+  it("keeps nobody who has sent something", async () => {
+    const requests = new AsyncLocalStorage<object>();
+    const link = open();
+    const senders: WeakRef<object>[] = [];
+    const send = async () => {
+      const sender = {};
+      senders.push(new WeakRef(sender));
+      await requests.run(sender, () => link.send(["PING"]));
+    };
+    for (let i = 0; i < 50; i++) await send();
+    await untilCollected(() => senders.every((sender) => sender.deref() === undefined));
+    await link.close();
+  });
+
+  it("keeps nothing of what was answered", async () => {
+    const link = open();
+    await link.send(["PING"]);
+    const promises: WeakRef<object>[] = [];
+    const init = (_: number, type: string, __: number, made: object) => {
+      if (type === "PROMISE") promises.push(new WeakRef(made));
+    };
+    const watch = createHook({ init }).enable();
+    for (let i = 0; i < 100; i++) await link.send(["PING"]);
+    watch.disable();
+    // The test itself has some.
+    await untilCollected(() => promises.filter((promise) => promise.deref() !== undefined).length < 50);
+    await link.close();
   });
 });
 
