@@ -10,8 +10,9 @@ export function checkFlag(option: string, value: boolean): void {
 }
 
 /** @throws TypeError */
-export function checkObject(what: string, value: object): void {
-  if (typeof value !== "object" || value === null) throw new TypeError(`${what} must be an object`);
+export function checkObject(what: string, value: object, example?: string): void {
+  if (typeof value === "object" && value !== null) return;
+  throw new TypeError(`${what} must be an object${example === undefined ? "" : `, as in ${example}`}`);
 }
 
 /**
@@ -25,7 +26,9 @@ export function refuseUnknown(what: string, others: Readonly<Record<string, neve
 
 /** @throws TypeError */
 export function checkBody(method: string, body: unknown): void {
-  if (typeof body !== "function") throw new TypeError(`${method} needs a function to run`);
+  if (typeof body !== "function") {
+    throw new TypeError(`${method} needs a function to run, as its last argument`);
+  }
 }
 
 /**
@@ -80,8 +83,9 @@ export function checkClusterKey(key: string): void {
  * The channel of a latch has braces around the whole name, so that braces within it name another slot.
  * @throws InvalidNameError
  */
-export function checkClusterLatch(key: string): void {
-  if (!key.includes("{")) return;
+export function checkClusterLatch(key: string, pubSub: string): void {
+  // Messages of PUBLISH need no slot.
+  if (!key.includes("{") || pubSub === "classic") return;
   throw new InvalidNameError(
     `the key "${key}" can not be that of a latch in a cluster: a latch's channel shares its slot only without braces`,
   );

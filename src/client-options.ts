@@ -7,7 +7,7 @@ export interface ReplicaOptions {
   /**
    * `require`: an acquisition that too few replicas have in time is given back and fails, and a renewal that too few have
    * does not prolong the lease. `auto`: all replicas that are connected are waited for, and too few are an event. `off`:
-   * nobody is asked. Default: `auto` in a cluster and with Sentinels, `off` on one server.
+   * nobody is asked. Default: `auto` in a cluster and with Sentinels where the Redis client can ask, else `off`.
    */
   readonly mode?: "auto" | "require" | "off";
   /**
@@ -15,7 +15,10 @@ export interface ReplicaOptions {
    * Default: 1.
    */
   readonly min?: number | "majority" | "all";
-  /** How long to wait for them, in milliseconds: half of `commandTimeoutMs` at most. Default: 1 000. */
+  /**
+   * How long to wait for them, in milliseconds: half of `commandTimeoutMs` at most, and never longer than a quarter of the
+   * lease that is asked for. Default: 1 000, or half of `commandTimeoutMs` where that is less.
+   */
   readonly timeoutMs?: number;
 }
 
@@ -44,7 +47,7 @@ export interface HoldfastOptions {
   readonly redMemberTimeoutMs?: number;
   /** Whether replicas are to have a lock before it is believed. Default: in a cluster and with Sentinels as many as are connected, where the client can ask. */
   readonly replicas?: ReplicaOptions;
-  /** Which messages to use in a cluster; as the Redisson clients that use the same names. Default: `auto`. */
+  /** Which messages to use in a cluster: the same as the Redisson clients that use the same names. Default: `auto`. */
   readonly pubSub?: PubSub;
   /** Turns the name that the program uses into the name of the key in Redis. Default: unchanged. */
   readonly nameMapper?: (name: string) => string;
@@ -71,6 +74,7 @@ const RED_MEMBER_TIMEOUT_MS = 50;
 const REPLICAS_TIMEOUT_MS = 1_000;
 /** Below this the watchdog could not renew in time on a busy machine. */
 const SHORTEST_WATCHDOG_MS = 100;
+
 /** The options of a client with every default filled in. */
 export interface ClientSettings {
   readonly watchdogMs: number;
@@ -117,14 +121,17 @@ export function clientSettings(options: HoldfastOptions): ClientSettings {
 }
 
 function replicaSettings(replicas: ReplicaOptions, commandTimeoutMs: number): ReplicaSettings {
-  checkObject("replicas", replicas);
+  checkObject("replicas", replicas, '{ mode: "require" }');
   const { mode, min, timeoutMs, ...unknown } = replicas;
   refuseUnknown("setting of replicas", unknown);
   if (mode !== undefined && mode !== "auto" && mode !== "require" && mode !== "off") {
     throw new TypeError(`replicas.mode must be "auto", "require" or "off", got ${String(mode)}`);
   }
   if (min !== undefined && mode !== "require") throw new TypeError('replicas.min needs mode "require"');
-  if (min !== undefined && min !== "majority" && min !== "all") checkCount("replicas.min", min, 1, 1_000);
+  if (typeof min === "number") checkCount("replicas.min", min, 1, 1_000);
+  else if (min !== undefined && min !== "majority" && min !== "all") {
+    throw new TypeError(`replicas.min must be a number, "majority" or "all", got ${String(min)}`);
+  }
   const longestMs = commandTimeoutMs / 2;
   // One that is given has to fit; the default gives way to a short bound on commands.
   const chosenMs = duration("replicas.timeoutMs", timeoutMs, 1);

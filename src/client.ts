@@ -51,15 +51,9 @@ export class Client {
   /** Whose work is taken: everybody's, only that of running bodies, or nobody's. */
   #open: "to all" | "to bodies" | "to nobody" = "to all";
   #stopped = false;
-  /** Resolves when nobody's work is taken any more: what is done only in case of a failover is not to hold that up. */
-  readonly closing: Promise<void>;
-  #tellClosing: () => void = () => undefined;
 
   constructor(driver: Driver, options: HoldfastOptions) {
     this.settings = clientSettings(options);
-    this.closing = new Promise((resolve) => {
-      this.#tellClosing = resolve;
-    });
     const { watchdogMs, fleetWatchdogMs, safetyPeriodMs } = this.settings;
     this.#driver = driver;
     this.clock = inRoot(options.clock ?? systemClock);
@@ -182,7 +176,7 @@ export class Client {
 
   #refuse(open: "to bodies" | "to nobody"): void {
     this.#open = open;
-    if (open === "to nobody") this.#tellClosing();
+    if (open === "to nobody") this.commands.hurry();
     for (const [waiter, inBody] of [...this.#waiters]) {
       if (open === "to nobody" || !inBody) waiter.cancel(new ClientClosedError());
     }

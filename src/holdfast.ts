@@ -185,7 +185,7 @@ export class Holdfast implements AsyncDisposable {
    */
   getCountDownLatch(name: string): CountDownLatch {
     const latch = this.#count("count-down-latch", name, latchChannel);
-    if (this.#client.inCluster) checkClusterLatch(latch.key);
+    if (this.#client.inCluster) checkClusterLatch(latch.key, this.#client.settings.pubSub);
     return new RemoteLatch(latch);
   }
 
@@ -273,6 +273,6 @@ export class Holdfast implements AsyncDisposable {
 function assertDriver(driver: Driver): void {
   if (typeof driver?.run === "function" && typeof driver.subscribe === "function") return;
   throw new TypeError(
-    "Holdfast needs a driver: wrap your Redis client, as in new Holdfast(ioredisDriver(redis))",
+    "Holdfast needs a driver: wrap your Redis client by ioredisDriver, nodeRedisDriver or valkeyGlideDriver, as in new Holdfast(ioredisDriver(redis))",
   );
 }

@@ -1,6 +1,6 @@
 import type { Client } from "../client.js";
 import type { Release } from "../protocol/lock-calls.js";
-import { batches } from "../runtime/batches.js";
+import { batches, inParts } from "../runtime/batches.js";
 import type { HeldKind } from "../threads/held.js";
 
 /** As many as a renewal takes in one call, and for the same reason. */
@@ -28,9 +28,13 @@ export function releaseEverything(client: Client, free: boolean): void {
   }
   if (!free) return;
   for (const [script, releases] of held) {
-    for (const locks of batches(client.commands, releases, BATCH_SIZE)) {
-      const [{ key = "" } = {}] = locks;
-      client.inBackground(() => client.commands.exchange(script, key, () => ({ notAfterMs: 0, locks })));
+    for (const batch of batches(client.commands, releases, BATCH_SIZE)) {
+      client.inBackground(() =>
+        inParts(batch, async (locks, divisible) => {
+          const [{ key = "" } = {}] = locks;
+          await client.commands.exchange(script, key, () => ({ notAfterMs: 0, locks }), { divisible });
+        }),
+      );
     }
   }
 }

@@ -15,6 +15,8 @@ export const MOST_VAIN_TRIES = 5;
 /** How long clean-up leaves a server alone that does not answer: twice as long each time. */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
+/** For how long replicas that are late are told of a release. */
+const TELLING_MS = 60_000;
 
 /**
  * Releases one hold. Twice is harmless.
@@ -37,8 +39,9 @@ async function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
   hold.release();
   let clean = false;
   try {
-    const known = await holding.inTurn(() => lowerCount(lock, hold));
-    clean = known && holding.inRedis.copiesUntilMs === 0;
+    const replicated = await holding.inTurn(() => lowerCount(lock, hold));
+    clean = holding.inRedis.copiesUntilMs === 0;
+    if (clean && !replicated) tellReplicas(lock, holding);
     if (events.release.hasSubscribers) {
       events.release.publish({ name: lock.name, kind: lock.kind.name, holder: holding.field, heldMs });
     }
@@ -59,7 +62,7 @@ function giveUpField(lock: LockIdentity, holding: Holding): void {
   cleanUp(lock, holding);
 }
 
-/** @returns false when too few replicas have it: one that takes over is not to bring back what was released */
+/** @returns false when too few replicas have it */
 async function lowerCount(lock: LockIdentity, hold: Hold): Promise<boolean> {
   const { holding } = hold;
   const keptCount = holding.keepLive();
@@ -170,17 +173,52 @@ export async function clearLeftover(lock: LockIdentity, holding: Holding, patien
  * rejects.
  */
 export async function takeBack(lock: LockIdentity, holding: Holding): Promise<void> {
+  const goesOn = true;
   holding.unsettled();
-  const sending = { heldCount: highestLeft(holding), goesOn: true, patience: { replicated: false } };
   try {
+    const sending = { heldCount: highestLeft(holding), goesOn, patience: { replicated: false } };
     await holding.inTurn(() => sendRelease(lock, holding, sending));
+    // One may have it nevertheless.
+    if (holding.inRedis.copiesUntilMs === 0) tellReplicas(lock, holding, { goesOn });
+    else cleanUp(lock, holding, { goesOn });
   } catch {
-    // The clean-up does it.
+    cleanUp(lock, holding, { goesOn });
   } finally {
-    // A replica may have it nevertheless, and take over: it is to be told as well.
-    cleanUp(lock, holding, { goesOn: true });
     holding.settled();
   }
+}
+
+/**
+ * Has replicas know of what was released, again and again, behind the scenes: one that takes over is not to bring it back. On
+ * the server it is done, so that the stay may be over meanwhile.
+ */
+function tellReplicas(lock: LockIdentity, holding: Holding, after: Pick<Sending, "goesOn"> = {}): void {
+  const { client } = lock;
+  const { clock, commands } = client;
+  const endMs = Math.min(endOfCleanUp(lock, holding), clock.monotonicMs() + TELLING_MS);
+  client.inBackground(async () => {
+    for (let pauseMs = FIRST_PAUSE_MS; !client.isClosing && clock.monotonicMs() < endMs; ) {
+      try {
+        const sent = await holding.inTurn(async () => {
+          const { live, inRedis, thread } = holding;
+          // Of what is still to be released the release tells. The field of an id that the caller chose may be that of the next stay.
+          const isOver = live.length === 0 && (inRedis.count > 0 || thread.explicitId !== undefined);
+          if (isOver) return undefined;
+          return sendRelease(lock, holding, { heldCount: highestLeft(holding), ...after });
+        });
+        if (sent?.shortfall === undefined) return;
+      } catch (error) {
+        if (!(error instanceof UnavailableError)) return;
+      }
+      await commands.pause(pauseMs, true).catch(() => undefined);
+      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+    }
+  });
+}
+
+/** By then even what was taken last has ended by itself. On the monotonic clock. */
+function endOfCleanUp({ client: { clock, commands } }: LockIdentity, { inRedis }: Holding): number {
+  return clock.monotonicMs() + inRedis.longestLeaseMs + 2 * commands.timeoutMs;
 }
 
 /** What is not wanted any more may have been counted. */
@@ -196,12 +234,10 @@ export async function reachStoredCount(
 ): Promise<void> {
   const { client } = lock;
   const { clock, commands } = client;
-  // By then even what was taken last has ended by itself.
-  const endMs = clock.monotonicMs() + holding.inRedis.longestLeaseMs + 2 * commands.timeoutMs;
+  const endMs = endOfCleanUp(lock, holding);
   let pauseMs = FIRST_PAUSE_MS;
   while (!client.stopped && clock.monotonicMs() < endMs) {
     let waitMs = pauseMs;
-    let isShort = false;
     try {
       const { serverMs, shortfall } = await holding.inTurn(() => {
         // Nobody relies on what a stay that was lost has left. What is being released is left to the release.
@@ -209,16 +245,16 @@ export async function reachStoredCount(
         return sendRelease(lock, holding, { heldCount: highestLeft(holding), ...after });
       });
       const { copiesUntilMs } = holding.inRedis;
-      isShort = copiesUntilMs === 0;
-      if (isShort && (shortfall === undefined || client.isClosing)) return;
-      if (isShort) pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
-      else waitMs = copiesUntilMs - serverMs + 1;
+      if (copiesUntilMs === 0) {
+        if (shortfall !== undefined) tellReplicas(lock, holding, after);
+        return;
+      }
+      waitMs = copiesUntilMs - serverMs + 1;
     } catch (error) {
       if (!mayHelp(error, holding)) return;
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     }
-    await commands.pause(waitMs, isShort ? client.closing : undefined).catch(() => undefined);
-    if (isShort && client.isClosing) return;
+    await commands.pause(waitMs).catch(() => undefined);
   }
 }
 

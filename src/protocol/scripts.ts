@@ -91,7 +91,12 @@ local function once(request, foreign, decide)
   if found then
     return { "wrong-type", found }
   end
-  local answer = answer_of(request) or decide()
+  local answer = answer_of(request)
+  if answer then
+    even_when_full(request)
+  else
+    answer = decide()
+  end
   forget_settled(request)
   return answer
 end
@@ -112,7 +117,7 @@ return { now_ms, once(request, foreign_count(count), function()
   end
   return record(request, "deleted", value)
 end) }`,
-    sha1: "0f4882f9c2b910285af0252c3746eb1b3ba0dfc7",
+    sha1: "8421a199108bcbcab23048cc1895194f45af9650",
   },
   "count-look": {
     name: "count-look",
@@ -167,7 +172,12 @@ local function once(request, foreign, decide)
   if found then
     return { "wrong-type", found }
   end
-  local answer = answer_of(request) or decide()
+  local answer = answer_of(request)
+  if answer then
+    even_when_full(request)
+  else
+    answer = decide()
+  end
   forget_settled(request)
   return answer
 end
@@ -176,7 +186,7 @@ if foreign then
   return { now_ms, { "wrong-type", foreign } }
 end
 return { now_ms, { "count", string.format("%.0f", count_of(KEYS[1]) or 0) } }`,
-    sha1: "f0b7cfb98e890452a18fb4eb92676f4b35e4e3ca",
+    sha1: "bc207353e9de69b4e270745a6197899bfe933da8",
   },
   "count-try-set": {
     name: "count-try-set",
@@ -234,7 +244,12 @@ local function once(request, foreign, decide)
   if found then
     return { "wrong-type", found }
   end
-  local answer = answer_of(request) or decide()
+  local answer = answer_of(request)
+  if answer then
+    even_when_full(request)
+  else
+    answer = decide()
+  end
   forget_settled(request)
   return answer
 end
@@ -255,7 +270,7 @@ return { now_ms, once(request, foreign_count(count), function()
   end
   return record(request, "set", tonumber(value))
 end) }`,
-    sha1: "aaa046ecdfc5a7a1ec291b2b82d6b87327f45159",
+    sha1: "085140a85e8258f7f2f3c23c8ddcddc242149438",
   },
   "fair-acquire": {
     name: "fair-acquire",
@@ -385,6 +400,12 @@ local function any_holder(lock)
   local fields = redis.call("HKEYS", lock)
   return fields[1] == "mode" and fields[2] or fields[1] or ""
 end
+local function refused(message)
+  if string.find(message, "READONLY", 1, true) or string.find(message, "NOREPLICAS", 1, true) then
+    redis.call("HDEL", KEYS[1], "")
+  end
+  return { "refused", message }
+end
 local not_after_ms, together = tonumber(ARGV[1]), ARGV[2] == "1"
 local now_ms, times = server_time(), fair_times(3)
 local function refusal_of_held(fair, holder, held_count)
@@ -419,7 +440,7 @@ local function take(fair, holder, lease_ms, held_count)
   if redis.call("HGET", fair.lock, holder) ~= count then
     local written = redis.pcall("HSET", fair.lock, holder, count)
     if type(written) == "table" then
-      return { "refused", written.err }
+      return refused(written.err)
     end
   end
   if held_count == 0 then
@@ -439,7 +460,7 @@ local function stand_in_queue(fair, holder)
   if place > #waiting then
     local pushed = redis.pcall("RPUSH", fair.queue, holder)
     if type(pushed) == "table" then
-      return { "refused", pushed.err }
+      return refused(pushed.err)
     end
   end
   sign_of_life(fair, holder, now_ms, times)
@@ -486,7 +507,7 @@ return answer_all(function(fair, at)
   end
   return answer or acquire(fair, holder, ARGV[at + 1], held_count, ARGV[at + 3] == "1" and not together)
 end)`,
-    sha1: "b3a4bdd6a26dfcc18b30638996770d45228184b3",
+    sha1: "228dbc3e71e094f9a476fe9f513d70c46bd1c5d0",
   },
   "fair-force-unlock": {
     name: "fair-force-unlock",
@@ -1030,7 +1051,12 @@ local function once(request, foreign, decide)
   if found then
     return { "wrong-type", found }
   end
-  local answer = answer_of(request) or decide()
+  local answer = answer_of(request)
+  if answer then
+    even_when_full(request)
+  else
+    answer = decide()
+  end
   forget_settled(request)
   return answer
 end
@@ -1048,7 +1074,7 @@ return { now_ms, once(request, foreign_count(latch), function()
   end
   return record(request, "counted", 0)
 end) }`,
-    sha1: "5e8bb51b0867a630e65faf8dd45222b125701f69",
+    sha1: "ff2f053ded841ece45f0d5e77004f287633c030b",
   },
   "lock-acquire": {
     name: "lock-acquire",
@@ -1064,6 +1090,12 @@ end
 local function any_holder(lock)
   local fields = redis.call("HKEYS", lock)
   return fields[1] == "mode" and fields[2] or fields[1] or ""
+end
+local function refused(message)
+  if string.find(message, "READONLY", 1, true) or string.find(message, "NOREPLICAS", 1, true) then
+    redis.call("HDEL", KEYS[1], "")
+  end
+  return { "refused", message }
 end
 local not_after_ms, together = tonumber(ARGV[1]), ARGV[2] == "1"
 local now_ms = server_time()
@@ -1108,10 +1140,10 @@ local function count_up(lock, holder, new_count, token)
 end
 local function take(lock, holder, lease_ms, held_count, token, count)
   local new_count = string.format("%.0f", held_count + 1)
-  local refused = count ~= new_count and count_up(lock, holder, new_count, token)
-  if refused then
+  local failure = count ~= new_count and count_up(lock, holder, new_count, token)
+  if failure then
     local counter = token and redis.call("GET", token)
-    return counter and not tonumber(counter) and { "wrong-type", "string" } or { "refused", refused.err }
+    return counter and not tonumber(counter) and { "wrong-type", "string" } or refused(failure.err)
   end
   raise_ttl(lock, lease_ms)
   return token and { "held", redis.call("GET", token) or "0" } or { "held" }
@@ -1138,7 +1170,7 @@ return answer_all(function(lock, holder, lease_ms, held_count, token)
   end
   return answer or take(lock, holder, lease_ms, held_count, token, count)
 end)`,
-    sha1: "b12ee53ae311d9585dd34bea65c712b1a05e00bc",
+    sha1: "34cb9027ff36611e60b494d910ee6c72b4b897ac",
   },
   "lock-force-unlock": {
     name: "lock-force-unlock",
@@ -1323,7 +1355,12 @@ local function once(request, foreign, decide)
   if found then
     return { "wrong-type", found }
   end
-  local answer = answer_of(request) or decide()
+  local answer = answer_of(request)
+  if answer then
+    even_when_full(request)
+  else
+    answer = decide()
+  end
   forget_settled(request)
   return answer
 end
@@ -1496,7 +1533,7 @@ if not fresh and answer[1] == "granted" then
   answer = granted_before()
 end
 return { now_ms, answer }`,
-    sha1: "5964c830251c79a117ba716f5cb694b07be1a81c",
+    sha1: "3521f6825eaec31ac136f005b276f696385fa98f",
   },
   "permit-cancel": {
     name: "permit-cancel",
@@ -1551,7 +1588,12 @@ local function once(request, foreign, decide)
   if found then
     return { "wrong-type", found }
   end
-  local answer = answer_of(request) or decide()
+  local answer = answer_of(request)
+  if answer then
+    even_when_full(request)
+  else
+    answer = decide()
+  end
   forget_settled(request)
   return answer
 end
@@ -1689,7 +1731,7 @@ local function cancel()
   return record(request, "cancelled", 0)
 end
 return { now_ms, cancel() }`,
-    sha1: "78614023de224bc834a4b819ac02ac01ada13d8b",
+    sha1: "bf9e2d0855f6b00d97acb7b3fbbeb4b661a87e72",
   },
   "permit-look": {
     name: "permit-look",
@@ -1744,7 +1786,12 @@ local function once(request, foreign, decide)
   if found then
     return { "wrong-type", found }
   end
-  local answer = answer_of(request) or decide()
+  local answer = answer_of(request)
+  if answer then
+    even_when_full(request)
+  else
+    answer = decide()
+  end
   forget_settled(request)
   return answer
 end
@@ -1841,7 +1888,7 @@ local unswept = count_expired(semaphore)
 local acquired = redis.call("ZCARD", semaphore.leases) - unswept
 local exists = available and 1 or 0
 return { now_ms, { "permits", exists, milliseconds((available or 0) + unswept), acquired, left_ms(raw_ids(ARGV[2])[1]) } }`,
-    sha1: "f542b7e074cc7a88f31436bac69c42d5b25522cf",
+    sha1: "a18746022493252f48632c197b853144a819fdff",
   },
   "permit-release": {
     name: "permit-release",
@@ -1896,7 +1943,12 @@ local function once(request, foreign, decide)
   if found then
     return { "wrong-type", found }
   end
-  local answer = answer_of(request) or decide()
+  local answer = answer_of(request)
+  if answer then
+    even_when_full(request)
+  else
+    answer = decide()
+  end
   forget_settled(request)
   return answer
 end
@@ -1987,7 +2039,7 @@ return { now_ms, once(request, foreign_semaphore(semaphore), function()
   end
   return record(request, "released", give_back(semaphore, ids))
 end) }`,
-    sha1: "cecd39f16c73974e7dafd40e373b4554aa097923",
+    sha1: "1cea439688a764bd4790c3b3a30608f6307a6a5e",
   },
   "permit-renew": {
     name: "permit-renew",
@@ -2042,7 +2094,12 @@ local function once(request, foreign, decide)
   if found then
     return { "wrong-type", found }
   end
-  local answer = answer_of(request) or decide()
+  local answer = answer_of(request)
+  if answer then
+    even_when_full(request)
+  else
+    answer = decide()
+  end
   forget_settled(request)
   return answer
 end
@@ -2138,7 +2195,7 @@ for i, leases in ipairs(KEYS) do
   replies[i + 1] = renew({ leases = leases }, raw_ids(ARGV[2 * i - 1]), tonumber(ARGV[2 * i]))
 end
 return replies`,
-    sha1: "ee6275e3111510a0973b7706797cd7eb54ce5981",
+    sha1: "7c8a214c49ce4917cc4a02eb98f7a4e5bf31377f",
   },
   "permit-set-lease": {
     name: "permit-set-lease",
@@ -2193,7 +2250,12 @@ local function once(request, foreign, decide)
   if found then
     return { "wrong-type", found }
   end
-  local answer = answer_of(request) or decide()
+  local answer = answer_of(request)
+  if answer then
+    even_when_full(request)
+  else
+    answer = decide()
+  end
   forget_settled(request)
   return answer
 end
@@ -2286,7 +2348,7 @@ return { now_ms, once(request, foreign_semaphore(semaphore), function()
   lease(semaphore, ids, now_ms + lease_ms)
   return record(request, "updated", #ids)
 end) }`,
-    sha1: "cb165cb17a4580424aa6662112e90d8d9aa69a2b",
+    sha1: "352758b0e5e8b9d38320090bd5c6ae0ebebd19da",
   },
   "permit-set-total": {
     name: "permit-set-total",
@@ -2341,7 +2403,12 @@ local function once(request, foreign, decide)
   if found then
     return { "wrong-type", found }
   end
-  local answer = answer_of(request) or decide()
+  local answer = answer_of(request)
+  if answer then
+    even_when_full(request)
+  else
+    answer = decide()
+  end
   forget_settled(request)
   return answer
 end
@@ -2432,7 +2499,7 @@ return { now_ms, once(request, foreign_semaphore(semaphore), function()
   end
   return record(request, "set", available)
 end) }`,
-    sha1: "a51bd75a953f2de6806355e5bc7a98216d41bfdd",
+    sha1: "25b9abd2e4bebd7871449dcf2c35d212bf6839a3",
   },
   "read-acquire": {
     name: "read-acquire",
@@ -2451,6 +2518,12 @@ end
 local function any_holder(lock)
   local fields = redis.call("HKEYS", lock)
   return fields[1] == "mode" and fields[2] or fields[1] or ""
+end
+local function refused(message)
+  if string.find(message, "READONLY", 1, true) or string.find(message, "NOREPLICAS", 1, true) then
+    redis.call("HDEL", KEYS[1], "")
+  end
+  return { "refused", message }
 end
 local not_after_ms, together, fair = tonumber(ARGV[1]), ARGV[2] == "1", ARGV[3] == "1"
 local now_ms = server_time()
@@ -2491,7 +2564,7 @@ end
 local function take(lock, hold, holder, lease_ms, held_count)
   local written = redis.pcall("SET", hold, "1", "PX", lease_ms)
   if written.err then
-    return { "refused", written.err }
+    return refused(written.err)
   end
   if not mode_of(lock) then
     redis.call("HSET", lock, "mode", "read")
@@ -2524,7 +2597,7 @@ return answer_all(function(lock, hold, mark, at)
   end
   return answer or take(lock, hold, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]))
 end)`,
-    sha1: "cc9c053e6d04e2e886e889634d2757bf3b2854c0",
+    sha1: "8b44bbf7a55bde248bdf3d1b7ff5dbcab94b9dcc",
   },
   "read-release": {
     name: "read-release",
@@ -2764,7 +2837,12 @@ local function once(request, foreign, decide)
   if found then
     return { "wrong-type", found }
   end
-  local answer = answer_of(request) or decide()
+  local answer = answer_of(request)
+  if answer then
+    even_when_full(request)
+  else
+    answer = decide()
+  end
   forget_settled(request)
   return answer
 end
@@ -2824,7 +2902,7 @@ return { now_ms, once(request, foreign_count(permits) or foreign_type(saved, "st
   local saving = save_up(saved, owner, wanted, save_ms)
   return { "short", milliseconds(available), others > 0 and redis.call("PTTL", saved) or -1, saving }
 end) }`,
-    sha1: "2468d84bfa756aed13a3a3b2bc19f98a6cbd3028",
+    sha1: "0f2275b1a83c403d6d4e986284f223129d41e0bb",
   },
   "semaphore-add": {
     name: "semaphore-add",
@@ -2879,7 +2957,12 @@ local function once(request, foreign, decide)
   if found then
     return { "wrong-type", found }
   end
-  local answer = answer_of(request) or decide()
+  local answer = answer_of(request)
+  if answer then
+    even_when_full(request)
+  else
+    answer = decide()
+  end
   forget_settled(request)
   return answer
 end
@@ -2907,7 +2990,7 @@ return { now_ms, once(request, foreign_count(permits), function()
   announce(channel, total)
   return record(request, "added", total)
 end) }`,
-    sha1: "8535064a1de3b922c761c23e2083c9fb4b4459b0",
+    sha1: "a3cbd8ecc03a5f05fd84957ce30cd9e72c388ec2",
   },
   "semaphore-cancel": {
     name: "semaphore-cancel",
@@ -2962,7 +3045,12 @@ local function once(request, foreign, decide)
   if found then
     return { "wrong-type", found }
   end
-  local answer = answer_of(request) or decide()
+  local answer = answer_of(request)
+  if answer then
+    even_when_full(request)
+  else
+    answer = decide()
+  end
   forget_settled(request)
   return answer
 end
@@ -3030,7 +3118,7 @@ local function cancel()
   return record(request, "cancelled", 0)
 end
 return { now_ms, cancel() }`,
-    sha1: "ebc34069ed2140e547772153c7a7a62801e5c5bb",
+    sha1: "1e44eeef14e66586e933a63a5e88baf19acaa396",
   },
   "semaphore-drain": {
     name: "semaphore-drain",
@@ -3085,7 +3173,12 @@ local function once(request, foreign, decide)
   if found then
     return { "wrong-type", found }
   end
-  local answer = answer_of(request) or decide()
+  local answer = answer_of(request)
+  if answer then
+    even_when_full(request)
+  else
+    answer = decide()
+  end
   forget_settled(request)
   return answer
 end
@@ -3098,7 +3191,7 @@ return { now_ms, once(request, foreign_count(permits), function()
   end
   return record(request, "drained", available)
 end) }`,
-    sha1: "d18ac849f99f18264993a8fc0b067ac48404bfd8",
+    sha1: "b2255309f358437e0c531ab9c3a911fd67cc33a4",
   },
   "server-probe": {
     name: "server-probe",
@@ -3133,6 +3226,12 @@ local function any_holder(lock)
   local fields = redis.call("HKEYS", lock)
   return fields[1] == "mode" and fields[2] or fields[1] or ""
 end
+local function refused(message)
+  if string.find(message, "READONLY", 1, true) or string.find(message, "NOREPLICAS", 1, true) then
+    redis.call("HDEL", KEYS[1], "")
+  end
+  return { "refused", message }
+end
 local not_after_ms, together, mark_ms = tonumber(ARGV[1]), ARGV[2] == "1", ARGV[3]
 local now_ms = server_time()
 local function obstacle(lock, holder, held_count)
@@ -3158,7 +3257,7 @@ end
 local function take(lock, mark, holder, lease_ms, held_count)
   local written = redis.pcall("HSET", lock, "mode", "write", holder, string.format("%.0f", held_count + 1))
   if type(written) == "table" then
-    return { "refused", written.err }
+    return refused(written.err)
   end
   raise_ttl(lock, lease_ms)
   if redis.call("GET", mark) == holder then
@@ -3193,7 +3292,7 @@ return answer_all(function(lock, mark, at)
   end
   return answer or take(lock, mark, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]))
 end)`,
-    sha1: "6e04b5f0c2efa8be80087b29e97afd5badd7ccb9",
+    sha1: "07dfe3cda4a3754e0d3736c7e953e6d8bcaf5627",
   },
   "write-release": {
     name: "write-release",

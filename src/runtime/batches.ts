@@ -1,3 +1,4 @@
+import { wasRefused } from "./command-failures.js";
 import type { Commands } from "./commands.js";
 
 /** Divides what is about many keys into what one command can name, and that into parts of a size at most. */
@@ -16,4 +17,22 @@ export function batches<T extends { readonly key: string }>(
     else last.push(item);
   }
   return [...slots.values()].flat();
+}
+
+/**
+ * Sends what is about many keys in one command, and each by itself where the server refuses that: one bad key fails a whole
+ * command, and while a slot is moved its keys are on two servers.
+ * @param send rejects where it was refused; is told whether it may be divided
+ */
+export async function inParts<T>(
+  items: readonly T[],
+  send: (part: readonly T[], divisible: boolean) => Promise<void>,
+): Promise<void> {
+  const divisible = items.length > 1;
+  try {
+    await send(items, divisible);
+  } catch (error) {
+    if (!divisible || !wasRefused(error)) throw error;
+    await Promise.allSettled(items.map((item) => send([item], false)));
+  }
 }

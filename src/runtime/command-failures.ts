@@ -14,14 +14,33 @@ const PASSING = new Set([
   "NOREPLICAS",
 ]);
 
-const NO_SCRIPTS =
-  "it runs no scripts; if it is a Sentinel, make the client with the Sentinels' addresses and the master's name";
+/** What to do about refusals whose words do not say it. */
+const HINTS: readonly (readonly [RegExp, string])[] = [
+  [
+    /unknown command.{0,3}eval/i,
+    "it runs no scripts; if it is a Sentinel, make the client with the Sentinels' addresses and the master's name",
+  ],
+  [
+    /^MOVED /,
+    "it is a node of a cluster: make the client for a cluster, as in new Cluster() or createCluster()",
+  ],
+  [/^READONLY /, "it is a replica: connect to its master"],
+  [/^NOPERM |The user executing the script can't/, "the rights that are needed: docs/guide/servers.md"],
+];
 
 /** How long a caller waits for an answer. */
 export interface Bound {
   readonly timeoutMs: number;
   /** On the monotonic clock. */
   readonly endMs: number;
+}
+
+/** How far a command has come when it fails. */
+export interface Progress {
+  /** How often it was sent before this time without anybody knowing what has become of that. */
+  readonly doubtful: number;
+  /** Whether it was sent this time, or the server asked something else first. */
+  isSent: boolean;
 }
 
 /** What the failures of commands come to. */
@@ -38,30 +57,43 @@ export class CommandFailures {
    */
   final(
     error: unknown,
-    sendings: number,
+    progress: Progress,
     { divisible = false }: { readonly divisible?: boolean },
   ): Error | undefined {
-    if (error instanceof UnavailableError || error instanceof ClientClosedError) return error;
-    // The last of these was not sent.
-    if (error instanceof DriverClosedError) return this.unavailable(error, sendings - 1);
+    if (error instanceof ClientClosedError) return error;
+    if (error instanceof UnavailableError) return progress.doubtful > 0 ? withUnknownOutcome(error) : error;
+    if (error instanceof DriverClosedError) return this.unavailable(error, { ...progress, isSent: false });
     if (!(error instanceof ServerReplyError)) return undefined;
-    const passes = PASSING.has(error.code) && !(divisible && error.code === "TRYAGAIN");
-    return passes ? undefined : this.unavailable(error, sendings);
+    const { code } = error;
+    // A cluster client would have gone where the slot is.
+    const isAmiss = code === "MOVED" && this.#driver.traits.topology !== "cluster";
+    const passes = PASSING.has(code) && !isAmiss && !(divisible && code === "TRYAGAIN");
+    return passes ? undefined : this.unavailable(error, progress);
   }
 
-  /** @param sendings how often the command may have reached the server */
-  unavailable(error: unknown, sendings: number): UnavailableError {
+  unavailable(error: unknown, { doubtful, isSent }: Progress): UnavailableError {
     const refused = error instanceof ServerReplyError;
-    const outcomeUnknown = sendings > (refused ? 1 : 0);
+    const outcomeUnknown = doubtful > 0 || (isSent && !refused);
     const cause = refused ? error : (this.#driver.outage ?? error);
     const told = cause === error ? textOf(error) : `${textOf(error)}: ${textOf(cause)}`;
-    const why = /unknown command.{0,3}eval/i.test(told) ? `${told} (${NO_SCRIPTS})` : told;
+    const [, hint] = HINTS.find(([words]) => words.test(told)) ?? [];
+    const why = hint === undefined ? told : `${told} (${hint})`;
     return new UnavailableError(this.#driver.traits.server, why, outcomeUnknown, { cause });
   }
 }
 
+/** Whether a server has answered that it will not do what it was sent. */
+export function wasRefused(error: unknown): boolean {
+  return error instanceof UnavailableError && error.cause instanceof ServerReplyError;
+}
+
 export function tookTooLong({ name }: { readonly name: string }, { timeoutMs }: Bound): Error {
   return new Error(`${name} was not answered within ${Math.round(timeoutMs)} ms`);
+}
+
+/** This time nothing was carried out, but an earlier one may have been. */
+function withUnknownOutcome({ server, message, cause }: UnavailableError): UnavailableError {
+  return new UnavailableError(server, message.slice(`${server}: `.length), true, { cause });
 }
 
 /** Node's error about several addresses that can not be reached has a code, but no message. */

@@ -1,18 +1,19 @@
 import type { ClientSettings } from "../client-options.js";
 import type { Clock } from "../clock.js";
-import type { Driver, Ticket } from "../driver/driver.js";
-import { ClientClosedError, UnavailableError } from "../errors.js";
+import { type Driver, ServerReplyError, type Ticket } from "../driver/driver.js";
+import { UnavailableError } from "../errors.js";
 import type { Script } from "../protocol/define-script.js";
 import type { Dialect, Publishing } from "../protocol/dialect.js";
 import { hashSlot } from "../protocol/hash-slot.js";
 import { serverProbe } from "../protocol/lock-scripts.js";
 import type { ScriptCall } from "../protocol/script-call.js";
-import { type Bound, CommandFailures, tookTooLong } from "./command-failures.js";
+import { type Bound, CommandFailures, type Progress, tookTooLong } from "./command-failures.js";
 import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
 import { type Instant, now } from "./instant.js";
 import type { Patience } from "./patience.js";
 import { type Replicated, Replication, type Shortfall, type Span } from "./replication.js";
 import { ServerClocks } from "./server-clocks.js";
+import { UnderWay } from "./under-way.js";
 
 /** A reply together with what is known about the way it took. */
 export interface Exchanged<Reply> {
@@ -50,10 +51,7 @@ export class Commands {
   #publishes: Publishing | undefined;
   /** By place. */
   readonly #probes = new Map<string, Promise<void>>();
-  /** What rejects the commands and pauses under way. */
-  readonly #pending = new Set<(error: Error) => void>();
-  #onIdle: (() => void) | undefined;
-  #stopped = false;
+  readonly #underWay: UnderWay;
 
   /** @throws TypeError when the driver can not do what the settings ask for */
   constructor(driver: Driver, clock: Clock, wheel: HashedWheelTimer, settings: CommandSettings) {
@@ -61,6 +59,7 @@ export class Commands {
     const { topology, sharded = false } = driver.traits;
     this.#driver = driver;
     this.#clock = clock;
+    this.#underWay = new UnderWay(clock);
     this.#wheel = wheel;
     this.timeoutMs = commandTimeoutMs;
     this.#replication = new Replication(driver, replicas);
@@ -107,26 +106,30 @@ export class Commands {
     input: () => Input,
     patience: Patience = {},
   ): Promise<Exchanged<Reply>> {
-    if (this.#stopped) throw new ClientClosedError();
+    this.#underWay.assertOpen();
     const bound = this.#bound(patience.timeoutMs ?? this.timeoutMs);
     let backoffMs = FIRST_BACKOFF_MS;
-    for (let sendings = 0; ; ) {
+    for (let doubtful = 0; ; ) {
+      const progress: Progress = { doubtful, isSent: false };
+      const { resets } = this.#driver;
       try {
         // The server that was met need not be the one that has the key by now.
         while (!this.#hasMet(key)) await this.#meetServer(key, bound);
         if (this.#leftMs(bound) <= 0) throw tookTooLong(script, bound);
         const made = input();
-        sendings += 1;
+        progress.isSent = true;
         const sent = await this.#send(script, { key, input: made, bound, patience });
-        return sendings > 1 ? { ...sent, repeated: true } : sent;
+        return doubtful > 0 ? { ...sent, repeated: true } : sent;
       } catch (error) {
-        const final = this.#failures.final(error, sendings, patience);
+        const final = this.#failures.final(error, progress, patience);
         if (final !== undefined) throw final;
         if (this.#leftMs(bound) <= backoffMs || patience.cancelled)
-          throw this.#failures.unavailable(error, sendings);
+          throw this.#failures.unavailable(error, progress);
+        const refused = error instanceof ServerReplyError && this.#driver.resets === resets;
+        if (progress.isSent && !refused) doubtful += 1;
       }
       // Somebody waits for this, and a client that is about to give up does not keep the process alive.
-      await this.#pause(backoffMs, true);
+      await this.#underWay.pause(backoffMs, { keepAlive: true });
       backoffMs = Math.min(2 * backoffMs, LONGEST_BACKOFF_MS);
     }
   }
@@ -137,21 +140,17 @@ export class Commands {
   }
 
   get busy(): boolean {
-    return this.#pending.size > 0;
+    return this.#underWay.busy;
   }
 
   /** Resolves when nothing is under way. For one caller at a time. */
   idle(): Promise<void> {
-    if (this.#pending.size === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#onIdle = resolve;
-    });
+    return this.#underWay.idle();
   }
 
   /** Ends what is under way with {@link ClientClosedError}, and all that comes. */
   stop(): void {
-    this.#stopped = true;
-    for (const reject of [...this.#pending]) reject(new ClientClosedError());
+    this.#underWay.stop();
   }
 
   /** The clock of the server that has a key has surely come so far; 0 before its first answer. */
@@ -168,32 +167,16 @@ export class Commands {
 
   /**
    * Lets time pass before something is sent again. Does not keep the process alive.
-   * @param unless what ends it early
+   * @param optional whether a client that closes does not wait for what is to be sent
    * @throws ClientClosedError
    */
-  pause(ms: number, unless?: Promise<void>): Promise<void> {
-    return this.#pause(ms, false, unless);
+  pause(ms: number, optional = false): Promise<void> {
+    return this.#underWay.pause(ms, { optional });
   }
 
-  #pause(ms: number, keepAlive: boolean, unless?: Promise<void>): Promise<void> {
-    if (this.#stopped) return Promise.reject(new ClientClosedError());
-    return new Promise((resolve, reject) => {
-      const end = () => {
-        timer.cancel();
-        this.#settled(giveUp);
-      };
-      const giveUp = (error: Error) => {
-        end();
-        reject(error);
-      };
-      const goOn = () => {
-        end();
-        resolve();
-      };
-      const timer = this.#clock.schedule(ms, goOn, keepAlive);
-      this.#pending.add(giveUp);
-      void unless?.then(goOn);
-    });
+  /** Ends the optional pauses, those to come as well. */
+  hurry(): void {
+    this.#underWay.hurry();
   }
 
   #hasMet(key: string): boolean {
@@ -237,13 +220,13 @@ export class Commands {
     script: Script<Input, Reply>,
     { key, input, bound, patience }: Sending<Input>,
   ): Promise<Exchanged<Reply>> {
-    if (this.#stopped) throw new ClientClosedError();
+    this.#underWay.assertOpen();
     const call = script.encode(input, this.dialect);
     const resets = this.#driver.resets;
     const place = this.#placeOf(key);
     const sentAt = now(this.#clock);
-    const { replicated = true, leaseMs = Number.POSITIVE_INFINITY } = patience;
-    const span = script.replicated && replicated ? { leaseMs, leftMs: this.#leftMs(bound) } : undefined;
+    const { replicated: awaited = true, leaseMs = Number.POSITIVE_INFINITY } = patience;
+    const span = script.replicated ? { awaited, leaseMs, leftMs: this.#leftMs(bound) } : undefined;
     const { raw, shortfall } = await this.#bounded(call, bound, span);
     const answered = script.decode(raw);
     const answeredAt = this.#placeOf(key);
@@ -253,13 +236,13 @@ export class Commands {
     return { ...answered, sentAt, repeated, ...(shortfall && { shortfall }) };
   }
 
-  /** @param span for how long replicas are waited for; undefined: not at all */
+  /** @param span for how long replicas are waited for; undefined: it writes nothing that they need to have */
   #bounded(call: ScriptCall, bound: Bound, span: Span | undefined): Promise<Replicated> {
     const ticket: Ticket = { givenUp: false };
     return new Promise((resolve, reject) => {
       const done = () => {
         timeout.cancel();
-        this.#settled(giveUp);
+        this.#underWay.settled(giveUp);
       };
       const giveUp = (error: Error) => {
         done();
@@ -267,7 +250,7 @@ export class Commands {
         reject(error);
       };
       const timeout = this.#after(this.#leftMs(bound), () => giveUp(tookTooLong(call.script, bound)));
-      this.#pending.add(giveUp);
+      this.#underWay.add(giveUp);
       const answer = span
         ? this.#replication.run(call, ticket, span)
         : this.#driver.run(call, ticket).then((raw) => ({ raw }));
@@ -279,11 +262,6 @@ export class Commands {
   #after(ms: number, callback: () => void): { cancel(): void } {
     if (ms >= SHORT_BOUND_MS) return this.#wheel.schedule(ms, callback);
     return this.#clock.schedule(Math.max(ms, 0), callback);
-  }
-
-  #settled(giveUp: (error: Error) => void): void {
-    this.#pending.delete(giveUp);
-    if (this.#pending.size === 0) this.#onIdle?.();
   }
 
   #bound(timeoutMs: number): Bound {

@@ -22,6 +22,8 @@ export interface Span {
   readonly leftMs: number;
   /** The shortest lease that it brings. */
   readonly leaseMs: number;
+  /** Whether replicas are waited for at all. */
+  readonly awaited: boolean;
 }
 
 /** The answer has to be here before the command is given up. */
@@ -59,13 +61,13 @@ export class Replication {
   }
 
   /** Runs a script that writes. @throws UnavailableError when replicas are required and the server refuses to ask them */
-  async run(call: ScriptCall, ticket: Ticket, { leftMs, leaseMs }: Span): Promise<Replicated> {
+  async run(call: ScriptCall, ticket: Ticket, { leftMs, leaseMs, awaited }: Span): Promise<Replicated> {
     if (this.#mode === "off" || this.#driver.runReplicated === undefined) {
       return { raw: await this.#driver.run(call, ticket) };
     }
     const longestMs = Math.min(leftMs / PARTS_OF_BOUND, leaseMs / PARTS_OF_LEASE);
     const timeoutMs = Math.max(1, Math.min(this.#settings.timeoutMs, Math.floor(longestMs)));
-    const demand = { replicas: this.#replicas, timeoutMs };
+    const demand = { replicas: awaited ? this.#replicas : 0, timeoutMs };
     try {
       const { reply: raw, ...counts } = await this.#driver.runReplicated(call, ticket, demand);
       if (counts.acknowledged >= counts.wanted) return { raw };

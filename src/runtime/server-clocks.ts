@@ -29,7 +29,7 @@ export class ServerClocks {
     return this.#readings.get(place)?.latestMs ?? 0;
   }
 
-  /** What the clock says at least when the monotonic clock of this process says this. Not before the first answer. */
+  /** What the clock says at most when the monotonic clock of this process says this. Not before the first answer. */
   at(place: string, monotonicMs: number): number {
     const reading = this.#readings.get(place);
     if (reading === undefined) throw new Error("the server's time is not known yet");

@@ -1,5 +1,5 @@
 import { fairRefresh, type RefreshAnswer } from "../protocol/fair-scripts.js";
-import { batches } from "./batches.js";
+import { batches, inParts } from "./batches.js";
 import type { Commands } from "./commands.js";
 import type { HashedWheelTimer, Timeout } from "./hashed-wheel-timer.js";
 import type { Instant } from "./instant.js";
@@ -62,13 +62,15 @@ export class SignsOfLife {
       this.#beat = undefined;
       if (this.#queued.size === 0) return;
       this.#schedule();
-      for (const batch of batches(this.#commands, this.#queued, BATCH_SIZE)) void this.#refresh(batch);
+      for (const batch of batches(this.#commands, this.#queued, BATCH_SIZE)) {
+        const queues = [...byKey(batch).values()];
+        // What is not answered is asked again in the next period.
+        inParts(queues, (part, divisible) => this.#refresh(part, divisible)).catch(() => undefined);
+      }
     });
   }
 
-  /** Never rejects. What is not answered is asked again in the next period. */
-  async #refresh(batch: readonly Queued[]): Promise<void> {
-    const queues = [...byKey(batch).values()];
+  async #refresh(queues: readonly Queue[], divisible: boolean): Promise<void> {
     let resets = 0;
     const input = () => {
       resets = this.#commands.resets;
@@ -78,11 +80,9 @@ export class SignsOfLife {
         holders: queued.map(({ holder }) => holder),
       }));
     };
-    const answered = await this.#commands
-      .exchange(fairRefresh, batch[0]?.key ?? "", input, { timeoutMs: PERIOD_MS })
-      .catch(() => undefined);
-    if (answered === undefined) return;
-    const { reply, sentAt, serverMs } = answered;
+    const [{ key = "" } = {}] = queues;
+    const patience = { timeoutMs: PERIOD_MS, divisible };
+    const { reply, sentAt, serverMs } = await this.#commands.exchange(fairRefresh, key, input, patience);
     queues.forEach(({ queued }, at) => {
       queued.forEach((one, place) => {
         const answer = reply[at]?.[place];

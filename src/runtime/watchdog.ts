@@ -1,9 +1,8 @@
-import { ServerReplyError } from "../driver/driver.js";
-import { UnavailableError } from "../errors.js";
 import { events } from "../events.js";
 import type { Script } from "../protocol/define-script.js";
 import type { RenewAnswer, Renewal } from "../protocol/lock-calls.js";
 import { batches } from "./batches.js";
+import { wasRefused } from "./command-failures.js";
 import type { Commands } from "./commands.js";
 import type { HashedWheelTimer, Timeout } from "./hashed-wheel-timer.js";
 import type { Instant } from "./instant.js";
@@ -169,8 +168,4 @@ export class Watchdog {
 function complaint(shortfall: Shortfall | undefined): string {
   if (shortfall === undefined) return "the server refused to renew some locks";
   return `${shortfall.acknowledged} of the ${shortfall.wanted} replicas that are wanted had the renewal in time`;
-}
-
-function wasRefused(error: unknown): boolean {
-  return error instanceof UnavailableError && error.cause instanceof ServerReplyError;
 }

@@ -218,9 +218,16 @@ async function askOnce<Granted>(
 ): Promise<Decided<PermitStatus>> {
   const { source, owner } = seeker;
   const { key: count, channel } = source.count;
+  const { leaseMs } = lot;
+  const patience: Patience = {
+    get cancelled() {
+      return seeker.cancelled;
+    },
+    ...(leaseMs > 0 && { leaseMs }),
+  };
   try {
     const wish = (request: PermitWish["request"]) => ({ count, request, channel, owner, saveMs, ...lot });
-    return await decide(source.count, request, source.acquire, wish, seeker);
+    return await decide(source.count, request, source.acquire, wish, patience);
   } catch (error) {
     if (error instanceof UnavailableError && error.outcomeUnknown) takeBack(source, request, lot, owner);
     else request.end("nothing");

@@ -110,7 +110,7 @@ export function persist(
         if (!(error instanceof UnavailableError)) break;
       }
       if (isShort && client.isClosing) break;
-      await client.commands.pause(pauseMs, isShort ? client.closing : undefined).catch(() => undefined);
+      await client.commands.pause(pauseMs, isShort).catch(() => undefined);
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     }
     request.end("copies");

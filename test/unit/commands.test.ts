@@ -236,9 +236,38 @@ describe("a command that fails", () => {
       const { driver, ask, askFor } = setUp();
       await ask();
       void driver.next(answerWith(new ServerReplyError(`${code} for a while`)));
-      expect(await askFor(100)).toMatchObject({ reply: { type: "none" } });
+      // Nothing was carried out the first time.
+      expect(await askFor(100)).toMatchObject({ reply: { type: "none" }, repeated: false });
     },
   );
+
+  test.each([
+    ["has had no effect", false],
+    ["may have had one where its client has sent it twice", true],
+  ])("and is refused until its time is over %s", async (_, resent) => {
+    const { driver, ask, askFor } = setUp();
+    await ask();
+    const busy = new ServerReplyError("BUSY for a while");
+    void driver.next({
+      name: "busy",
+      meet: () => {
+        if (resent) driver.reset();
+        return Promise.reject(busy);
+      },
+    });
+    for (let i = 0; i < 20; i++) void driver.next(answerWith(busy));
+    expect(await askFor(TIMEOUT_MS)).toMatchObject({ outcomeUnknown: resent });
+  });
+
+  test("as one server turns out to be a node of a cluster is refused at once, and says what to do", async () => {
+    const { driver, ask, askFor } = setUp();
+    await ask();
+    void driver.next(answerWith(new ServerReplyError("MOVED 5 10.0.0.1:6379")));
+    expect(await askFor(0)).toMatchObject({
+      outcomeUnknown: false,
+      message: expect.stringContaining("it is a node of a cluster: make the client for a cluster"),
+    });
+  });
 
   test.each(["NOAUTH", "NOPERM", "OOM", "WRONGTYPE", "ERR"])("with %s is refused at once", async (code) => {
     const { driver, ask, askFor } = setUp();

@@ -26,6 +26,7 @@
 --@include raise-ttl
 --@include fair-queue
 --@include any-holder
+--@include refused
 local not_after_ms, together = tonumber(ARGV[1]), ARGV[2] == "1"
 local now_ms, times = server_time(), fair_times(3)
 
@@ -65,7 +66,7 @@ local function take(fair, holder, lease_ms, held_count)
   if redis.call("HGET", fair.lock, holder) ~= count then
     local written = redis.pcall("HSET", fair.lock, holder, count)
     if type(written) == "table" then
-      return { "refused", written.err }
+      return refused(written.err)
     end
   end
   if held_count == 0 then
@@ -86,7 +87,7 @@ local function stand_in_queue(fair, holder)
   if place > #waiting then
     local pushed = redis.pcall("RPUSH", fair.queue, holder)
     if type(pushed) == "table" then
-      return { "refused", pushed.err }
+      return refused(pushed.err)
     end
   end
   sign_of_life(fair, holder, now_ms, times)

@@ -28,6 +28,7 @@
 --@include server-time
 --@include raise-ttl
 --@include any-holder
+--@include refused
 local not_after_ms, together = tonumber(ARGV[1]), ARGV[2] == "1"
 local now_ms = server_time()
 
@@ -76,10 +77,10 @@ end
 local function take(lock, holder, lease_ms, held_count, token, count)
   local new_count = string.format("%.0f", held_count + 1)
   -- A repeat has counted already; a full server would refuse it to count again.
-  local refused = count ~= new_count and count_up(lock, holder, new_count, token)
-  if refused then
+  local failure = count ~= new_count and count_up(lock, holder, new_count, token)
+  if failure then
     local counter = token and redis.call("GET", token)
-    return counter and not tonumber(counter) and { "wrong-type", "string" } or { "refused", refused.err }
+    return counter and not tonumber(counter) and { "wrong-type", "string" } or refused(failure.err)
   end
   raise_ttl(lock, lease_ms)
   return token and { "held", redis.call("GET", token) or "0" } or { "held" }

@@ -22,6 +22,7 @@
 --@include raise-ttl
 --@include read-write-look
 --@include any-holder
+--@include refused
 local not_after_ms, together, fair = tonumber(ARGV[1]), ARGV[2] == "1", ARGV[3] == "1"
 local now_ms = server_time()
 
@@ -64,7 +65,7 @@ end
 local function take(lock, hold, holder, lease_ms, held_count)
   local written = redis.pcall("SET", hold, "1", "PX", lease_ms)
   if written.err then
-    return { "refused", written.err }
+    return refused(written.err)
   end
   if not mode_of(lock) then
     redis.call("HSET", lock, "mode", "read")

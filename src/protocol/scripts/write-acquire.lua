@@ -21,6 +21,7 @@
 --@include raise-ttl
 --@include read-write-look
 --@include any-holder
+--@include refused
 local not_after_ms, together, mark_ms = tonumber(ARGV[1]), ARGV[2] == "1", ARGV[3]
 local now_ms = server_time()
 
@@ -48,7 +49,7 @@ end
 local function take(lock, mark, holder, lease_ms, held_count)
   local written = redis.pcall("HSET", lock, "mode", "write", holder, string.format("%.0f", held_count + 1))
   if type(written) == "table" then
-    return { "refused", written.err }
+    return refused(written.err)
   end
   raise_ttl(lock, lease_ms)
   if redis.call("GET", mark) == holder then

@@ -63,7 +63,13 @@ local function once(request, foreign, decide)
   if found then
     return { "wrong-type", found }
   end
-  local answer = answer_of(request) or decide()
+  local answer = answer_of(request)
+  if answer then
+    -- Replicas are asked about what its own connection has written, of which this may be all.
+    even_when_full(request)
+  else
+    answer = decide()
+  end
   forget_settled(request)
   return answer
 end
