@@ -49,7 +49,7 @@ export class ClusterCalls {
         if (code !== "MOVED" && code !== "ASK") {
           // The master may have failed, or be outvoted, and another be there by now.
           const failed = code === "CLUSTERDOWN" || !(error instanceof ServerReplyError);
-          if (failed && !ticket.givenUp && !(error instanceof WaitRefusedError)) void this.#masters.refresh();
+          if (failed && !(error instanceof WaitRefusedError)) void this.#masters.refresh();
           throw error;
         }
         if (redirects === MOST_REDIRECTS || ticket.givenUp) throw error;

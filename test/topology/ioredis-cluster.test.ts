@@ -79,6 +79,19 @@ describe("a cluster that is not connected yet", () => {
   });
 });
 
+test("an outage of a node is told of no more as soon as a node is well again", async () => {
+  const { redis } = connect();
+  await new Promise((resolve) => redis.once("ready", resolve));
+  const driver = ioredisDriver(redis);
+  const error = new Error("connect ECONNREFUSED 10.0.0.3:6379");
+  redis.emit("node error", error, "10.0.0.3:6379");
+  expect(driver.outage).toBe(error);
+  // The cluster has been ready all the time, and says nothing.
+  redis.nodes("master")[0]?.emit("ready");
+  expect(driver.outage).toBeUndefined();
+  await driver.close();
+});
+
 test("a cluster that is connected has two commands for lock and unlock, and a probe for each master once", async () => {
   const { redis, holdfast, ran } = connect();
   await new Promise((resolve) => redis.once("ready", resolve));

@@ -5,7 +5,9 @@ import { Holdfast } from "../../src/holdfast.js";
 import { lockChannel } from "../../src/protocol/names.js";
 import { ask } from "../support/ask.js";
 import { ioredisFlavours } from "../support/ioredis-flavours.js";
+import { openThings } from "../support/leaks.js";
 import { ObservedDriver } from "../support/observed-driver.js";
+import { proxyCluster } from "../support/proxied-cluster.js";
 import { type RedisCluster, type SlotMigration, startCluster } from "../support/redis-cluster.js";
 
 const HOUR_MS = 3_600_000;
@@ -27,11 +29,12 @@ afterEach(async () => {
 
 type Flavour = (typeof ioredisFlavours)[number];
 
-function connect(flavour: Flavour): ReturnType<typeof ioredisDriver> {
-  const client = flavour.cluster(
-    cluster.nodes.map(({ port }) => ({ host: "127.0.0.1", port })),
-    {},
-  );
+function connect(
+  flavour: Flavour,
+  options: Parameters<Flavour["cluster"]>[1] = {},
+): ReturnType<typeof ioredisDriver> {
+  const addresses = cluster.nodes.map(({ port }) => ({ host: "127.0.0.1", port }));
+  const client = flavour.cluster(Object.values(options.natMap ?? addresses), options);
   client.on("error", () => undefined);
   const driver = ioredisDriver(client);
   ends.push(async () => {
@@ -42,8 +45,8 @@ function connect(flavour: Flavour): ReturnType<typeof ioredisDriver> {
 }
 
 /** A client that asks again for a reason only, not as time goes by. */
-function patient(flavour: Flavour) {
-  const driver = new ObservedDriver(connect(flavour));
+function patient(flavour: Flavour, options?: Parameters<typeof connect>[1]) {
+  const driver = new ObservedDriver(connect(flavour, options));
   const holdfast = new Holdfast(driver, { safetyPeriodMs: HOUR_MS });
   ends.push(() => holdfast.close({ releaseHeld: true }));
   return { holdfast, driver };
@@ -79,6 +82,22 @@ describe.each(ioredisFlavours)("while a slot moves, with $name", (flavour) => {
     }
     await lease.unlock();
     await (await holdfast.getLock(name).lock()).unlock();
+  });
+
+  test("the new master is reached where the client's natMap says, not where it says itself", async () => {
+    const { close, natMap } = await proxyCluster(cluster);
+    ends.push(close);
+    const ports = new Set(cluster.nodes.map(({ port }) => port));
+    const { holdfast } = patient(flavour, { natMap });
+    const { name, move } = await beginMove();
+    const lease = await holdfast.getLock(name).lock();
+    const past = [...openThings().things.values()].filter((thing) => {
+      const port = Number(/^a socket to (\d+)/.exec(thing)?.[1]);
+      return ports.has(port) && !thing.includes("proxy-connection.ts");
+    });
+    expect(past).toEqual([]);
+    await lease.unlock();
+    await move.finish();
   });
 
   test("who waits is told of a release that the old master did not hear of, once the slot has moved [B32]", async () => {

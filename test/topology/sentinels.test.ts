@@ -2,8 +2,11 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ioredisDriver } from "../../src/driver/ioredis.js";
 import { Holdfast } from "../../src/holdfast.js";
+import { ask } from "../support/ask.js";
 import { destroyClient, quickEnd } from "../support/ioredis-clients.js";
+import { findLeaks, openThings } from "../support/leaks.js";
 import { startSentinels, type WatchedRedis } from "../support/sentinels.js";
+import { until } from "../support/until.js";
 
 let servers: WatchedRedis;
 beforeAll(async () => {
@@ -21,4 +24,24 @@ test("a client that was pointed at a Sentinel as if it were a server is told wha
   });
   await holdfast.close();
   await destroyClient(redis);
+});
+
+test("a client that listens to the Sentinels itself has no further connections to them for holdfast's", async () => {
+  const { name, watchers } = servers;
+  const redis = new Redis({ sentinels: [...servers.sentinels], name, failoverDetector: true, ...quickEnd });
+  await until(async () => {
+    const listening = watchers.map((watcher) => ask(watcher, "CLIENT", "LIST", "TYPE", "pubsub"));
+    return (await Promise.all(listening)).every((clients) => clients !== "");
+  });
+  const before = openThings();
+  for (let round = 0; round < 2; round++) {
+    const [one, other] = [new Holdfast(ioredisDriver(redis)), new Holdfast(ioredisDriver(redis))];
+    const lease = await one.getLock("order:7").lock();
+    const waiting = other.getLock("order:7").lock();
+    await lease.unlock();
+    await (await waiting).unlock();
+    await Promise.all([one.close(), other.close()]);
+  }
+  expect(await findLeaks(before)).toEqual([]);
+  redis.disconnect();
 });

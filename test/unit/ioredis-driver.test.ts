@@ -163,6 +163,17 @@ for (const { version, connect } of versions) {
       expect(stats).toMatch(/cmdstat_evalsha:calls=4,.*failed_calls=0/);
     });
 
+    it("use the database that SELECT has chosen since, whatever connection they take", async () => {
+      const redis = client(connect, { db: 1 });
+      await redis.select(2);
+      const driver = drive(redis);
+      expect(await evaluate(driver, increment, [key])).toBe(1);
+      const call = { script: increment, keys: [key], args: [] };
+      const demand = { replicas: "connected", timeoutMs: 100 } as const;
+      expect(await driver.runReplicated?.(call, { givenUp: false }, demand)).toMatchObject({ reply: 2 });
+      expect(await admin.info("keyspace")).toMatch(/Keyspace\r\ndb2:keys=1,[^\n]*\s*$/);
+    });
+
     it("are sent no second time once they are given up", async () => {
       const driver = drive(client(connect));
       await evaluate(driver, increment, [key]);

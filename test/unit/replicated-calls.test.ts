@@ -84,7 +84,7 @@ describe("calls of one turn", () => {
     for (const [at, ms] of [121, 231, 451].entries()) expect(times[at]?.[1]).toBeLessThanOrEqual(ms);
   });
 
-  test("wait for those that keep up, and once a second, shortly, for one that has let them wait in vain, unless they need it", async () => {
+  test("wait for those that keep up, and now and then, shortly, for one that has let them wait in vain, unless they need it", async () => {
     const all: ReplicaDemand = { replicas: "connected", timeoutMs: TIMEOUT_MS };
     const waits = () => master.sent().filter((command) => command.startsWith("WAIT"));
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
@@ -101,11 +101,40 @@ describe("calls of one turn", () => {
     expect(await run("a", all)).toMatchObject({ acknowledged: 1, wanted: 2 });
     await run("a", all);
     expect(waits()).toEqual(["WAIT 2 50", "WAIT 1 50"]);
+    // A trial in vain makes the next one longer, and later.
+    await vi.advanceTimersByTimeAsync(1_000);
+    await run("a", all);
+    expect(waits()).toEqual(["WAIT 1 50"]);
     await vi.advanceTimersByTimeAsync(1_000);
     master.acknowledging = undefined;
     expect(await run("a", all)).toMatchObject({ acknowledged: 2, wanted: 2 });
     await run("a", all);
     expect(waits()).toEqual(["WAIT 2 50", "WAIT 2 50"]);
+  });
+
+  test("wait again for a replica that is far away, once it has caught up after standing still", async () => {
+    const AWAY_MS = 120;
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    let [standsUntilMs, writtenMs] = [0, 0];
+    // As Redis does: a WAIT is answered when it has acknowledged, or when the time is over.
+    master.answering = (name, [, needed, ms]) => {
+      const nowMs = performance.now();
+      if (name.startsWith("EVAL")) writtenMs = nowMs;
+      if (name !== "WAIT" || needed === "0") return undefined;
+      const inMs = Math.max(writtenMs, standsUntilMs) + AWAY_MS - nowMs;
+      const count = inMs <= Number(ms) ? 1 : 0;
+      return new Promise((resolve) => setTimeout(() => resolve(count), Math.min(inMs, Number(ms))));
+    };
+    const acknowledged = async () => {
+      const call = run("a", { replicas: "connected", timeoutMs: TIMEOUT_MS });
+      await vi.advanceTimersByTimeAsync(1_500);
+      return (await call).acknowledged;
+    };
+    expect(await acknowledged()).toBe(1);
+    standsUntilMs = performance.now() + 1_400;
+    expect(await acknowledged()).toBe(0);
+    for (let tries = 0; tries < 10; tries++) await acknowledged();
+    expect(await acknowledged()).toBe(1);
   });
 
   test("are each told how few replicas have it", async () => {
@@ -197,6 +226,21 @@ describe("the connection", () => {
     master.link.break();
     expect(await answered).toEqual({ reply: "done", acknowledged: 0, wanted: 1 });
     waiting.open();
+  });
+
+  test("that broke has not said that no replica keeps up: those of the next are waited for at once", async () => {
+    const all: ReplicaDemand = { replicas: "connected", timeoutMs: TIMEOUT_MS };
+    await run("a", all);
+    master.answering = (name) => (name === "WAIT" ? new Promise(() => undefined) : undefined);
+    const lost = run("a", all);
+    await until(() => master.log.at(-1) === "WAIT 1 50");
+    await new Promise(setImmediate);
+    master.link.break();
+    await lost;
+    master.answering = () => undefined;
+    master.sent();
+    for (let i = 0; i < 3; i++) expect(await run("a", all)).toMatchObject({ acknowledged: 1, wanted: 1 });
+    expect(master.sent().filter((command) => command === "WAIT 1 50")).toHaveLength(3);
   });
 
   test("that is new does not speak for what another has written", async () => {

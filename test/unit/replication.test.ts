@@ -6,9 +6,11 @@ import { NotReplicatedError } from "../../src/errors.js";
 import { events } from "../../src/events.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { AcknowledgingDriver, ofTopology } from "../support/acknowledging-driver.js";
+import { answerLate, answerWith, loseReply } from "../support/call-faults.js";
 import { watchLeaks } from "../support/leaks.js";
 import { endRecordings, recorded } from "../support/recorded-events.js";
 import { isRequestKey } from "../support/request-keys.js";
+import type { CallFault } from "../support/scripted-driver.js";
 
 watchLeaks();
 endRecordings();
@@ -21,6 +23,8 @@ interface World {
   readonly clock: FakeClock;
   readonly server: MemoryServer;
   readonly driver: AcknowledgingDriver;
+  /** Of the server that answers. */
+  readonly place: { now: string };
   readonly holdfast: Holdfast;
 }
 
@@ -39,8 +43,10 @@ afterEach(async () => {
 function open(replicas: ReplicaOptions = required, options: HoldfastOptions = {}): World {
   const clock = new FakeClock();
   const server = new MemoryServer({ clock });
-  const driver = new AcknowledgingDriver(memoryDriver(server));
-  const world = { clock, server, driver, holdfast: new Holdfast(driver, { clock, replicas, ...options }) };
+  const place = { now: "a:1" };
+  const driver = new AcknowledgingDriver(memoryDriver(server), place);
+  const holdfast = new Holdfast(driver, { clock, replicas, ...options });
+  const world = { clock, server, driver, place, holdfast };
   opened.push(world);
   return world;
 }
@@ -117,6 +123,13 @@ describe("replicas are asked for", () => {
     await holdfast.getLock(NAME).using(() => undefined);
     await holdfast.getLock(NAME).using({ leaseMs: 400 }, () => undefined);
     expect(driver.asked.map(({ demand }) => demand.timeoutMs)).toEqual([1_000, 1_000, 100, 1_000]);
+    const semaphore = holdfast.getPermitExpirableSemaphore("order:8");
+    await semaphore.trySetPermits(1);
+    driver.demanded();
+    const permit = await semaphore.acquire({ leaseMs: 400 });
+    expect(driver.asked).toMatchObject([{ script: "permit-acquire", demand: { timeoutMs: 100 } }]);
+    await permit.release();
+    await semaphore.delete();
   });
 });
 
@@ -138,9 +151,13 @@ describe("an acquisition that too few replicas have", () => {
       message: `"${NAME}" was given back: 1 of the 2 replicas that are wanted had it in time`,
     });
     expect(fields(world)).toBeUndefined();
-    // The first of the releases is the one that asks nobody.
     expect(driver.names).toEqual(["server-probe", "lock-acquire", "lock-release", "lock-release"]);
-    expect(driver.demanded()).toEqual(["lock-acquire", "lock-release"]);
+    // On the connection that has taken it, before anybody is told of the failure; and then once more, for the replicas.
+    expect(driver.asked.map(({ script, demand }) => [script, demand.replicas])).toEqual([
+      ["lock-acquire", 1],
+      ["lock-release", 0],
+      ["lock-release", 1],
+    ]);
   });
 
   test("is taken back once more where replicas are asked: one may have it, and take over [B30]", async () => {
@@ -188,14 +205,41 @@ describe("an acquisition that too few replicas have", () => {
     expect(fields(world)).toBeUndefined();
   });
 
+  test("leaves the lock free at once for the same thread", async () => {
+    const { clock, driver, holdfast } = open();
+    const lock = holdfast.getLock(NAME);
+    driver.acknowledged = 0;
+    // That replicas are missing is never told as if somebody had the lock.
+    for (let i = 0; i < 3; i++) {
+      await expect(lock.tryLock({ threadId: 7 })).rejects.toBeInstanceOf(NotReplicatedError);
+      await clock.advance(1_000);
+    }
+    driver.acknowledged = 1;
+    const lease = await lock.tryLock({ threadId: 7 });
+    expect(lease?.state).toBe("held");
+    await lease?.unlock();
+  });
+
+  test("leaves the next one to a program that unlocks by the thread, as with Redisson", async () => {
+    const world = open();
+    const { driver, holdfast } = world;
+    const lock = holdfast.getLock(NAME);
+    await holdfast.asThread(async () => {
+      driver.acknowledged = 0;
+      await expect(lock.lock()).rejects.toBeInstanceOf(NotReplicatedError);
+      driver.acknowledged = 1;
+      await lock.lock();
+      expect(await lock.isHeldByCurrentThread()).toBe(true);
+      await lock.unlock();
+      expect(fields(world)).toBeUndefined();
+    });
+  });
+
   test("and that can not be taken back at once is taken back behind the scenes", async () => {
     const world = open();
     const { clock, driver, holdfast } = world;
     driver.acknowledged = 0;
-    void driver.next(
-      { name: "refused", meet: () => Promise.reject(new ServerReplyError("ERR not now")) },
-      "lock-release",
-    );
+    void driver.next(answerWith(new ServerReplyError("ERR not now")), "lock-release");
     await expect(holdfast.getLock(NAME).lock()).rejects.toBeInstanceOf(NotReplicatedError);
     driver.acknowledged = 1;
     await clock.advance(1_000);
@@ -228,6 +272,88 @@ describe("a release that too few replicas have", () => {
     expect(outer.remainingMs()).toBe(leftMs);
     driver.acknowledged = 1;
     await outer.unlock();
+  });
+
+  test("of an inner hold is repeated until they have it, while the stay goes on", async () => {
+    const world = open();
+    const { clock, driver, holdfast } = world;
+    const lock = holdfast.getLock(NAME);
+    const outer = await lock.lock();
+    const inner = await outer.run(() => lock.lock());
+    driver.acknowledged = 0;
+    await inner.unlock();
+    driver.demanded();
+    await clock.advance(2_000);
+    const repeated = driver.demanded();
+    expect(repeated.length).toBeGreaterThan(1);
+    expect(new Set(repeated)).toEqual(new Set(["lock-release"]));
+    driver.acknowledged = 1;
+    await clock.advance(2_000);
+    expect(driver.demanded()).toEqual(["lock-release"]);
+    await clock.advance(WATCHDOG_MS / 3 - 5_000);
+    expect(driver.demanded()).toEqual([]);
+    expect([outer.state, fields(world)]).toEqual(["held", { [outer.holder]: "1" }]);
+    await outer.unlock();
+  });
+
+  test("is repeated for a minute, however long the lease was", async () => {
+    const { clock, driver, holdfast } = open();
+    const lease = await holdfast.getLock(NAME).lock({ leaseMs: 3_600_000 });
+    driver.acknowledged = 0;
+    await lease.unlock();
+    await clock.advance(40_000);
+    driver.demanded();
+    await clock.advance(20_000);
+    expect(driver.demanded()).toContain("lock-release");
+    await clock.advance(60_000);
+    expect(driver.demanded()).toEqual([]);
+  });
+
+  test("leaves the lock free at once for the same thread", async () => {
+    const { driver, holdfast } = open();
+    const lock = holdfast.getLock(NAME);
+    const lease = await lock.lock({ threadId: 7 });
+    driver.acknowledged = 0;
+    await lease.unlock();
+    driver.acknowledged = 1;
+    const next = await lock.tryLock({ threadId: 7 });
+    expect(next?.state).toBe("held");
+    await next?.unlock();
+  });
+
+  test("leaves the next hold to a program that unlocks by the thread, as with Redisson", async () => {
+    const world = open();
+    const { driver, holdfast } = world;
+    const lock = holdfast.getLock(NAME);
+    await holdfast.asThread(async () => {
+      await lock.lock();
+      driver.acknowledged = 0;
+      await lock.unlock();
+      driver.acknowledged = 1;
+      await lock.lock();
+      expect([await lock.isHeldByCurrentThread(), await lock.getHoldCount()]).toEqual([true, 1]);
+      await lock.unlock();
+      expect(fields(world)).toBeUndefined();
+    });
+  });
+
+  test("holds up no close(), neither while its repetition waits nor while that is under way", async () => {
+    for (const isUnderWay of [false, true]) {
+      const { driver, holdfast } = open();
+      const lease = await holdfast.getLock(NAME).lock();
+      driver.acknowledged = 0;
+      const late = answerLate();
+      if (isUnderWay) {
+        let releases = 0;
+        void driver.next(late, ({ script }) => script.name === "lock-release" && ++releases === 2);
+      }
+      await lease.unlock();
+      const closed = holdfast.close();
+      if (isUnderWay) late.arrive();
+      // No time passes here.
+      await closed;
+      expect(driver.names.filter((name) => name === "lock-release")).toHaveLength(2);
+    }
   });
 });
 
@@ -343,6 +469,18 @@ describe("a red lock of clients that require replicas", () => {
 });
 
 describe("a server in whose place another has come", () => {
+  /** It carries out what it was sent and fails before it answers. */
+  function failsOver(place: World["place"], then: () => void = () => undefined): CallFault {
+    return {
+      name: "fails over",
+      meet: (deliver, driver) => {
+        place.now = "b:2";
+        then();
+        return loseReply.meet(deliver, driver);
+      },
+    };
+  }
+
   test("is not believed to have the other's clock: the new one is asked first [R12]", async () => {
     const clock = new FakeClock();
     const server = new MemoryServer({ clock });
@@ -365,5 +503,71 @@ describe("a server in whose place another has come", () => {
     ]);
     await holdfast.close();
     expect(clock.pendingTimers).toBe(0);
+  });
+
+  describe.each([
+    ["NOAUTH Authentication required.", 1],
+    ["NOPERM this user has no permissions", 1],
+    // For longer than a command may take.
+    ["LOADING Redis is loading the dataset in memory", 15],
+  ])("and that answers %s", (message, times) => {
+    /** Where the first has given what is asked for. */
+    async function expectUnknown(world: World, script: string, acquire: () => Promise<unknown>) {
+      const { clock, driver, place } = world;
+      void driver.next(failsOver(place), script);
+      for (let i = 0; i < times; i++)
+        void driver.next(answerWith(new ServerReplyError(message)), "server-probe");
+      const failure = expect(acquire()).rejects.toMatchObject({ outcomeUnknown: true });
+      await clock.advance(60_000);
+      await failure;
+    }
+
+    test("has not said what has become of a lock, which is given back", async () => {
+      const world = open({ mode: "auto" });
+      const lock = world.holdfast.getLock(NAME);
+      await lock.using(() => undefined);
+      await expectUnknown(world, "lock-acquire", () => lock.tryLock({ leaseMs: 3_600_000 }));
+      expect(fields(world)).toBeUndefined();
+    });
+
+    test("has not said what has become of a permit, which is given back", async () => {
+      const world = open({ mode: "auto" });
+      const semaphore = world.holdfast.getSemaphore("order:8");
+      await semaphore.trySetPermits(1);
+      await expectUnknown(world, "semaphore-acquire", () => semaphore.tryAcquire());
+      expect(await semaphore.availablePermits()).toBe(1);
+      await semaphore.delete();
+    });
+  });
+
+  test("and that is too old has not said it either", async () => {
+    const world = open({ mode: "auto" });
+    const { clock, driver, place, holdfast } = world;
+    const lock = holdfast.getLock(NAME);
+    await lock.using(() => undefined);
+    void driver.next(failsOver(place), "lock-acquire");
+    void driver.next({ name: "too old", meet: async () => [1_000, "6.0.16", 0] }, "server-probe");
+    const failure = expect(lock.lock({ leaseMs: 3_600_000 })).rejects.toMatchObject({
+      message: expect.stringMatching(/^[^ ]+: Redis 6\.0\.16 is too old/),
+      outcomeUnknown: true,
+    });
+    await clock.advance(60_000);
+    await failure;
+    expect(fields(world)).toBeUndefined();
+  });
+
+  test("and that refuses to ask its replicas, which are required, has not said it either", async () => {
+    const { clock, driver, place, holdfast } = open();
+    const lock = holdfast.getLock(NAME);
+    await lock.using(() => undefined);
+    const refusal = new WaitRefusedError("NOPERM this user may not");
+    void driver.next(
+      failsOver(place, () => Object.assign(driver, { refusal })),
+      "lock-acquire",
+    );
+    const failure = expect(lock.lock()).rejects.toMatchObject({ outcomeUnknown: true, cause: refusal });
+    await clock.advance(4_000);
+    await failure;
+    driver.refusal = undefined;
   });
 });

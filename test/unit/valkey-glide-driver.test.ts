@@ -126,6 +126,9 @@ describe("clients that would break the protocol are refused", () => {
     expect(() => drive(client, subscriber)).toThrow(/another driver listens with.*close the other/);
     await driver.close();
     drive(client, subscriber);
+    // It is no more that one's to give away.
+    await driver.close();
+    expect(() => drive(client, subscriber)).toThrow(/another driver listens with/);
   });
 });
 
