@@ -63,7 +63,10 @@ const MEASURED = "holdfast_sc_saved:";
 
 /** Replaces what depends on the moment: times become "the same" when they are near those of `other`. */
 function alike(value: unknown, other: unknown): unknown {
-  if (typeof value === "number" && typeof other === "number" && value >= SMALLEST_TIME_MS) {
+  if (typeof value === "number" && typeof other === "number") {
+    // An answer that the Redis client rounds; what is stored is compared as text.
+    if (Math.min(Math.abs(value), Math.abs(other)) > Number.MAX_SAFE_INTEGER) return other;
+    if (value < SMALLEST_TIME_MS) return value;
     return Math.abs(value - other) < SLACK_MS ? other : value;
   }
   if (typeof value === "string" && typeof other === "string") return alikeText(value, other);
