@@ -80,11 +80,13 @@ export class Fleet {
       (await channels()).filter((name) => name.includes("kept")).length >= names.length;
     await inTime("the second listens", until(isListening));
     const visits = { locks: namesOf(visited), leaseMs: LEASE_MS };
-    await Promise.all(this.children.map((child) => child.ask("visit", visits)));
+    const begun = this.children.map((child) => child.ask("visit", visits));
+    await inTime("all begin to visit", Promise.all(begun));
     await everybodyEnters(this.children, withinMs);
 
     await fault();
-    const states = await Promise.all(names.map((lock) => this.#holder.ask("state", { lock })));
+    const asked = names.map((lock) => this.#holder.ask("state", { lock }));
+    const states = await inTime("the first says what it has", Promise.all(asked));
     // Who has a permit of a plain semaphore has no lease.
     expect(states.map(({ state }) => state)).toEqual(
       kinds.map((kind) => (kind === "semaphore" ? "none" : "held")),
@@ -109,7 +111,7 @@ export class Fleet {
 }
 
 /** @throws when it takes too long, with what was waited for */
-async function bounded<T>(what: string, promise: Promise<T>, withinMs: number): Promise<T> {
+export async function bounded<T>(what: string, promise: Promise<T>, withinMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`${what}: not within ${withinMs} ms`)), withinMs);

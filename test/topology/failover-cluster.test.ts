@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ioredisDriver } from "../../src/driver/ioredis.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { ask } from "../support/ask.js";
-import { Fleet, KEY_OF_FLEET, valuesOfFleet } from "../support/fleet.js";
+import { bounded, Fleet, KEY_OF_FLEET, valuesOfFleet } from "../support/fleet.js";
 import { connectTo } from "../support/programs/place.js";
 import { type RedisCluster, startCluster } from "../support/redis-cluster.js";
 import { isRequestKey } from "../support/request-keys.js";
@@ -102,11 +102,11 @@ test.each(faults)(
   "with replicas required nobody enters beside a holder, and who waits is told when that leaves, when %s",
   { timeout: TEST_MS },
   async (_, fault) => {
-    await latch().trySetCount(1);
+    await bounded("a latch is set", latch().trySetCount(1), SOON_MS);
     const opened = latch().await();
     await fleet.survives(fault, channels, SOON_MS);
     expect(await latch().getCount()).toBe(1);
     await latch().countDown();
-    expect(await opened).toBe(true);
+    expect(await bounded("the latch opens", opened, SOON_MS)).toBe(true);
   },
 );
