@@ -90,7 +90,7 @@ interface Deletion {
 /** Deletes a semaphore or a latch; see count-delete.lua. */
 export const countDelete: Script<Deletion, CountAnswer<"deleted" | "absent">> = defineScript({
   source: sources["count-delete"],
-  replicated: true,
+  replicated: "if possible",
   keys: ({ count, request, others }) => [count, request.requests, ...others],
   args: ({ request, channel, message }) => [...requestArgs(request), channel, message],
   reply: countAnswer("deleted", "absent"),
@@ -113,7 +113,7 @@ interface CountDown {
 /** Counts a latch down; answers what is left. See latch-count-down.lua. */
 export const latchCountDown: Script<CountDown, CountAnswer<"counted">> = defineScript({
   source: sources["latch-count-down"],
-  replicated: true,
+  replicated: "if possible",
   keys: ({ count, request }) => [count, request.requests],
   args: ({ request, channel }) => [...requestArgs(request), channel],
   reply: countAnswer("counted"),

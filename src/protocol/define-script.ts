@@ -5,8 +5,11 @@ import type { RawReply, ScriptCall, ScriptSource } from "./script-call.js";
 /** A script typed at both ends: values in, values out. */
 export interface Script<Input, Reply> {
   readonly name: string;
-  /** Whether it writes what is to be acknowledged by replicas. */
-  readonly replicated: boolean;
+  /**
+   * Whether it writes what replicas are to acknowledge; `if possible`: it frees something, and is to do so also where
+   * the server can not ask them.
+   */
+  readonly replicated: boolean | "if possible";
   /** @param dialect default: that of a client of one server */
   encode(input: Input, dialect?: Dialect): ScriptCall;
   decode(raw: RawReply): Answered<Reply>;
@@ -22,7 +25,7 @@ export interface Answered<Reply> {
 interface Definition<Input, Reply> {
   readonly source: ScriptSource;
   /** Default: false. */
-  readonly replicated?: boolean;
+  readonly replicated?: boolean | "if possible";
   keys(input: Input): string[];
   args(input: Input, dialect: Dialect): (string | number)[];
   /** Gets what follows the server's time. */

@@ -63,7 +63,7 @@ export const fairAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
 /** Lowers hold counts and passes fair locks on, or leaves their queues; see fair-release.lua. */
 export const fairRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
   source: sources["fair-release"],
-  replicated: true,
+  replicated: "if possible",
   keys: ({ locks }) => locks.flatMap(keysOf),
   args: ({ notAfterMs, locks }, dialect) => [
     notAfterMs,
@@ -120,7 +120,7 @@ function refreshAnswer(raw: RawReply): RefreshAnswer {
 /** Frees a fair lock from the holders that were seen; see fair-force-unlock.lua. */
 export const fairForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = defineScript({
   source: sources["fair-force-unlock"],
-  replicated: true,
+  replicated: "if possible",
   keys: (call) => keysOf(call),
   args: ({ notAfterMs, channel, seen }, dialect) => [
     notAfterMs,

@@ -43,7 +43,7 @@ export const lockAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
 /** Lowers hold counts and frees locks; see lock-release.lua. */
 export const lockRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
   source: sources["lock-release"],
-  replicated: true,
+  replicated: "if possible",
   keys: ({ locks }) => locks.map(({ key }) => key),
   args: ({ notAfterMs, locks }) => [
     notAfterMs,
@@ -64,7 +64,7 @@ export const lockRenew: Script<readonly Renewal[], readonly RenewAnswer[]> = def
 /** Frees a lock from the holders that were seen; see lock-force-unlock.lua. */
 export const lockForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = defineScript({
   source: sources["lock-force-unlock"],
-  replicated: true,
+  replicated: "if possible",
   keys: ({ key }) => [key],
   args: ({ notAfterMs, channel, seen }) => [notAfterMs, channel, ...Object.entries(seen).flat()],
   reply: ([answer]) => forceUnlockAnswer(answer),

@@ -76,7 +76,7 @@ export function writeAcquire(fair: boolean): Script<AcquireCall, readonly Acquir
 /** Lowers the hold counts of readers and frees locks; see read-release.lua. */
 export const readRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
   source: sources["read-release"],
-  replicated: true,
+  replicated: "if possible",
   keys: ({ locks }) =>
     locks.flatMap(({ key, holder, heldCount }) => [key, ...holdKeys(key, holder, heldCount)]),
   args: ({ notAfterMs, locks }) => [
@@ -96,7 +96,7 @@ export const readRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = define
 /** Lowers the hold counts of writers and frees locks; see write-release.lua. */
 export const writeRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
   source: sources["write-release"],
-  replicated: true,
+  replicated: "if possible",
   keys: ({ locks }) => locks.flatMap(({ key }) => [key, waitingWriterKey(key)]),
   args: ({ notAfterMs, locks }) => [
     notAfterMs,
@@ -131,7 +131,7 @@ export const writeForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = forceUnl
 function forceUnlock(message: string): Script<ForceUnlock, ForceUnlockAnswer> {
   return defineScript({
     source: sources["read-write-force-unlock"],
-    replicated: true,
+    replicated: "if possible",
     keys: ({ key, seen }) => [
       key,
       ...Object.entries(seen).flatMap(([field, count]) =>

@@ -56,7 +56,7 @@ function cancelArgs({ id, memoryMs, settled }: Request): (string | number)[] {
 /** Takes a wish for permits back; see semaphore-cancel.lua. */
 export const semaphoreCancel: Script<PermitWish, CountAnswer<"cancelled">> = defineScript({
   source: sources["semaphore-cancel"],
-  replicated: true,
+  replicated: "if possible",
   keys: ({ count, request }) => [count, request.requests, savedPermitsKey(count)],
   args: ({ request, channel, owner, permits }) => [...cancelArgs(request), channel, owner, permits],
   reply: countAnswer("cancelled"),
@@ -73,7 +73,7 @@ interface Addition extends ToSemaphore {
 /** Gives permits back, or changes their number; answers how many are available. See semaphore-add.lua. */
 export const semaphoreAdd: Script<Addition, CountAnswer<"added" | "absent" | "too-many">> = defineScript({
   source: sources["semaphore-add"],
-  replicated: true,
+  replicated: "if possible",
   keys: ({ count, request }) => [count, request.requests],
   args: ({ request, channel, permits, mustExist, most }) => [
     ...requestArgs(request),
@@ -115,7 +115,7 @@ export const permitAcquire: Script<PermitWish, CountAnswer<PermitStatus>> = defi
 /** Takes a wish for leased permits back; see permit-cancel.lua. */
 export const permitCancel: Script<PermitWish, CountAnswer<"cancelled">> = defineScript({
   source: sources["permit-cancel"],
-  replicated: true,
+  replicated: "if possible",
   keys: ({ count, request }) => [count, request.requests, savedPermitsKey(count), permitLeasesKey(count)],
   args: ({ request, channel, owner, ids }) => [...cancelArgs(request), channel, owner, ids.join("")],
   reply: countAnswer("cancelled"),
@@ -124,7 +124,7 @@ export const permitCancel: Script<PermitWish, CountAnswer<"cancelled">> = define
 /** Gives leased permits back, all or none; answers how many are available, or absent. See permit-release.lua. */
 export const permitRelease: Script<ToSemaphore & WithIds, CountAnswer<"released" | "absent">> = defineScript({
   source: sources["permit-release"],
-  replicated: true,
+  replicated: "if possible",
   keys: ({ count, request }) => [count, request.requests, permitLeasesKey(count)],
   args: ({ request, channel, ids }) => [...requestArgs(request), channel, ids.join("")],
   reply: countAnswer("released", "absent"),

@@ -226,7 +226,8 @@ export class Commands {
     const place = this.#placeOf(key);
     const sentAt = now(this.#clock);
     const { replicated: awaited = true, leaseMs = Number.POSITIVE_INFINITY } = patience;
-    const span = script.replicated ? { awaited, leaseMs, leftMs: this.#leftMs(bound) } : undefined;
+    const required = script.replicated === true;
+    const span = script.replicated ? { awaited, required, leaseMs, leftMs: this.#leftMs(bound) } : undefined;
     const { raw, shortfall } = await this.#bounded(call, bound, span);
     const answered = script.decode(raw);
     const answeredAt = this.#placeOf(key);

@@ -24,6 +24,8 @@ export interface Span {
   readonly leaseMs: number;
   /** Whether replicas are waited for at all. */
   readonly awaited: boolean;
+  /** Whether nothing is to be done where replicas are required and the server can not ask them. */
+  readonly required: boolean;
 }
 
 /** The answer has to be here before the command is given up. */
@@ -61,7 +63,11 @@ export class Replication {
   }
 
   /** Runs a script that writes. @throws UnavailableError when replicas are required and the server refuses to ask them */
-  async run(call: ScriptCall, ticket: Ticket, { leftMs, leaseMs, awaited }: Span): Promise<Replicated> {
+  async run(
+    call: ScriptCall,
+    ticket: Ticket,
+    { leftMs, leaseMs, awaited, required }: Span,
+  ): Promise<Replicated> {
     if (this.#mode === "off" || this.#driver.runReplicated === undefined) {
       return { raw: await this.#driver.run(call, ticket) };
     }
@@ -75,18 +81,25 @@ export class Replication {
       return this.#mode === "require" ? { raw, shortfall: counts } : { raw };
     } catch (error) {
       if (!(error instanceof WaitRefusedError)) throw error;
-      return this.#refused(call, ticket, error);
+      return this.#refused(call, ticket, error, required);
     }
   }
 
   /** Nothing was sent. */
-  async #refused(call: ScriptCall, ticket: Ticket, error: WaitRefusedError): Promise<Replicated> {
-    if (this.#mode === "require") {
+  async #refused(
+    call: ScriptCall,
+    ticket: Ticket,
+    error: WaitRefusedError,
+    required: boolean,
+  ): Promise<Replicated> {
+    if (this.#mode === "require" && required) {
       const why = `replicas are required, but the server refuses WAIT: ${error.message}`;
       throw new UnavailableError(this.#driver.traits.server, why, false, { cause: error });
     }
-    if (this.#mode === "auto") this.#tell({ command: call.script.name, acknowledged: 0, wanted: 0, error });
-    this.#mode = "off";
+    if (this.#mode === "auto") {
+      this.#tell({ command: call.script.name, acknowledged: 0, wanted: 0, error });
+      this.#mode = "off";
+    }
     return { raw: await this.#driver.run(call, ticket) };
   }
 

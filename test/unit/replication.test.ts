@@ -435,6 +435,19 @@ describe("a server that refuses to ask its replicas", () => {
     }
     expect(driver.names).toEqual(["server-probe"]);
   });
+
+  test("lets go what was taken where replicas could be asked, and believes nothing that it can not tell them of", async () => {
+    const world = open();
+    const { clock, driver, holdfast } = world;
+    const lease = await holdfast.getLock(NAME).lock();
+    const other = await holdfast.getLock("order:8").lock();
+    driver.refusal = refusal;
+    await lease.unlock();
+    expect([lease.state, fields(world)]).toEqual(["released", undefined]);
+    await clock.advance(WATCHDOG_MS);
+    expect(other.state).toBe("lost");
+    await expect(other.unlock()).rejects.toMatchObject({ code: "ERR_HOLDFAST_NOT_HELD" });
+  });
 });
 
 describe("a red lock of clients that require replicas", () => {
@@ -556,8 +569,9 @@ describe("a server in whose place another has come", () => {
     expect(fields(world)).toBeUndefined();
   });
 
-  test("and that refuses to ask its replicas, which are required, has not said it either", async () => {
-    const { clock, driver, place, holdfast } = open();
+  test("and that refuses to ask its replicas, which are required, has not said it either, and frees it", async () => {
+    const world = open();
+    const { clock, driver, place, holdfast } = world;
     const lock = holdfast.getLock(NAME);
     await lock.using(() => undefined);
     const refusal = new WaitRefusedError("NOPERM this user may not");
@@ -565,9 +579,12 @@ describe("a server in whose place another has come", () => {
       failsOver(place, () => Object.assign(driver, { refusal })),
       "lock-acquire",
     );
-    const failure = expect(lock.lock()).rejects.toMatchObject({ outcomeUnknown: true, cause: refusal });
+    const failure = expect(lock.lock({ leaseMs: 3_600_000 })).rejects.toMatchObject({
+      outcomeUnknown: true,
+      cause: refusal,
+    });
     await clock.advance(4_000);
     await failure;
-    driver.refusal = undefined;
+    expect(fields(world)).toBeUndefined();
   });
 });
