@@ -141,7 +141,9 @@ describe("without permits", () => {
 
   test("passing a permit on between clients costs the release and one attempt for each that waits", async () => {
     const holder = await acquainted();
-    const rivals = await Promise.all([1, 2, 3].map(() => acquainted({ safetyPeriodMs: HOUR_MS })));
+    // On a machine that is busy nothing is to be given up, and so be sent again.
+    const patient = { safetyPeriodMs: HOUR_MS, commandTimeoutMs: HOUR_MS };
+    const rivals = await Promise.all([1, 2, 3].map(() => acquainted(patient)));
     await holder.trySetPermits(1);
     await holder.acquire();
     await resetCounts(redis.plain);
@@ -158,7 +160,9 @@ describe("without permits", () => {
     await until(async () => (await calls()) === 4);
     // What each client sent because of the message was sent before this question.
     await Promise.all(rivals.map((rival) => rival.availablePermits()));
-    expect([entered, await calls()]).toEqual([1, 1 + 3 + 3]);
+    expect(await calls()).toBe(1 + 3 + 3);
+    await until(() => entered > 0);
+    expect(entered).toBe(1);
     await holder.release(59);
     await Promise.all(visits);
   });
