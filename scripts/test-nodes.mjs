@@ -9,12 +9,17 @@ import { fileURLToPath } from "node:url";
 import { mustRun, runCommand } from "./run-command.mjs";
 
 const releases = [22, 24, 26];
-/** What a JVM sees of us, what scripts and servers do does not hang on the release of Node; long histories are played once. */
+/**
+ * What a JVM sees of us, what scripts, servers and processes do to each other does not hang on the release of Node; long
+ * histories are played once.
+ */
 const independent = [
   "test/interop/**",
   "test/**/redisson-records.test.ts",
   "test/conformance/differential.test.ts",
   "test/kinds/read-write-model.test.ts",
+  "test/{kinds,synchronizers}/*processes.test.ts",
+  "test/kinds/*random.test.ts",
   "test/demo/**",
   "test/topology/**",
 ];
