@@ -4,6 +4,7 @@ import type { Plugin } from "vite";
 import { configDefaults, defineConfig } from "vitest/config";
 import { isBuilt, newest } from "./scripts/redisson.mjs";
 import { ClosingLineReporter } from "./test/support/closing-line-reporter.js";
+import { LongestFirst } from "./test/support/longest-first.js";
 
 const root = import.meta.dirname;
 /** Test what is published, file by file, instead of the sources. */
@@ -77,6 +78,7 @@ export default defineConfig({
     ],
     pool: "forks",
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     execArgv: ["--unhandled-rejections=strict", "--expose-gc"],
     server: { deps: { external: [/\/dist\/esm\//] } },
     testTimeout: 15_000,
