@@ -179,7 +179,7 @@ export async function takeBack(lock: LockIdentity, holding: Holding): Promise<vo
     const sending = { heldCount: highestLeft(holding), goesOn, patience: { replicated: false } };
     await holding.inTurn(() => sendRelease(lock, holding, sending));
     // One may have it nevertheless.
-    if (holding.inRedis.copiesUntilMs === 0) tellReplicas(lock, holding, { goesOn });
+    if (holding.inRedis.copiesUntilMs === 0) tellReplicas(lock, holding);
     else cleanUp(lock, holding, { goesOn });
   } catch {
     cleanUp(lock, holding, { goesOn });
@@ -190,9 +190,11 @@ export async function takeBack(lock: LockIdentity, holding: Holding): Promise<vo
 
 /**
  * Has replicas know of what was released, again and again, behind the scenes: one that takes over is not to bring it back. On
- * the server it is done, so that the stay may be over meanwhile.
+ * the server it is done, so that the stay is over meanwhile; one that goes on tells them by what it sends next.
  */
-function tellReplicas(lock: LockIdentity, holding: Holding, after: Pick<Sending, "goesOn"> = {}): void {
+function tellReplicas(lock: LockIdentity, holding: Holding): void {
+  // The next stay under an id that the caller chose has the same field.
+  if (holding.thread.explicitId !== undefined) return;
   const { client } = lock;
   const { clock, commands } = client;
   const endMs = Math.min(endOfCleanUp(lock, holding), clock.monotonicMs() + TELLING_MS);
@@ -200,11 +202,8 @@ function tellReplicas(lock: LockIdentity, holding: Holding, after: Pick<Sending,
     for (let pauseMs = FIRST_PAUSE_MS; !client.isClosing && clock.monotonicMs() < endMs; ) {
       try {
         const sent = await holding.inTurn(async () => {
-          const { live, inRedis, thread } = holding;
-          // Of what is still to be released the release tells. The field of an id that the caller chose may be that of the next stay.
-          const isOver = live.length === 0 && (inRedis.count > 0 || thread.explicitId !== undefined);
-          if (isOver) return undefined;
-          return sendRelease(lock, holding, { heldCount: highestLeft(holding), ...after });
+          const goesOn = holding.live.length > 0 || holding.inRedis.count > 0;
+          return goesOn ? undefined : sendRelease(lock, holding, { heldCount: highestLeft(holding) });
         });
         if (sent?.shortfall === undefined) return;
       } catch (error) {
@@ -246,7 +245,8 @@ export async function reachStoredCount(
       });
       const { copiesUntilMs } = holding.inRedis;
       if (copiesUntilMs === 0) {
-        if (shortfall !== undefined) tellReplicas(lock, holding, after);
+        // What is about to be asked for again in the same stay tells them.
+        if (shortfall !== undefined && !after.goesOn) tellReplicas(lock, holding);
         return;
       }
       waitMs = copiesUntilMs - serverMs + 1;
