@@ -21,6 +21,9 @@ const inCampaigns = [
   "test/topology/{node-redis,valkey-glide,failover,faults}-*.test.ts",
   "test/topology/{moving-slots,replicas,replica-modes,servers}.test.ts",
 ];
+/** What many processes do at once takes its time as well, and is left to `npm run test:long`. */
+const inLong = "test/{kinds,synchronizers}/*processes.test.ts";
+const isLong = process.env["HOLDFAST_CAMPAIGN_MS"] !== undefined;
 /** The long ones are played with every release by `npm run test:interop`, the newest included. */
 const inInterop = "test/interop/{cluster,fair,mixed-fleets,permits,processes,records}.test.ts";
 const underStress = process.env["HOLDFAST_STRESS_MS"] !== undefined;
@@ -70,7 +73,8 @@ export default defineConfig({
       ...configDefaults.exclude,
       ...(againstRedisson ? [] : ["test/interop/**"]),
       ...(isCampaign ? [] : [inInterop]),
-      ...(allPairs ? [] : inCampaigns),
+      ...(allPairs || isLong ? [] : inCampaigns),
+      ...(isLong ? [] : [inLong]),
       ...(underStress ? [] : ["test/interop/stress.test.ts"]),
     ],
     reporters: [

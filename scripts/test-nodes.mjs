@@ -21,7 +21,6 @@ const independent = [
   "test/**/redisson-records.test.ts",
   "test/conformance/differential.test.ts",
   "test/kinds/read-write-model.test.ts",
-  "test/{kinds,synchronizers}/*processes.test.ts",
   "test/kinds/*random.test.ts",
   "test/demo/**",
   "test/topology/**",

@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** What takes longest by far, though the files are small: begun last, one worker would wait for the other. */
 const longest = [
   "kinds/kinds",
-  "kinds/processes",
+  "kinds/read-write-model",
   "locks/processes",
   "demo/demo",
   "conformance/differential",
