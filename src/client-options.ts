@@ -1,4 +1,4 @@
-import { checkCount, checkObject, duration, refuseUnknown } from "./checks.js";
+import { checkCount, checkFlag, checkObject, duration, refuseUnknown } from "./checks.js";
 import type { Clock } from "./clock.js";
 import { checkReentry, type Reentry } from "./options.js";
 
@@ -49,6 +49,11 @@ export interface HoldfastOptions {
   readonly replicas?: ReplicaOptions;
   /** Which messages to use in a cluster: the same as the Redisson clients that use the same names. Default: `auto`. */
   readonly pubSub?: PubSub;
+  /**
+   * Whether what is asked for in the same turn of the event loop travels as one command, each lock answered by itself. Default:
+   * true.
+   */
+  readonly groupCommit?: boolean;
   /** Turns the name that the program uses into the name of the key in Redis. Default: unchanged. */
   readonly nameMapper?: (name: string) => string;
   /**
@@ -84,6 +89,7 @@ export interface ClientSettings {
   readonly redMemberTimeoutMs: number;
   readonly replicas: ReplicaSettings;
   readonly pubSub: PubSub;
+  readonly groupCommit: boolean;
   readonly nameMapper: (name: string) => string;
   readonly reentry: Reentry;
   readonly clockSkewMs: number;
@@ -101,11 +107,19 @@ export function clientSettings(options: HoldfastOptions): ClientSettings {
   checkObject("options", options);
   const { nameMapper = (name: string) => name, reentry = "scope", clock: _, ...others } = options;
   const { watchdogMs, fleetWatchdogMs, commandTimeoutMs, safetyPeriodMs, ...rest } = others;
-  const { redMemberTimeoutMs, clockSkewMs, replicas = {}, pubSub = "auto", ...unknown } = rest;
+  const {
+    redMemberTimeoutMs,
+    clockSkewMs,
+    replicas = {},
+    pubSub = "auto",
+    groupCommit = true,
+    ...unknown
+  } = rest;
   refuseUnknown("option", unknown);
   if (typeof nameMapper !== "function") throw new TypeError("nameMapper must be a function");
   checkReentry(reentry);
   checkPubSub(pubSub);
+  checkFlag("groupCommit", groupCommit);
   return {
     watchdogMs: duration("watchdogMs", watchdogMs, SHORTEST_WATCHDOG_MS) ?? WATCHDOG_MS,
     fleetWatchdogMs: duration("fleetWatchdogMs", fleetWatchdogMs, SHORTEST_WATCHDOG_MS) ?? WATCHDOG_MS,
@@ -114,6 +128,7 @@ export function clientSettings(options: HoldfastOptions): ClientSettings {
     redMemberTimeoutMs: duration("redMemberTimeoutMs", redMemberTimeoutMs, 1) ?? RED_MEMBER_TIMEOUT_MS,
     replicas: replicaSettings(replicas, commandTimeoutMs ?? COMMAND_TIMEOUT_MS),
     pubSub,
+    groupCommit,
     nameMapper,
     reentry,
     clockSkewMs: duration("clockSkewMs", clockSkewMs, 0) ?? 0,

@@ -9,6 +9,7 @@ import { permitRenew } from "./protocol/semaphore-scripts.js";
 import { inRootContext } from "./root-context.js";
 import { Commands } from "./runtime/commands.js";
 import { ExpiryAlarms } from "./runtime/expiry-alarms.js";
+import { Groups } from "./runtime/groups.js";
 import { HashedWheelTimer } from "./runtime/hashed-wheel-timer.js";
 import { Requests } from "./runtime/requests.js";
 import { SignsOfLife } from "./runtime/signs-of-life.js";
@@ -32,6 +33,7 @@ export class Client {
   readonly settings: ClientSettings;
   readonly clock: Clock;
   readonly commands: Commands;
+  readonly groups: Groups;
   readonly lines: WaitLines;
   readonly subscriptions: Subscriptions;
   readonly signsOfLife: SignsOfLife;
@@ -60,6 +62,7 @@ export class Client {
     const tickMs = Math.min(COARSEST_TICK_MS, Math.floor(watchdogMs / TICKS_PER_WATCHDOG_LEASE));
     this.#wheel = new HashedWheelTimer(this.clock, { tickMs });
     this.commands = new Commands(driver, this.clock, this.#wheel, this.settings);
+    this.groups = new Groups(this.commands, this.settings);
     this.requests = new Requests({ clientId: this.id, clock: this.clock, commands: this.commands });
     this.subscriptions = new Subscriptions({
       driver,

@@ -7,14 +7,16 @@ import {
 } from "../errors.js";
 import { events } from "../events.js";
 import type { AcquireAnswer, Acquisition } from "../protocol/lock-calls.js";
-import { only } from "../protocol/replies.js";
+import type { Exchanged } from "../runtime/commands.js";
+import type { Request } from "../runtime/groups.js";
+import type { Patience } from "../runtime/patience.js";
 import type { Shortfall } from "../runtime/replication.js";
 import type { Sighted } from "../runtime/signs-of-life.js";
 import type { Hold, Place } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { cleanUp, MOST_VAIN_TRIES, reachStoredCount, release, takeBack, undoCopies } from "./release.js";
-import { type Wish, WishPatience } from "./wish.js";
+import type { Wish } from "./wish.js";
 
 /**
  * Asks Redis, once unless the answer comes too late to be of use.
@@ -97,12 +99,14 @@ async function attempt(
   const heldCount = holding.inRedis.count;
   if (wish.again && heldCount === 0) throw lossOf(lock, holding, wish);
   wish.attempts += 1;
-  const { answer, shortfall, ...seen } = await send(lock, holding, wish, heldCount);
-  if (answer.status === "held") {
+  const part = { lock, holding, wish, heldCount };
+  const sent = await send(part);
+  const { reply, shortfall, sentAt } = sent;
+  if (reply.status === "held") {
     if (shortfall !== undefined) return notReplicated(lock.name, shortfall);
-    return enter(holding, wish, { takenAt: seen.sentAt, token: answer.token }) ?? "spent";
+    return enter(holding, wish, { takenAt: sentAt, token: reply.token }) ?? "spent";
   }
-  return refusal({ lock, holding, wish, heldCount }, answer, seen);
+  return refusal(part, reply, sent);
 }
 
 /**
@@ -112,11 +116,16 @@ async function attempt(
 export function refusal(
   { lock, holding, wish }: Part,
   answer: Exclude<AcquireAnswer, { status: "held" }>,
-  seen: Sighted,
+  { sentAt, serverMs, resets }: Sighted,
 ): "busy" | "late" | "leftover" {
   switch (answer.status) {
     case "queued":
-      wish.place = { ...seen, fallsInMs: answer.isHead && answer.ttlMs >= 0 ? answer.ttlMs : undefined };
+      wish.place = {
+        sentAt,
+        serverMs,
+        resets,
+        fallsInMs: answer.isHead && answer.ttlMs >= 0 ? answer.ttlMs : undefined,
+      };
       seenHeld(lock, wish, answer);
       return "busy";
     case "busy":
@@ -164,22 +173,7 @@ function seenHeld(
   }
 }
 
-/** What goes for all the answers to a command. */
-interface Told extends Sighted {
-  readonly shortfall?: Shortfall;
-}
-
-async function send(
-  lock: LockIdentity,
-  holding: Holding,
-  wish: Wish,
-  heldCount: number,
-): Promise<Told & { readonly answer: AcquireAnswer }> {
-  const { answers, ...seen } = await sendTogether([{ lock, holding, wish, heldCount }]);
-  return { ...seen, answer: only(answers) };
-}
-
-/** One lock of a command that asks for several. */
+/** One lock that is asked for. */
 export interface Part {
   readonly lock: LockIdentity;
   readonly holding: Holding;
@@ -187,51 +181,89 @@ export interface Part {
   readonly heldCount: number;
 }
 
-/** Asks for locks of one client and one script in one command: all of them or none. */
-export async function sendTogether(
-  parts: readonly [Part, ...Part[]],
-): Promise<Told & { readonly answers: readonly AcquireAnswer[] }> {
-  const [{ lock, wish }] = parts;
-  const { commands } = lock.client;
-  let notAfterMs = 0;
-  let resets = 0;
-  for (const { holding, wish } of parts) holding.inRedis.asking(wish.terms.leaseMs);
+/** A part on its way to Redis. */
+class Sending implements Part, Request<Acquisition> {
+  readonly limited = true;
+  readonly lock: LockIdentity;
+  readonly holding: Holding;
+  readonly wish: Wish;
+  readonly heldCount: number;
+  #notAfterMs = 0;
+
+  constructor({ lock, holding, wish, heldCount }: Part) {
+    this.lock = lock;
+    this.holding = holding;
+    this.wish = wish;
+    this.heldCount = heldCount;
+    holding.inRedis.asking(wish.terms.leaseMs);
+  }
+
+  get key(): string {
+    return this.lock.key;
+  }
+
+  get patience(): Patience {
+    return this.wish;
+  }
+
+  item(notAfterMs: number): Acquisition {
+    this.#notAfterMs = notAfterMs;
+    const { key, kind, channel } = this.lock;
+    const { terms, waits } = this.wish;
+    const kin = this.wish.kin?.holding.field ?? "";
+    const { heldCount, holding } = this;
+    const { leaseMs } = terms;
+    return { key, holder: holding.field, leaseMs, heldCount, kin, waits, fenced: kind.fenced, channel };
+  }
+
+  answered({ repeated, serverMs }: Exchanged<unknown>): void {
+    const { inRedis } = this.holding;
+    if (repeated) inRedis.copyMayArrive(this.#notAfterMs);
+    inRedis.seenServer(serverMs);
+  }
+
+  failed(error: unknown): void {
+    if (!(error instanceof UnavailableError) || !error.outcomeUnknown) return;
+    const { inRedis } = this.holding;
+    inRedis.copyMayArrive(this.#notAfterMs);
+    // Where nothing is held, whoever has begun the stay sees to it.
+    if (inRedis.count > 0) cleanUp(this.lock, this.holding);
+  }
+}
+
+/** Asks for one lock. */
+async function send(part: Part): Promise<Exchanged<AcquireAnswer>> {
+  const sending = new Sending(part);
+  const { client, kind } = part.lock;
   try {
-    const input = () => {
-      notAfterMs = commands.notAfterMs(lock.key);
-      resets = commands.resets;
-      return { notAfterMs, together: parts.length > 1, locks: parts.map(acquisition) };
-    };
-    const patience = new WishPatience(wish);
-    const { reply, repeated, ...seen } = await commands.exchange(
-      lock.kind.acquire,
-      lock.key,
-      input,
-      patience,
-    );
-    for (const { holding } of parts) {
-      if (repeated) holding.inRedis.copyMayArrive(notAfterMs);
-      holding.inRedis.seenServer(seen.serverMs);
-    }
-    return { ...seen, answers: reply, resets };
+    const sent = await client.groups.ask(kind.acquire, sending);
+    sending.answered(sent);
+    return sent;
   } catch (error) {
-    if (error instanceof UnavailableError && error.outcomeUnknown) {
-      for (const { lock, holding } of parts) {
-        holding.inRedis.copyMayArrive(notAfterMs);
-        // Where nothing is held, whoever has begun the stay sees to it.
-        if (holding.inRedis.count > 0) cleanUp(lock, holding);
-      }
-    }
+    sending.failed(error);
     throw error;
   }
 }
 
-function acquisition({ lock, holding, wish, heldCount }: Part): Acquisition {
-  const { key, kind, channel } = lock;
-  const { terms, waits } = wish;
-  const kin = wish.kin?.holding.field ?? "";
-  const { leaseMs } = terms;
-  return { key, holder: holding.field, leaseMs, heldCount, kin, waits, fenced: kind.fenced, channel };
+/** Asks for locks of one client and one script in one command: all of them or none. */
+export async function sendTogether(
+  parts: readonly [Part, ...Part[]],
+): Promise<Exchanged<readonly AcquireAnswer[]>> {
+  const [{ lock, wish }] = parts;
+  const { commands } = lock.client;
+  const sendings = parts.map((part) => new Sending(part));
+  const input = () => {
+    const notAfterMs = commands.notAfterMs(lock.key);
+    return { notAfterMs, together: true, locks: sendings.map((sending) => sending.item(notAfterMs)) };
+  };
+  try {
+    const sent = await commands.exchange(lock.kind.acquire, lock.key, input, wish);
+    for (const sending of sendings) sending.answered(sent);
+    return sent;
+  } catch (error) {
+    for (const sending of sendings) sending.failed(error);
+    throw error;
+  }
 }
 
 /** @param found what Redis has just told; undefined when the loss was known before */

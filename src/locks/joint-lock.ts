@@ -10,7 +10,7 @@ import { JointHold, type Member } from "./joint-hold.js";
 import { JointLease, releaseAll } from "./joint-lease.js";
 import type { LeaseLock } from "./lease-lock.js";
 import type { Lock } from "./lock.js";
-import { newWish, type Wish } from "./wish.js";
+import { Wish } from "./wish.js";
 
 /** One call that wants several locks at once. */
 export interface JointCall {
@@ -147,7 +147,7 @@ export abstract class JointLock implements Lock {
 
   protected newWish(lock: LeaseLock, call: JointCall, waits: boolean, timeoutMs?: number): Wish {
     const { form, waiter, options } = call;
-    return newWish(lock.identity.client, options, { form, waits, waiter, timeoutMs });
+    return new Wish(lock.identity.client, options, { form, waits, waiter, timeoutMs });
   }
 
   /** What the wish has met is what the call has met. */

@@ -11,7 +11,7 @@ import type { Lock } from "./lock.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { look } from "./look.js";
 import { release } from "./release.js";
-import { newWish } from "./wish.js";
+import { Wish } from "./wish.js";
 
 /** The lock was not to be had in time. */
 interface Refusal {
@@ -151,7 +151,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
     client.assertOpen();
     const waitMs = options.waitMs ?? defaultWaitMs;
     const waiter = client.newWaiter(waitMs, options.signal);
-    const wish = newWish(client, options, { form, waits: waitMs !== 0, waiter, timeoutMs: undefined });
+    const wish = new Wish(client, options, { form, waits: waitMs !== 0, waiter, timeoutMs: undefined });
     try {
       const work = () => fulfil(this.#lock, wish, options.threadId);
       const hold = await traced(this.#lock, wish, work, ({ holding, holdCount }) => ({

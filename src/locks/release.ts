@@ -2,9 +2,9 @@ import { ServerReplyError } from "../driver/driver.js";
 import { NotHeldError, UnavailableError } from "../errors.js";
 import { events } from "../events.js";
 import { FIRST_OWN_THREAD_ID } from "../options.js";
-import type { ReleaseAnswer } from "../protocol/lock-calls.js";
-import { only } from "../protocol/replies.js";
+import type { Release, ReleaseAnswer } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/commands.js";
+import type { Request } from "../runtime/groups.js";
 import type { Patience } from "../runtime/patience.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
@@ -95,39 +95,67 @@ interface Sending {
 export async function sendRelease(
   lock: LockIdentity,
   holding: Holding,
-  { heldCount = holding.inRedis.highestCount, patience, goesOn = false }: Sending = {},
+  sending: Sending = {},
 ): Promise<Exchanged<ReleaseAnswer>> {
-  const { commands } = lock.client;
-  const keptCount = holding.inRedis.count;
-  // A late copy that deletes a field whose number will not be used again can do no harm, any other must not arrive.
-  const harmless = !goesOn && keptCount === 0 && holding.threadId >= FIRST_OWN_THREAD_ID;
+  const { commands, groups } = lock.client;
+  const { inRedis } = holding;
+  const request = new Lowering(lock, holding, sending);
   let repeated = false;
   for (let tries = 1; ; tries += 1) {
-    let notAfterMs = 0;
     try {
-      const input = () => {
-        if (!harmless) notAfterMs = commands.notAfterMs(holding.key);
-        const { key, field } = holding;
-        const ttlMs = holding.neededMs();
-        const keptMs = holding.keptMs(keptCount);
-        const { channel } = lock;
-        return { notAfterMs, locks: [{ key, holder: field, heldCount, keptCount, ttlMs, keptMs, channel }] };
-      };
-      const sent = await commands.exchange(lock.kind.release, holding.key, input, patience);
+      const sent = await groups.ask(lock.kind.release, request);
+      const { reply, shortfall } = sent;
       repeated ||= sent.repeated;
-      if (repeated) holding.inRedis.copyMayArrive(notAfterMs);
-      holding.inRedis.seenServer(sent.serverMs);
-      const reply = only(sent.reply);
-      const isKnown = reply.status === "released" && sent.shortfall === undefined;
-      if (isKnown && holding.inRedis.copiesUntilMs === 0) holding.inRedis.highestCount = keptCount;
-      if (reply.status !== "late") return { ...sent, reply, repeated };
+      if (repeated) inRedis.copyMayArrive(request.notAfterMs);
+      inRedis.seenServer(sent.serverMs);
+      const isKnown = reply.status === "released" && shortfall === undefined;
+      if (isKnown && inRedis.copiesUntilMs === 0) inRedis.highestCount = request.keptCount;
+      if (reply.status !== "late") return sent.repeated === repeated ? sent : { ...sent, repeated };
       if (tries >= MOST_VAIN_TRIES)
         throw new UnavailableError(commands.server, "its answers come too late", false);
     } catch (error) {
       if (error instanceof UnavailableError && error.outcomeUnknown)
-        holding.inRedis.copyMayArrive(notAfterMs);
+        inRedis.copyMayArrive(request.notAfterMs);
       throw error;
     }
+  }
+}
+
+/** The lowering of a hold count on its way to Redis. */
+class Lowering implements Request<Release> {
+  readonly keptCount: number;
+  readonly limited: boolean;
+  readonly patience: Patience;
+  /** The deadline of the latest sending; 0 without. */
+  notAfterMs = 0;
+  readonly #lock: LockIdentity;
+  readonly #holding: Holding;
+  readonly #heldCount: number;
+
+  constructor(lock: LockIdentity, holding: Holding, { heldCount, patience = {}, goesOn = false }: Sending) {
+    const { count, highestCount } = holding.inRedis;
+    this.#lock = lock;
+    this.#holding = holding;
+    this.#heldCount = heldCount ?? highestCount;
+    this.keptCount = count;
+    this.patience = patience;
+    // A late copy that deletes a field whose number will not be used again can do no harm, any other must not arrive.
+    this.limited = goesOn || count > 0 || holding.threadId < FIRST_OWN_THREAD_ID;
+  }
+
+  get key(): string {
+    return this.#holding.key;
+  }
+
+  item(notAfterMs: number): Release {
+    this.notAfterMs = notAfterMs;
+    const holding = this.#holding;
+    const { key, field: holder } = holding;
+    const { keptCount } = this;
+    const ttlMs = holding.neededMs();
+    const keptMs = holding.keptMs(keptCount);
+    const { channel } = this.#lock;
+    return { key, holder, heldCount: this.#heldCount, keptCount, ttlMs, keptMs, channel };
   }
 }
 

@@ -6,7 +6,7 @@ import { fulfil } from "./fulfil.js";
 import type { JointHold } from "./joint-hold.js";
 import { giveBack } from "./joint-lock.js";
 import type { LeaseLock } from "./lease-lock.js";
-import { newWish, type Wish } from "./wish.js";
+import { Wish } from "./wish.js";
 
 /** A red lease that is held, and what it was asked for with. */
 export interface Retaking {
@@ -67,7 +67,7 @@ async function retakeOne(lock: LeaseLock, retaking: Retaking): Promise<void> {
   const waiter = client.newWaiter(0, undefined);
   try {
     const rest = { ...options, ...restOf(options, hold) };
-    const wish = newWish(client, rest, { form, waits: false, waiter, timeoutMs, replaced });
+    const wish = new Wish(client, rest, { form, waits: false, waiter, timeoutMs, replaced });
     const taken = await fulfil(lock.identity, wish, retaking.threadIdFor(lock));
     if (taken === undefined) return;
     const keeper = lease.deref();

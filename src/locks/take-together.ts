@@ -76,7 +76,8 @@ async function attemptTogether(wanted: readonly Wanted[], strangers: Strangers):
 
 async function ask(parts: readonly [Part, ...Part[]], wanted: readonly Wanted[]): Promise<Outcome | "late"> {
   for (const { wish } of parts) wish.attempts += 1;
-  const { answers, shortfall, ...seen } = await sendTogether(parts);
+  const sent = await sendTogether(parts);
+  const { reply: answers, shortfall, sentAt } = sent;
   const members: Member[] = [];
   let missing: LeaseLock | undefined;
   let free: LeaseLock | undefined;
@@ -90,12 +91,12 @@ async function ask(parts: readonly [Part, ...Part[]], wanted: readonly Wanted[])
       const lock = wanted[at]?.lock;
       if (answer === undefined || lock === undefined) return;
       if (answer.status === "held") {
-        const hold = enter(part.holding, part.wish, { takenAt: seen.sentAt, token: answer.token });
+        const hold = enter(part.holding, part.wish, { takenAt: sentAt, token: answer.token });
         if (hold !== undefined) members.push({ lock, hold });
         else missing ??= lock;
         return;
       }
-      const refused = refusal(part, answer, seen);
+      const refused = refusal(part, answer, sent);
       if (refused === "late") late = true;
       else if (answer.status === "free") free ??= lock;
       else missing ??= lock;

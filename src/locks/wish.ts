@@ -8,78 +8,63 @@ import type { Hold } from "../threads/hold.js";
 import type { Scope } from "../threads/scope.js";
 import type { Terms } from "../threads/trust.js";
 
-/** One call that wants a lock. */
-export interface Wish {
-  readonly terms: Terms;
+/** What sets one call apart. */
+interface Call {
   /** Whether a body is about to run in the hold, or a bare lease is handed out. */
   readonly form: "lock" | "using";
   /** Whether the call may wait. */
   readonly waits: boolean;
+  readonly waiter: Waiter;
   /** How long to wait for an answer of Redis. Default: one command timeout. */
+  readonly timeoutMs?: number | undefined;
+  /** The lost hold in whose place one is to be taken. */
+  readonly replaced?: Hold | undefined;
+}
+
+/** One call that wants a lock. Once its wait is cancelled, nothing is sent again for it. */
+export class Wish implements Patience {
+  readonly terms: Terms;
+  readonly form: Call["form"];
+  readonly waits: boolean;
+  readonly waiter: Waiter;
   readonly timeoutMs: number | undefined;
+  readonly replaced: Hold | undefined;
   /** The scope of `asThread` that a bare hold is to lie in. */
   takenIn: Scope | undefined;
-  /** The lost hold in whose place one is to be taken. */
-  readonly replaced: Hold | undefined;
   /** The hold of the other lock of the pair on whose strength the call may enter. */
   kin: Hold | undefined;
-  readonly waiter: Waiter;
   /** True for one more hold of a stay that goes on: it may never become the first of another. */
-  again: boolean;
+  again = false;
   /** How often Redis was asked. */
-  attempts: number;
+  attempts = 0;
   /** Who was in the way when the lock was last seen. */
   obstacle: Obstacle | undefined;
   /** Why it was not even asked for: nobody knows what the last stay under the same id has left. */
   unanswered: UnavailableError | undefined;
   /** The place in the lock's queue that the latest attempt has found. */
   place: QueuePlace | undefined;
-}
 
-/** A wish as the options say it. */
-export function newWish(
-  { settings }: Client,
-  { leaseMs, maxHoldMs }: LockOptions,
-  call: Pick<Wish, "form" | "waits" | "waiter" | "timeoutMs"> & Partial<Pick<Wish, "replaced">>,
-): Wish {
-  const { watchdogMs, clockSkewMs } = settings;
-  return {
-    replaced: undefined,
-    ...call,
-    terms: { leaseMs: leaseMs ?? watchdogMs, renewed: leaseMs === undefined, maxHoldMs, clockSkewMs },
-    takenIn: undefined,
-    kin: undefined,
-    again: false,
-    attempts: 0,
-    obstacle: undefined,
-    unanswered: undefined,
-    place: undefined,
-  };
+  constructor({ settings }: Client, { leaseMs, maxHoldMs }: LockOptions, call: Call) {
+    const { watchdogMs, clockSkewMs } = settings;
+    this.terms = { leaseMs: leaseMs ?? watchdogMs, renewed: leaseMs === undefined, maxHoldMs, clockSkewMs };
+    this.form = call.form;
+    this.waits = call.waits;
+    this.waiter = call.waiter;
+    this.timeoutMs = call.timeoutMs;
+    this.replaced = call.replaced;
+  }
+
+  get cancelled(): boolean {
+    return this.waiter.cancelled;
+  }
+
+  get leaseMs(): number {
+    return this.terms.leaseMs;
+  }
 }
 
 /** The answer that a caller stands in a lock's queue: until it was asked for, nobody had given it the lock. */
 export interface QueuePlace extends Sighted {
   /** Milliseconds until the lock falls by itself; undefined unless this is the next in line and knows. */
   readonly fallsInMs: number | undefined;
-}
-
-/** Once the wait is cancelled, nothing is sent again for it. */
-export class WishPatience implements Patience {
-  readonly #wish: Wish;
-
-  constructor(wish: Wish) {
-    this.#wish = wish;
-  }
-
-  get cancelled(): boolean {
-    return this.#wish.waiter.cancelled;
-  }
-
-  get timeoutMs(): number | undefined {
-    return this.#wish.timeoutMs;
-  }
-
-  get leaseMs(): number {
-    return this.#wish.terms.leaseMs;
-  }
 }

@@ -20,13 +20,6 @@ export function list(raw: RawReply | undefined): readonly RawReply[] {
   return raw;
 }
 
-/** The answer of a call for one lock. */
-export function only<T>(answers: readonly T[]): T {
-  const [answer] = answers;
-  if (answer === undefined || answers.length > 1) throw unexpected("one answer", null);
-  return answer;
-}
-
 export function unexpected(wanted: string, raw: RawReply | undefined): Error {
   return new TypeError(`a script answered ${JSON.stringify(raw)} where ${wanted} was expected`);
 }

@@ -21,10 +21,20 @@ export interface Exchanged<Reply> {
   /** Just before the command that was answered was sent. */
   readonly sentAt: Instant;
   readonly serverMs: number;
+  /** How often the connection had been lost when the command was sent. */
+  readonly resets: number;
   /** True when the server may have run the command more than once. */
   readonly repeated: boolean;
   /** Set when fewer replicas have what it wrote than the client requires. */
-  readonly shortfall?: Shortfall;
+  readonly shortfall?: Shortfall | undefined;
+}
+
+/** A command that has been begun with others. */
+export interface Started {
+  /** When it is given up, on the monotonic clock. */
+  readonly endMs: number;
+  /** How often it was sent without anybody knowing what has become of that. */
+  readonly doubtful: number;
 }
 
 /** The first wait before a command is sent again; each next one is twice as long. */
@@ -98,6 +108,7 @@ export class Commands {
    * Sends a command until it is answered or the time for it is over. The input is made anew for each time, so that its
    * deadline is.
    * @param key one of those that it names: says which server answers
+   * @param started what became of it so far. Default: it begins now
    * @throws UnavailableError when the server refused or did not answer in time; ClientClosedError
    */
   async exchange<Input, Reply>(
@@ -105,11 +116,13 @@ export class Commands {
     key: string,
     input: () => Input,
     patience: Patience = {},
+    started?: Started,
   ): Promise<Exchanged<Reply>> {
     this.#underWay.assertOpen();
-    const bound = this.#bound(patience.timeoutMs ?? this.timeoutMs);
+    const timeoutMs = patience.timeoutMs ?? this.timeoutMs;
+    const bound = started === undefined ? this.#bound(timeoutMs) : { timeoutMs, endMs: started.endMs };
     let backoffMs = FIRST_BACKOFF_MS;
-    for (let doubtful = 0; ; ) {
+    for (let doubtful = started?.doubtful ?? 0; ; ) {
       const progress: Progress = { doubtful, isSent: false };
       const { resets } = this.#driver;
       try {
@@ -123,7 +136,7 @@ export class Commands {
       } catch (error) {
         const final = this.#failures.final(error, progress, patience);
         if (final !== undefined) throw final;
-        if (this.#leftMs(bound) <= backoffMs || patience.cancelled)
+        if (this.#leftMs(bound) <= backoffMs || patience.cancelled || patience.once)
           throw this.#failures.unavailable(error, progress);
         const refused = error instanceof ServerReplyError && this.#driver.resets === resets;
         if (progress.isSent && !refused) doubtful += 1;
@@ -132,6 +145,11 @@ export class Commands {
       await this.#underWay.pause(backoffMs, { keepAlive: true });
       backoffMs = Math.min(2 * backoffMs, LONGEST_BACKOFF_MS);
     }
+  }
+
+  /** What is begun now is given up after one command timeout. */
+  start(): Started {
+    return { endMs: this.#clock.monotonicMs() + this.timeoutMs, doubtful: 0 };
   }
 
   /** How often the connection has been lost. */
@@ -234,7 +252,8 @@ export class Commands {
     // Of a key that has just moved nobody knows who has answered; before there is a connection none is known.
     if (place === answeredAt || place === "") this.#clocks.read(answeredAt, answered.serverMs, sentAt);
     const repeated = this.#driver.resets !== resets;
-    return { ...answered, sentAt, repeated, ...(shortfall && { shortfall }) };
+    const { reply, serverMs } = answered;
+    return { reply, serverMs, sentAt, resets, repeated, shortfall };
   }
 
   /** @param span for how long replicas are waited for; undefined: it writes nothing that they need to have */

@@ -2,6 +2,8 @@
 export interface Patience {
   /** Once true, the command is not sent again. */
   readonly cancelled?: boolean;
+  /** Whether it is not sent again in any case, since the caller will send it in another way. Default: false. */
+  readonly once?: boolean;
   /** Default: one command timeout. */
   readonly timeoutMs?: number | undefined;
   /** Whether the command is refused as soon as its keys are on different servers, as the caller can send it in parts. */

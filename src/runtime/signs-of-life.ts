@@ -71,23 +71,19 @@ export class SignsOfLife {
   }
 
   async #refresh(queues: readonly Queue[], divisible: boolean): Promise<void> {
-    let resets = 0;
-    const input = () => {
-      resets = this.#commands.resets;
-      return queues.map(({ key, channel, queued }) => ({
+    const input = () =>
+      queues.map(({ key, channel, queued }) => ({
         key,
         channel,
         holders: queued.map(({ holder }) => holder),
       }));
-    };
     const [{ key = "" } = {}] = queues;
     const patience = { timeoutMs: PERIOD_MS, divisible };
-    const { reply, sentAt, serverMs } = await this.#commands.exchange(fairRefresh, key, input, patience);
+    const seen = await this.#commands.exchange(fairRefresh, key, input, patience);
     queues.forEach(({ queued }, at) => {
       queued.forEach((one, place) => {
-        const answer = reply[at]?.[place];
-        if (answer !== undefined && this.#queued.has(one))
-          one.refreshed(answer, { sentAt, serverMs, resets });
+        const answer = seen.reply[at]?.[place];
+        if (answer !== undefined && this.#queued.has(one)) one.refreshed(answer, seen);
       });
     });
   }

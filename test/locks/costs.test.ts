@@ -55,14 +55,18 @@ describe("nobody in the way", () => {
     expect(await redis.plain.pubsub("CHANNELS")).toEqual([]);
   });
 
-  test("a hundred locks at once cost two script calls each", async () => {
-    const holdfast = await acquainted();
+  test.each([
+    { groupCommit: true, calls: 2 * 3 },
+    { groupCommit: false, calls: 2 * 250 },
+  ])("250 locks at once cost $calls script calls with groupCommit $groupCommit", async (expected) => {
+    const { groupCommit } = expected;
+    const holdfast = await acquainted({ groupCommit });
+    const names = Array.from({ length: 250 }, (_, i) => `order:${i}`);
     const counts = await countedDuring(redis.plain, () =>
-      Promise.all(
-        Array.from({ length: 100 }, (_, i) => holdfast.getLock(`order:${i}`).using(() => undefined)),
-      ),
+      Promise.all(names.map((name) => holdfast.getLock(name).using(() => undefined))),
     );
-    expect(scriptCalls(counts)).toBe(200);
+    expect(scriptCalls(counts)).toBe(expected.calls);
+    expect(counts).toMatchObject({ hset: 250, del: 250, publish: 250 });
   });
 
   test("the first lock of a client costs one more script call, for the server's clock and version", async () => {

@@ -38,8 +38,9 @@ async function waiting(channel: string, calls: number): Promise<void> {
 }
 
 /** A client that only a message or the end of the TTL makes ask again. */
+/** Each attempt is a command of its own. */
 function patient() {
-  return redis.holdfast({ safetyPeriodMs: 10 * HOUR_MS });
+  return redis.holdfast({ safetyPeriodMs: 10 * HOUR_MS, groupCommit: false });
 }
 
 describe("a lock that a JVM holds", () => {

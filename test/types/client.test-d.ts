@@ -51,6 +51,7 @@ expectTypeOf<keyof HoldfastOptions>().toEqualTypeOf<
   | "commandTimeoutMs"
   | "safetyPeriodMs"
   | "pubSub"
+  | "groupCommit"
   | "redMemberTimeoutMs"
   | "replicas"
   | "nameMapper"

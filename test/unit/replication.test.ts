@@ -407,7 +407,7 @@ describe("a server that refuses to ask its replicas", () => {
   const refusal = new WaitRefusedError("NOPERM this user may not");
 
   test("is told of once and gone on with where they are not required, and locks are granted again", async () => {
-    const { clock, driver, holdfast } = open({ mode: "auto" });
+    const { clock, driver, holdfast } = open({ mode: "auto" }, { groupCommit: false });
     const short = recorded(events.replicasShort);
     driver.refusal = refusal;
     const leases = await Promise.all(["a", "b"].map((name) => holdfast.getLock(name).lock()));
