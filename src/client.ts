@@ -19,6 +19,7 @@ import { Waiter } from "./runtime/waiter.js";
 import { Watchdog } from "./runtime/watchdog.js";
 import { PermitHolds } from "./threads/permit-holds.js";
 import { Threads } from "./threads/threads.js";
+import type { Terms } from "./threads/trust.js";
 
 /** The wheel's grain, and the part of the watchdog's lease that it may not exceed. */
 const COARSEST_TICK_MS = 100;
@@ -31,6 +32,8 @@ const GRANT_PROTOCOL = "001";
 export class Client {
   readonly id: string = newClientId();
   readonly settings: ClientSettings;
+  /** Those of a lock whose caller says nothing else. */
+  readonly usualTerms: Terms;
   readonly clock: Clock;
   readonly commands: Commands;
   readonly groups: Groups;
@@ -56,7 +59,8 @@ export class Client {
 
   constructor(driver: Driver, options: HoldfastOptions) {
     this.settings = clientSettings(options);
-    const { watchdogMs, fleetWatchdogMs, safetyPeriodMs } = this.settings;
+    const { watchdogMs, fleetWatchdogMs, safetyPeriodMs, clockSkewMs } = this.settings;
+    this.usualTerms = { leaseMs: watchdogMs, renewed: true, maxHoldMs: undefined, clockSkewMs };
     this.#driver = driver;
     this.clock = inRoot(options.clock ?? systemClock);
     const tickMs = Math.min(COARSEST_TICK_MS, Math.floor(watchdogMs / TICKS_PER_WATCHDOG_LEASE));

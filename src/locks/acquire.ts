@@ -60,7 +60,7 @@ async function attemptUntilOfUse(
   const { waiter } = wish;
   const { commands } = lock.client;
   for (let vainTries = 0; ; ) {
-    const outcome = await holding.inTurn(() => attempt(lock, holding, wish));
+    const outcome = await holding.inRedis.inTurn(() => attempt(lock, holding, wish));
     if (outcome === "busy") return undefined;
     if (outcome instanceof NotReplicatedError) {
       // Who asks several servers at once does not wait for one that is slow to take its lock back.
@@ -100,13 +100,15 @@ async function attempt(
   if (wish.again && heldCount === 0) throw lossOf(lock, holding, wish);
   wish.attempts += 1;
   const part = { lock, holding, wish, heldCount };
-  const sent = await send(part);
-  const { reply, shortfall, sentAt } = sent;
-  if (reply.status === "held") {
+  const asked = wish.first ?? new Asking(part).send();
+  wish.first = undefined;
+  const { answer, command } = await asked;
+  if (answer.status === "held") {
+    const { shortfall, sentAt } = command;
     if (shortfall !== undefined) return notReplicated(lock.name, shortfall);
-    return enter(holding, wish, { takenAt: sentAt, token: reply.token }) ?? "spent";
+    return enter(holding, wish, { takenAt: sentAt, token: answer.token }) ?? "spent";
   }
-  return refusal(part, reply, sent);
+  return refusal(part, answer, command);
 }
 
 /**
@@ -182,66 +184,84 @@ export interface Part {
 }
 
 /** A part on its way to Redis. */
-class Sending implements Part, Request<Acquisition> {
+export class Sending implements Request<Acquisition, AcquireAnswer> {
   readonly limited = true;
-  readonly lock: LockIdentity;
-  readonly holding: Holding;
-  readonly wish: Wish;
-  readonly heldCount: number;
+  readonly part: Part;
   #notAfterMs = 0;
 
-  constructor({ lock, holding, wish, heldCount }: Part) {
-    this.lock = lock;
-    this.holding = holding;
-    this.wish = wish;
-    this.heldCount = heldCount;
-    holding.inRedis.asking(wish.terms.leaseMs);
+  constructor(part: Part) {
+    this.part = part;
+    part.holding.inRedis.asking(part.wish.terms.leaseMs);
   }
 
   get key(): string {
-    return this.lock.key;
+    return this.part.lock.key;
   }
 
   get patience(): Patience {
-    return this.wish;
+    return this.part.wish;
+  }
+
+  isLike({ part }: Sending): boolean {
+    const { lock, wish, heldCount } = this.part;
+    const sameTerms = part.wish.terms.leaseMs === wish.terms.leaseMs && part.heldCount === heldCount;
+    return sameTerms && part.lock.kind.fenced === lock.kind.fenced;
   }
 
   item(notAfterMs: number): Acquisition {
     this.#notAfterMs = notAfterMs;
-    const { key, kind, channel } = this.lock;
-    const { terms, waits } = this.wish;
-    const kin = this.wish.kin?.holding.field ?? "";
-    const { heldCount, holding } = this;
+    const { lock, wish, holding, heldCount } = this.part;
+    const { key, kind, channel } = lock;
+    const { terms, waits } = wish;
+    const kin = wish.kin?.holding.field ?? "";
     const { leaseMs } = terms;
     return { key, holder: holding.field, leaseMs, heldCount, kin, waits, fenced: kind.fenced, channel };
   }
 
-  answered({ repeated, serverMs }: Exchanged<unknown>): void {
-    const { inRedis } = this.holding;
+  answered(_answer: AcquireAnswer, { repeated, serverMs }: Exchanged<unknown>): void {
+    const { inRedis } = this.part.holding;
     if (repeated) inRedis.copyMayArrive(this.#notAfterMs);
     inRedis.seenServer(serverMs);
   }
 
   failed(error: unknown): void {
     if (!(error instanceof UnavailableError) || !error.outcomeUnknown) return;
-    const { inRedis } = this.holding;
-    inRedis.copyMayArrive(this.#notAfterMs);
+    const { lock, holding } = this.part;
+    holding.inRedis.copyMayArrive(this.#notAfterMs);
     // Where nothing is held, whoever has begun the stay sees to it.
-    if (inRedis.count > 0) cleanUp(this.lock, this.holding);
+    if (holding.inRedis.count > 0) cleanUp(lock, holding);
   }
 }
 
-/** Asks for one lock. */
-async function send(part: Part): Promise<Exchanged<AcquireAnswer>> {
-  const sending = new Sending(part);
-  const { client, kind } = part.lock;
-  try {
-    const sent = await client.groups.ask(kind.acquire, sending);
-    sending.answered(sent);
-    return sent;
-  } catch (error) {
-    sending.failed(error);
-    throw error;
+/** The answer to one part of a command. */
+export interface Answered<Answer> {
+  readonly answer: Answer;
+  /** What goes for all of it. */
+  readonly command: Exchanged<unknown>;
+}
+
+/** A part whose answer is waited for. */
+class Asking extends Sending {
+  #resolve: ((answered: Answered<AcquireAnswer>) => void) | undefined;
+  #reject: ((error: unknown) => void) | undefined;
+
+  send(): Promise<Answered<AcquireAnswer>> {
+    const { client, kind } = this.part.lock;
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+      client.groups.send(kind.acquire, this);
+    });
+  }
+
+  override answered(answer: AcquireAnswer, command: Exchanged<unknown>): void {
+    super.answered(answer, command);
+    this.#resolve?.({ answer, command });
+  }
+
+  override failed(error: unknown): void {
+    super.failed(error);
+    this.#reject?.(error);
   }
 }
 
@@ -258,7 +278,10 @@ export async function sendTogether(
   };
   try {
     const sent = await commands.exchange(lock.kind.acquire, lock.key, input, wish);
-    for (const sending of sendings) sending.answered(sent);
+    sendings.forEach((sending, at) => {
+      const answer = sent.reply[at];
+      if (answer !== undefined) sending.answered(answer, sent);
+    });
     return sent;
   } catch (error) {
     for (const sending of sendings) sending.failed(error);

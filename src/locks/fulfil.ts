@@ -39,12 +39,17 @@ export async function fulfil(
   }
 }
 
-async function begin(lock: LockIdentity, wish: Wish, { thread, kin }: Claim): Promise<Hold | undefined> {
+function begin(lock: LockIdentity, wish: Wish, { thread, kin }: Claim): Promise<Hold | undefined> {
   const holding = lock.client.threads.begin(thread, lock, kin?.holding);
   holding.unsettled();
+  return goOn(lock, holding, wish);
+}
+
+/** Takes the outermost hold of a stay that was begun. */
+export async function goOn(lock: LockIdentity, holding: Holding, wish: Wish): Promise<Hold | undefined> {
   try {
     // Who has the write lock passes all who wait for it.
-    return await (wish.waits && kin === undefined
+    return await (wish.waits && wish.kin === undefined
       ? lock.kind.wait(lock, holding, wish)
       : ask(lock, holding, wish));
   } finally {

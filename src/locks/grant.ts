@@ -47,7 +47,7 @@ async function confirm(lock: LockIdentity, holding: Holding, hold: Hold): Promis
   const { commands } = lock.client;
   while (hold.state === "held" && hold.provisional) {
     try {
-      await holding.inTurn(async () => {
+      await holding.inRedis.inTurn(async () => {
         if (hold.state !== "held" || !hold.provisional) return;
         const { reply, sentAt } = await sendRelease(lock, holding);
         if (reply.status === "released") hold.confirmed(sentAt);

@@ -114,10 +114,7 @@ export class JointHold {
   /** So that the threadId of one of the stays stands for all of them. */
   #acquaint(): void {
     const stays = [...this.#holds.values()].map(({ holding }) => holding);
-    for (const stay of stays) {
-      for (const other of stay.companions) if (other.isIdle) stay.companions.delete(other);
-      for (const other of stays) stay.companions.add(other);
-    }
+    for (const stay of stays) stay.joinWith(stays);
   }
 
   #follow({ signal }: Hold): void {

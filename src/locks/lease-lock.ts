@@ -2,9 +2,10 @@ import { checkBody } from "../checks.js";
 import { NotHeldError, type Obstacle, WaitTimeoutError } from "../errors.js";
 import type { HeldLease, Keeper } from "../lease.js";
 import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
-import { traced } from "../runtime/traced.js";
-import type { Hold } from "../threads/hold.js";
+import { isTraced, traced } from "../runtime/traced.js";
+import { Hold } from "../threads/hold.js";
 import type { Body, Scope } from "../threads/scope.js";
+import { attemptFirst, isStraight } from "./first-attempt.js";
 import { forceUnlock } from "./force-unlock.js";
 import { fulfil } from "./fulfil.js";
 import type { Lock } from "./lock.js";
@@ -153,20 +154,23 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
     const waiter = client.newWaiter(waitMs, options.signal);
     const wish = new Wish(client, options, { form, waits: waitMs !== 0, waiter, timeoutMs: undefined });
     try {
-      const work = () => fulfil(this.#lock, wish, options.threadId);
-      const hold = await traced(this.#lock, wish, work, ({ holding, holdCount }) => ({
-        holder: holding.field,
-        holdCount,
-      }));
+      const hold = await (isStraight(this.#lock, wish, options.threadId) && !isTraced()
+        ? attemptFirst(this.#lock, wish)
+        : this.#fulfil(wish, options.threadId));
       return hold ?? { obstacle: wish.obstacle, waitedMs: waiter.waitedMs };
     } finally {
       client.dismiss(waiter);
     }
   }
+
+  #fulfil(wish: Wish, threadId: number | undefined): Promise<Hold | undefined> {
+    const work = () => fulfil(this.#lock, wish, threadId);
+    return traced(this.#lock, wish, work, ({ holding, holdCount }) => ({ holder: holding.field, holdCount }));
+  }
 }
 
 function isRefusal(outcome: Hold | Refusal): outcome is Refusal {
-  return "waitedMs" in outcome;
+  return !(outcome instanceof Hold);
 }
 
 function whyNotHeld(threadId: number | undefined, scope: Scope | undefined): string {

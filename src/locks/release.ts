@@ -22,29 +22,49 @@ const TELLING_MS = 60_000;
  * Releases one hold. Twice is harmless.
  * @throws NotHeldError, UnavailableError, ClientClosedError
  */
-export async function release(lock: LockIdentity, hold: Hold): Promise<void> {
+export function release(lock: LockIdentity, hold: Hold): Promise<void> {
   if (hold.state === "lost") {
     hold.dismissed = true;
     giveUpField(lock, hold.holding);
-    throw lateRelease(hold);
+    return Promise.reject(lateRelease(hold));
   }
   hold.releasing ??= releaseHeld(lock, hold);
   return hold.releasing;
 }
 
-async function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
+/** Most releases end a stay, with nothing else under way: one command, and one promise. */
+function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
   const { holding, heldMs } = hold;
+  const isLast = holding.isAlone(hold);
   holding.unsettled();
   holding.releases += 1;
   hold.release();
+  if (!isLast)
+    return ended(
+      lock,
+      hold,
+      heldMs,
+      holding.inRedis.inTurn(() => lowerCount(lock, hold)),
+    );
+  holding.inRedis.count = 0;
+  return new Promise((resolve) => {
+    lock.client.groups.send(lock.kind.release, new LastRelease(lock, hold, heldMs, resolve));
+  });
+}
+
+async function ended(
+  lock: LockIdentity,
+  hold: Hold,
+  heldMs: number,
+  release: Promise<boolean>,
+): Promise<void> {
+  const { holding } = hold;
   let clean = false;
   try {
-    const replicated = await holding.inTurn(() => lowerCount(lock, hold));
+    const replicated = await release;
     clean = holding.inRedis.copiesUntilMs === 0;
     if (clean && !replicated) tellReplicas(lock, holding);
-    if (events.release.hasSubscribers) {
-      events.release.publish({ name: lock.name, kind: lock.kind.name, holder: holding.field, heldMs });
-    }
+    tell(lock, holding, heldMs);
   } catch (error) {
     clean = error instanceof NotHeldError;
     throw error;
@@ -53,6 +73,11 @@ async function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
     if (!clean) cleanUp(lock, holding);
     holding.settled();
   }
+}
+
+function tell({ name, kind }: LockIdentity, { field }: Holding, heldMs: number): void {
+  if (!events.release.hasSubscribers) return;
+  events.release.publish({ name, kind: kind.name, holder: field, heldMs });
 }
 
 /** The field of a lost lease may outlive the trust in it; then others need not wait for its TTL. */
@@ -69,7 +94,16 @@ async function lowerCount(lock: LockIdentity, hold: Hold): Promise<boolean> {
   if (holding.inRedis.count <= keptCount) return true;
   // Whatever becomes of the command, this is the count to be reached.
   holding.inRedis.count = keptCount;
-  const { reply, repeated, sentAt, shortfall } = await sendRelease(lock, holding);
+  return lowered(hold, keptCount, await sendRelease(lock, holding));
+}
+
+/** What the answer to a release comes to. @returns false when too few replicas have it */
+function lowered(
+  hold: Hold,
+  keptCount: number,
+  { reply, repeated, sentAt, shortfall }: Exchanged<ReleaseAnswer>,
+): boolean {
+  const { holding } = hold;
   if (reply.status === "released") {
     if (keptCount > 0 && shortfall === undefined) holding.renewed(sentAt);
     return shortfall === undefined;
@@ -97,67 +131,160 @@ export async function sendRelease(
   holding: Holding,
   sending: Sending = {},
 ): Promise<Exchanged<ReleaseAnswer>> {
-  const { commands, groups } = lock.client;
-  const { inRedis } = holding;
-  const request = new Lowering(lock, holding, sending);
+  const { commands } = lock.client;
   let repeated = false;
   for (let tries = 1; ; tries += 1) {
-    try {
-      const sent = await groups.ask(lock.kind.release, request);
-      const { reply, shortfall } = sent;
-      repeated ||= sent.repeated;
-      if (repeated) inRedis.copyMayArrive(request.notAfterMs);
-      inRedis.seenServer(sent.serverMs);
-      const isKnown = reply.status === "released" && shortfall === undefined;
-      if (isKnown && inRedis.copiesUntilMs === 0) inRedis.highestCount = request.keptCount;
-      if (reply.status !== "late") return sent.repeated === repeated ? sent : { ...sent, repeated };
-      if (tries >= MOST_VAIN_TRIES)
-        throw new UnavailableError(commands.server, "its answers come too late", false);
-    } catch (error) {
-      if (error instanceof UnavailableError && error.outcomeUnknown)
-        inRedis.copyMayArrive(request.notAfterMs);
-      throw error;
-    }
+    const sent = await new Asking(lock, holding, sending, repeated).send();
+    ({ repeated } = sent);
+    if (sent.reply.status !== "late") return sent;
+    if (tries >= MOST_VAIN_TRIES)
+      throw new UnavailableError(commands.server, "its answers come too late", false);
   }
 }
 
 /** The lowering of a hold count on its way to Redis. */
-class Lowering implements Request<Release> {
-  readonly keptCount: number;
+class Lowering implements Request<Release, ReleaseAnswer> {
   readonly limited: boolean;
   readonly patience: Patience;
-  /** The deadline of the latest sending; 0 without. */
-  notAfterMs = 0;
-  readonly #lock: LockIdentity;
-  readonly #holding: Holding;
+  protected readonly lock: LockIdentity;
+  protected readonly holding: Holding;
   readonly #heldCount: number;
+  readonly #keptCount: number;
+  #notAfterMs = 0;
 
-  constructor(lock: LockIdentity, holding: Holding, { heldCount, patience = {}, goesOn = false }: Sending) {
+  constructor(lock: LockIdentity, holding: Holding, { heldCount, patience, goesOn = false }: Sending) {
     const { count, highestCount } = holding.inRedis;
-    this.#lock = lock;
-    this.#holding = holding;
+    this.lock = lock;
+    this.holding = holding;
     this.#heldCount = heldCount ?? highestCount;
-    this.keptCount = count;
-    this.patience = patience;
+    this.#keptCount = count;
+    this.patience = patience ?? PATIENT;
     // A late copy that deletes a field whose number will not be used again can do no harm, any other must not arrive.
     this.limited = goesOn || count > 0 || holding.threadId < FIRST_OWN_THREAD_ID;
   }
 
   get key(): string {
-    return this.#holding.key;
+    return this.holding.key;
+  }
+
+  /** What keeps holds says by itself how many, and for how long. */
+  isLike(other: Lowering): boolean {
+    return this.#keptCount === 0 && other.#keptCount === 0;
   }
 
   item(notAfterMs: number): Release {
-    this.notAfterMs = notAfterMs;
-    const holding = this.#holding;
-    const { key, field: holder } = holding;
-    const { keptCount } = this;
-    const ttlMs = holding.neededMs();
-    const keptMs = holding.keptMs(keptCount);
-    const { channel } = this.#lock;
+    this.#notAfterMs = notAfterMs;
+    const { key, field: holder } = this.holding;
+    const keptCount = this.#keptCount;
+    const ttlMs = this.holding.neededMs();
+    const keptMs = this.holding.keptMs(keptCount);
+    const { channel } = this.lock;
     return { key, holder, heldCount: this.#heldCount, keptCount, ttlMs, keptMs, channel };
   }
+
+  /** @param repeated whether any of the tries was */
+  protected note(
+    { status }: ReleaseAnswer,
+    { serverMs, shortfall }: Exchanged<unknown>,
+    repeated: boolean,
+  ): void {
+    const { inRedis } = this.holding;
+    if (repeated) inRedis.copyMayArrive(this.#notAfterMs);
+    inRedis.seenServer(serverMs);
+    const isKnown = status === "released" && shortfall === undefined;
+    if (isKnown && inRedis.copiesUntilMs === 0) inRedis.highestCount = this.#keptCount;
+  }
+
+  answered(answer: ReleaseAnswer, command: Exchanged<unknown>): void {
+    this.note(answer, command, command.repeated);
+  }
+
+  failed(error: unknown): void {
+    if (error instanceof UnavailableError && error.outcomeUnknown) {
+      this.holding.inRedis.copyMayArrive(this.#notAfterMs);
+    }
+  }
 }
+
+const PATIENT: Patience = {};
+
+/** One try, whose answer is waited for. */
+class Asking extends Lowering {
+  readonly #repeated: boolean;
+  #resolve: ((sent: Exchanged<ReleaseAnswer>) => void) | undefined;
+  #reject: ((error: unknown) => void) | undefined;
+
+  /** @param repeated whether an earlier try was */
+  constructor(lock: LockIdentity, holding: Holding, sending: Sending, repeated: boolean) {
+    super(lock, holding, sending);
+    this.#repeated = repeated;
+  }
+
+  send(): Promise<Exchanged<ReleaseAnswer>> {
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+      this.lock.client.groups.send(this.lock.kind.release, this);
+    });
+  }
+
+  override answered(answer: ReleaseAnswer, command: Exchanged<unknown>): void {
+    const repeated = this.#repeated || command.repeated;
+    this.note(answer, command, repeated);
+    this.#resolve?.({ ...command, reply: answer, repeated });
+  }
+
+  override failed(error: unknown): void {
+    super.failed(error);
+    this.#reject?.(error);
+  }
+}
+
+/** The release of the only hold of a stay, under a number that will not be used again. */
+class LastRelease extends Lowering {
+  readonly #hold: Hold;
+  readonly #heldMs: number;
+  readonly #resolve: (ended: undefined | Promise<void>) => void;
+
+  constructor(
+    lock: LockIdentity,
+    hold: Hold,
+    heldMs: number,
+    resolve: (ended: undefined | Promise<void>) => void,
+  ) {
+    super(lock, hold.holding, NOTHING_ELSE);
+    this.#hold = hold;
+    this.#heldMs = heldMs;
+    this.#resolve = resolve;
+    hold.holding.inRedis.beginTurn();
+  }
+
+  override answered(answer: ReleaseAnswer, command: Exchanged<unknown>): void {
+    super.answered(answer, command);
+    const { holding } = this;
+    holding.inRedis.endTurn();
+    if (answer.status !== "released" || command.shortfall !== undefined || holding.inRedis.isPossible) {
+      this.#end(async () => lowered(this.#hold, 0, { ...command, reply: answer }));
+      return;
+    }
+    tell(this.lock, holding, this.#heldMs);
+    holding.releases -= 1;
+    holding.settled();
+    this.#resolve(undefined);
+  }
+
+  override failed(error: unknown): void {
+    super.failed(error);
+    this.holding.inRedis.endTurn();
+    this.#end(() => Promise.reject(error));
+  }
+
+  #end(release: () => Promise<boolean>): void {
+    this.#resolve(ended(this.lock, this.#hold, this.#heldMs, release()));
+  }
+}
+
+const NOTHING_ELSE: Sending = {};
 
 /**
  * Brings Redis to the count that the holding is to have, again and again until no copy of an older command can arrive
@@ -185,7 +312,9 @@ export async function clearLeftover(lock: LockIdentity, holding: Holding, patien
   holding.unsettled();
   inRedis.count = 0;
   try {
-    await holding.inTurn(() => sendRelease(lock, holding, { heldCount: highestLeft(holding), patience }));
+    await holding.inRedis.inTurn(() =>
+      sendRelease(lock, holding, { heldCount: highestLeft(holding), patience }),
+    );
   } catch (error) {
     // It was refused: what there is stays.
     if (inRedis.copiesUntilMs === 0) inRedis.count = count;
@@ -205,7 +334,7 @@ export async function takeBack(lock: LockIdentity, holding: Holding): Promise<vo
   holding.unsettled();
   try {
     const sending = { heldCount: highestLeft(holding), goesOn, patience: { replicated: false } };
-    await holding.inTurn(() => sendRelease(lock, holding, sending));
+    await holding.inRedis.inTurn(() => sendRelease(lock, holding, sending));
     // One may have it nevertheless.
     if (holding.inRedis.copiesUntilMs === 0) tellReplicas(lock, holding);
     else cleanUp(lock, holding, { goesOn });
@@ -229,7 +358,7 @@ function tellReplicas(lock: LockIdentity, holding: Holding): void {
   client.inBackground(async () => {
     for (let pauseMs = FIRST_PAUSE_MS; !client.isClosing && clock.monotonicMs() < endMs; ) {
       try {
-        const sent = await holding.inTurn(async () => {
+        const sent = await holding.inRedis.inTurn(async () => {
           const goesOn = holding.live.length > 0 || holding.inRedis.count > 0;
           return goesOn ? undefined : sendRelease(lock, holding, { heldCount: highestLeft(holding) });
         });
@@ -266,7 +395,7 @@ export async function reachStoredCount(
   while (!client.stopped && clock.monotonicMs() < endMs) {
     let waitMs = pauseMs;
     try {
-      const { serverMs, shortfall } = await holding.inTurn(() => {
+      const { serverMs, shortfall } = await holding.inRedis.inTurn(() => {
         // Nobody relies on what a stay that was lost has left. What is being released is left to the release.
         if (holding.live.length === 0 && holding.releases === 0) holding.inRedis.count = 0;
         return sendRelease(lock, holding, { heldCount: highestLeft(holding), ...after });

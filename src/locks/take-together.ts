@@ -47,7 +47,9 @@ export async function takeTogether(
   throw waiter.reason;
 }
 
-async function attemptTogether(wanted: readonly Wanted[], strangers: Strangers): Promise<Outcome> {
+async function attemptTogether(inOrder: readonly Wanted[], strangers: Strangers): Promise<Outcome> {
+  // As their script wants them: the fenced ones come last.
+  const wanted = [...inOrder].sort((one, other) => fencedOf(one) - fencedOf(other));
   const parts = wanted.map(({ lock: { identity }, wish }): Part => {
     const { client } = identity;
     const claim = claimOf(identity, undefined, () => strangers.to(client));
@@ -72,6 +74,10 @@ async function attemptTogether(wanted: readonly Wanted[], strangers: Strangers):
       holding.settled();
     }
   }
+}
+
+function fencedOf({ lock }: Wanted): number {
+  return lock.identity.kind.fenced ? 1 : 0;
 }
 
 async function ask(parts: readonly [Part, ...Part[]], wanted: readonly Wanted[]): Promise<Outcome | "late"> {

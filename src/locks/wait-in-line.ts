@@ -23,6 +23,7 @@ export async function waitInLine(
     return await standInLine(lock.client.lines, {
       awaited: lock,
       waiter: wish.waiter,
+      isAsking: () => wish.first !== undefined,
       ask: (line) => askInLine(lock, holding, wish, line),
       over: (line) => refuse(lock, wish, line),
       ...(sleepMs === undefined ? {} : { sleepMs }),

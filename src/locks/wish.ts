@@ -1,12 +1,14 @@
 import type { Client } from "../client.js";
 import type { Obstacle, UnavailableError } from "../errors.js";
 import type { LockOptions } from "../options.js";
+import type { AcquireAnswer } from "../protocol/lock-calls.js";
 import type { Patience } from "../runtime/patience.js";
 import type { Sighted } from "../runtime/signs-of-life.js";
 import type { Waiter } from "../runtime/waiter.js";
 import type { Hold } from "../threads/hold.js";
 import type { Scope } from "../threads/scope.js";
 import type { Terms } from "../threads/trust.js";
+import type { Answered } from "./acquire.js";
 
 /** What sets one call apart. */
 interface Call {
@@ -41,12 +43,17 @@ export class Wish implements Patience {
   obstacle: Obstacle | undefined;
   /** Why it was not even asked for: nobody knows what the last stay under the same id has left. */
   unanswered: UnavailableError | undefined;
+  /** The first attempt, where it was made before anything was to be waited for. */
+  first: Promise<Answered<AcquireAnswer>> | undefined;
   /** The place in the lock's queue that the latest attempt has found. */
   place: QueuePlace | undefined;
 
-  constructor({ settings }: Client, { leaseMs, maxHoldMs }: LockOptions, call: Call) {
+  constructor({ settings, usualTerms }: Client, { leaseMs, maxHoldMs }: LockOptions, call: Call) {
     const { watchdogMs, clockSkewMs } = settings;
-    this.terms = { leaseMs: leaseMs ?? watchdogMs, renewed: leaseMs === undefined, maxHoldMs, clockSkewMs };
+    const isUsual = leaseMs === undefined && maxHoldMs === undefined;
+    this.terms = isUsual
+      ? usualTerms
+      : { leaseMs: leaseMs ?? watchdogMs, renewed: leaseMs === undefined, maxHoldMs, clockSkewMs };
     this.form = call.form;
     this.waits = call.waits;
     this.waiter = call.waiter;

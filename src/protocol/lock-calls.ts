@@ -55,8 +55,19 @@ export interface AcquireCall {
   readonly locks: readonly Acquisition[];
 }
 
+/** The most frequent answers, made once. */
+const HELD: AcquireAnswer = { status: "held" };
+const RELEASED: ReleaseAnswer = { status: "released" };
+const RENEWED: RenewAnswer = { status: "renewed" };
+
+/** An answer without details is a text; one with details, a list that begins with it. */
+function detailed(raw: RawReply | undefined): readonly RawReply[] {
+  return typeof raw === "string" ? [raw] : list(raw);
+}
+
 export function acquireAnswer(raw: RawReply): AcquireAnswer {
-  const [status, first, second, third] = list(raw);
+  if (raw === "held") return HELD;
+  const [status, first, second, third] = detailed(raw);
   switch (status) {
     case "held":
       return first === undefined ? { status } : { status, token: BigInt(text(first)) };
@@ -105,7 +116,8 @@ export interface ReleaseCall {
 }
 
 export function releaseAnswer(raw: RawReply): ReleaseAnswer {
-  const [status, detail] = list(raw);
+  if (raw === "released") return RELEASED;
+  const [status, detail] = detailed(raw);
   switch (status) {
     case "released":
     case "absent":
@@ -134,7 +146,8 @@ export type RenewAnswer =
   | { readonly status: "refused"; readonly message: string };
 
 export function renewAnswer(raw: RawReply): RenewAnswer {
-  const [status, detail] = list(raw);
+  if (raw === "renewed") return RENEWED;
+  const [status, detail] = detailed(raw);
   switch (status) {
     case "renewed":
     case "lost":

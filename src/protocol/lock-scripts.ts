@@ -18,39 +18,55 @@ import { integer, list, text, textOrNull } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 import { sources } from "./scripts.js";
 
-/** Takes or re-enters locks; see lock-acquire.lua. */
+/**
+ * Takes or re-enters locks; see lock-acquire.lua. Those of one call have one lease and one hold count, and the fenced ones come
+ * last.
+ */
 export const lockAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = defineScript({
   source: sources["lock-acquire"],
   replicated: true,
-  keys: ({ locks }) => [
-    ...locks.map(({ key }) => key),
-    ...locks.filter(({ fenced }) => fenced).map(({ key }) => fencingTokenKey(key)),
-  ],
+  keys({ locks }) {
+    const keys = locks.map(({ key }) => key);
+    for (const { key, fenced } of locks) if (fenced) keys.push(fencingTokenKey(key));
+    return keys;
+  },
   args({ notAfterMs, together = false, locks }) {
-    let tokenAt = locks.length;
-    return [
-      notAfterMs,
-      together ? 1 : 0,
-      ...locks.flatMap(({ holder, leaseMs, heldCount, fenced }) => {
-        if (fenced) tokenAt += 1;
-        return [holder, leaseMs, heldCount, fenced ? tokenAt : 0];
-      }),
-    ];
+    const [{ leaseMs, heldCount } = NOTHING] = locks;
+    const args: (string | number)[] = [notAfterMs, together ? 1 : 0, leaseMs, heldCount];
+    let fenced = false;
+    for (const lock of locks) {
+      if (lock.leaseMs !== leaseMs || lock.heldCount !== heldCount || (fenced && !lock.fenced))
+        throw unlike();
+      ({ fenced } = lock);
+      args.push(lock.holder);
+    }
+    return args;
   },
   reply: (answers) => answers.map(acquireAnswer),
 });
 
-/** Lowers hold counts and frees locks; see lock-release.lua. */
+/** Lowers hold counts and frees locks; see lock-release.lua. Only calls that keep no holds may be about several locks. */
 export const lockRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
   source: sources["lock-release"],
   replicated: "if possible",
   keys: ({ locks }) => locks.map(({ key }) => key),
-  args: ({ notAfterMs, locks }) => [
-    notAfterMs,
-    ...locks.flatMap((lock) => [lock.holder, lock.heldCount, lock.keptCount, lock.ttlMs, lock.channel]),
-  ],
+  args({ notAfterMs, locks }) {
+    const [{ heldCount, keptCount, ttlMs } = NOTHING] = locks;
+    const args: (string | number)[] = [notAfterMs, heldCount, keptCount, ttlMs];
+    for (const lock of locks) {
+      if (locks.length > 1 && lock.keptCount > 0) throw unlike();
+      args.push(lock.holder, lock.channel);
+    }
+    return args;
+  },
   reply: (answers) => answers.map(releaseAnswer),
 });
+
+const NOTHING = { leaseMs: 0, heldCount: 0, keptCount: 0, ttlMs: 0 } as const;
+
+function unlike(): Error {
+  return new TypeError("these locks can not be asked for in one command");
+}
 
 /** Prolongs held locks; see lock-renew.lua. */
 export const lockRenew: Script<readonly Renewal[], readonly RenewAnswer[]> = defineScript({

@@ -1098,15 +1098,18 @@ local function refused(message)
   return { "refused", message }
 end
 local not_after_ms, together = tonumber(ARGV[1]), ARGV[2] == "1"
+local lease_ms, held_count = ARGV[3], tonumber(ARGV[4])
+local new_count = string.format("%.0f", held_count + 1)
 local now_ms = server_time()
 local function type_of(key)
   return redis.call("TYPE", key).ok
 end
-local function look(lock, holder, held_count, token)
+local function look(lock, holder, token)
   if now_ms > not_after_ms then
-    return { "late" }
+    return "late"
   end
-  local kind = type_of(lock)
+  local ttl_ms = redis.call("PTTL", lock)
+  local kind = ttl_ms ~= -2 and type_of(lock) or "none"
   if kind ~= "none" and kind ~= "hash" then
     return { "wrong-type", kind }
   end
@@ -1114,20 +1117,20 @@ local function look(lock, holder, held_count, token)
   if token_kind ~= "none" and token_kind ~= "string" then
     return { "wrong-type", token_kind }
   end
-  local count = redis.call("HGET", lock, holder)
+  local count = kind == "hash" and redis.call("HGET", lock, holder)
   if not count then
     if held_count > 0 then
-      return { "lost" }
+      return "lost"
     end
     if kind == "hash" then
-      return { "busy", redis.call("PTTL", lock), any_holder(lock) }
+      return { "busy", ttl_ms, any_holder(lock) }
     end
   elseif tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
     return { "miscounted", count }
   end
   return nil, count
 end
-local function count_up(lock, holder, new_count, token)
+local function count_up(lock, holder, token)
   if token then
     local drawn = redis.pcall("INCR", token)
     if type(drawn) == "table" then
@@ -1138,39 +1141,43 @@ local function count_up(lock, holder, new_count, token)
   local written = redis.pcall("HSET", lock, holder, new_count)
   return type(written) == "table" and written or nil
 end
-local function take(lock, holder, lease_ms, held_count, token, count)
-  local new_count = string.format("%.0f", held_count + 1)
-  local failure = count ~= new_count and count_up(lock, holder, new_count, token)
+local function take(lock, holder, token, count)
+  local failure = count ~= new_count and count_up(lock, holder, token)
   if failure then
     local counter = token and redis.call("GET", token)
     return counter and not tonumber(counter) and { "wrong-type", "string" } or refused(failure.err)
   end
-  raise_ttl(lock, lease_ms)
-  return token and { "held", redis.call("GET", token) or "0" } or { "held" }
+  if count then
+    raise_ttl(lock, lease_ms)
+  else
+    redis.call("PEXPIRE", lock, lease_ms)
+  end
+  return token and { "held", redis.call("GET", token) or "0" } or "held"
 end
 local function answer_all(answer)
   local answers = { now_ms }
-  for i = 1, (#ARGV - 2) / 4 do
-    local at = 4 * i - 1
-    local token = KEYS[tonumber(ARGV[at + 3])]
-    answers[i + 1] = answer(KEYS[i], ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), token)
+  local locks = #ARGV - 4
+  local unfenced = 2 * locks - #KEYS
+  for i = 1, locks do
+    answers[i + 1] = answer(KEYS[i], ARGV[i + 4], i > unfenced and KEYS[locks + i - unfenced])
   end
   return answers
 end
 local blocked = false
 if together then
-  answer_all(function(lock, holder, _, held_count, token)
-    blocked = blocked or look(lock, holder, held_count, token) ~= nil
+  answer_all(function(lock, holder, token)
+    blocked = blocked or look(lock, holder, token) ~= nil
+    return ""
   end)
 end
-return answer_all(function(lock, holder, lease_ms, held_count, token)
-  local answer, count = look(lock, holder, held_count, token)
+return answer_all(function(lock, holder, token)
+  local answer, count = look(lock, holder, token)
   if not answer and blocked then
-    return { "free" }
+    return "free"
   end
-  return answer or take(lock, holder, lease_ms, held_count, token, count)
+  return answer or take(lock, holder, token, count)
 end)`,
-    sha1: "34cb9027ff36611e60b494d910ee6c72b4b897ac",
+    sha1: "f29fa9d9e53bd824ed43baf4cff828c113ec1e9e",
   },
   "lock-force-unlock": {
     name: "lock-force-unlock",
@@ -1240,38 +1247,51 @@ local function server_time()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local not_after_ms = tonumber(ARGV[1])
+local held_count, kept_count, ttl_ms = ARGV[2], ARGV[3], ARGV[4]
 local now_ms = server_time()
-local function release(lock, holder, held_count, kept_count, ttl_ms, channel)
-  if not_after_ms > 0 and now_ms > not_after_ms then
-    return { "late" }
+local function free(lock, holder, channel)
+  local freed = redis.pcall("HDEL", lock, holder)
+  if freed == 1 then
+    publish(channel, "0")
+    return "released"
+  elseif freed == 0 then
+    return "absent"
   end
+  local kind = redis.call("TYPE", lock).ok
+  if kind == "none" or kind == "hash" then
+    redis.call("HDEL", lock, holder)
+  end
+  return { "wrong-type", kind }
+end
+local function lower(lock, holder)
   local kind = redis.call("TYPE", lock).ok
   if kind ~= "none" and kind ~= "hash" then
     return { "wrong-type", kind }
   end
   local count = redis.call("HGET", lock, holder)
   if not count then
-    return { "absent" }
+    return "absent"
   end
-  if kept_count ~= "0" and not is_between(count, kept_count, held_count) then
+  if not is_between(count, kept_count, held_count) then
     return { "miscounted", count }
   end
-  if kept_count == "0" then
-    redis.call("DEL", lock)
-    publish(channel, "0")
-  else
-    redis.call("PEXPIRE", lock, ttl_ms)
-    redis.call("HSET", lock, holder, kept_count)
-  end
-  return { "released" }
+  redis.call("PEXPIRE", lock, ttl_ms)
+  redis.call("HSET", lock, holder, kept_count)
+  return "released"
 end
 local replies = { now_ms }
 for i, lock in ipairs(KEYS) do
-  local at = 5 * i - 3
-  replies[i + 1] = release(lock, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
+  local holder = ARGV[2 * i + 3]
+  if not_after_ms > 0 and now_ms > not_after_ms then
+    replies[i + 1] = "late"
+  elseif kept_count == "0" then
+    replies[i + 1] = free(lock, holder, ARGV[2 * i + 4])
+  else
+    replies[i + 1] = lower(lock, holder)
+  end
 end
 return replies`,
-    sha1: "11450b289ae95848c3e8043bd654161d63a6c0e6",
+    sha1: "5f162a5b87852de73fb331eb25518fdd0c177382",
   },
   "lock-renew": {
     name: "lock-renew",
@@ -1285,22 +1305,21 @@ local function raise_ttl(key, lease_ms)
   end
 end
 local function renew(lock, holder, lease_ms)
-  local answer = redis.pcall("TYPE", lock)
-  if answer.err then
-    return { "refused", answer.err }
-  end
-  if answer.ok ~= "hash" or redis.call("HEXISTS", lock, holder) == 0 then
-    return { "lost" }
+  local there = redis.pcall("HEXISTS", lock, holder)
+  if type(there) == "table" then
+    return string.find(there.err, "WRONGTYPE", 1, true) and "lost" or { "refused", there.err }
+  elseif there == 0 then
+    return "lost"
   end
   raise_ttl(lock, lease_ms)
-  return { "renewed" }
+  return "renewed"
 end
 local replies = { server_time() }
 for i, lock in ipairs(KEYS) do
   replies[i + 1] = renew(lock, ARGV[2 * i - 1], ARGV[2 * i])
 end
 return replies`,
-    sha1: "878915e2676e166906c3b32f40996635ecf62424",
+    sha1: "25ed307982e1027bc732d879e32ce67f0d349760",
   },
   "permit-acquire": {
     name: "permit-acquire",

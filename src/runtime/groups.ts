@@ -6,16 +6,22 @@ import type { Commands, Exchanged, Started } from "./commands.js";
 import type { Patience } from "./patience.js";
 
 /** One key's part of a command that may be about many. */
-export interface Request<Item> {
+export interface Request<Item, Answer> {
   readonly key: string;
   /** Whether it is to change nothing once it has surely been given up. */
   readonly limited: boolean;
   readonly patience: Patience;
+  /** Whether both can be asked in one command of their script. */
+  isLike(other: Request<Item, Answer>): boolean;
   /**
    * What to send, made anew for each time.
    * @param notAfterMs on the server's clock, when the command is given up; 0 without a limit
    */
   item(notAfterMs: number): Item;
+  /** @param command what goes for all of it */
+  answered(answer: Answer, command: Exchanged<unknown>): void;
+  /** @param error as {@link Commands.exchange} throws it */
+  failed(error: unknown): void;
 }
 
 /** A script that answers each of its keys by itself. */
@@ -29,14 +35,14 @@ const MOST_REQUESTS = 100;
 
 /**
  * Sends what is asked for in the same tick together: one script call for many keys, each of which is answered by itself. What
- * is alone goes at once, as it would without. A group that fails as a whole is sent key by key, since only one of them may
- * be to blame.
+ * is alone goes as it would without. A group that fails as a whole is sent key by key, since only one of them may be to
+ * blame.
  */
 export class Groups {
   readonly #commands: Commands;
   readonly #enabled: boolean;
-  /** Those that nothing was sent of yet; hardly ever more than one. */
-  #forming: Forming[] = [];
+  /** Those of which nothing was sent yet; hardly ever more than one. */
+  #forming: AnyGroup[] = [];
 
   constructor(commands: Commands, { groupCommit }: { readonly groupCommit: boolean }) {
     this.#commands = commands;
@@ -44,111 +50,113 @@ export class Groups {
   }
 
   /** As {@link Commands.exchange}, for one key. */
-  ask<Item, Answer>(script: GroupScript<Item, Answer>, request: Request<Item>): Promise<Exchanged<Answer>> {
+  send<Item, Answer>(script: GroupScript<Item, Answer>, request: Request<Item, Answer>): void {
     const { timeoutMs, replicated = true } = request.patience;
     // Who is in a hurry, or need not wait for replicas, is not to wait for those who do.
-    if (!this.#enabled || timeoutMs !== undefined || !replicated) return this.#alone(script, request);
-    return new Promise((resolve, reject) => {
-      const group = this.#groupFor(script, request);
-      // All that is in a group is of one script.
-      (group as Group<Item, Answer>).members.push({ request, resolve, reject });
-    });
+    if (this.#enabled && timeoutMs === undefined && replicated) this.#join(script, request);
+    else void this.#sendAlone(script, request);
   }
 
-  #groupFor<Item, Answer>(script: GroupScript<Item, Answer>, { key, limited }: Request<Item>): Forming {
-    const slot = this.#commands.slotOf(key);
+  #join<Item, Answer>(script: GroupScript<Item, Answer>, request: Request<Item, Answer>): void {
+    const slot = this.#commands.slotOf(request.key);
     for (const group of this.#forming) {
-      const fits = group.script === script && group.limited === limited && group.slot === slot;
-      if (fits && group.members.length < MOST_REQUESTS) return group;
+      if (group.script !== script || group.slot !== slot) continue;
+      // Of one script, and so of one kind of items and answers.
+      const { requests } = group as Group<Item, Answer>;
+      const [first] = requests;
+      if (requests.length >= MOST_REQUESTS || first?.limited !== request.limited) continue;
+      if (first.isLike(request)) {
+        requests.push(request);
+        return;
+      }
     }
-    const group: Group<Item, Answer> = { script, limited, slot, members: [] };
-    if (this.#forming.length === 0) queueMicrotask(() => this.#send());
-    this.#forming.push(group as Forming);
-    return group as Forming;
+    if (this.#forming.length === 0) queueMicrotask(this.#flush);
+    this.#forming.push({ script, slot, requests: [request] } satisfies Group<Item, Answer> as AnyGroup);
   }
 
-  #send(): void {
+  readonly #flush = (): void => {
     const groups = this.#forming;
     this.#forming = [];
-    for (const group of groups) void this.#sendGroup(group);
-  }
-
-  async #sendGroup<Item, Answer>(group: Group<Item, Answer>): Promise<void> {
-    const { script, limited, members } = group;
-    const [first] = members;
-    if (first === undefined) return;
-    if (members.length === 1) {
-      this.#alone(script, first.request).then(first.resolve, first.reject);
-      return;
+    for (const { script, requests } of groups) {
+      const [request] = requests;
+      if (request !== undefined && requests.length === 1) void this.#sendAlone(script, request);
+      else void this.#sendGroup(script, requests);
     }
-    const { key } = first.request;
+  };
+
+  async #sendGroup<Item, Answer>(
+    script: GroupScript<Item, Answer>,
+    requests: readonly Request<Item, Answer>[],
+  ): Promise<void> {
+    const [{ key, limited } = NOBODY] = requests;
     const input = () => {
       const notAfterMs = limited ? this.#commands.notAfterMs(key) : 0;
-      return { notAfterMs, locks: members.map(({ request }) => request.item(notAfterMs)) };
+      return { notAfterMs, locks: requests.map((request) => request.item(notAfterMs)) };
     };
     const started = this.#commands.start();
     const { resets } = this.#commands;
+    let sent: Exchanged<readonly Answer[]>;
     try {
-      const sent = await this.#commands.exchange(script, key, input, patienceOf(members), started);
-      members.forEach(({ resolve, reject }, at) => {
-        const answer = sent.reply[at];
-        if (answer === undefined) reject(unexpected("an answer for each key", null));
-        else resolve(partOf(answer, sent));
-      });
+      sent = await this.#commands.exchange(script, key, input, patienceOf(requests), started);
     } catch (error) {
       const doubtful = isDoubtful(error) || this.#commands.resets !== resets ? 1 : 0;
-      for (const { request, resolve, reject } of members) {
-        if (error instanceof ClientClosedError) reject(error);
-        else this.#alone(script, request, { ...started, doubtful }).then(resolve, reject);
+      for (const request of requests) {
+        if (error instanceof ClientClosedError) request.failed(error);
+        else void this.#sendAlone(script, request, { ...started, doubtful });
       }
+      return;
     }
+    requests.forEach((request, at) => {
+      answer(request, sent, at);
+    });
   }
 
-  async #alone<Item, Answer>(
+  async #sendAlone<Item, Answer>(
     script: GroupScript<Item, Answer>,
-    request: Request<Item>,
+    request: Request<Item, Answer>,
     started?: Started,
-  ): Promise<Exchanged<Answer>> {
+  ): Promise<void> {
     const { key, limited, patience } = request;
     const input = () => {
       const notAfterMs = limited ? this.#commands.notAfterMs(key) : 0;
       return { notAfterMs, locks: [request.item(notAfterMs)] };
     };
-    const sent = await this.#commands.exchange(script, key, input, patience, started);
-    const [answer] = sent.reply;
-    if (answer === undefined) throw unexpected("one answer", null);
-    return partOf(answer, sent);
+    let sent: Exchanged<readonly Answer[]>;
+    try {
+      sent = await this.#commands.exchange(script, key, input, patience, started);
+    } catch (error) {
+      request.failed(error);
+      return;
+    }
+    answer(request, sent, 0);
   }
-}
-
-interface Member<Item, Answer> {
-  readonly request: Request<Item>;
-  readonly resolve: (answer: Exchanged<Answer>) => void;
-  readonly reject: (error: unknown) => void;
 }
 
 interface Group<Item, Answer> {
   readonly script: GroupScript<Item, Answer>;
-  readonly limited: boolean;
   readonly slot: number;
-  readonly members: Member<Item, Answer>[];
+  readonly requests: Request<Item, Answer>[];
 }
 
-type Forming = Group<unknown, unknown>;
+type AnyGroup = Group<unknown, unknown>;
 
-/** What one key was answered, and what goes for the whole command. */
-function partOf<Answer>(
-  answer: Answer,
-  { sentAt, serverMs, resets, repeated, shortfall }: Exchanged<unknown>,
-): Exchanged<Answer> {
-  return { reply: answer, sentAt, serverMs, resets, repeated, shortfall };
+const NOBODY = { key: "", limited: false } as const;
+
+function answer<Answer>(
+  request: Pick<Request<unknown, Answer>, "answered" | "failed">,
+  sent: Exchanged<readonly Answer[]>,
+  at: number,
+): void {
+  const own = sent.reply[at];
+  if (own === undefined) request.failed(unexpected("an answer for each key", null));
+  else request.answered(own, sent);
 }
 
-/** Replicas are waited for during a part of the shortest lease. Whoever may not wait for its keys together is asked alone. */
-function patienceOf(members: readonly Pick<Member<unknown, unknown>, "request">[]): Patience {
+/** Replicas are waited for during a part of the shortest lease. */
+function patienceOf(requests: readonly { readonly patience: Patience }[]): Patience {
   let leaseMs = Number.POSITIVE_INFINITY;
-  for (const { request } of members) {
-    if (request.patience.leaseMs !== undefined) leaseMs = Math.min(leaseMs, request.patience.leaseMs);
+  for (const { patience } of requests) {
+    if (patience.leaseMs !== undefined && patience.leaseMs < leaseMs) ({ leaseMs } = patience);
   }
   return { once: true, leaseMs };
 }

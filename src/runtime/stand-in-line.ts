@@ -6,6 +6,8 @@ import type { Waiter } from "./waiter.js";
 export interface Standing<T> {
   readonly awaited: Awaited;
   readonly waiter: Waiter;
+  /** Whether the head's next question is under way already. Default: it is not. */
+  isAsking?(): boolean;
   /** Asks Redis, for the head. Says in the line when to ask again, when it brings nothing. */
   ask(line: WaitLine): Promise<T | undefined>;
   /** How long the head may sleep before it asks again unless it is woken. Default: it sleeps until it is told. */
@@ -51,8 +53,10 @@ function untilTold(line: WaitLine): number {
   return line.sleepMs();
 }
 
-async function askFor<T>(line: WaitLine, { waiter, ask }: Standing<T>): Promise<T | undefined> {
-  line.asking();
+async function askFor<T>(line: WaitLine, standing: Standing<T>): Promise<T | undefined> {
+  const { waiter, ask } = standing;
+  // What the line was told since it was sent is news.
+  if (!standing.isAsking?.()) line.asking();
   try {
     return await ask(line);
   } catch (error) {

@@ -5,13 +5,18 @@ import type { Waiter } from "./waiter.js";
 export type Acquired = Pick<AcquireEvent, "holder" | "holdCount" | "permits">;
 
 /** Runs an acquisition inside the tracing channel, if anybody listens to it. */
-export async function traced<T>(
+export function traced<T>(
   lock: { readonly name: string; readonly kind: { readonly name: string } },
   wish: { readonly waiter: Waiter; readonly attempts: number },
   acquire: () => Promise<T | undefined>,
   describe: (acquired: T) => Acquired,
 ): Promise<T | undefined> {
-  if (!hasSubscribers()) return acquire();
+  return isTraced() ? trace(lock, wish, acquire, describe) : acquire();
+}
+
+async function trace<T>(
+  ...[lock, wish, acquire, describe]: Parameters<typeof traced<T>>
+): ReturnType<typeof traced<T>> {
   const event: AcquireEvent = { name: lock.name, kind: lock.kind.name };
   let acquired: T | undefined;
   // What the traced function resolves with would be put into the event.
@@ -28,8 +33,9 @@ export async function traced<T>(
   return acquired;
 }
 
-/** As TracingChannel.hasSubscribers, which Node 20.19 does not have. */
-function hasSubscribers(): boolean {
+/** Whether anybody listens. As TracingChannel.hasSubscribers, which Node 20.19 does not have. */
+export function isTraced(): boolean {
   const { start, end, asyncStart, asyncEnd, error } = events.acquire;
-  return [start, end, asyncStart, asyncEnd, error].some((part) => part.hasSubscribers);
+  const ends = end.hasSubscribers || asyncEnd.hasSubscribers || error.hasSubscribers;
+  return ends || start.hasSubscribers || asyncStart.hasSubscribers;
 }

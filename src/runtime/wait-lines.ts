@@ -71,7 +71,9 @@ export class WaitLine {
   readonly #clock: Clock;
   readonly #subscriptions: Subscriptions;
   readonly #safetyPeriodMs: number;
-  readonly #waiters = new Set<Waiter>();
+  #head: Waiter | undefined;
+  /** Those behind the head; undefined before the first. */
+  #behind: Set<Waiter> | undefined;
   #unlisten: (() => void) | undefined;
   #woken = false;
   /** On the monotonic clock: to ask before is useless unless somebody wakes the line. */
@@ -91,7 +93,7 @@ export class WaitLine {
   }
 
   get length(): number {
-    return this.#waiters.size;
+    return (this.#head === undefined ? 0 : 1) + (this.#behind?.size ?? 0);
   }
 
   /** Who had the lock when somebody of this line last saw it. */
@@ -101,24 +103,38 @@ export class WaitLine {
 
   /** Those who stand in it, the head first. */
   get waiters(): readonly Waiter[] {
-    return [...this.#waiters];
+    return this.#head === undefined ? [] : [this.#head, ...(this.#behind ?? [])];
   }
 
+  /** Puts a waiter at the end, unless it stands in line already. */
   add(waiter: Waiter): void {
-    this.#waiters.add(waiter);
+    if (this.#head === undefined) this.#head = waiter;
+    else if (this.#head !== waiter) (this.#behind ??= new Set()).add(waiter);
   }
 
   /** @returns true when the line is empty now */
   remove(waiter: Waiter): boolean {
-    const wasHead = this.isHead(waiter);
-    this.#waiters.delete(waiter);
-    if (this.#waiters.size === 0) {
+    if (this.#head !== waiter) {
+      this.#behind?.delete(waiter);
+      return false;
+    }
+    this.#head = this.#next();
+    if (this.#head === undefined) {
       this.#unlisten?.();
       this.#unlisten = undefined;
       return true;
     }
-    if (wasHead) this.#head?.wake();
+    this.#head.wake();
     return false;
+  }
+
+  /** Takes out the first of those behind the head. */
+  #next(): Waiter | undefined {
+    for (const next of this.#behind ?? []) {
+      this.#behind?.delete(next);
+      return next;
+    }
+    return undefined;
   }
 
   isHead(waiter: Waiter): boolean {
@@ -200,16 +216,11 @@ export class WaitLine {
 
   /** Redis could not be asked: everybody in line hears of it now and not one after the other. */
   fail(error: unknown): void {
-    for (const waiter of this.#waiters) waiter.cancel(error);
+    for (const waiter of this.waiters) waiter.cancel(error);
   }
 
   wake(): void {
     this.#woken = true;
     this.#head?.wake();
-  }
-
-  get #head(): Waiter | undefined {
-    for (const waiter of this.#waiters) return waiter;
-    return undefined;
   }
 }

@@ -17,7 +17,7 @@ export class Waiter {
   #onCancel: (() => void) | undefined;
   #whole: Waiter | undefined;
   #parts: Set<Waiter> | undefined;
-  readonly #onAbort = () => this.cancel(this.#signal?.reason);
+  #onAbort: (() => void) | undefined;
 
   /** @param waitMs how long it may wait; undefined: for ever */
   constructor(clock: Clock, waitMs: number | undefined, signal: AbortSignal | undefined) {
@@ -25,8 +25,13 @@ export class Waiter {
     this.#signal = signal;
     this.#startMs = clock.monotonicMs();
     this.#endMs = waitMs === undefined ? Number.POSITIVE_INFINITY : this.#startMs + waitMs;
-    if (signal?.aborted) this.#onAbort();
-    else signal?.addEventListener("abort", this.#onAbort, { once: true });
+    if (signal !== undefined) this.#heed(signal);
+  }
+
+  #heed(signal: AbortSignal): void {
+    this.#onAbort = () => this.cancel(signal.reason);
+    if (signal.aborted) this.#onAbort();
+    else signal.addEventListener("abort", this.#onAbort, { once: true });
   }
 
   /** True once it may not wait any longer: its time is up, or it was cancelled. */
@@ -88,7 +93,7 @@ export class Waiter {
     this.#reason = reason;
     this.#onCancel?.();
     this.wake();
-    for (const part of this.#parts ?? []) part.cancel(reason);
+    if (this.#parts !== undefined) for (const part of this.#parts) part.cancel(reason);
   }
 
   /** For a call that waits for several things at once: a waiter that ends with this one. To be disposed of. */
@@ -102,26 +107,37 @@ export class Waiter {
     return part;
   }
 
+  /** At most one at a time. @param callback called when it is cancelled; undefined: not any more */
+  onCancel(callback: (() => void) | undefined): void {
+    this.#onCancel = callback;
+  }
+
   /** What the promise brings; undefined when the waiter is cancelled first, whatever the promise does later. */
-  async unlessCancelled<T>(promise: Promise<T>): Promise<T | undefined> {
-    if (this.cancelled) {
-      promise.catch(() => undefined);
-      return undefined;
-    }
-    try {
-      return await new Promise<T | undefined>((resolve, reject) => {
-        this.#onCancel = () => resolve(undefined);
-        promise.then(resolve, reject);
-      });
-    } finally {
-      this.#onCancel = undefined;
-    }
+  unlessCancelled<T>(promise: Promise<T>): Promise<T | undefined> {
+    return new Promise((resolve, reject) => {
+      const onCancel = () => resolve(undefined);
+      if (this.#cancelled) onCancel();
+      else this.#onCancel = onCancel;
+      const settled = () => {
+        if (this.#onCancel === onCancel) this.#onCancel = undefined;
+      };
+      promise.then(
+        (value) => {
+          settled();
+          resolve(value);
+        },
+        (error: unknown) => {
+          settled();
+          reject(error);
+        },
+      );
+    });
   }
 
   /** To be called when the waiting is over, however it ended. */
   dispose(): void {
     const whole = this.#whole;
     if (whole !== undefined) whole.#parts?.delete(this);
-    this.#signal?.removeEventListener("abort", this.#onAbort);
+    if (this.#onAbort !== undefined) this.#signal?.removeEventListener("abort", this.#onAbort);
   }
 }

@@ -34,22 +34,20 @@ export class Holding implements Renewable {
   readonly threadId: number;
   readonly field: string;
   readonly inRedis: InRedis = new InRedis();
-  /** The stays that count as one with this, in whichever client. */
-  readonly companions: Set<Holding> = new Set();
   /** How many of its holds are being released. */
   releases = 0;
   readonly #custody: Custody;
   /** The stay in the other lock of the pair on whose strength this one began. */
   readonly #host: Holding | undefined;
-  readonly #guests = new Set<Holding>();
+  #guests: Set<Holding> | undefined;
+  #companions: Set<Holding> | undefined;
   readonly #live: Hold[] = [];
   #loss: LeaseLostError | undefined;
   /** How many commands that change the field are under way or may still arrive. */
   #underWay = 0;
-  readonly #line = new EntryLine();
+  #line: EntryLine | undefined;
   /** Whether Redis must have the holds under the numbers that the latest renewal was made up with. */
   #numbersHold = true;
-  #turn: Promise<unknown> | undefined;
 
   constructor(
     thread: Thread,
@@ -63,7 +61,19 @@ export class Holding implements Renewable {
     this.field = id.field;
     this.#custody = custody;
     this.#host = id.host;
-    if (id.host !== undefined) id.host.#guests.add(this);
+    if (id.host !== undefined) (id.host.#guests ??= new Set()).add(this);
+  }
+
+  /** The stays that count as one with this, in whichever client. */
+  get companions(): ReadonlySet<Holding> {
+    return this.#companions ?? NOBODY;
+  }
+
+  /** From now on these count as one with this. Those that are over do no longer. */
+  joinWith(stays: readonly Holding[]): void {
+    this.#companions ??= new Set();
+    for (const other of this.#companions) if (other.isIdle) this.#companions.delete(other);
+    for (const other of stays) this.#companions.add(other);
   }
 
   get key(): string {
@@ -72,14 +82,20 @@ export class Holding implements Renewable {
 
   /** The holds that are neither released nor lost, in order of acquisition. */
   get live(): readonly Hold[] {
-    for (const hold of [...this.#live]) hold.checkMs();
-    return this.#live;
+    const live = this.#live;
+    // One that ends leaves the list.
+    for (let at = 0; at < live.length; ) {
+      const hold = live[at];
+      hold?.checkMs();
+      if (live[at] === hold) at += 1;
+    }
+    return live;
   }
 
   /** The live holds in both locks of a pair, as far as one was entered on the strength of the other. */
   *company(): Iterable<Hold> {
     yield* this.live;
-    for (const guest of this.#guests) yield* guest.live;
+    for (const guest of this.#guests ?? NOBODY) yield* guest.live;
     if (this.#host !== undefined) yield* this.#host.live;
   }
 
@@ -105,6 +121,16 @@ export class Holding implements Renewable {
     return this.isIdle && this.inRedis.isOutlived(this.#custody.clock.monotonicMs());
   }
 
+  /** True when a hold is all that there is, here and in Redis, and its release ends the stay for good. */
+  isAlone(hold: Hold): boolean {
+    const { live, inRedis } = this;
+    if (live.length !== 1 || live[0] !== hold || inRedis.count !== 1 || inRedis.copiesUntilMs > 0)
+      return false;
+    const isBusy = this.#underWay > 0 || inRedis.isChanging;
+    const isCompany = this.lock.kind.shared || this.#host !== undefined || this.#guests !== undefined;
+    return !isBusy && !isCompany && this.thread.explicitId === undefined;
+  }
+
   /** To be called before a command that changes the field; the stay is not over before `settled`. */
   unsettled(): void {
     this.#underWay += 1;
@@ -123,7 +149,8 @@ export class Holding implements Renewable {
     hold.slot = this.inRedis.count + 1;
     this.#live.push(hold);
     // The same write has raised the TTL for the holds around this one.
-    if (terms.renewed && !this.lock.kind.shared && place.until === undefined) this.renewed(place.takenAt);
+    const raisesAll = this.#live.length > 1 && terms.renewed && !this.lock.kind.shared;
+    if (raisesAll && place.until === undefined) this.renewed(place.takenAt);
     if (this.#isWatched(hold)) this.#watchdog.add(this);
     return hold;
   }
@@ -177,6 +204,7 @@ export class Holding implements Renewable {
   }
 
   #bySlot(count: number, value: (hold: Hold | undefined) => number): readonly number[] {
+    if (count === 0) return NONE;
     const holds = new Map(this.live.map((hold) => [hold.slot, hold]));
     return Array.from({ length: count }, (_, at) => value(holds.get(at + 1)));
   }
@@ -196,7 +224,7 @@ export class Holding implements Renewable {
   }
 
   renewed(sentAt: Instant): void {
-    for (const hold of [...this.#live]) if (hold.isRenewed) hold.extend(sentAt);
+    for (const hold of [...this.live]) if (hold.isRenewed) hold.extend(sentAt);
   }
 
   renewing(): void {
@@ -239,10 +267,11 @@ export class Holding implements Renewable {
     mayEnter: () => boolean,
     { waiter, waits }: { readonly waiter: Waiter; readonly waits: boolean },
   ): Promise<boolean> {
-    this.#line.add(waiter, mayEnter);
+    const line = (this.#line ??= new EntryLine());
+    line.add(waiter, mayEnter);
     try {
       for (;;) {
-        if (mayEnter() && this.#underWay === 0 && this.#line.isFirst(waiter)) {
+        if (mayEnter() && this.#underWay === 0 && line.isFirst(waiter)) {
           this.unsettled();
           return true;
         }
@@ -252,32 +281,35 @@ export class Holding implements Renewable {
         await waiter.pause();
       }
     } finally {
-      this.#line.remove(waiter);
+      line.remove(waiter);
       this.#changed();
-    }
-  }
-
-  /** Runs commands of this holding one after the other, so that each knows the hold count before it. */
-  async inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const before = this.#turn;
-    const mine = before === undefined ? work() : before.then(work, work);
-    this.#turn = mine;
-    try {
-      return await mine;
-    } finally {
-      if (this.#turn === mine) this.#turn = undefined;
     }
   }
 
   #changed(): void {
     const host = this.#host;
-    if (this.isIdle) this.inRedis.rests(this.#custody.clock.monotonicMs());
     if (this.isOver) {
-      if (host !== undefined) host.#guests.delete(this);
+      host?.leave(this);
       this.#custody.over(this);
+    } else if (this.isIdle) {
+      this.inRedis.rests(this.#custody.clock.monotonicMs());
     }
-    this.#line.wake();
-    if (host !== undefined) host.#line.wake();
-    for (const guest of this.#guests) guest.#line.wake();
+    this.wake();
+    host?.wake();
+    for (const guest of this.#guests ?? NOBODY) guest.wake();
+  }
+
+  /** Whoever stands in line to enter once more looks around. */
+  protected wake(): void {
+    this.#line?.wake();
+  }
+
+  /** A guest's stay is over. */
+  protected leave(guest: Holding): void {
+    this.#guests?.delete(guest);
   }
 }
+
+/** Shared, as hardly any stay ever has any. */
+const NOBODY: ReadonlySet<Holding> = new Set();
+const NONE: readonly number[] = [];

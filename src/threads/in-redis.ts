@@ -13,6 +13,9 @@ export class InRedis {
   #longestLeaseMs = 0;
   /** On the monotonic clock: from then on nothing can be there. */
   #outlivedMs = Number.POSITIVE_INFINITY;
+  /** The latest command; true for one that nobody waits behind yet. */
+  #turn: Promise<unknown> | true | undefined;
+  #turnEnds: (() => void) | undefined;
 
   get copiesUntilMs(): number {
     return this.#copiesUntilMs;
@@ -58,5 +61,39 @@ export class InRedis {
     this.count = 0;
     this.highestCount = 0;
     this.#copiesUntilMs = 0;
+  }
+
+  /** Whether a command about it is under way. */
+  get isChanging(): boolean {
+    return this.#turn !== undefined;
+  }
+
+  /** Runs commands about it one after the other, so that each knows the hold count before it. */
+  async inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const before = this.#turn === true ? this.#endOfTurn() : this.#turn;
+    const mine = before === undefined ? work() : before.then(work, work);
+    this.#turn = mine;
+    try {
+      return await mine;
+    } finally {
+      if (this.#turn === mine) this.#turn = undefined;
+    }
+  }
+
+  /** A command is sent without {@link inTurn}; nobody else's may be under way. */
+  beginTurn(): void {
+    this.#turn = true;
+  }
+
+  endTurn(): void {
+    if (this.#turn === true) this.#turn = undefined;
+    this.#turnEnds?.();
+    this.#turnEnds = undefined;
+  }
+
+  #endOfTurn(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#turnEnds = resolve;
+    });
   }
 }

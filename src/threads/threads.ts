@@ -95,7 +95,7 @@ export class Threads {
     const id = { threadId, field, host };
     const holding = new Holding(thread, lock, id, this.#custody);
     this.#sweep();
-    thread.holdings.set(lock.id, holding);
+    thread.holdings.put(holding);
     if (thread.explicitId === undefined) this.#own.set(threadId, holding);
     else this.#explicit.set(threadId, thread);
     return holding;
@@ -136,8 +136,8 @@ export class Threads {
   }
 
   #over(holding: Holding): void {
-    const { thread, lock, threadId } = holding;
-    if (thread.holdings.get(lock.id) === holding) thread.holdings.delete(lock.id);
+    const { thread, threadId } = holding;
+    thread.holdings.remove(holding);
     if (thread.explicitId === undefined) this.#own.delete(threadId);
     // The number may stand for a later thread already.
     else if (thread.holdings.size === 0 && this.#explicit.get(threadId) === thread)

@@ -54,8 +54,11 @@ export function marginMs(durationMs: number, { clockSkewMs }: Terms): number {
 
 /** Whether what was just taken may be trusted at all: an answer may come when its lease is over already. */
 export function isOfUse(terms: Terms, since: Since, clock: Clock): boolean {
-  const { takenAt, until = NEVER } = since;
-  return [leaseEnd(terms, takenAt), until, latestEnd(terms, since)].every((end) => leftMs(end, clock) > 0);
+  const { takenAt, until } = since;
+  if (leftMs(leaseEnd(terms, takenAt), clock) <= 0) return false;
+  if (until !== undefined && leftMs(until, clock) <= 0) return false;
+  const latest = latestEnd(terms, since);
+  return latest === NEVER || leftMs(latest, clock) > 0;
 }
 
 /** A new lease of which nobody knows yet whether it holds. */

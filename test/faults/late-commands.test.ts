@@ -198,7 +198,7 @@ describe("a server that is down at the attempt", () => {
     await redis.server.restart();
     await connection.ping();
     await holdfast.close();
-    expect(await commandCounts(redis.plain)).toMatchObject({ hset: 1, del: 1 });
+    expect(await commandCounts(redis.plain)).toMatchObject({ hset: 1, hdel: 1 });
     expect(await redis.plain.exists(KEY)).toBe(0);
   });
 });

@@ -29,7 +29,8 @@ const timeless: Clock = {
 
 /** A client that has met the server, so that it asks for neither its version nor its scripts any more. */
 async function acquainted(): Promise<Holdfast> {
-  const client = redis.holdfast({ clock: timeless });
+  // Each attempt is a command of its own.
+  const client = redis.holdfast({ clock: timeless, groupCommit: false });
   const lock = client.getFairLock("acquaintance");
   await lock.using(() => undefined);
   return client;

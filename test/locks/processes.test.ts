@@ -65,7 +65,12 @@ describe("a holder that is killed", () => {
     const [expired, ...rest] = (await journal.read()).filter((entry) => !entry.startsWith("expire "));
     // The key fell by itself, and nobody said anything.
     expect(expired).toBe(`expired ${KEY}`);
-    expect(rest).toEqual([`hset ${KEY}`, `del ${KEY}`, `0 -> redisson_lock__channel:{${KEY}}`]);
+    expect(rest).toEqual([
+      `hset ${KEY}`,
+      `hdel ${KEY}`,
+      `del ${KEY}`,
+      `0 -> redisson_lock__channel:{${KEY}}`,
+    ]);
   });
 
   test("while it waits leaves nothing, and those behind it are served", async () => {

@@ -91,7 +91,11 @@ describe("what a plain client sees of a lock", () => {
     await journal.read();
     await lease.unlock();
     expect(await redis.plain.exists("order:7")).toBe(0);
-    expect(await journal.read()).toEqual(["del order:7", "0 -> redisson_lock__channel:{order:7}"]);
+    expect(await journal.read()).toEqual([
+      "hdel order:7",
+      "del order:7",
+      "0 -> redisson_lock__channel:{order:7}",
+    ]);
     await lease.unlock();
     expect(await journal.read()).toEqual([]);
   });
@@ -185,7 +189,13 @@ describe("no other key is ever touched", () => {
 
     entries.push(...(await journal.read()));
     expect(new Set(entries)).toEqual(
-      new Set(["hset order:7", "expire order:7", "del order:7", "0 -> redisson_lock__channel:{order:7}"]),
+      new Set([
+        "hset order:7",
+        "expire order:7",
+        "hdel order:7",
+        "del order:7",
+        "0 -> redisson_lock__channel:{order:7}",
+      ]),
     );
   });
 });
@@ -207,6 +217,7 @@ describe("names", () => {
     expect(await journal.read()).toEqual([
       `hset ${name}`,
       `expire ${name}`,
+      `hdel ${name}`,
       `del ${name}`,
       `0 -> ${channel}`,
     ]);

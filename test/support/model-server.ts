@@ -42,34 +42,36 @@ export class ModelServer {
   #run({ script, keys, args }: ScriptCall): RawReply {
     const nowMs = Math.floor(this.#clock.wallMs());
     const [notAfterMs = "", ...rest] = args;
-    const [key = ""] = keys;
     for (const [name, { endMs }] of this.locks) if (endMs <= nowMs) this.locks.delete(name);
     switch (script.name) {
       case "server-probe":
         return [nowMs, "7.2.0"];
       case "lock-acquire":
-        if (nowMs > Number(notAfterMs)) return [nowMs, ["late"]];
-        return [nowMs, this.#acquire(key, rest.slice(1), nowMs)];
+        if (nowMs > Number(notAfterMs)) return [nowMs, ...keys.map(() => "late")];
+        return [nowMs, ...keys.map((key, at) => this.#acquire(key, at, rest, nowMs))];
       case "lock-release":
-        return [nowMs, this.#release(key, rest, nowMs)];
+        return [nowMs, ...keys.map((key, at) => this.#release(key, at, rest, nowMs))];
       default:
         throw new Error(`the model does not know ${script.name}`);
     }
   }
 
-  #acquire(key: string, [holder = "", leaseMs, heldCount]: readonly string[], nowMs: number): RawReply {
+  #acquire(key: string, at: number, args: readonly string[], nowMs: number): RawReply {
+    const [, leaseMs, heldCount, ...holders] = args;
+    const { [at]: holder = "" } = holders;
     const lock = this.locks.get(key) ?? { holder, count: 0, endMs: 0 };
     if (lock.holder !== holder) return ["busy", lock.endMs - nowMs, lock.holder];
     lock.count = Number(heldCount) + 1;
     lock.endMs = Math.max(lock.endMs, nowMs + Number(leaseMs));
     this.locks.set(key, lock);
-    return ["held"];
+    return "held";
   }
 
-  #release(key: string, args: readonly string[], nowMs: number): RawReply {
-    const [holder, , keptCount, ttlMs, channel = ""] = args;
+  #release(key: string, at: number, args: readonly string[], nowMs: number): RawReply {
+    const [, keptCount, ttlMs, ...locks] = args;
+    const { [2 * at]: holder, [2 * at + 1]: channel = "" } = locks;
     const lock = this.locks.get(key);
-    if (lock === undefined || lock.holder !== holder) return ["absent"];
+    if (lock === undefined || lock.holder !== holder) return "absent";
     if (keptCount === "0") {
       this.locks.delete(key);
       this.publish(channel, "0");
@@ -77,7 +79,7 @@ export class ModelServer {
       lock.count = Number(keptCount);
       lock.endMs = nowMs + Number(ttlMs);
     }
-    return ["released"];
+    return "released";
   }
 
   #subscribe(channel: string, listener: ChannelListener): Unsubscribe {

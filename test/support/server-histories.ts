@@ -81,17 +81,40 @@ const renewal: fc.Arbitrary<Renewal> = fc.record({
   holdMs: fc.array(fc.constantFrom(0, 60_000, 600_000), { maxLength: 3 }),
 });
 
+/** As one call of the script may be about them. */
+function alike(locks: readonly Acquisition[]): readonly Acquisition[] {
+  const [{ leaseMs: lease, heldCount: held } = { leaseMs: 1, heldCount: 0 }] = locks;
+  const same = locks.map((lock) => ({ ...lock, leaseMs: lease, heldCount: held }));
+  return [...same.filter(({ fenced }) => !fenced), ...same.filter(({ fenced }) => fenced)];
+}
+
+function freed(locks: readonly Release[]): readonly Release[] {
+  return locks.length === 1 ? locks : locks.map((lock) => ({ ...lock, keptCount: 0, keptMs: [] }));
+}
+
 const scripts: fc.Arbitrary<Action> = fc
   .oneof(
     fc
       .record({ notAfterMs, together: fc.boolean(), locks: fc.array(acquisition, oneToThree) })
-      .chain((call) => fc.constantFrom(...acquiring).map((script) => script.encode(call))),
+      .chain((call) =>
+        fc
+          .constantFrom(...acquiring)
+          .map((script) =>
+            script.encode(script === lockAcquire ? { ...call, locks: alike(call.locks) } : call),
+          ),
+      ),
     fc
       .record({
         notAfterMs: fc.oneof(notAfterMs, fc.constant(0)),
         locks: fc.array(released, oneToThree),
       })
-      .chain((call) => fc.constantFrom(...releasing).map((script) => script.encode(call))),
+      .chain((call) =>
+        fc
+          .constantFrom(...releasing)
+          .map((script) =>
+            script.encode(script === lockRelease ? { ...call, locks: freed(call.locks) } : call),
+          ),
+      ),
     fc
       .array(renewal, oneToThree)
       .chain((call) => fc.constantFrom(...renewing).map((script) => script.encode(call))),

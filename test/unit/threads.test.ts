@@ -150,16 +150,16 @@ describe("the commands of one stay", () => {
     const log: string[] = [];
     const [first, second] = [gate(), gate()];
     const works = [
-      holding.inTurn(async () => {
+      holding.inRedis.inTurn(async () => {
         log.push("first");
         await first.opened;
         throw new Error("failed");
       }),
-      holding.inTurn(async () => {
+      holding.inRedis.inTurn(async () => {
         log.push("second");
         await second.opened;
       }),
-      holding.inTurn(async () => log.push("third")),
+      holding.inRedis.inTurn(async () => log.push("third")),
     ];
     const settled = Promise.allSettled(works);
     await new Promise(setImmediate);

@@ -2,45 +2,47 @@
   lock-acquire: take locks, re-enter them, or say who has them and for how long.
 
   KEYS[i]      lock         hash, holder -> hold count; one for each lock, then
-  KEYS[j]      token        string, the fencing counter; one for each lock that has one
+  KEYS[n + j]  token        string, the fencing counter of one of the last of the n locks; none of the others has one
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]      together     1: all locks or none; 0: each by itself
-  then for each lock:
-    holder     "<client id>:<thread id>"
-    leaseMs    integer > 0, milliseconds
-    heldCount  integer >= 0, the holder's hold count before this acquisition
-    tokenAt    which of KEYS is its counter; 0 for none
+  ARGV[3]      leaseMs      integer > 0, milliseconds
+  ARGV[4]      heldCount    integer >= 0, the holders' hold count before this acquisition
+  ARGV[4 + i]  holder       "<client id>:<thread id>"
 
   Returns  { serverMs, answer, … } with one answer per lock:
-           { "held" }                   taken or re-entered; also when this is a repeat of a call that did so
+           "held"                       taken or re-entered; also when this is a repeat of a call that did so
            { "held", token }            the same with the fencing token, as text
-           { "free" }                   together only: it could be had, but another lock could not
+           "free"                       together only: it could be had, but another lock could not
            { "busy", ttlMs, holder }    somebody else's; ttlMs is -1 without a TTL
-           { "late" }                   notAfterMs has passed
-           { "lost" }                   heldCount > 0 but the holder is not there
+           "late"                       notAfterMs has passed
+           "lost"                       heldCount > 0 but the holder is not there
            { "wrong-type", type }       the key, or that of the counter, holds something else, be it text for a number
            { "miscounted", holdCount }  another count than heldCount or heldCount + 1
            { "refused", message }       the server refused the write
   Compat   Redisson RedissonLock.tryLockInnerAsync and RedissonFencedLock store the same. The count is written, not
            incremented, so that a repeat does no harm and takes no token; a re-entry never lowers the TTL. The counter
-           is read back by GET, as a number in Lua would lose digits, and never has a TTL.
+           is read back by GET, as a number in Lua would lose digits, and never has a TTL. Of a lock that is free nothing is
+           asked but that, and an answer without details is no table: most of a call for many locks is spent on these.
 ]]
 --@include server-time
 --@include raise-ttl
 --@include any-holder
 --@include refused
 local not_after_ms, together = tonumber(ARGV[1]), ARGV[2] == "1"
+local lease_ms, held_count = ARGV[3], tonumber(ARGV[4])
+local new_count = string.format("%.0f", held_count + 1)
 local now_ms = server_time()
 
 local function type_of(key)
   return redis.call("TYPE", key).ok
 end
 
-local function look(lock, holder, held_count, token)
+local function look(lock, holder, token)
   if now_ms > not_after_ms then
-    return { "late" }
+    return "late"
   end
-  local kind = type_of(lock)
+  local ttl_ms = redis.call("PTTL", lock)
+  local kind = ttl_ms ~= -2 and type_of(lock) or "none"
   if kind ~= "none" and kind ~= "hash" then
     return { "wrong-type", kind }
   end
@@ -48,13 +50,13 @@ local function look(lock, holder, held_count, token)
   if token_kind ~= "none" and token_kind ~= "string" then
     return { "wrong-type", token_kind }
   end
-  local count = redis.call("HGET", lock, holder)
+  local count = kind == "hash" and redis.call("HGET", lock, holder)
   if not count then
     if held_count > 0 then
-      return { "lost" }
+      return "lost"
     end
     if kind == "hash" then
-      return { "busy", redis.call("PTTL", lock), any_holder(lock) }
+      return { "busy", ttl_ms, any_holder(lock) }
     end
   elseif tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
     return { "miscounted", count }
@@ -62,7 +64,7 @@ local function look(lock, holder, held_count, token)
   return nil, count
 end
 
-local function count_up(lock, holder, new_count, token)
+local function count_up(lock, holder, token)
   if token then
     local drawn = redis.pcall("INCR", token)
     if type(drawn) == "table" then
@@ -74,38 +76,42 @@ local function count_up(lock, holder, new_count, token)
   return type(written) == "table" and written or nil
 end
 
-local function take(lock, holder, lease_ms, held_count, token, count)
-  local new_count = string.format("%.0f", held_count + 1)
+local function take(lock, holder, token, count)
   -- A repeat has counted already; a full server would refuse it to count again.
-  local failure = count ~= new_count and count_up(lock, holder, new_count, token)
+  local failure = count ~= new_count and count_up(lock, holder, token)
   if failure then
     local counter = token and redis.call("GET", token)
     return counter and not tonumber(counter) and { "wrong-type", "string" } or refused(failure.err)
   end
-  raise_ttl(lock, lease_ms)
-  return token and { "held", redis.call("GET", token) or "0" } or { "held" }
+  if count then
+    raise_ttl(lock, lease_ms)
+  else
+    redis.call("PEXPIRE", lock, lease_ms)
+  end
+  return token and { "held", redis.call("GET", token) or "0" } or "held"
 end
 
 local function answer_all(answer)
   local answers = { now_ms }
-  for i = 1, (#ARGV - 2) / 4 do
-    local at = 4 * i - 1
-    local token = KEYS[tonumber(ARGV[at + 3])]
-    answers[i + 1] = answer(KEYS[i], ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), token)
+  local locks = #ARGV - 4
+  local unfenced = 2 * locks - #KEYS
+  for i = 1, locks do
+    answers[i + 1] = answer(KEYS[i], ARGV[i + 4], i > unfenced and KEYS[locks + i - unfenced])
   end
   return answers
 end
 
 local blocked = false
 if together then
-  answer_all(function(lock, holder, _, held_count, token)
-    blocked = blocked or look(lock, holder, held_count, token) ~= nil
+  answer_all(function(lock, holder, token)
+    blocked = blocked or look(lock, holder, token) ~= nil
+    return ""
   end)
 end
-return answer_all(function(lock, holder, lease_ms, held_count, token)
-  local answer, count = look(lock, holder, held_count, token)
+return answer_all(function(lock, holder, token)
+  local answer, count = look(lock, holder, token)
   if not answer and blocked then
-    return { "free" }
+    return "free"
   end
-  return answer or take(lock, holder, lease_ms, held_count, token, count)
+  return answer or take(lock, holder, token, count)
 end)

@@ -4,57 +4,72 @@
 
   KEYS[i]      lock         hash, holder -> hold count
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no limit
+  ARGV[2]      heldCount    integer > 0, the holders' hold count before this release, at most
+  ARGV[3]      keptCount    integer >= 0, the hold count to leave; 0 frees the locks whatever the count was
+  ARGV[4]      ttlMs        integer > 0, milliseconds the locks are to live on when holds are kept
   then for each lock:
     holder     "<client id>:<thread id>"
-    heldCount  integer > 0, the holder's hold count before this release, at most
-    keptCount  integer >= 0, the hold count to leave; 0 frees the lock whatever the count was
-    ttlMs      integer > 0, milliseconds the lock is to live on when holds are kept
     channel    where waiters listen
 
   Returns  { serverMs, answer, … } with one answer per lock:
-           { "released" }               done; also when this is a repeat of a call that lowered the count
-           { "absent" }                 the holder is not there
-           { "late" }                   notAfterMs has passed
+           "released"                   done; also when this is a repeat of a call that lowered the count
+           "absent"                     the holder is not there
+           "late"                       notAfterMs has passed
            { "wrong-type", type }       the key is no hash
            { "miscounted", holdCount }  holds are to be kept, but the count is not between keptCount and heldCount
   Compat   Redisson RedissonLock.unlockInnerAsync stores and publishes the same. No unlock latch is written.
-           The first write is a DEL or a PEXPIRE, which a full server still accepts. A user who may not publish still
+           The first write is a HDEL or a PEXPIRE, which a full server still accepts. A user who may not publish still
            frees the lock; waiters then live by its TTL.
 ]]
 --@include publish
 --@include hold-count
 --@include server-time
 local not_after_ms = tonumber(ARGV[1])
+local held_count, kept_count, ttl_ms = ARGV[2], ARGV[3], ARGV[4]
 local now_ms = server_time()
 
-local function release(lock, holder, held_count, kept_count, ttl_ms, channel)
-  if not_after_ms > 0 and now_ms > not_after_ms then
-    return { "late" }
+local function free(lock, holder, channel)
+  local freed = redis.pcall("HDEL", lock, holder)
+  if freed == 1 then
+    publish(channel, "0")
+    return "released"
+  elseif freed == 0 then
+    return "absent"
   end
+  local kind = redis.call("TYPE", lock).ok
+  if kind == "none" or kind == "hash" then
+    -- What else it is that the server refuses fails the call.
+    redis.call("HDEL", lock, holder)
+  end
+  return { "wrong-type", kind }
+end
+
+local function lower(lock, holder)
   local kind = redis.call("TYPE", lock).ok
   if kind ~= "none" and kind ~= "hash" then
     return { "wrong-type", kind }
   end
   local count = redis.call("HGET", lock, holder)
   if not count then
-    return { "absent" }
+    return "absent"
   end
-  if kept_count ~= "0" and not is_between(count, kept_count, held_count) then
+  if not is_between(count, kept_count, held_count) then
     return { "miscounted", count }
   end
-  if kept_count == "0" then
-    redis.call("DEL", lock)
-    publish(channel, "0")
-  else
-    redis.call("PEXPIRE", lock, ttl_ms)
-    redis.call("HSET", lock, holder, kept_count)
-  end
-  return { "released" }
+  redis.call("PEXPIRE", lock, ttl_ms)
+  redis.call("HSET", lock, holder, kept_count)
+  return "released"
 end
 
 local replies = { now_ms }
 for i, lock in ipairs(KEYS) do
-  local at = 5 * i - 3
-  replies[i + 1] = release(lock, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
+  local holder = ARGV[2 * i + 3]
+  if not_after_ms > 0 and now_ms > not_after_ms then
+    replies[i + 1] = "late"
+  elseif kept_count == "0" then
+    replies[i + 1] = free(lock, holder, ARGV[2 * i + 4])
+  else
+    replies[i + 1] = lower(lock, holder)
+  end
 end
 return replies

@@ -7,23 +7,22 @@
     leaseMs  integer > 0, milliseconds
 
   Returns  { serverMs, answer, … } with one answer per lock:
-           { "renewed" }
-           { "lost" }              the holder is not there
+           "renewed"
+           "lost"                  the holder is not there
            { "refused", message }  the server refused the command
   Compat   Redisson LockTask; a TTL is only raised, where Redisson overwrites it.
 ]]
 --@include server-time
 --@include raise-ttl
 local function renew(lock, holder, lease_ms)
-  local answer = redis.pcall("TYPE", lock)
-  if answer.err then
-    return { "refused", answer.err }
-  end
-  if answer.ok ~= "hash" or redis.call("HEXISTS", lock, holder) == 0 then
-    return { "lost" }
+  local there = redis.pcall("HEXISTS", lock, holder)
+  if type(there) == "table" then
+    return string.find(there.err, "WRONGTYPE", 1, true) and "lost" or { "refused", there.err }
+  elseif there == 0 then
+    return "lost"
   end
   raise_ttl(lock, lease_ms)
-  return { "renewed" }
+  return "renewed"
 end
 
 local replies = { server_time() }

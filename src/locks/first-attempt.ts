@@ -1,0 +1,91 @@
+import type { AcquireAnswer } from "../protocol/lock-calls.js";
+import type { Exchanged } from "../runtime/commands.js";
+import type { WaitLine } from "../runtime/wait-lines.js";
+import type { Hold } from "../threads/hold.js";
+import { Thread } from "../threads/thread.js";
+import { type Answered, enter, Sending } from "./acquire.js";
+import { goOn } from "./fulfil.js";
+import type { LockIdentity } from "./lock-kind.js";
+import type { Wish } from "./wish.js";
+
+/** Whether a call is on nobody's path and has nobody before it, so that all it may have to wait for is one answer. */
+export function isStraight(lock: LockIdentity, wish: Wish, threadId: number | undefined): boolean {
+  const { client, kind, id } = lock;
+  if (threadId !== undefined || kind.half !== undefined || kind.recordsWaiters || wish.cancelled)
+    return false;
+  return client.threads.current === undefined && !(wish.waits && client.lines.lengthOf(id) > 0);
+}
+
+/**
+ * The road that most calls take: one command, one promise, and what {@link isStraight} has found. Where the answer is another
+ * than that the lock is taken, or the wait is cancelled first, the call goes on as all others do.
+ * @returns as `fulfil`
+ */
+export function attemptFirst(lock: LockIdentity, wish: Wish): Promise<Hold | undefined> {
+  return new Promise((resolve) => {
+    lock.client.groups.send(lock.kind.acquire, new FirstAttempt(lock, wish, resolve));
+  });
+}
+
+type Resolve = (outcome: Hold | undefined | Promise<Hold | undefined>) => void;
+
+class FirstAttempt extends Sending {
+  readonly #line: WaitLine | undefined;
+  readonly #resolve: Resolve;
+  #late: { resolve(answered: Answered<AcquireAnswer>): void; reject(error: unknown): void } | undefined;
+
+  constructor(lock: LockIdentity, wish: Wish, resolve: Resolve) {
+    const { threads, lines } = lock.client;
+    const holding = threads.begin(new Thread(), lock);
+    super({ lock, holding, wish, heldCount: 0 });
+    holding.unsettled();
+    this.#resolve = resolve;
+    this.#line = wish.waits ? lines.join(lock, wish.waiter) : undefined;
+    this.#line?.asking();
+    wish.waiter.onCancel(() => this.#cancelled());
+  }
+
+  override answered(answer: AcquireAnswer, command: Exchanged<unknown>): void {
+    super.answered(answer, command);
+    const { holding, wish } = this.part;
+    if (this.#late !== undefined) return this.#late.resolve({ answer, command });
+    const isHeld = answer.status === "held" && command.shortfall === undefined;
+    const given = { takenAt: command.sentAt, token: isHeld ? answer.token : undefined };
+    const hold = isHeld ? enter(holding, wish, given) : undefined;
+    if (hold === undefined) this.#goOn(Promise.resolve({ answer, command }));
+    else this.#entered(hold);
+  }
+
+  override failed(error: unknown): void {
+    super.failed(error);
+    if (this.#late !== undefined) return this.#late.reject(error);
+    this.#goOn(Promise.reject(error));
+  }
+
+  #entered(hold: Hold): void {
+    const { lock, holding, wish } = this.part;
+    const line = this.#line;
+    wish.attempts = 1;
+    wish.waiter.onCancel(undefined);
+    if (line !== undefined) {
+      if (line.length > 1) line.seenHeld({ holder: holding.field, ttlMs: wish.terms.leaseMs });
+      lock.client.lines.leave(line, wish.waiter);
+    }
+    holding.settled();
+    this.#resolve(hold);
+  }
+
+  #cancelled(): void {
+    const late = new Promise<Answered<AcquireAnswer>>((resolve, reject) => {
+      this.#late = { resolve, reject };
+    });
+    this.#goOn(late);
+  }
+
+  #goOn(asked: Promise<Answered<AcquireAnswer>>): void {
+    const { lock, holding, wish } = this.part;
+    wish.waiter.onCancel(undefined);
+    wish.first = asked;
+    this.#resolve(goOn(lock, holding, wish));
+  }
+}
