@@ -28,6 +28,14 @@ export interface ReplicaOptions {
  */
 export type PubSub = "auto" | "classic" | "sharded" | "both";
 
+/** For how long a lock stays with the calls of one client while others wait for it. */
+export interface HandOffOptions {
+  /** How often it is handed on at most. Default: 100. */
+  readonly maxCount?: number;
+  /** For how many milliseconds it is handed on at most. Default: 100. */
+  readonly maxMs?: number;
+}
+
 /** How a client works. */
 export interface HoldfastOptions {
   /** TTL of leases without `leaseMs`, in milliseconds, renewed each third of it. Default: 30 000. */
@@ -54,6 +62,11 @@ export interface HoldfastOptions {
    * true.
    */
   readonly groupCommit?: boolean;
+  /**
+   * Whether a plain or non-reentrant lock passes from one call of this client to the next that waits for it without being free
+   * in between, and for how long: others have their turn afterwards. Default: 100 times, for 100 ms at most.
+   */
+  readonly handOff?: false | HandOffOptions;
   /** Turns the name that the program uses into the name of the key in Redis. Default: unchanged. */
   readonly nameMapper?: (name: string) => string;
   /**
@@ -77,6 +90,10 @@ const SAFETY_PERIOD_MS = 5_000;
 const RED_MEMBER_TIMEOUT_MS = 50;
 /** Redisson's slavesSyncTimeout. */
 const REPLICAS_TIMEOUT_MS = 1_000;
+/** As many cost about as much as one hand-over between processes: who waits elsewhere hardly notices. */
+const HAND_OFFS = 100;
+/** What a user of another process may have to wait on top, where sections are long. */
+const HAND_OFF_MS = 100;
 /** Below this the watchdog could not renew in time on a busy machine. */
 const SHORTEST_WATCHDOG_MS = 100;
 
@@ -90,6 +107,7 @@ export interface ClientSettings {
   readonly replicas: ReplicaSettings;
   readonly pubSub: PubSub;
   readonly groupCommit: boolean;
+  readonly handOff: false | Required<HandOffOptions>;
   readonly nameMapper: (name: string) => string;
   readonly reentry: Reentry;
   readonly clockSkewMs: number;
@@ -113,6 +131,7 @@ export function clientSettings(options: HoldfastOptions): ClientSettings {
     replicas = {},
     pubSub = "auto",
     groupCommit = true,
+    handOff = {},
     ...unknown
   } = rest;
   refuseUnknown("option", unknown);
@@ -129,6 +148,7 @@ export function clientSettings(options: HoldfastOptions): ClientSettings {
     replicas: replicaSettings(replicas, commandTimeoutMs ?? COMMAND_TIMEOUT_MS),
     pubSub,
     groupCommit,
+    handOff: handOff === false ? false : handOffSettings(handOff),
     nameMapper,
     reentry,
     clockSkewMs: duration("clockSkewMs", clockSkewMs, 0) ?? 0,
@@ -155,6 +175,17 @@ function replicaSettings(replicas: ReplicaOptions, commandTimeoutMs: number): Re
   }
   const defaultMs = Math.max(1, Math.min(REPLICAS_TIMEOUT_MS, Math.floor(longestMs)));
   return { mode, min: min ?? 1, timeoutMs: chosenMs ?? defaultMs };
+}
+
+function handOffSettings(handOff: HandOffOptions): Required<HandOffOptions> {
+  checkObject("handOff", handOff, "{ maxCount: 10 } or false");
+  const { maxCount, maxMs, ...unknown } = handOff;
+  refuseUnknown("setting of handOff", unknown);
+  if (maxCount !== undefined) checkCount("handOff.maxCount", maxCount, 1, 1_000_000);
+  return {
+    maxCount: maxCount ?? HAND_OFFS,
+    maxMs: duration("handOff.maxMs", maxMs, 1) ?? HAND_OFF_MS,
+  };
 }
 
 function checkPubSub(pubSub: PubSub): void {

@@ -18,8 +18,8 @@ import { WaitLines } from "./runtime/wait-lines.js";
 import { Waiter } from "./runtime/waiter.js";
 import { Watchdog } from "./runtime/watchdog.js";
 import { PermitHolds } from "./threads/permit-holds.js";
+import type { Terms } from "./threads/terms.js";
 import { Threads } from "./threads/threads.js";
-import type { Terms } from "./threads/trust.js";
 
 /** The wheel's grain, and the part of the watchdog's lease that it may not exceed. */
 const COARSEST_TICK_MS = 100;

@@ -1,4 +1,4 @@
-export type { HoldfastOptions, PubSub, ReplicaOptions } from "./client-options.js";
+export type { HandOffOptions, HoldfastOptions, PubSub, ReplicaOptions } from "./client-options.js";
 export type { Clock, Timer } from "./clock.js";
 export type {
   ChannelListener,

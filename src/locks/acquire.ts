@@ -12,10 +12,13 @@ import type { Request } from "../runtime/groups.js";
 import type { Patience } from "../runtime/patience.js";
 import type { Shortfall } from "../runtime/replication.js";
 import type { Sighted } from "../runtime/signs-of-life.js";
-import type { Hold, Place } from "../threads/hold.js";
+import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
+import { cleanUp, reachStoredCount, takeBack, undoCopies } from "./clean-up.js";
+import { enter } from "./enter.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { cleanUp, MOST_VAIN_TRIES, reachStoredCount, release, takeBack, undoCopies } from "./release.js";
+import { MOST_VAIN_TRIES } from "./lowering.js";
+import { release } from "./release.js";
 import type { Wish } from "./wish.js";
 
 /**
@@ -147,20 +150,6 @@ export function refusal(
     case "refused":
       throw new UnavailableError(lock.client.commands.server, answer.message, false);
   }
-}
-
-/** Redis has given the hold. @returns undefined when its lease is over already */
-export function enter(
-  holding: Holding,
-  wish: Wish,
-  given: Pick<Place, "takenAt" | "until" | "token">,
-): Hold | undefined {
-  const scope = wish.takenIn?.ended ? undefined : wish.takenIn;
-  const hold = holding.add(wish.terms, { ...given, bare: wish.form === "lock" && scope === undefined });
-  if (hold === undefined) return undefined;
-  holding.inRedis.count += 1;
-  scope?.take(hold);
-  return hold;
 }
 
 function seenHeld(

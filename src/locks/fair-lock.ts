@@ -11,6 +11,7 @@ export const fairLock: LockKind = {
   release: fairRelease,
   forceUnlock: fairForceUnlock,
   recordsWaiters: true,
+  handsOver: false,
   wait: waitInQueue,
 };
 

@@ -15,7 +15,12 @@ export interface FencedLock extends Lock<FencedLease> {
 }
 
 /** Each acquisition, a re-entry as well, draws the next number of a counter that lives beside the lock. */
-export const fencedLock: LockKind = { ...reentrantLock, name: "fenced-lock", fenced: true };
+export const fencedLock: LockKind = {
+  ...reentrantLock,
+  name: "fenced-lock",
+  fenced: true,
+  handsOver: false,
+};
 
 /** The engine with the token. */
 export class FencedLeaseLock extends LeaseLock<FencedHeldLease> implements FencedLock {

@@ -3,7 +3,8 @@ import type { Exchanged } from "../runtime/commands.js";
 import type { WaitLine } from "../runtime/wait-lines.js";
 import type { Hold } from "../threads/hold.js";
 import { Thread } from "../threads/thread.js";
-import { type Answered, enter, Sending } from "./acquire.js";
+import { type Answered, Sending } from "./acquire.js";
+import { enter } from "./enter.js";
 import { goOn } from "./fulfil.js";
 import type { LockIdentity } from "./lock-kind.js";
 import type { Wish } from "./wish.js";
@@ -48,7 +49,10 @@ class FirstAttempt extends Sending {
   override answered(answer: AcquireAnswer, command: Exchanged<unknown>): void {
     super.answered(answer, command);
     const { holding, wish } = this.part;
-    if (this.#late !== undefined) return this.#late.resolve({ answer, command });
+    if (this.#late !== undefined) {
+      this.#late.resolve({ answer, command });
+      return;
+    }
     const isHeld = answer.status === "held" && command.shortfall === undefined;
     const given = { takenAt: command.sentAt, token: isHeld ? answer.token : undefined };
     const hold = isHeld ? enter(holding, wish, given) : undefined;
@@ -58,8 +62,8 @@ class FirstAttempt extends Sending {
 
   override failed(error: unknown): void {
     super.failed(error);
-    if (this.#late !== undefined) return this.#late.reject(error);
-    this.#goOn(Promise.reject(error));
+    if (this.#late !== undefined) this.#late.reject(error);
+    else this.#goOn(Promise.reject(error));
   }
 
   #entered(hold: Hold): void {

@@ -5,8 +5,8 @@ import type { Scope } from "../threads/scope.js";
 import { Thread } from "../threads/thread.js";
 import { ask } from "./acquire.js";
 import { assertReentrant, type Claim, claimOf, mayEnter, otherHalfId } from "./claim.js";
+import { clearLeftover, undoCopies } from "./clean-up.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { clearLeftover, undoCopies } from "./release.js";
 import type { Wish } from "./wish.js";
 
 /**

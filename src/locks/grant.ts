@@ -3,10 +3,10 @@ import { fairTimes } from "../protocol/fair-scripts.js";
 import { later, now } from "../runtime/instant.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
-import { marginMs } from "../threads/trust.js";
-import { enter } from "./acquire.js";
+import { marginMs } from "../threads/terms.js";
+import { enter } from "./enter.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { sendRelease } from "./release.js";
+import { sendRelease } from "./lowering.js";
 import type { QueuePlace, Wish } from "./wish.js";
 
 /** A hold that goes on gets its own lease after this part of the time it was given for. */

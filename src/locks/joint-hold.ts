@@ -114,7 +114,10 @@ export class JointHold {
   /** So that the threadId of one of the stays stands for all of them. */
   #acquaint(): void {
     const stays = [...this.#holds.values()].map(({ holding }) => holding);
-    for (const stay of stays) stay.joinWith(stays);
+    for (const stay of stays) {
+      const others = [...stay.companions].filter((other) => !other.isIdle);
+      stay.companions = new Set([...others, ...stays]);
+    }
   }
 
   #follow({ signal }: Hold): void {

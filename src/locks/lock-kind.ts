@@ -22,6 +22,8 @@ export interface LockKind extends HeldKind {
   readonly half: Half | undefined;
   /** Whether one who waits is recorded in Redis, and has to be taken out when it gives up. */
   readonly recordsWaiters: boolean;
+  /** Whether one call of a client may hand it to the next without freeing it. */
+  readonly handsOver: boolean;
   /** One who waits asks again after so many milliseconds at the latest, if that is sooner than the client would. */
   readonly asksEachMs?: number;
   /** How a call that may wait takes the first hold of a stay. */

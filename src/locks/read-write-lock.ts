@@ -41,6 +41,7 @@ function readKind(fair: boolean): LockKind {
     fenced: false,
     shared: true,
     recordsWaiters: false,
+    handsOver: false,
     wait: waitInLine,
     isHeld: ({ fields }) => Object.keys(fields).some((field) => isReader(field, fields)),
     // The writer's own reads go with its write lock.

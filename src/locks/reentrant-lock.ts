@@ -16,6 +16,7 @@ export const reentrantLock: LockKind = {
   fenced: false,
   shared: false,
   recordsWaiters: false,
+  handsOver: true,
   wait: waitInLine,
   isHeld: ({ type }) => type !== "none",
   isForceable: ({ type }) => type !== "none",

@@ -15,6 +15,7 @@ export function spinLock(backoff: Backoff): LockKind {
   return {
     ...reentrantLock,
     name: "spin-lock",
+    handsOver: false,
     wait: (lock, holding, wish) => spin(lock, holding, wish, backoff),
   };
 }

@@ -1,14 +1,16 @@
 import { UnavailableError } from "../errors.js";
 import type { Waiter } from "../runtime/waiter.js";
 import { Thread } from "../threads/thread.js";
-import { enter, notReplicated, type Part, refusal, sendTogether } from "./acquire.js";
+import { notReplicated, type Part, refusal, sendTogether } from "./acquire.js";
 import { claimOf } from "./claim.js";
+import { cleanUp, undoCopies } from "./clean-up.js";
+import { enter } from "./enter.js";
 import { scopeOf } from "./fulfil.js";
 import type { Member } from "./joint-hold.js";
 import { giveBack, type Strangers } from "./joint-lock.js";
 import type { LeaseLock } from "./lease-lock.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { cleanUp, MOST_VAIN_TRIES, undoCopies } from "./release.js";
+import { MOST_VAIN_TRIES } from "./lowering.js";
 import type { Wish } from "./wish.js";
 
 interface Wanted {

@@ -3,8 +3,9 @@ import type { WaitLine } from "../runtime/wait-lines.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import { ask } from "./acquire.js";
+import { cleanUp } from "./clean-up.js";
+import { Heir } from "./hand-off.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { cleanUp } from "./release.js";
 import type { Wish } from "./wish.js";
 
 /**
@@ -19,10 +20,14 @@ export async function waitInLine(
   wish: Wish,
   sleepMs?: (line: WaitLine) => number,
 ): Promise<Hold | undefined> {
+  const { waiter } = wish;
+  const heir = lock.kind.handsOver ? new Heir(holding, wish) : undefined;
+  waiter.heir = heir;
   try {
     return await standInLine(lock.client.lines, {
       awaited: lock,
-      waiter: wish.waiter,
+      waiter,
+      served: () => heir?.hold,
       isAsking: () => wish.first !== undefined,
       ask: (line) => askInLine(lock, holding, wish, line),
       over: (line) => refuse(lock, wish, line),

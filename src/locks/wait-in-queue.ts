@@ -5,9 +5,9 @@ import type { Queued, Sighted } from "../runtime/signs-of-life.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import { ask } from "./acquire.js";
+import { cleanUp } from "./clean-up.js";
 import { enterByGrant } from "./grant.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { cleanUp } from "./release.js";
 import type { QueuePlace, Wish } from "./wish.js";
 
 /**

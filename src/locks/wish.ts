@@ -7,7 +7,7 @@ import type { Sighted } from "../runtime/signs-of-life.js";
 import type { Waiter } from "../runtime/waiter.js";
 import type { Hold } from "../threads/hold.js";
 import type { Scope } from "../threads/scope.js";
-import type { Terms } from "../threads/trust.js";
+import type { Terms } from "../threads/terms.js";
 import type { Answered } from "./acquire.js";
 
 /** What sets one call apart. */

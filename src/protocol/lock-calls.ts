@@ -57,7 +57,7 @@ export interface AcquireCall {
 
 /** The most frequent answers, made once. */
 const HELD: AcquireAnswer = { status: "held" };
-const RELEASED: ReleaseAnswer = { status: "released" };
+const UNHEARD: ReleaseAnswer = { status: "released", heard: 0 };
 const RENEWED: RenewAnswer = { status: "renewed" };
 
 /** An answer without details is a text; one with details, a list that begins with it. */
@@ -105,7 +105,12 @@ export interface Release {
 }
 
 export type ReleaseAnswer =
-  | { readonly status: "released" | "absent" | "late" }
+  | {
+      readonly status: "released";
+      /** How many heard that the lock is free, of those who listen at this server; undefined where it was not told, or not counted. */
+      readonly heard?: number;
+    }
+  | { readonly status: "absent" | "late" }
   | { readonly status: "wrong-type"; readonly type: string }
   | { readonly status: "miscounted"; readonly holdCount: string };
 
@@ -116,7 +121,7 @@ export interface ReleaseCall {
 }
 
 export function releaseAnswer(raw: RawReply): ReleaseAnswer {
-  if (raw === "released") return RELEASED;
+  if (typeof raw === "number") return raw === 0 ? UNHEARD : { status: "released", heard: raw };
   const [status, detail] = detailed(raw);
   switch (status) {
     case "released":
@@ -129,6 +134,34 @@ export function releaseAnswer(raw: RawReply): ReleaseAnswer {
       return { status, holdCount: text(detail) };
     default:
       throw unexpected("a release answer", raw);
+  }
+}
+
+export interface Succession {
+  readonly notAfterMs: number;
+  readonly key: string;
+  /** What the lock is to live on for. */
+  readonly leaseMs: number;
+  readonly successor: string;
+  /** Holders of the same client, one of whom has the lock. */
+  readonly predecessors: readonly string[];
+}
+
+export type SuccessionAnswer =
+  | { readonly status: "held" | "late" | "lost" }
+  | { readonly status: "wrong-type"; readonly type: string };
+
+export function successionAnswer(raw: RawReply | undefined): SuccessionAnswer {
+  const [status, type] = detailed(raw);
+  switch (status) {
+    case "held":
+    case "late":
+    case "lost":
+      return { status };
+    case "wrong-type":
+      return { status, type: text(type) };
+    default:
+      throw unexpected("an answer to a succession", raw);
   }
 }
 

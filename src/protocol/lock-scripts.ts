@@ -12,6 +12,9 @@ import {
   type Renewal,
   releaseAnswer,
   renewAnswer,
+  type Succession,
+  type SuccessionAnswer,
+  successionAnswer,
 } from "./lock-calls.js";
 import { fencingTokenKey } from "./names.js";
 import { integer, list, text, textOrNull } from "./replies.js";
@@ -60,6 +63,20 @@ export const lockRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = define
     return args;
   },
   reply: (answers) => answers.map(releaseAnswer),
+});
+
+/** Lets one holder follow another of the same client; see lock-succeed.lua. */
+export const lockSucceed: Script<Succession, SuccessionAnswer> = defineScript({
+  source: sources["lock-succeed"],
+  replicated: true,
+  keys: ({ key }) => [key],
+  args: ({ notAfterMs, leaseMs, successor, predecessors }) => [
+    notAfterMs,
+    leaseMs,
+    successor,
+    ...predecessors,
+  ],
+  reply: ([answer]) => successionAnswer(answer),
 });
 
 const NOTHING = { leaseMs: 0, heldCount: 0, keptCount: 0, ttlMs: 0 } as const;

@@ -15,6 +15,7 @@ export type ScriptName =
   | "lock-inspect"
   | "lock-release"
   | "lock-renew"
+  | "lock-succeed"
   | "permit-acquire"
   | "permit-cancel"
   | "permit-look"
@@ -38,7 +39,8 @@ export const sources: Readonly<Record<ScriptName, ScriptSource>> = {
   "count-delete": {
     name: "count-delete",
     lua: `local function publish(channel, message)
-  redis.pcall("PUBLISH", channel, message)
+  local heard = redis.pcall("PUBLISH", channel, message)
+  return type(heard) == "number" and heard or 0
 end
 local function server_time()
   local time = redis.call("TIME")
@@ -117,7 +119,7 @@ return { now_ms, once(request, foreign_count(count), function()
   end
   return record(request, "deleted", value)
 end) }`,
-    sha1: "8421a199108bcbcab23048cc1895194f45af9650",
+    sha1: "281618b4e5d060aa94bd14627bbc03b2876f1a8f",
   },
   "count-look": {
     name: "count-look",
@@ -191,7 +193,8 @@ return { now_ms, { "count", string.format("%.0f", count_of(KEYS[1]) or 0) } }`,
   "count-try-set": {
     name: "count-try-set",
     lua: `local function publish(channel, message)
-  redis.pcall("PUBLISH", channel, message)
+  local heard = redis.pcall("PUBLISH", channel, message)
+  return type(heard) == "number" and heard or 0
 end
 local function server_time()
   local time = redis.call("TIME")
@@ -270,7 +273,7 @@ return { now_ms, once(request, foreign_count(count), function()
   end
   return record(request, "set", tonumber(value))
 end) }`,
-    sha1: "085140a85e8258f7f2f3c23c8ddcddc242149438",
+    sha1: "314924cbca74309d21b7f0c158f4ae2d19754f96",
   },
   "fair-acquire": {
     name: "fair-acquire",
@@ -284,7 +287,8 @@ local function raise_ttl(key, lease_ms)
   end
 end
 local function publish(channel, message)
-  redis.pcall("PUBLISH", channel, message)
+  local heard = redis.pcall("PUBLISH", channel, message)
+  return type(heard) == "number" and heard or 0
 end
 local function is_ours(holder)
   return string.sub(holder, 15, 18) == "8001"
@@ -507,7 +511,7 @@ return answer_all(function(fair, at)
   end
   return answer or acquire(fair, holder, ARGV[at + 1], held_count, ARGV[at + 3] == "1" and not together)
 end)`,
-    sha1: "228dbc3e71e094f9a476fe9f513d70c46bd1c5d0",
+    sha1: "8e15af98e06101d981100d94a9c97a1695f6a653",
   },
   "fair-force-unlock": {
     name: "fair-force-unlock",
@@ -516,7 +520,8 @@ end)`,
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function publish(channel, message)
-  redis.pcall("PUBLISH", channel, message)
+  local heard = redis.pcall("PUBLISH", channel, message)
+  return type(heard) == "number" and heard or 0
 end
 local function is_ours(holder)
   return string.sub(holder, 15, 18) == "8001"
@@ -657,7 +662,7 @@ local function force_unlock()
   return { "released" }
 end
 return { now_ms, force_unlock() }`,
-    sha1: "8c891672f2c094a7623590060df692cb3233468a",
+    sha1: "cfd66763082badf37a6ba26b1bcf4210defc0802",
   },
   "fair-refresh": {
     name: "fair-refresh",
@@ -666,7 +671,8 @@ return { now_ms, force_unlock() }`,
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function publish(channel, message)
-  redis.pcall("PUBLISH", channel, message)
+  local heard = redis.pcall("PUBLISH", channel, message)
+  return type(heard) == "number" and heard or 0
 end
 local function is_ours(holder)
   return string.sub(holder, 15, 18) == "8001"
@@ -827,7 +833,7 @@ for i = 1, #KEYS / 4 do
   at = at + 2 + count
 end
 return replies`,
-    sha1: "66d60fd78ce09758c9f3c691b839fc5d9f9bc8dc",
+    sha1: "3912e51e5943ec07c7191fc0c5dffd5679ca8d5f",
   },
   "fair-release": {
     name: "fair-release",
@@ -840,7 +846,8 @@ local function server_time()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function publish(channel, message)
-  redis.pcall("PUBLISH", channel, message)
+  local heard = redis.pcall("PUBLISH", channel, message)
+  return type(heard) == "number" and heard or 0
 end
 local function is_ours(holder)
   return string.sub(holder, 15, 18) == "8001"
@@ -993,12 +1000,13 @@ for i = 1, #KEYS / 4 do
   replies[i + 1] = release(fair, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
 end
 return replies`,
-    sha1: "561e8b52f79f8ecbbe67b8c81d365a0ea955813a",
+    sha1: "d42e5271f18ec3b013260c39fbf57c6003243184",
   },
   "latch-count-down": {
     name: "latch-count-down",
     lua: `local function publish(channel, message)
-  redis.pcall("PUBLISH", channel, message)
+  local heard = redis.pcall("PUBLISH", channel, message)
+  return type(heard) == "number" and heard or 0
 end
 local function server_time()
   local time = redis.call("TIME")
@@ -1074,7 +1082,7 @@ return { now_ms, once(request, foreign_count(latch), function()
   end
   return record(request, "counted", 0)
 end) }`,
-    sha1: "ff2f053ded841ece45f0d5e77004f287633c030b",
+    sha1: "8a79aa5228df8d417453bd4ae75049861e217d2b",
   },
   "lock-acquire": {
     name: "lock-acquire",
@@ -1182,7 +1190,8 @@ end)`,
   "lock-force-unlock": {
     name: "lock-force-unlock",
     lua: `local function publish(channel, message)
-  redis.pcall("PUBLISH", channel, message)
+  local heard = redis.pcall("PUBLISH", channel, message)
+  return type(heard) == "number" and heard or 0
 end
 local function server_time()
   local time = redis.call("TIME")
@@ -1215,7 +1224,7 @@ local function force_unlock()
   return { "released" }
 end
 return { now_ms, force_unlock() }`,
-    sha1: "c5cc7e7c86ef50d0cbea904b2ee3c79a4f118dad",
+    sha1: "1c92c061db1243b0cfcaa23084f61fe7709a0236",
   },
   "lock-inspect": {
     name: "lock-inspect",
@@ -1236,7 +1245,8 @@ return { server_time(), redis.call("TYPE", lock).ok, redis.call("PTTL", lock), f
   "lock-release": {
     name: "lock-release",
     lua: `local function publish(channel, message)
-  redis.pcall("PUBLISH", channel, message)
+  local heard = redis.pcall("PUBLISH", channel, message)
+  return type(heard) == "number" and heard or 0
 end
 local function is_between(count, kept_count, held_count)
   local stored = tonumber(count)
@@ -1252,8 +1262,7 @@ local now_ms = server_time()
 local function free(lock, holder, channel)
   local freed = redis.pcall("HDEL", lock, holder)
   if freed == 1 then
-    publish(channel, "0")
-    return "released"
+    return publish(channel, "0")
   elseif freed == 0 then
     return "absent"
   end
@@ -1291,7 +1300,7 @@ for i, lock in ipairs(KEYS) do
   end
 end
 return replies`,
-    sha1: "5f162a5b87852de73fb331eb25518fdd0c177382",
+    sha1: "531609aaf340975ae6c01920770321d0044e2b96",
   },
   "lock-renew": {
     name: "lock-renew",
@@ -1320,6 +1329,45 @@ for i, lock in ipairs(KEYS) do
 end
 return replies`,
     sha1: "25ed307982e1027bc732d879e32ce67f0d349760",
+  },
+  "lock-succeed": {
+    name: "lock-succeed",
+    lua: `local function server_time()
+  local time = redis.call("TIME")
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function raise_ttl(key, lease_ms)
+  if redis.call("PTTL", key) < tonumber(lease_ms) then
+    redis.call("PEXPIRE", key, lease_ms)
+  end
+end
+local lock = KEYS[1]
+local not_after_ms, lease_ms, successor = tonumber(ARGV[1]), ARGV[2], ARGV[3]
+local now_ms = server_time()
+local function succeed()
+  if now_ms > not_after_ms then
+    return "late"
+  end
+  local kind = redis.call("TYPE", lock).ok
+  if kind ~= "none" and kind ~= "hash" then
+    return { "wrong-type", kind }
+  end
+  if redis.call("HEXISTS", lock, successor) == 1 then
+    raise_ttl(lock, lease_ms)
+    return "held"
+  end
+  for i = 4, #ARGV do
+    if redis.call("HEXISTS", lock, ARGV[i]) == 1 then
+      redis.call("HSET", lock, successor, "1")
+      redis.call("HDEL", lock, ARGV[i])
+      redis.call("PEXPIRE", lock, lease_ms)
+      return "held"
+    end
+  end
+  return "lost"
+end
+return { now_ms, succeed() }`,
+    sha1: "4b479ffaa4d99b54fedf7f43ad093b267b8fe3a8",
   },
   "permit-acquire": {
     name: "permit-acquire",
@@ -1384,7 +1432,8 @@ local function once(request, foreign, decide)
   return answer
 end
 local function publish(channel, message)
-  redis.pcall("PUBLISH", channel, message)
+  local heard = redis.pcall("PUBLISH", channel, message)
+  return type(heard) == "number" and heard or 0
 end
 local function announce(channel, available)
   if available >= 1 then
@@ -1552,7 +1601,7 @@ if not fresh and answer[1] == "granted" then
   answer = granted_before()
 end
 return { now_ms, answer }`,
-    sha1: "3521f6825eaec31ac136f005b276f696385fa98f",
+    sha1: "c6421e0a99ff4022e0e17359ba96e97932c3d851",
   },
   "permit-cancel": {
     name: "permit-cancel",
@@ -1617,7 +1666,8 @@ local function once(request, foreign, decide)
   return answer
 end
 local function publish(channel, message)
-  redis.pcall("PUBLISH", channel, message)
+  local heard = redis.pcall("PUBLISH", channel, message)
+  return type(heard) == "number" and heard or 0
 end
 local function announce(channel, available)
   if available >= 1 then
@@ -1750,7 +1800,7 @@ local function cancel()
   return record(request, "cancelled", 0)
 end
 return { now_ms, cancel() }`,
-    sha1: "bf9e2d0855f6b00d97acb7b3fbbeb4b661a87e72",
+    sha1: "0d80f2bb422bd418584e2e39c35aaff99902727c",
   },
   "permit-look": {
     name: "permit-look",
@@ -1815,7 +1865,8 @@ local function once(request, foreign, decide)
   return answer
 end
 local function publish(channel, message)
-  redis.pcall("PUBLISH", channel, message)
+  local heard = redis.pcall("PUBLISH", channel, message)
+  return type(heard) == "number" and heard or 0
 end
 local function announce(channel, available)
   if available >= 1 then
@@ -1907,7 +1958,7 @@ local unswept = count_expired(semaphore)
 local acquired = redis.call("ZCARD", semaphore.leases) - unswept
 local exists = available and 1 or 0
 return { now_ms, { "permits", exists, milliseconds((available or 0) + unswept), acquired, left_ms(raw_ids(ARGV[2])[1]) } }`,
-    sha1: "a18746022493252f48632c197b853144a819fdff",
+    sha1: "b527eb1ea66dacbd97f6a91f05d63bbc090538e1",
   },
   "permit-release": {
     name: "permit-release",
@@ -1972,7 +2023,8 @@ local function once(request, foreign, decide)
   return answer
 end
 local function publish(channel, message)
-  redis.pcall("PUBLISH", channel, message)
+  local heard = redis.pcall("PUBLISH", channel, message)
+  return type(heard) == "number" and heard or 0
 end
 local function announce(channel, available)
   if available >= 1 then
@@ -2058,7 +2110,7 @@ return { now_ms, once(request, foreign_semaphore(semaphore), function()
   end
   return record(request, "released", give_back(semaphore, ids))
 end) }`,
-    sha1: "1cea439688a764bd4790c3b3a30608f6307a6a5e",
+    sha1: "c8946356d86b94e8fb6caf3b1033ea17cf5f5159",
   },
   "permit-renew": {
     name: "permit-renew",
@@ -2123,7 +2175,8 @@ local function once(request, foreign, decide)
   return answer
 end
 local function publish(channel, message)
-  redis.pcall("PUBLISH", channel, message)
+  local heard = redis.pcall("PUBLISH", channel, message)
+  return type(heard) == "number" and heard or 0
 end
 local function announce(channel, available)
   if available >= 1 then
@@ -2214,7 +2267,7 @@ for i, leases in ipairs(KEYS) do
   replies[i + 1] = renew({ leases = leases }, raw_ids(ARGV[2 * i - 1]), tonumber(ARGV[2 * i]))
 end
 return replies`,
-    sha1: "7c8a214c49ce4917cc4a02eb98f7a4e5bf31377f",
+    sha1: "3e4f0596da334ef7c9cde2ae15d28c56ea67354d",
   },
   "permit-set-lease": {
     name: "permit-set-lease",
@@ -2279,7 +2332,8 @@ local function once(request, foreign, decide)
   return answer
 end
 local function publish(channel, message)
-  redis.pcall("PUBLISH", channel, message)
+  local heard = redis.pcall("PUBLISH", channel, message)
+  return type(heard) == "number" and heard or 0
 end
 local function announce(channel, available)
   if available >= 1 then
@@ -2367,7 +2421,7 @@ return { now_ms, once(request, foreign_semaphore(semaphore), function()
   lease(semaphore, ids, now_ms + lease_ms)
   return record(request, "updated", #ids)
 end) }`,
-    sha1: "352758b0e5e8b9d38320090bd5c6ae0ebebd19da",
+    sha1: "19a4a7d917673513e28a22b241dd733578d52dc4",
   },
   "permit-set-total": {
     name: "permit-set-total",
@@ -2432,7 +2486,8 @@ local function once(request, foreign, decide)
   return answer
 end
 local function publish(channel, message)
-  redis.pcall("PUBLISH", channel, message)
+  local heard = redis.pcall("PUBLISH", channel, message)
+  return type(heard) == "number" and heard or 0
 end
 local function announce(channel, available)
   if available >= 1 then
@@ -2518,7 +2573,7 @@ return { now_ms, once(request, foreign_semaphore(semaphore), function()
   end
   return record(request, "set", available)
 end) }`,
-    sha1: "25b9abd2e4bebd7871449dcf2c35d212bf6839a3",
+    sha1: "8ea4d8bd8609c2b5508921d84383dfee9a87034e",
   },
   "read-acquire": {
     name: "read-acquire",
@@ -2621,7 +2676,8 @@ end)`,
   "read-release": {
     name: "read-release",
     lua: `local function publish(channel, message)
-  redis.pcall("PUBLISH", channel, message)
+  local heard = redis.pcall("PUBLISH", channel, message)
+  return type(heard) == "number" and heard or 0
 end
 local function is_between(count, kept_count, held_count)
   local stored = tonumber(count)
@@ -2714,7 +2770,7 @@ while key_at <= #KEYS do
   arg_at = arg_at + 5 + tonumber(ARGV[arg_at + 2])
 end
 return replies`,
-    sha1: "11cc553e6bd5ace437424547dce4a35abbb06ea3",
+    sha1: "da24bd68ca46cd4a194e1adda47b30b8ef5b162c",
   },
   "read-renew": {
     name: "read-renew",
@@ -2766,7 +2822,8 @@ return replies`,
   "read-write-force-unlock": {
     name: "read-write-force-unlock",
     lua: `local function publish(channel, message)
-  redis.pcall("PUBLISH", channel, message)
+  local heard = redis.pcall("PUBLISH", channel, message)
+  return type(heard) == "number" and heard or 0
 end
 local function server_time()
   local time = redis.call("TIME")
@@ -2801,7 +2858,7 @@ local function force_unlock()
   return { "released" }
 end
 return { now_ms, force_unlock() }`,
-    sha1: "72e9fe86d819fba6c91423453ff9c336017a619c",
+    sha1: "0d05fe92a783b0553cce1e633098d5a4f39103c3",
   },
   "semaphore-acquire": {
     name: "semaphore-acquire",
@@ -2866,7 +2923,8 @@ local function once(request, foreign, decide)
   return answer
 end
 local function publish(channel, message)
-  redis.pcall("PUBLISH", channel, message)
+  local heard = redis.pcall("PUBLISH", channel, message)
+  return type(heard) == "number" and heard or 0
 end
 local function announce(channel, available)
   if available >= 1 then
@@ -2921,7 +2979,7 @@ return { now_ms, once(request, foreign_count(permits) or foreign_type(saved, "st
   local saving = save_up(saved, owner, wanted, save_ms)
   return { "short", milliseconds(available), others > 0 and redis.call("PTTL", saved) or -1, saving }
 end) }`,
-    sha1: "0f2275b1a83c403d6d4e986284f223129d41e0bb",
+    sha1: "f7850a4c1724d8e1be9d716562285400a89bd711",
   },
   "semaphore-add": {
     name: "semaphore-add",
@@ -2986,7 +3044,8 @@ local function once(request, foreign, decide)
   return answer
 end
 local function publish(channel, message)
-  redis.pcall("PUBLISH", channel, message)
+  local heard = redis.pcall("PUBLISH", channel, message)
+  return type(heard) == "number" and heard or 0
 end
 local function announce(channel, available)
   if available >= 1 then
@@ -3009,7 +3068,7 @@ return { now_ms, once(request, foreign_count(permits), function()
   announce(channel, total)
   return record(request, "added", total)
 end) }`,
-    sha1: "a3cbd8ecc03a5f05fd84957ce30cd9e72c388ec2",
+    sha1: "cee46fffff7825aa68aa90c8f760415c0225825b",
   },
   "semaphore-cancel": {
     name: "semaphore-cancel",
@@ -3074,7 +3133,8 @@ local function once(request, foreign, decide)
   return answer
 end
 local function publish(channel, message)
-  redis.pcall("PUBLISH", channel, message)
+  local heard = redis.pcall("PUBLISH", channel, message)
+  return type(heard) == "number" and heard or 0
 end
 local function announce(channel, available)
   if available >= 1 then
@@ -3137,7 +3197,7 @@ local function cancel()
   return record(request, "cancelled", 0)
 end
 return { now_ms, cancel() }`,
-    sha1: "1e44eeef14e66586e933a63a5e88baf19acaa396",
+    sha1: "49a691a7948e88af8b2bcdad01ebd5fe58e02dbf",
   },
   "semaphore-drain": {
     name: "semaphore-drain",
@@ -3316,7 +3376,8 @@ end)`,
   "write-release": {
     name: "write-release",
     lua: `local function publish(channel, message)
-  redis.pcall("PUBLISH", channel, message)
+  local heard = redis.pcall("PUBLISH", channel, message)
+  return type(heard) == "number" and heard or 0
 end
 local function is_between(count, kept_count, held_count)
   local stored = tonumber(count)
@@ -3395,6 +3456,6 @@ for i = 1, #KEYS / 2 do
   replies[i + 1] = release(lock, mark, holder, held_count, kept_count, ttl_ms, ARGV[at + 4], ARGV[at + 5])
 end
 return replies`,
-    sha1: "1b1083f60fea73e3d1fd89245dea3e22df164d96",
+    sha1: "209b1aa591269b815014d0b3423fc001a6a9e08c",
   },
 };

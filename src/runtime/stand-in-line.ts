@@ -12,8 +12,8 @@ export interface Standing<T> {
   ask(line: WaitLine): Promise<T | undefined>;
   /** How long the head may sleep before it asks again unless it is woken. Default: it sleeps until it is told. */
   sleepMs?(line: WaitLine): number;
-  /** What the answer to another waiter, which serves this one as well, has brought. */
-  readonly served?: T;
+  /** What the waiter was served with. */
+  served?(): T | undefined;
   /** The time is up, or the wait was cancelled. */
   over(line: WaitLine): void;
 }
@@ -25,7 +25,7 @@ export interface Standing<T> {
  * @throws what `ask` and `over` throw
  */
 export async function standInLine<T>(lines: WaitLines, standing: Standing<T>): Promise<T | undefined> {
-  const { awaited, waiter, sleepMs = untilTold, served, over } = standing;
+  const { awaited, waiter, sleepMs = untilTold, over } = standing;
   const line = lines.join(awaited, waiter);
   try {
     for (;;) {
@@ -37,7 +37,7 @@ export async function standInLine<T>(lines: WaitLines, standing: Standing<T>): P
       } else {
         await waiter.pause();
       }
-      if (waiter.served) return served;
+      if (waiter.served) return standing.served?.();
       if (waiter.over) {
         over(line);
         return undefined;

@@ -24,6 +24,8 @@ export interface Awaited {
 
 /** How long to live without messages when listening has failed: twice as long each time, up to the safety period. */
 const FIRST_DEAF_MS = 250;
+/** Far more than a waiter of another process takes to ask once it was told, and little beside what others have to do. */
+const YIELD_MS = 5;
 /** The safety period is drawn from this share of it up to the whole, so that processes do not ask in step. */
 const LEAST_SHARE = 0.8;
 
@@ -55,9 +57,14 @@ export class WaitLines {
     if (line.remove(waiter) && this.#lines.get(line.awaited.id) === line) this.#lines.delete(line.awaited.id);
   }
 
+  /** The line for a lock; undefined while no call of this client waits for it. */
+  of(lockId: string): WaitLine | undefined {
+    return this.#lines.get(lockId);
+  }
+
   /** How many calls of this client wait for a lock. */
   lengthOf(lockId: string): number {
-    return this.#lines.get(lockId)?.length ?? 0;
+    return this.of(lockId)?.length ?? 0;
   }
 }
 
@@ -76,6 +83,8 @@ export class WaitLine {
   #behind: Set<Waiter> | undefined;
   #unlisten: (() => void) | undefined;
   #woken = false;
+  /** Whether the next message is the one of our own release. */
+  #expectsOwn = false;
   /** On the monotonic clock: to ask before is useless unless somebody wakes the line. */
   #askAgainMs = Number.NEGATIVE_INFINITY;
   #sighting: Sighting | undefined;
@@ -109,7 +118,10 @@ export class WaitLine {
   /** Puts a waiter at the end, unless it stands in line already. */
   add(waiter: Waiter): void {
     if (this.#head === undefined) this.#head = waiter;
-    else if (this.#head !== waiter) (this.#behind ??= new Set()).add(waiter);
+    else if (this.#head !== waiter) {
+      this.#behind ??= new Set();
+      this.#behind.add(waiter);
+    }
   }
 
   /** @returns true when the line is empty now */
@@ -149,6 +161,33 @@ export class WaitLine {
   /** The head is about to ask: wake-ups from now on are news. */
   asking(): void {
     this.#woken = false;
+  }
+
+  /** Who may be given what another call of this client leaves: the head's, while it sleeps. */
+  get heir(): object | undefined {
+    return this.#head?.isAsleep ? this.#head.heir : undefined;
+  }
+
+  /** This client is about to free what is waited for: its own message is no news. */
+  freeing(): void {
+    this.#expectsOwn = this.#unlisten !== undefined && this.#subscriptions.isOpen(this.awaited.channel);
+  }
+
+  /**
+   * This client has freed it: where others listen as well, they have their turn first.
+   * @param heard how many heard of it; undefined when nobody knows
+   */
+  freed(heard: number | undefined): void {
+    const own = this.#expectsOwn ? 1 : 0;
+    if (heard === 0) this.#expectsOwn = false;
+    if (heard !== undefined && heard <= own) this.wake();
+    else this.rest(YIELD_MS);
+    this.#head?.wake();
+  }
+
+  /** Nobody knows whether this client has freed it. */
+  notFreed(): void {
+    this.#expectsOwn = false;
   }
 
   /**
@@ -196,9 +235,12 @@ export class WaitLine {
     const { channel, tells = isWakeUp } = this.awaited;
     this.#unlisten = this.#subscriptions.listen(channel, {
       onMessage: (message) => {
-        if (tells(message)) this.wake();
+        if (!tells(message)) return;
+        if (this.#expectsOwn) this.#expectsOwn = false;
+        else this.wake();
       },
       onReady: () => {
+        this.#expectsOwn = false;
         this.#deafMs = FIRST_DEAF_MS;
         this.wake();
       },

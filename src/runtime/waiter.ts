@@ -9,6 +9,8 @@ export class Waiter {
   readonly #signal: AbortSignal | undefined;
   readonly #startMs: number;
   readonly #endMs: number;
+  /** Who takes over, in its place, what another call of this client leaves; known to whoever has set it. */
+  heir: object | undefined;
   #cancelled = false;
   #reason: unknown;
   #awake = false;
@@ -69,6 +71,11 @@ export class Waiter {
       this.#resume = resume;
       if (sleepMs < Number.POSITIVE_INFINITY) timer = this.#clock.schedule(sleepMs, resume, true);
     });
+  }
+
+  /** True during a pause. */
+  get isAsleep(): boolean {
+    return this.#resume !== undefined;
   }
 
   wake(): void {

@@ -14,7 +14,7 @@ import {
 } from "../protocol/semaphore-scripts.js";
 import { later } from "../runtime/instant.js";
 import type { PermitHold } from "../threads/permit-holds.js";
-import { marginMs, type Since, type Terms } from "../threads/trust.js";
+import { marginMs, type Since, type Terms } from "../threads/terms.js";
 import type { PermitSource } from "./acquire-permits.js";
 import { AnySemaphore, type Asked, askedFor, askedToUse, MOST_PERMITS, type Taken } from "./any-semaphore.js";
 import { change, type Decided, read } from "./count.js";

@@ -2,7 +2,8 @@ import type { Clock } from "../clock.js";
 import { LeaseLostError, type LossReason } from "../errors.js";
 import type { ExpiryAlarms } from "../runtime/expiry-alarms.js";
 import type { Holding } from "./holding.js";
-import { type Since, type Subject, type Terms, Trust } from "./trust.js";
+import type { Since, Terms } from "./terms.js";
+import { type Subject, Trust } from "./trust.js";
 
 /** Where a hold comes from. */
 export interface Place extends Since {
@@ -12,6 +13,8 @@ export interface Place extends Since {
   readonly bare: boolean;
   /** The fencing token, of a fenced lock. */
   readonly token?: bigint | undefined;
+  /** True while Redis may still name another holder of this client. */
+  readonly unnamed?: boolean;
 }
 
 /** One acquisition of a lock. */

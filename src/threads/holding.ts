@@ -1,28 +1,21 @@
-import type { Clock } from "../clock.js";
 import type { LeaseLostError, LossReason } from "../errors.js";
 import { events } from "../events.js";
 import type { Renewal } from "../protocol/lock-calls.js";
-import type { ExpiryAlarms } from "../runtime/expiry-alarms.js";
 import type { Instant } from "../runtime/instant.js";
 import type { Waiter } from "../runtime/waiter.js";
 import type { Renewable, Watchdog } from "../runtime/watchdog.js";
+import { bySlot } from "./by-slot.js";
+import type { Custody } from "./custody.js";
 import { EntryLine } from "./entry-line.js";
 import type { Held } from "./held.js";
 import { Hold, type Place } from "./hold.js";
 import { InRedis } from "./in-redis.js";
+import type { Succession } from "./succession.js";
+import { isOfUse, type Terms } from "./terms.js";
 import type { Thread } from "./thread.js";
-import { isOfUse, type Terms } from "./trust.js";
 
-/** What a holding needs of its client. */
-export interface Custody {
-  readonly clock: Clock;
-  readonly alarms: ExpiryAlarms;
-  readonly watchdog: Watchdog;
-  /** Keeps alive the holds of locks that several have at once. */
-  readonly sharedWatchdog: Watchdog;
-  /** Is told each time that a holding may be over; harmless twice. */
-  over(holding: Holding): void;
-}
+/** Shared, as hardly any stay ever has any. */
+const NOBODY: ReadonlySet<Holding> = new Set();
 
 /**
  * One stay of a thread in a lock, from its outermost acquisition to the release of its last hold: one field in Redis,
@@ -36,11 +29,12 @@ export class Holding implements Renewable {
   readonly inRedis: InRedis = new InRedis();
   /** How many of its holds are being released. */
   releases = 0;
+  /** Those of this client that have followed each other in the lock, if this is one of them. */
+  succession: Succession | undefined;
   readonly #custody: Custody;
   /** The stay in the other lock of the pair on whose strength this one began. */
   readonly #host: Holding | undefined;
   #guests: Set<Holding> | undefined;
-  #companions: Set<Holding> | undefined;
   readonly #live: Hold[] = [];
   #loss: LeaseLostError | undefined;
   /** How many commands that change the field are under way or may still arrive. */
@@ -61,20 +55,14 @@ export class Holding implements Renewable {
     this.field = id.field;
     this.#custody = custody;
     this.#host = id.host;
-    if (id.host !== undefined) (id.host.#guests ??= new Set()).add(this);
+    const { host } = id;
+    if (host === undefined) return;
+    host.#guests ??= new Set();
+    host.#guests.add(this);
   }
 
   /** The stays that count as one with this, in whichever client. */
-  get companions(): ReadonlySet<Holding> {
-    return this.#companions ?? NOBODY;
-  }
-
-  /** From now on these count as one with this. Those that are over do no longer. */
-  joinWith(stays: readonly Holding[]): void {
-    this.#companions ??= new Set();
-    for (const other of this.#companions) if (other.isIdle) this.#companions.delete(other);
-    for (const other of stays) this.#companions.add(other);
-  }
+  companions: ReadonlySet<Holding> = NOBODY;
 
   get key(): string {
     return this.lock.key;
@@ -126,9 +114,14 @@ export class Holding implements Renewable {
     const { live, inRedis } = this;
     if (live.length !== 1 || live[0] !== hold || inRedis.count !== 1 || inRedis.copiesUntilMs > 0)
       return false;
-    const isBusy = this.#underWay > 0 || inRedis.isChanging;
+    const isBusy = this.#underWay > 0 || (this.isNamed ? inRedis.isChanging : inRedis.isAwaited);
     const isCompany = this.lock.kind.shared || this.#host !== undefined || this.#guests !== undefined;
     return !isBusy && !isCompany && this.thread.explicitId === undefined;
+  }
+
+  /** False while Redis may still name another holder of this client. */
+  get isNamed(): boolean {
+    return this.succession === undefined || this.succession.hasNamed(this);
   }
 
   /** To be called before a command that changes the field; the stay is not over before `settled`. */
@@ -151,8 +144,21 @@ export class Holding implements Renewable {
     // The same write has raised the TTL for the holds around this one.
     const raisesAll = this.#live.length > 1 && terms.renewed && !this.lock.kind.shared;
     if (raisesAll && place.until === undefined) this.renewed(place.takenAt);
-    if (this.#isWatched(hold)) this.#watchdog.add(this);
+    if (this.#isWatched(hold) && !place.unnamed) this.#watchdog.add(this);
     return hold;
+  }
+
+  /** Redis names it now, with a lease that was asked for at `sentAt`. */
+  named(sentAt: Instant): void {
+    for (const hold of this.live) {
+      hold.confirmed(sentAt);
+      if (this.#isWatched(hold)) this.#watchdog.add(this);
+    }
+  }
+
+  /** The fields of which Redis has one for this stay. */
+  get fields(): readonly string[] {
+    return this.succession?.namesOf(this) ?? [this.field];
   }
 
   /** Takes a hold off the live ones. No renewal will tell it anything any more. */
@@ -200,20 +206,14 @@ export class Holding implements Renewable {
 
   /** What each of the first holds must live on for, in whole milliseconds of at least 1. */
   keptMs(count: number): readonly number[] {
-    return this.#bySlot(count, (hold) => Math.max(1, Math.ceil(hold?.neededMs() ?? 1)));
-  }
-
-  #bySlot(count: number, value: (hold: Hold | undefined) => number): readonly number[] {
-    if (count === 0) return NONE;
-    const holds = new Map(this.live.map((hold) => [hold.slot, hold]));
-    return Array.from({ length: count }, (_, at) => value(holds.get(at + 1)));
+    return bySlot(this.live, count, (hold) => Math.max(1, Math.ceil(hold?.neededMs() ?? 1)));
   }
 
   renewal(): Renewal {
     const { key, field } = this;
     this.#numbersHold = this.#underWay === 0;
     // A JVM's watchdog may shorten fixed leases as well, be it of the lock or of a hold.
-    const holdMs = this.#bySlot(this.lock.kind.shared ? this.inRedis.count : 0, (hold) =>
+    const holdMs = bySlot(this.live, this.lock.kind.shared ? this.inRedis.count : 0, (hold) =>
       hold === undefined ? 0 : Math.max(1, Math.ceil(hold.neededMs())),
     );
     return { key, holder: field, leaseMs: this.neededMs(), holdMs };
@@ -267,7 +267,8 @@ export class Holding implements Renewable {
     mayEnter: () => boolean,
     { waiter, waits }: { readonly waiter: Waiter; readonly waits: boolean },
   ): Promise<boolean> {
-    const line = (this.#line ??= new EntryLine());
+    const line = this.#line ?? new EntryLine();
+    this.#line = line;
     line.add(waiter, mayEnter);
     try {
       for (;;) {
@@ -289,7 +290,7 @@ export class Holding implements Renewable {
   #changed(): void {
     const host = this.#host;
     if (this.isOver) {
-      host?.leave(this);
+      if (host !== undefined) host.#guests?.delete(this);
       this.#custody.over(this);
     } else if (this.isIdle) {
       this.inRedis.rests(this.#custody.clock.monotonicMs());
@@ -303,13 +304,4 @@ export class Holding implements Renewable {
   protected wake(): void {
     this.#line?.wake();
   }
-
-  /** A guest's stay is over. */
-  protected leave(guest: Holding): void {
-    this.#guests?.delete(guest);
-  }
 }
-
-/** Shared, as hardly any stay ever has any. */
-const NOBODY: ReadonlySet<Holding> = new Set();
-const NONE: readonly number[] = [];

@@ -85,6 +85,11 @@ export class InRedis {
     this.#turn = true;
   }
 
+  /** Whether anybody waits for the end of a turn. */
+  get isAwaited(): boolean {
+    return this.#turn !== undefined && (this.#turn !== true || this.#turnEnds !== undefined);
+  }
+
   endTurn(): void {
     if (this.#turn === true) this.#turn = undefined;
     this.#turnEnds?.();

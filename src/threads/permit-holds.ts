@@ -5,7 +5,8 @@ import type { Renewal } from "../protocol/lock-calls.js";
 import type { ExpiryAlarms } from "../runtime/expiry-alarms.js";
 import type { Instant } from "../runtime/instant.js";
 import type { Renewable, Watchdog } from "../runtime/watchdog.js";
-import { isOfUse, type Since, type Subject, type Terms, Trust } from "./trust.js";
+import { isOfUse, type Since, type Terms } from "./terms.js";
+import { type Subject, Trust } from "./trust.js";
 
 /** A semaphore, or a latch. */
 export interface Counted {

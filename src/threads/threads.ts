@@ -1,8 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { FIRST_OWN_THREAD_ID } from "../options.js";
 import { holderField } from "../protocol/names.js";
+import type { Custody } from "./custody.js";
 import type { Held } from "./held.js";
-import { type Custody, Holding } from "./holding.js";
+import { Holding } from "./holding.js";
 import { type Body, Scope } from "./scope.js";
 import { Thread } from "./thread.js";
 
@@ -120,7 +121,8 @@ export class Threads {
   /** The fields of a lock were removed in Redis: what they stood for is lost. */
   stolen(key: string, fields: readonly string[]): void {
     for (const holding of [...this.holdings()]) {
-      if (holding.key === key && fields.includes(holding.field)) holding.loseAll("stolen");
+      if (holding.key === key && holding.fields.some((field) => fields.includes(field)))
+        holding.loseAll("stolen");
     }
   }
 

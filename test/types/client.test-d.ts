@@ -52,6 +52,7 @@ expectTypeOf<keyof HoldfastOptions>().toEqualTypeOf<
   | "safetyPeriodMs"
   | "pubSub"
   | "groupCommit"
+  | "handOff"
   | "redMemberTimeoutMs"
   | "replicas"
   | "nameMapper"

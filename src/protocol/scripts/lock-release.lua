@@ -12,7 +12,8 @@
     channel    where waiters listen
 
   Returns  { serverMs, answer, … } with one answer per lock:
-           "released"                   done; also when this is a repeat of a call that lowered the count
+           heard                        freed; how many heard of it, as far as this server knows
+           "released"                   lowered; also when this is a repeat of a call that did so
            "absent"                     the holder is not there
            "late"                       notAfterMs has passed
            { "wrong-type", type }       the key is no hash
@@ -31,8 +32,7 @@ local now_ms = server_time()
 local function free(lock, holder, channel)
   local freed = redis.pcall("HDEL", lock, holder)
   if freed == 1 then
-    publish(channel, "0")
-    return "released"
+    return publish(channel, "0")
   elseif freed == 0 then
     return "absent"
   end

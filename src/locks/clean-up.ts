@@ -1,0 +1,177 @@
+import { ServerReplyError } from "../driver/driver.js";
+import { UnavailableError } from "../errors.js";
+import type { Patience } from "../runtime/patience.js";
+import type { Holding } from "../threads/holding.js";
+import type { LockIdentity } from "./lock-kind.js";
+import { type Sending, sendRelease } from "./lowering.js";
+
+/** How long clean-up leaves a server alone that does not answer: twice as long each time. */
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 10_000;
+/** For how long replicas that are late are told of a release. */
+const TELLING_MS = 60_000;
+
+/**
+ * Brings Redis to the count that the holding is to have, again and again until no copy of an older command can arrive
+ * any more. Goes on behind the scenes; the stay is not over before, so that nothing new is done under its field.
+ */
+export function cleanUp(lock: LockIdentity, holding: Holding, after: Pick<Sending, "goesOn"> = {}): void {
+  holding.unsettled();
+  lock.client.inBackground(() => reachStoredCount(lock, holding, after).finally(() => holding.settled()));
+}
+
+/** A call has ended without a hold: a copy of its acquisition may arrive yet, and take the lock for nobody. */
+export function undoCopies(lock: LockIdentity, holding: Holding): void {
+  if (holding.inRedis.count === 0 && holding.inRedis.copiesUntilMs > 0) cleanUp(lock, holding);
+}
+
+/**
+ * Takes away what a stay that was lost has left in Redis, before the next one under the same id. While copies of commands
+ * may arrive, the stay is not over.
+ * @throws UnavailableError
+ */
+export async function clearLeftover(lock: LockIdentity, holding: Holding, patience: Patience): Promise<void> {
+  const { inRedis } = holding;
+  if (!inRedis.isPossible) return;
+  const { count } = inRedis;
+  holding.unsettled();
+  inRedis.count = 0;
+  try {
+    await holding.inRedis.inTurn(() =>
+      sendRelease(lock, holding, { heldCount: highestLeft(holding), patience }),
+    );
+  } catch (error) {
+    // It was refused: what there is stays.
+    if (inRedis.copiesUntilMs === 0) inRedis.count = count;
+    throw error;
+  } finally {
+    if (inRedis.copiesUntilMs > 0) cleanUp(lock, holding);
+    holding.settled();
+  }
+}
+
+/**
+ * Takes back what was given a moment ago and is of no use: at once where that can be had, behind the scenes otherwise. Never
+ * rejects.
+ */
+export async function takeBack(lock: LockIdentity, holding: Holding): Promise<void> {
+  const goesOn = true;
+  holding.unsettled();
+  try {
+    const sending = { heldCount: highestLeft(holding), goesOn, patience: { replicated: false } };
+    await holding.inRedis.inTurn(() => sendRelease(lock, holding, sending));
+    // One may have it nevertheless.
+    if (holding.inRedis.copiesUntilMs === 0) tellReplicas(lock, holding);
+    else cleanUp(lock, holding, { goesOn });
+  } catch {
+    cleanUp(lock, holding, { goesOn });
+  } finally {
+    holding.settled();
+  }
+}
+
+/**
+ * Has replicas know of what was released, again and again, behind the scenes: one that takes over is not to bring it back. On
+ * the server it is done, so that the stay is over meanwhile; one that goes on tells them by what it sends next.
+ */
+export function tellReplicas(lock: LockIdentity, holding: Holding): void {
+  // The next stay under an id that the caller chose has the same field.
+  if (holding.thread.explicitId !== undefined) return;
+  const { client } = lock;
+  const { clock, commands } = client;
+  const endMs = Math.min(endOfCleanUp(lock, holding), clock.monotonicMs() + TELLING_MS);
+  client.inBackground(async () => {
+    for (let pauseMs = FIRST_PAUSE_MS; !client.isClosing && clock.monotonicMs() < endMs; ) {
+      try {
+        const sent = await holding.inRedis.inTurn(async () => {
+          const goesOn = holding.live.length > 0 || holding.inRedis.count > 0;
+          return goesOn ? undefined : sendRelease(lock, holding, { heldCount: highestLeft(holding) });
+        });
+        if (sent?.shortfall === undefined) return;
+      } catch (error) {
+        if (!(error instanceof UnavailableError)) return;
+      }
+      await commands.pause(pauseMs, true).catch(() => undefined);
+      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+    }
+  });
+}
+
+/** By then even what was taken last has ended by itself. On the monotonic clock. */
+function endOfCleanUp({ client: { clock, commands } }: LockIdentity, { inRedis }: Holding): number {
+  return clock.monotonicMs() + inRedis.longestLeaseMs + 2 * commands.timeoutMs;
+}
+
+/** What is not wanted any more may have been counted. */
+function highestLeft({ inRedis }: Holding): number {
+  return Math.max(inRedis.highestCount, inRedis.count + 1);
+}
+
+/** As {@link cleanUp}, for somebody who waits for it. Never rejects. */
+export async function reachStoredCount(
+  lock: LockIdentity,
+  holding: Holding,
+  after: Pick<Sending, "goesOn"> = {},
+): Promise<void> {
+  const { client } = lock;
+  const { clock, commands } = client;
+  const endMs = endOfCleanUp(lock, holding);
+  let pauseMs = FIRST_PAUSE_MS;
+  while (!client.stopped && clock.monotonicMs() < endMs) {
+    let waitMs = pauseMs;
+    try {
+      const { serverMs, shortfall } = await holding.inRedis.inTurn(() => {
+        // Nobody relies on what a stay that was lost has left. What is being released is left to the release.
+        if (holding.live.length === 0 && holding.releases === 0) holding.inRedis.count = 0;
+        return sendRelease(lock, holding, { heldCount: highestLeft(holding), ...after });
+      });
+      const { copiesUntilMs } = holding.inRedis;
+      if (copiesUntilMs === 0) {
+        // What is about to be asked for again in the same stay tells them.
+        if (shortfall !== undefined && !after.goesOn) tellReplicas(lock, holding);
+        return;
+      }
+      waitMs = copiesUntilMs - serverMs + 1;
+    } catch (error) {
+      if (!mayHelp(error, holding)) return;
+      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+    }
+    await commands.pause(waitMs).catch(() => undefined);
+  }
+}
+
+/** Whether to send a release again that has failed. */
+function mayHelp(error: unknown, { inRedis }: Holding): boolean {
+  if (!(error instanceof UnavailableError)) return false;
+  // A server that refuses, or answers too late, may do better while copies arrive; a connection that has ended does not.
+  const answered = error.cause === undefined || error.cause instanceof ServerReplyError;
+  return error.outcomeUnknown || (answered && inRedis.copiesUntilMs > 0);
+}
+
+/**
+ * Frees a lock from all of these holders, behind the scenes: nobody knows which of them has it, if any.
+ * @param leaseMs by then it has ended by itself
+ */
+export function freeNames(
+  { client, kind, key, channel }: LockIdentity,
+  names: readonly string[],
+  leaseMs: number,
+): void {
+  const { clock, commands } = client;
+  const endMs = clock.monotonicMs() + leaseMs + 2 * commands.timeoutMs;
+  const locks = names.map((holder) => {
+    return { key, holder, heldCount: 1, keptCount: 0, ttlMs: 1, keptMs: [], channel };
+  });
+  client.inBackground(async () => {
+    for (let pauseMs = FIRST_PAUSE_MS; !client.stopped && clock.monotonicMs() < endMs; ) {
+      try {
+        await commands.exchange(kind.release, key, () => ({ notAfterMs: 0, locks }));
+        return;
+      } catch (error) {
+        if (!(error instanceof UnavailableError)) return;
+      }
+      await commands.pause(pauseMs).catch(() => undefined);
+      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+    }
+  });
+}

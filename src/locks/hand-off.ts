@@ -1,0 +1,87 @@
+import { leftMs, now } from "../runtime/instant.js";
+import type { WaitLine } from "../runtime/wait-lines.js";
+import type { Hold } from "../threads/hold.js";
+import type { Holding } from "../threads/holding.js";
+import { Succession } from "../threads/succession.js";
+import { enter } from "./enter.js";
+import type { LockIdentity } from "./lock-kind.js";
+import type { Wish } from "./wish.js";
+
+/** With less trust left, Redis may not be told of the successor in time. */
+const LEAST_TRUST_MS = 500;
+
+/** One who waits for a lock, and takes over when another call of its client leaves. */
+export class Heir {
+  readonly #holding: Holding;
+  readonly #wish: Wish;
+  /** What it has taken over. */
+  hold: Hold | undefined;
+
+  constructor(holding: Holding, wish: Wish) {
+    this.#holding = holding;
+    this.#wish = wish;
+  }
+
+  /** @returns undefined when it has to ask Redis */
+  inherit({ client }: LockIdentity, { end }: Hold): Hold | undefined {
+    const { waiter, terms } = this.#wish;
+    const { thread, inRedis } = this.#holding;
+    const isClean = !inRedis.isPossible && !inRedis.isChanging;
+    if (!isClean || thread.explicitId !== undefined || waiter.over) return undefined;
+    const takenAt = now(client.clock);
+    inRedis.asking(terms.leaseMs);
+    this.hold = enter(this.#holding, this.#wish, { takenAt, until: end, unnamed: true });
+    if (this.hold !== undefined) waiter.serve();
+    return this.hold;
+  }
+}
+
+type FreeNames = (lock: LockIdentity, names: readonly string[], leaseMs: number) => void;
+
+/**
+ * Hands the lock to the next waiter of this client instead of freeing it: the waiter enters at once, and Redis is told behind.
+ * For a hold that is all that its stay has.
+ * @param free what frees the lock from holders of whom Redis may have one
+ * @returns false when it is to be freed: nobody waits here, or it is the turn of others
+ */
+export function handOver(lock: LockIdentity, hold: Hold, free: FreeNames): boolean {
+  const { client } = lock;
+  const { clock, commands, settings } = client;
+  const line = lineOf(lock);
+  const heir = line?.heir;
+  if (!(heir instanceof Heir) || settings.handOff === false) return false;
+  const nowMs = clock.monotonicMs();
+  const succession = hold.holding.succession ?? new Succession(commands, hold, nowMs);
+  const { maxCount, maxMs } = settings.handOff;
+  const isOver = succession.count >= maxCount || nowMs >= succession.sinceMs + maxMs;
+  if (isOver || leftMs(hold.end, clock) < LEAST_TRUST_MS) return false;
+  const next = heir.inherit(lock, hold);
+  if (next === undefined) return false;
+  hold.holding.inRedis.empty();
+  succession.pass(next);
+  const { field } = next.holding;
+  line?.seenHeld({ holder: field, ttlMs: next.terms.leaseMs });
+  client.inBackground(() => succession.name((names) => free(lock, names, next.terms.leaseMs)));
+  return true;
+}
+
+/** To be called when the lock is about to be freed although calls of this client may wait. */
+export function freeing(lock: LockIdentity): void {
+  lineOf(lock)?.freeing();
+}
+
+/** What has become of the release nobody knows. */
+export function notFreed(lock: LockIdentity): void {
+  lineOf(lock)?.notFreed();
+}
+
+/** The lock was freed: whoever waits elsewhere has a turn before the calls of this client. */
+export function freed(lock: LockIdentity, heard: number | undefined): void {
+  // In a cluster others listen at other servers.
+  lineOf(lock)?.freed(lock.client.inCluster ? undefined : heard);
+}
+
+/** Those who wait here for a lock that is handed over; undefined for none. */
+function lineOf({ client, kind, id }: LockIdentity): WaitLine | undefined {
+  return kind.handsOver && client.settings.handOff !== false ? client.lines.of(id) : undefined;
+}

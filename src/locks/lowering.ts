@@ -1,0 +1,139 @@
+import { UnavailableError } from "../errors.js";
+import { FIRST_OWN_THREAD_ID } from "../options.js";
+import type { Release, ReleaseAnswer } from "../protocol/lock-calls.js";
+import type { Exchanged } from "../runtime/commands.js";
+import type { Request } from "../runtime/groups.js";
+import type { Patience } from "../runtime/patience.js";
+import type { Holding } from "../threads/holding.js";
+import { freed, freeing, notFreed } from "./hand-off.js";
+import type { LockIdentity } from "./lock-kind.js";
+
+/** A late answer tells the server's time, so that the next deadline should do. */
+export const MOST_VAIN_TRIES = 5;
+
+export interface Sending {
+  /** The hold count that Redis may have at most. */
+  readonly heldCount?: number;
+  readonly patience?: Patience;
+  /** Whether the lock will be asked for again in the same stay. Default: false. */
+  readonly goesOn?: boolean;
+}
+
+/** Sends the release of what is above the count to be had until it is answered in time. With nothing above, it writes the TTL. */
+export async function sendRelease(
+  lock: LockIdentity,
+  holding: Holding,
+  sending: Sending = {},
+): Promise<Exchanged<ReleaseAnswer>> {
+  const { commands } = lock.client;
+  let repeated = false;
+  for (let tries = 1; ; tries += 1) {
+    const sent = await new Asking(lock, holding, sending, repeated).send();
+    ({ repeated } = sent);
+    if (sent.reply.status !== "late") return sent;
+    if (tries >= MOST_VAIN_TRIES)
+      throw new UnavailableError(commands.server, "its answers come too late", false);
+  }
+}
+
+/** The lowering of a hold count on its way to Redis. */
+export class Lowering implements Request<Release, ReleaseAnswer> {
+  readonly limited: boolean;
+  readonly patience: Patience;
+  protected readonly lock: LockIdentity;
+  protected readonly holding: Holding;
+  readonly #heldCount: number;
+  readonly #keptCount: number;
+  #notAfterMs = 0;
+
+  constructor(lock: LockIdentity, holding: Holding, { heldCount, patience, goesOn = false }: Sending) {
+    const { count, highestCount } = holding.inRedis;
+    this.lock = lock;
+    this.holding = holding;
+    this.#heldCount = heldCount ?? highestCount;
+    this.#keptCount = count;
+    this.patience = patience ?? PATIENT;
+    // A late copy that deletes a field whose number will not be used again can do no harm, any other must not arrive.
+    this.limited = goesOn || count > 0 || holding.threadId < FIRST_OWN_THREAD_ID;
+  }
+
+  get key(): string {
+    return this.holding.key;
+  }
+
+  /** What keeps holds says by itself how many, and for how long. */
+  isLike(other: Lowering): boolean {
+    return this.#keptCount === 0 && other.#keptCount === 0;
+  }
+
+  item(notAfterMs: number): Release {
+    this.#notAfterMs = notAfterMs;
+    if (this.#keptCount === 0) freeing(this.lock);
+    const { key, field: holder } = this.holding;
+    const keptCount = this.#keptCount;
+    const ttlMs = this.holding.neededMs();
+    const keptMs = this.holding.keptMs(keptCount);
+    const { channel } = this.lock;
+    return { key, holder, heldCount: this.#heldCount, keptCount, ttlMs, keptMs, channel };
+  }
+
+  /** @param repeated whether any of the tries was */
+  protected note(
+    answer: ReleaseAnswer,
+    { serverMs, shortfall }: Exchanged<unknown>,
+    repeated: boolean,
+  ): void {
+    const { inRedis } = this.holding;
+    if (repeated) inRedis.copyMayArrive(this.#notAfterMs);
+    inRedis.seenServer(serverMs);
+    if (answer.status !== "released") notFreed(this.lock);
+    else if (this.#keptCount === 0) freed(this.lock, answer.heard);
+    const isKnown = answer.status === "released" && shortfall === undefined;
+    if (isKnown && inRedis.copiesUntilMs === 0) inRedis.highestCount = this.#keptCount;
+  }
+
+  answered(answer: ReleaseAnswer, command: Exchanged<unknown>): void {
+    this.note(answer, command, command.repeated);
+  }
+
+  failed(error: unknown): void {
+    notFreed(this.lock);
+    if (error instanceof UnavailableError && error.outcomeUnknown) {
+      this.holding.inRedis.copyMayArrive(this.#notAfterMs);
+    }
+  }
+}
+
+const PATIENT: Patience = {};
+
+/** One try, whose answer is waited for. */
+class Asking extends Lowering {
+  readonly #repeated: boolean;
+  #resolve: ((sent: Exchanged<ReleaseAnswer>) => void) | undefined;
+  #reject: ((error: unknown) => void) | undefined;
+
+  /** @param repeated whether an earlier try was */
+  constructor(lock: LockIdentity, holding: Holding, sending: Sending, repeated: boolean) {
+    super(lock, holding, sending);
+    this.#repeated = repeated;
+  }
+
+  send(): Promise<Exchanged<ReleaseAnswer>> {
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+      this.lock.client.groups.send(this.lock.kind.release, this);
+    });
+  }
+
+  override answered(answer: ReleaseAnswer, command: Exchanged<unknown>): void {
+    const repeated = this.#repeated || command.repeated;
+    this.note(answer, command, repeated);
+    this.#resolve?.({ ...command, reply: answer, repeated });
+  }
+
+  override failed(error: unknown): void {
+    super.failed(error);
+    this.#reject?.(error);
+  }
+}

@@ -1,0 +1,17 @@
+import type { Hold } from "./hold.js";
+
+const NONE: readonly number[] = [];
+
+/**
+ * One value for each of the first holds of a stay, in the order in which Redis counts them.
+ * @param value gets undefined where there is no hold under that number any more
+ */
+export function bySlot(
+  live: readonly Hold[],
+  count: number,
+  value: (hold: Hold | undefined) => number,
+): readonly number[] {
+  if (count === 0) return NONE;
+  const holds = new Map(live.map((hold) => [hold.slot, hold]));
+  return Array.from({ length: count }, (_, at) => value(holds.get(at + 1)));
+}

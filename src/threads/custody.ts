@@ -1,0 +1,15 @@
+import type { Clock } from "../clock.js";
+import type { ExpiryAlarms } from "../runtime/expiry-alarms.js";
+import type { Watchdog } from "../runtime/watchdog.js";
+import type { Holding } from "./holding.js";
+
+/** What a holding needs of its client. */
+export interface Custody {
+  readonly clock: Clock;
+  readonly alarms: ExpiryAlarms;
+  readonly watchdog: Watchdog;
+  /** Keeps alive the holds of locks that several have at once. */
+  readonly sharedWatchdog: Watchdog;
+  /** Is told each time that a holding may be over; harmless twice. */
+  over(holding: Holding): void;
+}

@@ -1,0 +1,58 @@
+import type { Clock } from "../clock.js";
+import { earlier, type Instant, later, leftMs, NEVER } from "../runtime/instant.js";
+
+/** How long a hold may last and who keeps it alive. */
+export interface Terms {
+  /** What Redis is told at each acquisition and renewal, in milliseconds; Infinity: it never ends by itself. */
+  readonly leaseMs: number;
+  /** Whether the watchdog renews it. */
+  readonly renewed: boolean;
+  /** The watchdog stops after this. */
+  readonly maxHoldMs: number | undefined;
+  /** Taken off every lease on top of the margin. */
+  readonly clockSkewMs: number;
+}
+
+/** The share of a lease, and the milliseconds besides, that are not trusted: clocks run at different rates. */
+const MARGIN_SHARE = 0.01;
+const MARGIN_MS = 2;
+/** However small a lease, the margin leaves this share of it. */
+const LARGEST_MARGIN_SHARE = 0.5;
+
+/** Since when something is held. */
+export interface Since {
+  /** Before the acquisition was sent. */
+  readonly takenAt: Instant;
+  /** Somebody else gave it, to be trusted only until then: the lease has yet to be written. */
+  readonly until?: Instant | undefined;
+  /** After so many milliseconds it is over, however its lease is prolonged. */
+  readonly ttlMs?: number | undefined;
+}
+
+/** When the trust in what was taken ends, however its lease is prolonged. */
+export function latestEnd(terms: Terms, { takenAt, ttlMs = Number.POSITIVE_INFINITY }: Since): Instant {
+  const { maxHoldMs } = terms;
+  const end = ttlMs === Number.POSITIVE_INFINITY ? NEVER : leaseEnd({ ...terms, leaseMs: ttlMs }, takenAt);
+  return maxHoldMs === undefined ? end : earlier(end, later(takenAt, maxHoldMs));
+}
+
+/** When the trust in a lease ends that was asked for at `sentAt`. */
+export function leaseEnd(terms: Terms, sentAt: Instant): Instant {
+  const { leaseMs } = terms;
+  const margin = Math.min(marginMs(leaseMs, terms), LARGEST_MARGIN_SHARE * leaseMs);
+  return leaseMs === Number.POSITIVE_INFINITY ? NEVER : later(sentAt, leaseMs - margin);
+}
+
+/** What is taken off a time that was read from another clock so long ago, or is to be measured by this one. */
+export function marginMs(durationMs: number, { clockSkewMs }: Terms): number {
+  return MARGIN_MS + MARGIN_SHARE * durationMs + clockSkewMs;
+}
+
+/** Whether what was just taken may be trusted at all: an answer may come when its lease is over already. */
+export function isOfUse(terms: Terms, since: Since, clock: Clock): boolean {
+  const { takenAt, until } = since;
+  if (leftMs(leaseEnd(terms, takenAt), clock) <= 0) return false;
+  if (until !== undefined && leftMs(until, clock) <= 0) return false;
+  const latest = latestEnd(terms, since);
+  return latest === NEVER || leftMs(latest, clock) > 0;
+}
