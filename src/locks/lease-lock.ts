@@ -103,6 +103,8 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
         : client.threads.find(threadId)?.holdings.get(id);
     // What this client never took nobody else can have taken in its name.
     if (holding === undefined) return 0;
+    // Redis is just being told whose it is.
+    if (!holding.isNamed) await holding.inRedis.inTurn(() => Promise.resolve());
     return Number((await look(this.#lock)).fields[holding.field] ?? 0);
   }
 

@@ -10,21 +10,16 @@ const BATCH_SIZE = 100;
 export function releaseEverything(client: Client, free: boolean): void {
   const held = new Map<HeldKind["release"], Release[]>();
   for (const holding of [...client.threads.holdings()]) {
-    const { key, field, lock, inRedis } = holding;
+    const { key, fields, lock, inRedis } = holding;
     if (holding.live.length === 0) continue;
     holding.loseAll("closed");
     const { kind, channel } = lock;
     const releases = held.get(kind.release) ?? [];
     held.set(kind.release, releases);
-    releases.push({
-      key,
-      holder: field,
-      heldCount: inRedis.highestCount,
-      keptCount: 0,
-      ttlMs: 1,
-      keptMs: [],
-      channel,
-    });
+    const heldCount = inRedis.highestCount;
+    for (const holder of fields) {
+      releases.push({ key, holder, heldCount, keptCount: 0, ttlMs: 1, keptMs: [], channel });
+    }
   }
   if (!free) return;
   for (const [script, releases] of held) {

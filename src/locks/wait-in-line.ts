@@ -6,6 +6,7 @@ import { ask } from "./acquire.js";
 import { cleanUp } from "./clean-up.js";
 import { Heir } from "./hand-off.js";
 import type { LockIdentity } from "./lock-kind.js";
+import { release } from "./release.js";
 import type { Wish } from "./wish.js";
 
 /**
@@ -24,7 +25,7 @@ export async function waitInLine(
   const heir = lock.kind.handsOver ? new Heir(holding, wish) : undefined;
   waiter.heir = heir;
   try {
-    return await standInLine(lock.client.lines, {
+    const hold = await standInLine(lock.client.lines, {
       awaited: lock,
       waiter,
       served: () => heir?.hold,
@@ -33,6 +34,12 @@ export async function waitInLine(
       over: (line) => refuse(lock, wish, line),
       ...(sleepMs === undefined ? {} : { sleepMs }),
     });
+    // Whoever left it did not know yet.
+    if (hold !== undefined && hold === heir?.hold && waiter.cancelled) {
+      lock.client.inBackground(() => release(lock, hold));
+      throw waiter.reason;
+    }
+    return hold;
   } finally {
     if (lock.kind.recordsWaiters && holding.inRedis.count === 0) cleanUp(lock, holding);
   }

@@ -71,7 +71,11 @@ async function releaseIsDoneOnce(holdfast: Holdfast, name: string, loss: Loss): 
   await journal.read();
   await losing(name, loss, () => lease.unlock());
   expect(lease.state).toBe("released");
-  expect(await journal.read()).toEqual([`del ${name}`, `0 -> redisson_lock__channel:{${name}}`]);
+  expect(await journal.read()).toEqual([
+    `hdel ${name}`,
+    `del ${name}`,
+    `0 -> redisson_lock__channel:{${name}}`,
+  ]);
 }
 
 async function partialReleaseIsDoneOnce(holdfast: Holdfast, name: string, loss: Loss): Promise<void> {

@@ -138,7 +138,7 @@ describe("many names", () => {
     const holding = redis.plain.pipeline();
     for (const name of names) holding.hset(name, "somebody", "1").pexpire(name, HOUR_MS);
     await holding.exec();
-    const holdfast = redis.holdfast({ safetyPeriodMs: HOUR_MS });
+    const holdfast = redis.holdfast({ safetyPeriodMs: HOUR_MS, groupCommit: false });
     await resetCounts(redis.plain);
     const entered: string[] = [];
     const waiting = names.map((name) => holdfast.getLock(name).using(() => void entered.push(name)));

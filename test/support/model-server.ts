@@ -31,12 +31,15 @@ export class ModelServer {
     };
   }
 
-  publish(channel: string, message: string): void {
-    for (const listener of this.listeners.get(channel) ?? []) {
+  /** @returns how many hear it */
+  publish(channel: string, message: string): number {
+    const listeners = this.listeners.get(channel) ?? new Set();
+    for (const listener of listeners) {
       void this.#inLaterTurn(() => {
         if (this.listeners.get(channel)?.has(listener)) listener.onMessage(message);
       });
     }
+    return listeners.size;
   }
 
   #run({ script, keys, args }: ScriptCall): RawReply {
@@ -51,6 +54,8 @@ export class ModelServer {
         return [nowMs, ...keys.map((key, at) => this.#acquire(key, at, rest, nowMs))];
       case "lock-release":
         return [nowMs, ...keys.map((key, at) => this.#release(key, at, rest, nowMs))];
+      case "lock-succeed":
+        return [nowMs, this.#succeed(keys[0] ?? "", rest, nowMs)];
       default:
         throw new Error(`the model does not know ${script.name}`);
     }
@@ -74,12 +79,22 @@ export class ModelServer {
     if (lock === undefined || lock.holder !== holder) return "absent";
     if (keptCount === "0") {
       this.locks.delete(key);
-      this.publish(channel, "0");
-    } else {
-      lock.count = Number(keptCount);
-      lock.endMs = nowMs + Number(ttlMs);
+      return this.publish(channel, "0");
     }
+    lock.count = Number(keptCount);
+    lock.endMs = nowMs + Number(ttlMs);
     return "released";
+  }
+
+  #succeed(
+    key: string,
+    [leaseMs, successor = "", ...predecessors]: readonly string[],
+    nowMs: number,
+  ): RawReply {
+    const lock = this.locks.get(key);
+    if (lock === undefined || ![successor, ...predecessors].includes(lock.holder)) return "lost";
+    this.locks.set(key, { holder: successor, count: 1, endMs: nowMs + Number(leaseMs) });
+    return "held";
   }
 
   #subscribe(channel: string, listener: ChannelListener): Unsubscribe {

@@ -66,16 +66,20 @@ describe("lock and unlock with nobody in the way", () => {
 });
 
 describe("locks that are asked for at once", () => {
-  test.each([2, 100])("%d of them: a script for each, and one WAIT for all", async (count) => {
-    const holdfast = await acquainted(required);
+  test.each([
+    { count: 2, groupCommit: true, scripts: 1 },
+    { count: 100, groupCommit: true, scripts: 1 },
+    { count: 100, groupCommit: false, scripts: 100 },
+  ])("$count of them: $scripts scripts, and one WAIT for all", async ({ count, groupCommit, scripts }) => {
+    const holdfast = await acquainted({ ...required, groupCommit });
     const locks = Array.from({ length: count }, (_, at) => holdfast.getLock(`order:${at}`));
     let unlock = async (): Promise<unknown> => undefined;
     const taken = await sent(async () => {
       const leases = await Promise.all(locks.map((lock) => lock.lock()));
       unlock = () => Promise.all(leases.map((lease) => lease.unlock()));
     });
-    expect(taken).toEqual({ scripts: count, wait: 1, info: 0 });
-    expect(await sent(unlock)).toEqual({ scripts: count, wait: 1, info: 0 });
+    expect(taken).toEqual({ scripts, wait: 1, info: 0 });
+    expect(await sent(unlock)).toEqual({ scripts, wait: 1, info: 0 });
   });
 
   test("while others are waited for share the next WAIT", async () => {

@@ -56,6 +56,7 @@ describe("docs/reference", () => {
   const interfaces = [
     ["HoldfastOptions", "client-options.ts"],
     ["ReplicaOptions", "client-options.ts"],
+    ["HandOffOptions", "client-options.ts"],
     ["LockOptions", "options.ts"],
     ["WaitOptions", "options.ts"],
     ["PermitOptions", "options.ts"],
