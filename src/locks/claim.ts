@@ -52,13 +52,14 @@ function claimOnPath(lock: LockIdentity, stranger: () => Thread, replaced: Hold 
     throw new LeaseLostError(lock.name, lock.client.id, "unreachable", 0);
   }
   // A thread that is in the lock, but not on this path, excludes the call like any other.
-  const thread = scope === undefined || scope.thread.holdings.has(lock.id) ? stranger() : scope.thread;
+  const thread =
+    scope === undefined || scope.thread.stayIn(lock.id) !== undefined ? stranger() : scope.thread;
   return { thread, outer, kin: other, scope };
 }
 
 function claimById(lock: LockIdentity, threadId: number): Claim {
   const thread = threadOf(lock, threadId);
-  const innermost = (id: string) => thread.holdings.get(id)?.innermost;
+  const innermost = (id: string) => thread.stayIn(id)?.innermost;
   const own = innermost(lock.id);
   const other = otherHalf(lock, innermost);
   if (own === undefined) refuseUpgrade(lock, other);

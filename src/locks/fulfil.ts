@@ -27,7 +27,7 @@ export async function fulfil(
     const claim = claimOf(lock, threadId, stranger, wish.replaced);
     wish.takenIn = threadId === undefined ? scopeOf(lock, wish, claim) : undefined;
     wish.kin = claim.kin;
-    const present = claim.outer?.holding ?? claim.thread.holdings.get(lock.id);
+    const present = claim.outer?.holding ?? claim.thread.stayIn(lock.id);
     // Until it is this call's turn, the stay may end or another one begin.
     let entered: Hold | undefined | "changed";
     const other = threadId === undefined ? undefined : unsettledHalf(lock, claim);
@@ -83,7 +83,7 @@ async function enterAgain(
 /** What the chosen thread is just acquiring or releasing in the other lock of the pair. */
 function unsettledHalf(lock: LockIdentity, { thread }: Claim): Holding | undefined {
   const id = otherHalfId(lock);
-  const other = id === undefined ? undefined : thread.holdings.get(id);
+  const other = id === undefined ? undefined : thread.stayIn(id);
   return other === undefined || other.live.length > 0 || other.isIdle ? undefined : other;
 }
 
@@ -103,7 +103,7 @@ async function readBeside(
   const mayEnterNow = () => mayEnter(lock, claim.scope, kin, host.live);
   if (!(await host.enterInTurn(mayEnterNow, wish))) return refuseEntry(lock, wish, host);
   try {
-    const stands = kin.state === "held" && !claim.thread.holdings.has(lock.id);
+    const stands = kin.state === "held" && claim.thread.stayIn(lock.id) === undefined;
     return stands ? await begin(lock, wish, claim) : "changed";
   } finally {
     host.settled();

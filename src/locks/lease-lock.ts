@@ -73,7 +73,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
     const { client, id } = this.#lock;
     return threadId === undefined
       ? this.#ownScope()?.innermostTaken(id)
-      : client.threads.find(threadId)?.holdings.get(id)?.innermost;
+      : client.threads.find(threadId)?.stayIn(id)?.innermost;
   }
 
   async forceUnlock(): Promise<boolean> {
@@ -100,7 +100,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
     const holding =
       threadId === undefined
         ? client.threads.current?.holdOf(id)?.holding
-        : client.threads.find(threadId)?.holdings.get(id);
+        : client.threads.find(threadId)?.stayIn(id);
     // What this client never took nobody else can have taken in its name.
     if (holding === undefined) return 0;
     // Redis is just being told whose it is.

@@ -27,7 +27,7 @@ interface Outcome {
 /** True when the caller has nothing of the lock yet, so that it begins a stay. */
 export function isFresh(lock: LockIdentity): boolean {
   const { outer, kin, thread } = claimOf(lock, undefined, () => new Thread());
-  return outer === undefined && kin === undefined && !thread.holdings.has(lock.id);
+  return outer === undefined && kin === undefined && thread.stayIn(lock.id) === undefined;
 }
 
 /**

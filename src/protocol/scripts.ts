@@ -1357,9 +1357,10 @@ local function succeed()
     return "held"
   end
   for i = 4, #ARGV do
-    if redis.call("HEXISTS", lock, ARGV[i]) == 1 then
+    local predecessor = ARGV[i]
+    if redis.call("HEXISTS", lock, predecessor) == 1 then
       redis.call("HSET", lock, successor, "1")
-      redis.call("HDEL", lock, ARGV[i])
+      redis.call("HDEL", lock, predecessor)
       redis.call("PEXPIRE", lock, lease_ms)
       return "held"
     end
@@ -1367,7 +1368,7 @@ local function succeed()
   return "lost"
 end
 return { now_ms, succeed() }`,
-    sha1: "4b479ffaa4d99b54fedf7f43ad093b267b8fe3a8",
+    sha1: "e9904d017438378ce5e55dd42f15ac852569f985",
   },
   "permit-acquire": {
     name: "permit-acquire",

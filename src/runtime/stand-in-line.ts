@@ -29,7 +29,8 @@ export async function standInLine<T>(lines: WaitLines, standing: Standing<T>): P
   const line = lines.join(awaited, waiter);
   try {
     for (;;) {
-      if (line.isHead(waiter) && line.shouldAsk()) {
+      // What was asked before it stood in line is answered whatever the line has heard since.
+      if (standing.isAsking?.() || (line.isHead(waiter) && line.shouldAsk())) {
         const found = await askFor(line, standing);
         if (found !== undefined) return found;
       } else if (line.isHead(waiter)) {

@@ -16,6 +16,7 @@ import type { Thread } from "./thread.js";
 
 /** Shared, as hardly any stay ever has any. */
 const NOBODY: ReadonlySet<Holding> = new Set();
+const NO_HOLDS: Hold[] = [];
 
 /**
  * One stay of a thread in a lock, from its outermost acquisition to the release of its last hold: one field in Redis,
@@ -35,7 +36,7 @@ export class Holding implements Renewable {
   /** The stay in the other lock of the pair on whose strength this one began. */
   readonly #host: Holding | undefined;
   #guests: Set<Holding> | undefined;
-  readonly #live: Hold[] = [];
+  #live: Hold[] = NO_HOLDS;
   #loss: LeaseLostError | undefined;
   /** How many commands that change the field are under way or may still arrive. */
   #underWay = 0;
@@ -140,7 +141,9 @@ export class Holding implements Renewable {
     if (!isOfUse(terms, place, clock)) return undefined;
     const hold = new Hold(this, terms, { ...place, holdCount: this.live.length + 1 }, clock, alarms);
     hold.slot = this.inRedis.count + 1;
-    this.#live.push(hold);
+    // Most stays have one, for which a list that may grow would be too large.
+    if (this.#live.length === 0) this.#live = [hold];
+    else this.#live.push(hold);
     // The same write has raised the TTL for the holds around this one.
     const raisesAll = this.#live.length > 1 && terms.renewed && !this.lock.kind.shared;
     if (raisesAll && place.until === undefined) this.renewed(place.takenAt);

@@ -12,7 +12,7 @@ export class InRedis {
   /** The longest lease that was ever asked for: nothing in Redis lives longer without us. */
   #longestLeaseMs = 0;
   /** On the monotonic clock: from then on nothing can be there. */
-  #outlivedMs = Number.POSITIVE_INFINITY;
+  #outlivedMs: number | undefined;
   /** The latest command; true for one that nobody waits behind yet. */
   #turn: Promise<unknown> | true | undefined;
   #turnEnds: (() => void) | undefined;
@@ -37,7 +37,7 @@ export class InRedis {
 
   /** True when nothing can be there any more, unless something was asked for since. */
   isOutlived(nowMs: number): boolean {
-    return nowMs > this.#outlivedMs;
+    return this.#outlivedMs !== undefined && nowMs > this.#outlivedMs;
   }
 
   /** @param leaseMs of an acquisition that is about to be sent */

@@ -38,9 +38,19 @@ export function latestEnd(terms: Terms, { takenAt, ttlMs = Number.POSITIVE_INFIN
 
 /** When the trust in a lease ends that was asked for at `sentAt`. */
 export function leaseEnd(terms: Terms, sentAt: Instant): Instant {
+  const ms = trustedMs(terms);
+  return ms === Number.POSITIVE_INFINITY ? NEVER : later(sentAt, ms);
+}
+
+/** How long that is yet; negative when it is over. */
+export function leaseLeftMs(terms: Terms, sentAt: Instant, clock: Clock): number {
+  return leftMs(sentAt, clock) + trustedMs(terms);
+}
+
+function trustedMs(terms: Terms): number {
   const { leaseMs } = terms;
-  const margin = Math.min(marginMs(leaseMs, terms), LARGEST_MARGIN_SHARE * leaseMs);
-  return leaseMs === Number.POSITIVE_INFINITY ? NEVER : later(sentAt, leaseMs - margin);
+  if (leaseMs === Number.POSITIVE_INFINITY) return leaseMs;
+  return leaseMs - Math.min(marginMs(leaseMs, terms), LARGEST_MARGIN_SHARE * leaseMs);
 }
 
 /** What is taken off a time that was read from another clock so long ago, or is to be measured by this one. */
@@ -51,7 +61,7 @@ export function marginMs(durationMs: number, { clockSkewMs }: Terms): number {
 /** Whether what was just taken may be trusted at all: an answer may come when its lease is over already. */
 export function isOfUse(terms: Terms, since: Since, clock: Clock): boolean {
   const { takenAt, until } = since;
-  if (leftMs(leaseEnd(terms, takenAt), clock) <= 0) return false;
+  if (leaseLeftMs(terms, takenAt, clock) <= 0) return false;
   if (until !== undefined && leftMs(until, clock) <= 0) return false;
   const latest = latestEnd(terms, since);
   return latest === NEVER || leftMs(latest, clock) > 0;

@@ -96,7 +96,7 @@ export class Threads {
     const id = { threadId, field, host };
     const holding = new Holding(thread, lock, id, this.#custody);
     this.#sweep();
-    thread.holdings.put(holding);
+    thread.put(holding);
     if (thread.explicitId === undefined) this.#own.set(threadId, holding);
     else this.#explicit.set(threadId, thread);
     return holding;
@@ -115,7 +115,7 @@ export class Threads {
   /** All stays of this client. */
   *holdings(): Iterable<Holding> {
     yield* this.#own.values();
-    for (const thread of this.#explicit.values()) yield* thread.holdings.values();
+    for (const thread of this.#explicit.values()) yield* thread.stays();
   }
 
   /** The fields of a lock were removed in Redis: what they stood for is lost. */
@@ -139,10 +139,9 @@ export class Threads {
 
   #over(holding: Holding): void {
     const { thread, threadId } = holding;
-    thread.holdings.remove(holding);
+    thread.remove(holding);
     if (thread.explicitId === undefined) this.#own.delete(threadId);
     // The number may stand for a later thread already.
-    else if (thread.holdings.size === 0 && this.#explicit.get(threadId) === thread)
-      this.#explicit.delete(threadId);
+    else if (thread.isIdle && this.#explicit.get(threadId) === thread) this.#explicit.delete(threadId);
   }
 }

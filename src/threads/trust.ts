@@ -2,7 +2,7 @@ import type { Clock } from "../clock.js";
 import type { LeaseLostError, LossReason } from "../errors.js";
 import type { Expiring, ExpiryAlarms } from "../runtime/expiry-alarms.js";
 import { earlier, type Instant, leftMs, NEVER, now } from "../runtime/instant.js";
-import { latestEnd, leaseEnd, type Since, type Terms } from "./terms.js";
+import { latestEnd, leaseEnd, leaseLeftMs, type Since, type Terms } from "./terms.js";
 
 export type HoldState = "held" | "released" | "lost";
 
@@ -36,10 +36,10 @@ export abstract class Trust implements Expiring {
   readonly #clock: Clock;
   readonly #alarms: ExpiryAlarms;
   readonly #takenAt: Instant;
-  /** On the monotonic clock: when the newest confirmation was asked for. */
-  #confirmedMs = Number.NEGATIVE_INFINITY;
-  /** When the lease ends that Redis has confirmed. */
-  #end: Instant = NEVER;
+  /** When the newest confirmation was asked for. */
+  #confirmedAt: Instant;
+  /** When the trust in what Redis has confirmed ends, if that is not by its lease. */
+  #otherEnd: Instant | undefined;
   /** By then it is over, however its lease is prolonged. */
   readonly #latest: Instant;
   /** The commands that set the lease anew and have no known outcome. */
@@ -57,9 +57,9 @@ export abstract class Trust implements Expiring {
     this.#clock = clock;
     this.#alarms = alarms;
     this.#latest = latestEnd(terms, since);
-    this.#confirm(since.takenAt);
+    this.#confirmedAt = since.takenAt;
     if (since.until === undefined) return;
-    this.#end = earlier(this.#end, since.until);
+    this.#otherEnd = earlier(this.#end, since.until);
     this.#provisional = true;
   }
 
@@ -120,12 +120,20 @@ export abstract class Trust implements Expiring {
 
   checkMs(): number {
     if (this.#state !== "held") return 0;
-    let ms = leftMs(this.#end, this.#clock);
+    let ms =
+      this.#otherEnd === undefined
+        ? leaseLeftMs(this.terms, this.#confirmedAt, this.#clock)
+        : leftMs(this.#otherEnd, this.#clock);
     if (this.#latest !== NEVER) ms = Math.min(ms, leftMs(this.#latest, this.#clock));
     for (const { end } of this.#doubts) ms = Math.min(ms, leftMs(end, this.#clock));
     if (ms > 0) return ms;
     this.lose(this.#reasonOfEnd());
     return 0;
+  }
+
+  /** When the trust in what Redis has confirmed ends. */
+  get #end(): Instant {
+    return this.#otherEnd ?? leaseEnd(this.terms, this.#confirmedAt);
   }
 
   /** When the trust in it ends unless it is prolonged. */
@@ -156,12 +164,12 @@ export abstract class Trust implements Expiring {
   /** How long Redis is to keep the key for this hold alone, from now on. */
   neededMs(): number {
     if (this.isRenewed) return this.terms.leaseMs;
-    return this.#confirmedMs + this.terms.leaseMs - this.#clock.monotonicMs();
+    return this.#confirmedAt.monotonicMs + this.terms.leaseMs - this.#clock.monotonicMs();
   }
 
   /** Redis has confirmed a lease that was asked for at `sentAt`. A confirmation that comes too late changes nothing. */
   extend(sentAt: Instant): void {
-    if (this.state !== "held" || sentAt.monotonicMs < this.#confirmedMs) return;
+    if (this.state !== "held" || sentAt.monotonicMs < this.#confirmedAt.monotonicMs) return;
     this.#confirm(sentAt);
   }
 
@@ -176,8 +184,8 @@ export abstract class Trust implements Expiring {
   }
 
   #confirm(sentAt: Instant): void {
-    this.#confirmedMs = sentAt.monotonicMs;
-    this.#end = leaseEnd(this.terms, sentAt);
+    this.#confirmedAt = sentAt;
+    this.#otherEnd = undefined;
     this.#unconfirmed = false;
     this.#provisional = false;
   }
@@ -199,7 +207,7 @@ export abstract class Trust implements Expiring {
   relet(doubt: Doubt): void {
     const { end } = doubt;
     this.letLapse();
-    this.#end = end;
+    this.#otherEnd = end;
     // Which came first at Redis, this one or one that is still under way, nobody knows.
     for (const other of this.#doubts) other.end = earlier(other.end, end);
     this.notRelet(doubt);

@@ -38,10 +38,10 @@ function asked({ driver }: FakeTime): readonly (readonly [script: string, keys: 
 
 async function settle<T>({ clock }: FakeTime, calls: readonly Watched<T>[]): Promise<readonly T[]> {
   await clock.advance(0);
-  return calls.map(valueOf);
+  return calls.map(resultOf);
 }
 
-function valueOf<T>({ outcome }: Watched<T>): T {
+function resultOf<T>({ outcome }: Watched<T>): T {
   if (outcome === undefined || !("value" in outcome)) {
     throw new Error(`no value: ${String(outcome?.error)}`);
   }
@@ -55,7 +55,7 @@ function lockAll(time: FakeTime, names: readonly string[] = NAMES): readonly Wat
 async function unlockAll(time: FakeTime, leases: readonly Lease[]): Promise<void> {
   const releases = leases.map((lease) => watched(lease.unlock()));
   await time.clock.advance(5_000);
-  releases.map(valueOf);
+  releases.map(resultOf);
 }
 
 /** About several keys. */
@@ -103,7 +103,7 @@ describe("what is asked for in one turn", () => {
     expect(wrong.outcome).toMatchObject({ error: { code: "ERR_HOLDFAST_WRONG_TYPE" } });
     await unlockAll(
       time,
-      [free, last, taken].map(valueOf).flatMap((lease) => lease ?? []),
+      [free, last, taken].map(resultOf).flatMap((lease) => lease ?? []),
     );
     time.server.command("DEL", "order:2");
   });
@@ -144,7 +144,7 @@ describe("what is asked for in one turn", () => {
     const inner = watched(holdfast.getLock("a").lock({ threadId: leases[0]?.threadId ?? 0 }));
     await time.clock.advance(0);
     time.driver.calls.length = 0;
-    await unlockAll(time, [valueOf(inner), ...leases.slice(1)]);
+    await unlockAll(time, [resultOf(inner), ...leases.slice(1)]);
     expect(asked(time)).toEqual([
       ["lock-release", 1],
       ["lock-release", 5],
@@ -200,7 +200,7 @@ describe("a command for many", () => {
         expect(NAMES.map((name) => time.fields(name))).toEqual(NAMES.map(() => ({})));
         return;
       }
-      const leases = calls.map(valueOf);
+      const leases = calls.map(resultOf);
       expect(NAMES.map((name) => time.fields(name))).toEqual(leases.map(({ holder }) => ({ [holder]: "1" })));
       void time.driver.next(fault, isGroup);
       await unlockAll(time, leases);
@@ -221,7 +221,7 @@ describe("a command for many", () => {
     });
     await unlockAll(
       time,
-      others.map((call) => valueOf(call as Watched<Lease>)),
+      others.map((call) => resultOf(call as Watched<Lease>)),
     );
   });
 
@@ -237,7 +237,7 @@ describe("a command for many", () => {
     await time.clock.advance(0);
     expect(calls[5]?.outcome).toMatchObject({ error: { outcomeUnknown: true } });
     await time.clock.advance(10_000);
-    await unlockAll(time, calls.filter((_, at) => at !== 5).map(valueOf));
+    await unlockAll(time, calls.filter((_, at) => at !== 5).map(resultOf));
   });
 
   test("gives back what was cancelled meanwhile, and nothing else", async () => {

@@ -170,8 +170,8 @@ describe("a lock that is released while a call of the same client waits", () => 
   });
 });
 
-describe("one who was handed a lock [R14]", () => {
-  test("has its own lease in Redis, be it shorter than that of the one before", async () => {
+describe("one who was handed a lock", () => {
+  test("has its own lease in Redis, be it shorter than that of the one before [R14]", async () => {
     const { time, holder, waiting } = await scene([{ leaseMs: 1_000 }]);
     expect(time.ttlMs(KEY)).toBe(HOUR_MS);
     await arrived(time, watched(holder.unlock()));
@@ -180,7 +180,7 @@ describe("one who was handed a lock [R14]", () => {
     expect([got(waiting[0]).state, time.fields(KEY)]).toEqual(["lost", {}]);
   });
 
-  test("is not trusted for longer than the one before was, until Redis has named it", async () => {
+  test("is not trusted for longer than the one before was, until Redis has named it [R14]", async () => {
     const { time, holder, waiting } = await scene([{}], {}, { leaseMs: 10_000 });
     const slow = deliverLate();
     void time.driver.next(slow, "lock-succeed");
@@ -195,7 +195,7 @@ describe("one who was handed a lock [R14]", () => {
   });
 
   test.each([loseReply, deliverTwice, swallowReply])(
-    "is named once more when the command meets: $name",
+    "is named once more when the command meets: $name [R14]",
     async (fault) => {
       const { time, lock, holder, waiting } = await scene([{}, {}], { handOff: { maxMs: HOUR_MS } });
       void time.driver.next(fault, "lock-succeed");
@@ -215,7 +215,7 @@ describe("one who was handed a lock [R14]", () => {
     },
   );
 
-  test("enters once more, answers questions and leaves after it was named", async () => {
+  test("enters once more, answers questions and leaves after it was named [R14]", async () => {
     const { time, lock, holder, waiting } = await scene();
     const slow = answerLate();
     void time.driver.next(slow, "lock-succeed");
@@ -235,7 +235,7 @@ describe("one who was handed a lock [R14]", () => {
     expect(time.fields(KEY)).toEqual({});
   });
 
-  test("leaves the lock free when it leaves before it was named, with nobody behind it", async () => {
+  test("leaves the lock free when it leaves before it was named, with nobody behind it [R14]", async () => {
     const { time, holder, waiting } = await scene();
     const slow = deliverLate();
     void time.driver.next(slow, "lock-succeed");
@@ -266,7 +266,7 @@ describe("one who was handed a lock [R14]", () => {
     expect(late.outcome).toMatchObject({ error: { code: "ERR_HOLDFAST_NOT_HELD" } });
   });
 
-  test("is lost in time when Redis can not be told, and whatever Redis has is freed", async () => {
+  test("is lost in time when Redis can not be told, and whatever Redis has is freed [R14]", async () => {
     const { time, holder, waiting } = await scene([{}], { commandTimeoutMs: 500 }, { leaseMs: 10_000 });
     const lost: Promise<unknown>[] = [];
     for (let i = 0; i < 40; i += 1) lost.push(time.driver.next(neverDeliver, "lock-succeed"));
@@ -318,7 +318,7 @@ describe("one who was handed a lock [R14]", () => {
   });
 });
 
-describe("the calls of one client do not keep the lock from others [R36]", () => {
+describe("the calls of one client do not keep the lock from others", () => {
   /** One call after the other of a client, which has many that wait, and one of another client. */
   async function rivals(handOff: { maxCount?: number; maxMs?: number }, sectionMs: number) {
     const { time, holder, waiting } = await scene(
@@ -353,11 +353,35 @@ describe("the calls of one client do not keep the lock from others [R36]", () =>
     return before;
   }
 
-  test("after so many hand-overs another client has its turn", async () => {
+  test("after so many hand-overs another client has its turn [R36]", async () => {
     expect(await rivals({ maxCount: 5 }, 0)).toBe(6);
   });
 
-  test("after so many milliseconds another client has its turn", async () => {
+  test("after so many milliseconds another client has its turn [R36]", async () => {
     expect(await rivals({ maxMs: 100 }, 30)).toBe(5);
+  });
+
+  test("a call that asks while others have their turn, and is cancelled, gives back what it gets", async () => {
+    const time = open(PATIENT);
+    const lock = time.holdfast.getLock(KEY);
+    const holder = await arrived(time, watched(lock.lock()));
+    const stranger = watched(time.connect(PATIENT).holdfast.getLock(KEY).lock());
+    await time.clock.advance(0);
+    const [release, acquire] = [answerLate(), answerLate()];
+    void time.driver.next(release, "lock-release");
+    void time.driver.next(acquire, "lock-acquire");
+    const leaving = new AbortController();
+    void holder.unlock();
+    const call = watched(lock.lock({ signal: leaving.signal }));
+    await time.clock.advance(0);
+    release.arrive();
+    await time.clock.advance(0);
+    leaving.abort(new Error("left"));
+    await time.clock.advance(0);
+    expect(call.outcome).toMatchObject({ error: { message: "left" } });
+    acquire.arrive();
+    await time.clock.advance(0);
+    await arrived(time, watched(got(stranger).unlock()));
+    expect(time.fields(KEY)).toEqual({});
   });
 });

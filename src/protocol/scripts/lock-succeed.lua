@@ -5,7 +5,8 @@
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]      leaseMs      integer > 0, milliseconds that the successor's lease lasts
   ARGV[3]      successor    "<client id>:<thread id>"
-  ARGV[4], …   predecessor  holders of the same client, any one of whom may have the lock
+  then for each holder of the same client that may have the lock:
+    predecessor  "<client id>:<thread id>"
 
   Returns  { serverMs, answer }:
            "held"                the successor has it, with a hold count of 1; also when this is a repeat
@@ -34,9 +35,10 @@ local function succeed()
     return "held"
   end
   for i = 4, #ARGV do
-    if redis.call("HEXISTS", lock, ARGV[i]) == 1 then
+    local predecessor = ARGV[i]
+    if redis.call("HEXISTS", lock, predecessor) == 1 then
       redis.call("HSET", lock, successor, "1")
-      redis.call("HDEL", lock, ARGV[i])
+      redis.call("HDEL", lock, predecessor)
       redis.call("PEXPIRE", lock, lease_ms)
       return "held"
     end
