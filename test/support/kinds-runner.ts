@@ -1,4 +1,5 @@
 import { afterEach, describe, test } from "vitest";
+import type { HoldfastOptions } from "../../src/client-options.js";
 import type { Holdfast } from "../../src/holdfast.js";
 import { chapters, kinds } from "../kinds/kinds.js";
 import { type Backend, openedFor } from "./backends.js";
@@ -10,7 +11,10 @@ const PATIENT_MS = 3_000;
 /** Makes a test of each behaviour of each kind of lock; or of those alone that hang on what is below the locks. */
 export function describeKinds(
   backend: Backend,
-  { only }: { readonly only?: "what hangs on drivers" } = {},
+  {
+    only,
+    settings = {},
+  }: { readonly only?: "what hangs on drivers"; readonly settings?: HoldfastOptions } = {},
 ): void {
   const isWanted = ({ hangsOnDrivers = false }) => only === undefined || hangsOnDrivers;
   const server = openedFor(backend);
@@ -43,7 +47,7 @@ export function describeKinds(
               server: server(),
               client(options) {
                 let driver: ObservedDriver | undefined;
-                const given = { redMemberTimeoutMs: PATIENT_MS, ...options };
+                const given = { redMemberTimeoutMs: PATIENT_MS, ...settings, ...options };
                 const client = server().client(given, (inner) => (driver = new ObservedDriver(inner)));
                 if (driver !== undefined) drivers.set(client, driver);
                 return client;
