@@ -1,0 +1,113 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { redisServer } from "../support/redis-server.mjs";
+
+/**
+ * @typedef {import("../support/contracts.js").Library} Library
+ * @typedef {import("../support/contracts.js").OpenSettings} OpenSettings
+ * @typedef {import("../../src/index.js").Driver} Driver
+ * @typedef {import("../../src/index.js").Holdfast} Holdfast
+ * @typedef {import("../../src/index.js").Lease} Lease
+ * @typedef {import("../../src/index.js").FencedLease} FencedLease
+ */
+
+/** The watchdog renews each third of its lease. */
+const RENEWALS_PER_LEASE = 3;
+
+/** @type {readonly Library[]} */
+export const holdfastLibraries = [
+  holdfastWith({ name: "holdfast", packages: ["ioredis"], connect: onIoredis }),
+  holdfastWith({ name: "holdfast-node-redis", packages: ["redis"], connect: onNodeRedis, variant: "client" }),
+  holdfastWith({
+    name: "holdfast-glide",
+    packages: ["@valkey/valkey-glide"],
+    connect: onGlide,
+    variant: "client",
+  }),
+  // As most programs use it: with no fixed lease, whatever is wished.
+  holdfastWith({ name: "holdfast-watchdog", packages: ["ioredis"], connect: onIoredis, variant: "lease" }),
+];
+
+/**
+ * @param {Pick<Library, "name" | "packages" | "variant"> & { connect: (settings: OpenSettings) => Promise<Driver> }} how
+ * @returns {Library}
+ */
+function holdfastWith({ connect, ...rest }) {
+  return {
+    ...rest,
+    role: "ours",
+    server: redisServer,
+    claims: { kinds: ["fair", "fenced", "read", "write"], waits: true, renews: true },
+
+    async open(settings) {
+      const { Holdfast } = await builtModule(settings, "index.js");
+      const watchdogMs = settings.renewEachMs * RENEWALS_PER_LEASE;
+      const holdfast = new Holdfast(await connect(settings), { watchdogMs, ...settings.holdfastOptions });
+      const isFixed = rest.variant !== "lease";
+      return {
+        acquire: (name, { ttlMs, kind = "plain" }) =>
+          lockOf(holdfast, kind, name).lock(isFixed && ttlMs !== undefined ? { leaseMs: ttlMs } : {}),
+        release: (/** @type {Lease} */ lease) => lease.unlock(),
+        isHeld: (/** @type {Lease} */ lease) => lease.state === "held",
+        token: (/** @type {FencedLease} */ lease) => lease.token,
+      };
+    },
+  };
+}
+
+/**
+ * @param {Holdfast} holdfast
+ * @param {import("../support/contracts.js").Kind} kind
+ * @param {string} name
+ */
+function lockOf(holdfast, kind, name) {
+  switch (kind) {
+    case "plain":
+      return holdfast.getLock(name);
+    case "fair":
+      return holdfast.getFairLock(name);
+    case "fenced":
+      return holdfast.getFencedLock(name);
+    case "read":
+      return holdfast.getReadWriteLock(name).readLock();
+    case "write":
+      return holdfast.getReadWriteLock(name).writeLock();
+  }
+}
+
+/** @param {OpenSettings} settings */
+async function onIoredis(settings) {
+  const { Redis } = await import("ioredis");
+  const { ioredisDriver } = await builtModule(settings, "driver/ioredis.js");
+  return ioredisDriver(new Redis({ host: "127.0.0.1", port: settings.port }));
+}
+
+/** @param {OpenSettings} settings */
+async function onNodeRedis(settings) {
+  const { createClient } = await import("redis");
+  const { nodeRedisDriver } = await builtModule(settings, "driver/node-redis.js");
+  const client = createClient({ socket: { host: "127.0.0.1", port: settings.port } });
+  client.on("error", (error) => console.error(error));
+  await client.connect();
+  return nodeRedisDriver(client);
+}
+
+/** @param {OpenSettings} settings */
+async function onGlide(settings) {
+  const { Decoder, GlideClient } = await import("@valkey/valkey-glide");
+  const { valkeyGlideDriver } = await builtModule(settings, "driver/valkey-glide.js");
+  const options = { addresses: [{ host: "127.0.0.1", port: settings.port }], requestTimeout: 5_000 };
+  const client = await GlideClient.createClient(options);
+  const subscriber = await GlideClient.createClient({ ...options, defaultDecoder: Decoder.Bytes });
+  return valkeyGlideDriver(client, { subscriber });
+}
+
+/**
+ * A file of the build that is measured, which may be another one than ours.
+ *
+ * @param {OpenSettings} settings
+ * @param {string} file
+ */
+function builtModule({ dist }, file) {
+  return import(pathToFileURL(join(dist, file)).href);
+}

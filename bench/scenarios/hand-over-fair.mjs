@@ -1,0 +1,14 @@
+import { handOverColumns, handOverOrders, measureHandOver } from "../support/hand-over.mjs";
+
+/** @type {import("../support/contracts.js").Scenario} */
+export const handOverFair = {
+  name: "hand-over-fair",
+  title: "Hand-over of a fair lock between two processes",
+  about:
+    "As above. grant-probe is a sketch without safety: a script that writes the next holder and publishes, a subscriber that hears of it. No peer has a fair lock.",
+  columns: handOverColumns,
+  contestants: (libraries) =>
+    libraries.filter(({ claims, variant }) => claims.kinds.includes("fair") && variant !== "lease"),
+  measure: (stage, size) => measureHandOver(stage, size, "fair"),
+  orders: handOverOrders,
+};

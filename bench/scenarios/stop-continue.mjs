@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { counterOrders } from "../support/counter.mjs";
+
+const PROCESSES = 4;
+const QUICK_PROCESSES = 2;
+const TTL_MS = 1_000;
+const QUICK_TTL_MS = 400;
+/** So many times its lease the holder stands still. */
+const STANDS_STILL = 1.5;
+/** The others go on for so long when it has written and released. */
+const AFTERWARDS_MS = 500;
+const QUICK_AFTERWARDS_MS = 100;
+
+/**
+ * @typedef {import("../support/contracts.js").Done<import("../support/counter.mjs").Stopped>} Stopped
+ * @typedef {import("../support/contracts.js").Done<number>} Writes
+ */
+
+/** @type {import("../support/contracts.js").Scenario} */
+export const stopContinue = {
+  name: "stop-continue",
+  title: "A holder is stopped past its lease, and goes on",
+  about: `${PROCESSES} processes add to a counter, which they read and write within the lock; one is stopped (SIGSTOP) between the two for ${STANDS_STILL} times its lease. Told: the next line that looks at the lease sees that it is lost. It writes all the same, as a holder does that does not look.`,
+  columns: [
+    { metric: "told", heading: "told on the next line" },
+    { metric: "release", heading: "what its release reports" },
+    { metric: "releaseMs", heading: "after ms", digits: 1 },
+    { metric: "meanwhile", heading: "writes in all" },
+    { metric: "lost", heading: "updates lost" },
+    { metric: "lostWithToken", heading: "with the token checked at the resource" },
+  ],
+  contestants: (libraries) =>
+    libraries.filter(
+      ({ role, claims, variant }) =>
+        claims.waits && role !== "raw" && (variant === undefined || variant === "lease"),
+    ),
+
+  async measure(stage, size, { claims }) {
+    const plain = await countTogether(stage, size, "plain");
+    if (!claims.kinds.includes("fenced")) return plain;
+    const { told, lost } = await countTogether(stage, size, "fenced");
+    return { ...plain, told: Math.min(plain.told, told), lostWithToken: lost };
+  },
+
+  orders: counterOrders,
+};
+
+/**
+ * @param {import("../support/contracts.js").Stage} stage
+ * @param {import("../support/contracts.js").Size} size
+ * @param {"plain" | "fenced"} kind
+ */
+async function countTogether(stage, { quick }, kind) {
+  const ttlMs = quick ? QUICK_TTL_MS : TTL_MS;
+  const [victim, ...others] = await stage.workers(quick ? QUICK_PROCESSES : PROCESSES);
+  if (victim === undefined) throw new Error("processes are needed");
+
+  const standsStill = victim.announced("stopping");
+  const stopping = /** @type {Promise<Stopped>} */ (victim.order("countAndStop", { kind, ttlMs }));
+  const counting = others.map(
+    (worker) => /** @type {Promise<Writes>} */ (worker.order("countOn", { kind, ttlMs })),
+  );
+  await Promise.race([standsStill, stopping]);
+  await sleep(ttlMs * STANDS_STILL);
+  process.kill(victim.pid, "SIGCONT");
+  const { value: stopped } = await stopping;
+  await sleep(quick ? QUICK_AFTERWARDS_MS : AFTERWARDS_MS);
+  for (const worker of others) await worker.order("finish");
+
+  const written = (await Promise.all(counting)).reduce((sum, { value }) => sum + value, stopped.writes);
+  const { value: counted } = /** @type {Writes} */ (await victim.order("read", { kind }));
+  await Promise.all([victim, ...others].map((worker) => worker.stop()));
+  return {
+    told: stopped.told ? 1 : 0,
+    release: stopped.release,
+    releaseMs: stopped.releaseMs,
+    ...(stopped.reported ? { lossReportedMs: stopped.releaseMs } : {}),
+    meanwhile: written,
+    lost: written - counted,
+  };
+}

@@ -1,0 +1,227 @@
+import { figure, markdownTable } from "./tables.mjs";
+
+/**
+ * What holdfast is to reach, as ratios of medians of one run on one machine.
+ *
+ * @typedef {object} Bar
+ * @property {string} scenario
+ * @property {string} text
+ * @property {(look: Look) => number | undefined} measured undefined: not enough was measured
+ * @property {number} [atLeast]
+ * @property {number} [atMost]
+ * @property {number} [digits] of what was measured. Default: 2
+ */
+
+/** @type {readonly Bar[]} */
+const bars = [
+  ...["ioredis", "node-redis", "glide"].map((client) => ({
+    scenario: "one-at-a-time",
+    text: `to the raw pair on ${client}, pairs/s`,
+    measured: (/** @type {Look} */ { to }) =>
+      to(client === "ioredis" ? "holdfast" : `holdfast-${client}`, `raw-${client}`, "perSecond"),
+    atLeast: 0.9,
+  })),
+  {
+    scenario: "one-at-a-time",
+    text: "to a raw pair of EVALSHA, pairs/s",
+    measured: ({ to }) => to("holdfast", "raw-scripts", "perSecond"),
+    atLeast: 0.95,
+  },
+  {
+    scenario: "256-at-once",
+    text: "to the raw pair on ioredis, pairs/s",
+    measured: ({ to }) => to("holdfast", "raw-ioredis", "perSecond"),
+    atLeast: 4,
+  },
+  {
+    scenario: "256-at-once",
+    text: "to the best peer, pairs/s",
+    measured: ({ toBest }) => toBest("perSecond", "most"),
+    atLeast: 5,
+  },
+  {
+    scenario: "64-tasks",
+    text: "to the best peer, acquisitions/s",
+    measured: ({ toBest }) => toBest("perSecond", "most"),
+    atLeast: 8,
+  },
+  {
+    scenario: "64-tasks",
+    text: "commands each",
+    measured: ({ ours }) => ours("commandsEach"),
+    atMost: 0.3,
+  },
+  {
+    scenario: "64-tasks",
+    text: "tasks served",
+    measured: ({ ours }) => ours("served"),
+    atLeast: 64,
+    digits: 0,
+  },
+  { scenario: "64-tasks", text: "Jain index", measured: ({ ours }) => ours("jain"), atLeast: 0.98 },
+  {
+    scenario: "4-processes",
+    text: "to the best peer, acquisitions/s",
+    measured: ({ toBest }) => toBest("perSecond", "most"),
+    atLeast: 5,
+  },
+  { scenario: "4-processes", text: "Jain index", measured: ({ ours }) => ours("jain"), atLeast: 0.95 },
+  {
+    scenario: "4-processes",
+    text: "to the shortest p99 of a peer's waits",
+    measured: ({ toBest }) => toBest("p99Us", "least"),
+    atMost: 1,
+  },
+  {
+    scenario: "hand-over",
+    text: "to node-redisson's median",
+    measured: ({ to }) => to("holdfast", "node-redisson", "p50Us"),
+    atMost: 0.95,
+  },
+  {
+    scenario: "hand-over-fair",
+    text: "to node-redisson's median of a plain lock",
+    measured: ({ ours, of }) => ratio(ours("p50Us"), of("node-redisson", "p50Us", "hand-over")),
+    atMost: 0.85,
+  },
+  {
+    scenario: "hand-over-fair",
+    text: "to the bare probe's median",
+    measured: ({ to }) => to("holdfast", "grant-probe", "p50Us"),
+    atMost: 1.25,
+  },
+  {
+    scenario: "idle-waiters",
+    text: "commands/s",
+    measured: ({ ours }) => ours("commandsPerSecond"),
+    atMost: 1,
+  },
+  ...["renewing-5000", "renewing-50000"].flatMap((scenario) => [
+    {
+      scenario,
+      text: "to the peer with the fewest commands",
+      measured: (/** @type {Look} */ { toBest }) => toBest("commandsPerSecond", "least"),
+      atMost: 1 / 50,
+      digits: 4,
+    },
+    {
+      scenario,
+      text: "to the peer with the least client CPU",
+      measured: (/** @type {Look} */ { toBest }) => toBest("clientCpuPercent", "least"),
+      atMost: 1 / 4,
+    },
+    {
+      scenario,
+      text: "locks lost",
+      measured: (/** @type {Look} */ { worst }) => worst("lost", "most"),
+      atMost: 0,
+      digits: 0,
+    },
+  ]),
+  {
+    scenario: "memory",
+    text: "bytes per held lock, with a watchdog",
+    measured: ({ ours }) => ours("renewedBytes"),
+    atMost: 700,
+    digits: 0,
+  },
+  {
+    scenario: "stop-continue",
+    text: "told on the next line, in the worst round",
+    measured: ({ worst }) => worst("told", "least"),
+    atLeast: 1,
+    digits: 0,
+  },
+  {
+    scenario: "stop-continue",
+    text: "ms until the release reports the loss, in the worst round",
+    measured: ({ worst }) => worst("lossReportedMs", "most"),
+    atMost: 50,
+    digits: 1,
+  },
+  {
+    scenario: "stop-continue",
+    text: "updates lost with the token checked, in the worst round",
+    measured: ({ worst }) => worst("lostWithToken", "most"),
+    atMost: 0,
+    digits: 0,
+  },
+];
+
+const OURS = "holdfast";
+
+/** What a bar can ask for: medians of its scenario. */
+class Look {
+  #scenario;
+  #results;
+  #peers;
+
+  /**
+   * @param {string} scenario
+   * @param {import("./results.mjs").Results} results
+   * @param {readonly string[]} peers
+   */
+  constructor(scenario, results, peers) {
+    this.#scenario = scenario;
+    this.#results = results;
+    this.#peers = peers;
+  }
+
+  /** @type {(library: string, metric: string, scenario?: string) => number | undefined} */
+  of = (library, metric, scenario = this.#scenario) =>
+    this.#results.spread(scenario, library, metric)?.median;
+
+  /** @type {(metric: string) => number | undefined} */
+  ours = (metric) => this.of(OURS, metric);
+
+  /** @type {(metric: string, which: "least" | "most") => number | undefined} */
+  worst = (metric, which) => this.#results.spread(this.#scenario, OURS, metric)?.[which];
+
+  /** @type {(library: string, other: string, metric: string) => number | undefined} */
+  to = (library, other, metric) => ratio(this.of(library, metric), this.of(other, metric));
+
+  /** @type {(metric: string, best: "least" | "most") => number | undefined} */
+  toBest = (metric, best) => {
+    const values = this.#peers.flatMap((peer) => this.of(peer, metric) ?? []);
+    if (values.length === 0) return undefined;
+    return ratio(this.ours(metric), best === "most" ? Math.max(...values) : Math.min(...values));
+  };
+}
+
+/**
+ * Those of the scenarios that were run.
+ *
+ * @param {import("./results.mjs").Results} results
+ * @param {readonly import("./jobs.mjs").Job[]} jobs
+ */
+export function barsTable(results, jobs) {
+  const peers = [
+    ...new Set(jobs.filter(({ library }) => library.role === "peer").map(({ library }) => library.name)),
+  ];
+  const scenarios = new Set(jobs.map(({ scenario }) => scenario.name));
+  const rows = bars
+    .filter(({ scenario }) => scenarios.has(scenario))
+    .map((bar) => rowOf(bar, bar.measured(new Look(bar.scenario, results, peers))));
+  return rows.length === 0
+    ? ""
+    : `## Bars\n\n${markdownTable(["scenario", "holdfast", "bar", "measured", "met"], rows)}`;
+}
+
+/**
+ * @param {Bar} bar
+ * @param {number | undefined} value
+ */
+function rowOf({ scenario, text, atLeast, atMost, digits = 2 }, value) {
+  const bound = atLeast === undefined ? `≤ ${atMost}` : `≥ ${atLeast}`;
+  if (value === undefined) return [scenario, text, bound, "–", "not measured"];
+  const met = value >= (atLeast ?? Number.NEGATIVE_INFINITY) && value <= (atMost ?? Number.POSITIVE_INFINITY);
+  return [scenario, text, bound, figure(value, digits), met ? "met" : "**not met**"];
+}
+
+/**
+ * @param {number | undefined} value
+ * @param {number | undefined} other
+ */
+function ratio(value, other) {
+  return value === undefined || other === undefined || other === 0 ? undefined : value / other;
+}

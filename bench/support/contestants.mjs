@@ -1,0 +1,30 @@
+/** @typedef {import("./contracts.js").Library} Library */
+
+/**
+ * For work in which nobody waits.
+ *
+ * @param {readonly Library[]} libraries
+ */
+export function uncontended(libraries) {
+  return libraries.filter(({ variant }) => variant !== "waiting");
+}
+
+/**
+ * For locks that are waited for. What the clients can do by themselves is no such lock.
+ *
+ * @param {readonly Library[]} libraries
+ */
+export function waiting(libraries) {
+  return libraries.filter(
+    ({ role, claims, variant }) => claims.waits && role !== "raw" && variant !== "lease",
+  );
+}
+
+/**
+ * The same, for what does not depend on the Redis client, nor on how one waits.
+ *
+ * @param {readonly Library[]} libraries
+ */
+export function waitingWithoutVariants(libraries) {
+  return waiting(libraries).filter(({ variant }) => variant === undefined);
+}

@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { quantile } from "./statistics.mjs";
+
+const TTL_MS = 3_000;
+/** The waiter has long been idle when the lock is released. */
+const PARKED_MS = 40;
+/** The answer to the main process is not to compete with the waiter for the processor. */
+const QUIET_MS = 5;
+const WARM_UP = 4;
+
+/** @type {readonly import("./contracts.js").Column[]} */
+export const handOverColumns = [
+  { metric: "p50Us", heading: "µs, p50" },
+  { metric: "p99Us", heading: "p99" },
+  { metric: "commandsEach", heading: "commands each", digits: 2 },
+  { metric: "handOvers", heading: "hand-overs" },
+];
+
+/**
+ * A lock goes to and fro between two processes, whose monotonic clocks are the machine's.
+ *
+ * @param {import("./contracts.js").Stage} stage
+ * @param {import("./contracts.js").Size} size
+ * @param {import("./contracts.js").Kind} kind
+ * @returns {Promise<import("./contracts.js").Metrics>}
+ */
+export async function measureHandOver(stage, { forMs }, kind) {
+  const [first, second] = await stage.workers(2);
+  if (first === undefined || second === undefined) throw new Error("two processes are needed");
+  let [holder, waiter] = [first, second];
+  await holder.order("take", { kind });
+
+  async function handOver() {
+    const taken = /** @type {Promise<import("./contracts.js").Done<string>>} */ (
+      waiter.order("take", { kind })
+    );
+    const released = /** @type {Promise<import("./contracts.js").Done<string>>} */ (
+      holder.order("releaseLater")
+    );
+    const [{ value: takenNs }, { value: releasedNs }] = await Promise.all([taken, released]);
+    [holder, waiter] = [waiter, holder];
+    return Number(BigInt(takenNs) - BigInt(releasedNs)) / 1_000;
+  }
+
+  for (let i = 0; i < WARM_UP; i += 1) await handOver();
+  /** @type {number[]} */
+  const us = [];
+  const { commands } = await stage.measure(async () => {
+    const endMs = performance.now() + forMs;
+    do us.push(await handOver());
+    while (performance.now() < endMs);
+  });
+  return {
+    p50Us: quantile(us, 0.5),
+    p99Us: quantile(us, 0.99),
+    handOvers: us.length,
+    ...(commands === undefined ? {} : { commandsEach: commands / us.length }),
+  };
+}
+
+/** @type {unknown} */
+let held;
+
+/** @type {import("./contracts.js").Scenario["orders"]} */
+export const handOverOrders = {
+  /**
+   * @param {import("./contracts.js").Connection} connection
+   * @param {{ kind: import("./contracts.js").Kind }} options
+   */
+  async take(connection, { kind }) {
+    held = await connection.acquire("lock", { ttlMs: TTL_MS, kind });
+    return String(connection.momentOf?.(held) ?? process.hrtime.bigint());
+  },
+
+  /** @param {import("./contracts.js").Connection} connection */
+  async releaseLater(connection) {
+    await sleep(PARKED_MS);
+    const releasedNs = process.hrtime.bigint();
+    const done = await connection.release(held);
+    await sleep(QUIET_MS);
+    return String(connection.momentOf?.(done) ?? releasedNs);
+  },
+};
