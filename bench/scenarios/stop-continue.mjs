@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { counterOrders } from "../support/counter.mjs";
+import { redisServer } from "../support/redis-server.mjs";
 
 const PROCESSES = 4;
 const QUICK_PROCESSES = 2;
@@ -7,6 +8,7 @@ const TTL_MS = 1_000;
 const QUICK_TTL_MS = 400;
 /** So many times its lease the holder stands still. */
 const STANDS_STILL = 1.5;
+const RENEWALS_PER_LEASE = 3;
 /** The others go on for so long when it has written and released. */
 const AFTERWARDS_MS = 500;
 const QUICK_AFTERWARDS_MS = 100;
@@ -20,7 +22,7 @@ const QUICK_AFTERWARDS_MS = 100;
 export const stopContinue = {
   name: "stop-continue",
   title: "A holder is stopped past its lease, and goes on",
-  about: `${PROCESSES} processes add to a counter, which they read and write within the lock; one is stopped (SIGSTOP) between the two for ${STANDS_STILL} times its lease. Told: the next line that looks at the lease sees that it is lost. It writes all the same, as a holder does that does not look.`,
+  about: `${PROCESSES} processes add to a counter, which they read and write within the lock; one is stopped (SIGSTOP) between the two for ${STANDS_STILL} times its lease. Told: the next line that looks at the lease sees that it is lost. It writes all the same, as a holder does that does not look. Lost are all writes of the others meanwhile, or its own, when one of them was about to write as well.`,
   columns: [
     { metric: "told", heading: "told on the next line" },
     { metric: "release", heading: "what its release reports" },
@@ -31,8 +33,12 @@ export const stopContinue = {
   ],
   contestants: (libraries) =>
     libraries.filter(
-      ({ role, claims, variant }) =>
-        claims.waits && role !== "raw" && (variant === undefined || variant === "lease"),
+      ({ role, server, claims, variant }) =>
+        claims.waits &&
+        role !== "raw" &&
+        // Where the counter is.
+        server === redisServer &&
+        (variant === undefined || variant === "lease"),
     ),
 
   async measure(stage, size, { claims }) {
@@ -52,7 +58,8 @@ export const stopContinue = {
  */
 async function countTogether(stage, { quick }, kind) {
   const ttlMs = quick ? QUICK_TTL_MS : TTL_MS;
-  const [victim, ...others] = await stage.workers(quick ? QUICK_PROCESSES : PROCESSES);
+  const renewEachMs = Math.floor(ttlMs / RENEWALS_PER_LEASE);
+  const [victim, ...others] = await stage.workers(quick ? QUICK_PROCESSES : PROCESSES, { renewEachMs });
   if (victim === undefined) throw new Error("processes are needed");
 
   const standsStill = victim.announced("stopping");

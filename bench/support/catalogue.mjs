@@ -1,5 +1,6 @@
 import { grantProbe } from "../libraries/grant-probe.mjs";
 import { holdfastLibraries } from "../libraries/holdfast.mjs";
+import { mariadbRow } from "../libraries/mariadb-row.mjs";
 import { nodeRedisson } from "../libraries/node-redisson.mjs";
 import { rawGlide } from "../libraries/raw-glide.mjs";
 import { rawIoredis } from "../libraries/raw-ioredis.mjs";
@@ -10,6 +11,7 @@ import { redisSemaphore } from "../libraries/redis-semaphore.mjs";
 import { redlock4 } from "../libraries/redlock-4.mjs";
 import { redlock5 } from "../libraries/redlock-5.mjs";
 import { redlockUniversal } from "../libraries/redlock-universal.mjs";
+import { zookeeperNode } from "../libraries/zookeeper-node.mjs";
 import { fairContended } from "../scenarios/fair-contended.mjs";
 import { fourProcesses } from "../scenarios/four-processes.mjs";
 import { handOver } from "../scenarios/hand-over.mjs";
@@ -63,6 +65,8 @@ export const libraries = [
   rawScripts,
   rawSetnx,
   grantProbe,
+  mariadbRow,
+  zookeeperNode,
 ];
 
 /** @param {string} name */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { doTasks, drain } from "./do-tasks.mjs";
 import { quantile } from "./statistics.mjs";
 
 const TTL_MS = 3_000;
@@ -6,7 +7,7 @@ const TTL_MS = 3_000;
 const PARKED_MS = 40;
 /** The answer to the main process is not to compete with the waiter for the processor. */
 const QUIET_MS = 5;
-const WARM_UP = 4;
+const WARM_UP_HAND_OVERS = 5;
 
 /** @type {readonly import("./contracts.js").Column[]} */
 export const handOverColumns = [
@@ -27,6 +28,8 @@ export const handOverColumns = [
 export async function measureHandOver(stage, { forMs }, kind) {
   const [first, second] = await stage.workers(2);
   if (first === undefined || second === undefined) throw new Error("two processes are needed");
+  // Code that has hardly ever run is slow, and hand-overs alone are too few for it.
+  await Promise.all([first.order("warmUp", { kind, forMs }), second.order("warmUp", { kind, forMs })]);
   let [holder, waiter] = [first, second];
   await holder.order("take", { kind });
 
@@ -42,7 +45,7 @@ export async function measureHandOver(stage, { forMs }, kind) {
     return Number(BigInt(takenNs) - BigInt(releasedNs)) / 1_000;
   }
 
-  for (let i = 0; i < WARM_UP; i += 1) await handOver();
+  for (let i = 0; i < WARM_UP_HAND_OVERS; i += 1) await handOver();
   /** @type {number[]} */
   const us = [];
   const { commands } = await stage.measure(async () => {
@@ -63,6 +66,16 @@ let held;
 
 /** @type {import("./contracts.js").Scenario["orders"]} */
 export const handOverOrders = {
+  /**
+   * @param {import("./contracts.js").Connection} connection
+   * @param {{ kind: import("./contracts.js").Kind, forMs: number }} options
+   */
+  async warmUp(connection, { kind, forMs }) {
+    const plan = { tasks: 1, forMs, locks: "each", kinds: [kind], ttlMs: TTL_MS, holdMs: 0 };
+    await doTasks(connection, /** @type {import("./contracts.js").TaskPlan} */ (plan));
+    await drain(connection, { atMostMs: TTL_MS });
+  },
+
   /**
    * @param {import("./contracts.js").Connection} connection
    * @param {{ kind: import("./contracts.js").Kind }} options

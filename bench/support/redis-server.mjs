@@ -1,6 +1,5 @@
-import { accessSync, constants } from "node:fs";
 import { Redis } from "ioredis";
-import { findServer } from "../../scripts/setup.mjs";
+import { findProgram } from "./find-program.mjs";
 import { freePort } from "./free-port.mjs";
 import { startServer, temporaryFolder } from "./server-process.mjs";
 
@@ -25,12 +24,11 @@ export const redisServer = {
   shared: false,
 
   obstacle() {
-    const found = findServer(process.env["PATH"], isExecutable);
-    return found === undefined ? "there is no redis-server or valkey-server on PATH" : undefined;
+    return findServer() === undefined ? "there is no redis-server or valkey-server on PATH" : undefined;
   },
 
   async start() {
-    const program = findServer(process.env["PATH"], isExecutable);
+    const program = findServer();
     if (program === undefined) throw new Error("there is no redis-server");
     const port = await freePort();
     const { folder, remove } = temporaryFolder();
@@ -90,12 +88,6 @@ function versionIn(info) {
   return valkey === undefined ? `redis-server ${redis}` : `valkey-server ${valkey}`;
 }
 
-/** @param {string} file */
-function isExecutable(file) {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+function findServer() {
+  return findProgram("redis-server", "valkey-server");
 }

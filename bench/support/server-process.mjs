@@ -20,7 +20,8 @@ export function temporaryFolder() {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-bench-"));
   const remove = () => {
     endings.delete(remove);
-    rmSync(folder, { recursive: true, force: true });
+    // A server that was killed a moment ago may still be writing.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
   };
   endings.add(remove);
   return { folder, remove };

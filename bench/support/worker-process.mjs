@@ -90,17 +90,20 @@ class WorkerProcess {
    * @returns {Promise<any>}
    */
   #wait(key, withinMs, what) {
-    return new Promise((resolve, reject) => {
+    const settled = new Promise((resolve, reject) => {
       const timer = setTimeout(
         () => reject(this.#error(new Error(`no answer to "${what}" in ${withinMs} ms`))),
         withinMs,
       );
-      const settle = (/** @type {(value: any) => void} */ settled) => (/** @type {any} */ value) => {
+      const settle = (/** @type {(value: any) => void} */ way) => (/** @type {any} */ value) => {
         clearTimeout(timer);
-        settled(value);
+        way(value);
       };
       this.#waiting.set(key, { resolve: settle(resolve), reject: settle(reject) });
     });
+    // Several may be waited for at once, and the first that fails ends the run.
+    settled.catch(() => undefined);
+    return settled;
   }
 
   /** @param {any} message */
