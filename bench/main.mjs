@@ -2,7 +2,7 @@
 //
 //   npm run bench [-- options]          from the root: builds, installs, then runs this
 //
-//   --quick                 everything but variants, tiny: whether it still works; the figures mean nothing
+//   --quick                 each scenario and each library, tiny: whether they still work; the figures mean nothing
 //   --scenario a,b          these only
 //   --library x,y           these only
 //   --rounds N              each run so often, all of them in turn, so that a busy machine hits all alike
@@ -14,12 +14,16 @@
 
 import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { relative } from "node:path";
+import { checkMetrics, emptyColumns } from "./support/checks.mjs";
 import { jobsFor, obstacles } from "./support/jobs.mjs";
 import { readOptions } from "./support/options.mjs";
 import { reportOf } from "./support/report.mjs";
 import { ResultFile, Results } from "./support/results.mjs";
 import { stopSharedServers } from "./support/servers.mjs";
 import { runOnStage } from "./support/stage.mjs";
+
+/** @import { Job } from "./support/jobs.mjs" */
 
 /** Far longer than anything takes that a worker is ordered to do. */
 const LIMIT_MS = 120_000;
@@ -43,10 +47,13 @@ const lanes = options.quick ? 2 * availableParallelism() : 1;
 await Promise.all(Array.from({ length: lanes }, runAll));
 await stopSharedServers();
 
+for (const { scenario, metric } of options.libraries === undefined ? emptyColumns(jobs, results) : []) {
+  failures.push(`${scenario.name}: nobody has measured ${metric}`);
+}
 const report = reportOf(options, jobs, results, leftOut);
 console.log(report);
 if (options.markdown !== undefined) writeFileSync(options.markdown, `${report}\n`);
-console.error(`Each run is a line of ${options.results}`);
+console.error(`Each run is a line of ${relative(process.cwd(), options.results)}`);
 for (const failure of failures) console.error(`FAILED: ${failure}`);
 process.exit(failures.length === 0 ? 0 : 1);
 
@@ -57,7 +64,7 @@ async function runAll() {
 }
 
 /**
- * @param {import("./support/jobs.mjs").Job & { round: number }} job
+ * @param {Job & { round: number }} job
  * @param {string} run
  */
 async function runOne({ scenario, library, round }, run) {
@@ -71,6 +78,7 @@ async function runOne({ scenario, library, round }, run) {
       holdfastOptions: options.holdfastOptions,
       limitMs: options.quick ? QUICK_LIMIT_MS : LIMIT_MS,
     });
+    checkMetrics(metrics);
     results.add(scenario, library, metrics, server);
     file.write({ ...line, server, metrics });
     console.error(`${run}/${total} ${name}: ${Math.round(performance.now() - startMs)} ms`);

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { redisServer } from "../support/redis-server.mjs";
 
+/** @import { Library } from "../support/contracts.js" */
+
 /** Takes the lock, or a place in its queue. */
 const TAKE = `
 if redis.call("EXISTS", KEYS[1]) == 0 then
@@ -25,7 +27,7 @@ end`;
  * A sketch of a lock that its release grants to the next in line, with nothing that makes one safe: how fast a
  * message can get from one process to another through Redis.
  *
- * @type {import("../support/contracts.js").Library}
+ * @type {Library}
  */
 export const grantProbe = {
   name: "grant-probe",

@@ -2,14 +2,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { redisServer } from "../support/redis-server.mjs";
 
-/**
- * @typedef {import("../support/contracts.js").Library} Library
- * @typedef {import("../support/contracts.js").OpenSettings} OpenSettings
- * @typedef {import("../../src/index.js").Driver} Driver
- * @typedef {import("../../src/index.js").Holdfast} Holdfast
- * @typedef {import("../../src/index.js").Lease} Lease
- * @typedef {import("../../src/index.js").FencedLease} FencedLease
- */
+/** @import { Driver, FencedLease, Holdfast, Lease } from "../../src/index.js" */
+/** @import { Kind, Library, OpenSettings } from "../support/contracts.js" */
 
 /** The watchdog renews each third of its lease. */
 const RENEWALS_PER_LEASE = 3;
@@ -57,7 +51,7 @@ function holdfastWith({ connect, ...rest }) {
 
 /**
  * @param {Holdfast} holdfast
- * @param {import("../support/contracts.js").Kind} kind
+ * @param {Kind} kind
  * @param {string} name
  */
 function lockOf(holdfast, kind, name) {

@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { mariadbServer } from "../support/mariadb-server.mjs";
 
+/** @import { Library } from "../support/contracts.js" */
+
 /** As often as redis-semaphore. */
 const RETRY_DELAY_MS = 10;
 /** The driver's default. */
@@ -22,7 +24,7 @@ const GIVE_BACK = "DELETE FROM bench.locks WHERE name = ? AND owner = ?";
 /**
  * What one would write by hand where there is a database: a row with a unique name and an end.
  *
- * @type {import("../support/contracts.js").Library}
+ * @type {Library}
  */
 export const mariadbRow = {
   name: "mariadb-row",

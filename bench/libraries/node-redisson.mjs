@@ -1,8 +1,11 @@
 import { redisServer } from "../support/redis-server.mjs";
 
+/** @import { Library } from "../support/contracts.js" */
+/** @import { IRLock } from "node-redisson" */
+
 const RENEWALS_PER_LEASE = 3n;
 
-/** @type {import("../support/contracts.js").Library} */
+/** @type {Library} */
 export const nodeRedisson = {
   name: "node-redisson",
   role: "peer",
@@ -25,7 +28,7 @@ export const nodeRedisson = {
         await (ttlMs === undefined ? lock.lock() : lock.lock(BigInt(ttlMs)));
         return lock;
       },
-      release: (/** @type {import("node-redisson").IRLock} */ lock) => lock.unlock(),
+      release: (/** @type {IRLock} */ lock) => lock.unlock(),
     };
   },
 };

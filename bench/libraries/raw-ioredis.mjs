@@ -2,10 +2,12 @@ import { randomUUID } from "node:crypto";
 import { redisServer } from "../support/redis-server.mjs";
 import { COMPARE_AND_DELETE } from "./raw-lua.mjs";
 
+/** @import { Library } from "../support/contracts.js" */
+
 /**
  * What one would write by hand: `SET NX PX`, and a script that deletes the key if it is still ours.
  *
- * @type {import("../support/contracts.js").Library}
+ * @type {Library}
  */
 export const rawIoredis = {
   name: "raw-ioredis",

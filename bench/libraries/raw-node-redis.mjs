@@ -2,7 +2,9 @@ import { randomUUID } from "node:crypto";
 import { redisServer } from "../support/redis-server.mjs";
 import { COMPARE_AND_DELETE } from "./raw-lua.mjs";
 
-/** @type {import("../support/contracts.js").Library} */
+/** @import { Library } from "../support/contracts.js" */
+
+/** @type {Library} */
 export const rawNodeRedis = {
   name: "raw-node-redis",
   role: "raw",

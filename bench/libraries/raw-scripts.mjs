@@ -2,10 +2,12 @@ import { randomUUID } from "node:crypto";
 import { redisServer } from "../support/redis-server.mjs";
 import { COMPARE_AND_DELETE, SET_IF_FREE } from "./raw-lua.mjs";
 
+/** @import { Library } from "../support/contracts.js" */
+
 /**
  * The same as the raw pair, both as scripts: what a lock that has to do more than SET can cost at the least.
  *
- * @type {import("../support/contracts.js").Library}
+ * @type {Library}
  */
 export const rawScripts = {
   name: "raw-scripts",

@@ -1,10 +1,12 @@
 import { redisServer } from "../support/redis-server.mjs";
 
+/** @import { Library } from "../support/contracts.js" */
+
 /**
  * What many programs still do. Unsafe: who dies between the two commands leaves a lock for ever, and who is late
  * deletes another's lock.
  *
- * @type {import("../support/contracts.js").Library}
+ * @type {Library}
  */
 export const rawSetnx = {
   name: "raw-setnx",

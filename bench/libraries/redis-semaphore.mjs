@@ -1,8 +1,11 @@
 import { redisServer } from "../support/redis-server.mjs";
 
+/** @import { Library } from "../support/contracts.js" */
+/** @import { Mutex } from "redis-semaphore" */
+
 const RENEWALS_PER_LEASE = 3;
 
-/** @type {import("../support/contracts.js").Library} */
+/** @type {Library} */
 export const redisSemaphore = {
   name: "redis-semaphore",
   role: "peer",
@@ -27,8 +30,8 @@ export const redisSemaphore = {
         await mutex.acquire();
         return mutex;
       },
-      release: (/** @type {import("redis-semaphore").Mutex} */ mutex) => mutex.release(),
-      isHeld: (/** @type {import("redis-semaphore").Mutex} */ mutex) => mutex.isAcquired,
+      release: (/** @type {Mutex} */ mutex) => mutex.release(),
+      isHeld: (/** @type {Mutex} */ mutex) => mutex.isAcquired,
     };
   },
 };

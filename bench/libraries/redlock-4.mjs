@@ -1,11 +1,14 @@
 import { redisServer } from "../support/redis-server.mjs";
 
+/** @import { Library } from "../support/contracts.js" */
+/** @import { Lock } from "redlock4" */
+
 /** How redlock says "for ever". */
 const FOR_EVER = -1;
 
 /**
  * @param {number} [retryDelayMs] default: redlock's own, 200
- * @returns {import("../support/contracts.js").Library}
+ * @returns {Library}
  */
 export function redlock4(retryDelayMs) {
   // The jitter in the same proportion as by default.
@@ -28,8 +31,8 @@ export function redlock4(retryDelayMs) {
       });
       return {
         acquire: (name, { ttlMs = 30_000 }) => redlock.acquire(name, ttlMs),
-        release: (/** @type {import("redlock4").Lock} */ lock) => lock.unlock(),
-        isHeld: (/** @type {import("redlock4").Lock} */ lock) => lock.expiration > Date.now(),
+        release: (/** @type {Lock} */ lock) => lock.unlock(),
+        isHeld: (/** @type {Lock} */ lock) => lock.expiration > Date.now(),
       };
     },
   };

@@ -1,17 +1,19 @@
 import { redisServer } from "../support/redis-server.mjs";
 
+/** @import { Library } from "../support/contracts.js" */
+/** @import { Lock } from "redlock5" */
+
 /** How redlock says "for ever". */
 const FOR_EVER = -1;
 const RENEWALS_PER_LEASE = 3;
 
 /**
- * @typedef {import("redlock5").Lock} Lock
  * @typedef {{ end: () => void, ended: Promise<unknown> }} Routine `using`, as long as the lock is held
  */
 
 /**
  * @param {number} [retryDelayMs] default: redlock's own, 200
- * @returns {import("../support/contracts.js").Library}
+ * @returns {Library}
  */
 export function redlock5(retryDelayMs) {
   // The jitter in the same proportion as by default.

@@ -1,19 +1,20 @@
 import { redisServer } from "../support/redis-server.mjs";
 
+/** @import { Library } from "../support/contracts.js" */
+/** @import { Lock, LockHandle } from "redlock-universal" */
+
 /** It renews when so much of the lease has passed. */
 const RENEWED_AFTER = 0.8;
 /** Whatever would be renewed within a second of being taken, it renews without a pause. */
 const SHORTEST_RENEWED_LEASE_MS = 1_300;
 
 /**
- * @typedef {import("redlock-universal").Lock} Lock
- * @typedef {import("redlock-universal").LockHandle} LockHandle
  * @typedef {{ end: () => void, ended: Promise<unknown> }} Routine `using`, as long as the lock is held
  */
 
 /**
  * @param {number} [retryDelayMs] default: its own, 100
- * @returns {import("../support/contracts.js").Library}
+ * @returns {Library}
  */
 export function redlockUniversal(retryDelayMs) {
   return {

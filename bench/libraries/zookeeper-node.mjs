@@ -1,11 +1,13 @@
 import { once } from "node:events";
 import { zookeeperServer } from "../support/zookeeper-server.mjs";
 
+/** @import { Library } from "../support/contracts.js" */
+
 /**
  * ZooKeeper's own recipe: an ephemeral sequential node for each who wants the lock. The first has it, and each waits for
  * the node before its own to go. There are no leases: a node goes with its client.
  *
- * @type {import("../support/contracts.js").Library}
+ * @type {Library}
  */
 export const zookeeperNode = {
   name: "zookeeper-node",

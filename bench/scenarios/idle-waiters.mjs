@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { waiting } from "../support/contestants.mjs";
+import { waitingHere } from "../support/contestants.mjs";
+
+/** @import { Scenario } from "../support/contracts.js" */
 
 const WAITERS = 200;
 const QUICK_WAITERS = 20;
@@ -10,7 +12,7 @@ const QUICK_SETTLE_MS = 100;
 /** As long as holdfast's safety period at least, so that what a waiter asks in between is seen. */
 const SHORTEST_MS = 6_000;
 
-/** @type {import("../support/contracts.js").Scenario} */
+/** @type {Scenario} */
 export const idleWaiters = {
   name: "idle-waiters",
   title: `${WAITERS} idle waiters`,
@@ -20,11 +22,11 @@ export const idleWaiters = {
     { metric: "clientCpuMs", heading: "client CPU ms/s", digits: 1 },
     { metric: "serverCpuMs", heading: "server CPU ms/s", digits: 1 },
   ],
-  contestants: waiting,
+  tries: "waiting",
+  contestants: waitingHere,
 
   async measure(stage, { quick, forMs }) {
-    const [holder, crowd] = await stage.workers(2);
-    if (holder === undefined || crowd === undefined) throw new Error("two processes are needed");
+    const [holder, crowd] = await Promise.all([stage.worker(), stage.worker()]);
     await holder.order("hold");
     await crowd.order("wait", { waiters: quick ? QUICK_WAITERS : WAITERS });
     await sleep(quick ? QUICK_SETTLE_MS : SETTLE_MS);

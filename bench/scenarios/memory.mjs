@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { waitingWithoutVariants } from "../support/contestants.mjs";
+import { waitingHere } from "../support/contestants.mjs";
+
+/** @import { Connection, Done, Scenario, Worker } from "../support/contracts.js" */
 
 /** The difference of two sizes: what a client takes whatever it holds cancels out. */
 const HELD = { few: 2_000, many: 12_000 };
@@ -15,7 +17,7 @@ const QUICK_SETTLE_MS = 20;
 
 /** @typedef {{ few: number, many: number }} Sizes */
 
-/** @type {import("../support/contracts.js").Scenario} */
+/** @type {Scenario} */
 export const memory = {
   name: "memory",
   title: "Memory of held locks and of waiters",
@@ -26,29 +28,30 @@ export const memory = {
     { metric: "renewedBytes", heading: "renewed" },
     { metric: "waiterBytes", heading: "bytes per waiter" },
   ],
-  contestants: waitingWithoutVariants,
+  tries: "waiting",
+  contestants: (libraries) => waitingHere(libraries).filter(({ variant }) => variant === undefined),
 
   async measure(stage, { quick }, { claims }) {
     const held = quick ? QUICK_HELD : HELD;
     const waiting = quick ? QUICK_WAITING : WAITING;
-    const [fixed, renewed, waiter, holder] = await stage.workers(4);
-    if (fixed === undefined || renewed === undefined) throw new Error("processes are needed");
     const settleMs = quick ? QUICK_SETTLE_MS : SETTLE_MS;
-    const each = async (
-      /** @type {import("../support/contracts.js").Worker | undefined} */ worker,
-      /** @type {Sizes} */ sizes,
-      /** @type {object} */ options,
-    ) => {
-      const done = /** @type {import("../support/contracts.js").Done<number> | undefined} */ (
-        await worker?.order("bytesEach", { ...sizes, ...options, settleMs })
+
+    // One would leave to the next what it has once needed.
+    const inItsOwnProcess = async (/** @type {Sizes} */ sizes, /** @type {object} */ options) => {
+      const worker = await stage.worker();
+      const done = /** @type {Done<number>} */ (
+        await worker.order("bytesEach", { ...sizes, ...options, settleMs })
       );
-      return done?.value ?? Number.NaN;
+      await worker.stop();
+      return done.value;
     };
-    await holder?.order("hold");
+
+    const holder = await stage.worker();
+    await holder.order("hold");
     return {
-      fixedBytes: await each(fixed, held, { prefix: "fixed", ttlMs: TTL_MS }),
-      ...(claims.renews ? { renewedBytes: await each(renewed, held, { prefix: "renewed" }) } : {}),
-      waiterBytes: await each(waiter, waiting, { name: "lock", ttlMs: TTL_MS }),
+      fixedBytes: await inItsOwnProcess(held, { prefix: "fixed", ttlMs: TTL_MS }),
+      ...(claims.renews ? { renewedBytes: await inItsOwnProcess(held, { prefix: "renewed" }) } : {}),
+      waiterBytes: await inItsOwnProcess(waiting, { name: "lock", ttlMs: TTL_MS }),
     };
   },
 
@@ -64,7 +67,7 @@ export const memory = {
 /**
  * With a name: of each who waits for that lock. With a prefix: of each lock that is held.
  *
- * @param {import("../support/contracts.js").Connection} connection
+ * @param {Connection} connection
  * @param {Sizes & { name?: string, prefix?: string, ttlMs?: number, settleMs: number }} options
  */
 async function bytesEach(connection, { few, many, name, prefix, settleMs, ...lease }) {

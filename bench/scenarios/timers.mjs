@@ -3,6 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { noServer } from "../support/servers.mjs";
 
+/** @import { Done, Library, OpenSettings, OrderHandler, Scenario } from "../support/contracts.js" */
+
 const TIMERS = 1_000_000;
 const QUICK_TIMERS = 50_000;
 const WARM_UP_TIMERS = 20_000;
@@ -24,7 +26,7 @@ const CHURN_WINDOW = 1_000;
 /** @typedef {{ timers: number, delays: "mixed" | "one", settleMs: number }} Load */
 /** @typedef {{ ns: number, bytes?: number }} Cost of one timer; bytes: of one that is pending */
 
-/** @type {import("../support/contracts.js").Scenario} */
+/** @type {Scenario} */
 export const timers = {
   name: "timers",
   title: "Pending timers: the wheel beside setTimeout",
@@ -37,6 +39,7 @@ export const timers = {
     { metric: "churnMixedNs", heading: "churn, mixed delays: ns" },
     { metric: "churnOneNs", heading: "churn, one delay: ns" },
   ],
+  tries: "timers",
   contestants: () => [contestant("setTimeout", openTimeouts), contestant("wheel", openWheel)],
 
   async measure(stage, { quick }) {
@@ -45,11 +48,8 @@ export const timers = {
       : { timers: TIMERS, settleMs: SETTLE_MS };
     // A million timers leave a heap and optimized code behind that the next measurement would inherit.
     const inItsOwnProcess = async (/** @type {string} */ order, /** @type {Load["delays"]} */ delays) => {
-      const [worker] = await stage.workers(1);
-      if (worker === undefined) throw new Error("a process is needed");
-      const done = /** @type {import("../support/contracts.js").Done<Cost>} */ (
-        await worker.order(order, { ...load, delays })
-      );
+      const worker = await stage.worker();
+      const done = /** @type {Done<Cost>} */ (await worker.order(order, { ...load, delays }));
       await worker.stop();
       return done.value;
     };
@@ -74,8 +74,8 @@ function asMetrics(prefix, { ns, bytes }) {
 
 /**
  * @param {string} name
- * @param {(settings: import("../support/contracts.js").OpenSettings) => Promise<Timers>} open
- * @returns {import("../support/contracts.js").Library}
+ * @param {(settings: OpenSettings) => Promise<Timers>} open
+ * @returns {Library}
  */
 function contestant(name, open) {
   return {
@@ -99,7 +99,7 @@ async function openTimeouts() {
 }
 
 /**
- * @param {import("../support/contracts.js").OpenSettings} settings
+ * @param {OpenSettings} settings
  * @returns {Promise<Timers>}
  */
 async function openWheel({ dist }) {
@@ -115,7 +115,7 @@ async function openWheel({ dist }) {
 
 /**
  * @param {(timers: Timers, delays: number[], settleMs: number) => Promise<Cost>} measure
- * @returns {import("../support/contracts.js").OrderHandler}
+ * @returns {OrderHandler}
  */
 function warmedUp(measure) {
   return async (connection, /** @type {Load} */ load) => {

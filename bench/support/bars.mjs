@@ -1,4 +1,6 @@
-import { figure, markdownTable } from "./tables.mjs";
+import { ratio } from "./look.mjs";
+
+/** @import { Look } from "./look.mjs" */
 
 /**
  * What holdfast is to reach, as ratios of medians of one run on one machine.
@@ -13,7 +15,7 @@ import { figure, markdownTable } from "./tables.mjs";
  */
 
 /** @type {readonly Bar[]} */
-const bars = [
+export const bars = [
   ...["ioredis", "node-redis", "glide"].map((client) => ({
     scenario: "one-at-a-time",
     text: `to the raw pair on ${client}, pairs/s`,
@@ -134,10 +136,10 @@ const bars = [
   },
   {
     scenario: "stop-continue",
-    text: "ms until the release reports the loss, in the worst round",
-    measured: ({ worst }) => worst("lossReportedMs", "most"),
-    atMost: 50,
-    digits: 1,
+    text: "its release reports the loss at once, in the worst round",
+    measured: ({ worst }) => worst("reportedAtOnce", "least"),
+    atLeast: 1,
+    digits: 0,
   },
   {
     scenario: "stop-continue",
@@ -147,81 +149,3 @@ const bars = [
     digits: 0,
   },
 ];
-
-const OURS = "holdfast";
-
-/** What a bar can ask for: medians of its scenario. */
-class Look {
-  #scenario;
-  #results;
-  #peers;
-
-  /**
-   * @param {string} scenario
-   * @param {import("./results.mjs").Results} results
-   * @param {readonly string[]} peers
-   */
-  constructor(scenario, results, peers) {
-    this.#scenario = scenario;
-    this.#results = results;
-    this.#peers = peers;
-  }
-
-  /** @type {(library: string, metric: string, scenario?: string) => number | undefined} */
-  of = (library, metric, scenario = this.#scenario) =>
-    this.#results.spread(scenario, library, metric)?.median;
-
-  /** @type {(metric: string) => number | undefined} */
-  ours = (metric) => this.of(OURS, metric);
-
-  /** @type {(metric: string, which: "least" | "most") => number | undefined} */
-  worst = (metric, which) => this.#results.spread(this.#scenario, OURS, metric)?.[which];
-
-  /** @type {(library: string, other: string, metric: string) => number | undefined} */
-  to = (library, other, metric) => ratio(this.of(library, metric), this.of(other, metric));
-
-  /** @type {(metric: string, best: "least" | "most") => number | undefined} */
-  toBest = (metric, best) => {
-    const values = this.#peers.flatMap((peer) => this.of(peer, metric) ?? []);
-    if (values.length === 0) return undefined;
-    return ratio(this.ours(metric), best === "most" ? Math.max(...values) : Math.min(...values));
-  };
-}
-
-/**
- * Those of the scenarios that were run.
- *
- * @param {import("./results.mjs").Results} results
- * @param {readonly import("./jobs.mjs").Job[]} jobs
- */
-export function barsTable(results, jobs) {
-  const peers = [
-    ...new Set(jobs.filter(({ library }) => library.role === "peer").map(({ library }) => library.name)),
-  ];
-  const scenarios = new Set(jobs.map(({ scenario }) => scenario.name));
-  const rows = bars
-    .filter(({ scenario }) => scenarios.has(scenario))
-    .map((bar) => rowOf(bar, bar.measured(new Look(bar.scenario, results, peers))));
-  return rows.length === 0
-    ? ""
-    : `## Bars\n\n${markdownTable(["scenario", "holdfast", "bar", "measured", "met"], rows)}`;
-}
-
-/**
- * @param {Bar} bar
- * @param {number | undefined} value
- */
-function rowOf({ scenario, text, atLeast, atMost, digits = 2 }, value) {
-  const bound = atLeast === undefined ? `≤ ${atMost}` : `≥ ${atLeast}`;
-  if (value === undefined) return [scenario, text, bound, "–", "not measured"];
-  const met = value >= (atLeast ?? Number.NEGATIVE_INFINITY) && value <= (atMost ?? Number.POSITIVE_INFINITY);
-  return [scenario, text, bound, figure(value, digits), met ? "met" : "**not met**"];
-}
-
-/**
- * @param {number | undefined} value
- * @param {number | undefined} other
- */
-function ratio(value, other) {
-  return value === undefined || other === undefined || other === 0 ? undefined : value / other;
-}

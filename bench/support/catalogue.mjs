@@ -8,6 +8,7 @@ import { rawNodeRedis } from "../libraries/raw-node-redis.mjs";
 import { rawScripts } from "../libraries/raw-scripts.mjs";
 import { rawSetnx } from "../libraries/raw-setnx.mjs";
 import { redisSemaphore } from "../libraries/redis-semaphore.mjs";
+import { redisson } from "../libraries/redisson.mjs";
 import { redlock4 } from "../libraries/redlock-4.mjs";
 import { redlock5 } from "../libraries/redlock-5.mjs";
 import { redlockUniversal } from "../libraries/redlock-universal.mjs";
@@ -27,10 +28,12 @@ import { renewingThousands } from "../scenarios/renewing-thousands.mjs";
 import { stopContinue } from "../scenarios/stop-continue.mjs";
 import { timers } from "../scenarios/timers.mjs";
 
+/** @import { Library, Scenario } from "./contracts.js" */
+
 /** A wait as short as redis-semaphore's, for those who wait longer by default. */
 const SHORT_DELAY_MS = 10;
 
-/** @type {readonly import("./contracts.js").Scenario[]} */
+/** @type {readonly Scenario[]} */
 export const scenarios = [
   oneAtATime,
   manyAtOnce,
@@ -48,7 +51,7 @@ export const scenarios = [
   timers,
 ];
 
-/** @type {readonly import("./contracts.js").Library[]} */
+/** @type {readonly Library[]} */
 export const libraries = [
   ...holdfastLibraries,
   redlock4(),
@@ -65,6 +68,7 @@ export const libraries = [
   rawScripts,
   rawSetnx,
   grantProbe,
+  redisson,
   mariadbRow,
   zookeeperNode,
 ];
@@ -77,7 +81,7 @@ export function findScenario(name) {
 /**
  * One that takes part in the scenario.
  *
- * @param {import("./contracts.js").Scenario} scenario
+ * @param {Scenario} scenario
  * @param {string} name
  */
 export function findLibrary(scenario, name) {

@@ -1,4 +1,4 @@
-/** @typedef {import("./contracts.js").Library} Library */
+/** @import { Library } from "./contracts.js" */
 
 /**
  * For work in which nobody waits.
@@ -21,7 +21,16 @@ export function waiting(libraries) {
 }
 
 /**
- * The same, for what does not depend on the Redis client, nor on how one waits.
+ * The same, where a worker process itself is measured, or stopped.
+ *
+ * @param {readonly Library[]} libraries
+ */
+export function waitingHere(libraries) {
+  return waiting(libraries).filter(({ elsewhere }) => !elsewhere);
+}
+
+/**
+ * Those that are waited for, for what does not depend on the Redis client, nor on how one waits.
  *
  * @param {readonly Library[]} libraries
  */

@@ -8,9 +8,13 @@ export interface Library {
   /** What the bars compare: us, the peers, what the clients can do by themselves, and the rest. */
   readonly role: "ours" | "peer" | "raw" | "other";
   readonly server: ServerKind;
-  /** Whose versions are printed. */
+  /** npm packages whose versions are printed. */
   readonly packages: readonly string[];
+  /** Of what is no npm package. */
+  readonly version?: string;
   readonly claims: Claims;
+  /** Its locks are taken by another process than the worker, whose memory and processor time say nothing then. */
+  readonly elsewhere?: true;
   /** Differs from another in this alone, and is of no interest where that makes no difference. */
   readonly variant?: "client" | "lease" | "waiting";
   /** Why it can not be measured here; undefined: it can. */
@@ -101,6 +105,8 @@ export interface Scenario {
   /** What the table does not say by itself. */
   readonly about: string;
   readonly columns: readonly Column[];
+  /** What of a library it shows to work. */
+  readonly tries: "acquiring" | "waiting" | "fairness" | "renewing" | "losing" | "timers";
   /** Who takes part, of all that there are; or contestants of its own. */
   contestants(libraries: readonly Library[]): readonly Library[];
   /** One run, in the main process. */
@@ -136,8 +142,8 @@ export interface Column {
 /** The server and the worker processes of one run. */
 export interface Stage {
   readonly port: number;
-  /** Starts processes, each with a client of the library. */
-  workers(count: number, settings?: Partial<OpenSettings>): Promise<readonly Worker[]>;
+  /** Starts a process with a client of the library. */
+  worker(settings?: Partial<OpenSettings>): Promise<Worker>;
   /** What the server did while the body ran. */
   measure<T>(body: () => Promise<T>): Promise<Measured<T>>;
 }

@@ -1,5 +1,7 @@
 import { Redis } from "ioredis";
 
+/** @import { Connection, Scenario } from "./contracts.js" */
+
 /** So many sections pass before one is stopped in its own. */
 const SECTIONS_BEFORE = 20;
 
@@ -11,7 +13,6 @@ redis.call("SET", KEYS[1], ARGV[1])
 return 1`;
 
 /**
- * @typedef {import("./contracts.js").Connection} Connection
  * @typedef {{ kind: "plain" | "fenced", ttlMs: number }} Section
  */
 
@@ -31,7 +32,7 @@ let resource;
 /**
  * A counter in Redis, which a lock alone protects; with the kind "fenced", a token as well.
  *
- * @type {import("./contracts.js").Scenario["orders"]}
+ * @type {Scenario["orders"]}
  */
 export const counterOrders = {
   /** Some sections, and one in which this process is stopped. */

@@ -2,6 +2,8 @@ import { doTasks, drain } from "./do-tasks.mjs";
 import { Histogram } from "./histogram.mjs";
 import { jainIndex } from "./statistics.mjs";
 
+/** @import { Done, Kind, Metrics, Scenario, Size, Stage, TaskReport } from "./contracts.js" */
+
 /** Whoever sleeps through a message gets its lock when this is over. */
 const TTL_MS = 3_000;
 /** Until code is optimized that has run some ten thousand times. */
@@ -17,17 +19,17 @@ const QUICK_PROCESSES = 2;
  * @property {number} processes
  * @property {number} tasks of each process
  * @property {"one" | "each"} locks one lock for all, or one for each task
- * @property {readonly import("./contracts.js").Kind[]} [kinds] taken in turns. Default: plain
+ * @property {readonly Kind[]} [kinds] taken in turns. Default: plain
  * @property {number} [holdMs] default: released at once
  */
 
 /**
  * Measures tasks that take locks and release them, in a loop.
  *
- * @param {import("./contracts.js").Stage} stage
- * @param {import("./contracts.js").Size} size
+ * @param {Stage} stage
+ * @param {Size} size
  * @param {Crowd} crowd
- * @returns {Promise<import("./contracts.js").Metrics>}
+ * @returns {Promise<Metrics>}
  */
 export async function measureCrowd(
   stage,
@@ -35,14 +37,13 @@ export async function measureCrowd(
   { processes, kinds = ["plain"], holdMs = 0, ...rest },
 ) {
   const plan = { ...rest, kinds, holdMs, ttlMs: TTL_MS };
-  const workers = await stage.workers(quick ? Math.min(QUICK_PROCESSES, processes) : processes);
+  const length = quick ? Math.min(QUICK_PROCESSES, processes) : processes;
+  const workers = await Promise.all(Array.from({ length }, () => stage.worker()));
   const doAll = (/** @type {number} */ ms) =>
     Promise.all(
       workers.map(
         (worker) =>
-          /** @type {Promise<import("./contracts.js").Done<import("./contracts.js").TaskReport>>} */ (
-            worker.order("doTasks", { ...plan, forMs: ms })
-          ),
+          /** @type {Promise<Done<TaskReport>>} */ (worker.order("doTasks", { ...plan, forMs: ms })),
       ),
     );
   await doAll(forMs * (quick ? QUICK_WARM_UP_PART : WARM_UP_PART));
@@ -70,7 +71,7 @@ export async function measureCrowd(
   };
 }
 
-/** @type {import("./contracts.js").Scenario["orders"]} */
+/** @type {Scenario["orders"]} */
 export const crowdOrders = { doTasks, drain };
 
 /**

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Histogram } from "./histogram.mjs";
 
+/** @import { Connection, Kind, TaskPlan, TaskReport } from "./contracts.js" */
+
 /** What the last call has left running. */
 let loops = Promise.resolve(/** @type {unknown} */ (undefined));
 
@@ -8,9 +10,9 @@ let loops = Promise.resolve(/** @type {unknown} */ (undefined));
  * Tasks that take locks and release them, each in a loop, until the time is over. Those that still wait then are left
  * waiting: their waits count with what they have lasted.
  *
- * @param {import("./contracts.js").Connection} connection
- * @param {import("./contracts.js").TaskPlan} plan
- * @returns {Promise<import("./contracts.js").TaskReport>}
+ * @param {Connection} connection
+ * @param {TaskPlan} plan
+ * @returns {Promise<TaskReport>}
  */
 export async function doTasks(connection, plan) {
   if (connection.doTasks !== undefined) return connection.doTasks(plan);
@@ -41,7 +43,8 @@ export async function doTasks(connection, plan) {
   }
 
   loops = Promise.all(counts.map((_, task) => loop(task)));
-  await Promise.race([loops, sleep(plan.forMs)]);
+  // On a slow machine a short time may be over before anybody has had a lock.
+  await Promise.race([loops, Promise.all([sleep(plan.forMs), inside.entered])]);
   const nowMs = performance.now();
   for (const askedMs of waiting.values()) waits.add((nowMs - askedMs) * 1_000);
   return { tookMs: nowMs - startMs, counts: [...counts], waits: waits.counts };
@@ -50,7 +53,7 @@ export async function doTasks(connection, plan) {
 /**
  * Waits until those that were left waiting have had their locks.
  *
- * @param {import("./contracts.js").Connection} _
+ * @param {Connection} _
  * @param {{ atMostMs: number }} options
  */
 export async function drain(_, { atMostMs }) {
@@ -59,22 +62,32 @@ export async function drain(_, { atMostMs }) {
 
 /** What is measured must at least be a lock among the tasks of one process. */
 class Inside {
+  /** Resolves when somebody is. */
+  entered;
+  #enteredNow = () => {};
   /** @type {Map<string, number>} how many readers, or -1 for another holder */
   #holders = new Map();
 
+  constructor() {
+    this.entered = new Promise((resolve) => {
+      this.#enteredNow = () => resolve(undefined);
+    });
+  }
+
   /**
    * @param {string} name
-   * @param {import("./contracts.js").Kind} kind
+   * @param {Kind} kind
    */
   enter(name, kind) {
     const holders = this.#holders.get(name) ?? 0;
     if (kind === "read" ? holders < 0 : holders !== 0) throw new Error(`two holders of ${name}`);
     this.#holders.set(name, kind === "read" ? holders + 1 : -1);
+    this.#enteredNow();
   }
 
   /**
    * @param {string} name
-   * @param {import("./contracts.js").Kind} kind
+   * @param {Kind} kind
    */
   leave(name, kind) {
     this.#holders.set(name, kind === "read" ? (this.#holders.get(name) ?? 0) - 1 : 0);

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { doTasks, drain } from "./do-tasks.mjs";
 import { quantile } from "./statistics.mjs";
 
+/** @import { Column, Connection, Done, Kind, Metrics, Scenario, Size, Stage, TaskPlan } from "./contracts.js" */
+
 const TTL_MS = 3_000;
 /** The waiter has long been idle when the lock is released. */
 const PARKED_MS = 40;
@@ -9,7 +11,7 @@ const PARKED_MS = 40;
 const QUIET_MS = 5;
 const WARM_UP_HAND_OVERS = 5;
 
-/** @type {readonly import("./contracts.js").Column[]} */
+/** @type {readonly Column[]} */
 export const handOverColumns = [
   { metric: "p50Us", heading: "µs, p50" },
   { metric: "p99Us", heading: "p99" },
@@ -20,26 +22,21 @@ export const handOverColumns = [
 /**
  * A lock goes to and fro between two processes, whose monotonic clocks are the machine's.
  *
- * @param {import("./contracts.js").Stage} stage
- * @param {import("./contracts.js").Size} size
- * @param {import("./contracts.js").Kind} kind
- * @returns {Promise<import("./contracts.js").Metrics>}
+ * @param {Stage} stage
+ * @param {Size} size
+ * @param {Kind} kind
+ * @returns {Promise<Metrics>}
  */
 export async function measureHandOver(stage, { forMs }, kind) {
-  const [first, second] = await stage.workers(2);
-  if (first === undefined || second === undefined) throw new Error("two processes are needed");
+  const [first, second] = await Promise.all([stage.worker(), stage.worker()]);
   // Code that has hardly ever run is slow, and hand-overs alone are too few for it.
   await Promise.all([first.order("warmUp", { kind, forMs }), second.order("warmUp", { kind, forMs })]);
   let [holder, waiter] = [first, second];
   await holder.order("take", { kind });
 
   async function handOver() {
-    const taken = /** @type {Promise<import("./contracts.js").Done<string>>} */ (
-      waiter.order("take", { kind })
-    );
-    const released = /** @type {Promise<import("./contracts.js").Done<string>>} */ (
-      holder.order("releaseLater")
-    );
+    const taken = /** @type {Promise<Done<string>>} */ (waiter.order("take", { kind }));
+    const released = /** @type {Promise<Done<string>>} */ (holder.order("releaseLater"));
     const [{ value: takenNs }, { value: releasedNs }] = await Promise.all([taken, released]);
     [holder, waiter] = [waiter, holder];
     return Number(BigInt(takenNs) - BigInt(releasedNs)) / 1_000;
@@ -64,28 +61,28 @@ export async function measureHandOver(stage, { forMs }, kind) {
 /** @type {unknown} */
 let held;
 
-/** @type {import("./contracts.js").Scenario["orders"]} */
+/** @type {Scenario["orders"]} */
 export const handOverOrders = {
   /**
-   * @param {import("./contracts.js").Connection} connection
-   * @param {{ kind: import("./contracts.js").Kind, forMs: number }} options
+   * @param {Connection} connection
+   * @param {{ kind: Kind, forMs: number }} options
    */
   async warmUp(connection, { kind, forMs }) {
     const plan = { tasks: 1, forMs, locks: "each", kinds: [kind], ttlMs: TTL_MS, holdMs: 0 };
-    await doTasks(connection, /** @type {import("./contracts.js").TaskPlan} */ (plan));
+    await doTasks(connection, /** @type {TaskPlan} */ (plan));
     await drain(connection, { atMostMs: TTL_MS });
   },
 
   /**
-   * @param {import("./contracts.js").Connection} connection
-   * @param {{ kind: import("./contracts.js").Kind }} options
+   * @param {Connection} connection
+   * @param {{ kind: Kind }} options
    */
   async take(connection, { kind }) {
     held = await connection.acquire("lock", { ttlMs: TTL_MS, kind });
     return String(connection.momentOf?.(held) ?? process.hrtime.bigint());
   },
 
-  /** @param {import("./contracts.js").Connection} connection */
+  /** @param {Connection} connection */
   async releaseLater(connection) {
     await sleep(PARKED_MS);
     const releasedNs = process.hrtime.bigint();

@@ -1,12 +1,15 @@
 import { libraries, scenarios } from "./catalogue.mjs";
 
+/** @import { Library, Scenario } from "./contracts.js" */
+/** @import { Options } from "./options.mjs" */
+
 /**
  * @typedef {object} Job
- * @property {import("./contracts.js").Scenario} scenario
- * @property {import("./contracts.js").Library} library
+ * @property {Scenario} scenario
+ * @property {Library} library
  */
 
-/** @typedef {Pick<import("./options.mjs").Options, "quick" | "scenarios" | "libraries">} Selection */
+/** @typedef {Pick<Options, "quick" | "scenarios" | "libraries">} Selection */
 
 /**
  * What is to be measured: one run each.
@@ -41,20 +44,33 @@ export function obstacles(selection) {
  * @param {Selection} selection
  * @returns {readonly Job[]}
  */
-function allJobs(selection) {
-  return scenarios
-    .filter(({ name }) => selection.scenarios?.includes(name) ?? true)
+function allJobs({ quick, scenarios: scenarioNames, libraries: libraryNames }) {
+  const jobs = scenarios
+    .filter(({ name }) => scenarioNames?.includes(name) ?? true)
     .flatMap((scenario) =>
       scenario
         .contestants(libraries)
-        .filter(({ name }) => selection.libraries?.includes(name) ?? true)
-        // They run the same code as what they are variants of.
-        .filter(({ variant }) => !selection.quick || variant === undefined || variant === "client")
+        .filter(({ name }) => libraryNames?.includes(name) ?? true)
         .map((library) => ({ scenario, library })),
     );
+  return quick ? jobs.filter((job, i) => isQuick(job, jobs.slice(0, i))) : jobs;
 }
 
-/** @param {import("./contracts.js").Library} library */
+/**
+ * Variants run the same code as what they are variants of. Of the others, whose versions are fixed, each ability is
+ * tried once, and what takes a JVM or a database altogether once.
+ *
+ * @param {Job} job
+ * @param {readonly Job[]} before
+ */
+function isQuick({ scenario, library }, before) {
+  if (library.variant === "lease" || library.variant === "waiting") return false;
+  const earlier = before.filter((job) => job.library.name === library.name);
+  if (library.role === "other") return earlier.length === 0;
+  return library.role === "ours" || earlier.every((job) => job.scenario.tries !== scenario.tries);
+}
+
+/** @param {Library} library */
 function obstacleOf(library) {
   return library.obstacle?.() ?? library.server.obstacle();
 }

@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { cpus, release, totalmem, type } from "node:os";
 
+/** @import { Job } from "./jobs.mjs" */
+
 const GIB = 2 ** 30;
 
 /** The machine, as one line. */
@@ -11,15 +13,22 @@ export function machineLine() {
 }
 
 /**
- * The versions of the packages that take part, as their own package.json says.
+ * The versions of all that takes part, those of packages as their own package.json says.
  *
- * @param {readonly import("./jobs.mjs").Job[]} jobs
+ * @param {readonly Job[]} jobs
  */
-export function packageVersions(jobs) {
-  const names = [...new Set(jobs.flatMap(({ library }) => library.packages))];
-  return names.map((name) => {
-    const file = new URL(`../node_modules/${name}/package.json`, import.meta.url);
-    const manifest = JSON.parse(readFileSync(file, "utf8"));
-    return `${manifest.name} ${manifest.version}`;
-  });
+export function libraryVersions(jobs) {
+  const packages = [...new Set(jobs.flatMap(({ library }) => library.packages))];
+  const others = [...new Set(jobs.flatMap(({ library }) => library.version ?? []))];
+  return [
+    versionIn("../../package.json"),
+    ...packages.map((name) => versionIn(`../node_modules/${name}/package.json`)),
+    ...others,
+  ];
+}
+
+/** @param {string} path of a package.json */
+function versionIn(path) {
+  const manifest = JSON.parse(readFileSync(new URL(path, import.meta.url), "utf8"));
+  return `${manifest.name} ${manifest.version}`;
 }

@@ -6,10 +6,12 @@ import { findProgram } from "./find-program.mjs";
 import { freePort } from "./free-port.mjs";
 import { startServer, temporaryFolder } from "./server-process.mjs";
 
+/** @import { ServerKind } from "./servers.mjs" */
+
 /**
  * With its defaults: a write is on the disk when it is answered.
  *
- * @type {import("./servers.mjs").ServerKind}
+ * @type {ServerKind}
  */
 export const mariadbServer = {
   name: "MariaDB",

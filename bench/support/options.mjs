@@ -2,6 +2,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
+/** @import { HoldfastOptions } from "../../src/index.js" */
+
 const ROUNDS = 3;
 const SECONDS = 2;
 const QUICK_SECONDS = 0.1;
@@ -16,7 +18,7 @@ const QUICK_SECONDS = 0.1;
  * @property {string | undefined} markdown
  * @property {string} results
  * @property {string} dist
- * @property {import("../../src/index.js").HoldfastOptions} holdfastOptions
+ * @property {HoldfastOptions} holdfastOptions
  */
 
 /**

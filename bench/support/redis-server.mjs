@@ -3,6 +3,9 @@ import { findProgram } from "./find-program.mjs";
 import { freePort } from "./free-port.mjs";
 import { startServer, temporaryFolder } from "./server-process.mjs";
 
+/** @import { CommandCounts, Library } from "./contracts.js" */
+/** @import { ServerKind } from "./servers.mjs" */
+
 /** What no script calls, so that a client must have sent it. */
 const ONLY_SENT = new Set([
   "eval",
@@ -17,7 +20,7 @@ const ONLY_SENT = new Set([
 /**
  * A server of Redis that nobody else uses: what it counts is what a run has done.
  *
- * @type {import("./servers.mjs").ServerKind}
+ * @type {ServerKind}
  */
 export const redisServer = {
   name: "Redis",
@@ -68,9 +71,9 @@ async function costsOf(client) {
 /**
  * How many commands clients have sent between two counts.
  *
- * @param {import("./contracts.js").CommandCounts} before
- * @param {import("./contracts.js").CommandCounts} after
- * @param {import("./contracts.js").Library} library
+ * @param {CommandCounts} before
+ * @param {CommandCounts} after
+ * @param {Library} library
  */
 export function commandsSent(before, after, library) {
   const names = Object.keys(after);

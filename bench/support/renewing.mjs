@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 
+/** @import { Column, Connection, Done, Metrics, Scenario, Stage } from "./contracts.js" */
+
 /** So many are asked for at a time. */
 const AT_ONCE = 200;
 /** How many renewals of each lock are measured. */
 const RENEWALS = 5;
 
-/** @type {readonly import("./contracts.js").Column[]} */
+/** @type {readonly Column[]} */
 export const renewingColumns = [
   { metric: "commandsPerSecond", heading: "commands/s" },
   { metric: "clientCpuPercent", heading: "client CPU %", digits: 2 },
@@ -17,21 +19,18 @@ export const renewingColumns = [
 /**
  * One process keeps so many locks, each renewed each `renewEachMs`.
  *
- * @param {import("./contracts.js").Stage} stage
+ * @param {Stage} stage
  * @param {{ locks: number, renewEachMs: number }} load
- * @returns {Promise<import("./contracts.js").Metrics>}
+ * @returns {Promise<Metrics>}
  */
 export async function measureRenewing(stage, { locks, renewEachMs }) {
-  const [worker] = await stage.workers(1, { renewEachMs });
-  if (worker === undefined) throw new Error("a process is needed");
+  const worker = await stage.worker({ renewEachMs });
   await worker.order("hold", { locks });
   // Each has been renewed once: what is sent or compiled once only is over.
   await sleep(renewEachMs);
   const ms = RENEWALS * renewEachMs;
   const { value, tookMs, commands, serverCpuUs } = await stage.measure(() => worker.order("idle", { ms }));
-  const { value: kept } = /** @type {import("./contracts.js").Done<number>} */ (
-    await worker.order("countKeys")
-  );
+  const { value: kept } = /** @type {Done<number>} */ (await worker.order("countKeys"));
   return {
     clientCpuPercent: value.cpuUs / tookMs / 10,
     lost: Math.max(0, locks - kept),
@@ -43,10 +42,10 @@ export async function measureRenewing(stage, { locks, renewEachMs }) {
 /** @type {unknown[]} a lock that nobody keeps may be collected */
 const held = [];
 
-/** @type {import("./contracts.js").Scenario["orders"]} */
+/** @type {Scenario["orders"]} */
 export const renewingOrders = {
   /**
-   * @param {import("./contracts.js").Connection} connection
+   * @param {Connection} connection
    * @param {{ locks: number }} options
    */
   async hold(connection, { locks }) {
@@ -58,7 +57,7 @@ export const renewingOrders = {
   },
 
   /**
-   * @param {import("./contracts.js").Connection} _
+   * @param {Connection} _
    * @param {{ ms: number }} options
    */
   idle: (_, { ms }) => sleep(ms),

@@ -1,13 +1,17 @@
-import { barsTable } from "./bars.mjs";
-import { machineLine, packageVersions } from "./machine.mjs";
+import { barsTable } from "./bars-table.mjs";
+import { libraryVersions, machineLine } from "./machine.mjs";
 import { scenarioTable } from "./tables.mjs";
+
+/** @import { Job } from "./jobs.mjs" */
+/** @import { Options } from "./options.mjs" */
+/** @import { Results } from "./results.mjs" */
 
 /**
  * All of it as Markdown.
  *
- * @param {import("./options.mjs").Options} options
- * @param {readonly import("./jobs.mjs").Job[]} jobs
- * @param {import("./results.mjs").Results} results
+ * @param {Options} options
+ * @param {readonly Job[]} jobs
+ * @param {Results} results
  * @param {readonly string[]} leftOut
  */
 export function reportOf(options, jobs, results, leftOut) {
@@ -18,12 +22,17 @@ export function reportOf(options, jobs, results, leftOut) {
   });
   const head = [
     machineLine(),
-    [...results.servers, ...packageVersions(jobs)].join(", "),
+    [...results.servers, ...libraryVersions(jobs)].join(", "),
     `Medians of ${options.rounds} round${options.rounds === 1 ? "" : "s"}, [least–most]; loops of ${options.forMs} ms`,
     ...(options.quick ? ["A quick run: it shows that all of it works, and the figures mean nothing"] : []),
     ...leftOut,
   ];
-  return ["# Bench", head.map((line) => `- ${line}`).join("\n"), ...tables, barsTable(results, jobs)]
+  return [
+    "# Bench",
+    head.map((line) => `- ${line}`).join("\n"),
+    ...tables,
+    barsTable(results, jobs, options.quick),
+  ]
     .filter((part) => part !== "")
     .join("\n\n");
 }

@@ -2,6 +2,8 @@ import { appendFileSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { median } from "./statistics.mjs";
 
+/** @import { Library, Metrics, Scenario } from "./contracts.js" */
+
 /**
  * @typedef {object} Spread
  * @property {number} median
@@ -11,15 +13,15 @@ import { median } from "./statistics.mjs";
 
 /** What the runs have given, for the tables and the bars. */
 export class Results {
-  /** @type {Map<string, import("./contracts.js").Metrics[]>} */
+  /** @type {Map<string, Metrics[]>} */
   #runs = new Map();
   /** The servers that were used. */
   servers = /** @type {Set<string>} */ (new Set());
 
   /**
-   * @param {import("./contracts.js").Scenario} scenario
-   * @param {import("./contracts.js").Library} library
-   * @param {import("./contracts.js").Metrics} metrics
+   * @param {Scenario} scenario
+   * @param {Library} library
+   * @param {Metrics} metrics
    * @param {string} server
    */
   add(scenario, library, metrics, server) {

@@ -11,7 +11,8 @@ const POLL_MS = 5;
 /** @type {Set<() => void>} */
 const endings = new Set();
 process.on("exit", () => {
-  for (const end of endings) end();
+  // A server before the folder that it writes into.
+  for (const end of [...endings].reverse()) end();
 });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(1));
 

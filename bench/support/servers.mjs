@@ -1,3 +1,5 @@
+/** @import { CommandCounts } from "./contracts.js" */
+
 /**
  * @typedef {object} ServerKind
  * @property {string} name
@@ -14,7 +16,7 @@
  * @property {() => Promise<void>} stop
  */
 
-/** @typedef {{ cpuUs: number, counts: import("./contracts.js").CommandCounts }} Costs */
+/** @typedef {{ cpuUs: number, counts: CommandCounts }} Costs */
 
 /** @type {Map<ServerKind, Promise<RunningServer>>} */
 const shared = new Map();

@@ -2,11 +2,14 @@ import { commandsSent } from "./redis-server.mjs";
 import { useServer } from "./servers.mjs";
 import { startWorker } from "./worker-process.mjs";
 
+/** @import { HoldfastOptions } from "../../src/index.js" */
+/** @import { Library, Scenario, Size, Stage, Worker } from "./contracts.js" */
+
 /**
  * @typedef {object} RunOptions
  * @property {string} run
  * @property {string} dist
- * @property {import("../../src/index.js").HoldfastOptions} holdfastOptions
+ * @property {HoldfastOptions} holdfastOptions
  * @property {number} limitMs the longest that an order may take
  */
 
@@ -17,26 +20,24 @@ const RENEW_EACH_MS = 10_000;
  * One run of a scenario with a library: a server, and the worker processes that the scenario asks for. All of them
  * have ended when it resolves.
  *
- * @param {import("./contracts.js").Scenario} scenario
- * @param {import("./contracts.js").Library} library
- * @param {import("./contracts.js").Size} size
+ * @param {Scenario} scenario
+ * @param {Library} library
+ * @param {Size} size
  * @param {RunOptions} options
  */
 export async function runOnStage(scenario, library, size, { limitMs, ...options }) {
   const server = await useServer(library.server);
-  /** @type {import("./contracts.js").Worker[]} */
+  /** @type {Promise<Worker>[]} */
   const workers = [];
-  /** @type {import("./contracts.js").Stage} */
+  /** @type {Stage} */
   const stage = {
     port: server.port,
 
-    async workers(count, settings = {}) {
+    worker(settings = {}) {
       const given = { port: server.port, renewEachMs: RENEW_EACH_MS, ...options, ...settings };
       const job = { scenario: scenario.name, library: library.name, settings: given };
-      const starts = await Promise.allSettled(Array.from({ length: count }, () => startWorker(job, limitMs)));
-      const started = starts.flatMap((start) => (start.status === "fulfilled" ? [start.value] : []));
-      workers.push(...started);
-      for (const start of starts) if (start.status === "rejected") throw start.reason;
+      const started = startWorker(job, limitMs);
+      workers.push(started);
       return started;
     },
 
@@ -54,7 +55,8 @@ export async function runOnStage(scenario, library, size, { limitMs, ...options 
   try {
     return { metrics: await scenario.measure(stage, size, library), server: server.version };
   } finally {
-    await Promise.all(workers.map((worker) => worker.stop()));
+    // One that has failed to start has ended; the others may still be on their way.
+    await Promise.allSettled(workers.map(async (worker) => (await worker).stop()));
     await server.stop();
   }
 }

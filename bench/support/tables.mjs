@@ -1,3 +1,6 @@
+/** @import { Library, Scenario } from "./contracts.js" */
+/** @import { Results, Spread } from "./results.mjs" */
+
 /**
  * @param {readonly string[]} headings
  * @param {readonly (readonly string[])[]} rows
@@ -8,9 +11,9 @@ export function markdownTable(headings, rows) {
 }
 
 /**
- * @param {import("./contracts.js").Scenario} scenario
- * @param {readonly import("./contracts.js").Library[]} libraries
- * @param {import("./results.mjs").Results} results
+ * @param {Scenario} scenario
+ * @param {readonly Library[]} libraries
+ * @param {Results} results
  */
 export function scenarioTable(scenario, libraries, results) {
   const headings = ["", ...scenario.columns.map(({ heading }) => heading)];
@@ -27,7 +30,7 @@ export function scenarioTable(scenario, libraries, results) {
 }
 
 /**
- * @param {import("./results.mjs").Spread | undefined} spread
+ * @param {Spread | undefined} spread
  * @param {number} digits
  */
 function spreadCell(spread, digits) {

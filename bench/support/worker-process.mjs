@@ -2,15 +2,18 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
+/** @import { Done, OpenSettings, Worker } from "./contracts.js" */
+/** @import { ChildProcess } from "node:child_process" */
+
 const program = fileURLToPath(new URL("worker.mjs", import.meta.url));
 const READY_WITHIN_MS = 30_000;
 
 /**
  * Starts worker.mjs with a client of its own. An order that takes longer than `limitMs` fails.
  *
- * @param {{ scenario: string, library: string, settings: import("./contracts.js").OpenSettings }} job
+ * @param {{ scenario: string, library: string, settings: OpenSettings }} job
  * @param {number} limitMs
- * @returns {Promise<import("./contracts.js").Worker>}
+ * @returns {Promise<Worker>}
  */
 export async function startWorker(job, limitMs) {
   const child = fork(program, [JSON.stringify(job)], {
@@ -38,7 +41,7 @@ class WorkerProcess {
   #waiting = new Map();
 
   /**
-   * @param {import("node:child_process").ChildProcess} child
+   * @param {ChildProcess} child
    * @param {number} limitMs
    */
   constructor(child, limitMs) {
@@ -60,7 +63,7 @@ class WorkerProcess {
    * @template T
    * @param {string} order
    * @param {object} [options]
-   * @returns {Promise<import("./contracts.js").Done<T>>}
+   * @returns {Promise<Done<T>>}
    */
   order(order, options = {}) {
     this.#orders += 1;

@@ -5,6 +5,8 @@ import { findProgram } from "./find-program.mjs";
 import { freePort } from "./free-port.mjs";
 import { startServer, temporaryFolder } from "./server-process.mjs";
 
+/** @import { ServerKind } from "./servers.mjs" */
+
 /** Where Debian's package puts it, with the paths of all that it needs in its manifest. */
 const JAR = "/usr/share/java/zookeeper.jar";
 /** Asked too early, it may never answer. */
@@ -13,7 +15,7 @@ const ANSWERS_WITHIN_MS = 500;
 /**
  * One server, with its defaults: a write is on the disk when it is answered.
  *
- * @type {import("./servers.mjs").ServerKind}
+ * @type {ServerKind}
  */
 export const zookeeperServer = {
   name: "ZooKeeper",

@@ -4,6 +4,7 @@ import com.google.gson.JsonObject;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
 import org.redisson.Redisson;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
@@ -11,6 +12,7 @@ import org.redisson.config.BaseConfig;
 import org.redisson.config.ClusterServersConfig;
 import org.redisson.config.Config;
 import org.redisson.config.ShardedSubscriptionMode;
+import org.redisson.config.SingleServerConfig;
 
 /** The Redisson clients of this process, by the names that orders call them. */
 final class Clients {
@@ -18,12 +20,13 @@ final class Clients {
     /** A lock remembers how it was taken: as in a program, each thread keeps what it uses. */
     private final Map<JsonObject, RLock> locks = new ConcurrentHashMap<>();
 
-    Object obey(Order order) throws InterruptedException {
+    Object obey(Order order) throws InterruptedException, ExecutionException {
         return switch (order.verb()) {
             case "connect" -> connect(order);
             case "disconnect" -> disconnect(order);
             case "count" -> Counting.count(client(order), lock(order), order);
             case "watch" -> Counting.watch(client(order), lock(order), order);
+            case "measure" -> Measuring.measure((kind, name) -> create(client(order), kind, name), order);
             case "use" -> Using.use(client(order), order);
             default -> obeyFor(order.text("kind"), order);
         };
@@ -42,7 +45,10 @@ final class Clients {
     /** Answers the id of the client, which is the first half of its holders' names. */
     private String connect(Order order) {
         Config config = new Config();
-        config.setThreads(4).setNettyThreads(4);
+        // What is measured has Redisson's own settings.
+        if (!order.flag("defaults")) {
+            config.setThreads(4).setNettyThreads(4);
+        }
         if (order.has("watchdogMs")) {
             config.setLockWatchdogTimeout(order.number("watchdogMs"));
         }
@@ -68,10 +74,8 @@ final class Clients {
             }
             return servers;
         }
-        return config.useSingleServer()
-                .setAddress(addresses.get(0))
-                .setConnectionPoolSize(16)
-                .setConnectionMinimumIdleSize(1);
+        SingleServerConfig server = config.useSingleServer().setAddress(addresses.get(0));
+        return order.flag("defaults") ? server : server.setConnectionPoolSize(16).setConnectionMinimumIdleSize(1);
     }
 
     private boolean disconnect(Order order) {
@@ -99,17 +103,23 @@ final class Clients {
     @SuppressWarnings("deprecation")
     private RLock create(Order order) {
         return switch (order.text("kind")) {
-            case "lock" -> client(order).getLock(order.text("name"));
-            case "non-reentrant" -> client(order).getNonReentrantLock(order.text("name"));
-            case "fair" -> client(order).getFairLock(order.text("name"));
-            case "non-reentrant fair" -> client(order).getNonReentrantFairLock(order.text("name"));
-            case "spin" -> client(order).getSpinLock(order.text("name"));
-            case "fenced" -> client(order).getFencedLock(order.text("name"));
-            case "read" -> client(order).getReadWriteLock(order.text("name")).readLock();
-            case "write" -> client(order).getReadWriteLock(order.text("name")).writeLock();
             case "multi" -> client(order).getMultiLock(members(order));
             case "red" -> client(order).getRedLock(members(order));
-            default -> throw new IllegalArgumentException("no kind of lock: " + order.text("kind"));
+            default -> create(client(order), order.text("kind"), order.text("name"));
+        };
+    }
+
+    private static RLock create(RedissonClient client, String kind, String name) {
+        return switch (kind) {
+            case "lock" -> client.getLock(name);
+            case "non-reentrant" -> client.getNonReentrantLock(name);
+            case "fair" -> client.getFairLock(name);
+            case "non-reentrant fair" -> client.getNonReentrantFairLock(name);
+            case "spin" -> client.getSpinLock(name);
+            case "fenced" -> client.getFencedLock(name);
+            case "read" -> client.getReadWriteLock(name).readLock();
+            case "write" -> client.getReadWriteLock(name).writeLock();
+            default -> throw new IllegalArgumentException("no kind of lock: " + kind);
         };
     }
 

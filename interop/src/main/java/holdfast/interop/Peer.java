@@ -16,14 +16,14 @@ import org.redisson.client.RedisException;
 
 /**
  * A JVM that does with Redisson what it is told. Each line of stdin is an order; it is answered on stdout with the same id,
- * the id of the Java thread that obeyed, and the time that it took:
+ * the id of the Java thread that obeyed, and when it did, on the monotonic clock of the machine:
  *
  * <pre>
  * {"event":"ready"}
  * {"id":1,"order":"connect","options":{"client":"a","addresses":["redis://127.0.0.1:6379"],"watchdogMs":30000}}
- * {"id":1,"event":"done","value":"4c5f0a54-...","threadId":31,"tookMs":412}
+ * {"id":1,"event":"done","value":"4c5f0a54-...","threadId":31,"startedNs":9130112,"endedNs":9542398}
  * {"id":2,"order":"unlock","options":{"client":"a","kind":"fair","name":"order:7","thread":"t1"}}
- * {"id":2,"event":"failed","error":{"name":"java.lang.IllegalMonitorStateException","message":"..."},"threadId":32,"tookMs":3}
+ * {"id":2,"event":"failed","error":{"name":"java.lang.IllegalMonitorStateException","message":"..."},"threadId":32,"startedNs":...}
  * </pre>
  *
  * Orders to one {@code thread} are obeyed one after the other by one Java thread; different threads do not wait for each
@@ -70,9 +70,9 @@ public final class Peer {
         switch (order.verb()) {
             case "interrupt" -> {
                 worker.interrupt();
-                answer(id, "done", "value", true, 0);
+                answer(id, "done", "value", true, System.nanoTime());
             }
-            case "isWaiting" -> answer(id, "done", "value", worker.isWaiting(), 0);
+            case "isWaiting" -> answer(id, "done", "value", worker.isWaiting(), System.nanoTime());
             default -> worker.execute(() -> obey(id, order));
         }
     }
@@ -96,7 +96,7 @@ public final class Peer {
         }
         // An interruption that came too late must not hit the next order.
         Thread.interrupted();
-        answer(id, event, key, result, (System.nanoTime() - startedNs) / 1_000_000);
+        answer(id, event, key, result, startedNs);
     }
 
     /** Redisson puts what it throws of its own into these. */
@@ -105,13 +105,15 @@ public final class Peer {
         return wraps && thrown.getCause() != null;
     }
 
-    private synchronized void answer(long id, String event, String key, Object result, long tookMs) {
+    private synchronized void answer(long id, String event, String key, Object result, long startedNs) {
+        long endedNs = System.nanoTime();
         JsonObject answer = new JsonObject();
         answer.addProperty("id", id);
         answer.addProperty("event", event);
         answer.add(key, json.toJsonTree(result));
         answer.addProperty("threadId", Thread.currentThread().getId());
-        answer.addProperty("tookMs", tookMs);
+        answer.addProperty("startedNs", startedNs);
+        answer.addProperty("endedNs", endedNs);
         answers.println(json.toJson(answer));
     }
 }
