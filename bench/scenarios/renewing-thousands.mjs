@@ -4,7 +4,7 @@ import { measureRenewing, renewingColumns, renewingOrders } from "../support/ren
 /** @import { Scenario } from "../support/contracts.js" */
 
 const LOAD = { locks: 5_000, renewEachMs: 1_000 };
-const QUICK_LOAD = { locks: 100, renewEachMs: 100 };
+const QUICK_LOAD = { locks: 100, renewEachMs: 200 };
 
 /** @type {Scenario} */
 export const renewingThousands = {
