@@ -17,6 +17,7 @@ import { availableParallelism } from "node:os";
 import { relative } from "node:path";
 import { checkMetrics, emptyColumns } from "./support/checks.mjs";
 import { jobsFor, obstacles } from "./support/jobs.mjs";
+import { libraryVersions, machineLine } from "./support/machine.mjs";
 import { readOptions } from "./support/options.mjs";
 import { reportOf } from "./support/report.mjs";
 import { ResultFile, Results } from "./support/results.mjs";
@@ -35,6 +36,7 @@ const leftOut = obstacles(options);
 for (const line of leftOut) console.error(line);
 const results = new Results();
 const file = new ResultFile(options.results);
+file.write({ machine: machineLine(), versions: libraryVersions(jobs), options });
 /** @type {string[]} */
 const failures = [];
 

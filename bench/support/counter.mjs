@@ -1,5 +1,4 @@
-import { Redis } from "ioredis";
-
+/** @import { Redis } from "ioredis" */
 /** @import { Connection, Scenario } from "./contracts.js" */
 
 /** So many sections pass before one is stopped in its own. */
@@ -12,9 +11,8 @@ redis.call("SET", KEYS[2], ARGV[2])
 redis.call("SET", KEYS[1], ARGV[1])
 return 1`;
 
-/**
- * @typedef {{ kind: "plain" | "fenced", ttlMs: number }} Section
- */
+/** @typedef {{ kind: "plain" | "fenced", ttlMs: number }} Section */
+/** @typedef {{ connection: Connection, section: Section, redis: Redis }} Place */
 
 /**
  * @typedef {object} Stopped
@@ -26,8 +24,6 @@ return 1`;
  */
 
 let finishing = false;
-/** @type {Redis | undefined} */
-let resource;
 
 /**
  * A counter in Redis, which a lock alone protects; with the kind "fenced", a token as well.
@@ -37,22 +33,23 @@ let resource;
 export const counterOrders = {
   /** Some sections, and one in which this process is stopped. */
   async countAndStop(connection, /** @type {Section} */ section, { port, announce }) {
+    const place = { connection, section, redis: await resourceAt(port) };
     let writes = 0;
-    for (let i = 0; i < SECTIONS_BEFORE; i += 1) writes += await count(connection, section, port);
-    const handle = await enter(connection, section);
-    const before = await readCounter(section, port);
+    for (let i = 0; i < SECTIONS_BEFORE; i += 1) writes += await count(place);
+    const handle = await enter(place);
+    const before = await readCounter(place);
     await announce("stopping");
     process.kill(process.pid, "SIGSTOP");
     const told = connection.isHeld?.(handle) === false;
-    writes += await write(connection, section, port, handle, before + 1);
+    writes += await write(place, handle, before + 1);
     return { writes, told, ...(await reportOf(() => connection.release(handle))) };
   },
 
   /** Section after section, until it is to finish. */
   async countOn(connection, /** @type {Section} */ section, { port }) {
-    finishing = false;
+    const place = { connection, section, redis: await resourceAt(port) };
     let writes = 0;
-    while (!finishing) writes += await count(connection, section, port);
+    while (!finishing) writes += await count(place);
     return writes;
   },
 
@@ -60,62 +57,62 @@ export const counterOrders = {
     finishing = true;
   },
 
-  read: (_, /** @type {Section} */ section, { port }) => readCounter(section, port),
+  read: async (connection, /** @type {Section} */ section, { port }) =>
+    readCounter({ connection, section, redis: await resourceAt(port) }),
 };
 
 /**
- * @param {Connection} connection
- * @param {Section} section
- * @param {number} port
+ * @param {Place} place
  * @returns {Promise<number>} 1 when it was written
  */
-async function count(connection, section, port) {
-  const handle = await enter(connection, section);
-  const before = await readCounter(section, port);
-  const written = await write(connection, section, port, handle, before + 1);
+async function count(place) {
+  const handle = await enter(place);
+  const before = await readCounter(place);
+  const written = await write(place, handle, before + 1);
   // One whose lease is over by now, on a slow machine, is what this is about; it is counted as written.
-  await reportOf(() => connection.release(handle));
+  await reportOf(() => place.connection.release(handle));
   return written;
 }
 
-/**
- * @param {Connection} connection
- * @param {Section} section
- */
-function enter(connection, { kind, ttlMs }) {
+/** @param {Place} place */
+function enter({ connection, section: { kind, ttlMs } }) {
   return connection.acquire(`lock:${kind}`, { kind, ttlMs });
 }
 
-/**
- * @param {Section} section
- * @param {number} port
- */
-async function readCounter({ kind }, port) {
-  return Number((await resourceAt(port).get(`counter:${kind}`)) ?? 0);
+/** @param {Place} place */
+async function readCounter({ section, redis }) {
+  return Number((await redis.get(counterKey(section))) ?? 0);
 }
 
 /**
- * @param {Connection} connection
- * @param {Section} section
- * @param {number} port
+ * @param {Place} place
  * @param {unknown} handle
  * @param {number} value
  * @returns {Promise<number>} 1 when it was accepted
  */
-async function write(connection, { kind }, port, handle, value) {
-  const key = `counter:${kind}`;
-  if (kind === "plain") {
-    await resourceAt(port).set(key, value);
+async function write({ connection, section, redis }, handle, value) {
+  const key = counterKey(section);
+  if (section.kind === "plain") {
+    await redis.set(key, value);
     return 1;
   }
   const token = String(connection.token?.(handle));
-  return Number(await resourceAt(port).eval(WRITE_WITH_TOKEN, 2, key, `${key}:token`, value, token));
+  return Number(await redis.eval(WRITE_WITH_TOKEN, 2, key, `${key}:token`, value, token));
 }
 
-/** @param {number} port */
-function resourceAt(port) {
-  resource ??= new Redis({ host: "127.0.0.1", port });
-  return resource;
+/** @param {Section} section */
+function counterKey({ kind }) {
+  return `counter:${kind}`;
+}
+
+/**
+ * A connection that has nothing to do with the library.
+ *
+ * @param {number} port
+ */
+async function resourceAt(port) {
+  const { Redis } = await import("ioredis");
+  return new Redis({ host: "127.0.0.1", port });
 }
 
 /**

@@ -29,7 +29,7 @@ export const handOverColumns = [
  */
 export async function measureHandOver(stage, { forMs }, kind) {
   const [first, second] = await Promise.all([stage.worker(), stage.worker()]);
-  // Code that has hardly ever run is slow, and hand-overs alone are too few for it.
+  // Code that has hardly ever run is slow, and hand-overs alone are too few for it: both contend for another lock first.
   await Promise.all([first.order("warmUp", { kind, forMs }), second.order("warmUp", { kind, forMs })]);
   let [holder, waiter] = [first, second];
   await holder.order("take", { kind });

@@ -1,10 +1,10 @@
-import { Redis } from "ioredis";
 import { findProgram } from "./find-program.mjs";
 import { freePort } from "./free-port.mjs";
 import { startServer, temporaryFolder } from "./server-process.mjs";
 
+/** @import { Redis } from "ioredis" */
 /** @import { CommandCounts, Library } from "./contracts.js" */
-/** @import { ServerKind } from "./servers.mjs" */
+/** @import { RunningServer, ServerKind } from "./servers.mjs" */
 
 /** What no script calls, so that a client must have sent it. */
 const ONLY_SENT = new Set([
@@ -16,6 +16,8 @@ const ONLY_SENT = new Set([
   "ssubscribe",
   "sunsubscribe",
 ]);
+const MAX_PORTS = 5;
+const RECONNECT_MS = 5;
 
 /**
  * A server of Redis that nobody else uses: what it counts is what a run has done.
@@ -31,19 +33,33 @@ export const redisServer = {
   },
 
   async start() {
-    const program = findServer();
-    if (program === undefined) throw new Error("there is no redis-server");
-    const port = await freePort();
-    const { folder, remove } = temporaryFolder();
-    const client = new Redis({ host: "127.0.0.1", port, lazyConnect: true, retryStrategy: () => 5 });
-    client.on("error", () => undefined);
-    const options = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder];
-    const stop = await startServer(program, [...options, "--save", "", "--appendonly", "no"], () =>
-      client.ping().then(
-        () => true,
-        () => false,
-      ),
-    );
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await startOn(await freePort());
+      } catch (error) {
+        // Somebody else may have taken the port since we looked at it.
+        if (tries === MAX_PORTS) throw error;
+      }
+    }
+  },
+};
+
+/**
+ * @param {number} port
+ * @returns {Promise<RunningServer>}
+ */
+async function startOn(port) {
+  const { Redis } = await import("ioredis");
+  const { folder, remove } = temporaryFolder();
+  const client = new Redis({ host: "127.0.0.1", port, retryStrategy: () => RECONNECT_MS });
+  client.on("error", () => undefined);
+  const listening = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder];
+  const args = [...listening, "--save", "", "--appendonly", "no"];
+  // It may be another's that answers there.
+  const isReady = async (/** @type {number} */ pid) =>
+    client.status === "ready" && (await client.info("server")).includes(`process_id:${pid}\r\n`);
+  try {
+    const stop = await startServer(findServer() ?? "redis-server", args, isReady);
     return {
       port,
       version: versionIn(await client.info("server")),
@@ -54,8 +70,12 @@ export const redisServer = {
         remove();
       },
     };
-  },
-};
+  } catch (error) {
+    client.disconnect();
+    remove();
+    throw error;
+  }
+}
 
 /** @param {Redis} client */
 async function costsOf(client) {
@@ -78,10 +98,8 @@ async function costsOf(client) {
 export function commandsSent(before, after, library) {
   const names = Object.keys(after);
   const counts = Object.fromEntries(names.map((name) => [name, (after[name] ?? 0) - (before[name] ?? 0)]));
-  const only = names
-    .filter((name) => ONLY_SENT.has(name))
-    .reduce((sum, name) => sum + (counts[name] ?? 0), 0);
-  return only + (library.sent?.(counts) ?? 0);
+  const onlySent = names.filter((name) => ONLY_SENT.has(name));
+  return onlySent.reduce((sum, name) => sum + (counts[name] ?? 0), library.sent?.(counts) ?? 0);
 }
 
 /** @param {string} info */

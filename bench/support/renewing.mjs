@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { Redis } from "ioredis";
 
 /** @import { Column, Connection, Done, Metrics, Scenario, Stage } from "./contracts.js" */
 
@@ -64,6 +63,7 @@ export const renewingOrders = {
 
   /** Those that have run out are not counted, though the server may still have them. */
   async countKeys(_connection, _options, { port }) {
+    const { Redis } = await import("ioredis");
     const redis = new Redis({ host: "127.0.0.1", port });
     return (await redis.keys("*lock:*")).length;
   },

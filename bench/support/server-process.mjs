@@ -4,27 +4,23 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { whenWeEnd } from "./endings.mjs";
 
 const READY_WITHIN_MS = 30_000;
 const POLL_MS = 5;
 
-/** @type {Set<() => void>} */
-const endings = new Set();
-process.on("exit", () => {
-  // A server before the folder that it writes into.
-  for (const end of [...endings].reverse()) end();
-});
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(1));
-
 /** A folder that is removed when we end, at the latest. */
 export function temporaryFolder() {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-bench-"));
-  const remove = () => {
-    endings.delete(remove);
+  const removeNow = () => {
     // A server that was killed a moment ago may still be writing.
     rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
   };
-  endings.add(remove);
+  const forget = whenWeEnd(removeNow);
+  const remove = () => {
+    forget();
+    removeNow();
+  };
   return { folder, remove };
 }
 
@@ -33,7 +29,7 @@ export function temporaryFolder() {
  *
  * @param {string} program
  * @param {readonly string[]} args
- * @param {() => Promise<boolean>} isReady
+ * @param {(pid: number) => Promise<boolean>} isReady
  * @returns {Promise<() => Promise<void>>} ends it (SIGKILL)
  */
 export async function startServer(program, args, isReady) {
@@ -42,21 +38,21 @@ export async function startServer(program, args, isReady) {
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += text));
   await once(child, "spawn");
   const kill = () => void child.kill("SIGKILL");
-  endings.add(kill);
+  const forget = whenWeEnd(kill);
   const stop = async () => {
-    endings.delete(kill);
+    forget();
     if (child.exitCode !== null || child.signalCode !== null) return;
     kill();
     await once(child, "close");
   };
   const deadlineMs = performance.now() + READY_WITHIN_MS;
-  while (!(await isReady())) {
-    if (child.exitCode !== null) throw new Error(`${program} ended at once: ${output}`);
-    if (performance.now() > deadlineMs) {
-      await stop();
-      throw new Error(`${program} is not ready after ${READY_WITHIN_MS} ms: ${output}`);
+  while (!(await isReady(child.pid ?? 0))) {
+    if (child.exitCode === null && performance.now() < deadlineMs) {
+      await sleep(POLL_MS);
+      continue;
     }
-    await sleep(POLL_MS);
+    await stop();
+    throw new Error(`${program} is not ready: ${output}`);
   }
   return stop;
 }

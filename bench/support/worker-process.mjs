@@ -1,6 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { whenWeEnd } from "./endings.mjs";
 
 /** @import { Done, OpenSettings, Worker } from "./contracts.js" */
 /** @import { ChildProcess } from "node:child_process" */
@@ -20,6 +21,9 @@ export async function startWorker(job, limitMs) {
     execArgv: ["--expose-gc"],
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });
+  // It may stand still, and not see that we have ended.
+  const forget = whenWeEnd(() => void child.kill("SIGKILL"));
+  child.once("close", forget);
   const worker = new WorkerProcess(child, limitMs);
   try {
     await worker.announced("ready", READY_WITHIN_MS);
