@@ -6,9 +6,10 @@ import { jainIndex } from "./statistics.mjs";
 
 /** Whoever sleeps through a message gets its lock when this is over. */
 const TTL_MS = 3_000;
-/** Until code is optimized that has run some ten thousand times. */
-const WARM_UP_PART = 1;
-const QUICK_WARM_UP_PART = 0.2;
+/** So often code has run when it is optimized. */
+const WARM_AFTER = 10_000;
+/** So often the measured time is spent on it at the most. */
+const MAX_WARM_UPS = 3;
 /** Longer than the lease of a lock whose waiters sleep through its release. */
 const DRAIN_MS = 5_000;
 const QUICK_DRAIN_MS = 200;
@@ -46,21 +47,23 @@ export async function measureCrowd(
           /** @type {Promise<Done<TaskReport>>} */ (worker.order("doTasks", { ...plan, forMs: ms })),
       ),
     );
-  await doAll(forMs * (quick ? QUICK_WARM_UP_PART : WARM_UP_PART));
-  await Promise.all(
-    workers.map((worker) => worker.order("drain", { atMostMs: quick ? QUICK_DRAIN_MS : DRAIN_MS })),
-  );
+  let warm = 0;
+  for (let i = 0; i < (quick ? 1 : MAX_WARM_UPS) && warm < WARM_AFTER * length; i += 1) {
+    warm += acquisitionsIn((await doAll(forMs)).map((done) => done.value));
+    const atMostMs = quick ? QUICK_DRAIN_MS : DRAIN_MS;
+    await Promise.all(workers.map((worker) => worker.order("drain", { atMostMs })));
+  }
   const { value, commands, serverCpuUs } = await stage.measure(() => doAll(forMs));
 
   const reports = value.map((done) => done.value);
   const counts = reports.flatMap((report) => report.counts);
-  const acquisitions = counts.reduce((sum, count) => sum + count, 0);
+  const acquisitions = acquisitionsIn(reports);
   if (acquisitions === 0) throw new Error("nobody has had a lock");
   const waits = new Histogram();
   for (const report of reports) waits.addAll(report.waits);
   const cpuUs = value.reduce((sum, done) => sum + (done.value.cpuUs ?? done.cpuUs), 0);
   return {
-    perSecond: reports.reduce((sum, { counts: own, tookMs }) => sum + perSecond(own, tookMs), 0),
+    perSecond: reports.reduce((sum, report) => sum + acquisitionsIn([report]) / report.tookMs, 0) * 1_000,
     p50Us: waits.quantile(0.5),
     p99Us: waits.quantile(0.99),
     jain: jainIndex(counts),
@@ -74,10 +77,7 @@ export async function measureCrowd(
 /** @type {Scenario["orders"]} */
 export const crowdOrders = { doTasks, drain };
 
-/**
- * @param {readonly number[]} counts
- * @param {number} tookMs
- */
-function perSecond(counts, tookMs) {
-  return (counts.reduce((sum, count) => sum + count, 0) / tookMs) * 1_000;
+/** @param {readonly TaskReport[]} reports */
+function acquisitionsIn(reports) {
+  return reports.flatMap((report) => report.counts).reduce((sum, count) => sum + count, 0);
 }
