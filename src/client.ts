@@ -94,6 +94,12 @@ export class Client {
     return this.#driver.traits.topology === "cluster";
   }
 
+  /** Whether one server has all who listen: elsewhere some may listen at others. */
+  get knowsListeners(): boolean {
+    const { topology } = this.#driver.traits;
+    return topology === "standalone" || topology === "memory";
+  }
+
   /** True once all services have ended: what still goes on in the background is to give up. */
   get stopped(): boolean {
     return this.#stopped;

@@ -19,12 +19,10 @@ export class IoredisScripts implements ScriptCommands {
     this.#redis = redis;
   }
 
-  async run(call: ScriptCall, ticket: Ticket, place?: string): Promise<RawReply> {
-    try {
-      return await this.#known.run(call, ticket, this, place);
-    } catch (error) {
+  run(call: ScriptCall, ticket: Ticket, place?: string): Promise<RawReply> {
+    return this.#known.run(call, ticket, this, place).catch((error: unknown) => {
       throw fromIoredis(error);
-    }
+    });
   }
 
   eval({ script, keys, args }: ScriptCall): Promise<RawReply> {
@@ -53,8 +51,16 @@ export class IoredisScripts implements ScriptCommands {
   #answered(answer: Promise<unknown>): Promise<RawReply> {
     return new Promise((resolve, reject) => {
       this.#unanswered.add(reject);
-      const settled = answer.finally(() => this.#unanswered.delete(reject));
-      (settled as Promise<RawReply>).then(resolve, reject);
+      (answer as Promise<RawReply>).then(
+        (reply) => {
+          this.#unanswered.delete(reject);
+          resolve(reply);
+        },
+        (error: unknown) => {
+          this.#unanswered.delete(reject);
+          reject(error);
+        },
+      );
     });
   }
 }

@@ -14,7 +14,7 @@ export class KnownScripts {
   #closed = false;
 
   /** Runs a script, once more in full where its server has forgotten it, unless it was given up by then. */
-  async run(call: ScriptCall, ticket: Ticket, commands: ScriptCommands, place = ""): Promise<RawReply> {
+  run(call: ScriptCall, ticket: Ticket, commands: ScriptCommands, place = ""): Promise<RawReply> {
     const known = this.#known.get(place) ?? new Set();
     this.#known.set(place, known);
     // In full at first, rather than after a NOSCRIPT, when later calls would overtake this one.
@@ -22,13 +22,11 @@ export class KnownScripts {
       known.add(call.script.sha1);
       return commands.eval(call);
     }
-    try {
-      return await commands.evalsha(call);
-    } catch (error) {
+    return commands.evalsha(call).catch((error: unknown) => {
       const unknown = error instanceof Error && error.message.startsWith("NOSCRIPT");
       if (!unknown || ticket.givenUp || this.#closed) throw error;
       return commands.eval(call);
-    }
+    });
   }
 
   /** Nothing is sent a second time any more. */

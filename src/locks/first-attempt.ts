@@ -18,32 +18,39 @@ export function isStraight(lock: LockIdentity, wish: Wish, threadId: number | un
 }
 
 /**
- * The road that most calls take: one command, one promise, and what {@link isStraight} has found. Where the answer is another
- * than that the lock is taken, or the wait is cancelled first, the call goes on as all others do.
+ * The road that most calls take: one command, and what {@link isStraight} has found. Where the answer is another than that the
+ * lock is taken, or the wait is cancelled first, the call goes on as all others do.
  * @returns as `fulfil`
  */
-export function attemptFirst(lock: LockIdentity, wish: Wish): Promise<Hold | undefined> {
-  return new Promise((resolve) => {
-    lock.client.groups.send(lock.kind.acquire, new FirstAttempt(lock, wish, resolve));
-  });
+export async function attemptFirst(lock: LockIdentity, wish: Wish): Promise<Hold | undefined> {
+  const attempt = new FirstAttempt(lock, wish);
+  const hold = await attempt.send();
+  // Here, where it runs in the async context of its caller.
+  return hold ?? goOn(lock, attempt.part.holding, wish);
 }
-
-type Resolve = (outcome: Hold | undefined | Promise<Hold | undefined>) => void;
 
 class FirstAttempt extends Sending {
   readonly #line: WaitLine | undefined;
-  readonly #resolve: Resolve;
+  #resolve: ((hold: Hold | undefined) => void) | undefined;
   #late: { resolve(answered: Answered<AcquireAnswer>): void; reject(error: unknown): void } | undefined;
 
-  constructor(lock: LockIdentity, wish: Wish, resolve: Resolve) {
+  constructor(lock: LockIdentity, wish: Wish) {
     const { threads, lines } = lock.client;
     const holding = threads.begin(new Thread(), lock);
     super({ lock, holding, wish, heldCount: 0 });
     holding.unsettled();
-    this.#resolve = resolve;
     this.#line = wish.waits ? lines.join(lock, wish.waiter) : undefined;
     this.#line?.asking();
     wish.waiter.onCancel(() => this.#cancelled());
+  }
+
+  /** @returns undefined when there is something left to do; `wish.first` says what has come so far */
+  send(): Promise<Hold | undefined> {
+    const { client, kind } = this.part.lock;
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      client.groups.send(kind.acquire, this);
+    });
   }
 
   override answered(answer: AcquireAnswer, command: Exchanged<unknown>): void {
@@ -56,14 +63,14 @@ class FirstAttempt extends Sending {
     const isHeld = answer.status === "held" && command.shortfall === undefined;
     const given = { takenAt: command.sentAt, token: isHeld ? answer.token : undefined };
     const hold = isHeld ? enter(holding, wish, given) : undefined;
-    if (hold === undefined) this.#goOn(Promise.resolve({ answer, command }));
+    if (hold === undefined) this.#leave(Promise.resolve({ answer, command }));
     else this.#entered(hold);
   }
 
   override failed(error: unknown): void {
     super.failed(error);
     if (this.#late !== undefined) this.#late.reject(error);
-    else this.#goOn(Promise.reject(error));
+    else this.#leave(Promise.reject(error));
   }
 
   #entered(hold: Hold): void {
@@ -76,20 +83,22 @@ class FirstAttempt extends Sending {
       lock.client.lines.leave(line, wish.waiter);
     }
     holding.settled();
-    this.#resolve(hold);
+    this.#resolve?.(hold);
   }
 
   #cancelled(): void {
     const late = new Promise<Answered<AcquireAnswer>>((resolve, reject) => {
       this.#late = { resolve, reject };
     });
-    this.#goOn(late);
+    this.#leave(late);
   }
 
-  #goOn(asked: Promise<Answered<AcquireAnswer>>): void {
-    const { lock, holding, wish } = this.part;
+  #leave(asked: Promise<Answered<AcquireAnswer>>): void {
+    const { wish } = this.part;
     wish.waiter.onCancel(undefined);
     wish.first = asked;
-    this.#resolve(goOn(lock, holding, wish));
+    // Whoever goes on hears of it.
+    asked.catch(() => undefined);
+    this.#resolve?.(undefined);
   }
 }

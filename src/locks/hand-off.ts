@@ -23,15 +23,17 @@ export class Heir {
   }
 
   /** @returns undefined when it has to ask Redis */
-  inherit({ client }: LockIdentity, { end }: Hold): Hold | undefined {
+  inherit({ client }: LockIdentity, { end, terms: before }: Hold): Hold | undefined {
     const { waiter, terms } = this.#wish;
+    // Whoever waits elsewhere sleeps by the TTL that it has seen, and hears of a shorter one only when the lock is freed.
+    if (terms.leaseMs < before.leaseMs) return undefined;
     const { thread, inRedis } = this.#holding;
     const isClean = !inRedis.isPossible && !inRedis.isChanging;
     if (!isClean || thread.explicitId !== undefined || waiter.over) return undefined;
     const takenAt = now(client.clock);
     inRedis.asking(terms.leaseMs);
     this.hold = enter(this.#holding, this.#wish, { takenAt, until: end, unnamed: true });
-    if (this.hold !== undefined) waiter.serve();
+    if (this.hold !== undefined) waiter.wake();
     return this.hold;
   }
 }
@@ -61,7 +63,11 @@ export function handOver(lock: LockIdentity, hold: Hold, free: FreeNames): boole
   succession.pass(next);
   const { field } = next.holding;
   line?.seenHeld({ holder: field, ttlMs: next.terms.leaseMs });
-  client.inBackground(() => succession.name((names) => free(lock, names, next.terms.leaseMs)));
+  const aftermath = {
+    free: (names: readonly string[], leaseMs: number) => free(lock, names, leaseMs),
+    gone: () => client.lines.of(lock.id)?.wake(),
+  };
+  client.inBackground(() => succession.name(aftermath));
   return true;
 }
 
@@ -77,8 +83,7 @@ export function notFreed(lock: LockIdentity): void {
 
 /** The lock was freed: whoever waits elsewhere has a turn before the calls of this client. */
 export function freed(lock: LockIdentity, heard: number | undefined): void {
-  // In a cluster others listen at other servers.
-  lineOf(lock)?.freed(lock.client.inCluster ? undefined : heard);
+  lineOf(lock)?.freed(lock.client.knowsListeners ? heard : undefined);
 }
 
 /** Those who wait here for a lock that is handed over; undefined for none. */

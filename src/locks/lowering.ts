@@ -28,7 +28,7 @@ export async function sendRelease(
   const { commands } = lock.client;
   let repeated = false;
   for (let tries = 1; ; tries += 1) {
-    const sent = await new Asking(lock, holding, sending, repeated).send();
+    const sent = await new Lowering(lock, holding, sending, repeated).send();
     ({ repeated } = sent);
     if (sent.reply.status !== "late") return sent;
     if (tries >= MOST_VAIN_TRIES)
@@ -36,29 +36,39 @@ export async function sendRelease(
   }
 }
 
-/** The lowering of a hold count on its way to Redis. */
+/** One try to lower a hold count. */
 export class Lowering implements Request<Release, ReleaseAnswer> {
   readonly limited: boolean;
   readonly patience: Patience;
-  protected readonly lock: LockIdentity;
-  protected readonly holding: Holding;
+  readonly #lock: LockIdentity;
+  readonly #holding: Holding;
   readonly #heldCount: number;
   readonly #keptCount: number;
+  readonly #repeated: boolean;
   #notAfterMs = 0;
+  #resolve: ((sent: Exchanged<ReleaseAnswer>) => void) | undefined;
+  #reject: ((error: unknown) => void) | undefined;
 
-  constructor(lock: LockIdentity, holding: Holding, { heldCount, patience, goesOn = false }: Sending) {
+  /** @param repeated whether an earlier try was */
+  constructor(
+    lock: LockIdentity,
+    holding: Holding,
+    { heldCount, patience, goesOn = false }: Sending = ALL,
+    repeated = false,
+  ) {
     const { count, highestCount } = holding.inRedis;
-    this.lock = lock;
-    this.holding = holding;
+    this.#lock = lock;
+    this.#holding = holding;
     this.#heldCount = heldCount ?? highestCount;
     this.#keptCount = count;
+    this.#repeated = repeated;
     this.patience = patience ?? PATIENT;
     // A late copy that deletes a field whose number will not be used again can do no harm, any other must not arrive.
     this.limited = goesOn || count > 0 || holding.threadId < FIRST_OWN_THREAD_ID;
   }
 
   get key(): string {
-    return this.holding.key;
+    return this.#holding.key;
   }
 
   /** What keeps holds says by itself how many, and for how long. */
@@ -68,72 +78,44 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
 
   item(notAfterMs: number): Release {
     this.#notAfterMs = notAfterMs;
-    if (this.#keptCount === 0) freeing(this.lock);
-    const { key, field: holder } = this.holding;
+    if (this.#keptCount === 0) freeing(this.#lock);
+    const { key, field: holder } = this.#holding;
     const keptCount = this.#keptCount;
-    const ttlMs = this.holding.neededMs();
-    const keptMs = this.holding.keptMs(keptCount);
-    const { channel } = this.lock;
+    const ttlMs = this.#holding.neededMs();
+    const keptMs = this.#holding.keptMs(keptCount);
+    const { channel } = this.#lock;
     return { key, holder, heldCount: this.#heldCount, keptCount, ttlMs, keptMs, channel };
-  }
-
-  /** @param repeated whether any of the tries was */
-  protected note(
-    answer: ReleaseAnswer,
-    { serverMs, shortfall }: Exchanged<unknown>,
-    repeated: boolean,
-  ): void {
-    const { inRedis } = this.holding;
-    if (repeated) inRedis.copyMayArrive(this.#notAfterMs);
-    inRedis.seenServer(serverMs);
-    if (answer.status !== "released") notFreed(this.lock);
-    else if (this.#keptCount === 0) freed(this.lock, answer.heard);
-    const isKnown = answer.status === "released" && shortfall === undefined;
-    if (isKnown && inRedis.copiesUntilMs === 0) inRedis.highestCount = this.#keptCount;
-  }
-
-  answered(answer: ReleaseAnswer, command: Exchanged<unknown>): void {
-    this.note(answer, command, command.repeated);
-  }
-
-  failed(error: unknown): void {
-    notFreed(this.lock);
-    if (error instanceof UnavailableError && error.outcomeUnknown) {
-      this.holding.inRedis.copyMayArrive(this.#notAfterMs);
-    }
-  }
-}
-
-const PATIENT: Patience = {};
-
-/** One try, whose answer is waited for. */
-class Asking extends Lowering {
-  readonly #repeated: boolean;
-  #resolve: ((sent: Exchanged<ReleaseAnswer>) => void) | undefined;
-  #reject: ((error: unknown) => void) | undefined;
-
-  /** @param repeated whether an earlier try was */
-  constructor(lock: LockIdentity, holding: Holding, sending: Sending, repeated: boolean) {
-    super(lock, holding, sending);
-    this.#repeated = repeated;
   }
 
   send(): Promise<Exchanged<ReleaseAnswer>> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
-      this.lock.client.groups.send(this.lock.kind.release, this);
+      this.#lock.client.groups.send(this.#lock.kind.release, this);
     });
   }
 
-  override answered(answer: ReleaseAnswer, command: Exchanged<unknown>): void {
+  answered(answer: ReleaseAnswer, command: Exchanged<unknown>): void {
+    const { sentAt, serverMs, resets, shortfall } = command;
     const repeated = this.#repeated || command.repeated;
-    this.note(answer, command, repeated);
-    this.#resolve?.({ ...command, reply: answer, repeated });
+    const { inRedis } = this.#holding;
+    if (repeated) inRedis.copyMayArrive(this.#notAfterMs);
+    inRedis.seenServer(serverMs);
+    if (answer.status !== "released") notFreed(this.#lock);
+    else if (this.#keptCount === 0) freed(this.#lock, answer.heard);
+    const isKnown = answer.status === "released" && shortfall === undefined;
+    if (isKnown && inRedis.copiesUntilMs === 0) inRedis.highestCount = this.#keptCount;
+    this.#resolve?.({ reply: answer, sentAt, serverMs, resets, repeated, shortfall });
   }
 
-  override failed(error: unknown): void {
-    super.failed(error);
+  failed(error: unknown): void {
+    notFreed(this.#lock);
+    if (error instanceof UnavailableError && error.outcomeUnknown) {
+      this.#holding.inRedis.copyMayArrive(this.#notAfterMs);
+    }
     this.#reject?.(error);
   }
 }
+
+const PATIENT: Patience = {};
+const ALL: Sending = {};

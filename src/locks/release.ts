@@ -5,9 +5,9 @@ import type { Exchanged } from "../runtime/commands.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import { cleanUp, freeNames, tellReplicas } from "./clean-up.js";
-import { handOver } from "./hand-off.js";
+import { freed, freeing, handOver, notFreed } from "./hand-off.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { Lowering, type Sending, sendRelease } from "./lowering.js";
+import { Lowering, sendRelease } from "./lowering.js";
 
 /**
  * Releases one hold. Twice is harmless.
@@ -23,27 +23,58 @@ export function release(lock: LockIdentity, hold: Hold): Promise<void> {
   return hold.releasing;
 }
 
-/** Most releases end a stay, with nothing else under way: one command, and one promise. Some need no command at all. */
-function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
+/** Most releases end a stay, with nothing else under way: one command, and few promises. Some need no command at all. */
+async function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
   const { holding, heldMs } = hold;
+  const { inRedis, succession } = holding;
   const isLast = holding.isAlone(hold);
   if (isLast && handOver(lock, hold, freeNames)) {
     hold.release();
     tell(lock, holding, heldMs);
-    return Promise.resolve();
+    return;
   }
-  const isSimple = isLast && holding.isNamed;
+  const names = isLast && !holding.isNamed ? succession?.leave() : undefined;
   holding.unsettled();
   holding.releases += 1;
   hold.release();
-  if (!isSimple) {
-    const lowering = holding.inRedis.inTurn(() => lowerCount(lock, hold));
-    return ended(lock, hold, heldMs, lowering);
+  if (!isLast) {
+    await ended(
+      lock,
+      hold,
+      heldMs,
+      inRedis.inTurn(() => lowerCount(lock, hold)),
+    );
+    return;
   }
-  holding.inRedis.count = 0;
-  return new Promise((resolve) => {
-    lock.client.groups.send(lock.kind.release, new LastRelease(lock, hold, heldMs, resolve));
-  });
+  inRedis.count = 0;
+  if (names !== undefined) {
+    await ended(
+      lock,
+      hold,
+      heldMs,
+      inRedis.inTurn(() => freeAll(lock, hold, names)),
+    );
+    return;
+  }
+  inRedis.beginTurn();
+  const release = new Lowering(lock, holding).send();
+  const isDone = await release.then(
+    ({ reply, shortfall }) => reply.status === "released" && shortfall === undefined && !inRedis.isPossible,
+    () => false,
+  );
+  inRedis.endTurn();
+  if (!isDone) {
+    await ended(
+      lock,
+      hold,
+      heldMs,
+      release.then((sent) => lowered(hold, 0, sent)),
+    );
+    return;
+  }
+  tell(lock, holding, heldMs);
+  holding.releases -= 1;
+  holding.settled();
 }
 
 async function ended(
@@ -88,6 +119,7 @@ async function lowerCount(lock: LockIdentity, hold: Hold): Promise<boolean> {
   if (holding.inRedis.count <= keptCount) return true;
   // Whatever becomes of the command, this is the count to be reached.
   holding.inRedis.count = keptCount;
+  if (keptCount === 0 && !holding.isNamed) return freeAll(lock, hold, holding.fields);
   return lowered(hold, keptCount, await sendRelease(lock, holding));
 }
 
@@ -111,51 +143,28 @@ function lowered(
   throw lateRelease(hold, reply);
 }
 
-/** The release of the only hold of a stay, under a number that will not be used again. */
-class LastRelease extends Lowering {
-  readonly #hold: Hold;
-  readonly #heldMs: number;
-  readonly #resolve: (ended: undefined | Promise<void>) => void;
-
-  constructor(
-    lock: LockIdentity,
-    hold: Hold,
-    heldMs: number,
-    resolve: (ended: undefined | Promise<void>) => void,
-  ) {
-    super(lock, hold.holding, NOTHING_ELSE);
-    this.#hold = hold;
-    this.#heldMs = heldMs;
-    this.#resolve = resolve;
-    hold.holding.inRedis.beginTurn();
-  }
-
-  override answered(answer: ReleaseAnswer, command: Exchanged<unknown>): void {
-    super.answered(answer, command);
-    const { holding } = this;
-    holding.inRedis.endTurn();
-    if (answer.status !== "released" || command.shortfall !== undefined || holding.inRedis.isPossible) {
-      this.#end(async () => lowered(this.#hold, 0, { ...command, reply: answer }));
-      return;
+/** Frees a lock of which nobody knows yet whom of those who followed each other Redis has. */
+async function freeAll(lock: LockIdentity, hold: Hold, names: readonly string[]): Promise<boolean> {
+  const { key, channel, client, kind } = lock;
+  const locks = names.map((holder) => {
+    return { key, holder, heldCount: 1, keptCount: 0, ttlMs: 1, keptMs: [], channel };
+  });
+  freeing(lock);
+  try {
+    const sent = await client.commands.exchange(kind.release, key, () => ({ notAfterMs: 0, locks }));
+    const reply = sent.reply.find(({ status }) => status === "released") ??
+      sent.reply[0] ?? { status: "absent" };
+    if (reply.status === "released") freed(lock, reply.heard);
+    else notFreed(lock);
+    return lowered(hold, 0, { ...sent, reply });
+  } catch (error) {
+    notFreed(lock);
+    if (!(error instanceof NotHeldError)) {
+      freeNames(lock, names, hold.holding.succession?.leaseMs ?? hold.terms.leaseMs);
     }
-    tell(this.lock, holding, this.#heldMs);
-    holding.releases -= 1;
-    holding.settled();
-    this.#resolve(undefined);
-  }
-
-  override failed(error: unknown): void {
-    super.failed(error);
-    this.holding.inRedis.endTurn();
-    this.#end(() => Promise.reject(error));
-  }
-
-  #end(release: () => Promise<boolean>): void {
-    this.#resolve(ended(this.lock, this.#hold, this.#heldMs, release()));
+    throw error;
   }
 }
-
-const NOTHING_ELSE: Sending = {};
 
 function lateRelease(hold: Hold, answer?: ReleaseAnswer): NotHeldError {
   const { lock } = hold.holding;

@@ -41,6 +41,7 @@ export async function waitInLine(
     }
     return hold;
   } finally {
+    waiter.heir = undefined;
     if (lock.kind.recordsWaiters && holding.inRedis.count === 0) cleanUp(lock, holding);
   }
 }

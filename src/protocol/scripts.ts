@@ -1359,16 +1359,16 @@ local function succeed()
   for i = 4, #ARGV do
     local predecessor = ARGV[i]
     if redis.call("HEXISTS", lock, predecessor) == 1 then
+      redis.call("PEXPIRE", lock, lease_ms)
       redis.call("HSET", lock, successor, "1")
       redis.call("HDEL", lock, predecessor)
-      redis.call("PEXPIRE", lock, lease_ms)
       return "held"
     end
   end
   return "lost"
 end
 return { now_ms, succeed() }`,
-    sha1: "e9904d017438378ce5e55dd42f15ac852569f985",
+    sha1: "e3da89dfa7b44422c4061ccccd30049caa1d7acb",
   },
   "permit-acquire": {
     name: "permit-acquire",

@@ -6,10 +6,10 @@ import type { Script } from "../protocol/define-script.js";
 import type { Dialect, Publishing } from "../protocol/dialect.js";
 import { hashSlot } from "../protocol/hash-slot.js";
 import { serverProbe } from "../protocol/lock-scripts.js";
-import type { ScriptCall } from "../protocol/script-call.js";
 import { type Bound, CommandFailures, type Progress, tookTooLong } from "./command-failures.js";
 import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
 import { type Instant, now } from "./instant.js";
+import { isTooOld } from "./oldest-version.js";
 import type { Patience } from "./patience.js";
 import { type Replicated, Replication, type Shortfall, type Span } from "./replication.js";
 import { ServerClocks } from "./server-clocks.js";
@@ -42,8 +42,6 @@ const FIRST_BACKOFF_MS = 20;
 const LONGEST_BACKOFF_MS = 500;
 /** Commands that may take longer are timed coarsely. */
 const SHORT_BOUND_MS = 1_000;
-/** Redis' first version that has all that the scripts use. */
-const OLDEST_VERSION = [6, 2] as const;
 
 /**
  * Sends commands, bounds their time, repeats them while nobody knows whether they arrived, and keeps the
@@ -225,41 +223,24 @@ export class Commands {
     const input = { key: this.#driver.traits.topology === "cluster" ? key : undefined };
     const { reply } = await this.#send(serverProbe, { key, input, bound, patience: {} });
     this.#publishes ??= reply.sharded ? "sharded" : "classic";
-    const [major = 0, minor = 0] = (reply.version ?? "").split(".").map(Number);
-    const [leastMajor, leastMinor] = OLDEST_VERSION;
-    if (reply.version !== null && (major < leastMajor || (major === leastMajor && minor < leastMinor))) {
+    if (isTooOld(reply.version)) {
       this.#clocks.forget(this.#placeOf(key));
       throw new UnavailableError(this.server, `Redis ${reply.version} is too old, 6.2 is needed`, false);
     }
   }
 
   /** Sends once. A call without an answer in time is given up; its late answer is nobody's any more. */
-  async #send<Input, Reply>(
+  #send<Input, Reply>(
     script: Script<Input, Reply>,
     { key, input, bound, patience }: Sending<Input>,
   ): Promise<Exchanged<Reply>> {
-    this.#underWay.assertOpen();
     const call = script.encode(input, this.dialect);
-    const resets = this.#driver.resets;
+    const { resets } = this.#driver;
     const place = this.#placeOf(key);
     const sentAt = now(this.#clock);
-    const { replicated: awaited = true, leaseMs = Number.POSITIVE_INFINITY } = patience;
-    const required = script.replicated === true;
-    const span = script.replicated ? { awaited, required, leaseMs, leftMs: this.#leftMs(bound) } : undefined;
-    const { raw, shortfall } = await this.#bounded(call, bound, span);
-    const answered = script.decode(raw);
-    const answeredAt = this.#placeOf(key);
-    // Of a key that has just moved nobody knows who has answered; before there is a connection none is known.
-    if (place === answeredAt || place === "") this.#clocks.read(answeredAt, answered.serverMs, sentAt);
-    const repeated = this.#driver.resets !== resets;
-    const { reply, serverMs } = answered;
-    return { reply, serverMs, sentAt, resets, repeated, shortfall };
-  }
-
-  /** @param span for how long replicas are waited for; undefined: it writes nothing that they need to have */
-  #bounded(call: ScriptCall, bound: Bound, span: Span | undefined): Promise<Replicated> {
     const ticket: Ticket = { givenUp: false };
     return new Promise((resolve, reject) => {
+      const answer = this.#replication.run(call, ticket, this.#spanOf(script, bound, patience));
       const done = () => {
         timeout.cancel();
         this.#underWay.settled(giveUp);
@@ -271,11 +252,37 @@ export class Commands {
       };
       const timeout = this.#after(this.#leftMs(bound), () => giveUp(tookTooLong(call.script, bound)));
       this.#underWay.add(giveUp);
-      const answer = span
-        ? this.#replication.run(call, ticket, span)
-        : this.#driver.run(call, ticket).then((raw) => ({ raw }));
-      answer.then(resolve, reject).finally(done);
+      const answered = ({ raw, shortfall }: Replicated) => {
+        done();
+        const { reply, serverMs } = script.decode(raw);
+        this.#seen(place, key, serverMs, sentAt);
+        const repeated = this.#driver.resets !== resets;
+        resolve({ reply, serverMs, sentAt, resets, repeated, shortfall });
+      };
+      const failed = (error: unknown) => {
+        done();
+        reject(error);
+      };
+      answer.then(answered, failed).catch(reject);
     });
+  }
+
+  /** For how long replicas are waited for; undefined: it writes nothing that they need to have. */
+  #spanOf(
+    { replicated }: Pick<Script<never, unknown>, "replicated">,
+    bound: Bound,
+    { replicated: awaited = true, leaseMs = Number.POSITIVE_INFINITY }: Patience,
+  ): Span | undefined {
+    return replicated
+      ? { awaited, required: replicated === true, leaseMs, leftMs: this.#leftMs(bound) }
+      : undefined;
+  }
+
+  /** An answer tells the time of a server. */
+  #seen(place: string, key: string, serverMs: number, sentAt: Instant): void {
+    const answeredAt = this.#placeOf(key);
+    // Of a key that has just moved nobody knows who has answered; before there is a connection none is known.
+    if (place === answeredAt || place === "") this.#clocks.read(answeredAt, serverMs, sentAt);
   }
 
   /** The wheel is for the many that are far off; its grain is too coarse for a short bound. */

@@ -30,6 +30,8 @@ export type GroupScript<Item, Answer> = Script<
   readonly Answer[]
 >;
 
+/** Cheaper than `queueMicrotask`, which keeps an async resource. */
+const SOON = Promise.resolve();
 /** A script call for more would hold up the server for others. */
 const MOST_REQUESTS = 100;
 
@@ -41,8 +43,8 @@ const MOST_REQUESTS = 100;
 export class Groups {
   readonly #commands: Commands;
   readonly #enabled: boolean;
-  /** Those of which nothing was sent yet; hardly ever more than one. */
-  #forming: AnyGroup[] = [];
+  /** Those of which nothing was sent yet, by slot; of one slot hardly ever more than one. */
+  readonly #forming = new Map<number, AnyGroup[]>();
 
   constructor(commands: Commands, { groupCommit }: { readonly groupCommit: boolean }) {
     this.#commands = commands;
@@ -54,13 +56,15 @@ export class Groups {
     const { timeoutMs, replicated = true } = request.patience;
     // Who is in a hurry, or need not wait for replicas, is not to wait for those who do.
     if (this.#enabled && timeoutMs === undefined && replicated) this.#join(script, request);
-    else void this.#sendAlone(script, request);
+    else this.#sendAlone(script, request);
   }
 
   #join<Item, Answer>(script: GroupScript<Item, Answer>, request: Request<Item, Answer>): void {
     const slot = this.#commands.slotOf(request.key);
-    for (const group of this.#forming) {
-      if (group.script !== script || group.slot !== slot) continue;
+    if (this.#forming.size === 0) void SOON.then(this.#flush);
+    const groups = this.#forming.get(slot) ?? [];
+    for (const group of groups) {
+      if (group.script !== script) continue;
       // Of one script, and so of one kind of items and answers.
       const { requests } = group as Group<Item, Answer>;
       const [first] = requests;
@@ -70,16 +74,16 @@ export class Groups {
         return;
       }
     }
-    if (this.#forming.length === 0) queueMicrotask(this.#flush);
-    this.#forming.push({ script, slot, requests: [request] } satisfies Group<Item, Answer> as AnyGroup);
+    groups.push({ script, requests: [request] } satisfies Group<Item, Answer> as AnyGroup);
+    this.#forming.set(slot, groups);
   }
 
   readonly #flush = (): void => {
-    const groups = this.#forming;
-    this.#forming = [];
+    const groups = [...this.#forming.values()].flat();
+    this.#forming.clear();
     for (const { script, requests } of groups) {
       const [request] = requests;
-      if (request !== undefined && requests.length === 1) void this.#sendAlone(script, request);
+      if (request !== undefined && requests.length === 1) this.#sendAlone(script, request);
       else void this.#sendGroup(script, requests);
     }
   };
@@ -102,7 +106,7 @@ export class Groups {
       const doubtful = isDoubtful(error) || this.#commands.resets !== resets ? 1 : 0;
       for (const request of requests) {
         if (error instanceof ClientClosedError) request.failed(error);
-        else void this.#sendAlone(script, request, { ...started, doubtful });
+        else this.#sendAlone(script, request, { ...started, doubtful });
       }
       return;
     }
@@ -111,30 +115,25 @@ export class Groups {
     });
   }
 
-  async #sendAlone<Item, Answer>(
+  #sendAlone<Item, Answer>(
     script: GroupScript<Item, Answer>,
     request: Request<Item, Answer>,
     started?: Started,
-  ): Promise<void> {
+  ): void {
     const { key, limited, patience } = request;
     const input = () => {
       const notAfterMs = limited ? this.#commands.notAfterMs(key) : 0;
       return { notAfterMs, locks: [request.item(notAfterMs)] };
     };
-    let sent: Exchanged<readonly Answer[]>;
-    try {
-      sent = await this.#commands.exchange(script, key, input, patience, started);
-    } catch (error) {
-      request.failed(error);
-      return;
-    }
-    answer(request, sent, 0);
+    this.#commands.exchange(script, key, input, patience, started).then(
+      (sent) => answer(request, sent, 0),
+      (error: unknown) => request.failed(error),
+    );
   }
 }
 
 interface Group<Item, Answer> {
   readonly script: GroupScript<Item, Answer>;
-  readonly slot: number;
   readonly requests: Request<Item, Answer>[];
 }
 

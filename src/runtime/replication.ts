@@ -62,15 +62,22 @@ export class Replication {
     return this.#mode !== "off";
   }
 
-  /** Runs a script that writes. @throws UnavailableError when replicas are required and the server refuses to ask them */
-  async run(
+  /**
+   * Runs a script.
+   * @param span for how long replicas are waited for; undefined: it writes nothing that they need to have
+   * @throws UnavailableError when replicas are required and the server refuses to ask them
+   */
+  run(call: ScriptCall, ticket: Ticket, span: Span | undefined): Promise<Replicated> {
+    if (span === undefined || !this.isOn) return this.#driver.run(call, ticket).then(unreplicated);
+    return this.#runReplicated(call, ticket, span);
+  }
+
+  async #runReplicated(
     call: ScriptCall,
     ticket: Ticket,
     { leftMs, leaseMs, awaited, required }: Span,
   ): Promise<Replicated> {
-    if (this.#mode === "off" || this.#driver.runReplicated === undefined) {
-      return { raw: await this.#driver.run(call, ticket) };
-    }
+    if (this.#driver.runReplicated === undefined) return this.#driver.run(call, ticket).then(unreplicated);
     const longestMs = Math.min(leftMs / PARTS_OF_BOUND, leaseMs / PARTS_OF_LEASE);
     const timeoutMs = Math.max(1, Math.min(this.#settings.timeoutMs, Math.floor(longestMs)));
     const demand = { replicas: awaited ? this.#replicas : 0, timeoutMs };
@@ -107,4 +114,8 @@ export class Replication {
     if (!events.replicasShort.hasSubscribers) return;
     events.replicasShort.publish({ server: this.#driver.traits.server, ...what });
   }
+}
+
+function unreplicated(raw: RawReply): Replicated {
+  return { raw };
 }

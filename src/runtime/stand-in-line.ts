@@ -12,7 +12,7 @@ export interface Standing<T> {
   ask(line: WaitLine): Promise<T | undefined>;
   /** How long the head may sleep before it asks again unless it is woken. Default: it sleeps until it is told. */
   sleepMs?(line: WaitLine): number;
-  /** What the waiter was served with. */
+  /** What the waiter was served with while it slept; undefined: nothing yet. */
   served?(): T | undefined;
   /** The time is up, or the wait was cancelled. */
   over(line: WaitLine): void;
@@ -38,7 +38,8 @@ export async function standInLine<T>(lines: WaitLines, standing: Standing<T>): P
       } else {
         await waiter.pause();
       }
-      if (waiter.served) return standing.served?.();
+      const served = standing.served?.();
+      if (served !== undefined) return served;
       if (waiter.over) {
         over(line);
         return undefined;

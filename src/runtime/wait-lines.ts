@@ -85,6 +85,10 @@ export class WaitLine {
   #woken = false;
   /** Whether the next message is the one of our own release. */
   #expectsOwn = false;
+  /** Whether a message was taken for it since. */
+  #hasIgnored = false;
+  /** On the monotonic clock: by then others have had their turn, whatever was asked before. */
+  #turnMs = Number.POSITIVE_INFINITY;
   /** On the monotonic clock: to ask before is useless unless somebody wakes the line. */
   #askAgainMs = Number.NEGATIVE_INFINITY;
   #sighting: Sighting | undefined;
@@ -155,12 +159,17 @@ export class WaitLine {
 
   /** True when it may be worth asking Redis for the lock now. */
   shouldAsk(): boolean {
-    return this.#woken || this.#clock.monotonicMs() >= this.#askAgainMs;
+    return this.#woken || this.#clock.monotonicMs() >= this.#nextMs;
+  }
+
+  get #nextMs(): number {
+    return Math.min(this.#askAgainMs, this.#turnMs);
   }
 
   /** The head is about to ask: wake-ups from now on are news. */
   asking(): void {
     this.#woken = false;
+    this.#turnMs = Number.POSITIVE_INFINITY;
   }
 
   /** Who may be given what another call of this client leaves: the head's, while it sleeps. */
@@ -178,16 +187,23 @@ export class WaitLine {
    * @param heard how many heard of it; undefined when nobody knows
    */
   freed(heard: number | undefined): void {
-    const own = this.#expectsOwn ? 1 : 0;
+    const own = this.#expectsOwn || this.#hasIgnored ? 1 : 0;
+    this.#hasIgnored = false;
     if (heard === 0) this.#expectsOwn = false;
     if (heard !== undefined && heard <= own) this.wake();
-    else this.rest(YIELD_MS);
+    else {
+      this.rest(YIELD_MS);
+      this.#turnMs = this.#clock.monotonicMs() + YIELD_MS;
+    }
     this.#head?.wake();
   }
 
   /** Nobody knows whether this client has freed it. */
   notFreed(): void {
     this.#expectsOwn = false;
+    if (!this.#hasIgnored) return;
+    this.#hasIgnored = false;
+    this.wake();
   }
 
   /**
@@ -215,7 +231,7 @@ export class WaitLine {
   sleepMs(): number {
     if (this.#woken) return 0;
     const listening = this.#unlisten !== undefined;
-    const untilMs = listening ? this.#askAgainMs : Math.min(this.#askAgainMs, this.#listenAgainMs);
+    const untilMs = listening ? this.#nextMs : Math.min(this.#nextMs, this.#listenAgainMs);
     return Math.max(untilMs - this.#clock.monotonicMs(), 0);
   }
 
@@ -236,8 +252,10 @@ export class WaitLine {
     this.#unlisten = this.#subscriptions.listen(channel, {
       onMessage: (message) => {
         if (!tells(message)) return;
-        if (this.#expectsOwn) this.#expectsOwn = false;
-        else this.wake();
+        if (this.#expectsOwn) {
+          this.#expectsOwn = false;
+          this.#hasIgnored = true;
+        } else this.wake();
       },
       onReady: () => {
         this.#expectsOwn = false;

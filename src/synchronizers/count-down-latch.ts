@@ -92,7 +92,7 @@ export class RemoteLatch implements CountDownLatch {
           if (open === undefined) throw waiter.reason;
           return open || undefined;
         },
-        served: () => true,
+        served: () => waiter.served || undefined,
         over() {
           if (waiter.cancelled) throw waiter.reason;
         },

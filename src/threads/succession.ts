@@ -8,6 +8,14 @@ import type { Holding } from "./holding.js";
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 
+/** What follows when Redis could not be told. */
+export interface Aftermath {
+  /** Redis may have one of these, who nobody is any more, for so many milliseconds. */
+  free(names: readonly string[], leaseMs: number): void;
+  /** Redis has none of them: the lock may be anybody's. */
+  gone(): void;
+}
+
 /**
  * The holders of one lock who follow each other inside one client without the lock being free in between. Redis is told of it
  * behind: one command at a time names the latest, whoever it is by then, and lists all those of whom Redis may have
@@ -22,13 +30,18 @@ export class Succession {
   #latest: Hold;
   /** Redis has one of them. */
   #names: readonly string[];
+  /** The longest lease of any of them. */
+  #leaseMs: number;
   #isNaming = false;
+  /** Whether the latest has left, and sees to the names itself. */
+  #isOver = false;
 
   /** @param sinceMs on the monotonic clock */
   constructor(commands: Commands, first: Hold, sinceMs: number) {
     this.#commands = commands;
     this.#latest = first;
     this.#names = [first.holding.field];
+    this.#leaseMs = first.holding.inRedis.longestLeaseMs;
     this.sinceMs = sinceMs;
   }
 
@@ -41,43 +54,58 @@ export class Succession {
     return this.#names.length === 1 && this.#names[0] === field;
   }
 
+  /** The longest lease that Redis may have for any of them. */
+  get leaseMs(): number {
+    return this.#leaseMs;
+  }
+
   /** One more holder has the lock, and the one before it has left. To be followed by {@link name}. */
   pass(next: Hold): void {
     this.#latest.holding.inRedis.endTurn();
     next.holding.inRedis.beginTurn();
     next.holding.succession = this;
     this.#latest = next;
+    this.#leaseMs = Math.max(this.#leaseMs, next.terms.leaseMs);
     this.count += 1;
   }
 
-  /**
-   * Has Redis name the latest holder. Never rejects. What can not be known in time is lost with the trust in the holder.
-   * @param free what frees the lock from those of whom Redis may have one
-   */
-  async name(free: (names: readonly string[]) => void): Promise<void> {
+  /** The latest frees the lock from all of whom Redis may have one. @returns them */
+  leave(): readonly string[] {
+    const { holding } = this.#latest;
+    const names = this.namesOf(holding);
+    this.#isOver = true;
+    holding.inRedis.endTurn();
+    return names;
+  }
+
+  /** Has Redis name the latest holder, for as long as that is held. Never rejects. */
+  async name(aftermath: Aftermath): Promise<void> {
     if (this.#isNaming) return;
     this.#isNaming = true;
-    for (let pauseMs = FIRST_PAUSE_MS; ; ) {
+    for (let pauseMs = FIRST_PAUSE_MS; this.#goesOn; ) {
       const hold = this.#latest;
       try {
-        const sent = await this.#send(hold);
-        if (this.#isDone(hold, sent)) break;
+        if (this.#isSettled(hold, await this.#send(hold), aftermath)) break;
         if (hold !== this.#latest) continue;
       } catch (error) {
-        if (!(error instanceof UnavailableError) || this.#latest.state !== "held") {
-          this.#giveUp(free);
-          break;
-        }
+        if (!(error instanceof UnavailableError)) break;
       }
-      await this.#commands.pause(pauseMs).catch(() => undefined);
+      if (this.#goesOn) await this.#commands.pause(pauseMs).catch(() => undefined);
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     }
     this.#isNaming = false;
+    this.#end(aftermath);
   }
 
-  #send({ holding: { key, field }, terms: { leaseMs } }: Hold): Promise<Exchanged<SuccessionAnswer>> {
+  get #goesOn(): boolean {
+    return !this.#isOver && this.#latest.state === "held";
+  }
+
+  #send({ holding, terms: { leaseMs } }: Hold): Promise<Exchanged<SuccessionAnswer>> {
+    const { key, field } = holding;
     const predecessors = this.#names.filter((name) => name !== field);
     this.#names = [...predecessors, field];
+    holding.renewing();
     return this.#commands.exchange(
       lockSucceed,
       key,
@@ -87,7 +115,12 @@ export class Succession {
   }
 
   /** @returns false when there is something left to tell */
-  #isDone(hold: Hold, { reply, sentAt, shortfall }: Exchanged<SuccessionAnswer>): boolean {
+  #isSettled(
+    hold: Hold,
+    { reply, sentAt, shortfall }: Exchanged<SuccessionAnswer>,
+    { gone }: Aftermath,
+  ): boolean {
+    if (this.#isOver) return true;
     const { holding } = this.#latest;
     switch (reply.status) {
       case "late":
@@ -97,19 +130,24 @@ export class Succession {
         this.#names = [hold.holding.field];
         if (hold !== this.#latest) return false;
         holding.named(sentAt);
-        break;
+        return true;
       default:
         this.#names = [holding.field];
         holding.loseAll("stolen");
+        gone();
+        return true;
     }
-    holding.inRedis.endTurn();
-    return true;
   }
 
-  #giveUp(free: (names: readonly string[]) => void): void {
-    const { holding } = this.#latest;
-    free(this.#names);
-    this.#names = [holding.field];
+  /** What waits for the latest holder's turn goes on. A holder that was lost unnamed leaves nothing behind. */
+  #end({ free }: Aftermath): void {
+    if (this.#isOver) return;
+    const { holding, loss } = this.#latest;
+    // Of a client that closes the leases are left to their TTLs: bodies may still run.
+    if (loss !== undefined && loss.reason !== "closed" && !this.hasNamed(holding)) {
+      free(this.#names, this.#leaseMs);
+      this.#names = [holding.field];
+    }
     holding.inRedis.endTurn();
   }
 }

@@ -14,7 +14,8 @@
            "lost"                none of them has it
            { "wrong-type", type }
   Compat   Redisson has nothing like it; what is stored looks as if the successor had taken the lock. A predecessor's TTL
-           may be longer, and is written anew; a repeat never shortens what the successor has by then.
+           may be longer, and is written anew; a repeat never shortens what the successor has by then. The first write is a
+           PEXPIRE, which a full server still accepts.
 ]]
 --@include server-time
 --@include raise-ttl
@@ -37,9 +38,9 @@ local function succeed()
   for i = 4, #ARGV do
     local predecessor = ARGV[i]
     if redis.call("HEXISTS", lock, predecessor) == 1 then
+      redis.call("PEXPIRE", lock, lease_ms)
       redis.call("HSET", lock, successor, "1")
       redis.call("HDEL", lock, predecessor)
-      redis.call("PEXPIRE", lock, lease_ms)
       return "held"
     end
   end

@@ -1,0 +1,10 @@
+/** Redis' first version that has all that the scripts use. */
+const OLDEST_VERSION = [6, 2] as const;
+
+/** @param version as the server tells it; null where it does not */
+export function isTooOld(version: string | null): boolean {
+  if (version === null) return false;
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const [leastMajor, leastMinor] = OLDEST_VERSION;
+  return major < leastMajor || (major === leastMajor && minor < leastMinor);
+}
