@@ -90,7 +90,13 @@ export const lockRenew: Script<readonly Renewal[], readonly RenewAnswer[]> = def
   source: sources["lock-renew"],
   replicated: true,
   keys: (locks) => locks.map(({ key }) => key),
-  args: (locks) => locks.flatMap(({ holder, leaseMs }) => [holder, leaseMs]),
+  args(locks) {
+    const args: (string | number)[] = locks.map(({ holder }) => holder);
+    const last = locks.at(-1)?.leaseMs;
+    const different = locks.findLastIndex(({ leaseMs }) => leaseMs !== last) + 1;
+    for (const { leaseMs } of locks.slice(0, different + 1)) args.push(leaseMs);
+    return args;
+  },
   reply: (answers) => answers.map(renewAnswer),
 });
 

@@ -1325,10 +1325,10 @@ local function renew(lock, holder, lease_ms)
 end
 local replies = { server_time() }
 for i, lock in ipairs(KEYS) do
-  replies[i + 1] = renew(lock, ARGV[2 * i - 1], ARGV[2 * i])
+  replies[i + 1] = renew(lock, ARGV[i], ARGV[math.min(#KEYS + i, #ARGV)])
 end
 return replies`,
-    sha1: "25ed307982e1027bc732d879e32ce67f0d349760",
+    sha1: "824374777a0c594604b79a1f7227a994516b610c",
   },
   "lock-succeed": {
     name: "lock-succeed",

@@ -97,9 +97,11 @@ export class Watchdog {
       renewable.renewing();
     }
     try {
+      let sent = false;
       const renewals = () => {
         // Sent again, it leaves out what was released meanwhile; all may be.
-        wanted = wanted.filter((renewable) => this.#isWanted(renewable));
+        if (sent) wanted = wanted.filter((renewable) => this.#isWanted(renewable));
+        sent = true;
         return wanted.map((renewable) => renewable.renewal());
       };
       const timeoutMs = Math.min(this.#commands.timeoutMs, this.#leaseMs / ANSWERS_PER_LEASE);

@@ -204,7 +204,9 @@ export class Holding implements Renewable {
   neededMs(): number {
     const { live } = this;
     if (live.length === 0) return Math.max(1, this.inRedis.longestLeaseMs);
-    return Math.max(1, ...live.map((hold) => Math.ceil(hold.neededMs())));
+    let ms = 1;
+    for (const hold of live) ms = Math.max(ms, Math.ceil(hold.neededMs()));
+    return ms;
   }
 
   /** What each of the first holds must live on for, in whole milliseconds of at least 1. */
@@ -227,7 +229,9 @@ export class Holding implements Renewable {
   }
 
   renewed(sentAt: Instant): void {
-    for (const hold of [...this.live]) if (hold.isRenewed) hold.extend(sentAt);
+    const { live } = this;
+    // One that ends leaves the list.
+    for (const hold of live.length === 1 ? live : [...live]) if (hold.isRenewed) hold.extend(sentAt);
   }
 
   renewing(): void {

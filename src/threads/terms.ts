@@ -44,7 +44,9 @@ export function leaseEnd(terms: Terms, sentAt: Instant): Instant {
 
 /** How long that is yet; negative when it is over. */
 export function leaseLeftMs(terms: Terms, sentAt: Instant, clock: Clock): number {
-  return leftMs(sentAt, clock) + trustedMs(terms);
+  const ms = trustedMs(terms);
+  // To the same rounding as the end itself.
+  return Math.min(sentAt.monotonicMs + ms - clock.monotonicMs(), sentAt.wallMs + ms - clock.wallMs());
 }
 
 function trustedMs(terms: Terms): number {

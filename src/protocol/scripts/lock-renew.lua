@@ -4,6 +4,7 @@
   KEYS[i]    lock       hash, holder -> hold count
   ARGV, for each lock:
     holder   "<client id>:<thread id>"
+  then for each lock, of which the last stands for all that are left:
     leaseMs  integer > 0, milliseconds
 
   Returns  { serverMs, answer, … } with one answer per lock:
@@ -27,6 +28,6 @@ end
 
 local replies = { server_time() }
 for i, lock in ipairs(KEYS) do
-  replies[i + 1] = renew(lock, ARGV[2 * i - 1], ARGV[2 * i])
+  replies[i + 1] = renew(lock, ARGV[i], ARGV[math.min(#KEYS + i, #ARGV)])
 end
 return replies
