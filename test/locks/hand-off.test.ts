@@ -1,8 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ServerReplyError } from "../../src/driver/driver.js";
 import type { Lease } from "../../src/lease.js";
-import type { Lock } from "../../src/locks/lock.js";
-import type { LockOptions } from "../../src/options.js";
 import {
   answerLate,
   answerWith,
@@ -12,60 +10,21 @@ import {
   neverDeliver,
   swallowReply,
 } from "../support/call-faults.js";
-import { type FakeTime, type FakeTimeClient, fakeTime } from "../support/fake-time.js";
+import { fakeTime } from "../support/fake-time.js";
+import {
+  arrived,
+  got,
+  HOUR_MS,
+  KEY,
+  microtasks,
+  PATIENT,
+  scenes,
+  scripts,
+} from "../support/hand-off-scene.js";
 import { type Watched, watched } from "../support/watched.js";
 
 const open = fakeTime();
-
-const KEY = "order:7";
-const HOUR_MS = 3_600_000;
-/** No waiter helps itself in a test, and neither does the watchdog. */
-const PATIENT = { safetyPeriodMs: HOUR_MS, watchdogMs: HOUR_MS };
-
-/** A holder, and those of the same client who wait for its lock, in order. */
-interface Scene {
-  readonly time: FakeTime;
-  readonly lock: Lock;
-  readonly holder: Lease;
-  readonly waiting: readonly Watched<Lease>[];
-}
-
-/** @param wants what each waiter asks for */
-async function scene(
-  wants: readonly LockOptions[] = [{}],
-  options: Parameters<typeof open>[0] = {},
-  held: LockOptions = {},
-): Promise<Scene> {
-  const time = open({ ...PATIENT, ...options });
-  const lock = time.holdfast.getLock(KEY);
-  const holder = await arrived(time, watched(lock.lock(held)));
-  const waiting = wants.map((want) => watched(lock.lock(want)));
-  // They listen, and have asked once more.
-  await time.clock.advance(0);
-  time.driver.sent.length = 0;
-  return { time, lock, holder, waiting };
-}
-
-/** What has come without any time passing. */
-function got<T>({ outcome }: Watched<T> = { outcome: undefined }): T {
-  if (outcome === undefined || !("value" in outcome))
-    throw new Error(`did not come: ${String(outcome?.error)}`);
-  return outcome.value;
-}
-
-async function arrived<T>({ clock }: FakeTime, call: Watched<T>): Promise<T> {
-  await clock.advance(0);
-  return got(call);
-}
-
-/** More than there are awaits between a release and the caller who enters. */
-async function microtasks(): Promise<void> {
-  for (let i = 0; i < 40; i += 1) await undefined;
-}
-
-function scripts({ driver }: FakeTimeClient): readonly string[] {
-  return driver.sent.map(({ script }) => script);
-}
+const scene = scenes(open);
 
 describe("a lock that is released while a call of the same client waits", () => {
   test("is that call's at once, and Redis is told of it by one command", async () => {
