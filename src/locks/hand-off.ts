@@ -23,10 +23,10 @@ export class Heir {
   }
 
   /** @returns undefined when it has to ask Redis */
-  inherit({ client }: LockIdentity, { end, terms: before }: Hold): Hold | undefined {
+  inherit({ client }: LockIdentity, { end, holding: before }: Hold): Hold | undefined {
     const { waiter, terms } = this.#wish;
     // Whoever waits elsewhere sleeps by the TTL that it has seen, and hears of a shorter one only when the lock is freed.
-    if (terms.leaseMs < before.leaseMs) return undefined;
+    if (terms.leaseMs < before.inRedis.longestLeaseMs) return undefined;
     const { thread, inRedis } = this.#holding;
     const isClean = !inRedis.isPossible && !inRedis.isChanging;
     if (!isClean || thread.explicitId !== undefined || waiter.over) return undefined;

@@ -229,9 +229,8 @@ export class Holding implements Renewable {
   }
 
   renewed(sentAt: Instant): void {
-    const { live } = this;
     // One that ends leaves the list.
-    for (const hold of live.length === 1 ? live : [...live]) if (hold.isRenewed) hold.extend(sentAt);
+    for (const hold of [...this.live]) if (hold.isRenewed) hold.extend(sentAt);
   }
 
   renewing(): void {

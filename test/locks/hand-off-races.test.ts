@@ -359,3 +359,24 @@ describe("what is answered in one command for calls of several requests", () => 
     ]);
   });
 });
+
+describe("one who waits elsewhere", () => {
+  test("and saw the long TTL of an inner hold, hears of it when the lock gets a shorter one", async () => {
+    const settings = { safetyPeriodMs: 60 * SOON_MS, watchdogMs: 60_000 };
+    const time = open(settings);
+    const lock = time.holdfast.getLock(KEY);
+    const holder = await arrived(time, watched(lock.lock({ leaseMs: 5_000 })));
+    const { threadId } = holder;
+    const inner = await arrived(time, watched(lock.lock({ threadId, leaseMs: 60_000 })));
+    const stranger = watched(time.connect(settings).holdfast.getLock(KEY).lock());
+    await time.clock.advance(0);
+    await arrived(time, watched(inner.unlock()));
+    const next = watched(lock.lock({ leaseMs: 5_000 }));
+    await time.clock.advance(0);
+    await arrived(time, watched(holder.unlock()));
+    // Whichever of the two it was first: that one's lease is over, and it has not left.
+    await time.clock.advance(SOON_MS);
+    await arrived(time, watched(got(stranger).unlock()));
+    expect(next.outcome).toBeDefined();
+  });
+});
