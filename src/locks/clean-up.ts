@@ -1,5 +1,6 @@
 import { ServerReplyError } from "../driver/driver.js";
 import { UnavailableError } from "../errors.js";
+import type { Release } from "../protocol/lock-calls.js";
 import type { Patience } from "../runtime/patience.js";
 import type { Holding } from "../threads/holding.js";
 import type { LockIdentity } from "./lock-kind.js";
@@ -148,20 +149,22 @@ function mayHelp(error: unknown, { inRedis }: Holding): boolean {
   return error.outcomeUnknown || (answered && inRedis.copiesUntilMs > 0);
 }
 
+/** What frees a lock from all of these holders, one of whom may have it. */
+export function releasesOf({ key, channel }: LockIdentity, names: readonly string[]): readonly Release[] {
+  return names.map((holder) => {
+    return { key, holder, heldCount: 1, keptCount: 0, ttlMs: 1, keptMs: [], channel };
+  });
+}
+
 /**
  * Frees a lock from all of these holders, behind the scenes: nobody knows which of them has it, if any.
  * @param leaseMs by then it has ended by itself
  */
-export function freeNames(
-  { client, kind, key, channel }: LockIdentity,
-  names: readonly string[],
-  leaseMs: number,
-): void {
+export function freeNames(lock: LockIdentity, names: readonly string[], leaseMs: number): void {
+  const { client, kind, key } = lock;
   const { clock, commands } = client;
   const endMs = clock.monotonicMs() + leaseMs + 2 * commands.timeoutMs;
-  const locks = names.map((holder) => {
-    return { key, holder, heldCount: 1, keptCount: 0, ttlMs: 1, keptMs: [], channel };
-  });
+  const locks = releasesOf(lock, names);
   client.inBackground(async () => {
     for (let pauseMs = FIRST_PAUSE_MS; !client.stopped && clock.monotonicMs() < endMs; ) {
       try {

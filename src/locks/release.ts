@@ -4,7 +4,7 @@ import type { ReleaseAnswer } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/commands.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
-import { cleanUp, freeNames, tellReplicas } from "./clean-up.js";
+import { cleanUp, freeNames, releasesOf, tellReplicas } from "./clean-up.js";
 import { freed, freeing, handOver, notFreed } from "./hand-off.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { Lowering, sendRelease } from "./lowering.js";
@@ -145,10 +145,8 @@ function lowered(
 
 /** Frees a lock of which nobody knows yet whom of those who followed each other Redis has. */
 async function freeAll(lock: LockIdentity, hold: Hold, names: readonly string[]): Promise<boolean> {
-  const { key, channel, client, kind } = lock;
-  const locks = names.map((holder) => {
-    return { key, holder, heldCount: 1, keptCount: 0, ttlMs: 1, keptMs: [], channel };
-  });
+  const { key, client, kind } = lock;
+  const locks = releasesOf(lock, names);
   freeing(lock);
   try {
     const sent = await client.commands.exchange(kind.release, key, () => ({ notAfterMs: 0, locks }));
