@@ -3,6 +3,7 @@
 import { spawnSync } from "node:child_process";
 
 const campaigns = [
+  "test/kinds/fair-lock-moments.test.ts",
   "test/kinds/fair-lock-processes.test.ts",
   "test/kinds/multi-lock-processes.test.ts",
   "test/kinds/processes.test.ts",
@@ -22,6 +23,7 @@ const env = {
   HOLDFAST_FAILOVERS: "20",
   HOLDFAST_MODEL_RUNS: "5000",
   HOLDFAST_PERMIT_RUNS: "500",
+  HOLDFAST_STRIDE: "1",
   HOLDFAST_VISIT_RUNS: "2000",
 };
 

@@ -19,7 +19,7 @@ import { seededRandom } from "../support/seeded-random.js";
 
 const NAME = "order:7";
 const LEASE_MS = 600_000;
-const RUNS = Number(process.env["HOLDFAST_MODEL_RUNS"] ?? 1_000);
+const RUNS = Number(process.env["HOLDFAST_MODEL_RUNS"] ?? 300);
 const SAMPLE = 60;
 const { seed } = seededRandom();
 

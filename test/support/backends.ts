@@ -5,7 +5,8 @@ import type { Driver } from "../../src/driver/driver.js";
 import { MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import type { RawReply } from "../../src/protocol/script-call.js";
-import { type AnyPair, type ConnectedClient, type Pair, pairs } from "./pairs.js";
+import { ioredisPairs } from "./ioredis-pairs.js";
+import type { AnyPair, ConnectedClient, Pair } from "./pair.js";
 import { isRequestKey } from "./request-keys.js";
 import { type Servers, startServers, type Topology } from "./topologies.js";
 
@@ -245,7 +246,7 @@ export function backendOf(pair: AnyPair): Backend {
   }
 }
 
-const [first] = pairs;
+const [first] = ioredisPairs;
 
 export const backends: readonly Backend[] = [
   ...(first === undefined ? [] : [{ ...backendOf(first), name: "redis-server through ioredis" }]),

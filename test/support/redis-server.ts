@@ -142,6 +142,7 @@ class Server implements RedisServer {
     const child = spawn(this.#program, this.#args, { stdio: ["ignore", "pipe", "pipe"] });
     let output = "";
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += text));
+    const closed = new Promise((resolve) => child.once("close", resolve));
     await once(child, "spawn");
     this.#process = child;
     this.#release = guard(this.pid, this.#dir);
@@ -149,8 +150,10 @@ class Server implements RedisServer {
     for (;;) {
       const pid = await processAt(this.port, this.#password);
       if (pid === this.pid) return;
+      // Its last words may still be on their way when it has ended.
+      if (hasEnded(child)) await closed;
       if (pid !== undefined || /address already in use/i.test(output)) throw new PortTakenError(output);
-      if (child.exitCode !== null) throw new Error(`${this.#program} ended at once: ${output}`);
+      if (hasEnded(child)) throw new Error(`${this.#program} ended at once: ${output}`);
       if (performance.now() > deadlineMs) throw new Error(`${this.#program} does not answer: ${output}`);
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
@@ -188,7 +191,7 @@ class Server implements RedisServer {
     if (child?.pid === undefined) return;
     this.#process = undefined;
     this.#paused = false;
-    const ended = child.exitCode === null && child.signalCode === null ? once(child, "close") : undefined;
+    const ended = hasEnded(child) ? undefined : once(child, "close");
     killNow(child.pid);
     await ended;
     this.#release?.();
@@ -208,6 +211,10 @@ class Server implements RedisServer {
     await this.kill();
     rmSync(this.#dir, { recursive: true, force: true });
   }
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
 }
 
 /** A Sentinel wants a file for what it learns. */
