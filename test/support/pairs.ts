@@ -20,11 +20,7 @@ import {
 const POOL = 3;
 
 /** What is claimed. */
-export const pairs: readonly AnyPair[] = [
-  ...ioredisPairs,
-  ...versions.flatMap(ofNodeRedis),
-  ...ofGlide(),
-];
+export const pairs: readonly AnyPair[] = [...ioredisPairs, ...versions.flatMap(ofNodeRedis), ...ofGlide()];
 
 function ofNodeRedis({ version, ...kinds }: Version): readonly AnyPair[] {
   const client = `node-redis ${version}`;
