@@ -3,6 +3,7 @@ import { type ClientSettings, clientSettings, type HoldfastOptions } from "./cli
 import { type Clock, systemClock } from "./clock.js";
 import type { Driver } from "./driver/driver.js";
 import { ClientClosedError } from "./errors.js";
+import { Ring } from "./linked.js";
 import { lockRenew } from "./protocol/lock-scripts.js";
 import { readRenew } from "./protocol/read-write-scripts.js";
 import { permitRenew } from "./protocol/semaphore-scripts.js";
@@ -50,8 +51,9 @@ export class Client {
   readonly #watchdog: Watchdog;
   readonly #sharedWatchdog: Watchdog;
   readonly #permitWatchdog: Watchdog;
-  /** With whether they wait for a running body. */
-  readonly #waiters = new Map<Waiter, boolean>();
+  readonly #waiters = new Ring<Waiter>();
+  /** Those of calls for the locks of several clients, with whether they wait for a running body of this one. */
+  readonly #admitted = new Map<Waiter, boolean>();
   readonly #background = new Set<Promise<unknown>>();
   /** Whose work is taken: everybody's, only that of running bodies, or nobody's. */
   #open: "to all" | "to bodies" | "to nobody" = "to all";
@@ -124,18 +126,20 @@ export class Client {
   /** A waiter that closing the client cancels. To be given back to `dismiss`. */
   newWaiter(waitMs: number | undefined, signal: AbortSignal | undefined): Waiter {
     const waiter = new Waiter(this.clock, waitMs, signal);
-    this.admit(waiter);
+    waiter.inBody = this.#inBody;
+    this.#waiters.add(waiter);
     return waiter;
   }
 
-  /** Closing the client cancels this waiter, too. To be given back to `dismiss`. */
+  /** Closing this client cancels the waiter of another, too. To be given back to `dismiss`. */
   admit(waiter: Waiter): void {
-    this.#waiters.set(waiter, this.#inBody);
+    this.#admitted.set(waiter, this.#inBody);
   }
 
   dismiss(waiter: Waiter): void {
     waiter.dispose();
-    this.#waiters.delete(waiter);
+    waiter.unlink();
+    this.#admitted.delete(waiter);
   }
 
   /**
@@ -190,7 +194,8 @@ export class Client {
   #refuse(open: "to bodies" | "to nobody"): void {
     this.#open = open;
     if (open === "to nobody") this.commands.hurry();
-    for (const [waiter, inBody] of [...this.#waiters]) {
+    const own = [...this.#waiters].map((waiter) => [waiter, waiter.inBody] as const);
+    for (const [waiter, inBody] of [...own, ...this.#admitted]) {
       if (open === "to nobody" || !inBody) waiter.cancel(new ClientClosedError());
     }
   }

@@ -1,9 +1,10 @@
 import { checkBody } from "./checks.js";
 import { type LeaseLostError, NotHeldError } from "./errors.js";
 import { events } from "./events.js";
+import { guard } from "./threads/abandonment.js";
 import type { Hold } from "./threads/hold.js";
 import type { Body } from "./threads/scope.js";
-import type { HoldState, Trust } from "./threads/trust.js";
+import type { HoldState } from "./threads/trust.js";
 
 /** What a caller gets for a hold: proof, deadline, loss signal, and the way to release it. */
 export interface Lease extends AsyncDisposable {
@@ -49,18 +50,6 @@ export interface FencedLease extends Lease {
 export interface Keeper {
   release(hold: Hold): Promise<void>;
   runIn<T>(find: Body["find"], lease: object, body: () => T | Promise<T>): Promise<T>;
-}
-
-/** Tells which holds nobody can release any more. A hold must never refer to its lease. */
-const forgotten = new FinalizationRegistry((hold: Trust) => {
-  if (hold.state !== "held") return;
-  hold.forget();
-  if (events.leaseAbandoned.hasSubscribers) events.leaseAbandoned.publish(hold.about);
-});
-
-/** What a hold is released through. When it is forgotten, so is the hold. */
-export function guard(lease: object, hold: Trust): void {
-  if (!hold.isReachable) forgotten.register(lease, hold);
 }
 
 /** What a lease is believed by: one hold, or several that count as one. */

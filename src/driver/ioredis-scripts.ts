@@ -1,3 +1,4 @@
+import { Link, Ring } from "../linked.js";
 import type { RawReply, ScriptCall } from "../protocol/script-call.js";
 import type { Ticket } from "./driver.js";
 import { fromIoredis } from "./ioredis-errors.js";
@@ -12,17 +13,15 @@ interface Runner {
 export class IoredisScripts implements ScriptCommands {
   readonly #redis: Runner;
   readonly #known = new KnownScripts();
-  /** What rejects the commands under way, as ioredis leaves some without an answer for ever. */
-  readonly #unanswered = new Set<(error: Error) => void>();
+  /** The commands under way: ioredis leaves some without an answer for ever. */
+  readonly #unanswered = new Ring<Unanswered>();
 
   constructor(redis: Runner) {
     this.#redis = redis;
   }
 
   run(call: ScriptCall, ticket: Ticket, place?: string): Promise<RawReply> {
-    return this.#known.run(call, ticket, this, place).catch((error: unknown) => {
-      throw fromIoredis(error);
-    });
+    return this.#known.run(call, ticket, this, place);
   }
 
   eval({ script, keys, args }: ScriptCall): Promise<RawReply> {
@@ -44,23 +43,29 @@ export class IoredisScripts implements ScriptCommands {
   }
 
   rejectUnanswered(error: Error): void {
-    for (const reject of this.#unanswered) reject(error);
-    this.#unanswered.clear();
+    for (const command of [...this.#unanswered]) command.fail(error);
   }
 
   #answered(answer: Promise<unknown>): Promise<RawReply> {
     return new Promise((resolve, reject) => {
-      this.#unanswered.add(reject);
-      (answer as Promise<RawReply>).then(
-        (reply) => {
-          this.#unanswered.delete(reject);
-          resolve(reply);
-        },
-        (error: unknown) => {
-          this.#unanswered.delete(reject);
-          reject(error);
-        },
-      );
+      const command = new Unanswered((error) => {
+        command.unlink();
+        reject(fromIoredis(error));
+      });
+      this.#unanswered.add(command);
+      answer.then((reply) => {
+        command.unlink();
+        resolve(reply as RawReply);
+      }, command.fail);
     });
+  }
+}
+
+class Unanswered extends Link {
+  readonly fail: (error: unknown) => void;
+
+  constructor(fail: (error: unknown) => void) {
+    super();
+    this.fail = fail;
   }
 }

@@ -66,8 +66,9 @@ export class IoredisServerDriver implements Driver {
     return this.#place;
   }
 
-  async run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
-    this.#assertOpen();
+  run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
+    const closed = this.#whyClosed();
+    if (closed !== undefined) return Promise.reject(closed);
     connectLazy(this.#redis);
     return this.#scripts.run(call, ticket);
   }
@@ -93,9 +94,14 @@ export class IoredisServerDriver implements Driver {
   }
 
   /** A client that has ended may be connected again by its owner. */
+  #whyClosed(): DriverClosedError | undefined {
+    if (this.#closed) return new DriverClosedError();
+    return this.#redis.status === "end" ? new DriverClosedError(ENDED) : undefined;
+  }
+
   #assertOpen(): void {
-    if (this.#closed) throw new DriverClosedError();
-    if (this.#redis.status === "end") throw new DriverClosedError(ENDED);
+    const closed = this.#whyClosed();
+    if (closed !== undefined) throw closed;
   }
 
   readonly #onReady = () => {

@@ -2,14 +2,21 @@ import type { Hold, Place } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import type { Wish } from "./wish.js";
 
+/** What was given. */
+type Given = Pick<Place, "takenAt" | "until" | "token" | "unnamed">;
+
 /** Redis has given the hold. @returns undefined when its lease is over already */
-export function enter(
-  holding: Holding,
-  wish: Wish,
-  given: Pick<Place, "takenAt" | "until" | "token" | "unnamed">,
-): Hold | undefined {
-  const scope = wish.takenIn?.ended ? undefined : wish.takenIn;
-  const hold = holding.add(wish.terms, { ...given, bare: wish.form === "lock" && scope === undefined });
+export function enter(holding: Holding, wish: Wish, given: Given): Hold | undefined {
+  const { takenIn, form, terms } = wish;
+  const scope = takenIn?.ended ? undefined : takenIn;
+  const { takenAt, until, token, unnamed } = given;
+  const hold = holding.add(terms, {
+    takenAt,
+    until,
+    token,
+    unnamed,
+    bare: form === "lock" && scope === undefined,
+  });
   if (hold === undefined) return undefined;
   holding.inRedis.count += 1;
   scope?.take(hold);

@@ -2,6 +2,7 @@ import type { AcquireAnswer } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/commands.js";
 import type { WaitLine } from "../runtime/wait-lines.js";
 import type { Hold } from "../threads/hold.js";
+import type { Holding } from "../threads/holding.js";
 import { Thread } from "../threads/thread.js";
 import { type Answered, Sending } from "./acquire.js";
 import { enter } from "./enter.js";
@@ -19,14 +20,21 @@ export function isStraight(lock: LockIdentity, wish: Wish, threadId: number | un
 
 /**
  * The road that most calls take: one command, and what {@link isStraight} has found. Where the answer is another than that the
- * lock is taken, or the wait is cancelled first, the call goes on as all others do.
+ * lock is taken, or the wait is cancelled first, the call goes on as all others do. The waiter is dismissed.
  * @returns as `fulfil`
  */
-export async function attemptFirst(lock: LockIdentity, wish: Wish): Promise<Hold | undefined> {
+export function attemptFirst(lock: LockIdentity, wish: Wish): Promise<Hold | undefined> {
   const attempt = new FirstAttempt(lock, wish);
-  const hold = await attempt.send();
   // Here, where it runs in the async context of its caller.
-  return hold ?? goOn(lock, attempt.part.holding, wish);
+  return attempt.send().then((hold) => hold ?? insist(lock, attempt.part.holding, wish));
+}
+
+async function insist(lock: LockIdentity, holding: Holding, wish: Wish): Promise<Hold | undefined> {
+  try {
+    return await goOn(lock, holding, wish);
+  } finally {
+    lock.client.dismiss(wish.waiter);
+  }
 }
 
 class FirstAttempt extends Sending {
@@ -83,6 +91,7 @@ class FirstAttempt extends Sending {
       lock.client.lines.leave(line, wish.waiter);
     }
     holding.settled();
+    lock.client.dismiss(wish.waiter);
     this.#resolve?.(hold);
   }
 

@@ -1,6 +1,7 @@
 import { NotHeldError } from "../errors.js";
 import { events } from "../events.js";
-import { AnyLease, guard, type Lease } from "../lease.js";
+import { AnyLease, type Lease } from "../lease.js";
+import { guard } from "../threads/abandonment.js";
 import type { JointHold, Member } from "./joint-hold.js";
 
 /** The lease of several locks that count as one. */

@@ -1,9 +1,9 @@
 import { checkBody } from "../checks.js";
-import { NotHeldError, type Obstacle, WaitTimeoutError } from "../errors.js";
+import { NotHeldError, WaitTimeoutError } from "../errors.js";
 import type { HeldLease, Keeper } from "../lease.js";
 import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
 import { isTraced, traced } from "../runtime/traced.js";
-import { Hold } from "../threads/hold.js";
+import type { Hold } from "../threads/hold.js";
 import type { Body, Scope } from "../threads/scope.js";
 import { attemptFirst, isStraight } from "./first-attempt.js";
 import { forceUnlock } from "./force-unlock.js";
@@ -13,12 +13,6 @@ import type { LockIdentity } from "./lock-kind.js";
 import { look } from "./look.js";
 import { release } from "./release.js";
 import { Wish } from "./wish.js";
-
-/** The lock was not to be had in time. */
-interface Refusal {
-  readonly obstacle: Obstacle | undefined;
-  readonly waitedMs: number;
-}
 
 /** The engine of all locks that are one key with a lease; a {@link LockIdentity} says of which kind. */
 export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keeper {
@@ -43,12 +37,14 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
   }
 
   async lock(options: LockOptions = {}): Promise<L> {
-    return this.#bareLease(this.#orThrow(await this.#acquire(options, undefined, "lock")));
+    const wish = this.#wish(options, undefined, "lock");
+    const hold = await this.#acquire(wish, options.threadId);
+    return this.#bareLease(hold ?? this.#refuse(wish));
   }
 
   async tryLock(options: LockOptions = {}): Promise<L | null> {
-    const outcome = await this.#acquire(options, 0, "lock");
-    return isRefusal(outcome) ? null : this.#bareLease(outcome);
+    const hold = await this.#acquire(this.#wish(options, 0, "lock"), options.threadId);
+    return hold === undefined ? null : this.#bareLease(hold);
   }
 
   async using<T>(
@@ -56,8 +52,9 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
   ): Promise<T> {
     const [options, body] = given.length === 1 ? [{}, given[0]] : given;
     checkBody("using", body);
-    const hold = this.#orThrow(await this.#acquire(options, undefined, "using"));
-    const lease = new this.#leaseClass(hold, this);
+    const wish = this.#wish(options, undefined, "using");
+    const hold = await this.#acquire(wish, options.threadId);
+    const lease = new this.#leaseClass(hold ?? this.#refuse(wish), this);
     return lease.use(() => body(lease));
   }
 
@@ -138,41 +135,38 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
     return current?.isThread ? current : undefined;
   }
 
-  #orThrow(outcome: Hold | Refusal): Hold {
-    if (isRefusal(outcome)) throw new WaitTimeoutError(this.name, outcome.waitedMs, outcome.obstacle);
-    return outcome;
+  #refuse({ waiter, obstacle }: Wish): never {
+    throw new WaitTimeoutError(this.name, waiter.waitedMs, obstacle);
   }
 
   /** @param defaultWaitMs how long to wait when the options do not say */
-  async #acquire(
-    options: LockOptions,
-    defaultWaitMs: number | undefined,
-    form: "lock" | "using",
-  ): Promise<Hold | Refusal> {
+  #wish(options: LockOptions, defaultWaitMs: number | undefined, form: Wish["form"]): Wish {
     const { client } = this.#lock;
     checkLockOptions(options);
     client.assertOpen();
     const waitMs = options.waitMs ?? defaultWaitMs;
     const waiter = client.newWaiter(waitMs, options.signal);
-    const wish = new Wish(client, options, { form, waits: waitMs !== 0, waiter, timeoutMs: undefined });
+    return new Wish(client, options, { form, waits: waitMs !== 0, waiter, timeoutMs: undefined });
+  }
+
+  /** @returns undefined when it was not to be had in time */
+  #acquire(wish: Wish, threadId: number | undefined): Promise<Hold | undefined> {
+    const isPlain = isStraight(this.#lock, wish, threadId) && !isTraced();
+    return isPlain ? attemptFirst(this.#lock, wish) : this.#fulfil(wish, threadId);
+  }
+
+  async #fulfil(wish: Wish, threadId: number | undefined): Promise<Hold | undefined> {
+    const { client } = this.#lock;
+    const work = () => fulfil(this.#lock, wish, threadId);
     try {
-      const hold = await (isStraight(this.#lock, wish, options.threadId) && !isTraced()
-        ? attemptFirst(this.#lock, wish)
-        : this.#fulfil(wish, options.threadId));
-      return hold ?? { obstacle: wish.obstacle, waitedMs: waiter.waitedMs };
+      return await traced(this.#lock, wish, work, ({ holding, holdCount }) => ({
+        holder: holding.field,
+        holdCount,
+      }));
     } finally {
-      client.dismiss(waiter);
+      client.dismiss(wish.waiter);
     }
   }
-
-  #fulfil(wish: Wish, threadId: number | undefined): Promise<Hold | undefined> {
-    const work = () => fulfil(this.#lock, wish, threadId);
-    return traced(this.#lock, wish, work, ({ holding, holdCount }) => ({ holder: holding.field, holdCount }));
-  }
-}
-
-function isRefusal(outcome: Hold | Refusal): outcome is Refusal {
-  return !(outcome instanceof Hold);
 }
 
 function whyNotHeld(threadId: number | undefined, scope: Scope | undefined): string {

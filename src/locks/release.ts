@@ -24,72 +24,67 @@ export function release(lock: LockIdentity, hold: Hold): Promise<void> {
 }
 
 /** Most releases end a stay, with nothing else under way: one command, and few promises. Some need no command at all. */
-async function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
-  const { holding, heldMs } = hold;
+function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
+  const { holding } = hold;
   const { inRedis, succession } = holding;
+  const heldMs = events.release.hasSubscribers ? hold.heldMs : undefined;
   const isLast = holding.isAlone(hold);
   if (isLast && handOver(lock, hold, freeNames)) {
     hold.release();
-    tell(lock, holding, heldMs);
-    return;
+    tell({ lock, hold, heldMs });
+    return Promise.resolve();
   }
   const names = isLast && !holding.isNamed ? succession?.leave() : undefined;
   holding.unsettled();
   holding.releases += 1;
   hold.release();
-  if (!isLast) {
-    await ended(
-      lock,
-      hold,
-      heldMs,
-      inRedis.inTurn(() => lowerCount(lock, hold)),
-    );
-    return;
-  }
+  const ending = { lock, hold, heldMs };
+  if (!isLast) return ended(ending, () => inRedis.inTurn(() => lowerCount(lock, hold)));
   inRedis.count = 0;
-  if (names !== undefined) {
-    await ended(
-      lock,
-      hold,
-      heldMs,
-      inRedis.inTurn(() => freeAll(lock, hold, names)),
-    );
-    return;
-  }
-  inRedis.beginTurn();
-  const release = new Lowering(lock, holding).send();
-  const isDone = await release.then(
-    ({ reply, shortfall }) => reply.status === "released" && shortfall === undefined && !inRedis.isPossible,
-    () => false,
-  );
-  inRedis.endTurn();
-  if (!isDone) {
-    await ended(
-      lock,
-      hold,
-      heldMs,
-      release.then((sent) => lowered(hold, 0, sent)),
-    );
-    return;
-  }
-  tell(lock, holding, heldMs);
-  holding.releases -= 1;
-  holding.settled();
+  if (names !== undefined) return ended(ending, () => inRedis.inTurn(() => freeAll(lock, hold, names)));
+  return free(ending);
 }
 
-async function ended(
-  lock: LockIdentity,
-  hold: Hold,
-  heldMs: number,
-  release: Promise<boolean>,
-): Promise<void> {
+/** A release under way. */
+interface Ending {
+  readonly lock: LockIdentity;
+  readonly hold: Hold;
+  /** How long it was held, if anybody wanted to know when the release began. */
+  readonly heldMs: number | undefined;
+}
+
+/** Frees a lock with nothing else under way. */
+function free(ending: Ending): Promise<void> {
+  const { lock, hold } = ending;
+  const { holding } = hold;
+  const { inRedis } = holding;
+  inRedis.beginTurn();
+  return new Lowering(lock, holding).send().then(
+    (sent) => {
+      inRedis.endTurn();
+      const isDone = sent.reply.status === "released" && sent.shortfall === undefined && !inRedis.isPossible;
+      if (!isDone) return ended(ending, async () => lowered(hold, 0, sent));
+      tell(ending);
+      holding.releases -= 1;
+      return holding.settled();
+    },
+    (error: unknown) => {
+      inRedis.endTurn();
+      return ended(ending, () => Promise.reject(error));
+    },
+  );
+}
+
+/** @param work brings false when too few replicas have what was released */
+async function ended(ending: Ending, work: () => Promise<boolean>): Promise<void> {
+  const { lock, hold } = ending;
   const { holding } = hold;
   let clean = false;
   try {
-    const replicated = await release;
+    const replicated = await work();
     clean = holding.inRedis.copiesUntilMs === 0;
     if (clean && !replicated) tellReplicas(lock, holding);
-    tell(lock, holding, heldMs);
+    tell(ending);
   } catch (error) {
     clean = error instanceof NotHeldError;
     throw error;
@@ -100,9 +95,10 @@ async function ended(
   }
 }
 
-function tell({ name, kind }: LockIdentity, { field }: Holding, heldMs: number): void {
+function tell({ lock, hold, heldMs }: Ending): void {
   if (!events.release.hasSubscribers) return;
-  events.release.publish({ name, kind: kind.name, holder: field, heldMs });
+  const { name, kind } = lock;
+  events.release.publish({ name, kind: kind.name, holder: hold.holding.field, heldMs: heldMs ?? hold.heldMs });
 }
 
 /** The field of a lost lease may outlive the trust in it; then others need not wait for its TTL. */

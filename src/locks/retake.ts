@@ -1,6 +1,6 @@
 import type { Client } from "../client.js";
-import { guard } from "../lease.js";
 import type { LockOptions } from "../options.js";
+import { guard } from "../threads/abandonment.js";
 import type { Scope } from "../threads/scope.js";
 import { fulfil } from "./fulfil.js";
 import type { JointHold } from "./joint-hold.js";

@@ -143,11 +143,16 @@ function pairs(flat: readonly RawReply[]): Record<string, string> {
   return record;
 }
 
+/** What a server is. */
+export interface ServerProbe {
+  /** null where it does not tell. */
+  readonly version: string | null;
+  /** Whether it has sharded messages. */
+  readonly sharded: boolean;
+}
+
 /** Asks a server for its clock, its version and its messages; see server-probe.lua. */
-export const serverProbe: Script<
-  { readonly key: string | undefined },
-  { readonly version: string | null; readonly sharded: boolean }
-> = defineScript({
+export const serverProbe: Script<{ readonly key: string | undefined }, ServerProbe> = defineScript({
   source: sources["server-probe"],
   keys: ({ key }) => (key === undefined ? [] : [key]),
   args: () => [],

@@ -1,17 +1,18 @@
 import type { ClientSettings } from "../client-options.js";
 import type { Clock } from "../clock.js";
-import { type Driver, ServerReplyError, type Ticket } from "../driver/driver.js";
-import { UnavailableError } from "../errors.js";
+import { type Driver, ServerReplyError } from "../driver/driver.js";
+import { ClientClosedError, UnavailableError } from "../errors.js";
 import type { Script } from "../protocol/define-script.js";
 import type { Dialect, Publishing } from "../protocol/dialect.js";
 import { hashSlot } from "../protocol/hash-slot.js";
-import { serverProbe } from "../protocol/lock-scripts.js";
-import { type Bound, CommandFailures, type Progress, tookTooLong } from "./command-failures.js";
+import { type ServerProbe, serverProbe } from "../protocol/lock-scripts.js";
+import { type Bound, CommandFailures, tookTooLong } from "./command-failures.js";
 import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
 import { type Instant, now } from "./instant.js";
 import { isTooOld } from "./oldest-version.js";
 import type { Patience } from "./patience.js";
-import { type Replicated, Replication, type Shortfall, type Span } from "./replication.js";
+import { Replication, type Shortfall } from "./replication.js";
+import { Sender } from "./sender.js";
 import { ServerClocks } from "./server-clocks.js";
 import { UnderWay } from "./under-way.js";
 
@@ -40,8 +41,6 @@ export interface Started {
 /** The first wait before a command is sent again; each next one is twice as long. */
 const FIRST_BACKOFF_MS = 20;
 const LONGEST_BACKOFF_MS = 500;
-/** Commands that may take longer are timed coarsely. */
-const SHORT_BOUND_MS = 1_000;
 
 /**
  * Sends commands, bounds their time, repeats them while nobody knows whether they arrived, and keeps the
@@ -50,9 +49,9 @@ const SHORT_BOUND_MS = 1_000;
 export class Commands {
   readonly #driver: Driver;
   readonly #clock: Clock;
-  readonly #wheel: HashedWheelTimer;
-  readonly #clocks = new ServerClocks();
+  readonly #clocks: ServerClocks;
   readonly #replication: Replication;
+  readonly #sender: Sender;
   readonly #failures: CommandFailures;
   readonly timeoutMs: number;
   /** Which messages are sent and listened to; undefined until the cluster was asked what it knows. */
@@ -68,9 +67,18 @@ export class Commands {
     this.#driver = driver;
     this.#clock = clock;
     this.#underWay = new UnderWay(clock);
-    this.#wheel = wheel;
     this.timeoutMs = commandTimeoutMs;
-    this.#replication = new Replication(driver, replicas);
+    this.#clocks = new ServerClocks(driver);
+    const replication = new Replication(driver, replicas);
+    this.#replication = replication;
+    this.#sender = new Sender({
+      driver,
+      clock,
+      wheel,
+      replication,
+      clocks: this.#clocks,
+      underWay: this.#underWay,
+    });
     this.#failures = new CommandFailures(driver);
     if ((pubSub === "sharded" || pubSub === "both") && !sharded) {
       throw new TypeError(
@@ -106,43 +114,87 @@ export class Commands {
    * Sends a command until it is answered or the time for it is over. The input is made anew for each time, so that its
    * deadline is.
    * @param key one of those that it names: says which server answers
-   * @param started what became of it so far. Default: it begins now
    * @throws UnavailableError when the server refused or did not answer in time; ClientClosedError
    */
-  async exchange<Input, Reply>(
+  exchange<Input, Reply>(
     script: Script<Input, Reply>,
     key: string,
     input: () => Input,
     patience: Patience = {},
-    started?: Started,
   ): Promise<Exchanged<Reply>> {
-    this.#underWay.assertOpen();
-    const timeoutMs = patience.timeoutMs ?? this.timeoutMs;
-    const bound = started === undefined ? this.#bound(timeoutMs) : { timeoutMs, endMs: started.endMs };
-    let backoffMs = FIRST_BACKOFF_MS;
-    for (let doubtful = started?.doubtful ?? 0; ; ) {
-      const progress: Progress = { doubtful, isSent: false };
-      const { resets } = this.#driver;
-      try {
-        // The server that was met need not be the one that has the key by now.
-        while (!this.#hasMet(key)) await this.#meetServer(key, bound);
-        if (this.#leftMs(bound) <= 0) throw tookTooLong(script, bound);
-        const made = input();
-        progress.isSent = true;
-        const sent = await this.#send(script, { key, input: made, bound, patience });
-        return doubtful > 0 ? { ...sent, repeated: true } : sent;
-      } catch (error) {
-        const final = this.#failures.final(error, progress, patience);
-        if (final !== undefined) throw final;
-        if (this.#leftMs(bound) <= backoffMs || patience.cancelled || patience.once)
-          throw this.#failures.unavailable(error, progress);
-        const refused = error instanceof ServerReplyError && this.#driver.resets === resets;
-        if (progress.isSent && !refused) doubtful += 1;
-      }
-      // Somebody waits for this, and a client that is about to give up does not keep the process alive.
-      await this.#underWay.pause(backoffMs, { keepAlive: true });
-      backoffMs = Math.min(2 * backoffMs, LONGEST_BACKOFF_MS);
+    return new Promise((answered, failed) => this.begin({ script, key, input, patience, answered, failed }));
+  }
+
+  /**
+   * As {@link exchange}, for whoever needs no promise.
+   * @param started what became of it so far. Default: it begins now
+   */
+  begin<Input, Reply>(command: Command<Input, Reply>, started?: Started): void {
+    const timeoutMs = command.patience.timeoutMs ?? this.timeoutMs;
+    const sentAt = now(this.#clock);
+    const bound = { timeoutMs, endMs: started?.endMs ?? sentAt.monotonicMs + timeoutMs };
+    const doubtful = started?.doubtful ?? 0;
+    this.#try({ command, bound, doubtful, backoffMs: FIRST_BACKOFF_MS }, sentAt);
+  }
+
+  #try<Input, Reply>(effort: Effort<Input, Reply>, sentAt: Instant = now(this.#clock)): void {
+    const { command, bound } = effort;
+    if (this.#underWay.isStopped) command.failed(new ClientClosedError());
+    // The server that was met need not be the one that has the key by now.
+    else if (this.#hasMet(command.key)) this.#send(effort, sentAt);
+    else
+      this.#meetServer(command.key, bound).then(
+        () => this.#try(effort),
+        (error: unknown) => this.#again(effort, error),
+      );
+  }
+
+  #send<Input, Reply>(effort: Effort<Input, Reply>, sentAt: Instant): void {
+    const { command, bound } = effort;
+    if (bound.endMs <= sentAt.monotonicMs) {
+      this.#again(effort, tookTooLong(command.script, bound));
+      return;
     }
+    const { resets } = this.#driver;
+    try {
+      const { script, key, patience } = command;
+      this.#sender.send(
+        { script, key, call: script.encode(command.input(), this.dialect), bound, patience, sentAt },
+        (sent) => command.answered(effort.doubtful > 0 ? { ...sent, repeated: true } : sent),
+        (error) => this.#again(effort, error, { resets }),
+      );
+    } catch (error) {
+      // It could not even be put into words.
+      command.failed(error);
+    }
+  }
+
+  /**
+   * What failed is sent again where that may help.
+   * @param sent undefined when it was not sent this time, or the server asked something else first
+   */
+  #again<Input, Reply>(
+    effort: Effort<Input, Reply>,
+    error: unknown,
+    sent?: { readonly resets: number },
+  ): void {
+    const { command, bound, doubtful, backoffMs } = effort;
+    const { patience, failed } = command;
+    const progress = { doubtful, isSent: sent !== undefined };
+    const final = this.#failures.final(error, progress, patience);
+    if (final !== undefined) {
+      failed(final);
+      return;
+    }
+    if (this.#leftMs(bound) <= backoffMs || patience.cancelled || patience.once) {
+      failed(this.#failures.unavailable(error, progress));
+      return;
+    }
+    const refused = error instanceof ServerReplyError && this.#driver.resets === sent?.resets;
+    if (sent !== undefined && !refused) effort.doubtful += 1;
+    effort.backoffMs = Math.min(2 * backoffMs, LONGEST_BACKOFF_MS);
+    // Somebody waits for this, and a client that is about to give up does not keep the process alive.
+    this.#underWay.pause(backoffMs, { keepAlive: true }).then(() => this.#try(effort), failed);
   }
 
   /** What is begun now is given up after one command timeout. */
@@ -171,14 +223,14 @@ export class Commands {
 
   /** The clock of the server that has a key has surely come so far; 0 before its first answer. */
   latestServerMs(key: string): number {
-    return this.#clocks.latestMs(this.#placeOf(key));
+    return this.#clocks.latestMs(key);
   }
 
   /**
    * Time of the server that has a key after which a command sent now has surely been given up. Not before its first answer.
    */
   notAfterMs(key: string): number {
-    return Math.ceil(this.#clocks.at(this.#placeOf(key), this.#clock.monotonicMs()) + this.timeoutMs);
+    return Math.ceil(this.#clocks.at(key, this.#clock.monotonicMs()) + this.timeoutMs);
   }
 
   /**
@@ -196,11 +248,7 @@ export class Commands {
   }
 
   #hasMet(key: string): boolean {
-    return this.#publishes !== undefined && this.#clocks.knows(this.#placeOf(key));
-  }
-
-  #placeOf(key: string): string {
-    return this.#driver.placeOf?.(key) ?? "";
+    return this.#publishes !== undefined && this.#clocks.knows(key);
   }
 
   /**
@@ -209,11 +257,11 @@ export class Commands {
    */
   #meetServer(key: string, bound: Bound): Promise<void> {
     if (this.#leftMs(bound) <= 0) return Promise.reject(tookTooLong(serverProbe, bound));
-    const place = this.#placeOf(key);
+    const place = this.#clocks.placeOf(key);
     const probe = this.#probes.get(place) ?? this.#askServer(key).finally(() => this.#probes.delete(place));
     this.#probes.set(place, probe);
     return new Promise((resolve, reject) => {
-      const timeout = this.#after(this.#leftMs(bound), () => reject(tookTooLong(serverProbe, bound)));
+      const timeout = this.#sender.after(this.#leftMs(bound), () => reject(tookTooLong(serverProbe, bound)));
       probe.then(resolve, reject).finally(() => timeout.cancel());
     });
   }
@@ -221,74 +269,16 @@ export class Commands {
   async #askServer(key: string): Promise<void> {
     const bound = this.#bound(this.timeoutMs);
     const input = { key: this.#driver.traits.topology === "cluster" ? key : undefined };
-    const { reply } = await this.#send(serverProbe, { key, input, bound, patience: {} });
+    const { reply } = await new Promise<Exchanged<ServerProbe>>((resolve, reject) => {
+      const call = serverProbe.encode(input, this.dialect);
+      const probe = { script: serverProbe, key, call, bound, patience: {}, sentAt: now(this.#clock) };
+      this.#sender.send(probe, resolve, reject);
+    });
     this.#publishes ??= reply.sharded ? "sharded" : "classic";
     if (isTooOld(reply.version)) {
-      this.#clocks.forget(this.#placeOf(key));
+      this.#clocks.forget(key);
       throw new UnavailableError(this.server, `Redis ${reply.version} is too old, 6.2 is needed`, false);
     }
-  }
-
-  /** Sends once. A call without an answer in time is given up; its late answer is nobody's any more. */
-  #send<Input, Reply>(
-    script: Script<Input, Reply>,
-    { key, input, bound, patience }: Sending<Input>,
-  ): Promise<Exchanged<Reply>> {
-    const call = script.encode(input, this.dialect);
-    const { resets } = this.#driver;
-    const place = this.#placeOf(key);
-    const sentAt = now(this.#clock);
-    const ticket: Ticket = { givenUp: false };
-    return new Promise((resolve, reject) => {
-      const answer = this.#replication.run(call, ticket, this.#spanOf(script, bound, patience));
-      const done = () => {
-        timeout.cancel();
-        this.#underWay.settled(giveUp);
-      };
-      const giveUp = (error: Error) => {
-        done();
-        ticket.givenUp = true;
-        reject(error);
-      };
-      const timeout = this.#after(this.#leftMs(bound), () => giveUp(tookTooLong(call.script, bound)));
-      this.#underWay.add(giveUp);
-      const answered = ({ raw, shortfall }: Replicated) => {
-        done();
-        const { reply, serverMs } = script.decode(raw);
-        this.#seen(place, key, serverMs, sentAt);
-        const repeated = this.#driver.resets !== resets;
-        resolve({ reply, serverMs, sentAt, resets, repeated, shortfall });
-      };
-      const failed = (error: unknown) => {
-        done();
-        reject(error);
-      };
-      answer.then(answered, failed).catch(reject);
-    });
-  }
-
-  /** For how long replicas are waited for; undefined: it writes nothing that they need to have. */
-  #spanOf(
-    { replicated }: Pick<Script<never, unknown>, "replicated">,
-    bound: Bound,
-    { replicated: awaited = true, leaseMs = Number.POSITIVE_INFINITY }: Patience,
-  ): Span | undefined {
-    return replicated
-      ? { awaited, required: replicated === true, leaseMs, leftMs: this.#leftMs(bound) }
-      : undefined;
-  }
-
-  /** An answer tells the time of a server. */
-  #seen(place: string, key: string, serverMs: number, sentAt: Instant): void {
-    const answeredAt = this.#placeOf(key);
-    // Of a key that has just moved nobody knows who has answered; before there is a connection none is known.
-    if (place === answeredAt || place === "") this.#clocks.read(answeredAt, serverMs, sentAt);
-  }
-
-  /** The wheel is for the many that are far off; its grain is too coarse for a short bound. */
-  #after(ms: number, callback: () => void): { cancel(): void } {
-    if (ms >= SHORT_BOUND_MS) return this.#wheel.schedule(ms, callback);
-    return this.#clock.schedule(Math.max(ms, 0), callback);
   }
 
   #bound(timeoutMs: number): Bound {
@@ -303,10 +293,23 @@ export class Commands {
 /** What a client's options say about its commands. */
 export type CommandSettings = Pick<ClientSettings, "commandTimeoutMs" | "replicas" | "pubSub">;
 
-/** A command that is sent once. */
-interface Sending<Input> {
+/** What is to be sent, and who hears of it. */
+export interface Command<Input, Reply> {
+  readonly script: Script<Input, Reply>;
+  /** One of the keys that it names: says which server answers. */
   readonly key: string;
-  readonly input: Input;
-  readonly bound: Bound;
+  /** Made anew for each time that it is sent. */
+  readonly input: () => Input;
   readonly patience: Patience;
+  answered(sent: Exchanged<Reply>): void;
+  failed(error: unknown): void;
+}
+
+/** A command that is sent until it is answered or given up. */
+interface Effort<Input, Reply> {
+  readonly command: Command<Input, Reply>;
+  readonly bound: Bound;
+  /** As in {@link Progress}. */
+  doubtful: number;
+  backoffMs: number;
 }

@@ -2,7 +2,7 @@ import { ServerReplyError } from "../driver/driver.js";
 import { ClientClosedError, UnavailableError } from "../errors.js";
 import type { Script } from "../protocol/define-script.js";
 import { unexpected } from "../protocol/replies.js";
-import type { Commands, Exchanged, Started } from "./commands.js";
+import type { Command, Commands, Exchanged, Started } from "./commands.js";
 import type { Patience } from "./patience.js";
 
 /** One key's part of a command that may be about many. */
@@ -25,10 +25,12 @@ export interface Request<Item, Answer> {
 }
 
 /** A script that answers each of its keys by itself. */
-export type GroupScript<Item, Answer> = Script<
-  { readonly notAfterMs: number; readonly locks: readonly Item[] },
-  readonly Answer[]
->;
+export type GroupScript<Item, Answer> = Script<GroupInput<Item>, readonly Answer[]>;
+
+interface GroupInput<Item> {
+  readonly notAfterMs: number;
+  readonly locks: readonly Item[];
+}
 
 /** Cheaper than `queueMicrotask`, which keeps an async resource. */
 const SOON = Promise.resolve();
@@ -43,8 +45,8 @@ const MOST_REQUESTS = 100;
 export class Groups {
   readonly #commands: Commands;
   readonly #enabled: boolean;
-  /** Those of which nothing was sent yet, by slot; of one slot hardly ever more than one. */
-  readonly #forming = new Map<number, AnyGroup[]>();
+  /** Those of which nothing was sent yet. A new list for each tick: a Map that is cleared keeps alive what it had. */
+  #forming: AnyGroup[] = [];
 
   constructor(commands: Commands, { groupCommit }: { readonly groupCommit: boolean }) {
     this.#commands = commands;
@@ -61,10 +63,10 @@ export class Groups {
 
   #join<Item, Answer>(script: GroupScript<Item, Answer>, request: Request<Item, Answer>): void {
     const slot = this.#commands.slotOf(request.key);
-    if (this.#forming.size === 0) void SOON.then(this.#flush);
-    const groups = this.#forming.get(slot) ?? [];
-    for (const group of groups) {
-      if (group.script !== script) continue;
+    const forming = this.#forming;
+    if (forming.length === 0) void SOON.then(this.#flush);
+    for (const group of forming) {
+      if (group.slot !== slot || group.script !== script) continue;
       // Of one script, and so of one kind of items and answers.
       const { requests } = group as Group<Item, Answer>;
       const [first] = requests;
@@ -74,45 +76,47 @@ export class Groups {
         return;
       }
     }
-    groups.push({ script, requests: [request] } satisfies Group<Item, Answer> as AnyGroup);
-    this.#forming.set(slot, groups);
+    forming.push({ slot, script, requests: [request] } satisfies Group<Item, Answer> as AnyGroup);
   }
 
   readonly #flush = (): void => {
-    const groups = [...this.#forming.values()].flat();
-    this.#forming.clear();
+    const groups = this.#forming;
+    this.#forming = [];
     for (const { script, requests } of groups) {
       const [request] = requests;
       if (request !== undefined && requests.length === 1) this.#sendAlone(script, request);
-      else void this.#sendGroup(script, requests);
+      else this.#sendGroup(script, requests);
     }
   };
 
-  async #sendGroup<Item, Answer>(
+  #sendGroup<Item, Answer>(
     script: GroupScript<Item, Answer>,
     requests: readonly Request<Item, Answer>[],
-  ): Promise<void> {
+  ): void {
     const [{ key, limited } = NOBODY] = requests;
-    const input = () => {
-      const notAfterMs = limited ? this.#commands.notAfterMs(key) : 0;
-      return { notAfterMs, locks: requests.map((request) => request.item(notAfterMs)) };
+    const commands = this.#commands;
+    const started = commands.start();
+    const { resets } = commands;
+    const command: Command<GroupInput<Item>, readonly Answer[]> = {
+      script,
+      key,
+      patience: patienceOf(requests),
+      input() {
+        const notAfterMs = limited ? commands.notAfterMs(key) : 0;
+        return { notAfterMs, locks: requests.map((request) => request.item(notAfterMs)) };
+      },
+      answered(sent) {
+        for (let at = 0; at < requests.length; at += 1) answer(requests[at], sent, at);
+      },
+      failed: (error) => {
+        const doubtful = isDoubtful(error) || commands.resets !== resets ? 1 : 0;
+        for (const request of requests) {
+          if (error instanceof ClientClosedError) request.failed(error);
+          else this.#sendAlone(script, request, { ...started, doubtful });
+        }
+      },
     };
-    const started = this.#commands.start();
-    const { resets } = this.#commands;
-    let sent: Exchanged<readonly Answer[]>;
-    try {
-      sent = await this.#commands.exchange(script, key, input, patienceOf(requests), started);
-    } catch (error) {
-      const doubtful = isDoubtful(error) || this.#commands.resets !== resets ? 1 : 0;
-      for (const request of requests) {
-        if (error instanceof ClientClosedError) request.failed(error);
-        else this.#sendAlone(script, request, { ...started, doubtful });
-      }
-      return;
-    }
-    requests.forEach((request, at) => {
-      answer(request, sent, at);
-    });
+    commands.begin(command, started);
   }
 
   #sendAlone<Item, Answer>(
@@ -121,18 +125,24 @@ export class Groups {
     started?: Started,
   ): void {
     const { key, limited, patience } = request;
-    const input = () => {
-      const notAfterMs = limited ? this.#commands.notAfterMs(key) : 0;
-      return { notAfterMs, locks: [request.item(notAfterMs)] };
+    const commands = this.#commands;
+    const command: Command<GroupInput<Item>, readonly Answer[]> = {
+      script,
+      key,
+      patience,
+      input() {
+        const notAfterMs = limited ? commands.notAfterMs(key) : 0;
+        return { notAfterMs, locks: [request.item(notAfterMs)] };
+      },
+      answered: (sent) => answer(request, sent, 0),
+      failed: (error) => request.failed(error),
     };
-    this.#commands.exchange(script, key, input, patience, started).then(
-      (sent) => answer(request, sent, 0),
-      (error: unknown) => request.failed(error),
-    );
+    commands.begin(command, started);
   }
 }
 
 interface Group<Item, Answer> {
+  readonly slot: number;
   readonly script: GroupScript<Item, Answer>;
   readonly requests: Request<Item, Answer>[];
 }
@@ -142,13 +152,13 @@ type AnyGroup = Group<unknown, unknown>;
 const NOBODY = { key: "", limited: false } as const;
 
 function answer<Answer>(
-  request: Pick<Request<unknown, Answer>, "answered" | "failed">,
+  request: Pick<Request<unknown, Answer>, "answered" | "failed"> | undefined,
   sent: Exchanged<readonly Answer[]>,
   at: number,
 ): void {
   const own = sent.reply[at];
-  if (own === undefined) request.failed(unexpected("an answer for each key", null));
-  else request.answered(own, sent);
+  if (own === undefined) request?.failed(unexpected("an answer for each key", null));
+  else request?.answered(own, sent);
 }
 
 /** Replicas are waited for during a part of the shortest lease. */

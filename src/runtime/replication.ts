@@ -63,21 +63,16 @@ export class Replication {
   }
 
   /**
-   * Runs a script.
-   * @param span for how long replicas are waited for; undefined: it writes nothing that they need to have
+   * Runs a script that writes what replicas need to have.
+   * @param span for how long they are waited for
    * @throws UnavailableError when replicas are required and the server refuses to ask them
    */
-  run(call: ScriptCall, ticket: Ticket, span: Span | undefined): Promise<Replicated> {
-    if (span === undefined || !this.isOn) return this.#driver.run(call, ticket).then(unreplicated);
-    return this.#runReplicated(call, ticket, span);
-  }
-
-  async #runReplicated(
+  async run(
     call: ScriptCall,
     ticket: Ticket,
     { leftMs, leaseMs, awaited, required }: Span,
   ): Promise<Replicated> {
-    if (this.#driver.runReplicated === undefined) return this.#driver.run(call, ticket).then(unreplicated);
+    if (this.#driver.runReplicated === undefined) return { raw: await this.#driver.run(call, ticket) };
     const longestMs = Math.min(leftMs / PARTS_OF_BOUND, leaseMs / PARTS_OF_LEASE);
     const timeoutMs = Math.max(1, Math.min(this.#settings.timeoutMs, Math.floor(longestMs)));
     const demand = { replicas: awaited ? this.#replicas : 0, timeoutMs };
@@ -114,8 +109,4 @@ export class Replication {
     if (!events.replicasShort.hasSubscribers) return;
     events.replicasShort.publish({ server: this.#driver.traits.server, ...what });
   }
-}
-
-function unreplicated(raw: RawReply): Replicated {
-  return { raw };
 }

@@ -1,11 +1,22 @@
 import type { Clock } from "../clock.js";
 import { ClientClosedError } from "../errors.js";
+import { Link, Ring } from "../linked.js";
+
+/** A command that is under way, or the pause before another. */
+export class Pending extends Link {
+  /** Ends it. */
+  readonly giveUp: (error: Error) => void;
+
+  constructor(giveUp: (error: Error) => void) {
+    super();
+    this.giveUp = giveUp;
+  }
+}
 
 /** What one client has under way: commands, and the pauses before others. */
 export class UnderWay {
   readonly #clock: Clock;
-  /** What rejects each. */
-  readonly #pending = new Set<(error: Error) => void>();
+  readonly #pending = new Ring<Pending>();
   /** What ends the optional pauses. */
   readonly #optional = new Set<() => void>();
   #onIdle: (() => void) | undefined;
@@ -17,27 +28,26 @@ export class UnderWay {
   }
 
   get busy(): boolean {
-    return this.#pending.size > 0;
+    return !this.#pending.isEmpty;
   }
 
-  /** @throws ClientClosedError once it has been stopped */
-  assertOpen(): void {
-    if (this.#stopped) throw new ClientClosedError();
+  get isStopped(): boolean {
+    return this.#stopped;
   }
 
-  /** @param giveUp rejects it; to be handed to `settled` as soon as it is over */
-  add(giveUp: (error: Error) => void): void {
-    this.#pending.add(giveUp);
+  /** To be handed to `settled` as soon as it is over. */
+  add(pending: Pending): void {
+    this.#pending.add(pending);
   }
 
-  settled(giveUp: (error: Error) => void): void {
-    this.#pending.delete(giveUp);
-    if (this.#pending.size === 0) this.#onIdle?.();
+  settled(pending: Pending): void {
+    pending.unlink();
+    if (this.#onIdle !== undefined && !this.busy) this.#onIdle();
   }
 
   /** Resolves when nothing is under way. For one caller at a time. */
   idle(): Promise<void> {
-    if (this.#pending.size === 0) return Promise.resolve();
+    if (!this.busy) return Promise.resolve();
     return new Promise((resolve) => {
       this.#onIdle = resolve;
     });
@@ -50,24 +60,24 @@ export class UnderWay {
    */
   async pause(ms: number, how: { readonly keepAlive?: boolean; readonly optional?: boolean }): Promise<void> {
     const { keepAlive = false, optional = false } = how;
-    this.assertOpen();
+    if (this.#stopped) throw new ClientClosedError();
     if (optional && this.#hurries) return;
     await new Promise<void>((resolve, reject) => {
       const end = () => {
         timer.cancel();
         this.#optional.delete(goOn);
-        this.settled(giveUp);
+        this.settled(pending);
       };
-      const giveUp = (error: Error) => {
+      const pending = new Pending((error) => {
         end();
         reject(error);
-      };
+      });
       const goOn = () => {
         end();
         resolve();
       };
       const timer = this.#clock.schedule(ms, goOn, keepAlive);
-      this.add(giveUp);
+      this.add(pending);
       if (optional) this.#optional.add(goOn);
     });
   }
@@ -81,6 +91,6 @@ export class UnderWay {
   /** Ends what is under way with {@link ClientClosedError}, and all that comes. */
   stop(): void {
     this.#stopped = true;
-    for (const reject of [...this.#pending]) reject(new ClientClosedError());
+    for (const pending of [...this.#pending]) pending.giveUp(new ClientClosedError());
   }
 }

@@ -28,13 +28,17 @@ const FIRST_DEAF_MS = 250;
 const YIELD_MS = 5;
 /** The safety period is drawn from this share of it up to the whole, so that processes do not ask in step. */
 const LEAST_SHARE = 0.8;
+/** So many lines in which nobody stands are kept at least. */
+const FEW_EMPTY = 64;
 
 /** The waiters of this client, in one line for each lock or other thing that they wait for. */
 export class WaitLines {
   readonly #clock: Clock;
   readonly #subscriptions: Subscriptions;
   readonly #safetyPeriodMs: number;
-  readonly #lines = new Map<string, WaitLine>();
+  /** Those in which nobody stands among them: most that come next want one of these. */
+  #lines = new Map<string, WaitLine>();
+  #empty = 0;
 
   constructor(clock: Clock, subscriptions: Subscriptions, safetyPeriodMs: number) {
     this.#clock = clock;
@@ -48,18 +52,26 @@ export class WaitLines {
     if (line === undefined) {
       line = new WaitLine(awaited, this.#clock, this.#subscriptions, this.#safetyPeriodMs);
       this.#lines.set(awaited.id, line);
+    } else if (line.length === 0) {
+      this.#empty -= 1;
     }
     line.add(waiter);
     return line;
   }
 
   leave(line: WaitLine, waiter: Waiter): void {
-    if (line.remove(waiter) && this.#lines.get(line.awaited.id) === line) this.#lines.delete(line.awaited.id);
+    if (!line.remove(waiter)) return;
+    this.#empty += 1;
+    if (this.#empty <= Math.max(FEW_EMPTY, this.#lines.size / 2)) return;
+    // A new map in place of many deletions, each of which could copy it.
+    this.#lines = new Map([...this.#lines].filter(([, { length }]) => length > 0));
+    this.#empty = 0;
   }
 
   /** The line for a lock; undefined while no call of this client waits for it. */
   of(lockId: string): WaitLine | undefined {
-    return this.#lines.get(lockId);
+    const line = this.#lines.get(lockId);
+    return line === undefined || line.length === 0 ? undefined : line;
   }
 
   /** How many calls of this client wait for a lock. */
@@ -101,8 +113,6 @@ export class WaitLine {
     this.#clock = clock;
     this.#subscriptions = subscriptions;
     this.#safetyPeriodMs = safetyPeriodMs;
-    // With the messages coming in already, the first attempt misses none, and no second one is needed.
-    if (subscriptions.isOpen(awaited.channel)) this.#listen();
   }
 
   get length(): number {
@@ -121,11 +131,26 @@ export class WaitLine {
 
   /** Puts a waiter at the end, unless it stands in line already. */
   add(waiter: Waiter): void {
-    if (this.#head === undefined) this.#head = waiter;
+    if (this.#head === undefined) this.#begin(waiter);
     else if (this.#head !== waiter) {
       this.#behind ??= new Set();
       this.#behind.add(waiter);
     }
+  }
+
+  /** Whatever was known when somebody last stood here is known no more. */
+  #begin(head: Waiter): void {
+    this.#head = head;
+    this.#woken = false;
+    this.#expectsOwn = false;
+    this.#hasIgnored = false;
+    this.#turnMs = Number.POSITIVE_INFINITY;
+    this.#askAgainMs = Number.NEGATIVE_INFINITY;
+    this.#sighting = undefined;
+    this.#listenAgainMs = Number.NEGATIVE_INFINITY;
+    this.#deafMs = FIRST_DEAF_MS;
+    // With the messages coming in already, the first attempt misses none, and no second one is needed.
+    if (this.#subscriptions.isOpen(this.awaited.channel)) this.#listen();
   }
 
   /** @returns true when the line is empty now */

@@ -1,14 +1,17 @@
 import type { Clock, Timer } from "../clock.js";
+import { Link } from "../linked.js";
 
 /**
  * One call that waits. It sleeps until something wakes it, its time is up or it is cancelled, and then looks around:
  * `pause` resolves in each of these cases. Constant in size however long it waits, with a timer only while it sleeps.
  */
-export class Waiter {
+export class Waiter extends Link {
   readonly #clock: Clock;
   readonly #signal: AbortSignal | undefined;
   readonly #startMs: number;
   readonly #endMs: number;
+  /** Whether it waits for a running body. */
+  inBody = false;
   /** Who takes over, in its place, what another call of this client leaves; known to whoever has set it. */
   heir: object | undefined;
   #cancelled = false;
@@ -23,6 +26,7 @@ export class Waiter {
 
   /** @param waitMs how long it may wait; undefined: for ever */
   constructor(clock: Clock, waitMs: number | undefined, signal: AbortSignal | undefined) {
+    super();
     this.#clock = clock;
     this.#signal = signal;
     this.#startMs = clock.monotonicMs();

@@ -1,35 +1,35 @@
-import type { Dial, WheelTimeout } from "./wheel-timeout.js";
-import { append, drain, isEmpty, moveDue, newList, sortByTick, unlink } from "./wheel-timeout.js";
+import { Ring } from "../linked.js";
+import { type Dial, drain, moveDue, sortByTick, type WheelTimeout } from "./wheel-timeout.js";
 
 /** The lists of a wheel and its place in time, counted in ticks; the clock and the tasks are its timer's affair. */
 export class WheelBuckets {
   readonly #dial: Dial;
-  readonly #buckets: readonly WheelTimeout[];
+  readonly #buckets: readonly Ring<WheelTimeout>[];
   /** New timeouts, until the next tick: one that is cancelled before then costs no bucket anything. */
-  readonly #incoming: WheelTimeout;
-  readonly #due: WheelTimeout;
+  readonly #incoming = new Ring<WheelTimeout>();
+  readonly #due = new Ring<WheelTimeout>();
   /** The last tick whose bucket was looked at. */
   #lastTick = 0;
 
   constructor(dial: Dial) {
     this.#dial = dial;
-    this.#buckets = Array.from({ length: dial.buckets }, () => newList(dial));
-    this.#incoming = newList(dial);
-    this.#due = newList(dial);
+    this.#buckets = Array.from({ length: dial.buckets }, () => new Ring<WheelTimeout>());
   }
 
   add(timeout: WheelTimeout): void {
-    append(this.#incoming, timeout);
+    this.#incoming.add(timeout);
   }
 
   /** Puts new timeouts into their buckets, the oldest first and at most `max` of them. */
   transfer(max: number): void {
-    for (let left = max; left > 0 && !isEmpty(this.#incoming); left -= 1) {
-      const timeout = this.#incoming.next;
+    let left = max;
+    for (const timeout of this.#incoming) {
+      if (left <= 0) return;
+      left -= 1;
       // One that had to wait for its transfer longer than for its deadline fires with the next tick.
       if (timeout.tick <= this.#lastTick) timeout.tick = this.#lastTick + 1;
-      unlink(timeout);
-      append(this.#bucketAt(timeout.tick), timeout);
+      timeout.unlink();
+      this.#bucketAt(timeout.tick).add(timeout);
     }
   }
 
@@ -47,14 +47,14 @@ export class WheelBuckets {
 
   /** The timeout to fire next, if one is due. It stays in its list until it is cancelled. */
   firstDue(): WheelTimeout | undefined {
-    return isEmpty(this.#due) ? undefined : this.#due.next;
+    return this.#due.first;
   }
 
   /** The next tick with something to do: a transfer, or a bucket that holds something, if only for a later turn. */
   nextTick(): number | undefined {
-    if (!isEmpty(this.#incoming)) return this.#lastTick + 1;
+    if (!this.#incoming.isEmpty) return this.#lastTick + 1;
     for (let ahead = 1; ahead <= this.#dial.buckets; ahead += 1) {
-      if (!isEmpty(this.#bucketAt(this.#lastTick + ahead))) return this.#lastTick + ahead;
+      if (!this.#bucketAt(this.#lastTick + ahead).isEmpty) return this.#lastTick + ahead;
     }
     return undefined;
   }
@@ -64,7 +64,7 @@ export class WheelBuckets {
     return [this.#due, ...this.#buckets, this.#incoming].flatMap(drain);
   }
 
-  #bucketAt(tick: number): WheelTimeout {
+  #bucketAt(tick: number): Ring<WheelTimeout> {
     const bucket = this.#buckets[this.#dial.bucketOf(tick)];
     if (bucket === undefined) throw new Error(`the timing wheel has no bucket for tick ${tick}`);
     return bucket;

@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.js";
+import { Link, type Ring } from "../linked.js";
 
 /** What a timeout must know of its wheel. Less than the wheel, so that a kept handle does not keep its buckets. */
 export class Dial {
@@ -27,24 +28,19 @@ export class Dial {
   }
 }
 
-/**
- * The `Timeout` that callers get is its own list node: a list is a ring of timeouts around a head, which is one
- * without a task. A million may exist, so it has these five fields and nothing else: 64 bytes.
- */
-export class WheelTimeout {
-  /** Itself when in no list. */
-  next: WheelTimeout = this;
-  previous: WheelTimeout = this;
-
+/** The `Timeout` that callers get. A million may exist, so it has three fields besides those of a link: 64 bytes. */
+export class WheelTimeout extends Link {
   constructor(
     readonly dial: Dial,
     public task: (() => void) | null,
     public tick: number,
-  ) {}
+  ) {
+    super();
+  }
 
   cancel(): boolean {
-    if (isEmpty(this)) return false;
-    unlink(this);
+    if (!this.isLinked) return false;
+    this.unlink();
     this.task = null;
     this.dial.pending -= 1;
     return true;
@@ -60,55 +56,24 @@ export class WheelTimeout {
   }
 }
 
-/** The head of a new list. */
-export function newList(dial: Dial): WheelTimeout {
-  return new WheelTimeout(dial, null, 0);
-}
-
-/** Whether nothing is linked to this head, or this timeout to any list. */
-export function isEmpty(list: WheelTimeout): boolean {
-  return list.next === list;
-}
-
-export function append(list: WheelTimeout, timeout: WheelTimeout): void {
-  const last = list.previous;
-  timeout.previous = last;
-  timeout.next = list;
-  last.next = timeout;
-  list.previous = timeout;
-}
-
-export function unlink(timeout: WheelTimeout): void {
-  timeout.previous.next = timeout.next;
-  timeout.next.previous = timeout.previous;
-  timeout.next = timeout;
-  timeout.previous = timeout;
-}
-
 /** Empties the list into a new array. */
-export function drain(list: WheelTimeout): WheelTimeout[] {
-  const drained: WheelTimeout[] = [];
-  while (!isEmpty(list)) {
-    drained.push(list.next);
-    unlink(list.next);
-  }
+export function drain(list: Ring<WheelTimeout>): WheelTimeout[] {
+  const drained = [...list];
+  for (const timeout of drained) timeout.unlink();
   return drained;
 }
 
 /** Moves what is due by `tick` from one list to the end of another, in the order in which it is. */
-export function moveDue(from: WheelTimeout, tick: number, to: WheelTimeout): void {
-  for (let timeout = from.next; timeout !== from; ) {
-    const { next } = timeout;
-    if (timeout.tick <= tick) {
-      unlink(timeout);
-      append(to, timeout);
-    }
-    timeout = next;
+export function moveDue(from: Ring<WheelTimeout>, tick: number, to: Ring<WheelTimeout>): void {
+  for (const timeout of from) {
+    if (timeout.tick > tick) continue;
+    timeout.unlink();
+    to.add(timeout);
   }
 }
 
 /** Orders by tick; timeouts of one tick stay in the order in which they are. */
-export function sortByTick(list: WheelTimeout): void {
+export function sortByTick(list: Ring<WheelTimeout>): void {
   const sorted = drain(list).sort((a, b) => a.tick - b.tick);
-  for (const timeout of sorted) append(list, timeout);
+  for (const timeout of sorted) list.add(timeout);
 }

@@ -1,7 +1,8 @@
 import type { Client } from "../client.js";
 import { NotHeldError } from "../errors.js";
 import { events } from "../events.js";
-import { AnyLease, guard } from "../lease.js";
+import { AnyLease } from "../lease.js";
+import { guard } from "../threads/abandonment.js";
 import type { PermitHold } from "../threads/permit-holds.js";
 import type { HoldState } from "../threads/trust.js";
 

@@ -1,25 +1,25 @@
-import type { Clock } from "../clock.js";
 import { LeaseLostError, type LossReason } from "../errors.js";
-import type { ExpiryAlarms } from "../runtime/expiry-alarms.js";
+import type { Custody } from "./custody.js";
 import type { Holding } from "./holding.js";
 import type { Since, Terms } from "./terms.js";
 import { type Subject, Trust } from "./trust.js";
 
 /** Where a hold comes from. */
 export interface Place extends Since {
-  /** 1 for the outermost hold of its holding. */
-  readonly holdCount: number;
   /** True for a hold that nobody's body lies in: it is on no path. */
   readonly bare: boolean;
   /** The fencing token, of a fenced lock. */
   readonly token?: bigint | undefined;
   /** True while Redis may still name another holder of this client. */
-  readonly unnamed?: boolean;
+  readonly unnamed?: boolean | undefined;
 }
+
+type Services = Pick<Custody, "clock" | "alarms">;
 
 /** One acquisition of a lock. */
 export class Hold extends Trust {
   readonly holding: Holding;
+  /** 1 for the outermost hold of its holding. */
   readonly holdCount: number;
   readonly bare: boolean;
   readonly token: bigint | undefined;
@@ -28,10 +28,11 @@ export class Hold extends Trust {
   /** True once the caller has heard that the lease is lost by trying to release it. */
   dismissed = false;
 
-  constructor(holding: Holding, terms: Terms, place: Place, clock: Clock, alarms: ExpiryAlarms) {
-    super(terms, place, clock, alarms);
+  /** @param services of its client */
+  constructor(holding: Holding, terms: Terms, place: Place, services: Services) {
+    super(terms, place, services.clock, services.alarms);
     this.holding = holding;
-    this.holdCount = place.holdCount;
+    this.holdCount = holding.live.length + 1;
     this.bare = place.bare;
     this.token = place.token;
   }

@@ -1,5 +1,6 @@
 import type { LeaseLostError, LossReason } from "../errors.js";
 import { events } from "../events.js";
+import { Link } from "../linked.js";
 import type { Renewal } from "../protocol/lock-calls.js";
 import type { Instant } from "../runtime/instant.js";
 import type { Waiter } from "../runtime/waiter.js";
@@ -22,7 +23,7 @@ const NO_HOLDS: Hold[] = [];
  * One stay of a thread in a lock, from its outermost acquisition to the release of its last hold: one field in Redis,
  * under a number that no other stay ever has, so that a late copy of an old command touches nothing new.
  */
-export class Holding implements Renewable {
+export class Holding extends Link implements Renewable {
   readonly thread: Thread;
   readonly lock: Held;
   readonly threadId: number;
@@ -50,6 +51,7 @@ export class Holding implements Renewable {
     id: { readonly threadId: number; readonly field: string; readonly host: Holding | undefined },
     custody: Custody,
   ) {
+    super();
     this.thread = thread;
     this.lock = lock;
     this.threadId = id.threadId;
@@ -110,9 +112,10 @@ export class Holding implements Renewable {
     return this.isIdle && this.inRedis.isOutlived(this.#custody.clock.monotonicMs());
   }
 
-  /** True when a hold is all that there is, here and in Redis, and its release ends the stay for good. */
+  /** True when a live hold is all that there is, here and in Redis, and its release ends the stay for good. */
   isAlone(hold: Hold): boolean {
-    const { live, inRedis } = this;
+    const live = this.#live;
+    const { inRedis } = this;
     if (live.length !== 1 || live[0] !== hold || inRedis.count !== 1 || inRedis.copiesUntilMs > 0)
       return false;
     const isBusy = this.#underWay > 0 || (this.isNamed ? inRedis.isChanging : inRedis.isAwaited);
@@ -136,10 +139,9 @@ export class Holding implements Renewable {
   }
 
   /** Records an acquisition that Redis has confirmed. @returns undefined when its lease is over already */
-  add(terms: Terms, place: Omit<Place, "holdCount">): Hold | undefined {
-    const { clock, alarms } = this.#custody;
-    if (!isOfUse(terms, place, clock)) return undefined;
-    const hold = new Hold(this, terms, { ...place, holdCount: this.live.length + 1 }, clock, alarms);
+  add(terms: Terms, place: Place): Hold | undefined {
+    if (!isOfUse(terms, place, this.#custody.clock)) return undefined;
+    const hold = new Hold(this, terms, place, this.#custody);
     hold.slot = this.inRedis.count + 1;
     // Most stays have one, for which a list that may grow would be too large.
     if (this.#live.length === 0) this.#live = [hold];
@@ -238,8 +240,7 @@ export class Holding implements Renewable {
   }
 
   gone(): boolean {
-    // A hold has ended since, or a release is, or was, under way beside the renewal: which keys are to be there nobody
-    // knows.
+    // A hold has ended since, or a release is, or was, under way beside it: nobody knows which keys are to be there.
     if (this.lock.kind.shared && (!this.isAlive() || !this.#numbersHold)) return false;
     this.loseAll("stolen");
     return true;
@@ -306,7 +307,6 @@ export class Holding implements Renewable {
     for (const guest of this.#guests ?? NOBODY) guest.wake();
   }
 
-  /** Whoever stands in line to enter once more looks around. */
   protected wake(): void {
     this.#line?.wake();
   }

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { Ring } from "../linked.js";
 import { FIRST_OWN_THREAD_ID } from "../options.js";
 import { holderField } from "../protocol/names.js";
 import type { Custody } from "./custody.js";
@@ -20,8 +21,10 @@ export class Threads {
   readonly #explicit = new Map<number, Thread>();
   /** When there are so many of them, it is time to look for those that nobody has any more. */
   #sweepAtSize = SMALLEST_SWEEP;
-  /** The stays under numbers of the client's own, by number. */
-  readonly #own = new Map<number, Holding>();
+  /** The stays under numbers of the client's own. */
+  readonly #own = new Ring<Holding>();
+  /** The same by number, from the first time that one is looked for by it. */
+  #byNumber: Map<number, Holding> | undefined;
   readonly #running = new Set<Promise<unknown>>();
 
   constructor(clientId: string, services: Omit<Custody, "over">) {
@@ -97,24 +100,27 @@ export class Threads {
     const holding = new Holding(thread, lock, id, this.#custody);
     this.#sweep();
     thread.put(holding);
-    if (thread.explicitId === undefined) this.#own.set(threadId, holding);
-    else this.#explicit.set(threadId, thread);
+    if (thread.explicitId === undefined) {
+      this.#own.add(holding);
+      this.#byNumber?.set(threadId, holding);
+    } else this.#explicit.set(threadId, thread);
     return holding;
   }
 
   /** The thread that an id stands for: a live lease's, or one that the caller chose and that holds something. */
   find(threadId: number): Thread | undefined {
-    return this.#own.get(threadId)?.thread ?? this.#explicit.get(threadId);
+    return this.stay(threadId)?.thread ?? this.#explicit.get(threadId);
   }
 
   /** The stay under a number of the client's own. */
   stay(threadId: number): Holding | undefined {
-    return this.#own.get(threadId);
+    this.#byNumber ??= new Map([...this.#own].map((holding) => [holding.threadId, holding]));
+    return this.#byNumber.get(threadId);
   }
 
   /** All stays of this client. */
   *holdings(): Iterable<Holding> {
-    yield* this.#own.values();
+    yield* this.#own;
     for (const thread of this.#explicit.values()) yield* thread.stays();
   }
 
@@ -140,7 +146,10 @@ export class Threads {
   #over(holding: Holding): void {
     const { thread, threadId } = holding;
     thread.remove(holding);
-    if (thread.explicitId === undefined) this.#own.delete(threadId);
+    if (thread.explicitId === undefined) {
+      holding.unlink();
+      this.#byNumber?.delete(threadId);
+    }
     // The number may stand for a later thread already.
     else if (thread.isIdle && this.#explicit.get(threadId) === thread) this.#explicit.delete(threadId);
   }

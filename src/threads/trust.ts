@@ -2,6 +2,7 @@ import type { Clock } from "../clock.js";
 import type { LeaseLostError, LossReason } from "../errors.js";
 import type { Expiring, ExpiryAlarms } from "../runtime/expiry-alarms.js";
 import { earlier, type Instant, leftMs, NEVER, now } from "../runtime/instant.js";
+import { unguard } from "./abandonment.js";
 import { latestEnd, leaseEnd, leaseLeftMs, type Since, type Terms } from "./terms.js";
 
 export type HoldState = "held" | "released" | "lost";
@@ -32,6 +33,8 @@ export interface Subject {
 export abstract class Trust implements Expiring {
   /** The release under way or done, so that a second one can join it. */
   releasing: Promise<void> | undefined;
+  /** Where it stands among the holds of young leases; undefined for none of these. */
+  cradle: number | undefined;
   readonly terms: Terms;
   readonly #clock: Clock;
   readonly #alarms: ExpiryAlarms;
@@ -235,7 +238,7 @@ export abstract class Trust implements Expiring {
   release(): void {
     if (this.#state !== "held") return;
     this.#state = "released";
-    this.#alarms.cancel(this);
+    this.#over();
     this.ended(undefined);
   }
 
@@ -253,9 +256,14 @@ export abstract class Trust implements Expiring {
     const loss = this.lossOf(reason);
     this.#state = "lost";
     this.#loss = loss;
-    this.#alarms.cancel(this);
+    this.#over();
     this.#abort?.abort(loss);
     this.ended(loss);
+  }
+
+  #over(): void {
+    this.#alarms.cancel(this);
+    unguard(this);
   }
 
   #reasonOfEnd(): LossReason {

@@ -19,10 +19,10 @@ beforeEach(async () => {
 });
 
 /** Closing a client waits for clean-up until no copy of a command can arrive any more. */
-const commandTimeoutMs = 1_000;
+const commandTimeoutMs = 2_000;
 
 function behindProxy(connection: ClientOptions = {}): Holdfast {
-  return redis.holdfast({ watchdogMs: 1_500, commandTimeoutMs }, { port: proxy.port, ...connection });
+  return redis.holdfast({ watchdogMs: 4_500, commandTimeoutMs }, { port: proxy.port, ...connection });
 }
 
 /** A connection that breaks: the server has done what the lost reply told of, or has never seen the request. */

@@ -44,8 +44,8 @@ describe("a red lock on five real servers", () => {
     timeout: LONG_MS,
   }, async () => {
     const ways = [await masters.proxy(0), await masters.proxy(1)];
-    const { red } = await masters.party({ watchdogMs: 3_000 }, ways);
-    const rival = await masters.party({ watchdogMs: 3_000 });
+    const { red } = await masters.party({ watchdogMs: 9_000 }, ways);
+    const rival = await masters.party({ watchdogMs: 9_000 });
     const lease = await red().lock();
     // Until they are open again, the holder does not come to take those two.
     for (const way of ways) way.refuse();

@@ -3,6 +3,7 @@ import { MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { WaitLines } from "../../src/runtime/wait-lines.js";
 import { Waiter } from "../../src/runtime/waiter.js";
 import { CountingClock } from "../support/counting-clock.js";
+import { collectAll } from "../support/garbage.js";
 import { plainSubscriptions } from "../support/plain-subscriptions.js";
 import { ScriptedDriver } from "../support/scripted-driver.js";
 import { watched } from "../support/watched.js";
@@ -56,10 +57,23 @@ describe("a line", () => {
     lines.leave(line, first);
     expect(lines.lengthOf(LOCK.id)).toBe(0);
     const fresh = lines.join(LOCK, second);
-    expect(fresh).not.toBe(line);
     expect([fresh.shouldAsk(), fresh.sighting]).toEqual([true, undefined]);
     lines.leave(line, first);
     expect(lines.lengthOf(LOCK.id)).toBe(1);
+  });
+
+  test("is kept for the next who comes, but not without bound", async () => {
+    const { lines, first } = setUp();
+    const locks = Array.from({ length: 1_000 }, (_, at) => ({ id: `:${at}`, channel: `channel ${at}` }));
+    const kept = locks.map((lock) => new WeakRef(lock));
+    const stay = lines.join(
+      { id: ":stay", channel: "stay" },
+      new Waiter(new CountingClock(), undefined, undefined),
+    );
+    for (const lock of locks.splice(0)) lines.leave(lines.join(lock, first), first);
+    await collectAll();
+    expect(kept.filter((lock) => lock.deref() !== undefined).length).toBeLessThan(130);
+    expect(lines.of(":stay")).toBe(stay);
   });
 
   test("tells everybody in it what its head has failed with", () => {

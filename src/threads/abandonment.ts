@@ -1,0 +1,57 @@
+import { events } from "../events.js";
+import type { Trust } from "./trust.js";
+
+/** Tells which holds nobody can release any more. A hold must never refer to its lease. */
+const forgotten = new FinalizationRegistry((hold: Trust) => {
+  if (hold.state !== "held") return;
+  hold.forget();
+  if (events.leaseAbandoned.hasSubscribers) events.leaseAbandoned.publish(hold.about);
+});
+
+/**
+ * Leases that no collection of garbage has seen, each with its hold at the same place. Most are released before the next one;
+ * whatever is registered, that one would have to look at, and until then nothing of it could be freed.
+ */
+const leases: object[] = [];
+const holds: Trust[] = [];
+
+let awaitsCollection = false;
+const collected = new FinalizationRegistry(() => {
+  awaitsCollection = false;
+  leases.forEach((lease, at) => {
+    const hold = holds[at];
+    if (hold === undefined) return;
+    hold.cradle = undefined;
+    forgotten.register(lease, hold);
+  });
+  leases.length = 0;
+  holds.length = 0;
+});
+
+/** What a hold is released through. When it is forgotten, so is the hold: two collections of garbage later at the latest. */
+export function guard(lease: object, hold: Trust): void {
+  if (hold.isReachable) return;
+  if (hold.cradle !== undefined) {
+    forgotten.register(lease, hold);
+    return;
+  }
+  hold.cradle = holds.length;
+  leases.push(lease);
+  holds.push(hold);
+  if (awaitsCollection) return;
+  awaitsCollection = true;
+  collected.register({}, undefined);
+}
+
+/** The hold is over. */
+export function unguard(hold: Trust): void {
+  const at = hold.cradle;
+  if (at === undefined) return;
+  hold.cradle = undefined;
+  const lease = leases.pop();
+  const last = holds.pop();
+  if (last === undefined || lease === undefined || last === hold) return;
+  leases[at] = lease;
+  holds[at] = last;
+  last.cradle = at;
+}
