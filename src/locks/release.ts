@@ -98,7 +98,12 @@ async function ended(ending: Ending, work: () => Promise<boolean>): Promise<void
 function tell({ lock, hold, heldMs }: Ending): void {
   if (!events.release.hasSubscribers) return;
   const { name, kind } = lock;
-  events.release.publish({ name, kind: kind.name, holder: hold.holding.field, heldMs: heldMs ?? hold.heldMs });
+  events.release.publish({
+    name,
+    kind: kind.name,
+    holder: hold.holding.field,
+    heldMs: heldMs ?? hold.heldMs,
+  });
 }
 
 /** The field of a lost lease may outlive the trust in it; then others need not wait for its TTL. */
