@@ -26,7 +26,7 @@ const target = fileURLToPath(new URL("../src/protocol/scripts.ts", import.meta.u
 export function flattenLua(source, readInclude, included = new Set()) {
   const lines = [];
   for (const line of withoutHeader(source).split("\n")) {
-    const include = /^--@include\s+(\S+)\s*$/.exec(line)?.[1];
+    const include = /^\s*--@include\s+(\S+)\s*$/.exec(line)?.[1];
     if (include !== undefined) {
       if (included.has(include)) continue;
       included.add(include);

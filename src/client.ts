@@ -19,7 +19,7 @@ import { WaitLines } from "./runtime/wait-lines.js";
 import { Waiter } from "./runtime/waiter.js";
 import { Watchdog } from "./runtime/watchdog.js";
 import { PermitHolds } from "./threads/permit-holds.js";
-import type { Terms } from "./threads/terms.js";
+import { makeTerms, type Terms } from "./threads/terms.js";
 import { Threads } from "./threads/threads.js";
 
 /** The wheel's grain, and the part of the watchdog's lease that it may not exceed. */
@@ -62,7 +62,7 @@ export class Client {
   constructor(driver: Driver, options: HoldfastOptions) {
     this.settings = clientSettings(options);
     const { watchdogMs, fleetWatchdogMs, safetyPeriodMs, clockSkewMs } = this.settings;
-    this.usualTerms = { leaseMs: watchdogMs, renewed: true, maxHoldMs: undefined, clockSkewMs };
+    this.usualTerms = makeTerms({ leaseMs: watchdogMs, renewed: true, maxHoldMs: undefined, clockSkewMs });
     this.#driver = driver;
     this.clock = inRoot(options.clock ?? systemClock);
     const tickMs = Math.min(COARSEST_TICK_MS, Math.floor(watchdogMs / TICKS_PER_WATCHDOG_LEASE));
@@ -239,8 +239,8 @@ function newClientId(): string {
 /** A timer outlives the call that starts it, and so may not keep its async context, or run in it. */
 function inRoot(clock: Clock): Clock {
   return {
-    monotonicMs: () => clock.monotonicMs(),
-    wallMs: () => clock.wallMs(),
+    monotonicMs: clock.monotonicMs.bind(clock),
+    wallMs: clock.wallMs.bind(clock),
     schedule: (delayMs, callback, keepAlive) =>
       inRootContext(() => clock.schedule(delayMs, () => inRootContext(callback), keepAlive)),
   };

@@ -7,7 +7,7 @@ import type { Sighted } from "../runtime/signs-of-life.js";
 import type { Waiter } from "../runtime/waiter.js";
 import type { Hold } from "../threads/hold.js";
 import type { Scope } from "../threads/scope.js";
-import type { Terms } from "../threads/terms.js";
+import { makeTerms, type Terms } from "../threads/terms.js";
 import type { Answered } from "./acquire.js";
 
 /** What sets one call apart. */
@@ -53,7 +53,12 @@ export class Wish implements Patience {
     const isUsual = leaseMs === undefined && maxHoldMs === undefined;
     this.terms = isUsual
       ? usualTerms
-      : { leaseMs: leaseMs ?? watchdogMs, renewed: leaseMs === undefined, maxHoldMs, clockSkewMs };
+      : makeTerms({
+          leaseMs: leaseMs ?? watchdogMs,
+          renewed: leaseMs === undefined,
+          maxHoldMs,
+          clockSkewMs,
+        });
     this.form = call.form;
     this.waits = call.waits;
     this.waiter = call.waiter;

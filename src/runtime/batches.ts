@@ -10,10 +10,10 @@ export function batches<T extends { readonly key: string }>(
   const slots = new Map<number, T[][]>();
   for (const item of items) {
     const slot = commands.slotOf(item.key);
-    const parts = slots.get(slot) ?? [];
-    slots.set(slot, parts);
-    const last = parts.at(-1);
-    if (last === undefined || last.length >= size) parts.push([item]);
+    const parts = slots.get(slot);
+    const last = parts?.at(-1);
+    if (parts === undefined) slots.set(slot, [[item]]);
+    else if (last === undefined || last.length >= size) parts.push([item]);
     else last.push(item);
   }
   return [...slots.values()].flat();

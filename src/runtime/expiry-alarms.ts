@@ -34,7 +34,9 @@ export class ExpiryAlarms {
   }
 
   cancel(expiring: Expiring): void {
-    this.#timers.get(expiring)?.cancel();
+    const timer = this.#timers.get(expiring);
+    if (timer === undefined) return;
+    timer.cancel();
     this.#timers.delete(expiring);
   }
 

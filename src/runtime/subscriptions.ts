@@ -59,8 +59,8 @@ export class Subscriptions {
     return () => {
       if (!entry.listeners.delete(listener) || entry.listeners.size > 0) return;
       if (this.#channels.get(channel) !== entry) return;
-      if (!lingers) this.#close(channel, entry);
-      else entry.lingering = this.#wheel.schedule(LINGER_MS, () => this.#close(channel, entry));
+      // Whoever has waited goes on before the server is told of it.
+      entry.lingering = this.#wheel.schedule(lingers ? LINGER_MS : 0, () => this.#close(channel, entry));
     };
   }
 

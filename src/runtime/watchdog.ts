@@ -11,7 +11,9 @@ import type { Shortfall } from "./replication.js";
 /** What the watchdog keeps alive: one field of one lock. */
 export interface Renewable {
   readonly key: string;
-  /** What it needs now. */
+  /** True while it is being renewed or to be tried again: a beat leaves it alone. The watchdog sees to it. */
+  underRenewal: boolean;
+  /** What it needs now, when it has just been seen alive. */
   renewal(): Renewal;
   /** Looks at the clocks. False: it is lost or released, and is not to be renewed any more. */
   isAlive(): boolean;
@@ -43,8 +45,6 @@ export class Watchdog {
   readonly #script: Script<readonly Renewal[], readonly RenewAnswer[]>;
   readonly #leaseMs: number;
   readonly #renewables = new Set<Renewable>();
-  /** Being renewed or to be tried again: a beat leaves them alone. */
-  readonly #underWay = new Set<Renewable>();
   #beat: Timeout | undefined;
 
   /** @param leaseMs the shortest lease that has to be kept alive */
@@ -67,12 +67,11 @@ export class Watchdog {
 
   remove(renewable: Renewable): void {
     this.#renewables.delete(renewable);
-    this.#underWay.delete(renewable);
+    renewable.underRenewal = false;
   }
 
   stop(): void {
     this.#renewables.clear();
-    this.#underWay.clear();
     this.#beat?.cancel();
     this.#beat = undefined;
   }
@@ -83,7 +82,7 @@ export class Watchdog {
       this.#beat = undefined;
       if (this.#renewables.size === 0) return;
       this.#schedule();
-      const due = [...this.#renewables].filter((renewable) => !this.#underWay.has(renewable));
+      const due = [...this.#renewables].filter(({ underRenewal }) => !underRenewal);
       for (const batch of batches(this.#commands, due, BATCH_SIZE)) void this.#renew(batch, FIRST_RETRY_MS);
     });
   }
@@ -93,7 +92,7 @@ export class Watchdog {
     let wanted = batch.filter((renewable) => this.#isWanted(renewable));
     if (wanted.length === 0) return;
     for (const renewable of wanted) {
-      this.#underWay.add(renewable);
+      renewable.underRenewal = true;
       renewable.renewing();
     }
     try {
@@ -136,7 +135,7 @@ export class Watchdog {
   ): boolean {
     // What only the master knows of does not prolong what is believed.
     const short = answer?.status === "renewed" && shortfall !== undefined;
-    if (answer?.status !== "refused" && !short) this.#underWay.delete(renewable);
+    if (answer?.status !== "refused" && !short) renewable.underRenewal = false;
     // A hold that was released meanwhile is not to hear of the renewal that was under way.
     if (!this.#renewables.has(renewable)) return true;
     switch (answer?.status) {

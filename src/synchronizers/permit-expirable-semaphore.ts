@@ -14,7 +14,7 @@ import {
 } from "../protocol/semaphore-scripts.js";
 import { later } from "../runtime/instant.js";
 import type { PermitHold } from "../threads/permit-holds.js";
-import { marginMs, type Since, type Terms } from "../threads/terms.js";
+import { makeTerms, marginMs, type Since, type Terms } from "../threads/terms.js";
 import type { PermitSource } from "./acquire-permits.js";
 import { AnySemaphore, type Asked, askedFor, askedToUse, MOST_PERMITS, type Taken } from "./any-semaphore.js";
 import { change, type Decided, read } from "./count.js";
@@ -264,12 +264,12 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
   #terms({ leaseMs, watchdog = false, maxHoldMs }: PermitOptions): Terms {
     const { watchdogMs, clockSkewMs } = this.count.client.settings;
     const permanent = Number.POSITIVE_INFINITY;
-    return {
+    return makeTerms({
       leaseMs: leaseMs ?? (watchdog ? watchdogMs : permanent),
       renewed: watchdog,
       maxHoldMs,
       clockSkewMs,
-    };
+    });
   }
 
   /** Releases what a call has taken. Twice is harmless. */

@@ -31,6 +31,7 @@ export class Holding extends Link implements Renewable {
   readonly inRedis: InRedis = new InRedis();
   /** How many of its holds are being released. */
   releases = 0;
+  underRenewal = false;
   /** Those of this client that have followed each other in the lock, if this is one of them. */
   succession: Succession | undefined;
   readonly #custody: Custody;
@@ -138,7 +139,7 @@ export class Holding extends Link implements Renewable {
     this.#changed();
   }
 
-  /** Records an acquisition that Redis has confirmed. @returns undefined when its lease is over already */
+  /** Records what Redis has confirmed. @returns undefined when its lease is over already */
   add(terms: Terms, place: Place): Hold | undefined {
     if (!isOfUse(terms, place, this.#custody.clock)) return undefined;
     const hold = new Hold(this, terms, place, this.#custody);
@@ -203,12 +204,9 @@ export class Holding extends Link implements Renewable {
    * The TTL that the key must have for the holds that stay, in whole milliseconds of at least 1. With none left the next
    * command frees the lock; until then it must not fall by itself, or that command would find the hold gone.
    */
-  neededMs(): number {
-    const { live } = this;
+  neededMs(live: readonly Hold[] = this.live): number {
     if (live.length === 0) return Math.max(1, this.inRedis.longestLeaseMs);
-    let ms = 1;
-    for (const hold of live) ms = Math.max(ms, Math.ceil(hold.neededMs()));
-    return ms;
+    return live.reduce((ms, hold) => Math.max(ms, Math.ceil(hold.neededMs())), 1);
   }
 
   /** What each of the first holds must live on for, in whole milliseconds of at least 1. */
@@ -220,10 +218,11 @@ export class Holding extends Link implements Renewable {
     const { key, field } = this;
     this.#numbersHold = this.#underWay === 0;
     // A JVM's watchdog may shorten fixed leases as well, be it of the lock or of a hold.
-    const holdMs = bySlot(this.live, this.lock.kind.shared ? this.inRedis.count : 0, (hold) =>
+    const live = this.#live;
+    const holdMs = bySlot(live, this.lock.kind.shared ? this.inRedis.count : 0, (hold) =>
       hold === undefined ? 0 : Math.max(1, Math.ceil(hold.neededMs())),
     );
-    return { key, holder: field, leaseMs: this.neededMs(), holdMs };
+    return { key, holder: field, leaseMs: this.neededMs(live), holdMs };
   }
 
   isAlive(): boolean {
@@ -231,8 +230,8 @@ export class Holding extends Link implements Renewable {
   }
 
   renewed(sentAt: Instant): void {
-    // One that ends leaves the list.
-    for (const hold of [...this.live]) if (hold.isRenewed) hold.extend(sentAt);
+    // One that has ended leaves the list.
+    for (const hold of [...this.#live]) if (hold.isRenewed) hold.extend(sentAt);
   }
 
   renewing(): void {

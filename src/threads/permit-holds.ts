@@ -94,6 +94,7 @@ export class PermitHold extends Trust implements Renewable {
   readonly count: Counted;
   /** True once the caller has heard that the permits are lost by trying to release them. */
   dismissed = false;
+  underRenewal = false;
   readonly #ids: Set<string>;
   readonly #holds: PermitHolds;
   /** How many releases of some of the permits are under way. */

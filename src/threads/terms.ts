@@ -11,6 +11,15 @@ export interface Terms {
   readonly maxHoldMs: number | undefined;
   /** Taken off every lease on top of the margin. */
   readonly clockSkewMs: number;
+  /** For how long a lease is trusted from the moment before it was asked for. */
+  readonly trustedMs: number;
+}
+
+export function makeTerms(given: Omit<Terms, "trustedMs">): Terms {
+  const { leaseMs, renewed, maxHoldMs, clockSkewMs } = given;
+  const isEndless = leaseMs === Number.POSITIVE_INFINITY;
+  const lostMs = isEndless ? 0 : Math.min(marginMs(leaseMs, given), LARGEST_MARGIN_SHARE * leaseMs);
+  return { leaseMs, renewed, maxHoldMs, clockSkewMs, trustedMs: leaseMs - lostMs };
 }
 
 /** The share of a lease, and the milliseconds besides, that are not trusted: clocks run at different rates. */
@@ -32,31 +41,24 @@ export interface Since {
 /** When the trust in what was taken ends, however its lease is prolonged. */
 export function latestEnd(terms: Terms, { takenAt, ttlMs = Number.POSITIVE_INFINITY }: Since): Instant {
   const { maxHoldMs } = terms;
-  const end = ttlMs === Number.POSITIVE_INFINITY ? NEVER : leaseEnd({ ...terms, leaseMs: ttlMs }, takenAt);
+  const end =
+    ttlMs === Number.POSITIVE_INFINITY ? NEVER : leaseEnd(makeTerms({ ...terms, leaseMs: ttlMs }), takenAt);
   return maxHoldMs === undefined ? end : earlier(end, later(takenAt, maxHoldMs));
 }
 
 /** When the trust in a lease ends that was asked for at `sentAt`. */
-export function leaseEnd(terms: Terms, sentAt: Instant): Instant {
-  const ms = trustedMs(terms);
-  return ms === Number.POSITIVE_INFINITY ? NEVER : later(sentAt, ms);
+export function leaseEnd({ trustedMs }: Terms, sentAt: Instant): Instant {
+  return trustedMs === Number.POSITIVE_INFINITY ? NEVER : later(sentAt, trustedMs);
 }
 
 /** How long that is yet; negative when it is over. */
-export function leaseLeftMs(terms: Terms, sentAt: Instant, clock: Clock): number {
-  const ms = trustedMs(terms);
+export function leaseLeftMs({ trustedMs: ms }: Terms, sentAt: Instant, clock: Clock): number {
   // To the same rounding as the end itself.
   return Math.min(sentAt.monotonicMs + ms - clock.monotonicMs(), sentAt.wallMs + ms - clock.wallMs());
 }
 
-function trustedMs(terms: Terms): number {
-  const { leaseMs } = terms;
-  if (leaseMs === Number.POSITIVE_INFINITY) return leaseMs;
-  return leaseMs - Math.min(marginMs(leaseMs, terms), LARGEST_MARGIN_SHARE * leaseMs);
-}
-
 /** What is taken off a time that was read from another clock so long ago, or is to be measured by this one. */
-export function marginMs(durationMs: number, { clockSkewMs }: Terms): number {
+export function marginMs(durationMs: number, { clockSkewMs }: Pick<Terms, "clockSkewMs">): number {
   return MARGIN_MS + MARGIN_SHARE * durationMs + clockSkewMs;
 }
 

@@ -3,7 +3,7 @@ import type { LeaseLostError, LossReason } from "../errors.js";
 import type { Expiring, ExpiryAlarms } from "../runtime/expiry-alarms.js";
 import { earlier, type Instant, leftMs, NEVER, now } from "../runtime/instant.js";
 import { unguard } from "./abandonment.js";
-import { latestEnd, leaseEnd, leaseLeftMs, type Since, type Terms } from "./terms.js";
+import { latestEnd, leaseEnd, leaseLeftMs, makeTerms, type Since, type Terms } from "./terms.js";
 
 export type HoldState = "held" | "released" | "lost";
 
@@ -199,7 +199,7 @@ export abstract class Trust implements Expiring {
    * @returns what to hand to `relet` or `notRelet` once the outcome is known; if it never is, to neither
    */
   reletting(leaseMs: number): Doubt {
-    const doubt = { end: leaseEnd({ ...this.terms, leaseMs }, now(this.#clock)) };
+    const doubt = { end: leaseEnd(makeTerms({ ...this.terms, leaseMs }), now(this.#clock)) };
     this.lapsed();
     this.#doubts = [...this.#doubts, doubt];
     this.#moved();

@@ -25,93 +25,107 @@
            asked but that, and an answer without details is no table: most of a call for many locks is spent on these.
 ]]
 --@include server-time
---@include raise-ttl
---@include any-holder
---@include refused
-local not_after_ms, together = tonumber(ARGV[1]), ARGV[2] == "1"
-local lease_ms, held_count = ARGV[3], tonumber(ARGV[4])
-local new_count = string.format("%.0f", held_count + 1)
+local not_after_ms, lease_ms = tonumber(ARGV[1]), ARGV[3]
 local now_ms = server_time()
+local lock_count = #ARGV - 4
+local unfenced = 2 * lock_count - #KEYS
 
-local function type_of(key)
-  return redis.call("TYPE", key).ok
+-- Answers for the lock at a place, whatever there is. Most calls need none of this, and so do not make it.
+local function careful()
+  --@include raise-ttl
+  --@include any-holder
+  --@include refused
+  local held_count = tonumber(ARGV[4])
+  local new_count = string.format("%.0f", held_count + 1)
+
+  local function type_of(key)
+    return redis.call("TYPE", key).ok
+  end
+
+  local function look(lock, holder, token, known_ttl_ms)
+    if now_ms > not_after_ms then
+      return "late"
+    end
+    local ttl_ms = known_ttl_ms or redis.call("PTTL", lock)
+    local kind = ttl_ms ~= -2 and type_of(lock) or "none"
+    if kind ~= "none" and kind ~= "hash" then
+      return { "wrong-type", kind }
+    end
+    local token_kind = token and type_of(token) or "none"
+    if token_kind ~= "none" and token_kind ~= "string" then
+      return { "wrong-type", token_kind }
+    end
+    local count = kind == "hash" and redis.call("HGET", lock, holder)
+    if not count then
+      if held_count > 0 then
+        return "lost"
+      end
+      if kind == "hash" then
+        return { "busy", ttl_ms, any_holder(lock) }
+      end
+    elseif tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
+      return { "miscounted", count }
+    end
+    return nil, count
+  end
+
+  local function count_up(lock, holder, token)
+    if token then
+      local drawn = redis.pcall("INCR", token)
+      if type(drawn) == "table" then
+        return drawn
+      end
+      redis.call("PERSIST", token)
+    end
+    local written = redis.pcall("HSET", lock, holder, new_count)
+    return type(written) == "table" and written or nil
+  end
+
+  local function take(lock, holder, token, count)
+    -- A repeat has counted already; a full server would refuse it to count again.
+    local failure = count ~= new_count and count_up(lock, holder, token)
+    if failure then
+      local counter = token and redis.call("GET", token)
+      return counter and not tonumber(counter) and { "wrong-type", "string" } or refused(failure.err)
+    end
+    if count then
+      raise_ttl(lock, lease_ms)
+    else
+      redis.call("PEXPIRE", lock, lease_ms)
+    end
+    return token and { "held", redis.call("GET", token) or "0" } or "held"
+  end
+
+  local function parts(i)
+    return KEYS[i], ARGV[i + 4], i > unfenced and KEYS[lock_count + i - unfenced]
+  end
+
+  local blocked = false
+  for i = 1, ARGV[2] == "1" and lock_count or 0 do
+    blocked = blocked or look(parts(i)) ~= nil
+  end
+  return function(i, known_ttl_ms)
+    local lock, holder, token = parts(i)
+    local answer, count = look(lock, holder, token, known_ttl_ms)
+    if not answer and blocked then
+      return "free"
+    end
+    return answer or take(lock, holder, token, count)
+  end
 end
 
-local function look(lock, holder, token)
-  if now_ms > not_after_ms then
-    return "late"
-  end
-  local ttl_ms = redis.call("PTTL", lock)
-  local kind = ttl_ms ~= -2 and type_of(lock) or "none"
-  if kind ~= "none" and kind ~= "hash" then
-    return { "wrong-type", kind }
-  end
-  local token_kind = token and type_of(token) or "none"
-  if token_kind ~= "none" and token_kind ~= "string" then
-    return { "wrong-type", token_kind }
-  end
-  local count = kind == "hash" and redis.call("HGET", lock, holder)
-  if not count then
-    if held_count > 0 then
-      return "lost"
-    end
-    if kind == "hash" then
-      return { "busy", ttl_ms, any_holder(lock) }
-    end
-  elseif tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
-    return { "miscounted", count }
-  end
-  return nil, count
-end
-
-local function count_up(lock, holder, token)
-  if token then
-    local drawn = redis.pcall("INCR", token)
-    if type(drawn) == "table" then
-      return drawn
-    end
-    redis.call("PERSIST", token)
-  end
-  local written = redis.pcall("HSET", lock, holder, new_count)
-  return type(written) == "table" and written or nil
-end
-
-local function take(lock, holder, token, count)
-  -- A repeat has counted already; a full server would refuse it to count again.
-  local failure = count ~= new_count and count_up(lock, holder, token)
-  if failure then
-    local counter = token and redis.call("GET", token)
-    return counter and not tonumber(counter) and { "wrong-type", "string" } or refused(failure.err)
-  end
-  if count then
-    raise_ttl(lock, lease_ms)
-  else
+local is_plain = ARGV[2] == "0" and ARGV[4] == "0" and now_ms <= not_after_ms
+local answers, answer_for = { now_ms }, nil
+for i = 1, lock_count do
+  local lock = KEYS[i]
+  local ttl_ms = is_plain and i <= unfenced and redis.call("PTTL", lock) or nil
+  -- A write that the server refuses is made once more below, and told.
+  if ttl_ms == -2 and redis.pcall("HSET", lock, ARGV[i + 4], "1") == 1 then
     redis.call("PEXPIRE", lock, lease_ms)
+    answers[i + 1] = "held"
+  else
+    answer_for = answer_for or careful()
+    answers[i + 1] = answer_for(i, ttl_ms)
   end
-  return token and { "held", redis.call("GET", token) or "0" } or "held"
 end
-
-local function answer_all(answer)
-  local answers = { now_ms }
-  local locks = #ARGV - 4
-  local unfenced = 2 * locks - #KEYS
-  for i = 1, locks do
-    answers[i + 1] = answer(KEYS[i], ARGV[i + 4], i > unfenced and KEYS[locks + i - unfenced])
-  end
-  return answers
-end
-
-local blocked = false
-if together then
-  answer_all(function(lock, holder, token)
-    blocked = blocked or look(lock, holder, token) ~= nil
-    return ""
-  end)
-end
-return answer_all(function(lock, holder, token)
-  local answer, count = look(lock, holder, token)
-  if not answer and blocked then
-    return "free"
-  end
-  return answer or take(lock, holder, token, count)
-end)
+return answers
