@@ -116,6 +116,40 @@ describe("a lease that was forgotten", () => {
     expect([outer.state, signal.aborted, server.dump()]).toEqual(["lost", true, {}]);
   });
 
+  test("is told of among many that are released in any order", async () => {
+    const { holdfast } = open();
+    const abandoned = recorded(events.leaseAbandoned);
+    const names = Array.from({ length: 60 }, (_, at) => `lock ${at}`);
+    const isReleased = (at: number) => at % 3 > 0;
+    const takeMany = async () => {
+      const leases = await Promise.all(names.map((name) => holdfast.getLock(name).lock()));
+      const released = leases.filter((_, at) => isReleased(at));
+      // The first, the last, the second, ...
+      for (let turn = 0; released.length > 0; turn += 1) {
+        await (turn % 2 === 0 ? released.shift() : released.pop())?.unlock();
+      }
+    };
+    await takeMany();
+    const forgotten = names.filter((_, at) => !isReleased(at)).sort();
+    await untilCollected(() => abandoned.length >= forgotten.length);
+    await collectAll();
+    expect(abandoned.map(({ name }) => name).sort()).toEqual(forgotten);
+  });
+
+  test("is kept by nothing once it was released: the next collection takes it", async () => {
+    const { holdfast } = open();
+    const takeAndRelease = async () => {
+      const leases = await Promise.all(["a", "b", "c"].map((name) => holdfast.getLock(name).lock()));
+      const kept = leases.map((lease) => new WeakRef(lease));
+      for (const lease of leases) await lease.unlock();
+      return kept;
+    };
+    const kept = await takeAndRelease();
+    await new Promise(setImmediate);
+    globalThis.gc?.();
+    expect(kept.map((lease) => lease.deref())).toEqual([undefined, undefined, undefined]);
+  });
+
   test("after its release or its loss is nothing to tell", async () => {
     const { holdfast, clock } = open();
     const abandoned = recorded(events.leaseAbandoned);
