@@ -12,6 +12,7 @@ export const OURS = "holdfast";
  * @property {(metric: string, which: "least" | "most") => number | undefined} worst of our rounds
  * @property {(library: string, other: string, metric: string) => number | undefined} to the one by the other
  * @property {(metric: string, best: "least" | "most") => number | undefined} toBest ours by that of the best peer
+ * @property {(metric: string, by: string) => number | undefined} toLeader ours by that of the peer that has the most of something else
  */
 
 /**
@@ -32,6 +33,11 @@ export function lookAt(scenario, results, peers) {
       const values = peers.flatMap((peer) => of(peer, metric) ?? []);
       if (values.length === 0) return undefined;
       return ratio(of(OURS, metric), best === "most" ? Math.max(...values) : Math.min(...values));
+    },
+    toLeader: (metric, by) => {
+      const most = Math.max(...peers.map((peer) => of(peer, by) ?? 0));
+      const leader = peers.find((peer) => of(peer, by) === most);
+      return leader === undefined ? undefined : ratio(of(OURS, metric), of(leader, metric));
     },
   };
 }
