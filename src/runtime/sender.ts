@@ -92,13 +92,22 @@ export class Sender {
       this.#underWay.settled(sent);
     };
     const span = this.#spanOf(script, { bound, sentAt }, patience);
-    if (span === undefined) this.#driver.run(call, sent).then(onReply, onError);
+    if (span === undefined) this.#run(call, sent).then(onReply, onError);
     else
       this.#replication.run(call, sent, span).then(({ raw, shortfall }) => onReply(raw, shortfall), onError);
     const timeout = this.after(bound.endMs - sentAt.monotonicMs, () =>
       sent.giveUp(tookTooLong(call.script, bound)),
     );
     this.#underWay.add(sent);
+  }
+
+  /** What a driver throws is what it fails with. */
+  #run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
+    try {
+      return this.#driver.run(call, ticket);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   /** For how long replicas are waited for; undefined: they are not asked, or it writes nothing that they need to have. */

@@ -96,22 +96,18 @@ export class Watchdog {
       renewable.renewing();
     }
     try {
-      let sent = false;
+      let isFresh = true;
       const renewals = () => {
-        // Sent again, it leaves out what was released meanwhile; all may be.
-        if (sent) wanted = wanted.filter((renewable) => this.#isWanted(renewable));
-        sent = true;
+        // Sent later, or again, it leaves out what was released meanwhile; all may be.
+        if (!isFresh) wanted = wanted.filter((renewable) => this.#isWanted(renewable));
         return wanted.map((renewable) => renewable.renewal());
       };
       const timeoutMs = Math.min(this.#commands.timeoutMs, this.#leaseMs / ANSWERS_PER_LEASE);
       const patience = { timeoutMs, divisible: wanted.length > 1 };
       const [{ key = "" } = {}] = wanted;
-      const { reply, sentAt, shortfall } = await this.#commands.exchange(
-        this.#script,
-        key,
-        renewals,
-        patience,
-      );
+      const exchanged = this.#commands.exchange(this.#script, key, renewals, patience);
+      isFresh = false;
+      const { reply, sentAt, shortfall } = await exchanged;
       const unsettled = wanted.filter(
         (renewable, i) => !this.#settle(renewable, reply[i], sentAt, shortfall),
       );

@@ -74,6 +74,20 @@ describe("before the first command", () => {
     expect(await askFor(0)).toMatchObject({ reply: { type: "none" } });
   });
 
+  test("a driver that throws is one that fails", async () => {
+    const { driver, ask, clock } = setUp();
+    await ask();
+    const run = driver.run.bind(driver);
+    driver.run = () => {
+      throw new Error("out of order");
+    };
+    const failing = ask().catch((error: unknown) => error);
+    await clock.advance(TIMEOUT_MS);
+    expect(await failing).toMatchObject({ code: "ERR_HOLDFAST_UNAVAILABLE", outcomeUnknown: true });
+    driver.run = run;
+    expect(await ask()).toMatchObject({ reply: { type: "none" } });
+  });
+
   test("a probe that fails is made again by the next command, and poisons nothing", async () => {
     const { driver, askFor } = setUp();
     void driver.next(rejectAtOnce, "server-probe");
