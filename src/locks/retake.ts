@@ -1,6 +1,6 @@
 import type { Client } from "../client.js";
 import type { LockOptions } from "../options.js";
-import { guard } from "../threads/abandonment.js";
+import { guardOld } from "../threads/abandonment.js";
 import type { Scope } from "../threads/scope.js";
 import { fulfil } from "./fulfil.js";
 import type { JointHold } from "./joint-hold.js";
@@ -72,7 +72,7 @@ async function retakeOne(lock: LeaseLock, retaking: Retaking): Promise<void> {
     if (taken === undefined) return;
     const keeper = lease.deref();
     if (hold.state === "held" && keeper !== undefined) {
-      guard(keeper, taken);
+      guardOld(keeper, taken);
       lock.keep(taken, keeper);
       hold.put({ lock, hold: taken });
       if (replaced !== undefined) replaced.dismissed = true;

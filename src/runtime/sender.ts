@@ -91,14 +91,14 @@ export class Sender {
       timeout.cancel();
       this.#underWay.settled(sent);
     };
-    const span = this.#spanOf(script, { bound, sentAt }, patience);
-    if (span === undefined) this.#run(call, sent).then(onReply, onError);
-    else
-      this.#replication.run(call, sent, span).then(({ raw, shortfall }) => onReply(raw, shortfall), onError);
     const timeout = this.after(bound.endMs - sentAt.monotonicMs, () =>
       sent.giveUp(tookTooLong(call.script, bound)),
     );
     this.#underWay.add(sent);
+    const span = this.#spanOf(script, { bound, sentAt }, patience);
+    if (span === undefined) this.#run(call, sent).then(onReply, onError);
+    else
+      this.#replication.run(call, sent, span).then(({ raw, shortfall }) => onReply(raw, shortfall), onError);
   }
 
   /** What a driver throws is what it fails with. */

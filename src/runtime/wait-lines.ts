@@ -140,7 +140,6 @@ export class WaitLine {
 
   /** Whatever was known when somebody last stood here is known no more. */
   #begin(head: Waiter): void {
-    this.#head = head;
     this.#woken = false;
     this.#expectsOwn = false;
     this.#hasIgnored = false;
@@ -151,6 +150,7 @@ export class WaitLine {
     this.#deafMs = FIRST_DEAF_MS;
     // With the messages coming in already, the first attempt misses none, and no second one is needed.
     if (this.#subscriptions.isOpen(this.awaited.channel)) this.#listen();
+    this.#head = head;
   }
 
   /** @returns true when the line is empty now */

@@ -32,7 +32,7 @@ const collected = new FinalizationRegistry(() => {
 export function guard(lease: object, hold: Trust): void {
   if (hold.isReachable) return;
   if (hold.cradle !== undefined) {
-    forgotten.register(lease, hold);
+    guardOld(lease, hold);
     return;
   }
   hold.cradle = holds.length;
@@ -41,6 +41,11 @@ export function guard(lease: object, hold: Trust): void {
   if (awaitsCollection) return;
   awaitsCollection = true;
   collected.register({}, undefined);
+}
+
+/** As {@link guard}, for a lease that may have been forgotten already: it is kept by nothing meanwhile. */
+export function guardOld(lease: object, hold: Trust): void {
+  if (!hold.isReachable) forgotten.register(lease, hold);
 }
 
 /** The hold is over. */
