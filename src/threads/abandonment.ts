@@ -28,7 +28,7 @@ const collected = new FinalizationRegistry(() => {
   holds.length = 0;
 });
 
-/** What a hold is released through. When it is forgotten, so is the hold: two collections of garbage later at the latest. */
+/** What a hold is released through. When it is forgotten, so is the hold: as a rule two full collections of garbage later. */
 export function guard(lease: object, hold: Trust): void {
   if (hold.isReachable) return;
   if (hold.cradle !== undefined) {

@@ -2,7 +2,9 @@ import { describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/holdfast.js";
 import { answerLate, deliverLate } from "../support/call-faults.js";
 import { fakeTime } from "../support/fake-time.js";
+import { gate } from "../support/gate.js";
 import { watchLeaks } from "../support/leaks.js";
+import type { CallFault } from "../support/scripted-driver.js";
 import { type SeededRandom, seededRandom } from "../support/seeded-random.js";
 
 watchLeaks();
@@ -99,4 +101,29 @@ describe("acquiring, cancelling and releasing at once, thousands of times,", () 
     }
     expect(driver.timesOf("lock-renew")).toEqual([]);
   });
+});
+
+test("a renewal that waits until its server is known leaves out what is released meanwhile", async () => {
+  const { holdfast, clock, driver } = open();
+  const [released, kept] = [await holdfast.getLock("a").lock(), await holdfast.getLock("b").lock()];
+  const { opened, open: answer } = gate();
+  const slow: CallFault = {
+    name: "answered slowly",
+    meet: async (deliver) => {
+      await opened;
+      return deliver();
+    },
+  };
+  // The keys are on another server now.
+  Object.assign(driver, { placeOf: () => "elsewhere" });
+  const asked = driver.next(slow, "server-probe");
+  await clock.advance(10_100);
+  await asked;
+  const releasing = released.unlock();
+  answer();
+  await releasing;
+  await clock.advance(0);
+  const renewals = driver.calls.filter(({ call }) => call.script.name === "lock-renew");
+  expect(renewals.map(({ call }) => call.keys)).toEqual([["b"]]);
+  await kept.unlock();
 });
