@@ -1,32 +1,57 @@
 import type { AcquireAnswer } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/commands.js";
-import type { WaitLine } from "../runtime/wait-lines.js";
+import type { WaitLine } from "../runtime/wait-line.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import { Thread } from "../threads/thread.js";
 import { type Answered, Sending } from "./acquire.js";
 import { enter } from "./enter.js";
 import { goOn } from "./fulfil.js";
+import { Heir, handsOver } from "./hand-off.js";
 import type { LockIdentity } from "./lock-kind.js";
+import { inherited } from "./wait-in-line.js";
 import type { Wish } from "./wish.js";
 
-/** Whether a call is on nobody's path and has nobody before it, so that all it may have to wait for is one answer. */
-export function isStraight(lock: LockIdentity, wish: Wish, threadId: number | undefined): boolean {
+/**
+ * The roads that most calls take: they are on nobody's path, and wait for one answer, or for a call of the same client that hands
+ * them the lock. Where it comes otherwise, or the wait is cancelled first, the call goes on as all others do. The waiter is
+ * dismissed.
+ * @returns as `fulfil`; undefined for a call that is to go on so from the start
+ */
+export function straight(
+  lock: LockIdentity,
+  wish: Wish,
+  threadId: number | undefined,
+): Promise<Hold | undefined> | undefined {
   const { client, kind, id } = lock;
   if (threadId !== undefined || kind.half !== undefined || kind.recordsWaiters || wish.cancelled)
-    return false;
-  return client.threads.current === undefined && !(wish.waits && client.lines.lengthOf(id) > 0);
+    return undefined;
+  if (client.threads.current !== undefined) return undefined;
+  if (!wish.waits || client.lines.lengthOf(id) === 0) return attemptFirst(lock, wish);
+  return handsOver(lock) ? standBehind(lock, wish) : undefined;
 }
 
-/**
- * The road that most calls take: one command, and what {@link isStraight} has found. Where the answer is another than that the
- * lock is taken, or the wait is cancelled first, the call goes on as all others do. The waiter is dismissed.
- * @returns as `fulfil`
- */
-export function attemptFirst(lock: LockIdentity, wish: Wish): Promise<Hold | undefined> {
+function attemptFirst(lock: LockIdentity, wish: Wish): Promise<Hold | undefined> {
   const attempt = new FirstAttempt(lock, wish);
   // Here, where it runs in the async context of its caller.
   return attempt.send().then((hold) => hold ?? insist(lock, attempt.part.holding, wish));
+}
+
+async function standBehind(lock: LockIdentity, wish: Wish): Promise<Hold | undefined> {
+  const { client } = lock;
+  const { waiter } = wish;
+  const holding = client.threads.begin(new Thread(), lock);
+  holding.unsettled();
+  const line = client.lines.join(lock, waiter);
+  const heir = new Heir(holding, wish);
+  waiter.heir = heir;
+  await waiter.pause();
+  waiter.heir = undefined;
+  if (heir.hold === undefined) return insist(lock, holding, wish);
+  client.lines.leave(line, waiter);
+  holding.settled();
+  client.dismiss(waiter);
+  return inherited(lock, heir.hold, waiter);
 }
 
 async function insist(lock: LockIdentity, holding: Holding, wish: Wish): Promise<Hold | undefined> {

@@ -35,7 +35,8 @@ export function enterByGrant(
   if (untilServerMs - fairTimes.grantMs < place.serverMs) return undefined;
   const spanMs = untilServerMs - place.serverMs;
   const until = later(place.sentAt, spanMs - marginMs(spanMs, wish.terms));
-  const hold = enter(holding, wish, { takenAt: now(client.clock), until });
+  const takenAt = now(client.clock);
+  const hold = enter(holding, wish, { takenAt, until }, takenAt);
   if (hold === undefined) return undefined;
   const delayMs = wish.terms.leaseMs < fairTimes.grantMs ? 0 : fairTimes.grantMs * CONFIRMED_AFTER;
   client.after(delayMs, () => client.inBackground(() => confirm(lock, holding, hold)));

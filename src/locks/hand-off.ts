@@ -1,5 +1,5 @@
-import { leftMs, now } from "../runtime/instant.js";
-import type { WaitLine } from "../runtime/wait-lines.js";
+import { type Instant, leftMs, now } from "../runtime/instant.js";
+import type { WaitLine } from "../runtime/wait-line.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import { Succession } from "../threads/succession.js";
@@ -22,17 +22,19 @@ export class Heir {
     this.#wish = wish;
   }
 
-  /** @returns undefined when it has to ask Redis */
-  inherit({ client }: LockIdentity, { end, holding: before }: Hold): Hold | undefined {
+  /**
+   * @param takenAt this moment
+   * @returns undefined when it has to ask Redis
+   */
+  inherit(takenAt: Instant, { end, holding: before }: Hold): Hold | undefined {
     const { waiter, terms } = this.#wish;
     // Whoever waits elsewhere sleeps by the TTL that it has seen, and hears of a shorter one only when the lock is freed.
     if (terms.leaseMs < before.inRedis.longestLeaseMs) return undefined;
     const { thread, inRedis } = this.#holding;
     const isClean = !inRedis.isPossible && !inRedis.isChanging;
     if (!isClean || thread.explicitId !== undefined || waiter.over) return undefined;
-    const takenAt = now(client.clock);
     inRedis.asking(terms.leaseMs);
-    this.hold = enter(this.#holding, this.#wish, { takenAt, until: end, unnamed: true });
+    this.hold = enter(this.#holding, this.#wish, { takenAt, until: end, unnamed: true }, takenAt);
     if (this.hold !== undefined) waiter.wake();
     return this.hold;
   }
@@ -51,18 +53,19 @@ export function handOver(lock: LockIdentity, hold: Hold, free: FreeNames): boole
   const { clock, commands, settings } = client;
   const line = lineOf(lock);
   const heir = line?.heir;
-  if (!(heir instanceof Heir) || settings.handOff === false) return false;
-  const nowMs = clock.monotonicMs();
-  const succession = hold.holding.succession ?? new Succession(commands, hold, nowMs);
+  if (line === undefined || !(heir instanceof Heir) || settings.handOff === false) return false;
+  const at = now(clock);
+  const succession = hold.holding.succession ?? new Succession(commands, hold, at.monotonicMs);
   const { maxCount, maxMs } = settings.handOff;
-  const isOver = succession.count >= maxCount || nowMs >= succession.sinceMs + maxMs;
-  if (isOver || leftMs(hold.end, clock) < LEAST_TRUST_MS) return false;
-  const next = heir.inherit(lock, hold);
+  const isOver = succession.count >= maxCount || at.monotonicMs >= succession.sinceMs + maxMs;
+  if (isOver || leftMs(hold.end, at) < LEAST_TRUST_MS) return false;
+  const next = heir.inherit(at, hold);
   if (next === undefined) return false;
   hold.holding.inRedis.empty();
   succession.pass(next);
   const { field } = next.holding;
-  line?.seenHeld({ holder: field, ttlMs: next.terms.leaseMs });
+  line.seenHeld({ holder: field, ttlMs: next.terms.leaseMs });
+  if (succession.isNaming) return true;
   const aftermath = {
     free: (names: readonly string[], leaseMs: number) => free(lock, names, leaseMs),
     gone: () => client.lines.of(lock.id)?.wake(),
@@ -86,7 +89,12 @@ export function freed(lock: LockIdentity, heard: number | undefined): void {
   lineOf(lock)?.freed(lock.client.knowsListeners ? heard : undefined);
 }
 
+/** Whether a lock passes on inside a client. */
+export function handsOver({ client, kind }: LockIdentity): boolean {
+  return kind.handsOver && client.settings.handOff !== false;
+}
+
 /** Those who wait here for a lock that is handed over; undefined for none. */
-function lineOf({ client, kind, id }: LockIdentity): WaitLine | undefined {
-  return kind.handsOver && client.settings.handOff !== false ? client.lines.of(id) : undefined;
+function lineOf(lock: LockIdentity): WaitLine | undefined {
+  return handsOver(lock) ? lock.client.lines.of(lock.id) : undefined;
 }

@@ -5,7 +5,7 @@ import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js
 import { isTraced, traced } from "../runtime/traced.js";
 import type { Hold } from "../threads/hold.js";
 import type { Body, Scope } from "../threads/scope.js";
-import { attemptFirst, isStraight } from "./first-attempt.js";
+import { straight } from "./first-attempt.js";
 import { forceUnlock } from "./force-unlock.js";
 import { fulfil } from "./fulfil.js";
 import type { Lock } from "./lock.js";
@@ -151,8 +151,8 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
 
   /** @returns undefined when it was not to be had in time */
   #acquire(wish: Wish, threadId: number | undefined): Promise<Hold | undefined> {
-    const isPlain = isStraight(this.#lock, wish, threadId) && !isTraced();
-    return isPlain ? attemptFirst(this.#lock, wish) : this.#fulfil(wish, threadId);
+    const straightOn = isTraced() ? undefined : straight(this.#lock, wish, threadId);
+    return straightOn ?? this.#fulfil(wish, threadId);
   }
 
   async #fulfil(wish: Wish, threadId: number | undefined): Promise<Hold | undefined> {

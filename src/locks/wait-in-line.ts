@@ -1,5 +1,6 @@
 import { standInLine } from "../runtime/stand-in-line.js";
-import type { WaitLine } from "../runtime/wait-lines.js";
+import type { WaitLine } from "../runtime/wait-line.js";
+import type { Waiter } from "../runtime/waiter.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import { ask } from "./acquire.js";
@@ -34,16 +35,18 @@ export async function waitInLine(
       over: (line) => refuse(lock, wish, line),
       ...(sleepMs === undefined ? {} : { sleepMs }),
     });
-    // Whoever left it did not know yet.
-    if (hold !== undefined && hold === heir?.hold && waiter.cancelled) {
-      lock.client.inBackground(() => release(lock, hold));
-      throw waiter.reason;
-    }
-    return hold;
+    return hold !== undefined && hold === heir?.hold ? inherited(lock, hold, waiter) : hold;
   } finally {
     waiter.heir = undefined;
     if (lock.kind.recordsWaiters && holding.inRedis.count === 0) cleanUp(lock, holding);
   }
+}
+
+/** A lock that was handed over, for its caller. @throws the reason of a wait that was cancelled: whoever left it did not know */
+export function inherited(lock: LockIdentity, hold: Hold, waiter: Waiter): Hold {
+  if (!waiter.cancelled) return hold;
+  lock.client.inBackground(() => release(lock, hold));
+  throw waiter.reason;
 }
 
 async function askInLine(

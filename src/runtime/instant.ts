@@ -22,9 +22,9 @@ export function earlier(one: Instant, other: Instant): Instant {
   };
 }
 
-/** How long it is until then, by the clock that gets there first; negative when it has been. */
-export function leftMs({ monotonicMs, wallMs }: Instant, clock: Clock): number {
-  return Math.min(monotonicMs - clock.monotonicMs(), wallMs - clock.wallMs());
+/** How long it is from a moment until then, by the clock that gets there first; negative when it has been. */
+export function leftMs({ monotonicMs, wallMs }: Instant, at: Instant): number {
+  return Math.min(monotonicMs - at.monotonicMs, wallMs - at.wallMs);
 }
 
 export const NEVER: Instant = {

@@ -1,5 +1,6 @@
 import { UnavailableError } from "../errors.js";
-import type { Awaited, WaitLine, WaitLines } from "./wait-lines.js";
+import type { Awaited, WaitLine } from "./wait-line.js";
+import type { WaitLines } from "./wait-lines.js";
 import type { Waiter } from "./waiter.js";
 
 /** One call that stands in a line. */
@@ -10,7 +11,7 @@ export interface Standing<T> {
   isAsking?(): boolean;
   /** Asks Redis, for the head. Says in the line when to ask again, when it brings nothing. */
   ask(line: WaitLine): Promise<T | undefined>;
-  /** How long the head may sleep before it asks again unless it is woken. Default: it sleeps until it is told. */
+  /** How long the head may sleep before it asks again unless it is woken. Default: until the line wakes it. */
   sleepMs?(line: WaitLine): number;
   /** What the waiter was served with while it slept; undefined: nothing yet. */
   served?(): T | undefined;
@@ -25,7 +26,7 @@ export interface Standing<T> {
  * @throws what `ask` and `over` throw
  */
 export async function standInLine<T>(lines: WaitLines, standing: Standing<T>): Promise<T | undefined> {
-  const { awaited, waiter, sleepMs = untilTold, over } = standing;
+  const { awaited, waiter, sleepMs, over } = standing;
   const line = lines.join(awaited, waiter);
   try {
     for (;;) {
@@ -33,9 +34,10 @@ export async function standInLine<T>(lines: WaitLines, standing: Standing<T>): P
       if (standing.isAsking?.() || (line.isHead(waiter) && line.shouldAsk())) {
         const found = await askFor(line, standing);
         if (found !== undefined) return found;
-      } else if (line.isHead(waiter)) {
+      } else if (sleepMs !== undefined && line.isHead(waiter)) {
         await waiter.pause(sleepMs(line));
       } else {
+        if (line.isHead(waiter)) line.watch();
         await waiter.pause();
       }
       const served = standing.served?.();
@@ -48,11 +50,6 @@ export async function standInLine<T>(lines: WaitLines, standing: Standing<T>): P
   } finally {
     lines.leave(line, waiter);
   }
-}
-
-function untilTold(line: WaitLine): number {
-  line.listen();
-  return line.sleepMs();
 }
 
 async function askFor<T>(line: WaitLine, standing: Standing<T>): Promise<T | undefined> {

@@ -19,6 +19,7 @@ export class Waiter extends Link {
   #awake = false;
   #served = false;
   #resume: (() => void) | undefined;
+  #timer: Timer | undefined;
   #onCancel: (() => void) | undefined;
   #whole: Waiter | undefined;
   #parts: Set<Waiter> | undefined;
@@ -42,7 +43,7 @@ export class Waiter extends Link {
 
   /** True once it may not wait any longer: its time is up, or it was cancelled. */
   get over(): boolean {
-    return this.#cancelled || this.#clock.monotonicMs() >= this.#endMs;
+    return this.#cancelled || this.#leftMs() <= 0;
   }
 
   get cancelled(): boolean {
@@ -60,21 +61,32 @@ export class Waiter extends Link {
 
   /** Sleeps until `wake`, the end, or for `ms`. A wake-up that came since the last pause ends it at once. */
   pause(ms: number = Number.POSITIVE_INFINITY): Promise<void> {
+    return new Promise((resolve) => this.#sleep(ms, resolve));
+  }
+
+  #sleep(ms: number, resume: () => void): void {
     if (this.#awake || this.over) {
       this.#awake = false;
-      return Promise.resolve();
+      resume();
+      return;
     }
-    const sleepMs = Math.min(ms, this.#endMs - this.#clock.monotonicMs());
-    return new Promise((resolve) => {
-      let timer: Timer | undefined;
-      const resume = () => {
-        timer?.cancel();
-        this.#resume = undefined;
-        resolve();
-      };
-      this.#resume = resume;
-      if (sleepMs < Number.POSITIVE_INFINITY) timer = this.#clock.schedule(sleepMs, resume, true);
-    });
+    this.#resume = resume;
+    const sleepMs = Math.min(ms, this.#leftMs());
+    if (sleepMs === Number.POSITIVE_INFINITY) return;
+    this.#timer = this.#clock.schedule(sleepMs, () => this.#goOn(), true);
+  }
+
+  #goOn(): void {
+    const resume = this.#resume;
+    this.#resume = undefined;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    resume?.();
+  }
+
+  /** How long it may wait yet. */
+  #leftMs(): number {
+    return this.#endMs === Number.POSITIVE_INFINITY ? this.#endMs : this.#endMs - this.#clock.monotonicMs();
   }
 
   /** True during a pause. */
@@ -84,7 +96,7 @@ export class Waiter extends Link {
 
   wake(): void {
     if (this.#resume === undefined) this.#awake = true;
-    else this.#resume();
+    else this.#goOn();
   }
 
   /** True once the answer that another waiter got serves this one as well. */
@@ -109,8 +121,7 @@ export class Waiter extends Link {
 
   /** For a call that waits for several things at once: a waiter that ends with this one. To be disposed of. */
   part(): Waiter {
-    const leftMs = this.#endMs - this.#clock.monotonicMs();
-    const part = new Waiter(this.#clock, leftMs, undefined);
+    const part = new Waiter(this.#clock, this.#leftMs(), undefined);
     part.#whole = this;
     this.#parts ??= new Set();
     this.#parts.add(part);

@@ -7,7 +7,7 @@ import type { Patience } from "../runtime/patience.js";
 import type { OpenRequest } from "../runtime/requests.js";
 import { standInLine } from "../runtime/stand-in-line.js";
 import { traced } from "../runtime/traced.js";
-import type { WaitLine } from "../runtime/wait-lines.js";
+import type { WaitLine } from "../runtime/wait-line.js";
 import type { Waiter } from "../runtime/waiter.js";
 import { type Count, type Decided, decide, persist } from "./count.js";
 

@@ -3,7 +3,7 @@ import { checkWaitOptions, type WaitOptions } from "../options.js";
 import { countDelete, countTrySet, latchCountDown } from "../protocol/count-scripts.js";
 import { LATCH_CLOSED, LATCH_OPENED } from "../protocol/messages.js";
 import { standInLine } from "../runtime/stand-in-line.js";
-import type { WaitLine } from "../runtime/wait-lines.js";
+import type { WaitLine } from "../runtime/wait-line.js";
 import { type Count, change, look } from "./count.js";
 
 /**

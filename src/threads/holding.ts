@@ -2,7 +2,7 @@ import type { LeaseLostError, LossReason } from "../errors.js";
 import { events } from "../events.js";
 import { Link } from "../linked.js";
 import type { Renewal } from "../protocol/lock-calls.js";
-import type { Instant } from "../runtime/instant.js";
+import { type Instant, now } from "../runtime/instant.js";
 import type { Waiter } from "../runtime/waiter.js";
 import type { Renewable, Watchdog } from "../runtime/watchdog.js";
 import { bySlot } from "./by-slot.js";
@@ -139,9 +139,9 @@ export class Holding extends Link implements Renewable {
     this.#changed();
   }
 
-  /** Records what Redis has confirmed. @returns undefined when its lease is over already */
-  add(terms: Terms, place: Place): Hold | undefined {
-    if (!isOfUse(terms, place, this.#custody.clock)) return undefined;
+  /** Records what Redis has confirmed. @returns undefined when its lease is over already, `at` this moment */
+  add(terms: Terms, place: Place, at: Instant = now(this.#custody.clock)): Hold | undefined {
+    if (!isOfUse(terms, place, at)) return undefined;
     const hold = new Hold(this, terms, place, this.#custody);
     hold.slot = this.inRedis.count + 1;
     // Most stays have one, for which a list that may grow would be too large.

@@ -3,7 +3,7 @@ import { LeaseLostError, type LossReason } from "../errors.js";
 import { events } from "../events.js";
 import type { Renewal } from "../protocol/lock-calls.js";
 import type { ExpiryAlarms } from "../runtime/expiry-alarms.js";
-import type { Instant } from "../runtime/instant.js";
+import { type Instant, now } from "../runtime/instant.js";
 import type { Renewable, Watchdog } from "../runtime/watchdog.js";
 import { isOfUse, type Since, type Terms } from "./terms.js";
 import { type Subject, Trust } from "./trust.js";
@@ -42,7 +42,7 @@ export class PermitHolds {
   /** Records permits that Redis has granted. @returns undefined when their lease is over already */
   add(count: Counted, ids: readonly string[], terms: Terms, since: Since): PermitHold | undefined {
     const { clock, alarms, watchdog } = this.#services;
-    if (!isOfUse(terms, since, clock)) return undefined;
+    if (!isOfUse(terms, since, now(clock))) return undefined;
     const hold = new PermitHold({ count, ids, terms, since, holds: this }, clock, alarms);
     for (const id of ids) this.#byId.set(id, hold);
     if (terms.renewed) watchdog.add(hold);

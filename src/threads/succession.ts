@@ -78,9 +78,13 @@ export class Succession {
     return names;
   }
 
-  /** Has Redis name the latest holder, for as long as that is held. Never rejects. */
+  /** Whether {@link name} is at work: it sees to whoever follows. */
+  get isNaming(): boolean {
+    return this.#isNaming;
+  }
+
+  /** Has Redis name the latest holder, for as long as that is held. Never rejects. To be called once at a time. */
   async name(aftermath: Aftermath): Promise<void> {
-    if (this.#isNaming) return;
     this.#isNaming = true;
     for (let pauseMs = FIRST_PAUSE_MS; this.#goesOn; ) {
       const hold = this.#latest;

@@ -1,4 +1,3 @@
-import type { Clock } from "../clock.js";
 import { earlier, type Instant, later, leftMs, NEVER } from "../runtime/instant.js";
 
 /** How long a hold may last and who keeps it alive. */
@@ -51,10 +50,10 @@ export function leaseEnd({ trustedMs }: Terms, sentAt: Instant): Instant {
   return trustedMs === Number.POSITIVE_INFINITY ? NEVER : later(sentAt, trustedMs);
 }
 
-/** How long that is yet; negative when it is over. */
-export function leaseLeftMs({ trustedMs: ms }: Terms, sentAt: Instant, clock: Clock): number {
+/** How long that is from a moment; negative when it is over. */
+export function leaseLeftMs({ trustedMs: ms }: Terms, sentAt: Instant, at: Instant): number {
   // To the same rounding as the end itself.
-  return Math.min(sentAt.monotonicMs + ms - clock.monotonicMs(), sentAt.wallMs + ms - clock.wallMs());
+  return Math.min(sentAt.monotonicMs + ms - at.monotonicMs, sentAt.wallMs + ms - at.wallMs);
 }
 
 /** What is taken off a time that was read from another clock so long ago, or is to be measured by this one. */
@@ -62,11 +61,11 @@ export function marginMs(durationMs: number, { clockSkewMs }: Pick<Terms, "clock
   return MARGIN_MS + MARGIN_SHARE * durationMs + clockSkewMs;
 }
 
-/** Whether what was just taken may be trusted at all: an answer may come when its lease is over already. */
-export function isOfUse(terms: Terms, since: Since, clock: Clock): boolean {
+/** Whether what was taken may be trusted at all at a moment: an answer may come when its lease is over already. */
+export function isOfUse(terms: Terms, since: Since, at: Instant): boolean {
   const { takenAt, until } = since;
-  if (leaseLeftMs(terms, takenAt, clock) <= 0) return false;
-  if (until !== undefined && leftMs(until, clock) <= 0) return false;
+  if (leaseLeftMs(terms, takenAt, at) <= 0) return false;
+  if (until !== undefined && leftMs(until, at) <= 0) return false;
   const latest = latestEnd(terms, since);
-  return latest === NEVER || leftMs(latest, clock) > 0;
+  return latest === NEVER || leftMs(latest, at) > 0;
 }

@@ -123,12 +123,13 @@ export abstract class Trust implements Expiring {
 
   checkMs(): number {
     if (this.#state !== "held") return 0;
+    const at = now(this.#clock);
     let ms =
       this.#otherEnd === undefined
-        ? leaseLeftMs(this.terms, this.#confirmedAt, this.#clock)
-        : leftMs(this.#otherEnd, this.#clock);
-    if (this.#latest !== NEVER) ms = Math.min(ms, leftMs(this.#latest, this.#clock));
-    for (const { end } of this.#doubts) ms = Math.min(ms, leftMs(end, this.#clock));
+        ? leaseLeftMs(this.terms, this.#confirmedAt, at)
+        : leftMs(this.#otherEnd, at);
+    if (this.#latest !== NEVER) ms = Math.min(ms, leftMs(this.#latest, at));
+    for (const { end } of this.#doubts) ms = Math.min(ms, leftMs(end, at));
     if (ms > 0) return ms;
     this.lose(this.#reasonOfEnd());
     return 0;

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
+import type { WaitLine } from "../../src/runtime/wait-line.js";
 import { WaitLines } from "../../src/runtime/wait-lines.js";
 import { Waiter } from "../../src/runtime/waiter.js";
 import { CountingClock } from "../support/counting-clock.js";
@@ -23,6 +24,13 @@ function setUp() {
   const waiter = () => new Waiter(clock, undefined, undefined);
   const [first, second, third] = [waiter(), waiter(), waiter()];
   return { clock, server, driver, subscriptions, lines, first, second, third };
+}
+
+/** The head goes to sleep. @returns whether it has woken */
+function asleep(line: WaitLine, head: Waiter): () => boolean {
+  line.watch();
+  const pause = watched(head.pause());
+  return () => pause.outcome !== undefined;
 }
 
 describe("a line", () => {
@@ -96,13 +104,14 @@ describe("asking Redis", () => {
     line.listen();
     await clock.advance(0);
     expect(line.shouldAsk()).toBe(true);
+    await first.pause();
     line.asking();
     line.seenHeld({ holder: "somebody", ttlMs: 50 });
-    expect([line.shouldAsk(), line.sleepMs()]).toEqual([false, 51]);
+    const slept = asleep(line, first);
     await clock.advance(50.9);
-    expect(line.shouldAsk()).toBe(false);
+    expect([line.shouldAsk(), slept()]).toEqual([false, false]);
     await clock.advance(0.2);
-    expect([line.shouldAsk(), line.sleepMs()]).toEqual([true, 0]);
+    expect([line.shouldAsk(), slept()]).toEqual([true, true]);
   });
 
   test.each([
@@ -114,10 +123,15 @@ describe("asking Redis", () => {
     const line = lines.join(LOCK, first);
     line.listen();
     await clock.advance(0);
+    await first.pause();
     for (const ttlMs of [30_000, -1]) {
       line.asking();
       line.seenHeld({ holder: "somebody", ttlMs: ttlMs });
-      expect(line.sleepMs()).toBeCloseTo(sleepMs, 6);
+      const slept = asleep(line, first);
+      await clock.advance(sleepMs - 0.1);
+      expect([line.shouldAsk(), slept()]).toEqual([false, false]);
+      await clock.advance(0.2);
+      expect([line.shouldAsk(), slept()]).toEqual([true, true]);
     }
   });
 
@@ -128,7 +142,7 @@ describe("asking Redis", () => {
     line.seenHeld({ holder: "somebody", ttlMs: 30_000 });
     line.wake();
     line.wake();
-    expect([line.shouldAsk(), line.sleepMs()]).toEqual([true, 0]);
+    expect(line.shouldAsk()).toBe(true);
     line.asking();
     expect(line.shouldAsk()).toBe(false);
   });
@@ -151,6 +165,56 @@ describe("asking Redis", () => {
     line.wake();
     lines.leave(line, first);
     expect([line.isHead(second), line.shouldAsk()]).toEqual([true, true]);
+  });
+
+  test("is no reason to wake the next in line, which sleeps on until it is", async () => {
+    const { clock, lines, first, second } = setUp();
+    const line = lines.join(LOCK, first);
+    lines.join(LOCK, second);
+    line.listen();
+    await clock.advance(0);
+    await first.pause();
+    line.asking();
+    line.seenHeld({ holder: "somebody", ttlMs: 50 });
+    asleep(line, first);
+    const slept = watched(second.pause());
+    await clock.advance(20);
+    const { timersArmed } = clock;
+    lines.leave(line, first);
+    await clock.advance(30.9);
+    expect([slept.outcome, clock.timersArmed]).toEqual([undefined, timersArmed]);
+    await clock.advance(0.2);
+    expect([slept.outcome !== undefined, line.shouldAsk()]).toEqual([true, true]);
+  });
+
+  test("is worth while for the next in line sooner than its head thought, once that has seen a shorter TTL", async () => {
+    const { clock, lines, first, second } = setUp();
+    const line = lines.join(LOCK, first);
+    lines.join(LOCK, second);
+    line.listen();
+    await clock.advance(0);
+    await first.pause();
+    line.asking();
+    line.seenHeld({ holder: "somebody", ttlMs: 1_000 });
+    asleep(line, first);
+    const slept = watched(second.pause());
+    line.seenHeld({ holder: "first", ttlMs: 50 });
+    lines.leave(line, first);
+    await clock.advance(0);
+    expect([slept.outcome !== undefined, line.shouldAsk()]).toEqual([true, false]);
+    const again = asleep(line, second);
+    await clock.advance(51);
+    expect([again(), line.shouldAsk()]).toEqual([true, true]);
+  });
+
+  test("is left to nobody's timer once the line is empty", async () => {
+    const { clock, lines, first } = setUp();
+    const line = lines.join(LOCK, first);
+    line.seenHeld({ holder: "somebody", ttlMs: 50 });
+    const slept = asleep(line, first);
+    lines.leave(line, first);
+    await clock.advance(60);
+    expect(slept()).toBe(false);
   });
 
   test("remembers who was seen, and when", async () => {
