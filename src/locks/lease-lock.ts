@@ -5,13 +5,13 @@ import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js
 import { isTraced, traced } from "../runtime/traced.js";
 import type { Hold } from "../threads/hold.js";
 import type { Body, Scope } from "../threads/scope.js";
-import { straight } from "./first-attempt.js";
 import { forceUnlock } from "./force-unlock.js";
 import { fulfil } from "./fulfil.js";
 import type { Lock } from "./lock.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { look } from "./look.js";
 import { release } from "./release.js";
+import { callStraight, isStraight } from "./straight-call.js";
 import { Wish } from "./wish.js";
 
 /** The engine of all locks that are one key with a lease; a {@link LockIdentity} says of which kind. */
@@ -151,8 +151,9 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
 
   /** @returns undefined when it was not to be had in time */
   #acquire(wish: Wish, threadId: number | undefined): Promise<Hold | undefined> {
-    const straightOn = isTraced() ? undefined : straight(this.#lock, wish, threadId);
-    return straightOn ?? this.#fulfil(wish, threadId);
+    const lock = this.#lock;
+    const isPlain = isStraight(lock, wish, threadId) && !isTraced();
+    return isPlain ? callStraight(lock, wish) : this.#fulfil(wish, threadId);
   }
 
   async #fulfil(wish: Wish, threadId: number | undefined): Promise<Hold | undefined> {

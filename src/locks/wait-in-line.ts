@@ -66,8 +66,8 @@ async function askInLine(
   return hold;
 }
 
-/** @throws the reason of a wait that was cancelled */
-function refuse(lock: LockIdentity, wish: Wish, line: WaitLine): void {
+/** Who has waited in vain hears of whom. @throws the reason of a wait that was cancelled */
+export function refuse(lock: LockIdentity, wish: Wish, line: WaitLine): void {
   if (wish.waiter.cancelled) throw wish.waiter.reason;
   const { sighting } = line;
   if (sighting === undefined) return;

@@ -30,6 +30,8 @@ export interface HashedWheelTimerOptions {
 }
 
 const MAX_BUCKETS = 2 ** 20;
+/** So few timeouts need not be in their buckets before the first of them is due. */
+const FEW = 1_000;
 const UNBOUNDED = Number.MAX_SAFE_INTEGER;
 
 /**
@@ -91,7 +93,8 @@ export class HashedWheelTimer {
     const timeout = new WheelTimeout(dial, task, Math.max(deadlineTick, nextTick));
     this.#buckets.add(timeout);
     dial.pending += 1;
-    if (this.#wakeMs > nowMs + dial.tickMs) this.#wakeAt(nextTick, nowMs);
+    const wakeTick = dial.pending > FEW ? nextTick : timeout.tick;
+    if (this.#wakeMs > dial.startMs + wakeTick * dial.tickMs) this.#wakeAt(wakeTick, nowMs);
     return timeout;
   }
 

@@ -61,10 +61,11 @@ export class Waiter extends Link {
 
   /** Sleeps until `wake`, the end, or for `ms`. A wake-up that came since the last pause ends it at once. */
   pause(ms: number = Number.POSITIVE_INFINITY): Promise<void> {
-    return new Promise((resolve) => this.#sleep(ms, resolve));
+    return new Promise((resolve) => this.sleep(resolve, ms));
   }
 
-  #sleep(ms: number, resume: () => void): void {
+  /** As {@link pause}, for whoever needs no promise: `resume` may be called within this call, or within `wake`. */
+  sleep(resume: () => void, ms: number = Number.POSITIVE_INFINITY): void {
     if (this.#awake || this.over) {
       this.#awake = false;
       resume();

@@ -28,12 +28,8 @@ function setUp() {
   const clock = new CountingClock();
   const server = new MemoryServer({ clock });
   const driver = new ScriptedDriver(memoryDriver(server));
-  const commands = new Commands(
-    driver,
-    clock,
-    new HashedWheelTimer(clock),
-    clientSettings({ commandTimeoutMs: TIMEOUT_MS }),
-  );
+  const wheel = new HashedWheelTimer(clock);
+  const commands = new Commands(driver, clock, wheel, clientSettings({ commandTimeoutMs: TIMEOUT_MS }));
   const ask = (patience?: Patience) => commands.exchange(lockInspect, "a", question, patience);
   /** What a question brings while time passes: its answer or its error. */
   const askFor = async (ms: number, patience?: Patience): Promise<unknown> => {
@@ -41,7 +37,7 @@ function setUp() {
     await clock.advance(ms);
     return answered;
   };
-  return { clock, server, driver, commands, ask, askFor };
+  return { clock, server, driver, wheel, commands, ask, askFor };
 }
 
 /** How a server answers the probe of its version. */
@@ -377,7 +373,7 @@ describe("a command without an answer", () => {
 
 describe("the end", () => {
   test("rejects what is under way, in a pause between two tries and to come, and gives up its tickets", async () => {
-    const { clock, driver, commands, ask } = setUp();
+    const { clock, driver, wheel, commands, ask } = setUp();
     await ask();
     const given = driver.next(neverDeliver);
     const unanswered = ask().catch((error: unknown) => error);
@@ -390,7 +386,8 @@ describe("the end", () => {
     expect((await given).ticket.givenUp).toBe(true);
     await expect(ask()).rejects.toBeInstanceOf(ClientClosedError);
     await expect(commands.pause(10)).rejects.toBeInstanceOf(ClientClosedError);
-    await clock.advance(TICK_MS);
+    expect(wheel.pending).toBe(0);
+    wheel.stop();
     expect(clock.pendingTimers).toBe(0);
   });
 
