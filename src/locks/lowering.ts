@@ -56,15 +56,17 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
     { heldCount, patience, goesOn = false }: Sending = ALL,
     repeated = false,
   ) {
-    const { count, highestCount } = holding.inRedis;
+    const { count, highestCount, copiesUntilMs } = holding.inRedis;
     this.#lock = lock;
     this.#holding = holding;
     this.#heldCount = heldCount ?? highestCount;
     this.#keptCount = count;
     this.#repeated = repeated;
     this.patience = patience ?? PATIENT;
-    // A late copy that deletes a field whose number will not be used again can do no harm, any other must not arrive.
-    this.limited = goesOn || count > 0 || holding.threadId < FIRST_OWN_THREAD_ID;
+    // A late copy that deletes a field whose number will not be used again can do no harm, any other must not arrive. Who waits
+    // until no copies can come needs to be told the time.
+    const isFinal = !goesOn && count === 0 && holding.threadId >= FIRST_OWN_THREAD_ID;
+    this.limited = !isFinal || copiesUntilMs > 0;
   }
 
   get key(): string {

@@ -15,9 +15,9 @@ export interface Script<Input, Reply> {
   decode(raw: RawReply): Answered<Reply>;
 }
 
-/** Every script answers the server's time along with its reply. */
+/** Every script answers the server's time along with its reply, if that has been of use to it. */
 export interface Answered<Reply> {
-  /** Milliseconds since the Unix epoch on the server's clock. */
+  /** Milliseconds since the Unix epoch on the server's clock; 0: it does not tell. */
   readonly serverMs: number;
   readonly reply: Reply;
 }

@@ -1258,59 +1258,66 @@ return { server_time(), redis.call("TYPE", lock).ok, redis.call("PTTL", lock), f
   local heard = redis.pcall("PUBLISH", channel, message)
   return type(heard) == "number" and heard or 0
 end
-local function is_between(count, kept_count, held_count)
-  local stored = tonumber(count)
-  return stored ~= nil and stored >= tonumber(kept_count) and stored <= tonumber(held_count)
-end
+local not_after_ms, kept_count = tonumber(ARGV[1]), ARGV[3]
+local now_ms = 0
+if not_after_ms > 0 then
 local function server_time()
   local time = redis.call("TIME")
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
-local not_after_ms = tonumber(ARGV[1])
-local held_count, kept_count, ttl_ms = ARGV[2], ARGV[3], ARGV[4]
-local now_ms = server_time()
-local function free(lock, holder, channel)
-  local freed = redis.pcall("HDEL", lock, holder)
-  if freed == 1 then
-    return publish(channel, "0")
-  elseif freed == 0 then
-    return "absent"
-  end
-  local kind = redis.call("TYPE", lock).ok
-  if kind == "none" or kind == "hash" then
-    redis.call("HDEL", lock, holder)
-  end
-  return { "wrong-type", kind }
+  now_ms = server_time()
 end
-local function lower(lock, holder)
-  local kind = redis.call("TYPE", lock).ok
-  if kind ~= "none" and kind ~= "hash" then
+local function careful()
+local function is_between(count, kept_count, held_count)
+  local stored = tonumber(count)
+  return stored ~= nil and stored >= tonumber(kept_count) and stored <= tonumber(held_count)
+end
+  local held_count, ttl_ms = ARGV[2], ARGV[4]
+  local function lower(lock, holder)
+    local kind = redis.call("TYPE", lock).ok
+    if kind ~= "none" and kind ~= "hash" then
+      return { "wrong-type", kind }
+    end
+    local count = redis.call("HGET", lock, holder)
+    if not count then
+      return "absent"
+    end
+    if not is_between(count, kept_count, held_count) then
+      return { "miscounted", count }
+    end
+    redis.call("PEXPIRE", lock, ttl_ms)
+    redis.call("HSET", lock, holder, kept_count)
+    return "released"
+  end
+  return function(lock, holder, freed)
+    if now_ms > not_after_ms then
+      return "late"
+    elseif kept_count ~= "0" then
+      return lower(lock, holder)
+    elseif freed == 0 then
+      return "absent"
+    end
+    local kind = redis.call("TYPE", lock).ok
+    if kind == "none" or kind == "hash" then
+      redis.call("HDEL", lock, holder)
+    end
     return { "wrong-type", kind }
   end
-  local count = redis.call("HGET", lock, holder)
-  if not count then
-    return "absent"
-  end
-  if not is_between(count, kept_count, held_count) then
-    return { "miscounted", count }
-  end
-  redis.call("PEXPIRE", lock, ttl_ms)
-  redis.call("HSET", lock, holder, kept_count)
-  return "released"
 end
-local replies = { now_ms }
+local is_to_free = kept_count == "0" and now_ms <= not_after_ms
+local replies, answer_for = { now_ms }, nil
 for i, lock in ipairs(KEYS) do
   local holder = ARGV[2 * i + 3]
-  if not_after_ms > 0 and now_ms > not_after_ms then
-    replies[i + 1] = "late"
-  elseif kept_count == "0" then
-    replies[i + 1] = free(lock, holder, ARGV[2 * i + 4])
+  local freed = is_to_free and redis.pcall("HDEL", lock, holder)
+  if freed == 1 then
+    replies[i + 1] = publish(ARGV[2 * i + 4], "0")
   else
-    replies[i + 1] = lower(lock, holder)
+    answer_for = answer_for or careful()
+    replies[i + 1] = answer_for(lock, holder, freed)
   end
 end
 return replies`,
-    sha1: "531609aaf340975ae6c01920770321d0044e2b96",
+    sha1: "449a6d75b11f940bbdcd0d27b61ecdfa30406ba4",
   },
   "lock-renew": {
     name: "lock-renew",

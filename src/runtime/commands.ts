@@ -21,6 +21,7 @@ export interface Exchanged<Reply> {
   readonly reply: Reply;
   /** Just before the command that was answered was sent. */
   readonly sentAt: Instant;
+  /** As in `Answered`. */
   readonly serverMs: number;
   /** How often the connection had been lost when the command was sent. */
   readonly resets: number;

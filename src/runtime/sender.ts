@@ -76,7 +76,7 @@ export class Sender {
         return;
       }
       const { reply, serverMs } = decoded;
-      this.#clocks.read(key, place, serverMs, sentAt);
+      if (serverMs > 0) this.#clocks.read(key, place, serverMs, sentAt);
       if (sent.givenUp) return;
       end();
       const repeated = this.#driver.resets !== resets;
