@@ -76,11 +76,11 @@ export class Client {
       wheel: this.#wheel,
     });
     this.lines = new WaitLines(this.clock, this.subscriptions, safetyPeriodMs);
-    this.#watchdog = new Watchdog(this.commands, this.#wheel, lockRenew, watchdogMs);
+    this.#watchdog = new Watchdog(this.commands, this.clock, this.#wheel, lockRenew, watchdogMs);
     this.signsOfLife = new SignsOfLife(this.commands, this.#wheel);
     const sharedMs = Math.min(watchdogMs, fleetWatchdogMs);
-    this.#sharedWatchdog = new Watchdog(this.commands, this.#wheel, readRenew, sharedMs);
-    this.#permitWatchdog = new Watchdog(this.commands, this.#wheel, permitRenew, watchdogMs);
+    this.#sharedWatchdog = new Watchdog(this.commands, this.clock, this.#wheel, readRenew, sharedMs);
+    this.#permitWatchdog = new Watchdog(this.commands, this.clock, this.#wheel, permitRenew, watchdogMs);
     const alarms = new ExpiryAlarms(this.clock, this.#wheel);
     this.permits = new PermitHolds({ clock: this.clock, alarms, watchdog: this.#permitWatchdog });
     this.threads = new Threads(this.id, {

@@ -1340,12 +1340,14 @@ local function renew(lock, holder, lease_ms)
   raise_ttl(lock, lease_ms)
   return "renewed"
 end
-local replies = { server_time() }
+local replies, are_renewed = { server_time() }, true
 for i, lock in ipairs(KEYS) do
-  replies[i + 1] = renew(lock, ARGV[i], ARGV[math.min(#KEYS + i, #ARGV)])
+  local answer = renew(lock, ARGV[i], ARGV[math.min(#KEYS + i, #ARGV)])
+  are_renewed = are_renewed and answer == "renewed"
+  replies[i + 1] = answer
 end
-return replies`,
-    sha1: "824374777a0c594604b79a1f7227a994516b610c",
+return are_renewed and { replies[1], "renewed" } or replies`,
+    sha1: "9a3f1da193101b209f659ba121378b27e43af737",
   },
   "lock-succeed": {
     name: "lock-succeed",

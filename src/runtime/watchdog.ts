@@ -1,3 +1,4 @@
+import type { Clock } from "../clock.js";
 import { events } from "../events.js";
 import type { Script } from "../protocol/define-script.js";
 import type { RenewAnswer, Renewal } from "../protocol/lock-calls.js";
@@ -5,20 +6,28 @@ import { batches } from "./batches.js";
 import { wasRefused } from "./command-failures.js";
 import type { Commands } from "./commands.js";
 import type { HashedWheelTimer, Timeout } from "./hashed-wheel-timer.js";
-import type { Instant } from "./instant.js";
+import { type Instant, now } from "./instant.js";
 import type { Shortfall } from "./replication.js";
 
 /** What the watchdog keeps alive: one field of one lock. */
 export interface Renewable {
   readonly key: string;
+  /** Whether it is to be kept alive. The watchdog sees to it. */
+  isWatched: boolean;
   /** True while it is being renewed or to be tried again: a beat leaves it alone. The watchdog sees to it. */
   underRenewal: boolean;
   /** What it needs now, when it has just been seen alive. */
   renewal(): Renewal;
-  /** Looks at the clocks. False: it is lost or released, and is not to be renewed any more. */
-  isAlive(): boolean;
-  /** @param sentAt just before the renewal was sent */
-  renewed(sentAt: Instant): void;
+  /**
+   * False: it is lost or released, and is not to be renewed any more.
+   * @param at this moment
+   */
+  isAlive(at: Instant): boolean;
+  /**
+   * @param sentAt just before the renewal was sent
+   * @param at this moment
+   */
+  renewed(sentAt: Instant, at: Instant): void;
   /** The field is not there any more. @returns false when that is no news: the renewal has been overtaken */
   gone(): boolean;
   /** A renewal is about to be sent. */
@@ -41,6 +50,7 @@ const ANSWERS_PER_LEASE = 6;
  */
 export class Watchdog {
   readonly #commands: Commands;
+  readonly #clock: Clock;
   readonly #wheel: HashedWheelTimer;
   readonly #script: Script<readonly Renewal[], readonly RenewAnswer[]>;
   readonly #leaseMs: number;
@@ -50,28 +60,33 @@ export class Watchdog {
   /** @param leaseMs the shortest lease that has to be kept alive */
   constructor(
     commands: Commands,
+    clock: Clock,
     wheel: HashedWheelTimer,
     script: Script<readonly Renewal[], readonly RenewAnswer[]>,
     leaseMs: number,
   ) {
     this.#commands = commands;
+    this.#clock = clock;
     this.#wheel = wheel;
     this.#script = script;
     this.#leaseMs = leaseMs;
   }
 
   add(renewable: Renewable): void {
+    renewable.isWatched = true;
     this.#renewables.add(renewable);
     this.#schedule();
   }
 
   remove(renewable: Renewable): void {
+    if (!renewable.isWatched) return;
     this.#renewables.delete(renewable);
+    renewable.isWatched = false;
     renewable.underRenewal = false;
   }
 
   stop(): void {
-    this.#renewables.clear();
+    for (const renewable of this.#renewables) this.remove(renewable);
     this.#beat?.cancel();
     this.#beat = undefined;
   }
@@ -89,7 +104,7 @@ export class Watchdog {
 
   /** Never rejects. What is not answered is tried again, until it is or nobody wants it any more. */
   async #renew(batch: readonly Renewable[], retryMs: number): Promise<void> {
-    let wanted = batch.filter((renewable) => this.#isWanted(renewable));
+    let wanted = this.#wantedOf(batch);
     if (wanted.length === 0) return;
     for (const renewable of wanted) {
       renewable.underRenewal = true;
@@ -99,7 +114,7 @@ export class Watchdog {
       let isFresh = true;
       const renewals = () => {
         // Sent later, or again, it leaves out what was released meanwhile; all may be.
-        if (!isFresh) wanted = wanted.filter((renewable) => this.#isWanted(renewable));
+        if (!isFresh) wanted = this.#wantedOf(wanted);
         return wanted.map((renewable) => renewable.renewal());
       };
       const timeoutMs = Math.min(this.#commands.timeoutMs, this.#leaseMs / ANSWERS_PER_LEASE);
@@ -108,9 +123,9 @@ export class Watchdog {
       const exchanged = this.#commands.exchange(this.#script, key, renewals, patience);
       isFresh = false;
       const { reply, sentAt, shortfall } = await exchanged;
-      const unsettled = wanted.filter(
-        (renewable, i) => !this.#settle(renewable, reply[i], sentAt, shortfall),
-      );
+      const last = reply.at(-1);
+      const answered = { sentAt, at: now(this.#clock), shortfall };
+      const unsettled = wanted.filter((renewable, i) => !this.#settle(renewable, reply[i] ?? last, answered));
       if (unsettled.length > 0) this.#retry(unsettled, retryMs, new Error(complaint(shortfall)));
     } catch (error) {
       if (wanted.length > 1 && wasRefused(error)) {
@@ -126,17 +141,16 @@ export class Watchdog {
   #settle(
     renewable: Renewable,
     answer: RenewAnswer | undefined,
-    sentAt: Instant,
-    shortfall: Shortfall | undefined,
+    { sentAt, at, shortfall }: Answered,
   ): boolean {
     // What only the master knows of does not prolong what is believed.
     const short = answer?.status === "renewed" && shortfall !== undefined;
     if (answer?.status !== "refused" && !short) renewable.underRenewal = false;
     // A hold that was released meanwhile is not to hear of the renewal that was under way.
-    if (!this.#renewables.has(renewable)) return true;
+    if (!renewable.isWatched) return true;
     switch (answer?.status) {
       case "renewed":
-        if (!short) renewable.renewed(sentAt);
+        if (!short) renewable.renewed(sentAt, at);
         return !short;
       case "lost":
         // One that was overtaken is due again at the next beat.
@@ -148,18 +162,29 @@ export class Watchdog {
   }
 
   #retry(batch: readonly Renewable[], retryMs: number, error: unknown): void {
-    const wanted = batch.filter((renewable) => this.#isWanted(renewable));
+    const wanted = this.#wantedOf(batch);
     if (wanted.length === 0) return;
     if (events.renewalFailed.hasSubscribers) events.renewalFailed.publish({ locks: wanted.length, error });
     const nextMs = Math.min(2 * retryMs, this.#leaseMs / RETRIES_PER_LEASE);
     this.#wheel.schedule(retryMs, () => void this.#renew(wanted, nextMs));
   }
 
-  #isWanted(renewable: Renewable): boolean {
-    if (this.#renewables.has(renewable) && renewable.isAlive()) return true;
-    this.remove(renewable);
-    return false;
+  #wantedOf(batch: readonly Renewable[]): readonly Renewable[] {
+    const at = now(this.#clock);
+    return batch.filter((renewable) => {
+      const isWanted = renewable.isWatched && renewable.isAlive(at);
+      if (!isWanted) this.remove(renewable);
+      return isWanted;
+    });
   }
+}
+
+/** What goes for all renewals of one command. */
+interface Answered {
+  readonly sentAt: Instant;
+  /** When the answer came. */
+  readonly at: Instant;
+  readonly shortfall: Shortfall | undefined;
 }
 
 function complaint(shortfall: Shortfall | undefined): string {

@@ -31,6 +31,7 @@ export class Holding extends Link implements Renewable {
   readonly inRedis: InRedis = new InRedis();
   /** How many of its holds are being released. */
   releases = 0;
+  isWatched = false;
   underRenewal = false;
   /** Those of this client that have followed each other in the lock, if this is one of them. */
   succession: Succession | undefined;
@@ -74,11 +75,15 @@ export class Holding extends Link implements Renewable {
 
   /** The holds that are neither released nor lost, in order of acquisition. */
   get live(): readonly Hold[] {
+    return this.#each((hold) => hold.checkMs());
+  }
+
+  /** Does something to each of the live holds. One that ends by it leaves the list. */
+  #each(act: (hold: Hold) => void): readonly Hold[] {
     const live = this.#live;
-    // One that ends leaves the list.
     for (let at = 0; at < live.length; ) {
       const hold = live[at];
-      hold?.checkMs();
+      if (hold !== undefined) act(hold);
       if (live[at] === hold) at += 1;
     }
     return live;
@@ -150,7 +155,7 @@ export class Holding extends Link implements Renewable {
     // The same write has raised the TTL for the holds around this one.
     const raisesAll = this.#live.length > 1 && terms.renewed && !this.lock.kind.shared;
     if (raisesAll && place.until === undefined) this.renewed(place.takenAt);
-    if (this.#isWatched(hold) && !place.unnamed) this.#watchdog.add(this);
+    if (this.#needsRenewal(hold) && !place.unnamed) this.#watchdog.add(this);
     return hold;
   }
 
@@ -158,7 +163,7 @@ export class Holding extends Link implements Renewable {
   named(sentAt: Instant): void {
     for (const hold of this.live) {
       hold.confirmed(sentAt);
-      if (this.#isWatched(hold)) this.#watchdog.add(this);
+      if (this.#needsRenewal(hold)) this.#watchdog.add(this);
     }
   }
 
@@ -182,7 +187,7 @@ export class Holding extends Link implements Renewable {
   }
 
   /** Among those who share a lock, somebody's watchdog may lower its TTL, so that fixed leases are seen to as well. */
-  #isWatched({ isRenewed }: Hold): boolean {
+  #needsRenewal({ isRenewed }: Hold): boolean {
     return isRenewed || this.lock.kind.shared;
   }
 
@@ -225,13 +230,12 @@ export class Holding extends Link implements Renewable {
     return { key, holder: field, leaseMs: this.neededMs(live), holdMs };
   }
 
-  isAlive(): boolean {
-    return this.live.some((hold) => this.#isWatched(hold));
+  isAlive(at?: Instant): boolean {
+    return this.#each((hold) => hold.checkMs(at)).some((hold) => this.#needsRenewal(hold));
   }
 
-  renewed(sentAt: Instant): void {
-    // One that has ended leaves the list.
-    for (const hold of [...this.#live]) if (hold.isRenewed) hold.extend(sentAt);
+  renewed(sentAt: Instant, at?: Instant): void {
+    this.#each((hold) => hold.isRenewed && hold.extend(sentAt, at));
   }
 
   renewing(): void {
@@ -301,12 +305,8 @@ export class Holding extends Link implements Renewable {
     } else if (this.isIdle) {
       this.inRedis.rests(this.#custody.clock.monotonicMs());
     }
-    this.wake();
-    host?.wake();
-    for (const guest of this.#guests ?? NOBODY) guest.wake();
-  }
-
-  protected wake(): void {
     this.#line?.wake();
+    if (host !== undefined) host.#line?.wake();
+    for (const guest of this.#guests ?? NOBODY) guest.#line?.wake();
   }
 }

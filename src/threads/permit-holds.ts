@@ -94,6 +94,7 @@ export class PermitHold extends Trust implements Renewable {
   readonly count: Counted;
   /** True once the caller has heard that the permits are lost by trying to release them. */
   dismissed = false;
+  isWatched = false;
   underRenewal = false;
   readonly #ids: Set<string>;
   readonly #holds: PermitHolds;
@@ -146,12 +147,12 @@ export class PermitHold extends Trust implements Renewable {
     return { key: this.count.key, holder: this.ids.join(""), leaseMs: this.terms.leaseMs, holdMs: [] };
   }
 
-  isAlive(): boolean {
-    return this.state === "held" && this.isRenewed;
+  isAlive(at?: Instant): boolean {
+    return this.checkMs(at) > 0 && this.isRenewed;
   }
 
-  renewed(sentAt: Instant): void {
-    this.extend(sentAt);
+  renewed(sentAt: Instant, at?: Instant): void {
+    this.extend(sentAt, at);
   }
 
   gone(): boolean {

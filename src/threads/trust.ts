@@ -121,9 +121,9 @@ export abstract class Trust implements Expiring {
     if (this.checkMs() < Number.POSITIVE_INFINITY) this.#alarms.set(this);
   }
 
-  checkMs(): number {
+  /** Milliseconds for which it may be trusted from this moment on; 0 when it is over. */
+  checkMs(at: Instant = now(this.#clock)): number {
     if (this.#state !== "held") return 0;
-    const at = now(this.#clock);
     let ms =
       this.#otherEnd === undefined
         ? leaseLeftMs(this.terms, this.#confirmedAt, at)
@@ -171,9 +171,12 @@ export abstract class Trust implements Expiring {
     return this.#confirmedAt.monotonicMs + this.terms.leaseMs - this.#clock.monotonicMs();
   }
 
-  /** Redis has confirmed a lease that was asked for at `sentAt`. A confirmation that comes too late changes nothing. */
-  extend(sentAt: Instant): void {
-    if (this.state !== "held" || sentAt.monotonicMs < this.#confirmedAt.monotonicMs) return;
+  /**
+   * Redis has confirmed a lease that was asked for at `sentAt`. A confirmation that comes too late changes nothing.
+   * @param at this moment
+   */
+  extend(sentAt: Instant, at?: Instant): void {
+    if (this.checkMs(at) <= 0 || sentAt.monotonicMs < this.#confirmedAt.monotonicMs) return;
     this.#confirm(sentAt);
   }
 

@@ -7,7 +7,7 @@
   then for each lock, of which the last stands for all that are left:
     leaseMs  integer > 0, milliseconds
 
-  Returns  { serverMs, answer, … } with one answer per lock:
+  Returns  { serverMs, answer, … } with one answer per lock, of which the last stands for all that are left:
            "renewed"
            "lost"                  the holder is not there
            { "refused", message }  the server refused the command
@@ -26,8 +26,10 @@ local function renew(lock, holder, lease_ms)
   return "renewed"
 end
 
-local replies = { server_time() }
+local replies, are_renewed = { server_time() }, true
 for i, lock in ipairs(KEYS) do
-  replies[i + 1] = renew(lock, ARGV[i], ARGV[math.min(#KEYS + i, #ARGV)])
+  local answer = renew(lock, ARGV[i], ARGV[math.min(#KEYS + i, #ARGV)])
+  are_renewed = are_renewed and answer == "renewed"
+  replies[i + 1] = answer
 end
-return replies
+return are_renewed and { replies[1], "renewed" } or replies
