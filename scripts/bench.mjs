@@ -3,12 +3,14 @@
  * Measures holdfast beside others: builds it, installs the packages of bench/, and runs bench/main.mjs, which says what
  * the arguments mean. A quick run checks the types of bench/ as well: those of the root do without its packages.
  *
+ *   --node N                on this release of Node, in place of the one at hand
  *   HOLDFAST_NO_INSTALL=1   installs nothing: says what is missing and stops
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "./build.mjs";
+import { installedNode, withNode } from "./node-releases.mjs";
 import { runCommand } from "./run-command.mjs";
 import { packagesState } from "./setup.mjs";
 
@@ -16,6 +18,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(root, "bench");
 const compiler = join(root, "node_modules/typescript/bin/tsc");
 const args = process.argv.slice(2);
+const release = taken("--node");
 
 process.exitCode = (await run()) ? 0 : 1;
 
@@ -25,8 +28,23 @@ async function run() {
     const types = await runCommand(process.execPath, [compiler, "-p", folder]);
     if (!types.ok) return false;
   }
-  const { ok } = await runCommand(process.execPath, [join(folder, "main.mjs"), ...args]);
+  const node = release === undefined ? process.execPath : await installedNode(Number(release));
+  const { ok } = await runCommand(node, [join(folder, "main.mjs"), ...args], { env: withNode(node) });
   return ok;
+}
+
+/**
+ * Takes an option with a value out of the arguments, which are for bench/main.mjs otherwise.
+ *
+ * @param {string} option
+ */
+function taken(option) {
+  const at = args.indexOf(option);
+  if (at < 0) return undefined;
+  const [, value] = args.splice(at, 2);
+  if (value === undefined || !/^\d+$/.test(value))
+    throw new RangeError(`${option} needs a number, got ${value}`);
+  return value;
 }
 
 async function providePackages() {

@@ -1,11 +1,11 @@
 // @ts-check
 /**
- * Runs the packed package (smoke) and all tests, against what is built, on other releases of Node. npm ships
- * Node's binaries as packages. Arguments go to Vitest.
+ * Runs the packed package (smoke) and all tests, against what is built, on other releases of Node. Arguments go to
+ * Vitest.
  */
-import { existsSync, mkdirSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { installedNode, withNode } from "./node-releases.mjs";
 import { mustRun, runCommand } from "./run-command.mjs";
 
 const releases = [22, 24, 26];
@@ -26,10 +26,9 @@ const independent = [
   "test/topology/**",
 ];
 const root = fileURLToPath(new URL("..", import.meta.url));
-const cache = join(root, "node_modules", ".cache", "holdfast-nodes");
 
 for (const release of releases) {
-  const node = await installed(release);
+  const node = await installedNode(release);
   const version = (await mustRun(node, ["--version"])).trim();
   console.log(`\n== Node ${version} ==`);
   const ok = (await run(node, ["scripts/smoke.mjs"])) && (await run(node, vitest(release)));
@@ -37,22 +36,6 @@ for (const release of releases) {
     console.error(`FAILED on Node ${version}`);
     process.exitCode = 1;
   }
-}
-
-/**
- * @param {number} release
- * @returns {Promise<string>} the path of its binary
- */
-async function installed(release) {
-  const platform = process.platform === "win32" ? "win" : process.platform;
-  const name = `node-${platform}-${process.arch}`;
-  const folder = join(cache, String(release));
-  const binary = join(folder, "node_modules", name, "bin", platform === "win" ? "node.exe" : "node");
-  if (!existsSync(binary)) {
-    mkdirSync(folder, { recursive: true });
-    await mustRun("npm", ["install", "--prefix", folder, "--no-save", `${name}@${release}`]);
-  }
-  return binary;
 }
 
 /** @param {number} release */
@@ -67,8 +50,6 @@ function vitest(release) {
  * @param {readonly string[]} args
  */
 async function run(node, args) {
-  // First on PATH too, for whatever starts "node" by its name.
-  const path = `${dirname(node)}${delimiter}${process.env["PATH"]}`;
-  const env = { ...process.env, PATH: path, HOLDFAST_TEST_BUILT: "1" };
+  const env = { ...withNode(node), HOLDFAST_TEST_BUILT: "1" };
   return (await runCommand(node, args, { cwd: root, env })).ok;
 }
