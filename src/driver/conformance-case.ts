@@ -1,5 +1,6 @@
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { RawReply, ScriptSource } from "../protocol/script-call.js";
+import { scriptSource } from "../protocol/script-source.js";
 import type { ChannelListener, Driver, PubSubFamily, Unsubscribe } from "./driver.js";
 
 /** A promise that every driver keeps. */
@@ -108,7 +109,7 @@ export function conformanceCase(
 }
 
 export function script(name: string, lua: string): ScriptSource {
-  return { name: `conformance-${name}`, lua, sha1: createHash("sha1").update(lua).digest("hex") };
+  return scriptSource(`conformance-${name}`, lua);
 }
 
 /** Runs a script for an answer that somebody waits for. */

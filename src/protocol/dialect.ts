@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import type { ScriptSource } from "./script-call.js";
+import { scriptSource } from "./script-source.js";
 
 /** How a client speaks to its servers. */
 export interface Dialect {
@@ -38,6 +38,5 @@ export function publishing(source: ScriptSource, publishes: Publishing): ScriptS
 }
 
 function rewritten({ name, lua }: ScriptSource, statement: string): ScriptSource {
-  const text = lua.replace(STATEMENT, statement);
-  return { name, lua: text, sha1: createHash("sha1").update(text).digest("hex") };
+  return scriptSource(name, lua.replace(STATEMENT, statement));
 }

@@ -21,7 +21,7 @@ it("puts an include in place of its line, once, with what it includes itself", (
 
 it("writes Lua that a template literal would change as it is", () => {
   const text = renderModule([{ name: "lock-example", lua: 'return "\\n`${"' }]);
-  expect(text).toContain('lua: `return "\\\\n\\`\\${"`,');
+  expect(text).toContain('`return "\\\\n\\`\\${"`,');
 });
 
 it.each(Object.entries(sources))("names %s and hashes it as the server does", (name, source) => {

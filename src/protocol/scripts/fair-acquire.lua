@@ -79,16 +79,15 @@ local function take(fair, holder, lease_ms, held_count)
 end
 
 local function stand_in_queue(fair, holder)
-  local waiting = redis.call("LRANGE", fair.queue, 0, -1)
-  local place = #waiting + 1
-  for i, other in ipairs(waiting) do
-    place = other == holder and i or place
-  end
-  if place > #waiting then
+  local waiting = queue_of(fair)
+  local place = place_of(fair, holder)
+  if not place then
     local pushed = redis.pcall("RPUSH", fair.queue, holder)
     if type(pushed) == "table" then
       return refused(pushed.err)
     end
+    place = #waiting + 1
+    waiting[place] = holder
   end
   sign_of_life(fair, holder, now_ms, times)
   raise_timeout(fair, holder, waiting[place - 1], now_ms, times)
@@ -108,7 +107,7 @@ local function acquire(fair, holder, lease_ms, held_count, waits)
   local ttl_ms = redis.call("PTTL", fair.lock)
   if ttl_ms == -2 then
     local grace_ms = times.grant_ms > 0 and times.grant_ms or times.alive_ms
-    return { "busy", grace_ms, redis.call("LINDEX", fair.queue, 0) or "" }
+    return { "busy", grace_ms, queue_of(fair)[1] or "" }
   end
   return { "busy", ttl_ms, any_holder(fair.lock) }
 end

@@ -24,32 +24,32 @@
 local now_ms, times = server_time(), fair_times(1)
 
 local function places(fair)
-  local place_of, before = {}, nil
-  for i, holder in ipairs(redis.call("LRANGE", fair.queue, 0, -1)) do
-    place_of[holder] = { first = i == 1, before = before }
+  local place_by_holder, before = {}, nil
+  for i, holder in ipairs(queue_of(fair)) do
+    place_by_holder[holder] = { first = i == 1, before = before }
     before = holder
   end
-  return place_of
+  return place_by_holder
 end
 
 local function news(fair, first_at, count)
-  local place_of, answers = places(fair), {}
+  local place_by_holder, answers = places(fair), {}
   -- A full server adds nothing unless the script has written before.
   keep_signs_of_life(fair, times)
   for at = first_at, first_at + count - 1 do
-    if place_of[ARGV[at]] then
+    if place_by_holder[ARGV[at]] then
       mark_alive(fair, ARGV[at], now_ms, times)
     end
   end
   if redis.call("EXISTS", fair.lock) == 0 then
     pass_on(fair, now_ms, times)
-    place_of = places(fair)
+    place_by_holder = places(fair)
   end
   keep_signs_of_life(fair, times)
   local ttl_ms, holder = redis.call("PTTL", fair.lock), any_holder(fair.lock)
   for at = first_at, first_at + count - 1 do
     local waiter = ARGV[at]
-    local place = place_of[waiter]
+    local place = place_by_holder[waiter]
     local answer = { "gone" }
     if redis.call("HEXISTS", fair.lock, waiter) == 1 then
       answer = { "granted" }

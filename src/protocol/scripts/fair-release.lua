@@ -34,21 +34,39 @@ local function give_up_place(fair, holder)
   return { "absent" }
 end
 
+-- What there is of a holder: its hold count, and whether it has left anything where waiters are.
+local function look(fair, holder, ask)
+  local count = ask("HGET", fair.lock, holder)
+  local timeout_ms, alive_ms = ask("ZSCORE", fair.timeouts, holder), ask("ZSCORE", fair.alive, holder)
+  local waiting = ask("LRANGE", fair.queue, 0, -1)
+  local failed = type(count) == "table" or type(timeout_ms) == "table" or type(alive_ms) == "table" or waiting.err
+  if failed then
+    return nil
+  end
+  fair.waiting = waiting
+  return { count = count, waits = timeout_ms or alive_ms or place_of(fair, holder) }
+end
+
 local function release(fair, holder, held_count, kept_count, ttl_ms)
   if not_after_ms > 0 and now_ms > not_after_ms then
     return { "late" }
   end
-  local kind = wrong_type(fair)
+  local found = look(fair, holder, redis.pcall)
+  local kind = not found and wrong_type(fair)
   if kind then
     return { "wrong-type", kind }
   end
-  local count = redis.call("HGET", fair.lock, holder)
+  -- What else it is that the server refuses fails the call.
+  found = found or look(fair, holder, redis.call)
+  local count = found.count
   if not count then
     return give_up_place(fair, holder)
   end
   if kept_count == "0" then
     redis.call("DEL", fair.lock)
-    leave(fair, holder, times)
+    if found.waits then
+      leave(fair, holder, times)
+    end
     pass_on(fair, now_ms, times)
     return { "released" }
   end

@@ -27,10 +27,31 @@ local function sign_of_life(fair, holder, now_ms, times)
   keep_signs_of_life(fair, times)
 end
 
+-- Who waits, the next first. Asked for once; whoever changes the queue changes this as well.
+local function queue_of(fair)
+  fair.waiting = fair.waiting or redis.call("LRANGE", fair.queue, 0, -1)
+  return fair.waiting
+end
+
+local function place_of(fair, holder)
+  for place, other in ipairs(queue_of(fair)) do
+    if other == holder then
+      return place
+    end
+  end
+  return nil
+end
+
+-- Returns the place that is free now, behind the last one when it had none.
 local function forget(fair, holder)
+  local place = place_of(fair, holder)
   redis.call("ZREM", fair.timeouts, holder)
   redis.call("ZREM", fair.alive, holder)
   redis.call("LREM", fair.queue, 1, holder)
+  if place then
+    table.remove(fair.waiting, place)
+  end
+  return place or #fair.waiting + 1
 end
 
 local function is_dead(fair, holder, now_ms, times)
@@ -49,26 +70,21 @@ local function is_dead(fair, holder, now_ms, times)
 end
 
 local function next_in_line(fair, now_ms, times)
-  for _ = 1, redis.call("LLEN", fair.queue) do
-    local head = redis.call("LINDEX", fair.queue, 0)
-    if not is_dead(fair, head, now_ms, times) then
-      return head
-    end
-    forget(fair, head)
+  local waiting = queue_of(fair)
+  while waiting[1] and is_dead(fair, waiting[1], now_ms, times) do
+    forget(fair, waiting[1])
   end
-  return nil
+  return waiting[1]
 end
 
 local function leave(fair, holder, times)
-  local waiting = redis.call("LRANGE", fair.queue, 0, -1)
-  local behind = false
+  local waiting = queue_of(fair)
   -- Also one whose place is lost: the scores have no TTL. Before the others' scores: a full server may only remove first.
-  forget(fair, holder)
-  for _, other in ipairs(waiting) do
-    if behind and not is_ours(other) and redis.call("ZSCORE", fair.timeouts, other) then
+  for place = forget(fair, holder), #waiting do
+    local other = waiting[place]
+    if not is_ours(other) and redis.call("ZSCORE", fair.timeouts, other) then
       redis.call("ZINCRBY", fair.timeouts, milliseconds(-times.wait_ms), other)
     end
-    behind = behind or other == holder
   end
 end
 
