@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { RawReply, ScriptSource } from "../protocol/script-call.js";
-import { scriptSource } from "../protocol/script-source.js";
+import { type RawReply, type ScriptSource, scriptSource } from "../protocol/script-call.js";
 import type { ChannelListener, Driver, PubSubFamily, Unsubscribe } from "./driver.js";
 
 /** A promise that every driver keeps. */

@@ -132,7 +132,7 @@ export async function reachStoredCount(
         if (shortfall !== undefined && !after.goesOn) tellReplicas(lock, holding);
         return;
       }
-      waitMs = copiesUntilMs - serverMs + 1;
+      if (serverMs > 0) waitMs = copiesUntilMs - serverMs + 1;
     } catch (error) {
       if (!mayHelp(error, holding)) return;
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);

@@ -98,7 +98,16 @@ class StraightCall extends Sending {
     this.#resolve?.(hold);
   }
 
+  /** Within the call of whoever has woken or answered it, who is not to hear of what goes wrong here. */
   #goOn(): void {
+    try {
+      this.#askOrSleep();
+    } catch (error) {
+      this.#leave(Promise.reject(error));
+    }
+  }
+
+  #askOrSleep(): void {
     const line = this.#line;
     const { waiter } = this.part.wish;
     if (line === undefined || (line.isHead(waiter) && line.shouldAsk())) this.#ask();

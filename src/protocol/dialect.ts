@@ -1,5 +1,4 @@
-import type { ScriptSource } from "./script-call.js";
-import { scriptSource } from "./script-source.js";
+import { type ScriptSource, scriptSource } from "./script-call.js";
 
 /** How a client speaks to its servers. */
 export interface Dialect {

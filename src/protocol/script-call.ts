@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 /** A Lua script as a server knows it. */
 export interface ScriptSource {
   /** File name below `scripts/` without its ending, for messages and statistics. */
@@ -5,6 +7,10 @@ export interface ScriptSource {
   readonly lua: string;
   /** Lower-case hex SHA-1 of `lua`: the name under which `EVALSHA` finds it. */
   readonly sha1: string;
+}
+
+export function scriptSource(name: string, lua: string): ScriptSource {
+  return { name, lua, sha1: createHash("sha1").update(lua).digest("hex") };
 }
 
 /** One execution of a script: all that a driver has to know. */

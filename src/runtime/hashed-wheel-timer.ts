@@ -93,7 +93,8 @@ export class HashedWheelTimer {
     const timeout = new WheelTimeout(dial, task, Math.max(deadlineTick, nextTick));
     this.#buckets.add(timeout);
     dial.pending += 1;
-    const wakeTick = dial.pending > FEW ? nextTick : timeout.tick;
+    const areMany = dial.pending > Math.min(FEW, this.#maxTransfersPerTick);
+    const wakeTick = areMany ? nextTick : timeout.tick;
     if (this.#wakeMs > dial.startMs + wakeTick * dial.tickMs) this.#wakeAt(wakeTick, nowMs);
     return timeout;
   }

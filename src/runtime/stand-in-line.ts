@@ -27,6 +27,7 @@ export interface Standing<T> {
  */
 export async function standInLine<T>(lines: WaitLines, standing: Standing<T>): Promise<T | undefined> {
   const { awaited, waiter, sleepMs, over } = standing;
+  waiter.naps = sleepMs !== undefined;
   const line = lines.join(awaited, waiter);
   try {
     for (;;) {

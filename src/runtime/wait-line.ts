@@ -118,7 +118,7 @@ export class WaitLine {
       return true;
     }
     const mayDoze = !this.#woken && this.#unlisten !== undefined && this.#isWatched(this.#nextMs);
-    if (!mayDoze) this.#head.wake();
+    if (!mayDoze || this.#head.naps) this.#head.wake();
     return false;
   }
 

@@ -12,6 +12,8 @@ export class Waiter extends Link {
   readonly #endMs: number;
   /** Whether it waits for a running body. */
   inBody = false;
+  /** Whether it sleeps for a time of its own where it is the head of a line, and so has to know that it is. */
+  naps = false;
   /** Who takes over, in its place, what another call of this client leaves; known to whoever has set it. */
   heir: object | undefined;
   #cancelled = false;

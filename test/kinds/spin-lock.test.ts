@@ -4,6 +4,7 @@ import type { Backoff } from "../../src/options.js";
 import { backends, openedFor } from "../support/backends.js";
 import { fakeTime } from "../support/fake-time.js";
 import { locksOnRedis } from "../support/locks-on-redis.js";
+import { watched } from "../support/watched.js";
 
 const NAME = "order:7";
 const MINUTE_MS = 60_000;
@@ -55,6 +56,22 @@ describe("a spin lock", () => {
     await time.clock.advance(500);
     await unlocked;
     await Promise.all(calls);
+  });
+
+  test("asks by its back-off also behind a call for the plain lock of its name that has given up", async () => {
+    const time = open();
+    time.server.command("HSET", NAME, JVM, "1");
+    const plain = watched(time.holdfast.getLock(NAME).tryLock({ waitMs: 500 }));
+    await time.clock.advance(0);
+    const lock = time.holdfast.getSpinLock(NAME, { backoff: { type: "constant", delayMs: 10 } });
+    const spinning = watched(lock.tryLock({ waitMs: MINUTE_MS, leaseMs: MINUTE_MS }));
+    await time.clock.advance(600);
+    expect(plain.outcome).toEqual({ value: null });
+    // Nobody tells.
+    time.server.command("DEL", NAME);
+    await time.clock.advance(10);
+    expect(spinning.outcome).toMatchObject({ value: { name: NAME } });
+    time.server.flush();
   });
 
   test("opens no connection for messages while it waits", async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Clock } from "../../src/clock.js";
 import { type FakeTime, fakeTime } from "../support/fake-time.js";
 import { CHANNEL, heldByJvm, releasedByJvm } from "../support/foreign-holder.js";
 import { watchLeaks } from "../support/leaks.js";
@@ -13,6 +14,33 @@ const HOUR_MS = 60 * 60 * 1_000;
 function listeners(time: FakeTime): unknown {
   return time.server.command("PUBLISH", CHANNEL, "9");
 }
+
+describe("a clock of the caller's that throws", () => {
+  test("fails the call that is to wait, and no other", async () => {
+    const time = open();
+    let isBroken = true;
+    const broken: Clock = {
+      monotonicMs: () => time.clock.monotonicMs(),
+      wallMs: () => time.clock.wallMs(),
+      schedule(delayMs, callback, keepAlive) {
+        if (isBroken && keepAlive) throw new Error("no timers are left");
+        return time.clock.schedule(delayMs, callback);
+      },
+    };
+    heldByJvm(time, HOUR_MS);
+    const lock = time.connect({ clock: broken }).holdfast.getLock("a");
+    const failing = watched(lock.lock());
+    await time.clock.advance(0);
+    expect(failing.outcome).toMatchObject({ error: { message: "no timers are left" } });
+    isBroken = false;
+    const waiting = watched(lock.lock({ leaseMs: HOUR_MS }));
+    await time.clock.advance(100);
+    releasedByJvm(time);
+    await time.clock.advance(0);
+    expect(waiting.outcome).toMatchObject({ value: { state: "held" } });
+    time.server.flush();
+  });
+});
 
 describe("when a wait ends", () => {
   test("a wait of 5 s ends at 5 s, however often the lock was asked for meanwhile [B43]", async () => {

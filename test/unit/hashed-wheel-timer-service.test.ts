@@ -289,6 +289,15 @@ describe("the underlying timer", () => {
     expect(clock.timersArmed).toBe(5);
   });
 
+  test("rings at each tick where more wait than it may put into their buckets at once", async () => {
+    const clock = new CountingClock();
+    const wheel = new HashedWheelTimer(clock, { tickMs: 100, maxTransfersPerTick: 10 });
+    const { runs, task } = recorder(clock);
+    for (let i = 0; i < 300; i += 1) wheel.schedule(5_000, task(i));
+    await clock.advance(5_000);
+    expect(runs).toHaveLength(300);
+  });
+
   test("sleeps past empty buckets", async () => {
     const clock = new CountingClock();
     const wheel = new HashedWheelTimer(clock, { tickMs: 100 });
