@@ -35,7 +35,7 @@ describe("a clock of the caller's that throws", () => {
     isBroken = false;
     const waiting = watched(lock.lock({ leaseMs: HOUR_MS }));
     await time.clock.advance(100);
-    releasedByJvm(time);
+    await releasedByJvm(time);
     await time.clock.advance(0);
     expect(waiting.outcome).toMatchObject({ value: { state: "held" } });
     time.server.flush();
