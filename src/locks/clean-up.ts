@@ -132,6 +132,7 @@ export async function reachStoredCount(
         if (shortfall !== undefined && !after.goesOn) tellReplicas(lock, holding);
         return;
       }
+      // A release that was sent while no copies could come is not told the time.
       if (serverMs > 0) waitMs = copiesUntilMs - serverMs + 1;
     } catch (error) {
       if (!mayHelp(error, holding)) return;

@@ -349,7 +349,8 @@ return waiting[1]
 end
 local function leave(fair, holder, times)
 local waiting = queue_of(fair)
-for place = forget(fair, holder), #waiting do
+local first_behind = forget(fair, holder)
+for place = first_behind, #waiting do
 local other = waiting[place]
 if not is_ours(other) and redis.call("ZSCORE", fair.timeouts, other) then
 redis.call("ZINCRBY", fair.timeouts, milliseconds(-times.wait_ms), other)
@@ -592,7 +593,8 @@ return waiting[1]
 end
 local function leave(fair, holder, times)
 local waiting = queue_of(fair)
-for place = forget(fair, holder), #waiting do
+local first_behind = forget(fair, holder)
+for place = first_behind, #waiting do
 local other = waiting[place]
 if not is_ours(other) and redis.call("ZSCORE", fair.timeouts, other) then
 redis.call("ZINCRBY", fair.timeouts, milliseconds(-times.wait_ms), other)
@@ -754,7 +756,8 @@ return waiting[1]
 end
 local function leave(fair, holder, times)
 local waiting = queue_of(fair)
-for place = forget(fair, holder), #waiting do
+local first_behind = forget(fair, holder)
+for place = first_behind, #waiting do
 local other = waiting[place]
 if not is_ours(other) and redis.call("ZSCORE", fair.timeouts, other) then
 redis.call("ZINCRBY", fair.timeouts, milliseconds(-times.wait_ms), other)
@@ -940,7 +943,8 @@ return waiting[1]
 end
 local function leave(fair, holder, times)
 local waiting = queue_of(fair)
-for place = forget(fair, holder), #waiting do
+local first_behind = forget(fair, holder)
+for place = first_behind, #waiting do
 local other = waiting[place]
 if not is_ours(other) and redis.call("ZSCORE", fair.timeouts, other) then
 redis.call("ZINCRBY", fair.timeouts, milliseconds(-times.wait_ms), other)

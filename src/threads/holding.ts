@@ -78,14 +78,10 @@ export class Holding extends Link implements Renewable {
     return this.#each((hold) => hold.checkMs());
   }
 
-  /** Does something to each of the live holds. One that ends by it leaves the list. */
+  /** Does something to each of the live holds, whichever end by it and leave the list. @returns those that are left */
   #each(act: (hold: Hold) => void): readonly Hold[] {
     const live = this.#live;
-    for (let at = 0; at < live.length; ) {
-      const hold = live[at];
-      if (hold !== undefined) act(hold);
-      if (live[at] === hold) at += 1;
-    }
+    for (const hold of live.length > 1 ? [...live] : live) act(hold);
     return live;
   }
 

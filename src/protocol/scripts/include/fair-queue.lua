@@ -80,7 +80,8 @@ end
 local function leave(fair, holder, times)
   local waiting = queue_of(fair)
   -- Also one whose place is lost: the scores have no TTL. Before the others' scores: a full server may only remove first.
-  for place = forget(fair, holder), #waiting do
+  local first_behind = forget(fair, holder)
+  for place = first_behind, #waiting do
     local other = waiting[place]
     if not is_ours(other) and redis.call("ZSCORE", fair.timeouts, other) then
       redis.call("ZINCRBY", fair.timeouts, milliseconds(-times.wait_ms), other)
