@@ -11,7 +11,6 @@ import type { Exchanged } from "../runtime/commands.js";
 import type { Request } from "../runtime/groups.js";
 import type { Patience } from "../runtime/patience.js";
 import type { Shortfall } from "../runtime/replication.js";
-import type { Sighted } from "../runtime/signs-of-life.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import { cleanUp, reachStoredCount, takeBack, undoCopies } from "./clean-up.js";
@@ -21,14 +20,25 @@ import { MOST_VAIN_TRIES } from "./lowering.js";
 import { release } from "./release.js";
 import type { Wish } from "./wish.js";
 
+/** What to do when the lock was taken, but the lease is over already. */
+interface WhenSpent {
+  /** Whether to ask again under the same field. Default: true; false: it is given back, and what was asked for is over. */
+  readonly askAgain: boolean;
+}
+
 /**
  * Asks Redis, once unless the answer comes too late to be of use.
  * @returns undefined when somebody else has the lock
  * @throws the reason of a cancelled wait; LeaseLostError when the stay to enter is over; UnavailableError, WrongTypeError
  */
-export async function ask(lock: LockIdentity, holding: Holding, wish: Wish): Promise<Hold | undefined> {
+export async function ask(
+  lock: LockIdentity,
+  holding: Holding,
+  wish: Wish,
+  whenSpent: WhenSpent = ASK_AGAIN,
+): Promise<Hold | undefined> {
   const { waiter } = wish;
-  const attempt = attemptUntilOfUse(lock, holding, wish);
+  const attempt = attemptUntilOfUse(lock, holding, wish, whenSpent);
   const hold = await waiter.unlessCancelled(attempt);
   if (hold !== undefined || !waiter.cancelled) return hold;
   // Whatever the attempt brings is given back behind the scenes.
@@ -59,6 +69,7 @@ async function attemptUntilOfUse(
   lock: LockIdentity,
   holding: Holding,
   wish: Wish,
+  { askAgain }: WhenSpent,
 ): Promise<Hold | undefined> {
   const { waiter } = wish;
   const { commands } = lock.client;
@@ -77,7 +88,8 @@ async function attemptUntilOfUse(
         cleanUp(lock, holding, { goesOn: true });
         return undefined;
       }
-      await reachStoredCount(lock, holding, { goesOn: true });
+      await reachStoredCount(lock, holding, { goesOn: askAgain });
+      if (!askAgain) return undefined;
     }
     if (outcome !== "spent" && ++vainTries >= MOST_VAIN_TRIES) {
       throw new UnavailableError(
@@ -102,6 +114,7 @@ async function attempt(
   const heldCount = holding.inRedis.count;
   if (wish.again && heldCount === 0) throw lossOf(lock, holding, wish);
   wish.attempts += 1;
+  wish.place = undefined;
   const part = { lock, holding, wish, heldCount };
   const asked = wish.first ?? new Asking(part).send();
   wish.first = undefined;
@@ -121,14 +134,15 @@ async function attempt(
 export function refusal(
   { lock, holding, wish }: Part,
   answer: Exclude<AcquireAnswer, { status: "held" }>,
-  { sentAt, serverMs, resets }: Sighted,
+  { sentAt, resets, repeated }: Exchanged<unknown>,
 ): "busy" | "late" | "leftover" {
   switch (answer.status) {
     case "queued":
       wish.place = {
         sentAt,
-        serverMs,
         resets,
+        pushed: answer.pushed,
+        repeated,
         fallsInMs: answer.isHead && answer.ttlMs >= 0 ? answer.ttlMs : undefined,
       };
       seenHeld(lock, wish, answer);
@@ -163,6 +177,8 @@ function seenHeld(
     events.contended.publish({ name: lock.name, kind: lock.kind.name, holder, ttlMs });
   }
 }
+
+const ASK_AGAIN: WhenSpent = { askAgain: true };
 
 /** One lock that is asked for. */
 export interface Part {

@@ -45,16 +45,21 @@ function begin(lock: LockIdentity, wish: Wish, { thread, kin }: Claim): Promise<
   return goOn(lock, holding, wish);
 }
 
-/** Takes the outermost hold of a stay that was begun. */
-export async function goOn(lock: LockIdentity, holding: Holding, wish: Wish): Promise<Hold | undefined> {
-  try {
-    // Who has the write lock passes all who wait for it.
-    return await (wish.waits && wish.kin === undefined
-      ? lock.kind.wait(lock, holding, wish)
-      : ask(lock, holding, wish));
-  } finally {
-    undoCopies(lock, holding);
-    holding.settled();
+/** Takes the outermost hold of a stay that was begun, or of one that has to be begun after it. */
+export async function goOn(lock: LockIdentity, begun: Holding, wish: Wish): Promise<Hold | undefined> {
+  for (let holding = begun; ; ) {
+    try {
+      // Who has the write lock passes all who wait for it.
+      const hold = await (wish.waits && wish.kin === undefined
+        ? lock.kind.wait(lock, holding, wish)
+        : ask(lock, holding, wish));
+      if (hold !== "spent") return hold;
+    } finally {
+      undoCopies(lock, holding);
+      holding.settled();
+    }
+    holding = lock.client.threads.begin(holding.thread, lock);
+    holding.unsettled();
   }
 }
 

@@ -1,6 +1,6 @@
 import { UnavailableError } from "../errors.js";
 import { fairTimes } from "../protocol/fair-scripts.js";
-import { later, now } from "../runtime/instant.js";
+import { later, leftMs, now } from "../runtime/instant.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import { marginMs } from "../threads/terms.js";
@@ -9,36 +9,32 @@ import type { LockIdentity } from "./lock-kind.js";
 import { sendRelease } from "./lowering.js";
 import type { QueuePlace, Wish } from "./wish.js";
 
-/** A hold that goes on gets its own lease after this part of the time it was given for. */
+/** A hold that goes on gets its own lease after this part of the time for which it is trusted until then. */
 const CONFIRMED_AFTER = 1 / 3;
 const RETRY_MS = 200;
 
 /**
- * Enters a lock that somebody else has given to this waiter, until a time on the server's clock. That clock is known from
- * the last answer that the waiter was still in the queue: the hold can not have been given before it was asked for.
- * @returns undefined when the message may be about an older stay or may have come too late
+ * Enters a lock that somebody else has given to this waiter, for `grantMs` from then on. The waiter's field stands in the queue
+ * once in its life, so that it was given after Redis said last that it stood there, and after that was asked for.
+ * @returns undefined when that may be too long ago, or the waiter can not rely on it without asking
  */
 export function enterByGrant(
   lock: LockIdentity,
   holding: Holding,
   wish: Wish,
-  untilServerMs: number,
-  place: QueuePlace | undefined,
+  place: QueuePlace,
 ): Hold | undefined {
   const { client } = lock;
   // One who wants replicas to have its hold asks for that.
   if (!client.commands.dialect.grants) return undefined;
-  // Under an id that the caller chose, an old message may be about an earlier stay.
-  if (place === undefined || holding.thread.explicitId !== undefined) return undefined;
+  // Another server may have taken over, on which nobody was given anything.
   if (client.commands.resets !== place.resets) return undefined;
-  // Given before Redis last said that it was not: it has been taken back since.
-  if (untilServerMs - fairTimes.grantMs < place.serverMs) return undefined;
-  const spanMs = untilServerMs - place.serverMs;
-  const until = later(place.sentAt, spanMs - marginMs(spanMs, wish.terms));
+  const { grantMs } = fairTimes;
+  const until = later(place.sentAt, grantMs - marginMs(grantMs, wish.terms));
   const takenAt = now(client.clock);
   const hold = enter(holding, wish, { takenAt, until }, takenAt);
   if (hold === undefined) return undefined;
-  const delayMs = wish.terms.leaseMs < fairTimes.grantMs ? 0 : fairTimes.grantMs * CONFIRMED_AFTER;
+  const delayMs = wish.terms.leaseMs < grantMs ? 0 : leftMs(until, takenAt) * CONFIRMED_AFTER;
   client.after(delayMs, () => client.inBackground(() => confirm(lock, holding, hold)));
   return hold;
 }

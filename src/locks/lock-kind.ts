@@ -26,8 +26,11 @@ export interface LockKind extends HeldKind {
   readonly handsOver: boolean;
   /** One who waits asks again after so many milliseconds at the latest, if that is sooner than the client would. */
   readonly asksEachMs?: number;
-  /** How a call that may wait takes the first hold of a stay. */
-  wait(lock: LockIdentity, holding: Holding, wish: Wish): Promise<Hold | undefined>;
+  /**
+   * How a call that may wait takes the first hold of a stay. `spent`: it was taken too late and given back, and the call has
+   * to wait on under another field.
+   */
+  wait(lock: LockIdentity, holding: Holding, wish: Wish): Promise<Hold | undefined | "spent">;
   /** Whether somebody holds it, as far as this is stored. */
   isHeld(record: LockRecord): boolean;
   /** Whether there is something to free by force. */

@@ -8,27 +8,33 @@ import { ask } from "./acquire.js";
 import { cleanUp } from "./clean-up.js";
 import { enterByGrant } from "./grant.js";
 import type { LockIdentity } from "./lock-kind.js";
-import type { QueuePlace, Wish } from "./wish.js";
+import type { FoundPlace, QueuePlace, Wish } from "./wish.js";
 
 /**
  * Takes the outermost hold of a stay, standing in the lock's queue in Redis. Whoever frees the lock gives it to the next
  * in the queue and says so on a channel of that waiter's own, who is in when the message arrives.
- * @returns undefined when the waiter's time was up
+ *
+ * A field stands in a queue once in its life. Otherwise a message that tells of the first time, and that was overtaken by what
+ * came of it, would let the waiter in beside whoever has the lock by then. So one who was in too late, and has given the lock
+ * back, waits on under another field.
+ * @returns undefined when the waiter's time was up; `spent` when it has to wait on under another field
  * @throws the reason of a cancelled wait; UnavailableError, WrongTypeError
  */
 export async function waitInQueue(
   lock: LockIdentity,
   holding: Holding,
   wish: Wish,
-): Promise<Hold | undefined> {
+): Promise<Hold | undefined | "spent"> {
   const { waiter } = wish;
+  const isChosen = holding.thread.explicitId !== undefined;
   const stand = new Stand(lock, holding, wish);
   try {
     for (;;) {
       stand.asking();
-      const hold = await ask(lock, holding, wish);
+      const hold = await ask(lock, holding, wish, { askAgain: isChosen });
       if (hold !== undefined) return hold;
-      stand.queued();
+      if (wish.place !== undefined) stand.queued(wish.place);
+      else if (!waiter.over) return "spent";
       while (!waiter.over && !stand.shouldAsk()) {
         await waiter.pause(stand.sleepMs());
         const granted = stand.takeGrant();
@@ -51,20 +57,24 @@ class Stand implements Queued {
   readonly #holding: Holding;
   readonly #wish: Wish;
   #unlisten: (() => void) | undefined;
-  /** It has lost its place and stands in the queue once more under the same field: messages may be about the first time. */
-  #again = false;
+  /**
+   * Whether the field has surely stood in the queue once only, so that a message is about this time. Under an id that the caller
+   * chose, earlier stays had the same field.
+   */
+  #once: boolean;
   /** Something came in since the latest attempt was sent. */
   #heard = false;
   #place: QueuePlace | undefined;
   #askAtMs = Number.POSITIVE_INFINITY;
-  /** On the server's clock: until then somebody has given the lock to this waiter. */
-  #grantedUntilMs: number | undefined;
+  /** Somebody says that this waiter was given the lock. */
+  #granted = false;
 
   constructor(lock: LockIdentity, holding: Holding, wish: Wish) {
     this.#lock = lock;
     this.#holding = holding;
     this.#wish = wish;
     this.holder = holding.field;
+    this.#once = holding.thread.explicitId === undefined;
   }
 
   get key(): string {
@@ -75,15 +85,17 @@ class Stand implements Queued {
     return this.#lock.channel;
   }
 
-  /** What is heard from now on is news for the next attempt: its answer may be older. */
+  /** What is heard from now on is news for the next attempt: its answer may be older. So is a grant that was heard of. */
   asking(): void {
     this.#heard = false;
     this.#askAtMs = Number.POSITIVE_INFINITY;
   }
 
   /** The latest attempt was answered: this is the place, and there is nothing to ask for now but for news. */
-  queued(): void {
-    this.#seen(this.#wish.place);
+  queued(place: FoundPlace): void {
+    // Only the first attempt may put the field into the queue. One of several copies may have done it twice, unseen.
+    if (place.repeated || place.pushed !== (this.#place === undefined)) this.#once = false;
+    this.#seen(place);
     this.#lock.client.signsOfLife.add(this);
     this.#listen();
   }
@@ -102,7 +114,6 @@ class Stand implements Queued {
   }
 
   refreshed(answer: RefreshAnswer, seen: Sighted): void {
-    if (answer.status === "gone") this.#again = true;
     if (answer.status === "queued") {
       this.#seen({ ...seen, fallsInMs: answer.isHead && answer.ttlMs >= 0 ? answer.ttlMs : undefined });
       this.#listen();
@@ -114,11 +125,10 @@ class Stand implements Queued {
 
   /** Enters if the lock was given to this waiter and it can be sure of that without asking; asks otherwise. */
   takeGrant(): Hold | undefined {
-    const untilMs = this.#grantedUntilMs;
-    if (untilMs === undefined || this.#wish.waiter.cancelled) return undefined;
-    this.#grantedUntilMs = undefined;
-    const place = this.#again ? undefined : this.#place;
-    const hold = enterByGrant(this.#lock, this.#holding, this.#wish, untilMs, place);
+    if (!this.#granted || this.#wish.waiter.cancelled) return undefined;
+    this.#granted = false;
+    const place = this.#once ? this.#place : undefined;
+    const hold = place && enterByGrant(this.#lock, this.#holding, this.#wish, place);
     if (hold === undefined) this.#askNow();
     return hold;
   }
@@ -139,8 +149,9 @@ class Stand implements Queued {
   }
 
   /** Who is next asks by itself when the holder's lease is over: nobody may be there to tell. */
-  #seen(place: QueuePlace | undefined): void {
-    if (place === undefined) return;
+  #seen(place: QueuePlace): void {
+    // The answer to a sign of life may come after that to an attempt which was sent later, and tells less.
+    if (this.#place !== undefined && place.sentAt.monotonicMs < this.#place.sentAt.monotonicMs) return;
     this.#place = place;
     if (this.#heard) return;
     this.#askAtMs =
@@ -151,7 +162,7 @@ class Stand implements Queued {
 
   #hear(message: string): void {
     if (isWakeUp(message)) this.#askNow();
-    else if (/^\d+$/.test(message)) this.#grantedUntilMs = Number(message);
+    else if (/^\d+$/.test(message)) this.#granted = true;
     this.#wish.waiter.wake();
   }
 

@@ -45,8 +45,8 @@ export class Wish implements Patience {
   unanswered: UnavailableError | undefined;
   /** The first attempt, where it was made before anything was to be waited for. */
   first: Promise<Answered<AcquireAnswer>> | undefined;
-  /** The place in the lock's queue that the latest attempt has found. */
-  place: QueuePlace | undefined;
+  /** The place in the lock's queue that the latest attempt has found; undefined when it was answered something else. */
+  place: FoundPlace | undefined;
 
   constructor({ settings, usualTerms }: Client, { leaseMs, maxHoldMs }: LockOptions, call: Call) {
     const { watchdogMs, clockSkewMs } = settings;
@@ -75,8 +75,16 @@ export class Wish implements Patience {
   }
 }
 
-/** The answer that a caller stands in a lock's queue: until it was asked for, nobody had given it the lock. */
+/** The answer that a caller stands in a lock's queue: nobody had given it the lock when the command was sent that was answered. */
 export interface QueuePlace extends Sighted {
   /** Milliseconds until the lock falls by itself; undefined unless this is the next in line and knows. */
   readonly fallsInMs: number | undefined;
+}
+
+/** The answer to an attempt. */
+export interface FoundPlace extends QueuePlace {
+  /** Whether the attempt has put the caller's field into the queue, where it did not stand before. */
+  readonly pushed: boolean;
+  /** Whether the server may have run the attempt more than once. */
+  readonly repeated: boolean;
 }

@@ -17,7 +17,6 @@ export interface Queued {
 export interface Sighted {
   /** Just before the command that saw it was sent. */
   readonly sentAt: Instant;
-  readonly serverMs: number;
   /** How often the connection had been lost by then. */
   readonly resets: number;
 }

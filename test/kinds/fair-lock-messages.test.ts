@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { fairTimes } from "../../src/protocol/fair-scripts.js";
-import { deliverLate } from "../support/call-faults.js";
+import { answerLate, deliverLate, loseReply } from "../support/call-faults.js";
 import { queueOf, WAITER_CHANNEL } from "../support/fair-queue.js";
 import { leaseOf, queued, rawOf, type Waiting } from "../support/fair-waiters.js";
 import { type FakeTime, fakeTime } from "../support/fake-time.js";
@@ -135,6 +135,110 @@ describe("a message that the lock was given", () => {
     await time.clock.advance(0);
     await leaseOf(next).unlock();
   }
+
+  /** Redis stands still; what was sent meanwhile is handled in one burst, within one millisecond of its clock. */
+  test("whose lock was taken as well, spent and given back in that millisecond lets nobody in beside another [own-1]", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const next = await queued(time, { leaseMs: 50 });
+    const other = await queued(time);
+    const question = deliverLate();
+    void next.driver.next(question, "fair-acquire");
+    next.driver.channels.reconnect();
+    await time.clock.advance(60);
+    next.driver.channels.mute(true);
+    const untilMs = time.clock.wallMs() + grantMs;
+    await lease.unlock();
+    await question.arrive();
+    await time.clock.advance(0);
+    expect(leaseOf(other).state).toBe("held");
+    next.driver.channels.mute(false);
+    message(time, next, untilMs);
+    await time.clock.advance(0);
+    expect(next.lock.outcome).toBeUndefined();
+    expect(time.fields("a")).toEqual({ [other.holder]: "1" });
+    // It waits on, under a field that has never been in the queue, and is told on that field's own channel.
+    const [again, ...more] = await queueOf(rawOf(time));
+    expect(again).not.toBe(next.holder);
+    expect(more).toEqual([]);
+    const before = next.driver.calls.length;
+    await leaseOf(other).unlock();
+    await time.clock.advance(0);
+    expect(leaseOf(next)).toMatchObject({ state: "held", holder: again });
+    // With the lease that it was given, it has not asked again, and writes its own lease at once.
+    expect(next.driver.names.slice(before)).toEqual(["fair-release"]);
+    await leaseOf(next).unlock();
+  });
+
+  test("comes to one who was put into the queue twice by copies of one question, of which it heard of one: it asks [own-1]", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const client = time.connect({ commandTimeoutMs: 10_000 });
+    // Its first question puts it into the queue; the answer is lost, and so is the message about the grant.
+    void client.driver.next(loseReply, "fair-acquire");
+    const again = deliverLate();
+    void client.driver.next(again, "fair-acquire");
+    client.driver.channels.mute(true);
+    const next = await queued(time, {}, client);
+    await time.clock.advance(100);
+    const untilMs = time.clock.wallMs() + grantMs;
+    await lease.unlock();
+    await time.clock.advance(grantMs + 1);
+    const rival = await time.holdfast.getFairLock("a").lock();
+    await again.arrive();
+    await time.clock.advance(0);
+    client.driver.channels.mute(false);
+    message(time, next, untilMs);
+    await time.clock.advance(0);
+    expect(next.lock.outcome).toBeUndefined();
+    expect(time.fields("a")).toEqual({ [rival.holder]: "1" });
+    await rival.unlock();
+    await time.clock.advance(0);
+    await leaseOf(next).unlock();
+  });
+
+  test("and that comes together with the news that the place is gone lets nobody in beside another [own-1]", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const [next, other] = [await queued(time), await queued(time)];
+    const late = deliverLate();
+    void next.driver.next(late, "fair-refresh");
+    await time.clock.advance(PERIOD_MS + 100);
+    next.driver.channels.mute(true);
+    const untilMs = time.clock.wallMs() + grantMs;
+    await lease.unlock();
+    await time.holdfast.getFairLock("a").forceUnlock();
+    await time.clock.advance(0);
+    expect(leaseOf(other).state).toBe("held");
+    next.driver.channels.mute(false);
+    void late.arrive();
+    message(time, next, untilMs);
+    await time.clock.advance(0);
+    expect(next.lock.outcome).toBeUndefined();
+    expect(time.fields("a")).toEqual({ [other.holder]: "1" });
+    await leaseOf(other).unlock();
+    await time.clock.advance(0);
+    await leaseOf(next).unlock();
+  });
+
+  test("is believed from the newest answer, though an older one comes after it [own-1]", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const next = await queued(time);
+    const sign = answerLate();
+    void next.driver.next(sign, "fair-refresh");
+    await time.clock.advance(PERIOD_MS + 100);
+    // Later than the sign of life it asks, and hears of that first.
+    await time.clock.advance(500);
+    next.driver.channels.reconnect();
+    await time.clock.advance(0);
+    sign.arrive();
+    await time.clock.advance(0);
+    await lease.unlock();
+    await time.clock.advance(0);
+    expect(leaseOf(next).remainingMs()).toBeGreaterThan(grantMs - 50);
+    await leaseOf(next).unlock();
+  });
 
   test("and that an earlier stay should have had means nothing to the next one of a task [R4]", async () => {
     const time = open();
