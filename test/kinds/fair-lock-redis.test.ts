@@ -1,8 +1,12 @@
 import type { Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
-import { ALIVE, QUEUE, TIMEOUTS } from "../support/fair-queue.js";
+import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { Holdfast } from "../../src/holdfast.js";
+import { ALIVE, QUEUE, TIMEOUTS, WAITER_CHANNEL } from "../support/fair-queue.js";
 import { locksOnRedis } from "../support/locks-on-redis.js";
+import { ScriptedDriver } from "../support/scripted-driver.js";
 import { until } from "../support/until.js";
+import { watched } from "../support/watched.js";
 
 const redis = locksOnRedis();
 const HOUR_MS = 60 * 60 * 1_000;
@@ -68,6 +72,49 @@ describe("waiters of a fair lock enter in their order", () => {
 
   test("when all connections break [R4]", () =>
     inOrder((plain) => plain.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")));
+});
+
+describe("a server that stands still and handles in one burst what was sent meanwhile", () => {
+  /** One more call that writes waits for the server. */
+  async function postponed(count: number): Promise<void> {
+    await until(async () => (await redis.plain.info("clients")).includes(`blocked_clients:${count}\r\n`));
+  }
+
+  test("has one holder, though a waiter is given the lock, finds it spent and hears of the grant last [own-1]", async () => {
+    const holder = redis.holdfast();
+    const lease = await holder.getFairLock("a").lock({ leaseMs: HOUR_MS });
+    const driver = new ScriptedDriver(ioredisDriver(redis.server.client()));
+    const hasty = new Holdfast(driver);
+    const hastily = watched(hasty.getFairLock("a").lock({ leaseMs: 100 }));
+    await queued(1);
+    const other = watched(redis.holdfast().getFairLock("a").lock({ leaseMs: HOUR_MS }));
+    await queued(2);
+    const [field = ""] = await redis.plain.lrange(QUEUE, 0, 0);
+    const messages: string[] = [];
+    const listening = redis.server.client();
+    listening.on("message", (_, message) => messages.push(message));
+    await listening.subscribe(WAITER_CHANNEL + field);
+    await redis.plain.call("CLIENT", "PAUSE", 300, "WRITE");
+    const released = lease.unlock();
+    await postponed(1);
+    driver.channels.mute(true);
+    driver.channels.reconnect();
+    await postponed(2);
+    await released;
+    await until(() => other.outcome !== undefined);
+    // It waits once more, and only now looks at the message.
+    await until(async () => (await redis.plain.llen(QUEUE)) === 1);
+    driver.channels.mute(false);
+    await until(() => messages.length === 1);
+    await redis.plain.publish(WAITER_CHANNEL + field, messages[0] ?? "");
+    await hasty.inspect("a");
+    expect(hastily.outcome).toBeUndefined();
+    if (other.outcome === undefined || !("value" in other.outcome)) throw new Error("nobody has the lock");
+    await other.outcome.value.unlock();
+    await until(() => hastily.outcome !== undefined);
+    await hasty.close({ releaseHeld: true });
+    await noTrace();
+  });
 });
 
 describe("a server that comes back empty", () => {
