@@ -8,9 +8,11 @@ import {
 import { events } from "../events.js";
 import type { AcquireAnswer, Acquisition } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/commands.js";
+import { Deadline } from "../runtime/deadline.js";
 import type { Request } from "../runtime/groups.js";
 import type { Patience } from "../runtime/patience.js";
 import type { Shortfall } from "../runtime/replication.js";
+import type { ServerClock } from "../runtime/server-clocks.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import { cleanUp, reachStoredCount, takeBack, undoCopies } from "./clean-up.js";
@@ -20,14 +22,9 @@ import { MOST_VAIN_TRIES } from "./lowering.js";
 import { release } from "./release.js";
 import type { Wish } from "./wish.js";
 
-/** What to do when the lock was taken, but the lease is over already. */
-interface WhenSpent {
-  /** Whether to ask again under the same field. Default: true; false: it is given back, and what was asked for is over. */
-  readonly askAgain: boolean;
-}
-
 /**
  * Asks Redis, once unless the answer comes too late to be of use.
+ * @param askAgain whether to ask under the same field when the lease was over already; false: the lock is given back
  * @returns undefined when somebody else has the lock
  * @throws the reason of a cancelled wait; LeaseLostError when the stay to enter is over; UnavailableError, WrongTypeError
  */
@@ -35,10 +32,10 @@ export async function ask(
   lock: LockIdentity,
   holding: Holding,
   wish: Wish,
-  whenSpent: WhenSpent = ASK_AGAIN,
+  askAgain = true,
 ): Promise<Hold | undefined> {
   const { waiter } = wish;
-  const attempt = attemptUntilOfUse(lock, holding, wish, whenSpent);
+  const attempt = attemptUntilOfUse(lock, holding, wish, askAgain);
   const hold = await waiter.unlessCancelled(attempt);
   if (hold !== undefined || !waiter.cancelled) return hold;
   // Whatever the attempt brings is given back behind the scenes.
@@ -69,7 +66,7 @@ async function attemptUntilOfUse(
   lock: LockIdentity,
   holding: Holding,
   wish: Wish,
-  { askAgain }: WhenSpent,
+  askAgain: boolean,
 ): Promise<Hold | undefined> {
   const { waiter } = wish;
   const { commands } = lock.client;
@@ -178,8 +175,6 @@ function seenHeld(
   }
 }
 
-const ASK_AGAIN: WhenSpent = { askAgain: true };
-
 /** One lock that is asked for. */
 export interface Part {
   readonly lock: LockIdentity;
@@ -193,6 +188,7 @@ export class Sending implements Request<Acquisition, AcquireAnswer> {
   readonly limited = true;
   readonly part: Part;
   #notAfterMs = 0;
+  #clock: ServerClock | undefined;
 
   constructor(part: Part) {
     this.part = part;
@@ -216,6 +212,7 @@ export class Sending implements Request<Acquisition, AcquireAnswer> {
   item(notAfterMs: number): Acquisition {
     this.#notAfterMs = notAfterMs;
     const { lock, wish, holding, heldCount } = this.part;
+    this.#clock = lock.client.commands.deadlineClock(lock.key);
     const { key, kind, channel } = lock;
     const { terms, waits } = wish;
     const kin = wish.kin?.holding.field ?? "";
@@ -223,18 +220,24 @@ export class Sending implements Request<Acquisition, AcquireAnswer> {
     return { key, holder: holding.field, leaseMs, heldCount, kin, waits, fenced: kind.fenced, channel };
   }
 
-  answered(_answer: AcquireAnswer, { repeated, serverMs }: Exchanged<unknown>): void {
-    const { inRedis } = this.part.holding;
-    if (repeated) inRedis.copyMayArrive(this.#notAfterMs);
-    inRedis.seenServer(serverMs);
+  answered(_answer: AcquireAnswer, { repeated, clock, serverMs }: Exchanged<unknown>): void {
+    if (repeated) this.#copyMayArrive();
+    this.part.holding.inRedis.seenServer(clock, serverMs);
   }
 
   failed(error: unknown): void {
     if (!(error instanceof UnavailableError) || !error.outcomeUnknown) return;
     const { lock, holding } = this.part;
-    holding.inRedis.copyMayArrive(this.#notAfterMs);
+    this.#copyMayArrive();
     // Where nothing is held, whoever has begun the stay sees to it.
     if (holding.inRedis.count > 0) cleanUp(lock, holding);
+  }
+
+  #copyMayArrive(): void {
+    const { lock, holding } = this.part;
+    const { timeoutMs } = lock.client.commands;
+    if (this.#clock !== undefined)
+      holding.inRedis.copyMayArrive(new Deadline(this.#clock, this.#notAfterMs, timeoutMs));
   }
 }
 

@@ -121,7 +121,11 @@ export async function reachStoredCount(
   while (!client.stopped && clock.monotonicMs() < endMs) {
     let waitMs = pauseMs;
     try {
-      const { serverMs, shortfall } = await holding.inRedis.inTurn(() => {
+      const {
+        clock: serverClock,
+        serverMs,
+        shortfall,
+      } = await holding.inRedis.inTurn(() => {
         // Nobody relies on what a stay that was lost has left. What is being released is left to the release.
         if (holding.live.length === 0 && holding.releases === 0) holding.inRedis.count = 0;
         return sendRelease(lock, holding, { heldCount: highestLeft(holding), ...after });
@@ -132,8 +136,8 @@ export async function reachStoredCount(
         if (shortfall !== undefined && !after.goesOn) tellReplicas(lock, holding);
         return;
       }
-      // A release that was sent while no copies could come is not told the time.
-      if (serverMs > 0) waitMs = copiesUntilMs - serverMs + 1;
+      // A release that was sent while no copies could come is not told the time, and somebody has to have told it.
+      if (serverClock !== undefined) waitMs = copiesUntilMs - serverMs + 1;
     } catch (error) {
       if (!mayHelp(error, holding)) return;
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);

@@ -2,8 +2,10 @@ import { UnavailableError } from "../errors.js";
 import { FIRST_OWN_THREAD_ID } from "../options.js";
 import type { Release, ReleaseAnswer } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/commands.js";
+import { Deadline } from "../runtime/deadline.js";
 import type { Request } from "../runtime/groups.js";
 import type { Patience } from "../runtime/patience.js";
+import type { ServerClock } from "../runtime/server-clocks.js";
 import type { Holding } from "../threads/holding.js";
 import { freed, freeing, notFreed } from "./hand-off.js";
 import type { LockIdentity } from "./lock-kind.js";
@@ -46,6 +48,8 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
   readonly #keptCount: number;
   readonly #repeated: boolean;
   #notAfterMs = 0;
+  /** By which that counts; undefined before the first sending, and without a limit. */
+  #clock: ServerClock | undefined;
   #resolve: ((sent: Exchanged<ReleaseAnswer>) => void) | undefined;
   #reject: ((error: unknown) => void) | undefined;
 
@@ -80,6 +84,7 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
 
   item(notAfterMs: number): Release {
     this.#notAfterMs = notAfterMs;
+    if (notAfterMs > 0) this.#clock = this.#lock.client.commands.deadlineClock(this.#holding.key);
     if (this.#keptCount === 0) freeing(this.#lock);
     const { key, field: holder } = this.#holding;
     const keptCount = this.#keptCount;
@@ -98,24 +103,28 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
   }
 
   answered(answer: ReleaseAnswer, command: Exchanged<unknown>): void {
-    const { sentAt, serverMs, resets, shortfall } = command;
+    const { sentAt, serverMs, clock, resets, shortfall } = command;
     const repeated = this.#repeated || command.repeated;
     const { inRedis } = this.#holding;
-    if (repeated) inRedis.copyMayArrive(this.#notAfterMs);
-    inRedis.seenServer(serverMs);
+    if (repeated) this.#copyMayArrive();
+    inRedis.seenServer(clock, serverMs);
     if (answer.status !== "released") notFreed(this.#lock);
     else if (this.#keptCount === 0) freed(this.#lock, answer.heard);
     const isKnown = answer.status === "released" && shortfall === undefined;
     if (isKnown && inRedis.copiesUntilMs === 0) inRedis.highestCount = this.#keptCount;
-    this.#resolve?.({ reply: answer, sentAt, serverMs, resets, repeated, shortfall });
+    this.#resolve?.({ reply: answer, sentAt, serverMs, clock, resets, repeated, shortfall });
   }
 
   failed(error: unknown): void {
     notFreed(this.#lock);
-    if (error instanceof UnavailableError && error.outcomeUnknown) {
-      this.#holding.inRedis.copyMayArrive(this.#notAfterMs);
-    }
+    if (error instanceof UnavailableError && error.outcomeUnknown) this.#copyMayArrive();
     this.#reject?.(error);
+  }
+
+  #copyMayArrive(): void {
+    if (this.#clock === undefined) return;
+    const { timeoutMs } = this.#lock.client.commands;
+    this.#holding.inRedis.copyMayArrive(new Deadline(this.#clock, this.#notAfterMs, timeoutMs));
   }
 }
 

@@ -31,7 +31,7 @@ export async function waitInQueue(
   try {
     for (;;) {
       stand.asking();
-      const hold = await ask(lock, holding, wish, { askAgain: isChosen });
+      const hold = await ask(lock, holding, wish, isChosen);
       if (hold !== undefined) return hold;
       if (wish.place !== undefined) stand.queued(wish.place);
       else if (!waiter.over) return "spent";

@@ -13,7 +13,7 @@ import { isTooOld } from "./oldest-version.js";
 import type { Patience } from "./patience.js";
 import { Replication, type Shortfall } from "./replication.js";
 import { Sender } from "./sender.js";
-import { ServerClocks } from "./server-clocks.js";
+import { type ServerClock, ServerClocks } from "./server-clocks.js";
 import { UnderWay } from "./under-way.js";
 
 /** A reply together with what is known about the way it took. */
@@ -23,6 +23,8 @@ export interface Exchanged<Reply> {
   readonly sentAt: Instant;
   /** As in `Answered`. */
   readonly serverMs: number;
+  /** On whose clock that is; undefined when it was not told, or nobody knows which server has answered. */
+  readonly clock: ServerClock | undefined;
   /** How often the connection had been lost when the command was sent. */
   readonly resets: number;
   /** True when the server may have run the command more than once. */
@@ -222,16 +224,21 @@ export class Commands {
     this.#underWay.stop();
   }
 
-  /** The clock of the server that has a key has surely come so far; 0 before its first answer. */
-  latestServerMs(key: string): number {
-    return this.#clocks.latestMs(key);
+  /** The clock of the server that has a key; undefined while it has answered nothing since the connection was lost. */
+  serverClock(key: string): ServerClock | undefined {
+    return this.#clocks.current(key);
+  }
+
+  /** By which {@link notAfterMs} counts. Not before the first answer. */
+  deadlineClock(key: string): ServerClock {
+    return this.#clocks.of(key);
   }
 
   /**
    * Time of the server that has a key after which a command sent now has surely been given up. Not before its first answer.
    */
   notAfterMs(key: string): number {
-    return Math.ceil(this.#clocks.at(key, this.#clock.monotonicMs()) + this.timeoutMs);
+    return Math.ceil(this.#clock.monotonicMs() + this.#clocks.of(key).offsetMs + this.timeoutMs);
   }
 
   /**

@@ -2,6 +2,8 @@ import type { Clock } from "../clock.js";
 import type { Request } from "../protocol/count-scripts.js";
 import { requestsKey } from "../protocol/names.js";
 import type { Commands } from "./commands.js";
+import { Deadline } from "./deadline.js";
+import type { ServerClock } from "./server-clocks.js";
 
 /** For how long at least Redis knows what a request was answered, and so for how long it may be sent again. */
 const MEMORY_MS = 60_000;
@@ -11,10 +13,11 @@ const TIMEOUTS_UNDER_WAY = 4;
 const MOST_SETTLED = 32;
 const SMALLEST_SWEEP = 64;
 
-/** A request whose answer is needed no more once this time of the server has passed. */
+/** A request whose answer is needed no more once no copies of it can arrive. */
 interface Settled {
   readonly id: string;
-  readonly afterMs: number;
+  /** Until then copies of it may arrive; undefined: none can. */
+  readonly copiesUntil: Deadline | undefined;
 }
 
 /** What one client has asked about one value. */
@@ -37,12 +40,15 @@ class Book {
   }
 
   /** Takes out what one command may make Redis forget: others that are under way are to name others. */
-  take(serverMs: number): readonly Settled[] {
+  take(clock: ServerClock | undefined): readonly Settled[] {
     const taken: Settled[] = [];
     const kept: Settled[] = [];
     for (const settled of this.#settled) {
-      const isDue = settled.afterMs < serverMs && taken.length < MOST_SETTLED;
-      (isDue ? taken : kept).push(settled);
+      const { id, copiesUntil } = settled;
+      const until = clock === undefined ? copiesUntil : copiesUntil?.on(clock, clock.latestMs);
+      const isOver = until === undefined || (clock !== undefined && until.ms < clock.latestMs);
+      if (isOver && taken.length < MOST_SETTLED) taken.push(settled);
+      else kept.push(until === copiesUntil ? settled : { id, copiesUntil: until });
     }
     this.#settled = kept;
     return taken;
@@ -116,7 +122,8 @@ export class OpenRequest {
   readonly #means: Means;
   /** On the monotonic clock. */
   readonly #begunMs: number;
-  #notAfterMs = 0;
+  /** That of the latest sending. */
+  #deadline: Deadline | undefined;
   #told: readonly Settled[] = [];
   #ended = false;
 
@@ -136,10 +143,11 @@ export class OpenRequest {
   /** What a command says of it that is sent now. */
   next(): Request {
     const { commands, memoryMs } = this.#means;
-    const notAfterMs = commands.notAfterMs(this.#book.count);
-    this.#notAfterMs = notAfterMs;
+    const { count } = this.#book;
+    const notAfterMs = commands.notAfterMs(count);
+    this.#deadline = new Deadline(commands.deadlineClock(count), notAfterMs, commands.timeoutMs);
     this.#book.putBack(this.#told);
-    this.#told = this.#book.take(commands.latestServerMs(this.#book.count));
+    this.#told = this.#book.take(commands.serverClock(count));
     const settled = this.#told.map(({ id }) => id);
     return { requests: this.#book.requests, id: this.#id, notAfterMs, memoryMs, settled };
   }
@@ -162,6 +170,6 @@ export class OpenRequest {
     book.usedMs = this.#means.clock.monotonicMs();
     book.putBack(this.#told);
     if (left === "nothing") return;
-    book.settle({ id: this.#id, afterMs: left === "copies" ? this.#notAfterMs : 0 });
+    book.settle({ id: this.#id, copiesUntil: left === "copies" ? this.#deadline : undefined });
   }
 }

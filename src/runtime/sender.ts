@@ -76,11 +76,11 @@ export class Sender {
         return;
       }
       const { reply, serverMs } = decoded;
-      if (serverMs > 0) this.#clocks.read(key, place, serverMs, sentAt);
+      const clock = serverMs > 0 ? this.#clocks.read(key, place, serverMs, { sentAt, resets }) : undefined;
       if (sent.givenUp) return;
       end();
       const repeated = this.#driver.resets !== resets;
-      answered({ reply, serverMs, sentAt, resets, repeated, shortfall });
+      answered({ reply, serverMs, clock, sentAt, resets, repeated, shortfall });
     };
     const onError = (error: unknown) => {
       if (sent.givenUp) return;

@@ -1,20 +1,28 @@
 import type { Driver } from "../driver/driver.js";
 import type { Instant } from "./instant.js";
 
-/** What was last seen of one server's clock. */
-interface Reading {
+/**
+ * The clock of the server that a connection leads to, as its answers tell it. After the connection was lost another server may
+ * be at its end: that is another clock, and times of two clocks are not compared.
+ */
+export interface ServerClock {
+  /** How often the connection had been lost when the clock was first read. */
+  readonly resets: number;
   /** Server time minus monotonic time. */
   readonly offsetMs: number;
+  /** The clock has surely come so far. */
   readonly latestMs: number;
 }
 
+type Reading = { -readonly [Part in keyof ServerClock]: ServerClock[Part] };
+
 /** Keeps the clocks of the servers in mind; each answer tells one. A server is known by a key that it has. */
 export class ServerClocks {
-  readonly #driver: Pick<Driver, "placeOf">;
+  readonly #driver: Pick<Driver, "placeOf" | "resets">;
   /** By place. */
   readonly #readings = new Map<string, Reading>();
 
-  constructor(driver: Pick<Driver, "placeOf">) {
+  constructor(driver: Pick<Driver, "placeOf" | "resets">) {
     this.#driver = driver;
   }
 
@@ -27,29 +35,48 @@ export class ServerClocks {
     return this.#readings.has(this.placeOf(key));
   }
 
-  /** @param place where the key was when the command was sent, at `sentAt` */
-  read(key: string, place: string, serverMs: number, sentAt: Instant): void {
+  /**
+   * @param place where the key was when the command was sent, at `sentAt`
+   * @param resets how often the connection had been lost by then
+   * @returns the clock; undefined when nobody knows which server has answered
+   */
+  read(
+    key: string,
+    place: string,
+    serverMs: number,
+    { sentAt, resets }: { readonly sentAt: Instant; readonly resets: number },
+  ): ServerClock | undefined {
     const answeredAt = this.placeOf(key);
     // Of a key that has just moved nobody knows who has answered; before there is a connection none is known.
-    if (place !== answeredAt && place !== "") return;
-    const known = this.#readings.get(answeredAt)?.latestMs ?? 0;
+    if (place !== answeredAt && place !== "") return undefined;
+    // The client may have sent it again, to another server.
+    if (resets !== this.#driver.resets) return undefined;
     const offsetMs = serverMs - sentAt.monotonicMs;
-    this.#readings.set(answeredAt, { offsetMs, latestMs: Math.max(serverMs, known) });
+    const known = this.#readings.get(answeredAt);
+    if (known?.resets === resets) {
+      known.offsetMs = offsetMs;
+      known.latestMs = Math.max(serverMs, known.latestMs);
+      return known;
+    }
+    const reading = { resets, offsetMs, latestMs: serverMs };
+    this.#readings.set(answeredAt, reading);
+    return reading;
   }
 
   forget(key: string): void {
     this.#readings.delete(this.placeOf(key));
   }
 
-  /** The clock has surely come so far; 0 before the first answer. */
-  latestMs(key: string): number {
-    return this.#readings.get(this.placeOf(key))?.latestMs ?? 0;
-  }
-
-  /** What the clock says at most when the monotonic clock of this process says this. Not before the first answer. */
-  at(key: string, monotonicMs: number): number {
+  /** The clock by which a deadline is made now. Not before the first answer. */
+  of(key: string): ServerClock {
     const reading = this.#readings.get(this.placeOf(key));
     if (reading === undefined) throw new Error("the server's time is not known yet");
-    return monotonicMs + reading.offsetMs;
+    return reading;
+  }
+
+  /** The clock of the server that has a key; undefined while it has answered nothing since the connection was lost. */
+  current(key: string): ServerClock | undefined {
+    const reading = this.#readings.get(this.placeOf(key));
+    return reading?.resets === this.#driver.resets ? reading : undefined;
   }
 }

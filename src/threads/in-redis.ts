@@ -1,3 +1,6 @@
+import type { Deadline } from "../runtime/deadline.js";
+import type { ServerClock } from "../runtime/server-clocks.js";
+
 /** Long after a lease no copy of a command is under way any more. */
 const COPIES_MS = 60_000;
 
@@ -7,8 +10,8 @@ export class InRedis {
   count = 0;
   /** The hold count that Redis may have at most: a command that lowers it may have been lost. */
   highestCount = 0;
-  /** On the server's clock: until then, copies of commands with an unknown outcome may arrive. 0: none can. */
-  #copiesUntilMs = 0;
+  /** Until then, copies of commands with an unknown outcome may arrive; undefined: none can. */
+  #copiesUntil: Deadline | undefined;
   /** The longest lease that was ever asked for: nothing in Redis lives longer without us. */
   #longestLeaseMs = 0;
   /** On the monotonic clock: from then on nothing can be there. */
@@ -17,8 +20,9 @@ export class InRedis {
   #turn: Promise<unknown> | true | undefined;
   #turnEnds: (() => void) | undefined;
 
+  /** Until then, copies of commands with an unknown outcome may arrive; 0: none can. On the clock of the server that answered last. */
   get copiesUntilMs(): number {
-    return this.#copiesUntilMs;
+    return this.#copiesUntil?.ms ?? 0;
   }
 
   get longestLeaseMs(): number {
@@ -27,7 +31,7 @@ export class InRedis {
 
   /** True when something may be there. */
   get isPossible(): boolean {
-    return this.count > 0 || this.#copiesUntilMs > 0;
+    return this.count > 0 || this.#copiesUntil !== undefined;
   }
 
   /** Nothing is asked for any more for now. @param nowMs on the monotonic clock */
@@ -46,21 +50,23 @@ export class InRedis {
     this.highestCount = Math.max(this.highestCount, this.count + 1);
   }
 
-  /** A command has an unknown outcome, or may have been sent twice. @param notAfterMs its deadline */
-  copyMayArrive(notAfterMs: number): void {
-    this.#copiesUntilMs = Math.max(this.#copiesUntilMs, notAfterMs);
+  /** A command has an unknown outcome, or may have been sent twice. @param deadline its own */
+  copyMayArrive(deadline: Deadline): void {
+    this.#copiesUntil = deadline.orLater(this.#copiesUntil);
   }
 
-  /** The server's clock has been seen. */
-  seenServer(serverMs: number): void {
-    if (serverMs > this.#copiesUntilMs) this.#copiesUntilMs = 0;
+  /** A server's clock has been seen. @param clock undefined when nobody knows which server's */
+  seenServer(clock: ServerClock | undefined, serverMs: number): void {
+    if (this.#copiesUntil === undefined || clock === undefined) return;
+    const until = this.#copiesUntil.on(clock, serverMs);
+    this.#copiesUntil = serverMs > until.ms ? undefined : until;
   }
 
   /** There is surely nothing any more. */
   empty(): void {
     this.count = 0;
     this.highestCount = 0;
-    this.#copiesUntilMs = 0;
+    this.#copiesUntil = undefined;
   }
 
   /** Whether a command about it is under way. */

@@ -180,11 +180,29 @@ describe("a copy of an acquisition", () => {
 });
 
 describe("a copy of the release of an attempt whose answer came too late", () => {
-  test.each([
-    ["getLock", "lock"],
-    ["getFairLock", "fair"],
-  ] as const)("does not free the lock that the next attempt has taken (%s)", async (kind, scripts) => {
-    const { holdfast, driver, clock, connect, fields } = open();
+  test("does not free the lock that the next attempt would take, which waits for it", async () => {
+    const { copy, mine, clock, connect, fields } = await releasedTwice("getLock", "lock");
+    await copy.arrive();
+    const theirs = await connect().holdfast.getLock("a").tryLock();
+    expect([theirs?.state, mine.outcome]).toEqual(["held", undefined]);
+    await theirs?.unlock();
+    await clock.advance(COMMAND_MS);
+    await leaseOf(mine).unlock();
+    expect(fields("a")).toEqual({});
+  });
+
+  test("does not free the fair lock that the next attempt has taken under another field, without waiting for it", async () => {
+    const { copy, mine, connect, fields } = await releasedTwice("getFairLock", "fair");
+    await copy.arrive();
+    expect(await connect().holdfast.getFairLock("a").tryLock()).toBeNull();
+    expect(fields("a")).toEqual({ [leaseOf(mine).holder]: "1" });
+    await leaseOf(mine).unlock();
+    expect(fields("a")).toEqual({});
+  });
+
+  async function releasedTwice(kind: "getLock" | "getFairLock", scripts: string) {
+    const time = open();
+    const { holdfast, driver, clock } = time;
     await holdfast[kind]("a").isLocked();
     const [answer, copy] = [answerLate(), deliverLate({ told: true })];
     void driver.next(answer, `${scripts}-acquire`);
@@ -193,14 +211,12 @@ describe("a copy of the release of an attempt whose answer came too late", () =>
     await clock.advance(2_100);
     answer.arrive();
     await clock.advance(100);
-    await copy.arrive();
-    const theirs = await connect().holdfast[kind]("a").tryLock();
-    expect([theirs?.state, mine.outcome]).toEqual(["held", undefined]);
-    await theirs?.unlock();
-    await clock.advance(COMMAND_MS);
-    expect(mine.outcome).toMatchObject({ value: { state: "held" } });
-    if (mine.outcome === undefined || !("value" in mine.outcome)) throw new Error("has not entered");
-    await mine.outcome.value.unlock();
-    expect(fields("a")).toEqual({});
-  });
+    return { ...time, copy, mine };
+  }
+
+  function leaseOf({ outcome }: Watched<Lease>): Lease {
+    if (outcome === undefined || !("value" in outcome)) throw new Error("has not entered");
+    expect(outcome.value.state).toBe("held");
+    return outcome.value;
+  }
 });

@@ -306,3 +306,24 @@ describe("a read under a chosen id that comes while its write lock is being rele
     await reading.unlock();
   });
 });
+
+describe("an id whose last call has an unknown outcome", () => {
+  test("may be used again soon, though another server has taken over whose clock is an hour behind [own-2]", async () => {
+    const time = openLate();
+    const lock = time.holdfast.getLock("a");
+    await lock.isLocked();
+    const late = deliverLate({ told: true });
+    void time.driver.next(late, "lock-acquire");
+    const called = watched(lock.tryLock(SEVEN));
+    await time.clock.advance(100);
+    if (called.outcome === undefined || !("value" in called.outcome)) throw new Error("not taken");
+    const released = watched(called.outcome.value?.unlock() ?? Promise.reject(new Error("not taken")));
+    time.clock.suspend(-HOUR_MS);
+    time.driver.reset();
+    await time.clock.advance(70_000);
+    expect(released.outcome).toEqual({ value: undefined });
+    expect(await lock.tryLock(SEVEN)).toMatchObject({ state: "held" });
+    await lock.unlock(7);
+    expect(time.fields("a")).toEqual({});
+  });
+});

@@ -201,3 +201,27 @@ describe("what Redis keeps of the calls of a client", () => {
     expect(answers()).toBeUndefined();
   });
 });
+
+describe("a copy that arrives at a server that has taken over, whose clock is behind", () => {
+  test.each(changes)(
+    "changes nothing, though its deadline had passed on the clock of the other server: %s [own-2]",
+    async (_, call) => {
+      setAvailable(time, 10);
+      const copy = heldUp(time, true);
+      const called = watched(call(semaphore));
+      await time.clock.advance(COMMAND_MS + 200);
+      expect(called.outcome).toMatchObject({ value: expect.toSatisfy(() => true) });
+      await semaphore.release();
+      await time.clock.advance(COMMAND_MS + 200);
+      time.clock.suspend(-20_000);
+      time.driver.reset();
+      // Nobody knows yet what the new server's clock says; then it says that the copy would be in time.
+      for (let i = 0; i < 3; i++) await semaphore.addPermits(1);
+      await time.clock.advance(0);
+      setAvailable(time, 20);
+      heard.length = 0;
+      await copy.arrive();
+      expect([available(time), heard]).toEqual(["20", []]);
+    },
+  );
+});

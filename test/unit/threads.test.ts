@@ -6,6 +6,7 @@ import { HeldLease } from "../../src/lease.js";
 import { LeaseLock } from "../../src/locks/lease-lock.js";
 import { lockId } from "../../src/locks/lock-kind.js";
 import { reentrantLock } from "../../src/locks/reentrant-lock.js";
+import { Deadline } from "../../src/runtime/deadline.js";
 import { Holding } from "../../src/threads/holding.js";
 import { Thread } from "../../src/threads/thread.js";
 import { answerWith, deliverLate, rejectAtOnce } from "../support/call-faults.js";
@@ -174,14 +175,43 @@ describe("the commands of one stay", () => {
 
   test("may still arrive until the latest of their deadlines has passed on the server's clock", () => {
     const { holding } = stay();
-    expect(holding.inRedis.copiesUntilMs).toBe(0);
-    holding.inRedis.copyMayArrive(1_000);
-    holding.inRedis.copyMayArrive(500);
-    holding.inRedis.seenServer(1_000);
-    expect(holding.inRedis.copiesUntilMs).toBe(1_000);
-    holding.inRedis.seenServer(1_001);
-    expect(holding.inRedis.copiesUntilMs).toBe(0);
+    const { inRedis } = holding;
+    const clock = { resets: 0, offsetMs: 0, latestMs: 0 };
+    expect(inRedis.copiesUntilMs).toBe(0);
+    inRedis.copyMayArrive(new Deadline(clock, 1_000, 300));
+    inRedis.copyMayArrive(new Deadline(clock, 500, 300));
+    inRedis.seenServer(clock, 1_000);
+    expect(inRedis.copiesUntilMs).toBe(1_000);
+    inRedis.seenServer(undefined, 5_000);
+    expect(inRedis.copiesUntilMs).toBe(1_000);
+    inRedis.seenServer(clock, 1_001);
+    expect(inRedis.copiesUntilMs).toBe(0);
   });
+
+  test.each([
+    { ahead: "far ahead", nowMs: 9_000_000, untilMs: 9_000_300 },
+    { ahead: "far behind", nowMs: -9_000_000, untilMs: -8_940_000 },
+    { ahead: "a little behind", nowMs: 0, untilMs: 1_000 },
+  ])(
+    "may arrive at another server, whose clock is $ahead, for the time that they were given, and for a minute at most [own-2]",
+    ({ nowMs, untilMs }) => {
+      const { inRedis } = stay().holding;
+      const [clock, other] = [
+        { resets: 0, offsetMs: 0, latestMs: 0 },
+        { resets: 1, offsetMs: 0, latestMs: nowMs },
+      ];
+      inRedis.copyMayArrive(new Deadline(clock, 1_000, 300));
+      inRedis.seenServer(other, nowMs);
+      expect(inRedis.copiesUntilMs).toBe(untilMs);
+      // What is sent to the other one counts by its clock, and does not make the rest end sooner.
+      inRedis.copyMayArrive(new Deadline(other, nowMs + 200, 300));
+      expect(inRedis.copiesUntilMs).toBe(untilMs);
+      inRedis.seenServer(other, untilMs);
+      expect(inRedis.copiesUntilMs).toBe(untilMs);
+      inRedis.seenServer(other, untilMs + 1);
+      expect(inRedis.copiesUntilMs).toBe(0);
+    },
+  );
 
   test("keep it from being over until each of them is settled", () => {
     const { holding, over } = stay();
