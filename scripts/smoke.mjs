@@ -79,6 +79,18 @@ const projects = {
           ${takeALock}
           assert.match(require.resolve("holdfast"), /[\\\\/]dist[\\\\/]cjs[\\\\/]/);
         });
+        test("takes a lock under fake timers, and loses it when they are advanced", async () => {
+          jest.useFakeTimers();
+          ${takeALock}
+          const driver = memoryDriver();
+          const client = new Holdfast(driver);
+          const lease = await client.getLock("order:42").lock({ leaseMs: 10_000 });
+          const waiting = client.getLock("order:42").lock();
+          await jest.advanceTimersByTimeAsync(10_002);
+          assert.equal(lease.state, "lost");
+          assert.equal((await waiting).state, "held");
+          await client.close({ releaseHeld: true });
+        });
       `,
     },
     args: [jest, "--ci"],

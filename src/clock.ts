@@ -1,3 +1,6 @@
+// biome-ignore lint/style/noRestrictedImports: time is kept here, and in no other file.
+import * as timers from "node:timers";
+
 /** A pending call of {@link Clock.schedule}. */
 export interface Timer {
   /** Drops the call. Harmless once it has run or was cancelled before. */
@@ -23,9 +26,12 @@ export interface Clock {
 /** Node fires a `setTimeout` with a longer delay at once, so longer ones run in stages. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
+/** The function of Node itself, also while a test framework has put another one in its place. */
+const realSetImmediate = timers.setImmediate;
+
 /**
- * The clock of this process. The globals are looked up at each call, so that fake timers which a test
- * framework puts in their place take effect.
+ * The clock of this process. What tells and counts time is looked up at each call, so that fake timers which a test
+ * framework puts in the place of the globals take effect.
  */
 export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
@@ -35,10 +41,27 @@ export const systemClock: Clock = {
   },
 };
 
-/** Keeps the process alive for this one turn: without, it would wait for whatever wakes an idle event loop next. */
+/** Runs what waits for no time in a later turn of the event loop, which the process stays alive for, fake timers or not. */
+export function inLaterTurn(callback: () => void): void {
+  realSetImmediate(callback);
+}
+
+/**
+ * Fake timers hold `setImmediate` until they are advanced, but a turn of the event loop is no time: a promise takes its place.
+ * Whoever advances them lets all promises settle before the next timer fires; a real turn might come too late for that.
+ */
 function soon(callback: () => void): Timer {
-  const immediate = setImmediate(callback);
-  return { cancel: () => clearImmediate(immediate) };
+  let isCancelled = false;
+  const run = () => {
+    if (!isCancelled) callback();
+  };
+  if (globalThis.setImmediate === realSetImmediate) inLaterTurn(run);
+  else void Promise.resolve().then(run);
+  return {
+    cancel() {
+      isCancelled = true;
+    },
+  };
 }
 
 function later(delayMs: number, callback: () => void, keepAlive: boolean): Timer {

@@ -1,5 +1,6 @@
 import { UnavailableError } from "../errors.js";
-import type { Awaited, WaitLine } from "./wait-line.js";
+import type { Awaited } from "./awaited.js";
+import type { WaitLine } from "./wait-line.js";
 import type { WaitLines } from "./wait-lines.js";
 import type { Waiter } from "./waiter.js";
 

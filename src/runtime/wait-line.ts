@@ -1,31 +1,21 @@
 import type { Clock, Timer } from "../clock.js";
 import { isWakeUp } from "../protocol/messages.js";
+import type { Awaited } from "./awaited.js";
+import type { Seen, Sighting } from "./sighting.js";
 import type { Subscriptions } from "./subscriptions.js";
 import type { Waiter } from "./waiter.js";
+import { type UsableYield, Yields } from "./yields.js";
 
-/** Who was seen to hold a lock, and for how long. */
-export interface Sighting {
-  readonly holder: string;
-  /** Milliseconds its lease had left at `seenMs`; -1 without a TTL. */
-  readonly ttlMs: number;
-  /** On the monotonic clock. */
-  readonly seenMs: number;
-}
-
-/** What is waited for: a lock, permits or a latch. */
-export interface Awaited {
-  /** Whose line it is. */
-  readonly id: string;
-  /** Where releases are told. */
-  readonly channel: string;
-  /** Which messages make it worth asking. Default: those of locks. */
-  readonly tells?: (message: string) => boolean;
+/** What all lines of a client share. */
+export interface LineServices {
+  readonly clock: Clock;
+  readonly subscriptions: Subscriptions;
+  readonly safetyPeriodMs: number;
+  readonly usableYield: UsableYield;
 }
 
 /** How long to live without messages when listening has failed: twice as long each time, up to the safety period. */
 const FIRST_DEAF_MS = 250;
-/** Far more than a waiter of another process takes to ask once it was told, and little beside what others have to do. */
-const YIELD_MS = 5;
 /** The safety period is drawn from this share of it up to the whole, so that processes do not ask in step. */
 const LEAST_SHARE = 0.8;
 
@@ -39,6 +29,8 @@ export class WaitLine {
   readonly #clock: Clock;
   readonly #subscriptions: Subscriptions;
   readonly #safetyPeriodMs: number;
+  readonly #usableYield: UsableYield;
+  #yields: Yields | undefined;
   #head: Waiter | undefined;
   /** Those behind the head; undefined before the first. */
   #behind: Set<Waiter> | undefined;
@@ -61,11 +53,12 @@ export class WaitLine {
   /** On the monotonic clock. */
   #alarmMs = Number.POSITIVE_INFINITY;
 
-  constructor(awaited: Awaited, clock: Clock, subscriptions: Subscriptions, safetyPeriodMs: number) {
+  constructor(awaited: Awaited, { clock, subscriptions, safetyPeriodMs, usableYield }: LineServices) {
     this.awaited = awaited;
     this.#clock = clock;
     this.#subscriptions = subscriptions;
     this.#safetyPeriodMs = safetyPeriodMs;
+    this.#usableYield = usableYield;
   }
 
   get length(): number {
@@ -174,10 +167,13 @@ export class WaitLine {
     const own = this.#expectsOwn || this.#hasIgnored ? 1 : 0;
     this.#hasIgnored = false;
     if (heard === 0) this.#expectsOwn = false;
-    if (heard !== undefined && heard <= own) this.wake();
+    this.#yields ??= new Yields(this.#usableYield);
+    const nowMs = this.#clock.monotonicMs();
+    const yieldMs = this.#yields.next(nowMs, heard === undefined ? undefined : heard - own);
+    if (yieldMs === 0) this.wake();
     else {
-      this.rest(YIELD_MS);
-      this.#turnMs = this.#clock.monotonicMs() + YIELD_MS;
+      this.rest(yieldMs);
+      this.#turnMs = nowMs + yieldMs;
     }
     this.#head?.wake();
   }
@@ -194,10 +190,11 @@ export class WaitLine {
    * The lock was seen held, by others or by the waiter of this line that just took it.
    * @param soonestMs to ask again by then in any case
    */
-  seenHeld({ holder, ttlMs }: Omit<Sighting, "seenMs">, soonestMs: number = Number.POSITIVE_INFINITY): void {
+  seenHeld({ holder, ttlMs, own = true }: Seen, soonestMs: number = Number.POSITIVE_INFINITY): void {
     const seenMs = this.#clock.monotonicMs();
     this.#sighting = { holder, ttlMs, seenMs };
-    this.#rest(seenMs, ttlMs, soonestMs);
+    if (!own) this.#yields?.used(seenMs);
+    this.rest(ttlMs, soonestMs, seenMs);
   }
 
   /**
@@ -205,11 +202,11 @@ export class WaitLine {
    * @param ms as Redis answered; negative: it does not know
    * @param soonestMs to ask again by then in any case
    */
-  rest(ms: number, soonestMs: number = Number.POSITIVE_INFINITY): void {
-    this.#rest(this.#clock.monotonicMs(), ms, soonestMs);
-  }
-
-  #rest(nowMs: number, ms: number, soonestMs: number): void {
+  rest(
+    ms: number,
+    soonestMs: number = Number.POSITIVE_INFINITY,
+    nowMs: number = this.#clock.monotonicMs(),
+  ): void {
     const jitteredMs = this.#safetyPeriodMs * (LEAST_SHARE + (1 - LEAST_SHARE) * Math.random());
     const safetyMs = Math.min(jitteredMs, soonestMs);
     // Redis answers times in whole milliseconds, rounded: one more and it is surely over.
@@ -264,7 +261,10 @@ export class WaitLine {
         if (this.#expectsOwn) {
           this.#expectsOwn = false;
           this.#hasIgnored = true;
-        } else this.wake();
+        } else {
+          this.#yields?.used(this.#clock.monotonicMs());
+          this.wake();
+        }
       },
       onReady: () => {
         this.#expectsOwn = false;

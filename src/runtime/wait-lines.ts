@@ -1,31 +1,29 @@
 import type { Clock } from "../clock.js";
+import type { Awaited } from "./awaited.js";
 import type { Subscriptions } from "./subscriptions.js";
-import { type Awaited, WaitLine } from "./wait-line.js";
+import { type LineServices, WaitLine } from "./wait-line.js";
 import type { Waiter } from "./waiter.js";
+import { usableYield } from "./yields.js";
 
 /** So many lines in which nobody stands are kept at least. */
 const FEW_EMPTY = 64;
 
 /** The waiters of this client, in one line for each lock or other thing that they wait for. */
 export class WaitLines {
-  readonly #clock: Clock;
-  readonly #subscriptions: Subscriptions;
-  readonly #safetyPeriodMs: number;
+  readonly #services: LineServices;
   /** Those in which nobody stands among them: most that come next want one of these. */
   #lines = new Map<string, WaitLine>();
   #empty = 0;
 
   constructor(clock: Clock, subscriptions: Subscriptions, safetyPeriodMs: number) {
-    this.#clock = clock;
-    this.#subscriptions = subscriptions;
-    this.#safetyPeriodMs = safetyPeriodMs;
+    this.#services = { clock, subscriptions, safetyPeriodMs, usableYield: usableYield() };
   }
 
   /** Puts a waiter at the end of the line of those who wait for the same. */
   join(awaited: Awaited, waiter: Waiter): WaitLine {
     let line = this.#lines.get(awaited.id);
     if (line === undefined) {
-      line = new WaitLine(awaited, this.#clock, this.#subscriptions, this.#safetyPeriodMs);
+      line = new WaitLine(awaited, this.#services);
       this.#lines.set(awaited.id, line);
     } else if (line.length === 0) {
       this.#empty -= 1;

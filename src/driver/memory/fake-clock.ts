@@ -1,4 +1,4 @@
-import { type Clock, systemClock, type Timer } from "../../clock.js";
+import { type Clock, inLaterTurn, type Timer } from "../../clock.js";
 
 export interface FakeClockOptions {
   /** What the wall clock shows at first, in milliseconds since the Unix epoch. Default: 2026-11-20T00:00:00Z. */
@@ -103,7 +103,7 @@ export class FakeClock implements Clock {
   async #settle(): Promise<void> {
     for (let turns = 0, quiet = 0; quiet < QUIET_TURNS; turns++) {
       if (turns === MAX_TURNS) throw new Error(`work has not settled after ${MAX_TURNS} turns`);
-      await new Promise<void>((resolve) => systemClock.schedule(0, resolve, true));
+      await new Promise<void>(inLaterTurn);
       quiet = this.#firing.size === 0 ? quiet + 1 : 0;
     }
   }
@@ -121,7 +121,7 @@ export class FakeClock implements Clock {
     const fire = () => {
       if (this.#firing.delete(timer)) timer.callback();
     };
-    systemClock.schedule(0, fire, true);
+    inLaterTurn(fire);
   }
 
   #cancel(timer: FakeTimer): void {

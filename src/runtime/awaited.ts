@@ -1,0 +1,9 @@
+/** What is waited for: a lock, permits or a latch. */
+export interface Awaited {
+  /** Whose line it is. */
+  readonly id: string;
+  /** Where releases are told. */
+  readonly channel: string;
+  /** Which messages make it worth asking. Default: those of locks. */
+  readonly tells?: (message: string) => boolean;
+}

@@ -1,0 +1,14 @@
+/** Who holds a lock, and for how long, as Redis has answered. */
+export interface Seen {
+  readonly holder: string;
+  /** Milliseconds its lease has left; -1 without a TTL. */
+  readonly ttlMs: number;
+  /** Whether the holder is of this client. Default: true. */
+  readonly own?: boolean;
+}
+
+/** Who was seen to hold a lock when. */
+export interface Sighting extends Omit<Seen, "own"> {
+  /** On the monotonic clock. */
+  readonly seenMs: number;
+}
