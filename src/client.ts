@@ -18,6 +18,7 @@ import { Subscriptions } from "./runtime/subscriptions.js";
 import { WaitLines } from "./runtime/wait-lines.js";
 import { Waiter } from "./runtime/waiter.js";
 import { Watchdog } from "./runtime/watchdog.js";
+import { whenListened } from "./threads/loss-listeners.js";
 import { PermitHolds } from "./threads/permit-holds.js";
 import { makeTerms, type Terms } from "./threads/terms.js";
 import { Threads } from "./threads/threads.js";
@@ -55,6 +56,7 @@ export class Client {
   /** Those of calls for the locks of several clients, with whether they wait for a running body of this one. */
   readonly #admitted = new Map<Waiter, boolean>();
   readonly #background = new Set<Promise<unknown>>();
+  readonly #unlisten: () => void;
   /** Whose work is taken: everybody's, only that of running bodies, or nobody's. */
   #open: "to all" | "to bodies" | "to nobody" = "to all";
   #stopped = false;
@@ -89,6 +91,13 @@ export class Client {
       watchdog: this.#watchdog,
       sharedWatchdog: this.#sharedWatchdog,
     });
+    this.#unlisten = whenListened(this);
+  }
+
+  /** Somebody listens from now on, also to the ends of leases that were taken before. */
+  tellEnds(): void {
+    for (const holding of [...this.threads.holdings()]) for (const hold of [...holding.live]) hold.tellEnd();
+    for (const hold of this.permits.all()) hold.tellEnd();
   }
 
   /** Whether the keys are divided among several servers. */
@@ -176,6 +185,7 @@ export class Client {
     // Clean-up goes on for one command timeout after the last command, and then needs one more answer.
     await this.#within(2 * commandTimeoutMs, this.#quiet());
     this.#stopped = true;
+    this.#unlisten();
     this.#watchdog.stop();
     this.#sharedWatchdog.stop();
     this.#permitWatchdog.stop();

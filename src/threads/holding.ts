@@ -152,6 +152,7 @@ export class Holding extends Link implements Renewable {
     const raisesAll = this.#live.length > 1 && terms.renewed && !this.lock.kind.shared;
     if (raisesAll && place.until === undefined) this.renewed(place.takenAt);
     if (this.#needsRenewal(hold) && !place.unnamed) this.#watchdog.add(this);
+    hold.tellEnd();
     return hold;
   }
 

@@ -46,6 +46,7 @@ export class PermitHolds {
     const hold = new PermitHold({ count, ids, terms, since, holds: this }, clock, alarms);
     for (const id of ids) this.#byId.set(id, hold);
     if (terms.renewed) watchdog.add(hold);
+    hold.tellEnd();
     return hold;
   }
 
@@ -160,8 +161,8 @@ export class PermitHold extends Trust implements Renewable {
     return this.#idsHold;
   }
 
-  protected lossOf(reason: LossReason): LeaseLostError {
-    return new LeaseLostError(this.count.name, this.about.holder, reason, this.heldMs);
+  protected lossOf(reason: LossReason, heldMs: number): LeaseLostError {
+    return new LeaseLostError(this.count.name, this.about.holder, reason, heldMs);
   }
 
   protected ended(loss: LeaseLostError | undefined): void {
