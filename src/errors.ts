@@ -15,7 +15,7 @@ export abstract class HoldfastError extends Error {
 export interface Obstacle {
   /** The holder as stored in Redis. */
   readonly holder: string;
-  /** Milliseconds its lease had left when last seen, -1 when the key has no TTL. */
+  /** Milliseconds its lease has left when the error is made, reckoned from when it was last seen; -1 when the key has no TTL. */
   readonly ttlMs: number;
   /** True when the holder belongs to the client that waited. */
   readonly own: boolean;

@@ -158,7 +158,7 @@ function seenHeld(
   { holder, ttlMs }: { holder: string; ttlMs: number },
 ): void {
   if (holder === "") return;
-  wish.obstacle = { holder, ttlMs, own: lock.client.owns(holder) };
+  wish.saw(lock.client, holder, ttlMs);
   if (wish.attempts === 1 && events.contended.hasSubscribers) {
     events.contended.publish({ name: lock.name, kind: lock.kind.name, holder, ttlMs });
   }

@@ -23,6 +23,19 @@ interface Call {
   readonly replaced?: Hold | undefined;
 }
 
+/** Who was in the way when the lock was last seen. */
+export interface SeenObstacle extends Obstacle {
+  /** On the monotonic clock of the client. */
+  readonly seenMs: number;
+}
+
+/** What errors tell of it: how long the lease lasts from this moment on. */
+export function obstacleAt(nowMs: number, seen: SeenObstacle | undefined): Obstacle | undefined {
+  if (seen === undefined) return undefined;
+  const { holder, ttlMs, own, seenMs } = seen;
+  return { holder, ttlMs: ttlMs < 0 ? ttlMs : Math.max(0, Math.round(seenMs + ttlMs - nowMs)), own };
+}
+
 /** One call that wants a lock. Once its wait is cancelled, nothing is sent again for it. */
 export class Wish implements Patience {
   readonly terms: Terms;
@@ -39,8 +52,7 @@ export class Wish implements Patience {
   again = false;
   /** How often Redis was asked. */
   attempts = 0;
-  /** Who was in the way when the lock was last seen. */
-  obstacle: Obstacle | undefined;
+  obstacle: SeenObstacle | undefined;
   /** Why it was not even asked for: nobody knows what the last stay under the same id has left. */
   unanswered: UnavailableError | undefined;
   /** The first attempt, where it was made before anything was to be waited for. */
@@ -72,6 +84,11 @@ export class Wish implements Patience {
 
   get leaseMs(): number {
     return this.terms.leaseMs;
+  }
+
+  /** Somebody has the lock just now. */
+  saw(client: Client, holder: string, ttlMs: number): void {
+    this.obstacle = { holder, ttlMs, own: client.owns(holder), seenMs: client.clock.monotonicMs() };
   }
 }
 
