@@ -1,5 +1,6 @@
 import type { Clock, Timer } from "../clock.js";
 import { Link } from "../linked.js";
+import { heed, unheed } from "./abort-signals.js";
 
 /**
  * One call that waits. It sleeps until something wakes it, its time is up or it is cancelled, and then looks around:
@@ -25,7 +26,6 @@ export class Waiter extends Link {
   #onCancel: (() => void) | undefined;
   #whole: Waiter | undefined;
   #parts: Set<Waiter> | undefined;
-  #onAbort: (() => void) | undefined;
 
   /** @param waitMs how long it may wait; undefined: for ever */
   constructor(clock: Clock, waitMs: number | undefined, signal: AbortSignal | undefined) {
@@ -34,13 +34,7 @@ export class Waiter extends Link {
     this.#signal = signal;
     this.#startMs = clock.monotonicMs();
     this.#endMs = waitMs === undefined ? Number.POSITIVE_INFINITY : this.#startMs + waitMs;
-    if (signal !== undefined) this.#heed(signal);
-  }
-
-  #heed(signal: AbortSignal): void {
-    this.#onAbort = () => this.cancel(signal.reason);
-    if (signal.aborted) this.#onAbort();
-    else signal.addEventListener("abort", this.#onAbort, { once: true });
+    if (signal !== undefined) heed(signal, this);
   }
 
   /** True once it may not wait any longer: its time is up, or it was cancelled. */
@@ -163,6 +157,6 @@ export class Waiter extends Link {
   dispose(): void {
     const whole = this.#whole;
     if (whole !== undefined) whole.#parts?.delete(this);
-    if (this.#onAbort !== undefined) this.#signal?.removeEventListener("abort", this.#onAbort);
+    if (this.#signal !== undefined) unheed(this.#signal, this);
   }
 }
