@@ -20,6 +20,7 @@ import { Waiter } from "./runtime/waiter.js";
 import { Watchdog } from "./runtime/watchdog.js";
 import { whenListened } from "./threads/loss-listeners.js";
 import { PermitHolds } from "./threads/permit-holds.js";
+import { SelfWaits } from "./threads/self-waits.js";
 import { makeTerms, type Terms } from "./threads/terms.js";
 import { Threads } from "./threads/threads.js";
 
@@ -43,6 +44,7 @@ export class Client {
   readonly subscriptions: Subscriptions;
   readonly signsOfLife: SignsOfLife;
   readonly threads: Threads;
+  readonly selfWaits: SelfWaits;
   readonly permits: PermitHolds;
   readonly requests: Requests;
   /** What gives back the permits of a plain semaphore that the running bodies have. */
@@ -90,6 +92,11 @@ export class Client {
       alarms,
       watchdog: this.#watchdog,
       sharedWatchdog: this.#sharedWatchdog,
+    });
+    this.selfWaits = new SelfWaits({
+      threads: this.threads,
+      waiting: () => [...this.#waiters, ...this.#admitted.keys()],
+      after: (delayMs, work) => this.after(delayMs, work),
     });
     this.#unlisten = whenListened(this);
   }

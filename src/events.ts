@@ -36,6 +36,8 @@ export interface ContendedEvent extends AboutLock {
   readonly holder: string;
   /** Milliseconds its lease has left, -1 without a TTL. */
   readonly ttlMs: number;
+  /** True when that is this very client: the caller may be waiting for itself. */
+  readonly own: boolean;
 }
 
 /** `holdfast:lock:release`: a hold or leased permits were released. */

@@ -158,9 +158,10 @@ function seenHeld(
   { holder, ttlMs }: { holder: string; ttlMs: number },
 ): void {
   if (holder === "") return;
-  wish.saw(lock.client, holder, ttlMs);
+  wish.saw(lock, holder, ttlMs);
   if (wish.attempts === 1 && events.contended.hasSubscribers) {
-    events.contended.publish({ name: lock.name, kind: lock.kind.name, holder, ttlMs });
+    const own = lock.client.owns(holder);
+    events.contended.publish({ name: lock.name, kind: lock.kind.name, holder, ttlMs, own });
   }
 }
 

@@ -9,6 +9,7 @@ import type { Hold } from "../threads/hold.js";
 import type { Scope } from "../threads/scope.js";
 import { makeTerms, type Terms } from "../threads/terms.js";
 import type { Answered } from "./acquire.js";
+import type { LockIdentity } from "./lock-kind.js";
 
 /** What sets one call apart. */
 interface Call {
@@ -87,8 +88,10 @@ export class Wish implements Patience {
   }
 
   /** Somebody has the lock just now. */
-  saw(client: Client, holder: string, ttlMs: number): void {
-    this.obstacle = { holder, ttlMs, own: client.owns(holder), seenMs: client.clock.monotonicMs() };
+  saw({ client, name }: LockIdentity, holder: string, ttlMs: number): void {
+    const own = client.owns(holder);
+    this.obstacle = { holder, ttlMs, own, seenMs: client.clock.monotonicMs() };
+    if (own) client.selfWaits.suspect(this.waiter, { name, holder });
   }
 }
 

@@ -2,6 +2,12 @@ import type { Clock, Timer } from "../clock.js";
 import { Link } from "../linked.js";
 import { heed, unheed } from "./abort-signals.js";
 
+/** What a call waits for, and who of its own client was seen to have it. */
+export interface OwnObstacle {
+  readonly name: string;
+  readonly holder: string;
+}
+
 /**
  * One call that waits. It sleeps until something wakes it, its time is up or it is cancelled, and then looks around:
  * `pause` resolves in each of these cases. Constant in size however long it waits, with a timer only while it sleeps.
@@ -17,6 +23,7 @@ export class Waiter extends Link {
   naps = false;
   /** Who takes over, in its place, what another call of this client leaves; known to whoever has set it. */
   heir: object | undefined;
+  #behind: OwnObstacle | undefined;
   #cancelled = false;
   #reason: unknown;
   #awake = false;
@@ -49,6 +56,21 @@ export class Waiter extends Link {
   /** Why it was cancelled. */
   get reason(): unknown {
     return this.#reason;
+  }
+
+  /** True for one that may wait for ever. */
+  get isEndless(): boolean {
+    return this.#endMs === Number.POSITIVE_INFINITY;
+  }
+
+  /** The hold of its own client that it was last seen to wait for. */
+  get behind(): OwnObstacle | undefined {
+    return this.#behind;
+  }
+
+  standsBehind(obstacle: OwnObstacle): void {
+    this.#behind = obstacle;
+    this.#whole?.standsBehind(obstacle);
   }
 
   get waitedMs(): number {

@@ -1,0 +1,81 @@
+import type { OwnObstacle, Waiter } from "../runtime/waiter.js";
+import type { Hold } from "./hold.js";
+import type { Threads } from "./threads.js";
+
+interface Services {
+  readonly threads: Threads;
+  /** All calls of the client that wait. */
+  waiting(): Iterable<Waiter>;
+  after(delayMs: number, work: () => void): void;
+}
+
+/** Far longer than a lock should be held, and short enough for whoever looks at a process that hangs. */
+const LONG_MS = 10_000;
+const CODE = "HOLDFAST_WAITS_FOR_ITSELF";
+
+/** One warning is enough to find the mistake: a busy process would repeat it for ever. */
+let hasWarned = false;
+
+/**
+ * Warns of a call that may wait for itself: without an end, for a lease of its own client that the watchdog renews without an end.
+ * Who has that lease nobody knows, so that it is no error; a lock that is handed on meanwhile is no case of it. One look at all
+ * waiters in ten seconds at most, and none where no client stands in its own way.
+ */
+export class SelfWaits {
+  readonly #services: Services;
+  #looks = false;
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  /** A call has found its own client in the way. */
+  suspect(waiter: Waiter, obstacle: OwnObstacle): void {
+    if (hasWarned || !waiter.isEndless) return;
+    waiter.standsBehind(obstacle);
+    this.#lookIn(LONG_MS);
+  }
+
+  #lookIn(ms: number): void {
+    if (this.#looks) return;
+    this.#looks = true;
+    this.#services.after(ms, () => {
+      this.#looks = false;
+      if (!hasWarned) this.#look();
+    });
+  }
+
+  #look(): void {
+    let leastMs = Number.POSITIVE_INFINITY;
+    for (const waiter of this.#services.waiting()) {
+      const { behind, waitedMs } = waiter;
+      const hold = behind && this.#endlessHold(behind.holder);
+      if (behind === undefined || hold === undefined || waiter.cancelled) continue;
+      const leftMs = LONG_MS - Math.min(waitedMs, hold.heldMs);
+      if (leftMs <= 0) {
+        warn(behind);
+        return;
+      }
+      leastMs = Math.min(leastMs, leftMs);
+    }
+    if (leastMs < LONG_MS) this.#lookIn(leastMs);
+  }
+
+  #endlessHold(field: string): Hold | undefined {
+    for (const holding of this.#services.threads.holdings()) {
+      if (holding.field !== field) continue;
+      return holding.live.find(({ isRenewed, terms }) => isRenewed && terms.maxHoldMs === undefined);
+    }
+    return undefined;
+  }
+}
+
+function warn({ name, holder }: OwnObstacle): void {
+  hasWarned = true;
+  process.emitWarning(
+    `a call has waited for ${LONG_MS / 1_000} s for lock "${name}", which a lease of this very client holds (${holder}). If that lease is ` +
+      "the caller's own, it waits for ever: call inside of lease.run() or using(), or pass { threadId: lease.threadId }. Told once for " +
+      "each process",
+    { type: "HoldfastWarning", code: CODE },
+  );
+}
