@@ -15,7 +15,7 @@ import type { Sighted } from "../runtime/signs-of-life.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import { cleanUp, reachStoredCount, takeBack, undoCopies } from "./clean-up.js";
-import { enter } from "./enter.js";
+import { enterByAnswer } from "./enter.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { MOST_VAIN_TRIES } from "./lowering.js";
 import { release } from "./release.js";
@@ -109,7 +109,7 @@ async function attempt(
   if (answer.status === "held") {
     const { shortfall, sentAt } = command;
     if (shortfall !== undefined) return notReplicated(lock.name, shortfall);
-    return enter(holding, wish, { takenAt: sentAt, token: answer.token }) ?? "spent";
+    return enterByAnswer(lock, holding, wish, { takenAt: sentAt, token: answer.token }) ?? "spent";
   }
   return refusal(part, answer, command);
 }

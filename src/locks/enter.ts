@@ -1,6 +1,8 @@
 import type { Instant } from "../runtime/instant.js";
 import type { Hold, Place } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
+import { otherHalfId } from "./claim.js";
+import type { LockIdentity } from "./lock-kind.js";
 import type { Wish } from "./wish.js";
 
 /** What was given. */
@@ -20,5 +22,24 @@ export function enter(holding: Holding, wish: Wish, given: Given, at?: Instant):
   if (hold === undefined) return undefined;
   holding.inRedis.count += 1;
   scope?.take(hold);
+  return hold;
+}
+
+/**
+ * As {@link enter}, by an answer of Redis to the acquisition itself: it was free then, whatever else this client believed. A lock that
+ * somebody else has handed over is none: that message may be about an older stay. Nor is an answer that came too late to be of use:
+ * others may have had the lock since.
+ */
+export function enterByAnswer(
+  lock: LockIdentity,
+  holding: Holding,
+  wish: Wish,
+  given: Pick<Given, "takenAt" | "token">,
+): Hold | undefined {
+  const hold = enter(holding, wish, given);
+  // Who reads on the strength of its own write hold is beside that.
+  if (hold?.holdCount === 1 && wish.kin === undefined) {
+    lock.client.threads.displaceOthers(holding, otherHalfId(lock));
+  }
   return hold;
 }

@@ -50,7 +50,15 @@ describe.each(factories)("%s", (_name, of) => {
 
 describe("the option clock", () => {
   const { monotonicMs, wallMs } = { monotonicMs: () => 0, wallMs: () => 0 };
-  const wrong: readonly unknown[] = [{}, 5, null, "now", Date, { monotonicMs, wallMs }, { monotonicMs, wallMs, schedule: 1 }];
+  const wrong: readonly unknown[] = [
+    {},
+    5,
+    null,
+    "now",
+    Date,
+    { monotonicMs, wallMs },
+    { monotonicMs, wallMs, schedule: 1 },
+  ];
   test.each(wrong.map((clock) => [clock]))("that is %j is refused by its name", (clock) => {
     const call = () => open({ clock } as HoldfastOptions);
     expect(call).toThrow(TypeError);

@@ -7,6 +7,7 @@ import { LeaseLock } from "../../src/locks/lease-lock.js";
 import { lockId } from "../../src/locks/lock-kind.js";
 import { reentrantLock } from "../../src/locks/reentrant-lock.js";
 import { Holding } from "../../src/threads/holding.js";
+import { Occupancy } from "../../src/threads/occupancy.js";
 import { Thread } from "../../src/threads/thread.js";
 import { answerWith, deliverLate, rejectAtOnce } from "../support/call-faults.js";
 import { CountingClock } from "../support/counting-clock.js";
@@ -137,6 +138,7 @@ describe("the commands of one stay", () => {
       alarms: { set: () => undefined, cancel: () => undefined } as never,
       watchdog: { add: () => undefined, remove: () => undefined } as never,
       sharedWatchdog: undefined as never,
+      occupancy: new Occupancy(),
       over: (holding: Holding) => void over.push(holding),
     };
     return {

@@ -43,7 +43,7 @@ async function ownHold(): Promise<void> {
 }
 
 tell("ready");
-await ({ signal: oneSignal, "own hold": ownHold })[settings<WarnedUserSettings>().deed]();
+await { signal: oneSignal, "own hold": ownHold }[settings<WarnedUserSettings>().deed]();
 const closed = holdfast.close();
 await clock.advance(60_000);
 await closed;
