@@ -45,9 +45,10 @@ export interface ReleaseEvent extends AboutHold {
   readonly heldMs: number;
 }
 
-/** `holdfast:lease:lost`: a lease ended before it was released. */
+/** `holdfast:lease:lost`: a lease ended before it was released, be it one that was to be kept until then. */
 export interface LeaseLostEvent extends AboutHold {
   readonly reason: LossReason;
+  /** Milliseconds from the acquisition to the end of the lease, however late that was noticed. */
   readonly heldMs: number;
 }
 

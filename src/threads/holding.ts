@@ -239,7 +239,7 @@ export class Holding extends Link implements Renewable {
   }
 
   renewing(): void {
-    for (const hold of this.#live) if (hold.isRenewed) hold.renewing();
+    this.#each((hold) => hold.isRenewed && hold.renewing());
   }
 
   gone(): boolean {

@@ -32,7 +32,10 @@ export class PermitHolds {
   readonly #byId = new Map<string, PermitHold>();
   /** Permits that nobody renews may be given back by somebody else, who has their ids. Who has the signal relies on it. */
   readonly #forgotten = new FinalizationRegistry((hold: PermitHold) => {
-    if (!hold.isObserved) this.remove(hold);
+    if (hold.isObserved) return;
+    // Its end would be told although somebody has given it back.
+    if (hold.isReachable) hold.release();
+    else this.remove(hold);
   });
 
   constructor(services: Services) {

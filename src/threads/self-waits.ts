@@ -46,11 +46,12 @@ export class SelfWaits {
   }
 
   #look(): void {
+    const suspects = [...this.#services.waiting()].filter(({ behind }) => behind !== undefined);
+    const holds = this.#endlessHolds(new Set(suspects.map(({ behind }) => behind?.holder)));
     let leastMs = Number.POSITIVE_INFINITY;
-    for (const waiter of this.#services.waiting()) {
-      const { behind, waitedMs } = waiter;
-      const hold = behind && this.#endlessHold(behind.holder);
-      if (behind === undefined || hold === undefined || waiter.cancelled) continue;
+    for (const { behind, waitedMs, cancelled } of suspects) {
+      const hold = behind && holds.get(behind.holder);
+      if (behind === undefined || hold === undefined || cancelled) continue;
       const leftMs = LONG_MS - Math.min(waitedMs, hold.heldMs);
       if (leftMs <= 0) {
         warn(behind);
@@ -61,12 +62,17 @@ export class SelfWaits {
     if (leastMs < LONG_MS) this.#lookIn(leastMs);
   }
 
-  #endlessHold(field: string): Hold | undefined {
-    for (const holding of this.#services.threads.holdings()) {
-      if (holding.field !== field) continue;
-      return holding.live.find(({ isRenewed, terms }) => isRenewed && terms.maxHoldMs === undefined);
+  /** Those of the holders that nothing will end, each with the outermost of its holds that is so. */
+  #endlessHolds(holders: ReadonlySet<string | undefined>): ReadonlyMap<string, Hold> {
+    const holds = new Map<string, Hold>();
+    if (holders.size === 0) return holds;
+    for (const holding of [...this.#services.threads.holdings()]) {
+      const { field } = holding;
+      if (!holders.has(field)) continue;
+      const hold = holding.live.find(({ isRenewed, terms }) => isRenewed && terms.maxHoldMs === undefined);
+      if (hold !== undefined) holds.set(field, hold);
     }
-    return undefined;
+    return holds;
   }
 }
 
