@@ -26,9 +26,9 @@ export function enter(holding: Holding, wish: Wish, given: Given, at?: Instant):
 }
 
 /**
- * As {@link enter}, by an answer of Redis to the acquisition itself: it was free then, whatever else this client believed. A lock that
- * somebody else has handed over is none: that message may be about an older stay. Nor is an answer that came too late to be of use:
- * others may have had the lock since.
+ * As {@link enter}, by the answer `held` to the acquisition itself: the lock was free for it then, so that leases of this client that say
+ * otherwise are lost. A hand-off and a grant do not prove that: Redis was not asked, or the message is about an older stay. Neither does an
+ * answer that came after its own lease had ended: another call may have taken the lock since.
  */
 export function enterByAnswer(
   lock: LockIdentity,

@@ -25,7 +25,7 @@ export function unheed(signal: AbortSignal, call: Cancellable): void {
 }
 
 /**
- * The calls that one signal cancels, of whichever client, with one listener for all of them: one signal may be handed to many calls,
+ * The calls that one signal cancels, of all clients, with one listener for all of them: a program may hand one signal to many calls,
  * and from the eleventh listener on Node warns of a leak.
  */
 class SignalledCalls {

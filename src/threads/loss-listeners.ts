@@ -1,17 +1,16 @@
 import { events } from "../events.js";
 
-/** A client, with leases whose ends somebody may want to hear of. */
+/** A client: its leases have no alarms while the channel has no subscriber. */
 export interface Teller {
   tellEnds(): void;
 }
 
-/** Not kept alive by being here. */
+/** Weak, so that a client that was never closed can be collected. */
 const tellers = new Set<WeakRef<Teller>>();
 let isWrapped = false;
 
 /**
- * Calls `tellEnds` each time that somebody begins to listen to `holdfast:lease:lost`: leases that were taken before have no
- * alarms yet.
+ * Calls `tellEnds` each time that `holdfast:lease:lost` gets a subscriber: leases that were taken before have no alarms yet.
  * @returns what ends that
  */
 export function whenListened(teller: Teller): () => void {
@@ -22,13 +21,13 @@ export function whenListened(teller: Teller): () => void {
 }
 
 /**
- * Node tells nobody that a channel has a new subscriber, and to look now and then would take a timer for each client with fixed
- * leases. So the channel gets a `subscribe` of its own, by which `diagnostics_channel.subscribe` goes as well.
+ * Node has no event for a new subscriber, and a look now and then would take a timer for each client with fixed leases. So the
+ * channel gets a `subscribe` of its own, which `diagnostics_channel.subscribe` calls as well. See decision 38.
  */
 function wrapSubscribe(): void {
   isWrapped = true;
   const { leaseLost } = events;
-  // That of another copy of this module, as ESM beside CommonJS.
+  // Another copy of this module has set it: ESM beside CommonJS.
   const other = Object.hasOwn(leaseLost, "subscribe") ? leaseLost.subscribe : undefined;
   leaseLost.subscribe = (listener) => {
     // With its first subscriber the channel changes its prototype, and its `subscribe` with that.

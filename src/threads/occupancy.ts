@@ -1,9 +1,9 @@
-/** So many locks that no stay is in are remembered at least. */
+/** At least so many entries may be zero. */
 const FEW_EMPTY = 64;
 
 /**
- * How many stays of a client are believed to be in each lock. Numbers by name, which go down to zero and stay: what is deleted from
- * a map with each release costs more, see decision 23.
+ * How many stays of a client have live holds of each lock. An entry stays in the map at zero: to delete one with each release
+ * would cost more, see decision 23.
  */
 export class Occupancy {
   #stays = new Map<string, number>();

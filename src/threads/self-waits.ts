@@ -17,9 +17,9 @@ const CODE = "HOLDFAST_WAITS_FOR_ITSELF";
 let hasWarned = false;
 
 /**
- * Warns of a call that may wait for itself: without an end, for a lease of its own client that the watchdog renews without an end.
- * Who has that lease nobody knows, so that it is no error; a lock that is handed on meanwhile is no case of it. One look at all
- * waiters in ten seconds at most, and none where no client stands in its own way.
+ * Warns of a call that may wait for itself: a call without an end, behind one lease of its own client that the watchdog renews without
+ * an end. Which code has the lease can not be known, so that this is no error. A lock that passes from call to call is no case of it: no
+ * lease of it lasts that long. Costs one look at all waiters in ten seconds, and nothing while no call finds its own client in the way.
  */
 export class SelfWaits {
   readonly #services: Services;

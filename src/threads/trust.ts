@@ -122,13 +122,10 @@ export abstract class Trust implements Expiring {
     if (this.checkMs() < Number.POSITIVE_INFINITY) this.#alarms.set(this);
   }
 
-  /**
-   * Makes an end that comes although nothing fails be told when it comes, while somebody listens. Otherwise the end is noticed when
-   * somebody looks: a timer for each hold would be too dear. One that is renewed gets its alarm with its renewals.
-   */
+  /** Sets an alarm for an end that comes although nothing fails, if the signal or the event was asked for. See decision 38. */
   tellEnd(): void {
-    if (!events.leaseLost.hasSubscribers) return;
-    if (!this.isRenewed || this.#provisional || this.#latest !== NEVER) this.watch();
+    const isCertain = !this.isRenewed || this.#provisional || this.#latest !== NEVER;
+    if (this.#abort !== undefined || (isCertain && events.leaseLost.hasSubscribers)) this.watch();
   }
 
   /** Milliseconds for which it may be trusted from this moment on; 0 when it is over. */
@@ -241,9 +238,7 @@ export abstract class Trust implements Expiring {
   /** The end lies elsewhere now. */
   #moved(): void {
     this.#alarms.cancel(this);
-    if (this.#state !== "held") return;
-    if (this.#abort === undefined) this.tellEnd();
-    else this.watch();
+    if (this.#state === "held") this.tellEnd();
   }
 
   /** A renewal is sent: should the lease end before it is confirmed, the server was not reached. */
