@@ -91,9 +91,15 @@ export function checkClusterLatch(key: string, pubSub: string): void {
   );
 }
 
+/** Half of a character: UTF-8 has none, and clients send U+FFFD in its place, so that different names would be one key. */
+const UNPAIRED_SURROGATE = /\p{Surrogate}/u;
+
 function checkName(name: unknown, what: string): void {
   if (typeof name !== "string" || name === "") {
     throw new InvalidNameError(`${what} must be a non-empty string, got ${name === "" ? '""' : typeof name}`);
+  }
+  if (UNPAIRED_SURROGATE.test(name)) {
+    throw new InvalidNameError(`${what} can not have an unpaired surrogate, got ${JSON.stringify(name)}`);
   }
 }
 

@@ -123,7 +123,7 @@ export interface ReplicaSettings {
 /** @throws TypeError, RangeError */
 export function clientSettings(options: HoldfastOptions): ClientSettings {
   checkObject("options", options);
-  const { nameMapper = (name: string) => name, reentry = "scope", clock: _, ...others } = options;
+  const { nameMapper = (name: string) => name, reentry = "scope", clock, ...others } = options;
   const { watchdogMs, fleetWatchdogMs, commandTimeoutMs, safetyPeriodMs, ...rest } = others;
   const {
     redMemberTimeoutMs,
@@ -136,6 +136,7 @@ export function clientSettings(options: HoldfastOptions): ClientSettings {
   } = rest;
   refuseUnknown("option", unknown);
   if (typeof nameMapper !== "function") throw new TypeError("nameMapper must be a function");
+  if (clock !== undefined) checkClock(clock);
   checkReentry(reentry);
   checkPubSub(pubSub);
   checkFlag("groupCommit", groupCommit);
@@ -186,6 +187,13 @@ function handOffSettings(handOff: HandOffOptions): Required<HandOffOptions> {
     maxCount: maxCount ?? HAND_OFFS,
     maxMs: duration("handOff.maxMs", maxMs, 1) ?? HAND_OFF_MS,
   };
+}
+
+function checkClock(clock: Partial<Clock> | null): void {
+  const methods = ["monotonicMs", "wallMs", "schedule"] as const;
+  const missing = methods.filter((method) => typeof clock?.[method] !== "function");
+  if (missing.length === 0) return;
+  throw new TypeError(`clock must have the methods ${methods.join(", ")}: ${missing.join(", ")} missing`);
 }
 
 function checkPubSub(pubSub: PubSub): void {

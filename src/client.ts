@@ -18,7 +18,9 @@ import { Subscriptions } from "./runtime/subscriptions.js";
 import { WaitLines } from "./runtime/wait-lines.js";
 import { Waiter } from "./runtime/waiter.js";
 import { Watchdog } from "./runtime/watchdog.js";
+import { whenListened } from "./threads/loss-listeners.js";
 import { PermitHolds } from "./threads/permit-holds.js";
+import { SelfWaits } from "./threads/self-waits.js";
 import { makeTerms, type Terms } from "./threads/terms.js";
 import { Threads } from "./threads/threads.js";
 
@@ -42,6 +44,7 @@ export class Client {
   readonly subscriptions: Subscriptions;
   readonly signsOfLife: SignsOfLife;
   readonly threads: Threads;
+  readonly selfWaits: SelfWaits;
   readonly permits: PermitHolds;
   readonly requests: Requests;
   /** What gives back the permits of a plain semaphore that the running bodies have. */
@@ -55,6 +58,7 @@ export class Client {
   /** Those of calls for the locks of several clients, with whether they wait for a running body of this one. */
   readonly #admitted = new Map<Waiter, boolean>();
   readonly #background = new Set<Promise<unknown>>();
+  readonly #unlisten: () => void;
   /** Whose work is taken: everybody's, only that of running bodies, or nobody's. */
   #open: "to all" | "to bodies" | "to nobody" = "to all";
   #stopped = false;
@@ -89,6 +93,18 @@ export class Client {
       watchdog: this.#watchdog,
       sharedWatchdog: this.#sharedWatchdog,
     });
+    this.selfWaits = new SelfWaits({
+      threads: this.threads,
+      waiting: () => [...this.#waiters, ...this.#admitted.keys()],
+      after: (delayMs, work) => this.after(delayMs, work),
+    });
+    this.#unlisten = whenListened(this);
+  }
+
+  /** Somebody listens from now on, also to the ends of leases that were taken before. */
+  tellEnds(): void {
+    for (const holding of [...this.threads.holdings()]) for (const hold of [...holding.live]) hold.tellEnd();
+    for (const hold of this.permits.all()) hold.tellEnd();
   }
 
   /** Whether the keys are divided among several servers. */
@@ -176,6 +192,7 @@ export class Client {
     // Clean-up goes on for one command timeout after the last command, and then needs one more answer.
     await this.#within(2 * commandTimeoutMs, this.#quiet());
     this.#stopped = true;
+    this.#unlisten();
     this.#watchdog.stop();
     this.#sharedWatchdog.stop();
     this.#permitWatchdog.stop();

@@ -15,7 +15,7 @@ export abstract class HoldfastError extends Error {
 export interface Obstacle {
   /** The holder as stored in Redis. */
   readonly holder: string;
-  /** Milliseconds its lease had left when last seen, -1 when the key has no TTL. */
+  /** Milliseconds its lease has left when the error is made, reckoned from when it was last seen; -1 when the key has no TTL. */
   readonly ttlMs: number;
   /** True when the holder belongs to the client that waited. */
   readonly own: boolean;
@@ -48,7 +48,7 @@ function describe(obstacle: Obstacle | undefined): string {
 
 /**
  * Why a lease is over before it was released: `expired`, its time ran out; `stolen`, the hold was removed or
- * taken over in Redis; `unreachable`, it could not be renewed in time; `max-hold`, `maxHoldMs` ran out;
+ * taken over in Redis before that; `unreachable`, it could not be renewed in time; `max-hold`, `maxHoldMs` ran out;
  * `closed`, its client was closed; `released`, the hold that a call was about to re-enter was released first.
  */
 export type LossReason = "expired" | "stolen" | "unreachable" | "max-hold" | "closed" | "released";
@@ -60,7 +60,7 @@ export class LeaseLostError extends HoldfastError {
     readonly lockName: string,
     readonly holder: string,
     readonly reason: LossReason,
-    /** Milliseconds from the acquisition to the loss. */
+    /** Milliseconds from the acquisition to the end of the lease, however late that was noticed. */
     readonly heldMs: number,
     options?: ErrorOptions,
   ) {

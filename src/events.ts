@@ -36,6 +36,8 @@ export interface ContendedEvent extends AboutLock {
   readonly holder: string;
   /** Milliseconds its lease has left, -1 without a TTL. */
   readonly ttlMs: number;
+  /** True when that is this very client: the caller may be waiting for itself. */
+  readonly own: boolean;
 }
 
 /** `holdfast:lock:release`: a hold or leased permits were released. */
@@ -43,9 +45,10 @@ export interface ReleaseEvent extends AboutHold {
   readonly heldMs: number;
 }
 
-/** `holdfast:lease:lost`: a lease ended before it was released. */
+/** `holdfast:lease:lost`: a lease ended before it was released, be it one that was to be kept until then. */
 export interface LeaseLostEvent extends AboutHold {
   readonly reason: LossReason;
+  /** Milliseconds from the acquisition to the end of the lease, however late that was noticed. */
   readonly heldMs: number;
 }
 

@@ -16,7 +16,7 @@ import type { ServerClock } from "../runtime/server-clocks.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import { cleanUp, reachStoredCount, takeBack, undoCopies } from "./clean-up.js";
-import { enter } from "./enter.js";
+import { enterByAnswer } from "./enter.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { MOST_VAIN_TRIES } from "./lowering.js";
 import { release } from "./release.js";
@@ -119,7 +119,7 @@ async function attempt(
   if (answer.status === "held") {
     const { shortfall, sentAt } = command;
     if (shortfall !== undefined) return notReplicated(lock.name, shortfall);
-    return enter(holding, wish, { takenAt: sentAt, token: answer.token }) ?? "spent";
+    return enterByAnswer(lock, holding, wish, { takenAt: sentAt, token: answer.token }) ?? "spent";
   }
   return refusal(part, answer, command);
 }
@@ -169,9 +169,10 @@ function seenHeld(
   { holder, ttlMs }: { holder: string; ttlMs: number },
 ): void {
   if (holder === "") return;
-  wish.obstacle = { holder, ttlMs, own: lock.client.owns(holder) };
+  wish.saw(lock, holder, ttlMs);
   if (wish.attempts === 1 && events.contended.hasSubscribers) {
-    events.contended.publish({ name: lock.name, kind: lock.kind.name, holder, ttlMs });
+    const own = lock.client.owns(holder);
+    events.contended.publish({ name: lock.name, kind: lock.kind.name, holder, ttlMs, own });
   }
 }
 

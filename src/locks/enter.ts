@@ -1,6 +1,8 @@
 import type { Instant } from "../runtime/instant.js";
 import type { Hold, Place } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
+import { otherHalfId } from "./claim.js";
+import type { LockIdentity } from "./lock-kind.js";
 import type { Wish } from "./wish.js";
 
 /** What was given. */
@@ -20,5 +22,24 @@ export function enter(holding: Holding, wish: Wish, given: Given, at?: Instant):
   if (hold === undefined) return undefined;
   holding.inRedis.count += 1;
   scope?.take(hold);
+  return hold;
+}
+
+/**
+ * As {@link enter}, by the answer `held` to the acquisition itself: the lock was free for it then, so that leases of this client that say
+ * otherwise are lost. A hand-off and a grant do not prove that: Redis was not asked, or the message is about an older stay. Neither does an
+ * answer that came after its own lease had ended: another call may have taken the lock since.
+ */
+export function enterByAnswer(
+  lock: LockIdentity,
+  holding: Holding,
+  wish: Wish,
+  given: Pick<Given, "takenAt" | "token">,
+): Hold | undefined {
+  const hold = enter(holding, wish, given);
+  // Who reads on the strength of its own write hold is beside that.
+  if (hold?.holdCount === 1 && wish.kin === undefined) {
+    lock.client.threads.displaceOthers(holding, otherHalfId(lock));
+  }
   return hold;
 }

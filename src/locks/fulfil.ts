@@ -125,7 +125,7 @@ function refuseEntry(lock: LockIdentity, wish: Wish, holding: Holding): undefine
     // One of several servers may be asked again soon.
     if (wish.timeoutMs === undefined) throw wish.unanswered;
   }
-  wish.obstacle = { holder: field, ttlMs: innermost?.checkMs() ?? -1, own: true };
+  wish.saw(lock, field, innermost?.checkMs() ?? -1);
 }
 
 /** The scope of `asThread` in which a bare hold of this call lies; none for a stranger's. */

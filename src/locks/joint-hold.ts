@@ -128,12 +128,16 @@ export class JointHold {
 
   #lose(): void {
     const holds = [...this.#holds.values()];
-    const losses = holds.flatMap(({ loss }) => loss ?? []);
+    // How long ago each was lost, the first first. The clocks of their clients may differ.
+    const losses = holds
+      .flatMap(({ loss, heldMs }) => (loss === undefined ? [] : [{ loss, agoMs: heldMs - loss.heldMs }]))
+      .sort((a, b) => b.agoMs - a.agoMs);
     // Looking at the holds may have made one of them tell of its loss, whereupon this was done already.
     if (this.#loss !== undefined) return;
-    const last = losses.sort((a, b) => b.heldMs - a.heldMs)[0];
-    const { reason = "released" } = last ?? {};
-    this.#loss = new LeaseLostError(this.name, this.holders, reason, this.heldMs, { cause: last });
+    // With this one, too few were left.
+    const { loss, agoMs = 0 } = losses[holds.length - this.quorum] ?? {};
+    const { reason = "released" } = loss ?? {};
+    this.#loss = new LeaseLostError(this.name, this.holders, reason, this.heldMs - agoMs, { cause: loss });
     // What is left of it may not be kept from others until somebody releases it.
     for (const hold of holds) hold.letLapse();
     this.#abort?.abort(this.#loss);

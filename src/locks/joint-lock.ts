@@ -1,6 +1,6 @@
 import { checkBody } from "../checks.js";
 import type { Client } from "../client.js";
-import { LeaseLostError, NotHeldError, type Obstacle, WaitTimeoutError } from "../errors.js";
+import { LeaseLostError, NotHeldError, WaitTimeoutError } from "../errors.js";
 import type { Lease } from "../lease.js";
 import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
 import { traced } from "../runtime/traced.js";
@@ -10,7 +10,7 @@ import { JointHold, type Member } from "./joint-hold.js";
 import { JointLease, releaseAll } from "./joint-lease.js";
 import type { LeaseLock } from "./lease-lock.js";
 import type { Lock } from "./lock.js";
-import { Wish } from "./wish.js";
+import { obstacleAt, type SeenObstacle, Wish } from "./wish.js";
 
 /** One call that wants several locks at once. */
 export interface JointCall {
@@ -20,7 +20,7 @@ export interface JointCall {
   readonly waiter: Waiter;
   /** How often Redis was asked. */
   attempts: number;
-  obstacle: Obstacle | undefined;
+  obstacle: SeenObstacle | undefined;
 }
 
 /** Who one attempt is where it is on nobody's path: one thread for all locks of a client. */
@@ -184,7 +184,9 @@ export abstract class JointLock implements Lock {
         () => this.#takeLease(call),
         (taken) => taken,
       );
-      return lease ?? new WaitTimeoutError(this.name, waiter.waitedMs, call.obstacle);
+      if (lease !== undefined) return lease;
+      const obstacle = obstacleAt(first.clock.monotonicMs(), call.obstacle);
+      return new WaitTimeoutError(this.name, waiter.waitedMs, obstacle);
     } finally {
       for (const client of clients) client.dismiss(waiter);
     }

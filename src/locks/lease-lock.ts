@@ -12,7 +12,7 @@ import type { LockIdentity } from "./lock-kind.js";
 import { look } from "./look.js";
 import { release } from "./release.js";
 import { callStraight, isStraight } from "./straight-call.js";
-import { Wish } from "./wish.js";
+import { obstacleAt, Wish } from "./wish.js";
 
 /** The engine of all locks that are one key with a lease; a {@link LockIdentity} says of which kind. */
 export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keeper {
@@ -136,7 +136,8 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
   }
 
   #refuse({ waiter, obstacle }: Wish): never {
-    throw new WaitTimeoutError(this.name, waiter.waitedMs, obstacle);
+    const nowMs = this.#lock.client.clock.monotonicMs();
+    throw new WaitTimeoutError(this.name, waiter.waitedMs, obstacleAt(nowMs, obstacle));
   }
 
   /** @param defaultWaitMs how long to wait when the options do not say */

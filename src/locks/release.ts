@@ -139,7 +139,7 @@ function lowered(
   if (reply.status === "absent" && repeated && keptCount === 0) return shortfall === undefined;
   holding.loseAll("stolen");
   holding.inRedis.count = 0;
-  hold.wasStolen();
+  hold.wasGone();
   hold.dismissed = true;
   throw lateRelease(hold, reply);
 }

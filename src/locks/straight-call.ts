@@ -7,7 +7,7 @@ import type { Holding } from "../threads/holding.js";
 import { Thread } from "../threads/thread.js";
 import { type Answered, refusal, Sending } from "./acquire.js";
 import { undoCopies } from "./clean-up.js";
-import { enter } from "./enter.js";
+import { enterByAnswer } from "./enter.js";
 import { goOn } from "./fulfil.js";
 import { Heir, handsOver } from "./hand-off.js";
 import type { LockIdentity } from "./lock-kind.js";
@@ -144,7 +144,7 @@ class StraightCall extends Sending {
 
   override answered(answer: AcquireAnswer, command: Exchanged<unknown>): void {
     super.answered(answer, command);
-    const { holding, wish } = this.part;
+    const { lock, holding, wish } = this.part;
     if (this.#late !== undefined) {
       this.#late.resolve({ answer, command });
       return;
@@ -157,7 +157,7 @@ class StraightCall extends Sending {
     }
     const isHeld = answer.status === "held" && command.shortfall === undefined;
     const given = { takenAt: command.sentAt, token: isHeld ? answer.token : undefined };
-    const hold = isHeld ? enter(holding, wish, given) : undefined;
+    const hold = isHeld ? enterByAnswer(lock, holding, wish, given) : undefined;
     if (hold === undefined) this.#leave(Promise.resolve({ answer, command }));
     else this.#entered(hold);
   }

@@ -4,7 +4,7 @@ import { Thread } from "../threads/thread.js";
 import { notReplicated, type Part, refusal, sendTogether } from "./acquire.js";
 import { claimOf } from "./claim.js";
 import { cleanUp, undoCopies } from "./clean-up.js";
-import { enter } from "./enter.js";
+import { enterByAnswer } from "./enter.js";
 import { scopeOf } from "./fulfil.js";
 import type { Member } from "./joint-hold.js";
 import { giveBack, type Strangers } from "./joint-lock.js";
@@ -99,7 +99,8 @@ async function ask(parts: readonly [Part, ...Part[]], wanted: readonly Wanted[])
       const lock = wanted[at]?.lock;
       if (answer === undefined || lock === undefined) return;
       if (answer.status === "held") {
-        const hold = enter(part.holding, part.wish, { takenAt: sentAt, token: answer.token });
+        const given = { takenAt: sentAt, token: answer.token };
+        const hold = enterByAnswer(part.lock, part.holding, part.wish, given);
         if (hold !== undefined) members.push({ lock, hold });
         else missing ??= lock;
         return;

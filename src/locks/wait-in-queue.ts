@@ -115,6 +115,7 @@ class Stand implements Queued {
 
   refreshed(answer: RefreshAnswer, seen: Sighted): void {
     if (answer.status === "queued") {
+      if (answer.holder !== "") this.#wish.saw(this.#lock, answer.holder, answer.ttlMs);
       this.#seen({ ...seen, fallsInMs: answer.isHead && answer.ttlMs >= 0 ? answer.ttlMs : undefined });
       this.#listen();
     } else {

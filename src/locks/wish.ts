@@ -9,6 +9,7 @@ import type { Hold } from "../threads/hold.js";
 import type { Scope } from "../threads/scope.js";
 import { makeTerms, type Terms } from "../threads/terms.js";
 import type { Answered } from "./acquire.js";
+import type { LockIdentity } from "./lock-kind.js";
 
 /** What sets one call apart. */
 interface Call {
@@ -21,6 +22,19 @@ interface Call {
   readonly timeoutMs?: number | undefined;
   /** The lost hold in whose place one is to be taken. */
   readonly replaced?: Hold | undefined;
+}
+
+/** Who was in the way when the lock was last seen. */
+export interface SeenObstacle extends Obstacle {
+  /** On the monotonic clock of the client. */
+  readonly seenMs: number;
+}
+
+/** What errors tell of it: how long the lease lasts from this moment on. */
+export function obstacleAt(nowMs: number, seen: SeenObstacle | undefined): Obstacle | undefined {
+  if (seen === undefined) return undefined;
+  const { holder, ttlMs, own, seenMs } = seen;
+  return { holder, ttlMs: ttlMs < 0 ? ttlMs : Math.max(0, Math.round(seenMs + ttlMs - nowMs)), own };
 }
 
 /** One call that wants a lock. Once its wait is cancelled, nothing is sent again for it. */
@@ -39,8 +53,7 @@ export class Wish implements Patience {
   again = false;
   /** How often Redis was asked. */
   attempts = 0;
-  /** Who was in the way when the lock was last seen. */
-  obstacle: Obstacle | undefined;
+  obstacle: SeenObstacle | undefined;
   /** Why it was not even asked for: nobody knows what the last stay under the same id has left. */
   unanswered: UnavailableError | undefined;
   /** The first attempt, where it was made before anything was to be waited for. */
@@ -72,6 +85,13 @@ export class Wish implements Patience {
 
   get leaseMs(): number {
     return this.terms.leaseMs;
+  }
+
+  /** Somebody has the lock just now. */
+  saw({ client, name }: LockIdentity, holder: string, ttlMs: number): void {
+    const own = client.owns(holder);
+    this.obstacle = { holder, ttlMs, own, seenMs: client.clock.monotonicMs() };
+    if (own) client.selfWaits.suspect(this.waiter, { name, holder });
   }
 }
 

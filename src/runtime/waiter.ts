@@ -1,5 +1,12 @@
 import type { Clock, Timer } from "../clock.js";
 import { Link } from "../linked.js";
+import { heed, unheed } from "./abort-signals.js";
+
+/** What a call waits for, and who of its own client was seen to have it. */
+export interface OwnObstacle {
+  readonly name: string;
+  readonly holder: string;
+}
 
 /**
  * One call that waits. It sleeps until something wakes it, its time is up or it is cancelled, and then looks around:
@@ -16,6 +23,7 @@ export class Waiter extends Link {
   naps = false;
   /** Who takes over, in its place, what another call of this client leaves; known to whoever has set it. */
   heir: object | undefined;
+  #behind: OwnObstacle | undefined;
   #cancelled = false;
   #reason: unknown;
   #awake = false;
@@ -25,7 +33,6 @@ export class Waiter extends Link {
   #onCancel: (() => void) | undefined;
   #whole: Waiter | undefined;
   #parts: Set<Waiter> | undefined;
-  #onAbort: (() => void) | undefined;
 
   /** @param waitMs how long it may wait; undefined: for ever */
   constructor(clock: Clock, waitMs: number | undefined, signal: AbortSignal | undefined) {
@@ -34,13 +41,7 @@ export class Waiter extends Link {
     this.#signal = signal;
     this.#startMs = clock.monotonicMs();
     this.#endMs = waitMs === undefined ? Number.POSITIVE_INFINITY : this.#startMs + waitMs;
-    if (signal !== undefined) this.#heed(signal);
-  }
-
-  #heed(signal: AbortSignal): void {
-    this.#onAbort = () => this.cancel(signal.reason);
-    if (signal.aborted) this.#onAbort();
-    else signal.addEventListener("abort", this.#onAbort, { once: true });
+    if (signal !== undefined) heed(signal, this);
   }
 
   /** True once it may not wait any longer: its time is up, or it was cancelled. */
@@ -55,6 +56,21 @@ export class Waiter extends Link {
   /** Why it was cancelled. */
   get reason(): unknown {
     return this.#reason;
+  }
+
+  /** True for one that may wait for ever. */
+  get isEndless(): boolean {
+    return this.#endMs === Number.POSITIVE_INFINITY;
+  }
+
+  /** The hold of its own client that it was last seen to wait for. */
+  get behind(): OwnObstacle | undefined {
+    return this.#behind;
+  }
+
+  standsBehind(obstacle: OwnObstacle): void {
+    this.#behind = obstacle;
+    this.#whole?.standsBehind(obstacle);
   }
 
   get waitedMs(): number {
@@ -163,6 +179,6 @@ export class Waiter extends Link {
   dispose(): void {
     const whole = this.#whole;
     if (whole !== undefined) whole.#parts?.delete(this);
-    if (this.#onAbort !== undefined) this.#signal?.removeEventListener("abort", this.#onAbort);
+    if (this.#signal !== undefined) unheed(this.#signal, this);
   }
 }

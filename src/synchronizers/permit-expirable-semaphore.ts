@@ -286,7 +286,7 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
     const { ids, heldMs, about } = hold;
     hold.release();
     if (!(await releaseWhatIsLeft(this.count, ids))) {
-      hold.wasStolen();
+      hold.wasGone();
       throw this.#lateRelease(hold);
     }
     if (events.release.hasSubscribers) events.release.publish({ ...about, heldMs });

@@ -2,6 +2,7 @@ import type { Clock } from "../clock.js";
 import type { ExpiryAlarms } from "../runtime/expiry-alarms.js";
 import type { Watchdog } from "../runtime/watchdog.js";
 import type { Holding } from "./holding.js";
+import type { Occupancy } from "./occupancy.js";
 
 /** What a holding needs of its client. */
 export interface Custody {
@@ -10,6 +11,8 @@ export interface Custody {
   readonly watchdog: Watchdog;
   /** Keeps alive the holds of locks that several have at once. */
   readonly sharedWatchdog: Watchdog;
+  /** How many stays have live holds of each lock. */
+  readonly occupancy: Occupancy;
   /** Is told each time that a holding may be over; harmless twice. */
   over(holding: Holding): void;
 }

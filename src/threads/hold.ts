@@ -47,9 +47,9 @@ export class Hold extends Trust {
     return this.holding.thread.explicitId !== undefined;
   }
 
-  protected lossOf(reason: LossReason): LeaseLostError {
+  protected lossOf(reason: LossReason, heldMs: number): LeaseLostError {
     const { lock, field } = this.holding;
-    return new LeaseLostError(lock.name, field, reason, this.heldMs);
+    return new LeaseLostError(lock.name, field, reason, heldMs);
   }
 
   protected ended(loss: LeaseLostError | undefined): void {

@@ -146,12 +146,15 @@ export class Holding extends Link implements Renewable {
     const hold = new Hold(this, terms, place, this.#custody);
     hold.slot = this.inRedis.count + 1;
     // Most stays have one, for which a list that may grow would be too large.
-    if (this.#live.length === 0) this.#live = [hold];
-    else this.#live.push(hold);
+    if (this.#live.length === 0) {
+      this.#live = [hold];
+      this.#custody.occupancy.entered(this.lock.id);
+    } else this.#live.push(hold);
     // The same write has raised the TTL for the holds around this one.
     const raisesAll = this.#live.length > 1 && terms.renewed && !this.lock.kind.shared;
     if (raisesAll && place.until === undefined) this.renewed(place.takenAt);
     if (this.#needsRenewal(hold) && !place.unnamed) this.#watchdog.add(this);
+    hold.tellEnd();
     return hold;
   }
 
@@ -173,6 +176,7 @@ export class Holding extends Link implements Renewable {
     const at = this.#live.indexOf(hold);
     if (at < 0) return;
     this.#live.splice(at, 1);
+    if (this.#live.length === 0) this.#custody.occupancy.left(this.lock.id);
     this.#numbersHold = false;
     this.lapsing();
     this.#changed();
@@ -235,7 +239,7 @@ export class Holding extends Link implements Renewable {
   }
 
   renewing(): void {
-    for (const hold of this.#live) if (hold.isRenewed) hold.renewing();
+    this.#each((hold) => hold.isRenewed && hold.renewing());
   }
 
   gone(): boolean {

@@ -32,7 +32,10 @@ export class PermitHolds {
   readonly #byId = new Map<string, PermitHold>();
   /** Permits that nobody renews may be given back by somebody else, who has their ids. Who has the signal relies on it. */
   readonly #forgotten = new FinalizationRegistry((hold: PermitHold) => {
-    if (!hold.isObserved) this.remove(hold);
+    if (hold.isObserved) return;
+    // Its end would be told although somebody has given it back.
+    if (hold.isReachable) hold.release();
+    else this.remove(hold);
   });
 
   constructor(services: Services) {
@@ -46,6 +49,7 @@ export class PermitHolds {
     const hold = new PermitHold({ count, ids, terms, since, holds: this }, clock, alarms);
     for (const id of ids) this.#byId.set(id, hold);
     if (terms.renewed) watchdog.add(hold);
+    hold.tellEnd();
     return hold;
   }
 
@@ -160,8 +164,8 @@ export class PermitHold extends Trust implements Renewable {
     return this.#idsHold;
   }
 
-  protected lossOf(reason: LossReason): LeaseLostError {
-    return new LeaseLostError(this.count.name, this.about.holder, reason, this.heldMs);
+  protected lossOf(reason: LossReason, heldMs: number): LeaseLostError {
+    return new LeaseLostError(this.count.name, this.about.holder, reason, heldMs);
   }
 
   protected ended(loss: LeaseLostError | undefined): void {

@@ -5,6 +5,7 @@ import { holderField } from "../protocol/names.js";
 import type { Custody } from "./custody.js";
 import type { Held } from "./held.js";
 import { Holding } from "./holding.js";
+import { Occupancy } from "./occupancy.js";
 import { type Body, Scope } from "./scope.js";
 import { Thread } from "./thread.js";
 
@@ -25,11 +26,13 @@ export class Threads {
   readonly #own = new Ring<Holding>();
   /** The same by number, from the first time that one is looked for by it. */
   #byNumber: Map<number, Holding> | undefined;
+  readonly #occupancy = new Occupancy();
   readonly #running = new Set<Promise<unknown>>();
 
-  constructor(clientId: string, services: Omit<Custody, "over">) {
+  constructor(clientId: string, services: Omit<Custody, "over" | "occupancy">) {
     this.#clientId = clientId;
-    this.#custody = { ...services, over: (holding) => this.#over(holding) };
+    const over = (holding: Holding) => this.#over(holding);
+    this.#custody = { ...services, occupancy: this.#occupancy, over };
   }
 
   /** The scope of the calling flow; undefined outside of any, also when the flow has outlived its own. */
@@ -129,6 +132,21 @@ export class Threads {
     for (const holding of [...this.holdings()]) {
       if (holding.key === key && holding.fields.some((field) => fields.includes(field)))
         holding.loseAll("stolen");
+    }
+  }
+
+  /**
+   * Redis has just given a lock to a stay that no other can be beside: what those others were believed to hold is gone.
+   * @param otherId the other lock of a pair, if it is one of a pair
+   */
+  displaceOthers(entered: Holding, otherId: string | undefined): void {
+    const { id, kind } = entered.lock;
+    const alike = kind.shared ? 0 : this.#occupancy.of(id) - 1;
+    const others = otherId === undefined ? 0 : this.#occupancy.of(otherId);
+    if (alike + others <= 0) return;
+    for (const holding of [...this.holdings()]) {
+      const isAlike = holding.lock.id === id && !kind.shared && holding !== entered;
+      if (isAlike || holding.lock.id === otherId) holding.loseAll("stolen");
     }
   }
 

@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.js";
 import type { LeaseLostError, LossReason } from "../errors.js";
+import { events } from "../events.js";
 import type { Expiring, ExpiryAlarms } from "../runtime/expiry-alarms.js";
 import { earlier, type Instant, leftMs, NEVER, now } from "../runtime/instant.js";
 import { unguard } from "./abandonment.js";
@@ -72,8 +73,8 @@ export abstract class Trust implements Expiring {
   /** Whether it can be released without its lease. */
   abstract readonly isReachable: boolean;
 
-  /** What its loss is told as. */
-  protected abstract lossOf(reason: LossReason): LeaseLostError;
+  /** What its loss is told as. @param heldMs milliseconds from the acquisition to the loss */
+  protected abstract lossOf(reason: LossReason, heldMs: number): LeaseLostError;
 
   /** It is over. @param loss undefined when it was released */
   protected abstract ended(loss: LeaseLostError | undefined): void;
@@ -121,6 +122,12 @@ export abstract class Trust implements Expiring {
     if (this.checkMs() < Number.POSITIVE_INFINITY) this.#alarms.set(this);
   }
 
+  /** Sets an alarm for an end that comes although nothing fails, if the signal or the event was asked for. See decision 38. */
+  tellEnd(): void {
+    const isCertain = !this.isRenewed || this.#provisional || this.#latest !== NEVER;
+    if (this.#abort !== undefined || (isCertain && events.leaseLost.hasSubscribers)) this.watch();
+  }
+
   /** Milliseconds for which it may be trusted from this moment on; 0 when it is over. */
   checkMs(at: Instant = now(this.#clock)): number {
     if (this.#state !== "held") return 0;
@@ -131,7 +138,7 @@ export abstract class Trust implements Expiring {
     if (this.#latest !== NEVER) ms = Math.min(ms, leftMs(this.#latest, at));
     for (const { end } of this.#doubts) ms = Math.min(ms, leftMs(end, at));
     if (ms > 0) return ms;
-    this.lose(this.#reasonOfEnd());
+    this.#ranOut();
     return 0;
   }
 
@@ -157,6 +164,7 @@ export abstract class Trust implements Expiring {
     if (this.#lapses) return;
     this.#lapses = true;
     this.lapsed();
+    this.tellEnd();
   }
 
   /** Nobody can release it any more. Whoever has its signal relies on it until its lease runs out. */
@@ -230,12 +238,13 @@ export abstract class Trust implements Expiring {
   /** The end lies elsewhere now. */
   #moved(): void {
     this.#alarms.cancel(this);
-    if (this.#state === "held" && this.#abort !== undefined) this.watch();
+    if (this.#state === "held") this.tellEnd();
   }
 
   /** A renewal is sent: should the lease end before it is confirmed, the server was not reached. */
   renewing(): void {
     this.#unconfirmed = true;
+    if (events.leaseLost.hasSubscribers) this.watch();
   }
 
   /** The caller gives the hold back: from here on it is not trusted. */
@@ -246,18 +255,27 @@ export abstract class Trust implements Expiring {
     this.ended(undefined);
   }
 
+  /** It is over for a reason of its own, unless its time was over before. */
   lose(reason: LossReason): void {
-    if (this.#state !== "held") return;
-    this.#lost(reason);
+    if (this.checkMs() > 0) this.#lost(reason, this.heldMs);
   }
 
-  /** A release has found that there was nothing to release any more. */
-  wasStolen(): void {
-    if (this.#state !== "lost") this.#lost("stolen");
+  /** A release has found that there was nothing to release any more: taken by force, unless its lease has ended meanwhile. */
+  wasGone(): void {
+    if (this.#state === "lost") return;
+    // What maxHoldMs ends stays in Redis until the lease ends.
+    const end = this.terms.maxHoldMs === undefined ? this.end : this.#end;
+    if (leftMs(end, now(this.#clock)) > 0) this.#lost("stolen", this.heldMs);
+    else this.#ranOut();
   }
 
-  #lost(reason: LossReason): void {
-    const loss = this.lossOf(reason);
+  /** Its time is over, be it noticed only now. */
+  #ranOut(): void {
+    this.#lost(this.#reasonOfEnd(), this.end.monotonicMs - this.#takenAt.monotonicMs);
+  }
+
+  #lost(reason: LossReason, heldMs: number): void {
+    const loss = this.lossOf(reason, heldMs);
     this.#state = "lost";
     this.#loss = loss;
     this.#over();

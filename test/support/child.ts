@@ -12,6 +12,7 @@ import type { LockVisitorSettings } from "./programs/lock-visitor.js";
 import type { LoneWaiterSettings } from "./programs/lone-waiter.js";
 import type { PermitHolderSettings } from "./programs/permit-holder.js";
 import type { PermitUserSettings } from "./programs/permit-user.js";
+import type { WarnedUserSettings } from "./programs/warned-user.js";
 
 /** The programs of `programs/`, and what each is started with. */
 export interface ProgramSettings {
@@ -23,6 +24,7 @@ export interface ProgramSettings {
   "lone-waiter": LoneWaiterSettings;
   "permit-holder": PermitHolderSettings;
   "permit-user": PermitUserSettings;
+  "warned-user": WarnedUserSettings;
   "server-starter": object;
 }
 

@@ -48,6 +48,20 @@ describe("permits that are forgotten", () => {
     expect(driver.timesOf(RENEW)).toEqual([]);
   });
 
+  test("and have a fixed lease are told nothing of: whoever has their ids may have given them back", async () => {
+    const { holdfast, semaphore, clock } = open();
+    const lost = recorded(events.leaseLost);
+    await semaphore.trySetPermits(1);
+    const takeIds = async () =>
+      (await holdfast.getPermitExpirableSemaphore("a").acquire({ leaseMs: 60_000 })).ids;
+    const ids = await takeIds();
+    await collectAll();
+    await semaphore.release(ids);
+    await clock.advance(60_000);
+    expect(lost).toEqual([]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
   test("are not taken for forgotten while the body of their using goes on", async () => {
     const { semaphore, clock, stored } = open();
     const abandoned = recorded(events.leaseAbandoned);

@@ -120,7 +120,7 @@ describe("the events of locks", () => {
     await time.clock.advance(1_000);
     const waiting = watched(time.connect({ safetyPeriodMs: 500 }).holdfast.getLock("a").lock());
     await time.clock.advance(4_000);
-    expect(contended).toEqual([{ ...A, holder: lease.holder, ttlMs: 9_000 }]);
+    expect(contended).toEqual([{ ...A, holder: lease.holder, ttlMs: 9_000, own: false }]);
     await lease.unlock();
     await time.clock.advance(0);
     expect(waiting.outcome).toHaveProperty("value");

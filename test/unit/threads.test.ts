@@ -8,6 +8,7 @@ import { lockId } from "../../src/locks/lock-kind.js";
 import { reentrantLock } from "../../src/locks/reentrant-lock.js";
 import { Deadline } from "../../src/runtime/deadline.js";
 import { Holding } from "../../src/threads/holding.js";
+import { Occupancy } from "../../src/threads/occupancy.js";
 import { Thread } from "../../src/threads/thread.js";
 import { answerWith, deliverLate, rejectAtOnce } from "../support/call-faults.js";
 import { CountingClock } from "../support/counting-clock.js";
@@ -138,6 +139,7 @@ describe("the commands of one stay", () => {
       alarms: { set: () => undefined, cancel: () => undefined } as never,
       watchdog: { add: () => undefined, remove: () => undefined } as never,
       sharedWatchdog: undefined as never,
+      occupancy: new Occupancy(),
       over: (holding: Holding) => void over.push(holding),
     };
     return {

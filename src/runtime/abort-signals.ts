@@ -1,0 +1,53 @@
+/** What a signal cancels. */
+interface Cancellable {
+  cancel(reason: unknown): void;
+}
+
+const callsOf = new WeakMap<AbortSignal, SignalledCalls>();
+
+/** Has a call cancelled when a signal aborts, be that now. To be followed by {@link unheed}. */
+export function heed(signal: AbortSignal, call: Cancellable): void {
+  if (signal.aborted) {
+    call.cancel(signal.reason);
+    return;
+  }
+  let calls = callsOf.get(signal);
+  if (calls === undefined) {
+    calls = new SignalledCalls(signal);
+    callsOf.set(signal, calls);
+  }
+  calls.add(call);
+}
+
+/** The call is over. */
+export function unheed(signal: AbortSignal, call: Cancellable): void {
+  callsOf.get(signal)?.remove(call);
+}
+
+/**
+ * The calls that one signal cancels, of all clients, with one listener for all of them: a program may hand one signal to many calls,
+ * and from the eleventh listener on Node warns of a leak.
+ */
+class SignalledCalls {
+  readonly #signal: AbortSignal;
+  readonly #calls = new Set<Cancellable>();
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  readonly #onAbort = (): void => {
+    for (const call of this.#calls) call.cancel(this.#signal.reason);
+  };
+
+  add(call: Cancellable): void {
+    if (this.#calls.size === 0) this.#signal.addEventListener("abort", this.#onAbort, { once: true });
+    this.#calls.add(call);
+  }
+
+  remove(call: Cancellable): void {
+    if (this.#calls.delete(call) && this.#calls.size === 0) {
+      this.#signal.removeEventListener("abort", this.#onAbort);
+    }
+  }
+}

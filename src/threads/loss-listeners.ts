@@ -1,0 +1,38 @@
+import { events } from "../events.js";
+
+/** A client: its leases have no alarms while the channel has no subscriber. */
+export interface Teller {
+  tellEnds(): void;
+}
+
+/** Weak, so that a client that was never closed can be collected. */
+const tellers = new Set<WeakRef<Teller>>();
+let isWrapped = false;
+
+/**
+ * Calls `tellEnds` each time that `holdfast:lease:lost` gets a subscriber: leases that were taken before have no alarms yet.
+ * @returns what ends that
+ */
+export function whenListened(teller: Teller): () => void {
+  if (!isWrapped) wrapSubscribe();
+  const ref = new WeakRef(teller);
+  tellers.add(ref);
+  return () => void tellers.delete(ref);
+}
+
+/**
+ * Node has no event for a new subscriber, and a look now and then would take a timer for each client with fixed leases. So the
+ * channel gets a `subscribe` of its own, which `diagnostics_channel.subscribe` calls as well. See decision 38.
+ */
+function wrapSubscribe(): void {
+  isWrapped = true;
+  const { leaseLost } = events;
+  // Another copy of this module has set it: ESM beside CommonJS.
+  const other = Object.hasOwn(leaseLost, "subscribe") ? leaseLost.subscribe : undefined;
+  leaseLost.subscribe = (listener) => {
+    // With its first subscriber the channel changes its prototype, and its `subscribe` with that.
+    const subscribe = other ?? Object.getPrototypeOf(leaseLost).subscribe;
+    subscribe.call(leaseLost, listener);
+    for (const teller of tellers) teller.deref()?.tellEnds();
+  };
+}

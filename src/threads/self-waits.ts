@@ -1,0 +1,87 @@
+import type { OwnObstacle, Waiter } from "../runtime/waiter.js";
+import type { Hold } from "./hold.js";
+import type { Threads } from "./threads.js";
+
+interface Services {
+  readonly threads: Threads;
+  /** All calls of the client that wait. */
+  waiting(): Iterable<Waiter>;
+  after(delayMs: number, work: () => void): void;
+}
+
+/** Far longer than a lock should be held, and short enough for whoever looks at a process that hangs. */
+const LONG_MS = 10_000;
+const CODE = "HOLDFAST_WAITS_FOR_ITSELF";
+
+/** One warning is enough to find the mistake: a busy process would repeat it for ever. */
+let hasWarned = false;
+
+/**
+ * Warns of a call that may wait for itself: a call without an end, behind one lease of its own client that the watchdog renews without
+ * an end. Which code has the lease can not be known, so that this is no error. A lock that passes from call to call is no case of it: no
+ * lease of it lasts that long. Costs one look at all waiters in ten seconds, and nothing while no call finds its own client in the way.
+ */
+export class SelfWaits {
+  readonly #services: Services;
+  #looks = false;
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  /** A call has found its own client in the way. */
+  suspect(waiter: Waiter, obstacle: OwnObstacle): void {
+    if (hasWarned || !waiter.isEndless) return;
+    waiter.standsBehind(obstacle);
+    this.#lookIn(LONG_MS);
+  }
+
+  #lookIn(ms: number): void {
+    if (this.#looks) return;
+    this.#looks = true;
+    this.#services.after(ms, () => {
+      this.#looks = false;
+      if (!hasWarned) this.#look();
+    });
+  }
+
+  #look(): void {
+    const suspects = [...this.#services.waiting()].filter(({ behind }) => behind !== undefined);
+    const holds = this.#endlessHolds(new Set(suspects.map(({ behind }) => behind?.holder)));
+    let leastMs = Number.POSITIVE_INFINITY;
+    for (const { behind, waitedMs, cancelled } of suspects) {
+      const hold = behind && holds.get(behind.holder);
+      if (behind === undefined || hold === undefined || cancelled) continue;
+      const leftMs = LONG_MS - Math.min(waitedMs, hold.heldMs);
+      if (leftMs <= 0) {
+        warn(behind);
+        return;
+      }
+      leastMs = Math.min(leastMs, leftMs);
+    }
+    if (leastMs < LONG_MS) this.#lookIn(leastMs);
+  }
+
+  /** Those of the holders that nothing will end, each with the outermost of its holds that is so. */
+  #endlessHolds(holders: ReadonlySet<string | undefined>): ReadonlyMap<string, Hold> {
+    const holds = new Map<string, Hold>();
+    if (holders.size === 0) return holds;
+    for (const holding of [...this.#services.threads.holdings()]) {
+      const { field } = holding;
+      if (!holders.has(field)) continue;
+      const hold = holding.live.find(({ isRenewed, terms }) => isRenewed && terms.maxHoldMs === undefined);
+      if (hold !== undefined) holds.set(field, hold);
+    }
+    return holds;
+  }
+}
+
+function warn({ name, holder }: OwnObstacle): void {
+  hasWarned = true;
+  process.emitWarning(
+    `a call has waited for ${LONG_MS / 1_000} s for lock "${name}", which a lease of this very client holds (${holder}). If that lease is ` +
+      "the caller's own, it waits for ever: call inside of lease.run() or using(), or pass { threadId: lease.threadId }. Told once for " +
+      "each process",
+    { type: "HoldfastWarning", code: CODE },
+  );
+}
