@@ -46,6 +46,7 @@ async function confirm(lock: LockIdentity, holding: Holding, hold: Hold): Promis
     try {
       await holding.inRedis.inTurn(async () => {
         if (hold.state !== "held" || !hold.provisional) return;
+        hold.renewing();
         const { reply, sentAt } = await sendRelease(lock, holding);
         if (reply.status === "released") hold.confirmed(sentAt);
         else holding.loseAll("stolen");

@@ -159,6 +159,7 @@ describe("a fair lock that is passed on", () => {
     }
     await time.clock.advance(time.ttlMs("a") - 1);
     expect(given.state).toBe("lost");
+    expect(given.signal.reason).toMatchObject({ reason: "unreachable" });
   });
 });
 
