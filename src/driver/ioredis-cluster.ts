@@ -23,6 +23,7 @@ import { fromIoredis } from "./ioredis-errors.js";
 import { IoredisScripts } from "./ioredis-scripts.js";
 import { delayOf } from "./ioredis-server.js";
 import { addressOf } from "./masters.js";
+import { Moves } from "./moves.js";
 import { ClusterConnections } from "./own-connections.js";
 
 const ENDED = "the ioredis cluster client has ended, by quit(), disconnect() or its clusterRetryStrategy";
@@ -33,6 +34,7 @@ export class IoredisClusterDriver implements Driver {
   readonly #cluster: IoredisCluster;
   readonly #scripts: IoredisScripts;
   readonly #own: ClusterConnections;
+  readonly #moves = new Moves();
   /** The nodes whose connections are looked at, and what ends that. */
   readonly #watched = new Map<IoredisNode, () => void>();
   /** Settles when the nodes are known; undefined while nobody waits for that. */
@@ -61,6 +63,7 @@ export class IoredisClusterDriver implements Driver {
     cluster.on("node error", this.#onNodeError);
     cluster.on("ready", this.#onReady);
     cluster.on("end", this.#onEnd);
+    cluster.on("refresh", this.#onRefresh);
   }
 
   get resets(): number {
@@ -73,6 +76,14 @@ export class IoredisClusterDriver implements Driver {
 
   placeOf(key: string): string {
     return this.#masterOf(key) ?? "";
+  }
+
+  onMoved(moved: () => void): () => void {
+    return this.#moves.add(moved);
+  }
+
+  async lookForMoves(): Promise<void> {
+    if (!this.#closed && this.#cluster.status === "ready") await this.#refresh();
   }
 
   async run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
@@ -102,6 +113,7 @@ export class IoredisClusterDriver implements Driver {
     this.#cluster.off("node error", this.#onNodeError);
     this.#cluster.off("ready", this.#onReady);
     this.#cluster.off("end", this.#onEnd);
+    this.#cluster.off("refresh", this.#onRefresh);
     for (const unwatch of this.#watched.values()) unwatch();
     this.#watched.clear();
     this.#settleMeeting();
@@ -193,6 +205,9 @@ export class IoredisClusterDriver implements Driver {
     this.#outage = undefined;
     this.#settleMeeting();
   };
+
+  /** ioredis has asked who has which slot: after a redirection, or as somebody wanted to know. */
+  readonly #onRefresh = () => this.#moves.tell();
 
   readonly #onEnd = () => {
     this.#scripts.rejectUnanswered(new Error(ENDED));
