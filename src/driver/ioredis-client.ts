@@ -32,6 +32,7 @@ export interface IoredisCluster extends Pick<EventEmitter, "off">, IoredisScript
 export interface IoredisNode extends Pick<IoredisConnection, "on" | "off" | "status" | "stream"> {
   readonly options: IoredisOptions;
   duplicate(options: object): IoredisOwnClient;
+  call(command: string, ...args: string[]): Promise<unknown>;
 }
 
 interface IoredisScripts {

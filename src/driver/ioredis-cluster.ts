@@ -23,7 +23,7 @@ import { fromIoredis } from "./ioredis-errors.js";
 import { IoredisScripts } from "./ioredis-scripts.js";
 import { delayOf } from "./ioredis-server.js";
 import { addressOf } from "./masters.js";
-import { Moves } from "./moves.js";
+import { SlotMoves } from "./moves.js";
 import { ClusterConnections } from "./own-connections.js";
 
 const ENDED = "the ioredis cluster client has ended, by quit(), disconnect() or its clusterRetryStrategy";
@@ -34,7 +34,7 @@ export class IoredisClusterDriver implements Driver {
   readonly #cluster: IoredisCluster;
   readonly #scripts: IoredisScripts;
   readonly #own: ClusterConnections;
-  readonly #moves = new Moves();
+  readonly #moves = new SlotMoves();
   /** The nodes whose connections are looked at, and what ends that. */
   readonly #watched = new Map<IoredisNode, () => void>();
   /** Settles when the nodes are known; undefined while nobody waits for that. */
@@ -64,6 +64,7 @@ export class IoredisClusterDriver implements Driver {
     cluster.on("ready", this.#onReady);
     cluster.on("end", this.#onEnd);
     cluster.on("refresh", this.#onRefresh);
+    this.#onRefresh();
   }
 
   get resets(): number {
@@ -82,8 +83,11 @@ export class IoredisClusterDriver implements Driver {
     return this.#moves.add(moved);
   }
 
+  /** ioredis would open a connection for each look, and so is made to look only where there is something to see. */
   async lookForMoves(): Promise<void> {
-    if (!this.#closed && this.#cluster.status === "ready") await this.#refresh();
+    const nodes = this.#cluster.nodes("master").filter(({ status }) => status === "ready");
+    const news = await this.#moves.ask(nodes, (node) => node.call("CLUSTER", "SLOTS"));
+    if (news && !this.#closed) await this.#refresh();
   }
 
   async run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
@@ -207,7 +211,7 @@ export class IoredisClusterDriver implements Driver {
   };
 
   /** ioredis has asked who has which slot: after a redirection, or as somebody wanted to know. */
-  readonly #onRefresh = () => this.#moves.tell();
+  readonly #onRefresh = () => this.#moves.look((slot) => this.#cluster.slots[slot]?.[0]);
 
   readonly #onEnd = () => {
     this.#scripts.rejectUnanswered(new Error(ENDED));

@@ -14,7 +14,7 @@ import {
 } from "./driver.js";
 import { KnownScripts } from "./known-scripts.js";
 import { addressOf } from "./masters.js";
-import { Moves } from "./moves.js";
+import { SlotMoves } from "./moves.js";
 import { clusterName, type NodeRedisClient, type NodeRedisCluster } from "./node-redis-client.js";
 import {
   AS_THEY_ARE,
@@ -41,7 +41,7 @@ export class NodeRedisClusterDriver implements Driver {
   /** The next server of a slot need not know the scripts that the one before knew. */
   readonly #losses = new ConnectionLosses(() => this.#known.forget());
   readonly #own: ClusterConnections;
-  readonly #moves = new Moves();
+  readonly #moves = new SlotMoves();
   /** Who had which slot when that was last looked at. */
   #slots: NodeRedisCluster["slots"] | undefined;
   #outage: Error | undefined;
@@ -82,8 +82,11 @@ export class NodeRedisClusterDriver implements Driver {
     return this.#moves.add(moved);
   }
 
+  /** Node-redis would open a connection for each look, and so is made to look only where there is something to see. */
   async lookForMoves(): Promise<void> {
-    if (!this.#closed) await this.#refresh();
+    const ready = this.#clients().filter(({ isReady }) => isReady);
+    const news = await this.#moves.ask(ready, (node) => node.sendCommand(["CLUSTER", "SLOTS"], AS_THEY_ARE));
+    if (news && !this.#closed) await this.#refresh();
   }
 
   async run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
@@ -187,7 +190,7 @@ export class NodeRedisClusterDriver implements Driver {
     const { slots } = this.#cluster;
     if (slots === this.#slots) return;
     this.#slots = slots;
-    this.#moves.tell();
+    this.#moves.look((slot) => slots[slot]?.master.address);
   }
 
   readonly #look = () => {

@@ -137,6 +137,7 @@ describe("the commands of one stay", () => {
       alarms: { set: () => undefined, cancel: () => undefined } as never,
       watchdog: { add: () => undefined, remove: () => undefined } as never,
       sharedWatchdog: undefined as never,
+      confirmations: undefined,
       over: (holding: Holding) => void over.push(holding),
     };
     return {
