@@ -150,9 +150,9 @@ export class Confirmations {
   }
 
   #askLater(moved: readonly Confirmable[], pauseMs: number): void {
-    const { clock } = this.#services;
     if (moved.length === 0 || this.#stopped) return;
-    clock.schedule(pauseMs, () => this.#askAll(moved, Math.min(2 * pauseMs, LONGEST_PAUSE_MS)));
+    const nextMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+    this.#services.wheel.schedule(pauseMs, () => this.#askAll(moved, nextMs));
   }
 
   #isWanted(one: Confirmable): boolean {
@@ -163,9 +163,9 @@ export class Confirmations {
   /** @returns false when it is to be asked about again */
   #settle({ one, place, question }: Asked, answer: RenewAnswer | undefined, isShort: boolean): boolean {
     if (answer?.status === "lost") return one.missing(question);
-    if (answer?.status !== "renewed" || isShort || !one.found(question)) return false;
-    // It may have moved once more.
-    if (place !== this.#placeOf(one)) return false;
+    // It may have moved once more: only the server that has it now can confirm it.
+    if (answer?.status !== "renewed" || isShort || place !== this.#placeOf(one)) return false;
+    if (!one.found(question)) return false;
     one.place = place;
     one.isMoved = false;
     return true;
@@ -176,12 +176,10 @@ export class Confirmations {
     if (!required || driver.lookForMoves === undefined || this.#stopped) return;
     this.#looking ??= wheel.schedule(LOOK_MS, () => {
       this.#looking = undefined;
-      for (const { isHeld } of held()) {
-        if (!isHeld) continue;
-        void driver.lookForMoves?.();
-        this.#lookLater();
-        return;
-      }
+      // Any that turns out to be over may take others with it.
+      if (![...held()].some(({ isHeld }) => isHeld)) return;
+      void driver.lookForMoves?.();
+      this.#lookLater();
     });
   }
 }

@@ -46,6 +46,17 @@ class MovingDriver extends AcknowledgingDriver {
   }
 }
 
+/** From this call on replicas acknowledge nothing. */
+function unacknowledged(driver: AcknowledgingDriver): CallFault {
+  return {
+    name: "unacknowledged",
+    meet(deliver) {
+      driver.acknowledged = 0;
+      return deliver();
+    },
+  };
+}
+
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0)) await end();
@@ -108,7 +119,7 @@ describe("when the server of a key changes", () => {
   });
 
   test.each(["cluster", "sentinel"] as const)(
-    "what its replicas do not acknowledge is lost after one command timeout where they are required (%s)",
+    "what its replicas do not acknowledge is lost after one command timeout where they are required (%s) [own-30]",
     async (topology) => {
       const { holdfast, driver, clock } = open(required, topology);
       const losses = recorded(events.leaseLost);
@@ -226,6 +237,24 @@ describe("when the server of a key changes", () => {
     driver.moveTo("b:1");
     await clock.advance(2 * TIMEOUT_MS);
     expect(losses).toEqual([]);
+  });
+
+  test("what moves once more before it is confirmed is lost where the last server's replicas lack it", async () => {
+    const { holdfast, driver, clock } = open();
+    const lease = await holdfast.getLock(NAME).lock({ leaseMs: HOUR_MS });
+    const moving: CallFault = {
+      name: "moved before the answer",
+      async meet(deliver) {
+        const reply = await deliver();
+        driver.moveTo("c:1");
+        return reply;
+      },
+    };
+    // What the first one's replicas have is acknowledged.
+    void driver.next(moving, "lock-confirm").then(() => driver.next(unacknowledged(driver), "lock-confirm"));
+    driver.moveTo("b:1");
+    await clock.advance(TIMEOUT_MS);
+    expect(lease.state).toBe("lost");
   });
 
   test("what has come back to its old server meanwhile has to be confirmed all the same", async () => {
