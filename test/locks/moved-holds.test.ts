@@ -222,14 +222,16 @@ describe("when the server of a key changes", () => {
     await lease.unlock();
   });
 
-  test("a hold that is given back meanwhile is not told that it is lost", async () => {
+  test("a hold that is given back meanwhile is not taken for lost, nor those around it", async () => {
     const { holdfast, driver, clock } = open();
     const losses = recorded(events.leaseLost);
-    const lease = await holdfast.getLock(NAME).lock();
+    const lock = holdfast.getReadWriteLock(NAME).readLock();
+    const outer = await lock.lock({ leaseMs: HOUR_MS });
+    const inner = await outer.run(() => lock.lock({ leaseMs: HOUR_MS }));
     const overtaken: CallFault = {
       name: "overtaken by the release",
       async meet(deliver) {
-        await lease.unlock();
+        await inner.unlock();
         return deliver();
       },
     };
@@ -237,6 +239,8 @@ describe("when the server of a key changes", () => {
     driver.moveTo("b:1");
     await clock.advance(2 * TIMEOUT_MS);
     expect(losses).toEqual([]);
+    expect(outer.state).toBe("held");
+    await outer.unlock();
   });
 
   test("what moves once more before it is confirmed is lost where the last server's replicas lack it", async () => {
