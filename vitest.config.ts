@@ -19,7 +19,7 @@ const allPairs = process.env["HOLDFAST_PAIRS"] === "all";
 /** What takes its time, or is about one client of several, is left to `npm run test:topologies`. */
 const inCampaigns = [
   "test/topology/{node-redis,valkey-glide,failover,faults}-*.test.ts",
-  "test/topology/{moving-slots,replicas,replica-modes,servers}.test.ts",
+  "test/topology/{moved-holds,moving-slots,replicas,replica-modes,servers}.test.ts",
 ];
 /** What many processes do at once takes its time as well, and is left to `npm run test:long`. */
 const inLong = "test/{kinds,synchronizers}/*processes.test.ts";

@@ -9,6 +9,7 @@ import { readRenew } from "./protocol/read-write-scripts.js";
 import { permitRenew } from "./protocol/semaphore-scripts.js";
 import { inRootContext } from "./root-context.js";
 import { Commands } from "./runtime/commands.js";
+import { Confirmations } from "./runtime/confirmations.js";
 import { ExpiryAlarms } from "./runtime/expiry-alarms.js";
 import { Groups } from "./runtime/groups.js";
 import { HashedWheelTimer } from "./runtime/hashed-wheel-timer.js";
@@ -54,6 +55,7 @@ export class Client {
   readonly #watchdog: Watchdog;
   readonly #sharedWatchdog: Watchdog;
   readonly #permitWatchdog: Watchdog;
+  readonly #confirmations: Confirmations | undefined;
   readonly #waiters = new Ring<Waiter>();
   /** Those of calls for the locks of several clients, with whether they wait for a running body of this one. */
   readonly #admitted = new Map<Waiter, boolean>();
@@ -86,12 +88,20 @@ export class Client {
     this.#sharedWatchdog = new Watchdog(this.commands, this.clock, this.#wheel, readRenew, sharedMs);
     this.#permitWatchdog = new Watchdog(this.commands, this.clock, this.#wheel, permitRenew, watchdogMs);
     const alarms = new ExpiryAlarms(this.clock, this.#wheel);
-    this.permits = new PermitHolds({ clock: this.clock, alarms, watchdog: this.#permitWatchdog });
+    const confirmations = this.#confirm();
+    this.#confirmations = confirmations;
+    this.permits = new PermitHolds({
+      clock: this.clock,
+      alarms,
+      watchdog: this.#permitWatchdog,
+      confirmations,
+    });
     this.threads = new Threads(this.id, {
       clock: this.clock,
       alarms,
       watchdog: this.#watchdog,
       sharedWatchdog: this.#sharedWatchdog,
+      confirmations,
     });
     this.selfWaits = new SelfWaits({
       threads: this.threads,
@@ -196,12 +206,31 @@ export class Client {
     this.#watchdog.stop();
     this.#sharedWatchdog.stop();
     this.#permitWatchdog.stop();
+    this.#confirmations?.stop();
     this.signsOfLife.stop();
     this.subscriptions.stop();
     this.threads.stop();
     this.commands.stop();
     this.#wheel.stop();
     await this.#within(commandTimeoutMs, this.#driver.close());
+  }
+
+  /** What is held is confirmed anew where the server of a key can change. */
+  #confirm(): Confirmations | undefined {
+    const { topology } = this.#driver.traits;
+    if (topology !== "cluster" && topology !== "sentinel") return undefined;
+    const client = this;
+    return new Confirmations({
+      driver: this.#driver,
+      clock: this.clock,
+      wheel: this.#wheel,
+      commands: this.commands,
+      required: this.settings.replicas.mode === "require",
+      *held() {
+        yield* client.threads.holdings();
+        yield* client.permits.all();
+      },
+    });
   }
 
   get #inBody(): boolean {

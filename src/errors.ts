@@ -49,9 +49,17 @@ function describe(obstacle: Obstacle | undefined): string {
 /**
  * Why a lease is over before it was released: `expired`, its time ran out; `stolen`, the hold was removed or
  * taken over in Redis before that; `unreachable`, it could not be renewed in time; `max-hold`, `maxHoldMs` ran out;
- * `closed`, its client was closed; `released`, the hold that a call was about to re-enter was released first.
+ * `closed`, its client was closed; `released`, the hold that a call was about to re-enter was released first;
+ * `server-changed`, its slot has moved or another server is the master, which does not have it or could not confirm it.
  */
-export type LossReason = "expired" | "stolen" | "unreachable" | "max-hold" | "closed" | "released";
+export type LossReason =
+  | "expired"
+  | "stolen"
+  | "unreachable"
+  | "max-hold"
+  | "closed"
+  | "released"
+  | "server-changed";
 
 /** The lease can not be trusted any more: somebody else may hold the lock, or the permits. */
 export class LeaseLostError extends HoldfastError {
@@ -74,6 +82,7 @@ const LOSSES: Readonly<Record<LossReason, string>> = {
   unreachable: "it could not be renewed in time",
   "max-hold": "maxHoldMs ran out",
   closed: "the client was closed",
+  "server-changed": "its server has changed, and the new one could not confirm it",
   released: "it was released before it could be entered again",
 };
 

@@ -17,6 +17,7 @@ export type ConformanceAbility =
   | "end-client"
   | "flush-scripts"
   | "keep-order"
+  | "move-key"
   | "replicate";
 
 /** What the cases run against. What is optional are its abilities. */
@@ -37,6 +38,8 @@ export interface ConformanceHarness {
   cutSubscriber?(driver: Driver): Promise<void>;
   /** Ends the client on which this driver runs scripts as its owner would, for good. Resolves when it has ended. */
   endClient?(driver: Driver): Promise<void>;
+  /** Gives a key that is there to another server. Resolves when all servers know. */
+  moveKey?(key: string): Promise<void>;
   /** Makes the server forget all scripts (`SCRIPT FLUSH`). */
   flushScripts?(): Promise<void>;
 }

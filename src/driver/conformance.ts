@@ -1,5 +1,6 @@
 import type { ConformanceAbility, ConformanceCase, ConformanceHarness } from "./conformance-case.js";
 import { channelCases } from "./conformance-channels.js";
+import { moveCases } from "./conformance-moves.js";
 import { replicaCases } from "./conformance-replicas.js";
 import { scriptCases } from "./conformance-scripts.js";
 
@@ -22,6 +23,7 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...scriptCases,
   ...channelCases,
   ...replicaCases,
+  ...moveCases,
 ];
 
 /** What a case needs and a harness does not offer. Report such a case as not applicable; do not drop it. */
@@ -36,6 +38,7 @@ export function missingAbilities(
     "end-client": harness.endClient,
     "flush-scripts": harness.flushScripts,
     "keep-order": harness.keepsOrder,
+    "move-key": harness.moveKey,
     replicate: harness.replicas,
   };
   return needs.filter((ability) => offered[ability] === undefined);

@@ -20,6 +20,18 @@ export interface Driver {
    */
   placeOf?(key: string): string;
   /**
+   * Calls back whenever `placeOf` may answer otherwise than before for some keys: a slot has moved, or another server is the
+   * master. By then `placeOf` names the new server. Not there where one server has all keys and never changes, or
+   * the client does not tell.
+   * @returns what ends it. Safe twice
+   */
+  onMoved?(moved: () => void): () => void;
+  /**
+   * Asks the servers whether keys have moved, and tells those who called `onMoved` if so: a client that sends nothing to a slot
+   * need not hear that it has moved. Never rejects. Not there where the client is told in any case.
+   */
+  lookForMoves?(): Promise<void>;
+  /**
    * Runs a script: `EVALSHA`, and `EVAL` where the server does not know it. Calls made in order reach the
    * server in order while the connection holds.
    *

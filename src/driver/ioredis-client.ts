@@ -23,7 +23,7 @@ export interface IoredisCluster extends Pick<EventEmitter, "off">, IoredisScript
   nodes(role: "all" | "master"): readonly IoredisNode[];
   connect(): Promise<void>;
   refreshSlotsCache(callback: (error?: unknown) => void): void;
-  on(event: "ready" | "end", listener: () => void): unknown;
+  on(event: "ready" | "end" | "refresh", listener: () => void): unknown;
   on(event: "+node" | "-node", listener: (node: IoredisNode) => void): unknown;
   on(event: "node error", listener: (error: Error) => void): unknown;
 }
@@ -32,6 +32,7 @@ export interface IoredisCluster extends Pick<EventEmitter, "off">, IoredisScript
 export interface IoredisNode extends Pick<IoredisConnection, "on" | "off" | "status" | "stream"> {
   readonly options: IoredisOptions;
   duplicate(options: object): IoredisOwnClient;
+  call(command: string, ...args: string[]): Promise<unknown>;
 }
 
 interface IoredisScripts {

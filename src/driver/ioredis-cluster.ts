@@ -23,6 +23,7 @@ import { fromIoredis } from "./ioredis-errors.js";
 import { IoredisScripts } from "./ioredis-scripts.js";
 import { delayOf } from "./ioredis-server.js";
 import { addressOf } from "./masters.js";
+import { SlotMoves } from "./moves.js";
 import { ClusterConnections } from "./own-connections.js";
 
 const ENDED = "the ioredis cluster client has ended, by quit(), disconnect() or its clusterRetryStrategy";
@@ -33,6 +34,7 @@ export class IoredisClusterDriver implements Driver {
   readonly #cluster: IoredisCluster;
   readonly #scripts: IoredisScripts;
   readonly #own: ClusterConnections;
+  readonly #moves = new SlotMoves();
   /** The nodes whose connections are looked at, and what ends that. */
   readonly #watched = new Map<IoredisNode, () => void>();
   /** Settles when the nodes are known; undefined while nobody waits for that. */
@@ -61,6 +63,8 @@ export class IoredisClusterDriver implements Driver {
     cluster.on("node error", this.#onNodeError);
     cluster.on("ready", this.#onReady);
     cluster.on("end", this.#onEnd);
+    cluster.on("refresh", this.#onRefresh);
+    this.#onRefresh();
   }
 
   get resets(): number {
@@ -73,6 +77,17 @@ export class IoredisClusterDriver implements Driver {
 
   placeOf(key: string): string {
     return this.#masterOf(key) ?? "";
+  }
+
+  onMoved(moved: () => void): () => void {
+    return this.#moves.add(moved);
+  }
+
+  /** ioredis would open a connection for each look, and so is made to look only where there is something to see. */
+  async lookForMoves(): Promise<void> {
+    const nodes = this.#cluster.nodes("master").filter(({ status }) => status === "ready");
+    const news = await this.#moves.ask(nodes, (node) => node.call("CLUSTER", "SLOTS"));
+    if (news && !this.#closed) await this.#refresh();
   }
 
   async run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
@@ -102,6 +117,7 @@ export class IoredisClusterDriver implements Driver {
     this.#cluster.off("node error", this.#onNodeError);
     this.#cluster.off("ready", this.#onReady);
     this.#cluster.off("end", this.#onEnd);
+    this.#cluster.off("refresh", this.#onRefresh);
     for (const unwatch of this.#watched.values()) unwatch();
     this.#watched.clear();
     this.#settleMeeting();
@@ -193,6 +209,9 @@ export class IoredisClusterDriver implements Driver {
     this.#outage = undefined;
     this.#settleMeeting();
   };
+
+  /** ioredis has asked who has which slot: after a redirection, or as somebody wanted to know. */
+  readonly #onRefresh = () => this.#moves.look((slot) => this.#cluster.slots[slot]?.[0]);
 
   readonly #onEnd = () => {
     this.#scripts.rejectUnanswered(new Error(ENDED));

@@ -15,6 +15,7 @@ import { type IoredisClient, serverName } from "./ioredis-client.js";
 import { connectLazy, openMaster, openPubSub } from "./ioredis-connections.js";
 import { fromIoredis } from "./ioredis-errors.js";
 import { IoredisScripts } from "./ioredis-scripts.js";
+import { Moves } from "./moves.js";
 import { ServerConnections } from "./own-connections.js";
 
 const ENDED = "the ioredis client has ended, by quit(), disconnect() or its retryStrategy";
@@ -25,6 +26,7 @@ export class IoredisServerDriver implements Driver {
   readonly #redis: IoredisClient;
   readonly #scripts: IoredisScripts;
   readonly #own: ServerConnections;
+  readonly #moves = new Moves();
   #resets = 0;
   #outage: Error | undefined;
   #ready: boolean;
@@ -64,6 +66,10 @@ export class IoredisServerDriver implements Driver {
 
   placeOf(): string {
     return this.#place;
+  }
+
+  onMoved(moved: () => void): () => void {
+    return this.#moves.add(moved);
   }
 
   run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
@@ -112,7 +118,10 @@ export class IoredisServerDriver implements Driver {
 
   #look(): void {
     const { remoteAddress, remotePort } = this.#redis.stream ?? {};
-    if (this.traits.topology === "sentinel") this.#place = `${remoteAddress}:${remotePort}`;
+    const place = `${remoteAddress}:${remotePort}`;
+    if (this.traits.topology !== "sentinel" || place === this.#place) return;
+    this.#place = place;
+    this.#moves.tell();
   }
 
   /**

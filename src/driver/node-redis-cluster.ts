@@ -14,6 +14,7 @@ import {
 } from "./driver.js";
 import { KnownScripts } from "./known-scripts.js";
 import { addressOf } from "./masters.js";
+import { SlotMoves } from "./moves.js";
 import { clusterName, type NodeRedisClient, type NodeRedisCluster } from "./node-redis-client.js";
 import {
   AS_THEY_ARE,
@@ -40,6 +41,9 @@ export class NodeRedisClusterDriver implements Driver {
   /** The next server of a slot need not know the scripts that the one before knew. */
   readonly #losses = new ConnectionLosses(() => this.#known.forget());
   readonly #own: ClusterConnections;
+  readonly #moves = new SlotMoves();
+  /** Who had which slot when that was last looked at. */
+  #slots: NodeRedisCluster["slots"] | undefined;
   #outage: Error | undefined;
   #closed = false;
 
@@ -74,6 +78,17 @@ export class NodeRedisClusterDriver implements Driver {
     return this.#masterOf(key) ?? "";
   }
 
+  onMoved(moved: () => void): () => void {
+    return this.#moves.add(moved);
+  }
+
+  /** Node-redis would open a connection for each look, and so is made to look only where there is something to see. */
+  async lookForMoves(): Promise<void> {
+    const ready = this.#clients().filter(({ isReady }) => isReady);
+    const news = await this.#moves.ask(ready, (node) => node.sendCommand(["CLUSTER", "SLOTS"], AS_THEY_ARE));
+    if (news && !this.#closed) await this.#refresh();
+  }
+
   async run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
     this.#assertOpen();
     const commands = {
@@ -86,6 +101,8 @@ export class NodeRedisClusterDriver implements Driver {
       return reply;
     } catch (error) {
       throw fromNodeRedis(error);
+    } finally {
+      this.#lookAtSlots();
     }
   }
 
@@ -129,6 +146,7 @@ export class NodeRedisClusterDriver implements Driver {
     if (!this.#cluster.isOpen) return;
     const look = async () => this.#cluster._slots.rediscover(await this.#whoAnswers());
     await inRootContext(look).catch(toldByItsErrors);
+    this.#lookAtSlots();
   }
 
   /** Node-redis asks one, and everybody waits as long as that one is silent: it may be the master that has failed. */
@@ -167,7 +185,16 @@ export class NodeRedisClusterDriver implements Driver {
     };
   }
 
+  /** Node-redis tells nobody that it has asked who has which slot, but keeps the answer in a new list each time. */
+  #lookAtSlots(): void {
+    const { slots } = this.#cluster;
+    if (slots === this.#slots) return;
+    this.#slots = slots;
+    this.#moves.look((slot) => slots[slot]?.master.address);
+  }
+
   readonly #look = () => {
+    this.#lookAtSlots();
     const clients = this.#clients();
     for (const client of clients) this.#losses.look(client);
     if (clients.every(({ isReady }) => isReady)) this.#outage = undefined;

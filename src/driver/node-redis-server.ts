@@ -12,6 +12,7 @@ import {
   type Unsubscribe,
 } from "./driver.js";
 import { KnownScripts } from "./known-scripts.js";
+import { Moves } from "./moves.js";
 import {
   isPool,
   isSentinel,
@@ -45,6 +46,7 @@ export class NodeRedisServerDriver implements Driver {
   /** The next server need not know the scripts that the one before knew. */
   readonly #losses = new ConnectionLosses(() => this.#known.forget());
   readonly #own: ServerConnections;
+  readonly #moves = new Moves();
   /** As the client says of which the last connection of our own was made. */
   #reconnectStrategy: NodeRedisReconnectStrategy | undefined;
   #error: Error | undefined;
@@ -65,6 +67,7 @@ export class NodeRedisServerDriver implements Driver {
     if (isPlain(redis)) this.#losses.look(redis);
     // Whether the caller listens to errors himself stays his choice.
     redis.on(errorMonitor, this.#onError);
+    if (isSentinel(redis)) redis.on("topology-change", this.#onChange);
   }
 
   get resets(): number {
@@ -79,6 +82,10 @@ export class NodeRedisServerDriver implements Driver {
     const master = isSentinel(this.#redis) ? this.#redis.getMasterNode() : undefined;
     if (master !== undefined) this.#place = nodeName(master);
     return this.#place;
+  }
+
+  onMoved(moved: () => void): () => void {
+    return this.#moves.add(moved);
   }
 
   async run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
@@ -113,6 +120,7 @@ export class NodeRedisServerDriver implements Driver {
     // What createClient() returns inherits from the client that emits, and shares its listeners until the last one is
     // taken off: whoever listens after that is heard by nobody, so that the next error would end the process.
     if (this.#redis.eventNames().length > 1) this.#redis.off(errorMonitor, this.#onError);
+    if (isSentinel(this.#redis)) this.#redis.off("topology-change", this.#onChange);
     await this.#own.close();
   }
 
@@ -146,6 +154,14 @@ export class NodeRedisServerDriver implements Driver {
       return duplicateOnce(client);
     });
 
+  /** Another server is the master, or has come or gone. Of a new master node-redis lends a client once it answers. */
+  readonly #onChange = () => {
+    const before = this.#place;
+    this.#lend(async () => undefined).then(() => {
+      if (this.placeOf() !== before) this.#moves.tell();
+    }, toldByItsErrors);
+  };
+
   readonly #onError = (error: Error) => {
     this.#error = error;
     if (isPlain(this.#redis)) this.#losses.look(this.#redis);
@@ -153,6 +169,9 @@ export class NodeRedisServerDriver implements Driver {
     else if (isPool(this.#redis)) this.#losses.add();
   };
 }
+
+/** Node-redis emits what has failed. */
+function toldByItsErrors(): void {}
 
 function isPlain(redis: NodeRedisServer): redis is NodeRedisClient {
   return !(isPool(redis) || isSentinel(redis));

@@ -200,6 +200,15 @@ export function renewAnswer(raw: RawReply): RenewAnswer {
   }
 }
 
+/** What a server is asked about something held when it has not had it before. */
+export interface Confirmation {
+  readonly key: string;
+  /** Of a lock: the fields of which one has it. Of leased permits: their ids, one after the other. */
+  readonly holders: readonly string[];
+  /** The numbers of a reader's holds. */
+  readonly slots: readonly number[];
+}
+
 export interface ForceUnlock {
   readonly key: string;
   readonly notAfterMs: number;

@@ -3,6 +3,7 @@ import {
   type AcquireAnswer,
   type AcquireCall,
   acquireAnswer,
+  type Confirmation,
   type ForceUnlock,
   type ForceUnlockAnswer,
   forceUnlockAnswer,
@@ -16,7 +17,7 @@ import {
   type SuccessionAnswer,
   successionAnswer,
 } from "./lock-calls.js";
-import { fencingTokenKey } from "./names.js";
+import { fencingTokenKey, readHoldKey } from "./names.js";
 import { integer, list, text, textOrNull } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 import { sources } from "./scripts.js";
@@ -97,6 +98,19 @@ export const lockRenew: Script<readonly Renewal[], readonly RenewAnswer[]> = def
     for (const { leaseMs } of locks.slice(0, different + 1)) args.push(leaseMs);
     return args;
   },
+  reply: (answers) => answers.map(renewAnswer),
+});
+
+/** Asks whether locks are held still, and writes; see lock-confirm.lua. */
+export const lockConfirm: Script<readonly Confirmation[], readonly RenewAnswer[]> = defineScript({
+  source: sources["lock-confirm"],
+  replicated: true,
+  keys: (locks) =>
+    locks.flatMap(({ key, holders: [holder = ""], slots }) => [
+      key,
+      ...slots.map((slot) => readHoldKey(key, holder, slot)),
+    ]),
+  args: (locks) => locks.flatMap(({ holders, slots }) => [slots.length, holders.length, ...holders]),
   reply: (answers) => answers.map(renewAnswer),
 });
 

@@ -11,6 +11,7 @@ export type ScriptName =
   | "fair-release"
   | "latch-count-down"
   | "lock-acquire"
+  | "lock-confirm"
   | "lock-force-unlock"
   | "lock-inspect"
   | "lock-release"
@@ -18,6 +19,7 @@ export type ScriptName =
   | "lock-succeed"
   | "permit-acquire"
   | "permit-cancel"
+  | "permit-confirm"
   | "permit-look"
   | "permit-release"
   | "permit-renew"
@@ -1255,6 +1257,49 @@ end
 end
 return answers`,
   ),
+  "lock-confirm": scriptSource(
+    "lock-confirm",
+    `local function server_time()
+local time = redis.call("TIME")
+return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function found_holder(lock, arg_at, count)
+for at = arg_at + 2, arg_at + 1 + count do
+if redis.call("HEXISTS", lock, ARGV[at]) == 1 then
+return ARGV[at]
+end
+end
+return nil
+end
+local function confirm(key_at, arg_at, holds, count)
+local lock = KEYS[key_at]
+local answer = redis.pcall("TYPE", lock)
+if answer.err then
+return { "refused", answer.err }
+end
+local holder = answer.ok == "hash" and found_holder(lock, arg_at, count)
+if not holder then
+return { "lost" }
+end
+for i = 1, holds do
+if redis.call("EXISTS", KEYS[key_at + i]) == 0 then
+return { "lost" }
+end
+end
+redis.call("HDEL", lock, "")
+redis.call("HSET", lock, holder, redis.call("HGET", lock, holder))
+return { "renewed" }
+end
+local replies = { server_time() }
+local key_at, arg_at = 1, 1
+while key_at <= #KEYS do
+local holds, count = tonumber(ARGV[arg_at]), tonumber(ARGV[arg_at + 1])
+replies[#replies + 1] = confirm(key_at, arg_at, holds, count)
+key_at = key_at + 1 + holds
+arg_at = arg_at + 2 + count
+end
+return replies`,
+  ),
   "lock-force-unlock": scriptSource(
     "lock-force-unlock",
     `local function publish(channel, message)
@@ -1872,6 +1917,163 @@ end
 return record(request, "cancelled", 0)
 end
 return { now_ms, cancel() }`,
+  ),
+  "permit-confirm": scriptSource(
+    "permit-confirm",
+    `local function server_time()
+local time = redis.call("TIME")
+return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local now_ms = server_time()
+local function milliseconds(number)
+return string.format("%.0f", number)
+end
+local function foreign_type(key, kind)
+local found = redis.call("TYPE", key).ok
+return found ~= "none" and found ~= kind and found or nil
+end
+local function count_of(key)
+local stored = redis.call("GET", key)
+local count = stored and tonumber(stored)
+local exact = count and math.abs(count) < 2 ^ 53 and string.format("%.0f", count + 0) == stored
+return exact and count or nil
+end
+local function foreign_count(key)
+return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not count_of(key) and "string" or nil
+end
+local function answer_of(request)
+local record = redis.call("HGET", request.requests, request.id)
+if not record then
+return nil
+end
+local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
+return { status, number }
+end
+local function forget_settled(request)
+for id in string.gmatch(request.settled, "%d+") do
+redis.call("HDEL", request.requests, id)
+end
+end
+local function even_when_full(request)
+redis.call("PEXPIRE", request.requests, request.memory_ms)
+end
+local function record(request, status, number)
+local answer = { status, string.format("%.0f", number) }
+redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("PEXPIRE", request.requests, request.memory_ms)
+return answer
+end
+local function once(request, foreign, decide)
+if now_ms > tonumber(request.not_after_ms) then
+return { "late" }
+end
+local found = foreign or foreign_type(request.requests, "hash")
+if found then
+return { "wrong-type", found }
+end
+local answer = answer_of(request)
+if answer then
+even_when_full(request)
+else
+answer = decide()
+end
+forget_settled(request)
+return answer
+end
+local function publish(channel, message)
+local heard = redis.pcall("PUBLISH", channel, message)
+return type(heard) == "number" and heard or 0
+end
+local function announce(channel, available)
+if available >= 1 then
+publish(channel, string.format("%.0f", available))
+end
+end
+local PERMANENT = 922337203685477
+local MOST_AT_ONCE = 10000
+local function foreign_semaphore(semaphore)
+return foreign_count(semaphore.permits) or foreign_type(semaphore.leases, "zset")
+end
+local function raw_ids(hex)
+local ids = {}
+for at = 1, #hex, 32 do
+local raw = string.gsub(string.sub(hex, at, at + 31), "%x%x", function(byte)
+return string.char(tonumber(byte, 16))
+end)
+ids[#ids + 1] = raw
+end
+return ids
+end
+local function lease_end(semaphore, id)
+local ends_ms = redis.call("ZSCORE", semaphore.leases, id)
+return ends_ms and tonumber(ends_ms)
+end
+local function is_leased(semaphore, id)
+local ends_ms = lease_end(semaphore, id)
+return ends_ms and ends_ms > now_ms
+end
+local function count_absent(semaphore, ids)
+local absent = 0
+for _, id in ipairs(ids) do
+absent = absent + (is_leased(semaphore, id) and 0 or 1)
+end
+return absent
+end
+local function count_expired(semaphore)
+return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
+end
+local function make_available(semaphore, number)
+if not count_of(semaphore.permits) then
+return 0
+end
+local available = redis.call("INCRBY", semaphore.permits, milliseconds(number))
+announce(semaphore.channel, available)
+return available
+end
+local function reclaim(semaphore)
+local expired = count_expired(semaphore)
+if expired > 0 then
+local last = math.min(expired, MOST_AT_ONCE) - 1
+make_available(semaphore, redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(last)))
+end
+end
+local function lease(semaphore, ids, ends_ms)
+for _, id in ipairs(ids) do
+redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+end
+end
+local function prolong(semaphore, ids, ends_ms)
+for _, id in ipairs(ids) do
+if (lease_end(semaphore, id) or 0) < ends_ms then
+redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+end
+end
+end
+local function give_back(semaphore, ids)
+local given = 0
+for _, id in ipairs(ids) do
+given = given + redis.call("ZREM", semaphore.leases, id)
+end
+return make_available(semaphore, given)
+end
+local function confirm(semaphore, ids)
+local answer = redis.pcall("TYPE", semaphore.leases)
+if answer.err then
+return { "refused", answer.err }
+end
+if answer.ok ~= "zset" or count_absent(semaphore, ids) > 0 then
+return { "lost" }
+end
+redis.call("ZREM", semaphore.leases, "")
+redis.call("ZADD", semaphore.leases, "0", "")
+redis.call("ZREM", semaphore.leases, "")
+return { "renewed" }
+end
+local replies = { now_ms }
+for i, leases in ipairs(KEYS) do
+replies[i + 1] = confirm({ leases = leases }, raw_ids(ARGV[i]))
+end
+return replies`,
   ),
   "permit-look": scriptSource(
     "permit-look",

@@ -1,6 +1,6 @@
 import { type CountAnswer, countAnswer, type Request, requestArgs } from "./count-scripts.js";
 import { defineScript, type Script } from "./define-script.js";
-import { type RenewAnswer, type Renewal, renewAnswer } from "./lock-calls.js";
+import { type Confirmation, type RenewAnswer, type Renewal, renewAnswer } from "./lock-calls.js";
 import { permitLeasesKey, savedPermitsKey } from "./names.js";
 import { sources } from "./scripts.js";
 
@@ -170,6 +170,15 @@ export const permitLook: Script<PermitLook, CountAnswer<"permits">> = defineScri
   keys: ({ count }) => [count, permitLeasesKey(count)],
   args: ({ channel, id }) => [channel, id],
   reply: countAnswer("permits"),
+});
+
+/** Asks whether leased permits are out still, and writes; see permit-confirm.lua. */
+export const permitConfirm: Script<readonly Confirmation[], readonly RenewAnswer[]> = defineScript({
+  source: sources["permit-confirm"],
+  replicated: true,
+  keys: (permits) => permits.map(({ key }) => permitLeasesKey(key)),
+  args: (permits) => permits.map(({ holders }) => holders.join("")),
+  reply: (answers) => answers.map(renewAnswer),
 });
 
 /** Prolongs leases; the holder of a renewal is the ids, one after the other. See permit-renew.lua. */

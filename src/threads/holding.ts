@@ -1,11 +1,11 @@
 import type { LeaseLostError, LossReason } from "../errors.js";
 import { events } from "../events.js";
-import { Link } from "../linked.js";
 import type { Renewal } from "../protocol/lock-calls.js";
 import { type Instant, now } from "../runtime/instant.js";
 import type { Waiter } from "../runtime/waiter.js";
 import type { Renewable, Watchdog } from "../runtime/watchdog.js";
 import { bySlot } from "./by-slot.js";
+import { ConfirmableStay } from "./confirmable-stay.js";
 import type { Custody } from "./custody.js";
 import { EntryLine } from "./entry-line.js";
 import type { Held } from "./held.js";
@@ -23,7 +23,7 @@ const NO_HOLDS: Hold[] = [];
  * One stay of a thread in a lock, from its outermost acquisition to the release of its last hold: one field in Redis,
  * under a number that no other stay ever has, so that a late copy of an old command touches nothing new.
  */
-export class Holding extends Link implements Renewable {
+export class Holding extends ConfirmableStay implements Renewable {
   readonly thread: Thread;
   readonly lock: Held;
   readonly threadId: number;
@@ -44,8 +44,9 @@ export class Holding extends Link implements Renewable {
   /** How many commands that change the field are under way or may still arrive. */
   #underWay = 0;
   #line: EntryLine | undefined;
-  /** Whether Redis must have the holds under the numbers that the latest renewal was made up with. */
-  #numbersHold = true;
+  changes = 0;
+  /** The same when the latest renewal was made up; undefined when a command was under way. */
+  #renewedChanges: number | undefined;
 
   constructor(
     thread: Thread,
@@ -69,11 +70,6 @@ export class Holding extends Link implements Renewable {
   /** The stays that count as one with this, in whichever client. */
   companions: ReadonlySet<Holding> = NOBODY;
 
-  get key(): string {
-    return this.lock.key;
-  }
-
-  /** The holds that are neither released nor lost, in order of acquisition. */
   get live(): readonly Hold[] {
     return this.#each((hold) => hold.checkMs());
   }
@@ -155,6 +151,7 @@ export class Holding extends Link implements Renewable {
     if (raisesAll && place.until === undefined) this.renewed(place.takenAt);
     if (this.#needsRenewal(hold) && !place.unnamed) this.#watchdog.add(this);
     hold.tellEnd();
+    this.#custody.confirmations?.taken(this, place.takenAt);
     return hold;
   }
 
@@ -166,7 +163,6 @@ export class Holding extends Link implements Renewable {
     }
   }
 
-  /** The fields of which Redis has one for this stay. */
   get fields(): readonly string[] {
     return this.succession?.namesOf(this) ?? [this.field];
   }
@@ -177,7 +173,7 @@ export class Holding extends Link implements Renewable {
     if (at < 0) return;
     this.#live.splice(at, 1);
     if (this.#live.length === 0) this.#custody.occupancy.left(this.lock.id);
-    this.#numbersHold = false;
+    this.changes += 1;
     this.lapsing();
     this.#changed();
   }
@@ -198,7 +194,7 @@ export class Holding extends Link implements Renewable {
 
   /** The hold count to leave. From here on the holds that stay are numbered without gaps. */
   keepLive(): number {
-    this.#numbersHold = false;
+    this.changes += 1;
     this.live.forEach((hold, at) => {
       hold.slot = at + 1;
     });
@@ -221,7 +217,7 @@ export class Holding extends Link implements Renewable {
 
   renewal(): Renewal {
     const { key, field } = this;
-    this.#numbersHold = this.#underWay === 0;
+    this.#renewedChanges = this.settledChanges;
     // A JVM's watchdog may shorten fixed leases as well, be it of the lock or of a hold.
     const live = this.#live;
     const holdMs = bySlot(live, this.lock.kind.shared ? this.inRedis.count : 0, (hold) =>
@@ -244,9 +240,13 @@ export class Holding extends Link implements Renewable {
 
   gone(): boolean {
     // A hold has ended since, or a release is, or was, under way beside it: nobody knows which keys are to be there.
-    if (this.lock.kind.shared && (!this.isAlive() || !this.#numbersHold)) return false;
-    this.loseAll("stolen");
+    if (this.lock.kind.shared && (!this.isAlive() || this.#renewedChanges !== this.changes)) return false;
+    this.loseAll(this.isMoved ? "server-changed" : "stolen");
     return true;
+  }
+
+  get isChanging(): boolean {
+    return this.#underWay > 0;
   }
 
   loseAll(reason: LossReason): void {

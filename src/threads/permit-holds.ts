@@ -2,6 +2,8 @@ import type { Clock } from "../clock.js";
 import { LeaseLostError, type LossReason } from "../errors.js";
 import { events } from "../events.js";
 import type { Renewal } from "../protocol/lock-calls.js";
+import { permitConfirm } from "../protocol/semaphore-scripts.js";
+import type { Confirmable, Confirmations, Question } from "../runtime/confirmations.js";
 import type { ExpiryAlarms } from "../runtime/expiry-alarms.js";
 import { type Instant, now } from "../runtime/instant.js";
 import type { Renewable, Watchdog } from "../runtime/watchdog.js";
@@ -24,6 +26,8 @@ interface Services {
   readonly clock: Clock;
   readonly alarms: ExpiryAlarms;
   readonly watchdog: Watchdog;
+  /** Undefined where one server has all keys and never changes. */
+  readonly confirmations: Confirmations | undefined;
 }
 
 /** The leased permits that a client has taken. */
@@ -44,12 +48,13 @@ export class PermitHolds {
 
   /** Records permits that Redis has granted. @returns undefined when their lease is over already */
   add(count: Counted, ids: readonly string[], terms: Terms, since: Since): PermitHold | undefined {
-    const { clock, alarms, watchdog } = this.#services;
+    const { clock, alarms, watchdog, confirmations } = this.#services;
     if (!isOfUse(terms, since, now(clock))) return undefined;
     const hold = new PermitHold({ count, ids, terms, since, holds: this }, clock, alarms);
     for (const id of ids) this.#byId.set(id, hold);
     if (terms.renewed) watchdog.add(hold);
     hold.tellEnd();
+    confirmations?.taken(hold, since.takenAt);
     return hold;
   }
 
@@ -94,18 +99,23 @@ interface Origin {
 }
 
 /** The permits that one call has taken, for as long as they may be believed. */
-export class PermitHold extends Trust implements Renewable {
+export class PermitHold extends Trust implements Renewable, Confirmable {
   readonly count: Counted;
   /** True once the caller has heard that the permits are lost by trying to release them. */
   dismissed = false;
   isWatched = false;
   underRenewal = false;
+  place = "";
+  isMoved = false;
+  readonly confirmScript: Confirmable["confirmScript"] = permitConfirm;
   readonly #ids: Set<string>;
   readonly #holds: PermitHolds;
   /** How many releases of some of the permits are under way. */
   #releases = 0;
-  /** Whether Redis must have the permits that the latest renewal was about. */
-  #idsHold = true;
+  /** How often some of the permits were about to be released. */
+  #changes = 0;
+  /** The same when the latest renewal was made up; undefined when a release was under way. */
+  #renewedChanges: number | undefined;
 
   constructor({ count, ids, terms, since, holds }: Origin, clock: Clock, alarms: ExpiryAlarms) {
     super(terms, since, clock, alarms);
@@ -135,7 +145,7 @@ export class PermitHold extends Trust implements Renewable {
   /** Some of the permits are about to be released by their ids. To be followed by `releasedSome`. */
   releasingSome(): void {
     this.#releases += 1;
-    this.#idsHold = false;
+    this.#changes += 1;
   }
 
   /** @param gone those that it has no more */
@@ -147,7 +157,7 @@ export class PermitHold extends Trust implements Renewable {
   }
 
   renewal(): Renewal {
-    this.#idsHold = this.#releases === 0;
+    this.#renewedChanges = this.#settledChanges;
     return { key: this.count.key, holder: this.ids.join(""), leaseMs: this.terms.leaseMs, holdMs: [] };
   }
 
@@ -160,8 +170,37 @@ export class PermitHold extends Trust implements Renewable {
   }
 
   gone(): boolean {
-    if (this.#idsHold) this.lose("stolen");
-    return this.#idsHold;
+    if (this.#renewedChanges !== this.#changes) return false;
+    this.lose(this.isMoved ? "server-changed" : "stolen");
+    return true;
+  }
+
+  get #settledChanges(): number | undefined {
+    return this.#releases === 0 ? this.#changes : undefined;
+  }
+
+  get isHeld(): boolean {
+    return this.state === "held";
+  }
+
+  question(): Question {
+    const confirmation = { key: this.key, holders: this.ids, slots: [] };
+    return { confirmation, holds: [this], changes: this.#settledChanges };
+  }
+
+  doubt(until: Instant): void {
+    this.confirmBy(until);
+  }
+
+  found(): boolean {
+    this.isThere();
+    return true;
+  }
+
+  missing({ changes }: Question): boolean {
+    if (changes !== this.#changes) return false;
+    this.lose("server-changed");
+    return true;
   }
 
   protected lossOf(reason: LossReason, heldMs: number): LeaseLostError {

@@ -46,6 +46,8 @@ export abstract class Trust implements Expiring {
   #otherEnd: Instant | undefined;
   /** By then it is over, however its lease is prolonged. */
   readonly #latest: Instant;
+  /** Its server has changed: by then the new one has confirmed it, or it is over. */
+  #confirmBy: Instant | undefined;
   /** The commands that set the lease anew and have no known outcome. */
   #doubts: readonly Doubt[] = NO_DOUBTS;
   #state: HoldState = "held";
@@ -137,6 +139,7 @@ export abstract class Trust implements Expiring {
         : leftMs(this.#otherEnd, at);
     if (this.#latest !== NEVER) ms = Math.min(ms, leftMs(this.#latest, at));
     for (const { end } of this.#doubts) ms = Math.min(ms, leftMs(end, at));
+    if (this.#confirmBy !== undefined) ms = Math.min(ms, leftMs(this.#confirmBy, at));
     if (ms > 0) return ms;
     this.#ranOut();
     return 0;
@@ -151,7 +154,7 @@ export abstract class Trust implements Expiring {
   get end(): Instant {
     let end = earlier(this.#end, this.#latest);
     for (const doubt of this.#doubts) end = earlier(end, doubt.end);
-    return end;
+    return this.#confirmBy === undefined ? end : earlier(end, this.#confirmBy);
   }
 
   /** Whether the watchdog is to keep it alive. */
@@ -235,6 +238,24 @@ export abstract class Trust implements Expiring {
     this.#moved();
   }
 
+  /** Its server has changed. It is lost unless the new one confirms it by then, and tells so by itself. */
+  confirmBy(until: Instant): void {
+    this.#confirmBy ??= until;
+    this.#alarms.cancel(this);
+    this.watch();
+  }
+
+  /** The server that has its key now has confirmed it. Too late, it changes nothing. */
+  isThere(): void {
+    if (this.#confirmBy === undefined || this.checkMs() <= 0) return;
+    this.#confirmBy = undefined;
+  }
+
+  /** Whether the server that has its key now has yet to confirm it. */
+  get isDoubtful(): boolean {
+    return this.#confirmBy !== undefined;
+  }
+
   /** The end lies elsewhere now. */
   #moved(): void {
     this.#alarms.cancel(this);
@@ -292,6 +313,7 @@ export abstract class Trust implements Expiring {
     const { maxHoldMs } = this.terms;
     const ends = [this.#end, this.#latest, ...this.#doubts.map(({ end }) => end)];
     const endMs = Math.min(...ends.map(({ monotonicMs }) => monotonicMs));
+    if (this.#confirmBy !== undefined && this.#confirmBy.monotonicMs <= endMs) return "server-changed";
     // Which of the two clocks has passed its end is left open: the ends lie equally far from the acquisition.
     if (maxHoldMs !== undefined && endMs >= this.#takenAt.monotonicMs + maxHoldMs) return "max-hold";
     return this.#unconfirmed ? "unreachable" : "expired";

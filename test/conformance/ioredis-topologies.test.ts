@@ -10,7 +10,7 @@ import { type IoredisFlavour, ioredisFlavours } from "../support/ioredis-flavour
 import { watchLeaks } from "../support/leaks.js";
 import { type ProxiedCluster, proxyCluster } from "../support/proxied-cluster.js";
 import { cut } from "../support/proxy-faults.js";
-import { type RedisCluster, startCluster } from "../support/redis-cluster.js";
+import { moveSlotOf, type RedisCluster, startCluster } from "../support/redis-cluster.js";
 import { type ReplicatedRedis, startReplicated } from "../support/replicated-redis.js";
 import { startSentinels, type WatchedRedis } from "../support/sentinels.js";
 
@@ -97,6 +97,7 @@ describe("a cluster", () => {
         ways.set(driver, way);
         return driver;
       },
+      moveKey: (key) => moveSlotOf(cluster, key),
       cutCommand: async (driver) => ways.get(driver)?.strike(cut({ on: "\r\neval" })),
       cutSubscriber: async (driver) => ways.get(driver)?.strike(cut({ on: "subscribe\r\n" })),
       flushScripts: async () => {

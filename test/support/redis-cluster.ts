@@ -64,6 +64,16 @@ interface NodeView {
   readonly slots: readonly string[];
 }
 
+/** Gives the slot of a key, with all its keys, to another master. */
+export async function moveSlotOf(cluster: RedisCluster, key: string): Promise<void> {
+  const from = await cluster.masterOf(key);
+  const to = (await cluster.masters()).find((master) => master !== from);
+  if (to === undefined) throw new Error("there is one master only");
+  const move = await cluster.migrateSlot(await cluster.slotOf(key), to);
+  await move.moveKeys();
+  await move.finish();
+}
+
 /** Starts it in two seconds, which every master waits before it serves. */
 export async function startCluster({ masters = 3, replicas = 1 } = {}): Promise<RedisCluster> {
   const nodes = await startMany(masters * (1 + replicas), { role: "cluster node", args: clusterArgs });

@@ -6,7 +6,7 @@ import { ask } from "../support/ask.js";
 import { runConformance } from "../support/conformance-runner.js";
 import { watchLeaks } from "../support/leaks.js";
 import { type Connectable, destroyClient, versions } from "../support/node-redis-clients.js";
-import { type RedisCluster, startCluster } from "../support/redis-cluster.js";
+import { moveSlotOf, type RedisCluster, startCluster } from "../support/redis-cluster.js";
 import { until } from "../support/until.js";
 
 const increment = script("increment", 'return redis.call("INCR", KEYS[1])');
@@ -67,6 +67,7 @@ for (const { version, cluster } of versions) {
     },
     keepsOrder: true,
     replicas: 1,
+    moveKey: (key: string) => moveSlotOf(redis, key),
   } as const;
 
   runConformance(`nodeRedisDriver on a cluster with node-redis ${version}`, {

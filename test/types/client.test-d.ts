@@ -87,7 +87,7 @@ if (error instanceof LeaseLostError) expectTypeOf(error.reason).toEqualTypeOf<Lo
 if (error instanceof UnavailableError) expectTypeOf(error.outcomeUnknown).toEqualTypeOf<boolean>();
 if (error instanceof WrongTypeError) expectTypeOf(error.type).toEqualTypeOf<string>();
 expectTypeOf<LossReason>().toEqualTypeOf<
-  "expired" | "stolen" | "unreachable" | "max-hold" | "closed" | "released"
+  "expired" | "stolen" | "unreachable" | "max-hold" | "closed" | "released" | "server-changed"
 >();
 expectTypeOf<NotHeldError>().toExtend<Error>();
 expectTypeOf<WaitTimeoutError["code"]>().toEqualTypeOf<"ERR_HOLDFAST_WAIT_TIMEOUT">();

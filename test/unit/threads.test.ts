@@ -140,6 +140,7 @@ describe("the commands of one stay", () => {
       watchdog: { add: () => undefined, remove: () => undefined } as never,
       sharedWatchdog: undefined as never,
       occupancy: new Occupancy(),
+      confirmations: undefined,
       over: (holding: Holding) => void over.push(holding),
     };
     return {

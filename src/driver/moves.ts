@@ -1,0 +1,63 @@
+/** Those who are told that some keys have another server than before. */
+export class Moves {
+  readonly #told = new Set<() => void>();
+
+  /** @returns what ends it. Safe twice */
+  add(moved: () => void): () => void {
+    // The same function may be given twice.
+    const own = () => moved();
+    this.#told.add(own);
+    return () => void this.#told.delete(own);
+  }
+
+  tell(): void {
+    for (const moved of [...this.#told]) moved();
+  }
+}
+
+const SLOTS = 16_384;
+
+/** Notices that slots of a cluster have other masters than before. */
+export class SlotMoves extends Moves {
+  /** Undefined where none was known yet. */
+  readonly #masters: (string | undefined)[] = new Array(SLOTS);
+  /** What `CLUSTER SLOTS` was answered last. */
+  #answer: string | undefined;
+  /** Those that have not answered yet. */
+  readonly #asked = new WeakSet<object>();
+
+  /** To be called when the client may have learned something. */
+  look(masterOf: (slot: number) => string | undefined): void {
+    let moved = false;
+    for (let slot = 0; slot < SLOTS; slot += 1) {
+      const [before, master] = [this.#masters[slot], masterOf(slot)];
+      if (master === undefined || master === before) continue;
+      this.#masters[slot] = master;
+      moved ||= before !== undefined;
+    }
+    if (moved) this.tell();
+  }
+
+  /**
+   * Asks one of the nodes for the slots, another each time: one may be behind the others, or silent.
+   * @returns whether it answers otherwise than the one before, or could not be asked. Never rejects
+   */
+  async ask<Node extends object>(
+    nodes: readonly Node[],
+    slots: (node: Node) => Promise<unknown>,
+  ): Promise<boolean> {
+    const free = nodes.filter((node) => !this.#asked.has(node));
+    const node = free[Math.floor(Math.random() * free.length)];
+    if (node === undefined) return true;
+    this.#asked.add(node);
+    try {
+      const before = this.#answer;
+      this.#answer = JSON.stringify(await slots(node));
+      return this.#answer !== before;
+    } catch {
+      return true;
+    } finally {
+      this.#asked.delete(node);
+    }
+  }
+}

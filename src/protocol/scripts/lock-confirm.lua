@@ -1,0 +1,55 @@
+--[[
+  lock-confirm: say which locks are still held, and write, so that a replica that acknowledges it has all that was found.
+  What is held lives on for as long as before. Each lock is answered by itself.
+
+  KEYS, for each lock:
+    lock         hash, holder -> hold count
+    hold, …      strings, the keys of a reader's holds, as many as holds
+  ARGV, for each lock:
+    holds        how many keys of holds there are
+    count        how many holders follow
+    holder, …    "<client id>:<thread id>", one of which has the lock
+
+  Returns  { serverMs, answer, … } with one answer per lock, as lock-renew
+  Compat   Redisson does not ask when a server changes; nothing that it reads is changed.
+]]
+--@include server-time
+local function found_holder(lock, arg_at, count)
+  for at = arg_at + 2, arg_at + 1 + count do
+    if redis.call("HEXISTS", lock, ARGV[at]) == 1 then
+      return ARGV[at]
+    end
+  end
+  return nil
+end
+
+local function confirm(key_at, arg_at, holds, count)
+  local lock = KEYS[key_at]
+  local answer = redis.pcall("TYPE", lock)
+  if answer.err then
+    return { "refused", answer.err }
+  end
+  local holder = answer.ok == "hash" and found_holder(lock, arg_at, count)
+  if not holder then
+    return { "lost" }
+  end
+  for i = 1, holds do
+    if redis.call("EXISTS", KEYS[key_at + i]) == 0 then
+      return { "lost" }
+    end
+  end
+  -- A full server adds nothing unless the script has written before. No holder is empty.
+  redis.call("HDEL", lock, "")
+  redis.call("HSET", lock, holder, redis.call("HGET", lock, holder))
+  return { "renewed" }
+end
+
+local replies = { server_time() }
+local key_at, arg_at = 1, 1
+while key_at <= #KEYS do
+  local holds, count = tonumber(ARGV[arg_at]), tonumber(ARGV[arg_at + 1])
+  replies[#replies + 1] = confirm(key_at, arg_at, holds, count)
+  key_at = key_at + 1 + holds
+  arg_at = arg_at + 2 + count
+end
+return replies

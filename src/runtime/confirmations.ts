@@ -1,0 +1,192 @@
+import type { Clock } from "../clock.js";
+import type { Driver } from "../driver/driver.js";
+import type { Script } from "../protocol/define-script.js";
+import type { Confirmation, RenewAnswer } from "../protocol/lock-calls.js";
+import { batches } from "./batches.js";
+import { wasRefused } from "./command-failures.js";
+import type { Commands } from "./commands.js";
+import type { HashedWheelTimer, Timeout } from "./hashed-wheel-timer.js";
+import { type Instant, later, now } from "./instant.js";
+
+/** Something held, of which the server is to be asked again when it is another one. */
+export interface Confirmable {
+  readonly key: string;
+  /** The server that is known to have it; "" while none is. Confirmations see to it. */
+  place: string;
+  /** True from when its server has changed until the new one has confirmed it. Confirmations see to it. */
+  isMoved: boolean;
+  readonly confirmScript: Script<readonly Confirmation[], readonly RenewAnswer[]>;
+  /** Whether any of it is neither released nor lost. */
+  readonly isHeld: boolean;
+  /** What the server is asked now. */
+  question(): Question;
+  /** Its server has changed: what is held now is lost unless it is confirmed by then. */
+  doubt(until: Instant): void;
+  /** @returns false when something is in doubt that was not asked about */
+  found(question: Question): boolean;
+  /** The new server does not have it. @returns false when that is no news: the question has been overtaken */
+  missing(question: Question): boolean;
+}
+
+export interface Question {
+  readonly confirmation: Confirmation;
+  /** What is held, for which the answer is good. */
+  readonly holds: readonly unknown[];
+  /** Which changes the answer is about; undefined when one was under way. */
+  readonly changes: number | undefined;
+}
+
+/** As many as a renewal takes in one call, and for the same reason. */
+const BATCH_SIZE = 100;
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 1_000;
+/** Where replicas are required, the cluster is asked so often who has which slot while something is held. */
+const LOOK_MS = 1_000;
+
+interface Services {
+  readonly driver: Driver;
+  readonly clock: Clock;
+  readonly wheel: HashedWheelTimer;
+  readonly commands: Commands;
+  /** Whether what too few replicas of the new server have is lost. */
+  readonly required: boolean;
+  /** All that is held. */
+  readonly held: () => Iterable<Confirmable>;
+}
+
+/**
+ * Asks the new server, when that of a key changes, whether it has what is held there: a slot that moves is copied to its new
+ * master and not to that one's replicas, and a replica that is promoted may lack what the old master has answered. What it does not
+ * have is lost at once. Where replicas are required, so is what they have not acknowledged within one command timeout. With nothing
+ * changed nothing is sent.
+ */
+export class Confirmations {
+  readonly #services: Services;
+  readonly #end: (() => void) | undefined;
+  /** When a server has changed last, on the monotonic clock. */
+  #movedMs = Number.NEGATIVE_INFINITY;
+  #looking: Timeout | undefined;
+  #stopped = false;
+
+  constructor(services: Services) {
+    this.#services = services;
+    this.#end = services.driver.onMoved?.(this.#onMoved);
+  }
+
+  /** Something was taken, by a command sent at `sentAt`. */
+  taken(one: Confirmable, sentAt: Instant): void {
+    // The server that has answered need not be the one that has the key now.
+    if (sentAt.monotonicMs <= this.#movedMs) this.#confirm([one]);
+    else if (one.place === "") one.place = this.#placeOf(one);
+    this.#lookLater();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#end?.();
+    this.#looking?.cancel();
+  }
+
+  #placeOf({ key }: Confirmable): string {
+    return this.#services.driver.placeOf?.(key) ?? "";
+  }
+
+  readonly #onMoved = (): void => {
+    this.#movedMs = this.#services.clock.monotonicMs();
+    this.#confirm([...this.#services.held()].filter((one) => one.isHeld && this.#isElsewhere(one)));
+  };
+
+  /** Who has a slot may be unknown for a while. */
+  #isElsewhere(one: Confirmable): boolean {
+    const place = this.#placeOf(one);
+    return place !== "" && place !== one.place;
+  }
+
+  #confirm(moved: readonly Confirmable[]): void {
+    const { clock, commands, required } = this.#services;
+    if (moved.length === 0) return;
+    if (required) {
+      const until = later(now(clock), commands.timeoutMs);
+      for (const one of moved) one.doubt(until);
+    }
+    const due = new Map<Confirmable["confirmScript"], Confirmable[]>();
+    for (const one of moved) {
+      if (one.isMoved) continue;
+      one.isMoved = true;
+      const alike = due.get(one.confirmScript);
+      if (alike === undefined) due.set(one.confirmScript, [one]);
+      else alike.push(one);
+    }
+    for (const alike of due.values()) this.#askAll(alike, FIRST_PAUSE_MS);
+  }
+
+  #askAll(moved: readonly Confirmable[], pauseMs: number): void {
+    for (const batch of batches(this.#services.commands, moved, BATCH_SIZE)) void this.#ask(batch, pauseMs);
+  }
+
+  /** Never rejects. What is not confirmed is asked about again, until it is or nobody holds it any more. */
+  async #ask(batch: readonly Confirmable[], pauseMs: number): Promise<void> {
+    const wanted = batch.filter((one) => this.#isWanted(one));
+    const [first] = wanted;
+    if (first === undefined) return;
+    let asked: readonly Asked[] = [];
+    const input = () => {
+      asked = wanted.map((one) => ({ one, place: this.#placeOf(one), question: one.question() }));
+      return asked.map(({ question }) => question.confirmation);
+    };
+    const patience = { divisible: wanted.length > 1 };
+    try {
+      const { commands } = this.#services;
+      const { reply, shortfall } = await commands.exchange(first.confirmScript, first.key, input, patience);
+      const left = asked.filter((each, at) => !this.#settle(each, reply[at], shortfall !== undefined));
+      this.#askLater(
+        left.map(({ one }) => one),
+        pauseMs,
+      );
+    } catch (error) {
+      if (wanted.length > 1 && wasRefused(error)) for (const one of wanted) void this.#ask([one], pauseMs);
+      else this.#askLater(wanted, pauseMs);
+    }
+  }
+
+  #askLater(moved: readonly Confirmable[], pauseMs: number): void {
+    if (moved.length === 0 || this.#stopped) return;
+    const nextMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+    this.#services.wheel.schedule(pauseMs, () => this.#askAll(moved, nextMs));
+  }
+
+  #isWanted(one: Confirmable): boolean {
+    if (!one.isHeld || this.#stopped) one.isMoved = false;
+    return one.isMoved;
+  }
+
+  /** @returns false when it is to be asked about again */
+  #settle({ one, place, question }: Asked, answer: RenewAnswer | undefined, isShort: boolean): boolean {
+    if (answer?.status === "lost") return one.missing(question);
+    // It may have moved once more: only the server that has it now can confirm it.
+    if (answer?.status !== "renewed" || isShort || place !== this.#placeOf(one)) return false;
+    if (!one.found(question)) return false;
+    one.place = place;
+    one.isMoved = false;
+    return true;
+  }
+
+  #lookLater(): void {
+    const { driver, wheel, required, held } = this.#services;
+    if (!required || driver.lookForMoves === undefined || this.#stopped) return;
+    this.#looking ??= wheel.schedule(LOOK_MS, () => {
+      this.#looking = undefined;
+      // Any that turns out to be over may take others with it.
+      if (![...held()].some(({ isHeld }) => isHeld)) return;
+      void driver.lookForMoves?.();
+      this.#lookLater();
+    });
+  }
+}
+
+interface Asked {
+  readonly one: Confirmable;
+  /** Where it was then. */
+  readonly place: string;
+  readonly question: Question;
+}

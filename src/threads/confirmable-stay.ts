@@ -1,0 +1,64 @@
+import type { LossReason } from "../errors.js";
+import { Link } from "../linked.js";
+import { lockConfirm } from "../protocol/lock-scripts.js";
+import type { Confirmable, Question } from "../runtime/confirmations.js";
+import type { Instant } from "../runtime/instant.js";
+import type { Held } from "./held.js";
+import type { Hold } from "./hold.js";
+
+/** What the server of a lock is asked about the holds of one stay when it is another one than before. */
+export abstract class ConfirmableStay extends Link implements Confirmable {
+  place = "";
+  isMoved = false;
+
+  abstract readonly lock: Held;
+  /** The fields of which Redis has one for this stay. */
+  abstract readonly fields: readonly string[];
+  /** The holds that are neither released nor lost, in order of acquisition. */
+  abstract readonly live: readonly Hold[];
+  abstract loseAll(reason: LossReason): void;
+
+  /** How often holds have ended, or were given other numbers. */
+  abstract readonly changes: number;
+  /** Whether a command is under way after which Redis has other holds. */
+  abstract readonly isChanging: boolean;
+
+  get key(): string {
+    return this.lock.key;
+  }
+
+  get confirmScript(): Confirmable["confirmScript"] {
+    return lockConfirm;
+  }
+
+  get isHeld(): boolean {
+    return this.live.length > 0;
+  }
+
+  question(): Question {
+    const { key, fields, lock } = this;
+    const holds = [...this.live];
+    const slots = lock.kind.shared ? holds.map(({ slot }) => slot) : [];
+    return { confirmation: { key, holders: fields, slots }, holds, changes: this.settledChanges };
+  }
+
+  doubt(until: Instant): void {
+    for (const hold of [...this.live]) hold.confirmBy(until);
+  }
+
+  found({ holds }: Question): boolean {
+    for (const hold of [...this.live]) if (holds.includes(hold)) hold.isThere();
+    return !this.live.some((hold) => hold.isDoubtful);
+  }
+
+  missing({ changes }: Question): boolean {
+    if (changes !== this.changes) return false;
+    this.loseAll("server-changed");
+    return true;
+  }
+
+  /** The changes that an answer to a command that is made up now is about; undefined where nobody can say. */
+  protected get settledChanges(): number | undefined {
+    return this.isChanging ? undefined : this.changes;
+  }
+}
