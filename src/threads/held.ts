@@ -19,3 +19,12 @@ export interface HeldKind {
   readonly shared: boolean;
   readonly release: Script<ReleaseCall, readonly ReleaseAnswer[]>;
 }
+
+/** What is held, for messages and events. */
+export interface Subject {
+  readonly name: string;
+  /** As the factory calls it. */
+  readonly kind: string;
+  /** As stored in Redis. */
+  readonly holder: string;
+}

@@ -1,8 +1,9 @@
 import { LeaseLostError, type LossReason } from "../errors.js";
 import type { Custody } from "./custody.js";
+import type { Subject } from "./held.js";
 import type { Holding } from "./holding.js";
 import type { Since, Terms } from "./terms.js";
-import { type Subject, Trust } from "./trust.js";
+import { Trust } from "./trust.js";
 
 /** Where a hold comes from. */
 export interface Place extends Since {

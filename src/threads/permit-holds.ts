@@ -7,8 +7,9 @@ import type { Confirmable, Confirmations, Question } from "../runtime/confirmati
 import type { ExpiryAlarms } from "../runtime/expiry-alarms.js";
 import { type Instant, now } from "../runtime/instant.js";
 import type { Renewable, Watchdog } from "../runtime/watchdog.js";
+import type { Subject } from "./held.js";
 import { isOfUse, type Since, type Terms } from "./terms.js";
-import { type Subject, Trust } from "./trust.js";
+import { Trust } from "./trust.js";
 
 /** A semaphore, or a latch. */
 export interface Counted {

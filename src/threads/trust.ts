@@ -4,27 +4,11 @@ import { events } from "../events.js";
 import type { Expiring, ExpiryAlarms } from "../runtime/expiry-alarms.js";
 import { earlier, type Instant, leftMs, NEVER, now } from "../runtime/instant.js";
 import { unguard } from "./abandonment.js";
+import { type Doubt, Doubts } from "./doubts.js";
+import type { Subject } from "./held.js";
 import { latestEnd, leaseEnd, leaseLeftMs, makeTerms, type Since, type Terms } from "./terms.js";
 
 export type HoldState = "held" | "released" | "lost";
-
-/** A new lease of which nobody knows yet whether it holds. */
-export interface Doubt {
-  /** When the trust in it ends, if it does. */
-  end: Instant;
-}
-
-/** Shared, as hardly any hold ever has one. */
-const NO_DOUBTS: readonly Doubt[] = [];
-
-/** What is held, for messages and events. */
-export interface Subject {
-  readonly name: string;
-  /** As the factory calls it. */
-  readonly kind: string;
-  /** As stored in Redis. */
-  readonly holder: string;
-}
 
 /**
  * Something that was acquired, and the time during which that may be believed without asking Redis: from before the command
@@ -48,8 +32,8 @@ export abstract class Trust implements Expiring {
   readonly #latest: Instant;
   /** Its server has changed: by then the new one has confirmed it, or it is over. */
   #confirmBy: Instant | undefined;
-  /** The commands that set the lease anew and have no known outcome. */
-  #doubts: readonly Doubt[] = NO_DOUBTS;
+  /** Hardly any hold ever has some. */
+  #doubts: Doubts | undefined;
   #state: HoldState = "held";
   #loss: LeaseLostError | undefined;
   #unconfirmed = false;
@@ -138,7 +122,7 @@ export abstract class Trust implements Expiring {
         ? leaseLeftMs(this.terms, this.#confirmedAt, at)
         : leftMs(this.#otherEnd, at);
     if (this.#latest !== NEVER) ms = Math.min(ms, leftMs(this.#latest, at));
-    for (const { end } of this.#doubts) ms = Math.min(ms, leftMs(end, at));
+    if (this.#doubts !== undefined) ms = Math.min(ms, leftMs(this.#doubts.earliest(NEVER), at));
     if (this.#confirmBy !== undefined) ms = Math.min(ms, leftMs(this.#confirmBy, at));
     if (ms > 0) return ms;
     this.#ranOut();
@@ -152,14 +136,14 @@ export abstract class Trust implements Expiring {
 
   /** When the trust in it ends unless it is prolonged. */
   get end(): Instant {
-    let end = earlier(this.#end, this.#latest);
-    for (const doubt of this.#doubts) end = earlier(end, doubt.end);
+    const lease = earlier(this.#end, this.#latest);
+    const end = this.#doubts?.earliest(lease) ?? lease;
     return this.#confirmBy === undefined ? end : earlier(end, this.#confirmBy);
   }
 
   /** Whether the watchdog is to keep it alive. */
   get isRenewed(): boolean {
-    return this.terms.renewed && !this.#lapses && this.#doubts.length === 0;
+    return this.terms.renewed && !this.#lapses && (this.#doubts?.isEmpty ?? true);
   }
 
   /** It is of no use any more, but not released: the watchdog leaves it alone, and its lease runs out. */
@@ -214,9 +198,10 @@ export abstract class Trust implements Expiring {
    * @returns what to hand to `relet` or `notRelet` once the outcome is known; if it never is, to neither
    */
   reletting(leaseMs: number): Doubt {
-    const doubt = { end: leaseEnd(makeTerms({ ...this.terms, leaseMs }), now(this.#clock)) };
+    const end = leaseEnd(makeTerms({ ...this.terms, leaseMs }), now(this.#clock));
     this.lapsed();
-    this.#doubts = [...this.#doubts, doubt];
+    this.#doubts ??= new Doubts();
+    const doubt = this.#doubts.add(end);
     this.#moved();
     return doubt;
   }
@@ -227,13 +212,13 @@ export abstract class Trust implements Expiring {
     this.letLapse();
     this.#otherEnd = end;
     // Which came first at Redis, this one or one that is still under way, nobody knows.
-    for (const other of this.#doubts) other.end = earlier(other.end, end);
+    this.#doubts?.cap(end);
     this.notRelet(doubt);
   }
 
   /** The lease is what it was. */
   notRelet(doubt: Doubt): void {
-    this.#doubts = this.#doubts.filter((other) => other !== doubt);
+    this.#doubts?.remove(doubt);
     if (this.isRenewed && this.#state === "held") this.resumed();
     this.#moved();
   }
@@ -311,7 +296,7 @@ export abstract class Trust implements Expiring {
 
   #reasonOfEnd(): LossReason {
     const { maxHoldMs } = this.terms;
-    const ends = [this.#end, this.#latest, ...this.#doubts.map(({ end }) => end)];
+    const ends = [this.#end, this.#latest, this.#doubts?.earliest(NEVER) ?? NEVER];
     const endMs = Math.min(...ends.map(({ monotonicMs }) => monotonicMs));
     if (this.#confirmBy !== undefined && this.#confirmBy.monotonicMs <= endMs) return "server-changed";
     // Which of the two clocks has passed its end is left open: the ends lie equally far from the acquisition.

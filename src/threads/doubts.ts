@@ -1,0 +1,36 @@
+import { earlier, type Instant } from "../runtime/instant.js";
+
+/** A new lease of which nobody knows yet whether it holds. */
+export interface Doubt {
+  /** When the trust in it ends, if it does. */
+  readonly end: Instant;
+}
+
+/** The leases that commands under way set anew: until their outcome is known, the shortest of them is trusted. */
+export class Doubts {
+  #open: { end: Instant }[] = [];
+
+  get isEmpty(): boolean {
+    return this.#open.length === 0;
+  }
+
+  add(end: Instant): Doubt {
+    const doubt = { end };
+    this.#open.push(doubt);
+    return doubt;
+  }
+
+  remove(doubt: Doubt): void {
+    this.#open = this.#open.filter((other) => other !== doubt);
+  }
+
+  /** None may be trusted for longer than this. */
+  cap(end: Instant): void {
+    for (const doubt of this.#open) doubt.end = earlier(doubt.end, end);
+  }
+
+  /** The earliest of their ends and this. */
+  earliest(end: Instant): Instant {
+    return this.#open.reduce((first, doubt) => earlier(first, doubt.end), end);
+  }
+}
