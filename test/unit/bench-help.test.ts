@@ -19,8 +19,8 @@ test("npm run bench -- --help lists options, scenarios and libraries, and does n
       .concat("--dist", "--holdfast-options")
       .toSorted(),
   );
-  expect(text).toMatch(/^Scenarios:\n(?: {2}\S+ +\S.*\n)*  hand-over +/m);
-  expect(text).toMatch(/^Libraries:\n(?: {2}\S+\n)*  redlock-5\n/m);
+  expect(text).toMatch(/^Scenarios:\n(?: {2}\S+ +\S.*\n)* {2}hand-over +/m);
+  expect(text).toMatch(/^Libraries:\n(?: {2}\S+\n)* {2}redlock-5\n/m);
 });
 
 test("each option of the bench that the guide uses is one that it lists", () => {
