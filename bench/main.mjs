@@ -1,16 +1,5 @@
 // Measures libraries in scenarios, each run in processes of its own, and says what they cost.
-//
-//   npm run bench [-- options]          from the root: builds, installs, then runs this
-//
-//   --quick                 each scenario and each library, tiny: whether they still work; the figures mean nothing
-//   --scenario a,b          these only
-//   --library x,y           these only
-//   --rounds N              each run so often, all of them in turn, so that a busy machine hits all alike
-//   --seconds N             how long each loop is measured
-//   --markdown FILE         the tables, also into a file
-//   --results FILE          each run as a line of JSON. Default: bench/results/<time>.jsonl
-//   --dist FOLDER           another build of holdfast
-//   --holdfast-options '{"…":…}'   for every Holdfast
+// `npm run bench -- --help` lists the options; from the root it builds, installs, and then runs this.
 
 import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";

@@ -1,14 +1,15 @@
 // @ts-check
 /**
- * Measures holdfast beside others: builds it, installs the packages of bench/, and runs bench/main.mjs, which says what
- * the arguments mean. A quick run checks the types of bench/ as well: those of the root do without its packages.
+ * Measures holdfast beside others: builds it, installs the packages of bench/, and runs bench/main.mjs. A quick run checks the
+ * types of bench/ as well: those of the root do without its packages.
  *
- *   --node N                on this release of Node, in place of the one at hand
+ *   --help                  says what can be asked for, at once
  *   HOLDFAST_NO_INSTALL=1   installs nothing: says what is missing and stops
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { usage } from "../bench/support/usage.mjs";
 import { build } from "./build.mjs";
 import { installedNode, withNode } from "./node-releases.mjs";
 import { runCommand } from "./run-command.mjs";
@@ -18,11 +19,15 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(root, "bench");
 const compiler = join(root, "node_modules/typescript/bin/tsc");
 const args = process.argv.slice(2);
-const release = taken("--node");
 
-process.exitCode = (await run()) ? 0 : 1;
+if (args.includes("--help") || args.includes("-h")) {
+  console.log(usage([["--node N", "on this release of Node, in place of the one at hand"]]));
+} else {
+  process.exitCode = (await run()) ? 0 : 1;
+}
 
 async function run() {
+  const release = taken("--node");
   if (!(await build({ packageOnly: true })) || !(await providePackages())) return false;
   if (args.includes("--quick")) {
     const types = await runCommand(process.execPath, [compiler, "-p", folder]);

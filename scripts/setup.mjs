@@ -4,6 +4,7 @@
  * says what it will do before it does it, and says nothing when nothing is to do.
  *
  *   HOLDFAST_NO_INSTALL=1   installs nothing: says what is missing and stops
+ *   HOLDFAST_SERVER=PROGRAM the server that the tests start: none is looked for
  */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
@@ -102,6 +103,7 @@ function providePackages(mayInstall) {
 
 /** @param {boolean} mayInstall */
 function provideServer(mayInstall) {
+  if (process.env["HOLDFAST_SERVER"]) return;
   const find = () => findServer(process.env["PATH"], isExecutable);
   if (find() !== undefined) return;
   const plan = serverPlan({

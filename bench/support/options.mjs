@@ -22,27 +22,40 @@ const QUICK_SECONDS = 0.1;
  */
 
 /**
+ * What `npm run bench -- --help` lists. `value` stands for what is to be given.
+ *
+ * @satisfies {Record<string, { type: "string" | "boolean", value?: string, about: string }>}
+ */
+export const OPTIONS = /** @type {const} */ ({
+  quick: {
+    type: "boolean",
+    about: "each scenario and each library, tiny: whether they still work; the figures mean nothing",
+  },
+  scenario: { type: "string", value: "a,b", about: "these scenarios only" },
+  library: { type: "string", value: "x,y", about: "these libraries only" },
+  rounds: {
+    type: "string",
+    value: "N",
+    about: `each run so often, all of them in turn, so that a busy machine hits all alike. Default: ${ROUNDS}`,
+  },
+  seconds: { type: "string", value: "N", about: `how long each loop is measured. Default: ${SECONDS}` },
+  markdown: { type: "string", value: "FILE", about: "the tables, also into a file" },
+  results: {
+    type: "string",
+    value: "FILE",
+    about: "each run as a line of JSON. Default: bench/results/<time>.jsonl",
+  },
+  dist: { type: "string", value: "FOLDER", about: "another build of holdfast" },
+  "holdfast-options": { type: "string", value: "JSON", about: "options for every Holdfast" },
+});
+
+/**
  * @returns {Options}
  * @throws TypeError, RangeError, SyntaxError
  */
 export function readOptions() {
-  const { values } = parseArgs({
-    options: {
-      quick: { type: "boolean", default: false },
-      rounds: { type: "string" },
-      seconds: { type: "string" },
-      scenario: { type: "string" },
-      library: { type: "string" },
-      markdown: { type: "string" },
-      results: {
-        type: "string",
-        default: join(folder("../results"), `${new Date().toISOString().replaceAll(":", "-")}.jsonl`),
-      },
-      dist: { type: "string", default: folder("../../dist/esm") },
-      "holdfast-options": { type: "string", default: "{}" },
-    },
-  });
-  const { quick } = values;
+  const { values } = parseArgs({ options: OPTIONS });
+  const { quick = false, results = resultsOfNow(), dist = folder("../../dist/esm") } = values;
   return {
     quick,
     rounds: positive("rounds", values.rounds, quick ? 1 : ROUNDS),
@@ -50,9 +63,9 @@ export function readOptions() {
     scenarios: values.scenario?.split(","),
     libraries: values.library?.split(","),
     markdown: values.markdown,
-    results: values.results,
-    dist: values.dist,
-    holdfastOptions: JSON.parse(values["holdfast-options"]),
+    results,
+    dist,
+    holdfastOptions: JSON.parse(values["holdfast-options"] ?? "{}"),
   };
 }
 
@@ -66,6 +79,10 @@ function positive(name, text, otherwise) {
   const value = Number(text);
   if (!(value > 0)) throw new RangeError(`--${name} must be a number above 0, not ${text}`);
   return value;
+}
+
+function resultsOfNow() {
+  return join(folder("../results"), `${new Date().toISOString().replaceAll(":", "-")}.jsonl`);
 }
 
 /** @param {string} path relative to this file */

@@ -32,8 +32,15 @@ export class ChannelTable {
     return joined.then(() => this.#unsubscribe(channel, member));
   }
 
-  /** Subscribes on this link to every channel that somebody listens to, and tells them once that is done. */
+  /**
+   * Subscribes on this link to every channel that somebody listens to, and tells them once that is done. Once more with the same
+   * link: messages may have been missed, which they are told at once.
+   */
   attach(link: PubSubLink): void {
+    if (this.#link === link) {
+      for (const { members } of this.#channels.values())
+        for (const { listener } of members) listener.onReady();
+    }
     this.#link = link;
     for (const channel of this.#channels.values()) void this.#settle(channel);
   }

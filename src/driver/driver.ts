@@ -101,15 +101,35 @@ export interface ChannelListener {
 /** Stops listening. Resolves once the server knows or can not be told. Safe twice. */
 export type Unsubscribe = () => Promise<void>;
 
-/** The server received the command and refused it. */
+/**
+ * What Redis before 7.0 puts before the refusal of a command that a script has sent:
+ * `ERR Error running script (call to f_<sha1>): @user_script:21: @user_script: 21: -READONLY …`. Of `redis.pcall` a script
+ * gets the second half.
+ */
+const WRAPPING = /^(?:ERR Error running script \(call to f_\w+\): @\w+:\d+: )?(?:@user_script: \d+: -?)?/;
+/** From 7.0 on the place in the script comes last: `READONLY … script: <sha1>, on @user_script:21.` */
+const FROM_SCRIPT = /^ERR Error running script |@user_script:/;
+const CODE = /^[A-Z][A-Z0-9]*\b/;
+
+/** The server received the command and refused it. The message has the server's words, without what it wraps them in. */
 export class ServerReplyError extends Error {
   override readonly name = "ServerReplyError";
   /** The first word of the server's answer: `NOAUTH`, `OOM`, `READONLY`, … */
   readonly code: string;
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = /^[A-Z][A-Z0-9]*/.exec(message)?.[0] ?? "ERR";
+  /** Whether a script was running, which may have written something before. */
+  readonly fromScript: boolean;
+  constructor(answer: string, options?: ErrorOptions) {
+    super(ownWords(answer), options);
+    this.code = CODE.exec(this.message)?.[0] ?? "ERR";
+    this.fromScript = FROM_SCRIPT.test(answer);
   }
+}
+
+function ownWords(answer: string): string {
+  const [wrapping = ""] = WRAPPING.exec(answer) ?? [];
+  if (wrapping === "") return answer;
+  const words = answer.slice(wrapping.length).trimEnd();
+  return CODE.test(words) ? words : `ERR ${words}`;
 }
 
 /** The server does not carry out `WAIT` for this user, so that nobody can know what its replicas have. Nothing was sent. */

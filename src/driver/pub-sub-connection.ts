@@ -8,7 +8,7 @@ export interface PubSubConnection extends PubSubLink {
 
 /** What a connection that listens tells. Nothing any more after it was closed. */
 export interface PubSubEvents {
-  /** It may subscribe from now on. */
+  /** It may subscribe from now on. Told again when messages may have been missed, and its subscriptions are kept. */
   onReady(): void;
   onMessage(channel: string, message: string): void;
   /** It has ended, or some of its subscriptions are in doubt. Told once, and the last that is. */

@@ -14,10 +14,13 @@ type Client = ValkeyGlideClient | ValkeyGlideClusterClient;
 
 /** GLIDE connects anew by itself and tells nobody: it is asked so often for its connections while somebody listens. */
 const LOOK_MS = 1_000;
+/** A cluster that has not told by then has a master that is gone or stands still. */
+const ANSWER_MS = 500;
 
 /**
  * Listens with a client of the caller's. What the port calls a connection is here the time in which the client has the
- * same connections, so that those who listen are told when messages may have been missed.
+ * same connections and, in a cluster, each master the same slots, so that those who listen are told when messages may have
+ * been missed. While that is not known they are told so with each look.
  */
 export class GlideListening implements PubSubConnection {
   readonly #client: Client;
@@ -65,21 +68,23 @@ export class GlideListening implements PubSubConnection {
     return this.#watched;
   }
 
-  #lookLater(before: string): void {
+  #lookLater(before: Connections): void {
     if (this.#over) return;
     this.#timer = systemClock.schedule(LOOK_MS, () => {
       this.#look(before).catch((error: unknown) => this.#events.onEnd(error));
     });
   }
 
-  async #look(before: string): Promise<void> {
-    if ((await connectionsOf(this.#client)) !== before)
+  async #look(before: Connections): Promise<void> {
+    const connections = await connectionsOf(this.#client);
+    if (connections !== UNKNOWN && connections !== before)
       throw new Error("GLIDE has connected anew, or a slot of the cluster has moved");
     if (this.#over) return;
     // Who stopped listening while there was no connection has left them behind.
     await this.#subscriptions.endOthers(this);
     if (this.#subscriptions.inUse) this.#lookLater(before);
     else this.#watched = undefined;
+    if (connections === UNKNOWN) this.#events.onReady();
   }
 }
 
@@ -113,34 +118,73 @@ async function readAll(client: Client, told: ReadonlySet<PubSubEvents>): Promise
   }
 }
 
-/** Names the connections that the client has now; in a cluster, also the state of who has which slot. */
-async function connectionsOf(client: Client): Promise<string> {
+/** Something went wrong, or is slow, at one of the masters of a cluster, and nobody can say what the others have missed. */
+const UNKNOWN: unique symbol = Symbol("unknown");
+type Connections = string | typeof UNKNOWN;
+
+const MAY_NOT_ASK: ReadonlySet<string> = new Set(["NOPERM", "ERR"]);
+
+/** Names the connections that the client has now; in a cluster, also who has which slot. */
+async function connectionsOf(client: Client): Promise<Connections> {
   try {
-    if (!isCluster(client)) return nameOf(await client.customCommand(["CLIENT", "INFO"], { decoder: BYTES }));
-    const toAll = { decoder: BYTES, route: "allPrimaries" } as const;
-    const answers = await Promise.all([
-      client.customCommand(["CLIENT", "INFO"], toAll),
-      client.customCommand(["CLUSTER", "INFO"], toAll),
-    ]);
-    // One for each master, in any order.
-    return (answers.flat() as { key: unknown; value: unknown }[])
-      .map(({ key, value }) => `${key} ${nameOf(value)}`)
-      .sort()
-      .join();
+    if (!isCluster(client)) {
+      return connectionIn(await client.customCommand(["CLIENT", "INFO"], { decoder: BYTES }));
+    }
+    return await unlessLate(connectionsOfCluster(client));
   } catch (failure) {
     const error = fromSubscriber(failure);
-    // A user who may not ask is not told. Nor is one of a cluster while one of its masters is gone: there are others.
-    if (error instanceof ServerReplyError) return error.code;
-    if (isCluster(client) && !(error instanceof DriverClosedError)) return "unknown";
+    // A user who may not ask is not told. A master of a cluster that is starting tells later.
+    if (error instanceof ServerReplyError && (MAY_NOT_ASK.has(error.code) || !isCluster(client))) {
+      return error.code;
+    }
+    if (isCluster(client) && !(error instanceof DriverClosedError)) return UNKNOWN;
     throw error;
   }
 }
 
+/**
+ * Each master's own slots, as a slot that moves to the master with the highest epoch changes no epoch, and its epoch, as a slot
+ * that has come back did change it.
+ */
+async function connectionsOfCluster(client: ValkeyGlideClusterClient): Promise<string> {
+  const toAll = { decoder: BYTES, route: "allPrimaries" } as const;
+  const [connections, nodes] = (await Promise.all([
+    client.customCommand(["CLIENT", "INFO"], toAll),
+    client.customCommand(["CLUSTER", "NODES"], toAll),
+  ])) as { key: unknown; value: unknown }[][];
+  const told = [
+    ...(connections ?? []).map(({ key, value }) => `${key} ${connectionIn(value)}`),
+    ...(nodes ?? []).map(({ key, value }) => `${key} ${ownSlots(value)}`),
+  ];
+  // One for each master, in any order.
+  return told.sort().join();
+}
+
 /** The id alone may be the same again after a restart of the server. */
-function nameOf(info: unknown): string {
+function connectionIn(info: unknown): string {
   return (
     String(info)
-      .match(/\b(id|addr|cluster_(current|my)_epoch)[=:]\S+/g)
+      .match(/\b(id|addr)=\S+/g)
       ?.join(" ") ?? ""
   );
+}
+
+/** "<id> <address> myself,master - <ping> <pong> <epoch> connected 0-5460 …", and slots on their way in brackets. */
+function ownSlots(nodes: unknown): string {
+  const lines = String(nodes).split("\n");
+  const own = lines.map((line) => line.split(" ")).find(([, , flags]) => flags?.startsWith("myself"));
+  const [id, , , , , , epoch, , ...slots] = own ?? [];
+  return [id, epoch, ...slots.filter((slot) => !slot.startsWith("["))].join(" ");
+}
+
+async function unlessLate(answer: Promise<string>): Promise<Connections> {
+  let timer: Timer | undefined;
+  const tooLate = new Promise<typeof UNKNOWN>((resolve) => {
+    timer = systemClock.schedule(ANSWER_MS, () => resolve(UNKNOWN));
+  });
+  try {
+    return await Promise.race([answer, tooLate]);
+  } finally {
+    timer?.cancel();
+  }
 }

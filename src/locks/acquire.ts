@@ -1,3 +1,4 @@
+import { ServerReplyError } from "../driver/driver.js";
 import {
   LeaseLostError,
   type LossReason,
@@ -158,8 +159,10 @@ export function refusal(
       throw lossOf(lock, holding, wish, "stolen");
     case "wrong-type":
       throw new WrongTypeError(lock.key, answer.type);
-    case "refused":
-      throw new UnavailableError(lock.client.commands.server, answer.message, false);
+    case "refused": {
+      const cause = new ServerReplyError(answer.message);
+      throw new UnavailableError(lock.client.commands.server, cause.message, false, { cause });
+    }
   }
 }
 

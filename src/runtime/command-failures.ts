@@ -25,7 +25,10 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
     "it is a node of a cluster: make the client for a cluster, as in new Cluster() or createCluster()",
   ],
   [/^READONLY /, "it is a replica: connect to its master"],
-  [/^NOPERM |The user executing the script can't/, "the rights that are needed: docs/guide/servers.md"],
+  [
+    /^NOPERM |The user executing the script can't|^ERR ACL failure in script/,
+    "the rights that are needed: docs/guide/servers.md",
+  ],
 ];
 
 /** How long a caller waits for an answer. */

@@ -175,5 +175,5 @@ function isDoubtful(error: unknown): boolean {
   if (!(error instanceof UnavailableError) || error.outcomeUnknown) return true;
   // A script that fails on one key has been at others before.
   const { cause } = error;
-  return cause instanceof ServerReplyError && cause.message.includes("user_script");
+  return cause instanceof ServerReplyError && cause.fromScript;
 }

@@ -61,7 +61,8 @@ describe("a server that is full [R28]", () => {
     const holdfast = redis.holdfast();
     const lock = holdfast.getLock(KEY);
     await whileFull(async () => {
-      const refused = { ...unavailable, outcomeUnknown: false, message: expect.stringContaining("OOM") };
+      const message = expect.stringMatching(/: OOM command not allowed when used memory > 'maxmemory'\./);
+      const refused = { ...unavailable, outcomeUnknown: false, message, cause: { code: "OOM" } };
       await expect(lock.tryLock()).rejects.toMatchObject(refused);
       await expect(lock.lock()).rejects.toMatchObject(refused);
       await expect(lock.using(() => undefined)).rejects.toMatchObject(refused);

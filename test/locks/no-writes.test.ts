@@ -32,27 +32,30 @@ afterEach(async () => {
 });
 
 describe.each(Object.entries(servers))("while a server %s", (_, { begin, end, code }) => {
-  test.each(kinds)("a %s is asked for again and again, and had as soon as there can be", async (kind) => {
-    const told: string[] = [];
-    const { holdfast } = redis.connect(
-      {},
-      {
-        reconnectOnError: ({ message }) => {
-          told.push(message);
-          return false;
+  test.each(kinds)(
+    "a %s is asked for again and again, and had as soon as there can be [own-40]",
+    async (kind) => {
+      const told: string[] = [];
+      const { holdfast } = redis.connect(
+        {},
+        {
+          reconnectOnError: ({ message }) => {
+            told.push(message);
+            return false;
+          },
         },
-      },
-    );
-    await holdfast.getLock("other").using(() => undefined);
-    await begin();
-    const locked = lockOfKind(holdfast, kind, NAME).lock();
-    // The Redis client hears of it, and may reconnect.
-    const refused = until(() => told.some((message) => message.includes(code)));
-    await Promise.race([refused, locked]);
-    await refused;
-    await end();
-    await (await locked).unlock();
-  });
+      );
+      await holdfast.getLock("other").using(() => undefined);
+      await begin();
+      const locked = lockOfKind(holdfast, kind, NAME).lock();
+      // The Redis client hears of it, and may reconnect.
+      const refused = until(() => told.some((message) => message.includes(code)));
+      await Promise.race([refused, locked]);
+      await refused;
+      await end();
+      await (await locked).unlock();
+    },
+  );
 
   test("a call fails when that lasts, and has surely changed nothing", async () => {
     const holdfast = redis.holdfast({ commandTimeoutMs: 200 });

@@ -3,8 +3,8 @@ import type { Redis } from "ioredis";
 /** How often the server ran each command, those that scripts called included. */
 export type CommandCounts = Readonly<Record<string, number>>;
 
-/** What it takes to count does not count. */
-const OWN = new Set(["info", "config|resetstat"]);
+/** What it takes to count does not count. Redis 6.2 does not tell CONFIG RESETSTAT from other CONFIGs. */
+const OWN = new Set(["info", "config", "config|resetstat"]);
 
 export async function commandCounts(redis: Redis): Promise<CommandCounts> {
   const lines = [...(await redis.info("commandstats")).matchAll(/^cmdstat_([^:]+):calls=(\d+),/gm)];

@@ -182,17 +182,21 @@ class Cluster implements RedisCluster {
 
   /** Nodes take a new node from one who meets it only: let all meet. */
   async #introduce(node: RedisServer): Promise<void> {
+    // Before Redis 7 it is none to choose, and known to all.
     const [, busPort] = (await ask(node, "CONFIG", "GET", "cluster-port")) as string[];
     const others = this.nodes.filter((other) => other !== node);
     await Promise.all(
-      others.map((other) => ask(other, "CLUSTER", "MEET", "127.0.0.1", node.port, busPort ?? "")),
+      others.map((other) =>
+        ask(other, "CLUSTER", "MEET", "127.0.0.1", node.port, ...(busPort === undefined ? [] : [busPort])),
+      ),
     );
   }
 
   async #assign([master, ...replicas]: readonly RedisServer[], at: number): Promise<void> {
     if (master === undefined) return;
     const firstOf = (shard: number) => Math.ceil((shard * SLOTS) / this.#shards.length);
-    await ask(master, "CLUSTER", "ADDSLOTSRANGE", firstOf(at), firstOf(at + 1) - 1);
+    const slots = Array.from({ length: firstOf(at + 1) - firstOf(at) }, (_, i) => firstOf(at) + i);
+    await ask(master, "CLUSTER", "ADDSLOTS", ...slots);
     const id = await idOf(master);
     await Promise.all(replicas.map((replica) => ask(replica, "CLUSTER", "REPLICATE", id)));
   }
@@ -230,8 +234,10 @@ async function viewOf(node: RedisServer): Promise<readonly NodeView[]> {
     .trim()
     .split("\n");
   return lines.map((line) => {
-    const [id = "", address = "", flags = "", , , , , link, ...slots] = line.split(" ");
+    const [id = "", address = "", flags = "", , , , , link, ...ranges] = line.split(" ");
     const port = Number(/:(\d+)@/.exec(address)?.[1]);
+    // Those on their way are in brackets. A replica of Valkey tells them as well.
+    const slots = ranges.filter((range) => !range.startsWith("["));
     return { id, port, flags: flags.split(","), connected: link === "connected", slots };
   });
 }
@@ -252,7 +258,6 @@ function has(slot: number): (view: NodeView) => boolean {
   return ({ slots }) =>
     slots.some((range) => {
       const [first = "", last = first] = range.split("-");
-      // Those on their way are in brackets, which makes no number.
       return Number(first) <= slot && slot <= Number(last);
     });
 }

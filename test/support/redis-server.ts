@@ -9,7 +9,7 @@ import { freePort } from "./free-port.js";
 import { guard, killNow } from "./guard.js";
 import { destroyClient, quickEnd } from "./ioredis-clients.js";
 import { whenStopped } from "./process-state.js";
-import { findServer } from "./redis-program.js";
+import { findServer, isBefore7 } from "./redis-program.js";
 
 export interface RedisServer {
   readonly port: number;
@@ -118,7 +118,9 @@ class Server implements RedisServer {
       save: "",
       appendonly: "no",
       loglevel: "warning",
-      ...(role === "cluster node" ? { "cluster-enabled": "yes", "cluster-port": busPort } : {}),
+      ...(role === "cluster node" ? { "cluster-enabled": "yes" } : {}),
+      // Redis 6.2 takes the port that is 10,000 higher.
+      ...(role === "cluster node" && !isBefore7() ? { "cluster-port": busPort } : {}),
     };
     this.#args = [
       ...(role === "sentinel" ? [emptyFile(join(this.#dir, "sentinel.conf")), "--sentinel"] : []),

@@ -36,7 +36,7 @@ export const replicationArgs: readonly string[] = Object.entries({
 
 /** A replica that finds its master at the port, also after a restart. */
 export function replicaAt(masterPort: number): RedisServerOptions {
-  return { args: [...replicationArgs, "--replicaof", `127.0.0.1 ${masterPort}`] };
+  return { args: [...replicationArgs, "--replicaof", "127.0.0.1", String(masterPort)] };
 }
 
 /** Starts them empty and in sync, in about 0.3 s. */

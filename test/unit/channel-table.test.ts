@@ -56,6 +56,22 @@ describe("a channel", () => {
     expect(listener.heard).toEqual(["ready", "ready", ">a", ">a"]);
   });
 
+  it("tells those who listen that messages may have been missed when its link is attached once more, and keeps it [own-42]", async () => {
+    table.attach(link);
+    const joined = table.add("news", listener);
+    await settled();
+    const joining = new Recorder();
+    void table.add("other", joining);
+    await settled();
+    await link.answer();
+    await joined;
+    table.attach(link);
+    await settled();
+    expect(link.sent).toEqual(["+news", "+other"]);
+    expect(listener.heard).toEqual(["ready", "ready"]);
+    expect(joining.heard).toEqual([]);
+  });
+
   it("tells whoever comes later in a turn of their own", async () => {
     table.attach(link);
     const first = table.add("news", new Recorder());

@@ -289,6 +289,17 @@ describe("a command that fails", () => {
     expect(error).toMatchObject({ message: expect.stringContaining(`${code} no`) });
   });
 
+  test.each([
+    "NOPERM this user has no permissions to run the 'eval' command",
+    "ERR The user executing the script can't run this command or subcommand script: f_1, on @user_script:1.",
+    "ERR ACL failure in script: User a has no permissions to run the 'set' command script: on @user_script:1.",
+  ])("says where to read about rights: %s", async (words) => {
+    const { driver, ask, askFor } = setUp();
+    await ask();
+    void driver.next(answerWith(new ServerReplyError(words)));
+    expect(await askFor(0)).toMatchObject({ message: expect.stringContaining("docs/guide/servers.md") });
+  });
+
   test("and is refused when it is sent again has an unknown outcome: the first may have arrived", async () => {
     const { driver, ask, askFor } = setUp();
     await ask();
