@@ -8,6 +8,7 @@ import { lockRenew } from "./protocol/lock-scripts.js";
 import { readRenew } from "./protocol/read-write-scripts.js";
 import { permitRenew } from "./protocol/semaphore-scripts.js";
 import { inRootContext } from "./root-context.js";
+import { Admission } from "./runtime/admission.js";
 import { Commands } from "./runtime/commands.js";
 import { ExpiryAlarms } from "./runtime/expiry-alarms.js";
 import { Groups } from "./runtime/groups.js";
@@ -37,6 +38,7 @@ export class Client {
   readonly usualTerms: Terms;
   readonly clock: Clock;
   readonly commands: Commands;
+  readonly admission: Admission;
   readonly groups: Groups;
   readonly lines: WaitLines;
   readonly subscriptions: Subscriptions;
@@ -68,6 +70,7 @@ export class Client {
     const tickMs = Math.min(COARSEST_TICK_MS, Math.floor(watchdogMs / TICKS_PER_WATCHDOG_LEASE));
     this.#wheel = new HashedWheelTimer(this.clock, { tickMs });
     this.commands = new Commands(driver, this.clock, this.#wheel, this.settings);
+    this.admission = new Admission({ driver, clock: this.clock, commands: this.commands });
     this.groups = new Groups(this.commands, this.settings);
     this.requests = new Requests({ clientId: this.id, clock: this.clock, commands: this.commands });
     this.subscriptions = new Subscriptions({

@@ -7,11 +7,13 @@ import {
 } from "../errors.js";
 import { events } from "../events.js";
 import type { AcquireAnswer, Acquisition } from "../protocol/lock-calls.js";
+import type { Entrant, Room } from "../runtime/admission.js";
 import type { Exchanged } from "../runtime/commands.js";
 import type { Request } from "../runtime/groups.js";
 import type { Patience } from "../runtime/patience.js";
 import type { Shortfall } from "../runtime/replication.js";
 import type { Sighted } from "../runtime/signs-of-life.js";
+import type { Waiter } from "../runtime/waiter.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import { cleanUp, reachStoredCount, takeBack, undoCopies } from "./clean-up.js";
@@ -101,11 +103,12 @@ async function attempt(
 ): Promise<Hold | NotReplicatedError | "busy" | "late" | "spent" | "leftover"> {
   const heldCount = holding.inRedis.count;
   if (wish.again && heldCount === 0) throw lossOf(lock, holding, wish);
-  wish.attempts += 1;
   const part = { lock, holding, wish, heldCount };
-  const asked = wish.first ?? new Asking(part).send();
+  const asking = wish.first ?? new Asking(part).ask();
   wish.first = undefined;
-  const { answer, command } = await asked;
+  const asked = await asking;
+  if (asked === undefined) return "busy";
+  const { answer, command } = asked;
   if (answer.status === "held") {
     const { shortfall, sentAt } = command;
     if (shortfall !== undefined) return notReplicated(lock.name, shortfall);
@@ -173,9 +176,11 @@ export interface Part {
 }
 
 /** A part on its way to Redis. */
-export class Sending implements Request<Acquisition, AcquireAnswer> {
+export class Sending implements Request<Acquisition, AcquireAnswer>, Entrant {
   readonly limited = true;
   readonly part: Part;
+  #room: Room | undefined;
+  /** 0 until it is sent. */
   #notAfterMs = 0;
 
   constructor(part: Part) {
@@ -191,6 +196,40 @@ export class Sending implements Request<Acquisition, AcquireAnswer> {
     return this.part.wish;
   }
 
+  get waiter(): Waiter {
+    return this.part.wish.waiter;
+  }
+
+  /** What re-enters keeps others from the lock meanwhile; one that stands in a queue in Redis may be given it any moment. */
+  get goesFirst(): boolean {
+    const { lock, wish, heldCount } = this.part;
+    return heldCount > 0 || wish.kin !== undefined || (lock.kind.recordsWaiters && wish.attempts > 0);
+  }
+
+  /** Sends it, as soon as its server has room for it. One of several servers is asked at once, as it has little time to answer. */
+  protected send(): void {
+    const { lock, wish } = this.part;
+    const { admission, groups } = lock.client;
+    if (wish.timeoutMs === undefined) {
+      this.#room = admission.enter(lock.key);
+      if (this.#room === undefined) {
+        admission.wait(this);
+        return;
+      }
+    }
+    groups.send(lock.kind.acquire, this);
+  }
+
+  admitted(room: Room): void {
+    const { client, kind } = this.part.lock;
+    this.#room = room;
+    client.groups.send(kind.acquire, this);
+  }
+
+  dismissed(_error?: UnavailableError): void {
+    // Those that travel together have one entrant for all of them.
+  }
+
   isLike({ part }: Sending): boolean {
     const { lock, wish, heldCount } = this.part;
     const sameTerms = part.wish.terms.leaseMs === wish.terms.leaseMs && part.heldCount === heldCount;
@@ -198,8 +237,9 @@ export class Sending implements Request<Acquisition, AcquireAnswer> {
   }
 
   item(notAfterMs: number): Acquisition {
-    this.#notAfterMs = notAfterMs;
     const { lock, wish, holding, heldCount } = this.part;
+    if (this.#notAfterMs === 0) wish.attempts += 1;
+    this.#notAfterMs = notAfterMs;
     const { key, kind, channel } = lock;
     const { terms, waits } = wish;
     const kin = wish.kin?.holding.field ?? "";
@@ -207,15 +247,18 @@ export class Sending implements Request<Acquisition, AcquireAnswer> {
     return { key, holder: holding.field, leaseMs, heldCount, kin, waits, fenced: kind.fenced, channel };
   }
 
-  answered(_answer: AcquireAnswer, { repeated, serverMs }: Exchanged<unknown>): void {
-    const { inRedis } = this.part.holding;
+  answered(_answer: AcquireAnswer, { repeated, serverMs, sentAt }: Exchanged<unknown>): void {
+    const { holding, lock } = this.part;
+    const { inRedis } = holding;
+    if (this.#room !== undefined) lock.client.admission.answered(this.#room, sentAt);
     if (repeated) inRedis.copyMayArrive(this.#notAfterMs);
     inRedis.seenServer(serverMs);
   }
 
   failed(error: unknown): void {
-    if (!(error instanceof UnavailableError) || !error.outcomeUnknown) return;
     const { lock, holding } = this.part;
+    if (this.#room !== undefined) lock.client.admission.failed(this.#room, error);
+    if (!(error instanceof UnavailableError) || !error.outcomeUnknown) return;
     holding.inRedis.copyMayArrive(this.#notAfterMs);
     // Where nothing is held, whoever has begun the stay sees to it.
     if (holding.inRedis.count > 0) cleanUp(lock, holding);
@@ -231,16 +274,21 @@ export interface Answered<Answer> {
 
 /** A part whose answer is waited for. */
 class Asking extends Sending {
-  #resolve: ((answered: Answered<AcquireAnswer>) => void) | undefined;
+  #resolve: ((answered: Answered<AcquireAnswer> | undefined) => void) | undefined;
   #reject: ((error: unknown) => void) | undefined;
 
-  send(): Promise<Answered<AcquireAnswer>> {
-    const { client, kind } = this.part.lock;
+  /** @returns undefined when it was not sent, as its waiter's time is up or it was cancelled */
+  ask(): Promise<Answered<AcquireAnswer> | undefined> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
-      client.groups.send(kind.acquire, this);
+      this.send();
     });
+  }
+
+  override dismissed(error?: UnavailableError): void {
+    if (error === undefined) this.#resolve?.(undefined);
+    else this.#reject?.(error);
   }
 
   override answered(answer: AcquireAnswer, command: Exchanged<unknown>): void {
@@ -254,12 +302,18 @@ class Asking extends Sending {
   }
 }
 
-/** Asks for locks of one client and one script in one command: all of them or none. */
+/**
+ * Asks for locks of one client and one script in one command: all of them or none.
+ * @returns undefined when it was not sent, as the waiter's time is up or it was cancelled
+ */
 export async function sendTogether(
   parts: readonly [Part, ...Part[]],
-): Promise<Exchanged<readonly AcquireAnswer[]>> {
+): Promise<Exchanged<readonly AcquireAnswer[]> | undefined> {
   const [{ lock, wish }] = parts;
-  const { commands } = lock.client;
+  const { commands, admission } = lock.client;
+  const { waiter } = wish;
+  const room = admission.enter(lock.key) ?? (await admission.turn({ key: lock.key, waiter, goesFirst: false }));
+  if (room === undefined) return undefined;
   const sendings = parts.map((part) => new Sending(part));
   const input = () => {
     const notAfterMs = commands.notAfterMs(lock.key);
@@ -267,12 +321,14 @@ export async function sendTogether(
   };
   try {
     const sent = await commands.exchange(lock.kind.acquire, lock.key, input, wish);
+    admission.answered(room, sent.sentAt);
     sendings.forEach((sending, at) => {
       const answer = sent.reply[at];
       if (answer !== undefined) sending.answered(answer, sent);
     });
     return sent;
   } catch (error) {
+    admission.failed(room, error);
     for (const sending of sendings) sending.failed(error);
     throw error;
   }

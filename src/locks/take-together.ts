@@ -59,11 +59,13 @@ async function attemptTogether(inOrder: readonly Wanted[], strangers: Strangers)
     return { lock: identity, holding: client.threads.begin(claim.thread, identity), wish, heldCount: 0 };
   });
   const [first, ...others] = parts;
-  if (first === undefined) return { members: [] };
+  const [firstWanted] = wanted;
+  if (first === undefined || firstWanted === undefined) return { members: [] };
   for (const { holding } of parts) holding.unsettled();
   try {
     for (let tries = 1; ; tries += 1) {
       const outcome = await ask([first, ...others], wanted);
+      if (outcome === undefined) return { members: [], missing: firstWanted.lock };
       if (outcome !== "late") return outcome;
       if (tries >= MOST_VAIN_TRIES) {
         const { server } = first.lock.client.commands;
@@ -82,9 +84,13 @@ function fencedOf({ lock }: Wanted): number {
   return lock.identity.kind.fenced ? 1 : 0;
 }
 
-async function ask(parts: readonly [Part, ...Part[]], wanted: readonly Wanted[]): Promise<Outcome | "late"> {
-  for (const { wish } of parts) wish.attempts += 1;
+/** @returns undefined when it was not sent, as the waiter's time is up or it was cancelled */
+async function ask(
+  parts: readonly [Part, ...Part[]],
+  wanted: readonly Wanted[],
+): Promise<Outcome | "late" | undefined> {
   const sent = await sendTogether(parts);
+  if (sent === undefined) return undefined;
   const { reply: answers, shortfall, sentAt } = sent;
   const members: Member[] = [];
   let missing: LeaseLock | undefined;

@@ -28,6 +28,7 @@ export async function waitInQueue(
       stand.asking();
       const hold = await ask(lock, holding, wish);
       if (hold !== undefined) return hold;
+      if (wish.attempts === 0) return undefined;
       stand.queued();
       while (!waiter.over && !stand.shouldAsk()) {
         await waiter.pause(stand.sleepMs());
@@ -40,7 +41,7 @@ export async function waitInQueue(
   } finally {
     stand.leave();
     // Takes it out of the queue, and passes on what may have been given to it at this very moment.
-    if (holding.inRedis.count === 0) cleanUp(lock, holding);
+    if (wish.attempts > 0 && holding.inRedis.count === 0) cleanUp(lock, holding);
   }
 }
 

@@ -44,7 +44,7 @@ export class Wish implements Patience {
   /** Why it was not even asked for: nobody knows what the last stay under the same id has left. */
   unanswered: UnavailableError | undefined;
   /** The first attempt, where it was made before anything was to be waited for. */
-  first: Promise<Answered<AcquireAnswer>> | undefined;
+  first: Promise<Answered<AcquireAnswer> | undefined> | undefined;
   /** The place in the lock's queue that the latest attempt has found. */
   place: QueuePlace | undefined;
 

@@ -87,6 +87,13 @@ export function wasRefused(error: unknown): boolean {
   return error instanceof UnavailableError && error.cause instanceof ServerReplyError;
 }
 
+/** Whether a server has answered that it will not do what it was sent, now or soon. */
+export function wasRefusedForGood(error: unknown): boolean {
+  if (!(error instanceof UnavailableError)) return false;
+  const { cause } = error;
+  return cause instanceof ServerReplyError && !PASSING.has(cause.code);
+}
+
 export function tookTooLong({ name }: { readonly name: string }, { timeoutMs }: Bound): Error {
   return new Error(`${name} was not answered within ${Math.round(timeoutMs)} ms`);
 }

@@ -166,17 +166,31 @@ async function attemptUntilOfUse<Granted>(seeker: Seeker<Granted>): Promise<Outc
   }
 }
 
-/** @returns undefined when permits were granted too late to be of use */
+/** @returns undefined when permits were granted too late to be of use, or it was not sent: its time is up, or it was cancelled */
 async function attempt<Granted>(seeker: Seeker<Granted>): Promise<Outcome<Granted> | undefined> {
-  const { source, owner, saveMs } = seeker;
+  const { source, owner, waiter } = seeker;
   const { client, key } = source.count;
+  const { admission } = client;
+  const goesFirst = seeker.saving !== undefined;
+  const room = admission.enter(key) ?? (await admission.turn({ key, waiter, goesFirst }));
+  if (room === undefined) return undefined;
+  const { saveMs } = seeker;
   const lot = source.lot();
   const request = client.requests.begin(key);
   const undo = () => takeBack(source, request, lot, owner);
   seeker.attempts += 1;
   // Also what a command that is not answered has saved up is to be let go.
   if (saveMs > 0) seeker.saving = () => takeBack(source, client.requests.begin(key), lot, owner);
-  const answer = await askOnce(seeker, request, lot, saveMs);
+  const answer = await askOnce(seeker, request, lot, saveMs).then(
+    (answered) => {
+      admission.answered(room, answered.sentAt);
+      return answered;
+    },
+    (error: unknown) => {
+      admission.failed(room, error);
+      throw error;
+    },
+  );
   const [left = 0] = answer.numbers;
   if (saveMs === 0 || answer.status === "granted") seeker.saving = undefined;
   switch (answer.status) {
