@@ -96,7 +96,7 @@ export class Client {
 
   /** Whether the keys are divided among several servers. */
   get inCluster(): boolean {
-    return this.#driver.traits.topology === "cluster";
+    return this.commands.inCluster;
   }
 
   /** Whether one server has all who listen: elsewhere some may listen at others. */

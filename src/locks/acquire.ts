@@ -322,10 +322,10 @@ export async function sendTogether(
   try {
     const sent = await commands.exchange(lock.kind.acquire, lock.key, input, wish);
     admission.answered(room, sent.sentAt);
-    sendings.forEach((sending, at) => {
+    for (const [at, sending] of sendings.entries()) {
       const answer = sent.reply[at];
       if (answer !== undefined) sending.answered(answer, sent);
-    });
+    }
     return sent;
   } catch (error) {
     admission.failed(room, error);

@@ -38,7 +38,7 @@ export class Room {
   /** Acquisitions that were sent, or are about to be, and are not answered. */
   underWay = 0;
   /** When the latest of those that were answered had been sent, on the monotonic clock. */
-  answeredMs = Number.NEGATIVE_INFINITY;
+  answeredMs: number = Number.NEGATIVE_INFINITY;
   /** Why one has failed since the queue was last looked at. */
   failure: unknown;
   /** Whether the queue is about to be looked at. */
@@ -107,6 +107,8 @@ export class Admission {
   readonly #driver: Pick<Driver, "placeOf">;
   readonly #clock: Clock;
   readonly #commands: Commands;
+  /** Where one server has all keys. */
+  readonly #only: Room | undefined;
   /** By place. */
   readonly #rooms = new Map<string, Room>();
   /** By slot, so that acquisitions of one key keep their order when its slot moves to another server. */
@@ -116,12 +118,13 @@ export class Admission {
     this.#driver = driver;
     this.#clock = clock;
     this.#commands = commands;
+    if (driver.placeOf === undefined) this.#only = new Room();
   }
 
   /** Takes room at the server that has a key. @returns undefined where there is none, or others wait for it: see {@link wait} */
   enter(key: string): Room | undefined {
     if (this.#lanes.size > 0 && this.#lanes.has(this.#commands.slotOf(key))) return undefined;
-    const room = this.#roomOf(key);
+    const room = this.#only ?? this.#roomOf(key);
     if (room.underWay >= MOST_UNDER_WAY) return undefined;
     room.underWay += 1;
     return room;
@@ -168,6 +171,7 @@ export class Admission {
   }
 
   #roomOf(key: string): Room {
+    if (this.#only !== undefined) return this.#only;
     const place = this.#driver.placeOf?.(key) ?? "";
     const known = this.#rooms.get(place);
     if (known !== undefined) return known;
