@@ -183,8 +183,10 @@ export class Sending implements Request<Acquisition, AcquireAnswer>, Entrant {
   /** 0 until it is sent. */
   #notAfterMs = 0;
 
-  constructor(part: Part) {
+  /** @param room taken for it already */
+  constructor(part: Part, room?: Room) {
     this.part = part;
+    this.#room = room;
     part.holding.inRedis.asking(part.wish.terms.leaseMs);
   }
 
@@ -210,6 +212,7 @@ export class Sending implements Request<Acquisition, AcquireAnswer>, Entrant {
   protected send(): void {
     const { lock, wish } = this.part;
     const { admission, groups } = lock.client;
+    this.#notAfterMs = 0;
     if (wish.timeoutMs === undefined) {
       this.#room = admission.enter(lock.key);
       if (this.#room === undefined) {
@@ -227,7 +230,7 @@ export class Sending implements Request<Acquisition, AcquireAnswer>, Entrant {
   }
 
   dismissed(_error?: UnavailableError): void {
-    // Those that travel together have one entrant for all of them.
+    // Those that travel together wait before they are made.
   }
 
   isLike({ part }: Sending): boolean {
@@ -314,21 +317,20 @@ export async function sendTogether(
   const { waiter } = wish;
   const room = admission.enter(lock.key) ?? (await admission.turn({ key: lock.key, waiter, goesFirst: false }));
   if (room === undefined) return undefined;
-  const sendings = parts.map((part) => new Sending(part));
+  // The first stands for all of them.
+  const sendings = parts.map((part, at) => new Sending(part, at === 0 ? room : undefined));
   const input = () => {
     const notAfterMs = commands.notAfterMs(lock.key);
     return { notAfterMs, together: true, locks: sendings.map((sending) => sending.item(notAfterMs)) };
   };
   try {
     const sent = await commands.exchange(lock.kind.acquire, lock.key, input, wish);
-    admission.answered(room, sent.sentAt);
     for (const [at, sending] of sendings.entries()) {
       const answer = sent.reply[at];
       if (answer !== undefined) sending.answered(answer, sent);
     }
     return sent;
   } catch (error) {
-    admission.failed(room, error);
     for (const sending of sendings) sending.failed(error);
     throw error;
   }

@@ -2,7 +2,7 @@ import type { Clock, Timer } from "../clock.js";
 import type { Driver } from "../driver/driver.js";
 import { UnavailableError } from "../errors.js";
 import { Link, Ring } from "../linked.js";
-import { wasRefusedForGood } from "./command-failures.js";
+import { wasInVain } from "./command-failures.js";
 import type { Commands } from "./commands.js";
 import type { Instant } from "./instant.js";
 import type { Waiter } from "./waiter.js";
@@ -39,7 +39,7 @@ export class Room {
   underWay = 0;
   /** When the latest of those that were answered had been sent, on the monotonic clock. */
   answeredMs: number = Number.NEGATIVE_INFINITY;
-  /** Why one has failed since the queue was last looked at. */
+  /** Why one has failed in vain since the queue was last looked at. */
   failure: unknown;
   /** Whether the queue is about to be looked at. */
   isDue = false;
@@ -137,9 +137,17 @@ export class Admission {
       entrant.dismissed();
       return;
     }
-    const { queued } = this.#laneOf(key);
-    if (goesFirst) queued.addFirst(new Queued(entrant, this.#clock));
-    else queued.add(new Queued(entrant, this.#clock));
+    const lane = this.#laneOf(key);
+    const queued = new Queued(entrant, this.#clock);
+    if (!goesFirst) {
+      lane.queued.add(queued);
+      return;
+    }
+    const room = this.#roomOf(key);
+    lane.queued.addFirst(queued);
+    lane.unlink();
+    room.lanes.addFirst(lane);
+    this.#lookSoon(room);
   }
 
   /**
@@ -147,7 +155,7 @@ export class Admission {
    * @returns undefined when the waiter's time is up, or it was cancelled
    * @throws UnavailableError when the server answers none of those before it
    */
-  async turn(wanted: Pick<Entrant, "key" | "waiter" | "goesFirst">): Promise<Room | undefined> {
+  turn(wanted: Pick<Entrant, "key" | "waiter" | "goesFirst">): Promise<Room | undefined> {
     const { key, waiter, goesFirst } = wanted;
     return new Promise((admitted, reject) => {
       const dismissed = (error?: UnavailableError) =>
@@ -166,7 +174,7 @@ export class Admission {
   /** @param error why it was not answered */
   failed(room: Room, error: unknown): void {
     room.underWay -= 1;
-    if (!wasRefusedForGood(error)) room.failure = error;
+    if (wasInVain(error)) room.failure = error;
     if (this.#lanes.size > 0) this.#lookSoon(room);
   }
 

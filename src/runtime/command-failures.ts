@@ -87,11 +87,11 @@ export function wasRefused(error: unknown): boolean {
   return error instanceof UnavailableError && error.cause instanceof ServerReplyError;
 }
 
-/** Whether a server has answered that it will not do what it was sent, now or soon. */
-export function wasRefusedForGood(error: unknown): boolean {
+/** Whether a command has failed since its server did nothing in all its time, or only asked for patience. */
+export function wasInVain(error: unknown): boolean {
   if (!(error instanceof UnavailableError)) return false;
   const { cause } = error;
-  return cause instanceof ServerReplyError && !PASSING.has(cause.code);
+  return !(cause instanceof ServerReplyError) || PASSING.has(cause.code);
 }
 
 export function tookTooLong({ name }: { readonly name: string }, { timeoutMs }: Bound): Error {
