@@ -305,37 +305,6 @@ class Asking extends Sending {
   }
 }
 
-/**
- * Asks for locks of one client and one script in one command: all of them or none.
- * @returns undefined when it was not sent, as the waiter's time is up or it was cancelled
- */
-export async function sendTogether(
-  parts: readonly [Part, ...Part[]],
-): Promise<Exchanged<readonly AcquireAnswer[]> | undefined> {
-  const [{ lock, wish }] = parts;
-  const { commands, admission } = lock.client;
-  const { waiter } = wish;
-  const room = admission.enter(lock.key) ?? (await admission.turn({ key: lock.key, waiter, goesFirst: false }));
-  if (room === undefined) return undefined;
-  // The first stands for all of them.
-  const sendings = parts.map((part, at) => new Sending(part, at === 0 ? room : undefined));
-  const input = () => {
-    const notAfterMs = commands.notAfterMs(lock.key);
-    return { notAfterMs, together: true, locks: sendings.map((sending) => sending.item(notAfterMs)) };
-  };
-  try {
-    const sent = await commands.exchange(lock.kind.acquire, lock.key, input, wish);
-    for (const [at, sending] of sendings.entries()) {
-      const answer = sent.reply[at];
-      if (answer !== undefined) sending.answered(answer, sent);
-    }
-    return sent;
-  } catch (error) {
-    for (const sending of sendings) sending.failed(error);
-    throw error;
-  }
-}
-
 /** @param found what Redis has just told; undefined when the loss was known before */
 function lossOf(lock: LockIdentity, holding: Holding, wish: Wish, found?: LossReason): LeaseLostError {
   // A reader that is to enter on the strength of a write hold finds that one gone.

@@ -1,7 +1,9 @@
 import { UnavailableError } from "../errors.js";
+import type { AcquireAnswer } from "../protocol/lock-calls.js";
+import type { Exchanged } from "../runtime/commands.js";
 import type { Waiter } from "../runtime/waiter.js";
 import { Thread } from "../threads/thread.js";
-import { notReplicated, type Part, refusal, sendTogether } from "./acquire.js";
+import { notReplicated, type Part, refusal, Sending } from "./acquire.js";
 import { claimOf } from "./claim.js";
 import { cleanUp, undoCopies } from "./clean-up.js";
 import { enter } from "./enter.js";
@@ -127,5 +129,37 @@ async function ask(
     parts.forEach(({ lock, holding }, at) => {
       if (answers[at]?.status === "held" && holding.inRedis.count === 0) cleanUp(lock, holding);
     });
+  }
+}
+
+/**
+ * Asks for locks of one client and one script in one command: all of them or none.
+ * @returns undefined when it was not sent, as the waiter's time is up or it was cancelled
+ */
+async function sendTogether(
+  parts: readonly [Part, ...Part[]],
+): Promise<Exchanged<readonly AcquireAnswer[]> | undefined> {
+  const [{ lock, wish }] = parts;
+  const { commands, admission } = lock.client;
+  const { waiter } = wish;
+  const room =
+    admission.enter(lock.key) ?? (await admission.turn({ key: lock.key, waiter, goesFirst: false }));
+  if (room === undefined) return undefined;
+  // The first stands for all of them.
+  const sendings = parts.map((part, at) => new Sending(part, at === 0 ? room : undefined));
+  const input = () => {
+    const notAfterMs = commands.notAfterMs(lock.key);
+    return { notAfterMs, together: true, locks: sendings.map((sending) => sending.item(notAfterMs)) };
+  };
+  try {
+    const sent = await commands.exchange(lock.kind.acquire, lock.key, input, wish);
+    for (const [at, sending] of sendings.entries()) {
+      const answer = sent.reply[at];
+      if (answer !== undefined) sending.answered(answer, sent);
+    }
+    return sent;
+  } catch (error) {
+    for (const sending of sendings) sending.failed(error);
+    throw error;
   }
 }

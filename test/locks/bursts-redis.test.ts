@@ -66,15 +66,19 @@ async function unlockAll(leases: readonly Lease[]): Promise<void> {
 }
 
 describe("twenty thousand different locks of one client in one turn", () => {
-  test.each([true, false])("are all taken, a thousand under way at once (groupCommit: %j) [own-60]", async (groupCommit) => {
-    await withClient({ groupCommit }, async (holdfast, counted) => {
-      const calls = names.map((name) => holdfast.getLock(name).lock({ leaseMs: LONG_MS }));
-      const leases = await Promise.all(calls);
-      expect(leases.filter(({ state }) => state === "held")).toHaveLength(MANY);
-      expect(counted).toEqual({ underWay: 0, most: MOST_UNDER_WAY, sent: MANY });
-      await unlockAll(leases);
-    });
-  }, 60_000);
+  test.each([true, false])(
+    "are all taken, a thousand under way at once (groupCommit: %j) [own-60]",
+    async (groupCommit) => {
+      await withClient({ groupCommit }, async (holdfast, counted) => {
+        const calls = names.map((name) => holdfast.getLock(name).lock({ leaseMs: LONG_MS }));
+        const leases = await Promise.all(calls);
+        expect(leases.filter(({ state }) => state === "held")).toHaveLength(MANY);
+        expect(counted).toEqual({ underWay: 0, most: MOST_UNDER_WAY, sent: MANY });
+        await unlockAll(leases);
+      });
+    },
+    60_000,
+  );
 
   test("fail within two command timeouts when the server stands still, and leave nothing behind once it goes on", async () => {
     const commandTimeoutMs = 500;
@@ -87,7 +91,9 @@ describe("twenty thousand different locks of one client in one turn", () => {
       expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(0);
       expect(tookMs).toBeLessThan(10 * 2 * commandTimeoutMs);
       expect(counted.sent).toBeLessThanOrEqual(2 * 2 * MOST_UNDER_WAY);
-      const unknown = outcomes.filter((outcome) => outcome.status === "rejected" && outcome.reason.outcomeUnknown);
+      const unknown = outcomes.filter(
+        (outcome) => outcome.status === "rejected" && outcome.reason.outcomeUnknown,
+      );
       expect(unknown.length).toBeLessThanOrEqual(2 * MOST_UNDER_WAY);
       await holdfast.close();
     });
