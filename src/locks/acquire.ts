@@ -20,7 +20,7 @@ import { cleanUp, reachStoredCount, takeBack, undoCopies } from "./clean-up.js";
 import { enter } from "./enter.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { MOST_VAIN_TRIES } from "./lowering.js";
-import { release } from "./release.js";
+import { giveBack } from "./release.js";
 import type { Wish } from "./wish.js";
 
 /**
@@ -47,14 +47,6 @@ export async function ask(lock: LockIdentity, holding: Holding, wish: Wish): Pro
 
 export function notReplicated(name: string, { acknowledged, wanted }: Shortfall): NotReplicatedError {
   return new NotReplicatedError(name, acknowledged, wanted);
-}
-
-/** Releases a hold that nobody was told of, be it lost by now. */
-async function giveBack(lock: LockIdentity, hold: Hold): Promise<void> {
-  if (hold.state === "held") return release(lock, hold);
-  hold.dismissed = true;
-  hold.holding.inRedis.count = hold.holding.keepLive();
-  cleanUp(lock, hold.holding);
 }
 
 async function attemptUntilOfUse(
