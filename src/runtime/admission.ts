@@ -8,8 +8,8 @@ import type { Instant } from "./instant.js";
 import type { Waiter } from "./waiter.js";
 
 /**
- * So many acquisitions of one client may be under way to one server: ten full groups. Measured: fewer leave the server idle
- * between two answers, more only wait there, against their command timeouts.
+ * So many acquisitions of one client may be under way to one server: ten full groups, which keep it busy for about 4 ms, longer
+ * than a round trip in one data centre. More would only wait there, against their command timeouts.
  */
 const MOST_UNDER_WAY = 1_000;
 /** Room is given away for a whole group at once: many small ones would cost the server more. */
