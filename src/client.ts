@@ -8,6 +8,7 @@ import { lockRenew } from "./protocol/lock-scripts.js";
 import { readRenew } from "./protocol/read-write-scripts.js";
 import { permitRenew } from "./protocol/semaphore-scripts.js";
 import { inRootContext } from "./root-context.js";
+import { Admission } from "./runtime/admission.js";
 import { Commands } from "./runtime/commands.js";
 import { Confirmations } from "./runtime/confirmations.js";
 import { ExpiryAlarms } from "./runtime/expiry-alarms.js";
@@ -40,6 +41,7 @@ export class Client {
   readonly usualTerms: Terms;
   readonly clock: Clock;
   readonly commands: Commands;
+  readonly admission: Admission;
   readonly groups: Groups;
   readonly lines: WaitLines;
   readonly subscriptions: Subscriptions;
@@ -74,6 +76,7 @@ export class Client {
     const tickMs = Math.min(COARSEST_TICK_MS, Math.floor(watchdogMs / TICKS_PER_WATCHDOG_LEASE));
     this.#wheel = new HashedWheelTimer(this.clock, { tickMs });
     this.commands = new Commands(driver, this.clock, this.#wheel, this.settings);
+    this.admission = new Admission({ driver, clock: this.clock, commands: this.commands });
     this.groups = new Groups(this.commands, this.settings);
     this.requests = new Requests({ clientId: this.id, clock: this.clock, commands: this.commands });
     this.subscriptions = new Subscriptions({
@@ -119,7 +122,7 @@ export class Client {
 
   /** Whether the keys are divided among several servers. */
   get inCluster(): boolean {
-    return this.#driver.traits.topology === "cluster";
+    return this.commands.inCluster;
   }
 
   /** Whether one server has all who listen: elsewhere some may listen at others. */

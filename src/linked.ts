@@ -47,6 +47,15 @@ export class Ring<T extends Link> {
     head.previous = link;
   }
 
+  /** Puts before all others what is in no ring. */
+  addFirst(link: T): void {
+    const head = this.#head;
+    link.previous = head;
+    link.next = head.next;
+    head.next.previous = link;
+    head.next = link;
+  }
+
   /** The one at hand may be unlinked meanwhile, others may not. */
   *[Symbol.iterator](): Iterator<T> {
     for (let link = this.#head.next; link !== this.#head; ) {

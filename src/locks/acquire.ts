@@ -7,20 +7,17 @@ import {
   WrongTypeError,
 } from "../errors.js";
 import { events } from "../events.js";
-import type { AcquireAnswer, Acquisition } from "../protocol/lock-calls.js";
+import type { AcquireAnswer } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/commands.js";
-import { Deadline } from "../runtime/deadline.js";
-import type { Request } from "../runtime/groups.js";
-import type { Patience } from "../runtime/patience.js";
 import type { Shortfall } from "../runtime/replication.js";
-import type { ServerClock } from "../runtime/server-clocks.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
+import { Asking, type Part } from "./asking.js";
 import { cleanUp, reachStoredCount, takeBack, undoCopies } from "./clean-up.js";
 import { enterByAnswer } from "./enter.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { MOST_VAIN_TRIES } from "./lowering.js";
-import { release } from "./release.js";
+import { giveBack } from "./release.js";
 import type { Wish } from "./wish.js";
 
 /**
@@ -53,14 +50,6 @@ export async function ask(
 
 export function notReplicated(name: string, { acknowledged, wanted }: Shortfall): NotReplicatedError {
   return new NotReplicatedError(name, acknowledged, wanted);
-}
-
-/** Releases a hold that nobody was told of, be it lost by now. */
-async function giveBack(lock: LockIdentity, hold: Hold): Promise<void> {
-  if (hold.state === "held") return release(lock, hold);
-  hold.dismissed = true;
-  hold.holding.inRedis.count = hold.holding.keepLive();
-  cleanUp(lock, hold.holding);
 }
 
 async function attemptUntilOfUse(
@@ -111,12 +100,13 @@ async function attempt(
 ): Promise<Hold | NotReplicatedError | "busy" | "late" | "spent" | "leftover"> {
   const heldCount = holding.inRedis.count;
   if (wish.again && heldCount === 0) throw lossOf(lock, holding, wish);
-  wish.attempts += 1;
   wish.place = undefined;
   const part = { lock, holding, wish, heldCount };
-  const asked = wish.first ?? new Asking(part).send();
+  const asking = wish.first ?? new Asking(part).ask();
   wish.first = undefined;
-  const { answer, command } = await asked;
+  const asked = await asking;
+  if (asked === undefined) return "busy";
+  const { answer, command } = asked;
   if (answer.status === "held") {
     const { shortfall, sentAt } = command;
     if (shortfall !== undefined) return notReplicated(lock.name, shortfall);
@@ -176,128 +166,6 @@ function seenHeld(
   if (wish.attempts === 1 && events.contended.hasSubscribers) {
     const own = lock.client.owns(holder);
     events.contended.publish({ name: lock.name, kind: lock.kind.name, holder, ttlMs, own });
-  }
-}
-
-/** One lock that is asked for. */
-export interface Part {
-  readonly lock: LockIdentity;
-  readonly holding: Holding;
-  readonly wish: Wish;
-  readonly heldCount: number;
-}
-
-/** A part on its way to Redis. */
-export class Sending implements Request<Acquisition, AcquireAnswer> {
-  readonly limited = true;
-  readonly part: Part;
-  #notAfterMs = 0;
-  #clock: ServerClock | undefined;
-
-  constructor(part: Part) {
-    this.part = part;
-    part.holding.inRedis.asking(part.wish.terms.leaseMs);
-  }
-
-  get key(): string {
-    return this.part.lock.key;
-  }
-
-  get patience(): Patience {
-    return this.part.wish;
-  }
-
-  isLike({ part }: Sending): boolean {
-    const { lock, wish, heldCount } = this.part;
-    const sameTerms = part.wish.terms.leaseMs === wish.terms.leaseMs && part.heldCount === heldCount;
-    return sameTerms && part.lock.kind.fenced === lock.kind.fenced;
-  }
-
-  item(notAfterMs: number): Acquisition {
-    this.#notAfterMs = notAfterMs;
-    const { lock, wish, holding, heldCount } = this.part;
-    this.#clock = lock.client.commands.deadlineClock(lock.key);
-    const { key, kind, channel } = lock;
-    const { terms, waits } = wish;
-    const kin = wish.kin?.holding.field ?? "";
-    const { leaseMs } = terms;
-    return { key, holder: holding.field, leaseMs, heldCount, kin, waits, fenced: kind.fenced, channel };
-  }
-
-  answered(_answer: AcquireAnswer, { repeated, clock, serverMs }: Exchanged<unknown>): void {
-    if (repeated) this.#copyMayArrive();
-    this.part.holding.inRedis.seenServer(clock, serverMs);
-  }
-
-  failed(error: unknown): void {
-    if (!(error instanceof UnavailableError) || !error.outcomeUnknown) return;
-    const { lock, holding } = this.part;
-    this.#copyMayArrive();
-    // Where nothing is held, whoever has begun the stay sees to it.
-    if (holding.inRedis.count > 0) cleanUp(lock, holding);
-  }
-
-  #copyMayArrive(): void {
-    const { lock, holding } = this.part;
-    const { timeoutMs } = lock.client.commands;
-    if (this.#clock !== undefined)
-      holding.inRedis.copyMayArrive(new Deadline(this.#clock, this.#notAfterMs, timeoutMs));
-  }
-}
-
-/** The answer to one part of a command. */
-export interface Answered<Answer> {
-  readonly answer: Answer;
-  /** What goes for all of it. */
-  readonly command: Exchanged<unknown>;
-}
-
-/** A part whose answer is waited for. */
-class Asking extends Sending {
-  #resolve: ((answered: Answered<AcquireAnswer>) => void) | undefined;
-  #reject: ((error: unknown) => void) | undefined;
-
-  send(): Promise<Answered<AcquireAnswer>> {
-    const { client, kind } = this.part.lock;
-    return new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-      client.groups.send(kind.acquire, this);
-    });
-  }
-
-  override answered(answer: AcquireAnswer, command: Exchanged<unknown>): void {
-    super.answered(answer, command);
-    this.#resolve?.({ answer, command });
-  }
-
-  override failed(error: unknown): void {
-    super.failed(error);
-    this.#reject?.(error);
-  }
-}
-
-/** Asks for locks of one client and one script in one command: all of them or none. */
-export async function sendTogether(
-  parts: readonly [Part, ...Part[]],
-): Promise<Exchanged<readonly AcquireAnswer[]>> {
-  const [{ lock, wish }] = parts;
-  const { commands } = lock.client;
-  const sendings = parts.map((part) => new Sending(part));
-  const input = () => {
-    const notAfterMs = commands.notAfterMs(lock.key);
-    return { notAfterMs, together: true, locks: sendings.map((sending) => sending.item(notAfterMs)) };
-  };
-  try {
-    const sent = await commands.exchange(lock.kind.acquire, lock.key, input, wish);
-    sendings.forEach((sending, at) => {
-      const answer = sent.reply[at];
-      if (answer !== undefined) sending.answered(answer, sent);
-    });
-    return sent;
-  } catch (error) {
-    for (const sending of sendings) sending.failed(error);
-    throw error;
   }
 }
 

@@ -23,6 +23,14 @@ export function release(lock: LockIdentity, hold: Hold): Promise<void> {
   return hold.releasing;
 }
 
+/** Releases a hold that nobody was told of, be it lost by now. */
+export async function giveBack(lock: LockIdentity, hold: Hold): Promise<void> {
+  if (hold.state === "held") return release(lock, hold);
+  hold.dismissed = true;
+  hold.holding.inRedis.count = hold.holding.keepLive();
+  cleanUp(lock, hold.holding);
+}
+
 /** Most releases end a stay, with nothing else under way: one command, and few promises. Some need no command at all. */
 function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
   const { holding } = hold;

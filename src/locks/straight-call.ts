@@ -1,3 +1,4 @@
+import type { UnavailableError } from "../errors.js";
 import { events } from "../events.js";
 import type { AcquireAnswer } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/commands.js";
@@ -5,7 +6,8 @@ import type { WaitLine } from "../runtime/wait-line.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import { Thread } from "../threads/thread.js";
-import { type Answered, refusal, Sending } from "./acquire.js";
+import { refusal } from "./acquire.js";
+import { type Answered, Sending } from "./asking.js";
 import { undoCopies } from "./clean-up.js";
 import { enterByAnswer } from "./enter.js";
 import { goOn } from "./fulfil.js";
@@ -83,6 +85,7 @@ class StraightCall extends Sending {
         return hold && inherited(lock, hold, waiter);
       case "over":
         try {
+          if (waiter.cancelled) throw waiter.reason;
           if (this.#line !== undefined) refuse(lock, wish, this.#line);
         } finally {
           this.#settled();
@@ -110,16 +113,12 @@ class StraightCall extends Sending {
   #askOrSleep(): void {
     const line = this.#line;
     const { waiter } = this.part.wish;
-    if (line === undefined || (line.isHead(waiter) && line.shouldAsk())) this.#ask();
-    else if (this.part.lock.kind.wait === waitInLine) this.#sleep(line);
+    if (line === undefined || (line.isHead(waiter) && line.shouldAsk())) {
+      line?.asking();
+      waiter.onCancel(() => this.#cancelled());
+      this.send();
+    } else if (this.part.lock.kind.wait === waitInLine) this.#sleep(line);
     else this.#leave();
-  }
-
-  #ask(): void {
-    const { lock, wish } = this.part;
-    this.#line?.asking();
-    wish.waiter.onCancel(() => this.#cancelled());
-    lock.client.groups.send(lock.kind.acquire, this);
   }
 
   #sleep(line: WaitLine): void {
@@ -168,10 +167,18 @@ class StraightCall extends Sending {
     else this.#leave(Promise.reject(error));
   }
 
+  override dismissed(error?: UnavailableError): void {
+    if (error !== undefined) {
+      this.#leave(Promise.reject(error));
+      return;
+    }
+    this.part.wish.waiter.onCancel(undefined);
+    this.#come("over");
+  }
+
   #entered(hold: Hold): void {
     const { holding, wish } = this.part;
     const line = this.#line;
-    wish.attempts += 1;
     if (line !== undefined && line.length > 1)
       line.seenHeld({ holder: holding.field, ttlMs: wish.terms.leaseMs });
     this.#settled();
@@ -181,7 +188,6 @@ class StraightCall extends Sending {
   #refused(answer: AcquireAnswer & { status: "busy" }, command: Exchanged<unknown>): void {
     const { lock, wish } = this.part;
     const line = this.#line;
-    wish.attempts += 1;
     refusal(this.part, answer, command);
     if (line !== undefined) {
       if (wish.obstacle !== undefined) line.seenHeld(wish.obstacle, lock.kind.asksEachMs);

@@ -1,7 +1,10 @@
 import { UnavailableError } from "../errors.js";
+import type { AcquireAnswer } from "../protocol/lock-calls.js";
+import type { Exchanged } from "../runtime/commands.js";
 import type { Waiter } from "../runtime/waiter.js";
 import { Thread } from "../threads/thread.js";
-import { notReplicated, type Part, refusal, sendTogether } from "./acquire.js";
+import { notReplicated, refusal } from "./acquire.js";
+import { type Part, Sending } from "./asking.js";
 import { claimOf } from "./claim.js";
 import { cleanUp, undoCopies } from "./clean-up.js";
 import { enterByAnswer } from "./enter.js";
@@ -59,11 +62,13 @@ async function attemptTogether(inOrder: readonly Wanted[], strangers: Strangers)
     return { lock: identity, holding: client.threads.begin(claim.thread, identity), wish, heldCount: 0 };
   });
   const [first, ...others] = parts;
-  if (first === undefined) return { members: [] };
+  const [firstWanted] = wanted;
+  if (first === undefined || firstWanted === undefined) return { members: [] };
   for (const { holding } of parts) holding.unsettled();
   try {
     for (let tries = 1; ; tries += 1) {
       const outcome = await ask([first, ...others], wanted);
+      if (outcome === undefined) return { members: [], missing: firstWanted.lock };
       if (outcome !== "late") return outcome;
       if (tries >= MOST_VAIN_TRIES) {
         const { server } = first.lock.client.commands;
@@ -82,9 +87,13 @@ function fencedOf({ lock }: Wanted): number {
   return lock.identity.kind.fenced ? 1 : 0;
 }
 
-async function ask(parts: readonly [Part, ...Part[]], wanted: readonly Wanted[]): Promise<Outcome | "late"> {
-  for (const { wish } of parts) wish.attempts += 1;
+/** @returns undefined when it was not sent, as the waiter's time is up or it was cancelled */
+async function ask(
+  parts: readonly [Part, ...Part[]],
+  wanted: readonly Wanted[],
+): Promise<Outcome | "late" | undefined> {
   const sent = await sendTogether(parts);
+  if (sent === undefined) return undefined;
   const { reply: answers, shortfall, sentAt } = sent;
   const members: Member[] = [];
   let missing: LeaseLock | undefined;
@@ -122,5 +131,37 @@ async function ask(parts: readonly [Part, ...Part[]], wanted: readonly Wanted[])
     parts.forEach(({ lock, holding }, at) => {
       if (answers[at]?.status === "held" && holding.inRedis.count === 0) cleanUp(lock, holding);
     });
+  }
+}
+
+/**
+ * Asks for locks of one client and one script in one command: all of them or none.
+ * @returns undefined when it was not sent, as the waiter's time is up or it was cancelled
+ */
+async function sendTogether(
+  parts: readonly [Part, ...Part[]],
+): Promise<Exchanged<readonly AcquireAnswer[]> | undefined> {
+  const [{ lock, wish }] = parts;
+  const { commands, admission } = lock.client;
+  const { waiter } = wish;
+  const room =
+    admission.enter(lock.key) ?? (await admission.turn({ key: lock.key, waiter, goesFirst: false }));
+  if (room === undefined) return undefined;
+  // The first stands for all of them.
+  const sendings = parts.map((part, at) => new Sending(part, at === 0 ? room : undefined));
+  const input = () => {
+    const notAfterMs = commands.notAfterMs(lock.key);
+    return { notAfterMs, together: true, locks: sendings.map((sending) => sending.item(notAfterMs)) };
+  };
+  try {
+    const sent = await commands.exchange(lock.kind.acquire, lock.key, input, wish);
+    for (const [at, sending] of sendings.entries()) {
+      const answer = sent.reply[at];
+      if (answer !== undefined) sending.answered(answer, sent);
+    }
+    return sent;
+  } catch (error) {
+    for (const sending of sendings) sending.failed(error);
+    throw error;
   }
 }

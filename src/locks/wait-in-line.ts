@@ -38,7 +38,8 @@ export async function waitInLine(
     return hold !== undefined && hold === heir?.hold ? inherited(lock, hold, waiter) : hold;
   } finally {
     waiter.heir = undefined;
-    if (lock.kind.recordsWaiters && holding.inRedis.count === 0) cleanUp(lock, holding);
+    const isRecorded = lock.kind.recordsWaiters && wish.attempts > 0;
+    if (isRecorded && holding.inRedis.count === 0) cleanUp(lock, holding);
   }
 }
 

@@ -46,7 +46,7 @@ export async function waitInQueue(
   } finally {
     stand.leave();
     // Takes it out of the queue, and passes on what may have been given to it at this very moment.
-    if (holding.inRedis.count === 0) cleanUp(lock, holding);
+    if (wish.attempts > 0 && holding.inRedis.count === 0) cleanUp(lock, holding);
   }
 }
 

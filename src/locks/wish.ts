@@ -8,7 +8,7 @@ import type { Waiter } from "../runtime/waiter.js";
 import type { Hold } from "../threads/hold.js";
 import type { Scope } from "../threads/scope.js";
 import { makeTerms, type Terms } from "../threads/terms.js";
-import type { Answered } from "./acquire.js";
+import type { Answered } from "./asking.js";
 import type { LockIdentity } from "./lock-kind.js";
 
 /** What sets one call apart. */
@@ -57,7 +57,7 @@ export class Wish implements Patience {
   /** Why it was not even asked for: nobody knows what the last stay under the same id has left. */
   unanswered: UnavailableError | undefined;
   /** The first attempt, where it was made before anything was to be waited for. */
-  first: Promise<Answered<AcquireAnswer>> | undefined;
+  first: Promise<Answered<AcquireAnswer> | undefined> | undefined;
   /** The place in the lock's queue that the latest attempt has found; undefined when it was answered something else. */
   place: FoundPlace | undefined;
 

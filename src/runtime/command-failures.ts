@@ -90,6 +90,13 @@ export function wasRefused(error: unknown): boolean {
   return error instanceof UnavailableError && error.cause instanceof ServerReplyError;
 }
 
+/** Whether a command has failed since its server did nothing in all its time, or only asked for patience. */
+export function wasInVain(error: unknown): boolean {
+  if (!(error instanceof UnavailableError)) return false;
+  const { cause } = error;
+  return !(cause instanceof ServerReplyError) || PASSING.has(cause.code);
+}
+
 export function tookTooLong({ name }: { readonly name: string }, { timeoutMs }: Bound): Error {
   return new Error(`${name} was not answered within ${Math.round(timeoutMs)} ms`);
 }

@@ -57,6 +57,8 @@ export class Commands {
   readonly #sender: Sender;
   readonly #failures: CommandFailures;
   readonly timeoutMs: number;
+  /** Whether one command can name keys of one slot only. */
+  readonly inCluster: boolean;
   /** Which messages are sent and listened to; undefined until the cluster was asked what it knows. */
   #publishes: Publishing | undefined;
   /** By place. */
@@ -71,6 +73,7 @@ export class Commands {
     this.#clock = clock;
     this.#underWay = new UnderWay(clock);
     this.timeoutMs = commandTimeoutMs;
+    this.inCluster = topology === "cluster";
     this.#clocks = new ServerClocks(driver);
     const replication = new Replication(driver, replicas);
     this.#replication = replication;
@@ -103,7 +106,7 @@ export class Commands {
 
   /** What one command can name: keys of one slot in a cluster, all keys elsewhere. */
   slotOf(key: string): number {
-    return this.#driver.traits.topology === "cluster" ? hashSlot(key) : 0;
+    return this.inCluster ? hashSlot(key) : 0;
   }
 
   /** Which messages to listen to for those of a key. In a cluster its server may have to be asked. @throws UnavailableError */
@@ -144,7 +147,7 @@ export class Commands {
     const { command, bound } = effort;
     if (this.#underWay.isStopped) command.failed(new ClientClosedError());
     // The server that was met need not be the one that has the key by now.
-    else if (this.#hasMet(command.key)) this.#send(effort, sentAt);
+    else if (this.#publishes !== undefined && this.#clocks.knows(command.key)) this.#send(effort, sentAt);
     else
       this.#meetServer(command.key, bound).then(
         () => this.#try(effort),
@@ -253,10 +256,6 @@ export class Commands {
   /** Ends the optional pauses, those to come as well. */
   hurry(): void {
     this.#underWay.hurry();
-  }
-
-  #hasMet(key: string): boolean {
-    return this.#publishes !== undefined && this.#clocks.knows(key);
   }
 
   /**

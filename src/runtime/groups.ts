@@ -62,7 +62,7 @@ export class Groups {
   }
 
   #join<Item, Answer>(script: GroupScript<Item, Answer>, request: Request<Item, Answer>): void {
-    const slot = this.#commands.slotOf(request.key);
+    const slot = this.#commands.inCluster ? this.#commands.slotOf(request.key) : 0;
     const forming = this.#forming;
     if (forming.length === 0) void SOON.then(this.#flush);
     for (const group of forming) {

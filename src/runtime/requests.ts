@@ -92,7 +92,7 @@ export class Requests {
   begin(count: string): OpenRequest {
     const { clientId, clock, commands } = this.#services;
     const nowMs = clock.monotonicMs();
-    this.#sweep(nowMs - this.#memoryMs);
+    if (this.#books.size >= this.#sweepAtSize) this.#sweep(nowMs - this.#memoryMs);
     const book = this.#books.get(count) ?? new Book(count, requestsKey(count, clientId));
     this.#books.set(count, book);
     book.usedMs = nowMs;
@@ -101,7 +101,6 @@ export class Requests {
 
   /** Forgets values that were not asked about for so long that Redis has forgotten the answers as well. */
   #sweep(unusedSinceMs: number): void {
-    if (this.#books.size < this.#sweepAtSize) return;
     for (const [count, { open, usedMs }] of this.#books) {
       if (open === 0 && usedMs < unusedSinceMs) this.#books.delete(count);
     }

@@ -24,6 +24,8 @@ export class Waiter extends Link {
   /** Who takes over, in its place, what another call of this client leaves; known to whoever has set it. */
   heir: object | undefined;
   #behind: OwnObstacle | undefined;
+  /** Its place among those that wait to be sent; undefined while it has none. */
+  queued: { dismiss(): void } | undefined;
   #cancelled = false;
   #reason: unknown;
   #awake = false;
@@ -108,6 +110,11 @@ export class Waiter extends Link {
     return this.#endMs === Number.POSITIVE_INFINITY ? this.#endMs : this.#endMs - this.#clock.monotonicMs();
   }
 
+  /** How long it may wait to be sent. A call that is not to wait makes one attempt in any case, and so may for ever. */
+  get queueMs(): number {
+    return this.#endMs === this.#startMs ? Number.POSITIVE_INFINITY : this.#leftMs();
+  }
+
   /** True during a pause. */
   get isAsleep(): boolean {
     return this.#resume !== undefined;
@@ -133,6 +140,7 @@ export class Waiter extends Link {
     if (this.#cancelled) return;
     this.#cancelled = true;
     this.#reason = reason;
+    this.queued?.dismiss();
     this.#onCancel?.();
     this.wake();
     if (this.#parts !== undefined) for (const part of this.#parts) part.cancel(reason);

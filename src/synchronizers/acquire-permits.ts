@@ -3,6 +3,7 @@ import type { CountAnswer } from "../protocol/count-scripts.js";
 import type { Script } from "../protocol/define-script.js";
 import { tellsPermits } from "../protocol/messages.js";
 import type { Lot, PermitStatus, PermitWish } from "../protocol/semaphore-scripts.js";
+import type { Room } from "../runtime/admission.js";
 import type { Patience } from "../runtime/patience.js";
 import type { OpenRequest } from "../runtime/requests.js";
 import { standInLine } from "../runtime/stand-in-line.js";
@@ -166,17 +167,22 @@ async function attemptUntilOfUse<Granted>(seeker: Seeker<Granted>): Promise<Outc
   }
 }
 
-/** @returns undefined when permits were granted too late to be of use */
+/** @returns undefined when permits were granted too late to be of use, or it was not sent: its time is up, or it was cancelled */
 async function attempt<Granted>(seeker: Seeker<Granted>): Promise<Outcome<Granted> | undefined> {
-  const { source, owner, saveMs } = seeker;
+  const { source, owner, waiter } = seeker;
   const { client, key } = source.count;
+  const { admission } = client;
+  const goesFirst = seeker.saving !== undefined;
+  const room = admission.enter(key) ?? (await admission.turn({ key, waiter, goesFirst }));
+  if (room === undefined) return undefined;
+  const { saveMs } = seeker;
   const lot = source.lot();
   const request = client.requests.begin(key);
   const undo = () => takeBack(source, request, lot, owner);
   seeker.attempts += 1;
   // Also what a command that is not answered has saved up is to be let go.
   if (saveMs > 0) seeker.saving = () => takeBack(source, client.requests.begin(key), lot, owner);
-  const answer = await askOnce(seeker, request, lot, saveMs);
+  const answer = await askOnce(seeker, request, { lot, saveMs, room });
   const [left = 0] = answer.numbers;
   if (saveMs === 0 || answer.status === "granted") seeker.saving = undefined;
   switch (answer.status) {
@@ -213,10 +219,10 @@ async function attempt<Granted>(seeker: Seeker<Granted>): Promise<Outcome<Grante
 async function askOnce<Granted>(
   seeker: Seeker<Granted>,
   request: OpenRequest,
-  lot: Lot,
-  saveMs: number,
+  { lot, saveMs, room }: { readonly lot: Lot; readonly saveMs: number; readonly room: Room },
 ): Promise<Decided<PermitStatus>> {
   const { source, owner } = seeker;
+  const { admission } = source.count.client;
   const { key: count, channel } = source.count;
   const { leaseMs } = lot;
   const patience: Patience = {
@@ -227,8 +233,11 @@ async function askOnce<Granted>(
   };
   try {
     const wish = (request: PermitWish["request"]) => ({ count, request, channel, owner, saveMs, ...lot });
-    return await decide(source.count, request, source.acquire, wish, patience);
+    const decided = await decide(source.count, request, source.acquire, wish, patience);
+    admission.answered(room, decided.sentAt);
+    return decided;
   } catch (error) {
+    admission.failed(room, error);
     if (error instanceof UnavailableError && error.outcomeUnknown) takeBack(source, request, lot, owner);
     else request.end("nothing");
     throw error;

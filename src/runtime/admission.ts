@@ -1,0 +1,259 @@
+import type { Clock, Timer } from "../clock.js";
+import type { Driver } from "../driver/driver.js";
+import { UnavailableError } from "../errors.js";
+import { Link, Ring } from "../linked.js";
+import { wasInVain } from "./command-failures.js";
+import type { Commands } from "./commands.js";
+import type { Instant } from "./instant.js";
+import type { Waiter } from "./waiter.js";
+
+/**
+ * So many acquisitions of one client may be under way to one server: ten full groups, which keep it busy for about 4 ms, longer
+ * than a round trip in one data centre. More would only wait there, against their command timeouts.
+ */
+const MOST_UNDER_WAY = 1_000;
+/** Room is given away for a whole group at once: many small ones would cost the server more. */
+const GROUP = 100;
+
+/** Cheaper than `queueMicrotask`, which keeps an async resource. */
+const SOON = Promise.resolve();
+
+/** An acquisition that is sent when its server has room for it. */
+export interface Entrant {
+  readonly key: string;
+  readonly waiter: Waiter;
+  /** Whether it passes the others that wait: it already has something that it may lose by waiting. */
+  readonly goesFirst: boolean;
+  /** It has room. To be sent now, and then told to {@link Admission.answered} or {@link Admission.failed}. */
+  admitted(room: Room): void;
+  /**
+   * It was not sent, and will not be.
+   * @param error undefined when the waiter's time is up, or it was cancelled
+   */
+  dismissed(error?: UnavailableError): void;
+}
+
+/** What one server has room for. */
+export class Room {
+  /** Acquisitions that were sent, or are about to be, and are not answered. */
+  underWay = 0;
+  /** When the latest of those that were answered had been sent, on the monotonic clock. */
+  answeredMs: number = Number.NEGATIVE_INFINITY;
+  /** Why one has failed in vain since the queue was last looked at. */
+  failure: unknown;
+  /** Whether the queue is about to be looked at. */
+  isDue = false;
+  readonly lanes: Ring<Lane> = new Ring();
+}
+
+/** Those in the queue that one command can name: of one slot in a cluster, all of them elsewhere. */
+class Lane extends Link {
+  readonly slot: number;
+  readonly queued: Ring<Queued> = new Ring();
+
+  constructor(slot: number) {
+    super();
+    this.slot = slot;
+  }
+}
+
+class Queued extends Link {
+  readonly entrant: Entrant;
+  /** On the monotonic clock. */
+  readonly sinceMs: number;
+  readonly #timer: Timer | undefined;
+
+  constructor(entrant: Entrant, clock: Clock) {
+    super();
+    const { waiter } = entrant;
+    const { queueMs } = waiter;
+    this.entrant = entrant;
+    this.sinceMs = clock.monotonicMs();
+    if (queueMs < Number.POSITIVE_INFINITY) {
+      this.#timer = clock.schedule(queueMs, () => this.dismiss(), true);
+    }
+    waiter.queued = this;
+  }
+
+  admit(room: Room): void {
+    this.#leave();
+    this.entrant.admitted(room);
+  }
+
+  dismiss(error?: UnavailableError): void {
+    this.#leave();
+    this.entrant.dismissed(error);
+  }
+
+  #leave(): void {
+    this.unlink();
+    this.#timer?.cancel();
+    this.entrant.waiter.queued = undefined;
+  }
+}
+
+interface Services {
+  readonly driver: Pick<Driver, "placeOf">;
+  readonly clock: Clock;
+  readonly commands: Commands;
+}
+
+/**
+ * Bounds how many acquisitions are under way to each server, so that what is asked for at once is not all sent against one
+ * timeout. The rest waits in a queue, first come, first served. What leaves the queue in another way than by being sent has a
+ * known outcome, and leaves nothing to clean up. See decision 37.
+ */
+export class Admission {
+  readonly #driver: Pick<Driver, "placeOf">;
+  readonly #clock: Clock;
+  readonly #commands: Commands;
+  /** Where one server has all keys. */
+  readonly #only: Room | undefined;
+  /** By place. */
+  readonly #rooms = new Map<string, Room>();
+  /** By slot, so that acquisitions of one key keep their order when its slot moves to another server. */
+  readonly #lanes = new Map<number, Lane>();
+
+  constructor({ driver, clock, commands }: Services) {
+    this.#driver = driver;
+    this.#clock = clock;
+    this.#commands = commands;
+    if (driver.placeOf === undefined) this.#only = new Room();
+  }
+
+  /** Takes room at the server that has a key. @returns undefined where there is none, or others wait for it: see {@link wait} */
+  enter(key: string): Room | undefined {
+    if (this.#lanes.size > 0 && this.#lanes.has(this.#commands.slotOf(key))) return undefined;
+    const room = this.#only ?? this.#roomOf(key);
+    if (room.underWay >= MOST_UNDER_WAY) return undefined;
+    room.underWay += 1;
+    return room;
+  }
+
+  /** Puts into the queue what was refused by {@link enter}, unless its time is up already. */
+  wait(entrant: Entrant): void {
+    const { key, waiter, goesFirst } = entrant;
+    if (waiter.cancelled || waiter.queueMs <= 0) {
+      entrant.dismissed();
+      return;
+    }
+    const lane = this.#laneOf(key);
+    const queued = new Queued(entrant, this.#clock);
+    if (!goesFirst) {
+      lane.queued.add(queued);
+      return;
+    }
+    const room = this.#roomOf(key);
+    lane.queued.addFirst(queued);
+    lane.unlink();
+    room.lanes.addFirst(lane);
+    this.#lookSoon(room);
+  }
+
+  /**
+   * As {@link enter}, and {@link wait} where that is needed.
+   * @returns undefined when the waiter's time is up, or it was cancelled
+   * @throws UnavailableError when the server answers none of those before it
+   */
+  turn(wanted: Pick<Entrant, "key" | "waiter" | "goesFirst">): Promise<Room | undefined> {
+    const { key, waiter, goesFirst } = wanted;
+    return new Promise((admitted, reject) => {
+      const dismissed = (error?: UnavailableError) =>
+        error === undefined ? admitted(undefined) : reject(error);
+      this.wait({ key, waiter, goesFirst, admitted, dismissed });
+    });
+  }
+
+  /** @param sentAt when the command that was answered was sent */
+  answered(room: Room, { monotonicMs }: Instant): void {
+    room.underWay -= 1;
+    if (monotonicMs > room.answeredMs) room.answeredMs = monotonicMs;
+    if (this.#lanes.size > 0) this.#lookSoon(room);
+  }
+
+  /** @param error why it was not answered */
+  failed(room: Room, error: unknown): void {
+    room.underWay -= 1;
+    if (wasInVain(error)) room.failure = error;
+    if (this.#lanes.size > 0) this.#lookSoon(room);
+  }
+
+  #roomOf(key: string): Room {
+    if (this.#only !== undefined) return this.#only;
+    const place = this.#driver.placeOf?.(key) ?? "";
+    const known = this.#rooms.get(place);
+    if (known !== undefined) return known;
+    const room = new Room();
+    this.#rooms.set(place, room);
+    return room;
+  }
+
+  #laneOf(key: string): Lane {
+    const slot = this.#commands.slotOf(key);
+    const known = this.#lanes.get(slot);
+    if (known !== undefined) return known;
+    const lane = new Lane(slot);
+    this.#lanes.set(slot, lane);
+    this.#roomOf(key).lanes.add(lane);
+    return lane;
+  }
+
+  /** Once for all that is answered by the same packet. */
+  #lookSoon(room: Room): void {
+    if (room.isDue) return;
+    room.isDue = true;
+    void SOON.then(() => this.#look(room));
+  }
+
+  #look(room: Room): void {
+    room.isDue = false;
+    const { failure } = room;
+    room.failure = undefined;
+    if (failure !== undefined) this.#giveUp(room, failure);
+    while (room.underWay <= MOST_UNDER_WAY - GROUP) {
+      const lane = room.lanes.first;
+      if (lane === undefined) return;
+      if (!this.#hasMoved(lane, room)) this.#admit(lane, room);
+    }
+  }
+
+  /** As many of a lane as fit into one command. Then it is the turn of the next lane. */
+  #admit(lane: Lane, room: Room): void {
+    lane.unlink();
+    for (let count = 0; count < GROUP; count += 1) {
+      const { first } = lane.queued;
+      if (first === undefined) break;
+      room.underWay += 1;
+      first.admit(room);
+    }
+    if (lane.queued.isEmpty) this.#lanes.delete(lane.slot);
+    else room.lanes.add(lane);
+  }
+
+  /** A lane waits at the server that had its slot when it began, and goes on at the one that has it now. */
+  #hasMoved(lane: Lane, from: Room): boolean {
+    const { first } = lane.queued;
+    const room = first === undefined ? from : this.#roomOf(first.entrant.key);
+    if (room === from) return false;
+    lane.unlink();
+    room.lanes.add(lane);
+    this.#lookSoon(room);
+    return true;
+  }
+
+  /**
+   * The server has let the time of a command pass. Those fail that have waited for as long, when nothing that was sent
+   * meanwhile was answered.
+   */
+  #giveUp(room: Room, failure: unknown): void {
+    const { timeoutMs, server } = this.#commands;
+    const beforeMs = this.#clock.monotonicMs() - timeoutMs;
+    if (room.answeredMs > beforeMs) return;
+    const why = `nothing that was sent before was answered within ${timeoutMs} ms`;
+    const error = new UnavailableError(server, why, false, { cause: failure });
+    for (const lane of room.lanes) {
+      if (this.#hasMoved(lane, room)) continue;
+      for (const queued of lane.queued) if (queued.sinceMs <= beforeMs) queued.dismiss(error);
+    }
+  }
+}
