@@ -10,6 +10,7 @@ import { permitRenew } from "./protocol/semaphore-scripts.js";
 import { inRootContext } from "./root-context.js";
 import { Commands } from "./runtime/commands.js";
 import { ExpiryAlarms } from "./runtime/expiry-alarms.js";
+import { forCaller, type Subject } from "./runtime/for-caller.js";
 import { Groups } from "./runtime/groups.js";
 import { HashedWheelTimer } from "./runtime/hashed-wheel-timer.js";
 import { Requests } from "./runtime/requests.js";
@@ -117,9 +118,10 @@ export class Client {
   }
 
   /** @throws ClientClosedError */
-  assertOpen(): void {
+  assertOpen(subject?: Subject): void {
     if (this.#open === "to nobody" || (this.#open === "to bodies" && !this.#inBody)) {
-      throw new ClientClosedError();
+      const error = new ClientClosedError();
+      throw subject === undefined ? error : forCaller(error, subject);
     }
   }
 

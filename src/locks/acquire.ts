@@ -9,6 +9,7 @@ import { events } from "../events.js";
 import type { AcquireAnswer, Acquisition } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/commands.js";
 import type { Request } from "../runtime/groups.js";
+import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
 import type { Patience } from "../runtime/patience.js";
 import type { Shortfall } from "../runtime/replication.js";
 import type { Sighted } from "../runtime/signs-of-life.js";
@@ -17,7 +18,6 @@ import type { Holding } from "../threads/holding.js";
 import { cleanUp, reachStoredCount, takeBack, undoCopies } from "./clean-up.js";
 import { enter } from "./enter.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { MOST_VAIN_TRIES } from "./lowering.js";
 import { release } from "./release.js";
 import type { Wish } from "./wish.js";
 
@@ -43,8 +43,12 @@ export async function ask(lock: LockIdentity, holding: Holding, wish: Wish): Pro
   throw waiter.reason;
 }
 
-export function notReplicated(name: string, { acknowledged, wanted }: Shortfall): NotReplicatedError {
-  return new NotReplicatedError(name, acknowledged, wanted);
+export function notReplicated(
+  name: string,
+  { acknowledged, wanted, timeoutMs }: Shortfall,
+  what?: string,
+): NotReplicatedError {
+  return new NotReplicatedError(name, acknowledged, wanted, timeoutMs, what);
 }
 
 /** Releases a hold that nobody was told of, be it lost by now. */
@@ -80,11 +84,7 @@ async function attemptUntilOfUse(
       await reachStoredCount(lock, holding, { goesOn: true });
     }
     if (outcome !== "spent" && ++vainTries >= MOST_VAIN_TRIES) {
-      throw new UnavailableError(
-        commands.server,
-        `lock "${lock.name}" could not be asked for in time`,
-        false,
-      );
+      throw new UnavailableError(commands.server, ANSWERS_LATE, false);
     }
     if (waiter.cancelled || (outcome === "spent" && waiter.over)) return undefined;
   }

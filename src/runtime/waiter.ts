@@ -57,6 +57,11 @@ export class Waiter extends Link {
     return this.#reason;
   }
 
+  /** Whether an error is what the caller's own signal was aborted with. */
+  isReasonOfSignal(error: unknown): boolean {
+    return this.#signal?.aborted === true && this.#signal.reason === error;
+  }
+
   get waitedMs(): number {
     return this.#clock.monotonicMs() - this.#startMs;
   }
