@@ -1,4 +1,4 @@
-import { HoldfastError } from "../errors.js";
+import { HoldfastError, LeaseLostError } from "../errors.js";
 
 /** What a call is about. */
 export interface Subject {
@@ -29,7 +29,8 @@ function titleOf({ name, kind }: Subject): string {
 export function forCaller(error: unknown, subject: Subject, waiter?: Heeding): unknown {
   if (!(error instanceof HoldfastError) || waiter?.isReasonOfSignal(error)) return error;
   const { message } = error;
-  return copyOf(error, message.includes(`"${subject.name}"`) ? message : `${titleOf(subject)}: ${message}`);
+  if (!message.includes(`"${subject.name}"`)) return copyOf(error, `${titleOf(subject)}: ${message}`);
+  return error instanceof LeaseLostError ? lossForCaller(error) : copyOf(error);
 }
 
 /** The same error once more, with the stack of this moment. */
