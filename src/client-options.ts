@@ -1,4 +1,4 @@
-import { checkCount, checkFlag, checkObject, duration, refuseUnknown } from "./checks.js";
+import { checkCount, checkFlag, checkObject, checkWait, duration, known, refuseUnknown } from "./checks.js";
 import type { Clock } from "./clock.js";
 import { checkReentry, type Reentry } from "./options.js";
 
@@ -38,6 +38,11 @@ export interface HandOffOptions {
 
 /** How a client works. */
 export interface HoldfastOptions {
+  /**
+   * How long a call waits that does not say so itself, in milliseconds: `lock`, `using`, `acquire` and `await`, but no `try…`.
+   * `Infinity`: for ever. Default: `Infinity`.
+   */
+  readonly waitMs?: number;
   /** TTL of leases without `leaseMs`, in milliseconds, renewed each third of it. Default: 30 000. */
   readonly watchdogMs?: number;
   /**
@@ -99,6 +104,7 @@ const SHORTEST_WATCHDOG_MS = 100;
 
 /** The options of a client with every default filled in. */
 export interface ClientSettings {
+  readonly waitMs: number;
   readonly watchdogMs: number;
   readonly fleetWatchdogMs: number;
   readonly commandTimeoutMs: number;
@@ -120,11 +126,34 @@ export interface ReplicaSettings {
   readonly timeoutMs: number;
 }
 
+const CLIENT_OPTIONS = known<HoldfastOptions>("option", "a client", {
+  waitMs: true,
+  watchdogMs: true,
+  fleetWatchdogMs: true,
+  commandTimeoutMs: true,
+  safetyPeriodMs: true,
+  redMemberTimeoutMs: true,
+  replicas: true,
+  pubSub: true,
+  groupCommit: true,
+  handOff: true,
+  nameMapper: true,
+  reentry: true,
+  clockSkewMs: true,
+  clock: true,
+});
+const REPLICA_OPTIONS = known<ReplicaOptions>("setting", "replicas", {
+  mode: true,
+  min: true,
+  timeoutMs: true,
+});
+const HAND_OFF_OPTIONS = known<HandOffOptions>("setting", "handOff", { maxCount: true, maxMs: true });
+
 /** @throws TypeError, RangeError */
 export function clientSettings(options: HoldfastOptions): ClientSettings {
   checkObject("options", options);
   const { nameMapper = (name: string) => name, reentry = "scope", clock, ...others } = options;
-  const { watchdogMs, fleetWatchdogMs, commandTimeoutMs, safetyPeriodMs, ...rest } = others;
+  const { waitMs, watchdogMs, fleetWatchdogMs, commandTimeoutMs, safetyPeriodMs, ...rest } = others;
   const {
     redMemberTimeoutMs,
     clockSkewMs,
@@ -134,13 +163,14 @@ export function clientSettings(options: HoldfastOptions): ClientSettings {
     handOff = {},
     ...unknown
   } = rest;
-  refuseUnknown("option", unknown);
+  refuseUnknown(CLIENT_OPTIONS, unknown);
   if (typeof nameMapper !== "function") throw new TypeError("nameMapper must be a function");
   if (clock !== undefined) checkClock(clock);
   checkReentry(reentry);
   checkPubSub(pubSub);
   checkFlag("groupCommit", groupCommit);
   return {
+    waitMs: checkWait(waitMs) ?? Number.POSITIVE_INFINITY,
     watchdogMs: duration("watchdogMs", watchdogMs, SHORTEST_WATCHDOG_MS) ?? WATCHDOG_MS,
     fleetWatchdogMs: duration("fleetWatchdogMs", fleetWatchdogMs, SHORTEST_WATCHDOG_MS) ?? WATCHDOG_MS,
     commandTimeoutMs: duration("commandTimeoutMs", commandTimeoutMs, 1) ?? COMMAND_TIMEOUT_MS,
@@ -159,7 +189,7 @@ export function clientSettings(options: HoldfastOptions): ClientSettings {
 function replicaSettings(replicas: ReplicaOptions, commandTimeoutMs: number): ReplicaSettings {
   checkObject("replicas", replicas, '{ mode: "require" }');
   const { mode, min, timeoutMs, ...unknown } = replicas;
-  refuseUnknown("setting of replicas", unknown);
+  refuseUnknown(REPLICA_OPTIONS, unknown);
   if (mode !== undefined && mode !== "auto" && mode !== "require" && mode !== "off") {
     throw new TypeError(`replicas.mode must be "auto", "require" or "off", got ${String(mode)}`);
   }
@@ -181,7 +211,7 @@ function replicaSettings(replicas: ReplicaOptions, commandTimeoutMs: number): Re
 function handOffSettings(handOff: HandOffOptions): Required<HandOffOptions> {
   checkObject("handOff", handOff, "{ maxCount: 10 } or false");
   const { maxCount, maxMs, ...unknown } = handOff;
-  refuseUnknown("setting of handOff", unknown);
+  refuseUnknown(HAND_OFF_OPTIONS, unknown);
   if (maxCount !== undefined) checkCount("handOff.maxCount", maxCount, 1, 1_000_000);
   return {
     maxCount: maxCount ?? HAND_OFFS,

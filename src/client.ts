@@ -12,6 +12,7 @@ import { Admission } from "./runtime/admission.js";
 import { Commands } from "./runtime/commands.js";
 import { Confirmations } from "./runtime/confirmations.js";
 import { ExpiryAlarms } from "./runtime/expiry-alarms.js";
+import { forCaller, type Subject } from "./runtime/for-caller.js";
 import { Groups } from "./runtime/groups.js";
 import { HashedWheelTimer } from "./runtime/hashed-wheel-timer.js";
 import { Requests } from "./runtime/requests.js";
@@ -146,9 +147,10 @@ export class Client {
   }
 
   /** @throws ClientClosedError */
-  assertOpen(): void {
+  assertOpen(subject?: Subject): void {
     if (this.#open === "to nobody" || (this.#open === "to bodies" && !this.#inBody)) {
-      throw new ClientClosedError();
+      const error = new ClientClosedError();
+      throw subject === undefined ? error : forCaller(error, subject);
     }
   }
 

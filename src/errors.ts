@@ -24,26 +24,34 @@ export interface Obstacle {
 /** `waitMs` ran out before the lock was free, or before there were enough permits. */
 export class WaitTimeoutError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_WAIT_TIMEOUT";
+  /** How long the call waited, in milliseconds. */
+  readonly waitedMs: number;
   constructor(
     readonly lockName: string,
-    /** How long the call waited, in milliseconds. */
-    readonly waitedMs: number,
+    waitedMs: number,
     /** Who had the lock when it was last asked for; undefined when nobody was seen. */
     readonly obstacle: Obstacle | undefined,
     /** What was waited for, in the words of the message. */
-    wanted = `lock "${lockName}"${describe(obstacle)}`,
+    wanted: string = lockBehind(lockName, obstacle),
   ) {
     super(`waited ${Math.round(waitedMs)} ms for ${wanted}`);
+    this.waitedMs = Math.round(waitedMs);
   }
 }
 
-function describe(obstacle: Obstacle | undefined): string {
-  if (obstacle === undefined) return "";
+/** A lock and who has it, in the words of an error. @param reentry as the option: how the caller may enter what it holds */
+export function lockBehind(
+  lockName: string,
+  obstacle: Obstacle | undefined,
+  reentry: "scope" | "explicit" = "scope",
+): string {
+  const lock = `lock "${lockName}"`;
+  if (obstacle === undefined) return lock;
   const lease = obstacle.ttlMs < 0 ? "without a TTL" : `${Math.round(obstacle.ttlMs)} ms of its lease left`;
-  const hint = obstacle.own
-    ? "; that is this very client: to enter a lock that the caller itself holds, use lease.run(), using() or its threadId"
-    : "";
-  return `, held by ${obstacle.holder} (${lease})${hint}`;
+  if (!obstacle.own) return `${lock}, held by ${obstacle.holder} (${lease})`;
+  const way = reentry === "scope" ? "call this inside lease.run() or using(), or pass" : "pass";
+  const hint = `to enter a lock that the caller itself holds, ${way} { threadId: lease.threadId }`;
+  return `${lock}, held by this client as ${obstacle.holder} (${lease}); ${hint}`;
 }
 
 /**
@@ -64,15 +72,17 @@ export type LossReason =
 /** The lease can not be trusted any more: somebody else may hold the lock, or the permits. */
 export class LeaseLostError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_LEASE_LOST";
+  /** Whole milliseconds from the acquisition to the end of the lease, however late that was noticed. */
+  readonly heldMs: number;
   constructor(
     readonly lockName: string,
     readonly holder: string,
     readonly reason: LossReason,
-    /** Milliseconds from the acquisition to the end of the lease, however late that was noticed. */
-    readonly heldMs: number,
+    heldMs: number,
     options?: ErrorOptions,
   ) {
     super(`lease of "${lockName}" lost after ${Math.round(heldMs)} ms: ${LOSSES[reason]}`, options);
+    this.heldMs = Math.round(heldMs);
   }
 }
 
@@ -95,7 +105,7 @@ export class NotHeldError extends HoldfastError {
     options?: ErrorOptions,
     what = `lock "${lockName}" is`,
   ) {
-    super(`${what} not held: ${why}`, options);
+    super(`${what} not held${why.startsWith("by ") ? " " : ": "}${why}`, options);
   }
 }
 
@@ -149,9 +159,12 @@ export class NotReplicatedError extends HoldfastError {
     readonly acknowledged: number,
     /** How many had to. */
     readonly wanted: number,
+    /** For how many milliseconds they were waited for. */
+    readonly timeoutMs: number,
+    what = `lock "${lockName}" was`,
   ) {
     super(
-      `"${lockName}" was given back: ${acknowledged} of the ${wanted} replicas that are wanted had it in time`,
+      `${what} released again: ${acknowledged} of ${wanted} required replicas acknowledged it within ${timeoutMs} ms`,
     );
   }
 }
@@ -186,7 +199,7 @@ export class WrongTypeError extends HoldfastError {
     readonly type: string,
     wanted = "lock",
   ) {
-    super(`key "${key}" is no ${wanted}: it holds a ${type}`);
+    super(`key "${key}" is not a ${wanted.replace(/-(?=\w+$)/, " ")}: it holds a ${type}`);
   }
 }
 

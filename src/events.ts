@@ -1,4 +1,9 @@
-import { channel, type TracingChannel, tracingChannel } from "node:diagnostics_channel";
+import {
+  channel,
+  type TracingChannel,
+  type TracingChannelSubscribers,
+  tracingChannel,
+} from "node:diagnostics_channel";
 import type { LossReason } from "./errors.js";
 
 /** What every event about a lock or a semaphore says. */
@@ -16,8 +21,11 @@ interface AboutHold extends AboutLock {
 
 /** The context of the tracing channel `holdfast:lock:acquire`, from start to asyncEnd. */
 export interface AcquireEvent extends AboutLock {
-  /** Set at the end. `refused`: it was not to be had in time. `failed`: the call rejects for any other reason. */
-  outcome?: "acquired" | "refused" | "failed";
+  /**
+   * Set at the end. `refused`: it was not free, and the call does not wait. `timeout`: `waitMs` ran out. `cancelled`: the caller's
+   * signal aborted, or the client was closed. `failed`: the call rejects for any other reason.
+   */
+  outcome?: "acquired" | "refused" | "timeout" | "cancelled" | "failed";
   /** Milliseconds from the call to its end; set at the end. */
   waitedMs?: number;
   /** How often Redis was asked; set at the end. */
@@ -94,13 +102,22 @@ export interface EventChannel<Event> {
   unsubscribe(listener: (event: Event, name: string | symbol) => void): void;
 }
 
+type AcquireHandlers = TracingChannelSubscribers<AcquireEvent>;
+
+/** The tracing channel of acquisitions, to which anybody may listen with some handlers only. */
+export interface AcquireChannel
+  extends Omit<TracingChannel<unknown, AcquireEvent>, "subscribe" | "unsubscribe"> {
+  subscribe(handlers: Partial<AcquireHandlers>): void;
+  unsubscribe(handlers: Partial<AcquireHandlers>): void;
+}
+
 function typed<Event>(name: string): EventChannel<Event> {
   return channel(name) as EventChannel<Event>;
 }
 
 /** The `node:diagnostics_channel` channels of holdfast. Payloads are only made for channels with subscribers. */
 export const events: {
-  readonly acquire: TracingChannel<unknown, AcquireEvent>;
+  readonly acquire: AcquireChannel;
   readonly contended: EventChannel<ContendedEvent>;
   readonly release: EventChannel<ReleaseEvent>;
   readonly leaseLost: EventChannel<LeaseLostEvent>;
@@ -110,7 +127,7 @@ export const events: {
   readonly subscriptionFailed: EventChannel<SubscriptionFailedEvent>;
   readonly replicasShort: EventChannel<ReplicasShortEvent>;
 } = {
-  acquire: tracingChannel<unknown, AcquireEvent>("holdfast:lock:acquire"),
+  acquire: tracingChannel<unknown, AcquireEvent>("holdfast:lock:acquire") as AcquireChannel,
   contended: typed("holdfast:lock:contended"),
   release: typed("holdfast:lock:release"),
   leaseLost: typed("holdfast:lease:lost"),

@@ -6,6 +6,7 @@ import {
   checkObject,
   duration,
   keyOf,
+  known,
   refuseUnknown,
 } from "./checks.js";
 import { Client } from "./client.js";
@@ -54,6 +55,8 @@ export interface CloseOptions {
   /** How long the bodies of `using`, `run` and `asThread` may go on, in milliseconds. Default: 0. */
   readonly graceMs?: number;
 }
+
+const CLOSE_OPTIONS = known<CloseOptions>("option", "close", { releaseHeld: true, graceMs: true });
 
 /**
  * Distributed locks on Redis or Valkey, on the keys of Redisson.
@@ -150,7 +153,7 @@ export class Holdfast implements AsyncDisposable {
    * @throws TypeError
    */
   getMultiLock(...locks: readonly Lock[]): Lock {
-    return new MultiLock(locks);
+    return new MultiLock(locks, this.#client.settings);
   }
 
   /**
@@ -227,7 +230,7 @@ export class Holdfast implements AsyncDisposable {
   async close(options: CloseOptions = {}): Promise<void> {
     checkObject("options", options);
     const { graceMs = 0, releaseHeld = false, ...unknown } = options;
-    refuseUnknown("option", unknown);
+    refuseUnknown(CLOSE_OPTIONS, unknown);
     duration("graceMs", graceMs, 0);
     checkFlag("releaseHeld", releaseHeld);
     this.#closing ??= this.#close(graceMs, releaseHeld);

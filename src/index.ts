@@ -28,6 +28,7 @@ export {
   WrongTypeError,
 } from "./errors.js";
 export {
+  type AcquireChannel,
   type AcquireEvent,
   type ContendedEvent,
   type EventChannel,
@@ -41,7 +42,7 @@ export {
   type SubscriptionFailedEvent,
 } from "./events.js";
 export { type CloseOptions, Holdfast } from "./holdfast.js";
-export type { FencedLease, Lease } from "./lease.js";
+export type { FencedLease, Lease, Tried } from "./lease.js";
 export type { FencedLock } from "./locks/fenced-lock.js";
 export type { LockState } from "./locks/inspect.js";
 export type { Lock } from "./locks/lock.js";

@@ -1,6 +1,7 @@
 import { checkBody } from "./checks.js";
 import { type LeaseLostError, NotHeldError } from "./errors.js";
 import { events } from "./events.js";
+import { copyOf, lossForCaller } from "./runtime/for-caller.js";
 import { guard } from "./threads/abandonment.js";
 import type { Hold } from "./threads/hold.js";
 import type { Body } from "./threads/scope.js";
@@ -23,7 +24,7 @@ export interface Lease extends AsyncDisposable {
    * may be trusted, even if the lease is forgotten meanwhile. It does not abort when the lease is released.
    */
   readonly signal: AbortSignal;
-  /** Milliseconds for which the lease may surely be trusted, without a renewal; 0 when it is over. */
+  /** Milliseconds for which the lease may surely be trusted, without a renewal; 0 when it is over. Exact, and so rarely whole. */
   remainingMs(): number;
   /** @throws LeaseLostError when the lease was lost; NotHeldError when it was released */
   assertHeld(): void;
@@ -45,6 +46,14 @@ export interface FencedLease extends Lease {
   /** Greater than that of every acquisition before. Pass it along with each write, and let the store refuse smaller ones. */
   readonly token: bigint;
 }
+
+/** What `tryUsing` answers: whether the body was run, and what it returned. */
+export type Tried<T> =
+  | { readonly ran: true; readonly value: T }
+  /** It was refused, and the body was not run. */
+  | { readonly ran: false; readonly value?: undefined };
+
+export const REFUSED: Tried<never> = { ran: false };
 
 /** What a lease needs of the lock that it came from. */
 export interface Keeper {
@@ -91,12 +100,14 @@ export abstract class AnyLease {
 
   assertHeld(): void {
     const { loss } = this.believed;
-    if (loss !== undefined) throw loss;
+    if (loss !== undefined) throw copyOf(loss);
     if (this.state === "released") throw this.notHeld("the lease was released");
   }
 
   async run<T>(body: () => T | Promise<T>): Promise<T> {
     checkBody("run", body);
+    const { loss } = this.believed;
+    if (loss !== undefined) throw lossForCaller(loss);
     this.assertHeld();
     return this.within(body);
   }
@@ -107,11 +118,13 @@ export abstract class AnyLease {
     try {
       result = await this.within(body);
     } catch (error) {
-      await this.end();
+      const loss = await this.end();
+      // The body has thrown the reason of the lease's signal: it stays that object, with a stack that leads to the caller.
+      if (loss !== undefined && error === loss) lossForCaller(loss);
       throw error;
     }
     const loss = await this.end();
-    if (loss !== undefined) throw loss;
+    if (loss !== undefined) throw lossForCaller(loss);
     return result;
   }
 
@@ -121,7 +134,7 @@ export abstract class AnyLease {
    */
   async [Symbol.asyncDispose](): Promise<void> {
     const loss = await this.end();
-    if (loss !== undefined) throw loss;
+    if (loss !== undefined) throw lossForCaller(loss);
   }
 
   /**

@@ -1,8 +1,21 @@
-import { checkFlag, checkObject, checkSignal, duration, refuseUnknown } from "./checks.js";
+import {
+  checkFlag,
+  checkObject,
+  checkSignal,
+  checkWait,
+  duration,
+  type Known,
+  known,
+  refuseUnknown,
+  shown,
+} from "./checks.js";
 
 /** How one call acquires a lock. */
 export interface LockOptions {
-  /** How long to wait, in milliseconds. Default: for ever (`lock`, `using`), not at all (`tryLock`). */
+  /**
+   * How long to wait, in milliseconds; `Infinity`: for ever. Default: as the client's `waitMs` says, which is for ever (`lock`, `using`),
+   * or not at all (`tryLock`, `tryUsing`).
+   */
   readonly waitMs?: number | undefined;
   /**
    * A fixed lease in milliseconds, never renewed. Default: a lease of `watchdogMs` which the watchdog renews for
@@ -25,7 +38,10 @@ export interface LockOptions {
 
 /** How one call acquires permits of a semaphore, or awaits a latch. */
 export interface WaitOptions {
-  /** How long to wait, in milliseconds. Default: for ever (`acquire`, `using`, `await`), not at all (`tryAcquire`). */
+  /**
+   * How long to wait, in milliseconds; `Infinity`: for ever. Default: as the client's `waitMs` says, which is for ever (`acquire`,
+   * `using`, `await`), or not at all (`tryAcquire`, `tryUsing`).
+   */
   readonly waitMs?: number | undefined;
   /** Cancels the wait: the call rejects with the signal's reason and leaves nothing behind. */
   readonly signal?: AbortSignal | undefined;
@@ -98,12 +114,51 @@ export interface ReadWriteLockSettings extends LockSettings {
 /** Explicit thread ids end where those that the client gives out begin. */
 export const FIRST_OWN_THREAD_ID: number = 2 ** 32;
 
+const LOCK_OPTIONS = known<LockOptions>("option", "a lock", {
+  waitMs: true,
+  leaseMs: true,
+  maxHoldMs: true,
+  signal: true,
+  threadId: true,
+});
+const WAIT_OPTIONS = known<WaitOptions>("option", "this call", { waitMs: true, signal: true });
+const PERMIT_OPTIONS = known<PermitOptions>("option", "this call", {
+  waitMs: true,
+  leaseMs: true,
+  watchdog: true,
+  maxHoldMs: true,
+  signal: true,
+});
+const SEMAPHORE_SETTINGS = known<SemaphoreSettings>("setting", "a semaphore", { ttlMs: true });
+const LOCK_SETTINGS = known<LockSettings>("setting", "a lock", { reentry: true });
+const SPIN_LOCK_SETTINGS = known<SpinLockSettings>("setting", "a spin lock", {
+  reentry: true,
+  backoff: true,
+});
+const READ_WRITE_LOCK_SETTINGS = known<ReadWriteLockSettings>("setting", "a read-write lock", {
+  reentry: true,
+  fair: true,
+});
+const CONSTANT_BACKOFF = known<ConstantBackoff>("setting", "backoff", { type: true, delayMs: true });
+const EXPONENTIAL_BACKOFF = known<ExponentialBackoff>("setting", "backoff", {
+  type: true,
+  initialDelayMs: true,
+  maxDelayMs: true,
+  multiplier: true,
+});
+
+/** Redisson's methods take numbers. */
+function exampleOf(options: unknown, ...likely: readonly string[]): string | undefined {
+  if (typeof options !== "number") return undefined;
+  return likely.map((name) => `{ ${name}: ${options} }`).join(" or ");
+}
+
 /** @throws TypeError, RangeError naming the option that is wrong */
 export function checkLockOptions(options: LockOptions): void {
-  checkObject("options", options);
+  checkObject("options", options, exampleOf(options, "waitMs", "leaseMs"));
   const { waitMs, leaseMs, maxHoldMs, signal, threadId, ...unknown } = options;
-  refuseUnknown("option", unknown);
-  duration("waitMs", waitMs, 0);
+  refuseUnknown(LOCK_OPTIONS, unknown);
+  checkWait(waitMs);
   duration("leaseMs", leaseMs, 1);
   duration("maxHoldMs", maxHoldMs, 1);
   if (leaseMs !== undefined && maxHoldMs !== undefined) {
@@ -114,19 +169,19 @@ export function checkLockOptions(options: LockOptions): void {
 }
 
 /** @throws TypeError, RangeError naming the option that is wrong */
-export function checkWaitOptions(options: WaitOptions): void {
-  checkObject("options", options);
+export function checkWaitOptions(options: WaitOptions, names: Known = WAIT_OPTIONS): void {
+  checkObject("options", options, exampleOf(options, "waitMs"));
   const { waitMs, signal, ...unknown } = options;
-  refuseUnknown("option", unknown);
-  duration("waitMs", waitMs, 0);
+  refuseUnknown(names, unknown);
+  checkWait(waitMs);
   checkSignal(signal);
 }
 
 /** @throws TypeError, RangeError naming the option that is wrong */
 export function checkPermitOptions(options: PermitOptions): void {
-  checkObject("options", options);
+  checkObject("options", options, exampleOf(options, "waitMs", "leaseMs"));
   const { leaseMs, watchdog, maxHoldMs, ...others } = options;
-  checkWaitOptions(others);
+  checkWaitOptions(others, PERMIT_OPTIONS);
   duration("leaseMs", leaseMs, 1);
   duration("maxHoldMs", maxHoldMs, 1);
   if (watchdog !== undefined) checkFlag("watchdog", watchdog);
@@ -140,23 +195,25 @@ export function checkPermitOptions(options: PermitOptions): void {
 export function checkSemaphoreSettings(settings: SemaphoreSettings): void {
   checkObject("settings", settings);
   const { ttlMs, ...unknown } = settings;
-  refuseUnknown("setting", unknown);
+  refuseUnknown(SEMAPHORE_SETTINGS, unknown);
   duration("ttlMs", ttlMs, 1);
 }
 
 /** @throws TypeError, RangeError */
 export function checkThreadId(threadId: number): void {
-  if (typeof threadId !== "number") throw new TypeError("threadId must be a number");
+  if (typeof threadId !== "number") {
+    throw new TypeError(`threadId must be a number, got ${shown(threadId)}`);
+  }
   if (!Number.isSafeInteger(threadId) || threadId < 1) {
     throw new RangeError(`threadId must be an integer of at least 1, got ${threadId}`);
   }
 }
 
 /** @throws TypeError naming the setting that is wrong */
-export function checkLockSettings(settings: LockSettings): void {
+export function checkLockSettings(settings: LockSettings, names: Known = LOCK_SETTINGS): void {
   checkObject("settings", settings);
   const { reentry, ...unknown } = settings;
-  refuseUnknown("setting", unknown);
+  refuseUnknown(names, unknown);
   if (reentry !== undefined) checkReentry(reentry);
 }
 
@@ -164,7 +221,7 @@ export function checkLockSettings(settings: LockSettings): void {
 export function checkSpinLockSettings(settings: SpinLockSettings): void {
   checkObject("settings", settings);
   const { backoff, ...others } = settings;
-  checkLockSettings(others);
+  checkLockSettings(others, SPIN_LOCK_SETTINGS);
   if (backoff !== undefined) checkBackoff(backoff);
 }
 
@@ -172,7 +229,7 @@ export function checkSpinLockSettings(settings: SpinLockSettings): void {
 export function checkReadWriteLockSettings(settings: ReadWriteLockSettings): void {
   checkObject("settings", settings);
   const { fair, ...others } = settings;
-  checkLockSettings(others);
+  checkLockSettings(others, READ_WRITE_LOCK_SETTINGS);
   if (fair !== undefined) checkFlag("fair", fair);
 }
 
@@ -188,13 +245,13 @@ function checkBackoff(backoff: Backoff): void {
   switch (backoff.type) {
     case "constant": {
       const { type: _, delayMs, ...unknown } = backoff;
-      refuseUnknown("setting of backoff", unknown);
+      refuseUnknown(CONSTANT_BACKOFF, unknown);
       duration("backoff.delayMs", delayMs, 1);
       return;
     }
     case "exponential": {
       const { type: _, initialDelayMs, maxDelayMs, multiplier = 1, ...unknown } = backoff;
-      refuseUnknown("setting of backoff", unknown);
+      refuseUnknown(EXPONENTIAL_BACKOFF, unknown);
       duration("backoff.initialDelayMs", initialDelayMs, 1);
       duration("backoff.maxDelayMs", maxDelayMs, initialDelayMs ?? 1);
       if (typeof multiplier !== "number") throw new TypeError("backoff.multiplier must be a number");

@@ -9,6 +9,7 @@ import {
 import { events } from "../events.js";
 import type { AcquireAnswer } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/commands.js";
+import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
 import type { Shortfall } from "../runtime/replication.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
@@ -16,7 +17,6 @@ import { Asking, type Part } from "./asking.js";
 import { cleanUp, reachStoredCount, takeBack, undoCopies } from "./clean-up.js";
 import { enterByAnswer } from "./enter.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { MOST_VAIN_TRIES } from "./lowering.js";
 import { giveBack } from "./release.js";
 import type { Wish } from "./wish.js";
 
@@ -48,8 +48,12 @@ export async function ask(
   throw waiter.reason;
 }
 
-export function notReplicated(name: string, { acknowledged, wanted }: Shortfall): NotReplicatedError {
-  return new NotReplicatedError(name, acknowledged, wanted);
+export function notReplicated(
+  name: string,
+  { acknowledged, wanted, timeoutMs }: Shortfall,
+  what?: string,
+): NotReplicatedError {
+  return new NotReplicatedError(name, acknowledged, wanted, timeoutMs, what);
 }
 
 async function attemptUntilOfUse(
@@ -79,11 +83,7 @@ async function attemptUntilOfUse(
       if (!askAgain) return undefined;
     }
     if (outcome !== "spent" && ++vainTries >= MOST_VAIN_TRIES) {
-      throw new UnavailableError(
-        commands.server,
-        `lock "${lock.name}" could not be asked for in time`,
-        false,
-      );
+      throw new UnavailableError(commands.server, ANSWERS_LATE, false);
     }
     if (waiter.cancelled || (outcome === "spent" && waiter.over)) return undefined;
   }

@@ -37,9 +37,5 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
       }
     }
   } while (clock.monotonicMs() < endMs);
-  throw new UnavailableError(
-    commands.server,
-    `lock "${lock.name}" changes hands faster than it can be freed`,
-    false,
-  );
+  throw new UnavailableError(commands.server, "the lock changes hands faster than it can be freed", false);
 }

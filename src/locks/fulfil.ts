@@ -1,4 +1,5 @@
 import { UnavailableError } from "../errors.js";
+import { forCaller } from "../runtime/for-caller.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import type { Scope } from "../threads/scope.js";
@@ -22,20 +23,24 @@ export async function fulfil(
   threadId: number | undefined,
   stranger: () => Thread = () => new Thread(),
 ): Promise<Hold | undefined> {
-  for (;;) {
-    if (wish.waiter.cancelled) throw wish.waiter.reason;
-    const claim = claimOf(lock, threadId, stranger, wish.replaced);
-    wish.takenIn = threadId === undefined ? scopeOf(lock, wish, claim) : undefined;
-    wish.kin = claim.kin;
-    const present = claim.outer?.holding ?? claim.thread.stayIn(lock.id);
-    // Until it is this call's turn, the stay may end or another one begin.
-    let entered: Hold | undefined | "changed";
-    const other = threadId === undefined ? undefined : unsettledHalf(lock, claim);
-    if (present !== undefined) entered = await enterAgain(lock, wish, claim, present);
-    else if (other !== undefined) entered = await letSettle(lock, wish, other);
-    else if (claim.kin !== undefined) entered = await readBeside(lock, wish, claim, claim.kin);
-    else entered = await begin(lock, wish, claim);
-    if (entered !== "changed") return entered;
+  try {
+    for (;;) {
+      if (wish.waiter.cancelled) throw wish.waiter.reason;
+      const claim = claimOf(lock, threadId, stranger, wish.replaced);
+      wish.takenIn = threadId === undefined ? scopeOf(lock, wish, claim) : undefined;
+      wish.kin = claim.kin;
+      const present = claim.outer?.holding ?? claim.thread.stayIn(lock.id);
+      // Until it is this call's turn, the stay may end or another one begin.
+      let entered: Hold | undefined | "changed";
+      const other = threadId === undefined ? undefined : unsettledHalf(lock, claim);
+      if (present !== undefined) entered = await enterAgain(lock, wish, claim, present);
+      else if (other !== undefined) entered = await letSettle(lock, wish, other);
+      else if (claim.kin !== undefined) entered = await readBeside(lock, wish, claim, claim.kin);
+      else entered = await begin(lock, wish, claim);
+      if (entered !== "changed") return entered;
+    }
+  } catch (error) {
+    throw forCaller(error, lock, wish.waiter);
   }
 }
 
@@ -120,7 +125,7 @@ function refuseEntry(lock: LockIdentity, wish: Wish, holding: Holding): undefine
   if (wish.waiter.cancelled) throw wish.waiter.reason;
   const { field, innermost, inRedis, releases } = holding;
   if (innermost === undefined && releases === 0 && inRedis.copiesUntilMs > 0) {
-    const why = `it has not answered the last call of this thread for lock "${lock.name}"`;
+    const why = `it has not answered the last call of this thread for the lock`;
     wish.unanswered = new UnavailableError(lock.client.commands.server, why, false);
     // One of several servers may be asked again soon.
     if (wish.timeoutMs === undefined) throw wish.unanswered;

@@ -19,8 +19,15 @@ export interface LockState {
   readonly holdCounts: Readonly<Record<string, number>>;
   /** Milliseconds until it falls by itself, -2 when it is free, -1 when its key has no TTL. */
   readonly ttlMs: number;
-  /** Who waits in a fair lock's queue, the next first. Other waiters leave no trace in Redis. */
+  /** Who waits for a fair lock, the next first. No other lock has a queue: of its waiters only `listeners` tells. */
   readonly queue: readonly string[];
+  /**
+   * How many processes listen for the release of the lock: those that wait for it, and for some ten seconds those that have waited.
+   * Waiters of fair and spin locks do not listen there. In a cluster with sharded messages those count that are connected to the
+   * master. Absent where it can not be known: with Sentinels, in a cluster with classic messages, and where `PUBSUB` is not
+   * allowed.
+   */
+  readonly listeners?: number;
   /** The latest fencing token; null when none was ever given out. */
   readonly token: bigint | null;
   /** The holders that belong to the client that asked. */
@@ -28,7 +35,8 @@ export interface LockState {
 }
 
 export async function inspect(client: Client, name: string, key: string): Promise<LockState> {
-  const { type, ttlMs, fields, queue, token } = await look({ client, key });
+  const record = await look({ client, key, name, kind: "lock" }, { counting: true });
+  const { type, ttlMs, fields, queue, token, listeners } = record;
   const { [MODE_FIELD]: mode, ...counts } = fields;
   const holders = Object.keys(counts);
   return {
@@ -41,6 +49,7 @@ export async function inspect(client: Client, name: string, key: string): Promis
     queue,
     token: token === null ? null : BigInt(token),
     own: holders.filter((holder) => client.owns(holder)),
+    ...(listeners === null ? {} : { listeners }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { NotHeldError } from "../errors.js";
 import { events } from "../events.js";
 import { AnyLease, type Lease } from "../lease.js";
+import { alsoForCaller, forCaller, type Subject } from "../runtime/for-caller.js";
 import { guard } from "../threads/abandonment.js";
 import type { JointHold, Member } from "./joint-hold.js";
 
@@ -31,6 +32,10 @@ export class JointLease extends AnyLease implements Lease {
     return hold?.holding.threadId ?? 0;
   }
 
+  get #subject(): Subject {
+    return { name: this.name, kind: this.#kind };
+  }
+
   get holder(): string {
     return this.#hold.holders;
   }
@@ -45,7 +50,8 @@ export class JointLease extends AnyLease implements Lease {
   }
 
   unlock(): Promise<void> {
-    this.#releasing ??= this.#release();
+    if (this.#releasing !== undefined) return alsoForCaller(this.#releasing, this.#subject);
+    this.#releasing = this.#release();
     return this.#releasing;
   }
 
@@ -74,7 +80,7 @@ export class JointLease extends AnyLease implements Lease {
     if (loss !== undefined) {
       throw new NotHeldError(this.name, `${loss.message}; somebody else may hold it`, { cause: loss });
     }
-    if (failures.length > members.length - quorum) throw failures[0];
+    if (failures.length > members.length - quorum) throw forCaller(failures[0], this.#subject);
   }
 }
 

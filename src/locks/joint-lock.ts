@@ -1,8 +1,10 @@
 import { checkBody } from "../checks.js";
 import type { Client } from "../client.js";
+import type { ClientSettings } from "../client-options.js";
 import { LeaseLostError, NotHeldError, WaitTimeoutError } from "../errors.js";
-import type { Lease } from "../lease.js";
+import { type Lease, REFUSED, type Tried } from "../lease.js";
 import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
+import { forCaller, type Subject } from "../runtime/for-caller.js";
 import { traced } from "../runtime/traced.js";
 import type { Waiter } from "../runtime/waiter.js";
 import { Thread } from "../threads/thread.js";
@@ -39,13 +41,21 @@ export abstract class JointLock implements Lock {
   readonly name: string;
   protected readonly members: readonly [LeaseLock, ...LeaseLock[]];
   protected readonly quorum: number;
-  readonly #kind: string;
+  protected readonly settings: ClientSettings;
+  readonly #subject: Subject & { readonly kind: { readonly name: string } };
 
-  constructor(kind: string, members: readonly [LeaseLock, ...LeaseLock[]], quorum: number) {
+  /** @param settings those of the client that the lock was made by */
+  constructor(
+    kind: string,
+    members: readonly [LeaseLock, ...LeaseLock[]],
+    quorum: number,
+    settings: ClientSettings,
+  ) {
     this.name = members.map(({ name }) => name).join("+");
     this.members = members;
-    this.#kind = kind;
+    this.#subject = { name: this.name, kind: { name: kind } };
     this.quorum = quorum;
+    this.settings = settings;
   }
 
   /**
@@ -76,6 +86,16 @@ export abstract class JointLock implements Lock {
     const outcome = await this.#acquire(options, undefined, "using");
     if (outcome instanceof JointLease) return outcome.use(() => body(outcome));
     throw outcome;
+  }
+
+  async tryUsing<T>(
+    ...given: [(lease: Lease) => T | Promise<T>] | [LockOptions, (lease: Lease) => T | Promise<T>]
+  ): Promise<Tried<T>> {
+    const [options, body] = given.length === 1 ? [{}, given[0]] : given;
+    checkBody("tryUsing", body);
+    const outcome = await this.#acquire(options, 0, "using");
+    if (!(outcome instanceof JointLease)) return REFUSED;
+    return { ran: true, value: await outcome.use(() => body(outcome)) };
   }
 
   /** Tries all members, and rejects with the first failure if too few were released. None is when too few are held. */
@@ -163,9 +183,9 @@ export abstract class JointLock implements Lock {
   ): Promise<JointLease | WaitTimeoutError> {
     checkLockOptions(options);
     const clients = new Set(this.members.map(({ identity }) => identity.client));
-    for (const client of clients) client.assertOpen();
+    for (const client of clients) client.assertOpen(this.#subject);
     const first = this.members[0].identity.client;
-    const waitMs = options.waitMs ?? defaultWaitMs;
+    const waitMs = options.waitMs ?? defaultWaitMs ?? this.settings.waitMs;
     const waiter = first.newWaiter(waitMs, options.signal);
     for (const client of clients) client.admit(waiter);
     const call: JointCall = {
@@ -177,9 +197,8 @@ export abstract class JointLock implements Lock {
       obstacle: undefined,
     };
     try {
-      const lock = { name: this.name, kind: { name: this.#kind } };
       const lease = await traced(
-        lock,
+        this.#subject,
         call,
         () => this.#takeLease(call),
         (taken) => taken,
@@ -193,14 +212,20 @@ export abstract class JointLock implements Lock {
   }
 
   async #takeLease(call: JointCall): Promise<JointLease | undefined> {
-    const members = await this.take(call);
-    if (members === undefined) return undefined;
-    if (call.waiter.cancelled) {
-      giveBack(members);
-      throw call.waiter.reason;
+    const { waiter } = call;
+    let members: readonly Member[] | undefined;
+    try {
+      members = await this.take(call);
+      if (waiter.cancelled && members !== undefined) {
+        giveBack(members);
+        throw waiter.reason;
+      }
+    } catch (error) {
+      throw forCaller(error, this.#subject, waiter);
     }
+    if (members === undefined) return undefined;
     const hold = new JointHold(this.name, this.members, members, this.quorum);
-    const lease = new JointLease(hold, this.#kind);
+    const lease = new JointLease(hold, this.#subject.kind.name);
     if (call.form === "lock") for (const member of members) member.lock.keep(member.hold, lease);
     this.taken(hold, lease, call);
     return lease;
@@ -210,7 +235,7 @@ export abstract class JointLock implements Lock {
   async #ask<T>(question: (member: LeaseLock) => Promise<T>): Promise<readonly T[]> {
     const results = await Promise.allSettled(this.members.map(async (member) => question(member)));
     const failures = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
-    if (failures.length > this.members.length - this.quorum) throw failures[0];
+    if (failures.length > this.members.length - this.quorum) throw forCaller(failures[0], this.#subject);
     return results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
   }
 

@@ -1,7 +1,8 @@
 import { checkBody } from "../checks.js";
-import { NotHeldError, WaitTimeoutError } from "../errors.js";
-import type { HeldLease, Keeper } from "../lease.js";
+import { lockBehind, NotHeldError, WaitTimeoutError } from "../errors.js";
+import { type HeldLease, type Keeper, REFUSED, type Tried } from "../lease.js";
 import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
+import { forCaller } from "../runtime/for-caller.js";
 import { isTraced, traced } from "../runtime/traced.js";
 import type { Hold } from "../threads/hold.js";
 import type { Body, Scope } from "../threads/scope.js";
@@ -58,6 +59,17 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
     return lease.use(() => body(lease));
   }
 
+  async tryUsing<T>(
+    ...given: [(lease: L) => T | Promise<T>] | [LockOptions, (lease: L) => T | Promise<T>]
+  ): Promise<Tried<T>> {
+    const [options, body] = given.length === 1 ? [{}, given[0]] : given;
+    checkBody("tryUsing", body);
+    const hold = await this.#acquire(this.#wish(options, 0, "using"), options.threadId);
+    if (hold === undefined) return REFUSED;
+    const lease = new this.#leaseClass(hold, this);
+    return { ran: true, value: await lease.use(() => body(lease)) };
+  }
+
   async unlock(threadId?: number): Promise<void> {
     if (threadId !== undefined) checkThreadId(threadId);
     const hold = this.toUnlock(threadId);
@@ -74,8 +86,13 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
   }
 
   async forceUnlock(): Promise<boolean> {
-    this.#lock.client.assertOpen();
-    return forceUnlock(this.#lock);
+    const lock = this.#lock;
+    lock.client.assertOpen(lock);
+    try {
+      return await forceUnlock(lock);
+    } catch (error) {
+      throw forCaller(error, lock);
+    }
   }
 
   async isLocked(): Promise<boolean> {
@@ -92,7 +109,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
 
   async getHoldCount(threadId?: number): Promise<number> {
     const { client, id } = this.#lock;
-    client.assertOpen();
+    client.assertOpen(this.#lock);
     if (threadId !== undefined) checkThreadId(threadId);
     const holding =
       threadId === undefined
@@ -137,15 +154,17 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
 
   #refuse({ waiter, obstacle }: Wish): never {
     const nowMs = this.#lock.client.clock.monotonicMs();
-    throw new WaitTimeoutError(this.name, waiter.waitedMs, obstacleAt(nowMs, obstacle));
+    const seen = obstacleAt(nowMs, obstacle);
+    const wanted = lockBehind(this.name, seen, this.#lock.reentry);
+    throw new WaitTimeoutError(this.name, waiter.waitedMs, seen, wanted);
   }
 
-  /** @param defaultWaitMs how long to wait when the options do not say */
+  /** @param defaultWaitMs how long to wait when the options do not say. Default: what the client's say */
   #wish(options: LockOptions, defaultWaitMs: number | undefined, form: Wish["form"]): Wish {
     const { client } = this.#lock;
     checkLockOptions(options);
-    client.assertOpen();
-    const waitMs = options.waitMs ?? defaultWaitMs;
+    client.assertOpen(this.#lock);
+    const waitMs = options.waitMs ?? defaultWaitMs ?? client.settings.waitMs;
     const waiter = client.newWaiter(waitMs, options.signal);
     return new Wish(client, options, { form, waits: waitMs !== 0, waiter, timeoutMs: undefined });
   }
@@ -172,8 +191,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
 }
 
 function whyNotHeld(threadId: number | undefined, scope: Scope | undefined): string {
-  if (threadId !== undefined) return `thread ${threadId} of this client has no hold of it`;
-  const here =
-    scope === undefined ? "outside of asThread" : "what this thread has not taken in this very asThread";
-  return `${here} a hold is released by its lease: use lease.unlock()`;
+  if (threadId !== undefined) return `by thread ${threadId} of this client`;
+  if (scope === undefined) return "outside of asThread a hold is released through its lease (lease.unlock())";
+  return "by this asThread call; release other holds through their lease (lease.unlock())";
 }

@@ -1,4 +1,4 @@
-import type { Lease } from "../lease.js";
+import type { Lease, Tried } from "../lease.js";
 import type { LockOptions } from "../options.js";
 
 /**
@@ -41,6 +41,14 @@ export interface Lock<L extends Lease = Lease> {
    */
   using<T>(body: (lease: L) => T | Promise<T>): Promise<T>;
   using<T>(options: LockOptions, body: (lease: L) => T | Promise<T>): Promise<T>;
+
+  /**
+   * Runs a body under the lock if it is free, by default without waiting, and releases it afterwards.
+   * @returns whether the body was run, and what it returned
+   * @throws as `using`, but for WaitTimeoutError
+   */
+  tryUsing<T>(body: (lease: L) => T | Promise<T>): Promise<Tried<T>>;
+  tryUsing<T>(options: LockOptions, body: (lease: L) => T | Promise<T>): Promise<Tried<T>>;
 
   /**
    * Releases the innermost hold of a thread: of the given one, or inside `asThread` of the current one. Anywhere else a

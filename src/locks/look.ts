@@ -1,25 +1,36 @@
 import type { Client } from "../client.js";
 import { WrongTypeError } from "../errors.js";
 import { type LockRecord, lockInspect } from "../protocol/lock-scripts.js";
-import { fairQueueKey, fencingTokenKey } from "../protocol/names.js";
+import { fairQueueKey, fencingTokenKey, lockChannel, rwChannel } from "../protocol/names.js";
+import { forCaller, type Subject } from "../runtime/for-caller.js";
 
 /**
  * All that Redis has about the lock of a key.
+ * @param options `counting`: also how many connections listen
  * @throws UnavailableError, WrongTypeError, ClientClosedError
  */
-export async function look({
-  client,
-  key,
-}: {
-  readonly client: Client;
-  readonly key: string;
-}): Promise<LockRecord> {
-  client.assertOpen();
-  const { reply } = await client.commands.exchange(lockInspect, key, () => ({
-    key,
-    queueKey: fairQueueKey(key),
-    tokenKey: fencingTokenKey(key),
-  }));
-  if (reply.type !== "none" && reply.type !== "hash") throw new WrongTypeError(key, reply.type);
-  return reply;
+export async function look(
+  lock: Subject & { readonly client: Client; readonly key: string },
+  { counting = false }: { readonly counting?: boolean } = {},
+): Promise<LockRecord> {
+  const { client, key } = lock;
+  client.assertOpen(lock);
+  try {
+    const { reply } = await client.commands.exchange(lockInspect, key, () => ({
+      key,
+      queueKey: fairQueueKey(key),
+      tokenKey: fencingTokenKey(key),
+      ...(counting && { counting: countingAt(client), channels: [lockChannel(key), rwChannel(key)] }),
+    }));
+    if (reply.type !== "none" && reply.type !== "hash") throw new WrongTypeError(key, reply.type);
+    return reply;
+  } catch (error) {
+    throw forCaller(error, lock);
+  }
+}
+
+/** How the server that is asked counts those who listen; undefined where some may listen at others. */
+function countingAt({ knowsListeners, commands }: Client): "NUMSUB" | "SHARDNUMSUB" | undefined {
+  if (knowsListeners) return "NUMSUB";
+  return commands.dialect.publishes === "sharded" ? "SHARDNUMSUB" : undefined;
 }

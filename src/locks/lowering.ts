@@ -4,14 +4,12 @@ import type { Release, ReleaseAnswer } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/commands.js";
 import { Deadline } from "../runtime/deadline.js";
 import type { Request } from "../runtime/groups.js";
+import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
 import type { Patience } from "../runtime/patience.js";
 import type { ServerClock } from "../runtime/server-clocks.js";
 import type { Holding } from "../threads/holding.js";
 import { freed, freeing, notFreed } from "./hand-off.js";
 import type { LockIdentity } from "./lock-kind.js";
-
-/** A late answer tells the server's time, so that the next deadline should do. */
-export const MOST_VAIN_TRIES = 5;
 
 export interface Sending {
   /** The hold count that Redis may have at most. */
@@ -33,8 +31,7 @@ export async function sendRelease(
     const sent = await new Lowering(lock, holding, sending, repeated).send();
     ({ repeated } = sent);
     if (sent.reply.status !== "late") return sent;
-    if (tries >= MOST_VAIN_TRIES)
-      throw new UnavailableError(commands.server, "its answers come too late", false);
+    if (tries >= MOST_VAIN_TRIES) throw new UnavailableError(commands.server, ANSWERS_LATE, false);
   }
 }
 

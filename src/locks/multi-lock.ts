@@ -1,3 +1,4 @@
+import type { ClientSettings } from "../client-options.js";
 import { fulfil } from "./fulfil.js";
 import type { Member } from "./joint-hold.js";
 import { releaseAll } from "./joint-lease.js";
@@ -16,9 +17,9 @@ const LONGEST_PAUSE_MS = 20;
  * RedissonMultiLock.
  */
 export class MultiLock extends JointLock {
-  constructor(locks: readonly Lock[]) {
+  constructor(locks: readonly Lock[], settings: ClientSettings) {
     const members = jointMembers(locks, "a multi lock");
-    super("multi-lock", members, members.length);
+    super("multi-lock", members, members.length, settings);
   }
 
   protected async take(call: JointCall): Promise<readonly Member[] | undefined> {

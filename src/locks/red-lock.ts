@@ -28,12 +28,9 @@ const LONGEST_PAUSE_MS = 200;
  * only, so that a minority that is dead, slow or has lost its data does no harm. Source: Redisson's RedissonRedLock.
  */
 export class RedLock extends JointLock {
-  readonly #settings: ClientSettings;
-
   constructor(locks: readonly Lock[], settings: ClientSettings) {
     const members = jointMembers(locks, "a red lock");
-    super("red-lock", members, Math.floor(members.length / 2) + 1);
-    this.#settings = settings;
+    super("red-lock", members, Math.floor(members.length / 2) + 1, settings);
   }
 
   protected async take(call: JointCall): Promise<readonly Member[] | undefined> {
@@ -80,7 +77,7 @@ export class RedLock extends JointLock {
 
   /** A slow server may not use up the lease that the others have given. */
   #timeoutMs({ leaseMs = Number.POSITIVE_INFINITY }: LockOptions): number {
-    return Math.max(1, Math.min(this.#settings.redMemberTimeoutMs, Math.floor(leaseMs / TIMEOUTS_PER_LEASE)));
+    return Math.max(1, Math.min(this.settings.redMemberTimeoutMs, Math.floor(leaseMs / TIMEOUTS_PER_LEASE)));
   }
 
   /** @param first to be waited for, before the others are asked */
@@ -134,7 +131,7 @@ export class RedLock extends JointLock {
   /** Until the first lease that is known falls; nobody may be there to tell. */
   #sleepMs(answers: readonly Answer[]): number {
     const ttls = answers.flatMap(({ ttlMs = -1 }) => (ttlMs >= 0 ? [ttlMs + 1] : []));
-    return Math.min(this.#settings.safetyPeriodMs, ...ttls);
+    return Math.min(this.settings.safetyPeriodMs, ...ttls);
   }
 }
 

@@ -2,6 +2,7 @@ import { NotHeldError } from "../errors.js";
 import { events } from "../events.js";
 import type { ReleaseAnswer } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/commands.js";
+import { alsoForCaller, forCaller } from "../runtime/for-caller.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import { cleanUp, freeNames, releasesOf, tellReplicas } from "./clean-up.js";
@@ -19,7 +20,8 @@ export function release(lock: LockIdentity, hold: Hold): Promise<void> {
     giveUpField(lock, hold.holding);
     return Promise.reject(lateRelease(hold));
   }
-  hold.releasing ??= releaseHeld(lock, hold);
+  if (hold.releasing !== undefined) return alsoForCaller(hold.releasing, lock);
+  hold.releasing = releaseHeld(lock, hold);
   return hold.releasing;
 }
 
@@ -88,6 +90,7 @@ async function ended(ending: Ending, work: () => Promise<boolean>): Promise<void
   const { lock, hold } = ending;
   const { holding } = hold;
   let clean = false;
+  let failure: { readonly error: unknown } | undefined;
   try {
     const replicated = await work();
     clean = holding.inRedis.copiesUntilMs === 0;
@@ -95,12 +98,15 @@ async function ended(ending: Ending, work: () => Promise<boolean>): Promise<void
     tell(ending);
   } catch (error) {
     clean = error instanceof NotHeldError;
-    throw error;
-  } finally {
-    holding.releases -= 1;
-    if (!clean) cleanUp(lock, holding);
-    holding.settled();
+    failure = { error };
   }
+  holding.releases -= 1;
+  if (!clean) cleanUp(lock, holding);
+  holding.settled();
+  if (failure === undefined) return;
+  // The promise of `free` follows this one only after a microtask, and without that V8 does not find the caller.
+  await undefined;
+  throw forCaller(failure.error, lock);
 }
 
 function tell({ lock, hold, heldMs }: Ending): void {
@@ -110,7 +116,7 @@ function tell({ lock, hold, heldMs }: Ending): void {
     name,
     kind: kind.name,
     holder: hold.holding.field,
-    heldMs: heldMs ?? hold.heldMs,
+    heldMs: Math.round(heldMs ?? hold.heldMs),
   });
 }
 
@@ -175,8 +181,10 @@ async function freeAll(lock: LockIdentity, hold: Hold, names: readonly string[])
 
 function lateRelease(hold: Hold, answer?: ReleaseAnswer): NotHeldError {
   const { lock } = hold.holding;
-  const { loss } = hold;
+  const { loss, terms } = hold;
   const found = answer === undefined ? "" : ` (Redis: ${answer.status})`;
-  const why = `${loss?.message ?? "the lease is over"}${found}; somebody else may hold it`;
-  return new NotHeldError(lock.name, why, { cause: loss });
+  const isFixed = loss?.reason === "expired" && !terms.renewed;
+  const ranOut = `its lease of ${terms.leaseMs} ms ran out before the work ended: without leaseMs it is renewed for as long as the work takes`;
+  const why = isFixed ? ranOut : (loss?.message ?? "the lease is over");
+  return new NotHeldError(lock.name, `${why}${found}; somebody else may hold it`, { cause: loss });
 }

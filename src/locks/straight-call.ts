@@ -2,6 +2,7 @@ import type { UnavailableError } from "../errors.js";
 import { events } from "../events.js";
 import type { AcquireAnswer } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/commands.js";
+import { forCaller } from "../runtime/for-caller.js";
 import type { WaitLine } from "../runtime/wait-line.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
@@ -38,6 +39,8 @@ export function callStraight(lock: LockIdentity, wish: Wish): Promise<Hold | und
 async function insist(lock: LockIdentity, holding: Holding, wish: Wish): Promise<Hold | undefined> {
   try {
     return await goOn(lock, holding, wish);
+  } catch (error) {
+    throw forCaller(error, lock, wish.waiter);
   } finally {
     lock.client.dismiss(wish.waiter);
   }
@@ -76,23 +79,27 @@ class StraightCall extends Sending {
   end(hold: Hold | undefined): Promise<Hold | undefined> | Hold | undefined {
     const { lock, holding, wish } = this.part;
     const { waiter } = wish;
-    switch (this.#came) {
-      case "left":
-        waiter.heir = undefined;
-        return insist(lock, holding, wish);
-      case "inherited":
-        this.#settled();
-        return hold && inherited(lock, hold, waiter);
-      case "over":
-        try {
-          if (waiter.cancelled) throw waiter.reason;
-          if (this.#line !== undefined) refuse(lock, wish, this.#line);
-        } finally {
+    try {
+      switch (this.#came) {
+        case "left":
+          waiter.heir = undefined;
+          return insist(lock, holding, wish);
+        case "inherited":
           this.#settled();
-        }
-        return undefined;
-      default:
-        return hold;
+          return hold && inherited(lock, hold, waiter);
+        case "over":
+          try {
+            if (waiter.cancelled) throw waiter.reason;
+            if (this.#line !== undefined) refuse(lock, wish, this.#line);
+          } finally {
+            this.#settled();
+          }
+          return undefined;
+        default:
+          return hold;
+      }
+    } catch (error) {
+      throw forCaller(error, lock, waiter);
     }
   }
 

@@ -1,6 +1,7 @@
 import { UnavailableError } from "../errors.js";
 import type { AcquireAnswer } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/commands.js";
+import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
 import type { Waiter } from "../runtime/waiter.js";
 import { Thread } from "../threads/thread.js";
 import { notReplicated, refusal } from "./acquire.js";
@@ -13,7 +14,6 @@ import type { Member } from "./joint-hold.js";
 import { giveBack, type Strangers } from "./joint-lock.js";
 import type { LeaseLock } from "./lease-lock.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { MOST_VAIN_TRIES } from "./lowering.js";
 import type { Wish } from "./wish.js";
 
 interface Wanted {
@@ -72,7 +72,7 @@ async function attemptTogether(inOrder: readonly Wanted[], strangers: Strangers)
       if (outcome !== "late") return outcome;
       if (tries >= MOST_VAIN_TRIES) {
         const { server } = first.lock.client.commands;
-        throw new UnavailableError(server, "several locks could not be asked for in time", false);
+        throw new UnavailableError(server, ANSWERS_LATE, false);
       }
     }
   } finally {
@@ -101,7 +101,8 @@ async function ask(
   let late = false;
   try {
     if (shortfall !== undefined && answers.some(({ status }) => status === "held")) {
-      throw notReplicated(parts.map(({ lock }) => lock.name).join(", "), shortfall);
+      const names = parts.map(({ lock }) => `"${lock.name}"`).join(", ");
+      throw notReplicated(parts.map(({ lock }) => lock.name).join(", "), shortfall, `locks ${names} were`);
     }
     parts.forEach((part, at) => {
       const answer = answers[at];

@@ -132,22 +132,33 @@ export interface LockRecord {
   readonly fields: Readonly<Record<string, string>>;
   readonly queue: readonly string[];
   readonly token: string | null;
+  /** How many connections listen; null unless that was asked for, and where the server does not tell. */
+  readonly listeners: number | null;
+}
+
+/** Whose state is read. */
+interface LockLook {
+  readonly key: string;
+  readonly queueKey: string;
+  readonly tokenKey: string;
+  /** The subcommand of PUBSUB that counts who listens; undefined: they are not counted. */
+  readonly counting?: "NUMSUB" | "SHARDNUMSUB" | undefined;
+  /** Where waiters may listen. */
+  readonly channels?: readonly string[];
 }
 
 /** Reads all that is stored about a lock; see lock-inspect.lua. */
-export const lockInspect: Script<
-  { readonly key: string; readonly queueKey: string; readonly tokenKey: string },
-  LockRecord
-> = defineScript({
+export const lockInspect: Script<LockLook, LockRecord> = defineScript({
   source: sources["lock-inspect"],
   keys: ({ key, queueKey, tokenKey }) => [key, queueKey, tokenKey],
-  args: () => [],
-  reply: ([type, ttlMs, fields, queue, token]) => ({
+  args: ({ counting = "", channels = [] }) => [counting, ...channels],
+  reply: ([type, ttlMs, fields, queue, token, listeners]) => ({
     type: text(type),
     ttlMs: integer(ttlMs),
     fields: pairs(list(fields)),
     queue: list(queue).map(text),
     token: textOrNull(token),
+    listeners: typeof listeners === "number" ? listeners : null,
   }),
 });
 
@@ -163,6 +174,8 @@ export interface ServerProbe {
   readonly version: string | null;
   /** Whether it has sharded messages. */
   readonly sharded: boolean;
+  /** What it does when its memory is full, as its setting `maxmemory-policy` says; null where it does not tell. */
+  readonly policy: string | null;
 }
 
 /** Asks a server for its clock, its version and its messages; see server-probe.lua. */
@@ -170,5 +183,9 @@ export const serverProbe: Script<{ readonly key: string | undefined }, ServerPro
   source: sources["server-probe"],
   keys: ({ key }) => (key === undefined ? [] : [key]),
   args: () => [],
-  reply: ([version, sharded]) => ({ version: textOrNull(version), sharded: sharded === 1 }),
+  reply: ([version, sharded, policy]) => ({
+    version: textOrNull(version),
+    sharded: sharded === 1,
+    policy: textOrNull(policy),
+  }),
 });

@@ -1344,14 +1344,33 @@ return { now_ms, force_unlock() }`,
 local time = redis.call("TIME")
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
-local lock, queue, token = KEYS[1], KEYS[2], KEYS[3]
+local lock, queue, token, count = KEYS[1], KEYS[2], KEYS[3], ARGV[1]
 local function of_type(key, kind)
 return redis.call("TYPE", key).ok == kind
 end
 local fields = of_type(lock, "hash") and redis.call("HGETALL", lock) or {}
 local waiters = of_type(queue, "list") and redis.call("LRANGE", queue, 0, -1) or {}
 local counter = of_type(token, "string") and redis.call("GET", token)
-return { server_time(), redis.call("TYPE", lock).ok, redis.call("PTTL", lock), fields, waiters, counter }`,
+local function listeners()
+local counts = redis.pcall("PUBSUB", count, unpack(ARGV, 2))
+if counts.err then
+return false
+end
+local sum = 0
+for at = 2, #counts, 2 do
+sum = sum + counts[at]
+end
+return sum
+end
+return {
+server_time(),
+redis.call("TYPE", lock).ok,
+redis.call("PTTL", lock),
+fields,
+waiters,
+counter,
+count ~= "" and listeners(),
+}`,
   ),
   "lock-release": scriptSource(
     "lock-release",
@@ -1707,13 +1726,14 @@ if available and available - others >= #ids then
 save_no_more(saved, owner)
 return grant()
 end
+local exists = available and 1 or 0
 available = available or 0
 if save_ms == "0" and save_no_more(saved, owner) then
 announce(semaphore.channel, available)
 end
 local is_possible = available + redis.call("ZCARD", semaphore.leases) >= #ids
 local saving = save_up(saved, owner, milliseconds(#ids), is_possible and save_ms or "0")
-return { "short", milliseconds(available), waits_ms(others), saving }
+return { "short", milliseconds(available), waits_ms(others), saving, exists }
 end)
 if not fresh and answer[1] == "granted" then
 answer = granted_before()
@@ -3236,12 +3256,13 @@ if available and available - others >= tonumber(wanted) then
 save_no_more(saved, owner)
 return record(request, "granted", redis.call("DECRBY", permits, wanted))
 end
+local exists = available and 1 or 0
 available = available or 0
 if save_ms == "0" and save_no_more(saved, owner) then
 announce(channel, available)
 end
 local saving = save_up(saved, owner, wanted, save_ms)
-return { "short", milliseconds(available), others > 0 and redis.call("PTTL", saved) or -1, saving }
+return { "short", milliseconds(available), others > 0 and redis.call("PTTL", saved) or -1, saving, exists }
 end) }`,
   ),
   "semaphore-add": scriptSource(
@@ -3538,12 +3559,16 @@ end) }`,
 local time = redis.call("TIME")
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
-local info = redis.pcall("INFO", "server")
+local info = redis.pcall("INFO")
+local function told(pattern)
+return type(info) == "string" and string.match(info, pattern)
+end
 local sharded = KEYS[1] and redis.pcall("PUBSUB", "SHARDNUMSUB")
 return {
 server_time(),
-type(info) == "string" and string.match(info, "redis_version:([%d.]+)"),
+told("redis_version:([%d.]+)"),
 sharded and not sharded.err and 1 or 0,
+told("maxmemory_policy:([%w-]+)"),
 }`,
   ),
   "write-acquire": scriptSource(

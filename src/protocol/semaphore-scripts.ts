@@ -29,7 +29,8 @@ export interface PermitWish extends ToSemaphore, Lot {
 
 /**
  * `granted`: how many are left; of leased permits also the TTL of the semaphore, after how many milliseconds the next lease
- * ends, and what is left of these ones, if a repeat found them. `short`: how many are available, after how many milliseconds there may be more, and 1 if they are saved up. -1 stands for none and unknown.
+ * ends, and what is left of these ones, if a repeat found them. `short`: how many are available, after how many
+ * milliseconds there may be more, 1 if they are saved up, and 0 if there is no semaphore. -1 stands for none and unknown.
  */
 export type PermitStatus = "granted" | "short" | "cancelled" | "gone";
 

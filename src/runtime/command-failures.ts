@@ -25,6 +25,7 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
     "it is a node of a cluster: make the client for a cluster, as in new Cluster() or createCluster()",
   ],
   [/^READONLY /, "it is a replica: connect to its master"],
+  [/NOAUTH /, "the server wants a password: give the Redis client one"],
   [
     /^NOPERM |The user executing the script can't|^ERR ACL failure in script/,
     "the rights that are needed: docs/guide/servers.md",
@@ -78,7 +79,7 @@ export class CommandFailures {
     const refused = error instanceof ServerReplyError;
     const outcomeUnknown = doubtful > 0 || (isSent && !refused);
     const cause = refused ? error : (this.#driver.outage ?? error);
-    const told = cause === error ? textOf(error) : `${textOf(error)}: ${textOf(cause)}`;
+    const told = toldOf(error, cause);
     const [, hint] = HINTS.find(([words]) => words.test(told)) ?? [];
     const why = hint === undefined ? told : `${told} (${hint})`;
     return new UnavailableError(this.#driver.traits.server, why, outcomeUnknown, { cause });
@@ -98,12 +99,28 @@ export function wasInVain(error: unknown): boolean {
 }
 
 export function tookTooLong({ name }: { readonly name: string }, { timeoutMs }: Bound): Error {
-  return new Error(`${name} was not answered within ${Math.round(timeoutMs)} ms`);
+  return new NoAnswerError(name, Math.round(timeoutMs));
+}
+
+class NoAnswerError extends Error {
+  readonly timeoutMs: number;
+
+  constructor(script: string, timeoutMs: number) {
+    super(`did not answer within ${timeoutMs} ms (${script})`);
+    this.timeoutMs = timeoutMs;
+  }
 }
 
 /** This time nothing was carried out, but an earlier one may have been. */
 function withUnknownOutcome({ server, message, cause }: UnavailableError): UnavailableError {
   return new UnavailableError(server, message.slice(`${server}: `.length), true, { cause });
+}
+
+/** @param cause why there is no connection, where that is known */
+function toldOf(error: unknown, cause: unknown): string {
+  if (cause === error) return textOf(error);
+  if (!(error instanceof NoAnswerError)) return `${textOf(error)}: ${textOf(cause)}`;
+  return `can not be reached (${textOf(cause)}), tried for ${error.timeoutMs} ms`;
 }
 
 /** Node's error about several addresses that can not be reached has a code, but no message. */

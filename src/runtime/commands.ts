@@ -7,6 +7,7 @@ import type { Dialect, Publishing } from "../protocol/dialect.js";
 import { hashSlot } from "../protocol/hash-slot.js";
 import { type ServerProbe, serverProbe } from "../protocol/lock-scripts.js";
 import { type Bound, CommandFailures, tookTooLong } from "./command-failures.js";
+import { EvictionWarning } from "./eviction-warning.js";
 import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
 import { type Instant, now } from "./instant.js";
 import { isTooOld } from "./oldest-version.js";
@@ -64,6 +65,7 @@ export class Commands {
   /** By place. */
   readonly #probes = new Map<string, Promise<void>>();
   readonly #underWay: UnderWay;
+  readonly #eviction = new EvictionWarning();
 
   /** @throws TypeError when the driver can not do what the settings ask for */
   constructor(driver: Driver, clock: Clock, wheel: HashedWheelTimer, settings: CommandSettings) {
@@ -282,6 +284,7 @@ export class Commands {
       this.#sender.send(probe, resolve, reject);
     });
     this.#publishes ??= reply.sharded ? "sharded" : "classic";
+    this.#eviction.tell(this.server, reply.policy);
     if (isTooOld(reply.version)) {
       this.#clocks.forget(key);
       throw new UnavailableError(this.server, `Redis ${reply.version} is too old, 6.2 is needed`, false);

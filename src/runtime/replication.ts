@@ -8,6 +8,8 @@ import type { RawReply, ScriptCall } from "../protocol/script-call.js";
 export interface Shortfall {
   readonly acknowledged: number;
   readonly wanted: number;
+  /** For how long they were waited for. */
+  readonly timeoutMs: number;
 }
 
 /** What a command was answered, and what its replicas have of it. */
@@ -80,7 +82,7 @@ export class Replication {
       const { reply: raw, ...counts } = await this.#driver.runReplicated(call, ticket, demand);
       if (counts.acknowledged >= counts.wanted) return { raw };
       this.#tell({ command: call.script.name, ...counts });
-      return this.#mode === "require" ? { raw, shortfall: counts } : { raw };
+      return this.#mode === "require" ? { raw, shortfall: { ...counts, timeoutMs } } : { raw };
     } catch (error) {
       if (!(error instanceof WaitRefusedError)) throw error;
       return this.#refused(call, ticket, error, required);

@@ -1,3 +1,4 @@
+import { ClientClosedError } from "../errors.js";
 import { type AcquireEvent, events } from "../events.js";
 import type { Waiter } from "./waiter.js";
 
@@ -7,7 +8,7 @@ export type Acquired = Pick<AcquireEvent, "holder" | "holdCount" | "permits">;
 /** Runs an acquisition inside the tracing channel, if anybody listens to it. */
 export function traced<T>(
   lock: { readonly name: string; readonly kind: { readonly name: string } },
-  wish: { readonly waiter: Waiter; readonly attempts: number },
+  wish: { readonly waiter: Waiter; readonly waits: boolean; readonly attempts: number },
   acquire: () => Promise<T | undefined>,
   describe: (acquired: T) => Acquired,
 ): Promise<T | undefined> {
@@ -24,9 +25,14 @@ async function trace<T>(
     let outcome: AcquireEvent["outcome"] = "failed";
     try {
       acquired = await acquire();
-      outcome = acquired === undefined ? "refused" : "acquired";
+      if (acquired !== undefined) outcome = "acquired";
+      else outcome = wish.waits ? "timeout" : "refused";
+    } catch (error) {
+      if (error instanceof ClientClosedError || wish.waiter.isReasonOfSignal(error)) outcome = "cancelled";
+      throw error;
     } finally {
-      Object.assign(event, { outcome, waitedMs: wish.waiter.waitedMs, attempts: wish.attempts });
+      const waitedMs = Math.round(wish.waiter.waitedMs);
+      Object.assign(event, { outcome, waitedMs, attempts: wish.attempts });
       if (acquired !== undefined) Object.assign(event, describe(acquired));
     }
   }, event);

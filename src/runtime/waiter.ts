@@ -75,6 +75,11 @@ export class Waiter extends Link {
     this.#whole?.standsBehind(obstacle);
   }
 
+  /** Whether an error is what the caller's own signal was aborted with. */
+  isReasonOfSignal(error: unknown): boolean {
+    return this.#signal?.aborted === true && this.#signal.reason === error;
+  }
+
   get waitedMs(): number {
     return this.#clock.monotonicMs() - this.#startMs;
   }

@@ -4,6 +4,7 @@ import type { Script } from "../protocol/define-script.js";
 import { tellsPermits } from "../protocol/messages.js";
 import type { Lot, PermitStatus, PermitWish } from "../protocol/semaphore-scripts.js";
 import type { Room } from "../runtime/admission.js";
+import { forCaller } from "../runtime/for-caller.js";
 import type { Patience } from "../runtime/patience.js";
 import type { OpenRequest } from "../runtime/requests.js";
 import { standInLine } from "../runtime/stand-in-line.js";
@@ -44,8 +45,8 @@ export class Seeker<Granted> {
   readonly owner: string;
   /** How often Redis was asked. */
   attempts = 0;
-  /** How many permits there were when it last asked; undefined until they were too few. */
-  available: number | undefined;
+  /** How many permits there were when it last asked; "unset": there was no semaphore; undefined until they were too few. */
+  available: number | "unset" | undefined;
   #turn: { readonly endMs: number; readonly lengthMs: number } | undefined;
   /** All as the waiter's time. */
   #savesFromMs = SAVES_AFTER_MS;
@@ -110,7 +111,13 @@ export function acquirePermits<Granted>(seeker: Seeker<Granted>): Promise<Grante
   const { source, waits, permits } = seeker;
   const { count } = source;
   const lock = { name: count.name, kind: { name: count.kind } };
-  const work = async () => (waits ? wait(seeker) : (await ask(seeker)).granted);
+  const work = async () => {
+    try {
+      return waits ? await wait(seeker) : (await ask(seeker)).granted;
+    } catch (error) {
+      throw forCaller(error, count, seeker.waiter);
+    }
+  };
   return traced(lock, seeker, work, (granted) => {
     const holder = source.describe(granted);
     return holder === undefined ? { permits } : { permits, holder };
@@ -163,7 +170,7 @@ async function attemptUntilOfUse<Granted>(seeker: Seeker<Granted>): Promise<Outc
   for (;;) {
     const outcome = await attempt(seeker);
     if (outcome !== undefined) return outcome;
-    if (seeker.waiter.over) return { granted: undefined, left: seeker.available ?? 0, moreMs: -1 };
+    if (seeker.waiter.over) return { granted: undefined, left: 0, moreMs: -1 };
   }
 }
 
@@ -189,11 +196,9 @@ async function attempt<Granted>(seeker: Seeker<Granted>): Promise<Outcome<Grante
     case "granted": {
       if (answer.shortfall !== undefined) {
         await takeBackNow(source, request, lot, owner);
-        throw new NotReplicatedError(
-          source.count.name,
-          answer.shortfall.acknowledged,
-          answer.shortfall.wanted,
-        );
+        const { acknowledged, wanted, timeoutMs } = answer.shortfall;
+        const { name } = source.count;
+        throw new NotReplicatedError(name, acknowledged, wanted, timeoutMs, `permits of "${name}" were`);
       }
       const granted = source.enter(lot, answer);
       if (granted === undefined) {
@@ -204,7 +209,7 @@ async function attempt<Granted>(seeker: Seeker<Granted>): Promise<Outcome<Grante
       return { granted, left, moreMs: answer.numbers[2] ?? -1 };
     }
     case "short":
-      seeker.available = left;
+      seeker.available = answer.numbers[3] === 0 ? "unset" : left;
       seeker.savedUp(answer.numbers[2] === 1);
       // A copy that is still under way may yet be granted.
       if (answer.repeated) undo();

@@ -28,12 +28,13 @@ export function askedFor<Options extends object>(
   return { permits: 1, options: first };
 }
 
-/** `using(permits?, options?, body)`. */
+/** `using(permits?, options?, body)` and `tryUsing` likewise. */
 export function askedToUse<Options extends object, Body>(
+  method: "using" | "tryUsing",
   given: readonly unknown[],
 ): Asked<Options> & { readonly body: Body } {
   const body = given.at(-1);
-  checkBody("using", body);
+  checkBody(method, body);
   const [first, second] = given.slice(0, -1) as [(number | Options)?, Options?];
   return { ...askedFor(first, second), body: body as Body };
 }
@@ -59,7 +60,7 @@ export abstract class AnySemaphore<Granted> {
     checkCount("permits", permits, 0, MOST_PERMITS);
     checkSemaphoreSettings(settings);
     const { client, key, channel } = this.count;
-    client.assertOpen();
+    client.assertOpen(this.count);
     const { ttlMs = 0 } = settings;
     const message = permits > 0 ? String(permits) : "";
     const { status } = await change(this.count, countTrySet, (request) => ({
@@ -75,13 +76,13 @@ export abstract class AnySemaphore<Granted> {
 
   async addPermits(permits: number): Promise<void> {
     checkCount("permits", permits, -MOST_PERMITS, MOST_PERMITS);
-    this.count.client.assertOpen();
+    this.count.client.assertOpen(this.count);
     await this.add(permits);
   }
 
   async delete(): Promise<boolean> {
     const { client, key, channel } = this.count;
-    client.assertOpen();
+    client.assertOpen(this.count);
     const others = this.belongings;
     // Nobody who waits is told: there are no permits.
     const deletion = { count: key, others, channel, message: "" };
@@ -114,7 +115,7 @@ export abstract class AnySemaphore<Granted> {
     return status === "added";
   }
 
-  /** @param defaultWaitMs how long to wait when the options do not say */
+  /** @param defaultWaitMs how long to wait when the options do not say. Default: what the client's say */
   protected async take(
     source: PermitSource<Granted>,
     permits: number,
@@ -122,9 +123,9 @@ export abstract class AnySemaphore<Granted> {
     defaultWaitMs: number | undefined,
   ): Promise<Taken<Granted>> {
     const { client } = this.count;
-    client.assertOpen();
+    client.assertOpen(this.count);
     signal?.throwIfAborted();
-    const boundMs = waitMs ?? defaultWaitMs;
+    const boundMs = waitMs ?? defaultWaitMs ?? client.settings.waitMs;
     const waiter = client.newWaiter(boundMs, signal);
     const seeker = new Seeker(source, permits, waiter, boundMs !== 0);
     try {
@@ -138,8 +139,9 @@ export abstract class AnySemaphore<Granted> {
   protected orThrow(permits: number, { granted, waitedMs, available }: Taken<Granted>): Granted {
     if (granted !== undefined) return granted;
     const wanted = `${permits === 1 ? "a permit" : `${permits} permits`} of "${this.name}"`;
-    const seen =
-      available === undefined ? "" : `, of which there ${available === 1 ? "was" : "were"} ${available}`;
+    let seen = "";
+    if (available === "unset") seen = ", which nobody has set: call trySetPermits(n) first";
+    else if (available !== undefined) seen = ` (${available} available)`;
     throw new WaitTimeoutError(this.name, waitedMs, undefined, wanted + seen);
   }
 }
@@ -149,6 +151,6 @@ export interface Taken<Granted> {
   /** undefined: there were not enough in time. */
   readonly granted: Granted | undefined;
   readonly waitedMs: number;
-  /** How many there were when this call last saw; undefined when it never did. */
-  readonly available: number | undefined;
+  /** How many there were when this call last saw; "unset": there was no semaphore; undefined when it never saw. */
+  readonly available: number | "unset" | undefined;
 }

@@ -2,6 +2,7 @@ import { checkCount } from "../checks.js";
 import { checkWaitOptions, type WaitOptions } from "../options.js";
 import { countDelete, countTrySet, latchCountDown } from "../protocol/count-scripts.js";
 import { LATCH_CLOSED, LATCH_OPENED } from "../protocol/messages.js";
+import { forCaller } from "../runtime/for-caller.js";
 import { standInLine } from "../runtime/stand-in-line.js";
 import type { WaitLine } from "../runtime/wait-line.js";
 import { type Count, change, look } from "./count.js";
@@ -58,7 +59,7 @@ export class RemoteLatch implements CountDownLatch {
   async trySetCount(count: number): Promise<boolean> {
     checkCount("count", count, 1, HIGHEST_COUNT);
     const { client, key, channel } = this.#count;
-    client.assertOpen();
+    client.assertOpen(this.#count);
     const setting = { count: key, value: count, ttlMs: 0, channel, message: LATCH_CLOSED };
     const { status } = await change(this.#count, countTrySet, (request) => ({ ...setting, request }));
     return status === "set";
@@ -77,9 +78,9 @@ export class RemoteLatch implements CountDownLatch {
 
   async await(options: WaitOptions = {}): Promise<boolean> {
     checkWaitOptions(options);
-    const { waitMs, signal } = options;
     const { client, key, channel, kind } = this.#count;
-    client.assertOpen();
+    const { waitMs = client.settings.waitMs, signal } = options;
+    client.assertOpen(this.#count);
     signal?.throwIfAborted();
     const waiter = client.newWaiter(waitMs, signal);
     try {
@@ -98,6 +99,8 @@ export class RemoteLatch implements CountDownLatch {
         },
       });
       return opened ?? false;
+    } catch (error) {
+      throw forCaller(error, this.#count, waiter);
     } finally {
       client.dismiss(waiter);
     }
@@ -105,7 +108,7 @@ export class RemoteLatch implements CountDownLatch {
 
   async delete(): Promise<boolean> {
     const { client, key, channel } = this.#count;
-    client.assertOpen();
+    client.assertOpen(this.#count);
     const deletion = { count: key, others: [], channel, message: LATCH_OPENED };
     const { status } = await change(this.#count, countDelete, (request) => ({ ...deletion, request }));
     return status === "deleted";

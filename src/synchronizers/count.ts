@@ -2,7 +2,9 @@ import type { Client } from "../client.js";
 import { UnavailableError, WrongTypeError } from "../errors.js";
 import { type CountAnswer, countLook, type Decision, type Request } from "../protocol/count-scripts.js";
 import type { Script } from "../protocol/define-script.js";
+import { forCaller } from "../runtime/for-caller.js";
 import type { Instant } from "../runtime/instant.js";
+import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
 import type { Patience } from "../runtime/patience.js";
 import type { Shortfall } from "../runtime/replication.js";
 import type { OpenRequest } from "../runtime/requests.js";
@@ -13,8 +15,6 @@ export interface Count extends Counted {
   readonly client: Client;
 }
 
-/** A late answer tells the server's time, so that the next deadline should do. */
-const MOST_VAIN_TRIES = 5;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 
@@ -53,7 +53,7 @@ export async function decide<Input, Status extends string>(
     }
     if (reply.why === "wrong-type") throw new WrongTypeError(count.key, reply.type, count.kind);
     if (tries >= MOST_VAIN_TRIES) {
-      throw new UnavailableError(commands.server, "its answers come too late", repeated);
+      throw new UnavailableError(commands.server, ANSWERS_LATE, repeated);
     }
   }
 }
@@ -61,7 +61,7 @@ export async function decide<Input, Status extends string>(
 /** The latest command had no effect, but one before it may have had. */
 function unknownAfterAll(error: unknown): unknown {
   if (!(error instanceof UnavailableError) || error.outcomeUnknown) return error;
-  const why = "refused at last, after commands whose outcome is unknown";
+  const why = "refused; earlier attempts may have been applied";
   return new UnavailableError(error.server, why, true, { cause: error });
 }
 
@@ -88,7 +88,7 @@ export async function change<Input, Status extends string>(
     const unknown = error instanceof UnavailableError && error.outcomeUnknown;
     if (goesOn && unknown) persist(count, request, again);
     else request.end(unknown ? "copies" : "nothing");
-    throw error;
+    throw forCaller(error, count);
   }
 }
 
@@ -128,8 +128,12 @@ export async function read<Input, Status extends string>(
   script: Script<Input, CountAnswer<Status>>,
   input: Input,
 ): Promise<readonly number[]> {
-  count.client.assertOpen();
-  const { reply } = await count.client.commands.exchange(script, count.key, () => input);
-  if (reply.decided) return reply.numbers;
-  throw new WrongTypeError(count.key, reply.why === "late" ? "?" : reply.type, count.kind);
+  count.client.assertOpen(count);
+  try {
+    const { reply } = await count.client.commands.exchange(script, count.key, () => input);
+    if (reply.decided) return reply.numbers;
+    throw new WrongTypeError(count.key, reply.why === "late" ? "?" : reply.type, count.kind);
+  } catch (error) {
+    throw forCaller(error, count);
+  }
 }

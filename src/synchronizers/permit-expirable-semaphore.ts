@@ -1,7 +1,7 @@
-import { randomBytes } from "node:crypto";
 import { checkCount, duration } from "../checks.js";
-import { type NotHeldError, UnavailableError } from "../errors.js";
+import { UnavailableError } from "../errors.js";
 import { events } from "../events.js";
+import { REFUSED, type Tried } from "../lease.js";
 import { checkPermitOptions, type PermitOptions, type SemaphoreSettings } from "../options.js";
 import { permitLeasesKey } from "../protocol/names.js";
 import {
@@ -12,13 +12,15 @@ import {
   permitSetLease,
   permitSetTotal,
 } from "../protocol/semaphore-scripts.js";
+import { forCaller } from "../runtime/for-caller.js";
 import { later } from "../runtime/instant.js";
 import type { PermitHold } from "../threads/permit-holds.js";
 import { makeTerms, marginMs, type Since, type Terms } from "../threads/terms.js";
 import type { PermitSource } from "./acquire-permits.js";
 import { AnySemaphore, type Asked, askedFor, askedToUse, MOST_PERMITS, type Taken } from "./any-semaphore.js";
 import { change, type Decided, read } from "./count.js";
-import { type Permits, PermitsLease, permitsNotHeld } from "./permits.js";
+import { checkedId, idsOf, MOST_AT_ONCE, newIds } from "./permit-ids.js";
+import { lateRelease, type Permits, PermitsLease, permitsNotHeld } from "./permits.js";
 import { releasePermits, releaseWhatIsLeft } from "./release-permits.js";
 
 /**
@@ -77,6 +79,20 @@ export interface PermitExpirableSemaphore {
   using<T>(permits: number, options: PermitOptions, body: (permits: Permits) => T | Promise<T>): Promise<T>;
 
   /**
+   * Runs a body with permits if there are enough, by default without waiting, and gives them back afterwards.
+   * @returns whether the body was run, and what it returned
+   * @throws as `using`, but for WaitTimeoutError
+   */
+  tryUsing<T>(body: (permits: Permits) => T | Promise<T>): Promise<Tried<T>>;
+  tryUsing<T>(permits: number, body: (permits: Permits) => T | Promise<T>): Promise<Tried<T>>;
+  tryUsing<T>(options: PermitOptions, body: (permits: Permits) => T | Promise<T>): Promise<Tried<T>>;
+  tryUsing<T>(
+    permits: number,
+    options: PermitOptions,
+    body: (permits: Permits) => T | Promise<T>,
+  ): Promise<Tried<T>>;
+
+  /**
    * Gives permits back, whoever took them: all of them, or none.
    * @throws NotHeldError when one of the ids is unknown or its lease has ended
    */
@@ -115,10 +131,7 @@ export interface PermitExpirableSemaphore {
   delete(): Promise<boolean>;
 }
 
-/** For more at once a script would hold up the server. */
-const MOST_AT_ONCE = 1_000;
-const ID_BYTES = 16;
-const ID = new RegExp(`^[0-9a-f]{${2 * ID_BYTES}}$`);
+type PermitsBody<T> = (permits: Permits) => T | Promise<T>;
 
 /** A permit-expirable semaphore in Redis. */
 export class LeasingSemaphore extends AnySemaphore<PermitHold> implements PermitExpirableSemaphore {
@@ -129,7 +142,7 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
   async setPermits(permits: number): Promise<void> {
     checkCount("permits", permits, 0, MOST_PERMITS);
     const { client, key, channel } = this.count;
-    client.assertOpen();
+    client.assertOpen(this.count);
     const setting = { count: key, channel, total: permits };
     await change(this.count, permitSetTotal, (request) => ({ ...setting, request }));
   }
@@ -144,17 +157,26 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
   }
 
   async using<T>(...given: readonly unknown[]): Promise<T> {
-    type Body = (permits: Permits) => T | Promise<T>;
-    const { body, ...asked } = askedToUse<PermitOptions, Body>(given);
+    const { body, ...asked } = askedToUse<PermitOptions, PermitsBody<T>>("using", given);
     const permits = await this.#acquire(asked);
     return permits.use(() => body(permits));
+  }
+
+  async tryUsing<T>(...given: readonly unknown[]): Promise<Tried<T>> {
+    const { body, ...asked } = askedToUse<PermitOptions, PermitsBody<T>>("tryUsing", given);
+    const { granted } = await this.#take(asked, 0);
+    if (granted === undefined) return REFUSED;
+    const permits = this.#lease(granted);
+    return { ran: true, value: await permits.use(() => body(permits)) };
   }
 
   async release(ids: string | readonly string[]): Promise<void> {
     const { status, numbers } = await this.#releaseByIds(ids);
     if (status === "released") return;
     const [absent = 0] = numbers;
-    throw permitsNotHeld(this.name, `${absent} of them are unknown, or their lease has ended`);
+    const are =
+      absent === 1 ? "is unknown, or its lease has ended" : "are unknown, or their leases have ended";
+    throw permitsNotHeld(this.name, `${absent} of them ${are}`);
   }
 
   async tryRelease(ids: string | readonly string[]): Promise<boolean> {
@@ -180,7 +202,7 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
     if (leaseMs === undefined) throw new TypeError("leaseMs must be a number of milliseconds");
     duration("leaseMs", leaseMs, 1);
     const { client, key, channel } = this.count;
-    client.assertOpen();
+    client.assertOpen(this.count);
     // From now on it may be the new lease that counts.
     const doubts = client.permits.of(ids).map((hold) => [hold, hold.reletting(leaseMs)] as const);
     const setting = { count: key, channel, ids, leaseMs };
@@ -243,7 +265,7 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
       cancel: permitCancel,
       lot: () => ({
         permits,
-        ids: Array.from({ length: permits }, () => randomBytes(ID_BYTES).toString("hex")),
+        ids: newIds(permits),
         leaseMs: leaseMs === Number.POSITIVE_INFINITY ? 0 : leaseMs,
       }),
       enter({ ids }: Lot, { numbers, sentAt }) {
@@ -276,10 +298,14 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
   async #release(hold: PermitHold): Promise<void> {
     if (hold.state === "lost") {
       this.#giveUp(hold);
-      throw this.#lateRelease(hold);
+      throw lateRelease(this.name, hold);
     }
     if (hold.state === "held") hold.releasing = this.#releaseHeld(hold);
-    return hold.releasing;
+    try {
+      await hold.releasing;
+    } catch (error) {
+      throw forCaller(error, this.count);
+    }
   }
 
   async #releaseHeld(hold: PermitHold): Promise<void> {
@@ -287,9 +313,9 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
     hold.release();
     if (!(await releaseWhatIsLeft(this.count, ids))) {
       hold.wasGone();
-      throw this.#lateRelease(hold);
+      throw lateRelease(this.name, hold);
     }
-    if (events.release.hasSubscribers) events.release.publish({ ...about, heldMs });
+    if (events.release.hasSubscribers) events.release.publish({ ...about, heldMs: Math.round(heldMs) });
   }
 
   /** Permits that are trusted no more may still be there: others need not wait until their lease ends. */
@@ -298,11 +324,6 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
     hold.dismissed = true;
     const { ids } = hold;
     this.count.client.inBackground(() => releaseWhatIsLeft(this.count, ids));
-  }
-
-  #lateRelease({ loss }: PermitHold): NotHeldError {
-    const why = `${loss?.message ?? "the lease is over"}; others may have been let in`;
-    return permitsNotHeld(this.name, why, { cause: loss });
   }
 
   async #releaseByIds(given: string | readonly string[]): Promise<Decided<"released" | "absent">> {
@@ -321,20 +342,4 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
       for (const hold of holds) hold.releasedSome(gone);
     }
   }
-}
-
-/** @throws TypeError, RangeError */
-function idsOf(given: string | readonly string[]): readonly string[] {
-  const ids = typeof given === "string" ? [given] : given;
-  if (!Array.isArray(ids)) throw new TypeError("ids must be a string or a list of them");
-  checkCount("the number of ids", ids.length, 1, MOST_AT_ONCE);
-  return [...new Set(ids.map(checkedId))];
-}
-
-/** @throws TypeError, RangeError */
-function checkedId(id: unknown): string {
-  if (typeof id !== "string") throw new TypeError("the id of a permit must be a string");
-  const hex = id.toLowerCase();
-  if (!ID.test(hex)) throw new RangeError(`the id of a permit must be 32 hexadecimal digits, got "${id}"`);
-  return hex;
 }

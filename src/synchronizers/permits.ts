@@ -36,6 +36,12 @@ export function permitsNotHeld(name: string, why: string, options?: ErrorOptions
   return new NotHeldError(name, why, options, `permits of "${name}" are`);
 }
 
+/** Permits that are to be released after they were lost. */
+export function lateRelease(name: string, { loss }: PermitHold): NotHeldError {
+  const why = `${loss?.message ?? "the lease is over"}; others may have been let in`;
+  return permitsNotHeld(name, why, { cause: loss });
+}
+
 /** What a caller gets for leased permits. */
 export class PermitsLease extends AnyLease implements Permits {
   readonly #hold: PermitHold;

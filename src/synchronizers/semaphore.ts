@@ -1,5 +1,6 @@
 import { checkCount } from "../checks.js";
 import { events } from "../events.js";
+import { REFUSED, type Tried } from "../lease.js";
 import { checkWaitOptions, type SemaphoreSettings, type WaitOptions } from "../options.js";
 import { semaphoreAcquire, semaphoreCancel, semaphoreDrain } from "../protocol/semaphore-scripts.js";
 import type { PermitSource } from "./acquire-permits.js";
@@ -52,6 +53,16 @@ export interface Semaphore {
   using<T>(permits: number, options: WaitOptions, body: () => T | Promise<T>): Promise<T>;
 
   /**
+   * Runs a body with permits if there are enough, by default without waiting, and gives them back afterwards.
+   * @returns whether the body was run, and what it returned
+   * @throws as `using`, but for WaitTimeoutError
+   */
+  tryUsing<T>(body: () => T | Promise<T>): Promise<Tried<T>>;
+  tryUsing<T>(permits: number, body: () => T | Promise<T>): Promise<Tried<T>>;
+  tryUsing<T>(options: WaitOptions, body: () => T | Promise<T>): Promise<Tried<T>>;
+  tryUsing<T>(permits: number, options: WaitOptions, body: () => T | Promise<T>): Promise<Tried<T>>;
+
+  /**
    * Gives permits back, by default one. Nobody checks who took them: it may also add some, or make a semaphore where there is
    * none.
    */
@@ -88,9 +99,18 @@ export class CountingSemaphore extends AnySemaphore<number> implements Semaphore
   }
 
   async using<T>(...given: readonly unknown[]): Promise<T> {
-    const { body, ...asked } = askedToUse<WaitOptions, () => T | Promise<T>>(given);
+    const { body, ...asked } = askedToUse<WaitOptions, () => T | Promise<T>>("using", given);
+    return this.#use(await this.#acquire(asked), body);
+  }
+
+  async tryUsing<T>(...given: readonly unknown[]): Promise<Tried<T>> {
+    const { body, ...asked } = askedToUse<WaitOptions, () => T | Promise<T>>("tryUsing", given);
+    const { granted } = await this.#take(asked, 0);
+    return granted === undefined ? REFUSED : { ran: true, value: await this.#use(granted, body) };
+  }
+
+  async #use<T>(permits: number, body: () => T | Promise<T>): Promise<T> {
     const { client } = this.count;
-    const permits = await this.#acquire(asked);
     let release: Promise<void> | undefined;
     const giveBack = () => {
       release ??= this.#giveBack(permits);
@@ -98,7 +118,7 @@ export class CountingSemaphore extends AnySemaphore<number> implements Semaphore
     };
     client.inUse.add(giveBack);
     try {
-      client.assertOpen();
+      client.assertOpen(this.count);
       return await client.threads.runBeside(this, body);
     } finally {
       client.inUse.delete(giveBack);
@@ -118,7 +138,7 @@ export class CountingSemaphore extends AnySemaphore<number> implements Semaphore
 
   async drainPermits(): Promise<number> {
     const { client, key } = this.count;
-    client.assertOpen();
+    client.assertOpen(this.count);
     const { numbers } = await change(this.count, semaphoreDrain, (request) => ({ count: key, request }));
     return numbers[0] ?? 0;
   }
@@ -138,7 +158,7 @@ export class CountingSemaphore extends AnySemaphore<number> implements Semaphore
     checkCount("permits", permits, 0, MOST_PERMITS);
     checkWaitOptions(options);
     if (permits === 0) {
-      this.count.client.assertOpen();
+      this.count.client.assertOpen(this.count);
       return { granted: 0, waitedMs: 0, available: 0 };
     }
     return this.take(this.#source(permits), permits, options, defaultWaitMs);

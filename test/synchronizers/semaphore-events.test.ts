@@ -40,7 +40,7 @@ describe("events about a semaphore", () => {
     expect(ended).toEqual([
       { ...about, outcome: "acquired", permits: 2, waitedMs: 0, attempts: 1 },
       { ...about, outcome: "refused", waitedMs: 0, attempts: 1 },
-      { ...about, outcome: "refused", waitedMs: 100, attempts: 2 },
+      { ...about, outcome: "timeout", waitedMs: 100, attempts: 2 },
     ]);
   });
 

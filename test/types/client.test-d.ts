@@ -46,6 +46,7 @@ new Holdfast(memoryDriver(), { watchdog: 30_000 });
 // @ts-expect-error the mapper answers with a name
 new Holdfast(memoryDriver(), { nameMapper: () => undefined });
 expectTypeOf<keyof HoldfastOptions>().toEqualTypeOf<
+  | "waitMs"
   | "watchdogMs"
   | "fleetWatchdogMs"
   | "commandTimeoutMs"

@@ -27,11 +27,19 @@ events.acquire.subscribe({
   end: (event) => expectTypeOf(event).toExtend<AcquireEvent>(),
   asyncStart: (event) => expectTypeOf(event).toExtend<AcquireEvent>(),
   asyncEnd: ({ outcome, waitedMs }) => {
-    expectTypeOf(outcome).toEqualTypeOf<"acquired" | "refused" | "failed" | undefined>();
+    expectTypeOf(outcome).toEqualTypeOf<
+      "acquired" | "refused" | "timeout" | "cancelled" | "failed" | undefined
+    >();
     expectTypeOf(waitedMs).toEqualTypeOf<number | undefined>();
   },
   error: ({ error }) => expectTypeOf(error).toEqualTypeOf<unknown>(),
 });
+
+// Nobody has to listen to all of them.
+events.acquire.subscribe({ asyncEnd: ({ outcome }) => outcome });
+events.acquire.unsubscribe({ error: ({ error, name }) => [error, name] });
+// @ts-expect-error there is no such part
+events.acquire.subscribe({ asyncStop: () => undefined });
 
 // The payloads.
 expectTypeOf<LeaseLostEvent>().toEqualTypeOf<{

@@ -1,4 +1,4 @@
-import type { Holdfast, HoldState, Lease, Lock, LockOptions, LockSettings, LockState } from "holdfast";
+import type { Holdfast, HoldState, Lease, Lock, LockOptions, LockSettings, LockState, Tried } from "holdfast";
 import { expectTypeOf } from "vitest";
 
 declare const holdfast: Holdfast;
@@ -32,6 +32,13 @@ expectTypeOf(lock.using(options, (held) => held.holder)).toEqualTypeOf<Promise<s
 void lock.using({ waitMs: 5 });
 // @ts-expect-error the options come first
 void lock.using(() => 1, { waitMs: 5 });
+
+// `tryUsing` says whether the body was run, so that one that returns nothing can be told from a refusal.
+expectTypeOf(lock.tryUsing(() => 1)).toEqualTypeOf<Promise<Tried<number>>>();
+expectTypeOf(lock.tryUsing({ waitMs: 5 }, async (held) => held.name)).toEqualTypeOf<Promise<Tried<string>>>();
+const tried = await lock.tryUsing(() => 1);
+if (tried.ran) expectTypeOf(tried.value).toEqualTypeOf<number>();
+else expectTypeOf(tried.value).toEqualTypeOf<undefined>();
 
 // A kind of lock may have leases of its own.
 interface Stamped extends Lease {

@@ -91,7 +91,7 @@ test.each([
   [{ replicas: { mode: "auto", min: 1 } }, /replicas\.min needs mode "require"/],
   [{ replicas: { mode: "require", timeoutMs: 1_501 } }, /at most half of commandTimeoutMs/],
   [{ replicas: { mode: "require", timeoutMs: 0 } }, /replicas\.timeoutMs/],
-  [{ replicas: { quorum: 1 } }, /no setting of replicas "quorum"/],
+  [{ replicas: { quorum: 1 } }, /no setting "quorum" of replicas/],
   [{ replicas: { mode: "require" } }, /is not possible with this client/],
 ])("the options %j are refused at once", (options, message) => {
   expect(() => new Holdfast(memoryDriver(), options as object)).toThrow(message);

@@ -197,7 +197,12 @@ describe("scripts on the embedded server", () => {
       server.evaluate(sources["lock-acquire"], ["lock"], [notAfterMs, "0", "30000", "0", holder]);
     expect(take(HOLDER)).toEqual([clock.wallMs(), "held"]);
     expect(take("somebody else")).toEqual([clock.wallMs(), ["busy", 30_000, HOLDER]]);
-    expect(server.evaluate(sources["server-probe"], [], [])).toEqual([clock.wallMs(), "7.2.0", 0]);
+    expect(server.evaluate(sources["server-probe"], [], [])).toEqual([
+      clock.wallMs(),
+      "7.2.0",
+      0,
+      "noeviction",
+    ]);
   });
 });
 

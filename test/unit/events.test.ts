@@ -68,7 +68,7 @@ describe("holdfast:lock:acquire", () => {
     await lease.unlock();
   });
 
-  test("says how long it waited and how often it asked, and that it was refused", async () => {
+  test("says how long it waited and how often it asked, and that its time ran out", async () => {
     const time = open();
     const lease = await time.connect().holdfast.getLock("a").lock();
     const lock = time.connect().holdfast.getLock("a");
@@ -78,7 +78,7 @@ describe("holdfast:lock:acquire", () => {
     expect(waiting.outcome).toEqual({ value: null });
     expect(trace.said.at(-1)).toEqual([
       "asyncEnd",
-      expect.objectContaining({ ...A, outcome: "refused", waitedMs: 1_500, attempts: 2 }),
+      expect.objectContaining({ ...A, outcome: "timeout", waitedMs: 1_500, attempts: 2 }),
     ]);
     expect(trace.said.map(([part]) => part)).not.toContain("error");
     await lease.unlock();
@@ -96,7 +96,80 @@ describe("holdfast:lock:acquire", () => {
     expect(trace.said.at(-1)?.[1]).toMatchObject({ outcome: "failed", attempts: 1, ...failed.outcome });
   });
 
-  test("tells a cancelled wait as failed, with the reason", async () => {
+  test("says that a call was refused which does not wait", async () => {
+    const time = open();
+    const lease = await time.connect().holdfast.getLock("a").lock();
+    const trace = traced();
+    const { holdfast } = time.connect();
+    for (const call of [
+      () => holdfast.getLock("a").tryLock(),
+      () => holdfast.getFairLock("a").tryUsing(() => undefined),
+      () => holdfast.getMultiLock(holdfast.getLock("a"), holdfast.getLock("b")).tryLock(),
+      () => holdfast.getRedLock(holdfast.getLock("a")).tryLock(),
+      () => holdfast.getSemaphore("s").tryAcquire(),
+    ]) {
+      const refused = watched<unknown>(call());
+      await time.clock.advance(0);
+      expect(refused.outcome).toHaveProperty("value");
+      expect(trace.said.at(-1)).toEqual(["asyncEnd", expect.objectContaining({ outcome: "refused" })]);
+    }
+    await lease.unlock();
+  });
+
+  test("says that a wait was cancelled which the closing of the client ends", async () => {
+    const time = open();
+    const lease = await time.connect().holdfast.getLock("a").lock();
+    const { holdfast } = time.connect();
+    for (const lock of [
+      holdfast.getLock("a"),
+      holdfast.getFairLock("a"),
+      holdfast.getRedLock(holdfast.getLock("a")),
+    ]) {
+      void watched(lock.lock());
+    }
+    void watched(holdfast.getSemaphore("s").acquire());
+    const ended: unknown[] = [];
+    const noted = ({ outcome }: AcquireEvent) => ended.push(outcome);
+    events.acquire.subscribe({ asyncEnd: noted });
+    ends.push(() => events.acquire.unsubscribe({ asyncEnd: noted }));
+    const tracedToo = watched(holdfast.getSpinLock("a").lock());
+    await time.clock.advance(10);
+    void holdfast.close();
+    await time.clock.advance(0);
+    expect(tracedToo.outcome).toMatchObject({ error: { code: "ERR_HOLDFAST_CLOSED" } });
+    expect(ended).toEqual(["cancelled"]);
+    await time.clock.advance(10_000);
+    await lease.unlock();
+  });
+
+  test("says that a wait failed which the server ends", async () => {
+    const time = open();
+    const lease = await time.connect().holdfast.getLock("a").lock();
+    const { holdfast, driver } = time.connect({ safetyPeriodMs: 500 });
+    const trace = traced();
+    const waiting = [watched(holdfast.getLock("a").lock()), watched(holdfast.getLock("a").lock())];
+    await time.clock.advance(100);
+    void driver.next(answerWith(new ServerReplyError("NOAUTH Authentication required.")), "lock-acquire");
+    await time.clock.advance(1_000);
+    for (const { outcome } of waiting)
+      expect(outcome).toMatchObject({ error: { code: "ERR_HOLDFAST_UNAVAILABLE" } });
+    const ended = trace.said.filter(([part]) => part === "asyncEnd").map(([, event]) => event);
+    expect(ended).toMatchObject([{ outcome: "failed" }, { outcome: "failed" }]);
+    await lease.unlock();
+  });
+
+  test("may be listened to with one handler only", async () => {
+    const time = open();
+    const told: unknown[] = [];
+    const handlers = { asyncEnd: ({ outcome }: AcquireEvent) => told.push(outcome) };
+    events.acquire.subscribe(handlers);
+    await (await time.connect().holdfast.getLock("a").lock()).unlock();
+    events.acquire.unsubscribe(handlers);
+    await (await time.connect().holdfast.getLock("a").lock()).unlock();
+    expect(told).toEqual(["acquired"]);
+  });
+
+  test("tells a cancelled wait as cancelled, with the reason", async () => {
     const time = open();
     const lease = await time.connect().holdfast.getLock("a").lock();
     const trace = traced();
@@ -106,7 +179,7 @@ describe("holdfast:lock:acquire", () => {
     leaving.abort("gone");
     await time.clock.advance(0);
     expect(waiting.outcome).toEqual({ error: "gone" });
-    expect(trace.said.at(-1)?.[1]).toMatchObject({ outcome: "failed", waitedMs: 700, error: "gone" });
+    expect(trace.said.at(-1)?.[1]).toMatchObject({ outcome: "cancelled", waitedMs: 700, error: "gone" });
     await lease.unlock();
   });
 });

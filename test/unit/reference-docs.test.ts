@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { clientSettings } from "../../src/client-options.js";
 import { events } from "../../src/events.js";
+import * as api from "../../src/index.js";
 import * as names from "../../src/protocol/names.js";
 import { type MarkdownTable, markdownTables } from "../support/markdown-tables.js";
 
@@ -37,9 +38,29 @@ describe("docs/reference", () => {
       ...source("errors.ts").matchAll(/class (\w+) extends HoldfastError[\s\S]*?code = "(\w+)"/g),
     ];
     const inCode = classes.map(([, name, errorCode]) => [errorCode, name]);
-    const listed = tableOf("errors.md").rows.map(([errorCode, name]) => [code(errorCode), code(name)]);
+    const [table] = reference("errors.md");
+    const listed = (table?.rows ?? []).map(([errorCode, name]) => [code(errorCode), code(name)]);
     expect(inCode.length).toBeGreaterThanOrEqual(8);
     expect(listed.sort()).toEqual(inCode.sort());
+  });
+
+  test("errors.md lists each error that the package exports, and what to answer over HTTP to each that a call rejects with", () => {
+    const exported = Object.entries(api).filter(
+      ([, value]) => Object.create((value as { prototype?: object }).prototype ?? null) instanceof Error,
+    );
+    const names = exported.map(([name]) => name).filter((name) => name !== "HoldfastError");
+    const [codes, http, drivers] = reference("errors.md").map(({ rows }) => rows);
+    const own = (codes ?? []).map(([, name]) => code(name));
+    const driverErrors = (drivers ?? []).map(([name]) => code(name));
+    expect([...own, ...driverErrors].sort()).toEqual(names.sort());
+    const answered = (http ?? []).map(([what]) => what).join(" ");
+    for (const name of own) expect(answered).toContain(`\`${name}\``);
+  });
+
+  test("events.md lists each outcome of an acquisition, and no other", () => {
+    const inCode = /outcome\?: ([^;]+);/.exec(source("events.ts"))?.[1]?.split(" | ");
+    const outcomes = reference("events.md")[0]?.rows.map(([outcome]) => `"${code(outcome)}"`);
+    expect(outcomes?.sort()).toEqual(inCode?.sort());
   });
 
   test("events.md lists each channel with its name in events, and no other", () => {
@@ -49,7 +70,10 @@ describe("docs/reference", () => {
       [tracing, "acquire"],
       ...Object.entries(plain).map(([property, { name }]) => [name, property]),
     ];
-    const listed = tableOf("events.md").rows.map(([channel, property]) => [code(channel), code(property)]);
+    const listed = (reference("events.md")[1]?.rows ?? []).map(([channel, property]) => [
+      code(channel),
+      code(property),
+    ]);
     expect(listed.sort()).toEqual(inCode.sort());
   });
 

@@ -26,6 +26,11 @@ export class Channels {
     return listeners.size;
   }
 
+  /** How many listen. */
+  count(channel: string): number {
+    return this.#listeners.get(channel)?.size ?? 0;
+  }
+
   /** Returns what ends it; not even messages that are on their way arrive after that. */
   subscribe(channel: string, onMessage: MessageHandler): () => void {
     const listener: Listener = { onMessage, listening: true };

@@ -16,6 +16,7 @@ export interface CommandServer {
   readonly keyspace: Keyspace;
   /** Returns the number of listeners. */
   publish(channel: string, message: string): number;
+  listeners(channel: string): number;
 }
 
 export type Commands = Readonly<Record<string, Command>>;

@@ -38,6 +38,7 @@ export class MemoryServer {
     this.#commandServer = {
       keyspace: this.#keyspace,
       publish: (channel, message) => this.#channels.publish(channel, message),
+      listeners: (channel) => this.#channels.count(channel),
     };
     this.#interpreter = new LuaInterpreter((words) => this.#run(words, scriptComplaints));
   }

@@ -1,4 +1,5 @@
 import type { Commands } from "./command.js";
+import { CommandError } from "./reply.js";
 
 /** The version whose behaviour is imitated where versions differ. */
 const VERSION = "7.2.0";
@@ -15,11 +16,21 @@ export const serverCommands: Commands = {
   INFO: {
     arity: -1,
     effect: "none",
-    run: () => `# Server\r\nredis_version:${VERSION}\r\nredis_mode:standalone\r\n`,
+    run: () =>
+      `# Server\r\nredis_version:${VERSION}\r\nredis_mode:standalone\r\n# Memory\r\nmaxmemory_policy:noeviction\r\n`,
   },
   PUBLISH: {
     arity: 3,
     effect: "none",
     run: (server, channel, message) => server.publish(channel, message),
+  },
+  PUBSUB: {
+    arity: -2,
+    effect: "none",
+    run(server, subcommand, ...channels) {
+      if (subcommand?.toUpperCase() !== "NUMSUB")
+        throw new CommandError(`ERR unknown subcommand '${subcommand}'`);
+      return channels.flatMap((channel) => [channel, server.listeners(channel)]);
+    },
   },
 };

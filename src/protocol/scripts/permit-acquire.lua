@@ -21,9 +21,10 @@
                                          how many milliseconds the next lease ends, -1: never; of a repeat, what is left
                                          of the leases, -1: all
            { "gone", 0 }                 a repeat: they were granted, but their lease has ended
-           { "short", available, ms, saving }
+           { "short", available, ms, saving, exists }
                                          not enough for the owner, but after so many milliseconds there may be; -1: unknown;
-                                         saving: 1, they are saved up for it; 0, they are not
+                                         saving: 1, they are saved up for it; 0, they are not; exists: 0, nobody has set
+                                         how many there are
            { "cancelled", 0 }            the request was cancelled
            { "late" }                    notAfterMs has passed
            { "wrong-type", type }        a key is something else
@@ -89,13 +90,14 @@ local answer = once(request, foreign_semaphore(semaphore) or foreign_type(saved,
     save_no_more(saved, owner)
     return grant()
   end
+  local exists = available and 1 or 0
   available = available or 0
   if save_ms == "0" and save_no_more(saved, owner) then
     announce(semaphore.channel, available)
   end
   local is_possible = available + redis.call("ZCARD", semaphore.leases) >= #ids
   local saving = save_up(saved, owner, milliseconds(#ids), is_possible and save_ms or "0")
-  return { "short", milliseconds(available), waits_ms(others), saving }
+  return { "short", milliseconds(available), waits_ms(others), saving, exists }
 end)
 if not fresh and answer[1] == "granted" then
   answer = granted_before()

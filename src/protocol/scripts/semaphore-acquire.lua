@@ -15,9 +15,10 @@
 
   Returns  { serverMs, answer }:
            { "granted", left }           done, and so many are available still
-           { "short", available, ms, saving }
+           { "short", available, ms, saving, exists }
                                          not enough for the owner, but after so many milliseconds there may be; -1: unknown;
-                                         saving: 1, they are saved up for it; 0, they are not
+                                         saving: 1, they are saved up for it; 0, they are not; exists: 0, nobody has set
+                                         how many there are
            { "cancelled", 0 }            the request was cancelled
            { "late" }                    notAfterMs has passed
            { "wrong-type", type }        a key is something else
@@ -36,10 +37,11 @@ return { now_ms, once(request, foreign_count(permits) or foreign_type(saved, "st
     save_no_more(saved, owner)
     return record(request, "granted", redis.call("DECRBY", permits, wanted))
   end
+  local exists = available and 1 or 0
   available = available or 0
   if save_ms == "0" and save_no_more(saved, owner) then
     announce(channel, available)
   end
   local saving = save_up(saved, owner, wanted, save_ms)
-  return { "short", milliseconds(available), others > 0 and redis.call("PTTL", saved) or -1, saving }
+  return { "short", milliseconds(available), others > 0 and redis.call("PTTL", saved) or -1, saving, exists }
 end) }

@@ -3,17 +3,22 @@
 
   KEYS[1]  any key  in a cluster: its server is asked; nothing is done to it
 
-  Returns  { serverMs, version, sharded }
+  Returns  { serverMs, version, sharded, policy }
            version is the text of INFO's redis_version, or nil where INFO is not allowed
            sharded is 1 where there are sharded messages; always 0 without a key
+           policy is the text of INFO's maxmemory_policy, or nil where it is not told
   Compat   Valkey answers the version of Redis that it is compatible with. Redisson PublishSubscribeService asks a cluster for
            sharded messages by the same command.
 ]]
 --@include server-time
-local info = redis.pcall("INFO", "server")
+local info = redis.pcall("INFO")
+local function told(pattern)
+  return type(info) == "string" and string.match(info, pattern)
+end
 local sharded = KEYS[1] and redis.pcall("PUBSUB", "SHARDNUMSUB")
 return {
   server_time(),
-  type(info) == "string" and string.match(info, "redis_version:([%d.]+)"),
+  told("redis_version:([%d.]+)"),
   sharded and not sharded.err and 1 or 0,
+  told("maxmemory_policy:([%w-]+)"),
 }

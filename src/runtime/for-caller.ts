@@ -1,0 +1,66 @@
+import { HoldfastError, LeaseLostError } from "../errors.js";
+
+/** What a call is about. */
+export interface Subject {
+  /** The name that the program uses. */
+  readonly name: string;
+  /** As events tell it: `fair-lock`. */
+  readonly kind: string | { readonly name: string };
+}
+
+/** A wait that the caller's signal may cancel. */
+interface Heeding {
+  isReasonOfSignal(error: unknown): boolean;
+}
+
+/** The subject in the words of an error: `fair lock "order:7"`. */
+function titleOf({ name, kind }: Subject): string {
+  const words = typeof kind === "string" ? kind : kind.name;
+  return `${words.replace(/-(?=\w+$)/, " ")} "${name}"`;
+}
+
+/**
+ * What a call rejects with when something failed elsewhere: in a timer, in a reply handler, or for several calls at once. An error
+ * of ours is made anew, so that it has this caller in its stack, and tells in its text what the call was about. All others are the
+ * caller's own, as is the reason of its signal: these stay as they are.
+ *
+ * To be used in an async function that the caller awaits: V8 adds the functions that wait for it to the stack.
+ */
+export function forCaller(error: unknown, subject: Subject, waiter?: Heeding): unknown {
+  if (!(error instanceof HoldfastError) || waiter?.isReasonOfSignal(error)) return error;
+  const { message } = error;
+  if (!message.includes(`"${subject.name}"`)) return copyOf(error, `${titleOf(subject)}: ${message}`);
+  return error instanceof LeaseLostError ? lossForCaller(error) : copyOf(error);
+}
+
+/** The same error once more, with the stack of this moment. */
+export function copyOf<E extends HoldfastError>(error: E, message: string = error.message): E {
+  const copy = new Error(message, "cause" in error ? { cause: error.cause } : undefined);
+  Object.setPrototypeOf(copy, Object.getPrototypeOf(error));
+  Object.assign(copy, error);
+  // Its first line is made up now, with the name of the class.
+  Error.captureStackTrace(copy, copyOf);
+  return copy as E;
+}
+
+const handedOut = new WeakSet<HoldfastError>();
+
+/**
+ * What the signal of a lease has as its reason, for a caller that is told of the loss: that very object for the first, with the stack of this
+ * moment, as a timer may have made it; a copy for each other.
+ */
+export function lossForCaller<E extends HoldfastError>(loss: E): E {
+  if (handedOut.has(loss)) return copyOf(loss);
+  handedOut.add(loss);
+  Error.captureStackTrace(loss, lossForCaller);
+  return loss;
+}
+
+/** For one more caller of what is under way for another. */
+export async function alsoForCaller(underWay: Promise<void>, subject: Subject): Promise<void> {
+  try {
+    await underWay;
+  } catch (error) {
+    throw forCaller(error, subject);
+  }
+}

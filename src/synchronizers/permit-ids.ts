@@ -1,0 +1,27 @@
+import { randomBytes } from "node:crypto";
+import { checkCount } from "../checks.js";
+
+/** For more at once a script would hold up the server. */
+export const MOST_AT_ONCE = 1_000;
+const ID_BYTES = 16;
+const ID = new RegExp(`^[0-9a-f]{${2 * ID_BYTES}}$`);
+
+export function newIds(count: number): readonly string[] {
+  return Array.from({ length: count }, () => randomBytes(ID_BYTES).toString("hex"));
+}
+
+/** @throws TypeError, RangeError */
+export function idsOf(given: string | readonly string[]): readonly string[] {
+  const ids = typeof given === "string" ? [given] : given;
+  if (!Array.isArray(ids)) throw new TypeError("ids must be a string or a list of them");
+  checkCount("the number of ids", ids.length, 1, MOST_AT_ONCE);
+  return [...new Set(ids.map(checkedId))];
+}
+
+/** @throws TypeError, RangeError */
+export function checkedId(id: unknown): string {
+  if (typeof id !== "string") throw new TypeError("the id of a permit must be a string");
+  const hex = id.toLowerCase();
+  if (!ID.test(hex)) throw new RangeError(`the id of a permit must be 32 hexadecimal digits, got "${id}"`);
+  return hex;
+}
