@@ -42,6 +42,8 @@ export type AcquireAnswer =
       readonly holder: string;
       /** True for the next in line. */
       readonly isHead: boolean;
+      /** True when this very call put the caller's field into the queue: before it, the field did not stand there. */
+      readonly pushed: boolean;
     }
   | { readonly status: "wrong-type"; readonly type: string }
   | { readonly status: "miscounted"; readonly holdCount: string }
@@ -67,7 +69,7 @@ function detailed(raw: RawReply | undefined): readonly RawReply[] {
 
 export function acquireAnswer(raw: RawReply): AcquireAnswer {
   if (raw === "held") return HELD;
-  const [status, first, second, third] = detailed(raw);
+  const [status, first, second, third, fourth] = detailed(raw);
   switch (status) {
     case "held":
       return first === undefined ? { status } : { status, token: BigInt(text(first)) };
@@ -78,7 +80,13 @@ export function acquireAnswer(raw: RawReply): AcquireAnswer {
     case "busy":
       return { status, ttlMs: integer(first), holder: text(second) };
     case "queued":
-      return { status, ttlMs: integer(first), holder: text(second), isHead: integer(third) === 1 };
+      return {
+        status,
+        ttlMs: integer(first),
+        holder: text(second),
+        isHead: integer(third) === 1,
+        pushed: integer(fourth) === 1,
+      };
     case "wrong-type":
       return { status, type: text(first) };
     case "miscounted":

@@ -468,7 +468,8 @@ end
 local function stand_in_queue(fair, holder)
 local waiting = queue_of(fair)
 local place = place_of(fair, holder)
-if not place then
+local is_new = not place
+if is_new then
 local pushed = redis.pcall("RPUSH", fair.queue, holder)
 if type(pushed) == "table" then
 return refused(pushed.err)
@@ -478,7 +479,7 @@ waiting[place] = holder
 end
 sign_of_life(fair, holder, now_ms, times)
 raise_timeout(fair, holder, waiting[place - 1], now_ms, times)
-return { "queued", redis.call("PTTL", fair.lock), any_holder(fair.lock), place == 1 and 1 or 0 }
+return { "queued", redis.call("PTTL", fair.lock), any_holder(fair.lock), place == 1 and 1 or 0, is_new and 1 or 0 }
 end
 local function acquire(fair, holder, lease_ms, held_count, waits)
 if is_to_be_had(fair, holder) then

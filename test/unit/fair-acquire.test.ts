@@ -120,7 +120,13 @@ describe.each(fairServers)("fair-acquire on $name", ({ open }) => {
 
     test("is offered to the JVM that is next, and to nobody else, when somebody asks [wire-L1]", async () => {
       await waits(server, JVM_1, { timeoutMs: 1_000_000 });
-      expect((await acquire(A)).answer).toEqual({ status: "queued", ttlMs: -2, holder: "", isHead: false });
+      expect((await acquire(A)).answer).toEqual({
+        status: "queued",
+        ttlMs: -2,
+        holder: "",
+        isHead: false,
+        pushed: true,
+      });
       expect((await acquire(B, { waits: false })).answer).toEqual({
         status: "busy",
         ttlMs: fairTimes.grantMs,
@@ -147,8 +153,8 @@ describe.each(fairServers)("fair-acquire on $name", ({ open }) => {
       const first = await acquire(A);
       const second = await acquire(B);
       const ttlMs = expect.any(Number);
-      expect(first.answer).toEqual({ status: "queued", ttlMs, holder: C, isHead: true });
-      expect(second.answer).toEqual({ status: "queued", ttlMs, holder: C, isHead: false });
+      expect(first.answer).toEqual({ status: "queued", ttlMs, holder: C, isHead: true, pushed: true });
+      expect(second.answer).toEqual({ status: "queued", ttlMs, holder: C, isHead: false, pushed: true });
       expect(await stored(server)).toEqual({
         fields: { [C]: "1" },
         queue: [A, B],
@@ -192,6 +198,18 @@ describe.each(fairServers)("fair-acquire on $name", ({ open }) => {
       });
     });
 
+    test("tells a waiter whether this very call put its field into the queue", async () => {
+      const pushed = async (holder: string) => (await acquire(holder)).answer;
+      expect(await pushed(A)).toMatchObject({ status: "queued", pushed: true });
+      expect(await pushed(B)).toMatchObject({ status: "queued", pushed: true });
+      expect(await pushed(A)).toMatchObject({ status: "queued", pushed: false });
+      expect(await pushed(B)).toMatchObject({ status: "queued", pushed: false });
+      // It lost its place: the field that comes back is at the end, and new there.
+      await server.raw("LREM", QUEUE, 1, A);
+      expect(await pushed(A)).toMatchObject({ status: "queued", pushed: true });
+      expect((await stored(server)).queue).toEqual([B, A]);
+    });
+
     test("says so to one who does not wait, and stores nothing", async () => {
       const before = await contents(server);
       const { answer } = await acquire(A, { waits: false });
@@ -202,7 +220,13 @@ describe.each(fairServers)("fair-acquire on $name", ({ open }) => {
     test("tells -1 when it has no TTL, and its holder, not the mode of a read-write lock", async () => {
       await server.raw("DEL", "a");
       await server.raw("HSET", "a", "mode", "read", C, 1);
-      expect((await acquire(A)).answer).toEqual({ status: "queued", ttlMs: -1, holder: C, isHead: true });
+      expect((await acquire(A)).answer).toEqual({
+        status: "queued",
+        ttlMs: -1,
+        holder: C,
+        isHead: true,
+        pushed: true,
+      });
       expect((await acquire(B, { waits: false })).answer).toEqual({ status: "busy", ttlMs: -1, holder: C });
     });
   });

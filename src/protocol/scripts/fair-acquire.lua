@@ -16,8 +16,9 @@
     channel    where waiters listen, without the holder that each adds
 
   Returns  { serverMs, answer, … } with one answer per lock, as lock-acquire, and
-           { "queued", ttlMs, holder, 0 or 1 }  in the queue; ttlMs is -1 without a TTL and -2 when nobody has the lock,
-                                                holder is empty then; 1 for the next in line
+           { "queued", ttlMs, holder, 0 or 1, 0 or 1 }
+             in the queue; ttlMs is -1 without a TTL and -2 when nobody has the lock, holder is empty then;
+             1 for the next in line; 1 when this call put it there
   Compat   Redisson RedissonFairLock.tryLockInnerAsync keeps the same queue and scores. Times are the server's; our scores
            are a constant wait and a horizon behind the predecessor's, so that the arithmetic of a JVM that leaves can not
            kill a waiter that lives; a lock that is found free goes to the next at once.
@@ -81,7 +82,8 @@ end
 local function stand_in_queue(fair, holder)
   local waiting = queue_of(fair)
   local place = place_of(fair, holder)
-  if not place then
+  local is_new = not place
+  if is_new then
     local pushed = redis.pcall("RPUSH", fair.queue, holder)
     if type(pushed) == "table" then
       return refused(pushed.err)
@@ -91,7 +93,7 @@ local function stand_in_queue(fair, holder)
   end
   sign_of_life(fair, holder, now_ms, times)
   raise_timeout(fair, holder, waiting[place - 1], now_ms, times)
-  return { "queued", redis.call("PTTL", fair.lock), any_holder(fair.lock), place == 1 and 1 or 0 }
+  return { "queued", redis.call("PTTL", fair.lock), any_holder(fair.lock), place == 1 and 1 or 0, is_new and 1 or 0 }
 end
 
 local function acquire(fair, holder, lease_ms, held_count, waits)
