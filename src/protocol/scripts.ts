@@ -289,100 +289,27 @@ local function publish(channel, message)
 local heard = redis.pcall("PUBLISH", channel, message)
 return type(heard) == "number" and heard or 0
 end
+local DAY_MS = 24 * 60 * 60 * 1000
+local LONGEST_MS = 36500 * DAY_MS
+local MOST_LOWERED = 500
 local function is_ours(holder)
 return string.sub(holder, 15, 18) == "8001"
 end
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
-local function keep_signs_of_life(fair, times)
-redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+local function read(fair, ...)
+local ask, insist = redis.pcall, redis.call
+local reply = ask(...)
+local message = type(reply) == "table" and reply.err
+if not message then
+return reply
 end
-local function mark_alive(fair, holder, now_ms, times)
-redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+if not string.find(message, "WRONGTYPE", 1, true) then
+return insist(...)
 end
-local function sign_of_life(fair, holder, now_ms, times)
-keep_signs_of_life(fair, times)
-mark_alive(fair, holder, now_ms, times)
-keep_signs_of_life(fair, times)
-end
-local function queue_of(fair)
-fair.waiting = fair.waiting or redis.call("LRANGE", fair.queue, 0, -1)
-return fair.waiting
-end
-local function place_of(fair, holder)
-for place, other in ipairs(queue_of(fair)) do
-if other == holder then
-return place
-end
-end
+fair.is_wrong = true
 return nil
-end
-local function forget(fair, holder)
-local place = place_of(fair, holder)
-redis.call("ZREM", fair.timeouts, holder)
-redis.call("ZREM", fair.alive, holder)
-redis.call("LREM", fair.queue, 1, holder)
-if place then
-table.remove(fair.waiting, place)
-end
-return place or #fair.waiting + 1
-end
-local function is_dead(fair, holder, now_ms, times)
-if is_ours(holder) then
-local alive_ms = redis.call("ZSCORE", fair.alive, holder)
-if not alive_ms then
-sign_of_life(fair, holder, now_ms, times)
-end
-return alive_ms and tonumber(alive_ms) <= now_ms
-end
-local timeout_ms = redis.call("ZSCORE", fair.timeouts, holder)
-if not timeout_ms then
-redis.pcall("ZADD", fair.timeouts, milliseconds(now_ms), holder)
-end
-return timeout_ms and tonumber(timeout_ms) + times.grace_ms <= now_ms
-end
-local function next_in_line(fair, now_ms, times)
-local waiting = queue_of(fair)
-while waiting[1] and is_dead(fair, waiting[1], now_ms, times) do
-forget(fair, waiting[1])
-end
-return waiting[1]
-end
-local function leave(fair, holder, times)
-local waiting = queue_of(fair)
-local first_behind = forget(fair, holder)
-for place = first_behind, #waiting do
-local other = waiting[place]
-if not is_ours(other) and redis.call("ZSCORE", fair.timeouts, other) then
-redis.call("ZINCRBY", fair.timeouts, milliseconds(-times.wait_ms), other)
-end
-end
-end
-local function pass_on(fair, now_ms, times)
-local head = next_in_line(fair, now_ms, times)
-if not head then
-return
-end
-local message = "0"
-if is_ours(head) and times.grant_ms > 0 then
-local given = redis.pcall("HSET", fair.lock, head, "1")
-if type(given) == "table" then
-return
-end
-redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
-leave(fair, head, times)
-message = milliseconds(now_ms + times.grant_ms)
-end
-publish(string.format("%s:%s", fair.channel, head), message)
-end
-local function raise_timeout(fair, holder, predecessor, now_ms, times)
-local before_ms = predecessor and redis.call("ZSCORE", fair.timeouts, predecessor)
-local timeout_ms = math.max(now_ms, before_ms and tonumber(before_ms) or 0) + times.wait_ms + times.horizon_ms
-local known_ms = redis.call("ZSCORE", fair.timeouts, holder)
-if not known_ms or tonumber(known_ms) < timeout_ms then
-redis.call("ZADD", fair.timeouts, milliseconds(timeout_ms), holder)
-end
 end
 local function wrong_type(fair)
 local parts = { fair.lock, "hash", fair.queue, "list", fair.timeouts, "zset", fair.alive, "zset" }
@@ -394,14 +321,136 @@ end
 end
 return nil
 end
-local function fair_lock(key_at, channel)
-return {
-lock = KEYS[key_at],
-queue = KEYS[key_at + 1],
-timeouts = KEYS[key_at + 2],
-alive = KEYS[key_at + 3],
-channel = channel,
-}
+local function counts_of(fair)
+if not fair.counts then
+fair.counts, fair.holder = {}, ""
+local fields = read(fair, "HGETALL", fair.lock) or {}
+for i = 1, #fields, 2 do
+fair.counts[fields[i]] = fields[i + 1]
+if fields[i] ~= "mode" and fair.holder == "" then
+fair.holder = fields[i]
+end
+end
+fair.is_free = #fields == 0
+end
+return fair.counts
+end
+local function ttl_of(fair)
+fair.ttl_ms = fair.ttl_ms or redis.call("PTTL", fair.lock)
+return fair.ttl_ms
+end
+local function lock_changed(fair)
+fair.counts, fair.ttl_ms = nil, nil
+end
+local function front_of(fair)
+fair.front = fair.front or read(fair, "LRANGE", fair.queue, 0, 1) or {}
+return fair.front
+end
+local function queue_changed(fair)
+fair.front, fair.head_alive_ms = nil, nil
+end
+local function timeout_of(fair, holder)
+return tonumber(redis.call("ZSCORE", fair.timeouts, holder) or nil)
+end
+local function top_of(fair)
+if not fair.top then
+local top = read(fair, "ZRANGE", fair.timeouts, -1, -1, "WITHSCORES") or {}
+fair.top = { holder = top[1], ms = tonumber(top[2] or 0) }
+end
+return fair.top
+end
+local function is_whole(fair)
+return read(fair, "LLEN", fair.queue) == read(fair, "ZCARD", fair.timeouts)
+end
+local function look(fair, holder)
+local found = { count = counts_of(fair)[holder] }
+found.timeout_ms = read(fair, "ZSCORE", fair.timeouts, holder)
+if found.count or fair.is_free then
+local head = front_of(fair)[1]
+local alive_ms = read(fair, "ZMSCORE", fair.alive, holder, head or holder) or {}
+found.alive_ms, fair.head_alive_ms = alive_ms[1], alive_ms[2]
+found.place = head == holder and 0 or nil
+else
+found.alive_ms = read(fair, "ZSCORE", fair.alive, holder)
+found.place = read(fair, "LPOS", fair.queue, holder) or nil
+end
+return found
+end
+local function keep_queue(fair, now_ms)
+local left_ms = math.max(top_of(fair).ms - now_ms, 0) + DAY_MS
+local ttl_ms = milliseconds(math.min(left_ms, LONGEST_MS))
+redis.call("PEXPIRE", fair.queue, ttl_ms)
+redis.call("PEXPIRE", fair.timeouts, ttl_ms)
+end
+local function keep_signs_of_life(fair, times)
+return redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+end
+local function sign_of_life(fair, holder, now_ms, times)
+keep_signs_of_life(fair, times)
+redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+keep_signs_of_life(fair, times)
+end
+local function least_timeout(now_ms, times)
+return now_ms + times.wait_ms + times.horizon_ms
+end
+local function timeout_at_end(fair, now_ms, times)
+local top = top_of(fair)
+local behind_ms = top.ms
+if top.holder and not is_ours(top.holder) then
+behind_ms = least_timeout(top.ms, times)
+end
+return math.max(least_timeout(now_ms, times), behind_ms)
+end
+local function bring_nearer(fair, place, other, left, left_ms, now_ms, times)
+local other_ms = timeout_of(fair, other)
+if not other_ms then
+return
+end
+local before = place > 0 and redis.call("LINDEX", fair.queue, place - 1)
+local base_ms = before and timeout_of(fair, before) or now_ms + math.max(times.horizon_ms, ttl_of(fair))
+local by_ms = other_ms - base_ms - math.max(0, other_ms - left_ms)
+if place == 0 and other_ms < base_ms and is_ours(left) then
+redis.call("ZADD", fair.timeouts, milliseconds(base_ms), other)
+end
+if by_ms <= 0 then
+return
+end
+local from_ms = milliseconds(other_ms)
+local behind = redis.call("ZRANGE", fair.timeouts, from_ms, "+inf", "BYSCORE", "LIMIT", 0, MOST_LOWERED, "WITHSCORES")
+local lowered = {}
+for i = 1, #behind, 2 do
+local timeout_ms = tonumber(behind[i + 1])
+local nearer_ms = timeout_ms - by_ms
+if is_ours(behind[i]) then
+nearer_ms = math.min(timeout_ms, math.max(nearer_ms, least_timeout(now_ms, times)))
+end
+lowered[i], lowered[i + 1] = milliseconds(nearer_ms), behind[i]
+end
+redis.call("ZADD", fair.timeouts, unpack(lowered))
+fair.top, fair.is_to_be_kept = nil, true
+end
+local fair_locks, fair_lock_by_key = {}, {}
+local function fair_lock(lock, queue, timeouts, alive, channel)
+local fair = fair_lock_by_key[lock]
+if not fair then
+fair = { lock = lock, queue = queue, timeouts = timeouts, alive = alive, channel = channel, looks = 0 }
+fair_lock_by_key[lock] = fair
+fair_locks[#fair_locks + 1] = fair
+end
+return fair
+end
+local function fair_lock_at(key_at, channel)
+return fair_lock(KEYS[key_at], KEYS[key_at + 1], KEYS[key_at + 2], KEYS[key_at + 3], channel)
+end
+local function finish(now_ms, times)
+for i = 1, #fair_locks do
+if fair_locks[i].is_to_be_kept then
+keep_queue(fair_locks[i], now_ms)
+end
+if fair_locks[i].has_signs_of_life then
+keep_signs_of_life(fair_locks[i], times)
+end
+end
 end
 local function fair_times(arg_at)
 return {
@@ -412,9 +461,120 @@ horizon_ms = tonumber(ARGV[arg_at + 3]),
 grace_ms = tonumber(ARGV[arg_at + 4]),
 }
 end
-local function any_holder(lock)
-local fields = redis.call("HKEYS", lock)
-return fields[1] == "mode" and fields[2] or fields[1] or ""
+local HEADS_AT_ONCE, MOST_LOOKS = 100, 20
+local function forget_first(fair, first, now_ms, times)
+local last_ms = timeout_of(fair, first[#first])
+redis.call("ZREM", fair.timeouts, unpack(first))
+redis.call("ZREM", fair.alive, unpack(first))
+redis.call("LTRIM", fair.queue, #first, -1)
+queue_changed(fair)
+fair.top = nil
+local head = front_of(fair)[1]
+if head and last_ms and not is_ours(head) then
+bring_nearer(fair, 0, head, first[#first], last_ms, now_ms, times)
+end
+end
+local function is_dead(fair, holder, timeout_ms, alive_ms, now_ms, times)
+if is_ours(holder) then
+if not alive_ms then
+sign_of_life(fair, holder, now_ms, times)
+end
+return alive_ms and tonumber(alive_ms) <= now_ms
+end
+if not timeout_ms then
+redis.pcall("ZADD", fair.timeouts, milliseconds(now_ms), holder)
+fair.top = nil
+end
+return timeout_ms and tonumber(timeout_ms) + times.grace_ms <= now_ms
+end
+local function forget_the_dead(fair, heads, now_ms, times)
+local timeouts = redis.call("ZMSCORE", fair.timeouts, unpack(heads))
+local signs = redis.call("ZMSCORE", fair.alive, unpack(heads))
+local dead = {}
+for i = 1, #heads do
+if not is_dead(fair, heads[i], timeouts[i], signs[i], now_ms, times) then
+break
+end
+dead[i] = heads[i]
+end
+if #dead > 0 then
+forget_first(fair, dead, now_ms, times)
+end
+return #dead == #heads
+end
+local function next_in_line(fair, now_ms, times)
+local head = front_of(fair)[1]
+if not head then
+return nil
+end
+if is_ours(head) and fair.head_alive_ms and tonumber(fair.head_alive_ms) > now_ms then
+return head
+end
+local heads = { head }
+while fair.looks < MOST_LOOKS do
+fair.looks = fair.looks + 1
+if not forget_the_dead(fair, heads, now_ms, times) then
+fair.looks = fair.looks - 1
+return front_of(fair)[1]
+end
+heads = redis.call("LRANGE", fair.queue, 0, HEADS_AT_ONCE - 1)
+if #heads == 0 then
+return nil
+end
+end
+return ""
+end
+local function leave(fair, holder, found, now_ms, times)
+local place = found.place or redis.call("LPOS", fair.queue, holder)
+redis.call("ZREM", fair.timeouts, holder)
+redis.call("ZREM", fair.alive, holder)
+fair.top = nil
+if not place then
+return
+end
+redis.call("LREM", fair.queue, 1, holder)
+queue_changed(fair)
+fair.is_to_be_kept = true
+local behind = redis.call("LINDEX", fair.queue, place)
+if behind and found.timeout_ms and not is_ours(behind) then
+bring_nearer(fair, place, behind, holder, tonumber(found.timeout_ms), now_ms, times)
+end
+end
+local function leave_front(fair, now_ms, times)
+local head, second = front_of(fair)[1], front_of(fair)[2]
+local is_before_jvm = second and not is_ours(second)
+local timeout_ms = is_before_jvm and timeout_of(fair, head)
+redis.call("ZREM", fair.timeouts, head)
+redis.call("ZREM", fair.alive, head)
+redis.call("LREM", fair.queue, 1, head)
+queue_changed(fair)
+fair.top = nil
+if is_before_jvm then
+fair.is_to_be_kept = true
+if timeout_ms then
+bring_nearer(fair, 0, second, head, timeout_ms, now_ms, times)
+end
+end
+end
+local function pass_on(fair, now_ms, times)
+local head = next_in_line(fair, now_ms, times)
+if not head or head == "" then
+return
+end
+local message = "0"
+if is_ours(head) and times.grant_ms > 0 then
+local given = redis.pcall("HSET", fair.lock, head, "1")
+if type(given) == "table" then
+return
+end
+redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
+lock_changed(fair)
+leave_front(fair, now_ms, times)
+message = milliseconds(now_ms + times.grant_ms)
+else
+fair.is_to_be_kept = true
+end
+publish(string.format("%s:%s", fair.channel, head), message)
 end
 local function refused(message)
 if string.find(message, "READONLY", 1, true) or string.find(message, "NOREPLICAS", 1, true) then
@@ -424,15 +584,20 @@ return { "refused", message }
 end
 local not_after_ms, together = tonumber(ARGV[1]), ARGV[2] == "1"
 local now_ms, times = server_time(), fair_times(3)
+local function wrong(fair)
+return { "wrong-type", wrong_type(fair) }
+end
 local function refusal_of_held(fair, holder, held_count)
 if now_ms > not_after_ms then
 return { "late" }
 end
-local kind = wrong_type(fair)
-if kind then
-return { "wrong-type", kind }
+local count = counts_of(fair)[holder]
+if count or fair.is_free then
+fair.found = look(fair, holder)
 end
-local count = redis.call("HGET", fair.lock, holder)
+if fair.is_wrong then
+return wrong(fair)
+end
 if not count then
 return held_count > 0 and { "lost" } or nil
 end
@@ -446,14 +611,22 @@ local head = next_in_line(fair, now_ms, times)
 return not head or head == holder
 end
 local function is_to_be_had(fair, holder)
-if redis.call("HEXISTS", fair.lock, holder) == 1 then
+if counts_of(fair)[holder] then
 return true
 end
-return redis.call("EXISTS", fair.lock) == 0 and is_next(fair, holder)
+return fair.is_free and is_next(fair, holder)
+end
+local function leave_if_there(fair, holder)
+local found, head = fair.found, front_of(fair)[1]
+if head == holder then
+leave_front(fair, now_ms, times)
+elseif found.timeout_ms or found.alive_ms or (head and not is_whole(fair)) then
+leave(fair, holder, found, now_ms, times)
+end
 end
 local function take(fair, holder, lease_ms, held_count)
 local count = string.format("%.0f", held_count + 1)
-if redis.call("HGET", fair.lock, holder) ~= count then
+if counts_of(fair)[holder] ~= count then
 local written = redis.pcall("HSET", fair.lock, holder, count)
 if type(written) == "table" then
 return refused(written.err)
@@ -461,50 +634,99 @@ end
 end
 if held_count == 0 then
 redis.call("PEXPIRE", fair.lock, lease_ms)
-leave(fair, holder, times)
+lock_changed(fair)
+leave_if_there(fair, holder)
 else
 raise_ttl(fair.lock, lease_ms)
+lock_changed(fair)
 end
 return { "held" }
 end
+local function push(fair, holder)
+local length = redis.pcall("RPUSH", fair.queue, holder)
+if type(length) == "table" then
+if string.find(length.err, "WRONGTYPE", 1, true) then
+return nil, nil, wrong(fair)
+end
+local place = redis.call("LPOS", fair.queue, holder)
+if not place then
+return nil, nil, refused(length.err)
+end
+return false, place == 0
+end
+queue_changed(fair)
+if length - 1 == redis.call("ZCARD", fair.timeouts) then
+return true, length == 1
+end
+local place = redis.call("LPOS", fair.queue, holder)
+local is_new = place == length - 1
+if not is_new then
+redis.call("LREM", fair.queue, -1, holder)
+end
+return is_new, place == 0
+end
+local function is_queued(fair, timeout_ms, holder)
+return timeout_ms and (is_whole(fair) or redis.call("LPOS", fair.queue, holder))
+end
 local function stand_in_queue(fair, holder)
-local waiting = queue_of(fair)
-local place = place_of(fair, holder)
-local is_new = not place
+local timeout_ms, is_new = read(fair, "ZSCORE", fair.timeouts, holder), false
+local is_known = not fair.is_wrong and is_queued(fair, timeout_ms, holder)
+if fair.is_wrong then
+return wrong(fair)
+end
+top_of(fair)
+local is_head
+if is_known then
+is_head = front_of(fair)[1] == holder
+else
+local answer
+is_new, is_head, answer = push(fair, holder)
+if answer then
+return answer
+end
+end
+if not is_new and not fair.is_kept then
+keep_queue(fair, now_ms)
+fair.is_kept = true
+end
+if not read(fair, "ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder) then
 if is_new then
-local pushed = redis.pcall("RPUSH", fair.queue, holder)
-if type(pushed) == "table" then
-return refused(pushed.err)
+redis.call("LREM", fair.queue, -1, holder)
 end
-place = #waiting + 1
-waiting[place] = holder
+return wrong(fair)
 end
-sign_of_life(fair, holder, now_ms, times)
-raise_timeout(fair, holder, waiting[place - 1], now_ms, times)
-return { "queued", redis.call("PTTL", fair.lock), any_holder(fair.lock), place == 1 and 1 or 0, is_new and 1 or 0 }
+fair.has_signs_of_life = true
+if is_new or not timeout_ms then
+local ms = timeout_at_end(fair, now_ms, times)
+redis.call("ZADD", fair.timeouts, milliseconds(ms), holder)
+fair.top = { holder = holder, ms = ms }
+fair.is_to_be_kept = true
+end
+counts_of(fair)
+return { "queued", ttl_of(fair), fair.holder, is_head and 1 or 0, is_new and 1 or 0 }
 end
 local function acquire(fair, holder, lease_ms, held_count, waits)
 if is_to_be_had(fair, holder) then
 return take(fair, holder, lease_ms, held_count)
 end
-if redis.call("EXISTS", fair.lock) == 0 then
+if fair.is_free then
 pass_on(fair, now_ms, times)
 end
 if waits then
 return stand_in_queue(fair, holder)
 end
-local ttl_ms = redis.call("PTTL", fair.lock)
-if ttl_ms == -2 then
+counts_of(fair)
+if fair.is_free then
 local grace_ms = times.grant_ms > 0 and times.grant_ms or times.alive_ms
-return { "busy", grace_ms, queue_of(fair)[1] or "" }
+return { "busy", grace_ms, front_of(fair)[1] or "" }
 end
-return { "busy", ttl_ms, any_holder(fair.lock) }
+return { "busy", ttl_of(fair), fair.holder }
 end
 local function answer_all(answer)
 local answers = { now_ms }
 for i = 1, #KEYS / 4 do
 local at = 3 + 5 * i
-answers[i + 1] = answer(fair_lock(4 * i - 3, ARGV[at + 4]), at)
+answers[i + 1] = answer(fair_lock_at(4 * i - 3, ARGV[at + 4]), at)
 end
 return answers
 end
@@ -515,14 +737,16 @@ local answer = refusal_of_held(fair, ARGV[at], tonumber(ARGV[at + 2]))
 blocked = blocked or answer ~= nil or not is_to_be_had(fair, ARGV[at])
 end)
 end
-return answer_all(function(fair, at)
+local replies = answer_all(function(fair, at)
 local holder, held_count = ARGV[at], tonumber(ARGV[at + 2])
 local answer = refusal_of_held(fair, holder, held_count)
 if not answer and blocked and is_to_be_had(fair, holder) then
 return { "free" }
 end
 return answer or acquire(fair, holder, ARGV[at + 1], held_count, ARGV[at + 3] == "1" and not together)
-end)`,
+end)
+finish(now_ms, times)
+return replies`,
   ),
   "fair-force-unlock": scriptSource(
     "fair-force-unlock",
@@ -534,100 +758,27 @@ local function publish(channel, message)
 local heard = redis.pcall("PUBLISH", channel, message)
 return type(heard) == "number" and heard or 0
 end
+local DAY_MS = 24 * 60 * 60 * 1000
+local LONGEST_MS = 36500 * DAY_MS
+local MOST_LOWERED = 500
 local function is_ours(holder)
 return string.sub(holder, 15, 18) == "8001"
 end
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
-local function keep_signs_of_life(fair, times)
-redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+local function read(fair, ...)
+local ask, insist = redis.pcall, redis.call
+local reply = ask(...)
+local message = type(reply) == "table" and reply.err
+if not message then
+return reply
 end
-local function mark_alive(fair, holder, now_ms, times)
-redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+if not string.find(message, "WRONGTYPE", 1, true) then
+return insist(...)
 end
-local function sign_of_life(fair, holder, now_ms, times)
-keep_signs_of_life(fair, times)
-mark_alive(fair, holder, now_ms, times)
-keep_signs_of_life(fair, times)
-end
-local function queue_of(fair)
-fair.waiting = fair.waiting or redis.call("LRANGE", fair.queue, 0, -1)
-return fair.waiting
-end
-local function place_of(fair, holder)
-for place, other in ipairs(queue_of(fair)) do
-if other == holder then
-return place
-end
-end
+fair.is_wrong = true
 return nil
-end
-local function forget(fair, holder)
-local place = place_of(fair, holder)
-redis.call("ZREM", fair.timeouts, holder)
-redis.call("ZREM", fair.alive, holder)
-redis.call("LREM", fair.queue, 1, holder)
-if place then
-table.remove(fair.waiting, place)
-end
-return place or #fair.waiting + 1
-end
-local function is_dead(fair, holder, now_ms, times)
-if is_ours(holder) then
-local alive_ms = redis.call("ZSCORE", fair.alive, holder)
-if not alive_ms then
-sign_of_life(fair, holder, now_ms, times)
-end
-return alive_ms and tonumber(alive_ms) <= now_ms
-end
-local timeout_ms = redis.call("ZSCORE", fair.timeouts, holder)
-if not timeout_ms then
-redis.pcall("ZADD", fair.timeouts, milliseconds(now_ms), holder)
-end
-return timeout_ms and tonumber(timeout_ms) + times.grace_ms <= now_ms
-end
-local function next_in_line(fair, now_ms, times)
-local waiting = queue_of(fair)
-while waiting[1] and is_dead(fair, waiting[1], now_ms, times) do
-forget(fair, waiting[1])
-end
-return waiting[1]
-end
-local function leave(fair, holder, times)
-local waiting = queue_of(fair)
-local first_behind = forget(fair, holder)
-for place = first_behind, #waiting do
-local other = waiting[place]
-if not is_ours(other) and redis.call("ZSCORE", fair.timeouts, other) then
-redis.call("ZINCRBY", fair.timeouts, milliseconds(-times.wait_ms), other)
-end
-end
-end
-local function pass_on(fair, now_ms, times)
-local head = next_in_line(fair, now_ms, times)
-if not head then
-return
-end
-local message = "0"
-if is_ours(head) and times.grant_ms > 0 then
-local given = redis.pcall("HSET", fair.lock, head, "1")
-if type(given) == "table" then
-return
-end
-redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
-leave(fair, head, times)
-message = milliseconds(now_ms + times.grant_ms)
-end
-publish(string.format("%s:%s", fair.channel, head), message)
-end
-local function raise_timeout(fair, holder, predecessor, now_ms, times)
-local before_ms = predecessor and redis.call("ZSCORE", fair.timeouts, predecessor)
-local timeout_ms = math.max(now_ms, before_ms and tonumber(before_ms) or 0) + times.wait_ms + times.horizon_ms
-local known_ms = redis.call("ZSCORE", fair.timeouts, holder)
-if not known_ms or tonumber(known_ms) < timeout_ms then
-redis.call("ZADD", fair.timeouts, milliseconds(timeout_ms), holder)
-end
 end
 local function wrong_type(fair)
 local parts = { fair.lock, "hash", fair.queue, "list", fair.timeouts, "zset", fair.alive, "zset" }
@@ -639,14 +790,136 @@ end
 end
 return nil
 end
-local function fair_lock(key_at, channel)
-return {
-lock = KEYS[key_at],
-queue = KEYS[key_at + 1],
-timeouts = KEYS[key_at + 2],
-alive = KEYS[key_at + 3],
-channel = channel,
-}
+local function counts_of(fair)
+if not fair.counts then
+fair.counts, fair.holder = {}, ""
+local fields = read(fair, "HGETALL", fair.lock) or {}
+for i = 1, #fields, 2 do
+fair.counts[fields[i]] = fields[i + 1]
+if fields[i] ~= "mode" and fair.holder == "" then
+fair.holder = fields[i]
+end
+end
+fair.is_free = #fields == 0
+end
+return fair.counts
+end
+local function ttl_of(fair)
+fair.ttl_ms = fair.ttl_ms or redis.call("PTTL", fair.lock)
+return fair.ttl_ms
+end
+local function lock_changed(fair)
+fair.counts, fair.ttl_ms = nil, nil
+end
+local function front_of(fair)
+fair.front = fair.front or read(fair, "LRANGE", fair.queue, 0, 1) or {}
+return fair.front
+end
+local function queue_changed(fair)
+fair.front, fair.head_alive_ms = nil, nil
+end
+local function timeout_of(fair, holder)
+return tonumber(redis.call("ZSCORE", fair.timeouts, holder) or nil)
+end
+local function top_of(fair)
+if not fair.top then
+local top = read(fair, "ZRANGE", fair.timeouts, -1, -1, "WITHSCORES") or {}
+fair.top = { holder = top[1], ms = tonumber(top[2] or 0) }
+end
+return fair.top
+end
+local function is_whole(fair)
+return read(fair, "LLEN", fair.queue) == read(fair, "ZCARD", fair.timeouts)
+end
+local function look(fair, holder)
+local found = { count = counts_of(fair)[holder] }
+found.timeout_ms = read(fair, "ZSCORE", fair.timeouts, holder)
+if found.count or fair.is_free then
+local head = front_of(fair)[1]
+local alive_ms = read(fair, "ZMSCORE", fair.alive, holder, head or holder) or {}
+found.alive_ms, fair.head_alive_ms = alive_ms[1], alive_ms[2]
+found.place = head == holder and 0 or nil
+else
+found.alive_ms = read(fair, "ZSCORE", fair.alive, holder)
+found.place = read(fair, "LPOS", fair.queue, holder) or nil
+end
+return found
+end
+local function keep_queue(fair, now_ms)
+local left_ms = math.max(top_of(fair).ms - now_ms, 0) + DAY_MS
+local ttl_ms = milliseconds(math.min(left_ms, LONGEST_MS))
+redis.call("PEXPIRE", fair.queue, ttl_ms)
+redis.call("PEXPIRE", fair.timeouts, ttl_ms)
+end
+local function keep_signs_of_life(fair, times)
+return redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+end
+local function sign_of_life(fair, holder, now_ms, times)
+keep_signs_of_life(fair, times)
+redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+keep_signs_of_life(fair, times)
+end
+local function least_timeout(now_ms, times)
+return now_ms + times.wait_ms + times.horizon_ms
+end
+local function timeout_at_end(fair, now_ms, times)
+local top = top_of(fair)
+local behind_ms = top.ms
+if top.holder and not is_ours(top.holder) then
+behind_ms = least_timeout(top.ms, times)
+end
+return math.max(least_timeout(now_ms, times), behind_ms)
+end
+local function bring_nearer(fair, place, other, left, left_ms, now_ms, times)
+local other_ms = timeout_of(fair, other)
+if not other_ms then
+return
+end
+local before = place > 0 and redis.call("LINDEX", fair.queue, place - 1)
+local base_ms = before and timeout_of(fair, before) or now_ms + math.max(times.horizon_ms, ttl_of(fair))
+local by_ms = other_ms - base_ms - math.max(0, other_ms - left_ms)
+if place == 0 and other_ms < base_ms and is_ours(left) then
+redis.call("ZADD", fair.timeouts, milliseconds(base_ms), other)
+end
+if by_ms <= 0 then
+return
+end
+local from_ms = milliseconds(other_ms)
+local behind = redis.call("ZRANGE", fair.timeouts, from_ms, "+inf", "BYSCORE", "LIMIT", 0, MOST_LOWERED, "WITHSCORES")
+local lowered = {}
+for i = 1, #behind, 2 do
+local timeout_ms = tonumber(behind[i + 1])
+local nearer_ms = timeout_ms - by_ms
+if is_ours(behind[i]) then
+nearer_ms = math.min(timeout_ms, math.max(nearer_ms, least_timeout(now_ms, times)))
+end
+lowered[i], lowered[i + 1] = milliseconds(nearer_ms), behind[i]
+end
+redis.call("ZADD", fair.timeouts, unpack(lowered))
+fair.top, fair.is_to_be_kept = nil, true
+end
+local fair_locks, fair_lock_by_key = {}, {}
+local function fair_lock(lock, queue, timeouts, alive, channel)
+local fair = fair_lock_by_key[lock]
+if not fair then
+fair = { lock = lock, queue = queue, timeouts = timeouts, alive = alive, channel = channel, looks = 0 }
+fair_lock_by_key[lock] = fair
+fair_locks[#fair_locks + 1] = fair
+end
+return fair
+end
+local function fair_lock_at(key_at, channel)
+return fair_lock(KEYS[key_at], KEYS[key_at + 1], KEYS[key_at + 2], KEYS[key_at + 3], channel)
+end
+local function finish(now_ms, times)
+for i = 1, #fair_locks do
+if fair_locks[i].is_to_be_kept then
+keep_queue(fair_locks[i], now_ms)
+end
+if fair_locks[i].has_signs_of_life then
+keep_signs_of_life(fair_locks[i], times)
+end
+end
 end
 local function fair_times(arg_at)
 return {
@@ -657,11 +930,126 @@ horizon_ms = tonumber(ARGV[arg_at + 3]),
 grace_ms = tonumber(ARGV[arg_at + 4]),
 }
 end
+local HEADS_AT_ONCE, MOST_LOOKS = 100, 20
+local function forget_first(fair, first, now_ms, times)
+local last_ms = timeout_of(fair, first[#first])
+redis.call("ZREM", fair.timeouts, unpack(first))
+redis.call("ZREM", fair.alive, unpack(first))
+redis.call("LTRIM", fair.queue, #first, -1)
+queue_changed(fair)
+fair.top = nil
+local head = front_of(fair)[1]
+if head and last_ms and not is_ours(head) then
+bring_nearer(fair, 0, head, first[#first], last_ms, now_ms, times)
+end
+end
+local function is_dead(fair, holder, timeout_ms, alive_ms, now_ms, times)
+if is_ours(holder) then
+if not alive_ms then
+sign_of_life(fair, holder, now_ms, times)
+end
+return alive_ms and tonumber(alive_ms) <= now_ms
+end
+if not timeout_ms then
+redis.pcall("ZADD", fair.timeouts, milliseconds(now_ms), holder)
+fair.top = nil
+end
+return timeout_ms and tonumber(timeout_ms) + times.grace_ms <= now_ms
+end
+local function forget_the_dead(fair, heads, now_ms, times)
+local timeouts = redis.call("ZMSCORE", fair.timeouts, unpack(heads))
+local signs = redis.call("ZMSCORE", fair.alive, unpack(heads))
+local dead = {}
+for i = 1, #heads do
+if not is_dead(fair, heads[i], timeouts[i], signs[i], now_ms, times) then
+break
+end
+dead[i] = heads[i]
+end
+if #dead > 0 then
+forget_first(fair, dead, now_ms, times)
+end
+return #dead == #heads
+end
+local function next_in_line(fair, now_ms, times)
+local head = front_of(fair)[1]
+if not head then
+return nil
+end
+if is_ours(head) and fair.head_alive_ms and tonumber(fair.head_alive_ms) > now_ms then
+return head
+end
+local heads = { head }
+while fair.looks < MOST_LOOKS do
+fair.looks = fair.looks + 1
+if not forget_the_dead(fair, heads, now_ms, times) then
+fair.looks = fair.looks - 1
+return front_of(fair)[1]
+end
+heads = redis.call("LRANGE", fair.queue, 0, HEADS_AT_ONCE - 1)
+if #heads == 0 then
+return nil
+end
+end
+return ""
+end
+local function leave(fair, holder, found, now_ms, times)
+local place = found.place or redis.call("LPOS", fair.queue, holder)
+redis.call("ZREM", fair.timeouts, holder)
+redis.call("ZREM", fair.alive, holder)
+fair.top = nil
+if not place then
+return
+end
+redis.call("LREM", fair.queue, 1, holder)
+queue_changed(fair)
+fair.is_to_be_kept = true
+local behind = redis.call("LINDEX", fair.queue, place)
+if behind and found.timeout_ms and not is_ours(behind) then
+bring_nearer(fair, place, behind, holder, tonumber(found.timeout_ms), now_ms, times)
+end
+end
+local function leave_front(fair, now_ms, times)
+local head, second = front_of(fair)[1], front_of(fair)[2]
+local is_before_jvm = second and not is_ours(second)
+local timeout_ms = is_before_jvm and timeout_of(fair, head)
+redis.call("ZREM", fair.timeouts, head)
+redis.call("ZREM", fair.alive, head)
+redis.call("LREM", fair.queue, 1, head)
+queue_changed(fair)
+fair.top = nil
+if is_before_jvm then
+fair.is_to_be_kept = true
+if timeout_ms then
+bring_nearer(fair, 0, second, head, timeout_ms, now_ms, times)
+end
+end
+end
+local function pass_on(fair, now_ms, times)
+local head = next_in_line(fair, now_ms, times)
+if not head or head == "" then
+return
+end
+local message = "0"
+if is_ours(head) and times.grant_ms > 0 then
+local given = redis.pcall("HSET", fair.lock, head, "1")
+if type(given) == "table" then
+return
+end
+redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
+lock_changed(fair)
+leave_front(fair, now_ms, times)
+message = milliseconds(now_ms + times.grant_ms)
+else
+fair.is_to_be_kept = true
+end
+publish(string.format("%s:%s", fair.channel, head), message)
+end
 local lock, queue, timeouts, alive = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local not_after_ms, channel = tonumber(ARGV[1]), ARGV[2]
 local now_ms, times = server_time(), fair_times(3)
 local function force_unlock()
-local fair = { lock = lock, queue = queue, timeouts = timeouts, alive = alive, channel = channel }
+local fair = fair_lock(lock, queue, timeouts, alive, channel)
 if now_ms > not_after_ms then
 return { "late" }
 end
@@ -682,10 +1070,13 @@ return { "changed" }
 end
 end
 redis.call("DEL", lock)
+lock_changed(fair)
 pass_on(fair, now_ms, times)
 return { "released" }
 end
-return { now_ms, force_unlock() }`,
+local answer = force_unlock()
+finish(now_ms, times)
+return { now_ms, answer }`,
   ),
   "fair-refresh": scriptSource(
     "fair-refresh",
@@ -697,100 +1088,27 @@ local function publish(channel, message)
 local heard = redis.pcall("PUBLISH", channel, message)
 return type(heard) == "number" and heard or 0
 end
+local DAY_MS = 24 * 60 * 60 * 1000
+local LONGEST_MS = 36500 * DAY_MS
+local MOST_LOWERED = 500
 local function is_ours(holder)
 return string.sub(holder, 15, 18) == "8001"
 end
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
-local function keep_signs_of_life(fair, times)
-redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+local function read(fair, ...)
+local ask, insist = redis.pcall, redis.call
+local reply = ask(...)
+local message = type(reply) == "table" and reply.err
+if not message then
+return reply
 end
-local function mark_alive(fair, holder, now_ms, times)
-redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+if not string.find(message, "WRONGTYPE", 1, true) then
+return insist(...)
 end
-local function sign_of_life(fair, holder, now_ms, times)
-keep_signs_of_life(fair, times)
-mark_alive(fair, holder, now_ms, times)
-keep_signs_of_life(fair, times)
-end
-local function queue_of(fair)
-fair.waiting = fair.waiting or redis.call("LRANGE", fair.queue, 0, -1)
-return fair.waiting
-end
-local function place_of(fair, holder)
-for place, other in ipairs(queue_of(fair)) do
-if other == holder then
-return place
-end
-end
+fair.is_wrong = true
 return nil
-end
-local function forget(fair, holder)
-local place = place_of(fair, holder)
-redis.call("ZREM", fair.timeouts, holder)
-redis.call("ZREM", fair.alive, holder)
-redis.call("LREM", fair.queue, 1, holder)
-if place then
-table.remove(fair.waiting, place)
-end
-return place or #fair.waiting + 1
-end
-local function is_dead(fair, holder, now_ms, times)
-if is_ours(holder) then
-local alive_ms = redis.call("ZSCORE", fair.alive, holder)
-if not alive_ms then
-sign_of_life(fair, holder, now_ms, times)
-end
-return alive_ms and tonumber(alive_ms) <= now_ms
-end
-local timeout_ms = redis.call("ZSCORE", fair.timeouts, holder)
-if not timeout_ms then
-redis.pcall("ZADD", fair.timeouts, milliseconds(now_ms), holder)
-end
-return timeout_ms and tonumber(timeout_ms) + times.grace_ms <= now_ms
-end
-local function next_in_line(fair, now_ms, times)
-local waiting = queue_of(fair)
-while waiting[1] and is_dead(fair, waiting[1], now_ms, times) do
-forget(fair, waiting[1])
-end
-return waiting[1]
-end
-local function leave(fair, holder, times)
-local waiting = queue_of(fair)
-local first_behind = forget(fair, holder)
-for place = first_behind, #waiting do
-local other = waiting[place]
-if not is_ours(other) and redis.call("ZSCORE", fair.timeouts, other) then
-redis.call("ZINCRBY", fair.timeouts, milliseconds(-times.wait_ms), other)
-end
-end
-end
-local function pass_on(fair, now_ms, times)
-local head = next_in_line(fair, now_ms, times)
-if not head then
-return
-end
-local message = "0"
-if is_ours(head) and times.grant_ms > 0 then
-local given = redis.pcall("HSET", fair.lock, head, "1")
-if type(given) == "table" then
-return
-end
-redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
-leave(fair, head, times)
-message = milliseconds(now_ms + times.grant_ms)
-end
-publish(string.format("%s:%s", fair.channel, head), message)
-end
-local function raise_timeout(fair, holder, predecessor, now_ms, times)
-local before_ms = predecessor and redis.call("ZSCORE", fair.timeouts, predecessor)
-local timeout_ms = math.max(now_ms, before_ms and tonumber(before_ms) or 0) + times.wait_ms + times.horizon_ms
-local known_ms = redis.call("ZSCORE", fair.timeouts, holder)
-if not known_ms or tonumber(known_ms) < timeout_ms then
-redis.call("ZADD", fair.timeouts, milliseconds(timeout_ms), holder)
-end
 end
 local function wrong_type(fair)
 local parts = { fair.lock, "hash", fair.queue, "list", fair.timeouts, "zset", fair.alive, "zset" }
@@ -802,14 +1120,136 @@ end
 end
 return nil
 end
-local function fair_lock(key_at, channel)
-return {
-lock = KEYS[key_at],
-queue = KEYS[key_at + 1],
-timeouts = KEYS[key_at + 2],
-alive = KEYS[key_at + 3],
-channel = channel,
-}
+local function counts_of(fair)
+if not fair.counts then
+fair.counts, fair.holder = {}, ""
+local fields = read(fair, "HGETALL", fair.lock) or {}
+for i = 1, #fields, 2 do
+fair.counts[fields[i]] = fields[i + 1]
+if fields[i] ~= "mode" and fair.holder == "" then
+fair.holder = fields[i]
+end
+end
+fair.is_free = #fields == 0
+end
+return fair.counts
+end
+local function ttl_of(fair)
+fair.ttl_ms = fair.ttl_ms or redis.call("PTTL", fair.lock)
+return fair.ttl_ms
+end
+local function lock_changed(fair)
+fair.counts, fair.ttl_ms = nil, nil
+end
+local function front_of(fair)
+fair.front = fair.front or read(fair, "LRANGE", fair.queue, 0, 1) or {}
+return fair.front
+end
+local function queue_changed(fair)
+fair.front, fair.head_alive_ms = nil, nil
+end
+local function timeout_of(fair, holder)
+return tonumber(redis.call("ZSCORE", fair.timeouts, holder) or nil)
+end
+local function top_of(fair)
+if not fair.top then
+local top = read(fair, "ZRANGE", fair.timeouts, -1, -1, "WITHSCORES") or {}
+fair.top = { holder = top[1], ms = tonumber(top[2] or 0) }
+end
+return fair.top
+end
+local function is_whole(fair)
+return read(fair, "LLEN", fair.queue) == read(fair, "ZCARD", fair.timeouts)
+end
+local function look(fair, holder)
+local found = { count = counts_of(fair)[holder] }
+found.timeout_ms = read(fair, "ZSCORE", fair.timeouts, holder)
+if found.count or fair.is_free then
+local head = front_of(fair)[1]
+local alive_ms = read(fair, "ZMSCORE", fair.alive, holder, head or holder) or {}
+found.alive_ms, fair.head_alive_ms = alive_ms[1], alive_ms[2]
+found.place = head == holder and 0 or nil
+else
+found.alive_ms = read(fair, "ZSCORE", fair.alive, holder)
+found.place = read(fair, "LPOS", fair.queue, holder) or nil
+end
+return found
+end
+local function keep_queue(fair, now_ms)
+local left_ms = math.max(top_of(fair).ms - now_ms, 0) + DAY_MS
+local ttl_ms = milliseconds(math.min(left_ms, LONGEST_MS))
+redis.call("PEXPIRE", fair.queue, ttl_ms)
+redis.call("PEXPIRE", fair.timeouts, ttl_ms)
+end
+local function keep_signs_of_life(fair, times)
+return redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+end
+local function sign_of_life(fair, holder, now_ms, times)
+keep_signs_of_life(fair, times)
+redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+keep_signs_of_life(fair, times)
+end
+local function least_timeout(now_ms, times)
+return now_ms + times.wait_ms + times.horizon_ms
+end
+local function timeout_at_end(fair, now_ms, times)
+local top = top_of(fair)
+local behind_ms = top.ms
+if top.holder and not is_ours(top.holder) then
+behind_ms = least_timeout(top.ms, times)
+end
+return math.max(least_timeout(now_ms, times), behind_ms)
+end
+local function bring_nearer(fair, place, other, left, left_ms, now_ms, times)
+local other_ms = timeout_of(fair, other)
+if not other_ms then
+return
+end
+local before = place > 0 and redis.call("LINDEX", fair.queue, place - 1)
+local base_ms = before and timeout_of(fair, before) or now_ms + math.max(times.horizon_ms, ttl_of(fair))
+local by_ms = other_ms - base_ms - math.max(0, other_ms - left_ms)
+if place == 0 and other_ms < base_ms and is_ours(left) then
+redis.call("ZADD", fair.timeouts, milliseconds(base_ms), other)
+end
+if by_ms <= 0 then
+return
+end
+local from_ms = milliseconds(other_ms)
+local behind = redis.call("ZRANGE", fair.timeouts, from_ms, "+inf", "BYSCORE", "LIMIT", 0, MOST_LOWERED, "WITHSCORES")
+local lowered = {}
+for i = 1, #behind, 2 do
+local timeout_ms = tonumber(behind[i + 1])
+local nearer_ms = timeout_ms - by_ms
+if is_ours(behind[i]) then
+nearer_ms = math.min(timeout_ms, math.max(nearer_ms, least_timeout(now_ms, times)))
+end
+lowered[i], lowered[i + 1] = milliseconds(nearer_ms), behind[i]
+end
+redis.call("ZADD", fair.timeouts, unpack(lowered))
+fair.top, fair.is_to_be_kept = nil, true
+end
+local fair_locks, fair_lock_by_key = {}, {}
+local function fair_lock(lock, queue, timeouts, alive, channel)
+local fair = fair_lock_by_key[lock]
+if not fair then
+fair = { lock = lock, queue = queue, timeouts = timeouts, alive = alive, channel = channel, looks = 0 }
+fair_lock_by_key[lock] = fair
+fair_locks[#fair_locks + 1] = fair
+end
+return fair
+end
+local function fair_lock_at(key_at, channel)
+return fair_lock(KEYS[key_at], KEYS[key_at + 1], KEYS[key_at + 2], KEYS[key_at + 3], channel)
+end
+local function finish(now_ms, times)
+for i = 1, #fair_locks do
+if fair_locks[i].is_to_be_kept then
+keep_queue(fair_locks[i], now_ms)
+end
+if fair_locks[i].has_signs_of_life then
+keep_signs_of_life(fair_locks[i], times)
+end
+end
 end
 local function fair_times(arg_at)
 return {
@@ -820,54 +1260,230 @@ horizon_ms = tonumber(ARGV[arg_at + 3]),
 grace_ms = tonumber(ARGV[arg_at + 4]),
 }
 end
-local function any_holder(lock)
-local fields = redis.call("HKEYS", lock)
-return fields[1] == "mode" and fields[2] or fields[1] or ""
+local HEADS_AT_ONCE, MOST_LOOKS = 100, 20
+local function forget_first(fair, first, now_ms, times)
+local last_ms = timeout_of(fair, first[#first])
+redis.call("ZREM", fair.timeouts, unpack(first))
+redis.call("ZREM", fair.alive, unpack(first))
+redis.call("LTRIM", fair.queue, #first, -1)
+queue_changed(fair)
+fair.top = nil
+local head = front_of(fair)[1]
+if head and last_ms and not is_ours(head) then
+bring_nearer(fair, 0, head, first[#first], last_ms, now_ms, times)
+end
+end
+local function is_dead(fair, holder, timeout_ms, alive_ms, now_ms, times)
+if is_ours(holder) then
+if not alive_ms then
+sign_of_life(fair, holder, now_ms, times)
+end
+return alive_ms and tonumber(alive_ms) <= now_ms
+end
+if not timeout_ms then
+redis.pcall("ZADD", fair.timeouts, milliseconds(now_ms), holder)
+fair.top = nil
+end
+return timeout_ms and tonumber(timeout_ms) + times.grace_ms <= now_ms
+end
+local function forget_the_dead(fair, heads, now_ms, times)
+local timeouts = redis.call("ZMSCORE", fair.timeouts, unpack(heads))
+local signs = redis.call("ZMSCORE", fair.alive, unpack(heads))
+local dead = {}
+for i = 1, #heads do
+if not is_dead(fair, heads[i], timeouts[i], signs[i], now_ms, times) then
+break
+end
+dead[i] = heads[i]
+end
+if #dead > 0 then
+forget_first(fair, dead, now_ms, times)
+end
+return #dead == #heads
+end
+local function next_in_line(fair, now_ms, times)
+local head = front_of(fair)[1]
+if not head then
+return nil
+end
+if is_ours(head) and fair.head_alive_ms and tonumber(fair.head_alive_ms) > now_ms then
+return head
+end
+local heads = { head }
+while fair.looks < MOST_LOOKS do
+fair.looks = fair.looks + 1
+if not forget_the_dead(fair, heads, now_ms, times) then
+fair.looks = fair.looks - 1
+return front_of(fair)[1]
+end
+heads = redis.call("LRANGE", fair.queue, 0, HEADS_AT_ONCE - 1)
+if #heads == 0 then
+return nil
+end
+end
+return ""
+end
+local function leave(fair, holder, found, now_ms, times)
+local place = found.place or redis.call("LPOS", fair.queue, holder)
+redis.call("ZREM", fair.timeouts, holder)
+redis.call("ZREM", fair.alive, holder)
+fair.top = nil
+if not place then
+return
+end
+redis.call("LREM", fair.queue, 1, holder)
+queue_changed(fair)
+fair.is_to_be_kept = true
+local behind = redis.call("LINDEX", fair.queue, place)
+if behind and found.timeout_ms and not is_ours(behind) then
+bring_nearer(fair, place, behind, holder, tonumber(found.timeout_ms), now_ms, times)
+end
+end
+local function leave_front(fair, now_ms, times)
+local head, second = front_of(fair)[1], front_of(fair)[2]
+local is_before_jvm = second and not is_ours(second)
+local timeout_ms = is_before_jvm and timeout_of(fair, head)
+redis.call("ZREM", fair.timeouts, head)
+redis.call("ZREM", fair.alive, head)
+redis.call("LREM", fair.queue, 1, head)
+queue_changed(fair)
+fair.top = nil
+if is_before_jvm then
+fair.is_to_be_kept = true
+if timeout_ms then
+bring_nearer(fair, 0, second, head, timeout_ms, now_ms, times)
+end
+end
+end
+local function pass_on(fair, now_ms, times)
+local head = next_in_line(fair, now_ms, times)
+if not head or head == "" then
+return
+end
+local message = "0"
+if is_ours(head) and times.grant_ms > 0 then
+local given = redis.pcall("HSET", fair.lock, head, "1")
+if type(given) == "table" then
+return
+end
+redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
+lock_changed(fair)
+leave_front(fair, now_ms, times)
+message = milliseconds(now_ms + times.grant_ms)
+else
+fair.is_to_be_kept = true
+end
+publish(string.format("%s:%s", fair.channel, head), message)
 end
 local now_ms, times = server_time(), fair_times(1)
-local function places(fair)
-local place_by_holder, before = {}, nil
-for i, holder in ipairs(queue_of(fair)) do
-place_by_holder[holder] = { first = i == 1, before = before }
-before = holder
+local function mend(fair)
+local stands, added, stale = {}, {}, {}
+local waiting, scores = redis.call("LRANGE", fair.queue, 0, -1), redis.call("ZRANGE", fair.timeouts, 0, -1)
+for i = 1, #waiting do
+stands[waiting[i]] = true
 end
-return place_by_holder
+for i = 1, #scores do
+if stands[scores[i]] then
+stands[scores[i]] = nil
+else
+stale[#stale + 1] = scores[i]
 end
-local function news(fair, first_at, count)
-local place_by_holder, answers = places(fair), {}
+end
+for holder in pairs(stands) do
+added[#added + 1] = holder
+end
+local timeout_ms = milliseconds(least_timeout(now_ms, times))
 keep_signs_of_life(fair, times)
-for at = first_at, first_at + count - 1 do
-if place_by_holder[ARGV[at]] then
-mark_alive(fair, ARGV[at], now_ms, times)
+for i = 1, #added do
+redis.call("ZADD", fair.timeouts, timeout_ms, added[i])
+end
+for i = 1, #stale do
+redis.call("ZREM", fair.timeouts, stale[i])
+end
+fair.top, fair.is_to_be_kept = nil, true
+end
+local function mark_alive(fair, waiters)
+local until_ms, signs = milliseconds(now_ms + times.alive_ms), {}
+for i = 1, #waiters do
+signs[2 * i - 1], signs[2 * i] = until_ms, waiters[i]
+end
+local is_there = keep_signs_of_life(fair, times) == 1
+redis.call("ZADD", fair.alive, unpack(signs))
+fair.has_signs_of_life = not is_there
+end
+local function raise_timeouts(fair, waiters, timeouts)
+local timeout_ms, raised = milliseconds(least_timeout(now_ms, times)), {}
+for i = 1, #waiters do
+if tonumber(timeouts[i]) < now_ms + times.wait_ms + times.horizon_ms / 2 then
+raised[#raised + 1] = timeout_ms
+raised[#raised + 1] = waiters[i]
 end
 end
-if redis.call("EXISTS", fair.lock) == 0 then
+if #raised > 0 then
+redis.call("ZADD", fair.timeouts, unpack(raised))
+fair.top, fair.is_to_be_kept = nil, true
+end
+return #raised > 0
+end
+local function standing(fair, waiters)
+local there, there_timeouts = {}, {}
+local timeouts = #waiters > 0 and read(fair, "ZMSCORE", fair.timeouts, unpack(waiters))
+for i = 1, timeouts and #waiters or 0 do
+if timeouts[i] then
+there[#there + 1] = waiters[i]
+there_timeouts[#there] = timeouts[i]
+end
+end
+return there, there_timeouts
+end
+local function news(fair, waiters)
+local counts, answers = counts_of(fair), {}
+front_of(fair)
+local there, timeouts = standing(fair, waiters)
+read(fair, "ZCARD", fair.alive)
+if fair.is_wrong then
+return answers
+end
+if #there > 0 then
+mark_alive(fair, there)
+end
+local is_raised = raise_timeouts(fair, there, timeouts)
+if (#there < #waiters or not is_raised) and not is_whole(fair) then
+mend(fair)
+there, timeouts = standing(fair, waiters)
+if #there > 0 then
+mark_alive(fair, there)
+end
+end
+if fair.is_free then
 pass_on(fair, now_ms, times)
-place_by_holder = places(fair)
+counts = counts_of(fair)
 end
-keep_signs_of_life(fair, times)
-local ttl_ms, holder = redis.call("PTTL", fair.lock), any_holder(fair.lock)
-for at = first_at, first_at + count - 1 do
-local waiter = ARGV[at]
-local place = place_by_holder[waiter]
-local answer = { "gone" }
-if redis.call("HEXISTS", fair.lock, waiter) == 1 then
-answer = { "granted" }
-elseif place then
-raise_timeout(fair, waiter, place.before, now_ms, times)
-answer = { "queued", ttl_ms, holder, place.first and 1 or 0 }
+local is_there, head = {}, front_of(fair)[1]
+for i = 1, #there do
+is_there[there[i]] = true
 end
-answers[#answers + 1] = answer
+for i = 1, #waiters do
+local waiter = waiters[i]
+answers[i] = { "gone" }
+if counts[waiter] then
+answers[i] = { "granted" }
+elseif is_there[waiter] then
+answers[i] = { "queued", ttl_of(fair), fair.holder, waiter == head and 1 or 0 }
+end
 end
 return answers
 end
-local replies = { now_ms }
-local at = 6
+local replies, at = { now_ms }, 6
 for i = 1, #KEYS / 4 do
-local fair, count = fair_lock(4 * i - 3, ARGV[at]), tonumber(ARGV[at + 1])
-replies[i + 1] = wrong_type(fair) and {} or news(fair, at + 2, count)
-at = at + 2 + count
+local fair, waiters = fair_lock_at(4 * i - 3, ARGV[at]), {}
+for j = 1, tonumber(ARGV[at + 1]) do
+waiters[j] = ARGV[at + 1 + j]
 end
+replies[i + 1] = news(fair, waiters)
+at = at + 2 + #waiters
+end
+finish(now_ms, times)
 return replies`,
   ),
   "fair-release": scriptSource(
@@ -884,100 +1500,27 @@ local function publish(channel, message)
 local heard = redis.pcall("PUBLISH", channel, message)
 return type(heard) == "number" and heard or 0
 end
+local DAY_MS = 24 * 60 * 60 * 1000
+local LONGEST_MS = 36500 * DAY_MS
+local MOST_LOWERED = 500
 local function is_ours(holder)
 return string.sub(holder, 15, 18) == "8001"
 end
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
-local function keep_signs_of_life(fair, times)
-redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+local function read(fair, ...)
+local ask, insist = redis.pcall, redis.call
+local reply = ask(...)
+local message = type(reply) == "table" and reply.err
+if not message then
+return reply
 end
-local function mark_alive(fair, holder, now_ms, times)
-redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+if not string.find(message, "WRONGTYPE", 1, true) then
+return insist(...)
 end
-local function sign_of_life(fair, holder, now_ms, times)
-keep_signs_of_life(fair, times)
-mark_alive(fair, holder, now_ms, times)
-keep_signs_of_life(fair, times)
-end
-local function queue_of(fair)
-fair.waiting = fair.waiting or redis.call("LRANGE", fair.queue, 0, -1)
-return fair.waiting
-end
-local function place_of(fair, holder)
-for place, other in ipairs(queue_of(fair)) do
-if other == holder then
-return place
-end
-end
+fair.is_wrong = true
 return nil
-end
-local function forget(fair, holder)
-local place = place_of(fair, holder)
-redis.call("ZREM", fair.timeouts, holder)
-redis.call("ZREM", fair.alive, holder)
-redis.call("LREM", fair.queue, 1, holder)
-if place then
-table.remove(fair.waiting, place)
-end
-return place or #fair.waiting + 1
-end
-local function is_dead(fair, holder, now_ms, times)
-if is_ours(holder) then
-local alive_ms = redis.call("ZSCORE", fair.alive, holder)
-if not alive_ms then
-sign_of_life(fair, holder, now_ms, times)
-end
-return alive_ms and tonumber(alive_ms) <= now_ms
-end
-local timeout_ms = redis.call("ZSCORE", fair.timeouts, holder)
-if not timeout_ms then
-redis.pcall("ZADD", fair.timeouts, milliseconds(now_ms), holder)
-end
-return timeout_ms and tonumber(timeout_ms) + times.grace_ms <= now_ms
-end
-local function next_in_line(fair, now_ms, times)
-local waiting = queue_of(fair)
-while waiting[1] and is_dead(fair, waiting[1], now_ms, times) do
-forget(fair, waiting[1])
-end
-return waiting[1]
-end
-local function leave(fair, holder, times)
-local waiting = queue_of(fair)
-local first_behind = forget(fair, holder)
-for place = first_behind, #waiting do
-local other = waiting[place]
-if not is_ours(other) and redis.call("ZSCORE", fair.timeouts, other) then
-redis.call("ZINCRBY", fair.timeouts, milliseconds(-times.wait_ms), other)
-end
-end
-end
-local function pass_on(fair, now_ms, times)
-local head = next_in_line(fair, now_ms, times)
-if not head then
-return
-end
-local message = "0"
-if is_ours(head) and times.grant_ms > 0 then
-local given = redis.pcall("HSET", fair.lock, head, "1")
-if type(given) == "table" then
-return
-end
-redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
-leave(fair, head, times)
-message = milliseconds(now_ms + times.grant_ms)
-end
-publish(string.format("%s:%s", fair.channel, head), message)
-end
-local function raise_timeout(fair, holder, predecessor, now_ms, times)
-local before_ms = predecessor and redis.call("ZSCORE", fair.timeouts, predecessor)
-local timeout_ms = math.max(now_ms, before_ms and tonumber(before_ms) or 0) + times.wait_ms + times.horizon_ms
-local known_ms = redis.call("ZSCORE", fair.timeouts, holder)
-if not known_ms or tonumber(known_ms) < timeout_ms then
-redis.call("ZADD", fair.timeouts, milliseconds(timeout_ms), holder)
-end
 end
 local function wrong_type(fair)
 local parts = { fair.lock, "hash", fair.queue, "list", fair.timeouts, "zset", fair.alive, "zset" }
@@ -989,14 +1532,136 @@ end
 end
 return nil
 end
-local function fair_lock(key_at, channel)
-return {
-lock = KEYS[key_at],
-queue = KEYS[key_at + 1],
-timeouts = KEYS[key_at + 2],
-alive = KEYS[key_at + 3],
-channel = channel,
-}
+local function counts_of(fair)
+if not fair.counts then
+fair.counts, fair.holder = {}, ""
+local fields = read(fair, "HGETALL", fair.lock) or {}
+for i = 1, #fields, 2 do
+fair.counts[fields[i]] = fields[i + 1]
+if fields[i] ~= "mode" and fair.holder == "" then
+fair.holder = fields[i]
+end
+end
+fair.is_free = #fields == 0
+end
+return fair.counts
+end
+local function ttl_of(fair)
+fair.ttl_ms = fair.ttl_ms or redis.call("PTTL", fair.lock)
+return fair.ttl_ms
+end
+local function lock_changed(fair)
+fair.counts, fair.ttl_ms = nil, nil
+end
+local function front_of(fair)
+fair.front = fair.front or read(fair, "LRANGE", fair.queue, 0, 1) or {}
+return fair.front
+end
+local function queue_changed(fair)
+fair.front, fair.head_alive_ms = nil, nil
+end
+local function timeout_of(fair, holder)
+return tonumber(redis.call("ZSCORE", fair.timeouts, holder) or nil)
+end
+local function top_of(fair)
+if not fair.top then
+local top = read(fair, "ZRANGE", fair.timeouts, -1, -1, "WITHSCORES") or {}
+fair.top = { holder = top[1], ms = tonumber(top[2] or 0) }
+end
+return fair.top
+end
+local function is_whole(fair)
+return read(fair, "LLEN", fair.queue) == read(fair, "ZCARD", fair.timeouts)
+end
+local function look(fair, holder)
+local found = { count = counts_of(fair)[holder] }
+found.timeout_ms = read(fair, "ZSCORE", fair.timeouts, holder)
+if found.count or fair.is_free then
+local head = front_of(fair)[1]
+local alive_ms = read(fair, "ZMSCORE", fair.alive, holder, head or holder) or {}
+found.alive_ms, fair.head_alive_ms = alive_ms[1], alive_ms[2]
+found.place = head == holder and 0 or nil
+else
+found.alive_ms = read(fair, "ZSCORE", fair.alive, holder)
+found.place = read(fair, "LPOS", fair.queue, holder) or nil
+end
+return found
+end
+local function keep_queue(fair, now_ms)
+local left_ms = math.max(top_of(fair).ms - now_ms, 0) + DAY_MS
+local ttl_ms = milliseconds(math.min(left_ms, LONGEST_MS))
+redis.call("PEXPIRE", fair.queue, ttl_ms)
+redis.call("PEXPIRE", fair.timeouts, ttl_ms)
+end
+local function keep_signs_of_life(fair, times)
+return redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+end
+local function sign_of_life(fair, holder, now_ms, times)
+keep_signs_of_life(fair, times)
+redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+keep_signs_of_life(fair, times)
+end
+local function least_timeout(now_ms, times)
+return now_ms + times.wait_ms + times.horizon_ms
+end
+local function timeout_at_end(fair, now_ms, times)
+local top = top_of(fair)
+local behind_ms = top.ms
+if top.holder and not is_ours(top.holder) then
+behind_ms = least_timeout(top.ms, times)
+end
+return math.max(least_timeout(now_ms, times), behind_ms)
+end
+local function bring_nearer(fair, place, other, left, left_ms, now_ms, times)
+local other_ms = timeout_of(fair, other)
+if not other_ms then
+return
+end
+local before = place > 0 and redis.call("LINDEX", fair.queue, place - 1)
+local base_ms = before and timeout_of(fair, before) or now_ms + math.max(times.horizon_ms, ttl_of(fair))
+local by_ms = other_ms - base_ms - math.max(0, other_ms - left_ms)
+if place == 0 and other_ms < base_ms and is_ours(left) then
+redis.call("ZADD", fair.timeouts, milliseconds(base_ms), other)
+end
+if by_ms <= 0 then
+return
+end
+local from_ms = milliseconds(other_ms)
+local behind = redis.call("ZRANGE", fair.timeouts, from_ms, "+inf", "BYSCORE", "LIMIT", 0, MOST_LOWERED, "WITHSCORES")
+local lowered = {}
+for i = 1, #behind, 2 do
+local timeout_ms = tonumber(behind[i + 1])
+local nearer_ms = timeout_ms - by_ms
+if is_ours(behind[i]) then
+nearer_ms = math.min(timeout_ms, math.max(nearer_ms, least_timeout(now_ms, times)))
+end
+lowered[i], lowered[i + 1] = milliseconds(nearer_ms), behind[i]
+end
+redis.call("ZADD", fair.timeouts, unpack(lowered))
+fair.top, fair.is_to_be_kept = nil, true
+end
+local fair_locks, fair_lock_by_key = {}, {}
+local function fair_lock(lock, queue, timeouts, alive, channel)
+local fair = fair_lock_by_key[lock]
+if not fair then
+fair = { lock = lock, queue = queue, timeouts = timeouts, alive = alive, channel = channel, looks = 0 }
+fair_lock_by_key[lock] = fair
+fair_locks[#fair_locks + 1] = fair
+end
+return fair
+end
+local function fair_lock_at(key_at, channel)
+return fair_lock(KEYS[key_at], KEYS[key_at + 1], KEYS[key_at + 2], KEYS[key_at + 3], channel)
+end
+local function finish(now_ms, times)
+for i = 1, #fair_locks do
+if fair_locks[i].is_to_be_kept then
+keep_queue(fair_locks[i], now_ms)
+end
+if fair_locks[i].has_signs_of_life then
+keep_signs_of_life(fair_locks[i], times)
+end
+end
 end
 local function fair_times(arg_at)
 return {
@@ -1007,44 +1672,148 @@ horizon_ms = tonumber(ARGV[arg_at + 3]),
 grace_ms = tonumber(ARGV[arg_at + 4]),
 }
 end
+local HEADS_AT_ONCE, MOST_LOOKS = 100, 20
+local function forget_first(fair, first, now_ms, times)
+local last_ms = timeout_of(fair, first[#first])
+redis.call("ZREM", fair.timeouts, unpack(first))
+redis.call("ZREM", fair.alive, unpack(first))
+redis.call("LTRIM", fair.queue, #first, -1)
+queue_changed(fair)
+fair.top = nil
+local head = front_of(fair)[1]
+if head and last_ms and not is_ours(head) then
+bring_nearer(fair, 0, head, first[#first], last_ms, now_ms, times)
+end
+end
+local function is_dead(fair, holder, timeout_ms, alive_ms, now_ms, times)
+if is_ours(holder) then
+if not alive_ms then
+sign_of_life(fair, holder, now_ms, times)
+end
+return alive_ms and tonumber(alive_ms) <= now_ms
+end
+if not timeout_ms then
+redis.pcall("ZADD", fair.timeouts, milliseconds(now_ms), holder)
+fair.top = nil
+end
+return timeout_ms and tonumber(timeout_ms) + times.grace_ms <= now_ms
+end
+local function forget_the_dead(fair, heads, now_ms, times)
+local timeouts = redis.call("ZMSCORE", fair.timeouts, unpack(heads))
+local signs = redis.call("ZMSCORE", fair.alive, unpack(heads))
+local dead = {}
+for i = 1, #heads do
+if not is_dead(fair, heads[i], timeouts[i], signs[i], now_ms, times) then
+break
+end
+dead[i] = heads[i]
+end
+if #dead > 0 then
+forget_first(fair, dead, now_ms, times)
+end
+return #dead == #heads
+end
+local function next_in_line(fair, now_ms, times)
+local head = front_of(fair)[1]
+if not head then
+return nil
+end
+if is_ours(head) and fair.head_alive_ms and tonumber(fair.head_alive_ms) > now_ms then
+return head
+end
+local heads = { head }
+while fair.looks < MOST_LOOKS do
+fair.looks = fair.looks + 1
+if not forget_the_dead(fair, heads, now_ms, times) then
+fair.looks = fair.looks - 1
+return front_of(fair)[1]
+end
+heads = redis.call("LRANGE", fair.queue, 0, HEADS_AT_ONCE - 1)
+if #heads == 0 then
+return nil
+end
+end
+return ""
+end
+local function leave(fair, holder, found, now_ms, times)
+local place = found.place or redis.call("LPOS", fair.queue, holder)
+redis.call("ZREM", fair.timeouts, holder)
+redis.call("ZREM", fair.alive, holder)
+fair.top = nil
+if not place then
+return
+end
+redis.call("LREM", fair.queue, 1, holder)
+queue_changed(fair)
+fair.is_to_be_kept = true
+local behind = redis.call("LINDEX", fair.queue, place)
+if behind and found.timeout_ms and not is_ours(behind) then
+bring_nearer(fair, place, behind, holder, tonumber(found.timeout_ms), now_ms, times)
+end
+end
+local function leave_front(fair, now_ms, times)
+local head, second = front_of(fair)[1], front_of(fair)[2]
+local is_before_jvm = second and not is_ours(second)
+local timeout_ms = is_before_jvm and timeout_of(fair, head)
+redis.call("ZREM", fair.timeouts, head)
+redis.call("ZREM", fair.alive, head)
+redis.call("LREM", fair.queue, 1, head)
+queue_changed(fair)
+fair.top = nil
+if is_before_jvm then
+fair.is_to_be_kept = true
+if timeout_ms then
+bring_nearer(fair, 0, second, head, timeout_ms, now_ms, times)
+end
+end
+end
+local function pass_on(fair, now_ms, times)
+local head = next_in_line(fair, now_ms, times)
+if not head or head == "" then
+return
+end
+local message = "0"
+if is_ours(head) and times.grant_ms > 0 then
+local given = redis.pcall("HSET", fair.lock, head, "1")
+if type(given) == "table" then
+return
+end
+redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
+lock_changed(fair)
+leave_front(fair, now_ms, times)
+message = milliseconds(now_ms + times.grant_ms)
+else
+fair.is_to_be_kept = true
+end
+publish(string.format("%s:%s", fair.channel, head), message)
+end
 local not_after_ms = tonumber(ARGV[1])
 local now_ms, times = server_time(), fair_times(2)
-local function give_up_place(fair, holder)
-leave(fair, holder, times)
-if redis.call("EXISTS", fair.lock) == 0 then
+local function give_up_place(fair, holder, found)
+leave(fair, holder, found, now_ms, times)
+counts_of(fair)
+if fair.is_free then
 pass_on(fair, now_ms, times)
 end
 return { "absent" }
-end
-local function look(fair, holder, ask)
-local count = ask("HGET", fair.lock, holder)
-local timeout_ms, alive_ms = ask("ZSCORE", fair.timeouts, holder), ask("ZSCORE", fair.alive, holder)
-local waiting = ask("LRANGE", fair.queue, 0, -1)
-local failed = type(count) == "table" or type(timeout_ms) == "table" or type(alive_ms) == "table" or waiting.err
-if failed then
-return nil
-end
-fair.waiting = waiting
-return { count = count, waits = timeout_ms or alive_ms or place_of(fair, holder) }
 end
 local function release(fair, holder, held_count, kept_count, ttl_ms)
 if not_after_ms > 0 and now_ms > not_after_ms then
 return { "late" }
 end
-local found = look(fair, holder, redis.pcall)
-local kind = not found and wrong_type(fair)
-if kind then
-return { "wrong-type", kind }
+local found = look(fair, holder)
+if fair.is_wrong then
+return { "wrong-type", wrong_type(fair) }
 end
-found = found or look(fair, holder, redis.call)
 local count = found.count
 if not count then
-return give_up_place(fair, holder)
+return give_up_place(fair, holder, found)
 end
 if kept_count == "0" then
 redis.call("DEL", fair.lock)
-if found.waits then
-leave(fair, holder, times)
+lock_changed(fair)
+if found.timeout_ms or found.alive_ms or found.place then
+leave(fair, holder, found, now_ms, times)
 end
 pass_on(fair, now_ms, times)
 return { "released" }
@@ -1054,14 +1823,16 @@ return { "miscounted", count }
 end
 redis.call("PEXPIRE", fair.lock, ttl_ms)
 redis.call("HSET", fair.lock, holder, kept_count)
+lock_changed(fair)
 return { "released" }
 end
 local replies = { now_ms }
 for i = 1, #KEYS / 4 do
 local at = 2 + 5 * i
-local fair = fair_lock(4 * i - 3, ARGV[at + 4])
+local fair = fair_lock_at(4 * i - 3, ARGV[at + 4])
 replies[i + 1] = release(fair, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
 end
+finish(now_ms, times)
 return replies`,
   ),
   "latch-count-down": scriptSource(

@@ -58,8 +58,9 @@ async function queued(clients: readonly Holdfast[]): Promise<readonly Promise<Le
 const handedOver: CommandCounts = {
   evalsha: 1,
   time: 1,
-  hget: 1,
-  zscore: 3,
+  hgetall: 1,
+  zscore: 1,
+  zmscore: 1,
   lrange: 1,
   del: 1,
   hset: 1,

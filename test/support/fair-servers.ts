@@ -25,6 +25,8 @@ export const OTHER_PROTOCOL = "e0000000-0000-8002-8000-000000000000:1";
 
 /** By how much our scores are behind those of the predecessor, or behind now. */
 export const SCORE_MS: number = fairTimes.waitMs + fairTimes.horizonMs;
+/** The queue and the scores live for so much longer than the highest score. */
+export const DAY_MS = 24 * 60 * 60 * 1_000;
 /** A busy machine may take as long as this from a script to a look at a TTL. */
 export const SLACK_MS = 20_000;
 

@@ -209,7 +209,8 @@ const families: readonly CommandsOn[] = [
     fc.oneof(
       words("RPUSH", on, item, item),
       words("LREM", on, fc.constantFrom("0", "1", "-1", "-2", "x"), item),
-      words("LRANGE", on, place, place),
+      words(fc.constantFrom("LRANGE", "LTRIM"), on, place, place),
+      words("LPOS", on, item),
       words("LLEN", on),
     ),
   (on) =>
@@ -217,8 +218,11 @@ const families: readonly CommandsOn[] = [
       words("ZADD", on, score, word, score, holder),
       words("ZREM", on, word, holder),
       words("ZSCORE", on, holder),
+      words("ZMSCORE", on, holder, word),
       words("ZRANGE", on, place, place),
       words("zrange", on, "0", "-1", fc.constantFrom("WITHSCORES", "withscores", "BACKWARDS")),
+      words("ZRANGE", on, bound, bound, "BYSCORE", "LIMIT", place, place, "WITHSCORES"),
+      words("ZRANGE", on, bound, bound, fc.constantFrom("byscore", "LIMIT")),
       words("ZCARD", on),
       words("ZCOUNT", on, bound, bound),
       words("ZREMRANGEBYRANK", on, place, place),

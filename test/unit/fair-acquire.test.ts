@@ -8,6 +8,7 @@ import {
   C,
   CHANNEL,
   contents,
+  DAY_MS,
   type FairServer,
   fairServers,
   holds,
@@ -88,20 +89,33 @@ describe.each(fairServers)("fair-acquire on $name", ({ open }) => {
       await expectTtl("a", LEASE_MS);
     });
 
-    test("leaves the JVMs behind the one who enters as much nearer as Redisson does, and no others", async () => {
-      const nowMs = await waits(server, A, living);
-      await waits(server, JVM_1, { timeoutMs: 700_000 });
+    test("takes off the JVMs behind the one who enters what it had added to their scores, and off no others [own-11]", async () => {
+      await waits(server, A, { timeoutMs: 1_000_000, aliveMs: 60_000 });
+      await waits(server, JVM_1, { timeoutMs: 1_004_000 });
       await waits(server, B, living);
-      await waits(server, JVM_2);
+      await waits(server, JVM_2, { timeoutMs: 1_308_000 });
       const before = await stored(server);
-      expect((await acquire(A)).answer).toEqual({ status: "held" });
+      const { serverMs, answer } = await acquire(A, { leaseMs: 60_000 });
+      expect(answer).toEqual({ status: "held" });
       const { queue, timeouts } = await stored(server);
       expect(queue).toEqual([JVM_1, B, JVM_2]);
-      expect(timeouts).toEqual({
-        [JVM_1]: (before.timeouts[JVM_1] ?? 0) - fairTimes.waitMs,
-        [B]: before.timeouts[B],
-      });
-      expect(timeouts[JVM_1]).toBeGreaterThanOrEqual(nowMs + 700_000 - fairTimes.waitMs);
+      // Its own wait, from when the lease may end: as Redisson has it for one that comes now.
+      const own = (before.timeouts[JVM_1] ?? 0) - (before.timeouts[A] ?? 0);
+      const nearer = (timeouts[JVM_1] ?? 0) - serverMs;
+      expect(nearer).toBeLessThanOrEqual(60_000 + own);
+      expect(nearer).toBeGreaterThan(60_000 + own - SLACK_MS);
+      const by = (before.timeouts[JVM_1] ?? 0) - (timeouts[JVM_1] ?? 0);
+      expect(timeouts[JVM_2]).toBe((before.timeouts[JVM_2] ?? 0) - by);
+      expect(timeouts[B]).toBe(before.timeouts[B]);
+    });
+
+    test("leaves a JVM that is next then the time to hear of it, however long it has waited", async () => {
+      await waits(server, A, living);
+      await waits(server, JVM_1, { timeoutMs: -600_000 });
+      const { serverMs } = await acquire(A, { leaseMs: 60_000 });
+      const left = ((await stored(server)).timeouts[JVM_1] ?? 0) - serverMs;
+      expect(left).toBeLessThanOrEqual(60_000);
+      expect(left).toBeGreaterThan(60_000 - SLACK_MS);
     });
 
     test("goes to the next one of ours when somebody else asks, who is told and comes behind [B10]", async () => {
@@ -149,7 +163,7 @@ describe.each(fairServers)("fair-acquire on $name", ({ open }) => {
   describe("a lock that somebody has", () => {
     beforeEach(() => holds(server, C));
 
-    test("has those who wait in its queue, in the order in which they asked, with growing scores [wire-L7]", async () => {
+    test("has those who wait in its queue, in the order in which they asked; all of ours add to the scores once [wire-L7] [own-11]", async () => {
       const first = await acquire(A);
       const second = await acquire(B);
       const ttlMs = expect.any(Number);
@@ -158,11 +172,11 @@ describe.each(fairServers)("fair-acquire on $name", ({ open }) => {
       expect(await stored(server)).toEqual({
         fields: { [C]: "1" },
         queue: [A, B],
-        timeouts: { [A]: first.serverMs + SCORE_MS, [B]: first.serverMs + 2 * SCORE_MS },
+        timeouts: { [A]: first.serverMs + SCORE_MS, [B]: second.serverMs + SCORE_MS },
         alive: { [A]: first.serverMs + fairTimes.aliveMs, [B]: second.serverMs + fairTimes.aliveMs },
       });
       await expectTtl(ALIVE, 10 * fairTimes.aliveMs);
-      expect([await ttlOf(server, QUEUE), await ttlOf(server, TIMEOUTS)]).toEqual([-1, -1]);
+      for (const key of [QUEUE, TIMEOUTS]) await expectTtl(key, DAY_MS + SCORE_MS);
       expect(await server.heard()).toEqual([]);
     });
 
@@ -178,12 +192,26 @@ describe.each(fairServers)("fair-acquire on $name", ({ open }) => {
       expect(after.alive).toEqual({ ...before.alive, [A]: serverMs + fairTimes.aliveMs });
     });
 
-    test("gives one who asks again a score behind its predecessor's, which a JVM may have raised [R22]", async () => {
+    test("gives one who comes behind a JVM a score that outlives what the JVM takes off when it leaves [R22]", async () => {
       const nowMs = await waits(server, JVM_1, { timeoutMs: 5_000_000 });
-      await waits(server, A, living);
       await acquire(A);
+      await acquire(B);
+      const ours = nowMs + 5_000_000 + SCORE_MS;
       const { timeouts } = await stored(server);
-      expect(timeouts).toEqual({ [JVM_1]: nowMs + 5_000_000, [A]: nowMs + 5_000_000 + SCORE_MS });
+      expect(timeouts).toEqual({ [JVM_1]: nowMs + 5_000_000, [A]: ours, [B]: ours });
+      // Both keys go a day after the last of them could have been alive.
+      for (const key of [QUEUE, TIMEOUTS]) await expectTtl(key, DAY_MS + 5_000_000 + SCORE_MS);
+    });
+
+    test("raises the expiry of a queue that JVMs stand in, which Redisson never does, to a time that is one [own-10]", async () => {
+      await waits(server, JVM_1, { timeoutMs: 2 * DAY_MS });
+      await waits(server, A, living);
+      for (const key of [QUEUE, TIMEOUTS]) await server.raw("PEXPIRE", key, 1_000_000);
+      await acquire(A);
+      for (const key of [QUEUE, TIMEOUTS]) await expectTtl(key, 3 * DAY_MS);
+      await server.raw("ZADD", TIMEOUTS, "9.2e18", JVM_1);
+      expect((await acquire(A)).answer).toMatchObject({ status: "queued" });
+      for (const key of [QUEUE, TIMEOUTS]) expect(await ttlOf(server, key)).toBeGreaterThan(3_600 * DAY_MS);
     });
 
     test("mends the place of one whose scores are lost [wire-L5] [B11]", async () => {

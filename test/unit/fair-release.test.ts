@@ -8,6 +8,7 @@ import {
   C,
   CHANNEL,
   contents,
+  DAY_MS,
   dead,
   type FairServer,
   fairServers,
@@ -107,12 +108,13 @@ describe.each(fairServers)("fair-release on $name", ({ open }) => {
       await waits(server, B, living);
       await waits(server, JVM_1, { timeoutMs: 700_000 });
       await waits(server, C, living);
+      const before = (await stored(server)).timeouts;
+      const { serverMs } = await release(A);
       const { timeouts } = await stored(server);
-      await release(A);
-      expect((await stored(server)).timeouts).toEqual({
-        [JVM_1]: (timeouts[JVM_1] ?? 0) - fairTimes.waitMs,
-        [C]: timeouts[C],
-      });
+      // What B had added goes, but for the horizon: its own wait begins now.
+      const own = (before[JVM_1] ?? 0) - (before[B] ?? 0);
+      expect(timeouts).toEqual({ [JVM_1]: serverMs + fairTimes.horizonMs + own, [C]: before[C] });
+      for (const key of [QUEUE, TIMEOUTS]) expect(await ttlOf(server, key)).toBeGreaterThan(DAY_MS);
     });
 
     test("is freed whatever its count was", async () => {
@@ -141,6 +143,15 @@ describe.each(fairServers)("fair-release on $name", ({ open }) => {
       const { fields, queue, timeouts, alive } = await stored(server);
       expect([fields, queue]).toEqual([{ [B]: "1" }, [C]]);
       expect([Object.keys(timeouts), Object.keys(alive)]).toEqual([[C], [C]]);
+    });
+
+    test("is not held up by each of several JVMs whose scores are over: they are all passed over at once", async () => {
+      await holds(server, A);
+      for (let i = 1; i <= 3; i += 1)
+        await waits(server, `${JVM_1}${i}`, { timeoutMs: -fairTimes.graceMs - 1_000 });
+      await waits(server, B, living);
+      await release(A);
+      expect(await line(server)).toEqual({ fields: { [B]: "1" }, queue: [] });
     });
 
     test("may be a JVM whose score is over for less than the grace that its clock has [wire-S8]", async () => {
@@ -200,8 +211,8 @@ describe.each(fairServers)("fair-release on $name", ({ open }) => {
     test("leaves the queue of a held lock; JVMs behind it come nearer, and nobody else does", async () => {
       await holds(server, C);
       await waits(server, JVM_1, { timeoutMs: 700_000 });
-      await waits(server, A, living);
-      await waits(server, JVM_2, { timeoutMs: 900_000 });
+      await waits(server, A, { timeoutMs: 700_000 + SCORE_MS, aliveMs: 60_000 });
+      await waits(server, JVM_2, { timeoutMs: 1_400_000 });
       await waits(server, B, living);
       const before = await stored(server);
       expect((await release(A)).answer).toEqual(absent);
@@ -210,7 +221,7 @@ describe.each(fairServers)("fair-release on $name", ({ open }) => {
         queue: [JVM_1, JVM_2, B],
         timeouts: {
           [JVM_1]: before.timeouts[JVM_1],
-          [JVM_2]: (before.timeouts[JVM_2] ?? 0) - fairTimes.waitMs,
+          [JVM_2]: (before.timeouts[JVM_2] ?? 0) - (before.timeouts[A] ?? 0) + (before.timeouts[JVM_1] ?? 0),
           [B]: before.timeouts[B],
         },
         alive: { [B]: before.alive[B] },

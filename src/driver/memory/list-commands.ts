@@ -1,5 +1,5 @@
 import { type CommandServer, type Commands, parseInteger, parseRange } from "./command.js";
-import type { Reply } from "./reply.js";
+import { OK, type Reply } from "./reply.js";
 
 export const listCommands: Commands = {
   LLEN: {
@@ -23,6 +23,14 @@ export const listCommands: Commands = {
       return (keyspace.get(key, "list") ?? []).at(place) ?? null;
     },
   },
+  LPOS: {
+    arity: 3,
+    effect: "none",
+    run({ keyspace }, key, item) {
+      const place = (keyspace.get(key, "list") ?? []).indexOf(item);
+      return place < 0 ? null : place;
+    },
+  },
   RPUSH: {
     arity: -3,
     effect: "may-grow",
@@ -33,6 +41,11 @@ export const listCommands: Commands = {
     effect: "writes",
     run: lrem,
   },
+  LTRIM: {
+    arity: 4,
+    effect: "writes",
+    run: ltrim,
+  },
 };
 
 function rpush({ keyspace }: CommandServer, key: string, ...items: string[]): Reply {
@@ -40,6 +53,16 @@ function rpush({ keyspace }: CommandServer, key: string, ...items: string[]): Re
   if (list === undefined) keyspace.set(key, "list", items);
   else list.push(...items);
   return keyspace.get(key, "list")?.length ?? 0;
+}
+
+/** Keeps the part from `start` to `stop`, both included. */
+function ltrim({ keyspace }: CommandServer, key: string, start: string, stop: string): Reply {
+  const take = parseRange(start, stop);
+  const list = keyspace.get(key, "list");
+  if (list === undefined) return OK;
+  list.splice(0, list.length, ...take(list));
+  if (list.length === 0) keyspace.delete(key);
+  return OK;
 }
 
 /** Removes the first `count` occurrences, the last ones when negative, all when 0. */

@@ -1,4 +1,4 @@
-import { type CommandServer, type Commands, parseRange } from "./command.js";
+import { type CommandServer, type Commands, parseInteger, parseRange } from "./command.js";
 import { numberText, parseNumber } from "./number-text.js";
 import { CommandError, type Reply } from "./reply.js";
 
@@ -14,6 +14,17 @@ export const sortedSetCommands: Commands = {
     run({ keyspace }, key, member) {
       const score = keyspace.get(key, "zset")?.get(member);
       return score === undefined ? null : numberText(score);
+    },
+  },
+  ZMSCORE: {
+    arity: -3,
+    effect: "none",
+    run({ keyspace }, key, ...members) {
+      const set = keyspace.get(key, "zset");
+      return members.map((member) => {
+        const score = set?.get(member);
+        return score === undefined ? null : numberText(score);
+      });
     },
   },
   ZRANGE: {
@@ -48,29 +59,47 @@ export const sortedSetCommands: Commands = {
   },
 };
 
-function zrange(
-  server: CommandServer,
-  key: string,
-  start: string,
-  stop: string,
-  ...options: string[]
-): Reply {
-  const withScores = options.length === 1 && options[0]?.toUpperCase() === "WITHSCORES";
-  if (options.length > 0 && !withScores) throw new CommandError("ERR syntax error");
-  const take = parseRange(start, stop);
-  return take(ordered(server, key)).flatMap(([member, score]) =>
-    withScores ? [member, numberText(score)] : [member],
-  );
+interface RangeOptions {
+  byScore: boolean;
+  withScores: boolean;
+  limit: readonly [offset: string, count: string] | undefined;
+}
+
+function rangeOptions(words: readonly string[]): RangeOptions {
+  const options: RangeOptions = { byScore: false, withScores: false, limit: undefined };
+  for (let at = 0; at < words.length; at += 1) {
+    const [word, offset, count] = [words[at]?.toUpperCase(), words[at + 1], words[at + 2]];
+    if (word === "WITHSCORES") options.withScores = true;
+    else if (word === "BYSCORE") options.byScore = true;
+    else if (word === "LIMIT" && offset !== undefined && count !== undefined) {
+      options.limit = [offset, count];
+      at += 2;
+    } else throw new CommandError("ERR syntax error");
+  }
+  return options;
+}
+
+function zrange(server: CommandServer, key: string, start: string, stop: string, ...words: string[]): Reply {
+  const { byScore, withScores, limit } = rangeOptions(words);
+  if (limit !== undefined && !byScore) {
+    throw new CommandError(
+      "ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX",
+    );
+  }
+  const offset = parseInteger(limit?.[0] ?? "0");
+  const count = parseInteger(limit?.[1] ?? "-1");
+  const within = byScore ? isBetween(start, stop) : undefined;
+  const take = byScore ? undefined : parseRange(start, stop);
+  const all = ordered(server, key);
+  const chosen = take?.(all) ?? all.filter(([, score]) => within?.(score));
+  const end = count < 0 ? undefined : offset + count;
+  const limited = offset < 0 ? [] : chosen.slice(offset, end);
+  return limited.flatMap(([member, score]) => (withScores ? [member, numberText(score)] : [member]));
 }
 
 function zcount({ keyspace }: CommandServer, key: string, min: string, max: string): Reply {
-  const [lowest, highest] = [parseBound(min), parseBound(max)];
-  const scores = [...(keyspace.get(key, "zset")?.values() ?? [])];
-  return scores.filter(
-    (score) =>
-      (lowest.included ? score >= lowest.score : score > lowest.score) &&
-      (highest.included ? score <= highest.score : score < highest.score),
-  ).length;
+  const within = isBetween(min, max);
+  return [...(keyspace.get(key, "zset")?.values() ?? [])].filter(within).length;
 }
 
 function zadd({ keyspace }: CommandServer, key: string, ...pairs: string[]): Reply {
@@ -107,6 +136,13 @@ function zremrangebyrank(server: CommandServer, key: string, start: string, stop
 
 function ordered({ keyspace }: CommandServer, key: string): [member: string, score: number][] {
   return [...(keyspace.get(key, "zset") ?? [])].sort(byScoreThenBytes);
+}
+
+function isBetween(min: string, max: string): (score: number) => boolean {
+  const [lowest, highest] = [parseBound(min), parseBound(max)];
+  return (score) =>
+    (lowest.included ? score >= lowest.score : score > lowest.score) &&
+    (highest.included ? score <= highest.score : score < highest.score);
 }
 
 /** `(5` leaves out 5 itself. */

@@ -20,26 +20,31 @@
              in the queue; ttlMs is -1 without a TTL and -2 when nobody has the lock, holder is empty then;
              1 for the next in line; 1 when this call put it there
   Compat   Redisson RedissonFairLock.tryLockInnerAsync keeps the same queue and scores. Times are the server's; our scores
-           are a constant wait and a horizon behind the predecessor's, so that the arithmetic of a JVM that leaves can not
-           kill a waiter that lives; a lock that is found free goes to the next at once.
+           are those of our waiters before us, or a constant wait and a horizon behind a JVM's, so that the arithmetic of a
+           JVM that leaves can not kill a waiter that lives; a lock that is found free goes to the next at once.
 ]]
 --@include server-time
 --@include raise-ttl
 --@include fair-queue
---@include any-holder
 --@include refused
 local not_after_ms, together = tonumber(ARGV[1]), ARGV[2] == "1"
 local now_ms, times = server_time(), fair_times(3)
+
+local function wrong(fair)
+  return { "wrong-type", wrong_type(fair) }
+end
 
 local function refusal_of_held(fair, holder, held_count)
   if now_ms > not_after_ms then
     return { "late" }
   end
-  local kind = wrong_type(fair)
-  if kind then
-    return { "wrong-type", kind }
+  local count = counts_of(fair)[holder]
+  if count or fair.is_free then
+    fair.found = look(fair, holder)
   end
-  local count = redis.call("HGET", fair.lock, holder)
+  if fair.is_wrong then
+    return wrong(fair)
+  end
   if not count then
     return held_count > 0 and { "lost" } or nil
   end
@@ -55,16 +60,26 @@ local function is_next(fair, holder)
 end
 
 local function is_to_be_had(fair, holder)
-  if redis.call("HEXISTS", fair.lock, holder) == 1 then
+  if counts_of(fair)[holder] then
     return true
   end
-  return redis.call("EXISTS", fair.lock) == 0 and is_next(fair, holder)
+  return fair.is_free and is_next(fair, holder)
+end
+
+-- Who takes the lock leaves nothing where waiters are, also when a key was lost.
+local function leave_if_there(fair, holder)
+  local found, head = fair.found, front_of(fair)[1]
+  if head == holder then
+    leave_front(fair, now_ms, times)
+  elseif found.timeout_ms or found.alive_ms or (head and not is_whole(fair)) then
+    leave(fair, holder, found, now_ms, times)
+  end
 end
 
 local function take(fair, holder, lease_ms, held_count)
   local count = string.format("%.0f", held_count + 1)
   -- A full server would refuse it also to one who was given the lock.
-  if redis.call("HGET", fair.lock, holder) ~= count then
+  if counts_of(fair)[holder] ~= count then
     local written = redis.pcall("HSET", fair.lock, holder, count)
     if type(written) == "table" then
       return refused(written.err)
@@ -72,53 +87,107 @@ local function take(fair, holder, lease_ms, held_count)
   end
   if held_count == 0 then
     redis.call("PEXPIRE", fair.lock, lease_ms)
-    leave(fair, holder, times)
+    lock_changed(fair)
+    leave_if_there(fair, holder)
   else
     raise_ttl(fair.lock, lease_ms)
+    lock_changed(fair)
   end
   return { "held" }
 end
 
-local function stand_in_queue(fair, holder)
-  local waiting = queue_of(fair)
-  local place = place_of(fair, holder)
-  local is_new = not place
-  if is_new then
-    local pushed = redis.pcall("RPUSH", fair.queue, holder)
-    if type(pushed) == "table" then
-      return refused(pushed.err)
+-- Returns whether it is new there and whether it is the head, or the answer to one that can not stand there.
+local function push(fair, holder)
+  local length = redis.pcall("RPUSH", fair.queue, holder)
+  if type(length) == "table" then
+    if string.find(length.err, "WRONGTYPE", 1, true) then
+      return nil, nil, wrong(fair)
     end
-    place = #waiting + 1
-    waiting[place] = holder
+    -- A full server: one who stands there, and whose score was lost, keeps its place.
+    local place = redis.call("LPOS", fair.queue, holder)
+    if not place then
+      return nil, nil, refused(length.err)
+    end
+    return false, place == 0
   end
-  sign_of_life(fair, holder, now_ms, times)
-  raise_timeout(fair, holder, waiting[place - 1], now_ms, times)
-  return { "queued", redis.call("PTTL", fair.lock), any_holder(fair.lock), place == 1 and 1 or 0, is_new and 1 or 0 }
+  queue_changed(fair)
+  if length - 1 == redis.call("ZCARD", fair.timeouts) then
+    return true, length == 1
+  end
+  local place = redis.call("LPOS", fair.queue, holder)
+  local is_new = place == length - 1
+  if not is_new then
+    redis.call("LREM", fair.queue, -1, holder)
+  end
+  return is_new, place == 0
+end
+
+local function is_queued(fair, timeout_ms, holder)
+  return timeout_ms and (is_whole(fair) or redis.call("LPOS", fair.queue, holder))
+end
+
+local function stand_in_queue(fair, holder)
+  local timeout_ms, is_new = read(fair, "ZSCORE", fair.timeouts, holder), false
+  local is_known = not fair.is_wrong and is_queued(fair, timeout_ms, holder)
+  if fair.is_wrong then
+    return wrong(fair)
+  end
+  top_of(fair)
+  local is_head
+  if is_known then
+    is_head = front_of(fair)[1] == holder
+  else
+    local answer
+    is_new, is_head, answer = push(fair, holder)
+    if answer then
+      return answer
+    end
+  end
+  -- A full server adds nothing unless the script has written before.
+  if not is_new and not fair.is_kept then
+    keep_queue(fair, now_ms)
+    fair.is_kept = true
+  end
+  if not read(fair, "ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder) then
+    if is_new then
+      redis.call("LREM", fair.queue, -1, holder)
+    end
+    return wrong(fair)
+  end
+  fair.has_signs_of_life = true
+  if is_new or not timeout_ms then
+    local ms = timeout_at_end(fair, now_ms, times)
+    redis.call("ZADD", fair.timeouts, milliseconds(ms), holder)
+    fair.top = { holder = holder, ms = ms }
+    fair.is_to_be_kept = true
+  end
+  counts_of(fair)
+  return { "queued", ttl_of(fair), fair.holder, is_head and 1 or 0, is_new and 1 or 0 }
 end
 
 local function acquire(fair, holder, lease_ms, held_count, waits)
   if is_to_be_had(fair, holder) then
     return take(fair, holder, lease_ms, held_count)
   end
-  if redis.call("EXISTS", fair.lock) == 0 then
+  if fair.is_free then
     pass_on(fair, now_ms, times)
   end
   if waits then
     return stand_in_queue(fair, holder)
   end
-  local ttl_ms = redis.call("PTTL", fair.lock)
-  if ttl_ms == -2 then
+  counts_of(fair)
+  if fair.is_free then
     local grace_ms = times.grant_ms > 0 and times.grant_ms or times.alive_ms
-    return { "busy", grace_ms, queue_of(fair)[1] or "" }
+    return { "busy", grace_ms, front_of(fair)[1] or "" }
   end
-  return { "busy", ttl_ms, any_holder(fair.lock) }
+  return { "busy", ttl_of(fair), fair.holder }
 end
 
 local function answer_all(answer)
   local answers = { now_ms }
   for i = 1, #KEYS / 4 do
     local at = 3 + 5 * i
-    answers[i + 1] = answer(fair_lock(4 * i - 3, ARGV[at + 4]), at)
+    answers[i + 1] = answer(fair_lock_at(4 * i - 3, ARGV[at + 4]), at)
   end
   return answers
 end
@@ -130,7 +199,7 @@ if together then
     blocked = blocked or answer ~= nil or not is_to_be_had(fair, ARGV[at])
   end)
 end
-return answer_all(function(fair, at)
+local replies = answer_all(function(fair, at)
   local holder, held_count = ARGV[at], tonumber(ARGV[at + 2])
   local answer = refusal_of_held(fair, holder, held_count)
   if not answer and blocked and is_to_be_had(fair, holder) then
@@ -138,3 +207,5 @@ return answer_all(function(fair, at)
   end
   return answer or acquire(fair, holder, ARGV[at + 1], held_count, ARGV[at + 3] == "1" and not together)
 end)
+finish(now_ms, times)
+return replies

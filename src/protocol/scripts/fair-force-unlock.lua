@@ -22,7 +22,7 @@ local not_after_ms, channel = tonumber(ARGV[1]), ARGV[2]
 local now_ms, times = server_time(), fair_times(3)
 
 local function force_unlock()
-  local fair = { lock = lock, queue = queue, timeouts = timeouts, alive = alive, channel = channel }
+  local fair = fair_lock(lock, queue, timeouts, alive, channel)
   if now_ms > not_after_ms then
     return { "late" }
   end
@@ -43,8 +43,11 @@ local function force_unlock()
     end
   end
   redis.call("DEL", lock)
+  lock_changed(fair)
   pass_on(fair, now_ms, times)
   return { "released" }
 end
 
-return { now_ms, force_unlock() }
+local answer = force_unlock()
+finish(now_ms, times)
+return { now_ms, answer }

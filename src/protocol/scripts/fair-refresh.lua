@@ -20,53 +20,125 @@
 ]]
 --@include server-time
 --@include fair-queue
---@include any-holder
 local now_ms, times = server_time(), fair_times(1)
 
-local function places(fair)
-  local place_by_holder, before = {}, nil
-  for i, holder in ipairs(queue_of(fair)) do
-    place_by_holder[holder] = { first = i == 1, before = before }
-    before = holder
+-- Keys were lost: each who stands in the queue has a score again, and nobody else.
+local function mend(fair)
+  local stands, added, stale = {}, {}, {}
+  local waiting, scores = redis.call("LRANGE", fair.queue, 0, -1), redis.call("ZRANGE", fair.timeouts, 0, -1)
+  for i = 1, #waiting do
+    stands[waiting[i]] = true
   end
-  return place_by_holder
-end
-
-local function news(fair, first_at, count)
-  local place_by_holder, answers = places(fair), {}
+  for i = 1, #scores do
+    if stands[scores[i]] then
+      stands[scores[i]] = nil
+    else
+      stale[#stale + 1] = scores[i]
+    end
+  end
+  for holder in pairs(stands) do
+    added[#added + 1] = holder
+  end
+  local timeout_ms = milliseconds(least_timeout(now_ms, times))
   -- A full server adds nothing unless the script has written before.
   keep_signs_of_life(fair, times)
-  for at = first_at, first_at + count - 1 do
-    if place_by_holder[ARGV[at]] then
-      mark_alive(fair, ARGV[at], now_ms, times)
+  for i = 1, #added do
+    redis.call("ZADD", fair.timeouts, timeout_ms, added[i])
+  end
+  for i = 1, #stale do
+    redis.call("ZREM", fair.timeouts, stale[i])
+  end
+  fair.top, fair.is_to_be_kept = nil, true
+end
+
+-- Redis takes as many values in one command as a script can unpack.
+local function mark_alive(fair, waiters)
+  local until_ms, signs = milliseconds(now_ms + times.alive_ms), {}
+  for i = 1, #waiters do
+    signs[2 * i - 1], signs[2 * i] = until_ms, waiters[i]
+  end
+  -- A full server adds nothing unless the script has written before.
+  local is_there = keep_signs_of_life(fair, times) == 1
+  redis.call("ZADD", fair.alive, unpack(signs))
+  fair.has_signs_of_life = not is_there
+end
+
+-- Not each time: a score that has changed costs more than one that is looked at.
+local function raise_timeouts(fair, waiters, timeouts)
+  local timeout_ms, raised = milliseconds(least_timeout(now_ms, times)), {}
+  for i = 1, #waiters do
+    if tonumber(timeouts[i]) < now_ms + times.wait_ms + times.horizon_ms / 2 then
+      raised[#raised + 1] = timeout_ms
+      raised[#raised + 1] = waiters[i]
     end
   end
-  if redis.call("EXISTS", fair.lock) == 0 then
+  if #raised > 0 then
+    redis.call("ZADD", fair.timeouts, unpack(raised))
+    fair.top, fair.is_to_be_kept = nil, true
+  end
+  return #raised > 0
+end
+
+-- Those of the waiters who stand in the queue, with their scores.
+local function standing(fair, waiters)
+  local there, there_timeouts = {}, {}
+  local timeouts = #waiters > 0 and read(fair, "ZMSCORE", fair.timeouts, unpack(waiters))
+  for i = 1, timeouts and #waiters or 0 do
+    if timeouts[i] then
+      there[#there + 1] = waiters[i]
+      there_timeouts[#there] = timeouts[i]
+    end
+  end
+  return there, there_timeouts
+end
+
+local function news(fair, waiters)
+  local counts, answers = counts_of(fair), {}
+  front_of(fair)
+  local there, timeouts = standing(fair, waiters)
+  read(fair, "ZCARD", fair.alive)
+  if fair.is_wrong then
+    return answers
+  end
+  if #there > 0 then
+    mark_alive(fair, there)
+  end
+  local is_raised = raise_timeouts(fair, there, timeouts)
+  if (#there < #waiters or not is_raised) and not is_whole(fair) then
+    mend(fair)
+    there, timeouts = standing(fair, waiters)
+    if #there > 0 then
+      mark_alive(fair, there)
+    end
+  end
+  if fair.is_free then
     pass_on(fair, now_ms, times)
-    place_by_holder = places(fair)
+    counts = counts_of(fair)
   end
-  keep_signs_of_life(fair, times)
-  local ttl_ms, holder = redis.call("PTTL", fair.lock), any_holder(fair.lock)
-  for at = first_at, first_at + count - 1 do
-    local waiter = ARGV[at]
-    local place = place_by_holder[waiter]
-    local answer = { "gone" }
-    if redis.call("HEXISTS", fair.lock, waiter) == 1 then
-      answer = { "granted" }
-    elseif place then
-      raise_timeout(fair, waiter, place.before, now_ms, times)
-      answer = { "queued", ttl_ms, holder, place.first and 1 or 0 }
+  local is_there, head = {}, front_of(fair)[1]
+  for i = 1, #there do
+    is_there[there[i]] = true
+  end
+  for i = 1, #waiters do
+    local waiter = waiters[i]
+    answers[i] = { "gone" }
+    if counts[waiter] then
+      answers[i] = { "granted" }
+    elseif is_there[waiter] then
+      answers[i] = { "queued", ttl_of(fair), fair.holder, waiter == head and 1 or 0 }
     end
-    answers[#answers + 1] = answer
   end
   return answers
 end
 
-local replies = { now_ms }
-local at = 6
+local replies, at = { now_ms }, 6
 for i = 1, #KEYS / 4 do
-  local fair, count = fair_lock(4 * i - 3, ARGV[at]), tonumber(ARGV[at + 1])
-  replies[i + 1] = wrong_type(fair) and {} or news(fair, at + 2, count)
-  at = at + 2 + count
+  local fair, waiters = fair_lock_at(4 * i - 3, ARGV[at]), {}
+  for j = 1, tonumber(ARGV[at + 1]) do
+    waiters[j] = ARGV[at + 1 + j]
+  end
+  replies[i + 1] = news(fair, waiters)
+  at = at + 2 + #waiters
 end
+finish(now_ms, times)
 return replies

@@ -26,46 +26,32 @@
 local not_after_ms = tonumber(ARGV[1])
 local now_ms, times = server_time(), fair_times(2)
 
-local function give_up_place(fair, holder)
-  leave(fair, holder, times)
-  if redis.call("EXISTS", fair.lock) == 0 then
+local function give_up_place(fair, holder, found)
+  leave(fair, holder, found, now_ms, times)
+  counts_of(fair)
+  if fair.is_free then
     pass_on(fair, now_ms, times)
   end
   return { "absent" }
-end
-
--- What there is of a holder: its hold count, and whether it has left anything where waiters are.
-local function look(fair, holder, ask)
-  local count = ask("HGET", fair.lock, holder)
-  local timeout_ms, alive_ms = ask("ZSCORE", fair.timeouts, holder), ask("ZSCORE", fair.alive, holder)
-  local waiting = ask("LRANGE", fair.queue, 0, -1)
-  local failed = type(count) == "table" or type(timeout_ms) == "table" or type(alive_ms) == "table" or waiting.err
-  if failed then
-    return nil
-  end
-  fair.waiting = waiting
-  return { count = count, waits = timeout_ms or alive_ms or place_of(fair, holder) }
 end
 
 local function release(fair, holder, held_count, kept_count, ttl_ms)
   if not_after_ms > 0 and now_ms > not_after_ms then
     return { "late" }
   end
-  local found = look(fair, holder, redis.pcall)
-  local kind = not found and wrong_type(fair)
-  if kind then
-    return { "wrong-type", kind }
+  local found = look(fair, holder)
+  if fair.is_wrong then
+    return { "wrong-type", wrong_type(fair) }
   end
-  -- What else it is that the server refuses fails the call.
-  found = found or look(fair, holder, redis.call)
   local count = found.count
   if not count then
-    return give_up_place(fair, holder)
+    return give_up_place(fair, holder, found)
   end
   if kept_count == "0" then
     redis.call("DEL", fair.lock)
-    if found.waits then
-      leave(fair, holder, times)
+    lock_changed(fair)
+    if found.timeout_ms or found.alive_ms or found.place then
+      leave(fair, holder, found, now_ms, times)
     end
     pass_on(fair, now_ms, times)
     return { "released" }
@@ -75,13 +61,15 @@ local function release(fair, holder, held_count, kept_count, ttl_ms)
   end
   redis.call("PEXPIRE", fair.lock, ttl_ms)
   redis.call("HSET", fair.lock, holder, kept_count)
+  lock_changed(fair)
   return { "released" }
 end
 
 local replies = { now_ms }
 for i = 1, #KEYS / 4 do
   local at = 2 + 5 * i
-  local fair = fair_lock(4 * i - 3, ARGV[at + 4])
+  local fair = fair_lock_at(4 * i - 3, ARGV[at + 4])
   replies[i + 1] = release(fair, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
 end
+finish(now_ms, times)
 return replies

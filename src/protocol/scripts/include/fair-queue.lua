@@ -1,97 +1,119 @@
 --[[
-  fair-queue: who is next for a fair lock, and how the lock gets there. A fair lock is { lock, queue, timeouts, alive,
-  channel }. A waiter of holdfast is one whose client id is a UUID of version 8 with our protocol's number: it may be
-  given the lock. Any other is a JVM's and is told to come. All times are the server's.
+  fair-queue: who is next for a fair lock, and how the lock gets there. A waiter of holdfast may be given the lock, a JVM's
+  is told to come.
 ]]
 --@include publish
-local function is_ours(holder)
-  return string.sub(holder, 15, 18) == "8001"
-end
+--@include fair-keys
+-- How many heads are looked at together whether they are dead, and how often in one call; the next call goes on.
+local HEADS_AT_ONCE, MOST_LOOKS = 100, 20
 
-local function milliseconds(number)
-  return string.format("%.0f", number)
-end
-
-local function keep_signs_of_life(fair, times)
-  redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
-end
-
-local function mark_alive(fair, holder, now_ms, times)
-  redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
-end
-
-local function sign_of_life(fair, holder, now_ms, times)
-  -- A full server adds nothing unless the script has written before.
-  keep_signs_of_life(fair, times)
-  mark_alive(fair, holder, now_ms, times)
-  keep_signs_of_life(fair, times)
-end
-
--- Who waits, the next first. Asked for once; whoever changes the queue changes this as well.
-local function queue_of(fair)
-  fair.waiting = fair.waiting or redis.call("LRANGE", fair.queue, 0, -1)
-  return fair.waiting
-end
-
-local function place_of(fair, holder)
-  for place, other in ipairs(queue_of(fair)) do
-    if other == holder then
-      return place
-    end
+-- Takes the first ones out of the queue. Before the others' scores are changed: a full server may only remove first.
+local function forget_first(fair, first, now_ms, times)
+  local last_ms = timeout_of(fair, first[#first])
+  redis.call("ZREM", fair.timeouts, unpack(first))
+  redis.call("ZREM", fair.alive, unpack(first))
+  redis.call("LTRIM", fair.queue, #first, -1)
+  queue_changed(fair)
+  fair.top = nil
+  local head = front_of(fair)[1]
+  if head and last_ms and not is_ours(head) then
+    bring_nearer(fair, 0, head, first[#first], last_ms, now_ms, times)
   end
-  return nil
 end
 
--- Returns the place that is free now, behind the last one when it had none.
-local function forget(fair, holder)
-  local place = place_of(fair, holder)
-  redis.call("ZREM", fair.timeouts, holder)
-  redis.call("ZREM", fair.alive, holder)
-  redis.call("LREM", fair.queue, 1, holder)
-  if place then
-    table.remove(fair.waiting, place)
-  end
-  return place or #fair.waiting + 1
-end
-
-local function is_dead(fair, holder, now_ms, times)
+local function is_dead(fair, holder, timeout_ms, alive_ms, now_ms, times)
   if is_ours(holder) then
-    local alive_ms = redis.call("ZSCORE", fair.alive, holder)
     if not alive_ms then
       sign_of_life(fair, holder, now_ms, times)
     end
     return alive_ms and tonumber(alive_ms) <= now_ms
   end
-  local timeout_ms = redis.call("ZSCORE", fair.timeouts, holder)
   if not timeout_ms then
     redis.pcall("ZADD", fair.timeouts, milliseconds(now_ms), holder)
+    fair.top = nil
   end
   return timeout_ms and tonumber(timeout_ms) + times.grace_ms <= now_ms
 end
 
-local function next_in_line(fair, now_ms, times)
-  local waiting = queue_of(fair)
-  while waiting[1] and is_dead(fair, waiting[1], now_ms, times) do
-    forget(fair, waiting[1])
+local function forget_the_dead(fair, heads, now_ms, times)
+  local timeouts = redis.call("ZMSCORE", fair.timeouts, unpack(heads))
+  local signs = redis.call("ZMSCORE", fair.alive, unpack(heads))
+  local dead = {}
+  for i = 1, #heads do
+    if not is_dead(fair, heads[i], timeouts[i], signs[i], now_ms, times) then
+      break
+    end
+    dead[i] = heads[i]
   end
-  return waiting[1]
+  if #dead > 0 then
+    forget_first(fair, dead, now_ms, times)
+  end
+  return #dead == #heads
 end
 
-local function leave(fair, holder, times)
-  local waiting = queue_of(fair)
-  -- Also one whose place is lost: the scores have no TTL. Before the others' scores: a full server may only remove first.
-  local first_behind = forget(fair, holder)
-  for place = first_behind, #waiting do
-    local other = waiting[place]
-    if not is_ours(other) and redis.call("ZSCORE", fair.timeouts, other) then
-      redis.call("ZINCRBY", fair.timeouts, milliseconds(-times.wait_ms), other)
+-- Returns nil when nobody waits, and "" when there are so many dead that the next call has to go on.
+local function next_in_line(fair, now_ms, times)
+  local head = front_of(fair)[1]
+  if not head then
+    return nil
+  end
+  if is_ours(head) and fair.head_alive_ms and tonumber(fair.head_alive_ms) > now_ms then
+    return head
+  end
+  local heads = { head }
+  while fair.looks < MOST_LOOKS do
+    fair.looks = fair.looks + 1
+    if not forget_the_dead(fair, heads, now_ms, times) then
+      fair.looks = fair.looks - 1
+      return front_of(fair)[1]
+    end
+    heads = redis.call("LRANGE", fair.queue, 0, HEADS_AT_ONCE - 1)
+    if #heads == 0 then
+      return nil
+    end
+  end
+  return ""
+end
+
+-- Also one whose place is lost: the scores of others keep the key.
+local function leave(fair, holder, found, now_ms, times)
+  local place = found.place or redis.call("LPOS", fair.queue, holder)
+  redis.call("ZREM", fair.timeouts, holder)
+  redis.call("ZREM", fair.alive, holder)
+  fair.top = nil
+  if not place then
+    return
+  end
+  redis.call("LREM", fair.queue, 1, holder)
+  queue_changed(fair)
+  fair.is_to_be_kept = true
+  local behind = redis.call("LINDEX", fair.queue, place)
+  if behind and found.timeout_ms and not is_ours(behind) then
+    bring_nearer(fair, place, behind, holder, tonumber(found.timeout_ms), now_ms, times)
+  end
+end
+
+-- The head of the queue gets the lock.
+local function leave_front(fair, now_ms, times)
+  local head, second = front_of(fair)[1], front_of(fair)[2]
+  local is_before_jvm = second and not is_ours(second)
+  local timeout_ms = is_before_jvm and timeout_of(fair, head)
+  redis.call("ZREM", fair.timeouts, head)
+  redis.call("ZREM", fair.alive, head)
+  redis.call("LREM", fair.queue, 1, head)
+  queue_changed(fair)
+  fair.top = nil
+  if is_before_jvm then
+    fair.is_to_be_kept = true
+    if timeout_ms then
+      bring_nearer(fair, 0, second, head, timeout_ms, now_ms, times)
     end
   end
 end
 
 local function pass_on(fair, now_ms, times)
   local head = next_in_line(fair, now_ms, times)
-  if not head then
+  if not head or head == "" then
     return
   end
   local message = "0"
@@ -101,48 +123,11 @@ local function pass_on(fair, now_ms, times)
       return
     end
     redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
-    leave(fair, head, times)
+    lock_changed(fair)
+    leave_front(fair, now_ms, times)
     message = milliseconds(now_ms + times.grant_ms)
+  else
+    fair.is_to_be_kept = true
   end
   publish(string.format("%s:%s", fair.channel, head), message)
-end
-
-local function raise_timeout(fair, holder, predecessor, now_ms, times)
-  local before_ms = predecessor and redis.call("ZSCORE", fair.timeouts, predecessor)
-  local timeout_ms = math.max(now_ms, before_ms and tonumber(before_ms) or 0) + times.wait_ms + times.horizon_ms
-  local known_ms = redis.call("ZSCORE", fair.timeouts, holder)
-  if not known_ms or tonumber(known_ms) < timeout_ms then
-    redis.call("ZADD", fair.timeouts, milliseconds(timeout_ms), holder)
-  end
-end
-
-local function wrong_type(fair)
-  local parts = { fair.lock, "hash", fair.queue, "list", fair.timeouts, "zset", fair.alive, "zset" }
-  for i = 1, #parts, 2 do
-    local found = redis.call("TYPE", parts[i]).ok
-    if found ~= "none" and found ~= parts[i + 1] then
-      return found
-    end
-  end
-  return nil
-end
-
-local function fair_lock(key_at, channel)
-  return {
-    lock = KEYS[key_at],
-    queue = KEYS[key_at + 1],
-    timeouts = KEYS[key_at + 2],
-    alive = KEYS[key_at + 3],
-    channel = channel,
-  }
-end
-
-local function fair_times(arg_at)
-  return {
-    grant_ms = tonumber(ARGV[arg_at]),
-    alive_ms = tonumber(ARGV[arg_at + 1]),
-    wait_ms = tonumber(ARGV[arg_at + 2]),
-    horizon_ms = tonumber(ARGV[arg_at + 3]),
-    grace_ms = tonumber(ARGV[arg_at + 4]),
-  }
 end

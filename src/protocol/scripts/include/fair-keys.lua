@@ -1,0 +1,222 @@
+--[[
+  fair-keys: what is stored about a fair lock { lock, queue, timeouts, alive, channel } and its waiters, and how long it is
+  kept. A waiter of holdfast is one whose client id is a UUID of version 8 with our protocol's number; any other is a
+  JVM's. All times are the server's.
+
+  A script reads the two at the head of a queue, the highest score and what is stored about those it was asked for, and
+  remembers that for the others of its call. It reads a whole queue only when a key was lost: each who stands in the
+  queue has a score, so that the queue and the scores are equally many.
+]]
+local DAY_MS = 24 * 60 * 60 * 1000
+-- JVMs may wait for as long as a number can say; an expiry has to be a time.
+local LONGEST_MS = 36500 * DAY_MS
+-- How many scores are lowered when a waiter leaves.
+local MOST_LOWERED = 500
+
+local function is_ours(holder)
+  return string.sub(holder, 15, 18) == "8001"
+end
+
+local function milliseconds(number)
+  return string.format("%.0f", number)
+end
+
+-- As redis.call, but for a key of another type, which is remembered.
+local function read(fair, ...)
+  local ask, insist = redis.pcall, redis.call
+  local reply = ask(...)
+  local message = type(reply) == "table" and reply.err
+  if not message then
+    return reply
+  end
+  if not string.find(message, "WRONGTYPE", 1, true) then
+    return insist(...)
+  end
+  fair.is_wrong = true
+  return nil
+end
+
+local function wrong_type(fair)
+  local parts = { fair.lock, "hash", fair.queue, "list", fair.timeouts, "zset", fair.alive, "zset" }
+  for i = 1, #parts, 2 do
+    local found = redis.call("TYPE", parts[i]).ok
+    if found ~= "none" and found ~= parts[i + 1] then
+      return found
+    end
+  end
+  return nil
+end
+
+-- Hold counts by holder, and any of the holders in fair.holder, "" when the lock is free.
+local function counts_of(fair)
+  if not fair.counts then
+    fair.counts, fair.holder = {}, ""
+    local fields = read(fair, "HGETALL", fair.lock) or {}
+    for i = 1, #fields, 2 do
+      fair.counts[fields[i]] = fields[i + 1]
+      if fields[i] ~= "mode" and fair.holder == "" then
+        fair.holder = fields[i]
+      end
+    end
+    fair.is_free = #fields == 0
+  end
+  return fair.counts
+end
+
+local function ttl_of(fair)
+  fair.ttl_ms = fair.ttl_ms or redis.call("PTTL", fair.lock)
+  return fair.ttl_ms
+end
+
+local function lock_changed(fair)
+  fair.counts, fair.ttl_ms = nil, nil
+end
+
+-- The two who stand at the head.
+local function front_of(fair)
+  fair.front = fair.front or read(fair, "LRANGE", fair.queue, 0, 1) or {}
+  return fair.front
+end
+
+local function queue_changed(fair)
+  fair.front, fair.head_alive_ms = nil, nil
+end
+
+local function timeout_of(fair, holder)
+  return tonumber(redis.call("ZSCORE", fair.timeouts, holder) or nil)
+end
+
+-- The highest score and who has it: as a rule the last in the queue.
+local function top_of(fair)
+  if not fair.top then
+    local top = read(fair, "ZRANGE", fair.timeouts, -1, -1, "WITHSCORES") or {}
+    fair.top = { holder = top[1], ms = tonumber(top[2] or 0) }
+  end
+  return fair.top
+end
+
+-- False when the queue or the scores were lost.
+local function is_whole(fair)
+  return read(fair, "LLEN", fair.queue) == read(fair, "ZCARD", fair.timeouts)
+end
+
+-- What is stored about a holder, and all that is needed of the head, so that all keys are known to be of their types.
+local function look(fair, holder)
+  local found = { count = counts_of(fair)[holder] }
+  found.timeout_ms = read(fair, "ZSCORE", fair.timeouts, holder)
+  if found.count or fair.is_free then
+    local head = front_of(fair)[1]
+    local alive_ms = read(fair, "ZMSCORE", fair.alive, holder, head or holder) or {}
+    found.alive_ms, fair.head_alive_ms = alive_ms[1], alive_ms[2]
+    found.place = head == holder and 0 or nil
+  else
+    found.alive_ms = read(fair, "ZSCORE", fair.alive, holder)
+    found.place = read(fair, "LPOS", fair.queue, holder) or nil
+  end
+  return found
+end
+
+-- Neither key is left behind when the last who wait die: both go a day after the last of them could have been alive.
+local function keep_queue(fair, now_ms)
+  local left_ms = math.max(top_of(fair).ms - now_ms, 0) + DAY_MS
+  local ttl_ms = milliseconds(math.min(left_ms, LONGEST_MS))
+  redis.call("PEXPIRE", fair.queue, ttl_ms)
+  redis.call("PEXPIRE", fair.timeouts, ttl_ms)
+end
+
+local function keep_signs_of_life(fair, times)
+  return redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+end
+
+-- A full server adds nothing unless the script has written before.
+local function sign_of_life(fair, holder, now_ms, times)
+  keep_signs_of_life(fair, times)
+  redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+  keep_signs_of_life(fair, times)
+end
+
+-- The least that a score of ours has: what one JVM that leaves takes off, and a horizon.
+local function least_timeout(now_ms, times)
+  return now_ms + times.wait_ms + times.horizon_ms
+end
+
+-- Behind ours the same score as theirs, behind a JVM one that outlives what it takes off when it leaves.
+local function timeout_at_end(fair, now_ms, times)
+  local top = top_of(fair)
+  local behind_ms = top.ms
+  if top.holder and not is_ours(top.holder) then
+    behind_ms = least_timeout(top.ms, times)
+  end
+  return math.max(least_timeout(now_ms, times), behind_ms)
+end
+
+-- One has left who stood before the JVM `other`, with the score `left_ms`. What it had added to the scores behind it is taken
+-- off again: `other` has its own wait from now on, or on top of those before it, as if it had come now. One that is next after
+-- one of ours, and has waited for longer than Redisson thinks a JVM can, is not thrown out before it has heard that it is.
+local function bring_nearer(fair, place, other, left, left_ms, now_ms, times)
+  local other_ms = timeout_of(fair, other)
+  if not other_ms then
+    return
+  end
+  local before = place > 0 and redis.call("LINDEX", fair.queue, place - 1)
+  local base_ms = before and timeout_of(fair, before) or now_ms + math.max(times.horizon_ms, ttl_of(fair))
+  local by_ms = other_ms - base_ms - math.max(0, other_ms - left_ms)
+  if place == 0 and other_ms < base_ms and is_ours(left) then
+    redis.call("ZADD", fair.timeouts, milliseconds(base_ms), other)
+  end
+  if by_ms <= 0 then
+    return
+  end
+  local from_ms = milliseconds(other_ms)
+  local behind = redis.call("ZRANGE", fair.timeouts, from_ms, "+inf", "BYSCORE", "LIMIT", 0, MOST_LOWERED, "WITHSCORES")
+  local lowered = {}
+  for i = 1, #behind, 2 do
+    local timeout_ms = tonumber(behind[i + 1])
+    local nearer_ms = timeout_ms - by_ms
+    if is_ours(behind[i]) then
+      nearer_ms = math.min(timeout_ms, math.max(nearer_ms, least_timeout(now_ms, times)))
+    end
+    lowered[i], lowered[i + 1] = milliseconds(nearer_ms), behind[i]
+  end
+  redis.call("ZADD", fair.timeouts, unpack(lowered))
+  fair.top, fair.is_to_be_kept = nil, true
+end
+
+local fair_locks, fair_lock_by_key = {}, {}
+
+-- The same for each part of a call that is about this lock.
+local function fair_lock(lock, queue, timeouts, alive, channel)
+  local fair = fair_lock_by_key[lock]
+  if not fair then
+    fair = { lock = lock, queue = queue, timeouts = timeouts, alive = alive, channel = channel, looks = 0 }
+    fair_lock_by_key[lock] = fair
+    fair_locks[#fair_locks + 1] = fair
+  end
+  return fair
+end
+
+local function fair_lock_at(key_at, channel)
+  return fair_lock(KEYS[key_at], KEYS[key_at + 1], KEYS[key_at + 2], KEYS[key_at + 3], channel)
+end
+
+-- What is done once for each lock, when everything else is.
+local function finish(now_ms, times)
+  for i = 1, #fair_locks do
+    if fair_locks[i].is_to_be_kept then
+      keep_queue(fair_locks[i], now_ms)
+    end
+    if fair_locks[i].has_signs_of_life then
+      keep_signs_of_life(fair_locks[i], times)
+    end
+  end
+end
+
+local function fair_times(arg_at)
+  return {
+    grant_ms = tonumber(ARGV[arg_at]),
+    alive_ms = tonumber(ARGV[arg_at + 1]),
+    wait_ms = tonumber(ARGV[arg_at + 2]),
+    horizon_ms = tonumber(ARGV[arg_at + 3]),
+    grace_ms = tonumber(ARGV[arg_at + 4]),
+  }
+end
