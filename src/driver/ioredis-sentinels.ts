@@ -90,7 +90,8 @@ export class PresentMaster {
       const { remoteAddress, remotePort } = this.#redis.stream ?? {};
       this.#go(`${remoteAddress}:${remotePort}`);
     }
-    if (this.#isElsewhere(this.#named) && this.#tries < MOST_TRIES) this.#tryAgain();
+    const isElsewhere = this.#standing(this.#named) === "elsewhere";
+    if (isElsewhere && this.#tries < MOST_TRIES) this.#tryAgain();
     else this.#arrive();
   }
 
@@ -111,7 +112,7 @@ export class PresentMaster {
     const isFirst = this.#named === undefined;
     this.#named = named;
     this.#tries = 0;
-    if (isFirst && !this.#isElsewhere(named)) {
+    if (isFirst && this.#standing(named) !== "elsewhere") {
       // It is where ioredis has found it, perhaps by another name.
       if (this.#place === "") this.#go(named);
       return;
@@ -121,9 +122,9 @@ export class PresentMaster {
   }
 
   #go(place: string): void {
-    if (place === this.#place) return;
+    const before = this.#place;
     this.#place = place;
-    this.#moved();
+    if (before !== "" && before !== place) this.#moved();
   }
 
   /**
@@ -133,6 +134,7 @@ export class PresentMaster {
   #lead(): void {
     const { stream, status, options } = this.#redis;
     if (typeof options.retryStrategy !== "function" || status === "wait" || status === "end") return;
+    if (status === "ready" && this.#standing(this.#named) === "there") return;
     this.#journey ??= new Journey();
     stream?.destroy();
   }
@@ -150,7 +152,7 @@ export class PresentMaster {
     if (this.#closed) return;
     // Then ioredis knows better.
     if (word === undefined) this.#named = undefined;
-    if (this.#isElsewhere(this.#named)) this.#lead();
+    if (this.#standing(this.#named) === "elsewhere") this.#lead();
     else if (this.#redis.status === "ready") this.onReady();
   }
 
@@ -159,14 +161,15 @@ export class PresentMaster {
     this.#journey = undefined;
   }
 
-  /** Whether the client is surely connected to another server. */
-  #isElsewhere(named: string | undefined): boolean {
+  /** Where the client is connected, as far as that can be told. */
+  #standing(named: string | undefined): "there" | "elsewhere" | "unknown" {
     const { remoteAddress = "", remotePort } = this.#redis.stream ?? {};
-    if (named === undefined || remotePort === undefined) return false;
+    if (named === undefined || remotePort === undefined) return "unknown";
     const { host, port } = addressOf(named, undefined);
+    if (port !== remotePort) return "elsewhere";
     // A name may be anybody's, and an address of IPv6 is written in several ways.
-    const isComparable = IPV4.test(host) && IPV4.test(remoteAddress);
-    return port !== remotePort || (isComparable && host !== remoteAddress);
+    if (!(IPV4.test(host) && IPV4.test(remoteAddress))) return "unknown";
+    return host === remoteAddress ? "there" : "elsewhere";
   }
 }
 

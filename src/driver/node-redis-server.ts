@@ -13,6 +13,7 @@ import {
 } from "./driver.js";
 import { KnownScripts } from "./known-scripts.js";
 import { Moves } from "./moves.js";
+import { NextAnswer } from "./next-answer.js";
 import {
   isPool,
   isSentinel,
@@ -64,7 +65,7 @@ export class NodeRedisServerDriver implements Driver {
       toError: fromNodeRedis,
       listen: (events) => openPubSub(this.#duplicate, "classic", events),
       reach: (events) => openMaster(this.#duplicate, events),
-      ...(isSentinel(redis) && { confirm: this.#confirm }),
+      ...(isSentinel(redis) && { confirm: () => this.#confirmed.get() }),
     });
     if (isPlain(redis)) this.#losses.look(redis);
     // Whether the caller listens to errors himself stays his choice.
@@ -160,7 +161,7 @@ export class NodeRedisServerDriver implements Driver {
     void this.#lend(async () => undefined).then(() => this.placeOf(), toldByItsErrors);
 
   /** Has node-redis ask the Sentinels, which it does when a server says that it is no master. */
-  readonly #confirm = async () => {
+  readonly #confirmed = new NextAnswer(async () => {
     let isAsked = false;
     await this.#lend(async () => {
       if (isAsked) return;
@@ -168,7 +169,7 @@ export class NodeRedisServerDriver implements Driver {
       throw new Error("READONLY or not, the Sentinels know");
     });
     this.placeOf();
-  };
+  });
 
   #look(sentinel: NodeRedisSentinel): void {
     const master = sentinel.getMasterNode();

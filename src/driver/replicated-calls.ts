@@ -158,13 +158,15 @@ export class ReplicatedCalls {
 
   /** What some replicas do not have, was perhaps written to what is the master no longer. */
   #answer(call: Written, acknowledged: number): void {
-    const { reply, wanted, resolve, reject } = call;
+    const { reply, demand, wanted, resolve, reject } = call;
     const answer = () => {
       if (call.moves === this.#moves) resolve({ reply, acknowledged, wanted });
       else reject(new Error("another server has become the master meanwhile"));
     };
     const { confirm } = this.#options;
-    if (acknowledged < wanted && confirm !== undefined) confirm().then(answer, reject);
+    // Who needs replicas to have it does not believe it anyway.
+    const isDoubtful = acknowledged < wanted && demand.replicas === "connected";
+    if (isDoubtful && confirm !== undefined) confirm().then(answer, reject);
     else answer();
   }
 

@@ -2,6 +2,7 @@ import { systemClock, type Timer } from "../clock.js";
 import { inRootContext } from "../root-context.js";
 import { LiveConnection } from "./live-connection.js";
 import type { MasterEvents, MasterLink } from "./master-link.js";
+import { NextAnswer } from "./next-answer.js";
 import type { OpenPubSub } from "./pub-sub-connection.js";
 
 /** How an adapter opens connections to one Sentinel. */
@@ -37,8 +38,7 @@ export class Sentinels {
   readonly #sentinels: readonly Sentinel[];
   readonly #told: (master: string) => void;
   #epoch = Number.POSITIVE_INFINITY;
-  #last: Promise<Word | undefined> = Promise.resolve(undefined);
-  #next: Promise<Word | undefined> | undefined;
+  readonly #answer = new NextAnswer(() => inRootContext(() => this.#askAll()));
 
   /** @param told of the master that they name, each time they have named one */
   constructor(openings: readonly SentinelOpening[], name: string, told: (master: string) => void) {
@@ -59,13 +59,7 @@ export class Sentinels {
    * @returns undefined where less than half of them answer
    */
   ask(): Promise<Word | undefined> {
-    // A question that is under way may have been answered before that happened which is asked about.
-    this.#next ??= this.#last.then(() => {
-      this.#next = undefined;
-      this.#last = inRootContext(() => this.#askAll());
-      return this.#last;
-    });
-    return this.#next;
+    return this.#answer.get();
   }
 
   /** Rejects unless most of them say who the master is, and that they are not about to make another one. */

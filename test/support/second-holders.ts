@@ -24,6 +24,8 @@ export interface Tally {
   readonly takenAfter: number;
   /** Leases that were lost, by reason. */
   readonly lost: Readonly<Record<string, number>>;
+  /** Attempts that failed, by the end of what they failed with. */
+  readonly failed: Readonly<Record<string, number>>;
 }
 
 /** What was found in a round. */
@@ -53,6 +55,7 @@ export class Taker {
   readonly #client: ConnectedClient;
   readonly #timer: NodeJS.Timeout;
   readonly visits: Visit[] = [];
+  readonly failed: Record<string, number> = {};
   #count = 0;
   #under = 0;
   #resting = true;
@@ -66,6 +69,7 @@ export class Taker {
 
   begin(): void {
     this.visits.length = 0;
+    for (const why of Object.keys(this.failed)) delete this.failed[why];
     this.#resting = false;
   }
 
@@ -85,7 +89,10 @@ export class Taker {
     if (this.#resting) return;
     this.#under += 1;
     this.#visit(`${this.who}:${this.#count++}`)
-      .catch(() => undefined)
+      .catch((error: Error) => {
+        const why = error.message.split(": ").at(-1) ?? "";
+        this.failed[why] = (this.failed[why] ?? 0) + 1;
+      })
       .finally(() => {
         this.#under -= 1;
       });
@@ -187,10 +194,15 @@ function doubleOf({ who }: Taker, visit: Visit, announcedMs: number): readonly D
   ];
 }
 
-function tallyOf({ who, visits }: Taker, announcedMs: number): Tally {
+function tallyOf({ who, visits, failed }: Taker, announcedMs: number): Tally {
   const lost: Record<string, number> = {};
   for (const { end } of visits) {
     if (end !== "it was released") lost[end] = (lost[end] ?? 0) + 1;
   }
-  return { who, takenAfter: visits.filter(({ fromMs }) => fromMs > announcedMs).length, lost };
+  return {
+    who,
+    takenAfter: visits.filter(({ fromMs }) => fromMs > announcedMs).length,
+    lost,
+    failed: { ...failed },
+  };
 }
