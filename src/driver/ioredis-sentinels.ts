@@ -9,6 +9,8 @@ const MOST_SENTINELS = 10;
 /** Sentinels that ioredis asks may not have heard yet of the master that others have named. */
 const MOST_TRIES = 10;
 const TRY_AGAIN_MS = 100;
+/** A client that was about to connect, and is not connected after so long, is on its way to a server which stands still. */
+const STUCK_MS = 1_000;
 
 /**
  * The present master, as the Sentinels name it, and the caller's client on its way there. While none of them is heard, it is where
@@ -102,7 +104,6 @@ export class PresentMaster {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#retry?.cancel();
     this.#arrive();
     await this.#sentinels.close();
   }
@@ -136,15 +137,20 @@ export class PresentMaster {
     if (typeof options.retryStrategy !== "function" || status === "wait" || status === "end") return;
     if (status === "ready" && this.#standing(this.#named) === "there") return;
     this.#journey ??= new Journey();
-    stream?.destroy();
+    if (status === "ready") stream?.destroy();
+    else this.#later(STUCK_MS, () => this.#redis.stream?.destroy());
   }
 
   /** ioredis has asked a Sentinel that has not heard yet of the master that others name, or ours are gone. */
   #tryAgain(): void {
     this.#tries += 1;
     this.#journey ??= new Journey();
+    this.#later(TRY_AGAIN_MS, () => void this.#lookAgain());
+  }
+
+  #later(ms: number, callback: () => void): void {
     this.#retry?.cancel();
-    this.#retry = systemClock.schedule(TRY_AGAIN_MS, () => void this.#lookAgain());
+    this.#retry = systemClock.schedule(ms, callback);
   }
 
   async #lookAgain(): Promise<void> {
@@ -157,6 +163,7 @@ export class PresentMaster {
   }
 
   #arrive(): void {
+    this.#retry?.cancel();
     this.#journey?.end();
     this.#journey = undefined;
   }
