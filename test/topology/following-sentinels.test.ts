@@ -86,7 +86,7 @@ async function has(server: RedisServer, key: string): Promise<boolean> {
 }
 
 test.each(clients)(
-  "a planned failover: %s goes to the new master though the old one still takes writes, and who waits hears of a release there",
+  "a planned failover: %s goes to the new master though the old one still takes writes, and who waits hears of a release there [own-20]",
   { timeout: TEST_MS },
   async (_, pair) => {
     const [one, other] = [await connect(pair), await connect(pair)];
@@ -136,7 +136,7 @@ test.each(clients)(
 );
 
 test.each(clients)(
-  "replicas that are gone: %s believes an acquisition that none has when the Sentinels have said who the master is, and tells of it each time",
+  "replicas that are gone: %s believes an acquisition that none has when the Sentinels have said who the master is, and tells of it each time [own-21]",
   { timeout: TEST_MS },
   async (_, pair) => {
     const short = recorded(events.replicasShort);
