@@ -20,7 +20,8 @@ import { until } from "../support/until.js";
 const TEST_MS = 40_000;
 const HOUR_MS = 3_600_000;
 const NAME = "order:7";
-const auto = { replicas: { mode: "auto" }, safetyPeriodMs: HOUR_MS } as const;
+/** Nothing is sent but what a test asks for. */
+const auto = { replicas: { mode: "auto" }, safetyPeriodMs: HOUR_MS, watchdogMs: HOUR_MS } as const;
 
 let servers: WatchedRedis;
 beforeAll(async () => {
