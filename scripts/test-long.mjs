@@ -14,6 +14,7 @@ const campaigns = [
   "test/synchronizers/permit-processes.test.ts",
   "test/synchronizers/processes.test.ts",
   "test/synchronizers/semaphore-random.test.ts",
+  "test/topology/failover-holders.test.ts",
   "test/topology/failover-sentinel.test.ts",
   "test/topology/faults-standalone.test.ts",
 ];

@@ -82,7 +82,18 @@ export interface IoredisOptions {
   readonly db?: number | undefined;
   readonly tls?: object | undefined;
   readonly name?: string | undefined;
-  readonly sentinels?: readonly { readonly host?: string; readonly port?: number }[] | null | undefined;
+  readonly family?: number | undefined;
+  readonly role?: string | undefined;
+  readonly sentinels?:
+    | readonly { readonly host?: string; readonly port?: number; readonly family?: number }[]
+    | null
+    | undefined;
+  readonly sentinelUsername?: string | null | undefined;
+  readonly sentinelPassword?: string | null | undefined;
+  readonly sentinelTLS?: object | undefined;
+  readonly sentinelMaxConnections?: number | undefined;
+  readonly enableTLSForSentinelMode?: boolean | undefined;
+  readonly natMap?: AddressMap;
 }
 
 /** The options of a cluster that change what the adapter has to do. */

@@ -15,6 +15,7 @@ import { type IoredisClient, serverName } from "./ioredis-client.js";
 import { connectLazy, openMaster, openPubSub } from "./ioredis-connections.js";
 import { fromIoredis } from "./ioredis-errors.js";
 import { IoredisScripts } from "./ioredis-scripts.js";
+import { PresentMaster } from "./ioredis-sentinels.js";
 import { Moves } from "./moves.js";
 import { ServerConnections } from "./own-connections.js";
 
@@ -30,8 +31,8 @@ export class IoredisServerDriver implements Driver {
   #resets = 0;
   #outage: Error | undefined;
   #ready: boolean;
-  /** Among those that Sentinels watch, the server that answers now. */
-  #place = "";
+  /** Among those that Sentinels watch; undefined where there are none. */
+  readonly #master: PresentMaster | undefined;
   #closed = false;
 
   constructor(redis: IoredisClient) {
@@ -40,15 +41,24 @@ export class IoredisServerDriver implements Driver {
     this.traits = { server: serverName(options), topology };
     this.#redis = redis;
     this.#scripts = new IoredisScripts(redis);
-    const duplicate = (options: object) => redis.duplicate({ ...options, db: databaseOf(redis) });
+    // A client that is to be led to replicas stays where it is.
+    if (topology === "sentinel" && options.role !== "slave") {
+      this.#master = new PresentMaster(redis, () => {
+        this.#own.move();
+        this.#moves.tell();
+      });
+    }
+    const master = this.#master;
+    const duplicate = (options: object) => (master ?? redis).duplicate({ ...options, db: databaseOf(redis) });
     this.#own = new ServerConnections({
       retryDelayMs: (failures) => delayOf(redis.options.retryStrategy?.(failures)),
       toError: fromIoredis,
       listen: (events) => openPubSub(duplicate, "classic", events),
       reach: (events) => openMaster(duplicate, events),
+      ...(master && { confirm: () => master.confirm() }),
     });
     this.#ready = redis.status === "ready";
-    if (this.#ready) this.#look();
+    if (this.#ready) master?.onReady();
     redis.on("ready", this.#onReady);
     redis.on("close", this.#onClose);
     redis.on("end", this.#onEnd);
@@ -65,27 +75,42 @@ export class IoredisServerDriver implements Driver {
   }
 
   placeOf(): string {
-    return this.#place;
+    return this.#master?.place ?? "";
   }
 
   onMoved(moved: () => void): () => void {
     return this.#moves.add(moved);
   }
 
+  async lookForMoves(): Promise<void> {
+    await this.#master?.look();
+  }
+
   run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
     const closed = this.#whyClosed();
     if (closed !== undefined) return Promise.reject(closed);
     connectLazy(this.#redis);
-    return this.#scripts.run(call, ticket);
+    void this.#master?.meet();
+    const reached = this.#master?.reached;
+    return reached === undefined ? this.#scripts.run(call, ticket) : this.#runThere(reached, call, ticket);
+  }
+
+  /** Once the client is connected to the present master. */
+  async #runThere(reached: Promise<void>, call: ScriptCall, ticket: Ticket): Promise<RawReply> {
+    await reached;
+    if (ticket.givenUp) throw new Error("the call was given up before it was sent");
+    return this.run(call, ticket);
   }
 
   async runReplicated(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
     this.#assertOpen();
+    await this.#master?.meet();
     return this.#own.run(call, ticket, demand);
   }
 
   async subscribe(channel: string, listener: ChannelListener, family?: PubSubFamily): Promise<Unsubscribe> {
     this.#assertOpen();
+    await this.#master?.meet();
     return this.#own.subscribe(channel, listener, family);
   }
 
@@ -96,7 +121,7 @@ export class IoredisServerDriver implements Driver {
     this.#redis.off("close", this.#onClose);
     this.#redis.off("end", this.#onEnd);
     this.#redis.off(errorMonitor, this.#onError);
-    await this.#own.close();
+    await Promise.all([this.#own.close(), this.#master?.close()]);
   }
 
   /** A client that has ended may be connected again by its owner. */
@@ -113,16 +138,8 @@ export class IoredisServerDriver implements Driver {
   readonly #onReady = () => {
     this.#ready = true;
     this.#outage = undefined;
-    this.#look();
+    this.#master?.onReady();
   };
-
-  #look(): void {
-    const { remoteAddress, remotePort } = this.#redis.stream ?? {};
-    const place = `${remoteAddress}:${remotePort}`;
-    if (this.traits.topology !== "sentinel" || place === this.#place) return;
-    this.#place = place;
-    this.#moves.tell();
-  }
 
   /**
    * ioredis sends a command again only after the connection that carried it was closed, be it for
@@ -145,7 +162,10 @@ export class IoredisServerDriver implements Driver {
   };
 
   /** What waited to be sent again when ioredis gave up. */
-  readonly #onEnd = () => this.#scripts.rejectUnanswered(new Error(ENDED));
+  readonly #onEnd = () => {
+    this.#scripts.rejectUnanswered(new Error(ENDED));
+    this.#master?.onEnd();
+  };
 }
 
 /** The database that the options name, or `SELECT` has chosen since. */

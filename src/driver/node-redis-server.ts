@@ -13,11 +13,13 @@ import {
 } from "./driver.js";
 import { KnownScripts } from "./known-scripts.js";
 import { Moves } from "./moves.js";
+import { NextAnswer } from "./next-answer.js";
 import {
   isPool,
   isSentinel,
   type NodeRedisClient,
   type NodeRedisReconnectStrategy,
+  type NodeRedisSentinel,
   type NodeRedisServer,
   nodeName,
   serverName,
@@ -63,6 +65,7 @@ export class NodeRedisServerDriver implements Driver {
       toError: fromNodeRedis,
       listen: (events) => openPubSub(this.#duplicate, "classic", events),
       reach: (events) => openMaster(this.#duplicate, events),
+      ...(isSentinel(redis) && { confirm: () => this.#confirmed.get() }),
     });
     if (isPlain(redis)) this.#losses.look(redis);
     // Whether the caller listens to errors himself stays his choice.
@@ -79,8 +82,7 @@ export class NodeRedisServerDriver implements Driver {
   }
 
   placeOf(): string {
-    const master = isSentinel(this.#redis) ? this.#redis.getMasterNode() : undefined;
-    if (master !== undefined) this.#place = nodeName(master);
+    if (isSentinel(this.#redis)) this.#look(this.#redis);
     return this.#place;
   }
 
@@ -155,12 +157,29 @@ export class NodeRedisServerDriver implements Driver {
     });
 
   /** Another server is the master, or has come or gone. Of a new master node-redis lends a client once it answers. */
-  readonly #onChange = () => {
+  readonly #onChange = () =>
+    void this.#lend(async () => undefined).then(() => this.placeOf(), toldByItsErrors);
+
+  /** Has node-redis ask the Sentinels, which it does when a server says that it is no master. */
+  readonly #confirmed = new NextAnswer(async () => {
+    let isAsked = false;
+    await this.#lend(async () => {
+      if (isAsked) return;
+      isAsked = true;
+      throw new Error("READONLY or not, the Sentinels know");
+    });
+    this.placeOf();
+  });
+
+  #look(sentinel: NodeRedisSentinel): void {
+    const master = sentinel.getMasterNode();
     const before = this.#place;
-    this.#lend(async () => undefined).then(() => {
-      if (this.placeOf() !== before) this.#moves.tell();
-    }, toldByItsErrors);
-  };
+    if (master !== undefined) this.#place = nodeName(master);
+    if (this.#place === before || before === "" || this.#closed) return;
+    this.#own.move();
+    // Whoever asks for the place is not to be called meanwhile.
+    queueMicrotask(() => this.#moves.tell());
+  }
 
   readonly #onError = (error: Error) => {
     this.#error = error;

@@ -19,6 +19,8 @@ import { Subscriber } from "./subscriber.js";
 export interface ServerOpening extends PubSubOptions {
   readonly listen: (events: PubSubEvents) => PubSubConnection;
   readonly reach: (events: MasterEvents) => MasterLink;
+  /** As in `MasterOptions`. */
+  readonly confirm?: () => Promise<void>;
 }
 
 /** The connections that a driver adds to its client's: one that listens, and one for calls that replicas acknowledge. */
@@ -28,7 +30,13 @@ export class ServerConnections {
 
   constructor(opening: ServerOpening) {
     this.#subscriber = new Subscriber(opening.listen, opening);
-    this.#calls = new ReplicatedCalls({ open: opening.reach, toError: opening.toError });
+    this.#calls = new ReplicatedCalls({ ...opening, open: opening.reach });
+  }
+
+  /** Another server is the master. */
+  move(): void {
+    this.#subscriber.move();
+    this.#calls.move();
   }
 
   async subscribe(channel: string, listener: ChannelListener, family?: PubSubFamily): Promise<Unsubscribe> {

@@ -27,6 +27,8 @@ export interface Wanted {
 export class ReplicaCount {
   /** Those that are connected; undefined while that is not known. */
   #connected: { readonly count: number; readonly atMs: number } | undefined;
+  /** Whether some ever were. */
+  #hadAny = false;
   /** As many as had the latest write that some did not have in time; undefined while all keep up. */
   #keepUp: { readonly count: number; readonly trialMs: number; readonly untilMs: number } | undefined;
 
@@ -47,12 +49,17 @@ export class ReplicaCount {
     // A user who may not ask for it counts those that have the latest write by now.
     const count = Number(told ?? (await askReplicas(link, MORE_THAN_THERE_ARE, AT_ONCE_MS)) ?? 0);
     this.#connected = { count, atMs: nowMs };
+    if (count > 0) this.#hadAny = true;
   }
 
   /** For a call that is sent now. */
   of({ replicas, timeoutMs }: ReplicaDemand): Wanted {
     const nowMs = systemClock.monotonicMs();
-    const wanted = numberOf(replicas, this.#connected?.count ?? 0);
+    const connected = this.#connected?.count ?? 0;
+    // Those that a master had and has no longer may follow another one by now.
+    if (replicas === "connected" && connected === 0 && this.#hadAny)
+      return { wanted: 1, needed: 0, untilMs: nowMs };
+    const wanted = numberOf(replicas, connected);
     const keepUp = replicas === "connected" ? this.#keepUp : undefined;
     if (keepUp === undefined) return { wanted, needed: wanted, untilMs: nowMs + timeoutMs };
     // Who does not need them all waits for those that keep up, and now and then looks whether all do again.

@@ -15,6 +15,11 @@ import { askReplicas, ReplicaCount, type Wanted } from "./replica-count.js";
 
 export interface MasterOptions {
   open(events: MasterEvents): MasterLink;
+  /**
+   * Resolves once it is known who the master is, after `move` was called where that is another one; rejects where nobody can
+   * tell. Not there where nobody else would make another one.
+   */
+  confirm?(): Promise<void>;
   /** Makes an error of the server of what the Redis client rejects with, where it is one. */
   toError(error: unknown): unknown;
 }
@@ -32,6 +37,8 @@ interface Waiting {
 /** A call that was carried out, and waits for replicas. */
 interface Written extends Waiting, Wanted {
   readonly reply: RawReply;
+  /** How often there had been another master by then. */
+  readonly moves: number;
 }
 
 /** Who comes while others wait for replicas is held up no longer than this. */
@@ -55,6 +62,7 @@ export class ReplicatedCalls {
   #waiting: Waiting[] = [];
   #written: Written[] = [];
   #running = false;
+  #moves = 0;
   #refused: WaitRefusedError | undefined;
   #closed = false;
 
@@ -72,6 +80,12 @@ export class ReplicatedCalls {
       // All calls of this turn go together.
       inRootContext(() => queueMicrotask(() => void this.#runAll()));
     });
+  }
+
+  /** Another server is the master: the next connection leads there, and what the old one was sent fails. */
+  move(): void {
+    this.#moves += 1;
+    void this.#leave();
   }
 
   async close(): Promise<void> {
@@ -98,6 +112,7 @@ export class ReplicatedCalls {
 
   async #round(waiting: readonly Waiting[]): Promise<void> {
     const link = await this.#open();
+    const moves = this.#moves;
     const { toError } = this.#options;
     await this.#count.look(
       link,
@@ -115,7 +130,7 @@ export class ReplicatedCalls {
     settled.forEach((outcome, at) => {
       const call = batch[at];
       if (call === undefined) return;
-      if (outcome.status === "fulfilled") this.#written.push({ ...call, reply: outcome.value });
+      if (outcome.status === "fulfilled") this.#written.push({ ...call, reply: outcome.value, moves });
       else this.#reject(call, outcome.reason);
     });
     const { count, isFinal } = await answer;
@@ -133,12 +148,26 @@ export class ReplicatedCalls {
   #settle(counted: number | undefined, nowMs: number): void {
     const acknowledged = counted ?? 0;
     this.#written = this.#written.filter((call) => {
-      const { reply, wanted, needed, untilMs, ticket } = call;
+      const { needed, untilMs, ticket } = call;
       if (acknowledged < needed && nowMs < untilMs && !ticket.givenUp) return true;
       if (counted !== undefined) this.#count.answered(counted, call);
-      call.resolve({ reply, acknowledged, wanted });
+      this.#answer(call, acknowledged);
       return false;
     });
+  }
+
+  /** What some replicas do not have, was perhaps written to what is the master no longer. */
+  #answer(call: Written, acknowledged: number): void {
+    const { reply, demand, wanted, resolve, reject } = call;
+    const answer = () => {
+      if (call.moves === this.#moves) resolve({ reply, acknowledged, wanted });
+      else reject(new Error("another server has become the master meanwhile"));
+    };
+    const { confirm } = this.#options;
+    // Who needs replicas to have it does not believe it anyway.
+    const isDoubtful = acknowledged < wanted && demand.replicas === "connected";
+    if (isDoubtful && confirm !== undefined) confirm().then(answer, reject);
+    else answer();
   }
 
   #reject({ reject }: Waiting, reason: unknown): void {

@@ -28,6 +28,17 @@ export class Subscriber {
     return joined;
   }
 
+  /** Another server is the one to listen to: goes there at once. */
+  move(): void {
+    const connection = this.#connection;
+    if (this.#closing !== undefined || (connection === undefined && this.#retry === undefined)) return;
+    void connection?.close();
+    this.#connection = undefined;
+    this.#failures = 0;
+    this.#channels.detach(new Error("another server is listened to from now on"));
+    if (this.#channels.inUse) inRootContext(() => this.#connect());
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#shut();
     return this.#closing;
@@ -35,6 +46,7 @@ export class Subscriber {
 
   #connect(): void {
     this.#retry?.cancel();
+    this.#retry = undefined;
     const connection = new LiveConnection(this.#open, this.#options, {
       onReady: () => {
         this.#failures = 0;

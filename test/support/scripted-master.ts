@@ -1,7 +1,7 @@
 import { script } from "../../src/driver/conformance-case.js";
 import { ServerReplyError, type Ticket } from "../../src/driver/driver.js";
 import type { MasterEvents, MasterLink } from "../../src/driver/master-link.js";
-import { ReplicatedCalls } from "../../src/driver/replicated-calls.js";
+import { type MasterOptions, ReplicatedCalls } from "../../src/driver/replicated-calls.js";
 import type { ScriptCall } from "../../src/protocol/script-call.js";
 
 /** What a master answers to a command; an error is a refusal, a promise keeps whoever asks waiting. */
@@ -25,8 +25,8 @@ export class ScriptedMaster {
   };
 
   /** The calls that this master runs. */
-  calls(): ReplicatedCalls {
-    return new ReplicatedCalls({ open: this.open, toError: (error) => error });
+  calls(options: Pick<MasterOptions, "confirm"> = {}): ReplicatedCalls {
+    return new ReplicatedCalls({ open: this.open, toError: (error) => error, ...options });
   }
 
   get link(): ScriptedLink {

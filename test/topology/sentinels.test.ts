@@ -45,3 +45,23 @@ test("a client that listens to the Sentinels itself has no further connections t
   expect(await findLeaks(before)).toEqual([]);
   redis.disconnect();
 });
+
+test("a client that listens to the Sentinels itself connects anew once", async () => {
+  const { name } = servers;
+  const redis = new Redis({ sentinels: [...servers.sentinels], name, failoverDetector: true, ...quickEnd });
+  const holdfast = new Holdfast(ioredisDriver(redis));
+  await (await holdfast.getLock("order:7").lock()).unlock();
+  let ended = 0;
+  redis.on("close", () => {
+    ended += 1;
+  });
+  const master = await servers.failover();
+  const lease = await holdfast.getLock("order:7").lock();
+  expect(await ask(master, "EXISTS", "order:7")).toBe(1);
+  await lease.unlock();
+  await until(() => redis.status === "ready" && redis.stream.remotePort === master.port);
+  expect(ended).toBe(1);
+  expect(redis.options.failoverDetector).toBe(true);
+  await holdfast.close();
+  redis.disconnect();
+});

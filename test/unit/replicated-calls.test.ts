@@ -416,7 +416,7 @@ describe("how many replicas are wanted", () => {
     expect(asked()).toBe(1);
     master.replicas = 0;
     await vi.advanceTimersByTimeAsync(6_000);
-    expect(await run("a", connected)).toMatchObject({ wanted: 0 });
+    expect(await run("a", connected)).toMatchObject({ wanted: 1 });
     expect(asked()).toBe(1);
   });
 
@@ -425,7 +425,7 @@ describe("how many replicas are wanted", () => {
     master.acknowledging = 0;
     expect(await run("a", connected)).toMatchObject({ acknowledged: 0, wanted: 1 });
     master.replicas = 0;
-    expect(await run("a", connected)).toMatchObject({ acknowledged: 0, wanted: 0 });
+    expect(await run("a", connected)).toMatchObject({ acknowledged: 0, wanted: 1 });
     expect(asked()).toBe(2);
     master.link.break();
     await run("a", connected);
@@ -436,6 +436,69 @@ describe("how many replicas are wanted", () => {
     master.replicas = 2;
     master.answering = (name) => (name === "INFO" ? reply("NOPERM no permissions") : undefined);
     expect(await run("a", connected)).toEqual({ reply: "done", acknowledged: 2, wanted: 2 });
+  });
+});
+
+describe("where another server may become the master", () => {
+  const connected: ReplicaDemand = { replicas: "connected", timeoutMs: TIMEOUT_MS };
+  const confirm = vi.fn<() => Promise<void>>();
+  beforeEach(async () => {
+    confirm.mockReset().mockResolvedValue();
+    await calls.close();
+    calls = master.calls({ confirm });
+  });
+
+  test("what all replicas have is answered without a question", async () => {
+    expect(await run("a", connected)).toMatchObject({ acknowledged: 1, wanted: 1 });
+    expect(await run("a", { replicas: 0, timeoutMs: TIMEOUT_MS })).toMatchObject({ wanted: 0 });
+    expect(await run("a", { replicas: 2, timeoutMs: 1 })).toMatchObject({ acknowledged: 1, wanted: 2 });
+    expect(confirm).not.toHaveBeenCalled();
+  });
+
+  test("what no replica has is answered when it is known that this one still is it, and not before", async () => {
+    await run("a", connected);
+    master.acknowledging = 0;
+    const known = gate();
+    confirm.mockImplementation(() => known.opened);
+    const answered = vi.fn();
+    const call = run("a", connected).then(answered);
+    await until(() => confirm.mock.calls.length === 1);
+    await new Promise(setImmediate);
+    expect(answered).not.toHaveBeenCalled();
+    known.open();
+    await call;
+    expect(answered).toHaveBeenCalledWith({ reply: "done", acknowledged: 0, wanted: 1 });
+    confirm.mockRejectedValue(new Error("nobody knows"));
+    await expect(run("a", connected)).rejects.toThrow("nobody knows");
+  });
+
+  test("a master that had replicas and has none is one that may be it no longer [own-21]", async () => {
+    await run("a", connected);
+    master.replicas = 0;
+    master.link.break();
+    master.sent();
+    expect(await run("a", connected)).toEqual({ reply: "done", acknowledged: 0, wanted: 1 });
+    expect(confirm).toHaveBeenCalledTimes(1);
+    expect(master.sent().filter((command) => command.startsWith("WAIT"))).toEqual(["WAIT 0 0"]);
+  });
+
+  test("what the old one was sent fails, also what it has answered, and the next goes to the new one", async () => {
+    await run("a", connected);
+    master.acknowledging = 0;
+    confirm.mockImplementation(async () => calls.move());
+    await expect(run("a", connected)).rejects.toThrow("another server has become the master");
+    expect(master.links.map(({ closed }) => closed)).toEqual([true]);
+    confirm.mockResolvedValue();
+    const underWay = gate();
+    master.answering = (name) => (name === "WAIT" ? underWay.opened : undefined);
+    const failing = failure(run("a", connected));
+    await until(() => master.links.length === 2);
+    calls.move();
+    expect(await failing).toBeInstanceOf(Error);
+    underWay.open();
+    master.answering = () => undefined;
+    await run("a", connected);
+    expect(master.links.map(({ closed }) => closed)).toEqual([true, true, false]);
   });
 });
 
