@@ -101,7 +101,7 @@ interface Services {
 /**
  * Bounds how many acquisitions are under way to each server, so that what is asked for at once is not all sent against one
  * timeout. The rest waits in a queue, first come, first served. What leaves the queue in another way than by being sent has a
- * known outcome, and leaves nothing to clean up. See decision 37.
+ * known outcome, and leaves nothing to clean up. See decision 30.
  */
 export class Admission {
   readonly #driver: Pick<Driver, "placeOf">;

@@ -73,20 +73,14 @@ export class Commands {
     const { topology, sharded = false } = driver.traits;
     this.#driver = driver;
     this.#clock = clock;
-    this.#underWay = new UnderWay(clock);
     this.timeoutMs = commandTimeoutMs;
     this.inCluster = topology === "cluster";
-    this.#clocks = new ServerClocks(driver);
+    const [clocks, underWay] = [new ServerClocks(driver), new UnderWay(clock)];
     const replication = new Replication(driver, replicas);
+    this.#clocks = clocks;
+    this.#underWay = underWay;
     this.#replication = replication;
-    this.#sender = new Sender({
-      driver,
-      clock,
-      wheel,
-      replication,
-      clocks: this.#clocks,
-      underWay: this.#underWay,
-    });
+    this.#sender = new Sender({ driver, clock, wheel, replication, clocks, underWay });
     this.#failures = new CommandFailures(driver);
     if ((pubSub === "sharded" || pubSub === "both") && !sharded) {
       throw new TypeError(

@@ -23,7 +23,7 @@ export function usableYield(): UsableYield {
 /**
  * How long a line leaves the lock to others after this client has freed it while they listen. Nobody can know how far away
  * they are, or whether they wait: a yield that none of them used is followed by a longer one. All beyond the shortest has to be
- * earned, so that those who listen and do not wait cost little. See docs/decisions/036-yields-grow-until-they-are-used.md.
+ * earned, so that those who listen and do not wait cost little. See docs/decisions/029-yields-grow-until-they-are-used.md.
  */
 export class Yields {
   readonly #usable: UsableYield;

@@ -22,7 +22,7 @@ export function whenListened(teller: Teller): () => void {
 
 /**
  * Node has no event for a new subscriber, and a look now and then would take a timer for each client with fixed leases. So the
- * channel gets a `subscribe` of its own, which `diagnostics_channel.subscribe` calls as well. See decision 38.
+ * channel gets a `subscribe` of its own, which `diagnostics_channel.subscribe` calls as well. See decision 31.
  */
 function wrapSubscribe(): void {
   isWrapped = true;

@@ -108,7 +108,7 @@ export abstract class Trust implements Expiring {
     if (this.checkMs() < Number.POSITIVE_INFINITY) this.#alarms.set(this);
   }
 
-  /** Sets an alarm for an end that comes although nothing fails, if the signal or the event was asked for. See decision 38. */
+  /** Sets an alarm for an end that comes although nothing fails, if the signal or the event was asked for. See decision 31. */
   tellEnd(): void {
     const isCertain = !this.isRenewed || this.#provisional || this.#latest !== NEVER;
     if (this.#abort !== undefined || (isCertain && events.leaseLost.hasSubscribers)) this.watch();

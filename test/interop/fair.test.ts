@@ -74,7 +74,7 @@ describe.each(fairKinds)(
       await last.unlock(lock);
     });
 
-    test("gets an expiry from ours, which a JVM that comes keeps: where only JVMs come, the queue is gone when it is over [own-10]", async () => {
+    test("gets an expiry from ours, which a JVM that comes keeps: where only JVMs come, the queue is gone when it is over [own-3]", async () => {
       const [holder, first, second] = [await both.jvm(), await both.jvm(), await both.jvm()];
       await holder.lock(lock, HOUR_MS);
       const waiting = first.tryLock(lock, { waitMs: 5_000, leaseMs: HOUR_MS });
@@ -100,7 +100,7 @@ describe.each(fairKinds)(
       expect(await Promise.all([waiting, behind])).toEqual([false, false]);
     });
 
-    test("counts ten of ours once for a JVM behind them, and not at all when they have been [own-11]", async () => {
+    test("counts ten of ours once for a JVM behind them, and not at all when they have been [own-4]", async () => {
       const holder = await both.node();
       await holder.lock(lock, HOUR_MS);
       const nodes = await Promise.all(Array.from({ length: 10 }, () => both.node()));

@@ -90,7 +90,7 @@ function median(sorted: readonly number[]): number {
 describe.each([1, 100, 10_000])(
   "with %d in the queue of a fair lock, a script calls few commands:",
   (count) => {
-    test("of one who comes, who asks again, or who gives a sign of life [own-12]", async () => {
+    test("of one who comes, who asks again, or who gives a sign of life [own-5]", async () => {
       const holders = await crowd(count);
       const [first = "", last = ""] = [holders[0], holders.at(-1)];
       const calls = {
@@ -131,7 +131,7 @@ describe.each([1, 100, 10_000])(
   },
 );
 
-test("a JVM behind 10,000 of ours is as near as behind one, and costs a hand-over no more [own-11]", {
+test("a JVM behind 10,000 of ours is as near as behind one, and costs a hand-over no more [own-4]", {
   timeout: 60_000,
 }, async () => {
   await crowd(10_000);
@@ -146,7 +146,7 @@ test("a JVM behind 10,000 of ours is as near as behind one, and costs a hand-ove
   await clear();
 });
 
-test("ten thousand dead are passed over within a few calls, each of which goes through a part of them [own-12]", {
+test("ten thousand dead are passed over within a few calls, each of which goes through a part of them [own-5]", {
   timeout: 60_000,
 }, async () => {
   const dead = await crowd(10_000);
@@ -164,7 +164,7 @@ test("ten thousand dead are passed over within a few calls, each of which goes t
   await clear();
 });
 
-test("ten thousand waiters of one process are all served, in order, and hold up nobody else [own-12]", {
+test("ten thousand waiters of one process are all served, in order, and hold up nobody else [own-5]", {
   timeout: 240_000,
 }, async () => {
   // A busy machine may take ten times as long for the first ten thousand questions, and for as many subscriptions.

@@ -10,7 +10,7 @@ const open = fakeTime();
 const start = childPrograms();
 
 describe("one AbortSignal in many calls", () => {
-  test("cancels all of them, and Node warns of nothing [own-74]", { timeout: 60_000 }, async () => {
+  test("cancels all of them, and Node warns of nothing [own-19]", { timeout: 60_000 }, async () => {
     const child = await start("warned-user", { deed: "signal" });
     expect(await child.next("cancelled")).toMatchObject({ calls: 30 });
     await child.next("done");

@@ -27,7 +27,7 @@ const factories: readonly (readonly [string, (client: Holdfast, name: string) =>
 
 describe.each(factories)("%s", (_name, of) => {
   test.each(["order:\ud83d", "\ude00", "\ude00\ud83d", "a\udc00b"])(
-    "refuses a name with an unpaired surrogate [own-73]",
+    "refuses a name with an unpaired surrogate [own-18]",
     async (name) => {
       const call = async () => of(open(), name);
       await expect(call()).rejects.toBeInstanceOf(InvalidNameError);

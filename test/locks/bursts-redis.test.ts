@@ -67,7 +67,7 @@ async function unlockAll(leases: readonly Lease[]): Promise<void> {
 
 describe("twenty thousand different locks of one client in one turn", () => {
   test.each([true, false])(
-    "are all taken, a thousand under way at once (groupCommit: %j) [own-60]",
+    "are all taken, a thousand under way at once (groupCommit: %j) [own-14]",
     async (groupCommit) => {
       await withClient({ groupCommit }, async (holdfast, counted) => {
         const calls = names.map((name) => holdfast.getLock(name).lock({ leaseMs: LONG_MS }));

@@ -87,7 +87,7 @@ function scripts(calls: readonly ScriptCall[]): Record<string, number> {
 }
 
 describe("more locks than a server can give in a command timeout", () => {
-  test("are all taken, a thousand under way at once, in full groups [own-60]", async () => {
+  test("are all taken, a thousand under way at once, in full groups [own-14]", async () => {
     const time = await open();
     const calls = lockAll(time, names(MANY));
     await time.clock.advance(MANY);

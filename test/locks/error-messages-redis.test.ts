@@ -63,7 +63,7 @@ describe("a server that wants a password", () => {
 
 describe("a server that evicts keys", () => {
   test.each(["allkeys-lru", "volatile-ttl"])(
-    "is warned of once for each client: %s [own-81]",
+    "is warned of once for each client: %s [own-23]",
     async (policy) => {
       const emitWarning = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
       await redis.plain.config("SET", "maxmemory-policy", policy);

@@ -95,7 +95,7 @@ async function expectAllReject(
 }
 
 describe("the caller is in the stack and the name in the text", () => {
-  test("of an UnavailableError of each method of each kind [own-80]", async () => {
+  test("of an UnavailableError of each method of each kind [own-22]", async () => {
     const { holdfast, lose } = await losable();
     await lose();
     const calls = { ...acquiring, ...asking };

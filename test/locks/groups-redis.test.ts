@@ -43,7 +43,7 @@ describe("a group of three whose second key has another type", () => {
     await redis.plain.del(NAMES[1]);
   });
 
-  test("keeps nothing that nobody knows of where the script breaks off in the middle [own-40]", async () => {
+  test("keeps nothing that nobody knows of where the script breaks off in the middle [own-9]", async () => {
     const mark = `holdfast_rw_writer:{${NAMES[1]}}`;
     await redis.plain.rpush(mark, "no mark");
     // All in one, and then each by itself.

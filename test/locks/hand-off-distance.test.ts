@@ -78,7 +78,7 @@ afterEach(async () => {
 
 describe("a waiter whose way to the server takes longer than that of a client that hands the lock on", () => {
   test.each([10, 30, 100].flatMap((oneWayMs) => [0, 200, 1_000].map((pauseMs) => ({ oneWayMs, pauseMs }))))(
-    "of $oneWayMs ms, and comes again after $pauseMs ms, is in after two seconds at first, and then after a turn of the others [own-50]",
+    "of $oneWayMs ms, and comes again after $pauseMs ms, is in after two seconds at first, and then after a turn of the others [own-12]",
     async ({ oneWayMs, pauseMs }) => {
       const here = scene();
       here.busy();
@@ -115,7 +115,7 @@ describe("a waiter whose way to the server takes longer than that of a client th
   });
 
   test.each([10, 30, 100])(
-    "of %i ms is in although it is a JVM's, which asks once for each message [own-50]",
+    "of %i ms is in although it is a JVM's, which asks once for each message [own-12]",
     async (oneWayMs) => {
       const here = scene();
       const { clock, server } = here;
@@ -149,7 +149,7 @@ describe("a client that hands a lock on", () => {
   });
 
   test.each([1, 3, 20])(
-    "acquires it nearly as often beside %i who only listen [own-50]",
+    "acquires it nearly as often beside %i who only listen [own-12]",
     async (listeners) => {
       const here = scene();
       for (let at = 0; at < listeners; at += 1) here.listener();
@@ -160,7 +160,7 @@ describe("a client that hands a lock on", () => {
   );
 
   test.each([10, 30, 100])(
-    "acquires it nearly as often beside one that is %i ms away and has been in, while that one's subscription lingers [own-50]",
+    "acquires it nearly as often beside one that is %i ms away and has been in, while that one's subscription lingers [own-12]",
     async (oneWayMs) => {
       const here = scene();
       here.busy();

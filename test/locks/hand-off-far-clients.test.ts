@@ -13,7 +13,7 @@ const LONGEST_WAIT_MS = 4_000;
 
 const real = locksOnRedis();
 
-test("a client 10 ms away from a real server has its turns beside one that hands the lock on [own-50]", {
+test("a client 10 ms away from a real server has its turns beside one that hands the lock on [own-12]", {
   timeout: 2 * VISITS * LONGEST_WAIT_MS,
 }, async () => {
   const tasks = new RivalTasks(systemClock);

@@ -14,7 +14,7 @@ const redis = locksOnRedis();
 const open = fakeTime();
 
 describe("inspect", () => {
-  test("says how many processes listen for a plain lock, which has no queue [own-82]", async () => {
+  test("says how many processes listen for a plain lock, which has no queue [own-24]", async () => {
     const [holder, one, other] = [redis.holdfast(), redis.holdfast(), redis.holdfast()];
     const lease = await holder.getLock("a").lock();
     expect(await holder.inspect("a")).toMatchObject({ queue: [], listeners: 0 });

@@ -24,7 +24,7 @@ describe.each(backends)("on $name, a lease that was removed in Redis", (backend)
   const server = openedFor(backend);
 
   test.each(plainKinds)(
-    "of a %s is lost when its client takes the lock as a stranger [own-76]",
+    "of a %s is lost when its client takes the lock as a stranger [own-21]",
     async (_kind, of) => {
       const client = server().client();
       const lost = recorded(events.leaseLost);
@@ -146,7 +146,7 @@ describe("nobody loses anything", () => {
   });
 });
 
-test("a lease whose time is over is told as expired, whoever takes the lock [own-76]", async () => {
+test("a lease whose time is over is told as expired, whoever takes the lock [own-21]", async () => {
   const { holdfast, clock } = open();
   const lease = await holdfast.getLock("a").lock({ leaseMs: 100 });
   await clock.advance(101);

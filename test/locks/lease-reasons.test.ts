@@ -11,7 +11,7 @@ endRecordings();
 const open = fakeTime();
 
 describe("a lease that ends while its release is under way", () => {
-  test("is told as expired: nobody has taken it by force [own-71]", async () => {
+  test("is told as expired: nobody has taken it by force [own-16]", async () => {
     const { holdfast, clock, driver } = open();
     const lost = recorded(events.leaseLost);
     const lease = await holdfast.getLock("a").lock({ leaseMs: 100 });
@@ -82,7 +82,7 @@ describe("force is told as stolen", () => {
     expect(released.outcome).toMatchObject({ error: { cause: { reason: "stolen", heldMs: 150 } } });
   });
 
-  test("but not by a re-entry that finds a lease gone whose time is over [own-71]", async () => {
+  test("but not by a re-entry that finds a lease gone whose time is over [own-16]", async () => {
     const { holdfast, clock, driver } = open();
     const lock = holdfast.getLock("a");
     // Nobody listens, so that the answer is the first to look.

@@ -32,7 +32,7 @@ function tidy(client: Holdfast, raw: (command: string, ...args: string[]) => unk
 }
 
 describe("the end of a lease that nobody looks at, while somebody listens", () => {
-  test.each(kinds)("of a %s is told when it comes [own-70]", async (kind, of) => {
+  test.each(kinds)("of a %s is told when it comes [own-15]", async (kind, of) => {
     const { holdfast, clock, server } = open();
     const lost = recorded(events.leaseLost);
     const lease = await of(holdfast).lock({ leaseMs: LEASE_MS });
@@ -104,7 +104,7 @@ describe("the end of a lease that nobody looks at, while somebody listens", () =
     expect(() => lease.assertHeld()).toThrow(`after ${TRUSTED_MS} ms`);
   });
 
-  test("is told to one who has begun to listen only after the lock was taken [own-70]", async () => {
+  test("is told to one who has begun to listen only after the lock was taken [own-15]", async () => {
     const { holdfast, clock } = open();
     const lease = await holdfast.getLock("a").lock({ leaseMs: LEASE_MS });
     await clock.advance(50);
@@ -127,7 +127,7 @@ describe("the end of a lease that nobody looks at, while somebody listens", () =
 });
 
 describe("when a lease was lost", () => {
-  test("is told by heldMs however late somebody looks [own-70]", async () => {
+  test("is told by heldMs however late somebody looks [own-15]", async () => {
     const { holdfast, clock } = open();
     const lock = holdfast.getLock("a");
     const lease = await lock.lock({ leaseMs: LEASE_MS });

@@ -119,7 +119,7 @@ describe("when the server of a key changes", () => {
   });
 
   test.each(["cluster", "sentinel"] as const)(
-    "what its replicas do not acknowledge is lost after one command timeout where they are required (%s) [own-30]",
+    "what its replicas do not acknowledge is lost after one command timeout where they are required (%s) [own-8]",
     async (topology) => {
       const { holdfast, driver, clock } = open(required, topology);
       const losses = recorded(events.leaseLost);

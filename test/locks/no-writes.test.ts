@@ -33,7 +33,7 @@ afterEach(async () => {
 
 describe.each(Object.entries(servers))("while a server %s", (_, { begin, end, code }) => {
   test.each(kinds)(
-    "a %s is asked for again and again, and had as soon as there can be [own-40]",
+    "a %s is asked for again and again, and had as soon as there can be [own-9]",
     async (kind) => {
       const told: string[] = [];
       const { holdfast } = redis.connect(

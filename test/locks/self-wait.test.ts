@@ -37,7 +37,7 @@ beforeEach(async () => {
 afterEach(() => end());
 
 describe("a call that waits for a lease of its own client", () => {
-  test("is warned of after ten seconds, once for each process [own-75]", { timeout: 60_000 }, async () => {
+  test("is warned of after ten seconds, once for each process [own-20]", { timeout: 60_000 }, async () => {
     const child = await start("warned-user", { deed: "own hold" });
     await child.next("done");
     const warnings = child.events.filter(({ event }) => event === "warning");
@@ -152,7 +152,7 @@ describe("nobody is warned", () => {
   });
 });
 
-test("contended says that the holder is this very client [own-75]", async () => {
+test("contended says that the holder is this very client [own-20]", async () => {
   const { events } = await import("../../src/events.js");
   const { holdfast, connect, clock } = open();
   const heard: unknown[] = [];

@@ -25,7 +25,7 @@ function expectAbout(ttlMs: number | undefined, wantedMs: number): void {
 }
 
 describe.each(kinds)("a wait for a %s that ends in vain", (_kind, of) => {
-  test("tells how long the holder's lease lasts from then on [own-72]", async () => {
+  test("tells how long the holder's lease lasts from then on [own-17]", async () => {
     const { holdfast, connect, clock } = open();
     const lease = await of(connect().holdfast).lock({ leaseMs: 10_000 });
     const waiting = watched(of(holdfast).lock({ waitMs: 3_400 }));
@@ -50,7 +50,7 @@ describe.each(kinds)("a wait for a %s that ends in vain", (_kind, of) => {
   });
 });
 
-test("nothing but what is documented is shown of it [own-72]", async () => {
+test("nothing but what is documented is shown of it [own-17]", async () => {
   const { holdfast, clock } = open();
   const lease = await holdfast.getLock("a").lock();
   const waits = [1, 2].map(() => watched(holdfast.getLock("a").lock({ waitMs: 1_000 })));

@@ -56,7 +56,7 @@ const rounds = faults.flatMap(([what, fault]) =>
 );
 
 test.each(rounds)(
-  "%s, round %i: with replicas required no lock has two holders, else none for longer than the message takes [own-20]",
+  "%s, round %i: with replicas required no lock has two holders, else none for longer than the message takes [own-6]",
   { timeout: ROUND_MS },
   async (what, round, fault) => {
     await servers.settled();

@@ -87,7 +87,7 @@ async function has(server: RedisServer, key: string): Promise<boolean> {
 }
 
 test.each(clients)(
-  "a planned failover: %s goes to the new master though the old one still takes writes, and who waits hears of a release there [own-20]",
+  "a planned failover: %s goes to the new master though the old one still takes writes, and who waits hears of a release there [own-6]",
   { timeout: TEST_MS },
   async (_, pair) => {
     const [one, other] = [await connect(pair), await connect(pair)];
@@ -137,7 +137,7 @@ test.each(clients)(
 );
 
 test.each(clients)(
-  "replicas that are gone: %s believes an acquisition that none has when the Sentinels have said who the master is, and tells of it each time [own-21]",
+  "replicas that are gone: %s believes an acquisition that none has when the Sentinels have said who the master is, and tells of it each time [own-7]",
   { timeout: TEST_MS },
   async (_, pair) => {
     const short = recorded(events.replicasShort);

@@ -127,7 +127,7 @@ async function otherMaster(): Promise<RedisServer> {
 }
 
 describe.each(clients)("with replicas required, and %s,", (_, drive) => {
-  test("a slot's holds are lost when its new master's replica lacks them, and then dies [own-30]", {
+  test("a slot's holds are lost when its new master's replica lacks them, and then dies [own-8]", {
     timeout: TEST_MS,
   }, async () => {
     // The only replica, once promoted, has none that could acknowledge what the other takes.
@@ -155,7 +155,7 @@ describe.each(clients)("with replicas required, and %s,", (_, drive) => {
     expect(new Set(reasons)).toEqual(new Set(["server-changed"]));
   });
 
-  test("they are confirmed when the replica has them, and end when they did [own-30]", {
+  test("they are confirmed when the replica has them, and end when they did [own-8]", {
     timeout: TEST_MS,
   }, async () => {
     const one = await connected(drive);

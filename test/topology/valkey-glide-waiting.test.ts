@@ -70,7 +70,7 @@ async function epochOf(server: RedisServer): Promise<string | undefined> {
 
 describe("who waits with valkeyGlideDriver", () => {
   test.skipIf(isBefore7())(
-    "hears of what was released after each of three slots that move to the same master [own-41]",
+    "hears of what was released after each of three slots that move to the same master [own-10]",
     {
       timeout: SLOW_MS,
     },
@@ -97,7 +97,7 @@ describe("who waits with valkeyGlideDriver", () => {
     },
   );
 
-  test("hears of what was released while another master stands still [own-42]", {
+  test("hears of what was released while another master stands still [own-11]", {
     timeout: SLOW_MS,
   }, async () => {
     const configure = (name: string, value: string) =>

@@ -56,7 +56,7 @@ describe("a channel", () => {
     expect(listener.heard).toEqual(["ready", "ready", ">a", ">a"]);
   });
 
-  it("tells those who listen that messages may have been missed when its link is attached once more, and keeps it [own-42]", async () => {
+  it("tells those who listen that messages may have been missed when its link is attached once more, and keeps it [own-11]", async () => {
     table.attach(link);
     const joined = table.add("news", listener);
     await settled();

@@ -89,7 +89,7 @@ describe.each(fairServers)("fair-acquire on $name", ({ open }) => {
       await expectTtl("a", LEASE_MS);
     });
 
-    test("takes off the JVMs behind the one who enters what it had added to their scores, and off no others [own-11]", async () => {
+    test("takes off the JVMs behind the one who enters what it had added to their scores, and off no others [own-4]", async () => {
       await waits(server, A, { timeoutMs: 1_000_000, aliveMs: 60_000 });
       await waits(server, JVM_1, { timeoutMs: 1_004_000 });
       await waits(server, B, living);
@@ -163,7 +163,7 @@ describe.each(fairServers)("fair-acquire on $name", ({ open }) => {
   describe("a lock that somebody has", () => {
     beforeEach(() => holds(server, C));
 
-    test("has those who wait in its queue, in the order in which they asked; all of ours add to the scores once [wire-L7] [own-11]", async () => {
+    test("has those who wait in its queue, in the order in which they asked; all of ours add to the scores once [wire-L7] [own-4]", async () => {
       const first = await acquire(A);
       const second = await acquire(B);
       const ttlMs = expect.any(Number);
@@ -203,7 +203,7 @@ describe.each(fairServers)("fair-acquire on $name", ({ open }) => {
       for (const key of [QUEUE, TIMEOUTS]) await expectTtl(key, DAY_MS + 5_000_000 + SCORE_MS);
     });
 
-    test("raises the expiry of a queue that JVMs stand in, which Redisson never does, to a time that is one [own-10]", async () => {
+    test("raises the expiry of a queue that JVMs stand in, which Redisson never does, to a time that is one [own-3]", async () => {
       await waits(server, JVM_1, { timeoutMs: 2 * DAY_MS });
       await waits(server, A, living);
       for (const key of [QUEUE, TIMEOUTS]) await server.raw("PEXPIRE", key, 1_000_000);

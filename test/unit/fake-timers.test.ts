@@ -45,7 +45,7 @@ describe("under fake timers of the test runner that nobody advances", () => {
     { faked: "all", config: { toFake: [...ALL] } },
     { faked: "setTimeout and Date alone", config: { toFake: ["setTimeout", "clearTimeout", "Date"] } },
   ])(
-    "locks of the embedded server are taken, waited for and released; faked: $faked [own-51]",
+    "locks of the embedded server are taken, waited for and released; faked: $faked [own-13]",
     async ({ config }) => {
       vi.useFakeTimers(config);
       const both = clients();
@@ -54,7 +54,7 @@ describe("under fake timers of the test runner that nobody advances", () => {
     },
   );
 
-  test("so they are when the clients were made before [own-51]", async () => {
+  test("so they are when the clients were made before [own-13]", async () => {
     const both = clients();
     await useLocks(both);
     vi.useFakeTimers();
@@ -62,7 +62,7 @@ describe("under fake timers of the test runner that nobody advances", () => {
     await Promise.all([both.ours.close(), both.theirs.close()]);
   });
 
-  test("a FakeClock goes on as ever [own-51]", async () => {
+  test("a FakeClock goes on as ever [own-13]", async () => {
     vi.useFakeTimers({ toFake: [...ALL] });
     const clock = new FakeClock();
     const both = clients(clock);

@@ -472,7 +472,7 @@ describe("where another server may become the master", () => {
     await expect(run("a", connected)).rejects.toThrow("nobody knows");
   });
 
-  test("a master that had replicas and has none is one that may be it no longer [own-21]", async () => {
+  test("a master that had replicas and has none is one that may be it no longer [own-7]", async () => {
     await run("a", connected);
     master.replicas = 0;
     master.link.break();

@@ -54,7 +54,7 @@ const answers: readonly (readonly [from: string, answer: string, message: string
 ];
 
 describe("ServerReplyError", () => {
-  test.each(answers)("has the server's own words: %s: %s [own-40]", (_, answer, message, fromScript) => {
+  test.each(answers)("has the server's own words: %s: %s [own-9]", (_, answer, message, fromScript) => {
     const cause = new Error(answer);
     const error = new ServerReplyError(answer, { cause });
     const code = /^[A-Z]+/.exec(message)?.[0];
