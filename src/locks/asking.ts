@@ -25,7 +25,6 @@ export class Sending implements Request<Acquisition, AcquireAnswer>, Entrant {
   readonly limited = true;
   readonly part: Part;
   #room: Room | undefined;
-  /** 0 until it is sent. */
   #notAfterMs = 0;
   #clock: ServerClock | undefined;
 
@@ -57,8 +56,7 @@ export class Sending implements Request<Acquisition, AcquireAnswer>, Entrant {
   /** Sends it, as soon as its server has room for it. One of several servers is asked at once, as it has little time to answer. */
   protected send(): void {
     const { lock, wish } = this.part;
-    const { admission, groups } = lock.client;
-    this.#notAfterMs = 0;
+    const { admission } = lock.client;
     if (wish.timeoutMs === undefined) {
       this.#room = admission.enter(lock.key);
       if (this.#room === undefined) {
@@ -66,13 +64,19 @@ export class Sending implements Request<Acquisition, AcquireAnswer>, Entrant {
         return;
       }
     }
-    groups.send(lock.kind.acquire, this);
+    this.#goes();
   }
 
   admitted(room: Room): void {
-    const { client, kind } = this.part.lock;
     this.#room = room;
-    client.groups.send(kind.acquire, this);
+    this.#goes();
+  }
+
+  /** From here on it may reach Redis, whatever becomes of its caller. */
+  #goes(): void {
+    const { lock, wish } = this.part;
+    wish.attempts += 1;
+    lock.client.groups.send(lock.kind.acquire, this);
   }
 
   dismissed(_error?: UnavailableError): void {
@@ -87,7 +91,6 @@ export class Sending implements Request<Acquisition, AcquireAnswer>, Entrant {
 
   item(notAfterMs: number): Acquisition {
     const { lock, wish, holding, heldCount } = this.part;
-    if (this.#notAfterMs === 0) wish.attempts += 1;
     this.#notAfterMs = notAfterMs;
     this.#clock = lock.client.commands.deadlineClock(lock.key);
     const { key, kind, channel } = lock;

@@ -148,6 +148,7 @@ async function sendTogether(
   const room =
     admission.enter(lock.key) ?? (await admission.turn({ key: lock.key, waiter, goesFirst: false }));
   if (room === undefined) return undefined;
+  for (const part of parts) part.wish.attempts += 1;
   // The first stands for all of them.
   const sendings = parts.map((part, at) => new Sending(part, at === 0 ? room : undefined));
   const input = () => {
