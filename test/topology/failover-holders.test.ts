@@ -4,8 +4,8 @@ import { pairs } from "../support/pairs.js";
 import { type DoubleHold, type Findings, findDoubles, Taker } from "../support/second-holders.js";
 import { startSentinels, type WatchedRedis } from "../support/sentinels.js";
 
-/** `npm run test:long` asks for 20 of each. */
-const FAILOVERS = Number(process.env["HOLDFAST_FAILOVERS"] ?? 1);
+/** Each takes a quarter of a minute. `npm run test:long` plays some more. */
+const ROUNDS = Number(process.env["HOLDFAST_HOLDER_ROUNDS"] ?? 1);
 /** As by default: a master of which they were not told that it is one no longer, stays one for four times as long. */
 const PUBLISH_PERIOD_MS = 2_000;
 /** So long before the fault everybody takes locks. */
@@ -52,7 +52,7 @@ const faults: readonly (readonly [string, () => Promise<void>])[] = [
 ];
 
 const rounds = faults.flatMap(([what, fault]) =>
-  Array.from({ length: FAILOVERS }, (_, at) => [what, at + 1, fault] as const),
+  Array.from({ length: ROUNDS }, (_, at) => [what, at + 1, fault] as const),
 );
 
 test.each(rounds)(
@@ -84,6 +84,6 @@ function isLate({ takenMs, sinceMs, forMs }: DoubleHold): boolean {
 
 /** Where a campaign is to be looked at. */
 function report(round: string, { doubles, tallies }: Findings): void {
-  if (process.env["HOLDFAST_FAILOVERS"] === undefined) return;
+  if (process.env["HOLDFAST_HOLDER_ROUNDS"] === undefined) return;
   console.info(JSON.stringify({ round, doubles, tallies }));
 }
