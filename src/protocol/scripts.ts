@@ -281,9 +281,7 @@ local time = redis.call("TIME")
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function raise_ttl(key, lease_ms)
-if redis.call("PTTL", key) < tonumber(lease_ms) then
-redis.call("PEXPIRE", key, lease_ms)
-end
+redis.call("PEXPIRE", key, string.format("%.0f", math.max(redis.call("PTTL", key), tonumber(lease_ms))))
 end
 local function publish(channel, message)
 local heard = redis.pcall("PUBLISH", channel, message)
@@ -1928,9 +1926,7 @@ local lock_count = #ARGV - 4
 local unfenced = 2 * lock_count - #KEYS
 local function careful()
 local function raise_ttl(key, lease_ms)
-if redis.call("PTTL", key) < tonumber(lease_ms) then
-redis.call("PEXPIRE", key, lease_ms)
-end
+redis.call("PEXPIRE", key, string.format("%.0f", math.max(redis.call("PTTL", key), tonumber(lease_ms))))
 end
 local function any_holder(lock)
 local fields = redis.call("HKEYS", lock)
@@ -2216,9 +2212,7 @@ local time = redis.call("TIME")
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function raise_ttl(key, lease_ms)
-if redis.call("PTTL", key) < tonumber(lease_ms) then
-redis.call("PEXPIRE", key, lease_ms)
-end
+redis.call("PEXPIRE", key, string.format("%.0f", math.max(redis.call("PTTL", key), tonumber(lease_ms))))
 end
 local function renew(lock, holder, lease_ms)
 local there = redis.pcall("HEXISTS", lock, holder)
@@ -2245,9 +2239,7 @@ local time = redis.call("TIME")
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function raise_ttl(key, lease_ms)
-if redis.call("PTTL", key) < tonumber(lease_ms) then
-redis.call("PEXPIRE", key, lease_ms)
-end
+redis.call("PEXPIRE", key, string.format("%.0f", math.max(redis.call("PTTL", key), tonumber(lease_ms))))
 end
 local lock = KEYS[1]
 local not_after_ms, lease_ms, successor = tonumber(ARGV[1]), ARGV[2], ARGV[3]
@@ -3641,9 +3633,7 @@ local time = redis.call("TIME")
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function raise_ttl(key, lease_ms)
-if redis.call("PTTL", key) < tonumber(lease_ms) then
-redis.call("PEXPIRE", key, lease_ms)
-end
+redis.call("PEXPIRE", key, string.format("%.0f", math.max(redis.call("PTTL", key), tonumber(lease_ms))))
 end
 local function mode_of(lock)
 return redis.call("HGET", lock, "mode")
@@ -3746,9 +3736,7 @@ local time = redis.call("TIME")
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function raise_ttl(key, lease_ms)
-if redis.call("PTTL", key) < tonumber(lease_ms) then
-redis.call("PEXPIRE", key, lease_ms)
-end
+redis.call("PEXPIRE", key, string.format("%.0f", math.max(redis.call("PTTL", key), tonumber(lease_ms))))
 end
 local function is_write_field(field)
 return string.sub(field, -6) == ":write"
@@ -3836,9 +3824,7 @@ local time = redis.call("TIME")
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function raise_ttl(key, lease_ms)
-if redis.call("PTTL", key) < tonumber(lease_ms) then
-redis.call("PEXPIRE", key, lease_ms)
-end
+redis.call("PEXPIRE", key, string.format("%.0f", math.max(redis.call("PTTL", key), tonumber(lease_ms))))
 end
 local function is_gone(key_at, arg_at, count)
 for i = 1, count do
@@ -4349,9 +4335,7 @@ local time = redis.call("TIME")
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function raise_ttl(key, lease_ms)
-if redis.call("PTTL", key) < tonumber(lease_ms) then
-redis.call("PEXPIRE", key, lease_ms)
-end
+redis.call("PEXPIRE", key, string.format("%.0f", math.max(redis.call("PTTL", key), tonumber(lease_ms))))
 end
 local function mode_of(lock)
 return redis.call("HGET", lock, "mode")

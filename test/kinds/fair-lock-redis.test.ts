@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { ioredisDriver } from "../../src/driver/ioredis.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { ALIVE, QUEUE, TIMEOUTS, WAITER_CHANNEL } from "../support/fair-queue.js";
+import { destroyClient } from "../support/ioredis-clients.js";
 import { locksOnRedis } from "../support/locks-on-redis.js";
 import { ScriptedDriver } from "../support/scripted-driver.js";
 import { until } from "../support/until.js";
@@ -83,7 +84,8 @@ describe("a server that stands still and handles in one burst what was sent mean
   test("has one holder, though a waiter is given the lock, finds it spent and hears of the grant last [own-1]", async () => {
     const holder = redis.holdfast();
     const lease = await holder.getFairLock("a").lock({ leaseMs: HOUR_MS });
-    const driver = new ScriptedDriver(ioredisDriver(redis.server.client()));
+    const client = redis.server.client();
+    const driver = new ScriptedDriver(ioredisDriver(client));
     const hasty = new Holdfast(driver);
     const hastily = watched(hasty.getFairLock("a").lock({ leaseMs: 100 }));
     await queued(1);
@@ -113,6 +115,7 @@ describe("a server that stands still and handles in one burst what was sent mean
     await other.outcome.value.unlock();
     await until(() => hastily.outcome !== undefined);
     await hasty.close({ releaseHeld: true });
+    await Promise.all([client, listening].map(destroyClient));
     await noTrace();
   });
 });

@@ -22,7 +22,7 @@ describe("inspect", () => {
     await until(async () => (await holder.inspect("a")).listeners === 2);
     expect((await holder.inspect("a")).queue).toEqual([]);
     await lease.unlock();
-    for (const next of waiting) await (await next).unlock();
+    await Promise.all(waiting.map(async (next) => (await next).unlock()));
   });
 
   test("counts those who wait for a read-write lock, and names those who wait for a fair one", async () => {

@@ -221,7 +221,7 @@ const families: readonly CommandsOn[] = [
       words("ZMSCORE", on, holder, word),
       words("ZRANGE", on, place, place),
       words("zrange", on, "0", "-1", fc.constantFrom("WITHSCORES", "withscores", "BACKWARDS")),
-      words("ZRANGE", on, bound, bound, "BYSCORE", "LIMIT", place, place, "WITHSCORES"),
+      words("zrange", on, bound, bound, "BYSCORE", "LIMIT", place, place, "WITHSCORES"),
       words("ZRANGE", on, bound, bound, fc.constantFrom("byscore", "LIMIT")),
       words("ZCARD", on),
       words("ZCOUNT", on, bound, bound),
