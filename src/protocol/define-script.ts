@@ -10,6 +10,8 @@ export interface Script<Input, Reply> {
    * the server can not ask them.
    */
   readonly replicated: boolean | "if possible";
+  /** How many keys one call of it is to be about, at most; undefined: as many as of any script. */
+  readonly mostKeys: number | undefined;
   /** @param dialect default: that of a client of one server */
   encode(input: Input, dialect?: Dialect): ScriptCall;
   decode(raw: RawReply): Answered<Reply>;
@@ -26,6 +28,7 @@ interface Definition<Input, Reply> {
   readonly source: ScriptSource;
   /** Default: false. */
   readonly replicated?: boolean | "if possible";
+  readonly mostKeys?: number;
   keys(input: Input): string[];
   args(input: Input, dialect: Dialect): (string | number)[];
   /** Gets what follows the server's time. */
@@ -37,6 +40,7 @@ export function defineScript<Input, Reply>(definition: Definition<Input, Reply>)
   return {
     name: source.name,
     replicated: definition.replicated ?? false,
+    mostKeys: definition.mostKeys,
     encode: (input, dialect = PLAIN) => ({
       script: publishing(source, dialect.publishes),
       keys: definition.keys(input),

@@ -64,6 +64,8 @@ export const fairAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
 export const fairRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
   source: sources["fair-release"],
   replicated: "if possible",
+  // Whoever gives up in the middle of a long queue has to be looked for in it.
+  mostKeys: 20,
   keys: ({ locks }) => locks.flatMap(keysOf),
   args: ({ notAfterMs, locks }, dialect) => [
     notAfterMs,

@@ -280,8 +280,11 @@ end) }`,
 local time = redis.call("TIME")
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
-local function raise_ttl(key, lease_ms)
-redis.call("PEXPIRE", key, string.format("%.0f", math.max(redis.call("PTTL", key), tonumber(lease_ms))))
+local function raise_ttl(key, lease_ms, is_repeat)
+local ttl_ms = redis.call("PTTL", key)
+if is_repeat or ttl_ms < tonumber(lease_ms) then
+redis.call("PEXPIRE", key, string.format("%.0f", math.max(ttl_ms, tonumber(lease_ms))))
+end
 end
 local function publish(channel, message)
 local heard = redis.pcall("PUBLISH", channel, message)
@@ -624,7 +627,8 @@ end
 end
 local function take(fair, holder, lease_ms, held_count)
 local count = string.format("%.0f", held_count + 1)
-if counts_of(fair)[holder] ~= count then
+local is_repeat = counts_of(fair)[holder] == count
+if not is_repeat then
 local written = redis.pcall("HSET", fair.lock, holder, count)
 if type(written) == "table" then
 return refused(written.err)
@@ -635,7 +639,7 @@ redis.call("PEXPIRE", fair.lock, lease_ms)
 lock_changed(fair)
 leave_if_there(fair, holder)
 else
-raise_ttl(fair.lock, lease_ms)
+raise_ttl(fair.lock, lease_ms, is_repeat)
 lock_changed(fair)
 end
 return { "held" }
@@ -1925,8 +1929,11 @@ local now_ms = server_time()
 local lock_count = #ARGV - 4
 local unfenced = 2 * lock_count - #KEYS
 local function careful()
-local function raise_ttl(key, lease_ms)
-redis.call("PEXPIRE", key, string.format("%.0f", math.max(redis.call("PTTL", key), tonumber(lease_ms))))
+local function raise_ttl(key, lease_ms, is_repeat)
+local ttl_ms = redis.call("PTTL", key)
+if is_repeat or ttl_ms < tonumber(lease_ms) then
+redis.call("PEXPIRE", key, string.format("%.0f", math.max(ttl_ms, tonumber(lease_ms))))
+end
 end
 local function any_holder(lock)
 local fields = redis.call("HKEYS", lock)
@@ -1987,7 +1994,7 @@ local counter = token and redis.call("GET", token)
 return counter and not tonumber(counter) and { "wrong-type", "string" } or refused(failure.err)
 end
 if count then
-raise_ttl(lock, lease_ms)
+raise_ttl(lock, lease_ms, count == new_count)
 else
 redis.call("PEXPIRE", lock, lease_ms)
 end
@@ -2211,8 +2218,11 @@ return replies`,
 local time = redis.call("TIME")
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
-local function raise_ttl(key, lease_ms)
-redis.call("PEXPIRE", key, string.format("%.0f", math.max(redis.call("PTTL", key), tonumber(lease_ms))))
+local function raise_ttl(key, lease_ms, is_repeat)
+local ttl_ms = redis.call("PTTL", key)
+if is_repeat or ttl_ms < tonumber(lease_ms) then
+redis.call("PEXPIRE", key, string.format("%.0f", math.max(ttl_ms, tonumber(lease_ms))))
+end
 end
 local function renew(lock, holder, lease_ms)
 local there = redis.pcall("HEXISTS", lock, holder)
@@ -2238,8 +2248,11 @@ return are_renewed and { replies[1], "renewed" } or replies`,
 local time = redis.call("TIME")
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
-local function raise_ttl(key, lease_ms)
-redis.call("PEXPIRE", key, string.format("%.0f", math.max(redis.call("PTTL", key), tonumber(lease_ms))))
+local function raise_ttl(key, lease_ms, is_repeat)
+local ttl_ms = redis.call("PTTL", key)
+if is_repeat or ttl_ms < tonumber(lease_ms) then
+redis.call("PEXPIRE", key, string.format("%.0f", math.max(ttl_ms, tonumber(lease_ms))))
+end
 end
 local lock = KEYS[1]
 local not_after_ms, lease_ms, successor = tonumber(ARGV[1]), ARGV[2], ARGV[3]
@@ -3632,8 +3645,11 @@ end) }`,
 local time = redis.call("TIME")
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
-local function raise_ttl(key, lease_ms)
-redis.call("PEXPIRE", key, string.format("%.0f", math.max(redis.call("PTTL", key), tonumber(lease_ms))))
+local function raise_ttl(key, lease_ms, is_repeat)
+local ttl_ms = redis.call("PTTL", key)
+if is_repeat or ttl_ms < tonumber(lease_ms) then
+redis.call("PEXPIRE", key, string.format("%.0f", math.max(ttl_ms, tonumber(lease_ms))))
+end
 end
 local function mode_of(lock)
 return redis.call("HGET", lock, "mode")
@@ -3735,8 +3751,11 @@ local function server_time()
 local time = redis.call("TIME")
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
-local function raise_ttl(key, lease_ms)
-redis.call("PEXPIRE", key, string.format("%.0f", math.max(redis.call("PTTL", key), tonumber(lease_ms))))
+local function raise_ttl(key, lease_ms, is_repeat)
+local ttl_ms = redis.call("PTTL", key)
+if is_repeat or ttl_ms < tonumber(lease_ms) then
+redis.call("PEXPIRE", key, string.format("%.0f", math.max(ttl_ms, tonumber(lease_ms))))
+end
 end
 local function is_write_field(field)
 return string.sub(field, -6) == ":write"
@@ -3823,8 +3842,11 @@ return replies`,
 local time = redis.call("TIME")
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
-local function raise_ttl(key, lease_ms)
-redis.call("PEXPIRE", key, string.format("%.0f", math.max(redis.call("PTTL", key), tonumber(lease_ms))))
+local function raise_ttl(key, lease_ms, is_repeat)
+local ttl_ms = redis.call("PTTL", key)
+if is_repeat or ttl_ms < tonumber(lease_ms) then
+redis.call("PEXPIRE", key, string.format("%.0f", math.max(ttl_ms, tonumber(lease_ms))))
+end
 end
 local function is_gone(key_at, arg_at, count)
 for i = 1, count do
@@ -4334,8 +4356,11 @@ told("maxmemory_policy:([%w-]+)"),
 local time = redis.call("TIME")
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
-local function raise_ttl(key, lease_ms)
-redis.call("PEXPIRE", key, string.format("%.0f", math.max(redis.call("PTTL", key), tonumber(lease_ms))))
+local function raise_ttl(key, lease_ms, is_repeat)
+local ttl_ms = redis.call("PTTL", key)
+if is_repeat or ttl_ms < tonumber(lease_ms) then
+redis.call("PEXPIRE", key, string.format("%.0f", math.max(ttl_ms, tonumber(lease_ms))))
+end
 end
 local function mode_of(lock)
 return redis.call("HGET", lock, "mode")
@@ -4373,12 +4398,13 @@ end
 return nil
 end
 local function take(lock, mark, holder, lease_ms, held_count)
+local waiting = redis.call("GET", mark)
 local written = redis.pcall("HSET", lock, "mode", "write", holder, string.format("%.0f", held_count + 1))
 if type(written) == "table" then
 return refused(written.err)
 end
 raise_ttl(lock, lease_ms)
-if redis.call("GET", mark) == holder then
+if waiting == holder then
 redis.call("DEL", mark)
 end
 return { "held" }

@@ -70,7 +70,8 @@ export class Groups {
       // Of one script, and so of one kind of items and answers.
       const { requests } = group as Group<Item, Answer>;
       const [first] = requests;
-      if (requests.length >= MOST_REQUESTS || first?.limited !== request.limited) continue;
+      if (requests.length >= (script.mostKeys ?? MOST_REQUESTS) || first?.limited !== request.limited)
+        continue;
       if (first.isLike(request)) {
         requests.push(request);
         return;

@@ -7,6 +7,8 @@ import { synchronizerHistory } from "../support/synchronizer-histories.js";
 
 const HISTORIES = 500;
 
+const MOST_ROUNDS = 5;
+
 /** No script has to have answered in them. */
 const COMMAND_HISTORIES = 250;
 
@@ -132,9 +134,13 @@ async function runHistories(
 ): Promise<void> {
   const answers = new Set<string>();
   const run = (steps: readonly Step[]) => runHistory(steps, (answer) => answers.add(answer));
-  await fc.assert(fc.asyncProperty(history, run), parameters);
   const all = Object.entries(wanted).flatMap(([name, known]) => known.map((answer) => `${name} ${answer}`));
-  expect(all.filter((answer) => !answers.has(answer))).toEqual([]);
+  const missing = () => all.filter((answer) => !answers.has(answer));
+  // A rare answer may take more histories than others.
+  for (let more = 0; more < MOST_ROUNDS && (more === 0 || missing().length > 0); more += 1) {
+    await fc.assert(fc.asyncProperty(history, run), { ...parameters, seed: parameters.seed + more });
+  }
+  expect(missing()).toEqual([]);
 }
 
 /** Puts 16 raw bytes into a sorted set for each of these, all with one score. */

@@ -146,6 +146,25 @@ test("a JVM behind 10,000 of ours is as near as behind one, and costs a hand-ove
   await clear();
 });
 
+test("a hundred who give up in one turn do so in five commands: each is looked for in the queue [own-5]", async () => {
+  const holders = await crowd(1);
+  const holdfast = redis.holdfast();
+  const over = new AbortController();
+  const waiting = Array.from({ length: 100 }, () => holdfast.getFairLock("a").lock({ signal: over.signal }));
+  const outcomes = Promise.allSettled(waiting);
+  await until(async () => (await redis.plain.llen(QUEUE)) === 101);
+  await until(async () => (await redis.plain.pubsub("CHANNELS")).length === 100);
+  // The last one has asked again since it listens.
+  await holdfast.getFairLock("a").isLocked();
+  const arrivals = await redis.arrivals();
+  over.abort(new Error("nobody wants it any more"));
+  expect((await outcomes).every(({ status }) => status === "rejected")).toBe(true);
+  await until(async () => (await redis.plain.lrange(QUEUE, 0, -1)).join() === holders.join());
+  await until(() => arrivals.of("fair-release") >= 5);
+  expect(arrivals.of("fair-release")).toBe(5);
+  await clear();
+});
+
 test("ten thousand dead are passed over within a few calls, each of which goes through a part of them [own-5]", {
   timeout: 60_000,
 }, async () => {

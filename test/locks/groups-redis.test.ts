@@ -58,4 +58,16 @@ describe("a group of three whose second key has another type", () => {
     await until(async () => (await redis.plain.exists(...NAMES)) === 0);
     await redis.plain.del(mark);
   });
+
+  test("takes nothing of one that is asked for alone, and that the server can not take as a whole", async () => {
+    const mark = `holdfast_rw_writer:{${NAMES[1]}}`;
+    await redis.plain.rpush(mark, "no mark");
+    const lock = redis.holdfast().getReadWriteLock(NAMES[1]).writeLock();
+    await expect(lock.tryLock()).rejects.toMatchObject({
+      outcomeUnknown: false,
+      cause: { code: "WRONGTYPE" },
+    });
+    expect(await redis.plain.exists(NAMES[1])).toBe(0);
+    await redis.plain.del(mark);
+  });
 });

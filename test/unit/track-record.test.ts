@@ -42,7 +42,7 @@ describe(PAGE, () => {
   test("has a row for each id, in order, and no other", () => {
     expect(table?.columns).toEqual([
       "Id",
-      "What went wrong elsewhere",
+      "What went wrong",
       "How it is excluded here",
       "Test, or why it cannot happen here",
     ]);

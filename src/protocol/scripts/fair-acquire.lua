@@ -79,7 +79,8 @@ end
 local function take(fair, holder, lease_ms, held_count)
   local count = string.format("%.0f", held_count + 1)
   -- A full server would refuse it also to one who was given the lock.
-  if counts_of(fair)[holder] ~= count then
+  local is_repeat = counts_of(fair)[holder] == count
+  if not is_repeat then
     local written = redis.pcall("HSET", fair.lock, holder, count)
     if type(written) == "table" then
       return refused(written.err)
@@ -90,7 +91,7 @@ local function take(fair, holder, lease_ms, held_count)
     lock_changed(fair)
     leave_if_there(fair, holder)
   else
-    raise_ttl(fair.lock, lease_ms)
+    raise_ttl(fair.lock, lease_ms, is_repeat)
     lock_changed(fair)
   end
   return { "held" }

@@ -89,7 +89,7 @@ local function careful()
       return counter and not tonumber(counter) and { "wrong-type", "string" } or refused(failure.err)
     end
     if count then
-      raise_ttl(lock, lease_ms)
+      raise_ttl(lock, lease_ms, count == new_count)
     else
       redis.call("PEXPIRE", lock, lease_ms)
     end

@@ -47,12 +47,14 @@ local function obstacle(lock, holder, held_count)
 end
 
 local function take(lock, mark, holder, lease_ms, held_count)
+  -- Before anything is written: it fails where the mark has another type.
+  local waiting = redis.call("GET", mark)
   local written = redis.pcall("HSET", lock, "mode", "write", holder, string.format("%.0f", held_count + 1))
   if type(written) == "table" then
     return refused(written.err)
   end
   raise_ttl(lock, lease_ms)
-  if redis.call("GET", mark) == holder then
+  if waiting == holder then
     redis.call("DEL", mark)
   end
   return { "held" }

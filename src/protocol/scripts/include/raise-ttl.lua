@@ -1,8 +1,11 @@
 --[[
   raise-ttl: let a key live for at least so many milliseconds more; never shorten its life.
-  A key without a TTL counts as the shortest, so that no lock outlives its holders. It writes in any case: replicas are asked
-  about what a connection has written, and of a repeat on a new one this may be all.
+  A key without a TTL counts as the shortest, so that no lock outlives its holders. A repeat, which has nothing else to write,
+  writes the TTL in any case: replicas are asked about what a connection has written, and on a new one this may be all.
 ]]
-local function raise_ttl(key, lease_ms)
-  redis.call("PEXPIRE", key, string.format("%.0f", math.max(redis.call("PTTL", key), tonumber(lease_ms))))
+local function raise_ttl(key, lease_ms, is_repeat)
+  local ttl_ms = redis.call("PTTL", key)
+  if is_repeat or ttl_ms < tonumber(lease_ms) then
+    redis.call("PEXPIRE", key, string.format("%.0f", math.max(ttl_ms, tonumber(lease_ms))))
+  end
 end
