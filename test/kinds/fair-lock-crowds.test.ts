@@ -66,7 +66,8 @@ async function clear(): Promise<void> {
 
 /** Times the scripts from here on. */
 async function startTiming(): Promise<void> {
-  await redis.plain.config("SET", "slowlog-log-slower-than", 0, "slowlog-max-len", 100_000);
+  await redis.plain.config("SET", "slowlog-max-len", 100_000);
+  await redis.plain.config("SET", "slowlog-log-slower-than", 0);
   await redis.plain.call("SLOWLOG", "RESET");
 }
 
