@@ -20,6 +20,7 @@ const LOCK_ANSWERS = {
   "lock-acquire": ["held", "busy", "late", "lost", "wrong-type", "miscounted", "refused"],
   "lock-release": ["released", "absent", "late", "wrong-type", "miscounted"],
   "lock-renew": ["renewed", "lost"],
+  "lock-confirm": ["renewed", "lost"],
   "lock-force-unlock": ["released", "absent", "changed", "late", "wrong-type"],
   "fair-acquire": ["held", "busy", "queued", "late", "lost", "wrong-type", "miscounted", "refused", "free"],
   "fair-release": ["released", "absent", "late", "wrong-type", "miscounted"],
@@ -49,6 +50,7 @@ const SYNCHRONIZER_ANSWERS = {
   "permit-set-total": ["set", "late", "wrong-type"],
   "permit-look": ["permits", "wrong-type"],
   "permit-renew": ["renewed", "lost"],
+  "permit-confirm": ["renewed", "lost"],
 };
 
 /** The only error that a script may end with: a full server refuses only its first write, so nothing has changed. */

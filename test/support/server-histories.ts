@@ -4,6 +4,7 @@ import { fairAcquire, fairForceUnlock, fairRefresh, fairRelease } from "../../sr
 import type { Acquisition, Release, Renewal } from "../../src/protocol/lock-calls.js";
 import {
   lockAcquire,
+  lockConfirm,
   lockForceUnlock,
   lockInspect,
   lockRelease,
@@ -129,6 +130,16 @@ const scripts: fc.Arbitrary<Action> = fc
     fc
       .array(fc.record({ key, channel, holders: fc.array(holder, { maxLength: 3 }) }), oneToThree)
       .map(fairRefresh.encode),
+    fc
+      .array(
+        fc.record({
+          key,
+          holders: fc.array(holder, oneToThree),
+          slots: fc.constantFrom<readonly number[]>([], [], [1], [1, 2]),
+        }),
+        oneToThree,
+      )
+      .map(lockConfirm.encode),
     fc.record({ key, queueKey: key, tokenKey: key }).map(lockInspect.encode),
   )
   .map((call) => ({ ...call, [fc.toStringMethod]: () => textOf(call) }));

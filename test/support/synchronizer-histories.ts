@@ -13,6 +13,7 @@ import type { ScriptCall } from "../../src/protocol/script-call.js";
 import {
   permitAcquire,
   permitCancel,
+  permitConfirm,
   permitLook,
   permitRelease,
   permitRenew,
@@ -137,6 +138,7 @@ const kinds: readonly Kind[] = [
       { encode: (call) => permitLook.encode({ ...call, id: call.ids[0] ?? "" }), out: true },
       { encode: renewal, out: true },
       { encode: renewal, out: true },
+      { encode: confirmation, out: true },
     ],
   },
 ];
@@ -144,6 +146,10 @@ const kinds: readonly Kind[] = [
 function renewal({ ids, leaseMs }: Call): ScriptCall {
   const holder = ids.join("");
   return permitRenew.encode(COUNTS.map((key) => ({ key, holder, leaseMs: leaseMs + 60_000, holdMs: [] })));
+}
+
+function confirmation({ ids }: Call): ScriptCall {
+  return permitConfirm.encode(COUNTS.map((key) => ({ key, holders: ids, slots: [] })));
 }
 
 const scripts: fc.Arbitrary<Step> = fc.oneof(
