@@ -126,7 +126,7 @@ describe("when the server of a key changes", () => {
       const lease = await holdfast.getLock(NAME).lock({ leaseMs: HOUR_MS });
       const semaphore = holdfast.getPermitExpirableSemaphore("permits");
       await semaphore.trySetPermits(2);
-      await semaphore.acquire({ leaseMs: HOUR_MS });
+      const permits = await semaphore.acquire({ leaseMs: HOUR_MS });
       driver.acknowledged = 0;
       driver.moveTo("b:1");
       await clock.advance(TIMEOUT_MS - 1);
@@ -135,6 +135,8 @@ describe("when the server of a key changes", () => {
       await clock.advance(1);
       expect(losses).toEqual([lost(NAME), lost("permits")]);
       expect(lease.signal.reason).toMatchObject({ reason: "server-changed", heldMs: TIMEOUT_MS });
+      // Permits that nobody has any more would not be told of.
+      expect(permits.state).toBe("lost");
     },
   );
 
