@@ -169,15 +169,16 @@ describe("when the server of a key changes", () => {
       const { holdfast, driver, clock } = open(replicas);
       const losses = recorded(events.leaseLost);
       const locks = [holdfast.getLock("{t}:a"), holdfast.getReadWriteLock("{t}:b").readLock()];
-      for (const lock of locks) await lock.lock({ leaseMs: HOUR_MS });
+      const leases = await Promise.all(locks.map((lock) => lock.lock({ leaseMs: HOUR_MS })));
       const kept = await holdfast.getLock("{t}:c").lock({ leaseMs: HOUR_MS });
       const semaphore = holdfast.getPermitExpirableSemaphore("{t}:d");
       await semaphore.trySetPermits(1);
-      await semaphore.acquire({ leaseMs: HOUR_MS });
+      const permits = await semaphore.acquire({ leaseMs: HOUR_MS });
       await evaluate(driver, del, ["{t}:a", "{t}:b", permitLeasesKey("{t}:d")]);
       driver.moveTo("b:1");
       await clock.advance(0);
       expect(losses).toEqual([lost("{t}:a"), lost("{t}:b"), lost("{t}:d")]);
+      expect([...leases, permits].map(({ state }) => state)).toEqual(["lost", "lost", "lost"]);
       expect(kept.state).toBe("held");
       await kept.unlock();
     },
