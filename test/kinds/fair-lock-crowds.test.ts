@@ -6,10 +6,12 @@ import type { RawReply } from "../../src/protocol/script-call.js";
 import { commandCounts, resetCounts } from "../support/command-counts.js";
 import { ALIVE, JVM_1, QUEUE, TIMEOUTS } from "../support/fair-queue.js";
 import { CHANNEL } from "../support/fair-servers.js";
+import { fakeTime } from "../support/fake-time.js";
 import { locksOnRedis } from "../support/locks-on-redis.js";
 import { until } from "../support/until.js";
 
 const redis = locksOnRedis();
+const open = fakeTime();
 const HOUR_MS = 60 * 60 * 1_000;
 const NEVER = Number.MAX_SAFE_INTEGER;
 const MOST_CALLS = 12;
@@ -148,22 +150,21 @@ test("a JVM behind 10,000 of ours is as near as behind one, and costs a hand-ove
 });
 
 test("a hundred who give up in one turn do so in five commands: each is looked for in the queue [own-5]", async () => {
-  const holders = await crowd(1);
-  const holdfast = redis.holdfast();
+  const time = open();
+  const lease = await time.holdfast.getFairLock("a").lock();
+  const { holdfast, driver } = time.connect();
   const over = new AbortController();
   const waiting = Array.from({ length: 100 }, () => holdfast.getFairLock("a").lock({ signal: over.signal }));
   const outcomes = Promise.allSettled(waiting);
-  await until(async () => (await redis.plain.llen(QUEUE)) === 101);
-  await until(async () => (await redis.plain.pubsub("CHANNELS")).length === 100);
-  // The last one has asked again since it listens.
-  await holdfast.getFairLock("a").isLocked();
-  const arrivals = await redis.arrivals();
+  await time.clock.advance(100);
+  expect(time.server.command("LLEN", QUEUE)).toBe(100);
+  const before = driver.names.length;
   over.abort(new Error("nobody wants it any more"));
+  await time.clock.advance(100);
   expect((await outcomes).every(({ status }) => status === "rejected")).toBe(true);
-  await until(async () => (await redis.plain.lrange(QUEUE, 0, -1)).join() === holders.join());
-  await until(() => arrivals.of("fair-release") >= 5);
-  expect(arrivals.of("fair-release")).toBe(5);
-  await clear();
+  expect(time.server.command("LLEN", QUEUE)).toBe(0);
+  expect(driver.names.slice(before)).toEqual(Array(5).fill("fair-release"));
+  await lease.unlock();
 });
 
 test("ten thousand dead are passed over within a few calls, each of which goes through a part of them [own-5]", {
