@@ -140,7 +140,7 @@ function writing(
   const pairs = Object.entries(value);
   if (type === "hash")
     return ["HSET", name, ...pairs.flatMap(([field, count]) => [textOf(field), String(count)])];
-  return ["ZADD", name, ...pairs.flatMap(([member, ms]) => [Math.round(nowMs) + Number(ms), textOf(member)])];
+  return ["ZADD", name, ...pairs.flatMap(([member, ms]) => [Math.floor(nowMs) + Number(ms), textOf(member)])];
 }
 
 /** Somebody who takes part. */

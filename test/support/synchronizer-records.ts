@@ -92,7 +92,7 @@ function told(score: number, nowMs: number): string | number {
 
 function scoreOf(value: string | number, nowMs: number): number {
   if (value === "permanent") return PERMANENT;
-  return Math.round(nowMs) + (value === "expired" ? -EXPIRED_SINCE_MS : Number(value));
+  return Math.floor(nowMs) + (value === "expired" ? -EXPIRED_SINCE_MS : Number(value));
 }
 
 /** Makes the server hold what is recorded, and of all else only our own keys. */
@@ -124,7 +124,7 @@ export async function letHappen(
       await store.raw("DEL", on.name);
       break;
     case "leases end": {
-      const past = Math.round(await timeOf(store)) - EXPIRED_SINCE_MS;
+      const past = Math.floor(await timeOf(store)) - EXPIRED_SINCE_MS;
       await store.evaluate(end, [permitLeasesKey(on.name)], [String(past)]);
     }
   }
