@@ -1,8 +1,9 @@
 // @ts-check
 /**
- * Builds what is stale: dist/ (the package, from src/) and build/ (the demo and the child programs of the
- * tests, which import the package by its name). Fresh output is made beside the old and then swapped in, so
- * that a program started meanwhile, or a second build, never meets half of it.
+ * Builds what is stale: dist/ (the package, from src/), build/ (the demo and the child programs of the
+ * tests, which import the package by its name) and build/simulation/ (the simulator, with a copy of src/). Fresh output is made
+ * beside the old and then swapped in, folder by folder, so that a program started meanwhile, or a second build, never meets half of
+ * one.
  *
  *   node scripts/build.mjs --package   dist/ alone
  */
@@ -16,6 +17,13 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
 const packageInputs = ["src", "types", "tsconfig.json", "tsconfig.build.json", "tsconfig.cjs.json"];
 const programInputs = ["demo", "test/support", "tsconfig.programs.json"];
+const simulationInputs = [
+  "src",
+  "test/simulation",
+  "test/support",
+  "tsconfig.json",
+  "tsconfig.simulation.json",
+];
 /** Outside dist/, which is published, and outside build/, which is swapped. */
 const stampFile = join(root, "node_modules", ".cache", "holdfast-build.json");
 
@@ -29,7 +37,7 @@ export async function build({ keepGoing = false, packageOnly = false } = {}) {
   const stamp = { package: digest(packageInputs), programs: digest([...packageInputs, ...programInputs]) };
   let sound = before.package === stamp.package && existsSync(join(root, "dist"));
   if (!sound) {
-    writeStamp({});
+    writeStamp({ package: undefined, programs: undefined });
     sound = await produce("dist", keepGoing, [
       ["tsconfig.build.json", "esm"],
       ["tsconfig.cjs.json", "cjs"],
@@ -38,27 +46,43 @@ export async function build({ keepGoing = false, packageOnly = false } = {}) {
     else if (!keepGoing) return false;
   }
   if (packageOnly) return sound;
-  if (sound && before.programs === stamp.programs && existsSync(join(root, "build"))) return true;
-  writeStamp(sound ? { package: stamp.package } : {});
+  if (sound && before.programs === stamp.programs && existsSync(join(root, "build/demo"))) return true;
+  writeStamp({ programs: undefined });
   sound = (await produce("build", keepGoing, [["tsconfig.programs.json", ""]])) && sound;
   if (sound) writeStamp(stamp);
   return sound;
 }
 
-/** @returns {{ package?: string, programs?: string }} */
+/**
+ * The simulator has the sources compiled into its own folder, so the package need not be built for it.
+ *
+ * @returns {Promise<boolean>} false when the compiler found errors
+ */
+export async function buildSimulation() {
+  const stamp = digest(simulationInputs);
+  if (readStamp().simulation === stamp && existsSync(join(root, "build/simulation/test"))) return true;
+  writeStamp({ simulation: undefined });
+  const sound = await produce("build/simulation", false, [["tsconfig.simulation.json", ""]]);
+  if (sound) writeStamp({ simulation: stamp });
+  return sound;
+}
+
+/** @typedef {{ package?: string | undefined, programs?: string | undefined, simulation?: string | undefined }} Stamp */
+
+/** @returns {Stamp} */
 function readStamp() {
   return existsSync(stampFile) ? JSON.parse(readFileSync(stampFile, "utf8")) : {};
 }
 
 /**
- * Says what the output is made of. Taken back before a build, so that one which fails or is cut off leaves
+ * Says what the output is made of. Taken back (undefined) before a build, so that one which fails or is cut off leaves
  * nothing that passes for fresh.
  *
- * @param {{ package?: string, programs?: string }} stamp
+ * @param {Stamp} changes
  */
-function writeStamp(stamp) {
+function writeStamp(changes) {
   mkdirSync(dirname(stampFile), { recursive: true });
-  writeFileSync(stampFile, JSON.stringify(stamp));
+  writeFileSync(stampFile, JSON.stringify({ ...readStamp(), ...changes }));
 }
 
 /**
@@ -96,7 +120,7 @@ function filesUnder(path) {
 async function produce(target, keepGoing, projects) {
   const fresh = join(root, `${target}.next-${process.pid}`);
   rmSync(fresh, { recursive: true, force: true });
-  mkdirSync(fresh);
+  mkdirSync(fresh, { recursive: true });
   try {
     const runs = projects.map(([project, subfolder]) => compile(project, join(fresh, subfolder), keepGoing));
     const sound = (await Promise.all(runs)).every(Boolean);
@@ -105,7 +129,8 @@ async function produce(target, keepGoing, projects) {
       const manifest = { type: "commonjs", sideEffects: false };
       writeFileSync(join(fresh, "cjs", "package.json"), `${JSON.stringify(manifest)}\n`);
     }
-    swapIn(fresh, join(root, target));
+    mkdirSync(join(root, target), { recursive: true });
+    for (const name of readdirSync(fresh)) swapIn(join(fresh, name), join(root, target, name));
     return sound;
   } finally {
     rmSync(fresh, { recursive: true, force: true });
@@ -132,7 +157,7 @@ function compile(project, outDir, quiet) {
  * @param {string} target
  */
 function swapIn(fresh, target) {
-  const old = `${fresh}.old`;
+  const old = `${target}.next-${process.pid}`;
   try {
     if (existsSync(target)) renameSync(target, old);
     renameSync(fresh, target);
