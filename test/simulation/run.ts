@@ -1,18 +1,20 @@
+import { replaceEnvironment } from "../../src/environment.js";
 import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
 import { Checker } from "./checker/checker.js";
 import { History } from "./checker/history.js";
 import { Occupied } from "./checker/occupied.js";
-import type { Outcome } from "./checker/outcome.js";
+import type { Outcome } from "./outcome.js";
 import { Trouble } from "./checker/trouble.js";
 import type { Chooser } from "./chooser/chooser.js";
 import { between, pick } from "./draw.js";
-import { real } from "./real.js";
+import { real, trap } from "./world/trap.js";
 import type { ScheduleOptions } from "./schedule.js";
 import { Caller } from "./workload/caller.js";
 import { LOCK_KINDS, type LockName } from "./workload/lock-names.js";
 import { lockStep } from "./workload/lock-steps.js";
 import type { Member, Scene } from "./workload/member.js";
 import { planClient, planServerEpoch } from "./workload/plan.js";
+import { SeededEnvironment } from "./world/seeded-environment.js";
 import { Faults } from "./world/faults.js";
 import { type Node, startNode } from "./world/fleet.js";
 import { SimServer } from "./world/sim-server.js";
@@ -35,6 +37,7 @@ export class Run {
   readonly #scene: Scene;
   readonly #server: SimServer;
   readonly #faults: Faults;
+  readonly #environment: SeededEnvironment;
   readonly #processes: number;
   #commands = 0;
   #running = 0;
@@ -43,6 +46,7 @@ export class Run {
   constructor({ chooser, only, trace = false }: ScheduleOptions) {
     this.#chooser = chooser;
     this.#trace = trace;
+    this.#environment = new SeededEnvironment(chooser.stream("environment"));
     const plan = chooser.stream("plan");
     const kinds = only === undefined ? LOCK_KINDS : LOCK_KINDS.filter((kind) => only.includes(kind));
     const names: LockName[] = [];
@@ -68,6 +72,20 @@ export class Run {
   }
 
   async play(): Promise<Outcome> {
+    trap.on(() => this.#time.nowUs);
+    const restore = replaceEnvironment(this.#environment);
+    try {
+      await this.#play();
+    } catch (error) {
+      this.#checker.fail("world", error instanceof Error ? (error.stack ?? error.message) : String(error));
+    } finally {
+      restore();
+      for (const { rule, text } of trap.off()) this.#checker.fail(rule, text);
+    }
+    return this.#outcome();
+  }
+
+  async #play(): Promise<void> {
     this.#faults.begin({
       time: this.#time,
       history: this.#history,
@@ -80,7 +98,6 @@ export class Run {
     for (let at = 0; at < this.#processes; at += 1) this.#start(`p${at}`);
     await this.#untilDone();
     await this.#end();
-    return this.#outcome();
   }
 
   #start(name: string): void {

@@ -1,5 +1,5 @@
 import type { Chooser } from "./chooser/chooser.js";
-import type { Outcome } from "./checker/outcome.js";
+import type { Outcome } from "./outcome.js";
 import { Run } from "./run.js";
 
 export interface ScheduleOptions {

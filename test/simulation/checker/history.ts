@@ -1,14 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
+import type { HistoryLine } from "../outcome.js";
 import type { VirtualTime } from "../world/virtual-time.js";
-
-/** Something that happened in a run. */
-export interface HistoryLine {
-  /** Virtual time, in microseconds since the run began. */
-  readonly atUs: number;
-  /** Where: a process, a server, or `world`. */
-  readonly column: string;
-  readonly text: string;
-}
 
 /** All that has happened in a run, in order. */
 export class History {

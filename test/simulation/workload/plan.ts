@@ -1,4 +1,4 @@
-import type { HoldfastOptions } from "../../../src/client-options.js";
+import type { HandOffOptions, HoldfastOptions } from "../../../src/client-options.js";
 import type { Stream } from "../chooser/chooser.js";
 import { oneIn, pick } from "../draw.js";
 import type { ResendRules } from "../world/command-link.js";
@@ -45,7 +45,7 @@ export function planClient(stream: Stream): ClientPlan {
       commandTimeoutMs: pick(stream, [1_000, 400, 200, 3_000]),
       safetyPeriodMs: pick(stream, [2_000, 500, 5_000]),
       groupCommit: !oneIn(stream, 4),
-      handOff: pick(stream, [{}, false, { maxCount: 2, maxMs: 50 }]),
+      handOff: pick<false | HandOffOptions>(stream, [{}, false, { maxCount: 2, maxMs: 50 }]),
       reentry: pick(stream, ["scope", "scope", "scope", "explicit"]),
     },
   };

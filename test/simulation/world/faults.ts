@@ -33,8 +33,6 @@ interface Planned {
   isDone: boolean;
 }
 
-type Strike = (reach: Reach, node: Node, stream: Stream) => { readonly lastsUs: number; readonly of?: string };
-
 const MOMENTS: readonly [Moment, ...Moment[]] = ["sent", "arrived", "answered"];
 
 /** How long something lasts, from a blink to far beyond all leases. */

@@ -126,7 +126,7 @@ export class MessageLink {
         wire.toProcess(() =>
           process.gate.pass(() => {
             if (loses(this, channel)) return;
-            for (const { onMessage } of this.#subscriptions.get(channel)?.listeners ?? []) onMessage(message);
+            for (const each of this.#subscriptions.get(channel)?.listeners ?? []) each.onMessage(message);
           }),
         );
       },
@@ -156,7 +156,7 @@ export class MessageLink {
   #confirm(wire: Wire, channel: string, subscription: Subscription): void {
     if (wire !== this.#wire || this.#isDown || this.#subscriptions.get(channel) !== subscription) return;
     subscription.isOpen = true;
-    for (const { onReady } of [...subscription.listeners]) onReady();
+    for (const listener of [...subscription.listeners]) listener.onReady();
     for (const resolve of subscription.waiting) resolve();
     subscription.waiting.clear();
   }
