@@ -72,7 +72,6 @@ export abstract class Trust implements Expiring {
   protected abstract resumed(): void;
 
   get state(): HoldState {
-   
     return this.#state;
   }
 
@@ -83,13 +82,11 @@ export abstract class Trust implements Expiring {
 
   /** Why the lease was lost; undefined while it was not. */
   get loss(): LeaseLostError | undefined {
-   
     return this.#loss;
   }
 
   /** Aborts when the lease is lost, in the next turn of the timers if nobody asks earlier. */
   get signal(): AbortSignal {
-   
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
       if (this.#loss !== undefined) this.#abort.abort(this.#loss);
