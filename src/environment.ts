@@ -52,18 +52,21 @@ export function replaceEnvironment(other: Environment): () => void {
 /** Tells what was registered for an object once nobody has that any more. */
 export class Forgotten<T> {
   readonly #tell: (value: T) => void;
-  readonly #registry: FinalizationRegistry<T>;
+  #registry: FinalizationRegistry<T> | undefined;
 
   constructor(tell: (value: T) => void) {
     this.#tell = tell;
-    this.#registry = new FinalizationRegistry(tell);
   }
 
   /** @param value what is told; it must never refer to the object */
   register(object: object, value: T): void {
     const { whenForgotten } = environment;
-    if (whenForgotten === undefined) this.#registry.register(object, value);
-    else whenForgotten(object, () => this.#tell(value));
+    if (whenForgotten !== undefined) {
+      whenForgotten(object, () => this.#tell(value));
+      return;
+    }
+    this.#registry ??= new FinalizationRegistry(this.#tell);
+    this.#registry.register(object, value);
   }
 }
 
