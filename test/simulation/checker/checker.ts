@@ -24,7 +24,9 @@ export interface Part {
   readonly mode: "exclusive" | "shared";
 }
 
-interface Kept extends Belief {
+/** A belief, and what has become of it. */
+export interface Kept extends Belief {
+  readonly sinceUs: number;
   /** It has ended, and may never come back. */
   isOver: boolean;
 }
@@ -33,7 +35,7 @@ interface Kept extends Belief {
 export interface Excuse {
   readonly name: string;
   /** Whether two beliefs in one name may overlap for it at this moment. */
-  excuses(name: string, one: Belief, other: Belief): boolean;
+  excuses(name: string, one: Kept, other: Kept): boolean;
 }
 
 const MOST_VIOLATIONS = 5;
@@ -74,7 +76,7 @@ export class Checker {
 
   /** The library has handed out a lease. */
   entered(belief: Belief, token?: bigint): void {
-    const kept: Kept = { ...belief, isOver: false };
+    const kept: Kept = { ...belief, sinceUs: this.#time.nowUs, isOver: false };
     this.#beliefs.add(kept);
     this.#byLease.set(belief.lease, kept);
     const { process, label } = belief;
@@ -134,7 +136,7 @@ export class Checker {
       const excuse = this.excuses.find((each) => each.excuses(part.name, one, other));
       if (excuse === undefined) {
         this.fail("exclusion", `"${part.name}": ${one.label} and ${other.label} are both believed`);
-        continue;
+        return;
       }
       const pair = `${excuse.name} ${one.label} ${other.label}`;
       if (!this.#excused.has(pair)) this.excuse(excuse.name);
