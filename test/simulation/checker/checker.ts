@@ -13,6 +13,8 @@ export interface Belief {
   /** What it excludes others from, with who has it there. */
   readonly parts: readonly Part[];
   readonly kind: string;
+  /** When the call began that brought it, in virtual time. */
+  readonly startUs: number;
   /** How it is called in the history. */
   readonly label: string;
 }
@@ -25,8 +27,7 @@ export interface Part {
 }
 
 /** A belief, and what has become of it. */
-export interface Kept extends Belief {
-  readonly sinceUs: number;
+interface Kept extends Belief {
   /** It has ended, and may never come back. */
   isOver: boolean;
 }
@@ -35,7 +36,7 @@ export interface Kept extends Belief {
 export interface Excuse {
   readonly name: string;
   /** Whether two beliefs in one name may overlap for it at this moment. */
-  excuses(name: string, one: Kept, other: Kept): boolean;
+  excuses(name: string, one: Belief, other: Belief): boolean;
 }
 
 const MOST_VIOLATIONS = 5;
@@ -76,7 +77,7 @@ export class Checker {
 
   /** The library has handed out a lease. */
   entered(belief: Belief, token?: bigint): void {
-    const kept: Kept = { ...belief, sinceUs: this.#time.nowUs, isOver: false };
+    const kept: Kept = { ...belief, isOver: false };
     this.#beliefs.add(kept);
     this.#byLease.set(belief.lease, kept);
     const { process, label } = belief;

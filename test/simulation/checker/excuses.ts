@@ -1,5 +1,5 @@
 import type { VirtualTime } from "../world/virtual-time.js";
-import type { Excuse, Kept } from "./checker.js";
+import type { Belief, Excuse } from "./checker.js";
 
 /** Who had a lock when it was freed by force believes in it until the next renewal, or until the end of a fixed lease. */
 export class ForcedUnlocks implements Excuse {
@@ -16,8 +16,8 @@ export class ForcedUnlocks implements Excuse {
     this.#forcedUs.set(name, atUs);
   }
 
-  excuses(name: string, one: Kept, other: Kept): boolean {
+  excuses(name: string, one: Belief, other: Belief): boolean {
     const forcedUs = this.#forcedUs.get(name) ?? Number.NEGATIVE_INFINITY;
-    return Math.min(one.sinceUs, other.sinceUs) <= forcedUs && forcedUs <= this.#time.nowUs;
+    return Math.min(one.startUs, other.startUs) <= forcedUs && forcedUs <= this.#time.nowUs;
   }
 }

@@ -36,7 +36,8 @@ export function untrue(error: unknown, failed: Failed): string | undefined {
   if (error instanceof LeaseLostError) return untrueLoss(error, failed);
   if (error instanceof NotHeldError) {
     if (error.cause instanceof LeaseLostError) return untrueLoss(error.cause, failed);
-    return isTroubled(failed) || scene.trouble.happened(...THEFTS) ? undefined : error.message;
+    const isExplained = asked.mayBeOver === true || isTroubled(failed) || scene.trouble.happened(...THEFTS);
+    return isExplained ? undefined : error.message;
   }
   return `unexpected ${error instanceof Error ? (error.stack ?? error.message) : String(error)} after ${call.startUs} us`;
 }
@@ -51,6 +52,7 @@ function isTroubled({ call, member, scene }: Pick<Failed, "call" | "member" | "s
 export function untrueRefusal({ asked, call, scene, member }: Failed): string | undefined {
   const { occupied, checker } = scene;
   if (asked.names.some((name) => occupied.wasTaken(name, call.startUs))) return undefined;
+  if (asked.sharesId === true && checker.calls.others(call).length > 0) return undefined;
   const waitedMs = (scene.nowUs() - call.startUs) / 1_000;
   const isUnanswered = !asked.names.every((name) => occupied.wasAsked(name, member.process.name, call.startUs));
   if (asked.waitMs > 0 && waitedMs >= asked.waitMs * 0.99 && isUnanswered) {

@@ -14,6 +14,10 @@ export interface Asked {
   readonly maxHoldMs?: number | undefined;
   /** The calls whose holds it is made inside of. */
   readonly around?: readonly Asked[];
+  /** Others of the process call with the same thread id: they take turns. */
+  readonly sharesId?: boolean;
+  /** Its hold may be over already, as far as the checker knows. */
+  readonly mayBeOver?: boolean;
 }
 
 /** What became of a call. */
@@ -25,6 +29,9 @@ export class Caller {
   readonly scene: Scene;
   readonly member: Member;
   readonly stream: Stream;
+
+  /** When the latest call began. */
+  startUs = 0;
 
   constructor(name: string, scene: Scene, member: Member, stream: Stream) {
     this.name = name;
@@ -55,6 +62,7 @@ export class Caller {
       waitMs,
       isDead: () => process.isDead,
     });
+    this.startUs = call.startUs;
     try {
       const value = await act();
       if (value === null) this.#refused(asked, call);

@@ -109,8 +109,8 @@ async function asThread(caller: Caller, door: Door): Promise<void> {
     if (!became.ok) return;
     enter(caller, door, became.value);
     await caller.pause(holdMs(caller));
-    leave(caller, became.value);
-    await caller.call({ ...wish.asked, what: "unlock, as a thread" }, () => door.lock.unlock());
+    const mayBeOver = leave(caller, became.value);
+    await caller.call({ ...wish.asked, what: "unlock, as a thread", mayBeOver }, () => door.lock.unlock());
   });
 }
 
@@ -120,13 +120,13 @@ async function chosenId(caller: Caller, door: Door): Promise<void> {
   const threadId = pick(caller.stream, [1, 2, own]);
   if (!door.isReentrant && threadId !== own) return lockAndUnlock(caller, door);
   const { options, asked } = wishOf(caller, door, `lock as ${threadId}`, 4);
-  const became = await caller.call(asked, () => door.lock.lock({ ...options, threadId }));
+  const became = await caller.call({ ...asked, sharesId: true }, () => door.lock.lock({ ...options, threadId }));
   if (!became.ok) return;
   enter(caller, door, became.value);
   await caller.pause(holdMs(caller));
-  leave(caller, became.value);
+  const mayBeOver = leave(caller, became.value);
   if (threadId === own) {
-    await caller.call({ ...asked, what: `unlock(${threadId})` }, () => door.lock.unlock(threadId));
+    await caller.call({ ...asked, what: `unlock(${threadId})`, mayBeOver }, () => door.lock.unlock(threadId));
   } else await caller.call({ ...asked, what: "unlock" }, () => became.value.unlock());
 }
 
@@ -156,16 +156,32 @@ function enter(caller: Caller, door: Door, lease: Lease): void {
   const { process } = caller.member;
   const label = `${caller.name} in ${door.kind} "${door.name}"${door.mode === "shared" ? " (read)" : ""}`;
   const token = door.kind === "fenced" ? (lease as FencedLease).token : undefined;
-  checker.entered({ process, lease, parts: partsOf(door, lease), kind: door.kind, label }, token);
+  const { startUs } = caller;
+  checker.entered({ process, lease, parts: partsOf(door, lease), kind: door.kind, label, startUs }, token);
 }
 
-function leave(caller: Caller, lease: Lease): void {
-  caller.scene.checker.left(lease);
+/** It is given back. @returns whether its time was over before */
+function leave({ scene }: Caller, lease: Lease): boolean {
+  const isOver = !scene.checker.believes(lease);
+  scene.checker.left(lease);
+  return isOver;
 }
 
-function partsOf({ members, mode }: Door, lease: Lease): readonly Part[] {
-  const owners = lease.holder.split(", ");
-  return members.map((name, at) => ({ name, owner: owners[at] ?? lease.holder, mode }));
+/** What a joint lease is believed by, as far as the checker needs it. */
+interface JointlyBelieved {
+  readonly believed: {
+    readonly members: readonly {
+      readonly lock: { readonly name: string };
+      readonly hold: { readonly holding: { readonly field: string } };
+    }[];
+  };
+}
+
+function partsOf({ kind, name, mode }: Door, lease: Lease): readonly Part[] {
+  if (kind !== "multi") return [{ name, owner: lease.holder, mode }];
+  // The lease tells its holders, but not of which lock each is.
+  const { members } = (lease as unknown as JointlyBelieved).believed;
+  return members.map(({ lock, hold }) => ({ name: lock.name, owner: hold.holding.field, mode }));
 }
 
 function holdMs(caller: Caller): number {
