@@ -9,9 +9,19 @@ export interface Outcome {
   readonly stats: Stats;
 }
 
+/** Which promise was not kept; "world": the simulator itself was at fault, or the run read what is real. */
+export type Rule =
+  | "exclusion"
+  | "order"
+  | "truth"
+  | "progress"
+  | "leftovers"
+  | "conservation"
+  | "cost"
+  | "world";
+
 export interface Violation {
-  /** Which promise: "exclusion", "truth", "progress", "leftovers", "conservation", "cost", "order" or "world". */
-  readonly rule: string;
+  readonly rule: Rule;
   readonly text: string;
   readonly atUs: number;
 }
