@@ -1,7 +1,7 @@
-import { randomUUID } from "node:crypto";
 import { type ClientSettings, clientSettings, type HoldfastOptions } from "./client-options.js";
 import { type Clock, systemClock } from "./clock.js";
 import type { Driver } from "./driver/driver.js";
+import { environment } from "./environment.js";
 import { ClientClosedError } from "./errors.js";
 import { Ring } from "./linked.js";
 import { lockRenew } from "./protocol/lock-scripts.js";
@@ -283,7 +283,7 @@ export class Client {
  * client follows when a lock is given to one who waits for it.
  */
 function newClientId(): string {
-  const random = randomUUID();
+  const random = environment.uuid();
   return `${random.slice(0, 14)}8${GRANT_PROTOCOL}${random.slice(18)}`;
 }
 
