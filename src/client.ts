@@ -132,6 +132,26 @@ export class Client {
     return topology === "standalone" || topology === "memory";
   }
 
+  /** How many entries its tables have. At rest only channels linger, for a while. */
+  census(): Record<string, number> {
+    return {
+      stays: [...this.threads.holdings()].length,
+      "running bodies": this.threads.running.size,
+      permits: this.permits.all().length,
+      "bodies with permits": this.inUse.size,
+      waiters: [...this.#waiters].length,
+      admitted: this.#admitted.size,
+      "in lines": this.lines.size,
+      channels: this.subscriptions.size,
+      "forming groups": this.groups.size,
+      lanes: this.admission.size,
+      "under way": this.commands.busy ? 1 : 0,
+      background: this.#background.size,
+      "in queues": this.signsOfLife.size,
+      watched: this.#watchdog.size + this.#sharedWatchdog.size + this.#permitWatchdog.size,
+    };
+  }
+
   /** True once all services have ended: what still goes on in the background is to give up. */
   get stopped(): boolean {
     return this.#stopped;

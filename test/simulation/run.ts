@@ -1,6 +1,7 @@
 import { replaceEnvironment } from "../../src/environment.js";
 import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
 import { Checker } from "./checker/checker.js";
+import { ForcedUnlocks } from "./checker/excuses.js";
 import { History } from "./checker/history.js";
 import { Occupied } from "./checker/occupied.js";
 import type { Outcome } from "./outcome.js";
@@ -39,6 +40,7 @@ export class Run {
   readonly #faults: Faults;
   readonly #environment: SeededEnvironment;
   readonly #processes: number;
+  readonly #forced = new ForcedUnlocks(this.#time);
   #commands = 0;
   #running = 0;
   #restarts = 0;
@@ -64,10 +66,12 @@ export class Run {
       trouble: this.#trouble,
       occupied,
       names,
+      nowUs: () => this.#time.nowUs,
     };
     this.#server = new SimServer("s0", this.#time, planServerEpoch(plan), {
       ran: (server, call, by, answer) => this.#ran(server, call, by, answer),
     });
+    this.#checker.excuses.push(this.#forced);
     this.#faults = new Faults(chooser, this.#processes);
   }
 
@@ -189,7 +193,8 @@ export class Run {
     const text = answer instanceof Error ? answer.message : JSON.stringify(answer);
     this.#history.add(server.name, `${by} ${call.script.name} ${call.keys.join(" ")} -> ${text}`);
     if (this.#trace) this.#history.add(server.name, `  ${call.args.join(" ")} | ${JSON.stringify(server.keys)}`);
-    this.#scene.occupied.look(server, call.keys);
+    this.#scene.occupied.look(server, call.keys, by);
+    if (call.script.name.endsWith("force-unlock")) this.#forced.forced(call.keys[0] ?? "", this.#time.nowUs);
     this.#checker.look();
   }
 

@@ -18,10 +18,8 @@ export interface Surroundings {
 
 /** An interpreter that several stores may share: it works for the one that runs a script at the moment. */
 export class SharedInterpreter {
-  #run: ((words: readonly string[]) => Reply) | undefined;
-  readonly #interpreter = new LuaInterpreter(
-    (words) => this.#run?.(words) ?? new Refusal("ERR no store runs a script"),
-  );
+  #run: (words: readonly string[]) => Reply = nobody;
+  readonly #interpreter = new LuaInterpreter((words) => this.#run(words));
 
   /** @param run one command for the script */
   runFor(
@@ -34,9 +32,13 @@ export class SharedInterpreter {
     try {
       return this.#interpreter.run(script, keys, args);
     } finally {
-      this.#run = undefined;
+      this.#run = nobody;
     }
   }
+}
+
+function nobody(): never {
+  throw new Error("no store runs a script");
 }
 
 /** The keys of one server, and what runs commands and scripts over them. */

@@ -27,6 +27,14 @@ export class Calls {
     return pending;
   }
 
+  /** The other calls of its process for one of its names. */
+  others(call: PendingCall): readonly PendingCall[] {
+    return [...this.pending].filter(
+      (other) =>
+        other !== call && other.process === call.process && other.names.some((name) => call.names.includes(name)),
+    );
+  }
+
   end(call: PendingCall): void {
     this.pending.delete(call);
   }

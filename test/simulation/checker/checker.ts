@@ -13,6 +13,8 @@ export interface Belief {
   /** What it excludes others from, with who has it there. */
   readonly parts: readonly Part[];
   readonly kind: string;
+  /** When the call began that brought it, in virtual time. */
+  readonly startUs: number;
   /** How it is called in the history. */
   readonly label: string;
 }
@@ -24,6 +26,7 @@ export interface Part {
   readonly mode: "exclusive" | "shared";
 }
 
+/** A belief, and what has become of it. */
 interface Kept extends Belief {
   /** It has ended, and may never come back. */
   isOver: boolean;
@@ -134,7 +137,7 @@ export class Checker {
       const excuse = this.excuses.find((each) => each.excuses(part.name, one, other));
       if (excuse === undefined) {
         this.fail("exclusion", `"${part.name}": ${one.label} and ${other.label} are both believed`);
-        continue;
+        return;
       }
       const pair = `${excuse.name} ${one.label} ${other.label}`;
       if (!this.#excused.has(pair)) this.excuse(excuse.name);

@@ -15,16 +15,20 @@ export class Occupied {
   readonly #time: VirtualTime;
   readonly #spells = new Map<string, Spell[]>();
 
+  /** When each process last asked for a lock, by `<process> <name>`. */
+  readonly #askedUs = new Map<string, number>();
+
   constructor(time: VirtualTime, names: readonly string[]) {
     this.#time = time;
     for (const name of names) this.#spells.set(name, []);
   }
 
   /** A script has run that names these keys. */
-  look(server: SimServer, keys: readonly string[]): void {
+  look(server: SimServer, keys: readonly string[], by: string): void {
     for (const key of keys) {
       const spells = this.#spells.get(key);
       if (spells === undefined) continue;
+      this.#askedUs.set(`${by} ${key}`, this.#time.nowUs);
       const ttlMs = Number(server.command("PTTL", key));
       const queued = Number(server.command("EXISTS", fairQueueKey(key))) > 0;
       const isTaken = ttlMs !== -2 || queued;
@@ -36,6 +40,11 @@ export class Occupied {
       else if (isTaken) spells.push({ fromUs: nowUs, untilUs });
       else if (isOn) last.untilUs = nowUs;
     }
+  }
+
+  /** Whether a process has asked for it since then. */
+  wasAsked(name: string, by: string, sinceUs: number): boolean {
+    return (this.#askedUs.get(`${by} ${name}`) ?? Number.NEGATIVE_INFINITY) >= sinceUs;
   }
 
   /** Whether somebody had it at some time since then. */

@@ -12,7 +12,7 @@ import type { Member, Scene } from "../workload/member.js";
 import type { PendingCall } from "./calls.js";
 
 /** A call that has failed, and all that may explain it. */
-interface Failed {
+export interface Failed {
   readonly asked: Asked;
   readonly call: PendingCall;
   readonly scene: Scene;
@@ -29,14 +29,15 @@ export function untrue(error: unknown, failed: Failed): string | undefined {
   const { asked, call, scene, member } = failed;
   if (asked.signal?.aborted === true && error === asked.signal.reason) return undefined;
   if (error instanceof ClientClosedError) return member.isClosing ? undefined : "nobody has closed the client";
-  if (error instanceof WaitTimeoutError) return untrueTimeout(failed);
+  if (error instanceof WaitTimeoutError) return untrueRefusal(failed);
   if (error instanceof UnavailableError || error instanceof QuorumError || error instanceof NotReplicatedError) {
     return isTroubled(failed) ? undefined : `${error.message}, but nothing has happened to it`;
   }
   if (error instanceof LeaseLostError) return untrueLoss(error, failed);
   if (error instanceof NotHeldError) {
     if (error.cause instanceof LeaseLostError) return untrueLoss(error.cause, failed);
-    return isTroubled(failed) || scene.trouble.happened(...THEFTS) ? undefined : error.message;
+    const isExplained = asked.mayBeOver === true || isTroubled(failed) || scene.trouble.happened(...THEFTS);
+    return isExplained ? undefined : error.message;
   }
   return `unexpected ${error instanceof Error ? (error.stack ?? error.message) : String(error)} after ${call.startUs} us`;
 }
@@ -47,24 +48,34 @@ function isTroubled({ call, member, scene }: Pick<Failed, "call" | "member" | "s
   return scene.trouble.has(member.process.name, call.startUs - 2_000 * commandTimeoutMs - ECHO_US);
 }
 
-function untrueTimeout({ asked, call, scene }: Failed): string | undefined {
-  if (asked.names.some((name) => scene.occupied.wasTaken(name, call.startUs))) return undefined;
-  return "it timed out, but nobody had the lock or stood in its queue";
+/** @returns what is wrong with a call that was refused, or has timed out */
+export function untrueRefusal({ asked, call, scene, member }: Failed): string | undefined {
+  const { occupied, checker } = scene;
+  if (asked.names.some((name) => occupied.wasTaken(name, call.startUs))) return undefined;
+  if (asked.sharesId === true && checker.calls.others(call).length > 0) return undefined;
+  const waitedMs = (scene.nowUs() - call.startUs) / 1_000;
+  const isUnanswered = !asked.names.every((name) => occupied.wasAsked(name, member.process.name, call.startUs));
+  if (asked.waitMs > 0 && waitedMs >= asked.waitMs * 0.99 && isUnanswered) {
+    checker.excuse("time ran out before the server was asked");
+    return undefined;
+  }
+  return "nobody had the lock or stood in its queue";
 }
 
 function untrueLoss(loss: LeaseLostError, failed: Failed): string | undefined {
-  const { asked, member, scene } = failed;
+  const { member, scene } = failed;
   const { reason, heldMs } = loss;
+  const holds = [failed.asked, ...(failed.asked.around ?? [])];
   const wasHurt = scene.trouble.has(member.process.name, 0);
   switch (reason) {
     case "expired":
-      return asked.leaseMs !== undefined || wasHurt ? undefined : `its time ran out after ${heldMs} ms, but it was renewed`;
+      return holds.some(({ leaseMs }) => leaseMs !== undefined) || wasHurt ? undefined : `its time ran out after ${heldMs} ms, but it was renewed`;
     case "unreachable":
       return wasHurt ? undefined : "the server was reachable all the time";
     case "stolen":
       return wasHurt || scene.trouble.happened(...THEFTS) ? undefined : "nobody has taken it";
     case "max-hold":
-      return asked.maxHoldMs === undefined ? "it had no maxHoldMs" : undefined;
+      return holds.some(({ maxHoldMs }) => maxHoldMs !== undefined) ? undefined : "it had no maxHoldMs";
     case "closed":
       return member.isClosing ? undefined : "nobody has closed the client";
     case "server-changed":

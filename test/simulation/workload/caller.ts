@@ -1,5 +1,6 @@
 import type { Stream } from "../chooser/chooser.js";
-import { untrue } from "../checker/truth.js";
+import { untrue, untrueRefusal } from "../checker/truth.js";
+import type { PendingCall } from "../checker/calls.js";
 import type { Member, Scene } from "./member.js";
 
 /** What a call was asked, as far as its answer is judged by it. */
@@ -11,6 +12,12 @@ export interface Asked {
   readonly signal?: AbortSignal | undefined;
   readonly leaseMs?: number | undefined;
   readonly maxHoldMs?: number | undefined;
+  /** The calls whose holds it is made inside of. */
+  readonly around?: readonly Asked[];
+  /** Others of the process call with the same thread id: they take turns. */
+  readonly sharesId?: boolean;
+  /** Its hold may be over already, as far as the checker knows. */
+  readonly mayBeOver?: boolean;
 }
 
 /** What became of a call. */
@@ -22,8 +29,9 @@ export class Caller {
   readonly scene: Scene;
   readonly member: Member;
   readonly stream: Stream;
-  /** When its latest call began. */
-  startedUs = 0;
+
+  /** When the latest call began. */
+  startUs = 0;
 
   constructor(name: string, scene: Scene, member: Member, stream: Stream) {
     this.name = name;
@@ -54,9 +62,10 @@ export class Caller {
       waitMs,
       isDead: () => process.isDead,
     });
-    this.startedUs = call.startUs;
+    this.startUs = call.startUs;
     try {
       const value = await act();
+      if (value === null) this.#refused(asked, call);
       return { ok: true, value };
     } catch (error) {
       this.say(`${what} failed: ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`);
@@ -67,5 +76,11 @@ export class Caller {
       checker.calls.end(call);
     }
   }
-}
 
+  #refused(asked: Asked, call: PendingCall): void {
+    const { scene, member } = this;
+    this.say(`${asked.what} was refused`);
+    const complaint = untrueRefusal({ asked, call, scene, member });
+    if (complaint !== undefined) scene.checker.fail("truth", `${this.name}: ${asked.what} was refused: ${complaint}`);
+  }
+}

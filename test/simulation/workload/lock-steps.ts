@@ -43,9 +43,7 @@ async function lockAndUnlock(caller: Caller, door: Door): Promise<void> {
 async function tryLock(caller: Caller, door: Door): Promise<void> {
   const wish = wishOf(caller, door, "tryLock", 2);
   const became = await caller.call(wish.asked, () => door.lock.tryLock(wish.options));
-  if (!became.ok) return;
-  if (became.value === null) refused(caller, door, wish);
-  else await hold(caller, door, became.value, wish);
+  if (became.ok && became.value !== null) await hold(caller, door, became.value, wish);
 }
 
 async function using(caller: Caller, door: Door): Promise<void> {
@@ -63,7 +61,7 @@ async function using(caller: Caller, door: Door): Promise<void> {
 async function nested(caller: Caller, door: Door): Promise<void> {
   if (!door.isReentrant || caller.member.plan.options.reentry === "explicit") return using(caller, door);
   const wish = wishOf(caller, door, "using, nested", 4);
-  const inner = wishOf(caller, door, "inner", 4);
+  const inner = wishOf(caller, door, "inner", 4, wish.asked);
   await caller.call(wish.asked, () =>
     door.lock.using(wish.options, async (outer) => {
       enter(caller, door, outer);
@@ -88,7 +86,7 @@ async function siblings(caller: Caller, door: Door): Promise<void> {
     door.lock.using(wish.options, async (outer) => {
       enter(caller, door, outer);
       const sibling = async (which: string) => {
-        const inner = wishOf(caller, door, which, 4);
+        const inner = wishOf(caller, door, which, 4, wish.asked);
         await caller.call(inner.asked, () =>
           door.lock.using(inner.options, async (lease) => {
             enter(caller, door, lease);
@@ -111,22 +109,24 @@ async function asThread(caller: Caller, door: Door): Promise<void> {
     if (!became.ok) return;
     enter(caller, door, became.value);
     await caller.pause(holdMs(caller));
-    leave(caller, became.value);
-    await caller.call({ ...wish.asked, what: "unlock, as a thread" }, () => door.lock.unlock());
+    const mayBeOver = leave(caller, became.value);
+    await caller.call({ ...wish.asked, what: "unlock, as a thread", mayBeOver }, () => door.lock.unlock());
   });
 }
 
-/** Under an id that others of the process choose as well. */
+/** Under an id that others of the process choose as well, or under one of its own. */
 async function chosenId(caller: Caller, door: Door): Promise<void> {
-  const threadId = pick(caller.stream, [1, 2]);
+  const own = 10 + Number(caller.name.split(".")[1]);
+  const threadId = pick(caller.stream, [1, 2, own]);
+  if (!door.isReentrant && threadId !== own) return lockAndUnlock(caller, door);
   const { options, asked } = wishOf(caller, door, `lock as ${threadId}`, 4);
-  const became = await caller.call(asked, () => door.lock.lock({ ...options, threadId }));
+  const became = await caller.call({ ...asked, sharesId: true }, () => door.lock.lock({ ...options, threadId }));
   if (!became.ok) return;
   enter(caller, door, became.value);
   await caller.pause(holdMs(caller));
-  leave(caller, became.value);
-  if (oneIn(caller.stream, 2)) {
-    await caller.call({ ...asked, what: `unlock(${threadId})` }, () => door.lock.unlock(threadId));
+  const mayBeOver = leave(caller, became.value);
+  if (threadId === own) {
+    await caller.call({ ...asked, what: `unlock(${threadId})`, mayBeOver }, () => door.lock.unlock(threadId));
   } else await caller.call({ ...asked, what: "unlock" }, () => became.value.unlock());
 }
 
@@ -138,10 +138,8 @@ async function look(caller: Caller, door: Door): Promise<void> {
 
 async function force(caller: Caller, door: Door): Promise<void> {
   if (!oneIn(caller.stream, 4) || door.kind === "multi") return lockAndUnlock(caller, door);
-  const { trouble } = caller.scene;
-  trouble.begin("force-unlock", door.name, 0, true);
-  await caller.call({ what: "forceUnlock", names: [], waitMs: 0 }, () => door.lock.forceUnlock());
-  trouble.begin("force-unlock", door.name, 0, false);
+  caller.scene.trouble.begin("force-unlock", door.name, 0, true);
+  await caller.call({ what: `forceUnlock of "${door.name}"`, names: [], waitMs: 0 }, () => door.lock.forceUnlock());
 }
 
 async function hold(caller: Caller, door: Door, lease: Lease, { asked }: Wish): Promise<void> {
@@ -158,24 +156,32 @@ function enter(caller: Caller, door: Door, lease: Lease): void {
   const { process } = caller.member;
   const label = `${caller.name} in ${door.kind} "${door.name}"${door.mode === "shared" ? " (read)" : ""}`;
   const token = door.kind === "fenced" ? (lease as FencedLease).token : undefined;
-  checker.entered({ process, lease, parts: partsOf(door, lease), kind: door.kind, label }, token);
+  const { startUs } = caller;
+  checker.entered({ process, lease, parts: partsOf(door, lease), kind: door.kind, label, startUs }, token);
 }
 
-function leave(caller: Caller, lease: Lease): void {
-  caller.scene.checker.left(lease);
+/** It is given back. @returns whether its time was over before */
+function leave({ scene }: Caller, lease: Lease): boolean {
+  const isOver = !scene.checker.believes(lease);
+  scene.checker.left(lease);
+  return isOver;
 }
 
-function partsOf({ members, mode }: Door, lease: Lease): readonly Part[] {
-  const owners = lease.holder.split(", ");
-  return members.map((name, at) => ({ name, owner: owners[at] ?? lease.holder, mode }));
+/** What a joint lease is believed by, as far as the checker needs it. */
+interface JointlyBelieved {
+  readonly believed: {
+    readonly members: readonly {
+      readonly lock: { readonly name: string };
+      readonly hold: { readonly holding: { readonly field: string } };
+    }[];
+  };
 }
 
-/** `null` is true only if somebody else had it, or stood before. */
-function refused(caller: Caller, { members }: Door, { asked }: Wish): void {
-  caller.say("was refused");
-  const { scene } = caller;
-  if (members.some((name) => scene.occupied.wasTaken(name, caller.startedUs))) return;
-  scene.checker.fail("truth", `${caller.name}: ${asked.what} was refused, but nobody had the lock`);
+function partsOf({ kind, name, mode }: Door, lease: Lease): readonly Part[] {
+  if (kind !== "multi") return [{ name, owner: lease.holder, mode }];
+  // The lease tells its holders, but not of which lock each is.
+  const { members } = (lease as unknown as JointlyBelieved).believed;
+  return members.map(({ lock, hold }) => ({ name: lock.name, owner: hold.holding.field, mode }));
 }
 
 function holdMs(caller: Caller): number {
@@ -184,7 +190,7 @@ function holdMs(caller: Caller): number {
 }
 
 /** @param foreverIn how often it may wait for ever: once in so many times it may not */
-function wishOf(caller: Caller, door: Door, what: string, foreverIn: number): Wish {
+function wishOf(caller: Caller, door: Door, what: string, foreverIn: number, outer?: Asked): Wish {
   const { stream, member } = caller;
   const { watchdogMs, commandTimeoutMs } = member.plan.options;
   const waitMs = oneIn(stream, foreverIn) ? pick(stream, [100, 0, 10, 1_000, 5_000]) : undefined;
@@ -200,7 +206,11 @@ function wishOf(caller: Caller, door: Door, what: string, foreverIn: number): Wi
   const half = door.mode === "shared" ? " (read)" : "";
   const title = `${what} ${door.kind} "${door.name}"${half} ${words.join(", ")}`.trimEnd();
   const longest = waitMs ?? (what.startsWith("tryLock") ? 0 : Number.POSITIVE_INFINITY);
-  return { options, asked: { what: title, names: door.members, waitMs: longest, signal, leaseMs, maxHoldMs } };
+  const around = outer === undefined ? [] : [outer];
+  return {
+    options,
+    asked: { what: title, names: door.members, waitMs: longest, signal, leaseMs, maxHoldMs, around },
+  };
 }
 
 function abortsAfter(caller: Caller, ms: number): AbortSignal {

@@ -16,6 +16,8 @@ export interface Scene {
   readonly trouble: Trouble;
   readonly occupied: Occupied;
   readonly names: readonly LockName[];
+  /** Virtual time. */
+  readonly nowUs: () => number;
 }
 
 /** One process of the fleet, with its client. */

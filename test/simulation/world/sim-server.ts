@@ -1,11 +1,15 @@
-import type { Clock } from "../../../src/clock.js";
 import { ServerReplyError } from "../../../src/driver/driver.js";
-import { MemoryServer } from "../../../src/driver/memory/memory-server.js";
+import { textOfBytes } from "../../../src/driver/memory/byte-strings.js";
+import { MemoryStore, SharedInterpreter } from "../../../src/driver/memory/memory-store.js";
+import type { Snapshot } from "../../../src/driver/memory/snapshot.js";
 import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
 import { Gate } from "./gate.js";
 import type { VirtualTime } from "./virtual-time.js";
 
 const US = 1_000;
+
+/** One for all runs of a process: each script is compiled once. */
+const interpreter = new SharedInterpreter();
 
 /** Whoever listens to a channel on one connection. */
 export interface Ear {
@@ -28,9 +32,8 @@ export class SimServer {
   readonly #time: VirtualTime;
   readonly #epochMs: number;
   readonly #watch: ServerWatch;
-  readonly #store: MemoryServer;
+  readonly #store: MemoryStore;
   readonly #ears = new Map<string, Set<Ear>>();
-  readonly #ends = new Map<string, () => void>();
   readonly #scripts = new Set<string>();
   #shiftMs = 0;
   /** It is a replica, or was made one: it refuses whatever may write. */
@@ -42,15 +45,12 @@ export class SimServer {
     this.#time = time;
     this.#epochMs = epochMs;
     this.#watch = watch;
-    const clock: Clock = {
+    const surroundings = {
       wallMs: () => this.timeMs,
-      monotonicMs: () => this.#time.nowUs / US,
-      schedule: (_, run) => {
-        run();
-        return { cancel() {} };
-      },
+      publish: (channel: string, message: string) => this.#publish(channel, message),
+      listeners: (channel: string) => this.#ears.get(textOfBytes(channel))?.size ?? 0,
     };
-    this.#store = new MemoryServer({ clock });
+    this.#store = new MemoryStore(surroundings, interpreter);
   }
 
   get timeMs(): number {
@@ -81,10 +81,10 @@ export class SimServer {
   }
 
   command(name: string, ...args: readonly (string | number)[]): RawReply {
-    return this.#store.command(name, ...args);
+    return this.#store.command(name, args);
   }
 
-  get keys(): ReturnType<MemoryServer["dump"]> {
+  get keys(): Snapshot {
     return this.#store.dump();
   }
 
@@ -102,28 +102,27 @@ export class SimServer {
   }
 
   listen(channel: string, ear: Ear): void {
-    const ears = this.#ears.get(channel);
-    if (ears !== undefined) {
-      ears.add(ear);
-      return;
-    }
-    const first = new Set([ear]);
-    this.#ears.set(channel, first);
-    const end = this.#store.subscribe(channel, (message) => {
-      for (const each of first) each.hear(channel, message);
-    });
-    this.#ends.set(channel, end);
+    const ears = this.#ears.get(channel) ?? new Set();
+    this.#ears.set(channel, ears.add(ear));
   }
 
   unlisten(channel: string, ear: Ear): void {
     const ears = this.#ears.get(channel);
-    if (ears?.delete(ear) !== true || ears.size > 0) return;
-    this.#ears.delete(channel);
-    this.#ends.get(channel)?.();
+    if (ears?.delete(ear) === true && ears.size === 0) this.#ears.delete(channel);
   }
 
   /** A connection for messages is gone. */
   forget(ear: Ear): void {
     for (const channel of [...this.#ears.keys()]) this.unlisten(channel, ear);
   }
+
+  /** @returns how many listen */
+  #publish(channel: string, message: string): number {
+    const name = textOfBytes(channel);
+    const ears = this.#ears.get(name) ?? NOBODY;
+    for (const ear of ears) ear.hear(name, textOfBytes(message));
+    return ears.size;
+  }
 }
+
+const NOBODY: ReadonlySet<Ear> = new Set();
