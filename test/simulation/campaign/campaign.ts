@@ -1,5 +1,5 @@
 import { real } from "../world/trap.js";
-import type { Failure } from "./failure.js";
+import { type Failure, gist } from "./failure.js";
 import type { Report } from "./messages.js";
 import type { CampaignOptions } from "./options.js";
 import { type Loss, Player } from "./player.js";
@@ -7,10 +7,12 @@ import { Tally } from "./tally.js";
 
 /** More than these tell nothing new. */
 const MOST_BROKEN = 20;
+/** Of each sort of failure the first is shrunk, but of no more sorts than these. */
+const MOST_SHRUNK = 5;
 const GLANCE_MS = 100;
 
 export interface CampaignEvents {
-  /** A promise was broken for the first time, and this is the smallest schedule that does it. */
+  /** A promise was broken in a way that is new, and this is the smallest schedule that does it. */
   readonly found: (failure: Failure, tries: number) => void;
   readonly glance: (tally: Tally, elapsedMs: number) => void;
 }
@@ -26,7 +28,7 @@ export class Campaign {
   readonly #players: Player[] = [];
   /** Seeds of a lost worker. */
   readonly #again: number[] = [];
-  readonly #foundRules = new Set<string>();
+  readonly #gists = new Set<string>();
   readonly #startMs = real.now();
   #nextSeed: number;
   #end: End | undefined;
@@ -64,7 +66,7 @@ export class Campaign {
   }
 
   #hire(name: string): void {
-    const player = new Player(name, this.#program, {
+    const player = new Player(name, this.#program, this.#options.longestSilenceMs, {
       reported: (from, report) => this.#reported(from, report),
       lost: (from, loss) => this.#lost(from, loss),
     });
@@ -93,13 +95,17 @@ export class Campaign {
       if ("broken" in report) {
         const { failure } = report.broken;
         this.#broken(failure);
-        const isNew = !this.#foundRules.has(failure.rule);
-        this.#foundRules.add(failure.rule);
-        if (isNew) player.shrink(failure, this.#options.shrinkSeconds);
+        if (this.#isNew(failure)) player.shrink(failure, this.#options.shrinkSeconds);
       }
     } else if ("shrunk" in report) this.#events.found(report.shrunk, report.tries);
     else if ("memory" in report) this.tally.remember(player.name, report.memory);
     this.#feed(player);
+  }
+
+  #isNew(failure: Failure): boolean {
+    const size = this.#gists.size;
+    this.#gists.add(gist(failure));
+    return this.#gists.size > size && size < MOST_SHRUNK;
   }
 
   #lost(player: Player, { playing, shrinking, unplayed, how }: Loss): void {

@@ -25,6 +25,17 @@ export function packageVersion(): string {
   return manifest.version;
 }
 
+/** What went wrong, without whom it hit: two failures with the same gist are likely to have the same cause. */
+export function gist({ rule, text }: Pick<Failure, "rule" | "text">): string {
+  const clause = firstLine(text).split(": ").at(-1) ?? "";
+  return `${rule}: ${clause.replaceAll(/"[^"]*"|\b[a-z]+\d+(?:\.\d+)?\b|\d+/g, "…")}`;
+}
+
+/** The lines that follow name places of the machine that it was found on. */
+function firstLine(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
+}
+
 /** @returns where it is kept, relative to where the reader stands */
 export function keepFailure(failure: Failure, into: string = folder): string {
   mkdirSync(into, { recursive: true });
@@ -34,7 +45,8 @@ export function keepFailure(failure: Failure, into: string = folder): string {
 }
 
 /** JSON with a line for each stream, so that a person finds their way in it. */
-export function failureText({ choices, ...head }: Failure): string {
+export function failureText({ choices, ...rest }: Failure): string {
+  const head = { ...rest, text: firstLine(rest.text) };
   const streams = Object.entries(choices).map(
     ([name, numbers]) => `    ${JSON.stringify(name)}: ${JSON.stringify(numbers)}`,
   );

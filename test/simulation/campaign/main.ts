@@ -85,7 +85,7 @@ async function tell(failure: Failure, tries: number, progress: Progress): Promis
   const file = keepFailure(failure);
   progress.clear();
   const lines = [
-    `\nVIOLATION of ${failure.rule}, found with seed ${failure.seed}, shrunk in ${tries} tries: ${failure.text}`,
+    `\nVIOLATION of ${failure.rule}, found with seed ${failure.seed}, shrunk in ${tries} tries: ${failure.text.split("\n", 1)[0]}`,
     shown(outcome, process.stdout),
     `Kept as ${file}. To play it again:`,
     `  npm run simulate -- --replay ${file} --trace\n\n`,

@@ -1,6 +1,9 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 
+/** A schedule takes some milliseconds. */
+const LONGEST_SILENCE_MS = 20_000;
+
 export const usage = `npm run simulate -- [options]
 
 Plays schedules of whole fleets, each decided by one number, and checks what the locks promise.
@@ -29,6 +32,8 @@ export interface CampaignOptions {
   readonly workers: number;
   readonly only?: readonly string[];
   readonly shrinkSeconds: number;
+  /** A worker that tells of no schedule for longer than this hangs. */
+  readonly longestSilenceMs: number;
   readonly jsonFile?: string;
 }
 
@@ -86,6 +91,7 @@ export function parseWish(args: readonly string[], kinds: readonly string[], tod
     ),
     minutes,
     workers: whole("workers", values.workers, availableParallelism()),
+    longestSilenceMs: LONGEST_SILENCE_MS,
     shrinkSeconds: number("shrink-seconds", values["shrink-seconds"], 30),
     ...only,
     ...(values.json === undefined ? {} : { jsonFile: values.json }),

@@ -3,8 +3,6 @@ import { real } from "../world/trap.js";
 import type { Failure } from "./failure.js";
 import type { Order, Report } from "./messages.js";
 
-/** A schedule takes some milliseconds. */
-const LONGEST_SILENCE_MS = 20_000;
 /** So many seeds are handed out at once, so that no worker waits for the coordinator. */
 const HAND = 20;
 const FEW = 8;
@@ -33,7 +31,7 @@ export class Player {
   #heardMs = real.now();
   #isGone = false;
 
-  constructor(name: string, program: string, events: PlayerEvents) {
+  constructor(name: string, program: string, longestSilenceMs: number, events: PlayerEvents) {
     this.name = name;
     this.#child = fork(program, [], { execArgv: [...process.execArgv, "--expose-gc"] });
     this.#child.on("message", (report: Report) => {
@@ -47,7 +45,7 @@ export class Player {
     this.#child.on("exit", (code, signal) =>
       this.#lose(events, `ended with ${signal ?? `exit code ${code}`}`),
     );
-    this.#lookAfter(events);
+    this.#lookAfter(longestSilenceMs, events);
   }
 
   get isIdle(): boolean {
@@ -81,13 +79,13 @@ export class Player {
     this.#child.send(order, () => {});
   }
 
-  #lookAfter(events: PlayerEvents): void {
+  #lookAfter(longestSilenceMs: number, events: PlayerEvents): void {
     const timer = real.setInterval(() => {
       if (this.#isGone) real.clearInterval(timer);
-      else if (!this.isIdle && real.now() - this.#heardMs > LONGEST_SILENCE_MS) {
-        this.#lose(events, `finished nothing in ${LONGEST_SILENCE_MS / 1_000} s`);
+      else if (!this.isIdle && real.now() - this.#heardMs > longestSilenceMs) {
+        this.#lose(events, `finished nothing in ${longestSilenceMs / 1_000} s`);
       }
-    }, 500);
+    }, longestSilenceMs / 20);
     timer.unref();
   }
 

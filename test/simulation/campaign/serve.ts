@@ -3,7 +3,7 @@ import { seededChooser } from "../chooser/seeded.js";
 import type { Outcome, Stats } from "../outcome.js";
 import type { runSchedule } from "../schedule.js";
 import { real } from "../world/trap.js";
-import { type Failure, packageVersion } from "./failure.js";
+import { type Failure, gist, packageVersion } from "./failure.js";
 import type { Memory, Order, Report } from "./messages.js";
 import { shrink } from "./shrink.js";
 
@@ -90,7 +90,7 @@ async function shrinkFailure(run: RunSchedule, failure: Failure, seconds: number
       tries += 1;
       await new Promise((resolve) => real.setImmediate(resolve));
       const { violations } = await outcomeOf(run, { chooser: recordedChooser(choices), ...only });
-      const same = violations.find(({ rule }) => rule === failure.rule);
+      const same = violations.find((violation) => gist(violation) === gist(failure));
       if (same !== undefined) text = same.text;
       return same !== undefined;
     },

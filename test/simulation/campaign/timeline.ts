@@ -9,8 +9,9 @@ export interface TimelineOptions {
 }
 
 /** A text column narrower than this tears apart what belongs together. */
-const LEAST_COLUMN = 30;
-const LONGEST_COLUMN = 60;
+const LEAST_COLUMN = 42;
+const WIDEST_COLUMN = 64;
+const LEAST_TEXT = 30;
 const TIME = 11;
 /** A silence longer than this gets a line of its own. */
 const GAP_US = 250_000;
@@ -23,13 +24,13 @@ const HEADER_EVERY = 60;
  * a process for as long as it believes that it has something.
  */
 export function timeline(history: readonly HistoryLine[], { width, colors }: TimelineOptions): string {
-  const { lines, legend } = shortened(history);
+  const { lines, legend } = shortened(history.map((line) => ({ ...line, text: firstLine(line.text) })));
   const columns = columnsOf(lines);
   const paint = colors ? painted : plain;
   const room = Math.floor((width - TIME) / Math.max(1, columns.length)) - 1;
   const layout =
     room >= LEAST_COLUMN
-      ? new TextColumns(columns, Math.min(room, LONGEST_COLUMN), paint)
+      ? new TextColumns(columns, Math.min(room, WIDEST_COLUMN), paint)
       : new Lanes(columns, width, paint);
   const output: string[] = [];
   let lastUs = 0;
@@ -120,7 +121,7 @@ class Lanes implements Layout {
     private readonly paint: Paint,
   ) {
     this.#lane = Math.max(2, ...columns.map((name) => name.length)) + 1;
-    this.#room = Math.max(LEAST_COLUMN, width - TIME - columns.length * this.#lane - 1);
+    this.#room = Math.max(LEAST_TEXT, width - TIME - columns.length * this.#lane - 1);
   }
 
   header(): string {
@@ -191,6 +192,11 @@ function wrapped(texts: readonly string[], room: number, hang = 2): string[] {
     }
     return [...rows, row];
   });
+}
+
+/** The stack of an error is told elsewhere. */
+function firstLine(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
 }
 
 function milliseconds(us: number): string {
