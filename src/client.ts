@@ -1,7 +1,8 @@
+import { censusOf } from "./census.js";
+import { newClientId } from "./client-id.js";
 import { type ClientSettings, clientSettings, type HoldfastOptions } from "./client-options.js";
 import { type Clock, systemClock } from "./clock.js";
 import type { Driver } from "./driver/driver.js";
-import { environment } from "./environment.js";
 import { ClientClosedError } from "./errors.js";
 import { Ring } from "./linked.js";
 import { lockRenew } from "./protocol/lock-scripts.js";
@@ -30,9 +31,6 @@ import { Threads } from "./threads/threads.js";
 /** The wheel's grain, and the part of the watchdog's lease that it may not exceed. */
 const COARSEST_TICK_MS = 100;
 const TICKS_PER_WATCHDOG_LEASE = 30;
-
-/** Three hexadecimal digits. */
-const GRANT_PROTOCOL = "001";
 
 /** What all locks of one `Holdfast` share: its identity, its settings and the services that keep time and wake. */
 export class Client {
@@ -132,24 +130,10 @@ export class Client {
     return topology === "standalone" || topology === "memory";
   }
 
-  /** How many entries its tables have. At rest only channels linger, for a while. */
   census(): Record<string, number> {
-    return {
-      stays: [...this.threads.holdings()].length,
-      "running bodies": this.threads.running.size,
-      permits: this.permits.all().length,
-      "bodies with permits": this.inUse.size,
-      waiters: [...this.#waiters].length,
-      admitted: this.#admitted.size,
-      "in lines": this.lines.size,
-      channels: this.subscriptions.size,
-      "forming groups": this.groups.size,
-      lanes: this.admission.size,
-      "under way": this.commands.busy ? 1 : 0,
-      background: this.#background.size,
-      "in queues": this.signsOfLife.size,
-      watched: this.#watchdog.size + this.#sharedWatchdog.size + this.#permitWatchdog.size,
-    };
+    const [waiters, admitted] = [[...this.#waiters].length, this.#admitted.size];
+    const watched = this.#watchdog.size + this.#sharedWatchdog.size + this.#permitWatchdog.size;
+    return { ...censusOf(this), waiters, admitted, background: this.#background.size, watched };
   }
 
   /** True once all services have ended: what still goes on in the background is to give up. */
@@ -296,15 +280,6 @@ export class Client {
         .finally(() => timer.cancel());
     });
   }
-}
-
-/**
- * A UUID of version 8, where Redisson's are of version 4: the twelve bits behind the version say which protocol this
- * client follows when a lock is given to one who waits for it.
- */
-function newClientId(): string {
-  const random = environment.uuid();
-  return `${random.slice(0, 14)}8${GRANT_PROTOCOL}${random.slice(18)}`;
 }
 
 /** A timer outlives the call that starts it, and so may not keep its async context, or run in it. */
