@@ -4,21 +4,21 @@ import { Checker } from "./checker/checker.js";
 import { ForcedUnlocks } from "./checker/excuses.js";
 import { History } from "./checker/history.js";
 import { Occupied } from "./checker/occupied.js";
-import type { Outcome } from "./outcome.js";
 import { Trouble } from "./checker/trouble.js";
 import type { Chooser } from "./chooser/chooser.js";
 import { between, pick } from "./draw.js";
-import { real, trap } from "./world/trap.js";
+import type { Outcome } from "./outcome.js";
 import type { ScheduleOptions } from "./schedule.js";
 import { Caller } from "./workload/caller.js";
 import { LOCK_KINDS, type LockName } from "./workload/lock-names.js";
 import { lockStep } from "./workload/lock-steps.js";
 import type { Member, Scene } from "./workload/member.js";
 import { planClient, planServerEpoch } from "./workload/plan.js";
-import { SeededEnvironment } from "./world/seeded-environment.js";
 import { Faults } from "./world/faults.js";
 import { type Node, startNode } from "./world/fleet.js";
+import { SeededEnvironment } from "./world/seeded-environment.js";
 import { SimServer } from "./world/sim-server.js";
+import { real, trap } from "./world/trap.js";
 import { VirtualTime } from "./world/virtual-time.js";
 
 const MS = 1_000;
@@ -57,7 +57,9 @@ export class Run {
       if (kind !== undefined) names.push({ kind, name: `n${names.length}` });
     }
     this.#processes = between(plan, 2, 4);
-    const members = names.flatMap(({ kind, name }) => (kind === "multi" ? [`${name}.a`, `${name}.b`] : [name]));
+    const members = names.flatMap(({ kind, name }) =>
+      kind === "multi" ? [`${name}.a`, `${name}.b`] : [name],
+    );
     const occupied = new Occupied(this.#time, members);
     this.#scene = {
       chooser,
@@ -152,7 +154,10 @@ export class Run {
 
   async #untilDone(): Promise<void> {
     while (this.#running > 0 && !this.#checker.hasFailed) {
-      await this.#time.pass(this.#time.nowUs + GLANCE_US, () => this.#running === 0 || this.#checker.hasFailed);
+      await this.#time.pass(
+        this.#time.nowUs + GLANCE_US,
+        () => this.#running === 0 || this.#checker.hasFailed,
+      );
       this.#glance();
     }
   }
@@ -169,7 +174,10 @@ export class Run {
         ...call.names.map((name) => this.#checker.calls.changedUs(name)),
       );
       if (nowUs - sinceUs > 2 * LONGEST_MS * MS) {
-        this.#checker.fail("progress", `${call.what} is under way since ${call.startUs / MS} ms, and nothing happens`);
+        this.#checker.fail(
+          "progress",
+          `${call.what} is under way since ${call.startUs / MS} ms, and nothing happens`,
+        );
       }
     }
   }
@@ -183,7 +191,10 @@ export class Run {
     await this.#time.pass(this.#time.nowUs + LONGEST_MS * MS);
     for (const { process } of live) {
       if (process.pendingTimers > 0) {
-        this.#checker.fail("leftovers", `${process.pendingTimers} timers of ${process.name} are left after its client was closed`);
+        this.#checker.fail(
+          "leftovers",
+          `${process.pendingTimers} timers of ${process.name} are left after its client was closed`,
+        );
       }
     }
   }
@@ -192,7 +203,8 @@ export class Run {
     this.#commands += 1;
     const text = answer instanceof Error ? answer.message : JSON.stringify(answer);
     this.#history.add(server.name, `${by} ${call.script.name} ${call.keys.join(" ")} -> ${text}`);
-    if (this.#trace) this.#history.add(server.name, `  ${call.args.join(" ")} | ${JSON.stringify(server.keys)}`);
+    if (this.#trace)
+      this.#history.add(server.name, `  ${call.args.join(" ")} | ${JSON.stringify(server.keys)}`);
     this.#scene.occupied.look(server, call.keys, by);
     if (call.script.name.endsWith("force-unlock")) this.#forced.forced(call.keys[0] ?? "", this.#time.nowUs);
     this.#checker.look();

@@ -12,9 +12,10 @@ const MOST_SHRUNK = 5;
 const GLANCE_MS = 100;
 
 export interface CampaignEvents {
+  readonly played?: (seed: number, digest: string) => void;
   /** A promise was broken in a way that is new, and this is the smallest schedule that does it. */
-  readonly found: (failure: Failure, tries: number) => void;
-  readonly glance: (tally: Tally, elapsedMs: number) => void;
+  readonly found?: (failure: Failure, tries: number) => void;
+  readonly glance?: (tally: Tally, elapsedMs: number) => void;
 }
 
 export type End = "all were played" | "the time is over" | "interrupted" | "enough promises were broken";
@@ -57,7 +58,7 @@ export class Campaign {
     for (let nth = 1; nth <= workers; nth += 1) this.#hire(`worker ${nth}`);
     while (!this.#isOver) {
       await new Promise((resolve) => real.setTimeout(resolve, GLANCE_MS));
-      this.#events.glance(this.tally, this.elapsedMs);
+      this.#events.glance?.(this.tally, this.elapsedMs);
       if (this.elapsedMs > this.#options.minutes * 60_000) this.#end ??= "the time is over";
       if (this.#end !== undefined && this.#players.every((player) => player.isIdle)) this.#isOver = true;
     }
@@ -92,12 +93,13 @@ export class Campaign {
   #reported(player: Player, report: Report): void {
     if ("finished" in report) {
       this.tally.add(report.stats);
-      if ("broken" in report) {
-        const { failure } = report.broken;
+      this.#events.played?.(report.finished, report.digest);
+      const { failure } = report;
+      if (failure !== undefined) {
         this.#broken(failure);
         if (this.#isNew(failure)) player.shrink(failure, this.#options.shrinkSeconds);
       }
-    } else if ("shrunk" in report) this.#events.found(report.shrunk, report.tries);
+    } else if ("shrunk" in report) this.#events.found?.(report.shrunk, report.tries);
     else if ("memory" in report) this.tally.remember(player.name, report.memory);
     this.#feed(player);
   }
@@ -113,7 +115,7 @@ export class Campaign {
     if (playing !== undefined) {
       this.#broken({ seed: playing, rule: "world", text: `the process that played this schedule ${how}` });
     }
-    if (shrinking !== undefined) this.#events.found(shrinking, 0);
+    if (shrinking !== undefined) this.#events.found?.(shrinking, 0);
     this.#again.push(...unplayed);
     if (this.#again.length > 0 && this.#end === "all were played") this.#end = undefined;
     if (this.#end === undefined) this.#hire(player.name);

@@ -1,4 +1,4 @@
-import type { Stats, Violation } from "../outcome.js";
+import type { Stats } from "../outcome.js";
 import type { Failure } from "./failure.js";
 
 /** What the coordinator tells a worker. */
@@ -9,15 +9,18 @@ export type Order =
 
 /** What a worker tells the coordinator. */
 export type Report =
-  | { readonly finished: number; readonly stats: Stats }
-  | { readonly finished: number; readonly stats: Stats; readonly broken: Broken }
+  | Finished
   | { readonly shrinking: number }
   | { readonly shrunk: Failure; readonly tries: number }
   | { readonly memory: Memory };
 
-export interface Broken {
-  readonly violations: readonly Violation[];
-  readonly failure: Failure;
+export interface Finished {
+  /** The seed. */
+  readonly finished: number;
+  readonly digest: string;
+  readonly stats: Stats;
+  /** Only where a promise was not kept. */
+  readonly failure?: Failure;
 }
 
 /** A census of a worker's process, after a collection. */

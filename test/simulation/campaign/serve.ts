@@ -54,9 +54,12 @@ async function play(
 
 async function played(run: RunSchedule, seed: number, only: readonly string[] | undefined): Promise<Report> {
   const chooser = seededChooser(seed);
-  const { violations, stats } = await outcomeOf(run, { chooser, ...(only === undefined ? {} : { only }) });
+  const { violations, digest, stats } = await outcomeOf(run, {
+    chooser,
+    ...(only === undefined ? {} : { only }),
+  });
   const [first] = violations;
-  if (first === undefined) return { finished: seed, stats };
+  if (first === undefined) return { finished: seed, digest, stats };
   const failure: Failure = {
     rule: first.rule,
     text: first.text,
@@ -65,7 +68,7 @@ async function played(run: RunSchedule, seed: number, only: readonly string[] | 
     ...(only === undefined ? {} : { only }),
     choices: chooser.made,
   };
-  return { finished: seed, stats, broken: { violations, failure } };
+  return { finished: seed, digest, stats, failure };
 }
 
 /** An error of the simulator is a violation as any other: the schedule did not show that all promises were kept. */
