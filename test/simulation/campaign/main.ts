@@ -37,9 +37,24 @@ async function main(args: readonly string[]): Promise<number> {
     }
     case "defects":
     case "mutants":
-      throw new UsageError(`--${wish.do} is not there yet`);
+      return await hunt(wish.do, wish.args);
     case "play":
       return await play(wish.options);
+  }
+}
+
+/** Its own words for its own options. */
+type RunDefects = (what: "defects" | "mutants", args: readonly string[]) => Promise<number>;
+
+async function hunt(what: "defects" | "mutants", args: readonly string[]): Promise<number> {
+  // Loaded only here: it reads all sources.
+  const program = new URL("../defects/run.js", import.meta.url);
+  const { runDefects } = (await import(program.href)) as { runDefects: RunDefects };
+  try {
+    return await runDefects(what, args);
+  } catch (error) {
+    if (error instanceof TypeError) throw new UsageError(error.message);
+    throw error;
   }
 }
 

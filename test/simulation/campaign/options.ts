@@ -103,7 +103,7 @@ function parsed(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options: known }).values;
   } catch (error) {
-    throw new UsageError(`${(error as Error).message.split(". To specify")[0]}; --help tells what there is`);
+    throw new UsageError(`${(error as Error).message.split(/\.(?: |\n)/)[0]}; --help tells what there is`);
   }
 }
 

@@ -141,16 +141,20 @@ class Lanes implements Layout {
         })
         .join("");
     const isOfWorld = !this.columns.includes(line.column);
-    const hang = isOfWorld ? 2 : line.column.length + 2;
-    // What is set in goes with the line above it, which names the column.
-    const named = line.text.startsWith(" ") ? " ".repeat(hang) + line.text : `${line.column}  ${line.text}`;
-    const texts = isOfWorld ? [line.text, ...told(believed, line)] : [named];
+    const hang = isOfWorld ? 2 : line.column.length + 1;
+    const texts = isOfWorld ? [line.text, ...told(believed, line)] : [named(line, hang)];
     return wrapped(texts, this.#room - 2, hang).map((row, nth) => {
       const mark = nth > 0 ? "" : isServer(line.column) ? "◆" : "●";
       const text = isOfWorld ? worldRow(this.paint, row, nth, line) : this.paint(styleOf(line), row);
       return `${lanes(mark)} ${text}`.trimEnd();
     });
   }
+}
+
+/** Tasks are called after their process. What is set in goes with the line above it, which names the column. */
+function named({ column, text }: HistoryLine, hang: number): string {
+  if (text.startsWith(" ")) return " ".repeat(hang) + text;
+  return text.startsWith(`${column}.`) ? text : `${column} ${text}`;
 }
 
 function worldRow(paint: Paint, row: string, nth: number, line: HistoryLine): string {
