@@ -257,6 +257,8 @@ describe("the embedded server does what redis-server does", () => {
     "return { 1e15 .. '', 123456789012345678 .. '', 1 / 3 .. '', -0 .. '', 1e-7 .. '', 1e300 .. '', -2 .. -3 }",
     "local seen = {} for i = redis.call('HINCRBY', 'hash', 'f', 2), 1, -1 do seen[#seen + 1] = 'at:' .. i end return seen",
     "redis.call('HSET', 'hash', 'f', 2) local seen = {} for i = redis.call('HGET', 'hash', 'f'), 1, -1 do seen[#seen + 1] = 'at:' .. i end return seen",
+    "return { math.max(1, '3', 2), math.min('-1', 2), math.max('10', '9'), math.max(5), math.min(3000000000, 4) }",
+    "return math.max(1, 'x')",
     "return { tostring(2), tostring(0.1), tostring('2'), tostring(nil), tostring(true), ':' .. tostring(1795209961773) }",
     `${RAW_IDS} redis.call("SET", KEYS[1], ids[4]) return redis.call("GET", KEYS[1]) == ids[4]`,
     `${RAW_IDS} redis.call("HSET", "hash", ids[1], ids[2]) return redis.call("HGET", "hash", ids[1]) == ids[2]`,

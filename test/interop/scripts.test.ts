@@ -59,7 +59,7 @@ test.runIf(releasesOfScripts.includes(release))(
       recorder.name(recorder.fresh(seen, wording), records);
     }
     if (WRITES) writeScripts(release, recorder.calls);
-    else expect(recorder.calls).toEqual(readScripts(release));
+    else expect(recorder.calls).toEqual(await readScripts(release));
   },
   60_000,
 );

@@ -1,29 +1,33 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { RecordedCalls } from "./script-records.js";
+import type { RecordedCalls } from "../simulation/jvm/recorded-call.js";
 import { root } from "./tidy/tree.js";
 
-/** The releases whose scripts the simulator plays: the newest, and the oldest of those whose scripts act otherwise. */
-export const releasesOfScripts: readonly string[] = ["3.24.3", "4.7.0"];
+/** The releases whose scripts the simulator plays. */
+export const releasesOfScripts: readonly string[] = ["4.7.0"];
 
-const ORIGIN =
-  "Scripts of Redisson (https://github.com/redisson/redisson), Apache License 2.0, Copyright (c) 2013-2026 Nikita Koksharov. " +
-  "Recorded by test/interop/scripts.test.ts; unchanged, used by tests only.";
-
-export function readScripts(release: string): RecordedCalls {
-  const { calls } = JSON.parse(readFileSync(fileOf(release), "utf8")) as { readonly calls: RecordedCalls };
-  return calls;
+export async function readScripts(release: string): Promise<RecordedCalls> {
+  const { scripts } = (await import(fileOf(release))) as { readonly scripts: RecordedCalls };
+  return scripts;
 }
 
 /** With a line for each call. */
 export function writeScripts(release: string, calls: RecordedCalls): void {
   const lines = Object.entries(calls).map(
-    ([name, call]) => `  ${JSON.stringify(name)}: ${JSON.stringify(call)}`,
+    ([name, call]) => `  ${JSON.stringify(name)}: ${JSON.stringify(call)},`,
   );
-  const head = `{\n "origin": ${JSON.stringify(ORIGIN)},\n "release": ${JSON.stringify(release)},`;
-  writeFileSync(fileOf(release), `${head}\n "calls": {\n${lines.join(",\n")}\n }\n}\n`);
+  const head = `/**
+ * What Redisson ${release} sends, as test/interop/scripts.test.ts has recorded it; do not edit.
+ *
+ * The scripts are Redisson's (https://github.com/redisson/redisson), unchanged: Copyright (c) Nikita Koksharov, licensed under
+ * the Apache License, Version 2.0 (https://www.apache.org/licenses/LICENSE-2.0). Tests use them; the package has them not.
+ */
+import type { RecordedCalls } from "./recorded-call.js";
+
+export const scripts: RecordedCalls = {`;
+  writeFileSync(fileOf(release), `${head}\n${lines.join("\n")}\n};\n`);
 }
 
 function fileOf(release: string): string {
-  return join(root, `test/simulation/jvm/scripts-${release}.json`);
+  return join(root, `test/simulation/jvm/scripts-${release}.ts`);
 }

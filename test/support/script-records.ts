@@ -1,20 +1,6 @@
 import { createHash } from "node:crypto";
+import type { RecordedCall } from "../simulation/jvm/recorded-call.js";
 import type { SeenCommand } from "./server-monitor.js";
-
-/**
- * One way of Redisson to call a server. In keys and arguments `<name>` and the like stand for what differs from call to
- * call; where several of one sort follow each other, such as ids of permits, one stands for all.
- */
-export interface RecordedCall {
-  /** The script, byte for byte; or else the command that is sent without one. */
-  readonly lua?: string;
-  readonly command?: string;
-  readonly keys: readonly string[];
-  readonly args: readonly string[];
-}
-
-/** By the name that a recording gives them. */
-export type RecordedCalls = Readonly<Record<string, RecordedCall>>;
 
 /** What a client sends that is no operation on a lock, a semaphore or a latch. */
 const APART = new Set(["SCRIPT", "SUBSCRIBE", "UNSUBSCRIBE", "PING", "CLIENT", "HELLO", "INFO", "FLUSHALL"]);

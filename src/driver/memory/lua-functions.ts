@@ -46,6 +46,8 @@ export const luaFunctions: Readonly<Record<string, StateFunction>> = {
 
   "math.floor": rounding(Math.floor),
   "math.ceil": rounding(Math.ceil),
+  "math.max": choosing((best, number) => number > best),
+  "math.min": choosing((best, number) => number < best),
 
   /** Scripts turn numbers into text by `%.0f` alone and put texts in by `%s`, so nothing else is understood. */
   "string.format"(state) {
@@ -102,6 +104,19 @@ function numberAt(state: State, index: number): number | undefined {
 function rounding(round: (number: number) => number): StateFunction {
   return (state) => {
     lua.lua_pushnumber(state, round(lauxlib.luaL_checknumber(state, 1)));
+    return 1;
+  };
+}
+
+/** Takes texts for the numbers that they are. */
+function choosing(isBetter: (best: number, number: number) => boolean): StateFunction {
+  return (state) => {
+    let best = lauxlib.luaL_checknumber(state, 1);
+    for (let at = 2; at <= lua.lua_gettop(state); at += 1) {
+      const number = lauxlib.luaL_checknumber(state, at);
+      if (isBetter(best, number)) best = number;
+    }
+    lua.lua_pushnumber(state, best);
     return 1;
   };
 }

@@ -1,7 +1,12 @@
-{
- "origin": "Scripts of Redisson (https://github.com/redisson/redisson), Apache License 2.0, Copyright (c) 2013-2026 Nikita Koksharov. Recorded by test/interop/scripts.test.ts; unchanged, used by tests only.",
- "release": "4.7.0",
- "calls": {
+/**
+ * What Redisson 4.7.0 sends, as test/interop/scripts.test.ts has recorded it; do not edit.
+ *
+ * The scripts are Redisson's (https://github.com/redisson/redisson), unchanged: Copyright (c) Nikita Koksharov, licensed under
+ * the Apache License, Version 2.0 (https://www.apache.org/licenses/LICENSE-2.0). Tests use them; the package has them not.
+ */
+import type { RecordedCalls } from "./recorded-call.js";
+
+export const scripts: RecordedCalls = {
   "lock acquire": {"lua":"if ((redis.call('exists', KEYS[1]) == 0) or (redis.call('hexists', KEYS[1], ARGV[2]) == 1)) then redis.call('hincrby', KEYS[1], ARGV[2], 1); redis.call('pexpire', KEYS[1], ARGV[1]); return nil; end; return redis.call('pttl', KEYS[1]);","keys":["<name>"],"args":["<leaseMs>","<holder>"]},
   "is locked": {"command":"EXISTS","keys":["<name>"],"args":[]},
   "is held": {"command":"HEXISTS","keys":["<name>"],"args":["<holder>"]},
@@ -56,6 +61,5 @@
   "permits delete": {"command":"DEL","keys":["<name>","{<name>}:timeout"],"args":[]},
   "latch set": {"lua":"if redis.call('exists', KEYS[1]) == 0 then redis.call('set', KEYS[1], ARGV[2]); redis.call(ARGV[3], KEYS[2], ARGV[1]); return 1 else return 0 end","keys":["<name>","redisson_countdownlatch__channel__{<name>}"],"args":["1","<count>","<publish>"]},
   "latch count down": {"lua":"local v = redis.call('decr', KEYS[1]);if v <= 0 then redis.call('del', KEYS[1]) end;if v == 0 then redis.call(ARGV[2], KEYS[2], ARGV[1]) end;","keys":["<name>","redisson_countdownlatch__channel__{<name>}"],"args":["0","<publish>"]},
-  "latch delete": {"lua":"if redis.call('del', KEYS[1]) == 1 then redis.call(ARGV[2], KEYS[2], ARGV[1]); return 1 else return 0 end","keys":["<name>","redisson_countdownlatch__channel__{<name>}"],"args":["1","<publish>"]}
- }
-}
+  "latch delete": {"lua":"if redis.call('del', KEYS[1]) == 1 then redis.call(ARGV[2], KEYS[2], ARGV[1]); return 1 else return 0 end","keys":["<name>","redisson_countdownlatch__channel__{<name>}"],"args":["1","<publish>"]},
+};
