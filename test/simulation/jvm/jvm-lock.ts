@@ -9,7 +9,16 @@ import { type JvmServices, JvmWait } from "./jvm-services.js";
 const SPIN_START_MS = 1;
 const SPIN_MOST_MS = 128;
 
-/** An RLock as one thread uses it. */
+/** For how long a thread parks that was told that nothing is left to wait for. */
+const SHORTEST_PARK_MS = 1;
+const SHORTEST_FAIR_PARK_MS = 10;
+
+/**
+ * An RLock as one thread uses it.
+ *
+ * Simplified: told to wait for 0 ms, a thread of Redisson asks again at once. Who queues for a fair lock that is free is told
+ * so for as long as another is first in the queue, and would ask without end in a time that does not pass.
+ */
 export class JvmLock {
   readonly name: string;
   readonly kind: JvmLockKind;
@@ -39,8 +48,7 @@ export class JvmLock {
       for (;;) {
         const ttlMs = await this.#acquire(leaseMs);
         if (ttlMs === null) return;
-        // Without a TTL only a message ends the wait.
-        await entry.take(this.threadId, ttlMs < 0 ? undefined : ttlMs);
+        await entry.take(this.threadId, this.#parkMs(ttlMs));
       }
     } finally {
       channels.unsubscribe(channel);
@@ -162,9 +170,15 @@ export class JvmLock {
       if (ttlMs === null) return true;
       const { leftMs } = wait;
       if (leftMs <= 0) return false;
-      await entry.take(this.threadId, ttlMs >= 0 && ttlMs < leftMs ? ttlMs : leftMs);
+      await entry.take(this.threadId, Math.min(this.#parkMs(ttlMs) ?? leftMs, leftMs));
     }
     return false;
+  }
+
+  /** Without a TTL only a message ends the wait. */
+  #parkMs(ttlMs: number): number | undefined {
+    if (ttlMs < 0) return undefined;
+    return Math.max(ttlMs, this.#of.isFair ? SHORTEST_FAIR_PARK_MS : SHORTEST_PARK_MS);
   }
 
   async #giveUp(waitMs: number): Promise<void> {
