@@ -27,6 +27,7 @@ export class JvmLock {
   readonly #of: KindOfJvmLock;
   /** internalLockLeaseTime: what a partial release writes back. Redisson keeps it for the object, not for the hold. */
   #restoreMs: number;
+  #token = 0n;
 
   constructor(services: JvmServices, kind: JvmLockKind, name: string, threadId: number) {
     this.#services = services;
@@ -39,14 +40,24 @@ export class JvmLock {
 
   /** `lock()` and `lock(leaseMs)`. Waits as long as it takes. @throws JvmMonitorError when it may not enter again */
   async lock(leaseMs?: number): Promise<void> {
-    if ((await this.#acquire(leaseMs)) === null) return;
+    await this.#lockBy(this.#of.acquire, leaseMs);
+  }
+
+  /** Of a fenced lock: as `lock`. @returns the token of this very acquisition */
+  async lockAndGetToken(leaseMs?: number): Promise<bigint> {
+    await this.#lockBy("fenced acquire for token", leaseMs);
+    return this.#token;
+  }
+
+  async #lockBy(call: string, leaseMs?: number): Promise<void> {
+    if ((await this.#acquire(leaseMs, call)) === null) return;
     const { channels } = this.#services;
     if (this.#of.channel === undefined) return this.#spin(leaseMs);
     const channel = this.#channelOf(this.#of.channel);
     const entry = await channels.subscribeAtAllCosts(channel, this.#of.effect);
     try {
       for (;;) {
-        const ttlMs = await this.#acquire(leaseMs);
+        const ttlMs = await this.#acquire(leaseMs, call);
         if (ttlMs === null) return;
         await entry.take(this.threadId, this.#parkMs(ttlMs));
       }
@@ -123,10 +134,19 @@ export class JvmLock {
     const { watchdogMs } = this.#services;
     const isWatched = leaseMs === undefined || leaseMs <= 0;
     const values = { leaseMs: isWatched ? watchdogMs : leaseMs, waitMs: this.#queuedMs(waitMs) };
-    const reply = await this.#entered(this.#run(call, values));
-    if (reply !== null) return Number(reply);
+    const ttlMs = this.#refusedFor(await this.#entered(this.#run(call, values)));
+    if (ttlMs !== null) return ttlMs;
     if (isWatched) this.#watchdog.add(this.name, this.threadId, this.#fieldOf(this.threadId));
     else this.#restoreMs = leaseMs;
+    return null;
+  }
+
+  /** Brings null when the lock was had. What draws a token answers -1 then, and the token; otherwise the TTL, and -1. */
+  #refusedFor(reply: RawReply): number | null {
+    if (!Array.isArray(reply)) return reply === null ? null : Number(reply);
+    const [ttlMs, token] = reply.map(Number);
+    if (ttlMs !== -1) return Number(ttlMs);
+    this.#token = BigInt(Number(token));
     return null;
   }
 
