@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 const WATCHDOG_MS = 900;
 const NAME = "order:7";
 const OTHER = "order:8";
-const [FIRST, SECOND] = [50, 51];
+const [FIRST, SECOND, THIRD] = [50, 51, 52];
 
 let fleet: SimulatedFleet;
 let client: JvmClient;
@@ -155,6 +155,55 @@ describe("a thread that waits", () => {
     expect(await waiting).toBe(true);
     await client.unlock(NAME, "lock", SECOND);
   });
+});
+
+test("a writer that goes wakes all readers of a client, a reader that goes one thread", async () => {
+  await client.lock(NAME, "write", { threadId: FIRST, leaseMs: HOUR_MS });
+  const readers = [SECOND, THIRD].map((threadId) =>
+    client.lock(NAME, "read", { threadId, leaseMs: HOUR_MS }),
+  );
+  await fleet.clock.advance(10);
+  await client.unlock(NAME, "write", FIRST);
+  await fleet.clock.advance(10);
+  expect(await Promise.all(readers)).toEqual([true, true]);
+  for (const threadId of [SECOND, THIRD]) await client.unlock(NAME, "read", threadId);
+});
+
+test("a message passes a thread by that was interrupted", async () => {
+  await client.lock(NAME, "lock", { threadId: FIRST, leaseMs: HOUR_MS });
+  const interrupted = expect(client.lock(NAME, "lock", { threadId: SECOND })).rejects.toThrow(
+    JvmInterruptedError,
+  );
+  await fleet.clock.advance(10);
+  const waiting = client.lock(NAME, "lock", { threadId: THIRD, leaseMs: HOUR_MS });
+  await fleet.clock.advance(10);
+  client.interrupt(SECOND);
+  await interrupted;
+  await client.unlock(NAME, "lock", FIRST);
+  await fleet.clock.advance(10);
+  expect(await waiting).toBe(true);
+  await client.unlock(NAME, "lock", THIRD);
+});
+
+test("an inner release goes back to the lease of the last hold, and not to one from before a release", async () => {
+  await client.lock(NAME, "lock", { threadId: FIRST, leaseMs: HOUR_MS });
+  await client.unlock(NAME, "lock", FIRST);
+  for (const _ of [1, 2]) await client.lock(NAME, "lock", { threadId: FIRST });
+  await client.unlock(NAME, "lock", FIRST);
+  expect(ttlMs(NAME)).toBe(WATCHDOG_MS);
+  await client.unlock(NAME, "lock", FIRST);
+});
+
+test("who waits for a permit asks again when the next lease ends, if no message comes", async () => {
+  const [holder, waiter] = [client.permits(NAME, FIRST), client.permits(NAME, SECOND)];
+  await holder.trySetPermits(1);
+  await holder.acquire(1, 5_000);
+  driver.channels.mute(true);
+  const waiting = waiter.acquire();
+  await fleet.clock.advance(4_990);
+  expect(client.isWaiting(SECOND)).toBe(true);
+  await fleet.clock.advance(20);
+  await waiter.release(await waiting);
 });
 
 test("threads of one client exclude each other, and each enters again as often as it likes", async () => {
