@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { RecordedCalls } from "../simulation/jvm/recorded-call.js";
 import { root } from "./tidy/tree.js";
 
-/** The releases whose scripts the simulator plays. */
-export const releasesOfScripts: readonly string[] = ["4.7.0"];
+/** The releases whose scripts the simulator plays: the newest, and one whose scripts act otherwise. */
+export const releasesOfScripts: readonly string[] = ["3.24.3", "4.7.0"];
 
 export async function readScripts(release: string): Promise<RecordedCalls> {
   const { scripts } = (await import(fileOf(release))) as { readonly scripts: RecordedCalls };

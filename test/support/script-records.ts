@@ -78,9 +78,9 @@ export class ScriptRecorder {
   }
 }
 
-/** A script is the same whatever it is called with. */
-function idOf({ lua, ...command }: RecordedCall): string {
-  return lua ?? JSON.stringify(command);
+/** A script for the same keys is the same whatever its arguments. */
+function idOf({ lua, command, keys, args }: RecordedCall): string {
+  return JSON.stringify(lua === undefined ? { command, keys, args } : { lua, keys });
 }
 
 function commandOf([name = ""]: SeenCommand): string {

@@ -3,6 +3,7 @@ import type { ScriptSource } from "../../src/protocol/script-call.js";
 import type { Actor } from "../interop/scenarios.js";
 import { SHORT_MS } from "../interop/synchronizer-steps.js";
 import { JvmClient } from "../simulation/jvm/jvm-client.js";
+import type { RecordedCalls } from "../simulation/jvm/recorded-call.js";
 import type { RecordingPart, RecordingStage } from "./play-records.js";
 import { FreezingDriver, SimulatedSynchronizers, SimulatedUser } from "./simulated-jvm.js";
 
@@ -20,11 +21,11 @@ export class SimulatedStage implements RecordingStage {
   readonly parts: ReadonlyMap<Actor, RecordingPart>;
   readonly #messages: string[] = [];
 
-  constructor(channels: (holder: string) => readonly string[]) {
+  constructor(scripts: RecordedCalls, channels: (holder: string) => readonly string[]) {
     const random = evenly();
     const made = IDS.map(([actor, id], at) => {
       const driver = new FreezingDriver(memoryDriver(this.server));
-      const client = new JvmClient({ driver, clock: this.clock, id, random });
+      const client = new JvmClient({ driver, clock: this.clock, id, random, scripts });
       const user = new SimulatedUser(client, at + 50);
       const thaw = () => {
         driver.thaw();

@@ -4,6 +4,7 @@ import type { ScriptedDriver } from "../../support/scripted-driver.js";
 import { SimulatedFleet } from "../../support/simulated-fleet.js";
 import type { JvmClient } from "./jvm-client.js";
 import { JvmInterruptedError, JvmMonitorError, JvmShutdownError, JvmTimeoutError } from "./jvm-errors.js";
+import { scripts as oldScripts } from "./scripts-3.24.3.js";
 
 const HOUR_MS = 3_600_000;
 const WATCHDOG_MS = 900;
@@ -66,6 +67,17 @@ describe("the watchdog", () => {
     await client.unlock(OTHER, "read", SECOND);
     await fleet.clock.advance(0);
     expect(Object.keys(fleet.server.dump())).toEqual([]);
+  });
+
+  test("renews name by name before 3.44, and what others read on as well", async () => {
+    const old = fleet.jvm({ watchdogMs: WATCHDOG_MS, scripts: oldScripts });
+    for (const name of [NAME, OTHER]) await old.lock({ kind: "read", name });
+    await client.lock(NAME, "read", { threadId: FIRST, leaseMs: 2 * WATCHDOG_MS });
+    await fleet.clock.advance(3 * WATCHDOG_MS);
+    expect(ttlMs(`{${OTHER}}:${old.holder}:rwlock_timeout:1`)).toBeGreaterThan(0);
+    expect(ttlMs(`{${NAME}}:${holder(FIRST)}:rwlock_timeout:1`)).toBeGreaterThan(0);
+    for (const name of [NAME, OTHER]) await old.unlock({ kind: "read", name });
+    await client.unlock(NAME, "read", FIRST);
   });
 
   test("leaves what is gone, and tells no one", async () => {

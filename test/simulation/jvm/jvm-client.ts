@@ -59,8 +59,10 @@ export class JvmClient {
     const { fairWaitMs = 300_000, scripts = newestScripts } = options;
     const calls = new JvmCalls({ driver, clock, random, scripts });
     const threads = new JvmThreads(clock);
-    const oneByOne = driver.traits.topology === "cluster";
-    const watchdog = { calls, clock, watchdogMs, oneByOne };
+    const renewsMany = scripts["lock renew"]?.lua?.includes("#KEYS") ?? false;
+    const oneByOne = !renewsMany || driver.traits.topology === "cluster";
+    const allReaders = scripts["read renew"]?.args.includes("<holderCount>") ?? false;
+    const watchdog = { calls, clock, watchdogMs, oneByOne, allReaders };
     this.id = id;
     this.#services = {
       id,

@@ -17,8 +17,10 @@ export interface JvmWatchdogOptions {
   readonly calls: JvmCalls;
   readonly clock: Clock;
   readonly watchdogMs: number;
-  /** Slots of a cluster, and with them their names, are renewed one by one. */
+  /** Slots of a cluster, and with them their names, are renewed one by one; so are all names before 3.44. */
   readonly oneByOne: boolean;
+  /** Of the threads that read, it names all; before 3.44 the first, and renews what others read on as well. */
+  readonly allReaders: boolean;
 }
 
 /**
@@ -114,7 +116,8 @@ export class JvmWatchdog {
 
   #beatsOf(name: string): readonly Beat[] {
     const threads = [...(this.#names.get(name) ?? [])];
-    const renewed = this.#call === "read renew" ? threads : threads.slice(0, 1);
+    const all = this.#call === "read renew" && this.#options.allReaders;
+    const renewed = all ? threads : threads.slice(0, 1);
     if (renewed.length === 0) return [];
     const holder = renewed.map(([, { field }]) => field);
     const { watchdogMs } = this.#options;
