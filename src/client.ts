@@ -1,4 +1,5 @@
-import { randomUUID } from "node:crypto";
+import { censusOf } from "./census.js";
+import { newClientId } from "./client-id.js";
 import { type ClientSettings, clientSettings, type HoldfastOptions } from "./client-options.js";
 import { type Clock, systemClock } from "./clock.js";
 import type { Driver } from "./driver/driver.js";
@@ -30,9 +31,6 @@ import { Threads } from "./threads/threads.js";
 /** The wheel's grain, and the part of the watchdog's lease that it may not exceed. */
 const COARSEST_TICK_MS = 100;
 const TICKS_PER_WATCHDOG_LEASE = 30;
-
-/** Three hexadecimal digits. */
-const GRANT_PROTOCOL = "001";
 
 /** What all locks of one `Holdfast` share: its identity, its settings and the services that keep time and wake. */
 export class Client {
@@ -130,6 +128,12 @@ export class Client {
   get knowsListeners(): boolean {
     const { topology } = this.#driver.traits;
     return topology === "standalone" || topology === "memory";
+  }
+
+  census(): Record<string, number> {
+    const [waiters, admitted] = [[...this.#waiters].length, this.#admitted.size];
+    const watched = this.#watchdog.size + this.#sharedWatchdog.size + this.#permitWatchdog.size;
+    return { ...censusOf(this), waiters, admitted, background: this.#background.size, watched };
   }
 
   /** True once all services have ended: what still goes on in the background is to give up. */
@@ -276,15 +280,6 @@ export class Client {
         .finally(() => timer.cancel());
     });
   }
-}
-
-/**
- * A UUID of version 8, where Redisson's are of version 4: the twelve bits behind the version say which protocol this
- * client follows when a lock is given to one who waits for it.
- */
-function newClientId(): string {
-  const random = randomUUID();
-  return `${random.slice(0, 14)}8${GRANT_PROTOCOL}${random.slice(18)}`;
 }
 
 /** A timer outlives the call that starts it, and so may not keep its async context, or run in it. */

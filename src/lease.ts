@@ -2,6 +2,7 @@ import { checkBody } from "./checks.js";
 import { type LeaseLostError, NotHeldError } from "./errors.js";
 import { events } from "./events.js";
 import { copyOf, lossForCaller } from "./runtime/for-caller.js";
+import type { Instant } from "./runtime/instant.js";
 import { guard } from "./threads/abandonment.js";
 import type { Hold } from "./threads/hold.js";
 import type { Body } from "./threads/scope.js";
@@ -68,6 +69,8 @@ export interface Believed {
   readonly loss: LeaseLostError | undefined;
   /** Milliseconds for which it may be trusted; 0 when it is over. */
   checkMs(): number;
+  /** The same for whoever only looks: it changes nothing. */
+  believedMs(at?: Instant): number;
 }
 
 /** What all leases have in common: what they tell, and how the work that they are for ends. */
@@ -81,6 +84,10 @@ export abstract class AnyLease {
   protected abstract readonly releasing: Promise<void> | undefined;
   protected abstract readonly believed: Believed;
   protected abstract failed(error: unknown): void;
+
+  static believedMs(lease: AnyLease, at: Instant | undefined): number {
+    return lease.believed.believedMs(at);
+  }
 
   protected notHeld(why: string): NotHeldError {
     return new NotHeldError(this.name, why);
@@ -155,6 +162,16 @@ export abstract class AnyLease {
     }
     return this.believed.loss;
   }
+}
+
+/**
+ * Milliseconds for which a lease, or permits, would be believed at a moment, for whoever only looks: it changes nothing. 0: it would not
+ * be, or is over.
+ * @param at default: this moment, on the clock of each client that has a part in it
+ */
+export function believedMs(lease: object, at?: Instant): number {
+  if (!(lease instanceof AnyLease)) throw new TypeError("only a lease, or permits, can be believed");
+  return AnyLease.believedMs(lease, at);
 }
 
 /** The lease of a hold in Redis. */

@@ -133,6 +133,9 @@ const cases: readonly Case[] = [
     "setInterval(() => {}, 1)",
     "setImmediate(() => {})",
     "globalThis.Date",
+    "crypto.randomUUID()",
+    "new WeakRef({})",
+    "new FinalizationRegistry(() => {})",
   ].map(
     (code, i): Case => [
       `src/runtime/clock-${i}.ts`,

@@ -1,3 +1,4 @@
+import { environment } from "../environment.js";
 import type { Backoff } from "../options.js";
 
 const INITIAL_DELAY_MS = 1;
@@ -9,7 +10,7 @@ const DELAY_MS = 64;
  * The pauses of one wait, in milliseconds. Source: Redisson's LockOptions.
  * @param random from 0 up to but not including 1
  */
-export function delays(backoff: Backoff, random: () => number = Math.random): () => number {
+export function delays(backoff: Backoff, random: () => number = () => environment.random()): () => number {
   if (backoff.type === "constant") {
     const { delayMs = DELAY_MS } = backoff;
     return () => delayMs;

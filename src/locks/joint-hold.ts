@@ -1,4 +1,5 @@
 import { LeaseLostError } from "../errors.js";
+import type { Instant } from "../runtime/instant.js";
 import type { Hold } from "../threads/hold.js";
 import type { HoldState } from "../threads/trust.js";
 import type { LeaseLock } from "./lease-lock.js";
@@ -85,15 +86,28 @@ export class JointHold {
 
   /** Milliseconds for which enough of the holds may be trusted; 0 when it is over. */
   checkMs(): number {
-    if (this.#released || this.#loss !== undefined) return 0;
-    const holds = [...this.#holds.values()];
-    const left = holds.map((hold) => hold.checkMs()).sort((a, b) => b - a);
-    const leftMs = left[this.quorum - 1] ?? 0;
+    if (this.#isOver) return 0;
+    const leftMs = this.#ofQuorumMs((hold) => hold.checkMs());
     if (leftMs > 0) return leftMs;
     // Its owner may have released them one by one.
     if (this.#tooManyLost()) this.#lose();
     else this.#released = true;
     return 0;
+  }
+
+  /** The same for whoever only looks: it changes nothing. @param at default: this moment, on the clock of each hold's client */
+  believedMs(at?: Instant): number {
+    return this.#isOver ? 0 : this.#ofQuorumMs((hold) => hold.believedMs(at));
+  }
+
+  get #isOver(): boolean {
+    return this.#released || this.#loss !== undefined;
+  }
+
+  /** For how long enough of the holds are left, if each is for so long. */
+  #ofQuorumMs(leftMsOf: (hold: Hold) => number): number {
+    const left = [...this.#holds.values()].map(leftMsOf).sort((a, b) => b - a);
+    return left[this.quorum - 1] ?? 0;
   }
 
   release(): void {

@@ -1,4 +1,5 @@
 import type { ClientSettings } from "../client-options.js";
+import { environment } from "../environment.js";
 import { fulfil } from "./fulfil.js";
 import type { Member } from "./joint-hold.js";
 import { releaseAll } from "./joint-lease.js";
@@ -31,7 +32,7 @@ export class MultiLock extends JointLock {
       if (waiter.cancelled) throw waiter.reason;
       if (!call.waits || waiter.over) return undefined;
       ({ missing } = outcome as Missing);
-      await waiter.pause(Math.random() * LONGEST_PAUSE_MS);
+      await waiter.pause(environment.random() * LONGEST_PAUSE_MS);
     }
   }
 

@@ -1,4 +1,5 @@
 import type { ClientSettings } from "../client-options.js";
+import { environment } from "../environment.js";
 import {
   ClientClosedError,
   LeaseLostError,
@@ -54,7 +55,7 @@ export class RedLock extends JointLock {
         ears.answered(answers.flatMap(({ lock, ttlMs }) => (ttlMs === undefined ? [] : [lock])));
         await waiter.pause(this.#sleepMs(answers));
         if (waiter.cancelled) throw waiter.reason;
-        await waiter.pause(Math.random() * pauseMs);
+        await waiter.pause(environment.random() * pauseMs);
         pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
       }
     } finally {
@@ -71,7 +72,7 @@ export class RedLock extends JointLock {
       form,
       threadIdFor: (lock) => this.threadIdFor(lock, options.threadId),
       hold,
-      lease: new WeakRef(lease),
+      lease: environment.weak(lease),
     });
   }
 

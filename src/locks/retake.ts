@@ -1,4 +1,5 @@
 import type { Client } from "../client.js";
+import type { Weak } from "../environment.js";
 import type { LockOptions } from "../options.js";
 import { guardOld } from "../threads/abandonment.js";
 import type { Scope } from "../threads/scope.js";
@@ -17,7 +18,7 @@ export interface Retaking {
   /** Who takes one of the locks. */
   threadIdFor(lock: LeaseLock): number | undefined;
   readonly hold: JointHold;
-  readonly lease: WeakRef<object>;
+  readonly lease: Weak<object>;
 }
 
 /** Missing servers are asked again so often within a lease, but not more often than each tenth of a second. */

@@ -1,3 +1,5 @@
+import { environment } from "../environment.js";
+
 /**
  * Tells the process, once for each client, of a server that removes keys when its memory is full: every policy but one may remove a
  * lock before its TTL is over.
@@ -11,6 +13,6 @@ export class EvictionWarning {
     this.#told = true;
     const why = "a lock that is evicted when memory is full may have two holders; set noeviction";
     const kind = { type: "HoldfastWarning", code: "HOLDFAST_EVICTION" };
-    process.emitWarning(`${server}: maxmemory-policy is ${policy}: ${why}`, kind);
+    environment.warn(`${server}: maxmemory-policy is ${policy}: ${why}`, kind);
   }
 }

@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
 import type { Clock, Timer } from "../clock.js";
+import { environment } from "../environment.js";
 import { WheelBuckets } from "./wheel-buckets.js";
 import { Dial, WheelTimeout } from "./wheel-timeout.js";
 
@@ -152,5 +153,5 @@ function assertCount(name: string, value: number, max = UNBOUNDED): void {
 }
 
 function warn(thrower: string, error: unknown): void {
-  process.emitWarning(`${thrower} of the timing wheel threw: ${inspect(error)}`, "HoldfastWarning");
+  environment.warn(`${thrower} of the timing wheel threw: ${inspect(error)}`, "HoldfastWarning");
 }

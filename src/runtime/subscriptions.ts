@@ -64,6 +64,11 @@ export class Subscriptions {
     };
   }
 
+  /** For the census. */
+  get size(): number {
+    return this.#channels.size;
+  }
+
   /** Forgets everything; the connection goes with its driver. */
   stop(): void {
     for (const entry of this.#channels.values()) entry.lingering?.cancel();

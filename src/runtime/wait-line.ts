@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../clock.js";
+import { environment } from "../environment.js";
 import { isWakeUp } from "../protocol/messages.js";
 import type { Awaited } from "./awaited.js";
 import type { Seen, Sighting } from "./sighting.js";
@@ -207,7 +208,7 @@ export class WaitLine {
     soonestMs: number = Number.POSITIVE_INFINITY,
     nowMs: number = this.#clock.monotonicMs(),
   ): void {
-    const jitteredMs = this.#safetyPeriodMs * (LEAST_SHARE + (1 - LEAST_SHARE) * Math.random());
+    const jitteredMs = this.#safetyPeriodMs * (LEAST_SHARE + (1 - LEAST_SHARE) * environment.random());
     const safetyMs = Math.min(jitteredMs, soonestMs);
     // Redis answers times in whole milliseconds, rounded: one more and it is surely over.
     this.#askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));

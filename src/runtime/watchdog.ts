@@ -85,6 +85,11 @@ export class Watchdog {
     renewable.underRenewal = false;
   }
 
+  /** For the census. */
+  get size(): number {
+    return this.#renewables.size;
+  }
+
   stop(): void {
     for (const renewable of this.#renewables) this.remove(renewable);
     this.#beat?.cancel();

@@ -1,5 +1,5 @@
-import { randomBytes } from "node:crypto";
 import { checkCount } from "../checks.js";
+import { environment } from "../environment.js";
 
 /** For more at once a script would hold up the server. */
 export const MOST_AT_ONCE = 1_000;
@@ -7,7 +7,7 @@ const ID_BYTES = 16;
 const ID = new RegExp(`^[0-9a-f]{${2 * ID_BYTES}}$`);
 
 export function newIds(count: number): readonly string[] {
-  return Array.from({ length: count }, () => randomBytes(ID_BYTES).toString("hex"));
+  return Array.from({ length: count }, () => environment.randomHex(ID_BYTES));
 }
 
 /** @throws TypeError, RangeError */

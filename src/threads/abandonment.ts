@@ -1,8 +1,9 @@
+import { environment, Forgotten } from "../environment.js";
 import { events } from "../events.js";
 import type { Trust } from "./trust.js";
 
 /** Tells which holds nobody can release any more. A hold must never refer to its lease. */
-const forgotten = new FinalizationRegistry((hold: Trust) => {
+const forgotten = new Forgotten((hold: Trust) => {
   if (hold.state !== "held") return;
   hold.forget();
   if (events.leaseAbandoned.hasSubscribers) events.leaseAbandoned.publish(hold.about);
@@ -16,7 +17,7 @@ const leases: object[] = [];
 const holds: Trust[] = [];
 
 let awaitsCollection = false;
-const collected = new FinalizationRegistry(() => {
+const collected = new Forgotten<undefined>(() => {
   awaitsCollection = false;
   leases.forEach((lease, at) => {
     const hold = holds[at];
@@ -31,7 +32,8 @@ const collected = new FinalizationRegistry(() => {
 /** What a hold is released through. When it is forgotten, so is the hold: as a rule two full collections of garbage later. */
 export function guard(lease: object, hold: Trust): void {
   if (hold.isReachable) return;
-  if (hold.cradle !== undefined) {
+  // Nothing is spared where something else than the collection of garbage tells.
+  if (hold.cradle !== undefined || environment.whenForgotten !== undefined) {
     guardOld(lease, hold);
     return;
   }

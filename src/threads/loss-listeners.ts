@@ -1,3 +1,4 @@
+import { environment, OfEnvironment, type Weak } from "../environment.js";
 import { events } from "../events.js";
 
 /** A client: its leases have no alarms while the channel has no subscriber. */
@@ -6,7 +7,7 @@ export interface Teller {
 }
 
 /** Weak, so that a client that was never closed can be collected. */
-const tellers = new Set<WeakRef<Teller>>();
+const tellers = new OfEnvironment(() => new Set<Weak<Teller>>());
 let isWrapped = false;
 
 /**
@@ -15,9 +16,10 @@ let isWrapped = false;
  */
 export function whenListened(teller: Teller): () => void {
   if (!isWrapped) wrapSubscribe();
-  const ref = new WeakRef(teller);
-  tellers.add(ref);
-  return () => void tellers.delete(ref);
+  const ref = environment.weak(teller);
+  const others = tellers.current;
+  others.add(ref);
+  return () => void others.delete(ref);
 }
 
 /**
@@ -33,6 +35,6 @@ function wrapSubscribe(): void {
     // With its first subscriber the channel changes its prototype, and its `subscribe` with that.
     const subscribe = other ?? Object.getPrototypeOf(leaseLost).subscribe;
     subscribe.call(leaseLost, listener);
-    for (const teller of tellers) teller.deref()?.tellEnds();
+    for (const teller of tellers.current) teller.deref()?.tellEnds();
   };
 }

@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.js";
+import { Forgotten } from "../environment.js";
 import { LeaseLostError, type LossReason } from "../errors.js";
 import { events } from "../events.js";
 import type { Renewal } from "../protocol/lock-calls.js";
@@ -36,7 +37,7 @@ export class PermitHolds {
   readonly #services: Services;
   readonly #byId = new Map<string, PermitHold>();
   /** Permits that nobody renews may be given back by somebody else, who has their ids. Who has the signal relies on it. */
-  readonly #forgotten = new FinalizationRegistry((hold: PermitHold) => {
+  readonly #forgotten = new Forgotten((hold: PermitHold) => {
     if (hold.isObserved) return;
     // Its end would be told although somebody has given it back.
     if (hold.isReachable) hold.release();

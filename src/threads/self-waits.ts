@@ -1,3 +1,4 @@
+import { environment } from "../environment.js";
 import type { OwnObstacle, Waiter } from "../runtime/waiter.js";
 import type { Hold } from "./hold.js";
 import type { Threads } from "./threads.js";
@@ -11,10 +12,8 @@ interface Services {
 
 /** Far longer than a lock should be held, and short enough for whoever looks at a process that hangs. */
 const LONG_MS = 10_000;
+/** Told once: one warning is enough to find the mistake, and a busy process would repeat it for ever. */
 const CODE = "HOLDFAST_WAITS_FOR_ITSELF";
-
-/** One warning is enough to find the mistake: a busy process would repeat it for ever. */
-let hasWarned = false;
 
 /**
  * Warns of a call that may wait for itself: a call without an end, behind one lease of its own client that the watchdog renews without
@@ -31,7 +30,7 @@ export class SelfWaits {
 
   /** A call has found its own client in the way. */
   suspect(waiter: Waiter, obstacle: OwnObstacle): void {
-    if (hasWarned || !waiter.isEndless) return;
+    if (environment.warned.has(CODE) || !waiter.isEndless) return;
     waiter.standsBehind(obstacle);
     this.#lookIn(LONG_MS);
   }
@@ -41,7 +40,7 @@ export class SelfWaits {
     this.#looks = true;
     this.#services.after(ms, () => {
       this.#looks = false;
-      if (!hasWarned) this.#look();
+      if (!environment.warned.has(CODE)) this.#look();
     });
   }
 
@@ -77,8 +76,8 @@ export class SelfWaits {
 }
 
 function warn({ name, holder }: OwnObstacle): void {
-  hasWarned = true;
-  process.emitWarning(
+  environment.warned.add(CODE);
+  environment.warn(
     `a call has waited for ${LONG_MS / 1_000} s for lock "${name}", which a lease of this very client holds (${holder}). If that lease is ` +
       "the caller's own, it waits for ever: call inside of lease.run() or using(), or pass { threadId: lease.threadId }. Told once for " +
       "each process",

@@ -72,7 +72,6 @@ export abstract class Trust implements Expiring {
   protected abstract resumed(): void;
 
   get state(): HoldState {
-    this.checkMs();
     return this.#state;
   }
 
@@ -83,13 +82,11 @@ export abstract class Trust implements Expiring {
 
   /** Why the lease was lost; undefined while it was not. */
   get loss(): LeaseLostError | undefined {
-    this.checkMs();
     return this.#loss;
   }
 
   /** Aborts when the lease is lost, in the next turn of the timers if nobody asks earlier. */
   get signal(): AbortSignal {
-    this.checkMs();
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
       if (this.#loss !== undefined) this.#abort.abort(this.#loss);
@@ -114,8 +111,15 @@ export abstract class Trust implements Expiring {
     if (this.#abort !== undefined || (isCertain && events.leaseLost.hasSubscribers)) this.watch();
   }
 
-  /** Milliseconds for which it may be trusted from this moment on; 0 when it is over. */
-  checkMs(at: Instant = now(this.#clock)): number {
+  /** Milliseconds for which it may be trusted from this moment on; 0 when it is over. Once it is, that is told. */
+  checkMs(at?: Instant): number {
+    const ms = this.believedMs(at);
+    if (ms <= 0 && this.#state === "held") this.#ranOut();
+    return ms;
+  }
+
+  /** The same for whoever only looks: it changes nothing. */
+  believedMs(at: Instant = now(this.#clock)): number {
     if (this.#state !== "held") return 0;
     let ms =
       this.#otherEnd === undefined
@@ -124,9 +128,7 @@ export abstract class Trust implements Expiring {
     if (this.#latest !== NEVER) ms = Math.min(ms, leftMs(this.#latest, at));
     if (this.#doubts !== undefined) ms = Math.min(ms, leftMs(this.#doubts.earliest(NEVER), at));
     if (this.#confirmBy !== undefined) ms = Math.min(ms, leftMs(this.#confirmBy, at));
-    if (ms > 0) return ms;
-    this.#ranOut();
-    return 0;
+    return Math.max(ms, 0);
   }
 
   /** When the trust in what Redis has confirmed ends. */

@@ -12,6 +12,18 @@ export type ValueType = keyof Values;
 
 type Entry = { [T in ValueType]: { readonly type: T; value: Values[T]; expiresAtMs: number } }[ValueType];
 
+/** Keys with their values and when they expire, on the server's wall clock. */
+export type KeyCopies = ReadonlyMap<string, Readonly<Entry>>;
+
+function copyOf({ type, value, expiresAtMs }: Readonly<Entry>): Entry {
+  if (typeof value === "string") return { type, value, expiresAtMs } as Entry;
+  return {
+    type,
+    value: Array.isArray(value) ? [...value] : new Map<string, unknown>(value),
+    expiresAtMs,
+  } as Entry;
+}
+
 /** Below so many keys, leftovers are not worth looking for. */
 const FIRST_SWEEP_SIZE = 1024;
 
@@ -74,6 +86,22 @@ export class Keyspace {
 
   clear(): void {
     this.#entries.clear();
+  }
+
+  /** @param isWanted by default all are copied */
+  copy(isWanted: (key: string) => boolean = () => true): KeyCopies {
+    const copies = new Map<string, Entry>();
+    for (const key of this.keys()) {
+      const entry = isWanted(key) ? this.#entries.get(key) : undefined;
+      if (entry !== undefined) copies.set(key, copyOf(entry));
+    }
+    return copies;
+  }
+
+  /** The copies stay what they are, whatever becomes of the keys. @param isMeant by default all keys are replaced */
+  become(copies: KeyCopies, isMeant: (key: string) => boolean = () => true): void {
+    for (const key of [...this.#entries.keys()]) if (isMeant(key)) this.#entries.delete(key);
+    for (const [key, entry] of copies) if (isMeant(key)) this.#entries.set(key, copyOf(entry));
   }
 
   #find(key: string): Entry | undefined {

@@ -25,6 +25,28 @@ const readsInjectedClock: TidyRule = {
   ].map((text) => ({ path: "src/runtime/example.ts", text })),
 };
 
+/** They speak to servers that no simulation has. */
+const ADAPTER = /^src\/driver\/(?:conformance|ioredis|moves|node-redis|valkey-glide)[\w-]*\.ts$/;
+
+const asksTheEnvironment: TidyRule = {
+  promise: "chance, the collection of garbage and warnings come from src/environment.ts",
+  applies: (path) => isSource(path) && path !== "src/environment.ts" && !ADAPTER.test(path),
+  problems: (text) =>
+    complain(
+      withoutComments(text),
+      /\b(?:Math\.random|random(?:Bytes|Fill(?:Sync)?|Int|UUID)|getRandomValues|FinalizationRegistry|WeakRef|emitWarning)\b/g,
+      "use the environment",
+    ),
+  offences: [
+    "const pauseMs = Math.random() * 20;",
+    'import { randomUUID } from "node:crypto";',
+    "const id = randomBytes(16);",
+    "const ref = new WeakRef(lease);",
+    "const registry = new FinalizationRegistry(told);",
+    'process.emitWarning("slow");',
+  ].map((text) => ({ path: "src/runtime/example.ts", text })),
+};
+
 /** The last word of a number's name, where it says that the number is a stretch or a point of time. */
 const TIME_NAME =
   /\b(\w*?(?:age|backoff|deadline|delay|due|duration|elapsed|expiry|grace|interval|lease|margin|period|skew|time|timeout|ttl|until|wait|window))\??: (?:readonly )?number\b/gi;
@@ -75,6 +97,7 @@ const todoHasIssue: TidyRule = {
 
 export const sourceRules: readonly TidyRule[] = [
   readsInjectedClock,
+  asksTheEnvironment,
   namesUnits,
   importsAtTheTop,
   namesWhatItDoes,

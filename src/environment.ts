@@ -1,0 +1,89 @@
+import { randomBytes, randomUUID } from "node:crypto";
+
+/** Refers to an object without keeping it alive. */
+export interface Weak<T extends object> {
+  deref(): T | undefined;
+}
+
+/** What `process.emitWarning` takes besides the text. */
+type WarningKind = string | { readonly type: string; readonly code: string };
+
+/** The port of all that comes from outside of the program, except for time (see clock.ts) and Redis (see driver.ts). */
+export interface Environment {
+  /** A number from 0 up to but not including 1. */
+  random(): number;
+  uuid(): string;
+  /** Lower-case hexadecimal digits, two for each byte. */
+  randomHex(bytes: number): string;
+  weak<T extends object>(object: T): Weak<T>;
+  /**
+   * Stands in for the collection of garbage: calls `tell` once it finds that nobody has the object any more. Undefined: what
+   * collects garbage is the process itself.
+   */
+  readonly whenForgotten: ((object: object, tell: () => void) => void) | undefined;
+  warn(message: string, kind: WarningKind): void;
+  /** The codes of warnings that were given and are not to be given again. */
+  readonly warned: Set<string>;
+}
+
+/** The process that this module is loaded in. */
+const processEnvironment: Environment = {
+  random: () => Math.random(),
+  uuid: () => randomUUID(),
+  randomHex: (bytes) => randomBytes(bytes).toString("hex"),
+  weak: (object) => new WeakRef(object),
+  whenForgotten: undefined,
+  warn: (message, kind) => process.emitWarning(message, kind as NodeJS.EmitWarningOptions),
+  warned: new Set(),
+};
+
+/** The one that counts now. To be looked up at each use. */
+export let environment: Environment = processEnvironment;
+
+/** Puts another one in its place, for all that the process does from now on. @returns what puts this one back */
+export function replaceEnvironment(other: Environment): () => void {
+  const replaced = environment;
+  environment = other;
+  return () => {
+    environment = replaced;
+  };
+}
+
+/** Tells what was registered for an object once nobody has that any more. */
+export class Forgotten<T> {
+  readonly #tell: (value: T) => void;
+  #registry: FinalizationRegistry<T> | undefined;
+
+  constructor(tell: (value: T) => void) {
+    this.#tell = tell;
+  }
+
+  /** @param value what is told; it must never refer to the object */
+  register(object: object, value: T): void {
+    const { whenForgotten } = environment;
+    if (whenForgotten !== undefined) {
+      whenForgotten(object, () => this.#tell(value));
+      return;
+    }
+    this.#registry ??= new FinalizationRegistry(this.#tell);
+    this.#registry.register(object, value);
+  }
+}
+
+/** State of a module that outlives its clients: each environment has its own. */
+export class OfEnvironment<T> {
+  readonly #make: () => T;
+  readonly #states = new WeakMap<Environment, T>();
+
+  constructor(make: () => T) {
+    this.#make = make;
+  }
+
+  get current(): T {
+    const known = this.#states.get(environment);
+    if (known !== undefined) return known;
+    const made = this.#make();
+    this.#states.set(environment, made);
+    return made;
+  }
+}

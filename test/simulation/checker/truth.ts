@@ -1,0 +1,88 @@
+import {
+  ClientClosedError,
+  LeaseLostError,
+  NotHeldError,
+  NotReplicatedError,
+  QuorumError,
+  UnavailableError,
+  WaitTimeoutError,
+} from "../../../src/errors.js";
+import type { Asked } from "../workload/caller.js";
+import type { Member, Scene } from "../workload/member.js";
+import type { PendingCall } from "./calls.js";
+
+/** A call that has failed, and all that may explain it. */
+export interface Failed {
+  readonly asked: Asked;
+  readonly call: PendingCall;
+  readonly scene: Scene;
+  readonly member: Member;
+}
+
+/** What takes a hold away in Redis before its time. */
+export const THEFTS = ["force-unlock", "server-emptied", "server-older", "failover-lost", "server-clock-step"];
+/** For how long a fault may explain what comes after it, beyond the command timeout. */
+const ECHO_US = 2_000_000;
+
+/** @returns what is wrong with an error that a call has thrown; undefined: it is true */
+export function untrue(error: unknown, failed: Failed): string | undefined {
+  const { asked, call, scene, member } = failed;
+  if (asked.signal?.aborted === true && error === asked.signal.reason) return undefined;
+  if (error instanceof ClientClosedError) return member.isClosing ? undefined : "nobody has closed the client";
+  if (error instanceof WaitTimeoutError) return untrueRefusal(failed);
+  if (error instanceof UnavailableError || error instanceof QuorumError || error instanceof NotReplicatedError) {
+    return isTroubled(failed) ? undefined : `${error.message}, but nothing has happened to it`;
+  }
+  if (error instanceof LeaseLostError) return untrueLoss(error, failed);
+  if (error instanceof NotHeldError) {
+    if (error.cause instanceof LeaseLostError) return untrueLoss(error.cause, failed);
+    const isExplained = asked.mayBeOver === true || isTroubled(failed) || scene.trouble.happened(...THEFTS);
+    return isExplained ? undefined : error.message;
+  }
+  return `unexpected ${error instanceof Error ? (error.stack ?? error.message) : String(error)} after ${call.startUs} us`;
+}
+
+/** Something has befallen the process, its connections or its server that the call may have felt. */
+function isTroubled({ call, member, scene }: Pick<Failed, "call" | "member" | "scene">): boolean {
+  const { commandTimeoutMs } = member.plan.options;
+  return scene.trouble.has(member.process.name, call.startUs - 2_000 * commandTimeoutMs - ECHO_US);
+}
+
+/** @returns what is wrong with a call that was refused, or has timed out */
+export function untrueRefusal({ asked, call, scene, member }: Failed): string | undefined {
+  const { occupied, checker } = scene;
+  if (asked.names.some((name) => occupied.wasTaken(name, call.startUs))) return undefined;
+  if (asked.sharesId === true && checker.calls.others(call).length > 0) return undefined;
+  const waitedMs = (scene.nowUs() - call.startUs) / 1_000;
+  const isUnanswered = !asked.names.every((name) => occupied.wasAsked(name, member.process.name, call.startUs));
+  if (asked.waitMs > 0 && waitedMs >= asked.waitMs * 0.99 && isUnanswered) {
+    checker.excuse("time ran out before the server was asked");
+    return undefined;
+  }
+  return "nobody had the lock or stood in its queue";
+}
+
+function untrueLoss(loss: LeaseLostError, failed: Failed): string | undefined {
+  const { member, scene } = failed;
+  const { reason, heldMs } = loss;
+  const holds = [failed.asked, ...(failed.asked.around ?? [])];
+  const wasHurt = scene.trouble.has(member.process.name, 0);
+  switch (reason) {
+    case "expired":
+      return holds.some(({ leaseMs }) => leaseMs !== undefined) || wasHurt ? undefined : `its time ran out after ${heldMs} ms, but it was renewed`;
+    case "unreachable":
+      return wasHurt ? undefined : "the server was reachable all the time";
+    case "stolen":
+      return wasHurt || scene.trouble.happened(...THEFTS) ? undefined : "nobody has taken it";
+    case "max-hold":
+      return holds.some(({ maxHoldMs }) => maxHoldMs !== undefined) ? undefined : "it had no maxHoldMs";
+    case "closed":
+      return member.isClosing ? undefined : "nobody has closed the client";
+    case "server-changed":
+      return scene.trouble.happened("failover", "failover-lost", "slot-moved") ? undefined : "its server has not changed";
+    case "released":
+      return undefined;
+    default:
+      return reason satisfies never;
+  }
+}

@@ -1,0 +1,217 @@
+import { replaceEnvironment } from "../../src/environment.js";
+import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
+import { Checker } from "./checker/checker.js";
+import { ForcedUnlocks } from "./checker/excuses.js";
+import { History } from "./checker/history.js";
+import { Occupied } from "./checker/occupied.js";
+import type { Outcome } from "./outcome.js";
+import { Trouble } from "./checker/trouble.js";
+import type { Chooser } from "./chooser/chooser.js";
+import { between, pick } from "./draw.js";
+import { real, trap } from "./world/trap.js";
+import type { ScheduleOptions } from "./schedule.js";
+import { Caller } from "./workload/caller.js";
+import { LOCK_KINDS, type LockName } from "./workload/lock-names.js";
+import { lockStep } from "./workload/lock-steps.js";
+import type { Member, Scene } from "./workload/member.js";
+import { planClient, planServerEpoch } from "./workload/plan.js";
+import { SeededEnvironment } from "./world/seeded-environment.js";
+import { Faults } from "./world/faults.js";
+import { type Node, startNode } from "./world/fleet.js";
+import { SimServer } from "./world/sim-server.js";
+import { VirtualTime } from "./world/virtual-time.js";
+
+const MS = 1_000;
+/** How often it is looked at whether somebody waits for too long. */
+const GLANCE_US = 500 * MS;
+/** The longest hold of a task, by the longest watchdog. */
+const LONGEST_MS = 60_000;
+
+export class Run {
+  readonly #chooser: Chooser;
+  readonly #trace: boolean;
+  readonly #time = new VirtualTime(() => new Promise<void>((resolve) => real.setImmediate(resolve)));
+  readonly #history = new History(this.#time);
+  readonly #trouble = new Trouble(this.#time);
+  readonly #checker = new Checker(this.#time, this.#history);
+  readonly #nodes: Node[] = [];
+  readonly #scene: Scene;
+  readonly #server: SimServer;
+  readonly #faults: Faults;
+  readonly #environment: SeededEnvironment;
+  readonly #processes: number;
+  readonly #forced = new ForcedUnlocks(this.#time);
+  #commands = 0;
+  #running = 0;
+  #restarts = 0;
+
+  constructor({ chooser, only, trace = false }: ScheduleOptions) {
+    this.#chooser = chooser;
+    this.#trace = trace;
+    this.#environment = new SeededEnvironment(chooser.stream("environment"));
+    const plan = chooser.stream("plan");
+    const kinds = only === undefined ? LOCK_KINDS : LOCK_KINDS.filter((kind) => only.includes(kind));
+    const names: LockName[] = [];
+    for (let at = between(plan, 1, 3); at > 0; at -= 1) {
+      const kind = kinds[plan.choose(kinds.length)];
+      if (kind !== undefined) names.push({ kind, name: `n${names.length}` });
+    }
+    this.#processes = between(plan, 2, 4);
+    const members = names.flatMap(({ kind, name }) => (kind === "multi" ? [`${name}.a`, `${name}.b`] : [name]));
+    const occupied = new Occupied(this.#time, members);
+    this.#scene = {
+      chooser,
+      checker: this.#checker,
+      history: this.#history,
+      trouble: this.#trouble,
+      occupied,
+      names,
+      nowUs: () => this.#time.nowUs,
+    };
+    this.#server = new SimServer("s0", this.#time, planServerEpoch(plan), {
+      ran: (server, call, by, answer) => this.#ran(server, call, by, answer),
+    });
+    this.#checker.excuses.push(this.#forced);
+    this.#faults = new Faults(chooser, this.#processes);
+  }
+
+  async play(): Promise<Outcome> {
+    trap.on(() => this.#time.nowUs);
+    const restore = replaceEnvironment(this.#environment);
+    try {
+      await this.#play();
+    } catch (error) {
+      this.#checker.fail("world", error instanceof Error ? (error.stack ?? error.message) : String(error));
+    } finally {
+      restore();
+      for (const { rule, text } of trap.off()) this.#checker.fail(rule, text);
+    }
+    return this.#outcome();
+  }
+
+  async #play(): Promise<void> {
+    this.#faults.begin({
+      time: this.#time,
+      history: this.#history,
+      trouble: this.#trouble,
+      checker: this.#checker,
+      nodes: () => this.#nodes,
+      server: this.#server,
+      restart: () => this.#restart(),
+    });
+    for (let at = 0; at < this.#processes; at += 1) this.#start(`p${at}`);
+    await this.#untilDone();
+    await this.#end();
+  }
+
+  #start(name: string): void {
+    const stream = this.#chooser.stream(name);
+    const plan = planClient(stream);
+    const node = startNode({
+      name,
+      time: this.#time,
+      chooser: this.#chooser,
+      plan,
+      server: () => this.#server,
+      watch: this.#faults,
+      loses: (link) => this.#faults.loses(link),
+    });
+    this.#nodes.push(node);
+    const member: Member = { process: node.process, holdfast: node.holdfast, plan, isClosing: false };
+    const tasks = between(stream, 1, 3);
+    for (let at = 0; at < tasks; at += 1) void this.#task(`${name}.${at}`, member);
+  }
+
+  #restart(): void {
+    if (this.#restarts >= 2) return;
+    this.#restarts += 1;
+    this.#start(`r${this.#restarts}`);
+  }
+
+  async #task(name: string, member: Member): Promise<void> {
+    const stream = this.#chooser.stream(name);
+    const caller = new Caller(name, this.#scene, member, stream);
+    this.#running += 1;
+    let isDone = false;
+    const done = () => {
+      if (!isDone) this.#running -= 1;
+      isDone = true;
+    };
+    member.process.gate.whenGone(done);
+    try {
+      const steps = between(stream, 1, 4);
+      for (let at = 0; at < steps; at += 1) {
+        await caller.pause(pick(stream, [1, 0, 0, 10, 100]));
+        await lockStep(caller);
+      }
+    } catch (error) {
+      this.#checker.fail("world", `${name}: ${error instanceof Error ? error.stack : String(error)}`);
+    }
+    done();
+  }
+
+  async #untilDone(): Promise<void> {
+    while (this.#running > 0 && !this.#checker.hasFailed) {
+      await this.#time.pass(this.#time.nowUs + GLANCE_US, () => this.#running === 0 || this.#checker.hasFailed);
+      this.#glance();
+    }
+  }
+
+  /** Nobody waits for longer than is promised. */
+  #glance(): void {
+    this.#checker.look();
+    const { nowUs } = this.#time;
+    for (const call of this.#checker.calls.pending) {
+      if (call.isDead()) continue;
+      const sinceUs = Math.max(
+        call.startUs,
+        this.#trouble.endsUs,
+        ...call.names.map((name) => this.#checker.calls.changedUs(name)),
+      );
+      if (nowUs - sinceUs > 2 * LONGEST_MS * MS) {
+        this.#checker.fail("progress", `${call.what} is under way since ${call.startUs / MS} ms, and nothing happens`);
+      }
+    }
+  }
+
+  async #end(): Promise<void> {
+    if (this.#checker.hasFailed) return;
+    await this.#time.pass(Math.max(this.#time.nowUs, this.#trouble.endsUs) + 2 * LONGEST_MS * MS);
+    const live = this.#nodes.filter(({ process }) => !process.isDead);
+    const closed = Promise.all(live.map(({ holdfast }) => holdfast.close()));
+    void closed;
+    await this.#time.pass(this.#time.nowUs + LONGEST_MS * MS);
+    for (const { process } of live) {
+      if (process.pendingTimers > 0) {
+        this.#checker.fail("leftovers", `${process.pendingTimers} timers of ${process.name} are left after its client was closed`);
+      }
+    }
+  }
+
+  #ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void {
+    this.#commands += 1;
+    const text = answer instanceof Error ? answer.message : JSON.stringify(answer);
+    this.#history.add(server.name, `${by} ${call.script.name} ${call.keys.join(" ")} -> ${text}`);
+    if (this.#trace) this.#history.add(server.name, `  ${call.args.join(" ")} | ${JSON.stringify(server.keys)}`);
+    this.#scene.occupied.look(server, call.keys, by);
+    if (call.script.name.endsWith("force-unlock")) this.#forced.forced(call.keys[0] ?? "", this.#time.nowUs);
+    this.#checker.look();
+  }
+
+  #outcome(): Outcome {
+    const { violations, exceptions } = this.#checker;
+    return {
+      violations,
+      digest: this.#history.digest(),
+      history: this.#history.lines,
+      stats: {
+        commands: this.#commands,
+        kinds: [...new Set(this.#scene.names.map(({ kind }) => kind))],
+        faults: this.#trouble.hits,
+        states: [],
+        longestWaitMs: 0,
+        exceptions,
+      },
+    };
+  }
+}

@@ -1,0 +1,86 @@
+import type { Stream } from "../chooser/chooser.js";
+import { untrue, untrueRefusal } from "../checker/truth.js";
+import type { PendingCall } from "../checker/calls.js";
+import type { Member, Scene } from "./member.js";
+
+/** What a call was asked, as far as its answer is judged by it. */
+export interface Asked {
+  readonly what: string;
+  readonly names: readonly string[];
+  /** How long it may wait. */
+  readonly waitMs: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly leaseMs?: number | undefined;
+  readonly maxHoldMs?: number | undefined;
+  /** The calls whose holds it is made inside of. */
+  readonly around?: readonly Asked[];
+  /** Others of the process call with the same thread id: they take turns. */
+  readonly sharesId?: boolean;
+  /** Its hold may be over already, as far as the checker knows. */
+  readonly mayBeOver?: boolean;
+}
+
+/** What became of a call. */
+export type Became<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown };
+
+/** One task of a process: what it calls is judged. */
+export class Caller {
+  readonly name: string;
+  readonly scene: Scene;
+  readonly member: Member;
+  readonly stream: Stream;
+
+  /** When the latest call began. */
+  startUs = 0;
+
+  constructor(name: string, scene: Scene, member: Member, stream: Stream) {
+    this.name = name;
+    this.scene = scene;
+    this.member = member;
+    this.stream = stream;
+  }
+
+  /** Lets time pass for the task. */
+  pause(ms: number): Promise<void> {
+    return new Promise((resolve) => this.member.process.clock.schedule(ms, resolve));
+  }
+
+  say(text: string): void {
+    this.scene.history.add(this.member.process.name, `${this.name}: ${text}`);
+  }
+
+  /** Calls the library, and judges how that ends. */
+  async call<T>(asked: Asked, act: () => Promise<T>): Promise<Became<T>> {
+    const { checker } = this.scene;
+    const { process } = this.member;
+    const { what, names, waitMs } = asked;
+    this.say(what);
+    const call = checker.calls.begin({
+      process: process.name,
+      what: `${this.name}: ${what}`,
+      names,
+      waitMs,
+      isDead: () => process.isDead,
+    });
+    this.startUs = call.startUs;
+    try {
+      const value = await act();
+      if (value === null) this.#refused(asked, call);
+      return { ok: true, value };
+    } catch (error) {
+      this.say(`${what} failed: ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`);
+      const complaint = untrue(error, { asked, call, scene: this.scene, member: this.member });
+      if (complaint !== undefined) checker.fail("truth", `${this.name}: ${what}: ${complaint}`);
+      return { ok: false, error };
+    } finally {
+      checker.calls.end(call);
+    }
+  }
+
+  #refused(asked: Asked, call: PendingCall): void {
+    const { scene, member } = this;
+    this.say(`${asked.what} was refused`);
+    const complaint = untrueRefusal({ asked, call, scene, member });
+    if (complaint !== undefined) scene.checker.fail("truth", `${this.name}: ${asked.what} was refused: ${complaint}`);
+  }
+}

@@ -1,0 +1,220 @@
+import type { FencedLease, Lease } from "../../../src/lease.js";
+import type { LockOptions } from "../../../src/options.js";
+import type { Part } from "../checker/checker.js";
+import { oneIn, pick } from "../draw.js";
+import type { Asked, Caller } from "./caller.js";
+import { type Door, openDoor } from "./lock-names.js";
+
+/** The options of one call, and how it is called in the history. */
+interface Wish {
+  readonly options: LockOptions;
+  readonly asked: Asked;
+}
+
+const FORMS = ["lock", "lock", "using", "tryLock", "nested", "siblings", "as thread", "chosen id", "look", "force"] as const;
+type Form = (typeof FORMS)[number];
+
+/** One step of a task: a call about one of the locks, with all that belongs to it. */
+export async function lockStep(caller: Caller): Promise<void> {
+  const { stream, scene, member } = caller;
+  const name = pick(stream, scene.names as readonly [(typeof scene.names)[number]]);
+  const door = openDoor(member.holdfast, name, oneIn(stream, 3) ? "write" : "read");
+  await FORM_STEPS[pick(stream, FORMS)](caller, door);
+}
+
+const FORM_STEPS: Readonly<Record<Form, (caller: Caller, door: Door) => Promise<void>>> = {
+  lock: lockAndUnlock,
+  using,
+  tryLock,
+  nested,
+  siblings,
+  "as thread": asThread,
+  "chosen id": chosenId,
+  look,
+  force,
+};
+
+async function lockAndUnlock(caller: Caller, door: Door): Promise<void> {
+  const wish = wishOf(caller, door, "lock", 4);
+  const became = await caller.call(wish.asked, () => door.lock.lock(wish.options));
+  if (became.ok) await hold(caller, door, became.value, wish);
+}
+
+async function tryLock(caller: Caller, door: Door): Promise<void> {
+  const wish = wishOf(caller, door, "tryLock", 2);
+  const became = await caller.call(wish.asked, () => door.lock.tryLock(wish.options));
+  if (became.ok && became.value !== null) await hold(caller, door, became.value, wish);
+}
+
+async function using(caller: Caller, door: Door): Promise<void> {
+  const wish = wishOf(caller, door, "using", 4);
+  await caller.call(wish.asked, () =>
+    door.lock.using(wish.options, async (lease) => {
+      enter(caller, door, lease);
+      await caller.pause(holdMs(caller));
+      leave(caller, lease);
+    }),
+  );
+}
+
+/** Enters what it holds once more, on its own path. */
+async function nested(caller: Caller, door: Door): Promise<void> {
+  if (!door.isReentrant || caller.member.plan.options.reentry === "explicit") return using(caller, door);
+  const wish = wishOf(caller, door, "using, nested", 4);
+  const inner = wishOf(caller, door, "inner", 4, wish.asked);
+  await caller.call(wish.asked, () =>
+    door.lock.using(wish.options, async (outer) => {
+      enter(caller, door, outer);
+      await caller.pause(holdMs(caller));
+      await caller.call(inner.asked, () =>
+        door.lock.using(inner.options, async (lease) => {
+          enter(caller, door, lease);
+          await caller.pause(holdMs(caller));
+          leave(caller, lease);
+        }),
+      );
+      leave(caller, outer);
+    }),
+  );
+}
+
+/** Two flows of one path enter what it holds at once: they take turns. */
+async function siblings(caller: Caller, door: Door): Promise<void> {
+  if (!door.isReentrant || caller.member.plan.options.reentry === "explicit") return using(caller, door);
+  const wish = wishOf(caller, door, "using, with siblings", 4);
+  await caller.call(wish.asked, () =>
+    door.lock.using(wish.options, async (outer) => {
+      enter(caller, door, outer);
+      const sibling = async (which: string) => {
+        const inner = wishOf(caller, door, which, 4, wish.asked);
+        await caller.call(inner.asked, () =>
+          door.lock.using(inner.options, async (lease) => {
+            enter(caller, door, lease);
+            await caller.pause(holdMs(caller));
+            leave(caller, lease);
+          }),
+        );
+      };
+      await Promise.all([sibling("first sibling"), sibling("second sibling")]);
+      leave(caller, outer);
+    }),
+  );
+}
+
+/** In Redisson's style: lock and unlock by the thread. */
+async function asThread(caller: Caller, door: Door): Promise<void> {
+  await caller.member.holdfast.asThread(async () => {
+    const wish = wishOf(caller, door, "lock, as a thread", 4);
+    const became = await caller.call(wish.asked, () => door.lock.lock(wish.options));
+    if (!became.ok) return;
+    enter(caller, door, became.value);
+    await caller.pause(holdMs(caller));
+    const mayBeOver = leave(caller, became.value);
+    await caller.call({ ...wish.asked, what: "unlock, as a thread", mayBeOver }, () => door.lock.unlock());
+  });
+}
+
+/** Under an id that others of the process choose as well, or under one of its own. */
+async function chosenId(caller: Caller, door: Door): Promise<void> {
+  const own = 10 + Number(caller.name.split(".")[1]);
+  const threadId = pick(caller.stream, [1, 2, own]);
+  if (!door.isReentrant && threadId !== own) return lockAndUnlock(caller, door);
+  const { options, asked } = wishOf(caller, door, `lock as ${threadId}`, 4);
+  const became = await caller.call({ ...asked, sharesId: true }, () => door.lock.lock({ ...options, threadId }));
+  if (!became.ok) return;
+  enter(caller, door, became.value);
+  await caller.pause(holdMs(caller));
+  const mayBeOver = leave(caller, became.value);
+  if (threadId === own) {
+    await caller.call({ ...asked, what: `unlock(${threadId})`, mayBeOver }, () => door.lock.unlock(threadId));
+  } else await caller.call({ ...asked, what: "unlock" }, () => became.value.unlock());
+}
+
+async function look(caller: Caller, door: Door): Promise<void> {
+  const asked = { what: "isLocked", names: [], waitMs: 0 };
+  if (door.kind === "multi") return;
+  await caller.call(asked, () => door.lock.isLocked());
+}
+
+async function force(caller: Caller, door: Door): Promise<void> {
+  if (!oneIn(caller.stream, 4) || door.kind === "multi") return lockAndUnlock(caller, door);
+  caller.scene.trouble.begin("force-unlock", door.name, 0, true);
+  await caller.call({ what: `forceUnlock of "${door.name}"`, names: [], waitMs: 0 }, () => door.lock.forceUnlock());
+}
+
+async function hold(caller: Caller, door: Door, lease: Lease, { asked }: Wish): Promise<void> {
+  enter(caller, door, lease);
+  await caller.pause(holdMs(caller));
+  if (oneIn(caller.stream, 8)) caller.say(`sees ${lease.state}`);
+  leave(caller, lease);
+  await caller.call({ ...asked, what: "unlock" }, () => lease.unlock());
+}
+
+/** A lease has been handed out. */
+function enter(caller: Caller, door: Door, lease: Lease): void {
+  const { checker } = caller.scene;
+  const { process } = caller.member;
+  const label = `${caller.name} in ${door.kind} "${door.name}"${door.mode === "shared" ? " (read)" : ""}`;
+  const token = door.kind === "fenced" ? (lease as FencedLease).token : undefined;
+  const { startUs } = caller;
+  checker.entered({ process, lease, parts: partsOf(door, lease), kind: door.kind, label, startUs }, token);
+}
+
+/** It is given back. @returns whether its time was over before */
+function leave({ scene }: Caller, lease: Lease): boolean {
+  const isOver = !scene.checker.believes(lease);
+  scene.checker.left(lease);
+  return isOver;
+}
+
+/** What a joint lease is believed by, as far as the checker needs it. */
+interface JointlyBelieved {
+  readonly believed: {
+    readonly members: readonly {
+      readonly lock: { readonly name: string };
+      readonly hold: { readonly holding: { readonly field: string } };
+    }[];
+  };
+}
+
+function partsOf({ kind, name, mode }: Door, lease: Lease): readonly Part[] {
+  if (kind !== "multi") return [{ name, owner: lease.holder, mode }];
+  // The lease tells its holders, but not of which lock each is.
+  const { members } = (lease as unknown as JointlyBelieved).believed;
+  return members.map(({ lock, hold }) => ({ name: lock.name, owner: hold.holding.field, mode }));
+}
+
+function holdMs(caller: Caller): number {
+  const { watchdogMs } = caller.member.plan.options;
+  return pick(caller.stream, [1, 0, 5, 20, 80, 200, watchdogMs / 2, watchdogMs * 1.5]);
+}
+
+/** @param foreverIn how often it may wait for ever: once in so many times it may not */
+function wishOf(caller: Caller, door: Door, what: string, foreverIn: number, outer?: Asked): Wish {
+  const { stream, member } = caller;
+  const { watchdogMs, commandTimeoutMs } = member.plan.options;
+  const waitMs = oneIn(stream, foreverIn) ? pick(stream, [100, 0, 10, 1_000, 5_000]) : undefined;
+  const leaseMs = oneIn(stream, 4)
+    ? pick(stream, [watchdogMs, commandTimeoutMs / 2, commandTimeoutMs * 2, 40])
+    : undefined;
+  const maxHoldMs = leaseMs === undefined && oneIn(stream, 12) ? pick(stream, [watchdogMs, 50]) : undefined;
+  const signal = oneIn(stream, 10) ? abortsAfter(caller, pick(stream, [1, 0, 5, 30, 200])) : undefined;
+  const options = { waitMs, leaseMs, maxHoldMs, signal };
+  const words = Object.entries({ waitMs, leaseMs, maxHoldMs }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name} ${value}`],
+  );
+  const half = door.mode === "shared" ? " (read)" : "";
+  const title = `${what} ${door.kind} "${door.name}"${half} ${words.join(", ")}`.trimEnd();
+  const longest = waitMs ?? (what.startsWith("tryLock") ? 0 : Number.POSITIVE_INFINITY);
+  const around = outer === undefined ? [] : [outer];
+  return {
+    options,
+    asked: { what: title, names: door.members, waitMs: longest, signal, leaseMs, maxHoldMs, around },
+  };
+}
+
+function abortsAfter(caller: Caller, ms: number): AbortSignal {
+  const controller = new AbortController();
+  caller.member.process.clock.schedule(ms, () => controller.abort(new Error("the caller has lost interest")));
+  return controller.signal;
+}

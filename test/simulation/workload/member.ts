@@ -1,0 +1,30 @@
+import type { Holdfast } from "../../../src/holdfast.js";
+import type { Checker } from "../checker/checker.js";
+import type { History } from "../checker/history.js";
+import type { Occupied } from "../checker/occupied.js";
+import type { Trouble } from "../checker/trouble.js";
+import type { Chooser } from "../chooser/chooser.js";
+import type { SimProcess } from "../world/sim-process.js";
+import type { ClientPlan } from "./plan.js";
+import type { LockName } from "./lock-names.js";
+
+/** What all that happens in one run shares. */
+export interface Scene {
+  readonly chooser: Chooser;
+  readonly checker: Checker;
+  readonly history: History;
+  readonly trouble: Trouble;
+  readonly occupied: Occupied;
+  readonly names: readonly LockName[];
+  /** Virtual time. */
+  readonly nowUs: () => number;
+}
+
+/** One process of the fleet, with its client. */
+export interface Member {
+  readonly process: SimProcess;
+  readonly holdfast: Holdfast;
+  readonly plan: ClientPlan;
+  /** Whether somebody has closed the client. */
+  isClosing: boolean;
+}

@@ -1,0 +1,57 @@
+import type { HandOffOptions, HoldfastOptions } from "../../../src/client-options.js";
+import type { Stream } from "../chooser/chooser.js";
+import { oneIn, pick } from "../draw.js";
+import type { ResendRules } from "../world/command-link.js";
+import type { ClockSettings } from "../world/sim-process.js";
+import type { Distance } from "../world/wire.js";
+
+const DAY_MS = 86_400_000;
+/** Today's size: some bugs only show with such numbers. */
+const EPOCH_MS = 1_795_132_800_000;
+
+/** How one process and its client are. */
+export interface ClientPlan {
+  readonly clock: ClockSettings;
+  readonly distance: Distance;
+  readonly rules: ResendRules;
+  readonly options: HoldfastOptions & {
+    readonly watchdogMs: number;
+    readonly commandTimeoutMs: number;
+    readonly safetyPeriodMs: number;
+  };
+}
+
+/** How the Redis clients that holdfast knows behave by their defaults and otherwise. */
+const RULES: readonly [ResendRules, ...ResendRules[]] = [
+  { resends: true, queues: true },
+  { resends: false, queues: true },
+  { resends: false, queues: false },
+];
+
+export function planClient(stream: Stream): ClientPlan {
+  const watchdogMs = pick(stream, [1_000, 3_000, 300, 30_000]);
+  const offsetMs = pick(stream, [0, 0, 0, 0, 1, -3_600_000, 7 * DAY_MS, -900 * DAY_MS]);
+  return {
+    clock: { epochMs: EPOCH_MS + offsetMs, rate: pick(stream, [1, 1, 1.001, 0.999]) },
+    distance: pick(stream, [
+      { leastUs: 100, spreadUs: 200 },
+      { leastUs: 100, spreadUs: 3_000 },
+      { leastUs: 5_000, spreadUs: 2_000 },
+      { leastUs: 15_000, spreadUs: 20_000 },
+    ]),
+    rules: pick(stream, RULES),
+    options: {
+      watchdogMs,
+      commandTimeoutMs: pick(stream, [1_000, 400, 200, 3_000]),
+      safetyPeriodMs: pick(stream, [2_000, 500, 5_000]),
+      groupCommit: !oneIn(stream, 4),
+      handOff: pick<false | HandOffOptions>(stream, [{}, false, { maxCount: 2, maxMs: 50 }]),
+      reentry: pick(stream, ["scope", "scope", "scope", "explicit"]),
+    },
+  };
+}
+
+/** What the clock of a server shows at the beginning of a run. */
+export function planServerEpoch(stream: Stream): number {
+  return EPOCH_MS + pick(stream, [0, 0, 0, 5_000, -DAY_MS, 400 * DAY_MS]);
+}

@@ -1,0 +1,181 @@
+import { ServerReplyError } from "../../../src/driver/driver.js";
+import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
+import type { Stream } from "../chooser/chooser.js";
+import type { SimProcess } from "./sim-process.js";
+import type { SimServer } from "./sim-server.js";
+import type { VirtualTime } from "./virtual-time.js";
+import { type Distance, Wire } from "./wire.js";
+
+/** What a Redis client does with commands while it has no connection. */
+export interface ResendRules {
+  /** Whether it sends once more what was not answered when the connection was lost; else it rejects that. */
+  readonly resends: boolean;
+  /** Whether commands wait for the next connection; else they are rejected. */
+  readonly queues: boolean;
+}
+
+/** A moment in the life of a command, at which something may befall it. */
+export type Moment = "sent" | "arrived" | "answered";
+
+/** Tells what becomes of the commands of one link. */
+export interface LinkWatch {
+  /** @param nth how many commands the link has brought to this moment, with this one */
+  reached(link: CommandLink, moment: Moment, nth: number): void;
+}
+
+/** A command of a link. */
+export interface Request {
+  readonly call: ScriptCall;
+  /** Runs at the server. Throws `ServerReplyError`. */
+  readonly act: (server: SimServer) => RawReply | Promise<RawReply>;
+  readonly answered: (reply: RawReply) => void;
+  readonly failed: (error: Error) => void;
+}
+
+/** How a cut leaves what was under way. */
+export interface CutTerms {
+  /** How many requests still reach the server, and how many replies the process: those that are furthest. */
+  readonly there: number;
+  readonly back: number;
+  /** When the other requests reach the server all the same, in microseconds from now; undefined: never. */
+  readonly lateUs: number | undefined;
+  /** When the process hears of it, and when there is a connection again, in microseconds from then. */
+  readonly noticeUs: number;
+  readonly reconnectUs: number;
+}
+
+interface LinkParts {
+  readonly name: string;
+  readonly time: VirtualTime;
+  readonly process: SimProcess;
+  readonly server: () => SimServer;
+  readonly distance: Distance;
+  readonly delays: Stream;
+  readonly rules: ResendRules;
+  readonly watch: LinkWatch;
+}
+
+/** A Redis client's connection for commands, with all the connections that follow each other in it. */
+export class CommandLink {
+  readonly name: string;
+  /** How often a connection was lost. */
+  resets = 0;
+  outage: Error | undefined;
+  readonly #parts: LinkParts;
+  #wire: Wire;
+  /** What was sent and is not answered, in order. */
+  #unanswered: Request[] = [];
+  /** What waits for a connection. */
+  #queued: Request[] = [];
+  readonly #counts = { sent: 0, arrived: 0, answered: 0 };
+  #isClosed = false;
+
+  constructor(parts: LinkParts) {
+    this.name = parts.name;
+    this.#parts = parts;
+    this.#wire = this.#newWire();
+  }
+
+  get underWay(): number {
+    return this.#unanswered.length + this.#queued.length;
+  }
+
+  get isConnected(): boolean {
+    return this.outage === undefined;
+  }
+
+  get process(): SimProcess {
+    return this.#parts.process;
+  }
+
+  send(request: Request): void {
+    if (this.outage === undefined) this.#put(request);
+    else if (this.#parts.rules.queues) this.#queued.push(request);
+    else request.failed(new Error("Stream isn't writeable and enableOfflineQueue options is false"));
+  }
+
+  /** What is on its way is late. */
+  hold(way: "there" | "back", us: number): void {
+    this.#wire.hold(way, us);
+  }
+
+  /** What is on its way, in both directions. */
+  get inTransit(): { readonly there: number; readonly back: number } {
+    return this.#wire.underWay;
+  }
+
+  /** The connection breaks. */
+  cut({ noticeUs, reconnectUs, lateUs, ...arrive }: CutTerms): void {
+    const wire = this.#wire;
+    if (wire.isCut || this.outage !== undefined) return;
+    wire.cut(arrive, lateUs);
+    const { time, process } = this.#parts;
+    time.after(noticeUs, () => process.gate.pass(() => this.#notice(wire, reconnectUs)));
+  }
+
+  /** The process is gone: what it has sent arrives. */
+  end(): void {
+    this.#isClosed = true;
+    this.#wire.cut(this.#wire.underWay);
+  }
+
+  #notice(wire: Wire, reconnectUs: number): void {
+    if (wire !== this.#wire || this.#isClosed) return;
+    this.resets += 1;
+    this.outage = new Error("Connection is closed.");
+    const { rules, time, process } = this.#parts;
+    if (!rules.resends) {
+      for (const { failed } of this.#unanswered.splice(0)) failed(new Error("Connection is closed."));
+    }
+    if (!rules.queues) for (const { failed } of this.#queued.splice(0)) failed(new Error("Connection is closed."));
+    time.after(reconnectUs, () => process.gate.pass(() => this.#connect()));
+  }
+
+  #connect(): void {
+    if (this.#isClosed) return;
+    this.outage = undefined;
+    this.#wire = this.#newWire();
+    const again = [...this.#unanswered.splice(0), ...this.#queued.splice(0)];
+    for (const request of again) this.#put(request);
+  }
+
+  #newWire(): Wire {
+    const { time, distance, delays } = this.#parts;
+    return new Wire(time, distance, delays);
+  }
+
+  #put(request: Request): void {
+    const { process, watch } = this.#parts;
+    const server = this.#parts.server();
+    const wire = this.#wire;
+    this.#unanswered.push(request);
+    wire.toServer(process.nowUs, () => server.gate.pass(() => this.#execute(request, server, wire)));
+    this.#counts.sent += 1;
+    watch.reached(this, "sent", this.#counts.sent);
+  }
+
+  #execute(request: Request, server: SimServer, wire: Wire): void {
+    this.#counts.arrived += 1;
+    const reply = (settle: () => void) =>
+      wire.toProcess(() => this.#parts.process.gate.pass(() => this.#answer(request, wire, settle)));
+    try {
+      const answer = request.act(server);
+      if (answer instanceof Promise) answer.then((raw) => reply(() => request.answered(raw)));
+      else reply(() => request.answered(answer));
+    } catch (error) {
+      if (!(error instanceof ServerReplyError)) throw error;
+      reply(() => request.failed(error));
+    }
+    this.#parts.watch.reached(this, "arrived", this.#counts.arrived);
+  }
+
+  #answer(request: Request, wire: Wire, settle: () => void): void {
+    // After a reconnect the client has forgotten what came on the old connection.
+    if (wire !== this.#wire || this.outage !== undefined) return;
+    const at = this.#unanswered.indexOf(request);
+    if (at >= 0) this.#unanswered.splice(at, 1);
+    settle();
+    this.#counts.answered += 1;
+    this.#parts.watch.reached(this, "answered", this.#counts.answered);
+  }
+}

@@ -1,0 +1,66 @@
+import type { Environment } from "../../../src/environment.js";
+
+/** A warning that the code under test gave. */
+export interface Warning {
+  readonly message: string;
+  readonly code: string | undefined;
+}
+
+/** Where the chance of one world comes from: whole numbers from 0 to `count` - 1. */
+type Draw = (count: number) => number;
+
+/** Chance is drawn in pieces of so many values, so that a recorded 0 gives the smallest number. */
+const GRAIN = 2 ** 16;
+
+/** An environment in which nothing happens that was not chosen: one for each world, put in place by `replaceEnvironment`. */
+export class OwnEnvironment implements Environment {
+  readonly warned = new Set<string>();
+  readonly warnings: Warning[] = [];
+  readonly #draw: Draw;
+  readonly #gone = new WeakSet<object>();
+  readonly #tellings = new WeakMap<object, (() => void)[]>();
+  #uuids = 0;
+  #hexes = 0;
+
+  constructor(draw: Draw) {
+    this.#draw = draw;
+  }
+
+  random(): number {
+    return this.#draw(GRAIN) / GRAIN;
+  }
+
+  /** Ids need not be random, only never the same. */
+  uuid(): string {
+    this.#uuids += 1;
+    return `00000000-0000-4000-8000-${this.#uuids.toString(16).padStart(12, "0")}`;
+  }
+
+  randomHex(bytes: number): string {
+    this.#hexes += 1;
+    return this.#hexes.toString(16).padStart(2 * bytes, "0");
+  }
+
+  /** Whether the process has collected the object may make no difference, so that it is kept. */
+  weak<T extends object>(object: T): { deref(): T | undefined } {
+    return { deref: () => (this.#gone.has(object) ? undefined : object) };
+  }
+
+  readonly whenForgotten = (object: object, tell: () => void): void => {
+    const tellings = this.#tellings.get(object);
+    if (tellings === undefined) this.#tellings.set(object, [tell]);
+    else tellings.push(tell);
+  };
+
+  /** The program has no such lease or permits any more, and that is noticed now. */
+  forget(object: object): void {
+    this.#gone.add(object);
+    const tellings = this.#tellings.get(object) ?? [];
+    this.#tellings.delete(object);
+    for (const tell of tellings) tell();
+  }
+
+  warn(message: string, kind: string | { readonly code: string }): void {
+    this.warnings.push({ message, code: typeof kind === "string" ? undefined : kind.code });
+  }
+}

@@ -1,0 +1,163 @@
+import type { Clock, Timer } from "../../../src/clock.js";
+import type { Stream } from "../chooser/chooser.js";
+import type { Instant } from "../../../src/runtime/instant.js";
+import { Gate } from "./gate.js";
+import type { VirtualTime } from "./virtual-time.js";
+
+/** Not 0, so that mixed-up or missing readings show. */
+const MONOTONIC_START_MS = 60_000;
+const US = 1_000;
+
+/** What the clocks of one process show. */
+export interface ClockSettings {
+  /** What the wall clock shows when the run begins, in milliseconds since the Unix epoch. */
+  readonly epochMs: number;
+  /** How fast both clocks go: 1 is right. */
+  readonly rate: number;
+}
+
+/**
+ * One process of a run: its clocks, its timers, and the gate that all passes which reaches it. It can be stopped and continued
+ * (SIGSTOP, a blocked event loop), suspended with its machine, stopped in the midst of synchronous code, and killed.
+ */
+export class SimProcess {
+  readonly name: string;
+  readonly gate: Gate;
+  readonly clock: Clock;
+  /** How many timers have neither run nor been cancelled. */
+  pendingTimers = 0;
+  readonly #time: VirtualTime;
+  readonly #settings: ClockSettings;
+  readonly #lateness: Stream;
+  /** How long its machine was asleep, and since when it is. */
+  #asleepUs = 0;
+  #asleepSinceUs: number | undefined;
+  #wallShiftMs = 0;
+  /** Until when its own code was stopped between two of its statements: nothing reaches it before the run has caught up. */
+  #caughtUpUs = 0;
+  #stall: { reads: number; readonly forUs: number } | undefined;
+
+  constructor(name: string, time: VirtualTime, settings: ClockSettings, lateness: Stream) {
+    this.name = name;
+    this.#time = time;
+    this.#settings = settings;
+    this.#lateness = lateness;
+    this.gate = new Gate(time);
+    this.clock = {
+      monotonicMs: () => this.#read((atUs) => this.#monotonicMs(atUs)),
+      wallMs: () => this.#read((atUs) => this.#wallMs(atUs)),
+      schedule: (delayMs, callback) => this.#schedule(delayMs, callback),
+    };
+  }
+
+  /** When what the process does now happens. */
+  get nowUs(): number {
+    return Math.max(this.#time.nowUs, this.#caughtUpUs);
+  }
+
+  get isDead(): boolean {
+    return this.gate.isGone;
+  }
+
+  /** What its clocks show at this moment of the run, whether or not it is in a state to look at them. */
+  get instant(): Instant {
+    const { nowUs } = this.#time;
+    return { monotonicMs: this.#monotonicMs(nowUs), wallMs: this.#wallMs(nowUs) };
+  }
+
+  #monotonicMs(atUs: number): number {
+    const asleepUs =
+      this.#asleepUs + (this.#asleepSinceUs === undefined ? 0 : this.#time.nowUs - this.#asleepSinceUs);
+    return MONOTONIC_START_MS + ((atUs - asleepUs) * this.#settings.rate) / US;
+  }
+
+  #wallMs(atUs: number): number {
+    return this.#settings.epochMs + this.#wallShiftMs + (atUs * this.#settings.rate) / US;
+  }
+
+  /** Somebody sets its wall clock. */
+  stepWall(ms: number): void {
+    this.#wallShiftMs += ms;
+  }
+
+  stop(): void {
+    this.gate.shut();
+  }
+
+  /** What fell due meanwhile runs first, then what has arrived. */
+  continue(): void {
+    if (this.#asleepSinceUs !== undefined) {
+      this.#asleepUs += this.#time.nowUs - this.#asleepSinceUs;
+      this.#asleepSinceUs = undefined;
+    }
+    this.gate.open();
+  }
+
+  /** Its machine sleeps until it is continued: the wall clock goes on, the monotonic one does not. */
+  suspend(): void {
+    this.#asleepSinceUs ??= this.#time.nowUs;
+    this.gate.shut();
+  }
+
+  /** Its own code is stopped for a while just before it reads a clock for the `reads`-th time from now. */
+  stallAt(reads: number, forUs: number): void {
+    this.#stall = { reads, forUs };
+  }
+
+  kill(): void {
+    this.gate.close();
+  }
+
+  #read(show: (atUs: number) => number): number {
+    const stall = this.#stall;
+    if (stall !== undefined && --stall.reads <= 0) {
+      this.#stall = undefined;
+      this.#fallBehind(stall.forUs);
+    }
+    return show(this.nowUs);
+  }
+
+  #fallBehind(us: number): void {
+    this.#caughtUpUs = this.nowUs + us;
+    this.gate.shut();
+    this.#time.at(this.#caughtUpUs, () => this.continue());
+  }
+
+  #schedule(delayMs: number, callback: () => void): Timer {
+    if (Number.isNaN(delayMs)) throw new RangeError("delayMs is not a number");
+    let isOpen = true;
+    this.pendingTimers += 1;
+    const end = () => {
+      if (isOpen) this.pendingTimers -= 1;
+      isOpen = false;
+    };
+    const run = () => {
+      if (!isOpen) return;
+      end();
+      callback();
+    };
+    if (delayMs <= 0) this.#time.at(this.nowUs, () => this.gate.pass(run));
+    else {
+      const dueMs = this.#monotonicMs(this.nowUs) + delayMs;
+      this.#runAt(dueMs, this.#latenessUs(), () => isOpen && this.gate.passDue(run));
+    }
+    return { cancel: end };
+  }
+
+  /** Calls back once the monotonic clock has come so far, and then a little later, as timers do. */
+  #runAt(dueMs: number, lateUs: number, run: () => void): void {
+    const leftUs = ((dueMs - this.#monotonicMs(this.nowUs)) * US) / this.#settings.rate;
+    this.#time.at(this.nowUs + Math.ceil(leftUs) + lateUs, () => {
+      // The machine has slept meanwhile.
+      if (this.#asleepSinceUs !== undefined) this.gate.passDue(() => this.#runAt(dueMs, 0, run));
+      else if (this.#monotonicMs(this.#time.nowUs) < dueMs) this.#runAt(dueMs, 0, run);
+      else run();
+    });
+  }
+
+  /** Most timers are a fraction of a millisecond late, one in sixteen a few. */
+  #latenessUs(): number {
+    const late = this.#lateness.choose(16);
+    return late === 15 ? 5_000 : late * 60;
+  }
+}

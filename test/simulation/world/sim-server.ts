@@ -1,0 +1,128 @@
+import { ServerReplyError } from "../../../src/driver/driver.js";
+import { textOfBytes } from "../../../src/driver/memory/byte-strings.js";
+import { MemoryStore, SharedInterpreter } from "../../../src/driver/memory/memory-store.js";
+import type { Snapshot } from "../../../src/driver/memory/snapshot.js";
+import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
+import { Gate } from "./gate.js";
+import type { VirtualTime } from "./virtual-time.js";
+
+const US = 1_000;
+
+/** One for all runs of a process: each script is compiled once. */
+const interpreter = new SharedInterpreter();
+
+/** Whoever listens to a channel on one connection. */
+export interface Ear {
+  hear(channel: string, message: string): void;
+}
+
+/** What the watchers of a run are told of a server. */
+export interface ServerWatch {
+  /** A script is about to run. */
+  starts?(server: SimServer, call: ScriptCall, by: string): void;
+  /** A script has run. @param answer what it answered, or the server's refusal */
+  ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void;
+}
+
+/** A server of a run: the embedded one, with a clock of its own and what can befall it. */
+export class SimServer {
+  readonly name: string;
+  /** What reaches it waits here while it stands still. */
+  readonly gate: Gate;
+  readonly #time: VirtualTime;
+  readonly #epochMs: number;
+  readonly #watch: ServerWatch;
+  readonly #store: MemoryStore;
+  readonly #ears = new Map<string, Set<Ear>>();
+  readonly #scripts = new Set<string>();
+  #shiftMs = 0;
+  /** It is a replica, or was made one: it refuses whatever may write. */
+  isReadOnly = false;
+
+  constructor(name: string, time: VirtualTime, epochMs: number, watch: ServerWatch) {
+    this.name = name;
+    this.gate = new Gate(time);
+    this.#time = time;
+    this.#epochMs = epochMs;
+    this.#watch = watch;
+    const surroundings = {
+      wallMs: () => this.timeMs,
+      publish: (channel: string, message: string) => this.#publish(channel, message),
+      listeners: (channel: string) => this.#ears.get(textOfBytes(channel))?.size ?? 0,
+    };
+    this.#store = new MemoryStore(surroundings, interpreter);
+  }
+
+  get timeMs(): number {
+    return this.#epochMs + this.#shiftMs + this.#time.nowUs / US;
+  }
+
+  /** Its clock is set forward. */
+  stepClock(ms: number): void {
+    this.#shiftMs += ms;
+  }
+
+  /** `EVALSHA`, or `EVAL` with the script's text. Throws `ServerReplyError`. */
+  run(call: ScriptCall, by: string, withText: boolean): RawReply {
+    const { script, keys, args } = call;
+    if (withText) this.#scripts.add(script.sha1);
+    else if (!this.#scripts.has(script.sha1)) throw new ServerReplyError("NOSCRIPT No matching script.");
+    this.#watch.starts?.(this, call, by);
+    try {
+      if (this.isReadOnly) throw new ServerReplyError("READONLY You can't write against a read only replica.");
+      const reply = this.#store.evaluate(script, keys, args);
+      this.#watch.ran(this, call, by, reply);
+      return reply;
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      this.#watch.ran(this, call, by, error);
+      throw error;
+    }
+  }
+
+  command(name: string, ...args: readonly (string | number)[]): RawReply {
+    return this.#store.command(name, args);
+  }
+
+  get keys(): Snapshot {
+    return this.#store.dump();
+  }
+
+  forgetScripts(): void {
+    this.#scripts.clear();
+  }
+
+  /** Whether it is at its `maxmemory`. */
+  set isFull(isFull: boolean) {
+    this.#store.full(isFull);
+  }
+
+  empty(): void {
+    this.#store.flush();
+  }
+
+  listen(channel: string, ear: Ear): void {
+    const ears = this.#ears.get(channel) ?? new Set();
+    this.#ears.set(channel, ears.add(ear));
+  }
+
+  unlisten(channel: string, ear: Ear): void {
+    const ears = this.#ears.get(channel);
+    if (ears?.delete(ear) === true && ears.size === 0) this.#ears.delete(channel);
+  }
+
+  /** A connection for messages is gone. */
+  forget(ear: Ear): void {
+    for (const channel of [...this.#ears.keys()]) this.unlisten(channel, ear);
+  }
+
+  /** @returns how many listen */
+  #publish(channel: string, message: string): number {
+    const name = textOfBytes(channel);
+    const ears = this.#ears.get(name) ?? NOBODY;
+    for (const ear of ears) ear.hear(name, textOfBytes(message));
+    return ears.size;
+  }
+}
+
+const NOBODY: ReadonlySet<Ear> = new Set();

@@ -1,0 +1,121 @@
+/** Something that happens at a moment of the virtual time. */
+interface Happening {
+  readonly atUs: number;
+  /** Among those of one moment the one that was planned first comes first. */
+  readonly order: number;
+  readonly run: () => void;
+  cancelled: boolean;
+}
+
+/** A happening that may still be taken back. */
+export interface Planned {
+  cancel(): void;
+}
+
+/** Lets all promises settle: nothing of the real event loop but this is used during a run. */
+export type Turn = () => Promise<void>;
+
+/**
+ * The one axis of time of a run, in whole microseconds, which no process and no server sees. What happens does so one after the
+ * other; between two happenings all promises settle.
+ */
+export class VirtualTime {
+  nowUs = 0;
+  readonly #turn: Turn;
+  readonly #heap: Happening[] = [];
+  #planned = 0;
+
+  constructor(turn: Turn) {
+    this.#turn = turn;
+  }
+
+  get isEmpty(): boolean {
+    return this.#heap.length === 0;
+  }
+
+  /** Plans what happens `afterUs` from now, or now if that is negative, and then after all that was planned before for that moment. */
+  after(afterUs: number, run: () => void): Planned {
+    return this.at(this.nowUs + afterUs, run);
+  }
+
+  at(atUs: number, run: () => void): Planned {
+    const happening = {
+      atUs: Math.max(Math.round(atUs), this.nowUs),
+      order: this.#planned,
+      run,
+      cancelled: false,
+    };
+    this.#planned += 1;
+    push(this.#heap, happening);
+    return {
+      cancel: () => {
+        happening.cancelled = true;
+      },
+    };
+  }
+
+  /**
+   * Lets time pass until nothing is planned any more, `until` answers true between two happenings, or the moment `latestUs` is
+   * reached, which it then is.
+   */
+  async pass(latestUs: number, until: () => boolean = () => false): Promise<void> {
+    await this.#turn();
+    while (!until()) {
+      const next = this.#next(latestUs);
+      if (next === undefined) {
+        if (latestUs < Number.POSITIVE_INFINITY) this.nowUs = Math.max(this.nowUs, latestUs);
+        return;
+      }
+      this.nowUs = next.atUs;
+      next.run();
+      await this.#turn();
+    }
+  }
+
+  #next(latestUs: number): Happening | undefined {
+    for (;;) {
+      const [first] = this.#heap;
+      if (first === undefined || (!first.cancelled && first.atUs > latestUs)) return undefined;
+      pop(this.#heap);
+      if (!first.cancelled) return first;
+    }
+  }
+}
+
+function isBefore(one: Happening, other: Happening): boolean {
+  return one.atUs === other.atUs ? one.order < other.order : one.atUs < other.atUs;
+}
+
+/** A binary heap: the earliest is at the front. */
+function push(heap: Happening[], happening: Happening): void {
+  let at = heap.length;
+  heap.push(happening);
+  while (at > 0) {
+    const above = (at - 1) >> 1;
+    const parent = heap[above];
+    if (parent === undefined || isBefore(parent, happening)) break;
+    heap[at] = parent;
+    at = above;
+  }
+  heap[at] = happening;
+}
+
+function pop(heap: Happening[]): void {
+  const last = heap.pop();
+  if (last === undefined || heap.length === 0) return;
+  let at = 0;
+  for (;;) {
+    let below = 2 * at + 1;
+    let child = heap[below];
+    const other = heap[below + 1];
+    if (child === undefined) break;
+    if (other !== undefined && isBefore(other, child)) {
+      below += 1;
+      child = other;
+    }
+    if (isBefore(last, child)) break;
+    heap[at] = child;
+    at = below;
+  }
+  heap[at] = last;
+}
