@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { defects } from "./defects.js";
-import { changedSources, compiled } from "./variant.js";
+import { luaMistake } from "./lua-syntax.js";
+import { changedFiles, changedSources, compiled, flatScripts } from "./variant.js";
 
 describe("the planted defects", () => {
   it("are at least as many as are asked for, each with a name of its own", () => {
@@ -13,6 +14,9 @@ describe("the planted defects", () => {
     const changed = await changedSources(edits);
     expect(changed.size).toBeGreaterThan(0);
     for (const [file, source] of changed) await compiled(file, source);
+    if (!edits.some(({ file }) => file.endsWith(".lua"))) return;
+    for (const { name, lua } of await flatScripts(changedFiles(edits)))
+      expect(luaMistake(lua), name).toBeUndefined();
   });
 
   it("fail where what they replace is not there, or there twice", async () => {

@@ -50,7 +50,8 @@ function changesOf({ text, start, end }: Token, next: Token | undefined, source:
 
 /** Not the sign of a number. */
 function isBinary(source: string, at: number): boolean {
-  return /[\w)\]]\s*$/.test(source.slice(Math.max(0, at - 20), at));
+  const before = source.slice(Math.max(0, at - 20), at);
+  return /[\w)\]]\s*$/.test(before) && !/\b(?:and|or|not|return)\s*$/.test(before);
 }
 
 /** Calls that stand by themselves on a line of their own. */

@@ -65,11 +65,10 @@ function binaryChanges(node: Node, source: string): readonly Change[] {
   const changes = become.map((other) => replaced(at, end, other, `${operator} to ${other}`));
   const turned = SUMS[operator];
   if (turned === undefined || !isOne(node["right"])) return changes;
-  const left = node["left"] as Node;
   return [
     ...changes,
     replaced(at, end, turned, `${operator} to ${turned}`),
-    replaced(left.end, node.end, "", `${operator} 1 dropped`),
+    replaced(at, node.end, "", `${operator} 1 dropped`),
   ];
 }
 

@@ -22,8 +22,8 @@ export const jointDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/joint-hold.ts",
-        find: "const leftMs = left[this.quorum - 1] ?? 0;",
-        replace: "const leftMs = left[0] ?? 0;",
+        find: "return left[this.quorum - 1] ?? 0;",
+        replace: "return left[0] ?? 0;",
       },
     ],
   },
