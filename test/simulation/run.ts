@@ -3,22 +3,23 @@ import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
 import { Checker } from "./checker/checker.js";
 import { ForcedUnlocks } from "./checker/excuses.js";
 import { History } from "./checker/history.js";
+import { lookForLeftovers } from "./checker/leftovers.js";
 import { Occupied } from "./checker/occupied.js";
-import type { Outcome } from "./outcome.js";
 import { Trouble } from "./checker/trouble.js";
 import type { Chooser } from "./chooser/chooser.js";
 import { between, pick } from "./draw.js";
-import { real, trap } from "./world/trap.js";
+import type { Outcome } from "./outcome.js";
 import type { ScheduleOptions } from "./schedule.js";
 import { Caller } from "./workload/caller.js";
-import { LOCK_KINDS, type LockName } from "./workload/lock-names.js";
-import { lockStep } from "./workload/lock-steps.js";
+import { familyOf, KINDS } from "./workload/families.js";
+import type { Shared } from "./workload/family.js";
 import type { Member, Scene } from "./workload/member.js";
 import { planClient, planServerEpoch } from "./workload/plan.js";
-import { SeededEnvironment } from "./world/seeded-environment.js";
 import { Faults } from "./world/faults.js";
 import { type Node, startNode } from "./world/fleet.js";
+import { OwnEnvironment } from "./world/own-environment.js";
 import { SimServer } from "./world/sim-server.js";
+import { real, trap } from "./world/trap.js";
 import { VirtualTime } from "./world/virtual-time.js";
 
 const MS = 1_000;
@@ -38,7 +39,7 @@ export class Run {
   readonly #scene: Scene;
   readonly #server: SimServer;
   readonly #faults: Faults;
-  readonly #environment: SeededEnvironment;
+  readonly #environment: OwnEnvironment;
   readonly #processes: number;
   readonly #forced = new ForcedUnlocks(this.#time);
   #commands = 0;
@@ -48,24 +49,27 @@ export class Run {
   constructor({ chooser, only, trace = false }: ScheduleOptions) {
     this.#chooser = chooser;
     this.#trace = trace;
-    this.#environment = new SeededEnvironment(chooser.stream("environment"));
+    const chance = chooser.stream("environment");
+    this.#environment = new OwnEnvironment((count) => chance.choose(count));
     const plan = chooser.stream("plan");
-    const kinds = only === undefined ? LOCK_KINDS : LOCK_KINDS.filter((kind) => only.includes(kind));
-    const names: LockName[] = [];
+    const kinds = only === undefined ? KINDS : KINDS.filter((kind) => only.includes(kind));
+    const shared: Shared[] = [];
     for (let at = between(plan, 1, 3); at > 0; at -= 1) {
       const kind = kinds[plan.choose(kinds.length)];
-      if (kind !== undefined) names.push({ kind, name: `n${names.length}` });
+      if (kind !== undefined) shared.push({ kind, name: `n${shared.length}` });
     }
     this.#processes = between(plan, 2, 4);
-    const members = names.flatMap(({ kind, name }) => (kind === "multi" ? [`${name}.a`, `${name}.b`] : [name]));
-    const occupied = new Occupied(this.#time, members);
+    const occupied = new Occupied(
+      this.#time,
+      shared.flatMap((each) => familyOf(each).heldKeys(each)),
+    );
     this.#scene = {
       chooser,
       checker: this.#checker,
       history: this.#history,
       trouble: this.#trouble,
       occupied,
-      names,
+      shared,
       nowUs: () => this.#time.nowUs,
     };
     this.#server = new SimServer("s0", this.#time, planServerEpoch(plan), {
@@ -101,7 +105,14 @@ export class Run {
     });
     for (let at = 0; at < this.#processes; at += 1) this.#start(`p${at}`);
     await this.#untilDone();
-    await this.#end();
+    if (this.#checker.hasFailed) return;
+    await lookForLeftovers({
+      time: this.#time,
+      checker: this.#checker,
+      trouble: this.#trouble,
+      nodes: this.#nodes,
+      longestMs: LONGEST_MS,
+    });
   }
 
   #start(name: string): void {
@@ -142,7 +153,8 @@ export class Run {
       const steps = between(stream, 1, 4);
       for (let at = 0; at < steps; at += 1) {
         await caller.pause(pick(stream, [1, 0, 0, 10, 100]));
-        await lockStep(caller);
+        const shared = this.#scene.shared[stream.choose(this.#scene.shared.length)];
+        if (shared !== undefined) await familyOf(shared).step(caller, shared);
       }
     } catch (error) {
       this.#checker.fail("world", `${name}: ${error instanceof Error ? error.stack : String(error)}`);
@@ -152,7 +164,10 @@ export class Run {
 
   async #untilDone(): Promise<void> {
     while (this.#running > 0 && !this.#checker.hasFailed) {
-      await this.#time.pass(this.#time.nowUs + GLANCE_US, () => this.#running === 0 || this.#checker.hasFailed);
+      await this.#time.pass(
+        this.#time.nowUs + GLANCE_US,
+        () => this.#running === 0 || this.#checker.hasFailed,
+      );
       this.#glance();
     }
   }
@@ -169,21 +184,10 @@ export class Run {
         ...call.names.map((name) => this.#checker.calls.changedUs(name)),
       );
       if (nowUs - sinceUs > 2 * LONGEST_MS * MS) {
-        this.#checker.fail("progress", `${call.what} is under way since ${call.startUs / MS} ms, and nothing happens`);
-      }
-    }
-  }
-
-  async #end(): Promise<void> {
-    if (this.#checker.hasFailed) return;
-    await this.#time.pass(Math.max(this.#time.nowUs, this.#trouble.endsUs) + 2 * LONGEST_MS * MS);
-    const live = this.#nodes.filter(({ process }) => !process.isDead);
-    const closed = Promise.all(live.map(({ holdfast }) => holdfast.close()));
-    void closed;
-    await this.#time.pass(this.#time.nowUs + LONGEST_MS * MS);
-    for (const { process } of live) {
-      if (process.pendingTimers > 0) {
-        this.#checker.fail("leftovers", `${process.pendingTimers} timers of ${process.name} are left after its client was closed`);
+        this.#checker.fail(
+          "progress",
+          `${call.what} is under way since ${call.startUs / MS} ms, and nothing happens`,
+        );
       }
     }
   }
@@ -192,7 +196,8 @@ export class Run {
     this.#commands += 1;
     const text = answer instanceof Error ? answer.message : JSON.stringify(answer);
     this.#history.add(server.name, `${by} ${call.script.name} ${call.keys.join(" ")} -> ${text}`);
-    if (this.#trace) this.#history.add(server.name, `  ${call.args.join(" ")} | ${JSON.stringify(server.keys)}`);
+    if (this.#trace)
+      this.#history.add(server.name, `  ${call.args.join(" ")} | ${JSON.stringify(server.keys)}`);
     this.#scene.occupied.look(server, call.keys, by);
     if (call.script.name.endsWith("force-unlock")) this.#forced.forced(call.keys[0] ?? "", this.#time.nowUs);
     this.#checker.look();
@@ -206,7 +211,7 @@ export class Run {
       history: this.#history.lines,
       stats: {
         commands: this.#commands,
-        kinds: [...new Set(this.#scene.names.map(({ kind }) => kind))],
+        kinds: [...new Set(this.#scene.shared.map(({ kind }) => kind))],
         faults: this.#trouble.hits,
         states: [],
         longestWaitMs: 0,

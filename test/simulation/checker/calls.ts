@@ -31,7 +31,9 @@ export class Calls {
   others(call: PendingCall): readonly PendingCall[] {
     return [...this.pending].filter(
       (other) =>
-        other !== call && other.process === call.process && other.names.some((name) => call.names.includes(name)),
+        other !== call &&
+        other.process === call.process &&
+        other.names.some((name) => call.names.includes(name)),
     );
   }
 

@@ -1,9 +1,9 @@
 import { believedMs } from "../../../src/lease.js";
+import type { Rule, Violation } from "../outcome.js";
 import type { SimProcess } from "../world/sim-process.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 import { Calls } from "./calls.js";
 import type { History } from "./history.js";
-import type { Rule, Violation } from "../outcome.js";
 
 /** Somebody has something, as far as he knows. */
 export interface Belief {

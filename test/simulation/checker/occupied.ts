@@ -1,6 +1,6 @@
+import { fairQueueKey, waitingWriterKey } from "../../../src/protocol/names.js";
 import type { SimServer } from "../world/sim-server.js";
 import type { VirtualTime } from "../world/virtual-time.js";
-import { fairQueueKey } from "../../../src/protocol/names.js";
 
 /** From when to when somebody had a lock, or stood in its queue, as its server has it. */
 interface Spell {
@@ -30,7 +30,7 @@ export class Occupied {
       if (spells === undefined) continue;
       this.#askedUs.set(`${by} ${key}`, this.#time.nowUs);
       const ttlMs = Number(server.command("PTTL", key));
-      const queued = Number(server.command("EXISTS", fairQueueKey(key))) > 0;
+      const queued = Number(server.command("EXISTS", fairQueueKey(key), waitingWriterKey(key))) > 0;
       const isTaken = ttlMs !== -2 || queued;
       const { nowUs } = this.#time;
       const last = spells.at(-1);

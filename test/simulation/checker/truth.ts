@@ -5,6 +5,7 @@ import {
   NotReplicatedError,
   QuorumError,
   UnavailableError,
+  UpgradeNotSupportedError,
   WaitTimeoutError,
 } from "../../../src/errors.js";
 import type { Asked } from "../workload/caller.js";
@@ -20,7 +21,13 @@ export interface Failed {
 }
 
 /** What takes a hold away in Redis before its time. */
-export const THEFTS = ["force-unlock", "server-emptied", "server-older", "failover-lost", "server-clock-step"];
+export const THEFTS = [
+  "force-unlock",
+  "server-emptied",
+  "server-older",
+  "failover-lost",
+  "server-clock-step",
+];
 /** For how long a fault may explain what comes after it, beyond the command timeout. */
 const ECHO_US = 2_000_000;
 
@@ -28,12 +35,18 @@ const ECHO_US = 2_000_000;
 export function untrue(error: unknown, failed: Failed): string | undefined {
   const { asked, call, scene, member } = failed;
   if (asked.signal?.aborted === true && error === asked.signal.reason) return undefined;
-  if (error instanceof ClientClosedError) return member.isClosing ? undefined : "nobody has closed the client";
+  if (error instanceof ClientClosedError)
+    return member.isClosing ? undefined : "nobody has closed the client";
   if (error instanceof WaitTimeoutError) return untrueRefusal(failed);
-  if (error instanceof UnavailableError || error instanceof QuorumError || error instanceof NotReplicatedError) {
+  if (
+    error instanceof UnavailableError ||
+    error instanceof QuorumError ||
+    error instanceof NotReplicatedError
+  ) {
     return isTroubled(failed) ? undefined : `${error.message}, but nothing has happened to it`;
   }
   if (error instanceof LeaseLostError) return untrueLoss(error, failed);
+  if (error instanceof UpgradeNotSupportedError && asked.sharesId === true) return undefined;
   if (error instanceof NotHeldError) {
     if (error.cause instanceof LeaseLostError) return untrueLoss(error.cause, failed);
     const isExplained = asked.mayBeOver === true || isTroubled(failed) || scene.trouble.happened(...THEFTS);
@@ -54,7 +67,9 @@ export function untrueRefusal({ asked, call, scene, member }: Failed): string | 
   if (asked.names.some((name) => occupied.wasTaken(name, call.startUs))) return undefined;
   if (asked.sharesId === true && checker.calls.others(call).length > 0) return undefined;
   const waitedMs = (scene.nowUs() - call.startUs) / 1_000;
-  const isUnanswered = !asked.names.every((name) => occupied.wasAsked(name, member.process.name, call.startUs));
+  const isUnanswered = !asked.names.every((name) =>
+    occupied.wasAsked(name, member.process.name, call.startUs),
+  );
   if (asked.waitMs > 0 && waitedMs >= asked.waitMs * 0.99 && isUnanswered) {
     checker.excuse("time ran out before the server was asked");
     return undefined;
@@ -69,7 +84,9 @@ function untrueLoss(loss: LeaseLostError, failed: Failed): string | undefined {
   const wasHurt = scene.trouble.has(member.process.name, 0);
   switch (reason) {
     case "expired":
-      return holds.some(({ leaseMs }) => leaseMs !== undefined) || wasHurt ? undefined : `its time ran out after ${heldMs} ms, but it was renewed`;
+      return holds.some(({ leaseMs }) => leaseMs !== undefined) || wasHurt
+        ? undefined
+        : `its time ran out after ${heldMs} ms, but it was renewed`;
     case "unreachable":
       return wasHurt ? undefined : "the server was reachable all the time";
     case "stolen":
@@ -79,7 +96,9 @@ function untrueLoss(loss: LeaseLostError, failed: Failed): string | undefined {
     case "closed":
       return member.isClosing ? undefined : "nobody has closed the client";
     case "server-changed":
-      return scene.trouble.happened("failover", "failover-lost", "slot-moved") ? undefined : "its server has not changed";
+      return scene.trouble.happened("failover", "failover-lost", "slot-moved")
+        ? undefined
+        : "its server has not changed";
     case "released":
       return undefined;
     default:

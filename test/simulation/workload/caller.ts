@@ -1,6 +1,6 @@
-import type { Stream } from "../chooser/chooser.js";
-import { untrue, untrueRefusal } from "../checker/truth.js";
 import type { PendingCall } from "../checker/calls.js";
+import { untrue, untrueRefusal } from "../checker/truth.js";
+import type { Stream } from "../chooser/chooser.js";
 import type { Member, Scene } from "./member.js";
 
 /** What a call was asked, as far as its answer is judged by it. */
@@ -21,7 +21,9 @@ export interface Asked {
 }
 
 /** What became of a call. */
-export type Became<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown };
+export type Became<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly error: unknown };
 
 /** One task of a process: what it calls is judged. */
 export class Caller {
@@ -68,7 +70,9 @@ export class Caller {
       if (value === null) this.#refused(asked, call);
       return { ok: true, value };
     } catch (error) {
-      this.say(`${what} failed: ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`);
+      this.say(
+        `${what} failed: ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`,
+      );
       const complaint = untrue(error, { asked, call, scene: this.scene, member: this.member });
       if (complaint !== undefined) checker.fail("truth", `${this.name}: ${what}: ${complaint}`);
       return { ok: false, error };
@@ -81,6 +85,7 @@ export class Caller {
     const { scene, member } = this;
     this.say(`${asked.what} was refused`);
     const complaint = untrueRefusal({ asked, call, scene, member });
-    if (complaint !== undefined) scene.checker.fail("truth", `${this.name}: ${asked.what} was refused: ${complaint}`);
+    if (complaint !== undefined)
+      scene.checker.fail("truth", `${this.name}: ${asked.what} was refused: ${complaint}`);
   }
 }

@@ -33,6 +33,11 @@ export interface Door {
   readonly isReentrant: boolean;
 }
 
+/** The locks of a multi lock. */
+export function membersOf(name: string): readonly string[] {
+  return [`${name}.a`, `${name}.b`];
+}
+
 /** @param half which lock of a pair */
 export function openDoor(holdfast: Holdfast, { kind, name }: LockName, half: "read" | "write"): Door {
   const door = (lock: Lock, isReentrant = true, mode: Door["mode"] = "exclusive"): Door => ({
@@ -62,9 +67,16 @@ export function openDoor(holdfast: Holdfast, { kind, name }: LockName, half: "re
     case "non-reentrant fair":
       return door(holdfast.getNonReentrantFairLock(name), false);
     case "multi": {
-      const members = [`${name}.a`, `${name}.b`];
+      const members = membersOf(name);
       const locks = members.map((member) => holdfast.getLock(member));
-      return { kind, name, lock: holdfast.getMultiLock(...locks), members, mode: "exclusive", isReentrant: true };
+      return {
+        kind,
+        name,
+        lock: holdfast.getMultiLock(...locks),
+        members,
+        mode: "exclusive",
+        isReentrant: true,
+      };
     }
     default:
       return kind satisfies never;

@@ -3,7 +3,8 @@ import type { LockOptions } from "../../../src/options.js";
 import type { Part } from "../checker/checker.js";
 import { oneIn, pick } from "../draw.js";
 import type { Asked, Caller } from "./caller.js";
-import { type Door, openDoor } from "./lock-names.js";
+import type { Family } from "./family.js";
+import { type Door, LOCK_KINDS, type LockName, membersOf, openDoor } from "./lock-names.js";
 
 /** The options of one call, and how it is called in the history. */
 interface Wish {
@@ -11,16 +12,30 @@ interface Wish {
   readonly asked: Asked;
 }
 
-const FORMS = ["lock", "lock", "using", "tryLock", "nested", "siblings", "as thread", "chosen id", "look", "force"] as const;
+const FORMS = [
+  "lock",
+  "lock",
+  "using",
+  "tryLock",
+  "nested",
+  "siblings",
+  "as thread",
+  "chosen id",
+  "look",
+  "force",
+] as const;
 type Form = (typeof FORMS)[number];
 
-/** One step of a task: a call about one of the locks, with all that belongs to it. */
-export async function lockStep(caller: Caller): Promise<void> {
-  const { stream, scene, member } = caller;
-  const name = pick(stream, scene.names as readonly [(typeof scene.names)[number]]);
-  const door = openDoor(member.holdfast, name, oneIn(stream, 3) ? "write" : "read");
-  await FORM_STEPS[pick(stream, FORMS)](caller, door);
-}
+/** All locks that have one server. */
+export const locks: Family = {
+  kinds: LOCK_KINDS,
+  heldKeys: ({ kind, name }) => (kind === "multi" ? membersOf(name) : [name]),
+  async step(caller, shared) {
+    const { stream, member } = caller;
+    const door = openDoor(member.holdfast, shared as LockName, oneIn(stream, 3) ? "write" : "read");
+    await FORM_STEPS[pick(stream, FORMS)](caller, door);
+  },
+};
 
 const FORM_STEPS: Readonly<Record<Form, (caller: Caller, door: Door) => Promise<void>>> = {
   lock: lockAndUnlock,
@@ -120,7 +135,9 @@ async function chosenId(caller: Caller, door: Door): Promise<void> {
   const threadId = pick(caller.stream, [1, 2, own]);
   if (!door.isReentrant && threadId !== own) return lockAndUnlock(caller, door);
   const { options, asked } = wishOf(caller, door, `lock as ${threadId}`, 4);
-  const became = await caller.call({ ...asked, sharesId: true }, () => door.lock.lock({ ...options, threadId }));
+  const became = await caller.call({ ...asked, sharesId: true }, () =>
+    door.lock.lock({ ...options, threadId }),
+  );
   if (!became.ok) return;
   enter(caller, door, became.value);
   await caller.pause(holdMs(caller));
@@ -139,7 +156,9 @@ async function look(caller: Caller, door: Door): Promise<void> {
 async function force(caller: Caller, door: Door): Promise<void> {
   if (!oneIn(caller.stream, 4) || door.kind === "multi") return lockAndUnlock(caller, door);
   caller.scene.trouble.begin("force-unlock", door.name, 0, true);
-  await caller.call({ what: `forceUnlock of "${door.name}"`, names: [], waitMs: 0 }, () => door.lock.forceUnlock());
+  await caller.call({ what: `forceUnlock of "${door.name}"`, names: [], waitMs: 0 }, () =>
+    door.lock.forceUnlock(),
+  );
 }
 
 async function hold(caller: Caller, door: Door, lease: Lease, { asked }: Wish): Promise<void> {
@@ -195,7 +214,7 @@ function wishOf(caller: Caller, door: Door, what: string, foreverIn: number, out
   const { watchdogMs, commandTimeoutMs } = member.plan.options;
   const waitMs = oneIn(stream, foreverIn) ? pick(stream, [100, 0, 10, 1_000, 5_000]) : undefined;
   const leaseMs = oneIn(stream, 4)
-    ? pick(stream, [watchdogMs, commandTimeoutMs / 2, commandTimeoutMs * 2, 40])
+    ? pick(stream, [watchdogMs, commandTimeoutMs / 2, commandTimeoutMs * 2, shortestLeaseMs(caller)])
     : undefined;
   const maxHoldMs = leaseMs === undefined && oneIn(stream, 12) ? pick(stream, [watchdogMs, 50]) : undefined;
   const signal = oneIn(stream, 10) ? abortsAfter(caller, pick(stream, [1, 0, 5, 30, 200])) : undefined;
@@ -211,6 +230,12 @@ function wishOf(caller: Caller, door: Door, what: string, foreverIn: number, out
     options,
     asked: { what: title, names: door.members, waitMs: longest, signal, leaseMs, maxHoldMs, around },
   };
+}
+
+/** One that ends before its answer comes is asked for again and again. */
+function shortestLeaseMs({ member }: Caller): number {
+  const { leastUs, spreadUs } = member.plan.distance;
+  return 40 + Math.ceil((6 * (leastUs + spreadUs)) / 1_000);
 }
 
 function abortsAfter(caller: Caller, ms: number): AbortSignal {

@@ -5,8 +5,8 @@ import type { Occupied } from "../checker/occupied.js";
 import type { Trouble } from "../checker/trouble.js";
 import type { Chooser } from "../chooser/chooser.js";
 import type { SimProcess } from "../world/sim-process.js";
+import type { Shared } from "./family.js";
 import type { ClientPlan } from "./plan.js";
-import type { LockName } from "./lock-names.js";
 
 /** What all that happens in one run shares. */
 export interface Scene {
@@ -15,7 +15,7 @@ export interface Scene {
   readonly history: History;
   readonly trouble: Trouble;
   readonly occupied: Occupied;
-  readonly names: readonly LockName[];
+  readonly shared: readonly Shared[];
   /** Virtual time. */
   readonly nowUs: () => number;
 }

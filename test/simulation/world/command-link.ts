@@ -127,7 +127,8 @@ export class CommandLink {
     if (!rules.resends) {
       for (const { failed } of this.#unanswered.splice(0)) failed(new Error("Connection is closed."));
     }
-    if (!rules.queues) for (const { failed } of this.#queued.splice(0)) failed(new Error("Connection is closed."));
+    if (!rules.queues)
+      for (const { failed } of this.#queued.splice(0)) failed(new Error("Connection is closed."));
     time.after(reconnectUs, () => process.gate.pass(() => this.#connect()));
   }
 

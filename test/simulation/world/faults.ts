@@ -43,7 +43,10 @@ function spanUs(stream: Stream): number {
 }
 
 /** A connection breaks, and its client soon hears of it. */
-function cutTerms(stream: Stream, inTransit: { there: number; back: number }): CutTerms & { lastsUs: number } {
+function cutTerms(
+  stream: Stream,
+  inTransit: { there: number; back: number },
+): CutTerms & { lastsUs: number } {
   const noticeUs = pick(stream, [0, 500, 20_000]);
   const reconnectUs = pick(stream, [1_000, 50_000, 300_000, 2_000_000]);
   const there = stream.choose(inTransit.there + 1);

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../../../src/clock.js";
-import type { Stream } from "../chooser/chooser.js";
 import type { Instant } from "../../../src/runtime/instant.js";
+import type { Stream } from "../chooser/chooser.js";
 import { Gate } from "./gate.js";
 import type { VirtualTime } from "./virtual-time.js";
 

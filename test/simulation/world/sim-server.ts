@@ -69,7 +69,8 @@ export class SimServer {
     else if (!this.#scripts.has(script.sha1)) throw new ServerReplyError("NOSCRIPT No matching script.");
     this.#watch.starts?.(this, call, by);
     try {
-      if (this.isReadOnly) throw new ServerReplyError("READONLY You can't write against a read only replica.");
+      if (this.isReadOnly)
+        throw new ServerReplyError("READONLY You can't write against a read only replica.");
       const reply = this.#store.evaluate(script, keys, args);
       this.#watch.ran(this, call, by, reply);
       return reply;

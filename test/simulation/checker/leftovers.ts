@@ -1,0 +1,37 @@
+import type { Node } from "../world/fleet.js";
+import type { VirtualTime } from "../world/virtual-time.js";
+import type { Checker } from "./checker.js";
+import type { Trouble } from "./trouble.js";
+
+const MS = 1_000;
+
+/** What is over when all tasks are done. */
+export interface Ending {
+  readonly time: VirtualTime;
+  readonly checker: Checker;
+  readonly trouble: Trouble;
+  readonly nodes: readonly Node[];
+  /** No lease is longer. */
+  readonly longestMs: number;
+}
+
+/** Lets all leases end, closes all clients, and looks for what is left of them. */
+export async function lookForLeftovers({ time, checker, trouble, nodes, longestMs }: Ending): Promise<void> {
+  await time.pass(Math.max(time.nowUs, trouble.endsUs) + 2 * longestMs * MS);
+  const live = nodes.filter(({ process }) => !process.isDead);
+  let closed = 0;
+  for (const { holdfast } of live) {
+    void holdfast.close().then(() => {
+      closed += 1;
+    });
+  }
+  await time.pass(time.nowUs + longestMs * MS);
+  if (closed < live.length) checker.fail("progress", `${live.length - closed} clients can not be closed`);
+  for (const { process } of live) {
+    if (process.pendingTimers === 0) continue;
+    checker.fail(
+      "leftovers",
+      `${process.pendingTimers} timers of ${process.name} are left after its client was closed`,
+    );
+  }
+}

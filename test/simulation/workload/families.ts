@@ -1,0 +1,13 @@
+import type { Family, Shared } from "./family.js";
+import { locks } from "./lock-steps.js";
+
+const FAMILIES: readonly Family[] = [locks];
+
+/** All kinds that a task may be about. */
+export const KINDS: readonly string[] = FAMILIES.flatMap(({ kinds }) => kinds);
+
+export function familyOf({ kind }: Shared): Family {
+  const family = FAMILIES.find(({ kinds }) => kinds.includes(kind));
+  if (family === undefined) throw new RangeError(`there is no kind "${kind}"`);
+  return family;
+}

@@ -1,0 +1,16 @@
+import type { Caller } from "./caller.js";
+
+/** Something that tasks share, by its name. */
+export interface Shared {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** Kinds of shared things that are used in the same way. */
+export interface Family {
+  readonly kinds: readonly string[];
+  /** The keys whose existence says that somebody has it. */
+  heldKeys(shared: Shared): readonly string[];
+  /** One step of a task: a call about it, with all that belongs to that. */
+  step(caller: Caller, shared: Shared): Promise<void>;
+}
