@@ -11,16 +11,20 @@ import { allMutants } from "./mutants/mutants.js";
 import { explains, survivors } from "./survivors.js";
 import { root } from "./variant.js";
 
-export const defectsHelp: string = `
-  --defects            plants each defect, and says after how many schedules it is found
-  --mutants            plants each one-token mutant of the code that decides
-    --only A,B         defects whose names have one of these in them; mutants whose ids have
-    --seconds N        how long each is hunted for (60; mutants 10)
-    --workers N        how many are hunted for at once (2)
-    --any-kind         plays all kinds, not only those that a defect is about
-    --sample N         each Nth mutant
-    --markdown FILE    writes the table
-    --results FILE     keeps what was found as JSON; what is in it already is not played again`;
+export const defectsUsage: string = `npm run simulate -- --defects [NAMES] [options]
+npm run simulate -- --mutants [IDS] [options]
+
+Plants each defect, or each one-token mutant of the code that decides, in a copy of the simulator, and tells after how many schedules
+and seconds it is found. NAMES and IDS are parts of their names.
+
+  --only A,B         the same as NAMES
+  --seconds N        how long each is hunted for (60; mutants 10)
+  --workers N        how many are hunted for at once (2)
+  --any-kind         plays all kinds, not only those that a defect is about
+  --sample N         each Nth mutant
+  --markdown FILE    writes the table: of mutants, of those that survive without a reason
+  --results FILE     keeps what was found as JSON; what is in it already is not played again
+`;
 
 interface Options {
   readonly only: readonly string[];
@@ -32,36 +36,48 @@ interface Options {
   readonly results: string | undefined;
 }
 
-/** `--defects` and `--mutants` of `npm run simulate`. @returns the exit code */
-export async function runDefects(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
+/** What `npm run simulate` does with the arguments beside `--defects` or `--mutants`. @returns the exit code */
+export async function runDefects(what: "defects" | "mutants", args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
     args: [...args],
+    allowPositionals: true,
     options: {
-      defects: { type: "boolean", default: false },
-      mutants: { type: "boolean", default: false },
       only: { type: "string" },
       seconds: { type: "string" },
-      workers: { type: "string", default: "2" },
+      workers: { type: "string" },
       "any-kind": { type: "boolean", default: false },
-      sample: { type: "string", default: "1" },
+      sample: { type: "string" },
       markdown: { type: "string" },
       results: { type: "string" },
+      help: { type: "boolean", default: false },
     },
   });
+  if (values.help) {
+    process.stdout.write(defectsUsage);
+    return 0;
+  }
   const options: Options = {
-    only: values.only?.split(",") ?? [],
-    seconds: Number(values.seconds ?? (values.defects ? 60 : 10)),
-    workers: Number(values.workers),
+    only: [...positionals, values.only ?? ""].flatMap((names) => names.split(",")).filter(Boolean),
+    seconds: positive("seconds", values.seconds, what === "defects" ? 60 : 10),
+    workers: positive("workers", values.workers, 2),
     anyKind: values["any-kind"],
-    sample: Number(values.sample),
+    sample: positive("sample", values.sample, 1),
     markdown: values.markdown,
     results: values.results,
   };
-  return values.defects ? huntDefects(options) : huntMutants(options);
+  return what === "defects" ? huntDefects(options) : huntMutants(options);
+}
+
+/** @throws TypeError */
+function positive(name: string, text: string | undefined, fallback: number): number {
+  const value = text === undefined ? fallback : Number(text);
+  if (value > 0) return value;
+  throw new TypeError(`--${name} needs a number above 0, got "${text}"`);
 }
 
 async function huntDefects(options: Options): Promise<number> {
   const wanted = defects.filter(({ name }) => isWanted(name, options));
+  if (wanted.length === 0) throw new TypeError(`no defect is called ${options.only.join(", ")}`);
   const preys = wanted.map(({ name, promise, edits, kinds }) => {
     const order = { seconds: options.seconds, kinds: options.anyKind ? undefined : kinds };
     return { name, promise, edits, order };
