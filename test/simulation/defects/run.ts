@@ -79,8 +79,7 @@ async function huntDefects(options: Options): Promise<number> {
   const wanted = defects.filter(({ name }) => isWanted(name, options));
   if (wanted.length === 0) throw new TypeError(`no defect is called ${options.only.join(", ")}`);
   const preys = wanted.map(({ name, promise, edits, kinds }) => {
-    const order = { seconds: options.seconds, kinds: options.anyKind ? undefined : kinds };
-    return { name, promise, edits, order };
+    return { name, promise, edits, seconds: options.seconds, kinds: options.anyKind ? undefined : kinds };
   });
   const rows = await huntAll(preys, options);
   if (options.markdown !== undefined) writeFileSync(options.markdown, markdownTable(rows));
@@ -100,7 +99,8 @@ async function huntMutants(options: Options): Promise<number> {
       name: mutant.id,
       promise: mutant.line,
       edits: [editOf(mutant)],
-      order: { seconds: options.seconds, kinds },
+      seconds: options.seconds,
+      kinds,
     };
   });
   const rows = await huntAll(preys, options);
@@ -134,14 +134,16 @@ type Named = Prey & { readonly promise: string };
 async function huntAll(preys: readonly Named[], options: Options): Promise<readonly Row[]> {
   const known = readResults(options.results);
   const rows = new Map<string, Row>();
-  // Where something is found in what is not changed, findings tell nothing.
+  // What is found although nothing is changed is a defect of its own: see to that first.
   const control = {
     name: "nothing changed",
     edits: [],
-    order: { seconds: options.seconds, kinds: undefined },
+    seconds: options.seconds,
+    kinds: undefined,
+    promise: "",
   };
   const controls: { finding?: Finding } = {};
-  const all = [...(known.size === 0 ? [{ ...control, promise: "" }] : []), ...preys];
+  const all = [...(known.size === 0 ? [control] : []), ...preys];
   await inParallel(all, options.workers, async (prey) => {
     const finding = known.get(prey.name) ?? (await hunt(prey));
     const row = { name: prey.name, promise: prey.promise, finding };
@@ -156,7 +158,7 @@ async function huntAll(preys: readonly Named[], options: Options): Promise<reado
   });
   if (controls.finding !== undefined && isFound(controls.finding)) {
     process.stdout.write(
-      "\nthe simulator finds something although nothing is changed: what it finds below may be that\n",
+      "\nthe simulator finds something although nothing is changed: what was found may be that, too\n",
     );
   }
   return preys.flatMap(({ name }) => rows.get(name) ?? []);

@@ -17,16 +17,22 @@ export interface Prey {
   readonly name: string;
   /** What is changed; nothing, to see that nothing is found. */
   readonly edits: readonly Edit[];
-  readonly order: PlayOrder;
+  readonly seconds: number;
+  /** The kinds to choose from; undefined: all. */
+  readonly kinds: readonly string[] | undefined;
 }
 
-/** Builds a variant, and plays schedules of it until it is found or its time is over. */
-export async function hunt({ name, edits, order }: Prey): Promise<Finding> {
-  if (edits.length === 0) return playIn(compiledTree, order);
+/**
+ * Builds a variant, and plays schedules of it until it is found or its time is over. A schedule that breaks a promise of the unchanged
+ * sources as well does not count.
+ */
+export async function hunt({ name, edits, seconds, kinds }: Prey): Promise<Finding> {
+  const order = { firstSeed: 1, schedules: Number.MAX_SAFE_INTEGER, seconds, kinds };
+  if (edits.length === 0) return playIn(compiledTree, order, () => Promise.resolve(true));
   const folder = join(root, "build/variants", `${process.pid}-${name.replaceAll(/[^\w.-]+/g, "_")}`);
   try {
     await buildVariant(edits, folder);
-    return await playIn(folder, order);
+    return await playIn(folder, order, (firstSeed) => isSound({ ...order, firstSeed, schedules: 1 }));
   } catch (error) {
     return { how: "not built", rule: "", text: String(error), schedules: 0, seconds: 0 };
   } finally {
@@ -34,29 +40,45 @@ export async function hunt({ name, edits, order }: Prey): Promise<Finding> {
   }
 }
 
-function playIn(tree: string, order: PlayOrder): Promise<Finding> {
+/** Whether the unchanged sources keep their promises in these schedules. */
+async function isSound(order: PlayOrder): Promise<boolean> {
+  const { how } = await playIn(compiledTree, order, () => Promise.resolve(true));
+  return how === "not found";
+}
+
+/** @param counts whether what was found with a seed counts */
+function playIn(
+  tree: string,
+  order: PlayOrder,
+  counts: (seed: number) => Promise<boolean>,
+): Promise<Finding> {
   const player = fork(join(tree, "test/simulation/defects/hunt/player.js"), [], {
     execArgv: ["--unhandled-rejections=strict"],
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });
-  return new Promise((resolve) => new Watch(player, order, resolve).begin());
+  return new Promise((resolve) => new Watch(player, order, { resolve, counts }).begin());
+}
+
+interface Ends {
+  readonly resolve: (finding: Finding) => void;
+  readonly counts: (seed: number) => Promise<boolean>;
 }
 
 /** Watches one player. */
 class Watch {
   readonly #player: ChildProcess;
   readonly #order: PlayOrder;
-  readonly #resolve: (finding: Finding) => void;
+  readonly #ends: Ends;
   readonly #startMs = performance.now();
   #timer: NodeJS.Timeout | undefined;
   #schedules = 0;
   #words = "";
   #isOver = false;
 
-  constructor(player: ChildProcess, order: PlayOrder, resolve: (finding: Finding) => void) {
+  constructor(player: ChildProcess, order: PlayOrder, ends: Ends) {
     this.#player = player;
     this.#order = order;
-    this.#resolve = resolve;
+    this.#ends = ends;
   }
 
   begin(): void {
@@ -75,7 +97,17 @@ class Watch {
     this.#schedules = report.schedules;
     if (report.what === "playing") this.#waitFor(HANGS_AFTER_MS);
     else if (report.what === "clean") this.#end({ how: "not found", rule: "", text: "" });
-    else this.#end({ how: "violation", rule: report.rule, text: report.text });
+    else void this.#found(report);
+  }
+
+  async #found({ seed, rule, text }: PlayReport & { readonly what: "found" }): Promise<void> {
+    clearTimeout(this.#timer);
+    if (await this.#ends.counts(seed)) {
+      this.#end({ how: "violation", rule, text });
+    } else {
+      this.#waitFor(HANGS_AFTER_MS);
+      this.#player.send("go on");
+    }
   }
 
   #waitFor(ms: number): void {
@@ -93,7 +125,7 @@ class Watch {
     clearTimeout(this.#timer);
     this.#player.kill("SIGKILL");
     const seconds = (performance.now() - this.#startMs) / 1_000;
-    this.#resolve({ ...end, schedules: this.#schedules, seconds });
+    this.#ends.resolve({ ...end, schedules: this.#schedules, seconds });
   }
 }
 

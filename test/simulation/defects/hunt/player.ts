@@ -1,6 +1,6 @@
 /**
- * Plays the schedules of the tree that it lies in, by seed from 1 on, until one breaks a promise or its time is over. A process of
- * its own, as a variant may hang or crash.
+ * Plays the schedules of the tree that it lies in, by seed, until one breaks a promise or its time is over. A process of its own, as a
+ * variant may hang or crash.
  */
 import { seededChooser } from "../../chooser/seeded.js";
 import { runSchedule } from "../../schedule.js";
@@ -8,7 +8,7 @@ import type { PlayOrder, PlayReport } from "./finding.js";
 
 const TELLS_EACH_MS = 200;
 
-// A schedule may put other clocks in the place of these.
+// While a schedule is played, no real clock may be read.
 const { hrtime } = process;
 
 function realMs(): number {
@@ -19,17 +19,26 @@ function tell(report: PlayReport): Promise<void> {
   return new Promise((resolve) => process.send?.(report, () => resolve()));
 }
 
-async function play({ seconds, kinds }: PlayOrder): Promise<PlayReport> {
+/** Resolves when the one who watches has heard of what was found and says that it is not to count. */
+function toGoOn(): Promise<void> {
+  return new Promise((resolve) => process.once("message", () => resolve()));
+}
+
+async function play({ firstSeed, schedules: most, seconds, kinds }: PlayOrder): Promise<PlayReport> {
   const endMs = realMs() + 1_000 * seconds;
   let toldMs = 0;
   let schedules = 0;
-  while (realMs() < endMs) {
+  while (schedules < most && realMs() < endMs) {
+    const seed = firstSeed + schedules;
     schedules += 1;
-    const chooser = seededChooser(schedules);
+    const chooser = seededChooser(seed);
     const { violations } = await runSchedule({ chooser, ...(kinds !== undefined && { only: kinds }) });
     const [first] = violations;
-    if (first !== undefined) return { what: "found", schedules, rule: first.rule, text: first.text };
-    if (realMs() >= toldMs + TELLS_EACH_MS) {
+    if (first !== undefined) {
+      const goesOn = toGoOn();
+      await tell({ what: "found", schedules, seed, rule: first.rule, text: first.text });
+      await goesOn;
+    } else if (realMs() >= toldMs + TELLS_EACH_MS) {
       toldMs = realMs();
       await tell({ what: "playing", schedules });
     }
