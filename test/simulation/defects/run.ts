@@ -97,7 +97,7 @@ async function huntMutants(options: Options): Promise<number> {
     const kinds = options.anyKind ? undefined : kindsOf(mutant.file);
     return {
       name: mutant.id,
-      promise: mutant.line,
+      promise: `${mutant.was} -> ${mutant.line}`,
       edits: [editOf(mutant)],
       seconds: options.seconds,
       kinds,

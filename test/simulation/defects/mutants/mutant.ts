@@ -7,6 +7,8 @@ export interface Mutant {
   readonly start: number;
   readonly end: number;
   readonly replacement: string;
+  /** The line as it stands. */
+  readonly was: string;
   /** The line as it becomes. */
   readonly line: string;
 }
@@ -25,10 +27,16 @@ export function mutantsOf(file: string, source: string, changes: readonly Change
     const lineStart = before.lastIndexOf("\n") + 1;
     const place = `${file}:${before.split("\n").length}:${start - lineStart + 1}`;
     const changed = before + replacement + source.slice(end);
-    const lineEnd = changed.indexOf("\n", start);
-    const line = changed.slice(lineStart, lineEnd < 0 ? undefined : lineEnd).trim();
-    return { id: `${place}:${operator}`, file, start, end, replacement, line };
+    const line = lineFrom(changed, lineStart, start);
+    const was = lineFrom(source, lineStart, start);
+    return { id: `${place}:${operator}`, file, start, end, replacement, was, line };
   });
+}
+
+/** The line that begins at `lineStart` and goes on at least to `at`. */
+function lineFrom(source: string, lineStart: number, at: number): string {
+  const lineEnd = source.indexOf("\n", at);
+  return source.slice(lineStart, lineEnd < 0 ? undefined : lineEnd).trim();
 }
 
 /** What a comparison becomes: off by one, and the opposite. */
