@@ -23,7 +23,8 @@ and seconds it is found. NAMES and IDS are parts of their names.
   --any-kind         plays all kinds, not only those that a defect is about
   --sample N         each Nth mutant
   --markdown FILE    writes the table: of mutants, of those that survive without a reason
-  --results FILE     keeps what was found as JSON; what is in it already is not played again
+  --results FILE     keeps what was found as JSON; what is in it already is not played again, so begin
+                     a new one after a change
 `;
 
 interface Options {
@@ -140,7 +141,7 @@ async function huntAll(preys: readonly Named[], options: Options): Promise<reado
     edits: [],
     seconds: options.seconds,
     kinds: undefined,
-    promise: "",
+    promise: "What is found here is a defect of its own, or of the simulator.",
   };
   const controls: { finding?: Finding } = {};
   const all = [...(known.size === 0 ? [control] : []), ...preys];

@@ -71,6 +71,7 @@ class Watch {
   readonly #ends: Ends;
   readonly #startMs = performance.now();
   #timer: NodeJS.Timeout | undefined;
+  #isLoaded = false;
   #schedules = 0;
   #words = "";
   #isOver = false;
@@ -87,13 +88,17 @@ class Watch {
     });
     this.#player.on("message", (report: PlayReport) => this.#hear(report));
     this.#player.on("close", (code, signal) => {
-      this.#end({ how: "crash", rule: "crash", text: lastWords(this.#words, code, signal) });
+      const text = lastWords(this.#words, code, signal);
+      // What can not even be loaded is no program.
+      if (this.#isLoaded) this.#end({ how: "crash", rule: "crash", text });
+      else this.#end({ how: "not built", rule: "", text });
     });
     this.#waitFor(STARTS_WITHIN_MS);
     this.#player.send(this.#order, () => undefined);
   }
 
   #hear(report: PlayReport): void {
+    this.#isLoaded = true;
     this.#schedules = report.schedules;
     if (report.what === "playing") this.#waitFor(HANGS_AFTER_MS);
     else if (report.what === "clean") this.#end({ how: "not found", rule: "", text: "" });

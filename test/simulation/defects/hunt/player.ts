@@ -26,6 +26,7 @@ function toGoOn(): Promise<void> {
 
 async function play({ firstSeed, schedules: most, seconds, kinds }: PlayOrder): Promise<PlayReport> {
   const endMs = realMs() + 1_000 * seconds;
+  await tell({ what: "playing", schedules: 0 });
   let toldMs = 0;
   let schedules = 0;
   while (schedules < most && realMs() < endMs) {

@@ -89,7 +89,7 @@ export const handOffDefects: readonly Defect[] = [
     ],
   },
   {
-    name: "handed-to-a-shorter-lease",
+    name: "handed-to-a-longer-lease",
     promise: "The TTL of a lock that is handed on covers the lease of its new holder.",
     shows: "A call with a fixed lease hands over to one with a longer one, whose naming keeps the short TTL.",
     origin: "R14",
@@ -113,6 +113,20 @@ export const handOffDefects: readonly Defect[] = [
         file: "src/protocol/scripts/lock-acquire.lua",
         find: "local failure = count ~= new_count and count_up(lock, holder, token)",
         replace: "local failure = (token or count ~= new_count) and count_up(lock, holder, token)",
+      },
+    ],
+  },
+  {
+    name: "repeat-answers-no-token",
+    promise: "A fenced acquisition that was repeated tells the token that was drawn.",
+    shows: "The answer to a fenced acquisition is lost, and the repeat finds the lock taken by itself.",
+    origin: "wire-S11",
+    kinds: ["fenced"],
+    edits: [
+      {
+        file: "src/protocol/scripts/lock-acquire.lua",
+        find: '{ "held", redis.call("GET", token) or "0" }',
+        replace: '{ "held", count ~= new_count and redis.call("GET", token) or "0" }',
       },
     ],
   },
