@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { KINDS } from "../../workload/families.js";
 import type { Edit } from "../defect.js";
 import { buildVariant, compiledTree, root } from "../variant.js";
 import type { Finding, PlayOrder, PlayReport } from "./finding.js";
@@ -27,7 +28,17 @@ export interface Prey {
  * sources as well does not count.
  */
 export async function hunt({ name, edits, seconds, kinds }: Prey): Promise<Finding> {
-  const order = { firstSeed: 1, schedules: Number.MAX_SAFE_INTEGER, seconds, kinds };
+  const played = kinds?.filter((kind) => KINDS.includes(kind));
+  if (played?.length === 0) {
+    return {
+      how: "not found",
+      rule: "",
+      text: `no schedule has ${kinds?.join(", ")}`,
+      schedules: 0,
+      seconds: 0,
+    };
+  }
+  const order = { firstSeed: 1, schedules: Number.MAX_SAFE_INTEGER, seconds, kinds: played };
   if (edits.length === 0) return playIn(compiledTree, order, () => Promise.resolve(true));
   const folder = join(root, "build/variants", `${process.pid}-${name.replaceAll(/[^\w.-]+/g, "_")}`);
   try {
