@@ -149,6 +149,19 @@ export const releaseDefects: readonly Defect[] = [
     ],
   },
   {
+    name: "stranger-by-clean-up",
+    promise: "unlock() in asThread releases what its thread has taken, whatever became of earlier calls.",
+    shows: "A call of a thread fails, and while it is cleaned up the thread takes the lock and unlocks it.",
+    origin: "own-25",
+    edits: [
+      {
+        file: "src/threads/thread.ts",
+        find: "return isLeftOver && this.explicitId === undefined ? undefined : stay;",
+        replace: "return stay;",
+      },
+    ],
+  },
+  {
     name: "clean-up-ends-early",
     promise: "Clean-up goes on for as long as a copy of what it undoes may arrive.",
     shows:
