@@ -97,13 +97,24 @@ export class MessageLink {
     this.#serverForgets(serverNoticesUs);
     time.after(noticeUs, () =>
       process.gate.pass(() => {
-        if (this.#isClosed) return;
+        if (this.#isClosed || wire !== this.#wire) return;
         this.#isDown = true;
         this.#nobodyCanBeTold();
         for (const subscription of this.#subscriptions.values()) subscription.isOpen = false;
         time.after(reconnectUs, () => process.gate.pass(() => this.#reconnect()));
       }),
     );
+  }
+
+  /** The client ends the connection by itself, and listens to where the server is now. */
+  move(): void {
+    const wire = this.#wire;
+    if (wire === undefined || this.#isDown || this.#isClosed) return;
+    if (!wire.isCut) wire.cut({ there: wire.underWay.there, back: 0 });
+    this.#serverForgets(0);
+    this.#nobodyCanBeTold();
+    for (const subscription of this.#subscriptions.values()) subscription.isOpen = false;
+    this.#reconnect();
   }
 
   /** The process closes it, or is gone. */
