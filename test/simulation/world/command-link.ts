@@ -53,6 +53,8 @@ interface LinkParts {
   readonly delays: Stream;
   readonly rules: ResendRules;
   readonly watch: LinkWatch;
+  /** Called when the connection has ended, if it is the only one: no other follows it. */
+  readonly ended?: () => void;
 }
 
 /** A Redis client's connection for commands, with all the connections that follow each other in it. */
@@ -63,6 +65,8 @@ export class CommandLink {
   outage: Error | undefined;
   readonly #parts: LinkParts;
   #wire: Wire;
+  /** At the other end. */
+  #server: SimServer;
   /** What was sent and is not answered, in order. */
   #unanswered: Request[] = [];
   /** What waits for a connection. */
@@ -74,6 +78,12 @@ export class CommandLink {
     this.name = parts.name;
     this.#parts = parts;
     this.#wire = this.#newWire();
+    this.#server = parts.server();
+  }
+
+  /** The server at the other end of the present connection, or of the latest. */
+  get server(): SimServer {
+    return this.#server;
   }
 
   get underWay(): number {
@@ -113,6 +123,14 @@ export class CommandLink {
     time.after(noticeUs, () => process.gate.pass(() => this.#notice(wire, reconnectUs)));
   }
 
+  /** The client ends the connection by itself, to make another one: what it has sent arrives. */
+  leave(reconnectUs: number): void {
+    if (this.outage !== undefined || this.#isClosed) return;
+    const wire = this.#wire;
+    if (!wire.isCut) wire.cut({ there: wire.underWay.there, back: 0 });
+    this.#notice(wire, reconnectUs);
+  }
+
   /** The process is gone: what it has sent arrives. */
   end(): void {
     this.#isClosed = true;
@@ -120,7 +138,7 @@ export class CommandLink {
   }
 
   #notice(wire: Wire, reconnectUs: number): void {
-    if (wire !== this.#wire || this.#isClosed) return;
+    if (wire !== this.#wire || this.#isClosed || this.outage !== undefined) return;
     this.resets += 1;
     this.outage = new Error("Connection is closed.");
     const { rules, time, process } = this.#parts;
@@ -129,13 +147,17 @@ export class CommandLink {
     }
     if (!rules.queues)
       for (const { failed } of this.#queued.splice(0)) failed(new Error("Connection is closed."));
-    time.after(reconnectUs, () => process.gate.pass(() => this.#connect()));
+    if (this.#parts.ended !== undefined) {
+      this.#isClosed = true;
+      this.#parts.ended();
+    } else time.after(reconnectUs, () => process.gate.pass(() => this.#connect()));
   }
 
   #connect(): void {
     if (this.#isClosed) return;
     this.outage = undefined;
     this.#wire = this.#newWire();
+    this.#server = this.#parts.server();
     const again = [...this.#unanswered.splice(0), ...this.#queued.splice(0)];
     for (const request of again) this.#put(request);
   }
@@ -147,7 +169,7 @@ export class CommandLink {
 
   #put(request: Request): void {
     const { process, watch } = this.#parts;
-    const server = this.#parts.server();
+    const server = this.#server;
     const wire = this.#wire;
     this.#unanswered.push(request);
     wire.toServer(process.nowUs, () => server.gate.pass(() => this.#execute(request, server, wire)));

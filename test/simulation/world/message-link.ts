@@ -13,8 +13,6 @@ interface LinkParts {
   readonly server: () => SimServer;
   readonly distance: Distance;
   readonly delays: Stream;
-  /** Called for each message that reaches the process, before it is heard. @returns whether it gets lost */
-  readonly loses: (link: MessageLink, channel: string) => boolean;
 }
 
 /** One channel that is listened to. */
@@ -37,6 +35,7 @@ export class MessageLink {
   /** Who waits for the server to know that nobody listens any more. */
   readonly #leaving = new Set<() => void>();
   #isDown = false;
+  #losesNext = false;
   #isClosed = false;
 
   constructor(parts: LinkParts) {
@@ -80,6 +79,11 @@ export class MessageLink {
     });
   }
 
+  /** The next message that comes gets lost. */
+  loseNext(): void {
+    this.#losesNext = true;
+  }
+
   /** What is on its way is late. */
   hold(us: number): void {
     this.#wire?.hold("back", us);
@@ -93,13 +97,24 @@ export class MessageLink {
     this.#serverForgets(serverNoticesUs);
     time.after(noticeUs, () =>
       process.gate.pass(() => {
-        if (this.#isClosed) return;
+        if (this.#isClosed || wire !== this.#wire) return;
         this.#isDown = true;
         this.#nobodyCanBeTold();
         for (const subscription of this.#subscriptions.values()) subscription.isOpen = false;
         time.after(reconnectUs, () => process.gate.pass(() => this.#reconnect()));
       }),
     );
+  }
+
+  /** The client ends the connection by itself, and listens to where the server is now. */
+  move(): void {
+    const wire = this.#wire;
+    if (wire === undefined || this.#isDown || this.#isClosed) return;
+    if (!wire.isCut) wire.cut({ there: wire.underWay.there, back: 0 });
+    this.#serverForgets(0);
+    this.#nobodyCanBeTold();
+    for (const subscription of this.#subscriptions.values()) subscription.isOpen = false;
+    this.#reconnect();
   }
 
   /** The process closes it, or is gone. */
@@ -118,14 +133,16 @@ export class MessageLink {
   }
 
   #connect(): { readonly wire: Wire; readonly ear: Ear; readonly server: SimServer } {
-    const { time, distance, delays, process, loses } = this.#parts;
+    const { time, distance, delays, process } = this.#parts;
     const wire = new Wire(time, distance, delays);
     const server = this.#parts.server();
     const ear: Ear = {
       hear: (channel, message) => {
         wire.toProcess(() =>
           process.gate.pass(() => {
-            if (loses(this, channel)) return;
+            const isLost = this.#losesNext;
+            this.#losesNext = false;
+            if (isLost) return;
             for (const each of this.#subscriptions.get(channel)?.listeners ?? []) each.onMessage(message);
           }),
         );
