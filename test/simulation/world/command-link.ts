@@ -69,6 +69,7 @@ export class CommandLink {
   #queued: Request[] = [];
   readonly #counts = { sent: 0, arrived: 0, answered: 0 };
   #isClosed = false;
+  #wires = 0;
 
   constructor(parts: LinkParts) {
     this.name = parts.name;
@@ -110,7 +111,8 @@ export class CommandLink {
     if (wire.isCut || this.outage !== undefined) return;
     wire.cut(arrive, lateUs);
     const { time, process } = this.#parts;
-    time.after(noticeUs, () => process.gate.pass(() => this.#notice(wire, reconnectUs)));
+    const noticed = () => process.gate.pass(() => this.#notice(wire, reconnectUs));
+    time.after(noticeUs, noticed, { actor: process.name });
   }
 
   /** The process is gone: what it has sent arrives. */
@@ -129,7 +131,8 @@ export class CommandLink {
     }
     if (!rules.queues)
       for (const { failed } of this.#queued.splice(0)) failed(new Error("Connection is closed."));
-    time.after(reconnectUs, () => process.gate.pass(() => this.#connect()));
+    const connected = () => process.gate.pass(() => this.#connect());
+    time.after(reconnectUs, connected, { actor: process.name });
   }
 
   #connect(): void {
@@ -141,8 +144,10 @@ export class CommandLink {
   }
 
   #newWire(): Wire {
-    const { time, distance, delays } = this.#parts;
-    return new Wire(time, distance, delays);
+    const { name, time, distance, delays, process, server } = this.#parts;
+    this.#wires += 1;
+    const ends = { name: `${name} commands ${this.#wires}`, process: process.name, server: server().name };
+    return new Wire(time, distance, delays, ends);
   }
 
   #put(request: Request): void {
