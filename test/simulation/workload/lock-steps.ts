@@ -183,7 +183,7 @@ async function hold(caller: Caller, door: Door, lease: Lease, { asked }: Wish): 
 }
 
 /** A lease has been handed out. */
-function enter(caller: Caller, door: Door, lease: Lease): void {
+export function enter(caller: Caller, door: Door, lease: Lease): void {
   const { checker } = caller.scene;
   const { process } = caller.member;
   const label = `${caller.name} in ${door.kind} "${door.name}"${door.mode === "shared" ? " (read)" : ""}`;
@@ -193,7 +193,7 @@ function enter(caller: Caller, door: Door, lease: Lease): void {
 }
 
 /** It is given back. @returns whether its time was over before */
-function leave({ scene }: Caller, lease: Lease): boolean {
+export function leave({ scene }: Caller, lease: Lease): boolean {
   const isOver = !scene.checker.believes(lease);
   scene.checker.left(lease);
   return isOver;

@@ -73,6 +73,7 @@ export class CommandLink {
   #queued: Request[] = [];
   readonly #counts = { sent: 0, arrived: 0, answered: 0 };
   #isClosed = false;
+  #wires = 0;
 
   constructor(parts: LinkParts) {
     this.name = parts.name;
@@ -120,7 +121,8 @@ export class CommandLink {
     if (wire.isCut || this.outage !== undefined) return;
     wire.cut(arrive, lateUs);
     const { time, process } = this.#parts;
-    time.after(noticeUs, () => process.gate.pass(() => this.#notice(wire, reconnectUs)));
+    const noticed = () => process.gate.pass(() => this.#notice(wire, reconnectUs));
+    time.after(noticeUs, noticed, { actor: process.name });
   }
 
   /** The client ends the connection by itself, to make another one: what it has sent arrives. */
@@ -150,7 +152,10 @@ export class CommandLink {
     if (this.#parts.ended !== undefined) {
       this.#isClosed = true;
       this.#parts.ended();
-    } else time.after(reconnectUs, () => process.gate.pass(() => this.#connect()));
+      return;
+    }
+    const connected = () => process.gate.pass(() => this.#connect());
+    time.after(reconnectUs, connected, { actor: process.name });
   }
 
   #connect(): void {
@@ -163,8 +168,10 @@ export class CommandLink {
   }
 
   #newWire(): Wire {
-    const { time, distance, delays } = this.#parts;
-    return new Wire(time, distance, delays);
+    const { name, time, distance, delays, process, server } = this.#parts;
+    this.#wires += 1;
+    const ends = { name: `${name} commands ${this.#wires}`, process: process.name, server: server().name };
+    return new Wire(time, distance, delays, ends);
   }
 
   #put(request: Request): void {

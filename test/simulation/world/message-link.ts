@@ -37,6 +37,7 @@ export class MessageLink {
   #isDown = false;
   #losesNext = false;
   #isClosed = false;
+  #wires = 0;
 
   constructor(parts: LinkParts) {
     this.name = parts.name;
@@ -69,7 +70,10 @@ export class MessageLink {
       this.#subscriptions.set(channel, subscription);
       if (subscription.isOpen) {
         const { time, process } = this.#parts;
-        time.at(process.nowUs, () => process.gate.pass(() => ready()));
+        time.at(process.nowUs, () => process.gate.pass(() => ready()), {
+          actor: process.name,
+          queue: `${process.name} soon`,
+        });
       } else subscription.waiting.add(() => resolve(unsubscribe));
       const ready = () => {
         if (subscription.listeners.has(listener)) listener.onReady();
@@ -95,15 +99,16 @@ export class MessageLink {
     wire.cut(arrive, lateUs);
     const { time, process } = this.#parts;
     this.#serverForgets(serverNoticesUs);
-    time.after(noticeUs, () =>
+    const noticed = () =>
       process.gate.pass(() => {
         if (this.#isClosed || wire !== this.#wire) return;
         this.#isDown = true;
         this.#nobodyCanBeTold();
         for (const subscription of this.#subscriptions.values()) subscription.isOpen = false;
-        time.after(reconnectUs, () => process.gate.pass(() => this.#reconnect()));
-      }),
-    );
+        const connected = () => process.gate.pass(() => this.#reconnect());
+        time.after(reconnectUs, connected, { actor: process.name });
+      });
+    time.after(noticeUs, noticed, { actor: process.name });
   }
 
   /** The client ends the connection by itself, and listens to where the server is now. */
@@ -134,8 +139,10 @@ export class MessageLink {
 
   #connect(): { readonly wire: Wire; readonly ear: Ear; readonly server: SimServer } {
     const { time, distance, delays, process } = this.#parts;
-    const wire = new Wire(time, distance, delays);
     const server = this.#parts.server();
+    this.#wires += 1;
+    const name = `${this.name} messages ${this.#wires}`;
+    const wire = new Wire(time, distance, delays, { name, process: process.name, server: server.name });
     const ear: Ear = {
       hear: (channel, message) => {
         wire.toProcess(() =>
@@ -212,6 +219,6 @@ export class MessageLink {
     const ear = this.#ear;
     const server = this.#server;
     if (ear === undefined || server === undefined) return;
-    time.after(afterUs, () => server.forget(ear));
+    time.after(afterUs, () => server.forget(ear), { actor: server.name });
   }
 }

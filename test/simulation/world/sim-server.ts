@@ -135,6 +135,11 @@ export class SimServer {
     return this.#store.dump();
   }
 
+  /** It knows this script from now on. */
+  learn(sha1: string): void {
+    this.#scripts.add(sha1);
+  }
+
   forgetScripts(): void {
     this.#scripts.clear();
   }
