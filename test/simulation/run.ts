@@ -46,6 +46,7 @@ export class Run {
   #commands = 0;
   #running = 0;
   #restarts = 0;
+  #isEnding = false;
 
   constructor({ chooser, only, topology: wanted, trace = false }: ScheduleOptions) {
     this.#chooser = chooser;
@@ -113,6 +114,7 @@ export class Run {
     });
     for (let at = 0; at < this.#processes; at += 1) this.#start(`p${at}`);
     await this.#untilDone();
+    this.#isEnding = true;
     if (this.#checker.hasFailed) return;
     await lookForLeftovers({
       time: this.#time,
@@ -146,7 +148,7 @@ export class Run {
   }
 
   #restart(): void {
-    if (this.#restarts >= 2) return;
+    if (this.#restarts >= 2 || this.#isEnding) return;
     this.#restarts += 1;
     this.#start(`r${this.#restarts}`);
   }

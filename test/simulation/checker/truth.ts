@@ -40,6 +40,8 @@ export function untrue(error: unknown, failed: Failed): string | undefined {
   if (error instanceof WaitTimeoutError) return untrueRefusal(failed);
   if (error instanceof QuorumError) return untrueQuorum(error, failed);
   if (error instanceof UnavailableError || error instanceof NotReplicatedError) {
+    const isOutpaced = call.names.some((name) => scene.checker.calls.changedUs(name) >= call.startUs);
+    if (asked.isForce === true && isOutpaced) return undefined;
     return isTroubled(failed) ? undefined : `${error.message}, but nothing has happened to it`;
   }
   if (error instanceof LeaseLostError) return untrueLoss(error, failed);

@@ -18,6 +18,8 @@ export interface Asked {
   readonly sharesId?: boolean;
   /** Some of the servers may fail, and the call asks all of them. */
   readonly isRed?: boolean;
+  /** It frees by force, and gives up when others are faster. */
+  readonly isForce?: boolean;
   /** Its hold may be over already, as far as the checker knows. */
   readonly mayBeOver?: boolean;
 }

@@ -169,8 +169,9 @@ async function look(caller: Caller, door: Door): Promise<void> {
 async function force(caller: Caller, door: Door): Promise<void> {
   if (!oneIn(caller.stream, 4) || isJoint(door)) return lockAndUnlock(caller, door);
   caller.scene.trouble.begin("force-unlock", door.name, 0, true);
-  await caller.call({ what: `forceUnlock of "${door.name}"`, names: [], waitMs: 0 }, () =>
-    door.lock.forceUnlock(),
+  await caller.call(
+    { what: `forceUnlock of "${door.name}"`, names: door.members, waitMs: 0, isForce: true },
+    () => door.lock.forceUnlock(),
   );
 }
 
