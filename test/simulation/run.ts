@@ -18,7 +18,8 @@ import { planClient, planServerEpoch } from "./workload/plan.js";
 import { Faults } from "./world/faults.js";
 import { type Node, startNode } from "./world/fleet.js";
 import { OwnEnvironment } from "./world/own-environment.js";
-import { SimServer } from "./world/sim-server.js";
+import type { SimServer } from "./world/sim-server.js";
+import { drawTopology, kindsOf, makeTopology, TOPOLOGY_NAMES, type Topology } from "./world/topology.js";
 import { real, trap } from "./world/trap.js";
 import { VirtualTime } from "./world/virtual-time.js";
 
@@ -37,7 +38,7 @@ export class Run {
   readonly #checker = new Checker(this.#time, this.#history);
   readonly #nodes: Node[] = [];
   readonly #scene: Scene;
-  readonly #server: SimServer;
+  readonly #topology: Topology;
   readonly #faults: Faults;
   readonly #environment: OwnEnvironment;
   readonly #processes: number;
@@ -46,13 +47,17 @@ export class Run {
   #running = 0;
   #restarts = 0;
 
-  constructor({ chooser, only, trace = false }: ScheduleOptions) {
+  constructor({ chooser, only, topology: wanted, trace = false }: ScheduleOptions) {
     this.#chooser = chooser;
     this.#trace = trace;
     const chance = chooser.stream("environment");
     this.#environment = new OwnEnvironment((count) => chance.choose(count));
     const plan = chooser.stream("plan");
-    const kinds = only === undefined ? KINDS : KINDS.filter((kind) => only.includes(kind));
+    const isWanted = (kind: string) => only === undefined || only.includes(kind);
+    const place = chooser.stream("topology");
+    const topologies = TOPOLOGY_NAMES.filter((name) => kindsOf(name, KINDS).some(isWanted));
+    const topology = drawTopology(place, wanted === undefined ? topologies : [wanted]);
+    const kinds = kindsOf(topology, KINDS).filter(isWanted);
     const shared: Shared[] = [];
     for (let at = between(plan, 1, 3); at > 0; at -= 1) {
       const kind = kinds[plan.choose(kinds.length)];
@@ -72,11 +77,14 @@ export class Run {
       shared,
       nowUs: () => this.#time.nowUs,
     };
-    this.#server = new SimServer("s0", this.#time, planServerEpoch(plan), {
-      ran: (server, call, by, answer) => this.#ran(server, call, by, answer),
+    this.#topology = makeTopology(topology, {
+      time: this.#time,
+      epochMs: () => planServerEpoch(place),
+      watch: { ran: (server, call, by, answer) => this.#ran(server, call, by, answer) },
+      stream: place,
     });
     this.#checker.excuses.push(this.#forced);
-    this.#faults = new Faults(chooser, this.#processes);
+    this.#faults = new Faults(chooser, this.#processes, topology);
   }
 
   async play(): Promise<Outcome> {
@@ -100,7 +108,7 @@ export class Run {
       trouble: this.#trouble,
       checker: this.#checker,
       nodes: () => this.#nodes,
-      server: this.#server,
+      topology: this.#topology,
       restart: () => this.#restart(),
     });
     for (let at = 0; at < this.#processes; at += 1) this.#start(`p${at}`);
@@ -118,17 +126,21 @@ export class Run {
   #start(name: string): void {
     const stream = this.#chooser.stream(name);
     const plan = planClient(stream);
-    const node = startNode({
+    const node = startNode(this.#topology, {
       name,
       time: this.#time,
       chooser: this.#chooser,
       plan,
-      server: () => this.#server,
       watch: this.#faults,
-      loses: (link) => this.#faults.loses(link),
     });
     this.#nodes.push(node);
-    const member: Member = { process: node.process, holdfast: node.holdfast, plan, isClosing: false };
+    const member: Member = {
+      process: node.process,
+      holdfast: node.clients[0],
+      clients: node.clients,
+      plan,
+      isClosing: false,
+    };
     const tasks = between(stream, 1, 3);
     for (let at = 0; at < tasks; at += 1) void this.#task(`${name}.${at}`, member);
   }

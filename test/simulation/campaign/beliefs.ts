@@ -13,8 +13,11 @@ export interface Step {
   readonly believed: readonly BelievedThing[];
   /** The columns of those who believe something. */
   readonly believing: ReadonlySet<string>;
+  /** The columns of those that were killed. */
+  readonly dead: ReadonlySet<string>;
 }
 
+const KILLED = /^kill of (\w+)/;
 const BEGINS = /^believes (.*), for [\d.]+ ms/;
 const ENDS = /^(?:gives back (.*)|believes (.*) no more)$/;
 
@@ -22,16 +25,20 @@ const ENDS = /^(?:gives back (.*)|believes (.*) no more)$/;
 export function beliefsOf(history: readonly HistoryLine[]): Step[] {
   let believed: readonly BelievedThing[] = [];
   let believing: ReadonlySet<string> = new Set();
+  let dead: ReadonlySet<string> = new Set();
   return history.map((line) => {
     const { column, text, atUs } = line;
+    const killed = column === "world" ? KILLED.exec(text)?.[1] : undefined;
+    if (killed !== undefined) dead = new Set([...dead, killed]);
     const begun = BEGINS.exec(text)?.[1];
     const ended = ENDS.exec(text);
     const endedLabel = ended?.[1] ?? ended?.[2];
     if (begun !== undefined) believed = [...believed, { column, label: begun, atUs }];
-    else if (endedLabel !== undefined) {
+    if (endedLabel !== undefined) {
       believed = believed.filter((thing) => thing.column !== column || thing.label !== endedLabel);
-    } else return { line, believed, believing };
+    }
+    believed = believed.filter((thing) => !dead.has(thing.column));
     believing = new Set(believed.map((thing) => thing.column));
-    return { line, believed, believing };
+    return { line, believed, believing, dead };
   });
 }

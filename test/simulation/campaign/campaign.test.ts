@@ -15,6 +15,7 @@ const dies = 3;
 const hangs = 4;
 const throws = 5;
 const breaks = 6;
+const resists = 500;
 
 /** The seeds from 1 on with which the toy does what the number stands for. */
 function seedsOf(behaviour: number, upTo: number): number[] {
@@ -110,6 +111,15 @@ describe("a campaign", () => {
     expect(found.map(({ rule }) => rule).sort()).toEqual(["exclusion", "world"]);
     expect(found.find(({ rule }) => rule === "exclusion")?.choices).toEqual({ toy: [breaks] });
     expect(found.find(({ rule }) => rule === "world")?.choices).toEqual({ toy: [throws] });
+  });
+
+  it("tells of a failure as it was found, when the worker is lost that shrinks it", async () => {
+    const [first = 0] = seedsOf(resists, 10_000);
+    const { tally, found } = await play({ firstSeed: first - 5, schedules: 10 }, [resists]);
+    expect(found).toEqual([expect.objectContaining({ rule: "exclusion", seed: first })]);
+    expect(found[0]?.choices["padding"]).toHaveLength(20);
+    expect(tally.broken).toHaveLength(1);
+    expect(tally.schedules).toBe(10);
   });
 
   it("ends when the time is over, or when it is told to", async () => {

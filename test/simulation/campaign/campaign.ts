@@ -110,12 +110,12 @@ export class Campaign {
     return this.#gists.size > size && size < MOST_SHRUNK;
   }
 
-  #lost(player: Player, { playing, shrinking, unplayed, how }: Loss): void {
+  #lost(player: Player, { playing, unshrunk, unplayed, how }: Loss): void {
     this.#players.splice(this.#players.indexOf(player), 1);
     if (playing !== undefined) {
       this.#broken({ seed: playing, rule: "world", text: `the process that played this schedule ${how}` });
     }
-    if (shrinking !== undefined) this.#events.found?.(shrinking, 0);
+    for (const failure of unshrunk) this.#events.found?.(failure, 0);
     this.#again.push(...unplayed);
     if (this.#again.length > 0 && this.#end === "all were played") this.#end = undefined;
     if (this.#end === undefined) this.#hire(player.name);

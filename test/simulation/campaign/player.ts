@@ -14,9 +14,10 @@ export interface PlayerEvents {
 }
 
 export interface Loss {
-  /** What it played, or had found and was shrinking. */
+  /** What it played when it was lost; undefined: it was shrinking. */
   readonly playing: number | undefined;
-  readonly shrinking: Failure | undefined;
+  /** What it had found and would have shrunk. */
+  readonly unshrunk: readonly Failure[];
   /** What it would have played next. */
   readonly unplayed: readonly number[];
   readonly how: string;
@@ -92,9 +93,8 @@ export class Player {
   #lose(events: PlayerEvents, how: string): void {
     if (this.#isGone) return;
     this.end();
-    const shrinking = this.#shrinks[0];
-    // Orders are obeyed one after the other: seeds that were given first are played before it shrinks.
+    // Orders are obeyed one after the other, and a player that shrinks is given no seeds: those it has come first.
     const [playing, ...unplayed] = this.#seeds;
-    events.lost(this, { playing, shrinking: playing === undefined ? shrinking : undefined, unplayed, how });
+    events.lost(this, { playing, unshrunk: this.#shrinks, unplayed, how });
   }
 }

@@ -121,7 +121,7 @@ function memory(tally: Tally): string {
 function violations(tally: Tally): string {
   if (tally.broken.length === 0) return "";
   const lines = tally.broken.map(({ seed, rule, text }) => `  seed ${seed}  ${rule}: ${text.split("\n")[0]}`);
-  return `violations\n${lines.join("\n")}`;
+  return `violations\n${lines.join("\n")}\nTo see one: npm run simulate -- --replay SEED --trace, with the --only of this campaign`;
 }
 
 function uncovered(tally: Tally, head: TableHead): string {

@@ -49,6 +49,20 @@ describe("the timeline", () => {
     expect(rows(100)[to + 1]).toContain("no more");
   });
 
+  it("ends the lane of a process that is killed", () => {
+    const killed = [
+      ...history.slice(0, 5),
+      { atUs: 1_900, column: "world", text: "kill of p0 for 0 ms" },
+      ...history.slice(5),
+    ];
+    const lane = timeline(killed, { width: 100, colors: false })
+      .split("\n")
+      .map((row) => row[11]);
+    const at = lane.lastIndexOf("┃");
+    expect(lane[at + 1]).toBe(" ");
+    expect(lane.slice(at + 2)).not.toContain("┃");
+  });
+
   it("says what was believed when a promise was broken", () => {
     const at = rows(100).findIndex((row) => row.includes("VIOLATION"));
     const text = rows(100).slice(at).join("\n");

@@ -88,9 +88,10 @@ class TextColumns implements Layout {
     return this.paint("dim", " ".repeat(TIME) + names.join(""));
   }
 
-  rows({ line, believing, believed }: Step): string[] {
+  rows(step: Step): string[] {
+    const { line, believed } = step;
     const bars = this.columns.map((name) =>
-      this.paint(believing.has(name) ? "bold" : "dim", believing.has(name) ? "┃" : "│"),
+      this.paint(step.believing.has(name) ? "bold" : "dim", barOf(step, name)),
     );
     const empty = " ".repeat(this.room);
     const at = this.columns.indexOf(line.column);
@@ -128,18 +129,14 @@ class Lanes implements Layout {
     return this.paint("dim", " ".repeat(TIME) + this.columns.map((name) => name.padEnd(this.#lane)).join(""));
   }
 
-  rows({ line, believing, believed }: Step): string[] {
-    const lanes = (mark: string) =>
-      this.columns
-        .map((name) => {
-          const bar = believing.has(name) ? "┃" : "│";
-          const isHere = name === line.column;
-          return this.paint(
-            isHere || believing.has(name) ? "bold" : "dim",
-            (isHere ? mark || bar : bar).padEnd(this.#lane),
-          );
-        })
-        .join("");
+  rows(step: Step): string[] {
+    const { line, believed } = step;
+    const lane = (name: string, mark: string) => {
+      const isHere = name === line.column;
+      const sign = (isHere && mark) || barOf(step, name);
+      return this.paint(isHere || step.believing.has(name) ? "bold" : "dim", sign.padEnd(this.#lane));
+    };
+    const lanes = (mark: string) => this.columns.map((name) => lane(name, mark)).join("");
     const isOfWorld = !this.columns.includes(line.column);
     const hang = isOfWorld ? 2 : line.column.length + 1;
     const texts = isOfWorld ? [line.text, ...told(believed, line)] : [named(line, hang)];
@@ -149,6 +146,12 @@ class Lanes implements Layout {
       return `${lanes(mark)} ${text}`.trimEnd();
     });
   }
+}
+
+/** Thick while it believes that it has something, and gone with the process. */
+function barOf({ believing, dead }: Step, column: string): string {
+  if (dead.has(column)) return " ";
+  return believing.has(column) ? "┃" : "│";
 }
 
 /** Tasks are called after their process. What is set in goes with the line above it, which names the column. */

@@ -8,6 +8,8 @@ const DIES = 3;
 const HANGS = 4;
 const THROWS = 5;
 const BREAKS = 6;
+/** Breaks a promise when it is drawn, and hangs when it is shrunk to less. */
+const RESISTS = 500;
 const MISBEHAVIOURS = 1_000;
 
 /** In one of so many schedules each of the above happens, if the environment asks for it. */
@@ -19,10 +21,12 @@ serve(async ({ chooser }: ScheduleOptions): Promise<Outcome> => {
   await new Promise((resolve) => real.setImmediate(resolve));
   const does = (behaviour: number) => what === behaviour && asked.includes(behaviour);
   if (does(DIES)) process.exit(7);
-  while (does(HANGS)) await new Promise((resolve) => real.setImmediate(resolve));
+  while (does(HANGS) || (asked.includes(RESISTS) && what === 0 && padding.every((draw) => draw === 0)))
+    await new Promise((resolve) => real.setImmediate(resolve));
   if (does(THROWS)) throw new Error(`toy trouble with ${padding[0]}`);
   const rule: Rule = "exclusion";
-  const violations = does(BREAKS) ? [{ rule, text: `toy: p${padding[0]} and p${padding[1]}`, atUs: 5 }] : [];
+  const violations =
+    does(BREAKS) || does(RESISTS) ? [{ rule, text: `toy: p${padding[0]} and p${padding[1]}`, atUs: 5 }] : [];
   return {
     violations,
     digest: "",

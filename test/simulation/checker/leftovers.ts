@@ -19,14 +19,16 @@ export interface Ending {
 export async function lookForLeftovers({ time, checker, trouble, nodes, longestMs }: Ending): Promise<void> {
   await time.pass(Math.max(time.nowUs, trouble.endsUs) + 2 * longestMs * MS);
   const live = nodes.filter(({ process }) => !process.isDead);
+  const clients = live.flatMap((node) => node.clients);
   let closed = 0;
-  for (const { holdfast } of live) {
+  for (const holdfast of clients) {
     void holdfast.close().then(() => {
       closed += 1;
     });
   }
   await time.pass(time.nowUs + longestMs * MS);
-  if (closed < live.length) checker.fail("progress", `${live.length - closed} clients can not be closed`);
+  if (closed < clients.length)
+    checker.fail("progress", `${clients.length - closed} clients can not be closed`);
   for (const { process } of live) {
     if (process.pendingTimers === 0) continue;
     checker.fail(

@@ -16,6 +16,8 @@ export interface Asked {
   readonly around?: readonly Asked[];
   /** Others of the process call with the same thread id: they take turns. */
   readonly sharesId?: boolean;
+  /** Some of the servers may fail, and the call asks all of them. */
+  readonly isRed?: boolean;
   /** Its hold may be over already, as far as the checker knows. */
   readonly mayBeOver?: boolean;
 }

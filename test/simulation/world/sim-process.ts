@@ -2,7 +2,7 @@ import type { Clock, Timer } from "../../../src/clock.js";
 import type { Instant } from "../../../src/runtime/instant.js";
 import type { Stream } from "../chooser/chooser.js";
 import { Gate } from "./gate.js";
-import type { VirtualTime } from "./virtual-time.js";
+import type { About, VirtualTime } from "./virtual-time.js";
 
 /** Not 0, so that mixed-up or missing readings show. */
 const MONOTONIC_START_MS = 60_000;
@@ -136,23 +136,27 @@ export class SimProcess {
       end();
       callback();
     };
-    if (delayMs <= 0) this.#time.at(this.nowUs, () => this.gate.pass(run));
-    else {
+    if (delayMs <= 0) {
+      const about = { actor: this.name, queue: `${this.name} soon`, isLive: () => isOpen };
+      this.#time.at(this.nowUs, () => this.gate.pass(run), about);
+    } else {
       const dueMs = this.#monotonicMs(this.nowUs) + delayMs;
-      this.#runAt(dueMs, this.#latenessUs(), () => isOpen && this.gate.passDue(run));
+      const about = { actor: this.name, isLive: () => isOpen };
+      this.#runAt(dueMs, this.#latenessUs(), () => isOpen && this.gate.passDue(run), about);
     }
     return { cancel: end };
   }
 
   /** Calls back once the monotonic clock has come so far, and then a little later, as timers do. */
-  #runAt(dueMs: number, lateUs: number, run: () => void): void {
+  #runAt(dueMs: number, lateUs: number, run: () => void, about: About): void {
     const leftUs = ((dueMs - this.#monotonicMs(this.nowUs)) * US) / this.#settings.rate;
-    this.#time.at(this.nowUs + Math.ceil(leftUs) + lateUs, () => {
+    const due = () => {
       // The machine has slept meanwhile.
-      if (this.#asleepSinceUs !== undefined) this.gate.passDue(() => this.#runAt(dueMs, 0, run));
-      else if (this.#monotonicMs(this.#time.nowUs) < dueMs) this.#runAt(dueMs, 0, run);
+      if (this.#asleepSinceUs !== undefined) this.gate.passDue(() => this.#runAt(dueMs, 0, run, about));
+      else if (this.#monotonicMs(this.#time.nowUs) < dueMs) this.#runAt(dueMs, 0, run, about);
       else run();
-    });
+    };
+    this.#time.at(this.nowUs + Math.ceil(leftUs) + lateUs, due, about);
   }
 
   /** Most timers are a fraction of a millisecond late, one in sixteen a few. */
