@@ -39,6 +39,8 @@ export abstract class CountWatch implements Watch {
   /** When the number last changed. */
   protected changedUs = 0;
   readonly #keys: ReadonlySet<string>;
+  /** It was removed while somebody had some of it. */
+  protected isVoid = false;
   readonly #visitors = new Set<Member>();
   #before: CountState | undefined;
   #last: CountState | undefined;
@@ -65,34 +67,33 @@ export abstract class CountWatch implements Watch {
   }
 
   /** What a call was told has to be what the server has answered to its process meanwhile. */
-  told(
-    { name, member }: Caller,
+  told(caller: Caller, sinceUs: number, script: string, status: string, ...numbers: number[]): void {
+    this.toldWhere(
+      caller,
+      sinceUs,
+      script,
+      (answered) =>
+        answered.status === status && numbers.every((number, at) => answered.numbers[at] === number),
+    );
+  }
+
+  /** The same for an answer that has to fit otherwise. */
+  toldWhere(
+    { name, member, scene }: Caller,
     sinceUs: number,
     script: string,
-    status: string,
-    ...numbers: number[]
+    fits: (answered: Answered) => boolean,
   ): void {
     const by = member.process.name;
-    const wasTold = this.answers.some(
-      by,
-      sinceUs,
-      (answered) =>
-        answered.script === script &&
-        answered.status === status &&
-        numbers.every((number, at) => answered.numbers[at] === number),
-    );
-    if (wasTold) return;
-    const what = `${script} has brought ${status} ${numbers.join(", ")}`;
-    this.parts.checker.fail("truth", `${name}: "${this.name}": ${what}, and the server has not said so`);
+    if (this.answers.some(by, sinceUs, (answered) => answered.script === script && fits(answered))) return;
+    const since = `since ${sinceUs / 1_000} ms`;
+    scene.checker.fail("truth", `${name}: "${this.name}": no answer to a ${script} ${since} was so`);
   }
 
   abstract glance(): void;
   abstract end(): void;
   /** A script has changed something, or told that it has not. */
   protected abstract answered(answered: Answered, after: CountState): void;
-  /** It is no more what it was for a reason of its own. */
-  protected abstract begunAnew(): void;
-
   starts(server: SimServer, { keys }: ScriptCall): void {
     this.#before = undefined;
     if (!keys.some((key) => this.#keys.has(key))) return;
@@ -124,7 +125,10 @@ export abstract class CountWatch implements Watch {
     }
     this.#expect(all.map(wordsOf).join("; "), current, after);
     if (before.count !== after.count || before.leases.size !== after.leases.size) this.changed();
-    for (const answered of all) this.answered(answered, after);
+    for (const answered of all) {
+      if (answered.status === "deleted") this.isVoid = true;
+      this.answered(answered, after);
+    }
   }
 
   /** The number is another now. */
@@ -186,11 +190,11 @@ export abstract class CountWatch implements Watch {
     this.#last = found;
     if (last === undefined) return;
     if (last.count !== undefined && found.count === undefined) {
-      this.begunAnew();
+      this.isVoid = true;
       return;
     }
     if (totalOf(last) === totalOf(found)) return;
-    if (this.parts.trouble.happened(...LOSSES)) this.begunAnew();
+    if (this.parts.trouble.happened(...LOSSES)) this.isVoid = true;
     else this.#fail(`${totalOf(found)} permits, and there were ${totalOf(last)} before`);
   }
 

@@ -1,130 +1,144 @@
+import { believedMs } from "../../../src/lease.js";
+import type { Permits } from "../../../src/synchronizers/permits.js";
 import type { Member } from "../workload/member.js";
 import type { Answered } from "./answers.js";
-import type { CountState } from "./count-state.js";
+import { hexIds } from "./count-effects.js";
+import { type CountState, PERMANENT_MS, totalOf } from "./count-state.js";
 import { SemaphoreWatch } from "./semaphore-watch.js";
 
-/** What a process has of a semaphore, by what its calls were told. */
-interface Account {
+/** Somebody works with permits, for as long as they may be trusted. */
+interface Belief {
   readonly member: Member;
-  /** What it has surely taken, less what it has given or may have given. */
-  has: number;
-  /** How much of what it may have given it may still have: nobody knows. */
-  mayHave: number;
-  /** Permits that somebody works with. */
-  held: number;
+  readonly permits: Permits;
+  readonly label: string;
+  /** Those that it has not begun to release. */
+  readonly ids: Set<string>;
 }
 
-/** The permits of a plain semaphore: nobody owns them, so that each process has an account. */
-export class PlainPermits extends SemaphoreWatch {
-  readonly #accounts = new Map<string, Account>();
-  /** By process: what the server has given it, less what it has brought. */
-  readonly #out = new Map<string, number>();
-  /** How many there may be at once. */
-  #total = 0;
-  /** It was removed while somebody had some of it: whose they are now, nobody knows. */
-  #isVoid = false;
+/** Ids that somebody has left for others to use. */
+export type Drawer = (readonly string[])[];
 
-  /** A call has brought permits that somebody works with from now on. */
-  gained(member: Member, permits: number): void {
-    const account = this.#account(member);
-    account.has += permits;
-    account.held += permits;
-    this.#compare();
+/** What has become of a permit through somebody else than the process that took it. */
+type Fate = "released by its id" | "shortened by another process" | "deleted";
+
+/** No clock of a process goes slower than this. */
+const SLOWEST = 0.998;
+
+/** The permits of a permit-expirable semaphore: each has an id, and most a lease. */
+export class LeasedPermits extends SemaphoreWatch {
+  readonly drawer: Drawer = [];
+  readonly #beliefs = new Map<Permits, Belief>();
+  readonly #members = new Map<string, Member>();
+  /** By id: the process that was granted the permit. */
+  readonly #takers = new Map<string, string>();
+  readonly #fates = new Map<string, Fate>();
+  /** Ids that somebody may have for good. */
+  readonly #kept = new Set<string>();
+  readonly #excused = new Set<string>();
+
+  /** A call has brought permits. */
+  entered(member: Member, permits: Permits, label: string): void {
+    this.#beliefs.set(permits, { member, permits, label, ids: new Set(permits.ids) });
+    this.#look(this.state);
   }
 
-  /** They are about to be given back: from now on nobody works with them. */
-  gives(member: Member, permits: number): void {
-    const account = this.#account(member);
-    account.has -= permits;
-    account.held -= permits;
+  /** They are given back, or dropped, from this moment on. */
+  left(permits: Permits): void {
+    this.#beliefs.delete(permits);
   }
 
-  /** What was to be given back surely was not. */
-  keeps(member: Member, permits: number): void {
-    this.#account(member).has += permits;
+  /** Some of them are given back. */
+  leftSome(permits: Permits, ids: readonly string[]): void {
+    const belief = this.#beliefs.get(permits);
+    for (const id of ids) belief?.ids.delete(id);
   }
 
-  /** The number is about to be raised. */
-  raises(member: Member, permits: number): void {
-    this.#account(member).has -= permits;
-    this.#total += permits;
+  /** Nobody is to give them back, or others are. */
+  keeps(ids: readonly string[]): void {
+    for (const id of ids) this.#kept.add(id);
   }
 
-  /** It was not, or nobody knows. */
-  notRaised(member: Member, permits: number, isKnown: boolean): void {
-    const account = this.#account(member);
-    if (isKnown) account.has += permits;
-    else account.mayHave += permits;
+  /** Whether somebody else had a hand in it that permits are lost. */
+  wasTaken(ids: readonly string[]): boolean {
+    return this.isVoid || ids.some((id) => this.#fates.has(id));
   }
 
-  /** The number was lowered, or nobody knows whether it was. */
-  lowered(member: Member, permits: number, isKnown: boolean): void {
-    const account = this.#account(member);
-    if (isKnown) account.has += permits;
-    else account.mayHave += permits;
+  override isFirstVisit(member: Member): boolean {
+    this.#members.set(member.process.name, member);
+    return super.isFirstVisit(member);
+  }
+
+  override glance(): void {
+    super.glance();
+    this.#look(this.state);
   }
 
   end(): void {
-    if (this.#isVoid) return;
-    for (const [name, account] of this.#accounts) {
-      const out = this.#out.get(name) ?? 0;
-      const { has, mayHave, member } = account;
-      if (member.process.isDead) {
-        if (out !== has) this.parts.checker.excuse("permits of a process that was killed");
-        continue;
-      }
-      if (member.isClosing || (has <= out && out <= has + mayHave)) continue;
-      const most = mayHave > 0 ? ` to ${has + mayHave}` : "";
-      this.#fail(`${name} has ${has}${most} permits in the end, and the server has given it ${out}`);
+    const { leases } = this.state;
+    for (const [id, endsMs] of leases) {
+      const taker = this.#takers.get(id) ?? "nobody";
+      const what = `permit ${Number(Buffer.from(id, "hex").toString())} of ${taker}`;
+      if (endsMs < PERMANENT_MS) this.#fail("leftovers", `${what} is leased still`);
+      else if (this.#members.get(taker)?.process.isDead === true)
+        this.parts.checker.excuse("permanent permits of a process that was killed");
+      else if (!this.#kept.has(id)) this.#fail("conservation", `${what} was never given back`);
     }
   }
 
   protected override answered(answered: Answered, after: CountState): void {
     super.answered(answered, after);
-    const { script, status, by, args, numbers, isRepeat } = answered;
-    if (status === "deleted") this.#isVoid = true;
+    const { script, status, by, args, isRepeat, before } = answered;
     if (isRepeat) return;
-    if (script === "count-try-set" && status === "set") this.#total += numbers[0] ?? 0;
-    if (status === "granted") this.#give(by, Number(args[2]));
-    if (status === "added") this.#give(by, -Number(args[1]));
-    if (status === "drained") this.#give(by, numbers[0] ?? 0);
-    // A cancelled request gives back what it was granted.
-    if (script === "semaphore-cancel") this.#give(by, -((after.count ?? 0) - (answered.before.count ?? 0)));
-    this.#compare();
-  }
-
-  protected override begunAnew(): void {
-    this.#isVoid = true;
-  }
-
-  #give(by: string, permits: number): void {
-    this.#out.set(by, (this.#out.get(by) ?? 0) + permits);
-  }
-
-  #account(member: Member): Account {
-    const { name } = member.process;
-    const account = this.#accounts.get(name) ?? { member, has: 0, mayHave: 0, held: 0 };
-    this.#accounts.set(name, account);
-    return account;
-  }
-
-  #compare(): void {
-    if (this.#isVoid) return;
-    let held = 0;
-    for (const [name, account] of this.#accounts) {
-      if (account.member.process.isDead) continue;
-      held += account.held;
-      const out = this.#out.get(name) ?? 0;
-      if (account.has > out) {
-        this.#fail(`${name} believes that it has ${account.has} permits, and the server has given it ${out}`);
+    if (status === "granted") {
+      for (const id of hexIds(args[2])) this.#takers.set(id, by);
+      const { count = 0, leases } = after;
+      if (count < 0)
+        this.#fail("exclusion", `${by} was given permits, and ${leases.size} are out of ${totalOf(after)}`);
+    }
+    if (status === "deleted") for (const id of before.leases.keys()) this.#fates.set(id, "deleted");
+    if (status === "released") for (const id of hexIds(args[1])) this.#fates.set(id, "released by its id");
+    if (script === "permit-set-lease" && status === "updated") {
+      for (const id of hexIds(args[1])) {
+        const isShorter = (after.leases.get(id) ?? 0) < (before.leases.get(id) ?? 0);
+        if (isShorter && this.#takers.get(id) !== by) this.#fates.set(id, "shortened by another process");
       }
     }
-    if (held > this.#total) {
-      this.parts.checker.fail("exclusion", `"${this.name}": ${held} permits are held of ${this.#total}`);
+    this.#look(after);
+  }
+
+  /** What is believed is out; and what was out when a permit was given was never more than there is. */
+  #look(state: CountState): void {
+    for (const belief of this.#beliefs.values()) {
+      const { member, permits } = belief;
+      const ms = member.process.isDead ? 0 : believedMs(permits, member.process.instant);
+      if (member.process.isDead) this.#beliefs.delete(permits);
+      else if (ms > 0) for (const id of belief.ids) this.#compare(belief, id, ms, state);
     }
   }
 
-  #fail(text: string): void {
-    this.parts.checker.fail("conservation", `"${this.name}": ${text}`);
+  /** Nobody believes in a permit for longer than Redis has it out. */
+  #compare({ label, member }: Belief, id: string, ms: number, { leases }: CountState): void {
+    const endsMs = leases.get(id);
+    const leftMs = endsMs === undefined ? 0 : endsMs - this.parts.server.timeMs;
+    if (endsMs === PERMANENT_MS || ms * SLOWEST <= leftMs) return;
+    const { process } = member;
+    const excuse = this.#fates.get(id) ?? this.#otherwise(process.name);
+    const what = `${label} is believed for ${Math.round(ms)} ms, and is out for ${Math.round(leftMs)} ms more`;
+    if (excuse === undefined) this.#fail("exclusion", what);
+    else if (!this.#excused.has(id)) {
+      this.#excused.add(id);
+      this.parts.checker.excuse(`a permit is believed that was ${excuse}`);
+    }
+  }
+
+  #otherwise(process: string): string | undefined {
+    const { trouble } = this.parts;
+    if (this.isVoid) return "gone with its semaphore";
+    const slept = trouble.has(process, 0, ["suspend"]) && trouble.has(process, 0, ["clock step"]);
+    return slept ? "leased by clocks of which both were wrong" : undefined;
+  }
+
+  #fail(rule: "exclusion" | "conservation" | "leftovers", text: string): void {
+    this.parts.checker.fail(rule, `"${this.name}": ${text}`);
   }
 }

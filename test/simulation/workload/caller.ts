@@ -18,6 +18,8 @@ export interface Asked {
   readonly sharesId?: boolean;
   /** Its hold may be over already, as far as the checker knows. */
   readonly mayBeOver?: boolean;
+  /** Whether an error that it ends with is true for a reason of its own. */
+  readonly explains?: (error: unknown) => boolean;
 }
 
 /** What became of a call. */

@@ -55,3 +55,9 @@ function abortsAfter(caller: Caller, ms: number): AbortSignal {
   process.clock.schedule(ms, () => controller.abort(new Error("the caller has lost interest")));
   return controller.signal;
 }
+
+/** One that ends before its answer comes is asked for again and again. */
+export function shortestLeaseMs({ member }: Caller): number {
+  const { leastUs, spreadUs } = member.plan.distance;
+  return 40 + Math.ceil((6 * (leastUs + spreadUs)) / 1_000);
+}

@@ -3,6 +3,7 @@ import type { LockOptions } from "../../../src/options.js";
 import type { Part } from "../checker/checker.js";
 import { oneIn, pick } from "../draw.js";
 import type { Asked, Caller } from "./caller.js";
+import { shortestLeaseMs } from "./count-calls.js";
 import type { Family } from "./family.js";
 import { type Door, LOCK_KINDS, type LockName, membersOf, openDoor } from "./lock-names.js";
 
@@ -230,12 +231,6 @@ function wishOf(caller: Caller, door: Door, what: string, foreverIn: number, out
     options,
     asked: { what: title, names: door.members, waitMs: longest, signal, leaseMs, maxHoldMs, around },
   };
-}
-
-/** One that ends before its answer comes is asked for again and again. */
-function shortestLeaseMs({ member }: Caller): number {
-  const { leastUs, spreadUs } = member.plan.distance;
-  return 40 + Math.ceil((6 * (leastUs + spreadUs)) / 1_000);
 }
 
 function abortsAfter(caller: Caller, ms: number): AbortSignal {

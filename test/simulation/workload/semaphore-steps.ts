@@ -1,7 +1,7 @@
 import { WaitTimeoutError } from "../../../src/errors.js";
 import type { WaitOptions } from "../../../src/options.js";
 import type { Semaphore } from "../../../src/synchronizers/semaphore.js";
-import { PlainPermits } from "../checker/permits.js";
+import { PlainPermits } from "../checker/plain-permits.js";
 import { oneIn, pick } from "../draw.js";
 import type { Became, Caller } from "./caller.js";
 import { holdMs, isUnknown, plainCall, waitOptions, wantedOf, wordsOf } from "./count-calls.js";
