@@ -6,6 +6,7 @@ import { History } from "./checker/history.js";
 import { lookForLeftovers } from "./checker/leftovers.js";
 import { Occupied } from "./checker/occupied.js";
 import { Trouble } from "./checker/trouble.js";
+import type { Watch } from "./checker/watch.js";
 import type { Chooser } from "./chooser/chooser.js";
 import { between, pick } from "./draw.js";
 import type { Outcome } from "./outcome.js";
@@ -42,6 +43,7 @@ export class Run {
   readonly #faults: Faults;
   readonly #environment: OwnEnvironment;
   readonly #processes: number;
+  readonly #watches = new Map<string, Watch>();
   readonly #forced = new ForcedUnlocks(this.#time);
   #commands = 0;
   #running = 0;
@@ -77,15 +79,39 @@ export class Run {
       occupied,
       shared,
       nowUs: () => this.#time.nowUs,
+      watchOf: (name, sort) => {
+        const watch = this.#watches.get(name);
+        if (watch instanceof sort) return watch;
+        throw new RangeError(`nothing watches "${name}" that is a ${sort.name}`);
+      },
+      forget: (permits) => this.#environment.forget(permits),
     };
     this.#topology = makeTopology(topology, {
       time: this.#time,
       epochMs: () => planServerEpoch(place),
-      watch: { ran: (server, call, by, answer) => this.#ran(server, call, by, answer) },
+      watch: {
+        starts: (server, call) => {
+          for (const watch of this.#watches.values()) watch.starts(server, call);
+        },
+        ran: (server, call, by, answer) => this.#ran(server, call, by, answer),
+      },
       stream: place,
     });
+    for (const each of shared) this.#watch(each);
     this.#checker.excuses.push(this.#forced);
     this.#faults = new Faults(chooser, this.#processes, topology);
+  }
+
+  #watch(shared: Shared): void {
+    const watch = familyOf(shared).watch?.({
+      ...shared,
+      time: this.#time,
+      checker: this.#checker,
+      trouble: this.#trouble,
+      server: this.#topology.servers[0],
+      stream: this.#chooser.stream(`${shared.name}.setting`),
+    });
+    if (watch !== undefined) this.#watches.set(shared.name, watch);
   }
 
   async play(): Promise<Outcome> {
@@ -123,6 +149,7 @@ export class Run {
       nodes: this.#nodes,
       longestMs: LONGEST_MS,
     });
+    for (const watch of this.#watches.values()) watch.end();
   }
 
   #start(name: string): void {
@@ -189,6 +216,7 @@ export class Run {
   /** Nobody waits for longer than is promised. */
   #glance(): void {
     this.#checker.look();
+    for (const watch of this.#watches.values()) watch.glance();
     const { nowUs } = this.#time;
     for (const call of this.#checker.calls.pending) {
       if (call.isDead()) continue;
@@ -214,6 +242,7 @@ export class Run {
       this.#history.add(server.name, `  ${call.args.join(" ")} | ${JSON.stringify(server.keys)}`);
     this.#scene.occupied.look(server, call.keys, by);
     if (call.script.name.endsWith("force-unlock")) this.#forced.forced(call.keys[0] ?? "", this.#time.nowUs);
+    for (const watch of this.#watches.values()) watch.ran(server, call, by, answer);
     this.#checker.look();
   }
 

@@ -35,6 +35,7 @@ const ECHO_US = 2_000_000;
 export function untrue(error: unknown, failed: Failed): string | undefined {
   const { asked, call, scene, member } = failed;
   if (asked.signal?.aborted === true && error === asked.signal.reason) return undefined;
+  if (asked.explains?.(error) === true) return undefined;
   if (error instanceof ClientClosedError)
     return member.isClosing ? undefined : "nobody has closed the client";
   if (error instanceof WaitTimeoutError) return untrueRefusal(failed);

@@ -22,6 +22,8 @@ export interface Asked {
   readonly isForce?: boolean;
   /** Its hold may be over already, as far as the checker knows. */
   readonly mayBeOver?: boolean;
+  /** Whether an error that it ends with is true for a reason of its own. */
+  readonly explains?: (error: unknown) => boolean;
 }
 
 /** What became of a call. */

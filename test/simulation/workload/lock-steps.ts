@@ -3,6 +3,7 @@ import type { LockOptions } from "../../../src/options.js";
 import type { Part } from "../checker/checker.js";
 import { oneIn, pick } from "../draw.js";
 import type { Asked, Caller } from "./caller.js";
+import { shortestLeaseMs } from "./count-calls.js";
 import type { Family } from "./family.js";
 import { type Door, LOCK_KINDS, type LockName, membersOf, openDoor } from "./lock-names.js";
 import type { Member } from "./member.js";
@@ -257,13 +258,13 @@ function wishOf(caller: Caller, door: Door, what: string, foreverIn: number, out
   const leaseMs = oneIn(stream, 4)
     ? pick(stream, [
         watchdogMs,
-        Math.max(commandTimeoutMs / 2, shortestMs(caller)),
+        Math.max(commandTimeoutMs / 2, shortestLeaseMs(caller)),
         commandTimeoutMs * 2,
-        shortestMs(caller),
+        shortestLeaseMs(caller),
       ])
     : undefined;
   const maxHoldMs =
-    leaseMs === undefined && oneIn(stream, 12) ? pick(stream, [watchdogMs, shortestMs(caller)]) : undefined;
+    leaseMs === undefined && oneIn(stream, 12) ? pick(stream, [watchdogMs, shortestLeaseMs(caller)]) : undefined;
   const signal = oneIn(stream, 10) ? abortsAfter(caller, pick(stream, [1, 0, 5, 30, 200])) : undefined;
   const options = { waitMs, leaseMs, maxHoldMs, signal };
   const words = Object.entries({ waitMs, leaseMs, maxHoldMs }).flatMap(([name, value]) =>
@@ -286,12 +287,6 @@ function wishOf(caller: Caller, door: Door, what: string, foreverIn: number, out
       isRed: door.kind === "red",
     },
   };
-}
-
-/** What ends before all answers have come is asked for again and again: a multi lock takes several. */
-function shortestMs({ member }: Caller): number {
-  const { leastUs, spreadUs } = member.plan.distance;
-  return 50 + Math.ceil((16 * (leastUs + spreadUs)) / 1_000);
 }
 
 function abortsAfter(caller: Caller, ms: number): AbortSignal {
