@@ -5,6 +5,7 @@ import { ForcedUnlocks } from "./checker/excuses.js";
 import { History } from "./checker/history.js";
 import { lookForLeftovers } from "./checker/leftovers.js";
 import { Occupied } from "./checker/occupied.js";
+import { TableCheck } from "./checker/tables.js";
 import { Trouble } from "./checker/trouble.js";
 import type { Chooser } from "./chooser/chooser.js";
 import { between, pick } from "./draw.js";
@@ -35,6 +36,7 @@ export class Run {
   readonly #history = new History(this.#time);
   readonly #trouble = new Trouble(this.#time);
   readonly #checker = new Checker(this.#time, this.#history);
+  readonly #tables = new TableCheck(this.#checker);
   readonly #nodes: Node[] = [];
   readonly #scene: Scene;
   readonly #server: SimServer;
@@ -110,6 +112,7 @@ export class Run {
       time: this.#time,
       checker: this.#checker,
       trouble: this.#trouble,
+      tables: this.#tables,
       nodes: this.#nodes,
       longestMs: LONGEST_MS,
     });
@@ -128,6 +131,7 @@ export class Run {
       loses: (link) => this.#faults.loses(link),
     });
     this.#nodes.push(node);
+    this.#tables.began(node);
     const member: Member = { process: node.process, holdfast: node.holdfast, plan, isClosing: false };
     const tasks = between(stream, 1, 3);
     for (let at = 0; at < tasks; at += 1) void this.#task(`${name}.${at}`, member);
