@@ -1,5 +1,5 @@
 import { OfEnvironment } from "../../../src/environment.js";
-import { Ring } from "../../../src/linked.js";
+import { type Link, Ring } from "../../../src/linked.js";
 
 /** How many entries the tables of something have, and how many objects of each class belong to it, by where they are. */
 export type Census = ReadonlyMap<string, number>;
@@ -53,12 +53,13 @@ export function takeCensus(roots: Readonly<Record<string, unknown>>, stops: Iter
       case "set":
       case "list":
         add(place, known.is === "set" ? (value as Set<unknown>).size : (value as unknown[]).length);
-        for (const entry of value as Iterable<unknown>) find(entry, place);
+        for (const entry of value as Iterable<unknown>) {
+          // A wheel has hundreds of empty rings.
+          if (!(entry instanceof Ring && entry.isEmpty)) find(entry, place);
+        }
         break;
       case "ring": {
-        // Not by its iterator, as a wheel has hundreds of empty ones.
-        const { _Ring_head: head } = value as { _Ring_head: Linked };
-        for (let link = head.next; link !== head; link = link.next) {
+        for (const link of value as Ring<Link>) {
           add(place, 1);
           find(link, place);
         }
@@ -95,10 +96,6 @@ export function more(census: Census, than: Census, mayHave: (what: string) => nu
 
 /** Whether the private names of the sources are exposed: elsewhere a census would miss most. */
 export const isExposed: boolean = "_Ring_head" in new Ring();
-
-interface Linked {
-  readonly next: Linked;
-}
 
 function know(value: object): Known {
   const prototype = Object.getPrototypeOf(value) as object | null;
