@@ -1,6 +1,7 @@
 import type { Chooser } from "./chooser/chooser.js";
 import type { Outcome } from "./outcome.js";
 import { Run } from "./run.js";
+import { disableScopes } from "./world/scopes.js";
 
 export interface ScheduleOptions {
   readonly chooser: Chooser;
@@ -11,6 +12,10 @@ export interface ScheduleOptions {
 }
 
 /** Plays one schedule, from the start of the fleet until nothing is left of it. One at a time in a process. */
-export function runSchedule(options: ScheduleOptions): Promise<Outcome> {
-  return new Run(options).play();
+export async function runSchedule(options: ScheduleOptions): Promise<Outcome> {
+  try {
+    return await new Run(options).play();
+  } finally {
+    disableScopes();
+  }
 }

@@ -70,7 +70,8 @@ export function untrueRefusal({ asked, call, scene, member }: Failed): string | 
   const isUnanswered = !asked.names.every((name) =>
     occupied.wasAsked(name, member.process.name, call.startUs),
   );
-  if (asked.waitMs > 0 && waitedMs >= asked.waitMs * 0.99 && isUnanswered) {
+  const isOver = asked.waitMs > 0 && waitedMs >= asked.waitMs * 0.99;
+  if (isOver && (isUnanswered || isTroubled({ call, scene, member }))) {
     checker.excuse("time ran out before the server was asked");
     return undefined;
   }

@@ -197,7 +197,8 @@ interface JointlyBelieved {
 }
 
 function partsOf({ kind, name, mode }: Door, lease: Lease): readonly Part[] {
-  if (kind !== "multi") return [{ name, owner: lease.holder, mode }];
+  // Who writes may read as well.
+  if (kind !== "multi") return [{ name, owner: lease.holder.replace(/:write$/, ""), mode }];
   // The lease tells its holders, but not of which lock each is.
   const { members } = (lease as unknown as JointlyBelieved).believed;
   return members.map(({ lock, hold }) => ({ name: lock.name, owner: hold.holding.field, mode }));
@@ -214,9 +215,15 @@ function wishOf(caller: Caller, door: Door, what: string, foreverIn: number, out
   const { watchdogMs, commandTimeoutMs } = member.plan.options;
   const waitMs = oneIn(stream, foreverIn) ? pick(stream, [100, 0, 10, 1_000, 5_000]) : undefined;
   const leaseMs = oneIn(stream, 4)
-    ? pick(stream, [watchdogMs, commandTimeoutMs / 2, commandTimeoutMs * 2, shortestLeaseMs(caller)])
+    ? pick(stream, [
+        watchdogMs,
+        Math.max(commandTimeoutMs / 2, shortestMs(caller)),
+        commandTimeoutMs * 2,
+        shortestMs(caller),
+      ])
     : undefined;
-  const maxHoldMs = leaseMs === undefined && oneIn(stream, 12) ? pick(stream, [watchdogMs, 50]) : undefined;
+  const maxHoldMs =
+    leaseMs === undefined && oneIn(stream, 12) ? pick(stream, [watchdogMs, shortestMs(caller)]) : undefined;
   const signal = oneIn(stream, 10) ? abortsAfter(caller, pick(stream, [1, 0, 5, 30, 200])) : undefined;
   const options = { waitMs, leaseMs, maxHoldMs, signal };
   const words = Object.entries({ waitMs, leaseMs, maxHoldMs }).flatMap(([name, value]) =>
@@ -232,10 +239,10 @@ function wishOf(caller: Caller, door: Door, what: string, foreverIn: number, out
   };
 }
 
-/** One that ends before its answer comes is asked for again and again. */
-function shortestLeaseMs({ member }: Caller): number {
+/** What ends before all answers have come is asked for again and again: a multi lock takes several. */
+function shortestMs({ member }: Caller): number {
   const { leastUs, spreadUs } = member.plan.distance;
-  return 40 + Math.ceil((6 * (leastUs + spreadUs)) / 1_000);
+  return 50 + Math.ceil((16 * (leastUs + spreadUs)) / 1_000);
 }
 
 function abortsAfter(caller: Caller, ms: number): AbortSignal {

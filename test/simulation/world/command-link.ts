@@ -161,7 +161,7 @@ export class CommandLink {
       wire.toProcess(() => this.#parts.process.gate.pass(() => this.#answer(request, wire, settle)));
     try {
       const answer = request.act(server);
-      if (answer instanceof Promise) answer.then((raw) => reply(() => request.answered(raw)));
+      if (answer instanceof Promise) void answer.then((raw) => reply(() => request.answered(raw)));
       else reply(() => request.answered(answer));
     } catch (error) {
       if (!(error instanceof ServerReplyError)) throw error;
