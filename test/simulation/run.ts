@@ -5,6 +5,7 @@ import { ForcedUnlocks } from "./checker/excuses.js";
 import { History } from "./checker/history.js";
 import { lookForLeftovers } from "./checker/leftovers.js";
 import { Occupied } from "./checker/occupied.js";
+import { TableCheck } from "./checker/tables.js";
 import { Trouble } from "./checker/trouble.js";
 import type { Watch } from "./checker/watch.js";
 import type { Chooser } from "./chooser/chooser.js";
@@ -37,6 +38,7 @@ export class Run {
   readonly #history = new History(this.#time);
   readonly #trouble = new Trouble(this.#time);
   readonly #checker = new Checker(this.#time, this.#history);
+  readonly #tables = new TableCheck(this.#checker);
   readonly #nodes: Node[] = [];
   readonly #scene: Scene;
   readonly #topology: Topology;
@@ -146,6 +148,7 @@ export class Run {
       time: this.#time,
       checker: this.#checker,
       trouble: this.#trouble,
+      tables: this.#tables,
       nodes: this.#nodes,
       longestMs: LONGEST_MS,
     });
@@ -163,6 +166,7 @@ export class Run {
       watch: this.#faults,
     });
     this.#nodes.push(node);
+    this.#tables.began(node);
     const member: Member = {
       process: node.process,
       holdfast: node.clients[0],

@@ -264,7 +264,9 @@ function wishOf(caller: Caller, door: Door, what: string, foreverIn: number, out
       ])
     : undefined;
   const maxHoldMs =
-    leaseMs === undefined && oneIn(stream, 12) ? pick(stream, [watchdogMs, shortestLeaseMs(caller)]) : undefined;
+    leaseMs === undefined && oneIn(stream, 12)
+      ? pick(stream, [watchdogMs, shortestLeaseMs(caller)])
+      : undefined;
   const signal = oneIn(stream, 10) ? abortsAfter(caller, pick(stream, [1, 0, 5, 30, 200])) : undefined;
   const options = { waitMs, leaseMs, maxHoldMs, signal };
   const words = Object.entries({ waitMs, leaseMs, maxHoldMs }).flatMap(([name, value]) =>
