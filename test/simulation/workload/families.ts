@@ -1,7 +1,9 @@
 import type { Family, Shared } from "./family.js";
 import { locks } from "./lock-steps.js";
+import { permitSemaphores } from "./permit-steps.js";
+import { semaphores } from "./semaphore-steps.js";
 
-const FAMILIES: readonly Family[] = [locks];
+const FAMILIES: readonly Family[] = [locks, semaphores, permitSemaphores];
 
 /** All kinds that a task may be about. */
 export const KINDS: readonly string[] = FAMILIES.flatMap(({ kinds }) => kinds);
