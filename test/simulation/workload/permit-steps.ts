@@ -116,8 +116,10 @@ async function inside(visit: PermitVisit, permits: Permits): Promise<void> {
 
 async function giveBack({ caller, watch }: PermitVisit, permits: Permits, { asked }: Wish): Promise<void> {
   if (oneIn(caller.stream, 8)) caller.say(`sees ${permits.state}`);
+  const { ids } = permits;
   watch.left(permits);
-  await caller.call({ ...asked, what: `release of ${asked.what}` }, () => permits.release());
+  const explains = (error: unknown) => explainsLoss(watch, ids, error);
+  await caller.call({ ...asked, what: `release of ${asked.what}`, explains }, () => permits.release());
 }
 
 /** All of them, or first some and then, twice, all of them. */
@@ -134,7 +136,8 @@ async function giveBackByIds(visit: PermitVisit, permits: Permits, wish: Wish): 
   const { ids } = permits;
   watch.left(permits);
   await releaseIds(visit, ids);
-  if (oneIn(caller.stream, 3)) await caller.call({ ...wish.asked, what: "release" }, () => permits.release());
+  // Its own release comes too late then.
+  if (oneIn(caller.stream, 3)) await giveBack(visit, permits, wish);
 }
 
 /** New leases, up to three of them asked for at once. */
@@ -205,7 +208,8 @@ async function waiting<T>(
 /** Permits may be lost because others have their ids, or with their semaphore. */
 function explainsLoss(watch: LeasedPermits, ids: readonly string[], error: unknown): boolean {
   const loss = error instanceof NotHeldError ? error.cause : error;
-  return loss instanceof LeaseLostError && watch.wasTaken(ids);
+  if (!(loss instanceof LeaseLostError)) return false;
+  return watch.wasTaken(ids) || (loss.reason === "expired" && watch.settings.ttlMs !== undefined);
 }
 
 function wishOf({ caller, watch }: PermitVisit, verb: string): Wish {
