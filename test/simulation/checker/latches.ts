@@ -2,7 +2,7 @@ import { oneIn, pick } from "../draw.js";
 import type { Member } from "../workload/member.js";
 import type { Answered } from "./answers.js";
 import type { CountState } from "./count-state.js";
-import { CountWatch, type WatchParts } from "./count-watch.js";
+import { CountWatch, SURE_FAILURE, type WatchParts } from "./count-watch.js";
 
 /** One that waits until a latch is open. */
 interface Awaiting {
@@ -96,7 +96,8 @@ export class LatchWatch extends CountWatch {
         if (seen < begun) this.parts.checker.excuse("counts of a process that was killed");
         continue;
       }
-      if (member.isClosing || begun === seen) continue;
+      if (refused > 0) this.parts.checker.excuse(SURE_FAILURE);
+      if (member.isClosing || begun - refused === seen) continue;
       const text = `${name} counted down ${begun} times, was told so of ${told}, and of ${refused} that it failed`;
       this.parts.checker.fail("conservation", `"${this.name}": ${text}; the server has seen ${seen}`);
     }

@@ -4,7 +4,15 @@ import type { Permits } from "../../../src/synchronizers/permits.js";
 import { LeasedPermits } from "../checker/permits.js";
 import { oneIn, pick } from "../draw.js";
 import type { Asked, Became, Caller } from "./caller.js";
-import { holdMs, plainCall, shortestLeaseMs, waitOptions, wantedOf, wordsOf } from "./count-calls.js";
+import {
+  holdMs,
+  isSureFailure,
+  plainCall,
+  shortestLeaseMs,
+  waitOptions,
+  wantedOf,
+  wordsOf,
+} from "./count-calls.js";
 import type { Family } from "./family.js";
 import { type PermitVisit, releaseIds, updateLease, useDrawer, words } from "./permit-ids.js";
 import { changeTotal, look, remove } from "./permit-totals.js";
@@ -119,7 +127,9 @@ async function giveBack({ caller, watch }: PermitVisit, permits: Permits, { aske
   const { ids } = permits;
   watch.left(permits);
   const explains = (error: unknown) => explainsLoss(watch, ids, error);
-  await caller.call({ ...asked, what: `release of ${asked.what}`, explains }, () => permits.release());
+  const what = `release of ${asked.what}`;
+  const became = await caller.call({ ...asked, what, explains }, () => permits.release());
+  if (!became.ok && isSureFailure(became.error)) watch.keepsAfterAll(ids);
 }
 
 /** All of them, or first some and then, twice, all of them. */
