@@ -5,6 +5,7 @@ import { ForcedUnlocks } from "./checker/excuses.js";
 import { History } from "./checker/history.js";
 import { lookForLeftovers } from "./checker/leftovers.js";
 import { Occupied } from "./checker/occupied.js";
+import { TableCheck } from "./checker/tables.js";
 import { Trouble } from "./checker/trouble.js";
 import type { Watch } from "./checker/watch.js";
 import type { Chooser } from "./chooser/chooser.js";
@@ -19,7 +20,8 @@ import { planClient, planServerEpoch } from "./workload/plan.js";
 import { Faults } from "./world/faults.js";
 import { type Node, startNode } from "./world/fleet.js";
 import { OwnEnvironment } from "./world/own-environment.js";
-import { SimServer } from "./world/sim-server.js";
+import type { SimServer } from "./world/sim-server.js";
+import { drawTopology, kindsOf, makeTopology, TOPOLOGY_NAMES, type Topology } from "./world/topology.js";
 import { real, trap } from "./world/trap.js";
 import { VirtualTime } from "./world/virtual-time.js";
 
@@ -36,9 +38,10 @@ export class Run {
   readonly #history = new History(this.#time);
   readonly #trouble = new Trouble(this.#time);
   readonly #checker = new Checker(this.#time, this.#history);
+  readonly #tables = new TableCheck(this.#checker);
   readonly #nodes: Node[] = [];
   readonly #scene: Scene;
-  readonly #server: SimServer;
+  readonly #topology: Topology;
   readonly #faults: Faults;
   readonly #environment: OwnEnvironment;
   readonly #processes: number;
@@ -47,14 +50,19 @@ export class Run {
   #commands = 0;
   #running = 0;
   #restarts = 0;
+  #isEnding = false;
 
-  constructor({ chooser, only, trace = false }: ScheduleOptions) {
+  constructor({ chooser, only, topology: wanted, trace = false }: ScheduleOptions) {
     this.#chooser = chooser;
     this.#trace = trace;
     const chance = chooser.stream("environment");
     this.#environment = new OwnEnvironment((count) => chance.choose(count));
     const plan = chooser.stream("plan");
-    const kinds = only === undefined ? KINDS : KINDS.filter((kind) => only.includes(kind));
+    const isWanted = (kind: string) => only === undefined || only.includes(kind);
+    const place = chooser.stream("topology");
+    const topologies = TOPOLOGY_NAMES.filter((name) => kindsOf(name, KINDS).some(isWanted));
+    const topology = drawTopology(place, wanted === undefined ? topologies : [wanted]);
+    const kinds = kindsOf(topology, KINDS).filter(isWanted);
     const shared: Shared[] = [];
     for (let at = between(plan, 1, 3); at > 0; at -= 1) {
       const kind = kinds[plan.choose(kinds.length)];
@@ -80,15 +88,20 @@ export class Run {
       },
       forget: (permits) => this.#environment.forget(permits),
     };
-    this.#server = new SimServer("s0", this.#time, planServerEpoch(plan), {
-      starts: (server, call) => {
-        for (const watch of this.#watches.values()) watch.starts(server, call);
+    this.#topology = makeTopology(topology, {
+      time: this.#time,
+      epochMs: () => planServerEpoch(place),
+      watch: {
+        starts: (server, call) => {
+          for (const watch of this.#watches.values()) watch.starts(server, call);
+        },
+        ran: (server, call, by, answer) => this.#ran(server, call, by, answer),
       },
-      ran: (server, call, by, answer) => this.#ran(server, call, by, answer),
+      stream: place,
     });
     for (const each of shared) this.#watch(each);
     this.#checker.excuses.push(this.#forced);
-    this.#faults = new Faults(chooser, this.#processes);
+    this.#faults = new Faults(chooser, this.#processes, topology);
   }
 
   #watch(shared: Shared): void {
@@ -97,7 +110,7 @@ export class Run {
       time: this.#time,
       checker: this.#checker,
       trouble: this.#trouble,
-      server: this.#server,
+      server: this.#topology.servers[0],
       stream: this.#chooser.stream(`${shared.name}.setting`),
     });
     if (watch !== undefined) this.#watches.set(shared.name, watch);
@@ -124,16 +137,18 @@ export class Run {
       trouble: this.#trouble,
       checker: this.#checker,
       nodes: () => this.#nodes,
-      server: this.#server,
+      topology: this.#topology,
       restart: () => this.#restart(),
     });
     for (let at = 0; at < this.#processes; at += 1) this.#start(`p${at}`);
     await this.#untilDone();
+    this.#isEnding = true;
     if (this.#checker.hasFailed) return;
     await lookForLeftovers({
       time: this.#time,
       checker: this.#checker,
       trouble: this.#trouble,
+      tables: this.#tables,
       nodes: this.#nodes,
       longestMs: LONGEST_MS,
     });
@@ -143,23 +158,28 @@ export class Run {
   #start(name: string): void {
     const stream = this.#chooser.stream(name);
     const plan = planClient(stream);
-    const node = startNode({
+    const node = startNode(this.#topology, {
       name,
       time: this.#time,
       chooser: this.#chooser,
       plan,
-      server: () => this.#server,
       watch: this.#faults,
-      loses: (link) => this.#faults.loses(link),
     });
     this.#nodes.push(node);
-    const member: Member = { process: node.process, holdfast: node.holdfast, plan, isClosing: false };
+    this.#tables.began(node);
+    const member: Member = {
+      process: node.process,
+      holdfast: node.clients[0],
+      clients: node.clients,
+      plan,
+      isClosing: false,
+    };
     const tasks = between(stream, 1, 3);
     for (let at = 0; at < tasks; at += 1) void this.#task(`${name}.${at}`, member);
   }
 
   #restart(): void {
-    if (this.#restarts >= 2) return;
+    if (this.#restarts >= 2 || this.#isEnding) return;
     this.#restarts += 1;
     this.#start(`r${this.#restarts}`);
   }

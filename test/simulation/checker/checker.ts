@@ -21,8 +21,8 @@ export interface Belief {
 
 export interface Part {
   readonly name: string;
-  /** Holds of one owner do not exclude each other. */
-  readonly owner: string;
+  /** Holds that have an owner in common do not exclude each other. */
+  readonly owners: readonly string[];
   readonly mode: "exclusive" | "shared";
 }
 
@@ -167,7 +167,7 @@ export class Checker {
 }
 
 function excludes(one: Part, other: Part): boolean {
-  if (one.name !== other.name || one.owner === other.owner) return false;
+  if (one.name !== other.name || one.owners.some((owner) => other.owners.includes(owner))) return false;
   return one.mode === "exclusive" || other.mode === "exclusive";
 }
 

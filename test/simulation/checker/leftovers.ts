@@ -1,6 +1,7 @@
 import type { Node } from "../world/fleet.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 import type { Checker } from "./checker.js";
+import type { TableCheck } from "./tables.js";
 import type { Trouble } from "./trouble.js";
 
 const MS = 1_000;
@@ -10,23 +11,28 @@ export interface Ending {
   readonly time: VirtualTime;
   readonly checker: Checker;
   readonly trouble: Trouble;
+  readonly tables: TableCheck;
   readonly nodes: readonly Node[];
   /** No lease is longer. */
   readonly longestMs: number;
 }
 
 /** Lets all leases end, closes all clients, and looks for what is left of them. */
-export async function lookForLeftovers({ time, checker, trouble, nodes, longestMs }: Ending): Promise<void> {
+export async function lookForLeftovers(ending: Ending): Promise<void> {
+  const { time, checker, trouble, tables, nodes, longestMs } = ending;
   await time.pass(Math.max(time.nowUs, trouble.endsUs) + 2 * longestMs * MS);
   const live = nodes.filter(({ process }) => !process.isDead);
+  const clients = live.flatMap((node) => node.clients);
+  for (const node of live) tables.look(node, "at rest");
   let closed = 0;
-  for (const { holdfast } of live) {
+  for (const holdfast of clients) {
     void holdfast.close().then(() => {
       closed += 1;
     });
   }
   await time.pass(time.nowUs + longestMs * MS);
-  if (closed < live.length) checker.fail("progress", `${live.length - closed} clients can not be closed`);
+  if (closed < clients.length)
+    checker.fail("progress", `${clients.length - closed} clients can not be closed`);
   for (const { process } of live) {
     if (process.pendingTimers === 0) continue;
     checker.fail(
@@ -34,4 +40,6 @@ export async function lookForLeftovers({ time, checker, trouble, nodes, longestM
       `${process.pendingTimers} timers of ${process.name} are left after its client was closed`,
     );
   }
+  for (const node of live) tables.look(node, "after close");
+  tables.lookAtModules(nodes.length - live.length);
 }

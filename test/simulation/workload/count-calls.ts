@@ -64,5 +64,5 @@ function abortsAfter(caller: Caller, ms: number): AbortSignal {
 /** One that ends before its answer comes is asked for again and again. */
 export function shortestLeaseMs({ member }: Caller): number {
   const { leastUs, spreadUs } = member.plan.distance;
-  return 40 + Math.ceil((6 * (leastUs + spreadUs)) / 1_000);
+  return 50 + Math.ceil((16 * (leastUs + spreadUs)) / 1_000);
 }

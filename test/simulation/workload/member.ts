@@ -29,6 +29,8 @@ export interface Scene {
 export interface Member {
   readonly process: SimProcess;
   readonly holdfast: Holdfast;
+  /** One for each of the servers that know nothing of each other; the first is `holdfast`. */
+  readonly clients: readonly [Holdfast, ...Holdfast[]];
   readonly plan: ClientPlan;
   /** Whether somebody has closed the client. */
   isClosing: boolean;

@@ -18,6 +18,7 @@ export interface ClientPlan {
     readonly watchdogMs: number;
     readonly commandTimeoutMs: number;
     readonly safetyPeriodMs: number;
+    readonly redMemberTimeoutMs: number;
   };
 }
 
@@ -51,6 +52,7 @@ export function planClient(stream: Stream): ClientPlan {
       safetyPeriodMs: pick(stream, [2_000, 500, 5_000]),
       groupCommit: !oneIn(stream, 4),
       handOff: pick<false | HandOffOptions>(stream, [{}, false, { maxCount: 2, maxMs: 50 }]),
+      redMemberTimeoutMs: pick(stream, distance === FAR ? [200, 100] : [50, 20, 200]),
       reentry: pick(stream, ["scope", "scope", "scope", "explicit"]),
     },
   };
