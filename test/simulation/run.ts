@@ -3,6 +3,7 @@ import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
 import { Checker } from "./checker/checker.js";
 import { ForcedUnlocks } from "./checker/excuses.js";
 import { History } from "./checker/history.js";
+import { wrongKeys } from "./checker/keys.js";
 import { lookForLeftovers } from "./checker/leftovers.js";
 import { Occupied } from "./checker/occupied.js";
 import { TableCheck } from "./checker/tables.js";
@@ -114,6 +115,8 @@ export class Run {
       trouble: this.#trouble,
       tables: this.#tables,
       nodes: this.#nodes,
+      servers: [this.#server],
+      shared: this.#scene.shared,
       longestMs: LONGEST_MS,
     });
   }
@@ -179,6 +182,9 @@ export class Run {
   /** Nobody waits for longer than is promised. */
   #glance(): void {
     this.#checker.look();
+    for (const text of wrongKeys(this.#server.keys, this.#scene.shared, LONGEST_MS)) {
+      this.#checker.fail("leftovers", text);
+    }
     const { nowUs } = this.#time;
     for (const call of this.#checker.calls.pending) {
       if (call.isDead()) continue;
