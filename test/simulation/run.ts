@@ -3,6 +3,7 @@ import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
 import { Checker } from "./checker/checker.js";
 import { ForcedUnlocks } from "./checker/excuses.js";
 import { History } from "./checker/history.js";
+import { wrongKeys } from "./checker/keys.js";
 import { lookForLeftovers } from "./checker/leftovers.js";
 import { Occupied } from "./checker/occupied.js";
 import { TableCheck } from "./checker/tables.js";
@@ -158,6 +159,8 @@ export class Run {
       trouble: this.#trouble,
       tables: this.#tables,
       nodes: this.#nodes,
+      servers: this.#topology.servers,
+      shared: this.#scene.shared,
       longestMs: LONGEST_MS,
     });
     for (const watch of this.#watches.values()) watch.end();
@@ -245,6 +248,11 @@ export class Run {
   #glance(): void {
     this.#checker.look();
     for (const watch of this.#watches.values()) watch.glance();
+    for (const server of this.#topology.servers) {
+      for (const text of wrongKeys(server.keys, this.#scene.shared, LONGEST_MS)) {
+        this.#checker.fail("leftovers", text);
+      }
+    }
     const { nowUs } = this.#time;
     for (const call of this.#checker.calls.pending) {
       if (call.isDead()) continue;

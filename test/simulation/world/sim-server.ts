@@ -163,6 +163,11 @@ export class SimServer {
     if (ears?.delete(ear) === true && ears.size === 0) this.#ears.delete(channel);
   }
 
+  /** The channels that somebody listens to. */
+  get channels(): readonly string[] {
+    return [...this.#ears.keys()];
+  }
+
   /** A connection for messages is gone. */
   forget(ear: Ear): void {
     for (const channel of [...this.#ears.keys()]) this.unlisten(channel, ear);
