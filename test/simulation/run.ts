@@ -2,6 +2,7 @@ import { replaceEnvironment } from "../../src/environment.js";
 import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
 import { Checker } from "./checker/checker.js";
 import { ForcedUnlocks } from "./checker/excuses.js";
+import { FailoverLosses } from "./checker/failover-losses.js";
 import { History } from "./checker/history.js";
 import { lookForLeftovers } from "./checker/leftovers.js";
 import { Occupied } from "./checker/occupied.js";
@@ -18,6 +19,7 @@ import { planClient, planServerEpoch } from "./workload/plan.js";
 import { Faults } from "./world/faults.js";
 import { type Node, startNode } from "./world/fleet.js";
 import { OwnEnvironment } from "./world/own-environment.js";
+import { SentinelTopology } from "./world/sentinels.js";
 import type { SimServer } from "./world/sim-server.js";
 import { drawTopology, kindsOf, makeTopology, TOPOLOGY_NAMES, type Topology } from "./world/topology.js";
 import { real, trap } from "./world/trap.js";
@@ -84,6 +86,8 @@ export class Run {
       stream: place,
     });
     this.#checker.excuses.push(this.#forced);
+    if (this.#topology instanceof SentinelTopology)
+      this.#checker.excuses.push(new FailoverLosses(this.#topology));
     this.#faults = new Faults(chooser, this.#processes, topology);
   }
 
@@ -132,6 +136,7 @@ export class Run {
       chooser: this.#chooser,
       plan,
       watch: this.#faults,
+      history: this.#history,
     });
     this.#nodes.push(node);
     const member: Member = {

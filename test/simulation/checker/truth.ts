@@ -25,7 +25,8 @@ export const THEFTS = [
   "force-unlock",
   "server-emptied",
   "server-older",
-  "failover-lost",
+  "failover",
+  "failover after a crash",
   "server-clock-step",
 ];
 /** For how long a fault may explain what comes after it, beyond the command timeout. */
@@ -39,6 +40,7 @@ export function untrue(error: unknown, failed: Failed): string | undefined {
     return member.isClosing ? undefined : "nobody has closed the client";
   if (error instanceof WaitTimeoutError) return untrueRefusal(failed);
   if (error instanceof QuorumError) return untrueQuorum(error, failed);
+  if (error instanceof NotReplicatedError && isTooShort(asked)) return undefined;
   if (error instanceof UnavailableError || error instanceof NotReplicatedError) {
     return isTroubled(failed) ? undefined : `${error.message}, but nothing has happened to it`;
   }
@@ -59,13 +61,23 @@ function untrueQuorum({ failures, message }: QuorumError, failed: Failed): strin
   return complaints.length === 0 ? undefined : `${message}: ${complaints.join("; ")}`;
 }
 
+/** Replicas are waited for in a quarter of a lease: without any trouble they need so long, and the way there and back. */
+const REPLICAS_NEED_MS = 40;
+
+function isTooShort(asked: Asked): boolean {
+  const leases = [asked, ...(asked.around ?? [])].map(({ leaseMs = Number.POSITIVE_INFINITY }) => leaseMs);
+  return Math.min(...leases) / 4 < REPLICAS_NEED_MS;
+}
+
 /** What a timer may be late by. */
 const LATE_MS = 5;
 
 /** A member of a red lock answers two questions in the time that it is waited for, and with bad luck it can not. */
 function isTooFar({ asked, member }: Failed): boolean {
   const { distance, options } = member.plan;
-  const leases = [asked, ...(asked.around ?? [])].map(({ leaseMs = Number.POSITIVE_INFINITY }) => leaseMs / 4);
+  const leases = [asked, ...(asked.around ?? [])].map(
+    ({ leaseMs = Number.POSITIVE_INFINITY }) => leaseMs / 4,
+  );
   const timeoutMs = Math.min(options.redMemberTimeoutMs, ...leases);
   return (4 * (distance.leastUs + distance.spreadUs)) / 1_000 + LATE_MS >= timeoutMs;
 }
@@ -116,7 +128,7 @@ function untrueLoss(loss: LeaseLostError, failed: Failed): string | undefined {
     case "closed":
       return member.isClosing ? undefined : "nobody has closed the client";
     case "server-changed":
-      return scene.trouble.happened("failover", "failover-lost", "slot-moved")
+      return scene.trouble.happened("failover", "failover after a crash", "slot-moved")
         ? undefined
         : "its server has not changed";
     case "released":

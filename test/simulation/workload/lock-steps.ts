@@ -130,7 +130,9 @@ async function asThread(caller: Caller, door: Door): Promise<void> {
     // Members of a red lock may have been taken under ids of their own, while the thread's were still given back.
     if (door.kind === "red" && became.value.state === "held") {
       caller.scene.checker.excuse("a red lock that its thread can not unlock");
-      await caller.call({ ...wish.asked, what: "unlock of its lease", mayBeOver }, () => became.value.unlock());
+      await caller.call({ ...wish.asked, what: "unlock of its lease", mayBeOver }, () =>
+        became.value.unlock(),
+      );
     }
   });
 }
