@@ -233,7 +233,8 @@ function partsOf({ kind, name, mode }: Door, lease: Lease): readonly Part[] {
       ];
     }
     default:
-      return [{ name, owners: [lease.holder], mode }];
+      // Whoever has the write lock of a pair may enter the read lock.
+      return [{ name, owners: [lease.holder.replace(/:write$/, "")], mode }];
   }
 }
 
@@ -255,7 +256,10 @@ function wishOf(caller: Caller, door: Door, what: string, foreverIn: number, out
   const leaseMs = oneIn(stream, 4)
     ? pick(stream, [watchdogMs, commandTimeoutMs / 2, commandTimeoutMs * 2, shortestLeaseMs(caller)])
     : undefined;
-  const maxHoldMs = leaseMs === undefined && oneIn(stream, 12) ? pick(stream, [watchdogMs, 50]) : undefined;
+  const maxHoldMs =
+    leaseMs === undefined && oneIn(stream, 12)
+      ? pick(stream, [watchdogMs, shortestLeaseMs(caller)])
+      : undefined;
   const signal = oneIn(stream, 10) ? abortsAfter(caller, pick(stream, [1, 0, 5, 30, 200])) : undefined;
   const options = { waitMs, leaseMs, maxHoldMs, signal };
   const words = Object.entries({ waitMs, leaseMs, maxHoldMs }).flatMap(([name, value]) =>

@@ -131,11 +131,11 @@ export class SentinelTopology implements Topology {
       chosen.end();
       chosen.replica.isReadOnly = false;
     });
-    for (const { replica } of candidates) {
-      if (replica === chosen.replica) continue;
-      time.after(namedUs + pick(stream, [0, 300, 1_000]) * MS, () => this.rejoin(replica));
-    }
     time.after(namedUs, () => this.#name(chosen.replica, stream));
+    for (const server of this.servers) {
+      if (server === chosen.replica || server === old) continue;
+      time.after(namedUs + pick(stream, [0, 300, 1_000]) * MS, () => this.rejoin(server));
+    }
     if (hasCrashed) time.after(namedUs + pick(stream, [0, 100, 400]) * MS, () => old.gate.open());
     time.after(demotedUs, () => {
       this.rejoin(old);
