@@ -42,7 +42,7 @@ export function untrue(error: unknown, failed: Failed): string | undefined {
   if (error instanceof QuorumError) return untrueQuorum(error, failed);
   if (error instanceof NotReplicatedError && isTooShort(asked)) return undefined;
   if (error instanceof UnavailableError || error instanceof NotReplicatedError) {
-    return isTroubled(failed) ? undefined : `${error.message}, but nothing has happened to it`;
+    return isTroubled(failed) || isSlow(member) ? undefined : `${error.message}, but nothing has happened to it`;
   }
   if (error instanceof LeaseLostError) return untrueLoss(error, failed);
   if (error instanceof UpgradeNotSupportedError && asked.sharesId === true) return undefined;
@@ -67,6 +67,11 @@ const REPLICAS_NEED_MS = 40;
 function isTooShort(asked: Asked): boolean {
   const leases = [asked, ...(asked.around ?? [])].map(({ leaseMs = Number.POSITIVE_INFINITY }) => leaseMs);
   return Math.min(...leases) / 4 < REPLICAS_NEED_MS;
+}
+
+/** A first call of a connection on which replicas are asked needs three round trips, and a fourth to be confirmed. */
+function isSlow({ plan: { distance, options } }: Member): boolean {
+  return (8 * (distance.leastUs + distance.spreadUs)) / 1_000 >= options.commandTimeoutMs;
 }
 
 /** What a timer may be late by. */

@@ -29,6 +29,8 @@ export class SentinelTopology implements Topology {
   readonly #stream: Stream;
   readonly #drivers: { readonly driver: SentinelDriver; readonly parts: ConnectParts }[] = [];
   #word: Word;
+  /** Was made the master, and is perhaps not named yet. */
+  #promoted: SimServer | undefined;
   /** When a master was made that may lack something, and until when the one before it could be written to. */
   readonly losses: { readonly fromUs: number; untilUs: number }[] = [];
 
@@ -98,7 +100,7 @@ export class SentinelTopology implements Topology {
   /** A replica is made to follow the master again, or for the first time, unless it is the master by then. */
   rejoin(replica: SimServer): void {
     const { master } = this;
-    if (replica === master || [...master.replicas].some((link) => link.replica === replica)) return;
+    if (replica === master || replica === this.#promoted || [...master.replicas].some((link) => link.replica === replica)) return;
     for (const server of this.servers) {
       for (const link of [...server.replicas]) if (link.replica === replica) link.end();
     }
@@ -123,11 +125,14 @@ export class SentinelTopology implements Topology {
     const demotedUs = namedUs + pick(stream, [500, 2_000, 8_000]) * MS;
     const loss = { fromUs: time.nowUs, untilUs: time.nowUs + demotedUs };
     time.after(promotedUs, () => {
+      // It may have been cut off meanwhile, and have come back.
+      for (const link of [...old.replicas]) if (link.replica === chosen.replica) link.end();
       reach.history.add(
         "world",
         `${chosen.replica.name} is made the master, with ${chosen.replica.offset} of ${old.offset}`,
       );
       this.losses.push(loss);
+      this.#promoted = chosen.replica;
       chosen.end();
       chosen.replica.isReadOnly = false;
     });
