@@ -19,7 +19,6 @@ import { planClient, planServerEpoch } from "./workload/plan.js";
 import { Faults } from "./world/faults.js";
 import { type Node, startNode } from "./world/fleet.js";
 import { OwnEnvironment } from "./world/own-environment.js";
-import { SentinelTopology } from "./world/sentinels.js";
 import type { SimServer } from "./world/sim-server.js";
 import { drawTopology, kindsOf, makeTopology, TOPOLOGY_NAMES, type Topology } from "./world/topology.js";
 import { real, trap } from "./world/trap.js";
@@ -86,8 +85,8 @@ export class Run {
       stream: place,
     });
     this.#checker.excuses.push(this.#forced);
-    if (this.#topology instanceof SentinelTopology)
-      this.#checker.excuses.push(new FailoverLosses(this.#topology));
+    const { reliances } = this.#topology;
+    if (reliances !== undefined) this.#checker.excuses.push(new FailoverLosses(reliances));
     this.#faults = new Faults(chooser, this.#processes, topology);
   }
 

@@ -1,4 +1,4 @@
-import type { SentinelTopology } from "../world/sentinels.js";
+import type { Reliances } from "../world/reliance.js";
 import type { Belief, Excuse } from "./checker.js";
 
 /**
@@ -7,26 +7,20 @@ import type { Belief, Excuse } from "./checker.js";
  */
 export class FailoverLosses implements Excuse {
   readonly name = "failover-lost";
-  readonly #topology: SentinelTopology;
+  readonly #reliances: Reliances;
 
-  constructor(topology: SentinelTopology) {
-    this.#topology = topology;
+  constructor(reliances: Reliances) {
+    this.#reliances = reliances;
   }
 
   excuses(_: string, one: Belief, other: Belief): boolean {
     const startUs = Math.min(one.startUs, other.startUs);
-    const isAfter = this.#topology.losses.some(({ untilUs }) => startUs <= untilUs);
-    return isAfter && (this.#isUnsafe(one) || this.#isUnsafe(other));
+    const isAfter = this.#reliances.losses.some(({ untilUs }) => startUs <= untilUs);
+    return isAfter && [one, other].some(({ process }) => this.#reliances.isUnsafe(process.name));
   }
 
   /** Whether a token that was drawn may be drawn again. */
   get mayRepeat(): boolean {
-    return this.#topology.losses.length > 0;
-  }
-
-  #isUnsafe({ process }: Belief): boolean {
-    const reliance = this.#topology.reliances.get(process.name);
-    if (reliance === undefined) return false;
-    return reliance.mode === "auto" ? reliance.wasShort : !reliance.isSafe;
+    return this.#reliances.losses.length > 0;
   }
 }

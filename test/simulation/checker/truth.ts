@@ -27,6 +27,7 @@ export const THEFTS = [
   "server-older",
   "failover",
   "failover after a crash",
+  "node dies",
   "server-clock-step",
 ];
 /** For how long a fault may explain what comes after it, beyond the command timeout. */
@@ -42,7 +43,9 @@ export function untrue(error: unknown, failed: Failed): string | undefined {
   if (error instanceof QuorumError) return untrueQuorum(error, failed);
   if (error instanceof NotReplicatedError && isTooShort(asked)) return undefined;
   if (error instanceof UnavailableError || error instanceof NotReplicatedError) {
-    return isTroubled(failed) || isSlow(member) ? undefined : `${error.message}, but nothing has happened to it`;
+    return isTroubled(failed) || isSlow(member)
+      ? undefined
+      : `${error.message}, but nothing has happened to it`;
   }
   if (error instanceof LeaseLostError) return untrueLoss(error, failed);
   if (error instanceof UpgradeNotSupportedError && asked.sharesId === true) return undefined;
@@ -133,7 +136,7 @@ function untrueLoss(loss: LeaseLostError, failed: Failed): string | undefined {
     case "closed":
       return member.isClosing ? undefined : "nobody has closed the client";
     case "server-changed":
-      return scene.trouble.happened("failover", "failover after a crash", "slot-moved")
+      return scene.trouble.happened("failover", "failover after a crash", "node dies", "slot moves")
         ? undefined
         : "its server has not changed";
     case "released":

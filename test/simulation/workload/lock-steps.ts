@@ -125,7 +125,7 @@ async function asThread(caller: Caller, door: Door): Promise<void> {
     if (!became.ok) return;
     enter(caller, door, became.value);
     await caller.pause(holdMs(caller));
-    const mayBeOver = leave(caller, became.value);
+    const mayBeOver = leave(caller, became.value) || isJoint(door);
     await caller.call({ ...wish.asked, what: "unlock, as a thread", mayBeOver }, () => door.lock.unlock());
     // Members of a joint lock may have been taken under ids of their own, while the thread's were still given back.
     if (isJoint(door) && became.value.state === "held") {

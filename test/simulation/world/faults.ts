@@ -6,6 +6,7 @@ import { type Fault, type Hit, linesTo, MS, type Reach } from "./fault.js";
 import { processFaults } from "./process-faults.js";
 import { replicaFaults } from "./replica-faults.js";
 import { serverFaults } from "./server-faults.js";
+import { slotFaults } from "./slot-faults.js";
 import type { TopologyName } from "./topology.js";
 
 const FAULTS: Readonly<Record<string, Fault>> = {
@@ -13,6 +14,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   ...processFaults,
   ...serverFaults,
   ...replicaFaults,
+  ...slotFaults,
 };
 
 /** All sorts of fault. */

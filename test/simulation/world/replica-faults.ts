@@ -1,4 +1,5 @@
 import { pick } from "../draw.js";
+import { ClusterTopology } from "./cluster.js";
 import { type Fault, type Hit, MS, spanUs } from "./fault.js";
 import type { ReplicaLink } from "./replica-link.js";
 import { SentinelTopology } from "./sentinels.js";
@@ -18,7 +19,7 @@ function failover(hit: Hit, hasCrashed: boolean): number | undefined {
 export const replicaFaults = {
   "replica lags": {
     befalls: "server",
-    only: ["sentinel"],
+    only: ["sentinel", "cluster"],
     strike(hit) {
       const link = oneReplica(hit);
       if (link === undefined) return undefined;
@@ -33,7 +34,7 @@ export const replicaFaults = {
   },
   "replica stops": {
     befalls: "server",
-    only: ["sentinel"],
+    only: ["sentinel", "cluster"],
     strike(hit) {
       const link = oneReplica(hit);
       const us = spanUs(hit.stream);
@@ -43,14 +44,18 @@ export const replicaFaults = {
   },
   "replica cut off": {
     befalls: "server",
-    only: ["sentinel"],
+    only: ["sentinel", "cluster"],
     strike(hit) {
       const link = oneReplica(hit);
       const us = spanUs(hit.stream);
       const { topology, time } = hit.reach;
-      if (link === undefined || !(topology instanceof SentinelTopology)) return undefined;
+      if (link === undefined) return undefined;
+      const { master, replica } = link;
       link.end();
-      time.after(us, () => topology.rejoin(link.replica));
+      time.after(us, () => {
+        if (topology instanceof SentinelTopology) topology.rejoin(replica);
+        if (topology instanceof ClusterTopology) topology.rejoin(master, replica);
+      });
       return us;
     },
   },

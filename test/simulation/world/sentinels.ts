@@ -1,38 +1,27 @@
-import type { HoldfastOptions, ReplicaOptions } from "../../../src/client-options.js";
 import type { Stream } from "../chooser/chooser.js";
 import { between, pick } from "../draw.js";
 import { CommandLink } from "./command-link.js";
 import { cutAll, type Hit, MS } from "./fault.js";
 import type { Connected, ConnectParts } from "./fleet.js";
 import { MessageLink } from "./message-link.js";
+import { Reliances } from "./reliance.js";
 import { ReplicaLink } from "./replica-link.js";
 import { SentinelDriver, type Word } from "./sentinel-driver.js";
 import type { SimServer } from "./sim-server.js";
 import type { Topology } from "./topology.js";
 import type { VirtualTime } from "./virtual-time.js";
 
-/** How one process relies on replicas. */
-interface Reliance {
-  readonly mode: ReplicaOptions["mode"];
-  /** Whether each server that can be made the master has what it believes in. */
-  readonly isSafe: boolean;
-  /** Whether it was told that replicas are short. */
-  wasShort: boolean;
-}
-
 /** A master with replicas, and the Sentinels that say which one it is. */
 export class SentinelTopology implements Topology {
   readonly name = "sentinel";
   readonly servers: readonly [SimServer, ...SimServer[]];
-  readonly reliances = new Map<string, Reliance>();
+  readonly reliances = new Reliances();
   readonly #time: VirtualTime;
   readonly #stream: Stream;
   readonly #drivers: { readonly driver: SentinelDriver; readonly parts: ConnectParts }[] = [];
   #word: Word;
   /** Was made the master, and is perhaps not named yet. */
   #promoted: SimServer | undefined;
-  /** When a master was made that may lack something, and until when the one before it could be written to. */
-  readonly losses: { readonly fromUs: number; untilUs: number }[] = [];
 
   constructor(time: VirtualTime, stream: Stream, servers: readonly [SimServer, ...SimServer[]]) {
     this.#time = time;
@@ -53,7 +42,7 @@ export class SentinelTopology implements Topology {
 
   connect(parts: ConnectParts): readonly [Connected] {
     const { name, time, chooser, plan, process, watch, lines } = parts;
-    const options = this.#planReplicas(chooser.stream(`${name}.replicas`), name);
+    const reliance = this.reliances.plan(chooser.stream(`${name}.replicas`), name, this.servers.length - 1);
     const delays = chooser.stream(`${name}.delays`);
     const common = { name, time, process, server: () => this.#word.master, distance: plan.distance, delays };
     const commands = new CommandLink({ ...common, rules: { ...plan.rules, queues: true }, watch });
@@ -64,29 +53,11 @@ export class SentinelTopology implements Topology {
       commands,
       messages,
       short: () => {
-        const reliance = this.reliances.get(name);
-        if (reliance !== undefined) reliance.wasShort = true;
+        reliance.wasShort = true;
       },
     });
     this.#drivers.push({ driver, parts });
-    return [{ driver, options }];
-  }
-
-  #planReplicas(stream: Stream, name: string): HoldfastOptions {
-    const all = this.servers.length - 1;
-    const replicas = pick<ReplicaOptions>(stream, [
-      { mode: "require", min: all },
-      { mode: "auto" },
-      { mode: "require", min: all },
-      { mode: "auto" },
-      { mode: "off" },
-      { mode: "require" },
-      { mode: "require", min: "majority" },
-      { mode: "require", min: "all" },
-    ]);
-    const isSafe = replicas.mode === "require" && (replicas.min ?? 1) === all;
-    this.reliances.set(name, { mode: replicas.mode, isSafe, wasShort: false });
-    return { replicas };
+    return [{ driver, options: { replicas: reliance.replicas } }];
   }
 
   #follow(master: SimServer, replica: SimServer): ReplicaLink {
@@ -100,7 +71,12 @@ export class SentinelTopology implements Topology {
   /** A replica is made to follow the master again, or for the first time, unless it is the master by then. */
   rejoin(replica: SimServer): void {
     const { master } = this;
-    if (replica === master || replica === this.#promoted || [...master.replicas].some((link) => link.replica === replica)) return;
+    if (
+      replica === master ||
+      replica === this.#promoted ||
+      [...master.replicas].some((link) => link.replica === replica)
+    )
+      return;
     for (const server of this.servers) {
       for (const link of [...server.replicas]) if (link.replica === replica) link.end();
     }
@@ -131,7 +107,7 @@ export class SentinelTopology implements Topology {
         "world",
         `${chosen.replica.name} is made the master, with ${chosen.replica.offset} of ${old.offset}`,
       );
-      this.losses.push(loss);
+      this.reliances.losses.push(loss);
       this.#promoted = chosen.replica;
       chosen.end();
       chosen.replica.isReadOnly = false;

@@ -1,26 +1,30 @@
 import type { Stream } from "../chooser/chooser.js";
-import { pick } from "../draw.js";
+import { between, pick } from "../draw.js";
+import { ClusterTopology } from "./cluster.js";
 import { CommandLink } from "./command-link.js";
 import type { Connected, ConnectParts } from "./fleet.js";
 import { MessageLink } from "./message-link.js";
+import type { Reliances } from "./reliance.js";
 import { replicaCount, SentinelTopology } from "./sentinels.js";
 import { SimDriver } from "./sim-driver.js";
 import { type ServerWatch, SimServer } from "./sim-server.js";
 import type { VirtualTime } from "./virtual-time.js";
 
-export const TOPOLOGY_NAMES = ["standalone", "red", "sentinel"] as const;
+export const TOPOLOGY_NAMES = ["standalone", "red", "sentinel", "cluster"] as const;
 export type TopologyName = (typeof TOPOLOGY_NAMES)[number];
 
 /** Seven in ten have one server. */
 const TOPOLOGIES: readonly [TopologyName, ...TopologyName[]] = [
   ...(["standalone", "standalone", "standalone", "standalone"] as const),
-  ...(["standalone", "standalone", "standalone", "red", "sentinel"] as const),
+  ...(["standalone", "standalone", "standalone", "red", "sentinel", "cluster"] as const),
 ];
 
 /** Which servers there are, and how a process connects to them. */
 export interface Topology {
   readonly name: TopologyName;
   readonly servers: readonly [SimServer, ...SimServer[]];
+  /** Where there are replicas. */
+  readonly reliances?: Reliances;
   connect(parts: ConnectParts): readonly [Connected, ...Connected[]];
 }
 
@@ -60,6 +64,13 @@ export function makeTopology(name: TopologyName, parts: TopologyParts): Topology
         newServer(at + 1, alike),
       );
       return new SentinelTopology(parts.time, parts.stream, [newServer(0, alike), ...replicas]);
+    }
+    case "cluster": {
+      const epochMs = parts.epochMs();
+      const count = 2 * between(parts.stream, 2, 3) - 1;
+      const alike = { ...parts, epochMs: () => epochMs };
+      const others = Array.from({ length: count }, (_, at) => newServer(at + 1, alike));
+      return new ClusterTopology(parts.time, parts.stream, [newServer(0, alike), ...others]);
     }
     default:
       return name satisfies never;
