@@ -2,6 +2,7 @@ import { replaceEnvironment } from "../../src/environment.js";
 import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
 import { Checker } from "./checker/checker.js";
 import { ForcedUnlocks } from "./checker/excuses.js";
+import { FailoverLosses } from "./checker/failover-losses.js";
 import { History } from "./checker/history.js";
 import { wrongKeys } from "./checker/keys.js";
 import { lookForLeftovers } from "./checker/leftovers.js";
@@ -108,6 +109,8 @@ export class Run {
     });
     for (const each of shared) this.#watch(each);
     this.#checker.excuses.push(this.#forced);
+    const { reliances } = this.#topology;
+    if (reliances !== undefined) this.#checker.excuses.push(new FailoverLosses(reliances));
     this.#faults = new Faults(chooser, this.#processes, topology);
   }
 
@@ -191,6 +194,7 @@ export class Run {
       chooser: this.#chooser,
       plan,
       watch: this.#faults,
+      history: this.#history,
     });
     this.#nodes.push(node);
     this.#tables.began(node);

@@ -36,6 +36,8 @@ export class SimServer {
   readonly #store: MemoryStore;
   readonly #ears = new Map<string, Set<Ear>>();
   readonly #scripts = new Set<string>();
+  /** What is published at one of them is heard at all. */
+  peers: readonly SimServer[] = [];
   /** Those that follow it. */
   readonly replicas = new Set<ReplicaLink>();
   readonly #waits = new Set<() => boolean>();
@@ -112,6 +114,19 @@ export class SimServer {
     });
   }
 
+  get keyNames(): readonly string[] {
+    return [...this.#store.copy().keys()].map(textOfBytes);
+  }
+
+  /** Some of its keys are another server's from now on. */
+  give(to: SimServer, isMeant: (key: string) => boolean): void {
+    const isMeantBytes = (key: string) => isMeant(textOfBytes(key));
+    to.#store.become(this.#store.copy(isMeantBytes), isMeantBytes);
+    this.#store.become(new Map(), isMeantBytes);
+    to.#wrote();
+    this.#wrote();
+  }
+
   /** A replica has acknowledged something. */
   acknowledged(): void {
     for (const look of [...this.#waits]) look();
@@ -173,13 +188,22 @@ export class SimServer {
     for (const channel of [...this.#ears.keys()]) this.unlisten(channel, ear);
   }
 
-  /** @returns how many listen */
+  #tell(name: string, message: string): number {
+    const ears = this.#ears.get(name) ?? NOBODY;
+    for (const ear of ears) ear.hear(name, message);
+    return ears.size;
+  }
+
+  /** @returns how many listen here */
   #publish(channel: string, message: string): number {
     const name = textOfBytes(channel);
-    const ears = this.#ears.get(name) ?? NOBODY;
-    for (const ear of ears) ear.hear(name, textOfBytes(message));
-    return ears.size;
+    for (const peer of this.peers) {
+      this.#time.after(BUS_US, () => peer.gate.pass(() => peer.#tell(name, textOfBytes(message))));
+    }
+    return this.#tell(name, textOfBytes(message));
   }
 }
 
+/** What a message takes from one node of a cluster to another. */
+const BUS_US = 300;
 const NOBODY: ReadonlySet<Ear> = new Set();
