@@ -21,6 +21,8 @@ export interface Ear {
 export interface ServerWatch {
   /** A script is about to run. */
   starts?(server: SimServer, call: ScriptCall, by: string): void;
+  /** A channel matters to what happens: somebody begins or ends to listen to it, or it is spoken or looked at. */
+  channel?(channel: string, use: "listened" | "used"): void;
   /** A script has run. @param answer what it answered, or the server's refusal */
   ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void;
 }
@@ -56,7 +58,7 @@ export class SimServer {
     const surroundings = {
       wallMs: () => this.timeMs,
       publish: (channel: string, message: string) => this.#publish(channel, message),
-      listeners: (channel: string) => this.#ears.get(textOfBytes(channel))?.size ?? 0,
+      listeners: (channel: string) => this.#heard(textOfBytes(channel)).size,
     };
     this.#store = new MemoryStore(surroundings, interpreter);
   }
@@ -169,11 +171,13 @@ export class SimServer {
   }
 
   listen(channel: string, ear: Ear): void {
+    this.#watch.channel?.(channel, "listened");
     const ears = this.#ears.get(channel) ?? new Set();
     this.#ears.set(channel, ears.add(ear));
   }
 
   unlisten(channel: string, ear: Ear): void {
+    this.#watch.channel?.(channel, "listened");
     const ears = this.#ears.get(channel);
     if (ears?.delete(ear) === true && ears.size === 0) this.#ears.delete(channel);
   }
@@ -188,13 +192,13 @@ export class SimServer {
     for (const channel of [...this.#ears.keys()]) this.unlisten(channel, ear);
   }
 
+  /** @returns how many listen here */
   #tell(name: string, message: string): number {
-    const ears = this.#ears.get(name) ?? NOBODY;
+    const ears = this.#heard(name);
     for (const ear of ears) ear.hear(name, message);
     return ears.size;
   }
 
-  /** @returns how many listen here */
   #publish(channel: string, message: string): number {
     const name = textOfBytes(channel);
     for (const peer of this.peers) {
@@ -202,8 +206,12 @@ export class SimServer {
     }
     return this.#tell(name, textOfBytes(message));
   }
+
+  /** Who listens to a channel. */
+  #heard(channel: string): ReadonlySet<Ear> {
+    this.#watch.channel?.(channel, "used");
+    return this.#ears.get(channel) ?? NOBODY;
+  }
 }
 
-/** What a message takes from one node of a cluster to another. */
-const BUS_US = 300;
 const NOBODY: ReadonlySet<Ear> = new Set();
