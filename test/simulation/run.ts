@@ -2,23 +2,27 @@ import { replaceEnvironment } from "../../src/environment.js";
 import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
 import { Checker } from "./checker/checker.js";
 import { ForcedUnlocks } from "./checker/excuses.js";
+import { FailoverLosses } from "./checker/failover-losses.js";
 import { History } from "./checker/history.js";
+import { wrongKeys } from "./checker/keys.js";
 import { lookForLeftovers } from "./checker/leftovers.js";
 import { Occupied } from "./checker/occupied.js";
 import { TableCheck } from "./checker/tables.js";
 import { Trouble } from "./checker/trouble.js";
 import type { Watch } from "./checker/watch.js";
 import type { Chooser } from "./chooser/chooser.js";
-import { between, pick } from "./draw.js";
+import { between, oneIn, pick } from "./draw.js";
 import type { Outcome } from "./outcome.js";
 import type { ScheduleOptions } from "./schedule.js";
 import { Caller } from "./workload/caller.js";
 import { familyOf, KINDS } from "./workload/families.js";
 import type { Shared } from "./workload/family.js";
+import { forJvm } from "./workload/jvm-steps.js";
 import type { Member, Scene } from "./workload/member.js";
 import { planClient, planServerEpoch } from "./workload/plan.js";
 import { Faults } from "./world/faults.js";
 import { type Node, startNode } from "./world/fleet.js";
+import { JvmProcess } from "./world/jvm-process.js";
 import { OwnEnvironment } from "./world/own-environment.js";
 import type { SimServer } from "./world/sim-server.js";
 import { drawTopology, kindsOf, makeTopology, TOPOLOGY_NAMES, type Topology } from "./world/topology.js";
@@ -30,6 +34,9 @@ const MS = 1_000;
 const GLANCE_US = 500 * MS;
 /** The longest hold of a task, by the longest watchdog. */
 const LONGEST_MS = 60_000;
+
+/** lockWatchdogTimeout of the JVMs. */
+const FLEET_WATCHDOG_MS = 3_000;
 
 export class Run {
   readonly #chooser: Chooser;
@@ -51,6 +58,7 @@ export class Run {
   #running = 0;
   #restarts = 0;
   #isEnding = false;
+  #jvm: JvmProcess | undefined;
 
   constructor({ chooser, only, topology: wanted, trace = false }: ScheduleOptions) {
     this.#chooser = chooser;
@@ -101,6 +109,8 @@ export class Run {
     });
     for (const each of shared) this.#watch(each);
     this.#checker.excuses.push(this.#forced);
+    const { reliances } = this.#topology;
+    if (reliances !== undefined) this.#checker.excuses.push(new FailoverLosses(reliances));
     this.#faults = new Faults(chooser, this.#processes, topology);
   }
 
@@ -141,7 +151,9 @@ export class Run {
       restart: () => this.#restart(),
     });
     for (let at = 0; at < this.#processes; at += 1) this.#start(`p${at}`);
+    this.#startJvm();
     await this.#untilDone();
+    this.#jvm?.kill();
     this.#isEnding = true;
     if (this.#checker.hasFailed) return;
     await lookForLeftovers({
@@ -150,20 +162,39 @@ export class Run {
       trouble: this.#trouble,
       tables: this.#tables,
       nodes: this.#nodes,
+      servers: this.#topology.servers,
+      shared: this.#scene.shared,
       longestMs: LONGEST_MS,
     });
     for (const watch of this.#watches.values()) watch.end();
   }
 
+  /** One of the fleet may be a JVM. */
+  #startJvm(): void {
+    const stream = this.#chooser.stream("jvm0");
+    const shared = forJvm(this.#scene.shared);
+    if (this.#topology.name !== "standalone" || shared.length === 0 || !oneIn(stream, 4)) return;
+    this.#jvm = new JvmProcess({
+      time: this.#time,
+      chooser: this.#chooser,
+      server: this.#topology.servers[0],
+      watchdogMs: FLEET_WATCHDOG_MS,
+      random: () => this.#environment.random(),
+    });
+    const threads = between(stream, 1, 2);
+    for (let at = 1; at <= threads; at += 1) void this.#jvm.work(at, this.#scene, shared);
+  }
+
   #start(name: string): void {
     const stream = this.#chooser.stream(name);
-    const plan = planClient(stream);
+    const plan = planClient(stream, FLEET_WATCHDOG_MS);
     const node = startNode(this.#topology, {
       name,
       time: this.#time,
       chooser: this.#chooser,
       plan,
       watch: this.#faults,
+      history: this.#history,
     });
     this.#nodes.push(node);
     this.#tables.began(node);
@@ -221,6 +252,11 @@ export class Run {
   #glance(): void {
     this.#checker.look();
     for (const watch of this.#watches.values()) watch.glance();
+    for (const server of this.#topology.servers) {
+      for (const text of wrongKeys(server.keys, this.#scene.shared, LONGEST_MS)) {
+        this.#checker.fail("leftovers", text);
+      }
+    }
     const { nowUs } = this.#time;
     for (const call of this.#checker.calls.pending) {
       if (call.isDead()) continue;

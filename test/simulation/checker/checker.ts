@@ -17,6 +17,8 @@ export interface Belief {
   readonly startUs: number;
   /** How it is called in the history. */
   readonly label: string;
+  /** For how long it is believed yet, where that is not the library's. In milliseconds; 0: it is over. */
+  readonly leftMs?: () => number;
 }
 
 export interface Part {
@@ -35,6 +37,8 @@ interface Kept extends Belief {
 /** Something that is documented as possible, with the condition under which it is. */
 export interface Excuse {
   readonly name: string;
+  /** Whether tokens may come again. */
+  readonly mayRepeat?: boolean;
   /** Whether two beliefs in one name may overlap for it at this moment. */
   excuses(name: string, one: Belief, other: Belief): boolean;
 }
@@ -152,14 +156,17 @@ export class Checker {
   }
 
   /** For how long it would answer that it is held, seen from outside. */
-  #leftMs({ lease, process }: Belief): number {
-    return believedMs(lease, process.instant);
+  #leftMs({ lease, process, leftMs }: Belief): number {
+    return leftMs?.() ?? believedMs(lease, process.instant);
   }
 
   #tokenGrows({ parts: [part], label }: Belief, token: bigint): void {
     const name = part?.name ?? "";
     const last = this.#tokens.get(name);
-    if (last !== undefined && token <= last) {
+    const excuse = this.excuses.find(({ mayRepeat }) => mayRepeat === true);
+    if (last !== undefined && token <= last && excuse !== undefined)
+      this.excuse(`token again: ${excuse.name}`);
+    else if (last !== undefined && token <= last) {
       this.fail("order", `${label} has token ${token}, and ${last} was handed out before`);
     }
     this.#tokens.set(name, token);
