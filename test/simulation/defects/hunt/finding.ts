@@ -16,6 +16,8 @@ export interface PlayOrder {
   readonly firstSeed: number;
   /** So many at most. */
   readonly schedules: number;
+  /** Which scenes it explores before, as far as there is time for them: all of its kinds, the one of this name, or none. */
+  readonly scenes: "all" | "none" | { readonly name: string };
   readonly seconds: number;
   /** The kinds to choose from; undefined: all. */
   readonly kinds: readonly string[] | undefined;
@@ -27,7 +29,8 @@ export type PlayReport =
   | {
       readonly what: "found";
       readonly schedules: number;
-      readonly seed: number;
+      /** The seed, or the name of the scene. */
+      readonly where: number | string;
       readonly rule: string;
       readonly text: string;
     }
