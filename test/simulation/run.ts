@@ -9,16 +9,18 @@ import { TableCheck } from "./checker/tables.js";
 import { Trouble } from "./checker/trouble.js";
 import type { Watch } from "./checker/watch.js";
 import type { Chooser } from "./chooser/chooser.js";
-import { between, pick } from "./draw.js";
+import { between, oneIn, pick } from "./draw.js";
 import type { Outcome } from "./outcome.js";
 import type { ScheduleOptions } from "./schedule.js";
 import { Caller } from "./workload/caller.js";
 import { familyOf, KINDS } from "./workload/families.js";
 import type { Shared } from "./workload/family.js";
+import { forJvm } from "./workload/jvm-steps.js";
 import type { Member, Scene } from "./workload/member.js";
 import { planClient, planServerEpoch } from "./workload/plan.js";
 import { Faults } from "./world/faults.js";
 import { type Node, startNode } from "./world/fleet.js";
+import { JvmProcess } from "./world/jvm-process.js";
 import { OwnEnvironment } from "./world/own-environment.js";
 import type { SimServer } from "./world/sim-server.js";
 import { drawTopology, kindsOf, makeTopology, TOPOLOGY_NAMES, type Topology } from "./world/topology.js";
@@ -30,6 +32,9 @@ const MS = 1_000;
 const GLANCE_US = 500 * MS;
 /** The longest hold of a task, by the longest watchdog. */
 const LONGEST_MS = 60_000;
+
+/** lockWatchdogTimeout of the JVMs. */
+const FLEET_WATCHDOG_MS = 3_000;
 
 export class Run {
   readonly #chooser: Chooser;
@@ -51,6 +56,7 @@ export class Run {
   #running = 0;
   #restarts = 0;
   #isEnding = false;
+  #jvm: JvmProcess | undefined;
 
   constructor({ chooser, only, topology: wanted, trace = false }: ScheduleOptions) {
     this.#chooser = chooser;
@@ -141,7 +147,9 @@ export class Run {
       restart: () => this.#restart(),
     });
     for (let at = 0; at < this.#processes; at += 1) this.#start(`p${at}`);
+    this.#startJvm();
     await this.#untilDone();
+    this.#jvm?.kill();
     this.#isEnding = true;
     if (this.#checker.hasFailed) return;
     await lookForLeftovers({
@@ -155,9 +163,25 @@ export class Run {
     for (const watch of this.#watches.values()) watch.end();
   }
 
+  /** One of the fleet may be a JVM. */
+  #startJvm(): void {
+    const stream = this.#chooser.stream("jvm0");
+    const shared = forJvm(this.#scene.shared);
+    if (this.#topology.name !== "standalone" || shared.length === 0 || !oneIn(stream, 4)) return;
+    this.#jvm = new JvmProcess({
+      time: this.#time,
+      chooser: this.#chooser,
+      server: this.#topology.servers[0],
+      watchdogMs: FLEET_WATCHDOG_MS,
+      random: () => this.#environment.random(),
+    });
+    const threads = between(stream, 1, 2);
+    for (let at = 1; at <= threads; at += 1) void this.#jvm.work(at, this.#scene, shared);
+  }
+
   #start(name: string): void {
     const stream = this.#chooser.stream(name);
-    const plan = planClient(stream);
+    const plan = planClient(stream, FLEET_WATCHDOG_MS);
     const node = startNode(this.#topology, {
       name,
       time: this.#time,

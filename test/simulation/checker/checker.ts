@@ -17,6 +17,8 @@ export interface Belief {
   readonly startUs: number;
   /** How it is called in the history. */
   readonly label: string;
+  /** For how long it is believed yet, where that is not the library's. In milliseconds; 0: it is over. */
+  readonly leftMs?: () => number;
 }
 
 export interface Part {
@@ -152,8 +154,8 @@ export class Checker {
   }
 
   /** For how long it would answer that it is held, seen from outside. */
-  #leftMs({ lease, process }: Belief): number {
-    return believedMs(lease, process.instant);
+  #leftMs({ lease, process, leftMs }: Belief): number {
+    return leftMs?.() ?? believedMs(lease, process.instant);
   }
 
   #tokenGrows({ parts: [part], label }: Belief, token: bigint): void {

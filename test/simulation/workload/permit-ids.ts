@@ -3,7 +3,7 @@ import type { PermitExpirableSemaphore } from "../../../src/synchronizers/permit
 import type { LeasedPermits } from "../checker/permits.js";
 import { oneIn, pick } from "../draw.js";
 import type { Caller } from "./caller.js";
-import { plainCall } from "./count-calls.js";
+import { isSureFailure, plainCall } from "./count-calls.js";
 
 /** One task at one permit-expirable semaphore. */
 export interface PermitVisit {
@@ -41,14 +41,14 @@ async function askLeaseTime({ caller, semaphore, watch }: PermitVisit, id: strin
     watch.toldWhere(caller, sinceUs, "permit-look", ({ numbers }) => numbers[3] === leftMs);
 }
 
-/** @returns whether they surely are given back, or were not there */
-export async function releaseIds(visit: PermitVisit, ids: readonly string[]): Promise<boolean> {
+export async function releaseIds(visit: PermitVisit, ids: readonly string[]): Promise<void> {
   const { caller, semaphore, watch } = visit;
   const sinceUs = caller.scene.nowUs();
   if (oneIn(caller.stream, 2)) {
     const became = await plainCall(caller, `tryRelease ${words(ids)}`, () => semaphore.tryRelease(ids));
     if (became.ok) watch.told(caller, sinceUs, "permit-release", became.value ? "released" : "absent");
-    return became.ok;
+    else if (isSureFailure(became.error)) watch.keepsAfterAll(ids);
+    return;
   }
   const explains = (error: unknown) => {
     if (!(error instanceof NotHeldError)) return false;
@@ -58,7 +58,7 @@ export async function releaseIds(visit: PermitVisit, ids: readonly string[]): Pr
   const asked = { what: `release ${words(ids)}`, names: [], waitMs: 0, explains };
   const became = await caller.call(asked, () => semaphore.release(ids));
   if (became.ok) watch.told(caller, sinceUs, "permit-release", "released");
-  return became.ok;
+  else if (isSureFailure(became.error)) watch.keepsAfterAll(ids);
 }
 
 export async function updateLease(visit: PermitVisit, ids: readonly string[]): Promise<void> {

@@ -4,7 +4,15 @@ import type { Permits } from "../../../src/synchronizers/permits.js";
 import { LeasedPermits } from "../checker/permits.js";
 import { oneIn, pick } from "../draw.js";
 import type { Asked, Became, Caller } from "./caller.js";
-import { holdMs, plainCall, shortestLeaseMs, waitOptions, wantedOf, wordsOf } from "./count-calls.js";
+import {
+  holdMs,
+  isSureFailure,
+  plainCall,
+  shortestLeaseMs,
+  waitOptions,
+  wantedOf,
+  wordsOf,
+} from "./count-calls.js";
 import type { Family } from "./family.js";
 import { type PermitVisit, releaseIds, updateLease, useDrawer, words } from "./permit-ids.js";
 import { changeTotal, look, remove } from "./permit-totals.js";
@@ -116,8 +124,12 @@ async function inside(visit: PermitVisit, permits: Permits): Promise<void> {
 
 async function giveBack({ caller, watch }: PermitVisit, permits: Permits, { asked }: Wish): Promise<void> {
   if (oneIn(caller.stream, 8)) caller.say(`sees ${permits.state}`);
+  const { ids } = permits;
   watch.left(permits);
-  await caller.call({ ...asked, what: `release of ${asked.what}` }, () => permits.release());
+  const explains = (error: unknown) => explainsLoss(watch, ids, error);
+  const what = `release of ${asked.what}`;
+  const became = await caller.call({ ...asked, what, explains }, () => permits.release());
+  if (!became.ok && isSureFailure(became.error)) watch.keepsAfterAll(ids);
 }
 
 /** All of them, or first some and then, twice, all of them. */
@@ -134,7 +146,8 @@ async function giveBackByIds(visit: PermitVisit, permits: Permits, wish: Wish): 
   const { ids } = permits;
   watch.left(permits);
   await releaseIds(visit, ids);
-  if (oneIn(caller.stream, 3)) await caller.call({ ...wish.asked, what: "release" }, () => permits.release());
+  // Its own release comes too late then.
+  if (oneIn(caller.stream, 3)) await giveBack(visit, permits, wish);
 }
 
 /** New leases, up to three of them asked for at once. */
@@ -205,7 +218,8 @@ async function waiting<T>(
 /** Permits may be lost because others have their ids, or with their semaphore. */
 function explainsLoss(watch: LeasedPermits, ids: readonly string[], error: unknown): boolean {
   const loss = error instanceof NotHeldError ? error.cause : error;
-  return loss instanceof LeaseLostError && watch.wasTaken(ids);
+  if (!(loss instanceof LeaseLostError)) return false;
+  return watch.wasTaken(ids) || (loss.reason === "expired" && watch.settings.ttlMs !== undefined);
 }
 
 function wishOf({ caller, watch }: PermitVisit, verb: string): Wish {

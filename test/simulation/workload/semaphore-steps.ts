@@ -171,13 +171,15 @@ async function remove(visit: Visit): Promise<void> {
 
 async function release({ caller, semaphore, watch }: Visit, permits: number): Promise<void> {
   watch.gives(caller.member, permits);
-  if (!oneIn(caller.stream, 3)) {
-    await plainCall(caller, `release ${permits} of "${watch.name}"`, () => semaphore.release(permits));
-    return;
-  }
-  const what = `releaseIfExists ${permits} of "${watch.name}"`;
-  const became = await plainCall(caller, what, () => semaphore.releaseIfExists(permits));
+  const mustExist = oneIn(caller.stream, 3);
+  const what = `${mustExist ? "releaseIfExists" : "release"} ${permits} of "${watch.name}"`;
+  const became = await plainCall(caller, what, async () => {
+    if (mustExist) return semaphore.releaseIfExists(permits);
+    await semaphore.release(permits);
+    return true;
+  });
   if (became.ok) watch.told(caller, became.sinceUs, "semaphore-add", became.value ? "added" : "absent");
+  else if (!isUnknown(became.error)) watch.keeps(caller.member, permits);
 }
 
 /** What runs with permits that come back by themselves. */
