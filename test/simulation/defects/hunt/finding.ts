@@ -25,7 +25,8 @@ export interface PlayOrder {
 
 /** What a player tells while it plays, and in the end. What it has found it plays past if it is told to. */
 export type PlayReport =
-  | { readonly what: "playing"; readonly schedules: number }
+  /** A schedule, or a scene, begins. */
+  | { readonly what: "playing"; readonly schedules: number; readonly where: number | string }
   | {
       readonly what: "found";
       readonly schedules: number;

@@ -92,8 +92,9 @@ class Watch {
   readonly #ends: Ends;
   readonly #startMs = performance.now();
   #timer: NodeJS.Timeout | undefined;
-  #isLoaded = false;
   #schedules = 0;
+  /** What it plays; undefined until it is loaded. */
+  #playing: number | string | undefined;
   #words = "";
   #isOver = false;
 
@@ -111,7 +112,7 @@ class Watch {
     this.#player.on("close", (code, signal) => {
       const text = lastWords(this.#words, code, signal);
       // What can not even be loaded is no program.
-      if (this.#isLoaded) this.#end({ how: "crash", rule: "crash", text });
+      if (this.#playing !== undefined) this.#end({ how: "crash", rule: "crash", text });
       else this.#end({ how: "not built", rule: "", text });
     });
     this.#waitFor(STARTS_WITHIN_MS);
@@ -119,10 +120,11 @@ class Watch {
   }
 
   #hear(report: PlayReport): void {
-    this.#isLoaded = true;
     this.#schedules = report.schedules;
-    if (report.what === "playing") this.#waitFor(HANGS_AFTER_MS);
-    else if (report.what === "clean") this.#end({ how: "not found", rule: "", text: "" });
+    if (report.what === "playing") {
+      this.#playing = report.where;
+      this.#waitFor(HANGS_AFTER_MS);
+    } else if (report.what === "clean") this.#end({ how: "not found", rule: "", text: "" });
     else void this.#found(report);
   }
 
@@ -138,11 +140,18 @@ class Watch {
 
   #waitFor(ms: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      // The one that is being played has not ended.
-      this.#schedules += 1;
-      this.#end({ how: "hang", rule: "hang", text: `no schedule has ended within ${ms / 1_000} s` });
-    }, ms);
+    this.#timer = setTimeout(() => void this.#silent(), ms);
+  }
+
+  /** It hangs if the unchanged sources have ended what it still plays: a machine may be slow. */
+  async #silent(): Promise<void> {
+    const playing = this.#playing;
+    const hangs = playing === undefined || (await this.#ends.counts(playing));
+    if (this.#playing !== playing) return;
+    const isOver = performance.now() > this.#startMs + 1_000 * this.#order.seconds + HANGS_AFTER_MS;
+    if (hangs) this.#end({ how: "hang", rule: "hang", text: `seed or scene ${playing} does not end` });
+    else if (isOver) this.#end({ how: "not found", rule: "", text: "" });
+    else this.#waitFor(HANGS_AFTER_MS);
   }
 
   #end(end: Pick<Finding, "how" | "rule" | "text">): void {

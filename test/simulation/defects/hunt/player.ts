@@ -10,7 +10,6 @@ import type { SceneDefinition } from "../../scenes/scene.js";
 import { runSchedule } from "../../schedule.js";
 import type { PlayOrder, PlayReport } from "./finding.js";
 
-const TELLS_EACH_MS = 200;
 /** So many orders of a scene are played, and all scenes together have this part of the time. */
 const MOST_LISTS = 400;
 const SCENES_PART = 1 / 3;
@@ -47,24 +46,19 @@ async function play(order: PlayOrder): Promise<PlayReport> {
   const { firstSeed, schedules: most, seconds, kinds } = order;
   const startMs = realMs();
   const endMs = startMs + 1_000 * seconds;
-  await tell({ what: "playing", schedules: 0 });
+  await tell({ what: "playing", schedules: 0, where: "" });
   await playScenes(order, startMs + 1_000 * seconds * SCENES_PART);
-  let toldMs = 0;
   let schedules = 0;
   while (schedules < most && realMs() < endMs) {
     const seed = firstSeed + schedules;
     schedules += 1;
+    await tell({ what: "playing", schedules, where: seed });
     const chooser = seededChooser(seed);
     const first = await firstOf(async () => {
       const { violations } = await runSchedule({ chooser, ...(kinds !== undefined && { only: kinds }) });
       return violations;
     });
-    if (first !== undefined) {
-      await tellFound(schedules, seed, first);
-    } else if (realMs() >= toldMs + TELLS_EACH_MS) {
-      toldMs = realMs();
-      await tell({ what: "playing", schedules });
-    }
+    if (first !== undefined) await tellFound(schedules, seed, first);
   }
   return { what: "clean", schedules };
 }
@@ -76,12 +70,12 @@ async function playScenes({ scenes, kinds }: PlayOrder, endMs: number): Promise<
   );
   for (const scene of wanted) {
     if (realMs() >= endMs) return;
+    await tell({ what: "playing", schedules: 0, where: scene.name });
     const first = await firstOf(async () => {
       const { failure } = await explore(scene, { mostLists: MOST_LISTS });
       return failure?.violations ?? [];
     });
     if (first !== undefined) await tellFound(0, scene.name, first);
-    else await tell({ what: "playing", schedules: 0 });
   }
 }
 
