@@ -2,7 +2,9 @@ import { replaceEnvironment } from "../../src/environment.js";
 import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
 import { Checker } from "./checker/checker.js";
 import { ForcedUnlocks } from "./checker/excuses.js";
+import { FailoverLosses } from "./checker/failover-losses.js";
 import { History } from "./checker/history.js";
+import { wrongKeys } from "./checker/keys.js";
 import { lookForLeftovers } from "./checker/leftovers.js";
 import { Occupied } from "./checker/occupied.js";
 import { TableCheck } from "./checker/tables.js";
@@ -107,6 +109,8 @@ export class Run {
     });
     for (const each of shared) this.#watch(each);
     this.#checker.excuses.push(this.#forced);
+    const { reliances } = this.#topology;
+    if (reliances !== undefined) this.#checker.excuses.push(new FailoverLosses(reliances));
     this.#faults = new Faults(chooser, this.#processes, topology);
   }
 
@@ -158,6 +162,8 @@ export class Run {
       trouble: this.#trouble,
       tables: this.#tables,
       nodes: this.#nodes,
+      servers: this.#topology.servers,
+      shared: this.#scene.shared,
       longestMs: LONGEST_MS,
     });
     for (const watch of this.#watches.values()) watch.end();
@@ -188,6 +194,7 @@ export class Run {
       chooser: this.#chooser,
       plan,
       watch: this.#faults,
+      history: this.#history,
     });
     this.#nodes.push(node);
     this.#tables.began(node);
@@ -245,6 +252,11 @@ export class Run {
   #glance(): void {
     this.#checker.look();
     for (const watch of this.#watches.values()) watch.glance();
+    for (const server of this.#topology.servers) {
+      for (const text of wrongKeys(server.keys, this.#scene.shared, LONGEST_MS)) {
+        this.#checker.fail("leftovers", text);
+      }
+    }
     const { nowUs } = this.#time;
     for (const call of this.#checker.calls.pending) {
       if (call.isDead()) continue;

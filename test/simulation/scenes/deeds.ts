@@ -86,7 +86,13 @@ export class Deeds {
     const { trouble, history } = this.#parts;
     const footprint = new Footprint();
     footprint.changes("faults");
-    for (const link of links) footprint.changes(`${process.name} ${link}`);
+    for (const link of links) {
+      for (let nth = 1; nth <= 1 + this.#parts.most; nth += 1) {
+        for (const end of ["there front", "there end", "back front", "back end"]) {
+          footprint.changes(`${process.name} ${link} ${nth} ${end}`);
+        }
+      }
+    }
     if (text === "kill") footprint.changes(process.name);
     return {
       id: `${text}: ${process.name}`,

@@ -16,9 +16,8 @@ import { type ClientPlan, planClient } from "../workload/plan.js";
 import { type Node, startNode } from "../world/fleet.js";
 import { SimServer } from "../world/sim-server.js";
 import { real, trap } from "../world/trap.js";
-import { VirtualTime } from "../world/virtual-time.js";
 import { ActorEnvironment } from "./actor-environment.js";
-import { ChosenTime } from "./chosen-time.js";
+import { ChosenTime, GLANCE_US } from "./chosen-time.js";
 import { Deeds } from "./deeds.js";
 import { Player } from "./player.js";
 import { NAME, type SceneDefinition } from "./scene.js";
@@ -36,8 +35,6 @@ export interface Played {
 
 const MS = 1_000;
 const EPOCH_MS = 1_795_132_800_000;
-/** What the observer sees one after the other within one moment of the run is so far apart, in microseconds. */
-const GLANCE_US = 1e-3;
 const LONGEST_MS = 30_000;
 const LATEST_MS = 100_000;
 
@@ -48,9 +45,8 @@ export async function playOnce(definition: SceneDefinition, order: Order): Promi
 class Playing {
   readonly #definition: SceneDefinition;
   readonly #order: Order;
-  readonly #time = new ChosenTime(() => new Promise<void>((resolve) => real.setImmediate(resolve)));
-  /** As the time of the run, but no two events are at once: what the checker goes by. */
-  readonly #seen = new VirtualTime(() => Promise.resolve());
+  readonly #time = new ChosenTime(() => new Promise<void>((resolve) => real.setImmediate(resolve)), ["s0"]);
+  readonly #seen = this.#time.seen;
   readonly #history = new History(this.#time);
   readonly #trouble = new Trouble(this.#seen);
   readonly #checker = new Checker(this.#seen, this.#history);
@@ -81,6 +77,7 @@ class Playing {
     this.#checker.excuses.push(this.#forced);
     this.#server = new SimServer("s0", this.#time, EPOCH_MS, {
       starts: (_, call) => this.#starts(call),
+      channel: (channel, use) => this.#channel(channel, use),
       ran: (server, call, by, answer) => this.#ran(server, call, by, answer),
     });
     for (const { sha1 } of Object.values(sources)) this.#server.learn(sha1);
@@ -129,6 +126,7 @@ class Playing {
     const isWhole = await this.#time.choose({
       order: this.#order,
       overtakes: bound.overtakes,
+      overtaken: () => this.#overtaken(),
       deeds: () => this.#deeds.now(),
       look: () => this.#look(),
     });
@@ -203,9 +201,14 @@ class Playing {
     this.#time.after(0, run, { actor: process.name, queue: `${name} begins` });
   }
 
+  /** What was on its way has been slow. */
+  #overtaken(): void {
+    this.#history.add("world", "what is on its way takes longer");
+    for (const { process } of this.#nodes) this.#trouble.begin("slow", process.name, 0, true);
+  }
+
   /** @returns whether the run goes on in an order of choice */
   #look(): boolean {
-    this.#seen.nowUs = this.#time.nowUs + this.#time.steps * GLANCE_US;
     this.#checker.look();
     const { latestMs = LATEST_MS } = this.#definition;
     if (this.#running > 0 && this.#time.nowUs > latestMs * MS && !this.#checker.hasFailed) {
@@ -215,12 +218,18 @@ class Playing {
     return this.#running > 0 && !this.#checker.hasFailed;
   }
 
-  #starts({ script }: ScriptCall): void {
+  #channel(channel: string, use: "listened" | "used"): void {
+    const { footprint } = this.#time;
+    if (use === "listened") footprint.changes(`channel ${channel}`);
+    else footprint.uses(`channel ${channel}`);
+  }
+
+  #starts({ script, keys }: ScriptCall): void {
+    for (const key of keys) this.#time.footprint.changes(`key ${key}`);
     if (script.name.endsWith("force-unlock")) this.#trouble.begin("force-unlock", NAME, 0, true);
   }
 
   #ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void {
-    this.#seen.nowUs = this.#time.nowUs + this.#time.steps * GLANCE_US;
     const text = answer instanceof Error ? answer.message : JSON.stringify(answer);
     this.#history.add(server.name, `${by} ${call.script.name} ${call.keys.join(" ")} -> ${text}`);
     const before = this.#occupancy();

@@ -47,10 +47,11 @@ export class Player extends Caller {
 
   override async call<T>(asked: Asked, act: () => Promise<T>): Promise<Became<T>> {
     const { footprint } = this.#time;
-    // Whether an answer is true depends on what the lock was like between the two.
-    footprint.uses("occupied");
+    // Whether a refusal is true depends on what the lock was like between the two.
+    const mayBeRefused = Number.isFinite(asked.waitMs) && asked.mayBeOver === undefined;
+    if (mayBeRefused) footprint.uses("occupied");
     const became = await super.call(asked, act);
-    this.#time.footprint.uses("occupied");
+    if (mayBeRefused) this.#time.footprint.uses("occupied");
     this.outcomes.push(`${asked.what}: ${outcomeOf(became)}`);
     return became;
   }
@@ -81,10 +82,20 @@ export class Player extends Caller {
     enter(this, door, lease);
   }
 
+  leave(lease: Lease): boolean {
+    this.#time.footprint.changes("beliefs");
+    return leave(this, lease);
+  }
+
+  /** Closes its client. */
+  async close(): Promise<void> {
+    this.member.isClosing = true;
+    await this.holdfast.close();
+  }
+
   /** Unlocks what it has. */
   async unlock(door: Door, lease: Lease, act: () => Promise<unknown> = () => lease.unlock()): Promise<void> {
-    this.#time.footprint.changes("beliefs");
-    const mayBeOver = leave(this, lease);
+    const mayBeOver = this.leave(lease);
     await this.call({ what: "unlock", names: door.members, waitMs: 0, mayBeOver }, act);
   }
 
