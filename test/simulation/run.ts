@@ -165,6 +165,7 @@ export class Run {
       servers: this.#topology.servers,
       shared: this.#scene.shared,
       longestMs: LONGEST_MS,
+      hasJvm: this.#jvm !== undefined,
     });
     for (const watch of this.#watches.values()) watch.end();
   }
@@ -252,8 +253,9 @@ export class Run {
   #glance(): void {
     this.#checker.look();
     for (const watch of this.#watches.values()) watch.glance();
+    const terms = { longestMs: LONGEST_MS, hasJvm: this.#jvm !== undefined };
     for (const server of this.#topology.servers) {
-      for (const text of wrongKeys(server.keys, this.#scene.shared, LONGEST_MS)) {
+      for (const text of wrongKeys(server.keys, this.#scene.shared, terms)) {
         this.#checker.fail("leftovers", text);
       }
     }

@@ -38,7 +38,11 @@ interface TopologyParts {
 
 /** Of these kinds of lock and synchronizer those that a topology has. */
 export function kindsOf(topology: TopologyName, kinds: readonly string[]): readonly string[] {
-  return kinds.filter((kind) => (kind === "red") === (topology === "red"));
+  const ofOneServer = ["semaphore", "permit semaphore", "latch"];
+  return kinds.filter(
+    (kind) =>
+      (kind === "red") === (topology === "red") && (topology === "standalone" || !ofOneServer.includes(kind)),
+  );
 }
 
 /** @param only those that the run may have */
