@@ -1,7 +1,7 @@
-import type { FaultName } from "./deeds.js";
-import { aborting, locking, PLAIN } from "./lock-scenes.js";
 import type { LockKindName } from "../workload/lock-names.js";
 import type { ResendRules } from "../world/command-link.js";
+import type { FaultName } from "./deeds.js";
+import { aborting, locking, PLAIN } from "./lock-scenes.js";
 import type { SceneDefinition } from "./scene.js";
 
 const NEVER_AGAIN: ResendRules = { resends: false, queues: true };
@@ -26,6 +26,13 @@ export const FAULT_SCENES: readonly SceneDefinition[] = [
   ...KINDS.map((kind) => struck(kind, "message lost")),
   ...KINDS.map((kind) => struck(kind, "messages cut")),
   ...KINDS.map((kind) => struck(kind, "kill")),
-  struck("lock", "cut", { name: "lock: one locks, one aborts, cut", processes: [[locking("lock")], [aborting("lock")]] }),
-  struck("lock", "cut", { name: "lock: one locks, cut twice", processes: [[locking("lock")]], bound: { ...PLAIN, faults: 2, sorts: ["cut"] } }),
+  struck("lock", "cut", {
+    name: "lock: one locks, one aborts, cut",
+    processes: [[locking("lock")], [aborting("lock")]],
+  }),
+  struck("lock", "cut", {
+    name: "lock: one locks, cut twice",
+    processes: [[locking("lock")]],
+    bound: { ...PLAIN, faults: 2, sorts: ["cut"] },
+  }),
 ];

@@ -107,7 +107,10 @@ export const LOCK_SCENES: readonly SceneDefinition[] = [
   ),
   two("lock", "one unlocks, one forces", locking("lock"), forcing("lock")),
   two("lock", "one locks, one enters twice", locking("lock"), nesting("lock")),
-  two("lock", "one locks, one closes its client", locking("lock"), closing("lock")),
+  two("lock", "one locks, one closes its client", locking("lock"), closing("lock"), {
+    // What a closed client still has falls by its TTL.
+    promptMs: 31_000,
+  }),
   {
     name: "lock: two of one id, and another process",
     kind: "lock",

@@ -58,6 +58,7 @@ class Playing {
   readonly #scene: Scene;
   readonly #server: SimServer;
   readonly #deeds: Deeds;
+  readonly #inside = { count: 0 };
   #running = 0;
 
   constructor(definition: SceneDefinition, order: Order) {
@@ -114,9 +115,11 @@ class Playing {
   }
 
   async #play(): Promise<string | undefined> {
-    const { processes, bound, promptMs = 0, atEnd } = this.#definition;
+    const { processes, bound, promptMs = 0, prepare, atEnd } = this.#definition;
     const members = processes.map((_, at) => this.#start(`p${at}`));
     for (const member of members) await this.#warmUp(member);
+    const [first] = members;
+    if (prepare !== undefined && first !== undefined) await this.#prepare(prepare, first);
     for (const [at, tasks] of processes.entries()) {
       const member = members[at];
       if (member === undefined) continue;
@@ -183,9 +186,18 @@ class Playing {
     await this.#time.pass(this.#time.nowUs, () => isWarm);
   }
 
+  async #prepare(prepare: (player: Player) => Promise<void>, member: Member): Promise<void> {
+    let isReady = false;
+    const player = new Player("first", this.#scene, member, this.#time, this.#inside);
+    void prepare(player).then(() => {
+      isReady = true;
+    });
+    await this.#time.pass(this.#time.nowUs, () => isReady);
+  }
+
   #begin(name: string, member: Member, task: (player: Player) => Promise<void>): void {
     const { process } = member;
-    const player = new Player(name, this.#scene, member, this.#time);
+    const player = new Player(name, this.#scene, member, this.#time, this.#inside);
     this.#players.push(player);
     this.#running += 1;
     let isDone = false;
