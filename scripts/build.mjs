@@ -5,13 +5,15 @@
  * beside the old and then swapped in, folder by folder, so that a program started meanwhile, or a second build, never meets half of
  * one.
  *
- *   node scripts/build.mjs --package   dist/ alone
+ *   node scripts/build.mjs --package      dist/ alone
+ *   node scripts/build.mjs --simulation   build/simulation/ alone
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { exposeFolder } from "./expose-privates.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
@@ -23,6 +25,7 @@ const simulationInputs = [
   "test/support",
   "tsconfig.json",
   "tsconfig.simulation.json",
+  "scripts/expose-privates.mjs",
 ];
 /** Outside dist/, which is published, and outside build/, which is swapped. */
 const stampFile = join(root, "node_modules", ".cache", "holdfast-build.json");
@@ -54,7 +57,8 @@ export async function build({ keepGoing = false, packageOnly = false } = {}) {
 }
 
 /**
- * The simulator has the sources compiled into its own folder, so the package need not be built for it.
+ * The simulator has the sources compiled into its own folder, so the package need not be built for it. In that copy all state can be
+ * reached from outside.
  *
  * @returns {Promise<boolean>} false when the compiler found errors
  */
@@ -104,7 +108,7 @@ function digest(inputs) {
  */
 function filesUnder(path) {
   if (!existsSync(join(root, path))) return [];
-  if (path.includes(".json")) return [path];
+  if (/\.m?js(on)?$/.test(path)) return [path];
   const files = readdirSync(join(root, path), { recursive: true, encoding: "utf8" });
   return files
     .filter((file) => file.endsWith(".ts"))
@@ -125,6 +129,7 @@ async function produce(target, keepGoing, projects) {
     const runs = projects.map(([project, subfolder]) => compile(project, join(fresh, subfolder), keepGoing));
     const sound = (await Promise.all(runs)).every(Boolean);
     if (!sound && !keepGoing) return false;
+    if (target === "build/simulation") exposeFolder(join(fresh, "src"));
     if (target === "dist") {
       const manifest = { type: "commonjs", sideEffects: false };
       writeFileSync(join(fresh, "cjs", "package.json"), `${JSON.stringify(manifest)}\n`);
@@ -171,5 +176,6 @@ function swapIn(fresh, target) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const packageOnly = process.argv.includes("--package");
-  process.exitCode = (await build({ packageOnly })) ? 0 : 1;
+  const sound = process.argv.includes("--simulation") ? buildSimulation() : build({ packageOnly });
+  process.exitCode = (await sound) ? 0 : 1;
 }

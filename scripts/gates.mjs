@@ -22,6 +22,7 @@ const gates = process.argv.includes("--all")
   ? [
       ["test"],
       ...packageGates,
+      ["simulate", "--", "--schedules", "20000", "--seed", "day"],
       ["test:topologies"],
       ["test:long"],
       ["test:interop", "--", "--if-possible"],

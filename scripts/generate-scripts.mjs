@@ -70,16 +70,18 @@ function renderEntry({ name, lua }) {
   return `  ${key}: scriptSource(\n    ${key},\n    \`${literal}\`,\n  ),`;
 }
 
-function readScripts() {
+/**
+ * The scripts of the folder, each flattened.
+ *
+ * @param {(file: string) => string} [read] the text of a file, by its path below the folder. Default: as it is on disk
+ */
+export function readScripts(read = (file) => readFileSync(join(folder, file), "utf8")) {
   /** @param {string} name */
-  const readInclude = (name) => readFileSync(join(folder, "include", `${name}.lua`), "utf8");
+  const readInclude = (name) => read(`include/${name}.lua`);
   return readdirSync(folder)
     .filter((file) => file.endsWith(".lua"))
     .sort()
-    .map((file) => ({
-      name: basename(file, ".lua"),
-      lua: flattenLua(readFileSync(join(folder, file), "utf8"), readInclude),
-    }));
+    .map((file) => ({ name: basename(file, ".lua"), lua: flattenLua(read(file), readInclude) }));
 }
 
 function readTarget() {

@@ -5,6 +5,7 @@
  */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildSimulation } from "./build.mjs";
 import { installedNode, withNode } from "./node-releases.mjs";
 import { mustRun, runCommand } from "./run-command.mjs";
 
@@ -14,7 +15,7 @@ const between = new Set([22, 24]);
 const aPart = ["test/conformance", "test/unit", "test/locks"];
 /**
  * What a JVM sees of us, what scripts, servers and processes do to each other does not hang on the release of Node; long
- * histories are played once.
+ * histories are played once. That the simulator's are the same on all releases is looked at below.
  */
 const independent = [
   "test/interop/**",
@@ -23,6 +24,7 @@ const independent = [
   "test/kinds/read-write-model.test.ts",
   "test/kinds/*random.test.ts",
   "test/demo/**",
+  "test/simulation/schedules.test.ts",
   "test/topology/**",
 ];
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -31,7 +33,10 @@ for (const release of releases) {
   const node = await installedNode(release);
   const version = (await mustRun(node, ["--version"])).trim();
   console.log(`\n== Node ${version} ==`);
-  const ok = (await run(node, ["scripts/smoke.mjs"])) && (await run(node, vitest(release)));
+  const ok =
+    (await run(node, ["scripts/smoke.mjs"])) &&
+    (between.has(release) || (await simulatesAlike(node))) &&
+    (await run(node, vitest(release)));
   if (!ok) {
     console.error(`FAILED on Node ${version}`);
     process.exitCode = 1;
@@ -43,6 +48,23 @@ function vitest(release) {
   const files = between.has(release) ? aPart : [];
   const args = [...files, ...independent.flatMap((some) => ["--exclude", some]), ...process.argv.slice(2)];
   return [join(root, "node_modules", "vitest", "vitest.mjs"), "run", ...args];
+}
+
+/**
+ * Whether the simulator's seeds have the same histories on another release as on the one at hand, to the byte.
+ *
+ * @param {string} node
+ */
+async function simulatesAlike(node) {
+  if (!(await buildSimulation())) return false;
+  const program = join(root, "build/simulation/test/simulation/campaign/digests.js");
+  const args = [program, "1", "500"];
+  const here = (await mustRun(process.execPath, args)).trimEnd().split("\n");
+  const there = (await mustRun(node, args)).trimEnd().split("\n");
+  const other = here.find((line, nth) => line !== there[nth]);
+  if (other !== undefined) console.error(`Seed ${other.split(" ")[0]} has another history than here`);
+  else console.log(`${here.length} seeds of the simulator have the same histories as here`);
+  return other === undefined && here.length === there.length;
 }
 
 /**

@@ -1,4 +1,3 @@
-import { censusOf } from "./census.js";
 import { newClientId } from "./client-id.js";
 import { type ClientSettings, clientSettings, type HoldfastOptions } from "./client-options.js";
 import { type Clock, systemClock } from "./clock.js";
@@ -128,12 +127,6 @@ export class Client {
   get knowsListeners(): boolean {
     const { topology } = this.#driver.traits;
     return topology === "standalone" || topology === "memory";
-  }
-
-  census(): Record<string, number> {
-    const [waiters, admitted] = [[...this.#waiters].length, this.#admitted.size];
-    const watched = this.#watchdog.size + this.#sharedWatchdog.size + this.#permitWatchdog.size;
-    return { ...censusOf(this), waiters, admitted, background: this.#background.size, watched };
   }
 
   /** True once all services have ended: what still goes on in the background is to give up. */

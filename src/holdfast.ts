@@ -58,19 +58,12 @@ export interface CloseOptions {
 
 const CLOSE_OPTIONS = known<CloseOptions>("option", "close", { releaseHeld: true, graceMs: true });
 
-/** The client behind one. Not for users. */
-export let clientOf: (holdfast: Holdfast) => Client;
-
 /**
  * Distributed locks on Redis or Valkey, on the keys of Redisson.
  *
  * One client for a process is enough. Making one sends nothing; the server is first spoken to when a lock is.
  */
 export class Holdfast implements AsyncDisposable {
-  static {
-    clientOf = (holdfast) => holdfast.#client;
-  }
-
   readonly #client: Client;
   #closing: Promise<void> | undefined;
 

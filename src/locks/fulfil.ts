@@ -53,6 +53,7 @@ function begin(lock: LockIdentity, wish: Wish, { thread, kin }: Claim): Promise<
 /** Takes the outermost hold of a stay that was begun, or of one that has to be begun after it. */
 export async function goOn(lock: LockIdentity, begun: Holding, wish: Wish): Promise<Hold | undefined> {
   for (let holding = begun; ; ) {
+    holding.isBeginning = true;
     try {
       // Who has the write lock passes all who wait for it.
       const hold = await (wish.waits && wish.kin === undefined
@@ -60,6 +61,7 @@ export async function goOn(lock: LockIdentity, begun: Holding, wish: Wish): Prom
         : ask(lock, holding, wish));
       if (hold !== "spent") return hold;
     } finally {
+      holding.isBeginning = false;
       undoCopies(lock, holding);
       holding.settled();
     }

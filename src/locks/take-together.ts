@@ -38,29 +38,37 @@ export function isFresh(lock: LockIdentity): boolean {
  * @throws the reason of a cancelled wait; UnavailableError, WrongTypeError
  */
 export async function takeTogether(
-  wanted: readonly Wanted[],
+  inOrder: readonly Wanted[],
   waiter: Waiter,
   strangers: Strangers,
 ): Promise<Outcome> {
-  const attempt = attemptTogether(wanted, strangers);
-  const outcome = await waiter.unlessCancelled(attempt);
-  if (outcome !== undefined && !waiter.cancelled) return outcome;
-  attempt.then(
-    ({ members }) => giveBack(members),
-    () => undefined,
-  );
-  throw waiter.reason;
-}
-
-async function attemptTogether(inOrder: readonly Wanted[], strangers: Strangers): Promise<Outcome> {
   // As their script wants them: the fenced ones come last.
   const wanted = [...inOrder].sort((one, other) => fencedOf(one) - fencedOf(other));
-  const parts = wanted.map(({ lock: { identity }, wish }): Part => {
-    const { client } = identity;
-    const claim = claimOf(identity, undefined, () => strangers.to(client));
-    wish.takenIn = scopeOf(identity, wish, claim);
-    return { lock: identity, holding: client.threads.begin(claim.thread, identity), wish, heldCount: 0 };
-  });
+  const parts = wanted.map((each) => begin(each, strangers));
+  try {
+    const attempt = attemptTogether(parts, wanted);
+    const outcome = await waiter.unlessCancelled(attempt);
+    if (outcome !== undefined && !waiter.cancelled) return outcome;
+    attempt.then(
+      ({ members }) => giveBack(members),
+      () => undefined,
+    );
+    throw waiter.reason;
+  } finally {
+    for (const { holding } of parts) holding.isBeginning = false;
+  }
+}
+
+function begin({ lock: { identity }, wish }: Wanted, strangers: Strangers): Part {
+  const { client } = identity;
+  const claim = claimOf(identity, undefined, () => strangers.to(client));
+  wish.takenIn = scopeOf(identity, wish, claim);
+  const holding = client.threads.begin(claim.thread, identity);
+  holding.isBeginning = true;
+  return { lock: identity, holding, wish, heldCount: 0 };
+}
+
+async function attemptTogether(parts: readonly Part[], wanted: readonly Wanted[]): Promise<Outcome> {
   const [first, ...others] = parts;
   const [firstWanted] = wanted;
   if (first === undefined || firstWanted === undefined) return { members: [] };

@@ -121,11 +121,6 @@ export class Admission {
     if (driver.placeOf === undefined) this.#only = new Room();
   }
 
-  /** For the census. */
-  get size(): number {
-    return this.#lanes.size;
-  }
-
   /** Takes room at the server that has a key. @returns undefined where there is none, or others wait for it: see {@link wait} */
   enter(key: string): Room | undefined {
     if (this.#lanes.size > 0 && this.#lanes.has(this.#commands.slotOf(key))) return undefined;

@@ -80,11 +80,6 @@ export class Groups {
     forming.push({ slot, script, requests: [request] } satisfies Group<Item, Answer> as AnyGroup);
   }
 
-  /** For the census. */
-  get size(): number {
-    return this.#forming.length;
-  }
-
   readonly #flush = (): void => {
     const groups = this.#forming;
     this.#forming = [];

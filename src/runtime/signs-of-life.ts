@@ -50,11 +50,6 @@ export class SignsOfLife {
     this.#queued.delete(queued);
   }
 
-  /** For the census. */
-  get size(): number {
-    return this.#queued.size;
-  }
-
   stop(): void {
     this.#queued.clear();
     this.#beat?.cancel();

@@ -64,11 +64,6 @@ export class Subscriptions {
     };
   }
 
-  /** For the census. */
-  get size(): number {
-    return this.#channels.size;
-  }
-
   /** Forgets everything; the connection goes with its driver. */
   stop(): void {
     for (const entry of this.#channels.values()) entry.lingering?.cancel();

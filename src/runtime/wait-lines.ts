@@ -41,11 +41,6 @@ export class WaitLines {
     this.#empty = 0;
   }
 
-  /** For the census: how many calls stand in all lines. */
-  get size(): number {
-    return [...this.#lines.values()].reduce((sum, { length }) => sum + length, 0);
-  }
-
   /** The line for a lock; undefined while no call of this client waits for it. */
   of(lockId: string): WaitLine | undefined {
     const line = this.#lines.get(lockId);

@@ -85,11 +85,6 @@ export class Watchdog {
     renewable.underRenewal = false;
   }
 
-  /** For the census. */
-  get size(): number {
-    return this.#renewables.size;
-  }
-
   stop(): void {
     for (const renewable of this.#renewables) this.remove(renewable);
     this.#beat?.cancel();

@@ -29,6 +29,8 @@ export class Holding extends ConfirmableStay implements Renewable {
   readonly threadId: number;
   readonly field: string;
   readonly inRedis: InRedis = new InRedis();
+  /** Whether a call is acquiring its first hold. */
+  isBeginning = false;
   /** How many of its holds are being released. */
   releases = 0;
   isWatched = false;
@@ -219,11 +221,10 @@ export class Holding extends ConfirmableStay implements Renewable {
     const { key, field } = this;
     this.#renewedChanges = this.settledChanges;
     // A JVM's watchdog may shorten fixed leases as well, be it of the lock or of a hold.
-    const live = this.#live;
-    const holdMs = bySlot(live, this.lock.kind.shared ? this.inRedis.count : 0, (hold) =>
+    const holdMs = bySlot(this.#live, this.lock.kind.shared ? this.inRedis.count : 0, (hold) =>
       hold === undefined ? 0 : Math.max(1, Math.ceil(hold.neededMs())),
     );
-    return { key, holder: field, leaseMs: this.neededMs(live), holdMs };
+    return { key, holder: field, leaseMs: this.neededMs(this.#live), holdMs };
   }
 
   isAlive(at?: Instant): boolean {

@@ -11,8 +11,17 @@ export class Thread {
     this.explicitId = explicitId;
   }
 
-  /** What it holds, is acquiring or is still cleaning up of a lock. */
+  /**
+   * What it holds or is acquiring of a lock. Under an id that the caller chose also what is still cleaned up: the next stay will have the
+   * same field in Redis.
+   */
   stayIn(lockId: string): Holding | undefined {
+    const stay = this.#latestIn(lockId);
+    const isLeftOver = stay?.isBeginning === false && stay.live.length === 0;
+    return isLeftOver && this.explicitId === undefined ? undefined : stay;
+  }
+
+  #latestIn(lockId: string): Holding | undefined {
     if (this.#all !== undefined) return this.#all.get(lockId);
     return this.#only?.lock.id === lockId ? this.#only : undefined;
   }

@@ -72,6 +72,7 @@ export abstract class Trust implements Expiring {
   protected abstract resumed(): void;
 
   get state(): HoldState {
+    this.checkMs();
     return this.#state;
   }
 
@@ -82,11 +83,13 @@ export abstract class Trust implements Expiring {
 
   /** Why the lease was lost; undefined while it was not. */
   get loss(): LeaseLostError | undefined {
+    this.checkMs();
     return this.#loss;
   }
 
   /** Aborts when the lease is lost, in the next turn of the timers if nobody asks earlier. */
   get signal(): AbortSignal {
+    this.checkMs();
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
       if (this.#loss !== undefined) this.#abort.abort(this.#loss);

@@ -171,6 +171,27 @@ describe("asThread", () => {
     });
   });
 
+  test("releases what it took while an earlier call of its own, which was cancelled, is still cleaned up [own-25]", async () => {
+    const { holdfast, fields, clock } = open();
+    const locks = [
+      holdfast.getLock("a"),
+      holdfast.getMultiLock(holdfast.getLock("a"), holdfast.getLock("b")),
+    ];
+    for (const lock of locks) {
+      await holdfast.asThread(async () => {
+        const controller = new AbortController();
+        const cancelled = lock.lock({ signal: controller.signal });
+        controller.abort();
+        await expect(cancelled).rejects.toBe(controller.signal.reason);
+        const taken = lock.lock();
+        await clock.advance(1_000);
+        await taken;
+        await lock.unlock();
+        expect(fields("a")).toEqual({});
+      });
+    }
+  });
+
   test("does not free a hold that was lost, and takes the lock anew once the loss was told", async () => {
     const { holdfast, clock } = open();
     const lock = holdfast.getLock("a");

@@ -2,23 +2,30 @@ import { replaceEnvironment } from "../../src/environment.js";
 import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
 import { Checker } from "./checker/checker.js";
 import { ForcedUnlocks } from "./checker/excuses.js";
+import { FailoverLosses } from "./checker/failover-losses.js";
 import { History } from "./checker/history.js";
+import { wrongKeys } from "./checker/keys.js";
 import { lookForLeftovers } from "./checker/leftovers.js";
 import { Occupied } from "./checker/occupied.js";
+import { TableCheck } from "./checker/tables.js";
 import { Trouble } from "./checker/trouble.js";
+import type { Watch } from "./checker/watch.js";
 import type { Chooser } from "./chooser/chooser.js";
-import { between, pick } from "./draw.js";
+import { between, oneIn, pick } from "./draw.js";
 import type { Outcome } from "./outcome.js";
 import type { ScheduleOptions } from "./schedule.js";
 import { Caller } from "./workload/caller.js";
 import { familyOf, KINDS } from "./workload/families.js";
 import type { Shared } from "./workload/family.js";
+import { forJvm } from "./workload/jvm-steps.js";
 import type { Member, Scene } from "./workload/member.js";
 import { planClient, planServerEpoch } from "./workload/plan.js";
 import { Faults } from "./world/faults.js";
 import { type Node, startNode } from "./world/fleet.js";
+import { JvmProcess } from "./world/jvm-process.js";
 import { OwnEnvironment } from "./world/own-environment.js";
-import { SimServer } from "./world/sim-server.js";
+import type { SimServer } from "./world/sim-server.js";
+import { drawTopology, kindsOf, makeTopology, TOPOLOGY_NAMES, type Topology } from "./world/topology.js";
 import { real, trap } from "./world/trap.js";
 import { VirtualTime } from "./world/virtual-time.js";
 
@@ -28,6 +35,9 @@ const GLANCE_US = 500 * MS;
 /** The longest hold of a task, by the longest watchdog. */
 const LONGEST_MS = 60_000;
 
+/** lockWatchdogTimeout of the JVMs. */
+const FLEET_WATCHDOG_MS = 3_000;
+
 export class Run {
   readonly #chooser: Chooser;
   readonly #trace: boolean;
@@ -35,24 +45,32 @@ export class Run {
   readonly #history = new History(this.#time);
   readonly #trouble = new Trouble(this.#time);
   readonly #checker = new Checker(this.#time, this.#history);
+  readonly #tables = new TableCheck(this.#checker);
   readonly #nodes: Node[] = [];
   readonly #scene: Scene;
-  readonly #server: SimServer;
+  readonly #topology: Topology;
   readonly #faults: Faults;
   readonly #environment: OwnEnvironment;
   readonly #processes: number;
+  readonly #watches = new Map<string, Watch>();
   readonly #forced = new ForcedUnlocks(this.#time);
   #commands = 0;
   #running = 0;
   #restarts = 0;
+  #isEnding = false;
+  #jvm: JvmProcess | undefined;
 
-  constructor({ chooser, only, trace = false }: ScheduleOptions) {
+  constructor({ chooser, only, topology: wanted, trace = false }: ScheduleOptions) {
     this.#chooser = chooser;
     this.#trace = trace;
     const chance = chooser.stream("environment");
     this.#environment = new OwnEnvironment((count) => chance.choose(count));
     const plan = chooser.stream("plan");
-    const kinds = only === undefined ? KINDS : KINDS.filter((kind) => only.includes(kind));
+    const isWanted = (kind: string) => only === undefined || only.includes(kind);
+    const place = chooser.stream("topology");
+    const topologies = TOPOLOGY_NAMES.filter((name) => kindsOf(name, KINDS).some(isWanted));
+    const topology = drawTopology(place, wanted === undefined ? topologies : [wanted]);
+    const kinds = kindsOf(topology, KINDS).filter(isWanted);
     const shared: Shared[] = [];
     for (let at = between(plan, 1, 3); at > 0; at -= 1) {
       const kind = kinds[plan.choose(kinds.length)];
@@ -71,12 +89,41 @@ export class Run {
       occupied,
       shared,
       nowUs: () => this.#time.nowUs,
+      watchOf: (name, sort) => {
+        const watch = this.#watches.get(name);
+        if (watch instanceof sort) return watch;
+        throw new RangeError(`nothing watches "${name}" that is a ${sort.name}`);
+      },
+      forget: (permits) => this.#environment.forget(permits),
     };
-    this.#server = new SimServer("s0", this.#time, planServerEpoch(plan), {
-      ran: (server, call, by, answer) => this.#ran(server, call, by, answer),
+    this.#topology = makeTopology(topology, {
+      time: this.#time,
+      epochMs: () => planServerEpoch(place),
+      watch: {
+        starts: (server, call) => {
+          for (const watch of this.#watches.values()) watch.starts(server, call);
+        },
+        ran: (server, call, by, answer) => this.#ran(server, call, by, answer),
+      },
+      stream: place,
     });
+    for (const each of shared) this.#watch(each);
     this.#checker.excuses.push(this.#forced);
-    this.#faults = new Faults(chooser, this.#processes);
+    const { reliances } = this.#topology;
+    if (reliances !== undefined) this.#checker.excuses.push(new FailoverLosses(reliances));
+    this.#faults = new Faults(chooser, this.#processes, topology);
+  }
+
+  #watch(shared: Shared): void {
+    const watch = familyOf(shared).watch?.({
+      ...shared,
+      time: this.#time,
+      checker: this.#checker,
+      trouble: this.#trouble,
+      server: this.#topology.servers[0],
+      stream: this.#chooser.stream(`${shared.name}.setting`),
+    });
+    if (watch !== undefined) this.#watches.set(shared.name, watch);
   }
 
   async play(): Promise<Outcome> {
@@ -100,41 +147,70 @@ export class Run {
       trouble: this.#trouble,
       checker: this.#checker,
       nodes: () => this.#nodes,
-      server: this.#server,
+      topology: this.#topology,
       restart: () => this.#restart(),
     });
     for (let at = 0; at < this.#processes; at += 1) this.#start(`p${at}`);
+    this.#startJvm();
     await this.#untilDone();
+    this.#jvm?.kill();
+    this.#isEnding = true;
     if (this.#checker.hasFailed) return;
     await lookForLeftovers({
       time: this.#time,
       checker: this.#checker,
       trouble: this.#trouble,
+      tables: this.#tables,
       nodes: this.#nodes,
+      servers: this.#topology.servers,
+      shared: this.#scene.shared,
       longestMs: LONGEST_MS,
     });
+    for (const watch of this.#watches.values()) watch.end();
+  }
+
+  /** One of the fleet may be a JVM. */
+  #startJvm(): void {
+    const stream = this.#chooser.stream("jvm0");
+    const shared = forJvm(this.#scene.shared);
+    if (this.#topology.name !== "standalone" || shared.length === 0 || !oneIn(stream, 4)) return;
+    this.#jvm = new JvmProcess({
+      time: this.#time,
+      chooser: this.#chooser,
+      server: this.#topology.servers[0],
+      watchdogMs: FLEET_WATCHDOG_MS,
+      random: () => this.#environment.random(),
+    });
+    const threads = between(stream, 1, 2);
+    for (let at = 1; at <= threads; at += 1) void this.#jvm.work(at, this.#scene, shared);
   }
 
   #start(name: string): void {
     const stream = this.#chooser.stream(name);
-    const plan = planClient(stream);
-    const node = startNode({
+    const plan = planClient(stream, FLEET_WATCHDOG_MS);
+    const node = startNode(this.#topology, {
       name,
       time: this.#time,
       chooser: this.#chooser,
       plan,
-      server: () => this.#server,
       watch: this.#faults,
-      loses: (link) => this.#faults.loses(link),
+      history: this.#history,
     });
     this.#nodes.push(node);
-    const member: Member = { process: node.process, holdfast: node.holdfast, plan, isClosing: false };
+    this.#tables.began(node);
+    const member: Member = {
+      process: node.process,
+      holdfast: node.clients[0],
+      clients: node.clients,
+      plan,
+      isClosing: false,
+    };
     const tasks = between(stream, 1, 3);
     for (let at = 0; at < tasks; at += 1) void this.#task(`${name}.${at}`, member);
   }
 
   #restart(): void {
-    if (this.#restarts >= 2) return;
+    if (this.#restarts >= 2 || this.#isEnding) return;
     this.#restarts += 1;
     this.#start(`r${this.#restarts}`);
   }
@@ -175,6 +251,12 @@ export class Run {
   /** Nobody waits for longer than is promised. */
   #glance(): void {
     this.#checker.look();
+    for (const watch of this.#watches.values()) watch.glance();
+    for (const server of this.#topology.servers) {
+      for (const text of wrongKeys(server.keys, this.#scene.shared, LONGEST_MS)) {
+        this.#checker.fail("leftovers", text);
+      }
+    }
     const { nowUs } = this.#time;
     for (const call of this.#checker.calls.pending) {
       if (call.isDead()) continue;
@@ -200,6 +282,7 @@ export class Run {
       this.#history.add(server.name, `  ${call.args.join(" ")} | ${JSON.stringify(server.keys)}`);
     this.#scene.occupied.look(server, call.keys, by);
     if (call.script.name.endsWith("force-unlock")) this.#forced.forced(call.keys[0] ?? "", this.#time.nowUs);
+    for (const watch of this.#watches.values()) watch.ran(server, call, by, answer);
     this.#checker.look();
   }
 

@@ -4,18 +4,18 @@ import type { Actor } from "../interop/scenarios.js";
 import { release } from "./interop.js";
 import { type KeyJournal, keepJournal } from "./key-journal.js";
 import { JvmUser } from "./lock-user.js";
+import type { RecordingPart, RecordingStage } from "./play-records.js";
 import { type RedisServer, startRedis } from "./redis-server.js";
 import { type Redisson, startRedisson } from "./redisson.js";
-import type { ScriptedStore } from "./synchronizer-records.js";
+import { JvmSynchronizers } from "./synchronizer-user.js";
 
 /** A process with Redisson, and the one thread that is used there. */
-export interface Part {
+interface Part extends RecordingPart {
   readonly redisson: Redisson;
-  readonly user: JvmUser;
 }
 
 /** A server of its own, and a JVM for each actor. */
-export class Stage implements ScriptedStore {
+export class Stage implements RecordingStage {
   readonly parts: ReadonlyMap<Actor, Part>;
   readonly #server: RedisServer;
   readonly #plain: Redis;
@@ -34,16 +34,10 @@ export class Stage implements ScriptedStore {
       (["A", "B", "C"] as const).map(async (actor) => {
         const redisson = await startRedisson(release);
         const user = await JvmUser.of(await redisson.connect(server.url));
-        return [actor, { redisson, user }] as const;
+        return [actor, { redisson, user, synchronizers: new JvmSynchronizers(user) }] as const;
       }),
     );
     return new Stage(server, await keepJournal(server), new Map(parts));
-  }
-
-  part(actor: Actor): Part {
-    const part = this.parts.get(actor);
-    if (part === undefined) throw new Error(`nobody plays ${actor}`);
-    return part;
   }
 
   raw(command: string, ...args: readonly (string | number)[]): Promise<unknown> {

@@ -54,6 +54,7 @@ declare module "fengari" {
     lua_tostring(state: State, index: number): Uint8Array;
     lua_touserdata(state: State, index: number): unknown;
     lua_type(state: State, index: number): number;
+    lua_typename(state: State, type: number): Uint8Array;
   }
 
   interface AuxiliaryLibrary {

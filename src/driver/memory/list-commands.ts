@@ -36,6 +36,11 @@ export const listCommands: Commands = {
     effect: "may-grow",
     run: rpush,
   },
+  LPOP: {
+    arity: 2,
+    effect: "writes",
+    run: lpop,
+  },
   LREM: {
     arity: 4,
     effect: "writes",
@@ -53,6 +58,13 @@ function rpush({ keyspace }: CommandServer, key: string, ...items: string[]): Re
   if (list === undefined) keyspace.set(key, "list", items);
   else list.push(...items);
   return keyspace.get(key, "list")?.length ?? 0;
+}
+
+function lpop({ keyspace }: CommandServer, key: string): Reply {
+  const list = keyspace.get(key, "list");
+  const first = list?.shift();
+  if (list?.length === 0) keyspace.delete(key);
+  return first ?? null;
 }
 
 /** Keeps the part from `start` to `stop`, both included. */

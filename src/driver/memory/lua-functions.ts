@@ -1,7 +1,7 @@
 import { lauxlib, lua, type State, type StateFunction, to_luastring } from "fengari";
 import { bytesOfArray } from "./byte-strings.js";
 import { pushBytes } from "./lua-values.js";
-import { parseNumber, wholeText } from "./number-text.js";
+import { parseNumber, shortNumberText, wholeText } from "./number-text.js";
 
 const { LUA_TNUMBER, LUA_TSTRING, LUA_TTABLE } = lua;
 
@@ -16,6 +16,14 @@ export const luaFunctions: Readonly<Record<string, StateFunction>> = {
         : numberOf(readString(state, 1), base);
     if (number === undefined) lua.lua_pushnil(state);
     else lua.lua_pushnumber(state, number);
+    return 1;
+  },
+
+  tostring(state) {
+    lauxlib.luaL_checkany(state, 1);
+    const number = numberAt(state, 1);
+    if (number === undefined) lauxlib.luaL_tolstring(state, 1);
+    else pushBytes(state, shortNumberText(number));
     return 1;
   },
 
@@ -38,6 +46,8 @@ export const luaFunctions: Readonly<Record<string, StateFunction>> = {
 
   "math.floor": rounding(Math.floor),
   "math.ceil": rounding(Math.ceil),
+  "math.max": choosing((best, number) => number > best),
+  "math.min": choosing((best, number) => number < best),
 
   /** Scripts turn numbers into text by `%.0f` alone and put texts in by `%s`, so nothing else is understood. */
   "string.format"(state) {
@@ -59,9 +69,54 @@ export const luaFunctions: Readonly<Record<string, StateFunction>> = {
   },
 };
 
+/**
+ * Pushes the table that comes between the two operands of a `..`. As `..` begins at its right end, the table is asked for the
+ * operand on its right first, keeps the text of that, and gives itself to the operand on its left.
+ */
+export function pushJoint(state: State): void {
+  let right = "";
+  lua.lua_createtable(state, 0, 0);
+  lua.lua_createtable(state, 0, 1);
+  lua.lua_pushjsfunction(state, (L) => {
+    if (lua.lua_type(L, 1) === LUA_TTABLE) {
+      right = operandText(L, 2);
+      lua.lua_settop(L, 1);
+    } else pushBytes(L, operandText(L, 1) + right);
+    return 1;
+  });
+  lua.lua_setfield(state, -2, to_luastring("__concat"));
+  lua.lua_setmetatable(state, -2);
+}
+
+function operandText(state: State, index: number): string {
+  const number = numberAt(state, index);
+  if (number !== undefined) return shortNumberText(number);
+  const text = readString(state, index);
+  if (text !== undefined) return text;
+  const type = lua.lua_typename(state, lua.lua_type(state, index));
+  return lauxlib.luaL_error(state, to_luastring("attempt to concatenate a %s value"), type);
+}
+
+function numberAt(state: State, index: number): number | undefined {
+  return lua.lua_type(state, index) === LUA_TNUMBER ? lua.lua_tonumber(state, index) : undefined;
+}
+
 function rounding(round: (number: number) => number): StateFunction {
   return (state) => {
     lua.lua_pushnumber(state, round(lauxlib.luaL_checknumber(state, 1)));
+    return 1;
+  };
+}
+
+/** Takes texts for the numbers that they are. */
+function choosing(isBetter: (best: number, number: number) => boolean): StateFunction {
+  return (state) => {
+    let best = lauxlib.luaL_checknumber(state, 1);
+    for (let at = 2; at <= lua.lua_gettop(state); at += 1) {
+      const number = lauxlib.luaL_checknumber(state, at);
+      if (isBetter(best, number)) best = number;
+    }
+    lua.lua_pushnumber(state, best);
     return 1;
   };
 }

@@ -2,7 +2,7 @@ import { lauxlib, lua, type State, type StateFunction, to_luastring } from "feng
 import type { ScriptSource } from "../../protocol/script-call.js";
 import { arrayOfBytes, bytesOfArray, bytesOfText } from "./byte-strings.js";
 import { pushSandbox } from "./lua-sandbox.js";
-import { withFloatNumerals } from "./lua-source.js";
+import { forLua53 } from "./lua-source.js";
 import { popReply, pushArray, pushBytes, pushReply, readArguments, readText } from "./lua-values.js";
 import { Refusal, type Reply } from "./reply.js";
 
@@ -67,7 +67,7 @@ export class LuaInterpreter {
       lua.lua_rawgeti(state, lua.LUA_REGISTRYINDEX, known);
       return undefined;
     }
-    const source = arrayOfBytes(bytesOfText(withFloatNumerals(script.lua)));
+    const source = arrayOfBytes(bytesOfText(forLua53(script.lua)));
     if (lauxlib.luaL_loadbuffer(state, source, null, to_luastring(CHUNK_NAME)) !== lua.LUA_OK) {
       return `ERR Error compiling script (new function): ${bytesOfArray(lua.lua_tostring(state, -1))}`;
     }

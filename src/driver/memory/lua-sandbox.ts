@@ -1,5 +1,6 @@
 import { lauxlib, lua, lualib, type State, type StateFunction, to_luastring } from "fengari";
-import { luaFunctions } from "./lua-functions.js";
+import { luaFunctions, pushJoint } from "./lua-functions.js";
+import { JOINT } from "./lua-source.js";
 
 /** What a script finds under its global names, apart from `KEYS`, `ARGV` and `redis`. */
 const BASE_NAMES = [
@@ -35,6 +36,8 @@ export function pushSandbox(state: State, redis: Readonly<Record<string, StateFu
   lua.lua_setfield(state, -3, to_luastring("unpack"));
   lua.lua_pop(state, 1);
   putRedis(state, redis);
+  pushJoint(state);
+  lua.lua_setfield(state, -2, to_luastring(JOINT));
   replaceFunctions(state);
   leaveGaps(state);
   guardNames(state);

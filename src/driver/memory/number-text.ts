@@ -1,15 +1,23 @@
 /** Numbers as text, written and read as Redis does with the C library. */
 
-/** `%.17g` shows so many digits at most. */
-const DIGITS = 17;
-
 /** `%.17g`: the text of a number that a script hands to Redis, and of a score. */
 export function numberText(number: number): string {
+  if (Number.isSafeInteger(number) && number !== 0) return `${number}`;
+  return generalText(number, 17);
+}
+
+/** `%.14g`: the text that Lua makes of a number. */
+export function shortNumberText(number: number): string {
+  return generalText(number, 14);
+}
+
+/** `%g` with so many digits at most. */
+function generalText(number: number, digits: number): string {
   if (!Number.isFinite(number)) return special(number);
-  if (Number.isSafeInteger(number)) return Object.is(number, -0) ? "-0" : `${number}`;
-  const [mantissa = "", exponentText = "0"] = number.toExponential(DIGITS - 1).split("e");
+  if (number === 0) return Object.is(number, -0) ? "-0" : "0";
+  const [mantissa = "", exponentText = "0"] = number.toExponential(digits - 1).split("e");
   const exponent = Number(exponentText);
-  if (exponent >= -4 && exponent < DIGITS) return withoutTrailingZeros(number.toFixed(DIGITS - 1 - exponent));
+  if (exponent >= -4 && exponent < digits) return withoutTrailingZeros(number.toFixed(digits - 1 - exponent));
   const sign = exponent < 0 ? "-" : "+";
   return `${withoutTrailingZeros(mantissa)}e${sign}${String(Math.abs(exponent)).padStart(2, "0")}`;
 }

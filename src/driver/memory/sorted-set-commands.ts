@@ -32,6 +32,11 @@ export const sortedSetCommands: Commands = {
     effect: "none",
     run: zrange,
   },
+  ZRANGEBYSCORE: {
+    arity: -4,
+    effect: "none",
+    run: zrangebyscore,
+  },
   ZCOUNT: {
     arity: 4,
     effect: "none",
@@ -95,6 +100,17 @@ function zrange(server: CommandServer, key: string, start: string, stop: string,
   const end = count < 0 ? undefined : offset + count;
   const limited = offset < 0 ? [] : chosen.slice(offset, end);
   return limited.flatMap(([member, score]) => (withScores ? [member, numberText(score)] : [member]));
+}
+
+function zrangebyscore(
+  server: CommandServer,
+  key: string,
+  min: string,
+  max: string,
+  ...words: string[]
+): Reply {
+  if (rangeOptions(words).byScore) throw new CommandError("ERR syntax error");
+  return zrange(server, key, min, max, "BYSCORE", ...words);
 }
 
 function zcount({ keyspace }: CommandServer, key: string, min: string, max: string): Reply {

@@ -17,12 +17,14 @@ export interface Belief {
   readonly startUs: number;
   /** How it is called in the history. */
   readonly label: string;
+  /** For how long it is believed yet, where that is not the library's. In milliseconds; 0: it is over. */
+  readonly leftMs?: () => number;
 }
 
 export interface Part {
   readonly name: string;
-  /** Holds of one owner do not exclude each other. */
-  readonly owner: string;
+  /** Holds that have an owner in common do not exclude each other. */
+  readonly owners: readonly string[];
   readonly mode: "exclusive" | "shared";
 }
 
@@ -35,6 +37,8 @@ interface Kept extends Belief {
 /** Something that is documented as possible, with the condition under which it is. */
 export interface Excuse {
   readonly name: string;
+  /** Whether tokens may come again. */
+  readonly mayRepeat?: boolean;
   /** Whether two beliefs in one name may overlap for it at this moment. */
   excuses(name: string, one: Belief, other: Belief): boolean;
 }
@@ -152,14 +156,17 @@ export class Checker {
   }
 
   /** For how long it would answer that it is held, seen from outside. */
-  #leftMs({ lease, process }: Belief): number {
-    return believedMs(lease, process.instant);
+  #leftMs({ lease, process, leftMs }: Belief): number {
+    return leftMs?.() ?? believedMs(lease, process.instant);
   }
 
   #tokenGrows({ parts: [part], label }: Belief, token: bigint): void {
     const name = part?.name ?? "";
     const last = this.#tokens.get(name);
-    if (last !== undefined && token <= last) {
+    const excuse = this.excuses.find(({ mayRepeat }) => mayRepeat === true);
+    if (last !== undefined && token <= last && excuse !== undefined)
+      this.excuse(`token again: ${excuse.name}`);
+    else if (last !== undefined && token <= last) {
       this.fail("order", `${label} has token ${token}, and ${last} was handed out before`);
     }
     this.#tokens.set(name, token);
@@ -167,7 +174,7 @@ export class Checker {
 }
 
 function excludes(one: Part, other: Part): boolean {
-  if (one.name !== other.name || one.owner === other.owner) return false;
+  if (one.name !== other.name || one.owners.some((owner) => other.owners.includes(owner))) return false;
   return one.mode === "exclusive" || other.mode === "exclusive";
 }
 

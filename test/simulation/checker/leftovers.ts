@@ -1,37 +1,83 @@
+import type { Shared } from "../workload/family.js";
 import type { Node } from "../world/fleet.js";
+import type { SimServer } from "../world/sim-server.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 import type { Checker } from "./checker.js";
+import { keysLeft, keysWithoutEnd, wrongKeys } from "./keys.js";
+import type { TableCheck } from "./tables.js";
 import type { Trouble } from "./trouble.js";
 
 const MS = 1_000;
+/** Every key that has a TTL is gone by then. */
+const LONGEST_TTL_US = 3 * 86_400_000 * MS;
 
 /** What is over when all tasks are done. */
 export interface Ending {
   readonly time: VirtualTime;
   readonly checker: Checker;
   readonly trouble: Trouble;
+  readonly tables: TableCheck;
   readonly nodes: readonly Node[];
+  readonly servers: readonly SimServer[];
+  readonly shared: readonly Shared[];
   /** No lease is longer. */
   readonly longestMs: number;
 }
 
 /** Lets all leases end, closes all clients, and looks for what is left of them. */
-export async function lookForLeftovers({ time, checker, trouble, nodes, longestMs }: Ending): Promise<void> {
+export async function lookForLeftovers(ending: Ending): Promise<void> {
+  const { time, checker, trouble, tables, nodes, servers, shared, longestMs } = ending;
+  const complain = (server: SimServer, texts: readonly string[], when: string) => {
+    for (const text of texts) checker.fail("leftovers", `${server.name} has ${text} ${when}`);
+  };
   await time.pass(Math.max(time.nowUs, trouble.endsUs) + 2 * longestMs * MS);
   const live = nodes.filter(({ process }) => !process.isDead);
+  for (const node of live) {
+    tables.look(node, "at rest");
+    const { process } = node;
+    lookAtTimers(node, checker, "at rest");
+    if (!process.gate.isShut) continue;
+    checker.fail("world", `${process.name} does not go on although all faults are over`);
+  }
+  for (const server of servers) {
+    complain(server, wrongKeys(server.keys, shared, longestMs), "at rest");
+    complain(server, keysLeft(server.keys, shared), "after all leases have ended");
+    complain(server, earsOf(server), "at rest");
+  }
+  await close(live, ending);
+  for (const node of live) {
+    lookAtTimers(node, checker, "after its client was closed");
+    tables.look(node, "after close");
+  }
+  tables.lookAtModules(nodes.length - live.length);
+  for (const call of checker.calls.pending) {
+    if (!call.isDead()) checker.fail("leftovers", `${call.what} is under way although its client was closed`);
+  }
+  for (const server of servers) complain(server, earsOf(server), "after all clients were closed");
+  await time.pass(time.nowUs + LONGEST_TTL_US);
+  for (const server of servers) {
+    complain(server, keysWithoutEnd(server.keys, shared), "after the longest TTL has run out");
+  }
+}
+
+async function close(live: readonly Node[], { time, checker, longestMs }: Ending): Promise<void> {
+  const clients = live.flatMap((node) => node.clients);
   let closed = 0;
-  for (const { holdfast } of live) {
+  for (const holdfast of clients) {
     void holdfast.close().then(() => {
       closed += 1;
     });
   }
   await time.pass(time.nowUs + longestMs * MS);
-  if (closed < live.length) checker.fail("progress", `${live.length - closed} clients can not be closed`);
-  for (const { process } of live) {
-    if (process.pendingTimers === 0) continue;
-    checker.fail(
-      "leftovers",
-      `${process.pendingTimers} timers of ${process.name} are left after its client was closed`,
-    );
-  }
+  if (closed < clients.length)
+    checker.fail("progress", `${clients.length - closed} clients can not be closed`);
+}
+
+function lookAtTimers({ process }: Node, checker: Checker, when: string): void {
+  const { name, pendingTimers } = process;
+  if (pendingTimers > 0) checker.fail("leftovers", `${pendingTimers} timers of ${name} are left ${when}`);
+}
+
+function earsOf(server: SimServer): readonly string[] {
+  return server.channels.map((channel) => `somebody who listens to ${channel}`);
 }

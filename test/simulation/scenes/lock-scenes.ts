@@ -79,10 +79,11 @@ const KINDS: readonly LockKindName[] = [
   "fenced",
   "spin",
   "multi",
+  "red",
 ];
 
 /** Those of which the waiting is not ended by a message. */
-const PROMPT_MS: Partial<Record<LockKindName, number>> = { spin: 100, multi: 100 };
+const PROMPT_MS: Partial<Record<LockKindName, number>> = { spin: 100, multi: 100, red: 5_000 };
 
 function two(kind: LockKindName, title: string, one: Task, other: Task, more: Partial<SceneDefinition> = {}) {
   const promptMs = PROMPT_MS[kind] ?? 0;

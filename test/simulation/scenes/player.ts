@@ -45,7 +45,7 @@ export class Player extends Caller {
 
   /** The lock that all fight for. */
   door(kind: LockKindName, half: "read" | "write" = "write"): Door {
-    return openDoor(this.holdfast, { kind, name: NAME }, half);
+    return openDoor(this.member, { kind, name: NAME }, half);
   }
 
   override async call<T>(asked: Asked, act: () => Promise<T>): Promise<Became<T>> {
@@ -101,7 +101,7 @@ export class Player extends Caller {
     this.#time.footprint.changes("beliefs");
     const label = `${this.name} in permits "${NAME}"`;
     const { checker } = this.scene;
-    const parts = [{ name: NAME, owner: `${this.name} ${this.outcomes.length}`, mode: "exclusive" as const }];
+    const parts = [{ name: NAME, owners: [`${this.name} ${this.outcomes.length}`], mode: "exclusive" as const }];
     const { startUs } = this;
     checker.entered({ process: this.member.process, lease: permits, parts, kind: "permits", label, startUs });
   }

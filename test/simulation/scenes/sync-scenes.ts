@@ -20,7 +20,7 @@ const onePermit = {
 
 const oneLeasedPermit = {
   ...common,
-  kind: "permits",
+  kind: "permit semaphore",
   async prepare({ holdfast }: Player) {
     await holdfast.getPermitExpirableSemaphore(NAME).trySetPermits(1);
   },
@@ -126,21 +126,21 @@ export const SYNC_SCENES: readonly SceneDefinition[] = [
     processes: [[acquiring], [acquiring]],
     bound: { ...PLAIN, faults: 1, sorts: ["message lost"] },
   },
-  { ...oneLeasedPermit, name: "permits: two acquire", processes: [[leasing], [leasing]], isSmall: true },
+  { ...oneLeasedPermit, name: "permit semaphore: two acquire", processes: [[leasing], [leasing]], isSmall: true },
   {
     ...oneLeasedPermit,
-    name: "permits: one acquires, one aborts",
+    name: "permit semaphore: one acquires, one aborts",
     processes: [[leasing], [(player) => leaseAndRelease(player, { signal: player.abortSignal() })]],
   },
   {
     ...oneLeasedPermit,
-    name: "permits: two acquire, cut",
+    name: "permit semaphore: two acquire, cut",
     processes: [[leasing], [leasing]],
     bound: { ...PLAIN, faults: 1, sorts: ["cut"] },
   },
   {
     ...oneLeasedPermit,
-    name: "permits: updateLeaseTime while the lease ends",
+    name: "permit semaphore: updateLeaseTime while the lease ends",
     processes: [[prolong], [leasing]],
     bound: SLOW,
     promptMs: 2_000,

@@ -16,8 +16,14 @@ export interface Asked {
   readonly around?: readonly Asked[];
   /** Others of the process call with the same thread id: they take turns. */
   readonly sharesId?: boolean;
+  /** Some of the servers may fail, and the call asks all of them. */
+  readonly isRed?: boolean;
+  /** It frees by force, and gives up when others are faster. */
+  readonly isForce?: boolean;
   /** Its hold may be over already, as far as the checker knows. */
   readonly mayBeOver?: boolean;
+  /** Whether an error that it ends with is true for a reason of its own. */
+  readonly explains?: (error: unknown) => boolean;
 }
 
 /** What became of a call. */

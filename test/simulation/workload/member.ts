@@ -3,6 +3,7 @@ import type { Checker } from "../checker/checker.js";
 import type { History } from "../checker/history.js";
 import type { Occupied } from "../checker/occupied.js";
 import type { Trouble } from "../checker/trouble.js";
+import type { Watch } from "../checker/watch.js";
 import type { Chooser } from "../chooser/chooser.js";
 import type { SimProcess } from "../world/sim-process.js";
 import type { Shared } from "./family.js";
@@ -16,6 +17,10 @@ export interface Scene {
   readonly trouble: Trouble;
   readonly occupied: Occupied;
   readonly shared: readonly Shared[];
+  /** What watches a name. */
+  watchOf<W extends Watch>(name: string, sort: new (...args: never[]) => W): W;
+  /** The process has no such permits any more, and the collection of garbage has noticed. */
+  forget(permits: object): void;
   /** Virtual time. */
   readonly nowUs: () => number;
 }
@@ -24,6 +29,8 @@ export interface Scene {
 export interface Member {
   readonly process: SimProcess;
   readonly holdfast: Holdfast;
+  /** One for each of the servers that know nothing of each other; the first is `holdfast`. */
+  readonly clients: readonly [Holdfast, ...Holdfast[]];
   readonly plan: ClientPlan;
   /** Whether somebody has closed the client. */
   isClosing: boolean;

@@ -1,5 +1,5 @@
 import { ServerReplyError } from "../../../src/driver/driver.js";
-import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
+import type { RawReply } from "../../../src/protocol/script-call.js";
 import type { Stream } from "../chooser/chooser.js";
 import type { SimProcess } from "./sim-process.js";
 import type { SimServer } from "./sim-server.js";
@@ -25,7 +25,6 @@ export interface LinkWatch {
 
 /** A command of a link. */
 export interface Request {
-  readonly call: ScriptCall;
   /** Runs at the server. Throws `ServerReplyError`. */
   readonly act: (server: SimServer) => RawReply | Promise<RawReply>;
   readonly answered: (reply: RawReply) => void;
@@ -53,6 +52,8 @@ interface LinkParts {
   readonly delays: Stream;
   readonly rules: ResendRules;
   readonly watch: LinkWatch;
+  /** Called when the connection has ended, if it is the only one: no other follows it. */
+  readonly ended?: () => void;
 }
 
 /** A Redis client's connection for commands, with all the connections that follow each other in it. */
@@ -63,6 +64,8 @@ export class CommandLink {
   outage: Error | undefined;
   readonly #parts: LinkParts;
   #wire: Wire;
+  /** At the other end. */
+  #server: SimServer;
   /** What was sent and is not answered, in order. */
   #unanswered: Request[] = [];
   /** What waits for a connection. */
@@ -75,6 +78,12 @@ export class CommandLink {
     this.name = parts.name;
     this.#parts = parts;
     this.#wire = this.#newWire();
+    this.#server = parts.server();
+  }
+
+  /** The server at the other end of the present connection, or of the latest. */
+  get server(): SimServer {
+    return this.#server;
   }
 
   get underWay(): number {
@@ -115,6 +124,14 @@ export class CommandLink {
     time.after(noticeUs, noticed, { actor: process.name });
   }
 
+  /** The client ends the connection by itself, to make another one: what it has sent arrives. */
+  leave(reconnectUs: number): void {
+    if (this.outage !== undefined || this.#isClosed) return;
+    const wire = this.#wire;
+    if (!wire.isCut) wire.cut({ there: wire.underWay.there, back: 0 });
+    this.#notice(wire, reconnectUs);
+  }
+
   /** The process is gone: what it has sent arrives. */
   end(): void {
     this.#isClosed = true;
@@ -122,7 +139,7 @@ export class CommandLink {
   }
 
   #notice(wire: Wire, reconnectUs: number): void {
-    if (wire !== this.#wire || this.#isClosed) return;
+    if (wire !== this.#wire || this.#isClosed || this.outage !== undefined) return;
     this.resets += 1;
     this.outage = new Error("Connection is closed.");
     const { rules, time, process } = this.#parts;
@@ -131,6 +148,11 @@ export class CommandLink {
     }
     if (!rules.queues)
       for (const { failed } of this.#queued.splice(0)) failed(new Error("Connection is closed."));
+    if (this.#parts.ended !== undefined) {
+      this.#isClosed = true;
+      this.#parts.ended();
+      return;
+    }
     const connected = () => process.gate.pass(() => this.#connect());
     time.after(reconnectUs, connected, { actor: process.name });
   }
@@ -139,6 +161,7 @@ export class CommandLink {
     if (this.#isClosed) return;
     this.outage = undefined;
     this.#wire = this.#newWire();
+    this.#server = this.#parts.server();
     const again = [...this.#unanswered.splice(0), ...this.#queued.splice(0)];
     for (const request of again) this.#put(request);
   }
@@ -152,7 +175,7 @@ export class CommandLink {
 
   #put(request: Request): void {
     const { process, watch } = this.#parts;
-    const server = this.#parts.server();
+    const server = this.#server;
     const wire = this.#wire;
     this.#unanswered.push(request);
     wire.toServer(process.nowUs, () => server.gate.pass(() => this.#execute(request, server, wire)));
@@ -166,7 +189,7 @@ export class CommandLink {
       wire.toProcess(() => this.#parts.process.gate.pass(() => this.#answer(request, wire, settle)));
     try {
       const answer = request.act(server);
-      if (answer instanceof Promise) answer.then((raw) => reply(() => request.answered(raw)));
+      if (answer instanceof Promise) void answer.then((raw) => reply(() => request.answered(raw)));
       else reply(() => request.answered(answer));
     } catch (error) {
       if (!(error instanceof ServerReplyError)) throw error;

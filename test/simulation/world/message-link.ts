@@ -13,8 +13,6 @@ interface LinkParts {
   readonly server: () => SimServer;
   readonly distance: Distance;
   readonly delays: Stream;
-  /** Called for each message that reaches the process, before it is heard. @returns whether it gets lost */
-  readonly loses: (link: MessageLink, channel: string) => boolean;
 }
 
 /** One channel that is listened to. */
@@ -37,6 +35,7 @@ export class MessageLink {
   /** Who waits for the server to know that nobody listens any more. */
   readonly #leaving = new Set<() => void>();
   #isDown = false;
+  #losesNext = false;
   #isClosed = false;
   #wires = 0;
 
@@ -84,6 +83,11 @@ export class MessageLink {
     });
   }
 
+  /** The next message that comes gets lost. */
+  loseNext(): void {
+    this.#losesNext = true;
+  }
+
   /** What is on its way is late. */
   hold(us: number): void {
     this.#wire?.hold("back", us);
@@ -97,7 +101,7 @@ export class MessageLink {
     this.#serverForgets(serverNoticesUs);
     const noticed = () =>
       process.gate.pass(() => {
-        if (this.#isClosed) return;
+        if (this.#isClosed || wire !== this.#wire) return;
         this.#isDown = true;
         this.#nobodyCanBeTold();
         for (const subscription of this.#subscriptions.values()) subscription.isOpen = false;
@@ -105,6 +109,17 @@ export class MessageLink {
         time.after(reconnectUs, connected, { actor: process.name });
       });
     time.after(noticeUs, noticed, { actor: process.name });
+  }
+
+  /** The client ends the connection by itself, and listens to where the server is now. */
+  move(): void {
+    const wire = this.#wire;
+    if (wire === undefined || this.#isDown || this.#isClosed) return;
+    if (!wire.isCut) wire.cut({ there: wire.underWay.there, back: 0 });
+    this.#serverForgets(0);
+    this.#nobodyCanBeTold();
+    for (const subscription of this.#subscriptions.values()) subscription.isOpen = false;
+    this.#reconnect();
   }
 
   /** The process closes it, or is gone. */
@@ -123,7 +138,7 @@ export class MessageLink {
   }
 
   #connect(): { readonly wire: Wire; readonly ear: Ear; readonly server: SimServer } {
-    const { time, distance, delays, process, loses } = this.#parts;
+    const { time, distance, delays, process } = this.#parts;
     const server = this.#parts.server();
     this.#wires += 1;
     const name = `${this.name} messages ${this.#wires}`;
@@ -132,7 +147,9 @@ export class MessageLink {
       hear: (channel, message) => {
         wire.toProcess(() =>
           process.gate.pass(() => {
-            if (loses(this, channel)) return;
+            const isLost = this.#losesNext;
+            this.#losesNext = false;
+            if (isLost) return;
             for (const each of this.#subscriptions.get(channel)?.listeners ?? []) each.onMessage(message);
           }),
         );

@@ -33,6 +33,8 @@ export class SimProcess {
   #asleepUs = 0;
   #asleepSinceUs: number | undefined;
   #wallShiftMs = 0;
+  #mayNotGoBack = false;
+  #mayNotSleep = false;
   /** Until when its own code was stopped between two of its statements: nothing reaches it before the run has caught up. */
   #caughtUpUs = 0;
   #stall: { reads: number; readonly forUs: number } | undefined;
@@ -75,8 +77,13 @@ export class SimProcess {
     return this.#settings.epochMs + this.#wallShiftMs + (atUs * this.#settings.rate) / US;
   }
 
-  /** Somebody sets its wall clock. */
+  /**
+   * Somebody sets its wall clock. Back only on a machine that never sleeps: where both clocks have lost time nothing is left to know by
+   * when a lease ends.
+   */
   stepWall(ms: number): void {
+    if (ms < 0 && this.#mayNotGoBack) return;
+    if (ms < 0) this.#mayNotSleep = true;
     this.#wallShiftMs += ms;
   }
 
@@ -95,7 +102,8 @@ export class SimProcess {
 
   /** Its machine sleeps until it is continued: the wall clock goes on, the monotonic one does not. */
   suspend(): void {
-    this.#asleepSinceUs ??= this.#time.nowUs;
+    this.#mayNotGoBack = true;
+    if (!this.#mayNotSleep) this.#asleepSinceUs ??= this.#time.nowUs;
     this.gate.shut();
   }
 

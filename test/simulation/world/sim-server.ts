@@ -4,6 +4,7 @@ import { MemoryStore, SharedInterpreter } from "../../../src/driver/memory/memor
 import type { Snapshot } from "../../../src/driver/memory/snapshot.js";
 import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
 import { Gate } from "./gate.js";
+import type { ReplicaLink } from "./replica-link.js";
 import type { VirtualTime } from "./virtual-time.js";
 
 const US = 1_000;
@@ -21,7 +22,7 @@ export interface ServerWatch {
   /** A script is about to run. */
   starts?(server: SimServer, call: ScriptCall, by: string): void;
   /** A channel matters to what happens: somebody begins or ends to listen to it, or it is spoken or looked at. */
-  channel?(channel: string, use: "listened" | "used"): void;
+  channel?(server: SimServer, channel: string, use: "listened" | "used"): void;
   /** A script has run. @param answer what it answered, or the server's refusal */
   ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void;
 }
@@ -37,6 +38,13 @@ export class SimServer {
   readonly #store: MemoryStore;
   readonly #ears = new Map<string, Set<Ear>>();
   readonly #scripts = new Set<string>();
+  /** What is published at one of them is heard at all. */
+  peers: readonly SimServer[] = [];
+  /** Those that follow it. */
+  readonly replicas = new Set<ReplicaLink>();
+  readonly #waits = new Set<() => boolean>();
+  /** How much was written so far, as it was told to its replicas, or by its master. */
+  offset = 0;
   #shiftMs = 0;
   /** It is a replica, or was made one: it refuses whatever may write. */
   isReadOnly = false;
@@ -73,7 +81,9 @@ export class SimServer {
     try {
       if (this.isReadOnly)
         throw new ServerReplyError("READONLY You can't write against a read only replica.");
+      const before = this.#store.writes;
       const reply = this.#store.evaluate(script, keys, args);
+      if (this.#store.writes > before) this.#wrote();
       this.#watch.ran(this, call, by, reply);
       return reply;
     } catch (error) {
@@ -81,6 +91,57 @@ export class SimServer {
       this.#watch.ran(this, call, by, error);
       throw error;
     }
+  }
+
+  #wrote(): void {
+    this.offset += 1;
+    for (const replica of this.replicas) replica.wrote();
+  }
+
+  /** `WAIT`: answers once so many replicas have all that was written up to this offset, or the time is over. */
+  wait(offset: number, count: number, timeoutMs: number): number | Promise<number> {
+    const have = () => [...this.replicas].filter((replica) => replica.acknowledged >= offset).length;
+    if (have() >= count) return have();
+    return new Promise((resolve) => {
+      const look = (): boolean => {
+        if (have() < count) return false;
+        this.#waits.delete(look);
+        resolve(have());
+        return true;
+      };
+      this.#waits.add(look);
+      this.#time.after(timeoutMs * US, () => {
+        if (this.#waits.delete(look)) this.gate.pass(() => resolve(have()));
+      });
+    });
+  }
+
+  get keyNames(): readonly string[] {
+    return [...this.#store.copy().keys()].map(textOfBytes);
+  }
+
+  /** Some of its keys are another server's from now on. */
+  give(to: SimServer, isMeant: (key: string) => boolean): void {
+    const isMeantBytes = (key: string) => isMeant(textOfBytes(key));
+    to.#store.become(this.#store.copy(isMeantBytes), isMeantBytes);
+    this.#store.become(new Map(), isMeantBytes);
+    to.#wrote();
+    this.#wrote();
+  }
+
+  /** A replica has acknowledged something. */
+  acknowledged(): void {
+    for (const look of [...this.#waits]) look();
+  }
+
+  copy(): ReturnType<MemoryStore["copy"]> {
+    return this.#store.copy();
+  }
+
+  /** Takes over what its master had at a moment. */
+  become(copies: ReturnType<MemoryStore["copy"]>, offset: number): void {
+    this.#store.become(copies);
+    this.offset = offset;
   }
 
   command(name: string, ...args: readonly (string | number)[]): RawReply {
@@ -110,15 +171,20 @@ export class SimServer {
   }
 
   listen(channel: string, ear: Ear): void {
-    this.#watch.channel?.(channel, "listened");
+    this.#watch.channel?.(this, channel, "listened");
     const ears = this.#ears.get(channel) ?? new Set();
     this.#ears.set(channel, ears.add(ear));
   }
 
   unlisten(channel: string, ear: Ear): void {
-    this.#watch.channel?.(channel, "listened");
+    this.#watch.channel?.(this, channel, "listened");
     const ears = this.#ears.get(channel);
     if (ears?.delete(ear) === true && ears.size === 0) this.#ears.delete(channel);
+  }
+
+  /** The channels that somebody listens to. */
+  get channels(): readonly string[] {
+    return [...this.#ears.keys()];
   }
 
   /** A connection for messages is gone. */
@@ -126,19 +192,28 @@ export class SimServer {
     for (const channel of [...this.#ears.keys()]) this.unlisten(channel, ear);
   }
 
-  /** @returns how many listen */
+  #tell(name: string, message: string): number {
+    const ears = this.#heard(name);
+    for (const ear of ears) ear.hear(name, message);
+    return ears.size;
+  }
+
+  /** @returns how many listen here */
   #publish(channel: string, message: string): number {
     const name = textOfBytes(channel);
-    const ears = this.#heard(name);
-    for (const ear of ears) ear.hear(name, textOfBytes(message));
-    return ears.size;
+    for (const peer of this.peers) {
+      this.#time.after(BUS_US, () => peer.gate.pass(() => peer.#tell(name, textOfBytes(message))));
+    }
+    return this.#tell(name, textOfBytes(message));
   }
 
   /** Who listens to a channel. */
   #heard(channel: string): ReadonlySet<Ear> {
-    this.#watch.channel?.(channel, "used");
+    this.#watch.channel?.(this, channel, "used");
     return this.#ears.get(channel) ?? NOBODY;
   }
 }
 
+/** What a message takes from one node of a cluster to another. */
+const BUS_US = 300;
 const NOBODY: ReadonlySet<Ear> = new Set();

@@ -1,0 +1,96 @@
+import type { Node } from "../world/fleet.js";
+import { type Census, isExposed, more, takeCensus } from "./census.js";
+import type { Checker } from "./checker.js";
+
+type Tables = Readonly<Record<string, Readonly<Record<string, () => unknown>>>>;
+
+/** Those of modules; written by what has exposed the private names. */
+const ofModules: Tables = isExposed ? await loadTables() : {};
+
+async function loadTables(): Promise<Tables> {
+  const { href } = new URL("../../../src/tables.js", import.meta.url);
+  const { tables } = (await import(href)) as { readonly tables: Tables };
+  return tables;
+}
+
+/** So many lines, and counts of stays, stay in their maps for the locks that are wanted next. */
+const MOST_KEPT = 64;
+
+/** What a client keeps at rest, and after its end, although nothing is under way: how much of it at most, and why. */
+const MAY_KEEP: ReadonlyMap<string, number> = new Map([
+  // Lines in which nobody stands: see wait-lines.ts.
+  ["WaitLines.#lines", MOST_KEPT],
+  ["WaitLine", MOST_KEPT],
+  // What such a line has learnt of how long to leave its lock to others: decision 29.
+  ["Yields", MOST_KEPT],
+  // Zeros: decision 23. Their sum is counted by itself.
+  ["Occupancy.#stays", MOST_KEPT],
+  // One for each place where a key can be.
+  ["ServerClocks.#readings", MOST_KEPT],
+]);
+
+/** What the clients of a run keep, compared with what a new client has. */
+export class TableCheck {
+  readonly #checker: Checker;
+  readonly #before = new Map<Node, Census>();
+  #ofModules: Census | undefined;
+
+  constructor(checker: Checker) {
+    this.#checker = checker;
+  }
+
+  /** A client was made, and nothing was done with it. */
+  began(node: Node): void {
+    if (!isExposed) return;
+    this.#ofModules ??= censusOfModules();
+    this.#before.set(node, censusOf(node));
+  }
+
+  /** Nothing is held, waited for or under way any more. */
+  look(node: Node, when: string): void {
+    const before = this.#before.get(node);
+    if (before === undefined) return;
+    for (const client of node.clients) sweep(client);
+    for (const surplus of more(censusOf(node), before, (what) => MAY_KEEP.get(what) ?? 0)) {
+      this.#checker.fail("leftovers", `${node.process.name} has ${surplus} ${when}`);
+    }
+  }
+
+  /** All clients are closed, or gone. @param killed how many are gone: those have told no module of theirs */
+  lookAtModules(killed: number): void {
+    const before = this.#ofModules;
+    if (before === undefined) return;
+    const mayHave = (what: string) => (what.endsWith(": tellers") ? killed : 0);
+    for (const surplus of more(censusOfModules(), before, mayHave)) {
+      this.#checker.fail("leftovers", `${surplus} when all clients are closed`);
+    }
+  }
+}
+
+/** The stays under chosen ids which Redis has no more are looked for when there are many: now is that time. */
+function sweep(holdfast: unknown): void {
+  const { _Holdfast_client: client } = holdfast as { _Holdfast_client: { readonly threads: Sweeping } };
+  client.threads._Threads_sweepAtSize = 0;
+  client.threads._Threads_sweep();
+}
+
+interface Sweeping {
+  _Threads_sweepAtSize: number;
+  _Threads_sweep(): void;
+}
+
+function censusOf({ clients, process, lines }: Node): Census {
+  const roots = Object.fromEntries(clients.map((client, at) => [`Holdfast ${at}`, client]));
+  return takeCensus(roots, [
+    process.clock,
+    ...lines.flatMap(({ commands, messages }) => [commands, messages]),
+  ]);
+}
+
+function censusOfModules(): Census {
+  const roots: Record<string, unknown> = {};
+  for (const [module, tables] of Object.entries(ofModules)) {
+    for (const [name, table] of Object.entries(tables)) roots[`${module}: ${name}`] = table();
+  }
+  return takeCensus(roots, []);
+}

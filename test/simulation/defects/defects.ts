@@ -1,0 +1,27 @@
+import type { Defect } from "./defect.js";
+import { countDefects } from "./planted/counts.js";
+import { fairDefects } from "./planted/fair.js";
+import { handOffDefects } from "./planted/hand-off.js";
+import { jointDefects } from "./planted/joint.js";
+import { permitDefects } from "./planted/permits.js";
+import { readWriteDefects } from "./planted/read-write.js";
+import { releaseDefects } from "./planted/release.js";
+import { renewalDefects } from "./planted/renewal.js";
+import { serverDefects } from "./planted/servers.js";
+import { trustDefects } from "./planted/trust.js";
+import { waitingDefects } from "./planted/waiting.js";
+
+/** Each breaks one promise, by an interleaving or a fault that the simulator has to come upon. */
+export const defects: readonly Defect[] = [
+  ...trustDefects,
+  ...renewalDefects,
+  ...releaseDefects,
+  ...waitingDefects,
+  ...fairDefects,
+  ...readWriteDefects,
+  ...handOffDefects,
+  ...jointDefects,
+  ...countDefects,
+  ...permitDefects,
+  ...serverDefects,
+];

@@ -1,0 +1,165 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { KINDS } from "../../workload/families.js";
+import type { Edit } from "../defect.js";
+import { buildVariant, compiledTree, root } from "../variant.js";
+import type { Finding, PlayOrder, PlayReport } from "./finding.js";
+
+/** A schedule takes some milliseconds: one that has not ended by then never will. */
+const HANGS_AFTER_MS = 10_000;
+/** Until the simulator is loaded, on a machine that is busy. */
+const STARTS_WITHIN_MS = 30_000;
+/** How much of what a player says on its way down is kept. */
+const LAST_WORDS = 4_000;
+
+/** Something to hunt for. */
+export interface Prey {
+  readonly name: string;
+  /** What is changed; nothing, to see that nothing is found. */
+  readonly edits: readonly Edit[];
+  readonly seconds: number;
+  /** The kinds to choose from; undefined: all. */
+  readonly kinds: readonly string[] | undefined;
+}
+
+/**
+ * Builds a variant, and plays schedules of it until it is found or its time is over. A schedule that breaks a promise of the unchanged
+ * sources as well does not count.
+ */
+export async function hunt({ name, edits, seconds, kinds }: Prey): Promise<Finding> {
+  const played = kinds?.filter((kind) => KINDS.includes(kind));
+  if (played?.length === 0) {
+    return {
+      how: "not found",
+      rule: "",
+      text: `no schedule has ${kinds?.join(", ")}`,
+      schedules: 0,
+      seconds: 0,
+    };
+  }
+  const order = { firstSeed: 1, schedules: Number.MAX_SAFE_INTEGER, seconds, kinds: played };
+  if (edits.length === 0) return playIn(compiledTree, order, () => Promise.resolve(true));
+  const folder = join(root, "build/variants", `${process.pid}-${name.replaceAll(/[^\w.-]+/g, "_")}`);
+  try {
+    await buildVariant(edits, folder);
+    return await playIn(folder, order, (firstSeed) => isSound({ ...order, firstSeed, schedules: 1 }));
+  } catch (error) {
+    return { how: "not built", rule: "", text: String(error), schedules: 0, seconds: 0 };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Whether the unchanged sources keep their promises in these schedules. */
+async function isSound(order: PlayOrder): Promise<boolean> {
+  const { how } = await playIn(compiledTree, order, () => Promise.resolve(true));
+  return how === "not found";
+}
+
+/** @param counts whether what was found with a seed counts */
+function playIn(
+  tree: string,
+  order: PlayOrder,
+  counts: (seed: number) => Promise<boolean>,
+): Promise<Finding> {
+  const player = fork(join(tree, "test/simulation/defects/hunt/player.js"), [], {
+    execArgv: ["--unhandled-rejections=strict"],
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+  });
+  return new Promise((resolve) => new Watch(player, order, { resolve, counts }).begin());
+}
+
+interface Ends {
+  readonly resolve: (finding: Finding) => void;
+  readonly counts: (seed: number) => Promise<boolean>;
+}
+
+/** Watches one player. */
+class Watch {
+  readonly #player: ChildProcess;
+  readonly #order: PlayOrder;
+  readonly #ends: Ends;
+  readonly #startMs = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+  #isLoaded = false;
+  #schedules = 0;
+  #words = "";
+  #isOver = false;
+
+  constructor(player: ChildProcess, order: PlayOrder, ends: Ends) {
+    this.#player = player;
+    this.#order = order;
+    this.#ends = ends;
+  }
+
+  begin(): void {
+    this.#player.stderr?.on("data", (words: Buffer) => {
+      this.#words = `${this.#words}${words.toString()}`.slice(-LAST_WORDS);
+    });
+    this.#player.on("message", (report: PlayReport) => this.#hear(report));
+    this.#player.on("close", (code, signal) => {
+      const text = lastWords(this.#words, code, signal);
+      // What can not even be loaded is no program.
+      if (this.#isLoaded) this.#end({ how: "crash", rule: "crash", text });
+      else this.#end({ how: "not built", rule: "", text });
+    });
+    this.#waitFor(STARTS_WITHIN_MS);
+    this.#player.send(this.#order, () => undefined);
+  }
+
+  #hear(report: PlayReport): void {
+    this.#isLoaded = true;
+    this.#schedules = report.schedules;
+    if (report.what === "playing") this.#waitFor(HANGS_AFTER_MS);
+    else if (report.what === "clean") this.#end({ how: "not found", rule: "", text: "" });
+    else void this.#found(report);
+  }
+
+  async #found({ seed, rule, text }: PlayReport & { readonly what: "found" }): Promise<void> {
+    clearTimeout(this.#timer);
+    if (await this.#ends.counts(seed)) {
+      this.#end({ how: "violation", rule, text });
+    } else {
+      this.#waitFor(HANGS_AFTER_MS);
+      this.#player.send("go on");
+    }
+  }
+
+  #waitFor(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      // The one that is being played has not ended.
+      this.#schedules += 1;
+      this.#end({ how: "hang", rule: "hang", text: `no schedule has ended within ${ms / 1_000} s` });
+    }, ms);
+  }
+
+  #end(end: Pick<Finding, "how" | "rule" | "text">): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#player.kill("SIGKILL");
+    const seconds = (performance.now() - this.#startMs) / 1_000;
+    this.#ends.resolve({ ...end, schedules: this.#schedules, seconds });
+  }
+}
+
+/** The line of a stack that says what was thrown. */
+function lastWords(words: string, code: number | null, signal: string | null): string {
+  const said = words.split("\n").find((line) => /^\s*(?:\w*Error|\[?\w+Error)\b/.test(line));
+  return said?.trim() ?? `the process has ended with ${signal ?? code}: ${words.trim().slice(-200)}`;
+}
+
+/** Works on all items, so many at a time. */
+export async function inParallel<T>(
+  items: readonly T[],
+  workers: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const left = items.values();
+  const worker = async () => {
+    for (const item of left) await work(item);
+  };
+  await Promise.all(Array.from({ length: workers }, worker));
+}

@@ -1,0 +1,23 @@
+const PLAIN = ["lock", "non-reentrant", "spin", "fenced", "multi"] as const;
+const FAIR = ["fair", "non-reentrant fair"] as const;
+const PAIRS = ["read-write", "fair read-write"] as const;
+const COUNTS = ["semaphore", "permits", "latch"] as const;
+
+/** What a file is about by its name. The first that fits decides. */
+const BY_NAME: readonly (readonly [RegExp, readonly string[] | undefined])[] = [
+  [/fair-|wait-in-queue|grant|signs-of-life/, FAIR],
+  [/scripts\/(?:read|write)-|include\/(?:read-write|write-field)/, PAIRS],
+  [/latch/, ["latch"]],
+  [/permit-|leased-permits|permit-holds|doubts/, ["permits"]],
+  [/semaphore/, ["semaphore"]],
+  [/synchronizers|requests|request\.lua|saved-permits|announce|scripts\/count-/, COUNTS],
+  [/red-lock|retake/, ["red"]],
+  [/joint|take-together/, ["multi", "red"]],
+  [/succession|hand-off|lock-succeed/, ["lock", "non-reentrant", "multi"]],
+  [/scripts\/lock-/, PLAIN],
+];
+
+/** The kinds that a mutant of a file can show in; undefined: all. */
+export function kindsOf(file: string): readonly string[] | undefined {
+  return BY_NAME.find(([name]) => name.test(file))?.[1];
+}

@@ -1,0 +1,69 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseAst } from "vite";
+import { describe, expect, it } from "vitest";
+import { luaMistake } from "../lua-syntax.js";
+import { explains, survivors } from "../survivors.js";
+import { root } from "../variant.js";
+import { luaMutants } from "./lua-mutants.js";
+import { allMutants, decidingFiles, mutantsOfFile } from "./mutants.js";
+import { scriptMutants } from "./script-mutants.js";
+
+const replacements = (mutants: readonly { readonly line: string }[]) => mutants.map(({ line }) => line);
+
+describe("the mutants", () => {
+  it("of a TypeScript source are of its comparisons, its ones, its conditions and its calls, not of its types and texts", () => {
+    const source = 'const text: Array<1 | 2> = f("a < b && !c"); // a < b\nif (!a && b < c + 1) g();\n';
+    const found = scriptMutants("a.ts", source);
+    expect(found.map(({ id }) => id)).toEqual([
+      "a.ts:2:5:not-dropped",
+      "a.ts:2:8:&&-to-||",
+      "a.ts:2:13:<-to-<=",
+      "a.ts:2:13:<-to->=",
+      "a.ts:2:17:+-1-dropped",
+      "a.ts:2:17:+-to--",
+      "a.ts:2:22:call-dropped",
+    ]);
+    expect(found.at(4)?.line).toBe("if (!a && b < c ) g();");
+  });
+
+  it("of a Lua script likewise", () => {
+    const source =
+      '--[[ a < b ]]\n-- a < b\nif not a and b ~= "x < y" then\n  redis.call("DEL", a)\nend\nreturn n - 1\n';
+    expect(replacements(luaMutants("a.lua", source))).toEqual([
+      'if  a and b ~= "x < y" then',
+      'if not a or b ~= "x < y" then',
+      'if not a and b == "x < y" then',
+      "",
+      "return n",
+      "return n + 1",
+    ]);
+  });
+
+  it("are of all files that decide, each under an id of its own", () => {
+    const mutants = allMutants();
+    expect(new Set(mutants.map(({ id }) => id)).size).toBe(mutants.length);
+    const without = decidingFiles().filter((file) => !mutants.some((mutant) => mutant.file === file));
+    // They only include, or read.
+    expect(without).toEqual([
+      "src/protocol/scripts/include/read-write-look.lua",
+      "src/protocol/scripts/include/server-time.lua",
+    ]);
+  });
+
+  it.each(decidingFiles())("of %s are programs", (file) => {
+    const source = readFileSync(join(root, file), "utf8");
+    for (const { id, start, end, replacement } of mutantsOfFile(file)) {
+      const changed = source.slice(0, start) + replacement + source.slice(end);
+      expect(changed, id).not.toBe(source);
+      if (file.endsWith(".lua")) expect(luaMistake(changed), id).toBeUndefined();
+      else expect(() => parseAst(changed, { lang: "ts" }), id).not.toThrow();
+    }
+  });
+
+  it("that are said to survive are there", () => {
+    const mutants = allMutants();
+    const stale = survivors.filter((survivor) => !mutants.some((mutant) => explains(survivor, mutant)));
+    expect(stale).toEqual([]);
+  });
+});

@@ -1,0 +1,265 @@
+import type { Defect } from "../defect.js";
+
+const FAIR = ["fair", "non-reentrant fair"] as const;
+
+/** Queues, grants and signs of life of fair locks. */
+export const fairDefects: readonly Defect[] = [
+  {
+    name: "grant-of-an-older-stay",
+    promise: "A message about a grant lets nobody in who has given that grant back.",
+    shows:
+      "A waiter with a short lease is granted the lock and asks before it hears of that, takes the lock too late, gives it back, and stands in the queue again within one millisecond; then the message arrives.",
+    origin: "own-1",
+    kinds: FAIR,
+    edits: [
+      {
+        file: "src/locks/wait-in-queue.ts",
+        find: "const isChosen = holding.thread.explicitId !== undefined;",
+        replace: "const isChosen = true;",
+      },
+      {
+        file: "src/locks/wait-in-queue.ts",
+        find: "if (place.repeated || place.pushed !== (this.#place === undefined)) this.#once = false;",
+        replace: "",
+      },
+      {
+        file: "src/locks/wait-in-queue.ts",
+        find: "this.#granted = true;",
+        replace: "this.#granted = Number(message);",
+      },
+      {
+        file: "src/locks/wait-in-queue.ts",
+        find: "this.#granted = false;\n    const place = this.#once ? this.#place : undefined;",
+        replace:
+          "const givenMs = Number(this.#granted) - 4_000; this.#granted = false;\n    const place = this.#once && this.#place !== undefined && givenMs >= (this.#place as unknown as { serverMs: number }).serverMs ? this.#place : undefined;",
+      },
+      {
+        file: "src/locks/wait-in-queue.ts",
+        find: "} else {\n      this.#askNow();\n    }",
+        replace:
+          '} else {\n      if (answer.status === "gone") this.#once = false;\n      this.#askNow();\n    }',
+      },
+      {
+        file: "src/locks/acquire.ts",
+        find: "{ sentAt, resets, repeated }: Exchanged<unknown>,",
+        replace: "{ sentAt, resets, repeated, serverMs }: Exchanged<unknown>,",
+      },
+      {
+        file: "src/locks/acquire.ts",
+        find: "pushed: answer.pushed,",
+        replace: "pushed: answer.pushed, serverMs,",
+      },
+    ],
+  },
+  {
+    name: "grant-heard-twice",
+    promise: "A waiter that may have stood in the queue twice asks before it enters.",
+    shows:
+      "A question is repeated unseen and queues its field twice; the first time is granted, spent and told of late.",
+    origin: "own-1",
+    kinds: FAIR,
+    edits: [
+      {
+        file: "src/locks/wait-in-queue.ts",
+        find: "if (place.repeated || place.pushed !== (this.#place === undefined)) this.#once = false;",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "grant-to-a-chosen-id",
+    promise: "A grant of an older stay under a chosen id lets no later one in.",
+    shows:
+      "A waiter under a chosen id gives up as it is granted; the id waits again, and the message arrives.",
+    origin: "R4",
+    kinds: FAIR,
+    edits: [
+      {
+        file: "src/locks/wait-in-queue.ts",
+        find: "this.#once = holding.thread.explicitId === undefined;",
+        replace: "this.#once = true;",
+      },
+    ],
+  },
+  {
+    name: "grant-trusted-from-message",
+    promise: "A granted lock is believed for no longer than Redis keeps it.",
+    shows: "The message about a grant is delayed, or its reader stopped, for most of the grant's time.",
+    origin: "R4",
+    kinds: FAIR,
+    edits: [
+      {
+        file: "src/locks/grant.ts",
+        find: "const until = later(place.sentAt, grantMs - marginMs(grantMs, wish.terms));",
+        replace: "const until = later(now(client.clock), grantMs - marginMs(grantMs, wish.terms));",
+      },
+    ],
+  },
+  {
+    name: "grant-not-confirmed",
+    promise: "A granted lock is held for as long as its lease.",
+    shows: "A lock is granted, and held for longer than a grant lasts.",
+    origin: "simulation.md",
+    kinds: FAIR,
+    edits: [
+      {
+        file: "src/locks/grant.ts",
+        find: "client.after(delayMs, () => client.inBackground(() => confirm(lock, holding, hold)));",
+        replace: "client.after(delayMs, () => confirm);",
+      },
+    ],
+  },
+  {
+    name: "grant-prolongs-fixed-lease",
+    promise: "A fixed lease that began with a grant ends when it was to.",
+    shows: "A waiter with a fixed lease is granted the lock, confirms it late, and believes it from then on.",
+    kinds: FAIR,
+    edits: [
+      {
+        file: "src/threads/trust.ts",
+        find: "this.#confirm(this.isRenewed ? sentAt : this.#takenAt);",
+        replace: "this.#confirm(sentAt);",
+      },
+    ],
+  },
+  {
+    name: "grant-without-ttl",
+    promise: "A lock that was granted to a dead waiter falls to the next one.",
+    shows: "The process of the next in the queue is killed when it is granted the lock.",
+    origin: "R23",
+    kinds: FAIR,
+    edits: [
+      {
+        file: "src/protocol/scripts/include/fair-queue.lua",
+        find: 'redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))',
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "grant-shorter-than-believed",
+    promise: "A granted lock is kept for as long as its waiter may believe it.",
+    shows: "The waiter that was granted the lock is stopped or cut off before it confirms.",
+    kinds: FAIR,
+    edits: [
+      {
+        file: "src/protocol/scripts/include/fair-queue.lua",
+        find: 'redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))',
+        replace: 'redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms / 2))',
+      },
+    ],
+  },
+  {
+    name: "lost-grant-not-asked-for",
+    promise: "A waiter whose grant was not heard of learns it from its next sign of life.",
+    shows: "The message about a grant is lost; the sign of life tells of it, and nobody asks.",
+    origin: "R23",
+    kinds: FAIR,
+    edits: [
+      {
+        file: "src/locks/wait-in-queue.ts",
+        find: "} else {\n      this.#askNow();\n    }",
+        replace: "}",
+      },
+    ],
+  },
+  {
+    name: "no-signs-of-life",
+    promise: "A live waiter keeps its place, and no lost message costs it.",
+    shows:
+      "A waiter stands behind a hold that lasts longer than it is believed alive, and is thrown out unseen.",
+    origin: "wire-L6",
+    kinds: FAIR,
+    edits: [
+      {
+        file: "src/locks/wait-in-queue.ts",
+        find: "this.#lock.client.signsOfLife.add(this);",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "dead-when-it-comes",
+    promise: "Those who wait enter in their order.",
+    shows: "A waiter that has just come is taken for dead when the lock is passed on, and loses its place.",
+    origin: "B9",
+    kinds: FAIR,
+    edits: [
+      {
+        file: "src/protocol/scripts/fair-acquire.lua",
+        find: 'read(fair, "ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)',
+        replace: 'read(fair, "ZADD", fair.alive, milliseconds(now_ms), holder)',
+      },
+    ],
+  },
+  {
+    name: "leaves-without-a-word",
+    promise: "A waiter that gives up leaves the queue.",
+    shows: "A wait in a queue is over or cancelled; its field is granted the lock, or stays behind.",
+    origin: "wire-L3",
+    kinds: FAIR,
+    edits: [
+      {
+        file: "src/locks/wait-in-queue.ts",
+        find: "if (wish.attempts > 0 && holding.inRedis.count === 0) cleanUp(lock, holding);",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "jumps-the-queue",
+    promise: "A newcomer does not pass those who wait.",
+    shows: "The grant of a dead waiter has run out, or a JVM is told to come, and a newcomer asks first.",
+    kinds: FAIR,
+    edits: [
+      {
+        file: "src/protocol/scripts/fair-acquire.lua",
+        find: "return not head or head == holder",
+        replace: "return true",
+      },
+    ],
+  },
+  {
+    name: "queue-never-ends",
+    promise: "The queue of a fair lock goes when the last who waited is long dead.",
+    shows: "The processes of all who wait are killed, and the name is never used again.",
+    origin: "own-3",
+    kinds: FAIR,
+    edits: [
+      {
+        file: "src/protocol/scripts/include/fair-keys.lua",
+        find: 'redis.call("PEXPIRE", fair.queue, ttl_ms)\n  redis.call("PEXPIRE", fair.timeouts, ttl_ms)',
+        replace: "return ttl_ms",
+      },
+    ],
+  },
+  {
+    name: "each-of-ours-adds",
+    promise: "A JVM that waits behind ours is not taken for alive for longer than it is.",
+    shows: "Several of ours stand before a JVM that dies while it waits.",
+    origin: "own-4",
+    kinds: FAIR,
+    edits: [
+      {
+        file: "src/protocol/scripts/include/fair-keys.lua",
+        find: "if top.holder and not is_ours(top.holder) then",
+        replace: "if top.holder then",
+      },
+    ],
+  },
+  {
+    name: "granted-past-replicas",
+    promise: "Where replicas are required, nobody enters on a write that none has acknowledged.",
+    shows:
+      "A fair lock is granted, its master fails before a replica has that, and another enters at the new one.",
+    origin: "R5",
+    kinds: FAIR,
+    edits: [
+      {
+        file: "src/runtime/commands.ts",
+        find: "grants: !this.#replication.isOn };",
+        replace: "grants: true };",
+      },
+    ],
+  },
+];

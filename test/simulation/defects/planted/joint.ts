@@ -1,0 +1,117 @@
+import type { Defect } from "../defect.js";
+
+/** Several locks that count as one. */
+export const jointDefects: readonly Defect[] = [
+  {
+    name: "multi-keeps-a-part",
+    promise: "A multi lock that misses one of its locks keeps none of the others.",
+    shows: "Two take the same locks through different pairs; each has one, and waits for the other.",
+    origin: "B13",
+    kinds: ["multi", "lock"],
+    edits: [
+      { file: "src/locks/multi-lock.ts", find: "await releaseAll(members);", replace: "void releaseAll;" },
+    ],
+  },
+  {
+    name: "multi-held-by-one",
+    promise: "A multi lease is held while all of its locks are.",
+    shows:
+      "One lock of several is freed by force or runs out, another takes it, and the joint lease says that it is held.",
+    origin: "wire-S16",
+    kinds: ["multi", "lock"],
+    edits: [
+      {
+        file: "src/locks/joint-hold.ts",
+        find: "return left[this.quorum - 1] ?? 0;",
+        replace: "return left[0] ?? 0;",
+      },
+    ],
+  },
+  {
+    name: "red-minority",
+    promise: "A red lock is held by a majority.",
+    shows: "A server is dead or slow, and two share the others.",
+    kinds: ["red"],
+    edits: [
+      {
+        file: "src/locks/red-lock.ts",
+        find: "Math.floor(members.length / 2) + 1",
+        replace: "Math.floor(members.length / 2)",
+      },
+    ],
+  },
+  {
+    name: "red-majority-counted-late",
+    promise: "A red lock is handed out only if a majority of it is held at that moment.",
+    shows: "One server answers late, when the lease of another has ended already.",
+    origin: "B17",
+    kinds: ["red"],
+    edits: [
+      {
+        file: "src/locks/red-lock.ts",
+        find: 'members.filter(({ hold }) => hold.state === "held").length >= this.quorum',
+        replace: "members.length >= this.quorum",
+      },
+    ],
+  },
+  {
+    name: "red-attempt-kept",
+    promise: "A red lock that missed its majority gives back what it had.",
+    shows: "Two split the servers between them, and neither lets go.",
+    origin: "B18",
+    kinds: ["red"],
+    edits: [
+      {
+        file: "src/locks/red-lock.ts",
+        find: "giveBack(members);\n    if (waiter.cancelled) throw waiter.reason;",
+        replace: "void giveBack;\n    if (waiter.cancelled) throw waiter.reason;",
+      },
+    ],
+  },
+  {
+    name: "retaken-after-release",
+    promise: "A red lock that was released is free on all of its servers.",
+    shows: "A missing server is taken again while the lease is released, and keeps the lock.",
+    kinds: ["red"],
+    edits: [
+      {
+        file: "src/locks/retake.ts",
+        find: "giveBack([{ lock, hold: taken }]);",
+        replace: "void giveBack;",
+      },
+      {
+        file: "src/locks/retake.ts",
+        find: 'if (hold.state === "released") giveBack(hold.members.filter((member) => member.hold.state === "held"));',
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "joint-loss-not-final",
+    promise: "What is left of a lost joint lease does not stay taken.",
+    shows:
+      "A joint lease is lost with one of its locks, and is never released: the others are renewed for ever.",
+    kinds: ["multi", "red"],
+    edits: [
+      {
+        file: "src/locks/joint-hold.ts",
+        find: "for (const hold of holds) hold.letLapse();",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "together-not-undone",
+    promise: "Locks that were asked for together and not answered are undone together.",
+    shows: "A multi acquisition arrives, its answers are lost, and its call gives up.",
+    origin: "R2",
+    kinds: ["multi", "lock"],
+    edits: [
+      {
+        file: "src/locks/take-together.ts",
+        find: "undoCopies(lock, holding);\n      holding.settled();",
+        replace: "void undoCopies; void lock;\n      holding.settled();",
+      },
+    ],
+  },
+];

@@ -1,0 +1,209 @@
+import type { Defect } from "../defect.js";
+
+const BOTH = ["semaphore", "permits"] as const;
+
+/** Permits: given twice, lost, or believed for too long. */
+export const permitDefects: readonly Defect[] = [
+  {
+    name: "cancelled-request-granted",
+    promise: "Permits are not granted to a request that was cancelled.",
+    shows: "An acquisition is delayed, its cancelling overtakes it, and then it arrives.",
+    origin: "simulation.md",
+    kinds: ["semaphore"],
+    edits: [
+      {
+        file: "src/protocol/scripts/semaphore-cancel.lua",
+        find: 'return record(request, "cancelled", 0)',
+        replace: 'return { "cancelled", "0" }',
+      },
+    ],
+  },
+  {
+    name: "cancelled-lease-granted",
+    promise: "Leased permits are not granted to a request that was cancelled.",
+    shows:
+      "An acquisition of permanent permits is delayed, its cancelling overtakes it, and then it arrives.",
+    kinds: ["permits"],
+    edits: [
+      {
+        file: "src/protocol/scripts/permit-cancel.lua",
+        find: 'return record(request, "cancelled", 0)',
+        replace: 'return { "cancelled", "0" }',
+      },
+    ],
+  },
+  {
+    name: "refused-gives-back",
+    promise: "Cancelling a request that was refused adds no permits.",
+    shows: "An acquisition is refused, its answer is lost, and it is cancelled.",
+    origin: "wire-S10",
+    kinds: ["semaphore"],
+    edits: [
+      {
+        file: "src/protocol/scripts/semaphore-cancel.lua",
+        find: 'local granted = answer and answer[1] == "granted"',
+        replace: "local granted = true",
+      },
+    ],
+  },
+  {
+    name: "unknown-grant-kept",
+    promise: "Permits whose grant was not heard of come back.",
+    shows: "An acquisition is carried out, and its call gives up without an answer.",
+    origin: "wire-S10",
+    kinds: BOTH,
+    edits: [
+      {
+        file: "src/synchronizers/acquire-permits.ts",
+        find: "if (error instanceof UnavailableError && error.outcomeUnknown) takeBack(source, request, lot, owner);\n    else request.end",
+        replace: "request.end",
+      },
+    ],
+  },
+  {
+    name: "cancelled-grant-kept",
+    promise: "Permits that come after their call was cancelled are given back.",
+    shows: "A signal aborts while the acquisition is under way, which is then granted.",
+    origin: "B37",
+    kinds: BOTH,
+    edits: [
+      {
+        file: "src/synchronizers/acquire-permits.ts",
+        find: "granted === undefined ? undefined : source.giveBack(granted),",
+        replace: "granted === undefined ? undefined : undefined,",
+      },
+    ],
+  },
+  {
+    name: "one-permit-too-many",
+    promise: "Permits that have run out come back, and no others.",
+    shows: "The lease of one permit ends while another is held, and somebody asks.",
+    origin: "simulation.md",
+    kinds: ["permits"],
+    edits: [
+      {
+        file: "src/protocol/scripts/include/leased-permits.lua",
+        find: "local last = math.min(expired, MOST_AT_ONCE) - 1",
+        replace: "local last = math.min(expired, MOST_AT_ONCE)",
+      },
+    ],
+  },
+  {
+    name: "expired-permits-kept",
+    promise: "Permits whose lease has ended come back to those who wait.",
+    shows: "A holder of leased permits dies, and others want them.",
+    origin: "B27",
+    kinds: ["permits"],
+    edits: [
+      {
+        file: "src/protocol/scripts/permit-acquire.lua",
+        find: "reclaim(semaphore)\n  local available",
+        replace: "local available",
+      },
+    ],
+  },
+  {
+    name: "expired-permit-released",
+    promise: "Releasing permits whose lease has ended is told as such.",
+    shows: "A lease ends, nobody asks for permits, and its holder releases.",
+    origin: "B27",
+    kinds: ["permits"],
+    edits: [
+      {
+        file: "src/protocol/scripts/include/leased-permits.lua",
+        find: "return ends_ms and ends_ms > now_ms",
+        replace: "return ends_ms",
+      },
+    ],
+  },
+  {
+    name: "lost-permit-renewed",
+    promise: "A renewal never takes back permits that have run out.",
+    shows: "Renewals fail past the lease of a permit, somebody else is granted it, and a renewal arrives.",
+    origin: "B23",
+    kinds: ["permits"],
+    edits: [
+      {
+        file: "src/protocol/scripts/permit-renew.lua",
+        find: 'if answer.ok ~= "zset" or count_absent(semaphore, ids) > 0 then',
+        replace: 'if answer.ok == "hash" then',
+      },
+    ],
+  },
+  {
+    name: "repeated-permit-trusted-anew",
+    promise: "Permits whose grant was repeated are believed for no longer than they are leased.",
+    shows: "The answer to a grant is lost, and the repeat is sent late in a short lease.",
+    origin: "R3",
+    kinds: ["permits"],
+    edits: [
+      {
+        file: "src/synchronizers/permit-expirable-semaphore.ts",
+        find: "...(leftMs < 0 ? {} : { until: later(sentAt, leftMs - marginMs(leftMs, terms)) }),",
+        replace:
+          "...(leftMs < 0 ? {} : { until: later(sentAt, terms.trustedMs + 0 * marginMs(leftMs, terms)) }),",
+      },
+    ],
+  },
+  {
+    name: "new-lease-not-doubted",
+    promise: "Permits whose lease is being set anew are believed for the shorter of both.",
+    shows: "updateLeaseTime with a shorter lease is carried out, and its answer is delayed or lost.",
+    kinds: ["permits"],
+    edits: [
+      {
+        file: "src/threads/doubts.ts",
+        find: "return this.#open.reduce((first, doubt) => earlier(first, doubt.end), end);",
+        replace: "return end;",
+      },
+    ],
+  },
+  {
+    name: "overlapping-new-leases",
+    promise: "Of several new leases under way at once the shortest is believed.",
+    shows: "Two updateLeaseTime calls overlap, and Redis carries them out in the other order.",
+    kinds: ["permits"],
+    edits: [{ file: "src/threads/trust.ts", find: "this.#doubts?.cap(end);", replace: "" }],
+  },
+  {
+    name: "part-released-is-stolen",
+    promise: "Permits that are held are not told as stolen since others of their lease were released.",
+    shows: "Some permits of a lease are released by their ids while a renewal of all is under way.",
+    origin: "B22",
+    kinds: ["permits"],
+    edits: [
+      {
+        file: "src/threads/permit-holds.ts",
+        find: "if (this.#renewedChanges !== this.#changes) return false;",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "saved-for-ever",
+    promise: "Permits that were saved up for a dead waiter come back to the others.",
+    shows: "A waiter for several permits has some saved up, and its process is killed.",
+    kinds: BOTH,
+    edits: [
+      {
+        file: "src/protocol/scripts/include/saved-permits.lua",
+        find: 'milliseconds(since_ms)), "PX", ttl_ms)',
+        replace: "milliseconds(since_ms)))",
+      },
+    ],
+  },
+  {
+    name: "rest-not-passed-on",
+    promise: "Permits that are left when one waiter is served go to the next.",
+    shows: "Several permits come back at once while several tasks of a process wait for one each.",
+    origin: "wire-L15",
+    kinds: BOTH,
+    edits: [
+      {
+        file: "src/synchronizers/acquire-permits.ts",
+        find: "if (granted !== undefined && left >= seeker.permits) line.wake();\n  else line.rest",
+        replace: "line.rest",
+      },
+    ],
+  },
+];

@@ -1,0 +1,270 @@
+import type { Defect } from "../defect.js";
+
+/** Releases, their repeats, their late copies, and what is cleaned up behind them. */
+export const releaseDefects: readonly Defect[] = [
+  {
+    name: "release-frees-anybody",
+    promise: "A late release leaves the next holder alone.",
+    shows: "A release is delayed past its lease, another enters, and the release arrives.",
+    origin: "B36",
+    kinds: ["lock", "fenced", "spin", "non-reentrant"],
+    edits: [
+      {
+        file: "src/protocol/scripts/lock-release.lua",
+        find: 'local freed = is_to_free and redis.pcall("HDEL", lock, holder)',
+        replace: 'local freed = is_to_free and redis.pcall("DEL", lock)',
+      },
+    ],
+  },
+  {
+    name: "chosen-id-release-without-deadline",
+    promise: "A late copy of a release does not free the next stay under the same chosen id.",
+    shows: "A release under a chosen id is repeated, the id is used again, and the first copy arrives.",
+    origin: "R1",
+    edits: [
+      {
+        file: "src/locks/lowering.ts",
+        find: "this.limited = !isFinal || copiesUntilMs > 0;",
+        replace: "this.limited = false;",
+      },
+    ],
+  },
+  {
+    name: "chosen-id-used-too-soon",
+    promise: "A chosen id is not used again while copies of its older commands may arrive.",
+    shows: "A command under a chosen id is given up, the id is used again, and the command arrives.",
+    origin: "R1",
+    edits: [
+      {
+        file: "src/threads/holding.ts",
+        find: "return this.isIdle && (this.thread.explicitId === undefined || !this.inRedis.isPossible);",
+        replace: "return this.isIdle;",
+      },
+    ],
+  },
+  {
+    name: "gone-is-done",
+    promise: "unlock() rejects when there was nothing left to release.",
+    shows: "A lease is freed by force or emptied away, and its holder releases it: once sent, once answered.",
+    origin: "R30",
+    edits: [
+      {
+        file: "src/locks/release.ts",
+        find: 'if (reply.status === "absent" && repeated && keptCount === 0) return shortfall === undefined;',
+        replace: 'if (reply.status === "absent" && keptCount === 0) return shortfall === undefined;',
+      },
+    ],
+  },
+  {
+    name: "repeat-is-refused",
+    promise: "unlock() of the rightful owner resolves although its answer was lost.",
+    shows: "The answer to a release is lost, and the repeat finds the field gone.",
+    origin: "B14",
+    edits: [
+      {
+        file: "src/locks/release.ts",
+        find: 'if (reply.status === "absent" && repeated && keptCount === 0) return shortfall === undefined;',
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "repeat-not-marked",
+    promise: "What was sent twice is known to have been sent twice.",
+    shows: "The connection breaks under a release that has arrived; it is sent again, and answered absent.",
+    origin: "B14",
+    edits: [
+      {
+        file: "src/runtime/commands.ts",
+        find: "command.answered(effort.doubtful > 0 ? { ...sent, repeated: true } : sent)",
+        replace: "command.answered(sent)",
+      },
+    ],
+  },
+  {
+    name: "resend-not-noticed",
+    promise: "What the Redis client itself sends again after a reconnect is known to have been sent twice.",
+    shows:
+      "A client that resends loses its connection after a release has arrived; the second copy is answered absent.",
+    origin: "R30",
+    edits: [
+      {
+        file: "src/runtime/sender.ts",
+        find: "const repeated = this.#driver.resets !== resets;",
+        replace: "const repeated = false;",
+      },
+    ],
+  },
+  {
+    name: "group-forgets-doubt",
+    promise:
+      "A release that travelled with others and was not answered is not refused when it is sent by itself.",
+    shows: "A group of releases is carried out, its answer is lost, and each is sent again alone.",
+    origin: "B14",
+    edits: [
+      {
+        file: "src/runtime/groups.ts",
+        find: "else this.#sendAlone(script, request, { ...started, doubtful });",
+        replace: "else this.#sendAlone(script, request, { ...started, doubtful: 0 });",
+      },
+    ],
+  },
+  {
+    name: "release-not-tried-on",
+    promise: "A release without an answer is tried on, so that others get the lock.",
+    shows:
+      "A release is not answered in time and never arrives: the field stays for its TTL, and nobody holds it.",
+    edits: [
+      {
+        file: "src/locks/release.ts",
+        find: "if (!clean) cleanUp(lock, holding);",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "cancelled-acquisition-kept",
+    promise: "A call that was cancelled leaves nothing in Redis.",
+    shows: "A signal aborts while the acquisition is under way, which then takes the lock.",
+    origin: "B37",
+    edits: [
+      {
+        file: "src/locks/acquire.ts",
+        find: "(late === undefined ? undefined : giveBack(lock, late))",
+        replace: "(late === undefined ? undefined : undefined)",
+      },
+    ],
+  },
+  {
+    name: "no-clean-up",
+    promise: "An acquisition without an answer is undone.",
+    shows: "An acquisition arrives, its answers are lost until its call gives up, and nobody has the lock.",
+    origin: "R2",
+    edits: [
+      {
+        file: "src/locks/clean-up.ts",
+        find: "if (holding.inRedis.count === 0 && holding.inRedis.copiesUntilMs > 0) cleanUp(lock, holding);",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "stranger-by-clean-up",
+    promise: "unlock() in asThread releases what its thread has taken, whatever became of earlier calls.",
+    shows: "A call of a thread fails, and while it is cleaned up the thread takes the lock and unlocks it.",
+    origin: "own-25",
+    edits: [
+      {
+        file: "src/threads/thread.ts",
+        find: "return isLeftOver && this.explicitId === undefined ? undefined : stay;",
+        replace: "return stay;",
+      },
+    ],
+  },
+  {
+    name: "clean-up-ends-early",
+    promise: "Clean-up goes on for as long as a copy of what it undoes may arrive.",
+    shows:
+      "An acquisition is delayed in a dying connection, the clean-up finds nothing, and then it arrives.",
+    origin: "R2",
+    edits: [
+      {
+        file: "src/locks/clean-up.ts",
+        find: "if (copiesUntilMs === 0) {\n        // What is about",
+        replace: "if (copiesUntilMs >= 0) {\n        // What is about",
+      },
+    ],
+  },
+  {
+    name: "acquire-without-deadline",
+    promise: "An acquisition that arrives after it was given up changes nothing.",
+    shows: "The late ghost of an acquisition arrives after everything about it was cleaned up.",
+    origin: "R2",
+    kinds: ["lock", "fenced", "spin", "non-reentrant", "multi"],
+    edits: [
+      {
+        file: "src/protocol/scripts/lock-acquire.lua",
+        find: 'if now_ms > not_after_ms then\n      return "late"\n    end\n',
+        replace: "",
+      },
+      {
+        file: "src/protocol/scripts/lock-acquire.lua",
+        find: " and now_ms <= not_after_ms\nlocal answers",
+        replace: "\nlocal answers",
+      },
+    ],
+  },
+  {
+    name: "fair-acquire-without-deadline",
+    promise: "A question about a fair lock that arrives after it was given up changes nothing.",
+    shows: "The late ghost of a question puts a field of nobody into the queue, or takes the lock for it.",
+    origin: "R2",
+    kinds: ["fair", "non-reentrant fair"],
+    edits: [
+      {
+        file: "src/protocol/scripts/fair-acquire.lua",
+        find: 'if now_ms > not_after_ms then\n    return { "late" }\n  end\n',
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "counted-up",
+    promise: "An acquisition counts once, however often it is sent.",
+    shows:
+      "The answer to a nested acquisition is lost: the repeat counts once more, and the inner release leaves one too many.",
+    origin: "B15",
+    kinds: ["lock", "fenced", "spin"],
+    edits: [
+      {
+        file: "src/protocol/scripts/lock-acquire.lua",
+        find: 'local written = redis.pcall("HSET", lock, holder, new_count)',
+        replace: 'local written = redis.pcall("HINCRBY", lock, holder, 1)',
+      },
+      {
+        file: "src/protocol/scripts/lock-acquire.lua",
+        find: "local failure = count ~= new_count and count_up(lock, holder, token)",
+        replace: "local failure = count_up(lock, holder, token)",
+      },
+    ],
+  },
+  {
+    name: "commands-out-of-turn",
+    promise: "Commands of one stay go one after the other, so that each knows the count before it.",
+    shows: "Two holds of one stay are released at once while the first command is delayed or repeated.",
+    edits: [
+      {
+        file: "src/threads/in-redis.ts",
+        find: "const mine = before === undefined ? work() : before.then(work, work);",
+        replace: "const mine = work();",
+      },
+    ],
+  },
+  {
+    name: "settled-forgotten",
+    promise: "A stay that was entered again can be entered once more, and ends.",
+    shows: "Two siblings enter what their path holds: the second waits for a command that is over.",
+    origin: "simulation.md",
+    edits: [
+      {
+        file: "src/locks/fulfil.ts",
+        find: 'return "changed";\n  } finally {\n    present.settled();\n  }',
+        replace: 'return "changed";\n  } finally {\n  }',
+      },
+    ],
+  },
+  {
+    name: "force-hits-the-next",
+    promise: "forceUnlock frees a lock from those that it has seen, and from no others.",
+    shows: "The lock changes hands between the look and the command of a forceUnlock.",
+    origin: "R9",
+    kinds: ["lock", "fenced", "spin", "non-reentrant"],
+    edits: [
+      {
+        file: "src/protocol/scripts/lock-force-unlock.lua",
+        find: 'if redis.call("HGET", lock, ARGV[2 * i + 1]) ~= ARGV[2 * i + 2] then',
+        replace: "if false then",
+      },
+    ],
+  },
+];

@@ -1,0 +1,121 @@
+import type { Defect } from "../defect.js";
+
+/** The watchdog, and leases that nobody has any more. */
+export const renewalDefects: readonly Defect[] = [
+  {
+    name: "renewal-of-released",
+    promise: "What is released or forgotten is not renewed.",
+    shows:
+      "A lease is forgotten, or its release is never answered, and the watchdog keeps its field alive for ever.",
+    origin: "B1",
+    edits: [
+      {
+        file: "src/threads/holding.ts",
+        find: "this.changes += 1;\n    this.lapsing();",
+        replace: "this.changes += 1;",
+      },
+      {
+        file: "src/runtime/watchdog.ts",
+        find: "const isWanted = renewable.isWatched && renewable.isAlive(at);",
+        replace: "const isWanted = renewable.isWatched;",
+      },
+    ],
+  },
+  {
+    name: "forgotten-lease-renewed",
+    promise: "A lease that was forgotten without release lets others in after its TTL.",
+    shows: "The collector takes a lease that nobody has released.",
+    edits: [{ file: "src/threads/abandonment.ts", find: "hold.forget();", replace: "" }],
+  },
+  {
+    name: "cradle-mixed-up",
+    promise: "A lease that was forgotten lets others in, whatever was released before.",
+    shows: "Of several young leases one is released, and another is forgotten and collected.",
+    edits: [{ file: "src/threads/abandonment.ts", find: "last.cradle = at;", replace: "" }],
+  },
+  {
+    name: "renewal-makes-anew",
+    promise: "A renewal never takes back a lock that was lost.",
+    shows:
+      "A holder is cut off past its lease, or freed by force, while another has entered, and its renewal comes late.",
+    origin: "B23",
+    kinds: ["lock", "fair", "fenced", "spin", "non-reentrant"],
+    edits: [
+      {
+        file: "src/protocol/scripts/lock-renew.lua",
+        find: 'elseif there == 0 then\n    return "lost"\n  end',
+        replace: 'elseif there == 0 then\n    redis.call("HSET", lock, holder, "1")\n  end',
+      },
+    ],
+  },
+  {
+    name: "renewal-finds-nothing",
+    promise: "A holder whose lock was taken away hears of it with its next renewal.",
+    shows:
+      "A lock is freed by force or its server emptied, and another enters, while the holder goes on for a whole lease.",
+    origin: "wire-S15",
+    edits: [
+      {
+        file: "src/runtime/watchdog.ts",
+        find: "if (renewable.gone()) this.remove(renewable);",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "watchdog-dies",
+    promise: "A renewal that failed is tried again, and the lease survives a short outage.",
+    shows:
+      "The connection is cut, or the server silent, for a moment at a renewal, and is well again long before the lease ends.",
+    origin: "B4",
+    edits: [
+      {
+        file: "src/runtime/watchdog.ts",
+        find: "this.#retry(wanted, retryMs, error);\n      }",
+        replace: "}",
+      },
+    ],
+  },
+  {
+    name: "watchdog-too-late",
+    promise: "A lease without leaseMs lasts for as long as the work takes.",
+    shows: "A task holds for longer than the watchdog's lease, without any fault.",
+    edits: [
+      {
+        file: "src/runtime/watchdog.ts",
+        find: "const RENEWALS_PER_LEASE = 3;",
+        replace: "const RENEWALS_PER_LEASE = 0.9;",
+      },
+    ],
+  },
+  {
+    name: "overtaken-renewal-is-a-loss",
+    promise: "A reader's lease is not lost while it is held in Redis.",
+    shows:
+      "A reader releases one of two holds while a renewal of both is under way, and the renewal finds one key gone.",
+    origin: "B22",
+    kinds: ["read-write", "fair read-write"],
+    edits: [
+      {
+        file: "src/threads/holding.ts",
+        find: "if (this.lock.kind.shared && (!this.isAlive() || this.#renewedChanges !== this.changes)) return false;",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "short-reader-lease-not-asserted",
+    promise: "A reader's fixed lease is safe from the watchdog of a JVM.",
+    shows:
+      "A JVM reads beside a fixed lease that is longer than its watchdog's, lowers the TTL of both, and dies.",
+    origin: "R10",
+    kinds: ["read-write", "fair read-write"],
+    edits: [
+      {
+        file: "src/threads/holding.ts",
+        find: "return isRenewed || this.lock.kind.shared;",
+        replace: "return isRenewed;",
+      },
+    ],
+  },
+];

@@ -1,0 +1,120 @@
+import type { Defect } from "../defect.js";
+
+/** Servers that change, clocks that differ, and replicas that lag. */
+export const serverDefects: readonly Defect[] = [
+  {
+    name: "moved-hold-believed",
+    promise: "Where replicas are required, a hold whose server has changed is confirmed there or lost.",
+    shows: "A failover or a slot that moves leads to a server which lacks the hold.",
+    origin: "own-8",
+    edits: [
+      {
+        file: "src/runtime/confirmations.ts",
+        find: "this.#end = services.driver.onMoved?.(this.#onMoved);",
+        replace: "this.#end = services.driver.onMoved?.(() => undefined);",
+      },
+    ],
+  },
+  {
+    name: "confirmed-without-replicas",
+    promise: "A hold whose server has changed is believed only when the replicas of the new one have it.",
+    shows: "A slot moves to a master whose replica lags, and that one takes over.",
+    origin: "own-8",
+    edits: [
+      {
+        file: "src/runtime/confirmations.ts",
+        find: 'if (answer?.status !== "renewed" || isShort || place !== this.#placeOf(one)) return false;',
+        replace: 'if (answer?.status !== "renewed" || place !== this.#placeOf(one)) return false;',
+      },
+    ],
+  },
+  {
+    name: "confirmed-elsewhere",
+    promise: "Only the server that has a key now can confirm what is held of it.",
+    shows: "A slot moves twice, and the answer of the server in between comes last.",
+    origin: "own-8",
+    edits: [
+      {
+        file: "src/runtime/confirmations.ts",
+        find: 'if (answer?.status !== "renewed" || isShort || place !== this.#placeOf(one)) return false;',
+        replace: 'if (answer?.status !== "renewed" || isShort) return false;',
+      },
+    ],
+  },
+  {
+    name: "shortfall-believed",
+    promise: "Where replicas are required, an acquisition that too few have is no hold.",
+    shows: "Replicas lag or are stopped, a lock is taken, and one without it takes over.",
+    origin: "B30",
+    edits: [
+      {
+        file: "src/runtime/replication.ts",
+        find: 'return this.#mode === "require" ? { raw, shortfall: { ...counts, timeoutMs } } : { raw };',
+        replace: "return { raw };",
+      },
+    ],
+  },
+  {
+    name: "short-renewal-believed",
+    promise: "Where replicas are required, a renewal that too few have prolongs nothing.",
+    shows: "A replica stops after an acquisition, misses its renewals, and takes over.",
+    origin: "R6",
+    edits: [
+      {
+        file: "src/runtime/watchdog.ts",
+        find: 'const short = answer?.status === "renewed" && shortfall !== undefined;',
+        replace: "const short = false;",
+      },
+    ],
+  },
+  {
+    name: "shortfall-not-taken-back",
+    promise: "What too few replicas have acknowledged does not stay taken.",
+    shows:
+      "A replica is stopped, an acquisition fails for it, and the next call finds the lock held by nobody.",
+    origin: "B30",
+    edits: [
+      {
+        file: "src/locks/acquire.ts",
+        find: "else await takeBack(lock, holding);",
+        replace: "else void takeBack;",
+      },
+    ],
+  },
+  {
+    name: "clock-of-another-server",
+    promise: "A deadline is told by the clock of the server that will judge it.",
+    shows:
+      "The connection leads to another server whose clock is ahead: what was sent to the old one is judged late, or never.",
+    edits: [
+      {
+        file: "src/runtime/server-clocks.ts",
+        find: "return reading?.resets === this.#driver.resets ? reading : undefined;",
+        replace: "return reading;",
+      },
+      {
+        file: "src/runtime/server-clocks.ts",
+        find: "if (resets !== this.#driver.resets) return undefined;",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "deadlines-never-end",
+    promise: "A copy of a command that arrives long after its call has ended changes nothing.",
+    shows: "A command arrives after its clean-up has seen the time at which it was given up.",
+    origin: "simulation.md",
+    edits: [
+      {
+        file: "src/runtime/commands.ts",
+        find: "return Math.ceil(this.#clock.monotonicMs() + this.#clocks.of(key).offsetMs + this.timeoutMs);",
+        replace: "return Math.ceil(this.#clock.monotonicMs() + this.#clocks.of(key).offsetMs + 1e9);",
+      },
+      {
+        file: "src/threads/in-redis.ts",
+        find: "this.#copiesUntil = serverMs > until.ms ? undefined : until;",
+        replace: "this.#copiesUntil = serverMs > until.ms - 1e9 + 1_000 ? undefined : until;",
+      },
+    ],
+  },
+];

@@ -1,0 +1,192 @@
+import type { Defect } from "../defect.js";
+
+/** How long a hold is believed, and what is told of its end. */
+export const trustDefects: readonly Defect[] = [
+  {
+    name: "trust-from-reply",
+    promise: "A lease is believed for no longer than Redis keeps it.",
+    shows:
+      "The answer to an acquisition is delayed; the holder counts from it, and is stopped past the end of its lease.",
+    origin: "simulation.md",
+    edits: [
+      {
+        file: "src/runtime/sender.ts",
+        find: "answered({ reply, serverMs, clock, sentAt, resets, repeated, shortfall });",
+        replace:
+          "answered({ reply, serverMs, clock, sentAt: { monotonicMs: this.#clock.monotonicMs(), wallMs: this.#clock.wallMs() }, resets, repeated, shortfall });",
+      },
+    ],
+  },
+  {
+    name: "renewal-trusted-from-reply",
+    promise: "A renewal prolongs a lease from when it was sent.",
+    shows:
+      "The answer to a renewal is delayed, and the next renewals fail: the holder believes for as long as the delay too much.",
+    origin: "R3",
+    edits: [
+      {
+        file: "src/runtime/watchdog.ts",
+        find: "renewable.renewed(sentAt, at);",
+        replace: "renewable.renewed(at, at);",
+      },
+    ],
+  },
+  {
+    name: "no-margin",
+    promise: "Clocks that run at different rates make no two holders.",
+    shows: "A server's clock is faster than that of the holder, whose renewals fail until its lease ends.",
+    origin: "simulation.md",
+    edits: [
+      {
+        file: "src/threads/terms.ts",
+        find: "trustedMs: leaseMs - lostMs };",
+        replace: "trustedMs: leaseMs + lostMs };",
+      },
+    ],
+  },
+  {
+    name: "suspended-machine",
+    promise: "A machine that was suspended past its lease knows that the lease is over.",
+    shows:
+      "The monotonic clock of the holder stands for longer than its lease, and another enters meanwhile.",
+    origin: "R11",
+    edits: [
+      {
+        file: "src/threads/terms.ts",
+        find: "return Math.min(sentAt.monotonicMs + ms - at.monotonicMs, sentAt.wallMs + ms - at.wallMs);",
+        replace: "return sentAt.monotonicMs + ms - at.monotonicMs;",
+      },
+    ],
+  },
+  {
+    name: "state-not-looked-at",
+    promise: "A lease tells the truth however long its process was stopped.",
+    shows: "The holder is stopped past its lease, and asks for the state of the lease in its first step.",
+    origin: "B24",
+    edits: [
+      {
+        file: "src/threads/trust.ts",
+        find: "get state(): HoldState {\n    this.checkMs();",
+        replace: "get state(): HoldState {",
+      },
+    ],
+  },
+  {
+    name: "signal-not-in-time",
+    promise: "The signal of a lease aborts when its time is over, without anybody asking.",
+    shows: "A fixed lease ends, or no renewal arrives, while its body sleeps and relies on the signal.",
+    origin: "own-15",
+    edits: [
+      {
+        file: "src/threads/trust.ts",
+        find: "if (this.checkMs() < Number.POSITIVE_INFINITY) this.#alarms.set(this);",
+        replace: "this.checkMs();",
+      },
+    ],
+  },
+  {
+    name: "max-hold-ignored",
+    promise: "maxHoldMs ends a hold that is renewed.",
+    shows: "A task holds for longer than its maxHoldMs.",
+    edits: [
+      {
+        file: "src/threads/terms.ts",
+        find: "return maxHoldMs === undefined ? end : earlier(end, later(takenAt, maxHoldMs));",
+        replace: "return end;",
+      },
+    ],
+  },
+  {
+    name: "force-for-time",
+    promise: "A lease that has run out is told as expired, not as taken by force.",
+    shows: "A fixed lease ends while its release is under way.",
+    origin: "own-16",
+    edits: [
+      {
+        file: "src/threads/trust.ts",
+        find: 'if (leftMs(end, now(this.#clock)) > 0) this.#lost("stolen", this.heldMs);\n    else this.#ranOut();',
+        replace: 'this.#lost("stolen", this.heldMs);',
+      },
+    ],
+  },
+  {
+    name: "expired-for-unreachable",
+    promise: "A renewed lease that is lost since no renewal arrived says that the server was not reached.",
+    shows: "The connection of a holder is cut for longer than its lease.",
+    origin: "wire-S15",
+    edits: [
+      {
+        file: "src/threads/trust.ts",
+        find: 'return this.#unconfirmed ? "unreachable" : "expired";',
+        replace: 'return this.#unconfirmed ? "stolen" : "expired";',
+      },
+    ],
+  },
+  {
+    name: "repeat-without-ttl",
+    promise: "An acquisition that was repeated is believed for no longer than Redis keeps it.",
+    shows: "The first answer is lost, the repeat finds the lock taken by itself and does not raise its TTL.",
+    origin: "R3",
+    kinds: ["lock", "non-reentrant", "spin", "fenced", "multi"],
+    edits: [
+      {
+        file: "src/protocol/scripts/lock-acquire.lua",
+        find: "raise_ttl(lock, lease_ms, count == new_count)",
+        replace: "if count ~= new_count then raise_ttl(lock, lease_ms) end",
+      },
+    ],
+  },
+  {
+    name: "ttl-overwritten",
+    promise: "Entering again with a shorter lease leaves the outer lease alone.",
+    shows: "A nested call has a short lease of its own; the outer one is believed on.",
+    origin: "wire-S3",
+    edits: [
+      {
+        file: "src/protocol/scripts/include/raise-ttl.lua",
+        find: 'if is_repeat or ttl_ms < tonumber(lease_ms) then\n    redis.call("PEXPIRE", key, string.format("%.0f", math.max(ttl_ms, tonumber(lease_ms))))\n  end',
+        replace: 'redis.call("PEXPIRE", key, lease_ms)',
+      },
+    ],
+  },
+  {
+    name: "kept-for-the-innermost",
+    promise: "Releasing an inner hold leaves the lock for as long as the outer ones need it.",
+    shows: "Three nested holds, the middle one with a short lease; the innermost is released.",
+    origin: "wire-S2",
+    edits: [
+      {
+        file: "src/threads/holding.ts",
+        find: "return live.reduce((ms, hold) => Math.max(ms, Math.ceil(hold.neededMs())), 1);",
+        replace:
+          "return live.reduce((ms, hold) => Math.min(ms, Math.max(1, Math.ceil(hold.neededMs()))), 1e15);",
+      },
+    ],
+  },
+  {
+    name: "own-lease-not-displaced",
+    promise: "A lease of a client whose lock its own client takes as a stranger is told that it is lost.",
+    shows: "A lock is freed by force, and another task of the holder's process takes it.",
+    origin: "own-21",
+    edits: [
+      {
+        file: "src/locks/enter.ts",
+        find: "lock.client.threads.displaceOthers(holding, otherHalfId(lock));",
+        replace: "otherHalfId(lock);",
+      },
+    ],
+  },
+  {
+    name: "own-force-not-told",
+    promise: "Who frees a lock by force tells the leases of its own client at once.",
+    shows: "A task frees by force what another of its process holds, which sees its lease held on.",
+    origin: "wire-S15",
+    edits: [
+      {
+        file: "src/locks/force-unlock.ts",
+        find: "client.threads.stolen(key, Object.keys(seen));",
+        replace: "",
+      },
+    ],
+  },
+];

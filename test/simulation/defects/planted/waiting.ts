@@ -1,0 +1,259 @@
+import type { Defect } from "../defect.js";
+
+/** Waiting in the lines of a client, its end, and the life of the client. */
+export const waitingDefects: readonly Defect[] = [
+  {
+    name: "next-head-not-woken",
+    promise: "When the first of those who wait has gone, the next one sees to the lock.",
+    shows:
+      "Two tasks of a process wait for a lock of another; the first gives up, and the second sleeps without an alarm.",
+    origin: "simulation.md",
+    kinds: ["lock", "read-write", "fenced", "multi"],
+    edits: [
+      {
+        file: "src/runtime/wait-line.ts",
+        find: "if (!mayDoze || this.#head.naps) this.#head.wake();",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "missed-while-subscribing",
+    promise: "A release between the question and the subscription is not missed.",
+    shows:
+      "A lock without an end to its lease is released after a waiter was refused and before its subscription stands.",
+    origin: "B6",
+    kinds: ["lock", "read-write", "fenced", "semaphore", "permits", "latch"],
+    edits: [
+      {
+        file: "src/runtime/wait-line.ts",
+        find: "this.#deafMs = FIRST_DEAF_MS;\n        this.wake();",
+        replace: "this.#deafMs = FIRST_DEAF_MS;",
+      },
+    ],
+  },
+  {
+    name: "no-safety-period",
+    promise: "A message that is lost holds nobody up for longer than the safety period.",
+    shows:
+      "The message of a release is lost while the connection lives, and nothing else ever wakes the waiter.",
+    origin: "wire-L13",
+    edits: [
+      {
+        file: "src/runtime/wait-line.ts",
+        find: "this.#askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));",
+        replace: "this.#askAgainMs = nowMs + (ms < 0 ? 1e15 : ms + 1 + 0 * safetyMs);",
+      },
+    ],
+  },
+  {
+    name: "waits-too-long",
+    promise: "A call ends when its waitMs is over.",
+    shows: "A waiter whose time runs out while it sleeps is woken by nothing else.",
+    origin: "B43",
+    edits: [
+      {
+        file: "src/runtime/waiter.ts",
+        find: "const sleepMs = Math.min(ms, this.#leftMs());",
+        replace: "const sleepMs = ms;",
+      },
+    ],
+  },
+  {
+    name: "one-leaves-all-deaf",
+    promise: "One waiter that gives up leaves the others listening.",
+    shows: "Two calls wait by one channel; one gives up, and the subscription ends for both.",
+    origin: "B7",
+    edits: [
+      {
+        file: "src/runtime/subscriptions.ts",
+        find: "if (!entry.listeners.delete(listener) || entry.listeners.size > 0) return;",
+        replace: "if (!entry.listeners.delete(listener)) return;",
+      },
+    ],
+  },
+  {
+    name: "failed-subscription-poisons",
+    promise: "A subscription that failed is made anew.",
+    shows: "A SUBSCRIBE fails or is not answered once; those who wait for this lock later hear of nothing.",
+    origin: "B8",
+    edits: [
+      {
+        file: "src/runtime/subscriptions.ts",
+        find: "if (this.#channels.get(channel) !== entry) return;\n    this.#channels.delete(channel);\n    entry.lingering",
+        replace: "if (this.#channels.get(channel) !== entry) return;\n    entry.lingering",
+      },
+    ],
+  },
+  {
+    name: "no-command-timeout",
+    promise: "Every call ends within its command timeout although the server is silent.",
+    shows: "A connection is half-open, or a server silent, while a command is under way.",
+    origin: "R31",
+    edits: [
+      {
+        file: "src/runtime/sender.ts",
+        find: "sent.giveUp(tookTooLong(call.script, bound)),",
+        replace: "tookTooLong(call.script, bound),",
+      },
+    ],
+  },
+  {
+    name: "close-forgets-a-waiter",
+    promise: "close() ends every call that waits.",
+    shows: "A client is closed while some of its calls wait.",
+    origin: "simulation.md",
+    edits: [
+      {
+        file: "src/client.ts",
+        find: "const own = [...this.#waiters].map(",
+        replace: "const own = [...this.#waiters].slice(1).map(",
+      },
+    ],
+  },
+  {
+    name: "close-leaves-timers",
+    promise: "A client that was closed leaves no timer behind.",
+    shows: "A client is closed while something is held or waited for.",
+    edits: [{ file: "src/client.ts", find: "this.#wheel.stop();", replace: "" }],
+  },
+  {
+    name: "close-leaves-beliefs",
+    promise: "No lease of a closed client is held.",
+    shows:
+      "A client is closed, which releases what it holds, while a lease of it goes on to say that it is held.",
+    edits: [
+      {
+        file: "src/locks/release-everything.ts",
+        find: 'holding.loseAll("closed");',
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "waiter-never-dismissed",
+    promise: "A call that is over leaves nothing in the tables of its client.",
+    shows: "Any call ends; the client keeps its waiter.",
+    origin: "B20",
+    edits: [
+      {
+        file: "src/client.ts",
+        find: "waiter.dispose();\n    waiter.unlink();",
+        replace: "waiter.dispose();",
+      },
+    ],
+  },
+  {
+    name: "signal-kept",
+    promise: "A call that is over does not listen to its signal.",
+    shows: "A call with a signal ends before the signal aborts.",
+    origin: "own-19",
+    edits: [
+      {
+        file: "src/runtime/waiter.ts",
+        find: "if (this.#signal !== undefined) unheed(this.#signal, this);",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "stay-counted-for-ever",
+    promise: "Nothing of a lock that was released is kept.",
+    shows: "A lock is taken and released; its client counts a stay on.",
+    edits: [
+      {
+        file: "src/threads/holding.ts",
+        find: "if (this.#live.length === 0) this.#custody.occupancy.left(this.lock.id);",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "far-waiter-starves",
+    promise: "A waiter far from the server gets its turn beside a client that hands the lock on.",
+    shows:
+      "A busy client frees a lock for a moment that is shorter than the way of the one who waits elsewhere.",
+    origin: "own-12",
+    kinds: ["lock", "non-reentrant"],
+    edits: [
+      {
+        file: "src/runtime/yields.ts",
+        find: "const ms = Math.max(this.#usable.ms, this.#longestMs);",
+        replace: "const ms = SHORTEST_MS;",
+      },
+    ],
+  },
+  {
+    name: "stale-ttl-told",
+    promise: "WaitTimeoutError tells how long the holder's lease lasts from then on.",
+    shows: "A wait ends long after the lock was last asked for.",
+    origin: "own-17",
+    edits: [
+      {
+        file: "src/locks/wish.ts",
+        find: "ttlMs < 0 ? ttlMs : Math.max(0, Math.round(seenMs + ttlMs - nowMs))",
+        replace: "ttlMs + 0 * seenMs * nowMs",
+      },
+    ],
+  },
+  {
+    name: "siblings-together",
+    promise: "Siblings on one path take turns in what they enter again.",
+    shows: "Two flows of a Promise.all enter the lock that their path holds.",
+    edits: [
+      { file: "src/locks/claim.ts", find: "return sibling === undefined;\n}", replace: "return true;\n}" },
+    ],
+  },
+  {
+    name: "enters-while-releasing",
+    promise: "Nobody enters a stay again while a command about it is under way.",
+    shows: "A path enters its lock again while the release of a sibling's hold is delayed.",
+    edits: [
+      {
+        file: "src/threads/holding.ts",
+        find: "if (mayEnter() && this.#underWay === 0 && line.isFirst(waiter)) {",
+        replace: "if (mayEnter() && line.isFirst(waiter)) {",
+      },
+    ],
+  },
+  {
+    name: "room-never-given-back",
+    promise: "An acquisition that has failed makes room for the next.",
+    shows:
+      "As many acquisitions fail as may be under way at once (three of them here, so that a small fleet gets there).",
+    origin: "own-14",
+    edits: [
+      {
+        file: "src/runtime/admission.ts",
+        find: "const MOST_UNDER_WAY = 1_000;",
+        replace: "const MOST_UNDER_WAY = 3;",
+      },
+      { file: "src/runtime/admission.ts", find: "const GROUP = 100;", replace: "const GROUP = 1;" },
+      {
+        file: "src/runtime/admission.ts",
+        find: "room.underWay -= 1;\n    if (wasInVain(error))",
+        replace: "if (wasInVain(error))",
+      },
+    ],
+  },
+  {
+    name: "room-not-waited-for",
+    promise: "A call that waits for room is sent when there is some.",
+    shows:
+      "More acquisitions are asked for than may be under way at once (two may be under way here, so that a small fleet gets there).",
+    origin: "own-14",
+    edits: [
+      {
+        file: "src/runtime/admission.ts",
+        find: "const MOST_UNDER_WAY = 1_000;",
+        replace: "const MOST_UNDER_WAY = 2;",
+      },
+      { file: "src/runtime/admission.ts", find: "const GROUP = 100;", replace: "const GROUP = 1;" },
+      {
+        file: "src/runtime/admission.ts",
+        find: "if (this.#lanes.size > 0) this.#lookSoon(room);\n  }\n\n  /** @param error",
+        replace: "}\n\n  /** @param error",
+      },
+    ],
+  },
+];

@@ -1,0 +1,91 @@
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { transformWithOxc } from "vite";
+import { type Edit, edited } from "./defect.js";
+
+const SCRIPTS_FOLDER = "src/protocol/scripts/";
+const SCRIPTS_MODULE = "src/protocol/scripts.ts";
+
+/** The folder of the repository, from wherever this was compiled to. */
+export const root: string = rootAbove(import.meta.dirname);
+
+/** The simulator as it was compiled, with the sources beside it. */
+export const compiledTree: string = join(root, "build/simulation");
+
+/** The files that the edits change, by their paths. */
+export function changedFiles(edits: readonly Edit[]): Map<string, string> {
+  const changed = new Map<string, string>();
+  for (const edit of edits) {
+    const source = changed.get(edit.file) ?? readFileSync(join(root, edit.file), "utf8");
+    changed.set(edit.file, edited(source, edit));
+  }
+  return changed;
+}
+
+/** The sources that are to be compiled anew. A changed Lua script changes the module that is generated from all of them. */
+export async function changedSources(edits: readonly Edit[]): Promise<ReadonlyMap<string, string>> {
+  const changed = changedFiles(edits);
+  const scripts = [...changed.keys()].filter((file) => file.endsWith(".lua"));
+  if (scripts.length === 0) return changed;
+  const { renderModule } = await generator();
+  const rendered = renderModule(await flatScripts(changed));
+  const isStale = rendered === readFileSync(join(root, SCRIPTS_MODULE), "utf8");
+  if (isStale) throw new Error(`what was changed in ${scripts.join(", ")} is not sent to the server`);
+  for (const script of scripts) changed.delete(script);
+  return changed.set(SCRIPTS_MODULE, rendered);
+}
+
+/** What is sent to a server of each script, where some of the files are other than on disk. */
+export async function flatScripts(changed: ReadonlyMap<string, string>): Promise<readonly Script[]> {
+  const { readScripts } = await generator();
+  return readScripts((file) => {
+    const path = SCRIPTS_FOLDER + file;
+    return changed.get(path) ?? readFileSync(join(root, path), "utf8");
+  });
+}
+
+/** What the compiler makes of a source. @throws Error where it is no TypeScript */
+export async function compiled(file: string, source: string): Promise<string> {
+  const { code } = await transformWithOxc(source, join(root, file), {
+    target: "es2022",
+    tsconfig: false,
+    typescript: { onlyRemoveTypeImports: true },
+  });
+  return code;
+}
+
+/** Makes a copy of the compiled tree in which only the changed sources are compiled anew. */
+export async function buildVariant(edits: readonly Edit[], folder: string): Promise<void> {
+  const changed = await changedSources(edits);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(dirname(folder), { recursive: true });
+  cpSync(compiledTree, folder, { recursive: true, filter: (path) => !path.endsWith(".map") });
+  for (const [file, source] of changed) {
+    const target = join(folder, file.replace(/\.ts$/, ".js"));
+    if (!existsSync(target)) throw new Error(`${target} is missing`);
+    writeFileSync(target, await compiled(file, source));
+  }
+}
+
+interface Script {
+  readonly name: string;
+  readonly lua: string;
+}
+
+interface Generator {
+  readScripts(read: (file: string) => string): readonly Script[];
+  renderModule(scripts: readonly Script[]): string;
+}
+
+/** A program of the repository, which is not compiled with the simulator. */
+function generator(): Promise<Generator> {
+  return import(pathToFileURL(join(root, "scripts/generate-scripts.mjs")).href) as Promise<Generator>;
+}
+
+function rootAbove(folder: string): string {
+  if (existsSync(join(folder, "package-lock.json"))) return folder;
+  const above = dirname(folder);
+  if (above === folder) throw new Error("the repository has no package-lock.json");
+  return rootAbove(above);
+}
