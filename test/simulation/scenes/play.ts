@@ -168,6 +168,7 @@ class Playing {
       servers: this.#topology.servers,
       shared: this.#scene.shared,
       longestMs: LONGEST_MS,
+      hasJvm: false,
     });
     return endState;
   }
