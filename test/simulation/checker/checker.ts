@@ -47,6 +47,8 @@ export class Checker {
   readonly exceptions: Record<string, number> = {};
   readonly calls: Calls;
   readonly excuses: Excuse[] = [];
+  /** How many leases were handed out, or were lost before they could be, by `<name> <holder>`. */
+  readonly given: Map<string, number> = new Map();
   readonly #time: VirtualTime;
   readonly #history: History;
   readonly #beliefs = new Set<Kept>();
@@ -82,9 +84,17 @@ export class Checker {
     this.#byLease.set(belief.lease, kept);
     const { process, label } = belief;
     this.#history.add(process.name, `believes ${label}, for ${round(this.#leftMs(kept))} ms`);
-    for (const { name } of belief.parts) this.calls.changed(name);
+    for (const { name, owner } of belief.parts) {
+      this.calls.changed(name);
+      this.gave(name, owner);
+    }
     if (token !== undefined) this.#tokenGrows(belief, token);
     this.look();
+  }
+
+  gave(name: string, owner: string): void {
+    const what = `${name} ${owner.replace(/:write$/, "")}`;
+    this.given.set(what, (this.given.get(what) ?? 0) + 1);
   }
 
   /** Its owner gives it back from this moment on. */

@@ -2,8 +2,11 @@ import type { Holdfast } from "../../../src/holdfast.js";
 import type { Checker } from "../checker/checker.js";
 import type { History } from "../checker/history.js";
 import type { Occupied } from "../checker/occupied.js";
+import type { Signals } from "../checker/signals.js";
 import type { Trouble } from "../checker/trouble.js";
 import type { Chooser } from "../chooser/chooser.js";
+import type { CommandLink } from "../world/command-link.js";
+import type { OwnEnvironment } from "../world/own-environment.js";
 import type { SimProcess } from "../world/sim-process.js";
 import type { Shared } from "./family.js";
 import type { ClientPlan } from "./plan.js";
@@ -15,6 +18,8 @@ export interface Scene {
   readonly history: History;
   readonly trouble: Trouble;
   readonly occupied: Occupied;
+  readonly signals: Signals;
+  readonly environment: OwnEnvironment;
   readonly shared: readonly Shared[];
   /** Virtual time. */
   readonly nowUs: () => number;
@@ -24,6 +29,9 @@ export interface Scene {
 export interface Member {
   readonly process: SimProcess;
   readonly holdfast: Holdfast;
+  readonly commands: CommandLink;
+  /** Told at each call of a task, once it was made. */
+  readonly whenCalled: Set<() => void>;
   readonly plan: ClientPlan;
   /** Whether somebody has closed the client. */
   isClosing: boolean;
