@@ -1,4 +1,4 @@
-import { systemClock } from "../clock.js";
+import { type Clock, systemClock } from "../clock.js";
 import type { ScriptCall } from "../protocol/script-call.js";
 import {
   DriverClosedError,
@@ -17,6 +17,8 @@ export interface ReachableMasters extends Masters {
   opening(master: string): (events: MasterEvents) => MasterLink;
   /** Makes an error of the server of what the Redis client rejects with, where it is one. */
   toError(error: unknown): unknown;
+  /** Default: that of the process. */
+  readonly clock?: Clock;
 }
 
 /** A master that was not needed for so long is given up; should it be needed again, it is reached anew. */
@@ -25,11 +27,13 @@ const UNUSED_MS = 60_000;
 /** Runs scripts on the masters of a cluster and waits for their replicas, following redirections. */
 export class ClusterCalls {
   readonly #masters: ReachableMasters;
+  readonly #clock: Clock;
   readonly #calls = new Map<string, { readonly calls: ReplicatedCalls; usedMs: number }>();
   #closed = false;
 
   constructor(masters: ReachableMasters) {
     this.#masters = masters;
+    this.#clock = masters.clock ?? systemClock;
   }
 
   async run(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
@@ -68,21 +72,22 @@ export class ClusterCalls {
   #at(master: string): ReplicatedCalls {
     if (this.#closed) throw new DriverClosedError();
     const known = this.#calls.get(master) ?? this.#open(master);
-    known.usedMs = systemClock.monotonicMs();
+    known.usedMs = this.#clock.monotonicMs();
     return known.calls;
   }
 
   #open(master: string): { readonly calls: ReplicatedCalls; usedMs: number } {
     const { opening, toError } = this.#masters;
+    const clock = this.#clock;
     this.#closeUnused();
-    const opened = { calls: new ReplicatedCalls({ open: opening(master), toError }), usedMs: 0 };
+    const opened = { calls: new ReplicatedCalls({ open: opening(master), toError, clock }), usedMs: 0 };
     this.#calls.set(master, opened);
     return opened;
   }
 
   /** Where there is a new master, another may be none any more. */
   #closeUnused(): void {
-    const sinceMs = systemClock.monotonicMs() - UNUSED_MS;
+    const sinceMs = this.#clock.monotonicMs() - UNUSED_MS;
     for (const [master, { calls, usedMs }] of this.#calls) {
       if (usedMs >= sinceMs) continue;
       this.#calls.delete(master);

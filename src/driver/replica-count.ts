@@ -1,4 +1,4 @@
-import { systemClock } from "../clock.js";
+import { type Clock, systemClock } from "../clock.js";
 import { type ReplicaDemand, ServerReplyError } from "./driver.js";
 import type { MasterLink } from "./master-link.js";
 
@@ -25,12 +25,17 @@ export interface Wanted {
 
 /** How many replicas one master has, and how many of them keep up. */
 export class ReplicaCount {
+  readonly #clock: Clock;
   /** Those that are connected; undefined while that is not known. */
   #connected: { readonly count: number; readonly atMs: number } | undefined;
   /** Whether some ever were. */
   #hadAny = false;
   /** As many as had the latest write that some did not have in time; undefined while all keep up. */
   #keepUp: { readonly count: number; readonly trialMs: number; readonly untilMs: number } | undefined;
+
+  constructor(clock: Clock = systemClock) {
+    this.#clock = clock;
+  }
 
   /** What there is to know before calls with these demands are sent. Rejects when the connection is lost. */
   async look(
@@ -39,7 +44,7 @@ export class ReplicaCount {
     toError: (error: unknown) => unknown,
   ): Promise<void> {
     if (demands.every(({ replicas }) => typeof replicas === "number")) return;
-    const nowMs = systemClock.monotonicMs();
+    const nowMs = this.#clock.monotonicMs();
     if (this.#connected !== undefined && nowMs - this.#connected.atMs < COUNT_AGAIN_MS) return;
     const info = await link.send(["INFO", "replication"]).catch((error: unknown) => {
       if (toError(error) instanceof ServerReplyError) return "";
@@ -54,7 +59,7 @@ export class ReplicaCount {
 
   /** For a call that is sent now. */
   of({ replicas, timeoutMs }: ReplicaDemand): Wanted {
-    const nowMs = systemClock.monotonicMs();
+    const nowMs = this.#clock.monotonicMs();
     const connected = this.#connected?.count ?? 0;
     // Those that a master had and has no longer may follow another one by now.
     if (replicas === "connected" && connected === 0 && this.#hadAny)
@@ -75,7 +80,7 @@ export class ReplicaCount {
       this.#keepUp = undefined;
     } else if (acknowledged < needed) {
       this.#connected = undefined;
-      const nowMs = systemClock.monotonicMs();
+      const nowMs = this.#clock.monotonicMs();
       const trialMs = this.#nextTrialMs(nowMs);
       this.#keepUp = { count: acknowledged, trialMs, untilMs: nowMs + PAUSE_PER_TRIAL * trialMs };
     }

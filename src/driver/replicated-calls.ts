@@ -1,4 +1,4 @@
-import { systemClock } from "../clock.js";
+import { type Clock, systemClock } from "../clock.js";
 import type { RawReply, ScriptCall } from "../protocol/script-call.js";
 import { inRootContext } from "../root-context.js";
 import {
@@ -22,6 +22,8 @@ export interface MasterOptions {
   confirm?(): Promise<void>;
   /** Makes an error of the server of what the Redis client rejects with, where it is one. */
   toError(error: unknown): unknown;
+  /** Default: that of the process. */
+  readonly clock?: Clock;
 }
 
 interface Waiting {
@@ -58,7 +60,8 @@ export class ReplicatedCalls {
   readonly #options: MasterOptions;
   readonly #scripts = new KnownScripts();
   #link: MasterLink | undefined;
-  readonly #count = new ReplicaCount();
+  readonly #clock: Clock;
+  readonly #count: ReplicaCount;
   #waiting: Waiting[] = [];
   #written: Written[] = [];
   #running = false;
@@ -68,6 +71,8 @@ export class ReplicatedCalls {
 
   constructor(options: MasterOptions) {
     this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#count = new ReplicaCount(this.#clock);
   }
 
   run(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand, asking = false): Promise<ReplicatedReply> {
@@ -98,7 +103,7 @@ export class ReplicatedCalls {
   async #runAll(): Promise<void> {
     while (this.#waiting.length > 0 || this.#written.length > 0) {
       const batch = this.#waiting.splice(0);
-      const timeout = systemClock.schedule(ROUND_MS + ANSWER_TIMEOUT_MS, () => void this.#leave());
+      const timeout = this.#clock.schedule(ROUND_MS + ANSWER_TIMEOUT_MS, () => void this.#leave());
       try {
         await this.#round(batch);
       } catch (error) {
@@ -125,7 +130,7 @@ export class ReplicatedCalls {
       this.#scripts.run(call, ticket, asking ? sender.asking : sender),
     );
     sender.late = false;
-    const answer = askFor(link, [...this.#written, ...batch]);
+    const answer = askFor(link, [...this.#written, ...batch], this.#clock);
     const settled = await Promise.allSettled(replies);
     settled.forEach((outcome, at) => {
       const call = batch[at];
@@ -137,8 +142,8 @@ export class ReplicatedCalls {
     // The connection has ended, and the next would count what it has not written.
     if (this.#link !== link) this.#settle(undefined, Number.POSITIVE_INFINITY);
     // A script that had to be sent again, in full, has written after the question.
-    else if (sender.late) this.#settle(undefined, systemClock.monotonicMs());
-    else this.#settle(count, isFinal ? Number.POSITIVE_INFINITY : systemClock.monotonicMs());
+    else if (sender.late) this.#settle(undefined, this.#clock.monotonicMs());
+    else this.#settle(count, isFinal ? Number.POSITIVE_INFINITY : this.#clock.monotonicMs());
   }
 
   /**
@@ -225,15 +230,15 @@ interface Count {
 }
 
 /** Asks how many replicas have all that was written, for no longer than a round. Never rejects. */
-async function askFor(link: MasterLink, calls: readonly Wanted[]): Promise<Count> {
+async function askFor(link: MasterLink, calls: readonly Wanted[], clock: Clock): Promise<Count> {
   const needed = Math.max(0, ...calls.map((call) => call.needed));
   if (needed === 0) return { count: 0, isFinal: true };
-  const askedMs = systemClock.monotonicMs();
+  const askedMs = clock.monotonicMs();
   const leftMs = Math.min(...calls.map(({ untilMs }) => untilMs)) - askedMs;
   const roundMs = Math.max(1, Math.min(ROUND_MS, Math.ceil(leftMs)));
   const count = await askReplicas(link, needed, roundMs);
   // A server that can not tell, or does not wait, has said all.
-  const isEarly = systemClock.monotonicMs() - askedMs < roundMs / 2;
+  const isEarly = clock.monotonicMs() - askedMs < roundMs / 2;
   return { count, isFinal: count === undefined || (count < needed && isEarly) };
 }
 

@@ -12,6 +12,7 @@ import { Occupied } from "./checker/occupied.js";
 import { Signals } from "./checker/signals.js";
 import { TableCheck } from "./checker/tables.js";
 import { Trouble } from "./checker/trouble.js";
+import type { Watch } from "./checker/watch.js";
 import type { Chooser } from "./chooser/chooser.js";
 import { between, oneIn, pick } from "./draw.js";
 import type { Outcome } from "./outcome.js";
@@ -20,12 +21,15 @@ import { Caller } from "./workload/caller.js";
 import { clientStep } from "./workload/client-steps.js";
 import { familyOf, KINDS } from "./workload/families.js";
 import type { Shared } from "./workload/family.js";
+import { forJvm } from "./workload/jvm-steps.js";
 import type { Member, Scene } from "./workload/member.js";
 import { planClient, planServerEpoch } from "./workload/plan.js";
 import { Faults } from "./world/faults.js";
 import { type Node, startNode } from "./world/fleet.js";
+import { JvmProcess } from "./world/jvm-process.js";
 import { OwnEnvironment } from "./world/own-environment.js";
-import { SimServer } from "./world/sim-server.js";
+import type { SimServer } from "./world/sim-server.js";
+import { drawTopology, kindsOf, makeTopology, TOPOLOGY_NAMES, type Topology } from "./world/topology.js";
 import { real, trap } from "./world/trap.js";
 import { VirtualTime } from "./world/virtual-time.js";
 
@@ -34,6 +38,9 @@ const MS = 1_000;
 const GLANCE_US = 500 * MS;
 /** The longest hold of a task, by the longest watchdog. */
 const LONGEST_MS = 60_000;
+
+/** lockWatchdogTimeout of the JVMs. */
+const FLEET_WATCHDOG_MS = 3_000;
 
 export class Run {
   readonly #chooser: Chooser;
@@ -48,22 +55,29 @@ export class Run {
   readonly #tables = new TableCheck(this.#checker);
   readonly #nodes: Node[] = [];
   readonly #scene: Scene;
-  readonly #server: SimServer;
+  readonly #topology: Topology;
   readonly #faults: Faults;
   readonly #environment: OwnEnvironment;
   readonly #processes: number;
+  readonly #watches = new Map<string, Watch>();
   readonly #forced = new ForcedUnlocks(this.#time);
   #commands = 0;
   #running = 0;
   #restarts = 0;
+  #isEnding = false;
+  #jvm: JvmProcess | undefined;
 
-  constructor({ chooser, only, trace = false }: ScheduleOptions) {
+  constructor({ chooser, only, topology: wanted, trace = false }: ScheduleOptions) {
     this.#chooser = chooser;
     this.#trace = trace;
     const chance = chooser.stream("environment");
     this.#environment = new OwnEnvironment((count) => chance.choose(count));
     const plan = chooser.stream("plan");
-    const kinds = only === undefined ? KINDS : KINDS.filter((kind) => only.includes(kind));
+    const isWanted = (kind: string) => only === undefined || only.includes(kind);
+    const place = chooser.stream("topology");
+    const topologies = TOPOLOGY_NAMES.filter((name) => kindsOf(name, KINDS).some(isWanted));
+    const topology = drawTopology(place, wanted === undefined ? topologies : [wanted]);
+    const kinds = kindsOf(topology, KINDS).filter(isWanted);
     const shared: Shared[] = [];
     for (let at = between(plan, 1, 3); at > 0; at -= 1) {
       const kind = kinds[plan.choose(kinds.length)];
@@ -84,12 +98,39 @@ export class Run {
       environment: this.#environment,
       shared,
       nowUs: () => this.#time.nowUs,
+      watchOf: (name, sort) => {
+        const watch = this.#watches.get(name);
+        if (watch instanceof sort) return watch;
+        throw new RangeError(`nothing watches "${name}" that is a ${sort.name}`);
+      },
+      forget: (permits) => this.#environment.forget(permits),
     };
-    this.#server = new SimServer("s0", this.#time, planServerEpoch(plan), {
-      ran: (server, call, by, answer) => this.#ran(server, call, by, answer),
+    this.#topology = makeTopology(topology, {
+      time: this.#time,
+      epochMs: () => planServerEpoch(place),
+      watch: {
+        starts: (server, call) => {
+          for (const watch of this.#watches.values()) watch.starts(server, call);
+        },
+        ran: (server, call, by, answer) => this.#ran(server, call, by, answer),
+      },
+      stream: place,
     });
+    for (const each of shared) this.#watch(each);
     this.#checker.excuses.push(this.#forced);
-    this.#faults = new Faults(chooser, this.#processes);
+    this.#faults = new Faults(chooser, this.#processes, topology);
+  }
+
+  #watch(shared: Shared): void {
+    const watch = familyOf(shared).watch?.({
+      ...shared,
+      time: this.#time,
+      checker: this.#checker,
+      trouble: this.#trouble,
+      server: this.#topology.servers[0],
+      stream: this.#chooser.stream(`${shared.name}.setting`),
+    });
+    if (watch !== undefined) this.#watches.set(shared.name, watch);
   }
 
   async play(): Promise<Outcome> {
@@ -123,11 +164,14 @@ export class Run {
       trouble: this.#trouble,
       checker: this.#checker,
       nodes: () => this.#nodes,
-      server: this.#server,
+      topology: this.#topology,
       restart: () => this.#restart(),
     });
     for (let at = 0; at < this.#processes; at += 1) this.#start(`p${at}`);
+    this.#startJvm();
     await this.#untilDone();
+    this.#jvm?.kill();
+    this.#isEnding = true;
     if (this.#checker.hasFailed) return;
     this.#listeners.compare();
     await lookForLeftovers({
@@ -136,33 +180,49 @@ export class Run {
       trouble: this.#trouble,
       tables: this.#tables,
       nodes: this.#nodes,
-      servers: [this.#server],
+      servers: this.#topology.servers,
       shared: this.#scene.shared,
       longestMs: LONGEST_MS,
     });
+    for (const watch of this.#watches.values()) watch.end();
+  }
+
+  /** One of the fleet may be a JVM. */
+  #startJvm(): void {
+    const stream = this.#chooser.stream("jvm0");
+    const shared = forJvm(this.#scene.shared);
+    if (this.#topology.name !== "standalone" || shared.length === 0 || !oneIn(stream, 4)) return;
+    this.#jvm = new JvmProcess({
+      time: this.#time,
+      chooser: this.#chooser,
+      server: this.#topology.servers[0],
+      watchdogMs: FLEET_WATCHDOG_MS,
+      random: () => this.#environment.random(),
+    });
+    const threads = between(stream, 1, 2);
+    for (let at = 1; at <= threads; at += 1) void this.#jvm.work(at, this.#scene, shared);
   }
 
   #start(name: string): void {
     const stream = this.#chooser.stream(name);
-    const plan = planClient(stream);
-    const node = startNode({
+    const plan = planClient(stream, FLEET_WATCHDOG_MS);
+    const node = startNode(this.#topology, {
       name,
       time: this.#time,
       chooser: this.#chooser,
       plan,
-      server: () => this.#server,
       watch: this.#faults,
-      loses: (link) => this.#faults.loses(link),
     });
     this.#nodes.push(node);
     this.#tables.began(node);
-    const member: Member = { ...node, plan, whenCalled: new Set(), isClosing: false };
+    const [holdfast] = node.clients;
+    const member: Member = { ...node, holdfast, plan, whenCalled: new Set(), isClosing: false };
     const tasks = between(stream, 1, 3);
     for (let at = 0; at < tasks; at += 1) void this.#task(`${name}.${at}`, member);
   }
 
   #restart(): void {
-    if (this.#restarts >= 2) return;
+    if (this.#restarts >= 2 || this.#isEnding) return;
     this.#restarts += 1;
     this.#start(`r${this.#restarts}`);
   }
@@ -205,8 +265,11 @@ export class Run {
   #glance(): void {
     this.#checker.look();
     this.#signals.look();
-    for (const text of wrongKeys(this.#server.keys, this.#scene.shared, LONGEST_MS)) {
-      this.#checker.fail("leftovers", text);
+    for (const watch of this.#watches.values()) watch.glance();
+    for (const server of this.#topology.servers) {
+      for (const text of wrongKeys(server.keys, this.#scene.shared, LONGEST_MS)) {
+        this.#checker.fail("leftovers", text);
+      }
     }
     const { nowUs } = this.#time;
     for (const call of this.#checker.calls.pending) {
@@ -234,6 +297,7 @@ export class Run {
       this.#history.add(server.name, `  ${call.args.join(" ")} | ${JSON.stringify(server.keys)}`);
     this.#scene.occupied.look(server, call.keys, by, call.script.name.includes("acquire"));
     if (call.script.name.endsWith("force-unlock")) this.#forced.forced(call.keys[0] ?? "", this.#time.nowUs);
+    for (const watch of this.#watches.values()) watch.ran(server, call, by, answer);
     this.#checker.look();
     this.#signals.look();
   }

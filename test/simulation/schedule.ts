@@ -2,11 +2,14 @@ import type { Chooser } from "./chooser/chooser.js";
 import type { Outcome } from "./outcome.js";
 import { Run } from "./run.js";
 import { disableScopes } from "./world/scopes.js";
+import type { TopologyName } from "./world/topology.js";
 
 export interface ScheduleOptions {
   readonly chooser: Chooser;
   /** The kinds to choose from. Default: all. */
   readonly only?: readonly string[];
+  /** Which servers there are. Default: drawn, most often one. */
+  readonly topology?: TopologyName | undefined;
   /** Whether the history has each script call, with the keys before and after. */
   readonly trace?: boolean;
 }

@@ -35,7 +35,9 @@ export function beliefsOf(history: readonly HistoryLine[]): Step[] {
     const endedLabel = ended?.[1] ?? ended?.[2];
     if (begun !== undefined) believed = [...believed, { column, label: begun, atUs }];
     if (endedLabel !== undefined) {
-      believed = believed.filter((thing) => thing.column !== column || thing.label !== endedLabel);
+      // Two holds of one task are called alike.
+      const over = believed.find((thing) => thing.column === column && thing.label === endedLabel);
+      believed = believed.filter((thing) => thing !== over);
     }
     believed = believed.filter((thing) => !dead.has(thing.column));
     believing = new Set(believed.map((thing) => thing.column));

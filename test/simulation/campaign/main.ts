@@ -43,13 +43,9 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Its own words for its own options. */
-type RunDefects = (what: "defects" | "mutants", args: readonly string[]) => Promise<number>;
-
 async function hunt(what: "defects" | "mutants", args: readonly string[]): Promise<number> {
   // Loaded only here: it reads all sources.
-  const program = new URL("../defects/run.js", import.meta.url);
-  const { runDefects } = (await import(program.href)) as { runDefects: RunDefects };
+  const { runDefects } = await import("../defects/run.js");
   try {
     return await runDefects(what, args);
   } catch (error) {

@@ -49,6 +49,22 @@ describe("the timeline", () => {
     expect(rows(100)[to + 1]).toContain("no more");
   });
 
+  it("counts the holds of a task that are called alike", () => {
+    const believes = 'believes p0.0 in lock "n0"';
+    const twice = [
+      `${believes}, for 5 ms`,
+      `${believes}, for 5 ms`,
+      'gives back p0.0 in lock "n0"',
+      "thinks",
+      `${believes} no more`,
+      "rests",
+    ];
+    const lines = twice.map((text, atUs) => ({ atUs, column: "p0", text }));
+    const probes = lines.flatMap((line) => [line, { atUs: line.atUs, column: "s0", text: "probe" }]);
+    const rows = timeline(probes, { width: 100, colors: false }).split("\n");
+    expect(rows.filter((row) => row.includes("probe")).map((row) => row[11])).toEqual([..."┃┃┃┃││"]);
+  });
+
   it("ends the lane of a process that is killed", () => {
     const killed = [
       ...history.slice(0, 5),

@@ -17,12 +17,14 @@ export interface Belief {
   readonly startUs: number;
   /** How it is called in the history. */
   readonly label: string;
+  /** For how long it is believed yet, where that is not the library's. In milliseconds; 0: it is over. */
+  readonly leftMs?: () => number;
 }
 
 export interface Part {
   readonly name: string;
-  /** Holds of one owner do not exclude each other. */
-  readonly owner: string;
+  /** Holds that have an owner in common do not exclude each other. */
+  readonly owners: readonly string[];
   readonly mode: "exclusive" | "shared";
 }
 
@@ -47,7 +49,7 @@ export class Checker {
   readonly exceptions: Record<string, number> = {};
   readonly calls: Calls;
   readonly excuses: Excuse[] = [];
-  /** How many leases were handed out, or were lost before they could be, by `<name> <holder>`. */
+  /** How many leases were handed out, or were lost before they could be, by their holder. */
   readonly given: Map<string, number> = new Map();
   readonly #time: VirtualTime;
   readonly #history: History;
@@ -84,17 +86,17 @@ export class Checker {
     this.#byLease.set(belief.lease, kept);
     const { process, label } = belief;
     this.#history.add(process.name, `believes ${label}, for ${round(this.#leftMs(kept))} ms`);
-    for (const { name, owner } of belief.parts) {
+    for (const { name, owners } of belief.parts) {
       this.calls.changed(name);
-      this.gave(name, owner);
+      for (const owner of owners) this.gave(owner);
     }
     if (token !== undefined) this.#tokenGrows(belief, token);
     this.look();
   }
 
-  gave(name: string, owner: string): void {
-    const what = `${name} ${owner.replace(/:write$/, "")}`;
-    this.given.set(what, (this.given.get(what) ?? 0) + 1);
+  gave(holder: string): void {
+    const owner = holder.replace(/:write$/, "");
+    this.given.set(owner, (this.given.get(owner) ?? 0) + 1);
   }
 
   /** Its owner gives it back from this moment on. */
@@ -162,8 +164,8 @@ export class Checker {
   }
 
   /** For how long it would answer that it is held, seen from outside. */
-  #leftMs({ lease, process }: Belief): number {
-    return believedMs(lease, process.instant);
+  #leftMs({ lease, process, leftMs }: Belief): number {
+    return leftMs?.() ?? believedMs(lease, process.instant);
   }
 
   #tokenGrows({ parts: [part], label }: Belief, token: bigint): void {
@@ -177,7 +179,7 @@ export class Checker {
 }
 
 function excludes(one: Part, other: Part): boolean {
-  if (one.name !== other.name || one.owner === other.owner) return false;
+  if (one.name !== other.name || one.owners.some((owner) => other.owners.includes(owner))) return false;
   return one.mode === "exclusive" || other.mode === "exclusive";
 }
 

@@ -61,14 +61,16 @@ export async function lookForLeftovers(ending: Ending): Promise<void> {
 }
 
 async function close(live: readonly Node[], { time, checker, longestMs }: Ending): Promise<void> {
+  const clients = live.flatMap((node) => node.clients);
   let closed = 0;
-  for (const { holdfast } of live) {
+  for (const holdfast of clients) {
     void holdfast.close().then(() => {
       closed += 1;
     });
   }
   await time.pass(time.nowUs + longestMs * MS);
-  if (closed < live.length) checker.fail("progress", `${live.length - closed} clients can not be closed`);
+  if (closed < clients.length)
+    checker.fail("progress", `${clients.length - closed} clients can not be closed`);
 }
 
 function lookAtTimers({ process }: Node, checker: Checker, when: string): void {

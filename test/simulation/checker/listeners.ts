@@ -38,16 +38,16 @@ export class Listeners {
    * Permits have ids, and are not counted.
    */
   compare(): void {
-    for (const [what, lost] of this.#lost) {
-      const given = this.#checker.given.get(what) ?? 0;
+    for (const [owner, lost] of this.#lost) {
+      const given = this.#checker.given.get(owner) ?? 0;
       if (lost <= given) continue;
-      this.#checker.fail("truth", `${lost} leases of ${what} were told to be lost, and ${given} were given`);
+      this.#checker.fail("truth", `${lost} leases of ${owner} were told to be lost, and ${given} were given`);
     }
   }
 
-  #onLost({ name, holder, kind }: LeaseLostEvent): void {
+  #onLost({ holder, kind }: LeaseLostEvent): void {
     if (/semaphore/.test(kind)) return;
-    const what = `${name} ${holder.replace(/:write$/, "")}`;
-    this.#lost.set(what, (this.#lost.get(what) ?? 0) + 1);
+    const owner = holder.replace(/:write$/, "");
+    this.#lost.set(owner, (this.#lost.get(owner) ?? 0) + 1);
   }
 }

@@ -13,21 +13,24 @@ const US = 1_000;
 /** Remembers when each lock was taken, as Redis had it. */
 export class Occupied {
   readonly #time: VirtualTime;
-  readonly #spells = new Map<string, Spell[]>();
+  /** By name, and by the server that has it. */
+  readonly #spells = new Map<string, Map<string, Spell[]>>();
 
   /** When each process last asked for a lock, by `<process> <name>`. */
   readonly #askedUs = new Map<string, number>();
 
   constructor(time: VirtualTime, names: readonly string[]) {
     this.#time = time;
-    for (const name of names) this.#spells.set(name, []);
+    for (const name of names) this.#spells.set(name, new Map());
   }
 
   /** A script has run that names these keys. */
-  look(server: SimServer, keys: readonly string[], by: string, acquires: boolean): void {
+  look(server: SimServer, keys: readonly string[], by: string, acquires = true): void {
     for (const key of keys) {
-      const spells = this.#spells.get(key);
-      if (spells === undefined) continue;
+      const byServer = this.#spells.get(key);
+      if (byServer === undefined) continue;
+      const spells = byServer.get(server.name) ?? [];
+      byServer.set(server.name, spells);
       if (acquires) this.#askedUs.set(`${by} ${key}`, this.#time.nowUs);
       const ttlMs = Number(server.command("PTTL", key));
       const queued = Number(server.command("EXISTS", fairQueueKey(key), waitingWriterKey(key))) > 0;
@@ -49,6 +52,8 @@ export class Occupied {
 
   /** Whether somebody had it at some time since then. */
   wasTaken(name: string, sinceUs: number): boolean {
-    return this.#spells.get(name)?.some(({ untilUs }) => untilUs >= sinceUs) ?? true;
+    const byServer = this.#spells.get(name);
+    if (byServer === undefined) return true;
+    return [...byServer.values()].some((spells) => spells.some(({ untilUs }) => untilUs >= sinceUs));
   }
 }

@@ -35,14 +35,14 @@ const ECHO_US = 2_000_000;
 export function untrue(error: unknown, failed: Failed): string | undefined {
   const { asked, call, scene, member } = failed;
   if (asked.signal?.aborted === true && error === asked.signal.reason) return undefined;
+  if (asked.explains?.(error) === true) return undefined;
   if (error instanceof ClientClosedError)
     return member.isClosing ? undefined : "nobody has closed the client";
   if (error instanceof WaitTimeoutError) return untrueRefusal(failed);
-  if (
-    error instanceof UnavailableError ||
-    error instanceof QuorumError ||
-    error instanceof NotReplicatedError
-  ) {
+  if (error instanceof QuorumError) return untrueQuorum(error, failed);
+  if (error instanceof UnavailableError || error instanceof NotReplicatedError) {
+    const isOutpaced = call.names.some((name) => scene.checker.calls.changedUs(name) >= call.startUs);
+    if (asked.isForce === true && isOutpaced) return undefined;
     return isTroubled(failed) ? undefined : `${error.message}, but nothing has happened to it`;
   }
   if (error instanceof LeaseLostError) return untrueLoss(error, failed);
@@ -55,6 +55,26 @@ export function untrue(error: unknown, failed: Failed): string | undefined {
   return `unexpected ${error instanceof Error ? (error.stack ?? error.message) : String(error)} after ${call.startUs} us`;
 }
 
+/** A majority can not be had: each of the failures is one that has happened. */
+function untrueQuorum({ failures, message }: QuorumError, failed: Failed): string | undefined {
+  if (isTroubled(failed) || isTooFar(failed)) return undefined;
+  const complaints = failures.map((error) => untrue(error, failed)).filter((each) => each !== undefined);
+  return complaints.length === 0 ? undefined : `${message}: ${complaints.join("; ")}`;
+}
+
+/** What a timer may be late by. */
+const LATE_MS = 5;
+
+/** A member of a red lock answers two questions in the time that it is waited for, and with bad luck it can not. */
+function isTooFar({ asked, member }: Failed): boolean {
+  const { distance, options } = member.plan;
+  const leases = [asked, ...(asked.around ?? [])].map(
+    ({ leaseMs = Number.POSITIVE_INFINITY }) => leaseMs / 4,
+  );
+  const timeoutMs = Math.min(options.redMemberTimeoutMs, ...leases);
+  return (4 * (distance.leastUs + distance.spreadUs)) / 1_000 + LATE_MS >= timeoutMs;
+}
+
 /** Something has befallen the process, its connections or its server that the call may have felt. */
 function isTroubled({ call, member, scene }: Pick<Failed, "call" | "member" | "scene">): boolean {
   const { commandTimeoutMs } = member.plan.options;
@@ -62,7 +82,8 @@ function isTroubled({ call, member, scene }: Pick<Failed, "call" | "member" | "s
 }
 
 /** @returns what is wrong with a call that was refused, or has timed out */
-export function untrueRefusal({ asked, call, scene, member }: Failed): string | undefined {
+export function untrueRefusal(failed: Failed): string | undefined {
+  const { asked, call, scene, member } = failed;
   const { occupied, checker } = scene;
   if (asked.names.some((name) => occupied.wasTaken(name, call.startUs))) return undefined;
   if (asked.sharesId === true && checker.calls.others(call).length > 0) return undefined;
@@ -73,6 +94,10 @@ export function untrueRefusal({ asked, call, scene, member }: Failed): string | 
   const isOver = asked.waitMs > 0 && waitedMs >= asked.waitMs * 0.99;
   if (isOver && (isUnanswered || isTroubled({ call, scene, member }))) {
     checker.excuse("time ran out before the server was asked");
+    return undefined;
+  }
+  if (asked.isRed === true && (isTroubled(failed) || isTooFar(failed))) {
+    checker.excuse("members answered too late");
     return undefined;
   }
   return "nobody had the lock or stood in its queue";

@@ -1,4 +1,5 @@
 import type { Defect } from "./defect.js";
+import { countDefects } from "./planted/counts.js";
 import { fairDefects } from "./planted/fair.js";
 import { handOffDefects } from "./planted/hand-off.js";
 import { jointDefects } from "./planted/joint.js";
@@ -20,6 +21,7 @@ export const defects: readonly Defect[] = [
   ...readWriteDefects,
   ...handOffDefects,
   ...jointDefects,
+  ...countDefects,
   ...permitDefects,
   ...serverDefects,
 ];

@@ -112,28 +112,33 @@ export class JvmChannels {
     return this.#subscriptions.size;
   }
 
-  /**
-   * @returns the entry of the channel, from when messages arrive on; undefined when that took longer than `limitMs`
-   * @throws what the driver throws when it can not listen
-   */
+  /** @returns the entry of the channel, from when messages arrive on; undefined when it was not had in time, or refused */
   async subscribe(channel: string, effect: Effect, limitMs: number): Promise<ChannelEntry | undefined> {
-    const subscription = this.#subscriptions.get(channel) ?? this.#begin(channel, effect);
-    subscription.entry.subscribers += 1;
     try {
-      if (await this.#within(limitMs, subscription.begun)) return subscription.entry;
-    } catch (error) {
-      this.unsubscribe(channel);
-      throw error;
+      return await this.#subscribed(channel, effect, limitMs);
+    } catch {
+      // Redisson writes a line into its log, and takes the time for over.
+      return undefined;
     }
-    this.unsubscribe(channel);
-    return undefined;
   }
 
-  /** As `subscribe`, for a thread that waits without limit. @throws JvmTimeoutError */
+  /** As `subscribe`, for a thread that waits without limit. @throws JvmTimeoutError, or what the driver throws */
   async subscribeAtAllCosts(channel: string, effect: Effect): Promise<ChannelEntry> {
-    const entry = await this.subscribe(channel, effect, SUBSCRIPTION_TIMEOUT_MS);
+    const entry = await this.#subscribed(channel, effect, SUBSCRIPTION_TIMEOUT_MS);
     if (entry === undefined) throw new JvmTimeoutError(`no subscription to ${channel} was had`);
     return entry;
+  }
+
+  async #subscribed(channel: string, effect: Effect, limitMs: number): Promise<ChannelEntry | undefined> {
+    const subscription = this.#subscriptions.get(channel) ?? this.#begin(channel, effect);
+    subscription.entry.subscribers += 1;
+    let isListening = false;
+    try {
+      isListening = await this.#within(limitMs, subscription.begun);
+    } finally {
+      if (!isListening) this.unsubscribe(channel);
+    }
+    return isListening ? subscription.entry : undefined;
   }
 
   /** The thread needs the channel no more. */

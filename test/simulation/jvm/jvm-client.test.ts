@@ -147,6 +147,23 @@ describe("a thread that waits", () => {
     await other.unlock({ kind: "fair", name: NAME });
   });
 
+  test("gives up when it can not listen in time, and fails when it would wait for ever", async () => {
+    await client.lock(NAME, "fair", { threadId: FIRST, leaseMs: HOUR_MS });
+    driver.channels.failNext(new Error("no subscription"));
+    expect(await client.lock(NAME, "fair", { threadId: SECOND, waitMs: 1_000 })).toBe(false);
+    const goOn = driver.channels.hold();
+    const late = client.lock(NAME, "fair", { threadId: SECOND, waitMs: 1_000 });
+    await fleet.clock.advance(1_000);
+    expect(await late).toBe(false);
+    expect(fleet.server.command("EXISTS", `redisson_lock_queue:{${NAME}}`)).toBe(0);
+    const endless = expect(client.lock(NAME, "fair", { threadId: THIRD })).rejects.toThrow(JvmTimeoutError);
+    await fleet.clock.advance(7_500);
+    await endless;
+    goOn();
+    expect(client.census().channels).toBe(0);
+    await client.unlock(NAME, "fair", FIRST);
+  });
+
   test("is told when Redisson is shut down", async () => {
     await client.lock(NAME, "lock", { threadId: FIRST, leaseMs: HOUR_MS });
     const waiting = expect(client.lock(NAME, "lock", { threadId: SECOND })).rejects.toThrow(JvmShutdownError);

@@ -17,8 +17,14 @@ export interface Asked {
   readonly around?: readonly Asked[];
   /** Others of the process call with the same thread id: they take turns. */
   readonly sharesId?: boolean;
+  /** Some of the servers may fail, and the call asks all of them. */
+  readonly isRed?: boolean;
+  /** It frees by force, and gives up when others are faster. */
+  readonly isForce?: boolean;
   /** Its hold may be over already, as far as the checker knows. */
   readonly mayBeOver?: boolean;
+  /** Whether an error that it ends with is true for a reason of its own. */
+  readonly explains?: (error: unknown) => boolean;
 }
 
 /** What became of a call. */
@@ -76,7 +82,7 @@ export class Caller {
       this.say(
         `${what} failed: ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`,
       );
-      if (error instanceof LeaseLostError) checker.gave(error.lockName, error.holder);
+      if (error instanceof LeaseLostError) checker.gave(error.holder);
       const complaint = untrue(error, { asked, call, scene: this.scene, member: this.member });
       if (complaint !== undefined) checker.fail("truth", `${this.name}: ${what}: ${complaint}`);
       return { ok: false, error };

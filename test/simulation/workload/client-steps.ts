@@ -8,7 +8,7 @@ const STANDSTILLS = ["stop", "suspend", "stall"];
 /** Timers may be late, and the clock of a process is not quite that of the run. */
 const LATE_MS = 60;
 /** Calls that wait for nothing but their lock: no body of theirs runs. */
-const ONLY_WAITS = /: (?:lock|tryLock) (?!multi)/;
+const ONLY_WAITS = /: (?:lock|tryLock) (?!multi|red)/;
 
 /** When a client is closed: at once, when an answer has come, or when a task has called; and so many microtasks later. */
 interface Moment {
@@ -40,9 +40,12 @@ function closeAt(caller: Caller, moment: Moment, options: CloseOptions): void {
     stop();
     afterMicrotasks(moment.microtasks, () => void closeClient(caller, options));
   };
-  const listeners = moment.after === "answer" ? member.commands.whenAnswered : member.whenCalled;
-  listeners.add(seen);
-  const stop = () => listeners.delete(seen);
+  const answers = member.lines.map(({ commands }) => commands.whenAnswered);
+  const listeners = moment.after === "answer" ? answers : [member.whenCalled];
+  for (const each of listeners) each.add(seen);
+  const stop = () => {
+    for (const each of listeners) each.delete(seen);
+  };
   caller.say(
     `will close its client after ${moment.nth} ${moment.after}s and ${moment.microtasks} microtasks`,
   );
@@ -57,7 +60,7 @@ function afterMicrotasks(count: number, act: () => void): void {
 async function closeClient(caller: Caller, options: CloseOptions): Promise<void> {
   const { member, scene } = caller;
   const { checker, trouble } = scene;
-  const { process, holdfast, plan } = member;
+  const { process, clients, plan } = member;
   const { graceMs = 0 } = options;
   const startUs = scene.nowUs();
   const startMs = process.instant.monotonicMs;
@@ -69,8 +72,9 @@ async function closeClient(caller: Caller, options: CloseOptions): Promise<void>
   const waiting = [...checker.calls.pending].filter(
     ({ process: name, what }) => name === process.name && ONLY_WAITS.test(what),
   );
-  const closing = holdfast.close(options);
-  if (oneIn(caller.stream, 3)) void holdfast.close({ graceMs: 5_000 });
+  const isTwice = oneIn(caller.stream, 3);
+  const closing = clients.map((client) => client.close(options));
+  if (isTwice) for (const client of clients) void client.close({ graceMs: 5_000 });
   if (isFirst && graceMs === 0) {
     await caller.pause(0);
     for (const { label } of believedOf(member, caller)) {
@@ -85,7 +89,7 @@ async function closeClient(caller: Caller, options: CloseOptions): Promise<void>
       }
     }
   }
-  await closing;
+  await Promise.all(closing);
   const tookMs = process.instant.monotonicMs - startMs;
   const mostMs = (isFirst ? graceMs : 1_000) + 3 * plan.options.commandTimeoutMs + LATE_MS;
   caller.say(`has closed its client after ${tookMs} ms`);
@@ -95,7 +99,7 @@ async function closeClient(caller: Caller, options: CloseOptions): Promise<void>
   for (const { label } of believedOf(member, caller)) {
     checker.fail("truth", `${label} is believed after its client was closed`);
   }
-  await holdfast.close();
+  await Promise.all(clients.map((client) => client.close()));
 }
 
 function believedOf({ process }: Member, { scene }: Caller) {

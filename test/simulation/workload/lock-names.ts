@@ -1,7 +1,7 @@
-import type { Holdfast } from "../../../src/holdfast.js";
 import type { Lock } from "../../../src/locks/lock.js";
+import type { Member } from "./member.js";
 
-/** The kinds of lock that have one server. */
+/** The kinds of lock; all but red ones have one server. */
 export const LOCK_KINDS = [
   "lock",
   "fair",
@@ -12,6 +12,7 @@ export const LOCK_KINDS = [
   "non-reentrant fair",
   "fair read-write",
   "multi",
+  "red",
 ] as const;
 
 export type LockKindName = (typeof LOCK_KINDS)[number];
@@ -39,7 +40,11 @@ export function membersOf(name: string): readonly string[] {
 }
 
 /** @param half which lock of a pair */
-export function openDoor(holdfast: Holdfast, { kind, name }: LockName, half: "read" | "write"): Door {
+export function openDoor(
+  { holdfast, clients }: Pick<Member, "holdfast" | "clients">,
+  { kind, name }: LockName,
+  half: "read" | "write",
+): Door {
   const door = (lock: Lock, isReentrant = true, mode: Door["mode"] = "exclusive"): Door => ({
     kind,
     name,
@@ -78,6 +83,8 @@ export function openDoor(holdfast: Holdfast, { kind, name }: LockName, half: "re
         isReentrant: true,
       };
     }
+    case "red":
+      return door(holdfast.getRedLock(...clients.map((client) => client.getLock(name))));
     default:
       return kind satisfies never;
   }

@@ -3,8 +3,10 @@ import type { LockOptions } from "../../../src/options.js";
 import type { Part } from "../checker/checker.js";
 import { oneIn, pick } from "../draw.js";
 import type { Asked, Caller } from "./caller.js";
+import { shortestLeaseMs } from "./count-calls.js";
 import type { Family } from "./family.js";
 import { type Door, LOCK_KINDS, type LockName, membersOf, openDoor } from "./lock-names.js";
+import type { Member } from "./member.js";
 import { readLease } from "./read-lease.js";
 
 /** The options of one call, and how it is called in the history. */
@@ -33,7 +35,7 @@ export const locks: Family = {
   heldKeys: ({ kind, name }) => (kind === "multi" ? membersOf(name) : [name]),
   async step(caller, shared) {
     const { stream, member } = caller;
-    const door = openDoor(member.holdfast, shared as LockName, oneIn(stream, 3) ? "write" : "read");
+    const door = openDoor(member, shared as LockName, oneIn(stream, 3) ? "write" : "read");
     await FORM_STEPS[pick(stream, FORMS)](caller, door);
   },
 };
@@ -119,18 +121,30 @@ async function siblings(caller: Caller, door: Door): Promise<void> {
 
 /** In Redisson's style: lock and unlock by the thread. */
 async function asThread(caller: Caller, door: Door): Promise<void> {
-  const wish = wishOf(caller, door, "lock, as a thread", 4);
   const asked = { what: "asThread", names: [], waitMs: 0 };
   await caller.call(asked, () =>
-    caller.member.holdfast.asThread(async () => {
+    inAll(caller.member.clients, async () => {
+      const wish = wishOf(caller, door, "lock, as a thread", 4);
       const became = await caller.call(wish.asked, () => door.lock.lock(wish.options));
       if (!became.ok) return;
       enter(caller, door, became.value);
       await caller.pause(holdMs(caller));
       const mayBeOver = leave(caller, became.value);
       await caller.call({ ...wish.asked, what: "unlock, as a thread", mayBeOver }, () => door.lock.unlock());
+      // Members of a red lock may have been taken under ids of their own, while the thread's were still given back.
+      if (door.kind === "red" && became.value.state === "held") {
+        caller.scene.checker.excuse("a red lock that its thread can not unlock");
+        await caller.call({ ...wish.asked, what: "unlock of its lease", mayBeOver }, () =>
+          became.value.unlock(),
+        );
+      }
     }),
   );
+}
+
+/** As one thread of each client. */
+function inAll(clients: Member["clients"], body: () => Promise<void>): Promise<void> {
+  return clients.reduceRight((inner, client) => () => client.asThread(inner), body)();
 }
 
 /** Under an id that others of the process choose as well, or under one of its own. */
@@ -153,15 +167,16 @@ async function chosenId(caller: Caller, door: Door): Promise<void> {
 
 async function look(caller: Caller, door: Door): Promise<void> {
   const asked = { what: "isLocked", names: [], waitMs: 0 };
-  if (door.kind === "multi") return;
+  if (isJoint(door)) return;
   await caller.call(asked, () => door.lock.isLocked());
 }
 
 async function force(caller: Caller, door: Door): Promise<void> {
-  if (!oneIn(caller.stream, 4) || door.kind === "multi") return lockAndUnlock(caller, door);
+  if (!oneIn(caller.stream, 4) || isJoint(door)) return lockAndUnlock(caller, door);
   caller.scene.trouble.begin("force-unlock", door.name, 0, true);
-  await caller.call({ what: `forceUnlock of "${door.name}"`, names: [], waitMs: 0 }, () =>
-    door.lock.forceUnlock(),
+  await caller.call(
+    { what: `forceUnlock of "${door.name}"`, names: door.members, waitMs: 0, isForce: true },
+    () => door.lock.forceUnlock(),
   );
 }
 
@@ -179,7 +194,7 @@ async function hold(caller: Caller, door: Door, lease: Lease, { asked }: Wish): 
 }
 
 /** A lease has been handed out. */
-function enter(caller: Caller, door: Door, lease: Lease): void {
+export function enter(caller: Caller, door: Door, lease: Lease): void {
   const { checker } = caller.scene;
   const { process } = caller.member;
   const label = `${caller.name} in ${door.kind} "${door.name}"${door.mode === "shared" ? " (read)" : ""}`;
@@ -190,7 +205,7 @@ function enter(caller: Caller, door: Door, lease: Lease): void {
 }
 
 /** It is given back. @returns whether its time was over before */
-function leave({ scene }: Caller, lease: Lease): boolean {
+export function leave({ scene }: Caller, lease: Lease): boolean {
   const isOver = !scene.checker.believes(lease);
   scene.checker.left(lease);
   scene.signals.left(lease);
@@ -208,11 +223,37 @@ interface JointlyBelieved {
 }
 
 function partsOf({ kind, name, mode }: Door, lease: Lease): readonly Part[] {
-  // Who writes may read as well.
-  if (kind !== "multi") return [{ name, owner: lease.holder.replace(/:write$/, ""), mode }];
   // The lease tells its holders, but not of which lock each is.
-  const { members } = (lease as unknown as JointlyBelieved).believed;
-  return members.map(({ lock, hold }) => ({ name: lock.name, owner: hold.holding.field, mode }));
+  const { believed } = lease as unknown as JointlyBelieved;
+  switch (kind) {
+    case "multi":
+      return believed.members.map(({ lock, hold }) => ({
+        name: lock.name,
+        owners: [hold.holding.field],
+        mode,
+      }));
+    case "red": {
+      // Members that were lost are taken again, under other ids.
+      const owners = () => believed.members.map(({ hold }) => hold.holding.field);
+      return [
+        {
+          name,
+          mode,
+          get owners() {
+            return owners();
+          },
+        },
+      ];
+    }
+    default:
+      // Who writes may read as well.
+      return [{ name, owners: [lease.holder.replace(/:write$/, "")], mode }];
+  }
+}
+
+/** Of a joint lock nobody can be asked as a whole, and it can not be freed by force. */
+function isJoint({ kind }: Door): boolean {
+  return kind === "multi" || kind === "red";
 }
 
 function holdMs(caller: Caller): number {
@@ -228,13 +269,15 @@ function wishOf(caller: Caller, door: Door, what: string, foreverIn: number, out
   const leaseMs = oneIn(stream, 4)
     ? pick(stream, [
         watchdogMs,
-        Math.max(commandTimeoutMs / 2, shortestMs(caller)),
+        Math.max(commandTimeoutMs / 2, shortestLeaseMs(caller)),
         commandTimeoutMs * 2,
-        shortestMs(caller),
+        shortestLeaseMs(caller),
       ])
     : undefined;
   const maxHoldMs =
-    leaseMs === undefined && oneIn(stream, 12) ? pick(stream, [watchdogMs, shortestMs(caller)]) : undefined;
+    leaseMs === undefined && oneIn(stream, 12)
+      ? pick(stream, [watchdogMs, shortestLeaseMs(caller)])
+      : undefined;
   const signal = oneIn(stream, 10) ? abortsAfter(caller, pick(stream, [1, 0, 5, 30, 200])) : undefined;
   const options = { waitMs, leaseMs, maxHoldMs, signal };
   const words = Object.entries({ waitMs, leaseMs, maxHoldMs }).flatMap(([name, value]) =>
@@ -246,14 +289,17 @@ function wishOf(caller: Caller, door: Door, what: string, foreverIn: number, out
   const around = outer === undefined ? [] : [outer];
   return {
     options,
-    asked: { what: title, names: door.members, waitMs: longest, signal, leaseMs, maxHoldMs, around },
+    asked: {
+      what: title,
+      names: door.members,
+      waitMs: longest,
+      signal,
+      leaseMs,
+      maxHoldMs,
+      around,
+      isRed: door.kind === "red",
+    },
   };
-}
-
-/** What ends before all answers have come is asked for again and again: a multi lock takes several. */
-function shortestMs({ member }: Caller): number {
-  const { leastUs, spreadUs } = member.plan.distance;
-  return 50 + Math.ceil((16 * (leastUs + spreadUs)) / 1_000);
 }
 
 function abortsAfter(caller: Caller, ms: number): AbortSignal {

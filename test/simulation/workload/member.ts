@@ -4,8 +4,9 @@ import type { History } from "../checker/history.js";
 import type { Occupied } from "../checker/occupied.js";
 import type { Signals } from "../checker/signals.js";
 import type { Trouble } from "../checker/trouble.js";
+import type { Watch } from "../checker/watch.js";
 import type { Chooser } from "../chooser/chooser.js";
-import type { CommandLink } from "../world/command-link.js";
+import type { Line } from "../world/fleet.js";
 import type { OwnEnvironment } from "../world/own-environment.js";
 import type { SimProcess } from "../world/sim-process.js";
 import type { Shared } from "./family.js";
@@ -21,6 +22,10 @@ export interface Scene {
   readonly signals: Signals;
   readonly environment: OwnEnvironment;
   readonly shared: readonly Shared[];
+  /** What watches a name. */
+  watchOf<W extends Watch>(name: string, sort: new (...args: never[]) => W): W;
+  /** The process has no such permits any more, and the collection of garbage has noticed. */
+  forget(permits: object): void;
   /** Virtual time. */
   readonly nowUs: () => number;
 }
@@ -29,9 +34,12 @@ export interface Scene {
 export interface Member {
   readonly process: SimProcess;
   readonly holdfast: Holdfast;
-  readonly commands: CommandLink;
+  /** Its connections. */
+  readonly lines: readonly Line[];
   /** Told at each call of a task, once it was made. */
   readonly whenCalled: Set<() => void>;
+  /** One for each of the servers that know nothing of each other; the first is `holdfast`. */
+  readonly clients: readonly [Holdfast, ...Holdfast[]];
   readonly plan: ClientPlan;
   /** Whether somebody has closed the client. */
   isClosing: boolean;

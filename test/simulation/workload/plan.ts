@@ -18,6 +18,7 @@ export interface ClientPlan {
     readonly watchdogMs: number;
     readonly commandTimeoutMs: number;
     readonly safetyPeriodMs: number;
+    readonly redMemberTimeoutMs: number;
   };
 }
 
@@ -37,7 +38,8 @@ const DISTANCES: readonly [Distance, ...Distance[]] = [
   FAR,
 ];
 
-export function planClient(stream: Stream): ClientPlan {
+/** @param fleetWatchdogMs that of the JVMs in the fleet */
+export function planClient(stream: Stream, fleetWatchdogMs = 30_000): ClientPlan {
   const distance = pick(stream, DISTANCES);
   const watchdogMs = pick(stream, distance === FAR ? [1_000, 3_000, 30_000] : [1_000, 3_000, 300, 30_000]);
   const offsetMs = pick(stream, [0, 0, 0, 0, 1, -3_600_000, 7 * DAY_MS, -900 * DAY_MS]);
@@ -47,10 +49,12 @@ export function planClient(stream: Stream): ClientPlan {
     rules: pick(stream, RULES),
     options: {
       watchdogMs,
+      fleetWatchdogMs,
       commandTimeoutMs: pick(stream, [1_000, 400, 200, 3_000]),
       safetyPeriodMs: pick(stream, [2_000, 500, 5_000]),
       groupCommit: !oneIn(stream, 4),
       handOff: pick<false | HandOffOptions>(stream, [{}, false, { maxCount: 2, maxMs: 50 }]),
+      redMemberTimeoutMs: pick(stream, distance === FAR ? [200, 100] : [50, 20, 200]),
       reentry: pick(stream, ["scope", "scope", "scope", "explicit"]),
     },
   };

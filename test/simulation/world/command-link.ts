@@ -53,6 +53,8 @@ interface LinkParts {
   readonly delays: Stream;
   readonly rules: ResendRules;
   readonly watch: LinkWatch;
+  /** Called when the connection has ended, if it is the only one: no other follows it. */
+  readonly ended?: () => void;
 }
 
 /** A Redis client's connection for commands, with all the connections that follow each other in it. */
@@ -65,17 +67,26 @@ export class CommandLink {
   readonly whenAnswered: Set<() => void> = new Set();
   readonly #parts: LinkParts;
   #wire: Wire;
+  /** At the other end. */
+  #server: SimServer;
   /** What was sent and is not answered, in order. */
   #unanswered: Request[] = [];
   /** What waits for a connection. */
   #queued: Request[] = [];
   readonly #counts = { sent: 0, arrived: 0, answered: 0 };
   #isClosed = false;
+  #wires = 0;
 
   constructor(parts: LinkParts) {
     this.name = parts.name;
     this.#parts = parts;
     this.#wire = this.#newWire();
+    this.#server = parts.server();
+  }
+
+  /** The server at the other end of the present connection, or of the latest. */
+  get server(): SimServer {
+    return this.#server;
   }
 
   get underWay(): number {
@@ -112,7 +123,16 @@ export class CommandLink {
     if (wire.isCut || this.outage !== undefined) return;
     wire.cut(arrive, lateUs);
     const { time, process } = this.#parts;
-    time.after(noticeUs, () => process.gate.pass(() => this.#notice(wire, reconnectUs)));
+    const noticed = () => process.gate.pass(() => this.#notice(wire, reconnectUs));
+    time.after(noticeUs, noticed, { actor: process.name });
+  }
+
+  /** The client ends the connection by itself, to make another one: what it has sent arrives. */
+  leave(reconnectUs: number): void {
+    if (this.outage !== undefined || this.#isClosed) return;
+    const wire = this.#wire;
+    if (!wire.isCut) wire.cut({ there: wire.underWay.there, back: 0 });
+    this.#notice(wire, reconnectUs);
   }
 
   /** The process is gone: what it has sent arrives. */
@@ -122,7 +142,7 @@ export class CommandLink {
   }
 
   #notice(wire: Wire, reconnectUs: number): void {
-    if (wire !== this.#wire || this.#isClosed) return;
+    if (wire !== this.#wire || this.#isClosed || this.outage !== undefined) return;
     this.resets += 1;
     this.outage = new Error("Connection is closed.");
     const { rules, time, process } = this.#parts;
@@ -131,25 +151,34 @@ export class CommandLink {
     }
     if (!rules.queues)
       for (const { failed } of this.#queued.splice(0)) failed(new Error("Connection is closed."));
-    time.after(reconnectUs, () => process.gate.pass(() => this.#connect()));
+    if (this.#parts.ended !== undefined) {
+      this.#isClosed = true;
+      this.#parts.ended();
+      return;
+    }
+    const connected = () => process.gate.pass(() => this.#connect());
+    time.after(reconnectUs, connected, { actor: process.name });
   }
 
   #connect(): void {
     if (this.#isClosed) return;
     this.outage = undefined;
     this.#wire = this.#newWire();
+    this.#server = this.#parts.server();
     const again = [...this.#unanswered.splice(0), ...this.#queued.splice(0)];
     for (const request of again) this.#put(request);
   }
 
   #newWire(): Wire {
-    const { time, distance, delays } = this.#parts;
-    return new Wire(time, distance, delays);
+    const { name, time, distance, delays, process, server } = this.#parts;
+    this.#wires += 1;
+    const ends = { name: `${name} commands ${this.#wires}`, process: process.name, server: server().name };
+    return new Wire(time, distance, delays, ends);
   }
 
   #put(request: Request): void {
     const { process, watch } = this.#parts;
-    const server = this.#parts.server();
+    const server = this.#server;
     const wire = this.#wire;
     this.#unanswered.push(request);
     wire.toServer(process.nowUs, () => server.gate.pass(() => this.#execute(request, server, wire)));

@@ -1,40 +1,51 @@
 import { Holdfast } from "../../../src/holdfast.js";
 import type { Chooser } from "../chooser/chooser.js";
 import type { ClientPlan } from "../workload/plan.js";
-import { CommandLink, type LinkWatch } from "./command-link.js";
-import { MessageLink } from "./message-link.js";
-import { SimDriver } from "./sim-driver.js";
+import type { CommandLink, LinkWatch } from "./command-link.js";
+import type { MessageLink } from "./message-link.js";
 import { SimProcess } from "./sim-process.js";
 import type { SimServer } from "./sim-server.js";
+import type { Topology } from "./topology.js";
 import type { VirtualTime } from "./virtual-time.js";
+
+/** The connections between a process and one server. */
+export interface Line {
+  readonly commands: CommandLink;
+  readonly messages: MessageLink;
+  /** Where they lead at present. */
+  readonly server: () => SimServer;
+}
 
 /** One process with its connections, as the faults see it. */
 export interface Node {
   readonly process: SimProcess;
-  readonly commands: CommandLink;
-  readonly messages: MessageLink;
-  readonly holdfast: Holdfast;
+  /** The first is there from the start. */
+  readonly lines: readonly Line[];
+  /** One for each group of servers: those of a red lock have one each. */
+  readonly clients: readonly [Holdfast, ...Holdfast[]];
 }
 
-interface NodeParts {
+export interface NodeParts {
   readonly name: string;
   readonly time: VirtualTime;
   readonly chooser: Chooser;
   readonly plan: ClientPlan;
-  readonly server: () => SimServer;
   readonly watch: LinkWatch;
-  readonly loses: (link: MessageLink, channel: string) => boolean;
 }
 
-/** Starts a process with one client. */
-export function startNode({ name, time, chooser, plan, server, watch, loses }: NodeParts): Node {
+/** Starts a process with its clients. */
+export function startNode(topology: Topology, parts: NodeParts): Node {
+  const { name, time, chooser, plan } = parts;
   const process = new SimProcess(name, time, plan.clock, chooser.stream(`${name}.timers`));
-  const { distance, rules } = plan;
-  const delays = chooser.stream(`${name}.delays`);
-  const common = { name, time, process, server, distance, delays };
-  const commands = new CommandLink({ ...common, rules, watch });
-  const messages = new MessageLink({ ...common, loses });
-  const driver = new SimDriver(server().name, commands, messages);
-  const holdfast = new Holdfast(driver, { ...plan.options, clock: process.clock });
-  return { process, commands, messages, holdfast };
+  const lines: Line[] = [];
+  const [first, ...others] = topology.connect({ ...parts, process, lines });
+  const options = { ...plan.options, clock: process.clock };
+  return {
+    process,
+    lines,
+    clients: [
+      new Holdfast(first.driver, { ...options, ...first.options }),
+      ...others.map((other) => new Holdfast(other.driver, { ...options, ...other.options })),
+    ],
+  };
 }

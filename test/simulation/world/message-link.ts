@@ -13,8 +13,6 @@ interface LinkParts {
   readonly server: () => SimServer;
   readonly distance: Distance;
   readonly delays: Stream;
-  /** Called for each message that reaches the process, before it is heard. @returns whether it gets lost */
-  readonly loses: (link: MessageLink, channel: string) => boolean;
 }
 
 /** One channel that is listened to. */
@@ -37,7 +35,9 @@ export class MessageLink {
   /** Who waits for the server to know that nobody listens any more. */
   readonly #leaving = new Set<() => void>();
   #isDown = false;
+  #losesNext = false;
   #isClosed = false;
+  #wires = 0;
 
   constructor(parts: LinkParts) {
     this.name = parts.name;
@@ -70,7 +70,10 @@ export class MessageLink {
       this.#subscriptions.set(channel, subscription);
       if (subscription.isOpen) {
         const { time, process } = this.#parts;
-        time.at(process.nowUs, () => process.gate.pass(() => ready()));
+        time.at(process.nowUs, () => process.gate.pass(() => ready()), {
+          actor: process.name,
+          queue: `${process.name} soon`,
+        });
       } else subscription.waiting.add(() => resolve(unsubscribe));
       const ready = () => {
         if (subscription.listeners.has(listener)) listener.onReady();
@@ -78,6 +81,11 @@ export class MessageLink {
       };
       if (known === undefined) this.#open(channel, subscription);
     });
+  }
+
+  /** The next message that comes gets lost. */
+  loseNext(): void {
+    this.#losesNext = true;
   }
 
   /** What is on its way is late. */
@@ -91,15 +99,27 @@ export class MessageLink {
     wire.cut(arrive, lateUs);
     const { time, process } = this.#parts;
     this.#serverForgets(serverNoticesUs);
-    time.after(noticeUs, () =>
+    const noticed = () =>
       process.gate.pass(() => {
-        if (this.#isClosed) return;
+        if (this.#isClosed || wire !== this.#wire) return;
         this.#isDown = true;
         this.#nobodyCanBeTold();
         for (const subscription of this.#subscriptions.values()) subscription.isOpen = false;
-        time.after(reconnectUs, () => process.gate.pass(() => this.#reconnect()));
-      }),
-    );
+        const connected = () => process.gate.pass(() => this.#reconnect());
+        time.after(reconnectUs, connected, { actor: process.name });
+      });
+    time.after(noticeUs, noticed, { actor: process.name });
+  }
+
+  /** The client ends the connection by itself, and listens to where the server is now. */
+  move(): void {
+    const wire = this.#wire;
+    if (wire === undefined || this.#isDown || this.#isClosed) return;
+    if (!wire.isCut) wire.cut({ there: wire.underWay.there, back: 0 });
+    this.#serverForgets(0);
+    this.#nobodyCanBeTold();
+    for (const subscription of this.#subscriptions.values()) subscription.isOpen = false;
+    this.#reconnect();
   }
 
   /** The process closes it, or is gone. */
@@ -119,14 +139,18 @@ export class MessageLink {
   }
 
   #connect(): { readonly wire: Wire; readonly ear: Ear; readonly server: SimServer } {
-    const { time, distance, delays, process, loses } = this.#parts;
-    const wire = new Wire(time, distance, delays);
+    const { time, distance, delays, process } = this.#parts;
     const server = this.#parts.server();
+    this.#wires += 1;
+    const name = `${this.name} messages ${this.#wires}`;
+    const wire = new Wire(time, distance, delays, { name, process: process.name, server: server.name });
     const ear: Ear = {
       hear: (channel, message) => {
         wire.toProcess(() =>
           process.gate.pass(() => {
-            if (loses(this, channel)) return;
+            const isLost = this.#losesNext;
+            this.#losesNext = false;
+            if (isLost) return;
             for (const each of this.#subscriptions.get(channel)?.listeners ?? []) each.onMessage(message);
           }),
         );
@@ -196,6 +220,6 @@ export class MessageLink {
     const ear = this.#ear;
     const server = this.#server;
     if (ear === undefined || server === undefined) return;
-    time.after(afterUs, () => server.forget(ear));
+    time.after(afterUs, () => server.forget(ear), { actor: server.name });
   }
 }

@@ -36,9 +36,10 @@ export class OwnEnvironment implements Environment {
     return `00000000-0000-4000-8000-${this.#uuids.toString(16).padStart(12, "0")}`;
   }
 
+  /** The bytes are digits, so that what is stored of them can be read. */
   randomHex(bytes: number): string {
     this.#hexes += 1;
-    return this.#hexes.toString(16).padStart(2 * bytes, "0");
+    return Buffer.from(String(this.#hexes).padStart(bytes, "0")).toString("hex");
   }
 
   /** Whether the process has collected the object may make no difference, so that it is kept. */

@@ -2,7 +2,7 @@ import type { Clock, Timer } from "../../../src/clock.js";
 import type { Instant } from "../../../src/runtime/instant.js";
 import type { Stream } from "../chooser/chooser.js";
 import { Gate } from "./gate.js";
-import type { VirtualTime } from "./virtual-time.js";
+import type { About, VirtualTime } from "./virtual-time.js";
 
 /** Not 0, so that mixed-up or missing readings show. */
 const MONOTONIC_START_MS = 60_000;
@@ -33,6 +33,8 @@ export class SimProcess {
   #asleepUs = 0;
   #asleepSinceUs: number | undefined;
   #wallShiftMs = 0;
+  #mayNotGoBack = false;
+  #mayNotSleep = false;
   /** Until when its own code was stopped between two of its statements: nothing reaches it before the run has caught up. */
   #caughtUpUs = 0;
   #stall: { reads: number; readonly forUs: number } | undefined;
@@ -75,8 +77,13 @@ export class SimProcess {
     return this.#settings.epochMs + this.#wallShiftMs + (atUs * this.#settings.rate) / US;
   }
 
-  /** Somebody sets its wall clock. */
+  /**
+   * Somebody sets its wall clock. Back only on a machine that never sleeps: where both clocks have lost time nothing is left to know by
+   * when a lease ends.
+   */
   stepWall(ms: number): void {
+    if (ms < 0 && this.#mayNotGoBack) return;
+    if (ms < 0) this.#mayNotSleep = true;
     this.#wallShiftMs += ms;
   }
 
@@ -95,7 +102,8 @@ export class SimProcess {
 
   /** Its machine sleeps until it is continued: the wall clock goes on, the monotonic one does not. */
   suspend(): void {
-    this.#asleepSinceUs ??= this.#time.nowUs;
+    this.#mayNotGoBack = true;
+    if (!this.#mayNotSleep) this.#asleepSinceUs ??= this.#time.nowUs;
     this.gate.shut();
   }
 
@@ -136,23 +144,27 @@ export class SimProcess {
       end();
       callback();
     };
-    if (delayMs <= 0) this.#time.at(this.nowUs, () => this.gate.pass(run));
-    else {
+    if (delayMs <= 0) {
+      const about = { actor: this.name, queue: `${this.name} soon`, isLive: () => isOpen };
+      this.#time.at(this.nowUs, () => this.gate.pass(run), about);
+    } else {
       const dueMs = this.#monotonicMs(this.nowUs) + delayMs;
-      this.#runAt(dueMs, this.#latenessUs(), () => isOpen && this.gate.passDue(run));
+      const about = { actor: this.name, isLive: () => isOpen };
+      this.#runAt(dueMs, this.#latenessUs(), () => isOpen && this.gate.passDue(run), about);
     }
     return { cancel: end };
   }
 
   /** Calls back once the monotonic clock has come so far, and then a little later, as timers do. */
-  #runAt(dueMs: number, lateUs: number, run: () => void): void {
+  #runAt(dueMs: number, lateUs: number, run: () => void, about: About): void {
     const leftUs = ((dueMs - this.#monotonicMs(this.nowUs)) * US) / this.#settings.rate;
-    this.#time.at(this.nowUs + Math.ceil(leftUs) + lateUs, () => {
+    const due = () => {
       // The machine has slept meanwhile.
-      if (this.#asleepSinceUs !== undefined) this.gate.passDue(() => this.#runAt(dueMs, 0, run));
-      else if (this.#monotonicMs(this.#time.nowUs) < dueMs) this.#runAt(dueMs, 0, run);
+      if (this.#asleepSinceUs !== undefined) this.gate.passDue(() => this.#runAt(dueMs, 0, run, about));
+      else if (this.#monotonicMs(this.#time.nowUs) < dueMs) this.#runAt(dueMs, 0, run, about);
       else run();
-    });
+    };
+    this.#time.at(this.nowUs + Math.ceil(leftUs) + lateUs, due, about);
   }
 
   /** Most timers are a fraction of a millisecond late, one in sixteen a few. */

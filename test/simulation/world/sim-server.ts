@@ -4,6 +4,7 @@ import { MemoryStore, SharedInterpreter } from "../../../src/driver/memory/memor
 import type { Snapshot } from "../../../src/driver/memory/snapshot.js";
 import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
 import { Gate } from "./gate.js";
+import type { ReplicaLink } from "./replica-link.js";
 import type { VirtualTime } from "./virtual-time.js";
 
 const US = 1_000;
@@ -35,6 +36,11 @@ export class SimServer {
   readonly #store: MemoryStore;
   readonly #ears = new Map<string, Set<Ear>>();
   readonly #scripts = new Set<string>();
+  /** Those that follow it. */
+  readonly replicas = new Set<ReplicaLink>();
+  readonly #waits = new Set<() => boolean>();
+  /** How much was written so far, as it was told to its replicas, or by its master. */
+  offset = 0;
   #shiftMs = 0;
   /** It is a replica, or was made one: it refuses whatever may write. */
   isReadOnly = false;
@@ -71,7 +77,9 @@ export class SimServer {
     try {
       if (this.isReadOnly)
         throw new ServerReplyError("READONLY You can't write against a read only replica.");
+      const before = this.#store.writes;
       const reply = this.#store.evaluate(script, keys, args);
+      if (this.#store.writes > before) this.#wrote();
       this.#watch.ran(this, call, by, reply);
       return reply;
     } catch (error) {
@@ -81,12 +89,55 @@ export class SimServer {
     }
   }
 
+  #wrote(): void {
+    this.offset += 1;
+    for (const replica of this.replicas) replica.wrote();
+  }
+
+  /** `WAIT`: answers once so many replicas have all that was written up to this offset, or the time is over. */
+  wait(offset: number, count: number, timeoutMs: number): number | Promise<number> {
+    const have = () => [...this.replicas].filter((replica) => replica.acknowledged >= offset).length;
+    if (have() >= count) return have();
+    return new Promise((resolve) => {
+      const look = (): boolean => {
+        if (have() < count) return false;
+        this.#waits.delete(look);
+        resolve(have());
+        return true;
+      };
+      this.#waits.add(look);
+      this.#time.after(timeoutMs * US, () => {
+        if (this.#waits.delete(look)) this.gate.pass(() => resolve(have()));
+      });
+    });
+  }
+
+  /** A replica has acknowledged something. */
+  acknowledged(): void {
+    for (const look of [...this.#waits]) look();
+  }
+
+  copy(): ReturnType<MemoryStore["copy"]> {
+    return this.#store.copy();
+  }
+
+  /** Takes over what its master had at a moment. */
+  become(copies: ReturnType<MemoryStore["copy"]>, offset: number): void {
+    this.#store.become(copies);
+    this.offset = offset;
+  }
+
   command(name: string, ...args: readonly (string | number)[]): RawReply {
     return this.#store.command(name, args);
   }
 
   get keys(): Snapshot {
     return this.#store.dump();
+  }
+
+  /** It knows this script from now on. */
+  learn(sha1: string): void {
+    this.#scripts.add(sha1);
   }
 
   forgetScripts(): void {

@@ -7,6 +7,16 @@ interface Happening {
   cancelled: boolean;
 }
 
+/** What a happening is about, for a search through all orders: without one it may touch everything. */
+export interface About {
+  /** The process that it reaches, or the server that it runs at. */
+  readonly actor: string;
+  /** It comes after all that was planned before for this queue, whatever time that takes. */
+  readonly queue?: string;
+  /** Whether it still does anything. */
+  readonly isLive?: () => boolean;
+}
+
 /** A happening that may still be taken back. */
 export interface Planned {
   cancel(): void;
@@ -34,11 +44,11 @@ export class VirtualTime {
   }
 
   /** Plans what happens `afterUs` from now, or now if that is negative, and then after all that was planned before for that moment. */
-  after(afterUs: number, run: () => void): Planned {
-    return this.at(this.nowUs + afterUs, run);
+  after(afterUs: number, run: () => void, about?: About): Planned {
+    return this.at(this.nowUs + afterUs, run, about);
   }
 
-  at(atUs: number, run: () => void): Planned {
+  at(atUs: number, run: () => void, _about?: About): Planned {
     const happening = {
       atUs: Math.max(Math.round(atUs), this.nowUs),
       order: this.#planned,

@@ -1,10 +1,17 @@
 import type { Stream } from "../chooser/chooser.js";
-import type { Planned, VirtualTime } from "./virtual-time.js";
+import type { About, Planned, VirtualTime } from "./virtual-time.js";
 
 /** How far a server is from a process: what one way takes at least, and what the unlucky ones take on top. */
 export interface Distance {
   readonly leastUs: number;
   readonly spreadUs: number;
+}
+
+/** What a connection is called, among all of a run, and what it connects. */
+export interface Ends {
+  readonly name: string;
+  readonly process: string;
+  readonly server: string;
 }
 
 interface InTransit {
@@ -17,10 +24,12 @@ class Way {
   readonly #time: VirtualTime;
   /** What is on its way, in order. */
   readonly #inTransit: InTransit[] = [];
+  readonly #about: About;
   #lastUs = 0;
 
-  constructor(time: VirtualTime) {
+  constructor(time: VirtualTime, about: About) {
     this.#time = time;
+    this.#about = about;
   }
 
   get underWay(): number {
@@ -31,7 +40,7 @@ class Way {
     this.#lastUs = Math.max(this.#lastUs, atUs);
     const item: InTransit = { arrive, planned: NOTHING };
     this.#inTransit.push(item);
-    item.planned = this.#time.at(this.#lastUs, () => this.#arrive(item));
+    item.planned = this.#time.at(this.#lastUs, () => this.#arrive(item), this.#about);
   }
 
   /** What is on its way is late by so much, and all that follows with it. */
@@ -39,7 +48,7 @@ class Way {
     this.#lastUs += us;
     for (const item of this.#inTransit) {
       item.planned.cancel();
-      item.planned = this.#time.at(this.#lastUs, () => this.#arrive(item));
+      item.planned = this.#time.at(this.#lastUs, () => this.#arrive(item), this.#about);
     }
   }
 
@@ -47,7 +56,7 @@ class Way {
   cut(first: number, lateUs: number | undefined): void {
     for (const { planned, arrive } of this.#inTransit.splice(first)) {
       planned.cancel();
-      if (lateUs !== undefined) this.#time.after(lateUs, arrive);
+      if (lateUs !== undefined) this.#time.after(lateUs, arrive, { actor: this.#about.actor });
     }
   }
 
@@ -71,12 +80,13 @@ export class Wire {
   readonly #back: Way;
   #isCut = false;
 
-  constructor(time: VirtualTime, distance: Distance, delays: Stream) {
+  constructor(time: VirtualTime, distance: Distance, delays: Stream, ends: Ends) {
     this.#time = time;
     this.#delays = delays;
     this.#distance = distance;
-    this.#there = new Way(time);
-    this.#back = new Way(time);
+    const { name, process, server } = ends;
+    this.#there = new Way(time, { actor: server, queue: `${name} there` });
+    this.#back = new Way(time, { actor: process, queue: `${name} back` });
   }
 
   get isCut(): boolean {

@@ -169,6 +169,34 @@ export const waitingDefects: readonly Defect[] = [
     ],
   },
   {
+    name: "far-waiter-starves",
+    promise: "A waiter far from the server gets its turn beside a client that hands the lock on.",
+    shows:
+      "A busy client frees a lock for a moment that is shorter than the way of the one who waits elsewhere.",
+    origin: "own-12",
+    kinds: ["lock", "non-reentrant"],
+    edits: [
+      {
+        file: "src/runtime/yields.ts",
+        find: "const ms = Math.max(this.#usable.ms, this.#longestMs);",
+        replace: "const ms = SHORTEST_MS;",
+      },
+    ],
+  },
+  {
+    name: "stale-ttl-told",
+    promise: "WaitTimeoutError tells how long the holder's lease lasts from then on.",
+    shows: "A wait ends long after the lock was last asked for.",
+    origin: "own-17",
+    edits: [
+      {
+        file: "src/locks/wish.ts",
+        find: "ttlMs < 0 ? ttlMs : Math.max(0, Math.round(seenMs + ttlMs - nowMs))",
+        replace: "ttlMs + 0 * seenMs * nowMs",
+      },
+    ],
+  },
+  {
     name: "siblings-together",
     promise: "Siblings on one path take turns in what they enter again.",
     shows: "Two flows of a Promise.all enter the lock that their path holds.",

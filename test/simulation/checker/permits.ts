@@ -1,0 +1,151 @@
+import { believedMs } from "../../../src/lease.js";
+import type { Permits } from "../../../src/synchronizers/permits.js";
+import type { Member } from "../workload/member.js";
+import type { Answered } from "./answers.js";
+import { hexIds } from "./count-effects.js";
+import { type CountState, PERMANENT_MS, totalOf } from "./count-state.js";
+import { SURE_FAILURE } from "./count-watch.js";
+import { SemaphoreWatch } from "./semaphore-watch.js";
+
+/** Somebody works with permits, for as long as they may be trusted. */
+interface Belief {
+  readonly member: Member;
+  readonly permits: Permits;
+  readonly label: string;
+  /** Those that it has not begun to release. */
+  readonly ids: Set<string>;
+}
+
+/** Ids that somebody has left for others to use. */
+export type Drawer = (readonly string[])[];
+
+/** What has become of a permit through somebody else than the process that took it. */
+type Fate = "released by its id" | "shortened by another process" | "deleted";
+
+/** No clock of a process goes slower than this. */
+const SLOWEST = 0.998;
+
+/** The permits of a permit-expirable semaphore: each has an id, and most a lease. */
+export class LeasedPermits extends SemaphoreWatch {
+  readonly drawer: Drawer = [];
+  readonly #beliefs = new Map<Permits, Belief>();
+  readonly #members = new Map<string, Member>();
+  /** By id: the process that was granted the permit. */
+  readonly #takers = new Map<string, string>();
+  readonly #fates = new Map<string, Fate>();
+  /** Ids that somebody may have for good. */
+  readonly #kept = new Set<string>();
+  readonly #excused = new Set<string>();
+
+  /** A call has brought permits. */
+  entered(member: Member, permits: Permits, label: string): void {
+    this.#beliefs.set(permits, { member, permits, label, ids: new Set(permits.ids) });
+    this.#look(this.state);
+  }
+
+  /** They are given back, or dropped, from this moment on. */
+  left(permits: Permits): void {
+    this.#beliefs.delete(permits);
+  }
+
+  /** Some of them are given back. */
+  leftSome(permits: Permits, ids: readonly string[]): void {
+    const belief = this.#beliefs.get(permits);
+    for (const id of ids) belief?.ids.delete(id);
+  }
+
+  /** Nobody is to give them back, or others are. */
+  keeps(ids: readonly string[]): void {
+    for (const id of ids) this.#kept.add(id);
+  }
+
+  /** They were to be given back, which surely has not happened. */
+  keepsAfterAll(ids: readonly string[]): void {
+    this.keeps(ids);
+    this.parts.checker.excuse(SURE_FAILURE);
+  }
+
+  /** Whether somebody else had a hand in it that permits are lost. */
+  wasTaken(ids: readonly string[]): boolean {
+    return this.isVoid || ids.some((id) => this.#fates.has(id));
+  }
+
+  override isFirstVisit(member: Member): boolean {
+    this.#members.set(member.process.name, member);
+    return super.isFirstVisit(member);
+  }
+
+  override glance(): void {
+    super.glance();
+    this.#look(this.state);
+  }
+
+  end(): void {
+    const { leases } = this.state;
+    for (const [id, endsMs] of leases) {
+      const taker = this.#takers.get(id) ?? "nobody";
+      const what = `permit ${Number(Buffer.from(id, "hex").toString())} of ${taker}`;
+      if (endsMs < PERMANENT_MS) this.#fail("leftovers", `${what} is leased still`);
+      else if (this.#members.get(taker)?.process.isDead === true)
+        this.parts.checker.excuse("permanent permits of a process that was killed");
+      else if (!this.#kept.has(id)) this.#fail("conservation", `${what} was never given back`);
+    }
+  }
+
+  protected override answered(answered: Answered, after: CountState): void {
+    super.answered(answered, after);
+    const { script, status, by, args, isRepeat, before } = answered;
+    if (isRepeat) return;
+    if (status === "granted") {
+      for (const id of hexIds(args[2])) this.#takers.set(id, by);
+      const { count = 0, leases } = after;
+      if (count < 0)
+        this.#fail("exclusion", `${by} was given permits, and ${leases.size} are out of ${totalOf(after)}`);
+    }
+    if (status === "deleted") for (const id of before.leases.keys()) this.#fates.set(id, "deleted");
+    if (status === "released") for (const id of hexIds(args[1])) this.#fates.set(id, "released by its id");
+    if (script === "permit-set-lease" && status === "updated") {
+      for (const id of hexIds(args[1])) {
+        const isShorter = (after.leases.get(id) ?? 0) < (before.leases.get(id) ?? 0);
+        if (isShorter && this.#takers.get(id) !== by) this.#fates.set(id, "shortened by another process");
+      }
+    }
+    this.#look(after);
+  }
+
+  /** What is believed is out; and what was out when a permit was given was never more than there is. */
+  #look(state: CountState): void {
+    for (const belief of this.#beliefs.values()) {
+      const { member, permits } = belief;
+      const ms = member.process.isDead ? 0 : believedMs(permits, member.process.instant);
+      if (member.process.isDead) this.#beliefs.delete(permits);
+      else if (ms > 0) for (const id of belief.ids) this.#compare(belief, id, ms, state);
+    }
+  }
+
+  /** Nobody believes in a permit for longer than Redis has it out. */
+  #compare({ label, member }: Belief, id: string, ms: number, { leases }: CountState): void {
+    const endsMs = leases.get(id);
+    const leftMs = endsMs === undefined ? 0 : endsMs - this.parts.server.timeMs;
+    if (endsMs === PERMANENT_MS || ms * SLOWEST <= leftMs) return;
+    const { process } = member;
+    const excuse = this.#fates.get(id) ?? this.#otherwise(process.name);
+    const what = `${label} is believed for ${Math.round(ms)} ms, and is out for ${Math.round(leftMs)} ms more`;
+    if (excuse === undefined) this.#fail("exclusion", what);
+    else if (!this.#excused.has(id)) {
+      this.#excused.add(id);
+      this.parts.checker.excuse(`a permit is believed that was ${excuse}`);
+    }
+  }
+
+  #otherwise(process: string): string | undefined {
+    const { trouble } = this.parts;
+    if (this.isVoid) return "gone with its semaphore";
+    const slept = trouble.has(process, 0, ["suspend"]) && trouble.has(process, 0, ["clock step"]);
+    return slept ? "leased by clocks of which both were wrong" : undefined;
+  }
+
+  #fail(rule: "exclusion" | "conservation" | "leftovers", text: string): void {
+    this.parts.checker.fail(rule, `"${this.name}": ${text}`);
+  }
+}

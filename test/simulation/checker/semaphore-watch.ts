@@ -1,0 +1,105 @@
+import type { SemaphoreSettings } from "../../../src/options.js";
+import { oneIn, pick } from "../draw.js";
+import type { Member } from "../workload/member.js";
+import type { Answered } from "./answers.js";
+import type { CountState } from "./count-state.js";
+import { CountWatch, type WatchParts } from "./count-watch.js";
+
+/** One that wants permits and may wait for them. */
+export interface Waiting {
+  readonly what: string;
+  readonly member: Member;
+  readonly permits: number;
+  readonly startUs: number;
+}
+
+const MS = 1_000;
+/** Beyond what its client's own periods explain. */
+const SLACK_MS = 3_000;
+const WANTS_PERMITS: ReadonlySet<string> = new Set(["semaphore-acquire", "permit-acquire"]);
+
+/** What both kinds of semaphore are promised. */
+export abstract class SemaphoreWatch extends CountWatch {
+  /** How many permits it is to have. */
+  readonly size: number;
+  readonly settings: SemaphoreSettings;
+  /** Whether somebody may delete it. */
+  readonly isMortal: boolean;
+  readonly #waiting = new Set<Waiting>();
+  #free: number | undefined;
+
+  constructor(parts: WatchParts) {
+    super(parts);
+    const { stream } = parts;
+    this.size = pick(stream, [1, 2, 3, 5]);
+    this.isMortal = oneIn(stream, 8);
+    this.settings = oneIn(stream, 10) ? { ttlMs: pick(stream, [60_000, 500, 4_000]) } : {};
+  }
+
+  /** Somebody wants permits. @param mayWait whether he waits until there are enough */
+  waits(wanted: Omit<Waiting, "startUs">, mayWait: boolean): Waiting {
+    const waiting = { ...wanted, startUs: this.parts.time.nowUs };
+    if (mayWait) this.#waiting.add(waiting);
+    return waiting;
+  }
+
+  /** He has them, or waits no more. */
+  waitsNoMore(waiting: Waiting, isServed: boolean): void {
+    if (!this.#waiting.delete(waiting) || !isServed) return;
+    for (const other of this.#waiting) {
+      if (other.member !== waiting.member || other.permits !== waiting.permits) continue;
+      if (other.startUs >= waiting.startUs) continue;
+      this.parts.checker.fail("order", `${waiting.what} was served, and ${other.what} stood before it`);
+    }
+  }
+
+  /** Nobody is refused but because there were too few for him. */
+  refused({ what, member, permits, startUs }: Waiting, waitedMs: number, leaseMs?: number): void {
+    const by = member.process.name;
+    const { checker } = this.parts;
+    const wasShort = (answered: Answered) => answered.status === "short" && wantedOf(answered) === permits;
+    if (this.answers.some(by, startUs, wasShort)) return;
+    const isTroubled = this.parts.trouble.has(by, startUs);
+    const wasGranted = (answered: Answered) =>
+      WANTS_PERMITS.has(answered.script) && answered.status !== "short";
+    if (this.answers.some(by, startUs, wasGranted) && (leaseMs !== undefined || isTroubled)) {
+      checker.excuse("permits came too late to be of use");
+    } else if (waitedMs > 0 && this.parts.time.nowUs - startUs >= 0.99 * waitedMs * MS) {
+      checker.excuse("time ran out before the server was asked");
+    } else checker.fail("truth", `${what}: refused, and the server was never short of permits for it`);
+  }
+
+  glance(): void {
+    if (this.#waiting.size === 0) return;
+    const { count = 0, saved } = this.state;
+    const free = count - (saved?.permits ?? 0);
+    if (free !== this.#free) this.changed();
+    this.#free = free;
+    const { time, trouble, checker } = this.parts;
+    for (const { what, member, permits, startUs } of this.#waiting) {
+      if (free < permits || member.process.isDead) continue;
+      const sinceUs = Math.max(startUs, this.changedUs, trouble.endsUs);
+      const { safetyPeriodMs, commandTimeoutMs } = member.plan.options;
+      const longestMs = 2 * safetyPeriodMs + 3 * commandTimeoutMs + SLACK_MS;
+      if (time.nowUs - sinceUs > longestMs * MS) {
+        checker.fail("progress", `${what} waits, and ${free} permits are free since ${sinceUs / MS} ms`);
+      }
+    }
+  }
+
+  protected answered(answered: Answered, after: CountState): void {
+    const { args, status, script, before } = answered;
+    if (!WANTS_PERMITS.has(script) || status === "late") return;
+    const [, owner] = args;
+    const saveMs = Number(args[3]);
+    const has = after.saved?.owner === owner;
+    const had = before.saved?.owner === owner;
+    const mayHave = status === "short" && saveMs > 0 && (had || before.saved === undefined);
+    if (!has || mayHave || answered.isRepeat) return;
+    this.parts.checker.fail("order", `"${this.name}": permits are saved up for ${owner}, which must not be`);
+  }
+}
+
+function wantedOf({ script, args }: Answered): number {
+  return script === "permit-acquire" ? (args[2] ?? "").length / 32 : Number(args[2]);
+}

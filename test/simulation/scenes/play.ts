@@ -1,0 +1,265 @@
+import { createHash } from "node:crypto";
+import { replaceEnvironment } from "../../../src/environment.js";
+import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
+import { sources } from "../../../src/protocol/scripts.js";
+import { Checker } from "../checker/checker.js";
+import { ForcedUnlocks } from "../checker/excuses.js";
+import { History } from "../checker/history.js";
+import { lookForLeftovers } from "../checker/leftovers.js";
+import { Occupied } from "../checker/occupied.js";
+import { Trouble } from "../checker/trouble.js";
+import { recordedChooser } from "../chooser/recorded.js";
+import type { HistoryLine, Violation } from "../outcome.js";
+import { familyOf } from "../workload/families.js";
+import type { Member, Scene } from "../workload/member.js";
+import { type ClientPlan, planClient } from "../workload/plan.js";
+import { type Node, startNode } from "../world/fleet.js";
+import { SimServer } from "../world/sim-server.js";
+import { real, trap } from "../world/trap.js";
+import { VirtualTime } from "../world/virtual-time.js";
+import { ActorEnvironment } from "./actor-environment.js";
+import { ChosenTime } from "./chosen-time.js";
+import { Deeds } from "./deeds.js";
+import { Player } from "./player.js";
+import { NAME, type SceneDefinition } from "./scene.js";
+import type { Order } from "./search.js";
+
+/** What one run of a scene came to. */
+export interface Played {
+  readonly violations: readonly Violation[];
+  readonly history: readonly HistoryLine[];
+  /** What was left when all tasks had ended: the keys, and how each call ended. Undefined when the run was broken off. */
+  readonly endState: string | undefined;
+  readonly faults: number;
+  readonly steps: number;
+}
+
+const MS = 1_000;
+const EPOCH_MS = 1_795_132_800_000;
+/** What the observer sees one after the other within one moment of the run is so far apart, in microseconds. */
+const GLANCE_US = 1e-3;
+const LONGEST_MS = 30_000;
+const LATEST_MS = 100_000;
+
+export async function playOnce(definition: SceneDefinition, order: Order): Promise<Played> {
+  return new Playing(definition, order).play();
+}
+
+class Playing {
+  readonly #definition: SceneDefinition;
+  readonly #order: Order;
+  readonly #time = new ChosenTime(() => new Promise<void>((resolve) => real.setImmediate(resolve)));
+  /** As the time of the run, but no two events are at once: what the checker goes by. */
+  readonly #seen = new VirtualTime(() => Promise.resolve());
+  readonly #history = new History(this.#time);
+  readonly #trouble = new Trouble(this.#seen);
+  readonly #checker = new Checker(this.#seen, this.#history);
+  readonly #forced = new ForcedUnlocks(this.#seen);
+  readonly #environment = new ActorEnvironment(() => this.#time.actor);
+  readonly #nodes: Node[] = [];
+  readonly #players: Player[] = [];
+  readonly #heldKeys: readonly string[];
+  readonly #scene: Scene;
+  readonly #server: SimServer;
+  readonly #deeds: Deeds;
+  #running = 0;
+
+  constructor(definition: SceneDefinition, order: Order) {
+    this.#definition = definition;
+    this.#order = order;
+    const shared = { kind: definition.kind, name: NAME };
+    this.#heldKeys = definition.heldKeys?.(shared) ?? familyOf(shared).heldKeys(shared);
+    this.#scene = {
+      chooser: recordedChooser({}),
+      checker: this.#checker,
+      history: this.#history,
+      trouble: this.#trouble,
+      occupied: new Occupied(this.#seen, this.#heldKeys),
+      shared: [shared],
+      nowUs: () => this.#seen.nowUs,
+    };
+    this.#checker.excuses.push(this.#forced);
+    this.#server = new SimServer("s0", this.#time, EPOCH_MS, {
+      starts: (_, call) => this.#starts(call),
+      ran: (server, call, by, answer) => this.#ran(server, call, by, answer),
+    });
+    for (const { sha1 } of Object.values(sources)) this.#server.learn(sha1);
+    const { bound } = definition;
+    this.#deeds = new Deeds({
+      time: this.#time,
+      nodes: this.#nodes,
+      trouble: this.#trouble,
+      history: this.#history,
+      sorts: bound.sorts,
+      most: bound.faults,
+    });
+  }
+
+  async play(): Promise<Played> {
+    trap.on(() => this.#time.nowUs);
+    const restore = replaceEnvironment(this.#environment);
+    let endState: string | undefined;
+    try {
+      endState = await this.#play();
+    } catch (error) {
+      this.#checker.fail("world", error instanceof Error ? (error.stack ?? error.message) : String(error));
+    } finally {
+      restore();
+      for (const { rule, text } of trap.off()) this.#checker.fail(rule, text);
+    }
+    return {
+      violations: this.#checker.violations,
+      history: this.#history.lines,
+      endState,
+      faults: this.#deeds.done,
+      steps: this.#time.steps,
+    };
+  }
+
+  async #play(): Promise<string | undefined> {
+    const { processes, bound, promptMs = 0, atEnd } = this.#definition;
+    const members = processes.map((_, at) => this.#start(`p${at}`));
+    for (const member of members) await this.#warmUp(member);
+    for (const [at, tasks] of processes.entries()) {
+      const member = members[at];
+      if (member === undefined) continue;
+      for (const [nth, task] of tasks.entries()) this.#begin(`p${at}.${nth}`, member, task);
+    }
+    const startUs = this.#time.nowUs;
+    const isWhole = await this.#time.choose({
+      order: this.#order,
+      overtakes: bound.overtakes,
+      deeds: () => this.#deeds.now(),
+      look: () => this.#look(),
+    });
+    if (!isWhole) return undefined;
+    const tookMs = (this.#time.nowUs - startUs) / MS;
+    const isPlain = this.#deeds.done === 0 && !this.#time.hasOvertaken;
+    if (isPlain && tookMs > promptMs && !this.#checker.hasFailed) {
+      this.#checker.fail("progress", `it took ${tookMs} ms, although nothing was lost, and not ${promptMs}`);
+    }
+    await this.#time.pass(this.#time.nowUs);
+    const endState = this.#endState();
+    if (atEnd !== undefined && !this.#checker.hasFailed) await this.#judgeEnd(atEnd);
+    if (this.#checker.hasFailed) return endState;
+    await lookForLeftovers({
+      time: this.#time,
+      checker: this.#checker,
+      trouble: this.#trouble,
+      nodes: this.#nodes,
+      longestMs: LONGEST_MS,
+    });
+    return endState;
+  }
+
+  #start(name: string): Member {
+    const { options, rules = { resends: true, queues: true } } = this.#definition;
+    const plainest = planClient(this.#scene.chooser.stream("plan"));
+    const plan: ClientPlan = {
+      ...plainest,
+      rules,
+      options: { ...plainest.options, watchdogMs: LONGEST_MS, ...options },
+    };
+    const node = startNode({
+      name,
+      time: this.#time,
+      chooser: this.#scene.chooser,
+      plan,
+      server: () => this.#server,
+      watch: { reached: () => undefined },
+      loses: (link) => this.#deeds.loses(link.name),
+    });
+    this.#nodes.push(node);
+    return { process: node.process, holdfast: node.holdfast, plan, isClosing: false };
+  }
+
+  /** So that the client knows its server before the scene begins. */
+  async #warmUp({ holdfast }: Member): Promise<void> {
+    let isWarm = false;
+    void holdfast
+      .getLock("warm-up")
+      .isLocked()
+      .then(() => {
+        isWarm = true;
+      });
+    await this.#time.pass(this.#time.nowUs, () => isWarm);
+  }
+
+  #begin(name: string, member: Member, task: (player: Player) => Promise<void>): void {
+    const { process } = member;
+    const player = new Player(name, this.#scene, member, this.#time);
+    this.#players.push(player);
+    this.#running += 1;
+    let isDone = false;
+    const done = () => {
+      if (!isDone) this.#running -= 1;
+      isDone = true;
+    };
+    process.gate.whenGone(done);
+    const run = () =>
+      void task(player).then(done, (error: unknown) => {
+        this.#checker.fail("world", `${name}: ${error instanceof Error ? error.stack : String(error)}`);
+      });
+    this.#time.after(0, run, { actor: process.name, queue: `${name} begins` });
+  }
+
+  /** @returns whether the run goes on in an order of choice */
+  #look(): boolean {
+    this.#seen.nowUs = this.#time.nowUs + this.#time.steps * GLANCE_US;
+    this.#checker.look();
+    const { latestMs = LATEST_MS } = this.#definition;
+    if (this.#running > 0 && this.#time.nowUs > latestMs * MS && !this.#checker.hasFailed) {
+      const calls = [...this.#checker.calls.pending].map(({ what }) => what);
+      this.#checker.fail("progress", `after ${latestMs} ms this is still under way: ${calls.join(", ")}`);
+    }
+    return this.#running > 0 && !this.#checker.hasFailed;
+  }
+
+  #starts({ script }: ScriptCall): void {
+    if (script.name.endsWith("force-unlock")) this.#trouble.begin("force-unlock", NAME, 0, true);
+  }
+
+  #ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void {
+    this.#seen.nowUs = this.#time.nowUs + this.#time.steps * GLANCE_US;
+    const text = answer instanceof Error ? answer.message : JSON.stringify(answer);
+    this.#history.add(server.name, `${by} ${call.script.name} ${call.keys.join(" ")} -> ${text}`);
+    const before = this.#occupancy();
+    this.#scene.occupied.look(server, call.keys, by);
+    if (this.#occupancy() !== before) this.#time.footprint.changes("occupied");
+    if (call.script.name.endsWith("force-unlock")) this.#forced.forced(call.keys[0] ?? "", this.#seen.nowUs);
+    this.#checker.look();
+  }
+
+  #occupancy(): string {
+    return this.#heldKeys
+      .map((key) => this.#scene.occupied.wasTaken(key, this.#seen.nowUs + GLANCE_US / 2))
+      .join();
+  }
+
+  async #judgeEnd(atEnd: NonNullable<SceneDefinition["atEnd"]>): Promise<void> {
+    const live = this.#players.find(({ member }) => !member.process.isDead);
+    if (live === undefined) return;
+    let isJudged = false;
+    void atEnd(live).then(
+      (complaint) => {
+        isJudged = true;
+        if (complaint !== undefined) this.#checker.fail("conservation", complaint);
+      },
+      (error: unknown) => this.#checker.fail("world", String(error)),
+    );
+    await this.#time.pass(this.#time.nowUs + LATEST_MS * MS, () => isJudged || this.#checker.hasFailed);
+  }
+
+  #endState(): string {
+    const keys = Object.entries(this.#server.keys).map(([key, { ttlMs, ...what }]) => [
+      key,
+      ttlMs >= 0,
+      what,
+    ]);
+    const outcomes = this.#players.map(({ name, outcomes: its }) => [name, its]);
+    return createHash("sha256")
+      .update(JSON.stringify([keys.sort(), outcomes]))
+      .digest("hex")
+      .slice(0, 16);
+  }
+}

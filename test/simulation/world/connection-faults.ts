@@ -1,0 +1,80 @@
+import { pick } from "../draw.js";
+import { cutTerms, type Fault, MS, spanUs } from "./fault.js";
+
+/** What befalls the connections of one process. */
+export const connectionFaults = {
+  cut: {
+    befalls: "commands",
+    strike({ line: { commands }, stream }) {
+      const terms = cutTerms(stream, commands.inTransit);
+      commands.cut(terms);
+      return terms.lastsUs;
+    },
+  },
+  "late copy": {
+    befalls: "commands",
+    strike({ line: { commands }, stream }) {
+      const terms = cutTerms(stream, commands.inTransit);
+      const lateUs = pick(stream, [50, 300, 2_000, 10_000]) * MS;
+      commands.cut({ ...terms, there: 0, lateUs });
+      return Math.max(terms.lastsUs, lateUs);
+    },
+  },
+  "half-open": {
+    befalls: "commands",
+    strike({ line: { commands }, stream }) {
+      const terms = cutTerms(stream, commands.inTransit);
+      const noticeUs = pick(stream, [500, 3_000, 15_000]) * MS;
+      commands.cut({ ...terms, noticeUs });
+      return noticeUs + terms.reconnectUs;
+    },
+  },
+  "messages cut": {
+    befalls: "messages",
+    strike({ line: { messages }, stream }) {
+      const terms = cutTerms(stream, messages.inTransit);
+      messages.cut(terms, pick(stream, [0, 100_000, 5_000_000]));
+      return terms.lastsUs;
+    },
+  },
+  "messages half-open": {
+    befalls: "messages",
+    strike({ line: { messages }, stream }) {
+      const terms = cutTerms(stream, messages.inTransit);
+      const noticeUs = pick(stream, [500, 3_000, 15_000]) * MS;
+      messages.cut({ ...terms, noticeUs }, pick(stream, [0, 100_000, 20_000_000]));
+      return noticeUs + terms.reconnectUs;
+    },
+  },
+  "slow requests": {
+    befalls: "commands",
+    strike({ line, stream }) {
+      const us = spanUs(stream);
+      line.commands.hold("there", us);
+      return us;
+    },
+  },
+  "slow replies": {
+    befalls: "commands",
+    strike({ line, stream }) {
+      const us = spanUs(stream);
+      line.commands.hold("back", us);
+      return us;
+    },
+  },
+  "slow messages": {
+    befalls: "messages",
+    strike({ line, stream }) {
+      const us = spanUs(stream);
+      line.messages.hold(us);
+      return us;
+    },
+  },
+  "message lost": {
+    befalls: "messages",
+    strike({ line }) {
+      line.messages.loseNext();
+      return 0;
+    },
+  },
+} satisfies Record<string, Fault>;

@@ -1,0 +1,79 @@
+import type { Chooser } from "../chooser/chooser.js";
+import { between, oneIn, pick } from "../draw.js";
+import { JvmClient } from "../jvm/jvm-client.js";
+import type { Shared } from "../workload/family.js";
+import { jvmStep } from "../workload/jvm-steps.js";
+import type { Scene } from "../workload/member.js";
+import { planClient } from "../workload/plan.js";
+import { CommandLink } from "./command-link.js";
+import { MessageLink } from "./message-link.js";
+import { SimDriver } from "./sim-driver.js";
+import { SimProcess } from "./sim-process.js";
+import type { SimServer } from "./sim-server.js";
+import type { VirtualTime } from "./virtual-time.js";
+
+const NAME = "jvm0";
+const MS = 1_000;
+
+interface JvmParts {
+  readonly time: VirtualTime;
+  readonly chooser: Chooser;
+  readonly server: SimServer;
+  readonly watchdogMs: number;
+  readonly random: () => number;
+}
+
+/** A JVM of the fleet, with Redisson's own scripts. It may be stopped for a while, as any process. */
+export class JvmProcess {
+  readonly #parts: JvmParts;
+  readonly #process: SimProcess;
+  readonly #commands: CommandLink;
+  readonly #messages: MessageLink;
+  readonly #jvm: JvmClient;
+
+  constructor(parts: JvmParts) {
+    const { time, chooser, server, watchdogMs, random } = parts;
+    const { clock, distance } = planClient(chooser.stream(`${NAME}.plan`), watchdogMs);
+    const process = new SimProcess(NAME, time, clock, chooser.stream(`${NAME}.timers`));
+    const delays = chooser.stream(`${NAME}.delays`);
+    const common = { name: NAME, time, process, server: () => server, distance, delays };
+    const rules = { resends: true, queues: true };
+    this.#parts = parts;
+    this.#process = process;
+    this.#commands = new CommandLink({ ...common, rules, watch: { reached() {} } });
+    this.#messages = new MessageLink(common);
+    this.#jvm = new JvmClient({
+      driver: new SimDriver(server.name, this.#commands, this.#messages),
+      clock: process.clock,
+      id: "0a0a0a0a-0000-4000-8000-00000000000a",
+      random,
+      watchdogMs,
+      fairWaitMs: 5_000,
+    });
+  }
+
+  /** What one thread does, from beginning to end. */
+  async work(threadId: number, scene: Scene, shared: readonly Shared[]): Promise<void> {
+    const { chooser, server, time } = this.#parts;
+    const stream = chooser.stream(`${NAME}.${threadId}`);
+    const thread = { jvm: this.#jvm, process: this.#process, server, scene, stream, threadId };
+    for (let steps = between(stream, 1, 4); steps > 0; steps -= 1) {
+      await new Promise<void>((resolve) =>
+        this.#process.clock.schedule(pick(stream, [1, 0, 20, 100]), resolve),
+      );
+      const one = shared[stream.choose(shared.length)];
+      if (one !== undefined) await jvmStep(thread, one);
+      if (!oneIn(stream, 8)) continue;
+      this.#process.stop();
+      const us = pick(stream, [50, 500, 4_000]) * MS;
+      scene.trouble.begin("jvm stopped", NAME, us, true);
+      time.after(us, () => this.#process.continue());
+    }
+  }
+
+  kill(): void {
+    this.#process.kill();
+    this.#commands.end();
+    this.#messages.end(0);
+  }
+}

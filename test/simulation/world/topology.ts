@@ -1,0 +1,105 @@
+import type { HoldfastOptions } from "../../../src/client-options.js";
+import type { Driver } from "../../../src/driver/driver.js";
+import type { Stream } from "../chooser/chooser.js";
+import { pick } from "../draw.js";
+import { CommandLink } from "./command-link.js";
+import type { Line, NodeParts } from "./fleet.js";
+import { MessageLink } from "./message-link.js";
+import { SimDriver } from "./sim-driver.js";
+import type { SimProcess } from "./sim-process.js";
+import { type ServerWatch, SimServer } from "./sim-server.js";
+import type { VirtualTime } from "./virtual-time.js";
+
+export const TOPOLOGY_NAMES = ["standalone", "red"] as const;
+export type TopologyName = (typeof TOPOLOGY_NAMES)[number];
+
+/** Seven in ten have one server. */
+const TOPOLOGIES: readonly [TopologyName, ...TopologyName[]] = [
+  ...(["standalone", "standalone", "standalone", "standalone"] as const),
+  ...(["standalone", "standalone", "standalone", "red"] as const),
+];
+
+/** What a process needs for its connections. */
+export interface ConnectParts extends NodeParts {
+  readonly process: SimProcess;
+  /** All that it has opened. */
+  readonly lines: Line[];
+}
+
+/** One client of a process. */
+export interface Connected {
+  readonly driver: Driver;
+  readonly options?: HoldfastOptions;
+}
+
+/** Which servers there are, and how a process connects to them. */
+export interface Topology {
+  readonly name: TopologyName;
+  readonly servers: readonly [SimServer, ...SimServer[]];
+  connect(parts: ConnectParts): readonly [Connected, ...Connected[]];
+}
+
+interface TopologyParts {
+  readonly time: VirtualTime;
+  /** What the clocks of servers show at the beginning. */
+  readonly epochMs: () => number;
+  readonly watch: ServerWatch;
+  readonly stream: Stream;
+}
+
+/** Of these kinds of lock and synchronizer those that a topology has. */
+export function kindsOf(topology: TopologyName, kinds: readonly string[]): readonly string[] {
+  return kinds.filter((kind) => (kind === "red") === (topology === "red"));
+}
+
+/** @param only those that the run may have */
+export function drawTopology(stream: Stream, only: readonly TopologyName[]): TopologyName {
+  const [first, ...others] = TOPOLOGIES.filter((name) => only.includes(name));
+  return pick(stream, [first ?? "standalone", ...others]);
+}
+
+export function makeTopology(name: TopologyName, parts: TopologyParts): Topology {
+  switch (name) {
+    case "standalone":
+      return new Separate(name, [newServer(0, parts)]);
+    case "red": {
+      const others = Array.from({ length: pick(parts.stream, [2, 2, 4]) }, (_, at) =>
+        newServer(at + 1, parts),
+      );
+      return new Separate(name, [newServer(0, parts), ...others]);
+    }
+    default:
+      return name satisfies never;
+  }
+}
+
+function newServer(at: number, { time, epochMs, watch }: TopologyParts): SimServer {
+  return new SimServer(`s${at}`, time, epochMs(), watch);
+}
+
+/** Servers that know nothing of each other: each process has a client for each. */
+class Separate implements Topology {
+  readonly name: TopologyName;
+  readonly servers: readonly [SimServer, ...SimServer[]];
+
+  constructor(name: TopologyName, servers: readonly [SimServer, ...SimServer[]]) {
+    this.name = name;
+    this.servers = servers;
+  }
+
+  connect(parts: ConnectParts): readonly [Connected, ...Connected[]] {
+    const [first, ...others] = this.servers;
+    return [this.#reach(first, parts), ...others.map((other) => this.#reach(other, parts))];
+  }
+
+  #reach(server: SimServer, { name, time, chooser, plan, process, watch, lines }: ConnectParts): Connected {
+    const link = this.servers.length === 1 ? name : `${name}-${server.name}`;
+    const { distance, rules } = plan;
+    const delays = chooser.stream(`${link}.delays`);
+    const common = { name: link, time, process, server: () => server, distance, delays };
+    const commands = new CommandLink({ ...common, rules, watch });
+    const messages = new MessageLink(common);
+    lines.push({ commands, messages, server: () => server });
+    return { driver: new SimDriver(server.name, commands, messages) };
+  }
+}
