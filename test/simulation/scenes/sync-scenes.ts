@@ -126,7 +126,12 @@ export const SYNC_SCENES: readonly SceneDefinition[] = [
     processes: [[acquiring], [acquiring]],
     bound: { ...PLAIN, faults: 1, sorts: ["message lost"] },
   },
-  { ...oneLeasedPermit, name: "permit semaphore: two acquire", processes: [[leasing], [leasing]], isSmall: true },
+  {
+    ...oneLeasedPermit,
+    name: "permit semaphore: two acquire",
+    processes: [[leasing], [leasing]],
+    isSmall: true,
+  },
   {
     ...oneLeasedPermit,
     name: "permit semaphore: one acquires, one aborts",

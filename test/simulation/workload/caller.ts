@@ -1,3 +1,4 @@
+import { LeaseLostError } from "../../../src/errors.js";
 import type { PendingCall } from "../checker/calls.js";
 import { untrue, untrueRefusal } from "../checker/truth.js";
 import type { Stream } from "../chooser/chooser.js";
@@ -72,13 +73,16 @@ export class Caller {
     });
     this.startUs = call.startUs;
     try {
-      const value = await act();
+      const acting = act();
+      for (const tell of [...this.member.whenCalled]) tell();
+      const value = await acting;
       if (value === null) this.#refused(asked, call);
       return { ok: true, value };
     } catch (error) {
       this.say(
         `${what} failed: ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`,
       );
+      if (error instanceof LeaseLostError) checker.gave(error.holder);
       const complaint = untrue(error, { asked, call, scene: this.scene, member: this.member });
       if (complaint !== undefined) checker.fail("truth", `${this.name}: ${what}: ${complaint}`);
       return { ok: false, error };

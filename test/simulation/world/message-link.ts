@@ -125,6 +125,7 @@ export class MessageLink {
   /** The process closes it, or is gone. */
   end(serverNoticesUs = 0): void {
     this.#isClosed = true;
+    this.#wire?.cut({ there: 0, back: 0 });
     this.#subscriptions.clear();
     this.#nobodyCanBeTold();
     this.#serverForgets(serverNoticesUs);
