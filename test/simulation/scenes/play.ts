@@ -7,6 +7,7 @@ import { ForcedUnlocks } from "../checker/excuses.js";
 import { History } from "../checker/history.js";
 import { lookForLeftovers } from "../checker/leftovers.js";
 import { Occupied } from "../checker/occupied.js";
+import { Signals } from "../checker/signals.js";
 import { TableCheck } from "../checker/tables.js";
 import { Trouble } from "../checker/trouble.js";
 import { recordedChooser } from "../chooser/recorded.js";
@@ -83,6 +84,8 @@ class Playing {
         throw new RangeError(`nothing watches "${name}" in a scene`);
       },
       forget: (permits) => this.#environment.forget(permits),
+      signals: new Signals(this.#time, this.#checker, this.#trouble),
+      environment: this.#environment,
     };
     this.#checker.excuses.push(this.#forced);
     this.#topology = makeTopology(definition.kind === "red" ? "red" : "standalone", {
@@ -191,8 +194,7 @@ class Playing {
     });
     this.#nodes.push(node);
     this.#tables.began(node);
-    const { process, clients } = node;
-    return { process, clients, holdfast: clients[0], plan, isClosing: false };
+    return { ...node, holdfast: node.clients[0], plan, whenCalled: new Set(), isClosing: false };
   }
 
   /** So that the client knows its server before the scene begins. */
