@@ -10,7 +10,9 @@ import { wrongKeys } from "./checker/keys.js";
 import { lookForLeftovers } from "./checker/leftovers.js";
 import { Listeners } from "./checker/listeners.js";
 import { Occupied } from "./checker/occupied.js";
+import { Progress } from "./checker/progress.js";
 import { Signals } from "./checker/signals.js";
+import { States } from "./checker/states.js";
 import { TableCheck } from "./checker/tables.js";
 import { Trouble } from "./checker/trouble.js";
 import type { Watch } from "./checker/watch.js";
@@ -62,6 +64,8 @@ export class Run {
   readonly #processes: number;
   readonly #watches = new Map<string, Watch>();
   readonly #forced = new ForcedUnlocks(this.#time);
+  readonly #progress = new Progress(this.#time, this.#checker, this.#trouble);
+  readonly #states = new States();
   #commands = 0;
   #running = 0;
   #restarts = 0;
@@ -118,6 +122,7 @@ export class Run {
       stream: place,
     });
     for (const each of shared) this.#watch(each);
+    this.#checker.whenChanged = (believed) => this.#states.add(this.#topology.servers, believed);
     this.#checker.excuses.push(this.#forced);
     const { reliances } = this.#topology;
     if (reliances !== undefined) this.#checker.excuses.push(new FailoverLosses(reliances));
@@ -210,6 +215,7 @@ export class Run {
   #start(name: string): void {
     const stream = this.#chooser.stream(name);
     const plan = planClient(stream, FLEET_WATCHDOG_MS);
+    this.#progress.takesPart(plan);
     const node = startNode(this.#topology, {
       name,
       time: this.#time,
@@ -277,21 +283,7 @@ export class Run {
         this.#checker.fail("leftovers", text);
       }
     }
-    const { nowUs } = this.#time;
-    for (const call of this.#checker.calls.pending) {
-      if (call.isDead()) continue;
-      const sinceUs = Math.max(
-        call.startUs,
-        this.#trouble.endsUs,
-        ...call.names.map((name) => this.#checker.calls.changedUs(name)),
-      );
-      if (nowUs - sinceUs > 2 * LONGEST_MS * MS) {
-        this.#checker.fail(
-          "progress",
-          `${call.what} is under way since ${call.startUs / MS} ms, and nothing happens`,
-        );
-      }
-    }
+    this.#progress.glance(this.#checker.calls);
   }
 
   #ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void {
@@ -318,8 +310,8 @@ export class Run {
         commands: this.#commands,
         kinds: [...new Set(this.#scene.shared.map(({ kind }) => kind))],
         faults: this.#trouble.hits,
-        states: [],
-        longestWaitMs: 0,
+        states: [...this.#states.seen],
+        longestWaitMs: this.#progress.longestWaitMs,
         exceptions,
       },
     };

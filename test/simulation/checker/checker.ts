@@ -51,6 +51,8 @@ export class Checker {
   readonly exceptions: Record<string, number> = {};
   readonly calls: Calls;
   readonly excuses: Excuse[] = [];
+  /** Called when somebody begins or ends to believe something, with all that is believed then. */
+  whenChanged: (believed: readonly Belief[]) => void = () => undefined;
   /** How many leases were handed out, or were lost before they could be, by their holder. */
   readonly given: Map<string, number> = new Map();
   readonly #time: VirtualTime;
@@ -163,6 +165,7 @@ export class Checker {
     this.#beliefs.delete(belief);
     this.#byLease.delete(belief.lease);
     for (const { name } of belief.parts) this.calls.changed(name);
+    this.whenChanged([...this.#beliefs]);
   }
 
   /** For how long it would answer that it is held, seen from outside. */

@@ -21,6 +21,8 @@ export interface Asked {
   readonly isRed?: boolean;
   /** It frees by force, and gives up when others are faster. */
   readonly isForce?: boolean;
+  /** It only waits, and for `waitMs` at most: no body is part of it. */
+  readonly isAlone?: boolean;
   /** Its hold may be over already, as far as the checker knows. */
   readonly mayBeOver?: boolean;
   /** Whether an error that it ends with is true for a reason of its own. */
@@ -69,6 +71,7 @@ export class Caller {
       what: `${this.name}: ${what}`,
       names,
       waitMs,
+      isAlone: asked.isAlone === true,
       isDead: () => process.isDead,
     });
     this.startUs = call.startUs;

@@ -291,6 +291,7 @@ function wishOf(caller: Caller, door: Door, what: string, foreverIn: number, out
       maxHoldMs,
       around,
       isRed: door.kind === "red",
+      isAlone: /^(?:lock|tryLock)\b/.test(what),
     },
   };
 }
