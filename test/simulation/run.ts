@@ -293,7 +293,10 @@ export class Run {
     this.#history.add(server.name, `${by} ${call.script.name} ${call.keys.join(" ")} -> ${text}`);
     if (this.#trace)
       this.#history.add(server.name, `  ${call.args.join(" ")} | ${JSON.stringify(server.keys)}`);
-    this.#scene.occupied.look(server, call.keys, by, call.script.name.includes("acquire"));
+    // A question about the server itself names a key only so that it reaches one.
+    if (call.script.name !== "server-probe") {
+      this.#scene.occupied.look(server, call.keys, by, call.script.name.includes("acquire"));
+    }
     if (call.script.name.endsWith("force-unlock")) this.#forced.forced(call.keys[0] ?? "", this.#time.nowUs);
     for (const watch of this.#watches.values()) watch.ran(server, call, by, answer);
     this.#checker.look();

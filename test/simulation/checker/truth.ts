@@ -28,6 +28,7 @@ export const THEFTS = [
   "failover",
   "failover after a crash",
   "node dies",
+  "slot moves to one that dies",
   "server-clock-step",
 ];
 /** For how long a fault may explain what comes after it, beyond the command timeout. */
@@ -140,7 +141,13 @@ function untrueLoss(loss: LeaseLostError, failed: Failed): string | undefined {
     case "closed":
       return member.isClosing ? undefined : "nobody has closed the client";
     case "server-changed":
-      return scene.trouble.happened("failover", "failover after a crash", "node dies", "slot moves")
+      return scene.trouble.happened(
+        "failover",
+        "failover after a crash",
+        "node dies",
+        "slot moves",
+        "slot moves to one that dies",
+      )
         ? undefined
         : "its server has not changed";
     case "released":

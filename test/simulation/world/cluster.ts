@@ -2,7 +2,7 @@ import { ServerReplyError } from "../../../src/driver/driver.js";
 import { hashSlot } from "../../../src/protocol/hash-slot.js";
 import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
 import type { Stream } from "../chooser/chooser.js";
-import { pick } from "../draw.js";
+import { oneIn, pick } from "../draw.js";
 import { ClusterDriver } from "./cluster-driver.js";
 import { cutAll, type Hit, MS } from "./fault.js";
 import type { Connected, ConnectParts } from "./fleet.js";
@@ -174,14 +174,31 @@ export class ClusterTopology implements Topology {
     migration.from.give(migration.to, (key) => names.includes(key));
   }
 
+  /** A slot goes to a master whose replica does not hear of it, and that one dies soon. */
+  moveAndDie(hit: Hit): number | undefined {
+    const movedUs = this.moveSlot(hit);
+    const to = [...this.#migrations.values()].at(-1)?.to;
+    const [link] = to?.replicas ?? [];
+    if (movedUs === undefined || to === undefined || link === undefined) return movedUs;
+    const diesUs = movedUs - 2_000 * MS + pick(hit.stream, [10, 300, 1_000]) * MS;
+    link.stop(diesUs + 1 * MS);
+    this.#time.after(diesUs, () => {
+      link.end();
+      if (this.failover(hit, to, link) === undefined) this.rejoin(to, link.replica);
+    });
+    return diesUs + Math.max(...NODE_TIMEOUTS_MS) * MS + 6_000 * MS;
+  }
+
   /** A master dies, and its replica takes over; the old one comes back as a replica. */
-  failover(hit: Hit): number | undefined {
-    const { server: old, stream, reach } = hit;
-    const [link] = old.replicas;
+  failover(hit: Hit, old: SimServer = hit.server, cutOff?: ReplicaLink): number | undefined {
+    const { stream, reach } = hit;
+    const [link = cutOff] = old.replicas;
     if (this.#isFailingOver || this.#migrations.size > 0 || link === undefined) return undefined;
     if (!this.map.masters.includes(old)) return undefined;
     this.#isFailingOver = true;
     old.gate.shut();
+    // What was on its way to its replica is lost with it, or is not.
+    if (oneIn(stream, 2)) link.end();
     cutAll(old, hit);
     const promotedUs = pick(stream, NODE_TIMEOUTS_MS) * MS;
     const backUs = promotedUs + pick(stream, [3_000, 100]) * MS;

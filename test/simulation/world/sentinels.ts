@@ -1,5 +1,5 @@
 import type { Stream } from "../chooser/chooser.js";
-import { between, pick } from "../draw.js";
+import { between, oneIn, pick } from "../draw.js";
 import { CommandLink } from "./command-link.js";
 import { cutAll, type Hit, MS } from "./fault.js";
 import type { Connected, ConnectParts } from "./fleet.js";
@@ -96,6 +96,8 @@ export class SentinelTopology implements Topology {
     if (this.isFailingOver || old.isReadOnly || chosen === undefined) return undefined;
     this.#word = { master: old, isFailingOver: true };
     if (hasCrashed) old.gate.shut();
+    // What was on its way to its replicas is lost with it, or is not.
+    if (hasCrashed && oneIn(stream, 2)) for (const each of candidates) each.end();
     const promotedUs = pick(stream, [100, 500, 2_000]) * MS;
     const namedUs = promotedUs + pick(stream, [10, 200, 1_000]) * MS;
     const demotedUs = namedUs + pick(stream, [500, 2_000, 8_000]) * MS;

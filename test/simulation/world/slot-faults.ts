@@ -11,6 +11,14 @@ export const slotFaults = {
       return topology instanceof ClusterTopology ? topology.moveSlot(hit) : undefined;
     },
   },
+  "slot moves to one that dies": {
+    befalls: "server",
+    only: ["cluster"],
+    strike(hit) {
+      const { topology } = hit.reach;
+      return topology instanceof ClusterTopology ? topology.moveAndDie(hit) : undefined;
+    },
+  },
   "node dies": {
     befalls: "server",
     only: ["cluster"],

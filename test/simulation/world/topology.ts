@@ -36,13 +36,15 @@ interface TopologyParts {
   readonly stream: Stream;
 }
 
+/** The kinds that are no locks. */
+const SYNCHRONIZERS: ReadonlySet<string> = new Set(["latch", "semaphore", "permits"]);
+
 /** Of these kinds of lock and synchronizer those that a topology has. */
 export function kindsOf(topology: TopologyName, kinds: readonly string[]): readonly string[] {
-  const ofOneServer = ["semaphore", "permit semaphore", "latch"];
-  return kinds.filter(
-    (kind) =>
-      (kind === "red") === (topology === "red") && (topology === "standalone" || !ofOneServer.includes(kind)),
-  );
+  if (topology === "red") return kinds.filter((kind) => kind === "red");
+  // What is counted is read at one server, which is to have it all the time.
+  const isOneServers = (kind: string) => SYNCHRONIZERS.has(kind);
+  return kinds.filter((kind) => kind !== "red" && (topology === "standalone" || !isOneServers(kind)));
 }
 
 /** @param only those that the run may have */
