@@ -5,7 +5,7 @@ import { Checker } from "./checker/checker.js";
 import { Costs } from "./checker/costs.js";
 import { ForcedUnlocks } from "./checker/excuses.js";
 import { History } from "./checker/history.js";
-import { wrongKeys } from "./checker/keys.js";
+import { type Expected, wrongKeys } from "./checker/keys.js";
 import { lookForLeftovers } from "./checker/leftovers.js";
 import { Listeners } from "./checker/listeners.js";
 import { Occupied } from "./checker/occupied.js";
@@ -181,8 +181,7 @@ export class Run {
       tables: this.#tables,
       nodes: this.#nodes,
       servers: this.#topology.servers,
-      shared: this.#scene.shared,
-      longestMs: LONGEST_MS,
+      ...this.#expected,
     });
     for (const watch of this.#watches.values()) watch.end();
   }
@@ -261,13 +260,18 @@ export class Run {
     }
   }
 
+  get #expected(): Expected {
+    const { shared } = this.#scene;
+    return { shared, longestMs: LONGEST_MS, hasJvm: this.#jvm !== undefined };
+  }
+
   /** Nobody waits for longer than is promised. */
   #glance(): void {
     this.#checker.look();
     this.#signals.look();
     for (const watch of this.#watches.values()) watch.glance();
     for (const server of this.#topology.servers) {
-      for (const text of wrongKeys(server.keys, this.#scene.shared, LONGEST_MS)) {
+      for (const text of wrongKeys(server.keys, this.#expected)) {
         this.#checker.fail("leftovers", text);
       }
     }

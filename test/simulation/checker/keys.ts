@@ -28,16 +28,25 @@ const RULES: readonly Rule[] = [
   { what: "the answers of a client", prefix: "holdfast_req:", lastsMs: 2 * MINUTE_MS },
 ];
 
+const QUEUE = /^redisson_lock_(?:queue|timeout):/;
+
 /** Numbers that nobody owns stay for ever. */
 const KINDS_WITHOUT_END: readonly string[] = ["semaphore", "permit", "latch"];
 
-/**
- * @param longestMs no lease is longer
- * @returns what is wrong with the keys of a server while there may be leases, in words
- */
-export function wrongKeys(keys: Snapshot, shared: readonly Shared[], longestMs: number): readonly string[] {
+/** What is known of a run, for its keys to be judged. */
+export interface Expected {
+  readonly shared: readonly Shared[];
+  /** No lease is longer. */
+  readonly longestMs: number;
+  /** Whether a JVM takes part: it gives a queue no TTL, and its scores are those of its own clock. */
+  readonly hasJvm: boolean;
+}
+
+/** @returns what is wrong with the keys of a server while there may be leases, in words */
+export function wrongKeys(keys: Snapshot, { shared, longestMs, hasJvm }: Expected): readonly string[] {
   return Object.entries(keys).flatMap(([key, snapshot]) => {
     const rule = RULES.find(({ prefix }) => key.startsWith(prefix));
+    if (hasJvm && QUEUE.test(key)) return [];
     const lastsMs = rule?.lastsMs ?? (isEndless(key, shared) ? "for ever" : longestMs);
     if (lastsMs === "for ever" || (snapshot.ttlMs >= 0 && snapshot.ttlMs <= lastsMs)) return [];
     return [`${told(key, snapshot)}, and may last for ${lastsMs} ms`];
@@ -45,15 +54,16 @@ export function wrongKeys(keys: Snapshot, shared: readonly Shared[], longestMs: 
 }
 
 /** @returns the keys that are there although they belong to a lease or a call, and all of these are over */
-export function keysLeft(keys: Snapshot, shared: readonly Shared[]): readonly string[] {
+export function keysLeft(keys: Snapshot, { shared }: Expected): readonly string[] {
   const mayStay = (key: string) =>
     isEndless(key, shared) || /^redisson_lock_(?:token|queue|timeout):/.test(key);
   return Object.entries(keys).flatMap(([key, snapshot]) => (mayStay(key) ? [] : [told(key, snapshot)]));
 }
 
 /** @returns the keys that are there although the time of all that have one has run out */
-export function keysWithoutEnd(keys: Snapshot, shared: readonly Shared[]): readonly string[] {
-  const isMeant = (key: string) => isEndless(key, shared) || key.startsWith("redisson_lock_token:");
+export function keysWithoutEnd(keys: Snapshot, { shared, hasJvm }: Expected): readonly string[] {
+  const isMeant = (key: string) =>
+    (hasJvm && QUEUE.test(key)) || isEndless(key, shared) || key.startsWith("redisson_lock_token:");
   return Object.entries(keys).flatMap(([key, snapshot]) => (isMeant(key) ? [] : [told(key, snapshot)]));
 }
 

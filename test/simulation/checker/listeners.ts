@@ -45,8 +45,9 @@ export class Listeners {
     }
   }
 
-  #onLost({ holder, kind }: LeaseLostEvent): void {
-    if (/semaphore/.test(kind)) return;
+  #onLost({ holder, kind, reason }: LeaseLostEvent): void {
+    // What a client holds for a call that its close has cancelled was not given to anybody, and is told all the same.
+    if (/semaphore/.test(kind) || reason === "closed") return;
     const owner = holder.replace(/:write$/, "");
     this.#lost.set(owner, (this.#lost.get(owner) ?? 0) + 1);
   }

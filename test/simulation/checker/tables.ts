@@ -67,16 +67,20 @@ export class TableCheck {
   }
 }
 
-/** The stays under chosen ids which Redis has no more are looked for when there are many: now is that time. */
+/**
+ * The stays under chosen ids that Redis has no more, and the books of values that nobody asks about, are looked for when there are many:
+ * now is that time.
+ */
 function sweep(holdfast: unknown): void {
-  const { _Holdfast_client: client } = holdfast as { _Holdfast_client: { readonly threads: Sweeping } };
-  client.threads._Threads_sweepAtSize = 0;
-  client.threads._Threads_sweep();
+  const { threads, requests } = (holdfast as { _Holdfast_client: Sweeping })._Holdfast_client;
+  threads._Threads_sweepAtSize = 0;
+  threads._Threads_sweep();
+  requests._Requests_sweep(Number.POSITIVE_INFINITY);
 }
 
 interface Sweeping {
-  _Threads_sweepAtSize: number;
-  _Threads_sweep(): void;
+  readonly threads: { _Threads_sweepAtSize: number; _Threads_sweep(): void };
+  readonly requests: { _Requests_sweep(unusedSinceMs: number): void };
 }
 
 function censusOf({ clients, process, lines }: Node): Census {
