@@ -45,7 +45,9 @@ export class Listeners {
     }
   }
 
-  #onLost({ holder, kind, reason }: LeaseLostEvent): void {
+  #onLost({ name, holder, kind, reason }: LeaseLostEvent): void {
+    // A member of a joint lock may be lost before all of them are there: `a` and so on follow its name.
+    if (name.includes(".")) return;
     // What a client holds for a call that its close has cancelled was not given to anybody, and is told all the same.
     if (/semaphore/.test(kind) || reason === "closed") return;
     const owner = holder.replace(/:write$/, "");
