@@ -4,8 +4,9 @@ import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
 import { Checker } from "./checker/checker.js";
 import { Costs } from "./checker/costs.js";
 import { ForcedUnlocks } from "./checker/excuses.js";
+import { FailoverLosses } from "./checker/failover-losses.js";
 import { History } from "./checker/history.js";
-import { type Expected, wrongKeys } from "./checker/keys.js";
+import { wrongKeys } from "./checker/keys.js";
 import { lookForLeftovers } from "./checker/leftovers.js";
 import { Listeners } from "./checker/listeners.js";
 import { Occupied } from "./checker/occupied.js";
@@ -118,6 +119,8 @@ export class Run {
     });
     for (const each of shared) this.#watch(each);
     this.#checker.excuses.push(this.#forced);
+    const { reliances } = this.#topology;
+    if (reliances !== undefined) this.#checker.excuses.push(new FailoverLosses(reliances));
     this.#faults = new Faults(chooser, this.#processes, topology);
   }
 
@@ -181,7 +184,9 @@ export class Run {
       tables: this.#tables,
       nodes: this.#nodes,
       servers: this.#topology.servers,
-      ...this.#expected,
+      shared: this.#scene.shared,
+      longestMs: LONGEST_MS,
+      hasJvm: this.#jvm !== undefined,
     });
     for (const watch of this.#watches.values()) watch.end();
   }
@@ -211,6 +216,7 @@ export class Run {
       chooser: this.#chooser,
       plan,
       watch: this.#faults,
+      history: this.#history,
     });
     this.#nodes.push(node);
     this.#tables.began(node);
@@ -260,18 +266,14 @@ export class Run {
     }
   }
 
-  get #expected(): Expected {
-    const { shared } = this.#scene;
-    return { shared, longestMs: LONGEST_MS, hasJvm: this.#jvm !== undefined };
-  }
-
   /** Nobody waits for longer than is promised. */
   #glance(): void {
     this.#checker.look();
     this.#signals.look();
     for (const watch of this.#watches.values()) watch.glance();
+    const terms = { longestMs: LONGEST_MS, hasJvm: this.#jvm !== undefined };
     for (const server of this.#topology.servers) {
-      for (const text of wrongKeys(server.keys, this.#expected)) {
+      for (const text of wrongKeys(server.keys, this.#scene.shared, terms)) {
         this.#checker.fail("leftovers", text);
       }
     }

@@ -37,6 +37,8 @@ interface Kept extends Belief {
 /** Something that is documented as possible, with the condition under which it is. */
 export interface Excuse {
   readonly name: string;
+  /** Whether tokens may come again. */
+  readonly mayRepeat?: boolean;
   /** Whether two beliefs in one name may overlap for it at this moment. */
   excuses(name: string, one: Belief, other: Belief): boolean;
 }
@@ -171,7 +173,10 @@ export class Checker {
   #tokenGrows({ parts: [part], label }: Belief, token: bigint): void {
     const name = part?.name ?? "";
     const last = this.#tokens.get(name);
-    if (last !== undefined && token <= last) {
+    const excuse = this.excuses.find(({ mayRepeat }) => mayRepeat === true);
+    if (last !== undefined && token <= last && excuse !== undefined)
+      this.excuse(`token again: ${excuse.name}`);
+    else if (last !== undefined && token <= last) {
       this.fail("order", `${label} has token ${token}, and ${last} was handed out before`);
     }
     this.#tokens.set(name, token);

@@ -28,25 +28,27 @@ const RULES: readonly Rule[] = [
   { what: "the answers of a client", prefix: "holdfast_req:", lastsMs: 2 * MINUTE_MS },
 ];
 
-const QUEUE = /^redisson_lock_(?:queue|timeout):/;
-
 /** Numbers that nobody owns stay for ever. */
 const KINDS_WITHOUT_END: readonly string[] = ["semaphore", "permit", "latch"];
 
-/** What is known of a run, for its keys to be judged. */
-export interface Expected {
-  readonly shared: readonly Shared[];
-  /** No lease is longer. */
-  readonly longestMs: number;
-  /** Whether a JVM takes part: it gives a queue no TTL, and its scores are those of its own clock. */
-  readonly hasJvm: boolean;
+/** With JVMs in the fleet these stay for as long as their scores say, or for ever: by the clock of a JVM, and as Redisson writes them. */
+function isJvms(key: string, hasJvm: boolean): boolean {
+  return hasJvm && /^redisson_lock_(?:queue|timeout):/.test(key);
 }
 
-/** @returns what is wrong with the keys of a server while there may be leases, in words */
-export function wrongKeys(keys: Snapshot, { shared, longestMs, hasJvm }: Expected): readonly string[] {
+/**
+ * @param longestMs no lease is longer
+ * @param hasJvm whether a JVM is in the fleet
+ * @returns what is wrong with the keys of a server while there may be leases, in words
+ */
+export function wrongKeys(
+  keys: Snapshot,
+  shared: readonly Shared[],
+  { longestMs, hasJvm }: { readonly longestMs: number; readonly hasJvm: boolean },
+): readonly string[] {
   return Object.entries(keys).flatMap(([key, snapshot]) => {
+    if (isJvms(key, hasJvm)) return [];
     const rule = RULES.find(({ prefix }) => key.startsWith(prefix));
-    if (hasJvm && QUEUE.test(key)) return [];
     const lastsMs = rule?.lastsMs ?? (isEndless(key, shared) ? "for ever" : longestMs);
     if (lastsMs === "for ever" || (snapshot.ttlMs >= 0 && snapshot.ttlMs <= lastsMs)) return [];
     return [`${told(key, snapshot)}, and may last for ${lastsMs} ms`];
@@ -54,16 +56,20 @@ export function wrongKeys(keys: Snapshot, { shared, longestMs, hasJvm }: Expecte
 }
 
 /** @returns the keys that are there although they belong to a lease or a call, and all of these are over */
-export function keysLeft(keys: Snapshot, { shared }: Expected): readonly string[] {
+export function keysLeft(keys: Snapshot, shared: readonly Shared[]): readonly string[] {
   const mayStay = (key: string) =>
     isEndless(key, shared) || /^redisson_lock_(?:token|queue|timeout):/.test(key);
   return Object.entries(keys).flatMap(([key, snapshot]) => (mayStay(key) ? [] : [told(key, snapshot)]));
 }
 
 /** @returns the keys that are there although the time of all that have one has run out */
-export function keysWithoutEnd(keys: Snapshot, { shared, hasJvm }: Expected): readonly string[] {
+export function keysWithoutEnd(
+  keys: Snapshot,
+  shared: readonly Shared[],
+  hasJvm: boolean,
+): readonly string[] {
   const isMeant = (key: string) =>
-    (hasJvm && QUEUE.test(key)) || isEndless(key, shared) || key.startsWith("redisson_lock_token:");
+    isEndless(key, shared) || key.startsWith("redisson_lock_token:") || isJvms(key, hasJvm);
   return Object.entries(keys).flatMap(([key, snapshot]) => (isMeant(key) ? [] : [told(key, snapshot)]));
 }
 

@@ -1,8 +1,9 @@
+import type { Shared } from "../workload/family.js";
 import type { Node } from "../world/fleet.js";
 import type { SimServer } from "../world/sim-server.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 import type { Checker } from "./checker.js";
-import { type Expected, keysLeft, keysWithoutEnd, wrongKeys } from "./keys.js";
+import { keysLeft, keysWithoutEnd, wrongKeys } from "./keys.js";
 import type { TableCheck } from "./tables.js";
 import type { Trouble } from "./trouble.js";
 
@@ -11,18 +12,23 @@ const MS = 1_000;
 const LONGEST_TTL_US = 3 * 86_400_000 * MS;
 
 /** What is over when all tasks are done. */
-export interface Ending extends Expected {
+export interface Ending {
   readonly time: VirtualTime;
   readonly checker: Checker;
   readonly trouble: Trouble;
   readonly tables: TableCheck;
   readonly nodes: readonly Node[];
   readonly servers: readonly SimServer[];
+  readonly shared: readonly Shared[];
+  /** No lease is longer. */
+  readonly longestMs: number;
+  /** Whether a JVM is in the fleet. */
+  readonly hasJvm: boolean;
 }
 
 /** Lets all leases end, closes all clients, and looks for what is left of them. */
 export async function lookForLeftovers(ending: Ending): Promise<void> {
-  const { time, checker, trouble, tables, nodes, servers, longestMs } = ending;
+  const { time, checker, trouble, tables, nodes, servers, shared, longestMs, hasJvm } = ending;
   const complain = (server: SimServer, texts: readonly string[], when: string) => {
     for (const text of texts) checker.fail("leftovers", `${server.name} has ${text} ${when}`);
   };
@@ -36,8 +42,8 @@ export async function lookForLeftovers(ending: Ending): Promise<void> {
     checker.fail("world", `${process.name} does not go on although all faults are over`);
   }
   for (const server of servers) {
-    complain(server, wrongKeys(server.keys, ending), "at rest");
-    complain(server, keysLeft(server.keys, ending), "after all leases have ended");
+    complain(server, wrongKeys(server.keys, shared, ending), "at rest");
+    complain(server, keysLeft(server.keys, shared), "after all leases have ended");
     complain(server, earsOf(server), "at rest");
   }
   await close(live, ending);
@@ -52,7 +58,7 @@ export async function lookForLeftovers(ending: Ending): Promise<void> {
   for (const server of servers) complain(server, earsOf(server), "after all clients were closed");
   await time.pass(time.nowUs + LONGEST_TTL_US);
   for (const server of servers) {
-    complain(server, keysWithoutEnd(server.keys, ending), "after the longest TTL has run out");
+    complain(server, keysWithoutEnd(server.keys, shared, hasJvm), "after the longest TTL has run out");
   }
 }
 

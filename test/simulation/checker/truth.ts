@@ -25,7 +25,9 @@ export const THEFTS = [
   "force-unlock",
   "server-emptied",
   "server-older",
-  "failover-lost",
+  "failover",
+  "failover after a crash",
+  "node dies",
   "server-clock-step",
 ];
 /** For how long a fault may explain what comes after it, beyond the command timeout. */
@@ -40,10 +42,13 @@ export function untrue(error: unknown, failed: Failed): string | undefined {
     return member.isClosing ? undefined : "nobody has closed the client";
   if (error instanceof WaitTimeoutError) return untrueRefusal(failed);
   if (error instanceof QuorumError) return untrueQuorum(error, failed);
+  if (error instanceof NotReplicatedError && isTooShort(asked)) return undefined;
   if (error instanceof UnavailableError || error instanceof NotReplicatedError) {
     const isOutpaced = call.names.some((name) => scene.checker.calls.changedUs(name) >= call.startUs);
     if (asked.isForce === true && isOutpaced) return undefined;
-    return isTroubled(failed) ? undefined : `${error.message}, but nothing has happened to it`;
+    return isTroubled(failed) || isSlow(member)
+      ? undefined
+      : `${error.message}, but nothing has happened to it`;
   }
   if (error instanceof LeaseLostError) return untrueLoss(error, failed);
   if (error instanceof UpgradeNotSupportedError && asked.sharesId === true) return undefined;
@@ -60,6 +65,19 @@ function untrueQuorum({ failures, message }: QuorumError, failed: Failed): strin
   if (isTroubled(failed) || isTooFar(failed)) return undefined;
   const complaints = failures.map((error) => untrue(error, failed)).filter((each) => each !== undefined);
   return complaints.length === 0 ? undefined : `${message}: ${complaints.join("; ")}`;
+}
+
+/** Replicas are waited for in a quarter of a lease: without any trouble they need so long, and the way there and back. */
+const REPLICAS_NEED_MS = 40;
+
+function isTooShort(asked: Asked): boolean {
+  const leases = [asked, ...(asked.around ?? [])].map(({ leaseMs = Number.POSITIVE_INFINITY }) => leaseMs);
+  return Math.min(...leases) / 4 < REPLICAS_NEED_MS;
+}
+
+/** A first call of a connection on which replicas are asked needs three round trips, and a fourth to be confirmed. */
+function isSlow({ plan: { distance, options } }: Member): boolean {
+  return (8 * (distance.leastUs + distance.spreadUs)) / 1_000 >= options.commandTimeoutMs;
 }
 
 /** What a timer may be late by. */
@@ -122,7 +140,7 @@ function untrueLoss(loss: LeaseLostError, failed: Failed): string | undefined {
     case "closed":
       return member.isClosing ? undefined : "nobody has closed the client";
     case "server-changed":
-      return scene.trouble.happened("failover", "failover-lost", "slot-moved")
+      return scene.trouble.happened("failover", "failover after a crash", "node dies", "slot moves")
         ? undefined
         : "its server has not changed";
     case "released":

@@ -2,6 +2,9 @@ import { type About, type Planned, type Turn, VirtualTime } from "../world/virtu
 import { Footprint } from "./footprint.js";
 import type { Order } from "./search.js";
 
+/** What happens one after the other within one moment is so far apart for an observer, in microseconds. */
+export const GLANCE_US = 1e-3;
+
 /** What may happen: something arrives, or a timer is due. */
 interface Event {
   readonly id: string;
@@ -24,6 +27,8 @@ export interface Terms {
   readonly order: Order;
   /** How often a timer may fire while something is on its way. */
   readonly overtakes: number;
+  /** Called when that happens. */
+  overtaken(): void;
   /** What may be done to the world at this moment. */
   deeds(): readonly Deed[];
   /** Called after each event. @returns whether to go on */
@@ -35,7 +40,10 @@ export interface Terms {
  * the earliest timer, and time moves only when a timer fires.
  */
 export class ChosenTime extends VirtualTime {
+  /** As this one, but no two events are at once: what an observer goes by. */
+  readonly seen: VirtualTime;
   readonly #turn: Turn;
+  readonly #servers: ReadonlySet<string>;
   /** By queue; what has no queue is alone in one. */
   readonly #arriving = new Map<string, Event[]>();
   #timers: Event[] = [];
@@ -50,9 +58,12 @@ export class ChosenTime extends VirtualTime {
   /** Where the event under way happens. */
   actor = "world";
 
-  constructor(turn: Turn) {
+  /** @param servers the actors of which an event need not touch all */
+  constructor(turn: Turn, servers: readonly string[]) {
     super(turn);
     this.#turn = turn;
+    this.#servers = new Set(servers);
+    this.seen = new VirtualTime(turn);
   }
 
   override get isEmpty(): boolean {
@@ -108,7 +119,7 @@ export class ChosenTime extends VirtualTime {
   }
 
   /** In an order of choice. @returns false when all that could follow was played before */
-  async choose({ order, overtakes, deeds, look }: Terms): Promise<boolean> {
+  async choose({ order, overtakes, overtaken, deeds, look }: Terms): Promise<boolean> {
     await this.#turn();
     let overtakesLeft = overtakes;
     for (;;) {
@@ -124,12 +135,13 @@ export class ChosenTime extends VirtualTime {
         if (heads.length > 0 && chosen >= heads.length) {
           overtakesLeft -= 1;
           this.hasOvertaken = true;
+          overtaken();
         }
         await this.#happen(event);
       } else if (deed !== undefined) {
         this.#footprint = deed.footprint;
+        this.#step();
         deed.act();
-        this.steps += 1;
         await this.#turn();
       }
       const goesOn = look(event?.id ?? deed?.id ?? "");
@@ -145,30 +157,37 @@ export class ChosenTime extends VirtualTime {
     this.actor = about?.actor ?? "world";
     if (isTimer) this.#timers.splice(this.#timers.indexOf(event), 1);
     else this.#take(event);
-    if (about !== undefined) this.#footprint.changes(about.actor);
+    if (about !== undefined) this.#reach(about.actor);
     this.nowUs = Math.max(this.nowUs, event.atUs);
-    this.steps += 1;
+    this.#step();
     event.run();
     await this.#turn();
   }
 
+  #step(): void {
+    this.steps += 1;
+    this.seen.nowUs = this.nowUs + this.steps * GLANCE_US;
+  }
+
+  /** A process is one thing; of a server only what the event uses, which it tells. */
+  #reach(actor: string): void {
+    if (this.#servers.has(actor)) return;
+    this.#footprint.changes(actor);
+  }
+
   #append(line: string, event: Event): void {
-    this.#use(event);
+    if (event.about?.queue !== undefined) this.#footprint.changes(`${line} end`);
     const queue = this.#arriving.get(line);
     if (queue === undefined) this.#arriving.set(line, [event]);
     else queue.push(event);
   }
 
   #take(event: Event): void {
-    this.#use(event);
     const line = event.about?.queue ?? event.id;
+    if (event.about?.queue !== undefined) this.#footprint.changes(`${line} front`);
     const queue = this.#arriving.get(line);
     queue?.splice(queue.indexOf(event), 1);
     if (queue?.length === 0) this.#arriving.delete(line);
-  }
-
-  #use({ about }: Event): void {
-    if (about?.queue !== undefined) this.#footprint.uses(linkOf(about.queue));
   }
 
   /** The heads of all queues, in the order in which they were planned. */
@@ -198,9 +217,4 @@ export class ChosenTime extends VirtualTime {
   #isLive({ isOff, about }: Event): boolean {
     return !isOff && about?.isLive?.() !== false && !(about !== undefined && this.#gone.has(about.actor));
   }
-}
-
-/** The connections that a queue belongs to: "p0 commands" of "p0 commands 1 back". */
-function linkOf(queue: string): string {
-  return queue.replace(/ \d+ (there|back)$/, "");
 }

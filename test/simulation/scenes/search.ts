@@ -58,8 +58,8 @@ export class Search implements Order {
     if (crossing === undefined) throw new Error("something has happened that was not chosen");
     this.#depth += 1;
     crossing.footprint = footprint;
-    if (!this.#merges) return;
-    this.#asleep = new Map([...crossing.asleep].filter(([, its]) => its.commutesWith(footprint)));
+    const asleep = this.#merges ? [...crossing.asleep] : [];
+    this.#asleep = new Map(asleep.filter(([, its]) => its.commutesWith(footprint)));
   }
 
   /** The run is over. @returns whether there is another one */

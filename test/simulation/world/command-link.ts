@@ -1,5 +1,5 @@
 import { ServerReplyError } from "../../../src/driver/driver.js";
-import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
+import type { RawReply } from "../../../src/protocol/script-call.js";
 import type { Stream } from "../chooser/chooser.js";
 import type { SimProcess } from "./sim-process.js";
 import type { SimServer } from "./sim-server.js";
@@ -25,7 +25,6 @@ export interface LinkWatch {
 
 /** A command of a link. */
 export interface Request {
-  readonly call: ScriptCall;
   /** Runs at the server. Throws `ServerReplyError`. */
   readonly act: (server: SimServer) => RawReply | Promise<RawReply>;
   readonly answered: (reply: RawReply) => void;

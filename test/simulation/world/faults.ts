@@ -4,10 +4,18 @@ import type { CommandLink, LinkWatch, Moment } from "./command-link.js";
 import { connectionFaults } from "./connection-faults.js";
 import { type Fault, type Hit, linesTo, MS, type Reach } from "./fault.js";
 import { processFaults } from "./process-faults.js";
+import { replicaFaults } from "./replica-faults.js";
 import { serverFaults } from "./server-faults.js";
+import { slotFaults } from "./slot-faults.js";
 import type { TopologyName } from "./topology.js";
 
-const FAULTS: Readonly<Record<string, Fault>> = { ...connectionFaults, ...processFaults, ...serverFaults };
+const FAULTS: Readonly<Record<string, Fault>> = {
+  ...connectionFaults,
+  ...processFaults,
+  ...serverFaults,
+  ...replicaFaults,
+  ...slotFaults,
+};
 
 /** All sorts of fault. */
 export const FAULT_SORTS: readonly string[] = Object.keys(FAULTS);

@@ -1,4 +1,7 @@
+import type { HoldfastOptions } from "../../../src/client-options.js";
+import type { Driver } from "../../../src/driver/driver.js";
 import { Holdfast } from "../../../src/holdfast.js";
+import type { History } from "../checker/history.js";
 import type { Chooser } from "../chooser/chooser.js";
 import type { ClientPlan } from "../workload/plan.js";
 import type { CommandLink, LinkWatch } from "./command-link.js";
@@ -31,6 +34,20 @@ export interface NodeParts {
   readonly chooser: Chooser;
   readonly plan: ClientPlan;
   readonly watch: LinkWatch;
+  readonly history: History;
+}
+
+/** What a process needs for its connections. */
+export interface ConnectParts extends NodeParts {
+  readonly process: SimProcess;
+  /** All that it has open. */
+  readonly lines: Line[];
+}
+
+/** One client of a process. */
+export interface Connected {
+  readonly driver: Driver;
+  readonly options?: HoldfastOptions;
 }
 
 /** Starts a process with its clients. */

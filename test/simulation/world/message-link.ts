@@ -172,7 +172,8 @@ export class MessageLink {
     const { wire, ear, server } = open;
     wire.toServer(process.nowUs, () =>
       server.gate.pass(() => {
-        if (!wire.isCut) server.listen(channel, ear);
+        // Behind the last request of a process that is gone comes the end of its connection.
+        if (!wire.isCut && !this.#isClosed) server.listen(channel, ear);
         wire.toProcess(() => process.gate.pass(() => this.#confirm(wire, channel, subscription)));
       }),
     );

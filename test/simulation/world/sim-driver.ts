@@ -11,6 +11,20 @@ import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js"
 import type { CommandLink } from "./command-link.js";
 import type { MessageLink } from "./message-link.js";
 
+/** `EVALSHA`, and `EVAL` where the server does not know the script. */
+export function runOn(link: CommandLink, call: ScriptCall, ticket: Ticket, by: string): Promise<RawReply> {
+  return new Promise((answered, reject) => {
+    const withText = () =>
+      link.send({ act: (server) => server.run(call, by, true), answered, failed: reject });
+    const failed = (error: Error) => {
+      const isUnknown = error instanceof ServerReplyError && error.code === "NOSCRIPT";
+      if (isUnknown && !ticket.givenUp) withText();
+      else reject(error);
+    };
+    link.send({ act: (server) => server.run(call, by, false), answered, failed });
+  });
+}
+
 /** The adapter of a run: one connection for commands, and one for messages, to one server. */
 export class SimDriver implements Driver {
   readonly traits: DriverTraits;
@@ -35,16 +49,7 @@ export class SimDriver implements Driver {
   run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
     if (this.#isClosed) return Promise.reject(new DriverClosedError());
     const by = this.commands.process.name;
-    return new Promise((answered, reject) => {
-      const withText = () =>
-        this.commands.send({ call, act: (server) => server.run(call, by, true), answered, failed: reject });
-      const failed = (error: Error) => {
-        const isUnknown = error instanceof ServerReplyError && error.code === "NOSCRIPT";
-        if (isUnknown && !ticket.givenUp) withText();
-        else reject(error);
-      };
-      this.commands.send({ call, act: (server) => server.run(call, by, false), answered, failed });
-    });
+    return runOn(this.commands, call, ticket, by);
   }
 
   subscribe(channel: string, listener: ChannelListener): Promise<Unsubscribe> {

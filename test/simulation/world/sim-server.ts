@@ -21,6 +21,8 @@ export interface Ear {
 export interface ServerWatch {
   /** A script is about to run. */
   starts?(server: SimServer, call: ScriptCall, by: string): void;
+  /** A channel matters to what happens: somebody begins or ends to listen to it, or it is spoken or looked at. */
+  channel?(server: SimServer, channel: string, use: "listened" | "used"): void;
   /** A script has run. @param answer what it answered, or the server's refusal */
   ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void;
 }
@@ -36,6 +38,8 @@ export class SimServer {
   readonly #store: MemoryStore;
   readonly #ears = new Map<string, Set<Ear>>();
   readonly #scripts = new Set<string>();
+  /** What is published at one of them is heard at all. */
+  peers: readonly SimServer[] = [];
   /** Those that follow it. */
   readonly replicas = new Set<ReplicaLink>();
   readonly #waits = new Set<() => boolean>();
@@ -54,7 +58,7 @@ export class SimServer {
     const surroundings = {
       wallMs: () => this.timeMs,
       publish: (channel: string, message: string) => this.#publish(channel, message),
-      listeners: (channel: string) => this.#ears.get(textOfBytes(channel))?.size ?? 0,
+      listeners: (channel: string) => this.#heard(textOfBytes(channel)).size,
     };
     this.#store = new MemoryStore(surroundings, interpreter);
   }
@@ -112,6 +116,19 @@ export class SimServer {
     });
   }
 
+  get keyNames(): readonly string[] {
+    return [...this.#store.copy().keys()].map(textOfBytes);
+  }
+
+  /** Some of its keys are another server's from now on. */
+  give(to: SimServer, isMeant: (key: string) => boolean): void {
+    const isMeantBytes = (key: string) => isMeant(textOfBytes(key));
+    to.#store.become(this.#store.copy(isMeantBytes), isMeantBytes);
+    this.#store.become(new Map(), isMeantBytes);
+    to.#wrote();
+    this.#wrote();
+  }
+
   /** A replica has acknowledged something. */
   acknowledged(): void {
     for (const look of [...this.#waits]) look();
@@ -154,11 +171,13 @@ export class SimServer {
   }
 
   listen(channel: string, ear: Ear): void {
+    this.#watch.channel?.(this, channel, "listened");
     const ears = this.#ears.get(channel) ?? new Set();
     this.#ears.set(channel, ears.add(ear));
   }
 
   unlisten(channel: string, ear: Ear): void {
+    this.#watch.channel?.(this, channel, "listened");
     const ears = this.#ears.get(channel);
     if (ears?.delete(ear) === true && ears.size === 0) this.#ears.delete(channel);
   }
@@ -173,13 +192,29 @@ export class SimServer {
     for (const channel of [...this.#ears.keys()]) this.unlisten(channel, ear);
   }
 
-  /** @returns how many listen */
-  #publish(channel: string, message: string): number {
-    const name = textOfBytes(channel);
-    const ears = this.#ears.get(name) ?? NOBODY;
-    for (const ear of ears) ear.hear(name, textOfBytes(message));
+  /** @returns how many listen here */
+  #tell(name: string, message: string): number {
+    const ears = this.#heard(name);
+    for (const ear of ears) ear.hear(name, message);
     return ears.size;
   }
+
+  #publish(channel: string, message: string): number {
+    const name = textOfBytes(channel);
+    for (const peer of this.peers) {
+      this.#time.after(BUS_US, () => peer.gate.pass(() => peer.#tell(name, textOfBytes(message))));
+    }
+    return this.#tell(name, textOfBytes(message));
+  }
+
+  /** Who listens to a channel. */
+  #heard(channel: string): ReadonlySet<Ear> {
+    this.#watch.channel?.(this, channel, "used");
+    return this.#ears.get(channel) ?? NOBODY;
+  }
 }
+
+/** From one node of a cluster to another. */
+const BUS_US = 300;
 
 const NOBODY: ReadonlySet<Ear> = new Set();

@@ -1,41 +1,30 @@
-import type { HoldfastOptions } from "../../../src/client-options.js";
-import type { Driver } from "../../../src/driver/driver.js";
 import type { Stream } from "../chooser/chooser.js";
-import { pick } from "../draw.js";
+import { between, pick } from "../draw.js";
+import { ClusterTopology } from "./cluster.js";
 import { CommandLink } from "./command-link.js";
-import type { Line, NodeParts } from "./fleet.js";
+import type { Connected, ConnectParts } from "./fleet.js";
 import { MessageLink } from "./message-link.js";
+import type { Reliances } from "./reliance.js";
+import { replicaCount, SentinelTopology } from "./sentinels.js";
 import { SimDriver } from "./sim-driver.js";
-import type { SimProcess } from "./sim-process.js";
 import { type ServerWatch, SimServer } from "./sim-server.js";
 import type { VirtualTime } from "./virtual-time.js";
 
-export const TOPOLOGY_NAMES = ["standalone", "red"] as const;
+export const TOPOLOGY_NAMES = ["standalone", "red", "sentinel", "cluster"] as const;
 export type TopologyName = (typeof TOPOLOGY_NAMES)[number];
 
 /** Seven in ten have one server. */
 const TOPOLOGIES: readonly [TopologyName, ...TopologyName[]] = [
   ...(["standalone", "standalone", "standalone", "standalone"] as const),
-  ...(["standalone", "standalone", "standalone", "red"] as const),
+  ...(["standalone", "standalone", "standalone", "red", "sentinel", "cluster"] as const),
 ];
-
-/** What a process needs for its connections. */
-export interface ConnectParts extends NodeParts {
-  readonly process: SimProcess;
-  /** All that it has opened. */
-  readonly lines: Line[];
-}
-
-/** One client of a process. */
-export interface Connected {
-  readonly driver: Driver;
-  readonly options?: HoldfastOptions;
-}
 
 /** Which servers there are, and how a process connects to them. */
 export interface Topology {
   readonly name: TopologyName;
   readonly servers: readonly [SimServer, ...SimServer[]];
+  /** Where there are replicas. */
+  readonly reliances?: Reliances;
   connect(parts: ConnectParts): readonly [Connected, ...Connected[]];
 }
 
@@ -49,7 +38,11 @@ interface TopologyParts {
 
 /** Of these kinds of lock and synchronizer those that a topology has. */
 export function kindsOf(topology: TopologyName, kinds: readonly string[]): readonly string[] {
-  return kinds.filter((kind) => (kind === "red") === (topology === "red"));
+  const ofOneServer = ["semaphore", "permit semaphore", "latch"];
+  return kinds.filter(
+    (kind) =>
+      (kind === "red") === (topology === "red") && (topology === "standalone" || !ofOneServer.includes(kind)),
+  );
 }
 
 /** @param only those that the run may have */
@@ -67,6 +60,21 @@ export function makeTopology(name: TopologyName, parts: TopologyParts): Topology
         newServer(at + 1, parts),
       );
       return new Separate(name, [newServer(0, parts), ...others]);
+    }
+    case "sentinel": {
+      const epochMs = parts.epochMs();
+      const alike = { ...parts, epochMs: () => epochMs };
+      const replicas = Array.from({ length: replicaCount(parts.stream) }, (_, at) =>
+        newServer(at + 1, alike),
+      );
+      return new SentinelTopology(parts.time, parts.stream, [newServer(0, alike), ...replicas]);
+    }
+    case "cluster": {
+      const epochMs = parts.epochMs();
+      const count = 2 * between(parts.stream, 2, 3) - 1;
+      const alike = { ...parts, epochMs: () => epochMs };
+      const others = Array.from({ length: count }, (_, at) => newServer(at + 1, alike));
+      return new ClusterTopology(parts.time, parts.stream, [newServer(0, alike), ...others]);
     }
     default:
       return name satisfies never;
