@@ -27,6 +27,10 @@ const MAY_KEEP: ReadonlyMap<string, number> = new Map([
   ["Occupancy.#stays", MOST_KEPT],
   // One for each place where a key can be.
   ["ServerClocks.#readings", MOST_KEPT],
+  ["Admission.#rooms", MOST_KEPT],
+  ["Room", MOST_KEPT],
+  // Handles of timeouts that have fired or were cancelled: one that is pending is in a ring of the wheel, and in `Dial.pending`.
+  ["WheelTimeout", MOST_KEPT],
 ]);
 
 /** What the clients of a run keep, compared with what a new client has. */
@@ -56,7 +60,7 @@ export class TableCheck {
     }
   }
 
-  /** All clients are closed, or gone. @param killed how many are gone: those have told no module of theirs */
+  /** All clients are closed, or gone. @param killed how many clients are gone: those have told no module of theirs */
   lookAtModules(killed: number): void {
     const before = this.#ofModules;
     if (before === undefined) return;
