@@ -181,12 +181,13 @@ export class Run {
     this.#jvm?.kill();
     this.#isEnding = true;
     if (this.#checker.hasFailed) return;
-    this.#listeners.compare();
+    this.#listeners.compare(this.#scene.shared);
     await lookForLeftovers({
       time: this.#time,
       checker: this.#checker,
       trouble: this.#trouble,
       tables: this.#tables,
+      environment: this.#environment,
       nodes: this.#nodes,
       servers: this.#topology.servers,
       shared: this.#scene.shared,
