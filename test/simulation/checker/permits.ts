@@ -126,7 +126,7 @@ export class LeasedPermits extends SemaphoreWatch {
   /** Nobody believes in a permit for longer than Redis has it out. */
   #compare({ label, member }: Belief, id: string, ms: number, { leases }: CountState): void {
     const endsMs = leases.get(id);
-    const leftMs = endsMs === undefined ? 0 : endsMs - this.parts.server.timeMs;
+    const leftMs = endsMs === undefined ? 0 : endsMs - this.server.timeMs;
     if (endsMs === PERMANENT_MS || ms * SLOWEST <= leftMs) return;
     const { process } = member;
     const excuse = this.#fates.get(id) ?? this.#otherwise(process.name);
