@@ -64,7 +64,9 @@ export class Run {
   readonly #processes: number;
   readonly #watches = new Map<string, Watch>();
   readonly #forced = new ForcedUnlocks(this.#time);
-  readonly #progress = new Progress(this.#time, this.#checker, this.#trouble);
+  readonly #progress = new Progress(this.#time, this.#checker, this.#trouble, (name) =>
+    this.#watches.has(name),
+  );
   readonly #states = new States();
   #commands = 0;
   #running = 0;
