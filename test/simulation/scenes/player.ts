@@ -101,7 +101,9 @@ export class Player extends Caller {
     this.#time.footprint.changes("beliefs");
     const label = `${this.name} in permits "${NAME}"`;
     const { checker } = this.scene;
-    const parts = [{ name: NAME, owners: [`${this.name} ${this.outcomes.length}`], mode: "exclusive" as const }];
+    const parts = [
+      { name: NAME, owners: [`${this.name} ${this.outcomes.length}`], mode: "exclusive" as const },
+    ];
     const { startUs } = this;
     checker.entered({ process: this.member.process, lease: permits, parts, kind: "permits", label, startUs });
   }

@@ -126,7 +126,12 @@ export const SYNC_SCENES: readonly SceneDefinition[] = [
     processes: [[acquiring], [acquiring]],
     bound: { ...PLAIN, faults: 1, sorts: ["message lost"] },
   },
-  { ...oneLeasedPermit, name: "permit semaphore: two acquire", processes: [[leasing], [leasing]], isSmall: true },
+  {
+    ...oneLeasedPermit,
+    name: "permit semaphore: two acquire",
+    processes: [[leasing], [leasing]],
+    isSmall: true,
+  },
   {
     ...oneLeasedPermit,
     name: "permit semaphore: one acquires, one aborts",
@@ -149,6 +154,11 @@ export const SYNC_SCENES: readonly SceneDefinition[] = [
     ...latch,
     name: "latch: one counts down, two await",
     processes: [[countingDown], [awaiting], [awaiting]],
+  },
+  {
+    ...latch,
+    name: "latch: one counts down, one awaits",
+    processes: [[countingDown], [awaiting]],
     isSmall: true,
   },
   {
