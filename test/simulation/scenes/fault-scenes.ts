@@ -27,9 +27,8 @@ export const FAULT_SCENES: readonly SceneDefinition[] = [
   struck("fair", "cut"),
   struck("lock", "cut", { name: "lock: two lock, cut, and nothing is sent again", rules: NEVER_AGAIN }),
   struck("fair", "cut", { name: "fair: two lock, cut, and nothing is sent again", rules: NEVER_AGAIN }),
-  ...([...KINDS, "spin", "multi", "red"] as const).map((kind) => alone(kind)),
+  ...([...KINDS, "spin", "multi"] as const).map((kind) => alone(kind)),
   ...KINDS.map((kind) => struck(kind, "message lost")),
-  struck("lock", "messages cut"),
   ...KINDS.map((kind) => struck(kind, "kill")),
   alone("lock", { name: "lock: one locks, cut twice", bound: { ...PLAIN, faults: 2, sorts: ["cut"] } }),
 ];

@@ -112,6 +112,20 @@ export const LOCK_SCENES: readonly SceneDefinition[] = [
     // What a closed client still has falls by its TTL.
     promptMs: 31_000,
   }),
+  two("lock", "one unlocks, perhaps while it renews; one tries", locking("lock"), trying("lock"), {
+    bound: SLOW,
+    options: { watchdogMs: 300 },
+  }),
+  two(
+    "lock",
+    "one unlocks a chosen id, perhaps while it renews; one tries",
+    underId("lock", 7),
+    trying("lock"),
+    {
+      bound: SLOW,
+      options: { watchdogMs: 300 },
+    },
+  ),
   {
     name: "lock: two of one id, and another process tries",
     kind: "lock",
@@ -119,9 +133,15 @@ export const LOCK_SCENES: readonly SceneDefinition[] = [
     bound: PLAIN,
   },
   {
-    name: "lock: two of one process, and another process tries",
+    name: "lock: two of one process, of which one aborts",
     kind: "lock",
-    processes: [[locking("lock"), locking("lock")], [trying("lock")]],
+    processes: [[locking("lock"), aborting("lock")]],
+    bound: PLAIN,
+  },
+  {
+    name: "fair: two of one process, of which one aborts",
+    kind: "fair",
+    processes: [[locking("fair"), aborting("fair")]],
     bound: PLAIN,
   },
 ];
