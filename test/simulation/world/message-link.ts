@@ -35,6 +35,8 @@ export class MessageLink {
   /** Who waits for the server to know that nobody listens any more. */
   readonly #leaving = new Set<() => void>();
   #isDown = false;
+  /** Servers know that these are gone. */
+  readonly #forgotten = new WeakSet<Ear>();
   #losesNext = false;
   #isClosed = false;
   #wires = 0;
@@ -171,7 +173,7 @@ export class MessageLink {
     const { wire, ear, server } = open;
     wire.toServer(process.nowUs, () =>
       server.gate.pass(() => {
-        if (!wire.isCut) server.listen(channel, ear);
+        if (!wire.isCut && !this.#forgotten.has(ear)) server.listen(channel, ear);
         wire.toProcess(() => process.gate.pass(() => this.#confirm(wire, channel, subscription)));
       }),
     );
@@ -219,6 +221,10 @@ export class MessageLink {
     const ear = this.#ear;
     const server = this.#server;
     if (ear === undefined || server === undefined) return;
-    time.after(afterUs, () => server.forget(ear), { actor: server.name });
+    const forget = () => {
+      this.#forgotten.add(ear);
+      server.forget(ear);
+    };
+    time.after(afterUs, forget, { actor: server.name });
   }
 }
