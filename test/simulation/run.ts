@@ -1,13 +1,21 @@
+import { inspect } from "node:util";
 import { replaceEnvironment } from "../../src/environment.js";
 import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
 import { Checker } from "./checker/checker.js";
+
+import { Costs } from "./checker/costs.js";
 import { DataLosses } from "./checker/data-losses.js";
+
 import { ForcedUnlocks } from "./checker/excuses.js";
 import { FailoverLosses } from "./checker/failover-losses.js";
 import { History } from "./checker/history.js";
 import { wrongKeys } from "./checker/keys.js";
 import { lookForLeftovers } from "./checker/leftovers.js";
+import { Listeners } from "./checker/listeners.js";
 import { Occupied } from "./checker/occupied.js";
+import { Progress } from "./checker/progress.js";
+import { Signals } from "./checker/signals.js";
+import { States } from "./checker/states.js";
 import { TableCheck } from "./checker/tables.js";
 import { Trouble } from "./checker/trouble.js";
 import type { Watch } from "./checker/watch.js";
@@ -16,6 +24,7 @@ import { between, oneIn, pick } from "./draw.js";
 import type { Outcome } from "./outcome.js";
 import type { ScheduleOptions } from "./schedule.js";
 import { Caller } from "./workload/caller.js";
+import { clientStep } from "./workload/client-steps.js";
 import { familyOf, KINDS } from "./workload/families.js";
 import type { Shared } from "./workload/family.js";
 import { forJvm } from "./workload/jvm-steps.js";
@@ -46,6 +55,9 @@ export class Run {
   readonly #history = new History(this.#time);
   readonly #trouble = new Trouble(this.#time);
   readonly #checker = new Checker(this.#time, this.#history);
+  readonly #signals = new Signals(this.#time, this.#checker, this.#trouble);
+  readonly #costs = new Costs(this.#time, this.#checker);
+  readonly #listeners = new Listeners(this.#checker);
   readonly #tables = new TableCheck(this.#checker);
   readonly #nodes: Node[] = [];
   readonly #scene: Scene;
@@ -55,6 +67,8 @@ export class Run {
   readonly #processes: number;
   readonly #watches = new Map<string, Watch>();
   readonly #forced = new ForcedUnlocks(this.#time);
+  readonly #progress = new Progress(this.#time, this.#checker, this.#trouble);
+  readonly #states = new States();
   #commands = 0;
   #running = 0;
   #restarts = 0;
@@ -88,6 +102,8 @@ export class Run {
       history: this.#history,
       trouble: this.#trouble,
       occupied,
+      signals: this.#signals,
+      environment: this.#environment,
       shared,
       nowUs: () => this.#time.nowUs,
       watchOf: (name, sort) => {
@@ -109,6 +125,7 @@ export class Run {
       stream: place,
     });
     for (const each of shared) this.#watch(each);
+    this.#checker.whenChanged = (believed) => this.#states.add(this.#topology.servers, believed);
     this.#checker.excuses.push(this.#forced, new DataLosses(this.#trouble));
     const { reliances } = this.#topology;
     if (reliances !== undefined) this.#checker.excuses.push(new FailoverLosses(reliances));
@@ -135,12 +152,22 @@ export class Run {
   async play(): Promise<Outcome> {
     trap.on(() => this.#time.nowUs);
     const restore = replaceEnvironment(this.#environment);
+    const onUnhandled = (reason: unknown) =>
+      this.#checker.fail("leftovers", `nobody handles the rejection ${inspect(reason)}`);
+    process.on("unhandledRejection", onUnhandled);
+    if (oneIn(this.#chooser.stream("listeners"), 2)) this.#listeners.begin();
     try {
       await this.#play();
     } catch (error) {
       this.#checker.fail("world", error instanceof Error ? (error.stack ?? error.message) : String(error));
     } finally {
+      this.#listeners.end();
+      process.off("unhandledRejection", onUnhandled);
       restore();
+      for (const { message, code } of this.#environment.warnings) {
+        if (code === undefined)
+          this.#checker.fail("leftovers", `a warning that is not documented: ${message}`);
+      }
       for (const { rule, text } of trap.off()) this.#checker.fail(rule, text);
     }
     return this.#outcome();
@@ -162,6 +189,7 @@ export class Run {
     this.#jvm?.kill();
     this.#isEnding = true;
     if (this.#checker.hasFailed) return;
+    this.#listeners.compare();
     await lookForLeftovers({
       time: this.#time,
       checker: this.#checker,
@@ -171,6 +199,7 @@ export class Run {
       servers: this.#topology.servers,
       shared: this.#scene.shared,
       longestMs: LONGEST_MS,
+      hasJvm: this.#jvm !== undefined,
     });
     for (const watch of this.#watches.values()) watch.end();
   }
@@ -194,6 +223,7 @@ export class Run {
   #start(name: string): void {
     const stream = this.#chooser.stream(name);
     const plan = planClient(stream, FLEET_WATCHDOG_MS);
+    this.#progress.takesPart(plan);
     const node = startNode(this.#topology, {
       name,
       time: this.#time,
@@ -204,13 +234,8 @@ export class Run {
     });
     this.#nodes.push(node);
     this.#tables.began(node);
-    const member: Member = {
-      process: node.process,
-      holdfast: node.clients[0],
-      clients: node.clients,
-      plan,
-      isClosing: false,
-    };
+    const [holdfast] = node.clients;
+    const member: Member = { ...node, holdfast, plan, whenCalled: new Set(), isClosing: false };
     const tasks = between(stream, 1, 3);
     for (let at = 0; at < tasks; at += 1) void this.#task(`${name}.${at}`, member);
   }
@@ -236,6 +261,7 @@ export class Run {
       for (let at = 0; at < steps; at += 1) {
         await caller.pause(pick(stream, [1, 0, 0, 10, 100]));
         const shared = this.#scene.shared[stream.choose(this.#scene.shared.length)];
+        if (oneIn(stream, 16)) await clientStep(caller);
         if (shared !== undefined) await familyOf(shared).step(caller, shared);
       }
     } catch (error) {
@@ -257,40 +283,29 @@ export class Run {
   /** Nobody waits for longer than is promised. */
   #glance(): void {
     this.#checker.look();
+    this.#signals.look();
     for (const watch of this.#watches.values()) watch.glance();
+    const terms = { longestMs: LONGEST_MS, hasJvm: this.#jvm !== undefined };
     for (const server of this.#topology.servers) {
-      for (const text of wrongKeys(server.keys, this.#scene.shared, LONGEST_MS)) {
+      for (const text of wrongKeys(server.keys, this.#scene.shared, terms)) {
         this.#checker.fail("leftovers", text);
       }
     }
-    const { nowUs } = this.#time;
-    for (const call of this.#checker.calls.pending) {
-      if (call.isDead()) continue;
-      const sinceUs = Math.max(
-        call.startUs,
-        this.#trouble.endsUs,
-        ...call.names.map((name) => this.#checker.calls.changedUs(name)),
-      );
-      if (nowUs - sinceUs > 2 * LONGEST_MS * MS) {
-        this.#checker.fail(
-          "progress",
-          `${call.what} is under way since ${call.startUs / MS} ms, and nothing happens`,
-        );
-      }
-    }
+    this.#progress.glance(this.#checker.calls);
   }
 
   #ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void {
     this.#commands += 1;
+    this.#costs.ran(by, call.script.name);
     const text = answer instanceof Error ? answer.message : JSON.stringify(answer);
     this.#history.add(server.name, `${by} ${call.script.name} ${call.keys.join(" ")} -> ${text}`);
     if (this.#trace)
       this.#history.add(server.name, `  ${call.args.join(" ")} | ${JSON.stringify(server.keys)}`);
-    // A question about the server itself names a key only so that it reaches one.
-    if (call.script.name !== "server-probe") this.#scene.occupied.look(server, call.keys, by);
+    this.#scene.occupied.look(server, call.keys, by, call.script.name.includes("acquire"));
     if (call.script.name.endsWith("force-unlock")) this.#forced.forced(call.keys[0] ?? "", this.#time.nowUs);
     for (const watch of this.#watches.values()) watch.ran(server, call, by, answer);
     this.#checker.look();
+    this.#signals.look();
   }
 
   #outcome(): Outcome {
@@ -303,8 +318,8 @@ export class Run {
         commands: this.#commands,
         kinds: [...new Set(this.#scene.shared.map(({ kind }) => kind))],
         faults: this.#trouble.hits,
-        states: [],
-        longestWaitMs: 0,
+        states: [...this.#states.seen],
+        longestWaitMs: this.#progress.longestWaitMs,
         exceptions,
       },
     };

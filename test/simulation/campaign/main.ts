@@ -3,8 +3,9 @@ import "../world/trap.js";
 
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { LOCK_KINDS } from "../workload/lock-names.js";
-import { FAULT_SORTS } from "../world/faults.js";
+import { KINDS } from "../workload/families.js";
+import { FAULT_SORTS, sortsOf } from "../world/faults.js";
+import { kindsOf, TOPOLOGY_NAMES } from "../world/topology.js";
 import { Campaign } from "./campaign.js";
 import { type Failure, keepFailure } from "./failure.js";
 import { type CampaignOptions, parseWish, UsageError, usage } from "./options.js";
@@ -25,7 +26,7 @@ try {
 }
 
 async function main(args: readonly string[]): Promise<number> {
-  const wish = parseWish(args, LOCK_KINDS);
+  const wish = parseWish(args, KINDS);
   switch (wish.do) {
     case "help":
       process.stdout.write(usage);
@@ -79,8 +80,9 @@ async function play(options: CampaignOptions): Promise<number> {
     firstSeed: options.firstSeed,
     elapsedMs,
     end,
-    kinds: options.only ?? LOCK_KINDS,
+    kinds: options.only ?? KINDS,
     faults: FAULT_SORTS,
+    canMeet,
     isWhole,
   };
   process.stdout.write(`${table(tally, head, process.stdout.columns ?? 120)}\n`);
@@ -89,6 +91,12 @@ async function play(options: CampaignOptions): Promise<number> {
   }
   if (tally.broken.length > 0 || (isWhole && emptyCells(tally, head).length > 0)) return 1;
   return end === "interrupted" ? INTERRUPTED : 0;
+}
+
+function canMeet(kind: string, fault: string): boolean {
+  return TOPOLOGY_NAMES.some(
+    (name) => kindsOf(name, [kind]).length > 0 && sortsOf(name, [kind]).includes(fault),
+  );
 }
 
 async function tell(failure: Failure, tries: number, progress: Progress): Promise<void> {

@@ -38,7 +38,7 @@ export class Progress {
     const perSecond = (count: number) => whole(count / (elapsedMs / 1_000));
     const { schedules, minutes } = this.goal;
     const share = Math.max(tally.schedules / schedules, elapsedMs / 60_000 / minutes);
-    const leftMs = share > 0 ? elapsedMs / share - elapsedMs : Number.POSITIVE_INFINITY;
+    const leftMs = share > 0 ? Math.max(0, elapsedMs / share - elapsedMs) : Number.POSITIVE_INFINITY;
     return [
       `${whole(tally.schedules)} schedules`,
       `${perSecond(tally.schedules)}/s`,

@@ -9,6 +9,7 @@ const head: TableHead = {
   end: "all were played",
   kinds: ["lock", "fair"],
   faults: ["cut", "stop"],
+  canMeet: () => true,
   isWhole: true,
 };
 
@@ -41,6 +42,12 @@ describe("the closing table", () => {
     expect(text).toMatch(/^cut +4 +2 +1$/m);
     expect(text).toMatch(/^stop +1 +1 +0$/m);
     expect(text).toContain("FAILED: no schedule has tried\n  fair × stop");
+  });
+
+  it("asks for no cell of what never meets", () => {
+    const apart = { ...head, canMeet: (kind: string, fault: string) => kind !== "fair" || fault !== "stop" };
+    expect(emptyCells(tallied(), apart)).toEqual([]);
+    expect(table(tallied(), apart, 100)).toMatch(/^stop +1 +1 +-$/m);
   });
 
   it("asks for no full coverage where there could not be any", () => {

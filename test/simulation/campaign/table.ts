@@ -7,6 +7,8 @@ export interface TableHead {
   readonly end: string;
   readonly kinds: readonly string[];
   readonly faults: readonly string[];
+  /** Whether there is a topology that has both. */
+  readonly canMeet: (kind: string, fault: string) => boolean;
   /** Whether each kind must have met each fault: not where few were played, or only some kinds. */
   readonly isWhole: boolean;
 }
@@ -17,9 +19,11 @@ export const COVERS_ALL = 20_000;
 const MB = 1024 * 1024;
 
 /** The cells that no schedule has filled. */
-export function emptyCells(tally: Tally, { kinds, faults }: TableHead): string[] {
+export function emptyCells(tally: Tally, { kinds, faults, canMeet }: TableHead): string[] {
   return kinds.flatMap((kind) =>
-    faults.filter((sort) => !tally.cells.get(kind)?.has(sort)).map((sort) => `${kind} × ${sort}`),
+    faults
+      .filter((sort) => canMeet(kind, sort) && !tally.cells.get(kind)?.has(sort))
+      .map((sort) => `${kind} × ${sort}`),
   );
 }
 
@@ -70,7 +74,7 @@ export function tableAsJson(tally: Tally, head: TableHead): unknown {
   };
 }
 
-function coverage(tally: Tally, { kinds, faults }: TableHead, width: number): string {
+function coverage(tally: Tally, { kinds, faults, canMeet }: TableHead, width: number): string {
   const first = Math.max("schedules".length, ...faults.map((sort) => sort.length)) + 2;
   const column = (name: string) => Math.max(name.length, 7) + 2;
   const hits = "hits".padStart(11);
@@ -95,7 +99,7 @@ function coverage(tally: Tally, { kinds, faults }: TableHead, width: number): st
         (sort) =>
           sort.padEnd(first) +
           total(whole(tally.hits.get(sort) ?? 0)) +
-          cells(names, (kind) => whole(tally.cells.get(kind)?.get(sort) ?? 0)),
+          cells(names, (kind) => (canMeet(kind, sort) ? whole(tally.cells.get(kind)?.get(sort) ?? 0) : "-")),
       ),
     ].join("\n");
   });

@@ -8,6 +8,8 @@ export interface PendingCall {
   readonly startUs: number;
   /** How long it may wait by its own options, in milliseconds; Infinity: for ever. */
   readonly waitMs: number;
+  /** Whether nothing but the waiting is part of it: no body, and no call within. */
+  readonly isAlone: boolean;
   readonly isDead: () => boolean;
 }
 

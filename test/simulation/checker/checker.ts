@@ -51,6 +51,10 @@ export class Checker {
   readonly exceptions: Record<string, number> = {};
   readonly calls: Calls;
   readonly excuses: Excuse[] = [];
+  /** Called when somebody begins or ends to believe something, with all that is believed then. */
+  whenChanged: (believed: readonly Belief[]) => void = () => undefined;
+  /** How many leases were handed out, or were lost before they could be, by their holder. */
+  readonly given: Map<string, number> = new Map();
   readonly #time: VirtualTime;
   readonly #history: History;
   readonly #beliefs = new Set<Kept>();
@@ -86,9 +90,17 @@ export class Checker {
     this.#byLease.set(belief.lease, kept);
     const { process, label } = belief;
     this.#history.add(process.name, `believes ${label}, for ${round(this.#leftMs(kept))} ms`);
-    for (const { name } of belief.parts) this.calls.changed(name);
+    for (const { name, owners } of belief.parts) {
+      this.calls.changed(name);
+      for (const owner of owners) this.gave(owner);
+    }
     if (token !== undefined) this.#tokenGrows(belief, token);
     this.look();
+  }
+
+  gave(holder: string): void {
+    const owner = holder.replace(/:write$/, "");
+    this.given.set(owner, (this.given.get(owner) ?? 0) + 1);
   }
 
   /** Its owner gives it back from this moment on. */
@@ -153,6 +165,7 @@ export class Checker {
     this.#beliefs.delete(belief);
     this.#byLease.delete(belief.lease);
     for (const { name } of belief.parts) this.calls.changed(name);
+    this.whenChanged([...this.#beliefs]);
   }
 
   /** For how long it would answer that it is held, seen from outside. */

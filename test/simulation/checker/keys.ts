@@ -31,12 +31,23 @@ const RULES: readonly Rule[] = [
 /** Numbers that nobody owns stay for ever. */
 const KINDS_WITHOUT_END: readonly string[] = ["semaphore", "permit", "latch"];
 
+/** With JVMs in the fleet these stay for as long as their scores say, or for ever: by the clock of a JVM, and as Redisson writes them. */
+function isJvms(key: string, hasJvm: boolean): boolean {
+  return hasJvm && /^redisson_lock_(?:queue|timeout):/.test(key);
+}
+
 /**
  * @param longestMs no lease is longer
+ * @param hasJvm whether a JVM is in the fleet
  * @returns what is wrong with the keys of a server while there may be leases, in words
  */
-export function wrongKeys(keys: Snapshot, shared: readonly Shared[], longestMs: number): readonly string[] {
+export function wrongKeys(
+  keys: Snapshot,
+  shared: readonly Shared[],
+  { longestMs, hasJvm }: { readonly longestMs: number; readonly hasJvm: boolean },
+): readonly string[] {
   return Object.entries(keys).flatMap(([key, snapshot]) => {
+    if (isJvms(key, hasJvm)) return [];
     const rule = RULES.find(({ prefix }) => key.startsWith(prefix));
     const lastsMs = rule?.lastsMs ?? (isEndless(key, shared) ? "for ever" : longestMs);
     if (lastsMs === "for ever" || (snapshot.ttlMs >= 0 && snapshot.ttlMs <= lastsMs)) return [];
@@ -52,8 +63,13 @@ export function keysLeft(keys: Snapshot, shared: readonly Shared[]): readonly st
 }
 
 /** @returns the keys that are there although the time of all that have one has run out */
-export function keysWithoutEnd(keys: Snapshot, shared: readonly Shared[]): readonly string[] {
-  const isMeant = (key: string) => isEndless(key, shared) || key.startsWith("redisson_lock_token:");
+export function keysWithoutEnd(
+  keys: Snapshot,
+  shared: readonly Shared[],
+  hasJvm: boolean,
+): readonly string[] {
+  const isMeant = (key: string) =>
+    isEndless(key, shared) || key.startsWith("redisson_lock_token:") || isJvms(key, hasJvm);
   return Object.entries(keys).flatMap(([key, snapshot]) => (isMeant(key) ? [] : [told(key, snapshot)]));
 }
 

@@ -25,13 +25,13 @@ export class Occupied {
   }
 
   /** A script has run that names these keys. */
-  look(server: SimServer, keys: readonly string[], by: string): void {
+  look(server: SimServer, keys: readonly string[], by: string, acquires = true): void {
     for (const key of keys) {
       const byServer = this.#spells.get(key);
       if (byServer === undefined) continue;
       const spells = byServer.get(server.name) ?? [];
       byServer.set(server.name, spells);
-      this.#askedUs.set(`${by} ${key}`, this.#time.nowUs);
+      if (acquires) this.#askedUs.set(`${by} ${key}`, this.#time.nowUs);
       const ttlMs = Number(server.command("PTTL", key));
       const queued = Number(server.command("EXISTS", fairQueueKey(key), waitingWriterKey(key))) > 0;
       const isTaken = ttlMs !== -2 || queued;

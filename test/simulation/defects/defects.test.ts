@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { KINDS } from "../workload/families.js";
 import { defects } from "./defects.js";
 import { luaMistake } from "./lua-syntax.js";
+import { kindsOf } from "./mutants/kinds.js";
+import { decidingFiles } from "./mutants/mutants.js";
 import { changedFiles, changedSources, compiled, flatScripts } from "./variant.js";
 
 describe("the planted defects", () => {
@@ -8,6 +11,13 @@ describe("the planted defects", () => {
     const names = defects.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     expect(names.length).toBeGreaterThanOrEqual(64);
+  });
+
+  it("are about kinds that there are", () => {
+    const kinds = new Set([...KINDS, "red", "latch"]);
+    expect(defects.flatMap((defect) => defect.kinds ?? []).filter((kind) => !kinds.has(kind))).toEqual([]);
+    const ofFiles = decidingFiles().flatMap((file) => kindsOf(file) ?? []);
+    expect(ofFiles.filter((kind) => !kinds.has(kind))).toEqual([]);
   });
 
   it.each(defects)("$name changes what is there, into something that runs", async ({ edits }) => {

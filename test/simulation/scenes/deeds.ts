@@ -1,6 +1,6 @@
 import type { History } from "../checker/history.js";
 import type { Trouble } from "../checker/trouble.js";
-import type { Node } from "../world/fleet.js";
+import type { Line, Node } from "../world/fleet.js";
 import type { ChosenTime, Deed } from "./chosen-time.js";
 import { Footprint } from "./footprint.js";
 
@@ -29,7 +29,6 @@ const SOON = { noticeUs: 0, reconnectUs: 0 };
 /** The faults of one run. */
 export class Deeds {
   readonly #parts: Parts;
-  readonly #losing = new Set<string>();
   done = 0;
 
   constructor(parts: Parts) {
@@ -41,16 +40,16 @@ export class Deeds {
     const { nodes, sorts, most } = this.#parts;
     if (this.done >= most) return [];
     const live = nodes.filter(({ process }) => !process.isDead);
-    return sorts.flatMap((sort) => live.flatMap((node) => this.#of(sort, node)));
+    return sorts.flatMap((sort) => live.flatMap((node) => this.#ofNode(sort, node)));
   }
 
-  /** Whether a message to a process gets lost. */
-  loses(process: string): boolean {
-    return this.#losing.delete(process);
+  #ofNode(sort: FaultName, node: Node): Deed[] {
+    if (sort !== "kill") return node.lines.flatMap((line) => this.#ofLine(sort, line));
+    return [this.#deed(sort, node.lines, ["commands", "messages"], () => this.#kill(node))];
   }
 
-  #of(sort: FaultName, node: Node): Deed[] {
-    const { commands, messages, process } = node;
+  #ofLine(sort: Exclude<FaultName, "kill">, line: Line): Deed[] {
+    const { commands, messages } = line;
     switch (sort) {
       case "cut": {
         const { there, back } = commands.inTransit;
@@ -58,58 +57,65 @@ export class Deeds {
         const arriving = there === 0 ? [0] : [0, there];
         return arriving.map((arrive) => {
           const text = there === 0 ? "cut" : `cut, what was sent ${arrive === 0 ? "is lost" : "arrives"}`;
-          return this.#deed(text, node, ["commands"], () =>
+          return this.#deed(text, [line], ["commands"], () =>
             commands.cut({ there: arrive, back, lateUs: undefined, ...SOON }),
           );
         });
       }
       case "message lost":
-        if (messages.inTransit.back === 0 || this.#losing.has(process.name)) return [];
-        return [this.#deed(sort, node, ["messages"], () => this.#losing.add(process.name))];
+        if (messages.inTransit.back === 0) return [];
+        return [this.#deed(sort, [line], ["messages"], () => messages.loseNext())];
       case "messages cut": {
         const { there, back } = messages.inTransit;
         if (there + back === 0) return [];
         return [
-          this.#deed(sort, node, ["messages"], () =>
+          this.#deed(sort, [line], ["messages"], () =>
             messages.cut({ there: 0, back, lateUs: undefined, ...SOON }, 0),
           ),
         ];
       }
-      case "kill":
-        return [this.#deed(sort, node, ["commands", "messages"], () => this.#kill(node))];
       default:
         return sort satisfies never;
     }
   }
 
-  #deed(text: string, { process, commands }: Node, links: readonly string[], act: () => void): Deed {
+  #deed(text: string, lines: readonly Line[], links: readonly string[], act: () => void): Deed {
     const { trouble, history } = this.#parts;
     const footprint = new Footprint();
     footprint.changes("faults");
-    for (const link of links) {
-      for (let nth = 1; nth <= 1 + this.#parts.most; nth += 1) {
-        for (const end of ["there front", "there end", "back front", "back end"]) {
-          footprint.changes(`${process.name} ${link} ${nth} ${end}`);
-        }
+    for (const { commands } of lines) {
+      if (text === "kill") footprint.changes(commands.process.name);
+      for (const link of links) {
+        for (const queue of this.#queuesOf(`${commands.name} ${link}`)) footprint.changes(queue);
       }
     }
-    if (text === "kill") footprint.changes(process.name);
+    const of = lines.map(({ commands }) => commands.name).join();
+    const process = lines[0]?.commands.process.name;
     return {
-      id: `${text}: ${process.name}`,
+      id: `${text}: ${of}`,
       footprint,
       act: () => {
         this.done += 1;
-        history.add("world", `${text}: ${process.name}`);
-        trouble.begin(text, process.name, 0, commands.underWay > 0);
+        history.add("world", `${text}: ${of}`);
+        trouble.begin(text, process, 0, true);
         act();
       },
     };
   }
 
-  #kill({ process, commands, messages }: Node): void {
+  /** Both ends of both ways of all connections that follow each other in a link. */
+  #queuesOf(link: string): string[] {
+    const nths = Array.from({ length: this.#parts.most + 1 }, (_, at) => at + 1);
+    const ends = ["there front", "there end", "back front", "back end"];
+    return nths.flatMap((nth) => ends.map((end) => `${link} ${nth} ${end}`));
+  }
+
+  #kill({ process, lines }: Node): void {
     process.kill();
-    commands.end();
-    messages.end(0);
+    for (const { commands, messages } of lines) {
+      commands.end();
+      messages.end(0);
+    }
     this.#parts.time.forget(process.name);
   }
 }

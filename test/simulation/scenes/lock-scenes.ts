@@ -79,10 +79,11 @@ const KINDS: readonly LockKindName[] = [
   "fenced",
   "spin",
   "multi",
+  "red",
 ];
 
 /** Those of which the waiting is not ended by a message. */
-const PROMPT_MS: Partial<Record<LockKindName, number>> = { spin: 100, multi: 100 };
+const PROMPT_MS: Partial<Record<LockKindName, number>> = { spin: 100, multi: 100, red: 5_000 };
 
 function two(kind: LockKindName, title: string, one: Task, other: Task, more: Partial<SceneDefinition> = {}) {
   const promptMs = PROMPT_MS[kind] ?? 0;
@@ -107,7 +108,10 @@ export const LOCK_SCENES: readonly SceneDefinition[] = [
   ),
   two("lock", "one unlocks, one forces", locking("lock"), forcing("lock")),
   two("lock", "one locks, one enters twice", locking("lock"), nesting("lock")),
-  two("lock", "one locks, one closes its client", locking("lock"), closing("lock")),
+  two("lock", "one locks, one closes its client", locking("lock"), closing("lock"), {
+    // What a closed client still has falls by its TTL.
+    promptMs: 31_000,
+  }),
   {
     name: "lock: two of one id, and another process",
     kind: "lock",

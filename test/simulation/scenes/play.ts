@@ -7,6 +7,8 @@ import { ForcedUnlocks } from "../checker/excuses.js";
 import { History } from "../checker/history.js";
 import { lookForLeftovers } from "../checker/leftovers.js";
 import { Occupied } from "../checker/occupied.js";
+import { Signals } from "../checker/signals.js";
+import { TableCheck } from "../checker/tables.js";
 import { Trouble } from "../checker/trouble.js";
 import { recordedChooser } from "../chooser/recorded.js";
 import type { HistoryLine, Violation } from "../outcome.js";
@@ -14,7 +16,8 @@ import { familyOf } from "../workload/families.js";
 import type { Member, Scene } from "../workload/member.js";
 import { type ClientPlan, planClient } from "../workload/plan.js";
 import { type Node, startNode } from "../world/fleet.js";
-import { SimServer } from "../world/sim-server.js";
+import type { SimServer } from "../world/sim-server.js";
+import { makeTopology, type Topology } from "../world/topology.js";
 import { real, trap } from "../world/trap.js";
 import { ActorEnvironment } from "./actor-environment.js";
 import { ChosenTime, GLANCE_US } from "./chosen-time.js";
@@ -37,6 +40,8 @@ const MS = 1_000;
 const EPOCH_MS = 1_795_132_800_000;
 const LONGEST_MS = 30_000;
 const LATEST_MS = 100_000;
+/** A red lock has three. */
+const SERVERS = ["s0", "s1", "s2"];
 
 export async function playOnce(definition: SceneDefinition, order: Order): Promise<Played> {
   return new Playing(definition, order).play();
@@ -45,7 +50,7 @@ export async function playOnce(definition: SceneDefinition, order: Order): Promi
 class Playing {
   readonly #definition: SceneDefinition;
   readonly #order: Order;
-  readonly #time = new ChosenTime(() => new Promise<void>((resolve) => real.setImmediate(resolve)), ["s0"]);
+  readonly #time = new ChosenTime(() => new Promise<void>((resolve) => real.setImmediate(resolve)), SERVERS);
   readonly #seen = this.#time.seen;
   readonly #history = new History(this.#time);
   readonly #trouble = new Trouble(this.#seen);
@@ -56,8 +61,10 @@ class Playing {
   readonly #players: Player[] = [];
   readonly #heldKeys: readonly string[];
   readonly #scene: Scene;
-  readonly #server: SimServer;
+  readonly #topology: Topology;
+  readonly #tables = new TableCheck(this.#checker);
   readonly #deeds: Deeds;
+  readonly #inside = { count: 0 };
   #running = 0;
 
   constructor(definition: SceneDefinition, order: Order) {
@@ -73,14 +80,27 @@ class Playing {
       occupied: new Occupied(this.#seen, this.#heldKeys),
       shared: [shared],
       nowUs: () => this.#seen.nowUs,
+      watchOf: (name) => {
+        throw new RangeError(`nothing watches "${name}" in a scene`);
+      },
+      forget: (permits) => this.#environment.forget(permits),
+      signals: new Signals(this.#time, this.#checker, this.#trouble),
+      environment: this.#environment,
     };
     this.#checker.excuses.push(this.#forced);
-    this.#server = new SimServer("s0", this.#time, EPOCH_MS, {
-      starts: (_, call) => this.#starts(call),
-      channel: (channel, use) => this.#channel(channel, use),
-      ran: (server, call, by, answer) => this.#ran(server, call, by, answer),
+    this.#topology = makeTopology(definition.kind === "red" ? "red" : "standalone", {
+      time: this.#time,
+      epochMs: () => EPOCH_MS,
+      watch: {
+        starts: (server, call) => this.#starts(server, call),
+        channel: (server, channel, use) => this.#channel(server, channel, use),
+        ran: (server, call, by, answer) => this.#ran(server, call, by, answer),
+      },
+      stream: this.#scene.chooser.stream("topology"),
     });
-    for (const { sha1 } of Object.values(sources)) this.#server.learn(sha1);
+    for (const server of this.#topology.servers) {
+      for (const { sha1 } of Object.values(sources)) server.learn(sha1);
+    }
     const { bound } = definition;
     this.#deeds = new Deeds({
       time: this.#time,
@@ -114,9 +134,11 @@ class Playing {
   }
 
   async #play(): Promise<string | undefined> {
-    const { processes, bound, promptMs = 0, atEnd } = this.#definition;
+    const { processes, bound, promptMs = 0, prepare, atEnd } = this.#definition;
     const members = processes.map((_, at) => this.#start(`p${at}`));
     for (const member of members) await this.#warmUp(member);
+    const [first] = members;
+    if (prepare !== undefined && first !== undefined) await this.#prepare(prepare, first);
     for (const [at, tasks] of processes.entries()) {
       const member = members[at];
       if (member === undefined) continue;
@@ -144,48 +166,63 @@ class Playing {
       time: this.#time,
       checker: this.#checker,
       trouble: this.#trouble,
+      tables: this.#tables,
       nodes: this.#nodes,
+      servers: this.#topology.servers,
+      shared: this.#scene.shared,
       longestMs: LONGEST_MS,
+      hasJvm: false,
     });
     return endState;
   }
 
   #start(name: string): Member {
     const { options, rules = { resends: true, queues: true } } = this.#definition;
-    const plainest = planClient(this.#scene.chooser.stream("plan"));
+    const plainest = planClient(this.#scene.chooser.stream("plan"), LONGEST_MS);
     const plan: ClientPlan = {
       ...plainest,
       rules,
       options: { ...plainest.options, watchdogMs: LONGEST_MS, ...options },
     };
-    const node = startNode({
+    const node = startNode(this.#topology, {
       name,
       time: this.#time,
       chooser: this.#scene.chooser,
       plan,
-      server: () => this.#server,
       watch: { reached: () => undefined },
-      loses: (link) => this.#deeds.loses(link.name),
+      history: this.#history,
     });
     this.#nodes.push(node);
-    return { process: node.process, holdfast: node.holdfast, plan, isClosing: false };
+    this.#tables.began(node);
+    return { ...node, holdfast: node.clients[0], plan, whenCalled: new Set(), isClosing: false };
   }
 
   /** So that the client knows its server before the scene begins. */
-  async #warmUp({ holdfast }: Member): Promise<void> {
-    let isWarm = false;
-    void holdfast
-      .getLock("warm-up")
-      .isLocked()
-      .then(() => {
-        isWarm = true;
-      });
-    await this.#time.pass(this.#time.nowUs, () => isWarm);
+  async #warmUp({ clients }: Member): Promise<void> {
+    let warm = 0;
+    for (const client of clients) {
+      void client
+        .getLock("warm-up")
+        .isLocked()
+        .then(() => {
+          warm += 1;
+        });
+    }
+    await this.#time.pass(this.#time.nowUs, () => warm === clients.length);
+  }
+
+  async #prepare(prepare: (player: Player) => Promise<void>, member: Member): Promise<void> {
+    let isReady = false;
+    const player = new Player("first", this.#scene, member, this.#time, this.#inside);
+    void prepare(player).then(() => {
+      isReady = true;
+    });
+    await this.#time.pass(this.#time.nowUs, () => isReady);
   }
 
   #begin(name: string, member: Member, task: (player: Player) => Promise<void>): void {
     const { process } = member;
-    const player = new Player(name, this.#scene, member, this.#time);
+    const player = new Player(name, this.#scene, member, this.#time, this.#inside);
     this.#players.push(player);
     this.#running += 1;
     let isDone = false;
@@ -218,14 +255,14 @@ class Playing {
     return this.#running > 0 && !this.#checker.hasFailed;
   }
 
-  #channel(channel: string, use: "listened" | "used"): void {
+  #channel({ name }: SimServer, channel: string, use: "listened" | "used"): void {
     const { footprint } = this.#time;
-    if (use === "listened") footprint.changes(`channel ${channel}`);
-    else footprint.uses(`channel ${channel}`);
+    if (use === "listened") footprint.changes(`${name} channel ${channel}`);
+    else footprint.uses(`${name} channel ${channel}`);
   }
 
-  #starts({ script, keys }: ScriptCall): void {
-    for (const key of keys) this.#time.footprint.changes(`key ${key}`);
+  #starts({ name }: SimServer, { script, keys }: ScriptCall): void {
+    for (const key of keys) this.#time.footprint.changes(`${name} key ${key}`);
     if (script.name.endsWith("force-unlock")) this.#trouble.begin("force-unlock", NAME, 0, true);
   }
 
@@ -260,11 +297,9 @@ class Playing {
   }
 
   #endState(): string {
-    const keys = Object.entries(this.#server.keys).map(([key, { ttlMs, ...what }]) => [
-      key,
-      ttlMs >= 0,
-      what,
-    ]);
+    const keys = this.#topology.servers.flatMap(({ name, keys: its }) =>
+      Object.entries(its).map(([key, { ttlMs, ...what }]) => [name, key, ttlMs >= 0, what]),
+    );
     const outcomes = this.#players.map(({ name, outcomes: its }) => [name, its]);
     return createHash("sha256")
       .update(JSON.stringify([keys.sort(), outcomes]))

@@ -13,11 +13,14 @@ export class Player extends Caller {
   /** How its calls ended, in order. */
   readonly outcomes: string[] = [];
   readonly #time: ChosenTime;
+  readonly #inside: { count: number };
   #aborts = 0;
 
-  constructor(name: string, scene: Scene, member: Member, time: ChosenTime) {
+  /** @param inside how many of the run have permits */
+  constructor(name: string, scene: Scene, member: Member, time: ChosenTime, inside: { count: number }) {
     super(name, scene, member, scene.chooser.stream(name));
     this.#time = time;
+    this.#inside = inside;
   }
 
   get holdfast(): Holdfast {
@@ -42,7 +45,7 @@ export class Player extends Caller {
 
   /** The lock that all fight for. */
   door(kind: LockKindName, half: "read" | "write" = "write"): Door {
-    return openDoor(this.holdfast, { kind, name: NAME }, half);
+    return openDoor(this.member, { kind, name: NAME }, half);
   }
 
   override async call<T>(asked: Asked, act: () => Promise<T>): Promise<Became<T>> {
@@ -91,6 +94,43 @@ export class Player extends Caller {
   async close(): Promise<void> {
     this.member.isClosing = true;
     await this.holdfast.close();
+  }
+
+  /** It has permits that it may lose. */
+  enterPermits(permits: object): void {
+    this.#time.footprint.changes("beliefs");
+    const label = `${this.name} in permits "${NAME}"`;
+    const { checker } = this.scene;
+    const parts = [
+      { name: NAME, owners: [`${this.name} ${this.outcomes.length}`], mode: "exclusive" as const },
+    ];
+    const { startUs } = this;
+    checker.entered({ process: this.member.process, lease: permits, parts, kind: "permits", label, startUs });
+  }
+
+  /** @returns whether their time was over before */
+  leavePermits(permits: object): boolean {
+    this.#time.footprint.changes("beliefs");
+    const { checker } = this.scene;
+    const isOver = !checker.believes(permits);
+    checker.left(permits);
+    return isOver;
+  }
+
+  /** It has permits that it can not lose. @param most how many may have them */
+  enterCounted(most: number): void {
+    this.#time.footprint.changes("beliefs");
+    this.#inside.count += 1;
+    this.say("has a permit");
+    if (this.#inside.count > most) {
+      this.scene.checker.fail("exclusion", `${this.#inside.count} have a permit, of which there are ${most}`);
+    }
+  }
+
+  leaveCounted(): void {
+    this.#time.footprint.changes("beliefs");
+    this.#inside.count -= 1;
+    this.say("gives back a permit");
   }
 
   /** Unlocks what it has. */

@@ -1,3 +1,4 @@
+import { LeaseLostError } from "../../../src/errors.js";
 import type { PendingCall } from "../checker/calls.js";
 import { untrue, untrueRefusal } from "../checker/truth.js";
 import type { Stream } from "../chooser/chooser.js";
@@ -20,6 +21,8 @@ export interface Asked {
   readonly isRed?: boolean;
   /** It frees by force, and gives up when others are faster. */
   readonly isForce?: boolean;
+  /** It only waits, and for `waitMs` at most: no body is part of it. */
+  readonly isAlone?: boolean;
   /** Its hold may be over already, as far as the checker knows. */
   readonly mayBeOver?: boolean;
   /** Whether an error that it ends with is true for a reason of its own. */
@@ -68,17 +71,21 @@ export class Caller {
       what: `${this.name}: ${what}`,
       names,
       waitMs,
+      isAlone: asked.isAlone === true,
       isDead: () => process.isDead,
     });
     this.startUs = call.startUs;
     try {
-      const value = await act();
+      const acting = act();
+      for (const tell of [...this.member.whenCalled]) tell();
+      const value = await acting;
       if (value === null) this.#refused(asked, call);
       return { ok: true, value };
     } catch (error) {
       this.say(
         `${what} failed: ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`,
       );
+      if (error instanceof LeaseLostError) checker.gave(error.holder);
       const complaint = untrue(error, { asked, call, scene: this.scene, member: this.member });
       if (complaint !== undefined) checker.fail("truth", `${this.name}: ${what}: ${complaint}`);
       return { ok: false, error };

@@ -7,6 +7,7 @@ import { shortestLeaseMs } from "./count-calls.js";
 import type { Family } from "./family.js";
 import { type Door, LOCK_KINDS, type LockName, membersOf, openDoor } from "./lock-names.js";
 import type { Member } from "./member.js";
+import { readLease } from "./read-lease.js";
 
 /** The options of one call, and how it is called in the history. */
 interface Wish {
@@ -120,15 +121,18 @@ async function siblings(caller: Caller, door: Door): Promise<void> {
 
 /** In Redisson's style: lock and unlock by the thread. */
 async function asThread(caller: Caller, door: Door): Promise<void> {
-  await inAll(caller.member.clients, async () => {
-    const wish = wishOf(caller, door, "lock, as a thread", 4);
-    const became = await caller.call(wish.asked, () => door.lock.lock(wish.options));
-    if (!became.ok) return;
-    enter(caller, door, became.value);
-    await caller.pause(holdMs(caller));
-    const mayBeOver = leave(caller, became.value);
-    await caller.call({ ...wish.asked, what: "unlock, as a thread", mayBeOver }, () => door.lock.unlock());
-  });
+  const asked = { what: "asThread", names: [], waitMs: 0 };
+  await caller.call(asked, () =>
+    inAll(caller.member.clients, async () => {
+      const wish = wishOf(caller, door, "lock, as a thread", 4);
+      const became = await caller.call(wish.asked, () => door.lock.lock(wish.options));
+      if (!became.ok) return;
+      enter(caller, door, became.value);
+      await caller.pause(holdMs(caller));
+      const mayBeOver = leave(caller, became.value);
+      await caller.call({ ...wish.asked, what: "unlock, as a thread", mayBeOver }, () => door.lock.unlock());
+    }),
+  );
 }
 
 /** As one thread of each client. */
@@ -172,8 +176,13 @@ async function force(caller: Caller, door: Door): Promise<void> {
 async function hold(caller: Caller, door: Door, lease: Lease, { asked }: Wish): Promise<void> {
   enter(caller, door, lease);
   await caller.pause(holdMs(caller));
-  if (oneIn(caller.stream, 8)) caller.say(`sees ${lease.state}`);
+  if (oneIn(caller.stream, 6)) readLease(caller, lease);
   leave(caller, lease);
+  if (oneIn(caller.stream, 16)) {
+    caller.say("forgets its lease");
+    caller.scene.environment.forget(lease);
+    return;
+  }
   await caller.call({ ...asked, what: "unlock" }, () => lease.unlock());
 }
 
@@ -184,6 +193,7 @@ export function enter(caller: Caller, door: Door, lease: Lease): void {
   const label = `${caller.name} in ${door.kind} "${door.name}"${door.mode === "shared" ? " (read)" : ""}`;
   const token = door.kind === "fenced" ? (lease as FencedLease).token : undefined;
   const { startUs } = caller;
+  if (oneIn(caller.stream, 4)) caller.scene.signals.listen(lease, label, process);
   checker.entered({ process, lease, parts: partsOf(door, lease), kind: door.kind, label, startUs }, token);
 }
 
@@ -191,6 +201,7 @@ export function enter(caller: Caller, door: Door, lease: Lease): void {
 export function leave({ scene }: Caller, lease: Lease): boolean {
   const isOver = !scene.checker.believes(lease);
   scene.checker.left(lease);
+  scene.signals.left(lease);
   return isOver;
 }
 
@@ -280,6 +291,7 @@ function wishOf(caller: Caller, door: Door, what: string, foreverIn: number, out
       maxHoldMs,
       around,
       isRed: door.kind === "red",
+      isAlone: /^(?:lock|tryLock)\b/.test(what),
     },
   };
 }

@@ -2,9 +2,12 @@ import type { Holdfast } from "../../../src/holdfast.js";
 import type { Checker } from "../checker/checker.js";
 import type { History } from "../checker/history.js";
 import type { Occupied } from "../checker/occupied.js";
+import type { Signals } from "../checker/signals.js";
 import type { Trouble } from "../checker/trouble.js";
 import type { Watch } from "../checker/watch.js";
 import type { Chooser } from "../chooser/chooser.js";
+import type { Line } from "../world/fleet.js";
+import type { OwnEnvironment } from "../world/own-environment.js";
 import type { SimProcess } from "../world/sim-process.js";
 import type { Shared } from "./family.js";
 import type { ClientPlan } from "./plan.js";
@@ -16,6 +19,8 @@ export interface Scene {
   readonly history: History;
   readonly trouble: Trouble;
   readonly occupied: Occupied;
+  readonly signals: Signals;
+  readonly environment: OwnEnvironment;
   readonly shared: readonly Shared[];
   /** What watches a name. */
   watchOf<W extends Watch>(name: string, sort: new (...args: never[]) => W): W;
@@ -29,6 +34,10 @@ export interface Scene {
 export interface Member {
   readonly process: SimProcess;
   readonly holdfast: Holdfast;
+  /** Its connections. */
+  readonly lines: readonly Line[];
+  /** Told at each call of a task, once it was made. */
+  readonly whenCalled: Set<() => void>;
   /** One for each of the servers that know nothing of each other; the first is `holdfast`. */
   readonly clients: readonly [Holdfast, ...Holdfast[]];
   readonly plan: ClientPlan;

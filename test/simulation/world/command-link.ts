@@ -62,6 +62,8 @@ export class CommandLink {
   /** How often a connection was lost. */
   resets = 0;
   outage: Error | undefined;
+  /** Told at each answer, before anything follows from it. */
+  readonly whenAnswered: Set<() => void> = new Set();
   readonly #parts: LinkParts;
   #wire: Wire;
   /** At the other end. */
@@ -204,6 +206,7 @@ export class CommandLink {
     const at = this.#unanswered.indexOf(request);
     if (at >= 0) this.#unanswered.splice(at, 1);
     settle();
+    for (const tell of [...this.whenAnswered]) tell();
     this.#counts.answered += 1;
     this.#parts.watch.reached(this, "answered", this.#counts.answered);
   }

@@ -35,8 +35,6 @@ export class MessageLink {
   /** Who waits for the server to know that nobody listens any more. */
   readonly #leaving = new Set<() => void>();
   #isDown = false;
-  /** Servers know that these are gone. */
-  readonly #forgotten = new WeakSet<Ear>();
   #losesNext = false;
   #isClosed = false;
   #wires = 0;
@@ -127,6 +125,7 @@ export class MessageLink {
   /** The process closes it, or is gone. */
   end(serverNoticesUs = 0): void {
     this.#isClosed = true;
+    this.#wire?.cut({ there: 0, back: 0 });
     this.#subscriptions.clear();
     this.#nobodyCanBeTold();
     this.#serverForgets(serverNoticesUs);
@@ -173,7 +172,8 @@ export class MessageLink {
     const { wire, ear, server } = open;
     wire.toServer(process.nowUs, () =>
       server.gate.pass(() => {
-        if (!wire.isCut && !this.#forgotten.has(ear)) server.listen(channel, ear);
+        // Behind the last request of a process that is gone comes the end of its connection.
+        if (!wire.isCut && !this.#isClosed) server.listen(channel, ear);
         wire.toProcess(() => process.gate.pass(() => this.#confirm(wire, channel, subscription)));
       }),
     );
@@ -221,10 +221,6 @@ export class MessageLink {
     const ear = this.#ear;
     const server = this.#server;
     if (ear === undefined || server === undefined) return;
-    const forget = () => {
-      this.#forgotten.add(ear);
-      server.forget(ear);
-    };
-    time.after(afterUs, forget, { actor: server.name });
+    time.after(afterUs, () => server.forget(ear), { actor: server.name });
   }
 }

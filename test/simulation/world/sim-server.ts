@@ -23,7 +23,7 @@ export interface ServerWatch {
   /** A script is about to run. */
   starts?(server: SimServer, call: ScriptCall, by: string): void;
   /** A channel matters to what happens: somebody begins or ends to listen to it, or it is spoken or looked at. */
-  channel?(channel: string, use: "listened" | "used"): void;
+  channel?(server: SimServer, channel: string, use: "listened" | "used"): void;
   /** A script has run. @param answer what it answered, or the server's refusal */
   ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void;
 }
@@ -174,13 +174,13 @@ export class SimServer {
   }
 
   listen(channel: string, ear: Ear): void {
-    this.#watch.channel?.(channel, "listened");
+    this.#watch.channel?.(this, channel, "listened");
     const ears = this.#ears.get(channel) ?? new Set();
     this.#ears.set(channel, ears.add(ear));
   }
 
   unlisten(channel: string, ear: Ear): void {
-    this.#watch.channel?.(channel, "listened");
+    this.#watch.channel?.(this, channel, "listened");
     const ears = this.#ears.get(channel);
     if (ears?.delete(ear) === true && ears.size === 0) this.#ears.delete(channel);
   }
@@ -214,12 +214,12 @@ export class SimServer {
 
   /** Who listens to a channel. */
   #heard(channel: string): ReadonlySet<Ear> {
-    this.#watch.channel?.(channel, "used");
+    this.#watch.channel?.(this, channel, "used");
     return this.#ears.get(channel) ?? NOBODY;
   }
 }
 
-const NOBODY: ReadonlySet<Ear> = new Set();
-
-/** What a message takes from one node of a cluster to another. */
+/** From one node of a cluster to another. */
 const BUS_US = 300;
+
+const NOBODY: ReadonlySet<Ear> = new Set();

@@ -16,6 +16,8 @@ export interface PlayOrder {
   readonly firstSeed: number;
   /** So many at most. */
   readonly schedules: number;
+  /** Which scenes it explores before, as far as there is time for them: all of its kinds, the one of this name, or none. */
+  readonly scenes: "all" | "none" | { readonly name: string };
   readonly seconds: number;
   /** The kinds to choose from; undefined: all. */
   readonly kinds: readonly string[] | undefined;
@@ -23,11 +25,13 @@ export interface PlayOrder {
 
 /** What a player tells while it plays, and in the end. What it has found it plays past if it is told to. */
 export type PlayReport =
-  | { readonly what: "playing"; readonly schedules: number }
+  /** A schedule, or a scene, begins. */
+  | { readonly what: "playing"; readonly schedules: number; readonly where: number | string }
   | {
       readonly what: "found";
       readonly schedules: number;
-      readonly seed: number;
+      /** The seed, or the name of the scene. */
+      readonly where: number | string;
       readonly rule: string;
       readonly text: string;
     }

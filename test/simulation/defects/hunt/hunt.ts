@@ -38,12 +38,22 @@ export async function hunt({ name, edits, seconds, kinds }: Prey): Promise<Findi
       seconds: 0,
     };
   }
-  const order = { firstSeed: 1, schedules: Number.MAX_SAFE_INTEGER, seconds, kinds: played };
+  const order: PlayOrder = {
+    firstSeed: 1,
+    schedules: Number.MAX_SAFE_INTEGER,
+    scenes: "all",
+    seconds,
+    kinds: played,
+  };
   if (edits.length === 0) return playIn(compiledTree, order, () => Promise.resolve(true));
   const folder = join(root, "build/variants", `${process.pid}-${name.replaceAll(/[^\w.-]+/g, "_")}`);
   try {
     await buildVariant(edits, folder);
-    return await playIn(folder, order, (firstSeed) => isSound({ ...order, firstSeed, schedules: 1 }));
+    return await playIn(folder, order, (where) =>
+      typeof where === "number"
+        ? isSound({ ...order, scenes: "none", firstSeed: where, schedules: 1 })
+        : isSound({ ...order, scenes: { name: where }, schedules: 0 }),
+    );
   } catch (error) {
     return { how: "not built", rule: "", text: String(error), schedules: 0, seconds: 0 };
   } finally {
@@ -51,17 +61,17 @@ export async function hunt({ name, edits, seconds, kinds }: Prey): Promise<Findi
   }
 }
 
-/** Whether the unchanged sources keep their promises in these schedules. */
+/** Whether the unchanged sources keep their promises there. */
 async function isSound(order: PlayOrder): Promise<boolean> {
   const { how } = await playIn(compiledTree, order, () => Promise.resolve(true));
   return how === "not found";
 }
 
-/** @param counts whether what was found with a seed counts */
+/** @param counts whether what was found with a seed, or in a scene, counts */
 function playIn(
   tree: string,
   order: PlayOrder,
-  counts: (seed: number) => Promise<boolean>,
+  counts: (where: number | string) => Promise<boolean>,
 ): Promise<Finding> {
   const player = fork(join(tree, "test/simulation/defects/hunt/player.js"), [], {
     execArgv: ["--unhandled-rejections=strict"],
@@ -72,7 +82,7 @@ function playIn(
 
 interface Ends {
   readonly resolve: (finding: Finding) => void;
-  readonly counts: (seed: number) => Promise<boolean>;
+  readonly counts: (where: number | string) => Promise<boolean>;
 }
 
 /** Watches one player. */
@@ -82,8 +92,9 @@ class Watch {
   readonly #ends: Ends;
   readonly #startMs = performance.now();
   #timer: NodeJS.Timeout | undefined;
-  #isLoaded = false;
   #schedules = 0;
+  /** What it plays; undefined until it is loaded. */
+  #playing: number | string | undefined;
   #words = "";
   #isOver = false;
 
@@ -101,7 +112,7 @@ class Watch {
     this.#player.on("close", (code, signal) => {
       const text = lastWords(this.#words, code, signal);
       // What can not even be loaded is no program.
-      if (this.#isLoaded) this.#end({ how: "crash", rule: "crash", text });
+      if (this.#playing !== undefined) this.#end({ how: "crash", rule: "crash", text });
       else this.#end({ how: "not built", rule: "", text });
     });
     this.#waitFor(STARTS_WITHIN_MS);
@@ -109,17 +120,18 @@ class Watch {
   }
 
   #hear(report: PlayReport): void {
-    this.#isLoaded = true;
     this.#schedules = report.schedules;
-    if (report.what === "playing") this.#waitFor(HANGS_AFTER_MS);
-    else if (report.what === "clean") this.#end({ how: "not found", rule: "", text: "" });
+    if (report.what === "playing") {
+      this.#playing = report.where;
+      this.#waitFor(HANGS_AFTER_MS);
+    } else if (report.what === "clean") this.#end({ how: "not found", rule: "", text: "" });
     else void this.#found(report);
   }
 
-  async #found({ seed, rule, text }: PlayReport & { readonly what: "found" }): Promise<void> {
+  async #found({ where, rule, text }: PlayReport & { readonly what: "found" }): Promise<void> {
     clearTimeout(this.#timer);
-    if (await this.#ends.counts(seed)) {
-      this.#end({ how: "violation", rule, text });
+    if (await this.#ends.counts(where)) {
+      this.#end({ how: "violation", rule, text: typeof where === "string" ? `${where}: ${text}` : text });
     } else {
       this.#waitFor(HANGS_AFTER_MS);
       this.#player.send("go on");
@@ -128,11 +140,18 @@ class Watch {
 
   #waitFor(ms: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      // The one that is being played has not ended.
-      this.#schedules += 1;
-      this.#end({ how: "hang", rule: "hang", text: `no schedule has ended within ${ms / 1_000} s` });
-    }, ms);
+    this.#timer = setTimeout(() => void this.#silent(), ms);
+  }
+
+  /** It hangs if the unchanged sources have ended what it still plays: a machine may be slow. */
+  async #silent(): Promise<void> {
+    const playing = this.#playing;
+    const hangs = playing === undefined || (await this.#ends.counts(playing));
+    if (this.#playing !== playing) return;
+    const isOver = performance.now() > this.#startMs + 1_000 * this.#order.seconds + HANGS_AFTER_MS;
+    if (hangs) this.#end({ how: "hang", rule: "hang", text: `seed or scene ${playing} does not end` });
+    else if (isOver) this.#end({ how: "not found", rule: "", text: "" });
+    else this.#waitFor(HANGS_AFTER_MS);
   }
 
   #end(end: Pick<Finding, "how" | "rule" | "text">): void {

@@ -1,12 +1,19 @@
 /**
- * Plays the schedules of the tree that it lies in, by seed, until one breaks a promise or its time is over. A process of its own, as a
- * variant may hang or crash.
+ * Plays scenes and schedules of the tree that it lies in, these by seed, until one breaks a promise or its time is over. A process of
+ * its own, as a variant may hang or crash.
  */
+import { readdirSync } from "node:fs";
 import { seededChooser } from "../../chooser/seeded.js";
+import type { Violation } from "../../outcome.js";
+import { explore } from "../../scenes/explore.js";
+import type { SceneDefinition } from "../../scenes/scene.js";
 import { runSchedule } from "../../schedule.js";
 import type { PlayOrder, PlayReport } from "./finding.js";
 
-const TELLS_EACH_MS = 200;
+/** So many orders of a scene are played, and all scenes together have this part of the time. */
+const MOST_LISTS = 400;
+const SCENES_PART = 1 / 3;
+const SCENES = new URL("../../scenes/", import.meta.url);
 
 // While a schedule is played, no real clock may be read.
 const { hrtime } = process;
@@ -24,27 +31,75 @@ function toGoOn(): Promise<void> {
   return new Promise((resolve) => process.once("message", () => resolve()));
 }
 
-async function play({ firstSeed, schedules: most, seconds, kinds }: PlayOrder): Promise<PlayReport> {
-  const endMs = realMs() + 1_000 * seconds;
-  await tell({ what: "playing", schedules: 0 });
-  let toldMs = 0;
+/** Tells what was found; goes on if that does not count. */
+async function tellFound(
+  schedules: number,
+  where: number | string,
+  { rule, text }: Violation,
+): Promise<void> {
+  const goesOn = toGoOn();
+  await tell({ what: "found", schedules, where, rule, text });
+  await goesOn;
+}
+
+async function play(order: PlayOrder): Promise<PlayReport> {
+  const { firstSeed, schedules: most, seconds, kinds } = order;
+  const startMs = realMs();
+  const endMs = startMs + 1_000 * seconds;
+  await tell({ what: "playing", schedules: 0, where: "" });
+  await playScenes(order, startMs + 1_000 * seconds * SCENES_PART);
   let schedules = 0;
   while (schedules < most && realMs() < endMs) {
     const seed = firstSeed + schedules;
     schedules += 1;
+    await tell({ what: "playing", schedules, where: seed });
     const chooser = seededChooser(seed);
-    const { violations } = await runSchedule({ chooser, ...(kinds !== undefined && { only: kinds }) });
-    const [first] = violations;
-    if (first !== undefined) {
-      const goesOn = toGoOn();
-      await tell({ what: "found", schedules, seed, rule: first.rule, text: first.text });
-      await goesOn;
-    } else if (realMs() >= toldMs + TELLS_EACH_MS) {
-      toldMs = realMs();
-      await tell({ what: "playing", schedules });
-    }
+    const first = await firstOf(async () => {
+      const { violations } = await runSchedule({ chooser, ...(kinds !== undefined && { only: kinds }) });
+      return violations;
+    });
+    if (first !== undefined) await tellFound(schedules, seed, first);
   }
   return { what: "clean", schedules };
+}
+
+async function playScenes({ scenes, kinds }: PlayOrder, endMs: number): Promise<void> {
+  if (scenes === "none") return;
+  const wanted = (await allScenes()).filter(({ name, kind }) =>
+    scenes === "all" ? kinds === undefined || kinds.includes(campaignKind(kind)) : name === scenes.name,
+  );
+  for (const scene of wanted) {
+    if (realMs() >= endMs) return;
+    await tell({ what: "playing", schedules: 0, where: scene.name });
+    const first = await firstOf(async () => {
+      const { failure } = await explore(scene, { mostLists: MOST_LISTS });
+      return failure?.violations ?? [];
+    });
+    if (first !== undefined) await tellFound(0, scene.name, first);
+  }
+}
+
+/** As the campaign calls a kind. */
+function campaignKind(sceneKind: string): string {
+  return sceneKind === "permits" ? "permit semaphore" : sceneKind;
+}
+
+/** What was violated first. What throws is no run of the simulator at all. */
+async function firstOf(work: () => Promise<readonly Violation[]>): Promise<Violation | undefined> {
+  try {
+    return (await work())[0];
+  } catch (error) {
+    return { rule: "world", text: String(error), atUs: 0 };
+  }
+}
+
+/** Each file of scenes exports lists of them. */
+async function allScenes(): Promise<readonly SceneDefinition[]> {
+  const files = readdirSync(SCENES).filter((file) => file.endsWith("-scenes.js"));
+  const modules = await Promise.all(files.sort().map((file) => import(new URL(file, SCENES).href)));
+  return modules.flatMap((lists: Record<string, unknown>) =>
+    Object.values(lists).filter(Array.isArray).flat(),
+  );
 }
 
 process.once("message", (order: PlayOrder) => {

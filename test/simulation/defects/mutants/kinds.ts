@@ -1,14 +1,14 @@
 const PLAIN = ["lock", "non-reentrant", "spin", "fenced", "multi"] as const;
 const FAIR = ["fair", "non-reentrant fair"] as const;
 const PAIRS = ["read-write", "fair read-write"] as const;
-const COUNTS = ["semaphore", "permits", "latch"] as const;
+const COUNTS = ["semaphore", "permit semaphore", "latch"] as const;
 
 /** What a file is about by its name. The first that fits decides. */
 const BY_NAME: readonly (readonly [RegExp, readonly string[] | undefined])[] = [
   [/fair-|wait-in-queue|grant|signs-of-life/, FAIR],
   [/scripts\/(?:read|write)-|include\/(?:read-write|write-field)/, PAIRS],
   [/latch/, ["latch"]],
-  [/permit-|leased-permits|permit-holds|doubts/, ["permits"]],
+  [/permit-|leased-permits|permit-holds|doubts/, ["permit semaphore"]],
   [/semaphore/, ["semaphore"]],
   [/synchronizers|requests|request\.lua|saved-permits|announce|scripts\/count-/, COUNTS],
   [/red-lock|retake/, ["red"]],

@@ -1,7 +1,7 @@
 import type { Defect } from "../defect.js";
 
-const BOTH = ["semaphore", "permits"] as const;
-const COUNTS = ["semaphore", "permits", "latch"] as const;
+const BOTH = ["semaphore", "permit semaphore"] as const;
+const COUNTS = ["semaphore", "permit semaphore", "latch"] as const;
 
 /** Changes of numbers that nobody owns, which are to have their effect once, and latches. */
 export const countDefects: readonly Defect[] = [

@@ -1,6 +1,6 @@
 import type { Defect } from "../defect.js";
 
-const BOTH = ["semaphore", "permits"] as const;
+const BOTH = ["semaphore", "permit semaphore"] as const;
 
 /** Permits: given twice, lost, or believed for too long. */
 export const permitDefects: readonly Defect[] = [
@@ -23,7 +23,7 @@ export const permitDefects: readonly Defect[] = [
     promise: "Leased permits are not granted to a request that was cancelled.",
     shows:
       "An acquisition of permanent permits is delayed, its cancelling overtakes it, and then it arrives.",
-    kinds: ["permits"],
+    kinds: ["permit semaphore"],
     edits: [
       {
         file: "src/protocol/scripts/permit-cancel.lua",
@@ -79,7 +79,7 @@ export const permitDefects: readonly Defect[] = [
     promise: "Permits that have run out come back, and no others.",
     shows: "The lease of one permit ends while another is held, and somebody asks.",
     origin: "simulation.md",
-    kinds: ["permits"],
+    kinds: ["permit semaphore"],
     edits: [
       {
         file: "src/protocol/scripts/include/leased-permits.lua",
@@ -93,7 +93,7 @@ export const permitDefects: readonly Defect[] = [
     promise: "Permits whose lease has ended come back to those who wait.",
     shows: "A holder of leased permits dies, and others want them.",
     origin: "B27",
-    kinds: ["permits"],
+    kinds: ["permit semaphore"],
     edits: [
       {
         file: "src/protocol/scripts/permit-acquire.lua",
@@ -107,7 +107,7 @@ export const permitDefects: readonly Defect[] = [
     promise: "Releasing permits whose lease has ended is told as such.",
     shows: "A lease ends, nobody asks for permits, and its holder releases.",
     origin: "B27",
-    kinds: ["permits"],
+    kinds: ["permit semaphore"],
     edits: [
       {
         file: "src/protocol/scripts/include/leased-permits.lua",
@@ -121,7 +121,7 @@ export const permitDefects: readonly Defect[] = [
     promise: "A renewal never takes back permits that have run out.",
     shows: "Renewals fail past the lease of a permit, somebody else is granted it, and a renewal arrives.",
     origin: "B23",
-    kinds: ["permits"],
+    kinds: ["permit semaphore"],
     edits: [
       {
         file: "src/protocol/scripts/permit-renew.lua",
@@ -135,7 +135,7 @@ export const permitDefects: readonly Defect[] = [
     promise: "Permits whose grant was repeated are believed for no longer than they are leased.",
     shows: "The answer to a grant is lost, and the repeat is sent late in a short lease.",
     origin: "R3",
-    kinds: ["permits"],
+    kinds: ["permit semaphore"],
     edits: [
       {
         file: "src/synchronizers/permit-expirable-semaphore.ts",
@@ -149,7 +149,7 @@ export const permitDefects: readonly Defect[] = [
     name: "new-lease-not-doubted",
     promise: "Permits whose lease is being set anew are believed for the shorter of both.",
     shows: "updateLeaseTime with a shorter lease is carried out, and its answer is delayed or lost.",
-    kinds: ["permits"],
+    kinds: ["permit semaphore"],
     edits: [
       {
         file: "src/threads/doubts.ts",
@@ -162,7 +162,7 @@ export const permitDefects: readonly Defect[] = [
     name: "overlapping-new-leases",
     promise: "Of several new leases under way at once the shortest is believed.",
     shows: "Two updateLeaseTime calls overlap, and Redis carries them out in the other order.",
-    kinds: ["permits"],
+    kinds: ["permit semaphore"],
     edits: [{ file: "src/threads/trust.ts", find: "this.#doubts?.cap(end);", replace: "" }],
   },
   {
@@ -170,7 +170,7 @@ export const permitDefects: readonly Defect[] = [
     promise: "Permits that are held are not told as stolen since others of their lease were released.",
     shows: "Some permits of a lease are released by their ids while a renewal of all is under way.",
     origin: "B22",
-    kinds: ["permits"],
+    kinds: ["permit semaphore"],
     edits: [
       {
         file: "src/threads/permit-holds.ts",

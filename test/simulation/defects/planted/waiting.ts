@@ -23,7 +23,7 @@ export const waitingDefects: readonly Defect[] = [
     shows:
       "A lock without an end to its lease is released after a waiter was refused and before its subscription stands.",
     origin: "B6",
-    kinds: ["lock", "read-write", "fenced", "semaphore", "permits", "latch"],
+    kinds: ["lock", "read-write", "fenced", "semaphore", "permit semaphore", "latch"],
     edits: [
       {
         file: "src/runtime/wait-line.ts",

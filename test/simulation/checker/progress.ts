@@ -1,0 +1,61 @@
+import type { ClientPlan } from "../workload/plan.js";
+import type { VirtualTime } from "../world/virtual-time.js";
+import type { Calls, PendingCall } from "./calls.js";
+import type { Checker } from "./checker.js";
+import type { Trouble } from "./trouble.js";
+
+const MS = 1_000;
+/** What dead waiters of a fair queue, pauses of joint locks and late timers may cost on top. */
+const SLACK_MS = 10_000;
+/** Tasks hold for one and a half times their lease at most; that of a dead process lasts as long as its lease. */
+const LEASES = 3;
+/** An attempt, its repetition, clean-up before the next one, and that. */
+const COMMANDS = 4;
+
+/** Sees to it that nobody waits for longer than is promised. */
+export class Progress {
+  /** How long a call has waited at most after all faults were over. */
+  longestWaitMs = 0;
+  readonly #time: VirtualTime;
+  readonly #checker: Checker;
+  readonly #trouble: Trouble;
+  #boundMs = 0;
+  #commandTimeoutMs = 0;
+
+  constructor(time: VirtualTime, checker: Checker, trouble: Trouble) {
+    this.#time = time;
+    this.#checker = checker;
+    this.#trouble = trouble;
+  }
+
+  /** A client that others may have to wait for. */
+  takesPart({ options }: ClientPlan): void {
+    const { watchdogMs, fleetWatchdogMs = watchdogMs, safetyPeriodMs, commandTimeoutMs } = options;
+    const leaseMs = Math.max(watchdogMs, fleetWatchdogMs, 2 * commandTimeoutMs);
+    const boundMs = LEASES * leaseMs + safetyPeriodMs + COMMANDS * commandTimeoutMs + SLACK_MS;
+    this.#boundMs = Math.max(this.#boundMs, boundMs);
+    this.#commandTimeoutMs = Math.max(this.#commandTimeoutMs, commandTimeoutMs);
+  }
+
+  glance(calls: Calls): void {
+    const { nowUs } = this.#time;
+    for (const call of calls.pending) {
+      if (call.isDead()) continue;
+      const quietUs = Math.max(call.startUs, this.#trouble.endsUs);
+      this.longestWaitMs = Math.max(this.longestWaitMs, (nowUs - quietUs) / MS);
+      const changedUs = Math.max(quietUs, ...call.names.map((name) => calls.changedUs(name)));
+      if (nowUs - changedUs > this.#boundMs * MS) this.#complain(call, "nothing happens");
+      else if (call.isAlone && nowUs - quietUs > this.#longestMs(call) * MS) {
+        this.#complain(call, `was to wait for ${call.waitMs} ms at most`);
+      }
+    }
+  }
+
+  #longestMs({ waitMs }: PendingCall): number {
+    return waitMs + COMMANDS * this.#commandTimeoutMs + SLACK_MS;
+  }
+
+  #complain({ what, startUs }: PendingCall, why: string): void {
+    this.#checker.fail("progress", `${what} is under way since ${startUs / MS} ms, and ${why}`);
+  }
+}
