@@ -2,7 +2,10 @@ import { inspect } from "node:util";
 import { replaceEnvironment } from "../../src/environment.js";
 import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
 import { Checker } from "./checker/checker.js";
+
 import { Costs } from "./checker/costs.js";
+import { DataLosses } from "./checker/data-losses.js";
+
 import { ForcedUnlocks } from "./checker/excuses.js";
 import { FailoverLosses } from "./checker/failover-losses.js";
 import { History } from "./checker/history.js";
@@ -125,10 +128,15 @@ export class Run {
     });
     for (const each of shared) this.#watch(each);
     this.#checker.whenChanged = (believed) => this.#states.add(this.#topology.servers, believed);
-    this.#checker.excuses.push(this.#forced);
+    this.#checker.excuses.push(this.#forced, new DataLosses(this.#trouble));
     const { reliances } = this.#topology;
     if (reliances !== undefined) this.#checker.excuses.push(new FailoverLosses(reliances));
-    this.#faults = new Faults(chooser, this.#processes, topology);
+    this.#faults = new Faults(
+      chooser,
+      this.#processes,
+      topology,
+      shared.map(({ kind }) => kind),
+    );
   }
 
   #watch(shared: Shared): void {

@@ -106,7 +106,9 @@ async function play(options: CampaignOptions): Promise<number> {
 }
 
 function canMeet(kind: string, fault: string): boolean {
-  return TOPOLOGY_NAMES.some((name) => kindsOf(name, [kind]).length > 0 && sortsOf(name).includes(fault));
+  return TOPOLOGY_NAMES.some(
+    (name) => kindsOf(name, [kind]).length > 0 && sortsOf(name, [kind]).includes(fault),
+  );
 }
 
 async function tell(failure: Failure, tries: number, progress: Progress): Promise<void> {

@@ -42,6 +42,11 @@ export class Trouble {
     );
   }
 
+  /** Whether anything of these sorts was not over before `sinceUs`, whomever it befell. */
+  hasSince(sinceUs: number, sorts: readonly string[]): boolean {
+    return this.#woes.some(({ sort, untilUs }) => untilUs >= sinceUs && sorts.includes(sort));
+  }
+
   /** Whether anything of these sorts has happened at all. */
   happened(...sorts: readonly string[]): boolean {
     return this.#woes.some(({ sort }) => sorts.includes(sort));

@@ -84,14 +84,14 @@ function isSlow({ plan: { distance, options } }: Member): boolean {
 /** What a timer may be late by. */
 const LATE_MS = 5;
 
-/** A member of a red lock answers two questions in the time that it is waited for, and with bad luck it can not. */
+/** A member of a red lock is connected to and answers two questions in the time that it is waited for: some can not. */
 function isTooFar({ asked, member }: Failed): boolean {
   const { distance, options } = member.plan;
   const leases = [asked, ...(asked.around ?? [])].map(
     ({ leaseMs = Number.POSITIVE_INFINITY }) => leaseMs / 4,
   );
   const timeoutMs = Math.min(options.redMemberTimeoutMs, ...leases);
-  return (4 * (distance.leastUs + distance.spreadUs)) / 1_000 + LATE_MS >= timeoutMs;
+  return (8 * (distance.leastUs + distance.spreadUs)) / 1_000 + LATE_MS >= timeoutMs;
 }
 
 /** Something has befallen the process, its connections or its server that the call may have felt. */

@@ -39,6 +39,8 @@ export interface Fault {
   readonly befalls: "process" | "commands" | "messages" | "server";
   /** The topologies that have it. Default: all. */
   readonly only?: readonly TopologyName[];
+  /** Whether what is counted at a server would not be what was counted before: locks alone can be judged by it. */
+  readonly isForLocks?: boolean;
   /** @returns how long until it is mended, in microseconds; undefined: there was nothing to strike */
   strike(hit: Hit): number | undefined;
 }

@@ -7,7 +7,7 @@ import { processFaults } from "./process-faults.js";
 import { replicaFaults } from "./replica-faults.js";
 import { serverFaults } from "./server-faults.js";
 import { slotFaults } from "./slot-faults.js";
-import type { TopologyName } from "./topology.js";
+import { isSynchronizer, type TopologyName } from "./topology.js";
 
 const FAULTS: Readonly<Record<string, Fault>> = {
   ...connectionFaults,
@@ -20,9 +20,13 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 /** All sorts of fault. */
 export const FAULT_SORTS: readonly string[] = Object.keys(FAULTS);
 
-/** The sorts of fault that a topology has. */
-export function sortsOf(topology: TopologyName): readonly string[] {
-  return FAULT_SORTS.filter((sort) => FAULTS[sort]?.only?.includes(topology) ?? true);
+/** The sorts of fault that a topology has, where these kinds are used. */
+export function sortsOf(topology: TopologyName, kinds: readonly string[]): readonly string[] {
+  const hasOthers = kinds.some(isSynchronizer);
+  return FAULT_SORTS.filter((sort) => {
+    const { only, isForLocks = false } = FAULTS[sort] ?? {};
+    return (only?.includes(topology) ?? true) && !(isForLocks && hasOthers);
+  });
 }
 
 /** What is done to a fleet, and when: at a moment in the life of a command, so that it hits something under way. */
@@ -43,10 +47,10 @@ export class Faults implements LinkWatch {
   #reach: Reach | undefined;
 
   /** @param processes how many there are */
-  constructor(chooser: Chooser, processes: number, topology: TopologyName) {
+  constructor(chooser: Chooser, processes: number, topology: TopologyName, kinds: readonly string[]) {
     const plan = chooser.stream("faults");
-    const sorts = sortsOf(topology);
-    const own = sorts.filter((sort) => FAULTS[sort]?.only !== undefined);
+    const sorts = sortsOf(topology, kinds);
+    const own = sorts.filter((sort) => FAULTS[sort]?.only?.includes("standalone") === false);
     // What only this topology has comes more often than the rest.
     const often = [...sorts, ...own, ...own, ...own];
     const count = pick(plan, [0, 2, 3, 4, 5, 6, 8]);

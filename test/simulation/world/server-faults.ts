@@ -1,3 +1,4 @@
+import { pick } from "../draw.js";
 import { cutAll, type Fault, MS, spanUs } from "./fault.js";
 
 /** No lease of a red lock is longer: a server that has lost its data stays away for so long. */
@@ -35,6 +36,64 @@ export const serverFaults = {
       server.isFull = true;
       reach.time.after(us, () => {
         server.isFull = false;
+      });
+      return us;
+    },
+  },
+  "server-emptied": {
+    befalls: "server",
+    only: ["standalone"],
+    isForLocks: true,
+    strike(hit) {
+      hit.server.empty();
+      hit.server.forgetScripts();
+      return cutAll(hit.server, hit);
+    },
+  },
+  "server-older": {
+    befalls: "server",
+    only: ["standalone"],
+    isForLocks: true,
+    strike(hit) {
+      const { server, stream, reach } = hit;
+      const data = server.copy();
+      const us = pick(stream, [20, 300, 2_000]) * MS;
+      reach.time.after(us, () => {
+        server.become(data, server.offset);
+        server.forgetScripts();
+        cutAll(server, hit);
+      });
+      return us + 3_000 * MS;
+    },
+  },
+  "server-clock-step": {
+    befalls: "server",
+    only: ["standalone"],
+    isForLocks: true,
+    strike({ server, stream }) {
+      server.stepClock(pick(stream, [50, 1_000, 60_000]));
+      return 0;
+    },
+  },
+  "PUBLISH refused": {
+    befalls: "server",
+    strike({ server, stream, reach }) {
+      const us = spanUs(stream);
+      server.refusesPublish = true;
+      reach.time.after(us, () => {
+        server.refusesPublish = false;
+      });
+      return us;
+    },
+  },
+  "server read-only": {
+    befalls: "server",
+    only: ["standalone", "red"],
+    strike({ server, stream, reach }) {
+      const us = spanUs(stream);
+      server.isReadOnly = true;
+      reach.time.after(us, () => {
+        server.isReadOnly = false;
       });
       return us;
     },

@@ -1,6 +1,7 @@
 import { ServerReplyError } from "../../../src/driver/driver.js";
 import { textOfBytes } from "../../../src/driver/memory/byte-strings.js";
 import { MemoryStore, SharedInterpreter } from "../../../src/driver/memory/memory-store.js";
+import { CommandError } from "../../../src/driver/memory/reply.js";
 import type { Snapshot } from "../../../src/driver/memory/snapshot.js";
 import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
 import { Gate } from "./gate.js";
@@ -48,6 +49,8 @@ export class SimServer {
   #shiftMs = 0;
   /** It is a replica, or was made one: it refuses whatever may write. */
   isReadOnly = false;
+  /** The user that the clients have may not publish at present. */
+  refusesPublish = false;
 
   constructor(name: string, time: VirtualTime, epochMs: number, watch: ServerWatch) {
     this.name = name;
@@ -200,6 +203,8 @@ export class SimServer {
   }
 
   #publish(channel: string, message: string): number {
+    if (this.refusesPublish)
+      throw new CommandError("NOPERM this user has no permissions to run the 'publish' command");
     const name = textOfBytes(channel);
     for (const peer of this.peers) {
       this.#time.after(BUS_US, () => peer.gate.pass(() => peer.#tell(name, textOfBytes(message))));
@@ -215,6 +220,3 @@ export class SimServer {
 }
 
 const NOBODY: ReadonlySet<Ear> = new Set();
-
-/** What a message takes from one node of a cluster to another. */
-const BUS_US = 300;

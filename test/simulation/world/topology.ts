@@ -39,12 +39,16 @@ interface TopologyParts {
 /** The kinds that are no locks. */
 const SYNCHRONIZERS: ReadonlySet<string> = new Set(["latch", "semaphore", "permits"]);
 
+/** Whether something is no lock. */
+export function isSynchronizer(kind: string): boolean {
+  return SYNCHRONIZERS.has(kind);
+}
+
 /** Of these kinds of lock and synchronizer those that a topology has. */
 export function kindsOf(topology: TopologyName, kinds: readonly string[]): readonly string[] {
   if (topology === "red") return kinds.filter((kind) => kind === "red");
   // What is counted is read at one server, which is to have it all the time.
-  const isOneServers = (kind: string) => SYNCHRONIZERS.has(kind);
-  return kinds.filter((kind) => kind !== "red" && (topology === "standalone" || !isOneServers(kind)));
+  return kinds.filter((kind) => kind !== "red" && (topology === "standalone" || !isSynchronizer(kind)));
 }
 
 /** @param only those that the run may have */
