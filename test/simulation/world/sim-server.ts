@@ -220,3 +220,6 @@ export class SimServer {
 }
 
 const NOBODY: ReadonlySet<Ear> = new Set();
+
+/** What a message takes from one node of a cluster to another. */
+const BUS_US = 300;
