@@ -299,7 +299,7 @@ export class Run {
 
   #ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void {
     this.#commands += 1;
-    this.#costs.ran(by, call.script.name);
+    this.#costs.ran(`${by} at ${server.name}`, call.script.name);
     const text = answer instanceof Error ? answer.message : JSON.stringify(answer);
     this.#history.add(server.name, `${by} ${call.script.name} ${call.keys.join(" ")} -> ${text}`);
     if (this.#trace)

@@ -105,7 +105,14 @@ export class Player extends Caller {
       { name: NAME, owners: [`${this.name} ${this.outcomes.length}`], mode: "exclusive" as const },
     ];
     const { startUs } = this;
-    checker.entered({ process: this.member.process, lease: permits, parts, kind: "permits", label, startUs });
+    checker.entered({
+      process: this.member.process,
+      lease: permits,
+      parts,
+      kind: "permit semaphore",
+      label,
+      startUs,
+    });
   }
 
   /** @returns whether their time was over before */

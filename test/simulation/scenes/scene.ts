@@ -7,7 +7,7 @@ import type { Player } from "./player.js";
 /** A few calls of a few processes, all orders of which are played. */
 export interface SceneDefinition {
   readonly name: string;
-  /** What is shared: the kinds that the campaign has, and "semaphore", "permits", "latch". */
+  /** What is shared: the kinds that the campaign has, and "semaphore", "permit semaphore", "latch". */
   readonly kind: string;
   /** What the tasks of each process do. */
   readonly processes: readonly (readonly Task[])[];

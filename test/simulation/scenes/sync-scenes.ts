@@ -5,7 +5,7 @@ import { type Bound, NAME, type SceneDefinition, type Task } from "./scene.js";
 
 const SLOW: Bound = { ...PLAIN, overtakes: 1 };
 /** What their refusals are about: whether they are true is not judged by any key. */
-const PERMITS = ["permits"];
+const PERMITS = ["permit semaphore"];
 
 const common = { bound: PLAIN, heldKeys: () => [] } as const;
 

@@ -22,6 +22,9 @@ export interface Planned {
   cancel(): void;
 }
 
+/** So many things may happen at one moment. */
+const MOST_IN_A_ROW = 5_000;
+
 /** Lets all promises settle: nothing of the real event loop but this is used during a run. */
 export type Turn = () => Promise<void>;
 
@@ -34,6 +37,7 @@ export class VirtualTime {
   readonly #turn: Turn;
   readonly #heap: Happening[] = [];
   #planned = 0;
+  #inARow = 0;
 
   constructor(turn: Turn) {
     this.#turn = turn;
@@ -76,10 +80,17 @@ export class VirtualTime {
         if (latestUs < Number.POSITIVE_INFINITY) this.nowUs = Math.max(this.nowUs, latestUs);
         return;
       }
+      this.#standsStill(next.atUs);
       this.nowUs = next.atUs;
       next.run();
       await this.#turn();
     }
+  }
+
+  /** A loop that waits for nothing would go on for ever. */
+  #standsStill(nextUs: number): void {
+    this.#inARow = nextUs > this.nowUs ? 0 : this.#inARow + 1;
+    if (this.#inARow > MOST_IN_A_ROW) throw new Error(`${MOST_IN_A_ROW} things happen while no time passes`);
   }
 
   #next(latestUs: number): Happening | undefined {

@@ -66,7 +66,7 @@ async function play(order: PlayOrder): Promise<PlayReport> {
 async function playScenes({ scenes, kinds }: PlayOrder, endMs: number): Promise<void> {
   if (scenes === "none") return;
   const wanted = (await allScenes()).filter(({ name, kind }) =>
-    scenes === "all" ? kinds === undefined || kinds.includes(campaignKind(kind)) : name === scenes.name,
+    scenes === "all" ? kinds === undefined || kinds.includes(kind) : name === scenes.name,
   );
   for (const scene of wanted) {
     if (realMs() >= endMs) return;
@@ -77,11 +77,6 @@ async function playScenes({ scenes, kinds }: PlayOrder, endMs: number): Promise<
     });
     if (first !== undefined) await tellFound(0, scene.name, first);
   }
-}
-
-/** As the campaign calls a kind. */
-function campaignKind(sceneKind: string): string {
-  return sceneKind === "permits" ? "permit semaphore" : sceneKind;
 }
 
 /** What was violated first. What throws is no run of the simulator at all. */
