@@ -1,8 +1,8 @@
 import type { LockKindName } from "../workload/lock-names.js";
 import type { ResendRules } from "../world/command-link.js";
 import type { FaultName } from "./deeds.js";
-import { locking, PLAIN } from "./lock-scenes.js";
-import type { SceneDefinition } from "./scene.js";
+import { locking, PLAIN, underId } from "./lock-scenes.js";
+import type { SceneDefinition, Task } from "./scene.js";
 
 const NEVER_AGAIN: ResendRules = { resends: false, queues: true };
 
@@ -20,6 +20,14 @@ function alone(kind: LockKindName, more: Partial<SceneDefinition> = {}): SceneDe
   return struck(kind, "cut", { name: `${kind}: one locks, cut`, processes: [[locking(kind)]], ...more });
 }
 
+/** One stay after the other: what was sent for the first may arrive in the second. */
+function twice(task: Task): Task {
+  return async (player) => {
+    await task(player);
+    await task(player);
+  };
+}
+
 const KINDS = ["lock", "fair", "read-write", "fair read-write", "fenced"] as const;
 
 export const FAULT_SCENES: readonly SceneDefinition[] = [
@@ -30,5 +38,10 @@ export const FAULT_SCENES: readonly SceneDefinition[] = [
   ...([...KINDS, "spin", "multi"] as const).map((kind) => alone(kind)),
   ...KINDS.map((kind) => struck(kind, "message lost")),
   ...KINDS.map((kind) => struck(kind, "kill")),
+  alone("lock", {
+    name: "lock: one locks a chosen id, and again, cut",
+    processes: [[twice(underId("lock", 7))]],
+    bound: { overtakes: 1, faults: 1, sorts: ["cut"] },
+  }),
   alone("lock", { name: "lock: one locks, cut twice", bound: { ...PLAIN, faults: 2, sorts: ["cut"] } }),
 ];

@@ -27,7 +27,7 @@ function waiting(kind: LockKindName, waitMs: number): Task {
 }
 
 /** In Redisson's style, under an id that others of the process may choose as well. */
-function underId(kind: LockKindName, threadId: number): Task {
+export function underId(kind: LockKindName, threadId: number): Task {
   return async (player) => {
     const door = player.door(kind);
     const lease = await player.lock(door, { threadId }, { sharesId: true });
