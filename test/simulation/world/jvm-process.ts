@@ -33,7 +33,9 @@ export class JvmProcess {
 
   constructor(parts: JvmParts) {
     const { time, chooser, server, watchdogMs, random } = parts;
-    const { clock, distance } = planClient(chooser.stream(`${NAME}.plan`), watchdogMs);
+    const { distance } = planClient(chooser.stream(`${NAME}.plan`), watchdogMs);
+    // Redisson writes times of its own clock into the queues of fair locks: one that is ahead would make its dead waiters outlive the run.
+    const clock = { epochMs: server.timeMs, rate: 1 };
     const process = new SimProcess(NAME, time, clock, chooser.stream(`${NAME}.timers`));
     const delays = chooser.stream(`${NAME}.delays`);
     const common = { name: NAME, time, process, server: () => server, distance, delays };
