@@ -65,9 +65,16 @@ function unknownAfterAll(error: unknown): unknown {
   return new UnavailableError(error.server, why, true, { cause: error });
 }
 
+/** What is tried on may have its effect yet, also when it was refused or never sent so far: nobody is to ask for it once more. */
+function stillOpen(error: unknown): unknown {
+  if (!(error instanceof UnavailableError) || error.outcomeUnknown) return error;
+  const why = error.message.slice(`${error.server}: `.length);
+  return new UnavailableError(error.server, `${why}; it is tried on`, true, { cause: error.cause });
+}
+
 /**
  * Changes a count, once or not at all.
- * @param options `goesOn`: it is tried on behind the scenes when nobody knows the outcome: for what others wait for
+ * @param options `goesOn`: it is tried on behind the scenes when Redis did not answer or refused: for what others wait for
  * @throws UnavailableError, WrongTypeError, ClientClosedError
  */
 export async function change<Input, Status extends string>(
@@ -84,7 +91,8 @@ export async function change<Input, Status extends string>(
     if (goesOn && decided.shortfall !== undefined) persist(count, request, again);
     else request.end(decided.repeated ? "copies" : "answer");
     return decided;
-  } catch (error) {
+  } catch (cause) {
+    const error = goesOn ? stillOpen(cause) : cause;
     const unknown = error instanceof UnavailableError && error.outcomeUnknown;
     if (goesOn && unknown) persist(count, request, again);
     else request.end(unknown ? "copies" : "nothing");

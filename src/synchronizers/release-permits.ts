@@ -3,7 +3,7 @@ import { permitRelease } from "../protocol/semaphore-scripts.js";
 import { type Count, change, type Decided } from "./count.js";
 
 /**
- * Gives permits back, all or none; tried on behind the scenes when nobody knows the outcome.
+ * Gives permits back, all or none; tried on behind the scenes when Redis did not answer or refused.
  * @throws UnavailableError, WrongTypeError, ClientClosedError
  */
 export function releasePermits(

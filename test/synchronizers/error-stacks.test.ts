@@ -94,6 +94,9 @@ describe("semaphores and latches: the caller is in the stack and the name in the
     const { holdfast, lose } = await losable();
     lose();
     await expectAllReject(holdfast, all, UnavailableError);
+    // What is tried on behind the scenes has got through meanwhile, or does so now.
+    await holdfast.close();
+    await redis.plain.flushall();
   });
 
   test("of a ClientClosedError of each method, waiting or not", async () => {
