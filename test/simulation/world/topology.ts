@@ -37,7 +37,7 @@ interface TopologyParts {
 }
 
 /** The kinds that are no locks. */
-const SYNCHRONIZERS: ReadonlySet<string> = new Set(["latch", "semaphore", "permit semaphore"]);
+const SYNCHRONIZERS: ReadonlySet<string> = new Set(["latch", "semaphore", "permits"]);
 
 /** Whether something is no lock. */
 export function isSynchronizer(kind: string): boolean {
