@@ -68,7 +68,9 @@ export class Run {
   readonly #processes: number;
   readonly #watches = new Map<string, Watch>();
   readonly #forced = new ForcedUnlocks(this.#time);
-  readonly #progress = new Progress(this.#time, this.#checker, this.#trouble);
+  readonly #progress = new Progress(this.#time, this.#checker, this.#trouble, (name) =>
+    this.#watches.has(name),
+  );
   readonly #states = new States();
   #commands = 0;
   #running = 0;
@@ -194,12 +196,13 @@ export class Run {
     this.#jvm?.kill();
     this.#isEnding = true;
     if (this.#checker.hasFailed) return;
-    this.#listeners.compare();
+    this.#listeners.compare(this.#scene.shared);
     await lookForLeftovers({
       time: this.#time,
       checker: this.#checker,
       trouble: this.#trouble,
       tables: this.#tables,
+      environment: this.#environment,
       nodes: this.#nodes,
       servers: this.#topology.servers,
       shared: this.#scene.shared,
@@ -307,7 +310,10 @@ export class Run {
     this.#history.add(server.name, `${by} ${call.script.name} ${call.keys.join(" ")} -> ${text}`);
     if (this.#trace)
       this.#history.add(server.name, `  ${call.args.join(" ")} | ${JSON.stringify(server.keys)}`);
-    this.#scene.occupied.look(server, call.keys, by, call.script.name.includes("acquire"));
+    // A question about the server itself names a key only so that it reaches one.
+    if (call.script.name !== "server-probe") {
+      this.#scene.occupied.look(server, call.keys, by, call.script.name.includes("acquire"));
+    }
     if (call.script.name.endsWith("force-unlock")) this.#forced.forced(call.keys[0] ?? "", this.#time.nowUs);
     for (const watch of this.#watches.values()) watch.ran(server, call, by, answer);
     this.#checker.look();

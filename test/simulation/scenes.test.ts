@@ -25,7 +25,7 @@ describe("small scenes, in all orders", () => {
     const all = await explore(scene, { merges: false });
     expect(all.isExhausted).toBe(true);
     expect(merged.endStates).toEqual(all.endStates);
-    expect(merged.lists).toBeLessThan(all.lists / 10);
+    expect(merged.lists).toBeLessThan(all.lists / 4);
   });
 
   it("says so when a scene is not exhausted", async () => {

@@ -3,6 +3,7 @@ import "../world/trap.js";
 
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { runScenes } from "../scenes/main.js";
 import { KINDS } from "../workload/families.js";
 import { FAULT_SORTS, sortsOf } from "../world/faults.js";
 import { kindsOf, TOPOLOGY_NAMES } from "../world/topology.js";
@@ -10,7 +11,7 @@ import { Campaign } from "./campaign.js";
 import { type Failure, keepFailure } from "./failure.js";
 import { type CampaignOptions, parseWish, UsageError, usage } from "./options.js";
 import { Progress } from "./progress.js";
-import { replay, replayFailure, shown } from "./replay.js";
+import { drawnFor, replay, replayFailure, shown } from "./replay.js";
 import { COVERS_ALL, emptyCells, table, tableAsJson } from "./table.js";
 
 /** As a shell tells of a program that Ctrl-C has ended. */
@@ -39,8 +40,19 @@ async function main(args: readonly string[]): Promise<number> {
     case "defects":
     case "mutants":
       return await hunt(wish.do, wish.args);
+    case "scenes":
+      return await explore(wish.args);
     case "play":
       return await play(wish.options);
+  }
+}
+
+async function explore(args: readonly string[]): Promise<number> {
+  try {
+    return await runScenes(args, (history) => drawnFor(history, process.stdout));
+  } catch (error) {
+    if (error instanceof TypeError) throw new UsageError(error.message);
+    throw error;
   }
 }
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import type { Chooser } from "../chooser/chooser.js";
 import { recordedChooser } from "../chooser/recorded.js";
 import { seededChooser } from "../chooser/seeded.js";
-import type { Outcome } from "../outcome.js";
+import type { HistoryLine, Outcome } from "../outcome.js";
 import { runSchedule } from "../schedule.js";
 import { type Failure, readFailure } from "./failure.js";
 import { UsageError } from "./options.js";
@@ -34,10 +34,15 @@ function source(what: string): { chooser: Chooser; kinds: readonly string[] | un
   return { chooser: seededChooser(Number(what)), kinds: undefined };
 }
 
+/** The timeline as it fits where it is shown. */
+export function drawnFor(history: readonly HistoryLine[], output: NodeJS.WriteStream): string {
+  const colors = (output.isTTY ?? false) && process.env["NO_COLOR"] === undefined;
+  return timeline(history, { width: output.columns ?? WIDTH_OF_FILES, colors });
+}
+
 /** The timeline with what came of it. */
 export function shown({ history, violations, stats }: Outcome, output: NodeJS.WriteStream): string {
-  const colors = (output.isTTY ?? false) && process.env["NO_COLOR"] === undefined;
-  const drawn = timeline(history, { width: output.columns ?? WIDTH_OF_FILES, colors });
+  const drawn = drawnFor(history, output);
   const broken = violations.map(
     ({ rule, text, atUs }) => `${rule} at ${(atUs / 1_000).toFixed(3)} ms: ${text}`,
   );

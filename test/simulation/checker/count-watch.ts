@@ -43,12 +43,15 @@ export abstract class CountWatch implements Watch {
   readonly #keys: ReadonlySet<string>;
   /** It was removed while somebody had some of it. */
   protected isVoid = false;
+  /** The server that has it: of a cluster, the one that last ran a script about it. */
+  #server: SimServer;
   readonly #visitors = new Set<Member>();
   #before: CountState | undefined;
   #last: CountState | undefined;
 
   constructor(parts: WatchParts) {
     this.parts = parts;
+    this.#server = parts.server;
     this.#keys = new Set([parts.name, permitLeasesKey(parts.name)]);
   }
 
@@ -58,7 +61,11 @@ export abstract class CountWatch implements Watch {
 
   /** As the server has it now. */
   get state(): CountState {
-    return readCount(this.parts.server, this.name);
+    return readCount(this.#server, this.name);
+  }
+
+  protected get server(): SimServer {
+    return this.#server;
   }
 
   /** Whether a process comes for the first time. */
@@ -96,9 +103,10 @@ export abstract class CountWatch implements Watch {
   abstract end(): void;
   /** A script has changed something, or told that it has not. */
   protected abstract answered(answered: Answered, after: CountState): void;
-  starts(server: SimServer, { keys }: ScriptCall): void {
+  starts(server: SimServer, { keys, script }: ScriptCall): void {
     this.#before = undefined;
-    if (!keys.some((key) => this.#keys.has(key))) return;
+    if (script.name === "server-probe" || !keys.some((key) => this.#keys.has(key))) return;
+    this.#server = server;
     this.#before = readCount(server, this.name);
     this.#changedByItself(this.#before);
   }
@@ -122,6 +130,7 @@ export abstract class CountWatch implements Watch {
       const effect = answered.script.endsWith("-cancel")
         ? effectOfCancel(answered, earlier)
         : effectOf(answered, earlier);
+      this.#isRemembered(server, answered);
       if ("wrong" in effect) this.#fail(`${wordsOf(answered)}: ${effect.wrong}`);
       else current = { ...current, ...effect.after };
     }
@@ -174,6 +183,14 @@ export abstract class CountWatch implements Watch {
     const isTraceless =
       TRACELESS.has(decided.status) || (decided.status === "drained" && decided.numbers[0] === 0);
     return isTraceless && this.parts.trouble.happened("server full") ? undefined : decided;
+  }
+
+  /** A cancelled request is known as such to whatever copy of it arrives yet. */
+  #isRemembered(server: SimServer, { request, script, status, by }: Answered): void {
+    if (request === undefined || !script.endsWith("-cancel") || status !== "cancelled") return;
+    const [requests = "", id = ""] = request.split(" ");
+    const record = server.command("HGET", requests, id);
+    if (record !== "cancelled:0") this.#fail(`${script} of ${by} is remembered as ${record}`);
   }
 
   #expect(what: string, expected: Pick<CountState, "count" | "leases">, found: CountState): void {

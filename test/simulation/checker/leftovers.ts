@@ -1,5 +1,6 @@
 import type { Shared } from "../workload/family.js";
 import type { Node } from "../world/fleet.js";
+import type { OwnEnvironment } from "../world/own-environment.js";
 import type { SimServer } from "../world/sim-server.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 import type { Checker } from "./checker.js";
@@ -17,6 +18,7 @@ export interface Ending {
   readonly checker: Checker;
   readonly trouble: Trouble;
   readonly tables: TableCheck;
+  readonly environment?: OwnEnvironment;
   readonly nodes: readonly Node[];
   readonly servers: readonly SimServer[];
   readonly shared: readonly Shared[];
@@ -34,6 +36,9 @@ export async function lookForLeftovers(ending: Ending): Promise<void> {
   };
   await time.pass(Math.max(time.nowUs, trouble.endsUs) + 2 * longestMs * MS);
   const live = nodes.filter(({ process }) => !process.isDead);
+  // No task has a lease or permits any more.
+  ending.environment?.forgetAll();
+  await time.pass(time.nowUs);
   for (const node of live) {
     tables.look(node, "at rest");
     const { process } = node;
@@ -51,7 +56,8 @@ export async function lookForLeftovers(ending: Ending): Promise<void> {
     lookAtTimers(node, checker, "after its client was closed");
     tables.look(node, "after close");
   }
-  tables.lookAtModules(nodes.length - live.length);
+  const clientsOf = (of: readonly Node[]) => of.flatMap(({ clients }) => clients).length;
+  tables.lookAtModules(clientsOf(nodes) - clientsOf(live));
   for (const call of checker.calls.pending) {
     if (!call.isDead()) checker.fail("leftovers", `${call.what} is under way although its client was closed`);
   }

@@ -84,10 +84,12 @@ export class LeasedPermits extends SemaphoreWatch {
     const { leases } = this.state;
     for (const [id, endsMs] of leases) {
       const taker = this.#takers.get(id) ?? "nobody";
+      const member = this.#members.get(taker);
       const what = `permit ${Number(Buffer.from(id, "hex").toString())} of ${taker}`;
       if (endsMs < PERMANENT_MS) this.#fail("leftovers", `${what} is leased still`);
-      else if (this.#members.get(taker)?.process.isDead === true)
+      else if (member?.process.isDead === true) {
         this.parts.checker.excuse("permanent permits of a process that was killed");
+      } else if (member?.isClosing === true) this.parts.checker.excuse("permits of a client that was closed");
       else if (!this.#kept.has(id)) this.#fail("conservation", `${what} was never given back`);
     }
   }
@@ -126,7 +128,7 @@ export class LeasedPermits extends SemaphoreWatch {
   /** Nobody believes in a permit for longer than Redis has it out. */
   #compare({ label, member }: Belief, id: string, ms: number, { leases }: CountState): void {
     const endsMs = leases.get(id);
-    const leftMs = endsMs === undefined ? 0 : endsMs - this.parts.server.timeMs;
+    const leftMs = endsMs === undefined ? 0 : endsMs - this.server.timeMs;
     if (endsMs === PERMANENT_MS || ms * SLOWEST <= leftMs) return;
     const { process } = member;
     const excuse = this.#fates.get(id) ?? this.#otherwise(process.name);

@@ -73,7 +73,11 @@ export class PlainPermits extends SemaphoreWatch {
         if (out !== has) this.parts.checker.excuse("permits of a process that was killed");
         continue;
       }
-      if (member.isClosing || (has <= out && out <= has + mayHave)) continue;
+      if (member.isClosing) {
+        if (out !== 0) this.parts.checker.excuse("permits of a client that was closed");
+        continue;
+      }
+      if (has <= out && out <= has + mayHave) continue;
       const most = mayHave > 0 ? ` to ${has + mayHave}` : "";
       this.#fail(`${name} has ${has}${most} permits in the end, and the server has given it ${out}`);
     }
@@ -107,7 +111,8 @@ export class PlainPermits extends SemaphoreWatch {
     if (this.isVoid) return;
     let held = 0;
     for (const [name, account] of this.#accounts) {
-      if (account.member.process.isDead) continue;
+      // What its bodies have may come back when a client is closed, and they know of it.
+      if (account.member.process.isDead || account.member.isClosing) continue;
       held += account.held;
       const out = this.#out.get(name) ?? 0;
       if (account.has > out) {

@@ -9,6 +9,8 @@ const MS = 1_000;
 const SLACK_MS = 10_000;
 /** Tasks hold for one and a half times their lease at most; that of a dead process lasts as long as its lease. */
 const LEASES = 3;
+/** So long tasks may have to wait until another one adds permits or counts a latch down. */
+const LONGEST_COUNT_MS = 120_000;
 /** An attempt, its repetition, clean-up before the next one, and that. */
 const COMMANDS = 4;
 
@@ -19,10 +21,13 @@ export class Progress {
   readonly #time: VirtualTime;
   readonly #checker: Checker;
   readonly #trouble: Trouble;
+  readonly #isCounted: (name: string) => boolean;
   #boundMs = 0;
   #commandTimeoutMs = 0;
 
-  constructor(time: VirtualTime, checker: Checker, trouble: Trouble) {
+  /** @param isCounted whether a name stands for a number that nobody owns: those who wait may do so until somebody changes it */
+  constructor(time: VirtualTime, checker: Checker, trouble: Trouble, isCounted: (name: string) => boolean) {
+    this.#isCounted = isCounted;
     this.#time = time;
     this.#checker = checker;
     this.#trouble = trouble;
@@ -44,7 +49,8 @@ export class Progress {
       const quietUs = Math.max(call.startUs, this.#trouble.endsUs);
       this.longestWaitMs = Math.max(this.longestWaitMs, (nowUs - quietUs) / MS);
       const changedUs = Math.max(quietUs, ...call.names.map((name) => calls.changedUs(name)));
-      if (nowUs - changedUs > this.#boundMs * MS) this.#complain(call, "nothing happens");
+      const boundMs = call.names.some(this.#isCounted) ? LONGEST_COUNT_MS : this.#boundMs;
+      if (nowUs - changedUs > boundMs * MS) this.#complain(call, "nothing happens");
       else if (call.isAlone && nowUs - quietUs > this.#longestMs(call) * MS) {
         this.#complain(call, `was to wait for ${call.waitMs} ms at most`);
       }

@@ -1,4 +1,5 @@
 import type { SemaphoreSettings } from "../../../src/options.js";
+import { savedPermitsKey } from "../../../src/protocol/names.js";
 import { oneIn, pick } from "../draw.js";
 import type { Member } from "../workload/member.js";
 import type { Answered } from "./answers.js";
@@ -89,6 +90,9 @@ export abstract class SemaphoreWatch extends CountWatch {
 
   protected answered(answered: Answered, after: CountState): void {
     const { args, status, script, before } = answered;
+    if (after.saved !== undefined && Number(this.server.command("PTTL", savedPermitsKey(this.name))) < 0) {
+      this.parts.checker.fail("leftovers", `"${this.name}": permits are saved up for ever`);
+    }
     if (!WANTS_PERMITS.has(script) || status === "late") return;
     const [, owner] = args;
     const saveMs = Number(args[3]);

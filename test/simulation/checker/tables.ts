@@ -27,6 +27,10 @@ const MAY_KEEP: ReadonlyMap<string, number> = new Map([
   ["Occupancy.#stays", MOST_KEPT],
   // One for each place where a key can be.
   ["ServerClocks.#readings", MOST_KEPT],
+  ["Admission.#rooms", MOST_KEPT],
+  ["Room", MOST_KEPT],
+  // Handles of timeouts that have fired or were cancelled: one that is pending is in a ring of the wheel, and in `Dial.pending`.
+  ["WheelTimeout", MOST_KEPT],
 ]);
 
 /** What the clients of a run keep, compared with what a new client has. */
@@ -56,7 +60,7 @@ export class TableCheck {
     }
   }
 
-  /** All clients are closed, or gone. @param killed how many are gone: those have told no module of theirs */
+  /** All clients are closed, or gone. @param killed how many clients are gone: those have told no module of theirs */
   lookAtModules(killed: number): void {
     const before = this.#ofModules;
     if (before === undefined) return;
@@ -67,16 +71,20 @@ export class TableCheck {
   }
 }
 
-/** The stays under chosen ids which Redis has no more are looked for when there are many: now is that time. */
+/**
+ * The stays under chosen ids that Redis has no more, and the books of values that nobody asks about, are looked for when there are many:
+ * now is that time.
+ */
 function sweep(holdfast: unknown): void {
-  const { _Holdfast_client: client } = holdfast as { _Holdfast_client: { readonly threads: Sweeping } };
-  client.threads._Threads_sweepAtSize = 0;
-  client.threads._Threads_sweep();
+  const { threads, requests } = (holdfast as { _Holdfast_client: Sweeping })._Holdfast_client;
+  threads._Threads_sweepAtSize = 0;
+  threads._Threads_sweep();
+  requests._Requests_sweep(Number.POSITIVE_INFINITY);
 }
 
 interface Sweeping {
-  _Threads_sweepAtSize: number;
-  _Threads_sweep(): void;
+  readonly threads: { _Threads_sweepAtSize: number; _Threads_sweep(): void };
+  readonly requests: { _Requests_sweep(unusedSinceMs: number): void };
 }
 
 function censusOf({ clients, process, lines }: Node): Census {

@@ -86,6 +86,11 @@ export const survivors: readonly Survivor[] = [
     because: "In that millisecond the call takes the longer way, which comes to the same.",
   },
   {
+    id: "src/protocol/scripts/include/raise-ttl.lua:*:<-to-<=",
+    why: "equivalent",
+    because: "A TTL that is as long already is set to what it is.",
+  },
+  {
     id: "src/threads/occupancy.ts:*",
     line: "this.#empty",
     why: "only cost",

@@ -1,7 +1,7 @@
 import type { LockKindName } from "../workload/lock-names.js";
 import type { ResendRules } from "../world/command-link.js";
 import type { FaultName } from "./deeds.js";
-import { aborting, locking, PLAIN } from "./lock-scenes.js";
+import { locking, PLAIN } from "./lock-scenes.js";
 import type { SceneDefinition } from "./scene.js";
 
 const NEVER_AGAIN: ResendRules = { resends: false, queues: true };
@@ -16,23 +16,19 @@ function struck(kind: LockKindName, sort: FaultName, more: Partial<SceneDefiniti
   };
 }
 
+function alone(kind: LockKindName, more: Partial<SceneDefinition> = {}): SceneDefinition {
+  return struck(kind, "cut", { name: `${kind}: one locks, cut`, processes: [[locking(kind)]], ...more });
+}
+
 const KINDS = ["lock", "fair", "read-write", "fair read-write", "fenced"] as const;
 
 export const FAULT_SCENES: readonly SceneDefinition[] = [
-  ...KINDS.map((kind) => struck(kind, "cut")),
-  ...KINDS.map((kind) =>
-    struck(kind, "cut", { name: `${kind}: two lock, cut, and nothing is sent again`, rules: NEVER_AGAIN }),
-  ),
+  struck("lock", "cut"),
+  struck("fair", "cut"),
+  struck("lock", "cut", { name: "lock: two lock, cut, and nothing is sent again", rules: NEVER_AGAIN }),
+  struck("fair", "cut", { name: "fair: two lock, cut, and nothing is sent again", rules: NEVER_AGAIN }),
+  ...([...KINDS, "spin", "multi"] as const).map((kind) => alone(kind)),
   ...KINDS.map((kind) => struck(kind, "message lost")),
-  ...KINDS.map((kind) => struck(kind, "messages cut")),
   ...KINDS.map((kind) => struck(kind, "kill")),
-  struck("lock", "cut", {
-    name: "lock: one locks, one aborts, cut",
-    processes: [[locking("lock")], [aborting("lock")]],
-  }),
-  struck("lock", "cut", {
-    name: "lock: one locks, cut twice",
-    processes: [[locking("lock")]],
-    bound: { ...PLAIN, faults: 2, sorts: ["cut"] },
-  }),
+  alone("lock", { name: "lock: one locks, cut twice", bound: { ...PLAIN, faults: 2, sorts: ["cut"] } }),
 ];

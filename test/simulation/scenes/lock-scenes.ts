@@ -79,11 +79,10 @@ const KINDS: readonly LockKindName[] = [
   "fenced",
   "spin",
   "multi",
-  "red",
 ];
 
 /** Those of which the waiting is not ended by a message. */
-const PROMPT_MS: Partial<Record<LockKindName, number>> = { spin: 100, multi: 100, red: 5_000 };
+const PROMPT_MS: Partial<Record<LockKindName, number>> = { spin: 100, multi: 100 };
 
 function two(kind: LockKindName, title: string, one: Task, other: Task, more: Partial<SceneDefinition> = {}) {
   const promptMs = PROMPT_MS[kind] ?? 0;
@@ -103,6 +102,7 @@ export const LOCK_SCENES: readonly SceneDefinition[] = [
   ...KINDS.map((kind) => two(kind, "one locks, one tries", locking(kind), trying(kind))),
   ...KINDS.map((kind) => two(kind, "one locks, one aborts", locking(kind), aborting(kind))),
   ...pairs,
+  { name: "red: one locks", kind: "red", processes: [[locking("red")]], bound: PLAIN },
   ...(["lock", "fair"] as const).map((kind) =>
     two(kind, "one locks, one waits 100 ms", locking(kind), waiting(kind, 100), { bound: SLOW }),
   ),
@@ -112,16 +112,36 @@ export const LOCK_SCENES: readonly SceneDefinition[] = [
     // What a closed client still has falls by its TTL.
     promptMs: 31_000,
   }),
+  two("lock", "one unlocks, perhaps while it renews; one tries", locking("lock"), trying("lock"), {
+    bound: SLOW,
+    options: { watchdogMs: 300 },
+  }),
+  two(
+    "lock",
+    "one unlocks a chosen id, perhaps while it renews; one tries",
+    underId("lock", 7),
+    trying("lock"),
+    {
+      bound: SLOW,
+      options: { watchdogMs: 300 },
+    },
+  ),
   {
-    name: "lock: two of one id, and another process",
+    name: "lock: two of one id, and another process tries",
     kind: "lock",
-    processes: [[underId("lock", 7), underId("lock", 7)], [locking("lock")]],
+    processes: [[underId("lock", 7), underId("lock", 7)], [trying("lock")]],
     bound: PLAIN,
   },
   {
-    name: "lock: two of one process, and another process",
+    name: "lock: two of one process, of which one aborts",
     kind: "lock",
-    processes: [[locking("lock"), locking("lock")], [locking("lock")]],
+    processes: [[locking("lock"), aborting("lock")]],
+    bound: PLAIN,
+  },
+  {
+    name: "fair: two of one process, of which one aborts",
+    kind: "fair",
+    processes: [[locking("fair"), aborting("fair")]],
     bound: PLAIN,
   },
 ];

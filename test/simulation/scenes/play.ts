@@ -40,6 +40,8 @@ const MS = 1_000;
 const EPOCH_MS = 1_795_132_800_000;
 const LONGEST_MS = 30_000;
 const LATEST_MS = 100_000;
+/** Within twice that time a server has forgotten what it has answered. */
+const MEMORY_MS = 60_000;
 /** A red lock has three. */
 const SERVERS = ["s0", "s1", "s2"];
 
@@ -170,7 +172,7 @@ class Playing {
       nodes: this.#nodes,
       servers: this.#topology.servers,
       shared: this.#scene.shared,
-      longestMs: LONGEST_MS,
+      longestMs: MEMORY_MS,
       hasJvm: false,
     });
     return endState;

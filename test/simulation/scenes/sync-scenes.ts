@@ -116,8 +116,8 @@ export const SYNC_SCENES: readonly SceneDefinition[] = [
   },
   {
     ...onePermit,
-    name: "semaphore: two acquire, cut",
-    processes: [[acquiring], [acquiring]],
+    name: "semaphore: one acquires, cut",
+    processes: [[acquiring]],
     bound: { ...PLAIN, faults: 1, sorts: ["cut"] },
   },
   {
@@ -139,14 +139,14 @@ export const SYNC_SCENES: readonly SceneDefinition[] = [
   },
   {
     ...oneLeasedPermit,
-    name: "permit semaphore: two acquire, cut",
-    processes: [[leasing], [leasing]],
+    name: "permit semaphore: one acquires, cut",
+    processes: [[leasing]],
     bound: { ...PLAIN, faults: 1, sorts: ["cut"] },
   },
   {
     ...oneLeasedPermit,
     name: "permit semaphore: updateLeaseTime while the lease ends",
-    processes: [[prolong], [leasing]],
+    processes: [[prolong]],
     bound: SLOW,
     promptMs: 2_000,
   },
@@ -154,6 +154,11 @@ export const SYNC_SCENES: readonly SceneDefinition[] = [
     ...latch,
     name: "latch: one counts down, two await",
     processes: [[countingDown], [awaiting], [awaiting]],
+  },
+  {
+    ...latch,
+    name: "latch: one counts down, one awaits",
+    processes: [[countingDown], [awaiting]],
     isSmall: true,
   },
   {

@@ -43,7 +43,7 @@ const FORMS = [
 
 /** Semaphores whose permits have ids, and most of them leases. */
 export const permitSemaphores: Family = {
-  kinds: ["permits"],
+  kinds: ["permit semaphore"],
   heldKeys: () => [],
   watch: (parts) => new LeasedPermits(parts),
   async step(caller, { name }) {

@@ -125,6 +125,7 @@ export class MessageLink {
   /** The process closes it, or is gone. */
   end(serverNoticesUs = 0): void {
     this.#isClosed = true;
+    // What is on its way makes no server listen for a connection that is closed.
     this.#wire?.cut({ there: 0, back: 0 });
     this.#subscriptions.clear();
     this.#nobodyCanBeTold();

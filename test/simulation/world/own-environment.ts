@@ -19,6 +19,7 @@ export class OwnEnvironment implements Environment {
   readonly #draw: Draw;
   readonly #gone = new WeakSet<object>();
   readonly #tellings = new WeakMap<object, (() => void)[]>();
+  readonly #registered = new Set<object>();
   #uuids = 0;
   #hexes = 0;
 
@@ -49,6 +50,7 @@ export class OwnEnvironment implements Environment {
 
   readonly whenForgotten = (object: object, tell: () => void): void => {
     const tellings = this.#tellings.get(object);
+    this.#registered.add(object);
     if (tellings === undefined) this.#tellings.set(object, [tell]);
     else tellings.push(tell);
   };
@@ -56,9 +58,15 @@ export class OwnEnvironment implements Environment {
   /** The program has no such lease or permits any more, and that is noticed now. */
   forget(object: object): void {
     this.#gone.add(object);
+    this.#registered.delete(object);
     const tellings = this.#tellings.get(object) ?? [];
     this.#tellings.delete(object);
     for (const tell of tellings) tell();
+  }
+
+  /** The program has nothing any more. */
+  forgetAll(): void {
+    for (const object of [...this.#registered]) this.forget(object);
   }
 
   warn(message: string, kind: string | { readonly code: string }): void {

@@ -23,9 +23,9 @@ export const processFaults = {
   },
   stall: {
     befalls: "process",
-    strike({ node: { process }, stream }) {
+    strike({ node: { process }, stream, reach: { trouble } }) {
       const us = spanUs(stream);
-      process.stallAt(1 + stream.choose(12), us);
+      process.stallAt(1 + stream.choose(12), us, () => trouble.begin("stall", process.name, us, false));
       return us;
     },
   },

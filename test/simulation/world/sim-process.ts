@@ -37,7 +37,7 @@ export class SimProcess {
   #mayNotSleep = false;
   /** Until when its own code was stopped between two of its statements: nothing reaches it before the run has caught up. */
   #caughtUpUs = 0;
-  #stall: { reads: number; readonly forUs: number } | undefined;
+  #stall: { reads: number; readonly forUs: number; readonly begins: () => void } | undefined;
 
   constructor(name: string, time: VirtualTime, settings: ClockSettings, lateness: Stream) {
     this.name = name;
@@ -108,8 +108,8 @@ export class SimProcess {
   }
 
   /** Its own code is stopped for a while just before it reads a clock for the `reads`-th time from now. */
-  stallAt(reads: number, forUs: number): void {
-    this.#stall = { reads, forUs };
+  stallAt(reads: number, forUs: number, begins: () => void): void {
+    this.#stall = { reads, forUs, begins };
   }
 
   kill(): void {
@@ -120,6 +120,7 @@ export class SimProcess {
     const stall = this.#stall;
     if (stall !== undefined && --stall.reads <= 0) {
       this.#stall = undefined;
+      stall.begins();
       this.#fallBehind(stall.forUs);
     }
     return show(this.nowUs);

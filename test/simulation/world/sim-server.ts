@@ -219,7 +219,7 @@ export class SimServer {
   }
 }
 
-/** From one node of a cluster to another. */
-const BUS_US = 300;
-
 const NOBODY: ReadonlySet<Ear> = new Set();
+
+/** What a message takes from one node of a cluster to another. */
+const BUS_US = 300;
