@@ -305,7 +305,10 @@ export class Run {
   #ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void {
     this.#commands += 1;
     // Each of the servers of a red lock costs what one does.
-    this.#costs.ran(this.#topology.name === "red" ? `${by} at ${server.name}` : by, call.script.name);
+    // What has waited at a server that stood still comes all at once, when its time is over.
+    const isLate = Array.isArray(answer) && answer[1] === "late";
+    if (!isLate)
+      this.#costs.ran(this.#topology.name === "red" ? `${by} at ${server.name}` : by, call.script.name);
     const text = answer instanceof Error ? answer.message : JSON.stringify(answer);
     this.#history.add(server.name, `${by} ${call.script.name} ${call.keys.join(" ")} -> ${text}`);
     if (this.#trace)
