@@ -15,6 +15,7 @@ import { Listeners } from "./checker/listeners.js";
 import { Occupied } from "./checker/occupied.js";
 import { Progress } from "./checker/progress.js";
 import { Signals } from "./checker/signals.js";
+import { SleptThrough } from "./checker/slept-through.js";
 import { States } from "./checker/states.js";
 import { TableCheck } from "./checker/tables.js";
 import { Trouble } from "./checker/trouble.js";
@@ -130,7 +131,9 @@ export class Run {
     this.#checker.whenChanged = (believed) => this.#states.add(this.#topology.servers, believed);
     this.#checker.excuses.push(this.#forced, new DataLosses(this.#trouble));
     const { reliances } = this.#topology;
-    if (reliances !== undefined) this.#checker.excuses.push(new FailoverLosses(reliances));
+    if (reliances !== undefined) {
+      this.#checker.excuses.push(new FailoverLosses(reliances), new SleptThrough(this.#trouble, reliances));
+    }
     this.#faults = new Faults(
       chooser,
       this.#processes,
@@ -157,7 +160,9 @@ export class Run {
     const onUnhandled = (reason: unknown) =>
       this.#checker.fail("leftovers", `nobody handles the rejection ${inspect(reason)}`);
     process.on("unhandledRejection", onUnhandled);
-    if (oneIn(this.#chooser.stream("listeners"), 2)) this.#listeners.begin();
+    // Members of a red lock are lost that nobody was given.
+    const isRed = this.#topology.name === "red";
+    if (!isRed && oneIn(this.#chooser.stream("listeners"), 2)) this.#listeners.begin();
     try {
       await this.#play();
     } catch (error) {
@@ -299,7 +304,9 @@ export class Run {
 
   #ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void {
     this.#commands += 1;
-    this.#costs.ran(`${by} at ${server.name}`, call.script.name);
+    // What has waited at a server that stood still comes all at once, when its time is over.
+    const isLate = Array.isArray(answer) && answer[1] === "late";
+    if (!isLate) this.#costs.ran(`${by} at ${server.name}`, call.script.name);
     const text = answer instanceof Error ? answer.message : JSON.stringify(answer);
     this.#history.add(server.name, `${by} ${call.script.name} ${call.keys.join(" ")} -> ${text}`);
     if (this.#trace)

@@ -24,8 +24,6 @@ export interface WatchParts {
   readonly stream: Stream;
 }
 
-/** Only what may have had its effect is tried on behind the scenes. */
-export const SURE_FAILURE = "what surely had no effect is not tried on";
 /** What changes a value though nobody has asked for it. */
 const LOSSES = ["server-emptied", "server-older", "failover-lost"];
 /** Answers that leave no trace when the server is full, since nothing was done. */

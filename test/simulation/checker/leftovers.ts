@@ -34,6 +34,7 @@ export async function lookForLeftovers(ending: Ending): Promise<void> {
   const complain = (server: SimServer, texts: readonly string[], when: string) => {
     for (const text of texts) checker.fail("leftovers", `${server.name} has ${text} ${when}`);
   };
+  for (const { process } of nodes) process.calm();
   await time.pass(Math.max(time.nowUs, trouble.endsUs) + 2 * longestMs * MS);
   const live = nodes.filter(({ process }) => !process.isDead);
   // No task has a lease or permits any more.

@@ -4,7 +4,6 @@ import type { Member } from "../workload/member.js";
 import type { Answered } from "./answers.js";
 import { hexIds } from "./count-effects.js";
 import { type CountState, PERMANENT_MS, totalOf } from "./count-state.js";
-import { SURE_FAILURE } from "./count-watch.js";
 import { SemaphoreWatch } from "./semaphore-watch.js";
 
 /** Somebody works with permits, for as long as they may be trusted. */
@@ -57,12 +56,6 @@ export class LeasedPermits extends SemaphoreWatch {
   /** Nobody is to give them back, or others are. */
   keeps(ids: readonly string[]): void {
     for (const id of ids) this.#kept.add(id);
-  }
-
-  /** They were to be given back, which surely has not happened. */
-  keepsAfterAll(ids: readonly string[]): void {
-    this.keeps(ids);
-    this.parts.checker.excuse(SURE_FAILURE);
   }
 
   /** Whether somebody else had a hand in it that permits are lost. */

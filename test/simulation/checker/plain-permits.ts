@@ -1,7 +1,6 @@
 import type { Member } from "../workload/member.js";
 import type { Answered } from "./answers.js";
 import type { CountState } from "./count-state.js";
-import { SURE_FAILURE } from "./count-watch.js";
 import { SemaphoreWatch } from "./semaphore-watch.js";
 
 /** What a process has of a semaphore, by what its calls were told. */
@@ -41,7 +40,6 @@ export class PlainPermits extends SemaphoreWatch {
   /** What was to be given back surely was not. */
   keeps(member: Member, permits: number): void {
     this.#account(member).has += permits;
-    this.parts.checker.excuse(SURE_FAILURE);
   }
 
   /** The number is about to be raised. */

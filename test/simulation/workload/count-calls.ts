@@ -45,11 +45,6 @@ export function wantedOf({ stream }: Caller, size: number): number {
   return oneIn(stream, 10) ? wanted : Math.min(wanted, Math.max(size, 1));
 }
 
-/** Redis could not be asked, and so has done nothing. */
-export function isSureFailure(error: unknown): boolean {
-  return error instanceof UnavailableError && !error.outcomeUnknown;
-}
-
 export function isUnknown(error: unknown): boolean {
   return error instanceof UnavailableError && error.outcomeUnknown;
 }

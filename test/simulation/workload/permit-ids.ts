@@ -3,7 +3,7 @@ import type { PermitExpirableSemaphore } from "../../../src/synchronizers/permit
 import type { LeasedPermits } from "../checker/permits.js";
 import { oneIn, pick } from "../draw.js";
 import type { Caller } from "./caller.js";
-import { isSureFailure, plainCall } from "./count-calls.js";
+import { plainCall } from "./count-calls.js";
 
 /** One task at one permit-expirable semaphore. */
 export interface PermitVisit {
@@ -47,7 +47,6 @@ export async function releaseIds(visit: PermitVisit, ids: readonly string[]): Pr
   if (oneIn(caller.stream, 2)) {
     const became = await plainCall(caller, `tryRelease ${words(ids)}`, () => semaphore.tryRelease(ids));
     if (became.ok) watch.told(caller, sinceUs, "permit-release", became.value ? "released" : "absent");
-    else if (isSureFailure(became.error)) watch.keepsAfterAll(ids);
     return;
   }
   const explains = (error: unknown) => {
@@ -58,7 +57,6 @@ export async function releaseIds(visit: PermitVisit, ids: readonly string[]): Pr
   const asked = { what: `release ${words(ids)}`, names: [], waitMs: 0, explains };
   const became = await caller.call(asked, () => semaphore.release(ids));
   if (became.ok) watch.told(caller, sinceUs, "permit-release", "released");
-  else if (isSureFailure(became.error)) watch.keepsAfterAll(ids);
 }
 
 export async function updateLease(visit: PermitVisit, ids: readonly string[]): Promise<void> {

@@ -4,15 +4,7 @@ import type { Permits } from "../../../src/synchronizers/permits.js";
 import { LeasedPermits } from "../checker/permits.js";
 import { oneIn, pick } from "../draw.js";
 import type { Asked, Became, Caller } from "./caller.js";
-import {
-  holdMs,
-  isSureFailure,
-  plainCall,
-  shortestLeaseMs,
-  waitOptions,
-  wantedOf,
-  wordsOf,
-} from "./count-calls.js";
+import { holdMs, plainCall, shortestLeaseMs, waitOptions, wantedOf, wordsOf } from "./count-calls.js";
 import type { Family } from "./family.js";
 import { type PermitVisit, releaseIds, updateLease, useDrawer, words } from "./permit-ids.js";
 import { changeTotal, look, remove } from "./permit-totals.js";
@@ -128,8 +120,7 @@ async function giveBack({ caller, watch }: PermitVisit, permits: Permits, { aske
   watch.left(permits);
   const explains = (error: unknown) => explainsLoss(watch, ids, error);
   const what = `release of ${asked.what}`;
-  const became = await caller.call({ ...asked, what, explains }, () => permits.release());
-  if (!became.ok && isSureFailure(became.error)) watch.keepsAfterAll(ids);
+  await caller.call({ ...asked, what, explains }, () => permits.release());
 }
 
 /** All of them, or first some and then, twice, all of them. */

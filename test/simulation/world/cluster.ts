@@ -67,7 +67,7 @@ interface Arrival {
 }
 
 /** How long after a master has died its replica takes over: longer than the longest command timeout, and a second. */
-const NODE_TIMEOUTS_MS: readonly [number, ...number[]] = [15_000, 5_000];
+const NODE_TIMEOUTS_MS: readonly [number, ...number[]] = [5_000, 5_000, 15_000];
 
 /** Masters with a replica each, and slots that move between them. */
 export class ClusterTopology implements Topology {
@@ -141,7 +141,10 @@ export class ClusterTopology implements Topology {
 
   /** A slot goes to another master, key by key. @returns when it is there; undefined when there is none to move */
   moveSlot({ stream, reach }: Hit): number | undefined {
-    const slots = [...this.#seen].filter((slot) => !this.#migrations.has(slot));
+    const seen = [...this.#seen].filter((slot) => !this.#migrations.has(slot));
+    // Those that something lies in, if there are any.
+    const full = seen.filter((slot) => this.map.ownerOf(slot).keyNames.some((key) => hashSlot(key) === slot));
+    const slots = full.length > 0 ? full : seen;
     const slot = slots[stream.choose(Math.max(1, slots.length))];
     if (slot === undefined || this.#isFailingOver) return undefined;
     const from = this.map.ownerOf(slot);

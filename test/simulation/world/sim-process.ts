@@ -116,6 +116,11 @@ export class SimProcess {
     this.gate.close();
   }
 
+  /** A stall that has not hit yet does not come any more. */
+  calm(): void {
+    this.#stall = undefined;
+  }
+
   #read(show: (atUs: number) => number): number {
     const stall = this.#stall;
     if (stall !== undefined && --stall.reads <= 0) {

@@ -1,5 +1,6 @@
 import type { Stream } from "../chooser/chooser.js";
 import { between, pick } from "../draw.js";
+import { LOCK_KINDS } from "../workload/lock-names.js";
 import { ClusterTopology } from "./cluster.js";
 import { CommandLink } from "./command-link.js";
 import type { Connected, ConnectParts } from "./fleet.js";
@@ -36,12 +37,9 @@ interface TopologyParts {
   readonly stream: Stream;
 }
 
-/** The kinds that are no locks. */
-const SYNCHRONIZERS: ReadonlySet<string> = new Set(["latch", "semaphore", "permit semaphore"]);
-
 /** Whether something is no lock. */
 export function isSynchronizer(kind: string): boolean {
-  return SYNCHRONIZERS.has(kind);
+  return !LOCK_KINDS.some((lock) => lock === kind);
 }
 
 /** Of these kinds of lock and synchronizer those that a topology has. */
