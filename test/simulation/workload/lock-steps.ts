@@ -154,7 +154,13 @@ async function chosenId(caller: Caller, door: Door): Promise<void> {
   await caller.pause(holdMs(caller));
   const mayBeOver = leave(caller, became.value);
   if (threadId === own) {
-    await caller.call({ ...asked, what: `unlock(${threadId})`, mayBeOver }, () => door.lock.unlock(threadId));
+    const unlocked = await caller.call({ ...asked, what: `unlock(${threadId})`, mayBeOver }, () =>
+      door.lock.unlock(threadId),
+    );
+    // Of a joint lock that has lost members only the lease knows the others.
+    if (!unlocked.ok && isJoint(door)) {
+      await caller.call({ ...asked, what: "unlock", mayBeOver }, () => became.value.unlock());
+    }
   } else await caller.call({ ...asked, what: "unlock" }, () => became.value.unlock());
 }
 
