@@ -225,6 +225,7 @@ export class Run {
       watchdogMs: FLEET_WATCHDOG_MS,
       random: () => this.#environment.random(),
     });
+    this.#progress.hasJvm();
     const threads = between(stream, 1, 2);
     for (let at = 1; at <= threads; at += 1) void this.#jvm.work(at, this.#scene, shared);
   }

@@ -121,7 +121,7 @@ async function siblings(caller: Caller, door: Door): Promise<void> {
 
 /** In Redisson's style: lock and unlock by the thread. */
 async function asThread(caller: Caller, door: Door): Promise<void> {
-  const asked = { what: "asThread", names: [], waitMs: 0 };
+  const asked = { what: "asThread", names: door.members, waitMs: Number.POSITIVE_INFINITY };
   await caller.call(asked, () =>
     inAll(caller.member.clients, async () => {
       const wish = wishOf(caller, door, "lock, as a thread", 4);
