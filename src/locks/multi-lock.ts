@@ -9,8 +9,12 @@ import type { LeaseLock } from "./lease-lock.js";
 import type { Lock } from "./lock.js";
 import { isFresh, takeTogether } from "./take-together.js";
 
-/** Two who got in each other's way try again after a random pause, up to so many milliseconds. */
-const LONGEST_PAUSE_MS = 20;
+/**
+ * Two who got in each other's way try again after a random pause, up to so many milliseconds, and up to twice as many each time: what
+ * tells two apart that are close to a server is lost on the way to a far one.
+ */
+const FIRST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 640;
 
 /**
  * Several locks as one: all or none. Nobody waits for one of them while holding another, so that no two can wait for each
@@ -26,13 +30,15 @@ export class MultiLock extends JointLock {
   protected async take(call: JointCall): Promise<readonly Member[] | undefined> {
     const { waiter } = call;
     let missing: LeaseLock | undefined;
+    let pauseMs = FIRST_PAUSE_MS;
     for (;;) {
       const outcome = await this.#takeAll(call, missing);
       if (Array.isArray(outcome)) return outcome;
       if (waiter.cancelled) throw waiter.reason;
       if (!call.waits || waiter.over) return undefined;
       ({ missing } = outcome as Missing);
-      await waiter.pause(environment.random() * LONGEST_PAUSE_MS);
+      await waiter.pause(environment.random() * pauseMs);
+      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     }
   }
 

@@ -195,6 +195,7 @@ export class Run {
     await this.#untilDone();
     this.#jvm?.kill();
     this.#isEnding = true;
+    this.#faults.end();
     if (this.#checker.hasFailed) return;
     this.#listeners.compare(this.#scene.shared);
     await lookForLeftovers({
@@ -224,6 +225,7 @@ export class Run {
       watchdogMs: FLEET_WATCHDOG_MS,
       random: () => this.#environment.random(),
     });
+    this.#progress.hasJvm();
     const threads = between(stream, 1, 2);
     for (let at = 1; at <= threads; at += 1) void this.#jvm.work(at, this.#scene, shared);
   }
@@ -306,7 +308,7 @@ export class Run {
     this.#commands += 1;
     // What has waited at a server that stood still comes all at once, when its time is over.
     const isLate = Array.isArray(answer) && answer[1] === "late";
-    if (!isLate) this.#costs.ran(`${by} at ${server.name}`, call.script.name);
+    if (!isLate && by !== "jvm0") this.#costs.ran(`${by} at ${server.name}`, call.script.name);
     const text = answer instanceof Error ? answer.message : JSON.stringify(answer);
     this.#history.add(server.name, `${by} ${call.script.name} ${call.keys.join(" ")} -> ${text}`);
     if (this.#trace)

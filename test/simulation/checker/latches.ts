@@ -56,7 +56,7 @@ export class LatchWatch extends CountWatch {
     this.#awaiting.delete(awaiting);
     if (passed === undefined) return;
     const { what, startUs, member } = awaiting;
-    const { checker, time } = this.parts;
+    const { checker } = this.parts;
     const wasOpen = this.#openSinceUs !== undefined || this.#openUntilUs >= startUs;
     if (passed && !wasOpen)
       checker.fail("exclusion", `${what} has passed, and "${this.name}" was never open meanwhile`);

@@ -9,6 +9,7 @@ const MS = 1_000;
 const SLACK_MS = 10_000;
 /** Tasks hold for one and a half times their lease at most; that of a dead process lasts as long as its lease. */
 const LEASES = 3;
+const JVM_MS = 60_000;
 /** So long tasks may have to wait until another one adds permits or counts a latch down. */
 const LONGEST_COUNT_MS = 120_000;
 /** An attempt, its repetition, clean-up before the next one, and that. */
@@ -40,6 +41,11 @@ export class Progress {
     const boundMs = LEASES * leaseMs + safetyPeriodMs + COMMANDS * commandTimeoutMs + SLACK_MS;
     this.#boundMs = Math.max(this.#boundMs, boundMs);
     this.#commandTimeoutMs = Math.max(this.#commandTimeoutMs, commandTimeoutMs);
+  }
+
+  /** A JVM that is gone stays in the queues of fair locks until its score is over, and for half a minute more. */
+  hasJvm(): void {
+    this.#boundMs += JVM_MS;
   }
 
   glance(calls: Calls): void {

@@ -106,7 +106,8 @@ export function untrueRefusal(failed: Failed): string | undefined {
   const { occupied, checker } = scene;
   if (asked.names.some((name) => occupied.wasTaken(name, call.startUs))) return undefined;
   if (asked.sharesId === true && checker.calls.others(call).length > 0) return undefined;
-  const waitedMs = (scene.nowUs() - call.startUs) / 1_000;
+  // By its own clock: its code may have been stopped since it looked at that.
+  const waitedMs = (member.process.nowUs - call.startUs) / 1_000;
   const isUnanswered = !asked.names.every((name) =>
     occupied.wasAsked(name, member.process.name, call.startUs),
   );

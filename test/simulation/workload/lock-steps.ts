@@ -121,7 +121,7 @@ async function siblings(caller: Caller, door: Door): Promise<void> {
 
 /** In Redisson's style: lock and unlock by the thread. */
 async function asThread(caller: Caller, door: Door): Promise<void> {
-  const asked = { what: "asThread", names: [], waitMs: 0 };
+  const asked = { what: "asThread", names: door.members, waitMs: Number.POSITIVE_INFINITY };
   await caller.call(asked, () =>
     inAll(caller.member.clients, async () => {
       const wish = wishOf(caller, door, "lock, as a thread", 4);
@@ -154,7 +154,13 @@ async function chosenId(caller: Caller, door: Door): Promise<void> {
   await caller.pause(holdMs(caller));
   const mayBeOver = leave(caller, became.value);
   if (threadId === own) {
-    await caller.call({ ...asked, what: `unlock(${threadId})`, mayBeOver }, () => door.lock.unlock(threadId));
+    const unlocked = await caller.call({ ...asked, what: `unlock(${threadId})`, mayBeOver }, () =>
+      door.lock.unlock(threadId),
+    );
+    // Of a joint lock that has lost members only the lease knows the others.
+    if (!unlocked.ok && isJoint(door)) {
+      await caller.call({ ...asked, what: "unlock", mayBeOver }, () => became.value.unlock());
+    }
   } else await caller.call({ ...asked, what: "unlock" }, () => became.value.unlock());
 }
 

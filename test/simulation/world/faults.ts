@@ -71,6 +71,11 @@ export class Faults implements LinkWatch {
     this.#reach = reach;
   }
 
+  /** Nothing befalls the fleet any more. */
+  end(): void {
+    for (const fault of this.#planned) fault.isDone = true;
+  }
+
   reached(link: CommandLink, moment: Moment, nth: number): void {
     const { name } = link.process;
     for (const fault of this.#planned) {
