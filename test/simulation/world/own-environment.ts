@@ -10,6 +10,7 @@ export interface Warning {
 type Draw = (count: number) => number;
 
 /** Chance is drawn in pieces of so many values, so that a recorded 0 gives the smallest number. */
+const GOLDEN = 0.618_033_988_749_895;
 const GRAIN = 2 ** 16;
 
 /** An environment in which nothing happens that was not chosen: one for each world, put in place by `replaceEnvironment`. */
@@ -20,6 +21,7 @@ export class OwnEnvironment implements Environment {
   readonly #gone = new WeakSet<object>();
   readonly #tellings = new WeakMap<object, (() => void)[]>();
   readonly #registered = new Set<object>();
+  #drawn = 0;
   #uuids = 0;
   #hexes = 0;
 
@@ -27,8 +29,10 @@ export class OwnEnvironment implements Environment {
     this.#draw = draw;
   }
 
+  /** Differs from draw to draw also where a list of choices is at its end: two that get out of each other's way by chance are to do so. */
   random(): number {
-    return this.#draw(GRAIN) / GRAIN;
+    this.#drawn += 1;
+    return (this.#draw(GRAIN) / GRAIN + this.#drawn * GOLDEN) % 1;
   }
 
   /** Ids need not be random, only never the same. */
