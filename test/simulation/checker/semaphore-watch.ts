@@ -65,7 +65,7 @@ export abstract class SemaphoreWatch extends CountWatch {
       WANTS_PERMITS.has(answered.script) && answered.status !== "short";
     if (this.answers.some(by, startUs, wasGranted) && (leaseMs !== undefined || isTroubled)) {
       checker.excuse("permits came too late to be of use");
-    } else if (waitedMs > 0 && this.parts.time.nowUs - startUs >= 0.99 * waitedMs * MS) {
+    } else if (waitedMs > 0 && member.process.nowUs - startUs >= 0.99 * waitedMs * MS) {
       checker.excuse("time ran out before the server was asked");
     } else checker.fail("truth", `${what}: refused, and the server was never short of permits for it`);
   }
