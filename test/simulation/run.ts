@@ -37,7 +37,8 @@ import { JvmProcess } from "./world/jvm-process.js";
 import { OwnEnvironment } from "./world/own-environment.js";
 import type { SimServer } from "./world/sim-server.js";
 import { drawTopology, kindsOf, makeTopology, TOPOLOGY_NAMES, type Topology } from "./world/topology.js";
-import { real, trap } from "./world/trap.js";
+import { trap } from "./world/trap.js";
+import { turn } from "./world/turns.js";
 import { VirtualTime } from "./world/virtual-time.js";
 
 const MS = 1_000;
@@ -52,7 +53,7 @@ const FLEET_WATCHDOG_MS = 3_000;
 export class Run {
   readonly #chooser: Chooser;
   readonly #trace: boolean;
-  readonly #time = new VirtualTime(() => new Promise<void>((resolve) => real.setImmediate(resolve)));
+  readonly #time = new VirtualTime(turn);
   readonly #history = new History(this.#time);
   readonly #trouble = new Trouble(this.#time);
   readonly #checker = new Checker(this.#time, this.#history);
