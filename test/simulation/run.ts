@@ -95,7 +95,8 @@ export class Run {
       const kind = kinds[plan.choose(kinds.length)];
       if (kind !== undefined) shared.push({ kind, name: `n${shared.length}` });
     }
-    this.#processes = between(plan, 2, 4);
+    // Each try of those that wait for a red lock asks three or five servers.
+    this.#processes = between(plan, 2, topology === "red" ? 3 : 4);
     const occupied = new Occupied(
       this.#time,
       shared.flatMap((each) => familyOf(each).heldKeys(each)),
