@@ -219,6 +219,7 @@ export class Run {
     const stream = this.#chooser.stream("jvm0");
     const shared = forJvm(this.#scene.shared);
     if (this.#topology.name !== "standalone" || shared.length === 0 || !oneIn(stream, 4)) return;
+    this.#progress.jvmTakesPart();
     this.#jvm = new JvmProcess({
       time: this.#time,
       chooser: this.#chooser,

@@ -11,6 +11,8 @@ const SLACK_MS = 10_000;
 const LEASES = 3;
 /** So long tasks may have to wait until another one adds permits or counts a latch down. */
 const LONGEST_COUNT_MS = 120_000;
+/** A JVM's waiter that has missed its message sleeps in a fair queue for up to so long. */
+const JVM_MS = 60_000;
 /** An attempt, its repetition, clean-up before the next one, and that. */
 const COMMANDS = 4;
 
@@ -24,6 +26,7 @@ export class Progress {
   readonly #isCounted: (name: string) => boolean;
   #boundMs = 0;
   #commandTimeoutMs = 0;
+  #jvmMs = 0;
 
   /** @param isCounted whether a name stands for a number that nobody owns: those who wait may do so until somebody changes it */
   constructor(time: VirtualTime, checker: Checker, trouble: Trouble, isCounted: (name: string) => boolean) {
@@ -42,6 +45,11 @@ export class Progress {
     this.#commandTimeoutMs = Math.max(this.#commandTimeoutMs, commandTimeoutMs);
   }
 
+  /** Others may have to wait for a JVM. */
+  jvmTakesPart(): void {
+    this.#jvmMs = JVM_MS;
+  }
+
   glance(calls: Calls): void {
     const { nowUs } = this.#time;
     for (const call of calls.pending) {
@@ -49,7 +57,7 @@ export class Progress {
       const quietUs = Math.max(call.startUs, this.#trouble.endsUs);
       this.longestWaitMs = Math.max(this.longestWaitMs, (nowUs - quietUs) / MS);
       const changedUs = Math.max(quietUs, ...call.names.map((name) => calls.changedUs(name)));
-      const boundMs = call.names.some(this.#isCounted) ? LONGEST_COUNT_MS : this.#boundMs;
+      const boundMs = call.names.some(this.#isCounted) ? LONGEST_COUNT_MS : this.#boundMs + this.#jvmMs;
       if (nowUs - changedUs > boundMs * MS) this.#complain(call, "nothing happens");
       else if (call.isAlone && nowUs - quietUs > this.#longestMs(call) * MS) {
         this.#complain(call, `was to wait for ${call.waitMs} ms at most`);

@@ -28,3 +28,8 @@ function begin(resolve: () => void): void {
 export function turn(): Promise<void> {
   return new Promise(begin);
 }
+
+/** Nothing of a run is left in the event loop. */
+export async function endTurns(): Promise<void> {
+  while (left > 0) await turn();
+}
