@@ -37,7 +37,8 @@ import { JvmProcess } from "./world/jvm-process.js";
 import { OwnEnvironment } from "./world/own-environment.js";
 import type { SimServer } from "./world/sim-server.js";
 import { drawTopology, kindsOf, makeTopology, TOPOLOGY_NAMES, type Topology } from "./world/topology.js";
-import { real, trap } from "./world/trap.js";
+import { trap } from "./world/trap.js";
+import { turn } from "./world/turns.js";
 import { VirtualTime } from "./world/virtual-time.js";
 
 const MS = 1_000;
@@ -52,7 +53,7 @@ const FLEET_WATCHDOG_MS = 3_000;
 export class Run {
   readonly #chooser: Chooser;
   readonly #trace: boolean;
-  readonly #time = new VirtualTime(() => new Promise<void>((resolve) => real.setImmediate(resolve)));
+  readonly #time = new VirtualTime(turn);
   readonly #history = new History(this.#time);
   readonly #trouble = new Trouble(this.#time);
   readonly #checker = new Checker(this.#time, this.#history);
@@ -94,7 +95,8 @@ export class Run {
       const kind = kinds[plan.choose(kinds.length)];
       if (kind !== undefined) shared.push({ kind, name: `n${shared.length}` });
     }
-    this.#processes = between(plan, 2, 4);
+    // Each try of those that wait for a red lock asks three or five servers.
+    this.#processes = between(plan, 2, topology === "red" ? 3 : 4);
     const occupied = new Occupied(
       this.#time,
       shared.flatMap((each) => familyOf(each).heldKeys(each)),
@@ -218,6 +220,7 @@ export class Run {
     const stream = this.#chooser.stream("jvm0");
     const shared = forJvm(this.#scene.shared);
     if (this.#topology.name !== "standalone" || shared.length === 0 || !oneIn(stream, 4)) return;
+    this.#progress.jvmTakesPart();
     this.#jvm = new JvmProcess({
       time: this.#time,
       chooser: this.#chooser,
@@ -225,7 +228,6 @@ export class Run {
       watchdogMs: FLEET_WATCHDOG_MS,
       random: () => this.#environment.random(),
     });
-    this.#progress.hasJvm();
     const threads = between(stream, 1, 2);
     for (let at = 1; at <= threads; at += 1) void this.#jvm.work(at, this.#scene, shared);
   }

@@ -3,6 +3,7 @@ import type { Outcome } from "./outcome.js";
 import { Run } from "./run.js";
 import { disableScopes } from "./world/scopes.js";
 import type { TopologyName } from "./world/topology.js";
+import { endTurns } from "./world/turns.js";
 
 export interface ScheduleOptions {
   readonly chooser: Chooser;
@@ -20,5 +21,6 @@ export async function runSchedule(options: ScheduleOptions): Promise<Outcome> {
     return await new Run(options).play();
   } finally {
     disableScopes();
+    await endTurns();
   }
 }

@@ -9,9 +9,10 @@ const MS = 1_000;
 const SLACK_MS = 10_000;
 /** Tasks hold for one and a half times their lease at most; that of a dead process lasts as long as its lease. */
 const LEASES = 3;
-const JVM_MS = 60_000;
 /** So long tasks may have to wait until another one adds permits or counts a latch down. */
 const LONGEST_COUNT_MS = 120_000;
+/** A JVM's waiter that has missed its message sleeps in a fair queue for up to so long. */
+const JVM_MS = 60_000;
 /** An attempt, its repetition, clean-up before the next one, and that. */
 const COMMANDS = 4;
 
@@ -25,6 +26,7 @@ export class Progress {
   readonly #isCounted: (name: string) => boolean;
   #boundMs = 0;
   #commandTimeoutMs = 0;
+  #jvmMs = 0;
 
   /** @param isCounted whether a name stands for a number that nobody owns: those who wait may do so until somebody changes it */
   constructor(time: VirtualTime, checker: Checker, trouble: Trouble, isCounted: (name: string) => boolean) {
@@ -43,9 +45,9 @@ export class Progress {
     this.#commandTimeoutMs = Math.max(this.#commandTimeoutMs, commandTimeoutMs);
   }
 
-  /** A JVM that is gone stays in the queues of fair locks until its score is over, and for half a minute more. */
-  hasJvm(): void {
-    this.#boundMs += JVM_MS;
+  /** Others may have to wait for a JVM. */
+  jvmTakesPart(): void {
+    this.#jvmMs = JVM_MS;
   }
 
   glance(calls: Calls): void {
@@ -55,7 +57,7 @@ export class Progress {
       const quietUs = Math.max(call.startUs, this.#trouble.endsUs);
       this.longestWaitMs = Math.max(this.longestWaitMs, (nowUs - quietUs) / MS);
       const changedUs = Math.max(quietUs, ...call.names.map((name) => calls.changedUs(name)));
-      const boundMs = call.names.some(this.#isCounted) ? LONGEST_COUNT_MS : this.#boundMs;
+      const boundMs = call.names.some(this.#isCounted) ? LONGEST_COUNT_MS : this.#boundMs + this.#jvmMs;
       if (nowUs - changedUs > boundMs * MS) this.#complain(call, "nothing happens");
       else if (call.isAlone && nowUs - quietUs > this.#longestMs(call) * MS) {
         this.#complain(call, `was to wait for ${call.waitMs} ms at most`);

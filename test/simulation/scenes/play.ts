@@ -18,7 +18,8 @@ import { type ClientPlan, planClient } from "../workload/plan.js";
 import { type Node, startNode } from "../world/fleet.js";
 import type { SimServer } from "../world/sim-server.js";
 import { makeTopology, type Topology } from "../world/topology.js";
-import { real, trap } from "../world/trap.js";
+import { trap } from "../world/trap.js";
+import { turn } from "../world/turns.js";
 import { ActorEnvironment } from "./actor-environment.js";
 import { ChosenTime, GLANCE_US } from "./chosen-time.js";
 import { Deeds } from "./deeds.js";
@@ -52,7 +53,7 @@ export async function playOnce(definition: SceneDefinition, order: Order): Promi
 class Playing {
   readonly #definition: SceneDefinition;
   readonly #order: Order;
-  readonly #time = new ChosenTime(() => new Promise<void>((resolve) => real.setImmediate(resolve)), SERVERS);
+  readonly #time = new ChosenTime(turn, SERVERS);
   readonly #seen = this.#time.seen;
   readonly #history = new History(this.#time);
   readonly #trouble = new Trouble(this.#seen);

@@ -41,7 +41,7 @@ const DISTANCES: readonly [Distance, ...Distance[]] = [
 /** @param fleetWatchdogMs that of the JVMs in the fleet */
 export function planClient(stream: Stream, fleetWatchdogMs = 30_000): ClientPlan {
   const distance = pick(stream, DISTANCES);
-  const watchdogMs = pick(stream, distance === FAR ? [1_000, 3_000, 30_000] : [1_000, 3_000, 300, 30_000]);
+  const watchdogMs = pick(stream, distance === FAR ? [1_000, 3_000, 10_000] : [1_000, 3_000, 300, 10_000]);
   const offsetMs = pick(stream, [0, 0, 0, 0, 1, -3_600_000, 7 * DAY_MS, -900 * DAY_MS]);
   return {
     clock: { epochMs: EPOCH_MS + offsetMs, rate: pick(stream, [1, 1, 1.001, 0.999]) },

@@ -35,6 +35,7 @@ export class SimProcess {
   #wallShiftMs = 0;
   #mayNotGoBack = false;
   #mayNotSleep = false;
+  #isCalm = false;
   /** Until when its own code was stopped between two of its statements: nothing reaches it before the run has caught up. */
   #caughtUpUs = 0;
   #stall: { reads: number; readonly forUs: number; readonly begins: () => void } | undefined;
@@ -109,15 +110,16 @@ export class SimProcess {
 
   /** Its own code is stopped for a while just before it reads a clock for the `reads`-th time from now. */
   stallAt(reads: number, forUs: number, begins: () => void): void {
-    this.#stall = { reads, forUs, begins };
+    if (!this.#isCalm) this.#stall = { reads, forUs, begins };
   }
 
   kill(): void {
     this.gate.close();
   }
 
-  /** A stall that has not hit yet does not come any more. */
+  /** A stall that has not hit yet does not come any more, and no other one does. */
   calm(): void {
+    this.#isCalm = true;
     this.#stall = undefined;
   }
 
