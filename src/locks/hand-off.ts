@@ -54,6 +54,8 @@ export function handOver(lock: LockIdentity, hold: Hold, free: FreeNames): boole
   const line = lineOf(lock);
   const heir = line?.heir;
   if (line === undefined || !(heir instanceof Heir) || settings.handOff === false) return false;
+  // Somebody has freed it by force: who was last seen to have it is no one of this client.
+  if (line.isElsewhere) return false;
   const at = now(clock);
   const succession = hold.holding.succession ?? new Succession(commands, hold, at.monotonicMs);
   const { maxCount, maxMs } = settings.handOff;

@@ -46,6 +46,8 @@ export class WaitLine {
   /** On the monotonic clock: to ask before is useless unless somebody wakes the line. */
   #askAgainMs = Number.NEGATIVE_INFINITY;
   #sighting: Sighting | undefined;
+  /** Whether somebody of another client was the last who was seen to have the lock. */
+  isElsewhere = false;
   /** On the monotonic clock: to try to listen before is useless. */
   #listenAgainMs = Number.NEGATIVE_INFINITY;
   #deafMs = FIRST_DEAF_MS;
@@ -93,6 +95,7 @@ export class WaitLine {
     this.#turnMs = Number.POSITIVE_INFINITY;
     this.#askAgainMs = Number.NEGATIVE_INFINITY;
     this.#sighting = undefined;
+    this.isElsewhere = false;
     this.#listenAgainMs = Number.NEGATIVE_INFINITY;
     this.#deafMs = FIRST_DEAF_MS;
     // With the messages coming in already, the first attempt misses none, and no second one is needed.
@@ -194,6 +197,7 @@ export class WaitLine {
   seenHeld({ holder, ttlMs, own = true }: Seen, soonestMs: number = Number.POSITIVE_INFINITY): void {
     const seenMs = this.#clock.monotonicMs();
     this.#sighting = { holder, ttlMs, seenMs };
+    this.isElsewhere = !own;
     if (!own) this.#yields?.used(seenMs);
     this.rest(ttlMs, soonestMs, seenMs);
   }

@@ -173,10 +173,16 @@ export class Checker {
     return leftMs?.() ?? believedMs(lease, process.instant);
   }
 
-  #tokenGrows({ parts: [part], label }: Belief, token: bigint): void {
+  #tokenGrows(belief: Belief, token: bigint): void {
+    const {
+      parts: [part],
+      label,
+    } = belief;
     const name = part?.name ?? "";
     const last = this.#tokens.get(name);
-    const excuse = this.excuses.find(({ mayRepeat }) => mayRepeat === true);
+    const excuse =
+      this.excuses.find(({ mayRepeat }) => mayRepeat === true) ??
+      this.excuses.find((each) => each.excuses(name, belief, belief));
     if (last !== undefined && token <= last && excuse !== undefined)
       this.excuse(`token again: ${excuse.name}`);
     else if (last !== undefined && token <= last) {

@@ -9,7 +9,7 @@ const US_PER_S = 1_000_000;
  */
 const BUDGETS = [
   { spanS: 1, most: 150 },
-  { spanS: 10, most: 250 },
+  { spanS: 10, most: 400 },
 ] as const;
 
 interface Span {

@@ -202,7 +202,7 @@ async function waiting<T>(
   if (inside !== undefined) watch.left(inside);
   const isRefused = became.ok ? became.value === null : became.error instanceof WaitTimeoutError;
   if (inside === undefined) watch.waitsNoMore(wait, became.ok && !isRefused);
-  if (isRefused) watch.refused(wait, asked.waitMs, options.leaseMs);
+  if (isRefused) watch.refused(wait, asked.waitMs, options.leaseMs ?? options.maxHoldMs);
   return became;
 }
 

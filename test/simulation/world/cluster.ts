@@ -141,6 +141,7 @@ export class ClusterTopology implements Topology {
 
   /** A slot goes to another master, key by key. @returns when it is there; undefined when there is none to move */
   moveSlot({ stream, reach }: Hit): number | undefined {
+    this.reliances.hasMoved = true;
     const seen = [...this.#seen].filter((slot) => !this.#migrations.has(slot));
     // Those that something lies in, if there are any.
     const full = seen.filter((slot) => this.map.ownerOf(slot).keyNames.some((key) => hashSlot(key) === slot));
@@ -179,6 +180,7 @@ export class ClusterTopology implements Topology {
 
   /** A slot goes to a master whose replica does not hear of it, and that one dies soon. */
   moveAndDie(hit: Hit): number | undefined {
+    this.reliances.hasMoved = true;
     const movedUs = this.moveSlot(hit);
     const to = [...this.#migrations.values()].at(-1)?.to;
     const [link] = to?.replicas ?? [];

@@ -20,6 +20,8 @@ export interface Loss {
 /** What a topology with replicas remembers of its clients, and of what was lost. */
 export class Reliances {
   readonly losses: Loss[] = [];
+  /** Whether a slot has gone to a master that then died. */
+  hasMoved = false;
   readonly #byProcess = new Map<string, Reliance>();
 
   /** @param all how many replicas a master has */
@@ -44,6 +46,8 @@ export class Reliances {
   isUnsafe(process: string): boolean {
     const reliance = this.#byProcess.get(process);
     if (reliance === undefined) return false;
-    return reliance.replicas.mode === "auto" ? reliance.wasShort : !reliance.isSafe;
+    // What has moved with its slot is nobody's to wait for.
+    if (reliance.replicas.mode === "auto") return reliance.wasShort || this.hasMoved;
+    return !reliance.isSafe;
   }
 }
