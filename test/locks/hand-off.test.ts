@@ -234,6 +234,22 @@ describe("one who was handed a lock", () => {
     expect(late.outcome).toMatchObject({ error: { code: "ERR_HOLDFAST_NOT_HELD" } });
   });
 
+  test("is not handed on by who lost it by force, once it was seen to be another client's [own-27]", async () => {
+    const { time, lock, holder } = await scene([], {}, { leaseMs: 10_000 });
+    const thief = time.connect().holdfast.getLock(KEY);
+    await arrived(time, watched(thief.forceUnlock()));
+    const stolen = await arrived(time, watched(thief.lock()));
+    const waiting = watched(lock.lock({ leaseMs: 10_000 }));
+    await time.clock.advance(0);
+    const late = watched(holder.unlock());
+    await time.clock.advance(0);
+    expect([waiting.outcome, stolen.state]).toEqual([undefined, "held"]);
+    expect(late.outcome).toMatchObject({ error: { code: "ERR_HOLDFAST_NOT_HELD" } });
+    await arrived(time, watched(stolen.unlock()));
+    await time.clock.advance(1_000);
+    await arrived(time, watched(got(waiting).unlock()));
+  });
+
   test("is lost in time when Redis can not be told, and whatever Redis has is freed [R14]", async () => {
     const { time, holder, waiting } = await scene([{}], { commandTimeoutMs: 500 }, { leaseMs: 10_000 });
     const lost: Promise<unknown>[] = [];
