@@ -8,7 +8,8 @@ type Values = ReadonlyMap<object, unknown>;
  * when it is closed, which those of killed processes never are; and those that live have each promise told to each of them, of
  * which a red lock's process has five. So all storages share one, in which a flow has the values of all, as Node does it from 24 on.
  */
-const { run, getStore, disable } = AsyncLocalStorage.prototype;
+const { run, getStore, disable, enterWith } = AsyncLocalStorage.prototype;
+const UNUSED = "the simulator has no such use of an AsyncLocalStorage";
 const shared = new AsyncLocalStorage<Values>();
 /** Stands for a storage until it is disabled: what was stored under it is not found any more. */
 const keys = new WeakMap<object, object>();
@@ -28,7 +29,9 @@ AsyncLocalStorage.prototype.run = function (this: object, store: unknown, ...cal
   return Reflect.apply(run, shared, [all, ...call]) as unknown;
 } as typeof run;
 
+// From 24 on `run` itself calls `getStore` and `enterWith` of its storage, which is the shared one.
 AsyncLocalStorage.prototype.getStore = function (this: object) {
+  if (this === shared) return values();
   const key = keys.get(this);
   return key === undefined ? undefined : values()?.get(key);
 };
@@ -37,8 +40,13 @@ AsyncLocalStorage.prototype.disable = function (this: object) {
   keys.delete(this);
 };
 
-AsyncLocalStorage.prototype.enterWith = AsyncLocalStorage.prototype.exit = () => {
-  throw new Error("the simulator has no such use of an AsyncLocalStorage");
+AsyncLocalStorage.prototype.enterWith = function (this: object, all: unknown) {
+  if (this !== shared) throw new Error(UNUSED);
+  Reflect.apply(enterWith, shared, [all]);
+};
+
+AsyncLocalStorage.prototype.exit = () => {
+  throw new Error(UNUSED);
 };
 
 /** Disables all that were used since the last time. Nothing of the run that used them may go on. */
