@@ -1,0 +1,42 @@
+import { afterEach, expect, test } from "vitest";
+import { environment, replaceEnvironment } from "../../src/environment.js";
+import { fakeTime } from "../support/fake-time.js";
+import { arrived } from "../support/hand-off-scene.js";
+import { watchLeaks } from "../support/leaks.js";
+import { watched } from "../support/watched.js";
+
+watchLeaks();
+const open = fakeTime();
+let putBack = (): void => undefined;
+afterEach(() => putBack());
+
+test("who keeps getting in somebody's way pauses for up to twice as long each time, and for 640 ms at most [own-28]", async () => {
+  putBack = replaceEnvironment({ ...environment, random: () => 0.5 });
+  const time = open();
+  const { holdfast, clock, driver } = time;
+  // Each by a client of its own: one that has just freed a lock leaves it to others.
+  const take = (name: string) => arrived(time, watched(time.connect().holdfast.getLock(name).lock()));
+  let held = await take("b");
+  const waiting = watched(holdfast.getMultiLock(holdfast.getLock("a"), holdfast.getLock("b")).lock());
+  await clock.advance(0);
+  const pauses: number[] = [];
+  for (let round = 0; round < 7; round += 1) {
+    // The one that was missing is there now, and the other one is not.
+    const next = await take(round % 2 === 0 ? "a" : "b");
+    await arrived(time, watched(held.unlock()));
+    held = next;
+    driver.sent.length = 0;
+    let ms = 0;
+    while (driver.sent.length === 0 && ms < 2_000) {
+      await clock.advance(1);
+      ms += 1;
+    }
+    pauses.push(ms);
+    await clock.advance(0);
+  }
+  expect(pauses).toEqual([10, 20, 40, 80, 160, 320, 320]);
+  await arrived(time, watched(held.unlock()));
+  await clock.advance(1_000);
+  const lease = await arrived(time, waiting);
+  await arrived(time, watched(lease.unlock()));
+});
