@@ -36,8 +36,8 @@ export interface Lease extends AsyncDisposable {
   run<T>(body: () => T | Promise<T>): Promise<T>;
   /**
    * Releases this hold. Twice is harmless. Where a call of the same client waits, the lock passes to it, and nothing is sent.
-   * @throws NotHeldError when the lease was lost before; UnavailableError when Redis did not answer: the release is
-   * then tried on behind the scenes, and at the latest the lock falls by its TTL
+   * @throws NotHeldError when the lease was lost before; UnavailableError when Redis did not answer or refused: the release
+   * is then tried on behind the scenes, and at the latest the lock falls by its TTL
    */
   unlock(): Promise<void>;
 }

@@ -28,6 +28,8 @@ export class ReplicaCount {
   readonly #clock: Clock;
   /** Those that are connected; undefined while that is not known. */
   #connected: { readonly count: number; readonly atMs: number } | undefined;
+  /** As many as there were when it was last known that this is the master. */
+  #expected = 0;
   /** Whether some ever were. */
   #hadAny = false;
   /** As many as had the latest write that some did not have in time; undefined while all keep up. */
@@ -54,7 +56,22 @@ export class ReplicaCount {
     // A user who may not ask for it counts those that have the latest write by now.
     const count = Number(told ?? (await askReplicas(link, MORE_THAN_THERE_ARE, AT_ONCE_MS)) ?? 0);
     this.#connected = { count, atMs: nowMs };
+    this.#expected = Math.max(this.#expected, count);
     if (count > 0) this.#hadAny = true;
+  }
+
+  get connected(): number | undefined {
+    return this.#connected?.count;
+  }
+
+  /** Whether some have gone since it was last known that this is the master: they may follow another one. */
+  get hasFewer(): boolean {
+    return (this.connected ?? 0) < this.#expected;
+  }
+
+  /** This is the master, as it was when so many were connected. */
+  confirmed(connected: number): void {
+    this.#expected = Math.max(connected, this.connected ?? 0);
   }
 
   /** For a call that is sent now. */

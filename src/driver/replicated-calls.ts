@@ -169,9 +169,14 @@ export class ReplicatedCalls {
       else reject(new Error("another server has become the master meanwhile"));
     };
     const { confirm } = this.#options;
+    const { connected, hasFewer } = this.#count;
+    const confirmed = () => {
+      if (connected !== undefined) this.#count.confirmed(connected);
+      answer();
+    };
     // Who needs replicas to have it does not believe it anyway.
-    const isDoubtful = acknowledged < wanted && demand.replicas === "connected";
-    if (isDoubtful && confirm !== undefined) confirm().then(answer, reject);
+    const isDoubtful = demand.replicas === "connected" && (acknowledged < wanted || hasFewer);
+    if (isDoubtful && confirm !== undefined) confirm().then(confirmed, reject);
     else answer();
   }
 

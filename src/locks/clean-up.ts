@@ -1,6 +1,6 @@
-import { ServerReplyError } from "../driver/driver.js";
 import { UnavailableError } from "../errors.js";
 import type { Release } from "../protocol/lock-calls.js";
+import { isOver } from "../runtime/command-failures.js";
 import type { Patience } from "../runtime/patience.js";
 import type { Holding } from "../threads/holding.js";
 import type { LockIdentity } from "./lock-kind.js";
@@ -139,19 +139,12 @@ export async function reachStoredCount(
       // A release that was sent while no copies could come is not told the time, and somebody has to have told it.
       if (serverClock !== undefined) waitMs = copiesUntilMs - serverMs + 1;
     } catch (error) {
-      if (!mayHelp(error, holding)) return;
+      // A server that refuses, or can not be reached, may do better later.
+      if (!(error instanceof UnavailableError) || isOver(error)) return;
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     }
     await commands.pause(waitMs).catch(() => undefined);
   }
-}
-
-/** Whether to send a release again that has failed. */
-function mayHelp(error: unknown, { inRedis }: Holding): boolean {
-  if (!(error instanceof UnavailableError)) return false;
-  // A server that refuses, or answers too late, may do better while copies arrive; a connection that has ended does not.
-  const answered = error.cause === undefined || error.cause instanceof ServerReplyError;
-  return error.outcomeUnknown || (answered && inRedis.copiesUntilMs > 0);
 }
 
 /** What frees a lock from all of these holders, one of whom may have it. */

@@ -1,6 +1,7 @@
 import { NotHeldError } from "../errors.js";
 import { events } from "../events.js";
 import type { ReleaseAnswer } from "../protocol/lock-calls.js";
+import { stillOpen } from "../runtime/command-failures.js";
 import type { Exchanged } from "../runtime/commands.js";
 import { alsoForCaller, forCaller } from "../runtime/for-caller.js";
 import type { Hold } from "../threads/hold.js";
@@ -98,7 +99,7 @@ async function ended(ending: Ending, work: () => Promise<boolean>): Promise<void
     tell(ending);
   } catch (error) {
     clean = error instanceof NotHeldError;
-    failure = { error };
+    failure = { error: stillOpen(error) };
   }
   holding.releases -= 1;
   if (!clean) cleanUp(lock, holding);
@@ -149,8 +150,9 @@ function lowered(
     if (keptCount > 0 && shortfall === undefined) holding.renewed(sentAt);
     return shortfall === undefined;
   }
-  // Gone after a repeat: the copy that was not answered has done it.
-  if (reply.status === "absent" && repeated && keptCount === 0) return shortfall === undefined;
+  // Gone after a repeat: the copy that was not answered has done it, and the holds that it left have run out since.
+  const isOver = keptCount === 0 || holding.live.length === 0;
+  if (reply.status === "absent" && repeated && isOver) return shortfall === undefined;
   holding.loseAll("stolen");
   holding.inRedis.count = 0;
   hold.wasGone();

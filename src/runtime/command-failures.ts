@@ -98,6 +98,18 @@ export function wasInVain(error: unknown): boolean {
   return !(cause instanceof ServerReplyError) || PASSING.has(cause.code);
 }
 
+/** Whether the Redis client has ended: nothing can be sent by it any more. */
+export function isOver({ cause }: UnavailableError): boolean {
+  return cause instanceof DriverClosedError;
+}
+
+/** What is tried on may have its effect yet, also when it was refused or never sent so far: nobody is to ask for it once more. */
+export function stillOpen(error: unknown): unknown {
+  if (!(error instanceof UnavailableError) || error.outcomeUnknown || isOver(error)) return error;
+  const why = error.message.slice(`${error.server}: `.length);
+  return new UnavailableError(error.server, `${why}; it is tried on`, true, { cause: error.cause });
+}
+
 export function tookTooLong({ name }: { readonly name: string }, { timeoutMs }: Bound): Error {
   return new NoAnswerError(name, Math.round(timeoutMs));
 }

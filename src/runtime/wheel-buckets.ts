@@ -4,7 +4,8 @@ import { type Dial, drain, moveDue, sortByTick, type WheelTimeout } from "./whee
 /** The lists of a wheel and its place in time, counted in ticks; the clock and the tasks are its timer's affair. */
 export class WheelBuckets {
   readonly #dial: Dial;
-  readonly #buckets: readonly Ring<WheelTimeout>[];
+  /** Each is made for the first timeout in it: most clients need few of hundreds. */
+  readonly #buckets: (Ring<WheelTimeout> | undefined)[];
   /** New timeouts, until the next tick: one that is cancelled before then costs no bucket anything. */
   readonly #incoming = new Ring<WheelTimeout>();
   readonly #due = new Ring<WheelTimeout>();
@@ -13,7 +14,7 @@ export class WheelBuckets {
 
   constructor(dial: Dial) {
     this.#dial = dial;
-    this.#buckets = Array.from({ length: dial.buckets }, () => new Ring<WheelTimeout>());
+    this.#buckets = new Array<Ring<WheelTimeout> | undefined>(dial.buckets).fill(undefined);
   }
 
   add(timeout: WheelTimeout): void {
@@ -29,7 +30,9 @@ export class WheelBuckets {
       // One that had to wait for its transfer longer than for its deadline fires with the next tick.
       if (timeout.tick <= this.#lastTick) timeout.tick = this.#lastTick + 1;
       timeout.unlink();
-      this.#bucketAt(timeout.tick).add(timeout);
+      const at = this.#dial.bucketOf(timeout.tick);
+      this.#buckets[at] ??= new Ring();
+      this.#buckets[at].add(timeout);
     }
   }
 
@@ -38,7 +41,8 @@ export class WheelBuckets {
     const passed = tick - this.#lastTick;
     const { buckets } = this.#dial;
     for (let ahead = 1; ahead <= Math.min(passed, buckets); ahead += 1) {
-      moveDue(this.#bucketAt(this.#lastTick + ahead), tick, this.#due);
+      const bucket = this.#bucketAt(this.#lastTick + ahead);
+      if (bucket !== undefined) moveDue(bucket, tick, this.#due);
     }
     this.#lastTick = Math.max(tick, this.#lastTick);
     // Buckets are in the order of their ticks within one turn only.
@@ -54,19 +58,18 @@ export class WheelBuckets {
   nextTick(): number | undefined {
     if (!this.#incoming.isEmpty) return this.#lastTick + 1;
     for (let ahead = 1; ahead <= this.#dial.buckets; ahead += 1) {
-      if (!this.#bucketAt(this.#lastTick + ahead).isEmpty) return this.#lastTick + ahead;
+      if (this.#bucketAt(this.#lastTick + ahead)?.isEmpty === false) return this.#lastTick + ahead;
     }
     return undefined;
   }
 
   /** Empties all lists. */
   drain(): WheelTimeout[] {
-    return [this.#due, ...this.#buckets, this.#incoming].flatMap(drain);
+    const buckets = this.#buckets.filter((bucket) => bucket !== undefined);
+    return [this.#due, ...buckets, this.#incoming].flatMap(drain);
   }
 
-  #bucketAt(tick: number): Ring<WheelTimeout> {
-    const bucket = this.#buckets[this.#dial.bucketOf(tick)];
-    if (bucket === undefined) throw new Error(`the timing wheel has no bucket for tick ${tick}`);
-    return bucket;
+  #bucketAt(tick: number): Ring<WheelTimeout> | undefined {
+    return this.#buckets[this.#dial.bucketOf(tick)];
   }
 }

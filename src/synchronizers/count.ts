@@ -2,6 +2,7 @@ import type { Client } from "../client.js";
 import { UnavailableError, WrongTypeError } from "../errors.js";
 import { type CountAnswer, countLook, type Decision, type Request } from "../protocol/count-scripts.js";
 import type { Script } from "../protocol/define-script.js";
+import { stillOpen } from "../runtime/command-failures.js";
 import { forCaller } from "../runtime/for-caller.js";
 import type { Instant } from "../runtime/instant.js";
 import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
@@ -65,26 +66,30 @@ function unknownAfterAll(error: unknown): unknown {
   return new UnavailableError(error.server, why, true, { cause: error });
 }
 
-/** What is tried on may have its effect yet, also when it was refused or never sent so far: nobody is to ask for it once more. */
-function stillOpen(error: unknown): unknown {
-  if (!(error instanceof UnavailableError) || error.outcomeUnknown) return error;
-  const why = error.message.slice(`${error.server}: `.length);
-  return new UnavailableError(error.server, `${why}; it is tried on`, true, { cause: error.cause });
+/** What is done about a change that others wait for. */
+interface Persistence<Status extends string> {
+  /** It is tried on behind the scenes when Redis did not answer or refused. Default: false. */
+  readonly goesOn?: boolean;
+  /** What else is done there, once it is decided. Does not reject. */
+  readonly after?: (status: Status) => Promise<void>;
 }
 
 /**
  * Changes a count, once or not at all.
- * @param options `goesOn`: it is tried on behind the scenes when Redis did not answer or refused: for what others wait for
  * @throws UnavailableError, WrongTypeError, ClientClosedError
  */
 export async function change<Input, Status extends string>(
   count: Count,
   script: Script<Input, CountAnswer<Status>>,
   input: (request: Request) => Input,
-  { goesOn = false }: { readonly goesOn?: boolean } = {},
+  { goesOn = false, after }: Persistence<Status> = {},
 ): Promise<Decided<Status>> {
   const request = count.client.requests.begin(count.key);
-  const again = () => decide(count, request, script, input);
+  const again = async () => {
+    const decided = await decide(count, request, script, input);
+    await after?.(decided.status);
+    return decided;
+  };
   try {
     const decided = await decide(count, request, script, input);
     // A replica that takes over is to know of it as well.

@@ -294,13 +294,13 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
     });
   }
 
-  /** Releases what a call has taken. Twice is harmless. */
+  /** Releases what a call has taken. Twice is harmless. What is held may be lost a moment later: it is looked at first. */
   async #release(hold: PermitHold): Promise<void> {
-    if (hold.state === "lost") {
+    if (hold.state === "held") hold.releasing = this.#releaseHeld(hold);
+    else if (hold.state === "lost") {
       this.#giveUp(hold);
       throw lateRelease(this.name, hold);
     }
-    if (hold.state === "held") hold.releasing = this.#releaseHeld(hold);
     try {
       await hold.releasing;
     } catch (error) {

@@ -4,24 +4,32 @@ import { type Count, change, type Decided } from "./count.js";
 
 /**
  * Gives permits back, all or none; tried on behind the scenes when Redis did not answer or refused.
+ * @param after what to do behind the scenes once that has been decided there
  * @throws UnavailableError, WrongTypeError, ClientClosedError
  */
 export function releasePermits(
   count: Count,
   ids: readonly string[],
+  after?: (status: "released" | "absent") => Promise<void>,
 ): Promise<Decided<"released" | "absent">> {
   const { key, channel } = count;
-  return change(count, permitRelease, (request) => ({ count: key, request, channel, ids }), {
-    goesOn: true,
-  });
+  return change(
+    count,
+    permitRelease,
+    (request) => ({ count: key, request, channel, ids }),
+    after === undefined ? { goesOn: true } : { goesOn: true, after },
+  );
 }
 
 /** As {@link releasePermits}, but what is left of them when some are gone. @returns false when some were */
 export async function releaseWhatIsLeft(count: Count, ids: readonly string[]): Promise<boolean> {
-  const { status } = await releasePermits(count, ids);
-  if (status === "released") return true;
-  if (ids.length > 1) await Promise.all(ids.map((id) => releasePermits(count, [id])));
-  return false;
+  const releaseEach = async (status: "released" | "absent") => {
+    if (status === "released" || ids.length === 1) return;
+    await Promise.allSettled(ids.map((id) => releasePermits(count, [id])));
+  };
+  const { status } = await releasePermits(count, ids, releaseEach);
+  await releaseEach(status);
+  return status === "released";
 }
 
 /**

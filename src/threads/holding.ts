@@ -212,19 +212,19 @@ export class Holding extends ConfirmableStay implements Renewable {
     return live.reduce((ms, hold) => Math.max(ms, Math.ceil(hold.neededMs())), 1);
   }
 
-  /** What each of the first holds must live on for, in whole milliseconds of at least 1. */
+  /** What each of the first holds must live on for, in whole milliseconds of at least 1: one that is being released, as above. */
   keptMs(count: number): readonly number[] {
-    return bySlot(this.live, count, (hold) => Math.max(1, Math.ceil(hold?.neededMs() ?? 1)));
+    const restMs = this.releases > 0 ? this.neededMs([]) : 1;
+    return bySlot(this.live, count, (hold) => Math.max(1, Math.ceil(hold?.neededMs() ?? restMs)));
   }
 
   renewal(): Renewal {
-    const { key, field } = this;
     this.#renewedChanges = this.settledChanges;
     // A JVM's watchdog may shorten fixed leases as well, be it of the lock or of a hold.
     const holdMs = bySlot(this.#live, this.lock.kind.shared ? this.inRedis.count : 0, (hold) =>
       hold === undefined ? 0 : Math.max(1, Math.ceil(hold.neededMs())),
     );
-    return { key, holder: field, leaseMs: this.neededMs(this.#live), holdMs };
+    return { key: this.key, holder: this.field, leaseMs: this.neededMs(this.#live), holdMs };
   }
 
   isAlive(at?: Instant): boolean {

@@ -123,6 +123,23 @@ describe("the TTL of a lock whose inner release was repeated", () => {
   });
 });
 
+describe("an inner release that is repeated", () => {
+  test("is done, and not told as stolen, when the outer hold has run out meanwhile [own-30]", async () => {
+    const { holdfast, driver, clock, ttlMs } = open();
+    const lock = holdfast.getLock("a");
+    const outer = await lock.lock({ leaseMs: 1_000 });
+    const inner = await outer.run(() => lock.lock());
+    await clock.advance(985);
+    void driver.next(loseReply, "lock-release");
+    const released = inner.unlock();
+    await clock.advance(100);
+    await released;
+    expect([inner.state, outer.state]).toEqual(["released", "lost"]);
+    expect(ttlMs("a")).toBe(-2);
+    await expect(outer.unlock()).rejects.toThrow("ran out");
+  });
+});
+
 describe("a key without a TTL", () => {
   test("gets one again from a re-entry, a partial release and a renewal alike [R29]", async () => {
     const { holdfast, server, clock, ttlMs } = open();

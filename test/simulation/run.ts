@@ -1,17 +1,20 @@
 import { inspect } from "node:util";
 import { replaceEnvironment } from "../../src/environment.js";
 import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
+import { Backed } from "./checker/backed.js";
 import { Checker } from "./checker/checker.js";
-
 import { Costs } from "./checker/costs.js";
 import { DataLosses } from "./checker/data-losses.js";
-
 import { ForcedUnlocks } from "./checker/excuses.js";
 import { FailoverLosses } from "./checker/failover-losses.js";
 import { History } from "./checker/history.js";
+import { Holders } from "./checker/holders.js";
 import { wrongKeys } from "./checker/keys.js";
+import { Keyspace } from "./checker/keyspace.js";
 import { lookForLeftovers } from "./checker/leftovers.js";
 import { Listeners } from "./checker/listeners.js";
+import { LockWatch } from "./checker/lock-watch.js";
+import { Losses } from "./checker/losses.js";
 import { Occupied } from "./checker/occupied.js";
 import { Progress } from "./checker/progress.js";
 import { Signals } from "./checker/signals.js";
@@ -30,6 +33,7 @@ import { familyOf, KINDS } from "./workload/families.js";
 import type { Shared } from "./workload/family.js";
 import { forJvm } from "./workload/jvm-steps.js";
 import type { Member, Scene } from "./workload/member.js";
+import { drawMix, type Mix, planIn } from "./workload/mixes.js";
 import { planClient, planServerEpoch } from "./workload/plan.js";
 import { Faults } from "./world/faults.js";
 import { type Node, startNode } from "./world/fleet.js";
@@ -57,22 +61,28 @@ export class Run {
   readonly #history = new History(this.#time);
   readonly #trouble = new Trouble(this.#time);
   readonly #checker = new Checker(this.#time, this.#history);
-  readonly #signals = new Signals(this.#time, this.#checker, this.#trouble);
-  readonly #costs = new Costs(this.#time, this.#checker);
-  readonly #listeners = new Listeners(this.#checker);
+  readonly #costs = new Costs(this.#time, this.#checker, this.#trouble);
   readonly #tables = new TableCheck(this.#checker);
   readonly #nodes: Node[] = [];
+  readonly #holders: Holders;
+  readonly #losses: Losses;
+  readonly #signals: Signals;
+  readonly #listeners: Listeners;
   readonly #scene: Scene;
   readonly #topology: Topology;
   readonly #faults: Faults;
   readonly #environment: OwnEnvironment;
   readonly #processes: number;
+  readonly #mix: Mix | undefined;
+  readonly #hasJvm: boolean;
   readonly #watches = new Map<string, Watch>();
-  readonly #forced = new ForcedUnlocks(this.#time);
+  readonly #dataLosses = new DataLosses(this.#time);
+  #lockWatch: LockWatch | undefined;
   readonly #progress = new Progress(this.#time, this.#checker, this.#trouble, (name) =>
     this.#watches.has(name),
   );
   readonly #states = new States();
+  readonly #backed: Backed | undefined;
   #commands = 0;
   #running = 0;
   #restarts = 0;
@@ -96,11 +106,24 @@ export class Run {
       if (kind !== undefined) shared.push({ kind, name: `n${shared.length}` });
     }
     // Each try of those that wait for a red lock asks three or five servers.
-    this.#processes = between(plan, 2, topology === "red" ? 3 : 4);
-    const occupied = new Occupied(
-      this.#time,
-      shared.flatMap((each) => familyOf(each).heldKeys(each)),
-    );
+    const processes = between(plan, 2, topology === "red" ? 3 : 4);
+    const ofMix = chooser.stream("mix");
+    const drawn = topology === "standalone" ? drawMix(ofMix, kinds) : undefined;
+    this.#mix = drawn?.mix;
+    if (drawn !== undefined) shared.splice(0, shared.length, { kind: drawn.kind, name: "n0" });
+    this.#processes = drawn === undefined ? processes : between(ofMix, ...drawn.mix.processes);
+    const heldKeys = shared.flatMap((each) => familyOf(each).heldKeys(each));
+    const occupied = new Occupied(this.#time, heldKeys);
+    const keyspace = new Keyspace(this.#time, heldKeys);
+    this.#holders = new Holders(this.#time, keyspace);
+    this.#losses = new Losses(this.#checker, this.#trouble, this.#holders);
+    this.#signals = new Signals(this.#time, this.#checker, this.#trouble, this.#losses);
+    this.#listeners = new Listeners({
+      checker: this.#checker,
+      losses: this.#losses,
+      holders: this.#holders,
+      trouble: this.#trouble,
+    });
     this.#scene = {
       chooser,
       checker: this.#checker,
@@ -108,6 +131,9 @@ export class Run {
       trouble: this.#trouble,
       occupied,
       signals: this.#signals,
+      losses: this.#losses,
+      keyspace,
+      holders: this.#holders,
       environment: this.#environment,
       shared,
       nowUs: () => this.#time.nowUs,
@@ -123,6 +149,8 @@ export class Run {
       epochMs: () => planServerEpoch(place),
       watch: {
         starts: (server, call) => {
+          this.#holders.starts(server, call);
+          this.#lockWatch?.starts(server, call);
           for (const watch of this.#watches.values()) watch.starts(server, call);
         },
         ran: (server, call, by, answer) => this.#ran(server, call, by, answer),
@@ -130,17 +158,27 @@ export class Run {
       stream: place,
     });
     for (const each of shared) this.#watch(each);
+    this.#hasJvm = this.#drawJvm();
+    const isOurs = topology === "standalone" && !this.#hasJvm;
+    if (isOurs) {
+      const parts = { time: this.#time, checker: this.#checker, trouble: this.#trouble };
+      this.#lockWatch = new LockWatch({ ...parts, shared });
+    }
     this.#checker.whenChanged = (believed) => this.#states.add(this.#topology.servers, believed);
-    this.#checker.excuses.push(this.#forced, new DataLosses(this.#trouble));
+    const forced = new ForcedUnlocks(this.#time, this.#holders, this.#trouble);
+    this.#checker.excuses.push(forced, this.#dataLosses);
     const { reliances } = this.#topology;
     if (reliances !== undefined) {
-      this.#checker.excuses.push(new FailoverLosses(reliances), new SleptThrough(this.#trouble, reliances));
+      const slept = new SleptThrough(this.#time, this.#trouble, reliances);
+      this.#checker.excuses.push(new FailoverLosses(reliances), slept);
+      this.#backed = new Backed(this.#time, this.#checker, this.#trouble, this.#topology);
     }
     this.#faults = new Faults(
       chooser,
       this.#processes,
       topology,
       shared.map(({ kind }) => kind),
+      this.#mix,
     );
   }
 
@@ -158,6 +196,9 @@ export class Run {
 
   async play(): Promise<Outcome> {
     trap.on(() => this.#time.nowUs);
+    const { stackTraceLimit } = Error;
+    // What a reply, a timeout or a closed client makes of errors is much of a run's work, and hardly one is looked at.
+    if (!this.#trace) Error.stackTraceLimit = 0;
     const restore = replaceEnvironment(this.#environment);
     const onUnhandled = (reason: unknown) =>
       this.#checker.fail("leftovers", `nobody handles the rejection ${inspect(reason)}`);
@@ -173,6 +214,7 @@ export class Run {
       this.#listeners.end();
       process.off("unhandledRejection", onUnhandled);
       restore();
+      Error.stackTraceLimit = stackTraceLimit;
       for (const { message, code } of this.#environment.warnings) {
         if (code === undefined)
           this.#checker.fail("leftovers", `a warning that is not documented: ${message}`);
@@ -188,6 +230,7 @@ export class Run {
       history: this.#history,
       trouble: this.#trouble,
       checker: this.#checker,
+      losses: this.#dataLosses,
       nodes: () => this.#nodes,
       topology: this.#topology,
       restart: () => this.#restart(),
@@ -200,6 +243,7 @@ export class Run {
     this.#faults.end();
     if (this.#checker.hasFailed) return;
     this.#listeners.compare(this.#scene.shared);
+    this.#costs.compare(this.#scene.shared);
     await lookForLeftovers({
       time: this.#time,
       checker: this.#checker,
@@ -216,10 +260,16 @@ export class Run {
   }
 
   /** One of the fleet may be a JVM. */
+  #drawJvm(): boolean {
+    const shared = forJvm(this.#scene.shared);
+    if (this.#topology.name !== "standalone" || this.#mix !== undefined || shared.length === 0) return false;
+    return oneIn(this.#chooser.stream("jvm0"), 4);
+  }
+
   #startJvm(): void {
     const stream = this.#chooser.stream("jvm0");
     const shared = forJvm(this.#scene.shared);
-    if (this.#topology.name !== "standalone" || shared.length === 0 || !oneIn(stream, 4)) return;
+    if (!this.#hasJvm) return;
     this.#progress.jvmTakesPart();
     this.#jvm = new JvmProcess({
       time: this.#time,
@@ -234,7 +284,10 @@ export class Run {
 
   #start(name: string): void {
     const stream = this.#chooser.stream(name);
-    const plan = planClient(stream, FLEET_WATCHDOG_MS);
+    const usual = planClient(stream, FLEET_WATCHDOG_MS);
+    const mix = this.#mix;
+    const own = this.#chooser.stream(`${name}.mix`);
+    const plan = mix === undefined ? usual : planIn(mix, usual, own, this.#nodes.length);
     this.#progress.takesPart(plan);
     const node = startNode(this.#topology, {
       name,
@@ -246,9 +299,12 @@ export class Run {
     });
     this.#nodes.push(node);
     this.#tables.began(node);
+    this.#costs.takesPart(node, plan);
     const [holdfast] = node.clients;
     const member: Member = { ...node, holdfast, plan, whenCalled: new Set(), isClosing: false };
-    const tasks = between(stream, 1, 3);
+    this.#holders.takesPart(member);
+    this.#lockWatch?.takesPart(member);
+    const tasks = mix === undefined ? between(stream, 1, 3) : between(own, ...mix.tasks);
     for (let at = 0; at < tasks; at += 1) void this.#task(`${name}.${at}`, member);
   }
 
@@ -268,8 +324,10 @@ export class Run {
       isDone = true;
     };
     member.process.gate.whenGone(done);
+    const [first] = this.#scene.shared;
     try {
-      const steps = between(stream, 1, 4);
+      if (this.#mix !== undefined && first !== undefined) await this.#mix.work(caller, first);
+      const steps = this.#mix === undefined ? between(stream, 1, 4) : 0;
       for (let at = 0; at < steps; at += 1) {
         await caller.pause(pick(stream, [1, 0, 0, 10, 100]));
         const shared = this.#scene.shared[stream.choose(this.#scene.shared.length)];
@@ -296,21 +354,23 @@ export class Run {
   #glance(): void {
     this.#checker.look();
     this.#signals.look();
+    this.#backed?.look();
     for (const watch of this.#watches.values()) watch.glance();
     const terms = { longestMs: LONGEST_MS, hasJvm: this.#jvm !== undefined };
     for (const server of this.#topology.servers) {
-      for (const text of wrongKeys(server.keys, this.#scene.shared, terms)) {
+      for (const text of wrongKeys(server.keys, this.#scene.shared, terms, server.setBackMs)) {
         this.#checker.fail("leftovers", text);
       }
     }
     this.#progress.glance(this.#checker.calls);
+    this.#lockWatch?.glance(this.#topology.servers[0]);
   }
 
   #ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void {
     this.#commands += 1;
     // What has waited at a server that stood still comes all at once, when its time is over.
     const isLate = Array.isArray(answer) && answer[1] === "late";
-    if (!isLate && by !== "jvm0") this.#costs.ran(`${by} at ${server.name}`, call.script.name);
+    if (!isLate && by !== "jvm0") this.#costs.ran(by, server.name, call.script.name);
     const text = answer instanceof Error ? answer.message : JSON.stringify(answer);
     this.#history.add(server.name, `${by} ${call.script.name} ${call.keys.join(" ")} -> ${text}`);
     if (this.#trace)
@@ -319,8 +379,9 @@ export class Run {
     if (call.script.name !== "server-probe") {
       this.#scene.occupied.look(server, call.keys, by, call.script.name.includes("acquire"));
     }
-    if (call.script.name.endsWith("force-unlock")) this.#forced.forced(call.keys[0] ?? "", this.#time.nowUs);
+    this.#holders.ran(server, call, by);
     for (const watch of this.#watches.values()) watch.ran(server, call, by, answer);
+    this.#lockWatch?.ran(server, call, by, answer);
     this.#checker.look();
     this.#signals.look();
   }

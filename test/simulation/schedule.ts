@@ -11,7 +11,7 @@ export interface ScheduleOptions {
   readonly only?: readonly string[];
   /** Which servers there are. Default: drawn, most often one. */
   readonly topology?: TopologyName | undefined;
-  /** Whether the history has each script call, with the keys before and after. */
+  /** Whether the history has each script call, with the keys before and after, and errors have their stacks. */
   readonly trace?: boolean;
 }
 

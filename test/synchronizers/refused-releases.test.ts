@@ -93,3 +93,17 @@ describe("what the server refuses for a while", () => {
     time.server.flush();
   });
 });
+
+test("of permits of which some are lost before it is decided, the others are given back all the same [own-34]", async () => {
+  const time = open();
+  const semaphore = time.holdfast.getPermitExpirableSemaphore("s");
+  await semaphore.trySetPermits(3);
+  const permits = await semaphore.acquire(3);
+  await semaphore.updateLeaseTime(permits.ids[1] ?? "", 50);
+  refuse(time, "permit-release");
+  const released = watched(permits.release());
+  await time.clock.advance(ALL_MS);
+  expect(released.outcome).toMatchObject({ error: { code: "ERR_HOLDFAST_UNAVAILABLE" } });
+  expect(await semaphore.availablePermits()).toBe(3);
+  time.server.flush();
+});

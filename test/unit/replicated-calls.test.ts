@@ -482,6 +482,23 @@ describe("where another server may become the master", () => {
     expect(master.sent().filter((command) => command.startsWith("WAIT"))).toEqual(["WAIT 0 0"]);
   });
 
+  test("as long as one that has lost some of its replicas is not known to be it, what the others have is not answered [own-32]", async () => {
+    master.replicas = 2;
+    await run("a", connected);
+    master.replicas = 1;
+    confirm.mockRejectedValue(new Error("a failover is in progress"));
+    for (let call = 1; call <= 3; call += 1) {
+      await expect(run("a", connected)).rejects.toThrow("a failover is in progress");
+      expect(confirm).toHaveBeenCalledTimes(call);
+    }
+    confirm.mockResolvedValue();
+    expect(await run("a", connected)).toEqual({ reply: "done", acknowledged: 1, wanted: 1 });
+    // It is known now that this one has so many.
+    confirm.mockClear();
+    expect(await run("a", connected)).toEqual({ reply: "done", acknowledged: 1, wanted: 1 });
+    expect(confirm).not.toHaveBeenCalled();
+  });
+
   test("what the old one was sent fails, also what it has answered, and the next goes to the new one", async () => {
     await run("a", connected);
     master.acknowledging = 0;

@@ -16,18 +16,20 @@ export interface Surroundings {
   listeners(channel: string): number;
 }
 
+/** Runs one command for a script; gets its name and arguments. */
+export type CommandRunner = (words: readonly string[]) => Reply;
+
+/** What runs the scripts of a store. Keys and arguments are byte strings. */
+export interface Interpreter {
+  runFor(run: CommandRunner, script: ScriptSource, keys: readonly string[], args: readonly string[]): Reply;
+}
+
 /** An interpreter that several stores may share: it works for the one that runs a script at the moment. */
-export class SharedInterpreter {
-  #run: (words: readonly string[]) => Reply = nobody;
+export class SharedInterpreter implements Interpreter {
+  #run: CommandRunner = nobody;
   readonly #interpreter = new LuaInterpreter((words) => this.#run(words));
 
-  /** @param run one command for the script */
-  runFor(
-    run: (words: readonly string[]) => Reply,
-    script: ScriptSource,
-    keys: readonly string[],
-    args: readonly string[],
-  ): Reply {
+  runFor(run: CommandRunner, script: ScriptSource, keys: readonly string[], args: readonly string[]): Reply {
     this.#run = run;
     try {
       return this.#interpreter.run(script, keys, args);
@@ -46,12 +48,12 @@ export class MemoryStore {
   readonly #keyspace = new Keyspace();
   readonly #surroundings: Surroundings;
   readonly #commandServer: CommandServer;
-  readonly #interpreter: SharedInterpreter;
+  readonly #interpreter: Interpreter;
   #full = false;
   #hasWritten = false;
   #writes = 0;
 
-  constructor(surroundings: Surroundings, interpreter: SharedInterpreter = new SharedInterpreter()) {
+  constructor(surroundings: Surroundings, interpreter: Interpreter = new SharedInterpreter()) {
     this.#surroundings = surroundings;
     this.#interpreter = interpreter;
     this.#commandServer = {
@@ -78,6 +80,12 @@ export class MemoryStore {
     this.#begin();
     const bytes = [keys.map(bytesOfText), args.map(bytesOfText)] as const;
     return rawReply(this.#interpreter.runFor(this.#runForScript, script, ...bytes));
+  }
+
+  /** As the command `PTTL`: -1 for a key without an end, -2 for none. */
+  ttlMs(key: string): number {
+    this.#begin();
+    return this.#keyspace.ttlMs(bytesOfText(key));
   }
 
   /** All that is stored, as plain data for comparisons. */

@@ -1,20 +1,23 @@
 /**
- * Plays some seeds, each twice: from the seed and from its list of choices. Prints the digests of both histories, to be compared
- * with those of another process. With `releases`, of another release of Node: those are left out in which a client is closed after some
- * microtasks, as V8 does not say how many an `await` takes.
+ * Plays some seeds, each twice: from the seed with compiled scripts, and from its list of choices with fengari. Prints the digests of
+ * both histories, to be compared with those of another process. With `releases`, of another release of Node: those are left out in
+ * which a client is closed after some microtasks, as V8 does not say how many an `await` takes.
  */
 import "../world/trap.js";
 
+import { SharedInterpreter } from "../../../src/driver/memory/memory-store.js";
 import type { Chooser } from "../chooser/chooser.js";
 import { recordedChooser } from "../chooser/recorded.js";
 import { seededChooser } from "../chooser/seeded.js";
 import { runSchedule } from "../schedule.js";
+import { replaceInterpreter } from "../world/sim-server.js";
 
 const [first = Number.NaN, count = Number.NaN] = process.argv.slice(2, 4).map(Number);
 const betweenReleases = process.argv[4] === "releases";
 if (!Number.isSafeInteger(first) || !Number.isSafeInteger(count)) {
   throw new RangeError("digests.js needs the first seed, and how many");
 }
+const fengari = new SharedInterpreter();
 for (let seed = first; seed < first + count; seed += 1) {
   const seeded = seededChooser(seed);
   const outcome = await runSchedule({ chooser: seeded });
@@ -24,5 +27,10 @@ for (let seed = first; seed < first + count; seed += 1) {
 }
 
 async function digestOf(chooser: Chooser): Promise<string> {
-  return (await runSchedule({ chooser })).digest;
+  const restore = replaceInterpreter(fengari);
+  try {
+    return (await runSchedule({ chooser })).digest;
+  } finally {
+    restore();
+  }
 }

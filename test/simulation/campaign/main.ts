@@ -3,6 +3,7 @@ import "../world/trap.js";
 
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { findExceptions } from "../exceptions/find.js";
 import { runScenes } from "../scenes/main.js";
 import { KINDS } from "../workload/families.js";
 import { FAULT_SORTS, sortsOf } from "../world/faults.js";
@@ -40,6 +41,8 @@ async function main(args: readonly string[]): Promise<number> {
     case "defects":
     case "mutants":
       return await hunt(wish.do, wish.args);
+    case "exceptions":
+      return await findExceptions(wish.args);
     case "scenes":
       return await explore(wish.args);
     case "play":

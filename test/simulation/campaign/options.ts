@@ -22,6 +22,8 @@ Plays schedules of whole fleets, each decided by one number, and checks what the
   --defects [NAMES]     plants each defect in a copy of the sources, and tells which are found
   --mutants [NAMES]     the same with one-token mutants of the deciding code
   --scenes              plays all orders of small scenes: --only KINDS, --named TEXT, --small; --list 0,2,1 plays one
+  --exceptions [FIRST SEED] [SEEDS] [PART OF A NAME]
+                        looks for a schedule of each documented exception that none shows any more, and keeps it
   --help
 `;
 
@@ -47,7 +49,7 @@ export type Wish =
       readonly trace: boolean;
       readonly only?: readonly string[];
     }
-  | { readonly do: "defects" | "mutants" | "scenes"; readonly args: readonly string[] };
+  | { readonly do: "defects" | "mutants" | "scenes" | "exceptions"; readonly args: readonly string[] };
 
 /** What cannot be done as it was asked for. The message is for the one who typed it. */
 export class UsageError extends Error {}
@@ -71,7 +73,7 @@ const known = {
 
 /** @throws UsageError */
 export function parseWish(args: readonly string[], kinds: readonly string[], today = new Date()): Wish {
-  const lists = ["defects", "mutants", "scenes"] as const;
+  const lists = ["defects", "mutants", "scenes", "exceptions"] as const;
   const list = lists.find((name) => args.includes(`--${name}`));
   if (args.includes("--help") && list === undefined) return { do: "help" };
   if (list !== undefined) return { do: list, args: args.filter((arg) => arg !== `--${list}`) };

@@ -9,7 +9,8 @@ import { shrink } from "./shrink.js";
 
 type RunSchedule = typeof runSchedule;
 
-const MEMORY_EVERY_MS = 5_000;
+/** Each look collects garbage, and with it code that V8 has compiled. */
+const MEMORY_EVERY_MS = 30_000;
 const NO_STATS: Stats = { commands: 0, kinds: [], faults: {}, states: [], longestWaitMs: 0, exceptions: {} };
 
 /** Obeys the coordinator that has forked this process, until it lets go of it. */

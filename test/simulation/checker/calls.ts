@@ -10,6 +10,8 @@ export interface PendingCall {
   readonly waitMs: number;
   /** Whether nothing but the waiting is part of it: no body, and no call within. */
   readonly isAlone: boolean;
+  /** Whether others of the process call with the same thread id. */
+  readonly sharesId: boolean;
   readonly isDead: () => boolean;
 }
 
@@ -18,6 +20,9 @@ export class Calls {
   readonly pending: Set<PendingCall> = new Set();
   readonly #time: VirtualTime;
   readonly #changedUs = new Map<string, number>();
+  readonly #begun = new Map<string, number>();
+  /** When the last call of a process about a name has ended, by both. */
+  readonly #endedUs = new Map<string, number>();
 
   constructor(time: VirtualTime) {
     this.#time = time;
@@ -26,7 +31,13 @@ export class Calls {
   begin(call: Omit<PendingCall, "startUs">): PendingCall {
     const pending = { ...call, startUs: this.#time.nowUs };
     this.pending.add(pending);
+    this.#begun.set(call.process, this.begunBy(call.process) + 1);
     return pending;
+  }
+
+  /** How many calls a process has begun so far. */
+  begunBy(process: string): number {
+    return this.#begun.get(process) ?? 0;
   }
 
   /** The other calls of its process for one of its names. */
@@ -41,6 +52,11 @@ export class Calls {
 
   end(call: PendingCall): void {
     this.pending.delete(call);
+    for (const name of call.names) this.#endedUs.set(`${call.process} ${name}`, this.#time.nowUs);
+  }
+
+  endedUs(process: string, name: string): number {
+    return this.#endedUs.get(`${process} ${name}`) ?? 0;
   }
 
   /** Somebody has entered or left. */

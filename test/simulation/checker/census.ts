@@ -51,13 +51,19 @@ export function takeCensus(roots: Readonly<Record<string, unknown>>, stops: Iter
         }
         break;
       case "set":
-      case "list":
-        add(place, known.is === "set" ? (value as Set<unknown>).size : (value as unknown[]).length);
-        for (const entry of value as Iterable<unknown>) {
-          // A wheel has hundreds of empty rings.
-          if (!(entry instanceof Ring && entry.isEmpty)) find(entry, place);
+        add(place, (value as Set<unknown>).size);
+        for (const entry of value as Set<unknown>) find(entry, place);
+        break;
+      case "list": {
+        const list = value as unknown[];
+        add(place, list.length);
+        for (let nth = 0; nth < list.length; nth += 1) {
+          const entry = list[nth];
+          // A wheel has hundreds of empty places, and rings that are empty again.
+          if (entry !== undefined && !(entry instanceof Ring && entry.isEmpty)) find(entry, place);
         }
         break;
+      }
       case "ring": {
         for (const link of value as Ring<Link>) {
           add(place, 1);

@@ -3,6 +3,7 @@ import type { Rule, Violation } from "../outcome.js";
 import type { SimProcess } from "../world/sim-process.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 import { Calls } from "./calls.js";
+import type { ExceptionName, Overlap, TokenAgain } from "./exceptions.js";
 import type { History } from "./history.js";
 
 /** Somebody has something, as far as he knows. */
@@ -17,6 +18,10 @@ export interface Belief {
   readonly startUs: number;
   /** How it is called in the history. */
   readonly label: string;
+  /** Nobody renews it. */
+  readonly isFixed?: boolean | undefined;
+  /** On its process' monotonic clock: by then it is over, however it is renewed. */
+  readonly latestMs?: number | undefined;
   /** For how long it is believed yet, where that is not the library's. In milliseconds; 0: it is over. */
   readonly leftMs?: () => number;
 }
@@ -28,39 +33,57 @@ export interface Part {
   readonly mode: "exclusive" | "shared";
 }
 
+/** A belief since it was handed out. */
+export interface Entered extends Belief {
+  readonly enteredUs: number;
+}
+
 /** A belief, and what has become of it. */
-interface Kept extends Belief {
+interface Kept extends Entered {
   /** It has ended, and may never come back. */
   isOver: boolean;
 }
 
 /** Something that is documented as possible, with the condition under which it is. */
 export interface Excuse {
-  readonly name: string;
-  /** Whether tokens may come again. */
-  readonly mayRepeat?: boolean;
+  readonly name: Overlap;
+  /** How it is called that a token comes again for it. */
+  readonly again?: TokenAgain;
+  /**
+   * Whether a token, or one that is smaller, may come again after it was drawn for something.
+   * @param again what it comes for
+   */
+  mayRepeat?(name: string, drawn: Entered, again: Entered): boolean;
   /** Whether two beliefs in one name may overlap for it at this moment. */
-  excuses(name: string, one: Belief, other: Belief): boolean;
+  excuses(name: string, one: Entered, other: Entered): boolean;
 }
 
 const MOST_VIOLATIONS = 5;
+/** By which two readings of one moment may differ. */
+const GRAIN_MS = 0.01;
 
 /** Knows what is promised, and sees all that happens. */
 export class Checker {
   readonly violations: Violation[] = [];
-  readonly exceptions: Record<string, number> = {};
+  readonly exceptions: Partial<Record<ExceptionName, number>> = {};
   readonly calls: Calls;
   readonly excuses: Excuse[] = [];
   /** Called when somebody begins or ends to believe something, with all that is believed then. */
   whenChanged: (believed: readonly Belief[]) => void = () => undefined;
   /** How many leases were handed out, or were lost before they could be, by their holder. */
   readonly given: Map<string, number> = new Map();
+  /** Who has dropped a lease of which name without giving it back: `<process> <name>`. */
+  readonly forgotten: Set<string> = new Set();
   readonly #time: VirtualTime;
   readonly #history: History;
   readonly #beliefs = new Set<Kept>();
   readonly #byLease = new Map<object, Kept>();
   readonly #excused = new Set<string>();
-  readonly #tokens = new Map<string, bigint>();
+  readonly #tokens = new Map<string, { readonly token: bigint; readonly drawn: Entered }>();
+  /** When the call began that brought the first lease of each holder. */
+  readonly #startUs = new Map<string, number>();
+  /** When a lease of a name was last over without being given back. */
+  readonly #lapsedUs = new Map<string, number>();
 
   constructor(time: VirtualTime, history: History) {
     this.#time = time;
@@ -79,22 +102,25 @@ export class Checker {
   }
 
   /** Something has happened that is documented as possible. */
-  excuse(name: string): void {
+  excuse(name: ExceptionName): void {
     this.exceptions[name] = (this.exceptions[name] ?? 0) + 1;
   }
 
   /** The library has handed out a lease. */
   entered(belief: Belief, token?: bigint): void {
-    const kept: Kept = { ...belief, isOver: false };
+    const kept: Kept = { ...belief, enteredUs: this.#time.nowUs, isOver: false };
     this.#beliefs.add(kept);
     this.#byLease.set(belief.lease, kept);
     const { process, label } = belief;
     this.#history.add(process.name, `believes ${label}, for ${round(this.#leftMs(kept))} ms`);
     for (const { name, owners } of belief.parts) {
       this.calls.changed(name);
-      for (const owner of owners) this.gave(owner);
+      for (const owner of owners) {
+        this.gave(owner);
+        if (!this.#startUs.has(owner)) this.#startUs.set(owner, belief.startUs);
+      }
     }
-    if (token !== undefined) this.#tokenGrows(belief, token);
+    if (token !== undefined) this.#tokenGrows(kept, token);
     this.look();
   }
 
@@ -103,10 +129,16 @@ export class Checker {
     this.given.set(owner, (this.given.get(owner) ?? 0) + 1);
   }
 
+  /** When the call began that brought the first lease of a holder; undefined: none was handed out. */
+  startOf(holder: string): number | undefined {
+    return this.#startUs.get(holder.replace(/:write$/, ""));
+  }
+
   /** Its owner gives it back from this moment on. */
   left(lease: object): void {
     const belief = this.#byLease.get(lease);
     if (belief === undefined) return;
+    if (this.#leftMs(belief) <= 0) this.#lapsed(belief);
     this.#history.add(belief.process.name, `gives back ${belief.label}`);
     this.#drop(belief);
   }
@@ -117,8 +149,22 @@ export class Checker {
     return belief !== undefined && !belief.isOver && this.#leftMs(belief) > 0;
   }
 
+  /** Whether somebody, or a process, has been given something of this name that was not given back, believed or not. */
+  isHad(name: string, process?: string): boolean {
+    for (const belief of this.#beliefs) {
+      if (process !== undefined && belief.process.name !== process) continue;
+      if (belief.parts.some((part) => part.name === name)) return true;
+    }
+    return false;
+  }
+
+  /** When a lease of this name was last over by itself: what is stored of it falls by its TTL. */
+  lapsedUs(name: string): number | undefined {
+    return this.#lapsedUs.get(name);
+  }
+
   /** All that is believed at this moment. */
-  get believed(): readonly Belief[] {
+  get believed(): readonly Entered[] {
     return [...this.#beliefs].filter((belief) => this.#leftMs(belief) > 0);
   }
 
@@ -131,18 +177,29 @@ export class Checker {
         this.#drop(belief);
         continue;
       }
-      const isLive = this.#leftMs(belief) > 0;
+      const leftMs = this.#leftMs(belief);
+      const isLive = leftMs > 0;
+      this.#keepsTerm(belief, leftMs);
       if (isLive && belief.isOver) this.fail("exclusion", `${belief.label} has ended, and is believed again`);
       if (isLive) live.push(belief);
       else if (!belief.isOver) {
         belief.isOver = true;
         for (const { name } of belief.parts) this.calls.changed(name);
+        this.#lapsed(belief);
         this.#history.add(belief.process.name, `believes ${belief.label} no more`);
       }
     }
     for (let at = 0; at < live.length; at += 1) {
       for (let other = at + 1; other < live.length; other += 1) this.#compare(live[at], live[other]);
     }
+  }
+
+  /** `maxHoldMs` ends a hold, however it is renewed. */
+  #keepsTerm({ latestMs, process, label }: Kept, leftMs: number): void {
+    if (latestMs === undefined || leftMs <= 0) return;
+    const overMs = process.instant.monotonicMs + leftMs - latestMs;
+    if (overMs <= GRAIN_MS) return;
+    this.fail("truth", `${label} is believed for ${round(overMs)} ms longer than its maxHoldMs`);
   }
 
   #compare(one: Kept | undefined, other: Kept | undefined): void {
@@ -161,6 +218,10 @@ export class Checker {
     }
   }
 
+  #lapsed({ parts }: Belief): void {
+    for (const { name } of parts) this.#lapsedUs.set(name, this.#time.nowUs);
+  }
+
   #drop(belief: Kept): void {
     this.#beliefs.delete(belief);
     this.#byLease.delete(belief.lease);
@@ -173,22 +234,18 @@ export class Checker {
     return leftMs?.() ?? believedMs(lease, process.instant);
   }
 
-  #tokenGrows(belief: Belief, token: bigint): void {
+  #tokenGrows(belief: Entered, token: bigint): void {
     const {
       parts: [part],
       label,
     } = belief;
     const name = part?.name ?? "";
     const last = this.#tokens.get(name);
-    const excuse =
-      this.excuses.find(({ mayRepeat }) => mayRepeat === true) ??
-      this.excuses.find((each) => each.excuses(name, belief, belief));
-    if (last !== undefined && token <= last && excuse !== undefined)
-      this.excuse(`token again: ${excuse.name}`);
-    else if (last !== undefined && token <= last) {
-      this.fail("order", `${label} has token ${token}, and ${last} was handed out before`);
-    }
-    this.#tokens.set(name, token);
+    this.#tokens.set(name, { token, drawn: belief });
+    if (last === undefined || token > last.token) return;
+    const excuse = this.excuses.find((each) => each.mayRepeat?.(name, last.drawn, belief) === true);
+    if (excuse?.again !== undefined) this.excuse(excuse.again);
+    else this.fail("order", `${label} has token ${token}, and ${last.token} was handed out before`);
   }
 }
 

@@ -1,7 +1,14 @@
+import type { Shared } from "../workload/family.js";
+import type { ClientPlan } from "../workload/plan.js";
+import type { Node } from "../world/fleet.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 import type { Checker } from "./checker.js";
+import type { Trouble } from "./trouble.js";
 
 const US_PER_S = 1_000_000;
+/** As many servers as a red lock has at most, and locks a multi lock. */
+const RED_SERVERS = 5;
+const MULTI_MEMBERS = 3;
 
 /**
  * So many commands of one process may reach a server within such a span of virtual time, by all its tasks together: some two and a half
@@ -12,25 +19,61 @@ const BUDGETS = [
   { spanS: 10, most: 400 },
 ] as const;
 
+/** One that asks for a lock and is refused asks again once messages reach it; the lock is released in the end. */
+const OF_A_CALL = 3;
+const RENEWALS_A_LEASE = 3;
+/** The leases of others are prolonged at their third: who waits asks when the end that was last heard of is there. */
+const ENDS_A_LEASE = 1.5;
+/** A waiter asks once in each safety period, which is drawn from this part of it upwards. */
+const SAFETY_PART = 0.8;
+/** Who waits for a fair lock gives a sign of life that often. */
+const SIGN_OF_LIFE_MS = 2_000;
+/** Who waits for a spin lock asks that often in the long run. */
+const SPIN_MS = 100;
+/** Permits end one by one, each with a lease of its own, or are saved up for one after the other for a while: who waits asks then. */
+const PERMIT_MS = 200;
+/** The first question to a server, and one about a server that was changed. */
+const OF_A_SERVER = 2;
+/** What faults may make of it: repeats, clean-up, lines without messages. */
+const UNDER_FAULTS = 6;
+
 interface Span {
   fromUs: number;
   count: number;
+}
+
+/** One process with a client of ours. */
+interface Sender {
+  readonly node: Node;
+  readonly plan: ClientPlan;
+  readonly bornUs: number;
+  sent: number;
 }
 
 /** Counts what each process sends. */
 export class Costs {
   readonly #time: VirtualTime;
   readonly #checker: Checker;
+  readonly #trouble: Trouble;
   readonly #spans = new Map<string, readonly Span[]>();
+  readonly #senders = new Map<string, Sender>();
 
-  constructor(time: VirtualTime, checker: Checker) {
+  constructor(time: VirtualTime, checker: Checker, trouble: Trouble) {
     this.#time = time;
     this.#checker = checker;
+    this.#trouble = trouble;
+  }
+
+  takesPart(node: Node, plan: ClientPlan): void {
+    this.#senders.set(node.process.name, { node, plan, bornUs: this.#time.nowUs, sent: 0 });
   }
 
   /** A command of a process has reached a server. */
-  ran(process: string, script: string): void {
+  ran(name: string, server: string, script: string): void {
     const { nowUs } = this.#time;
+    const sender = this.#senders.get(name);
+    if (sender !== undefined) sender.sent += 1;
+    const process = `${name} at ${server}`;
     const spans = this.#spans.get(process) ?? BUDGETS.map(() => ({ fromUs: 0, count: 0 }));
     this.#spans.set(process, spans);
     BUDGETS.forEach(({ spanS, most }, at) => {
@@ -47,5 +90,39 @@ export class Costs {
         `${process} has sent ${most} commands within ${spanS} s, the last ${script}`,
       );
     });
+  }
+
+  /** All tasks are done: nobody may have sent more than all its calls, and all that it heard, account for. */
+  compare(shared: readonly Shared[]): void {
+    const share = this.#trouble.endsUs > 0 ? UNDER_FAULTS : 1;
+    for (const [name, sender] of this.#senders) {
+      const most = share * this.#budget(name, sender, shared);
+      if (sender.sent <= most) continue;
+      this.#checker.fail(
+        "cost",
+        `${name} has sent ${sender.sent} commands, and ${Math.floor(most)} are enough`,
+      );
+    }
+  }
+
+  #budget(name: string, { node, plan, bornUs }: Sender, shared: readonly Shared[]): number {
+    const ms = (this.#time.nowUs - bornUs) / 1_000;
+    const { watchdogMs, safetyPeriodMs } = plan.options;
+    const servers = shared.some(({ kind }) => kind === "red") ? RED_SERVERS : 1;
+    const members = shared.some(({ kind }) => kind === "multi") ? MULTI_MEMBERS : 1;
+    const spins = shared.filter(({ kind }) => kind === "spin").length;
+    const permits = shared.filter(({ kind }) => kind.includes("semaphore")).length;
+    const shortestMs = Math.min(...[...this.#senders.values()].map((each) => each.plan.options.watchdogMs));
+    const whileItWaits = 1 / (SAFETY_PART * safetyPeriodMs) + ENDS_A_LEASE / shortestMs + 1 / SIGN_OF_LIFE_MS;
+    const heard = node.lines.reduce((sum, { messages }) => sum + messages.heard, 0);
+    const perServer =
+      OF_A_SERVER +
+      OF_A_CALL * this.#checker.calls.begunBy(name) * members +
+      ms *
+        (RENEWALS_A_LEASE / watchdogMs +
+          shared.length * members * whileItWaits +
+          spins / SPIN_MS +
+          permits / PERMIT_MS);
+    return heard + servers * perServer;
   }
 }

@@ -1,8 +1,6 @@
-import type { Belief, Excuse } from "./checker.js";
-import type { Trouble } from "./trouble.js";
-
-/** What makes a server forget, by the sort of fault. */
-const SORTS = ["server-emptied", "server-older", "server-clock-step"];
+import type { VirtualTime } from "../world/virtual-time.js";
+import type { Entered, Excuse } from "./checker.js";
+import { LONGEST_TRUST_US } from "./excuses.js";
 
 /**
  * A server that has lost its data, or ends its keys early since its clock was set, gives away what somebody believes in, until a
@@ -10,18 +8,26 @@ const SORTS = ["server-emptied", "server-older", "server-clock-step"];
  */
 export class DataLosses implements Excuse {
   readonly name = "believed after a loss of data";
-  readonly #trouble: Trouble;
+  readonly again = "token again: believed after a loss of data";
+  readonly #time: VirtualTime;
+  readonly #lossesUs: { readonly atUs: number; readonly forgets: boolean }[] = [];
 
-  constructor(trouble: Trouble) {
-    this.#trouble = trouble;
+  constructor(time: VirtualTime) {
+    this.#time = time;
   }
 
-  excuses(_: string, one: Belief, other: Belief): boolean {
-    return this.#trouble.hasSince(Math.min(one.startUs, other.startUs), SORTS);
+  /** It happens now. @param forgets whether more is lost than time */
+  lost(forgets: boolean): void {
+    this.#lossesUs.push({ atUs: this.#time.nowUs, forgets });
+  }
+
+  excuses(_: string, one: Entered, other: Entered): boolean {
+    const startUs = Math.min(one.startUs, other.startUs);
+    return this.#lossesUs.some(({ atUs }) => startUs <= atUs && this.#time.nowUs <= atUs + LONGEST_TRUST_US);
   }
 
   /** Tokens grow for as long as the server keeps its data. */
-  get mayRepeat(): boolean {
-    return this.#trouble.happened("server-emptied", "server-older");
+  mayRepeat(_: string, drawn: Entered): boolean {
+    return this.#lossesUs.some(({ atUs, forgets }) => forgets && drawn.startUs <= atUs);
   }
 }

@@ -1,23 +1,77 @@
 import type { VirtualTime } from "../world/virtual-time.js";
-import type { Belief, Excuse } from "./checker.js";
+import type { Belief, Entered, Excuse } from "./checker.js";
+import type { Departure, Holders } from "./holders.js";
+import type { Trouble } from "./trouble.js";
 
-/** Who had a lock when it was freed by force believes in it until the next renewal, or until the end of a fixed lease. */
+/** Whatever a lease is told by its server, it is believed for no longer than that; in microseconds, with some slack. */
+export const LONGEST_TRUST_US = 10_500_000;
+
+const US = 1_000;
+/** Renewals are timed by a wheel, whose ticks make each of them later by up to a tenth. */
+const WHEEL = 1.12;
+/** Timers may be late by that much, and a command may have to wait for the one before it. */
+const LATE_MS = 30;
+/** What befell a process so long before may still keep its renewals away. */
+const ECHO_MS = 2_000;
+
+/**
+ * Who had a lock when another client freed it by force believes in it until the next renewal, or until the end of a fixed lease. The
+ * client that has freed it knows when its call resolves, and another one when Redis gives it the lock for another of its calls.
+ */
 export class ForcedUnlocks implements Excuse {
   readonly name = "believed after forceUnlock";
+  readonly again = "token again: believed after forceUnlock";
   readonly #time: VirtualTime;
-  readonly #forcedUs = new Map<string, number>();
+  readonly #holders: Holders;
+  readonly #trouble: Trouble;
 
-  constructor(time: VirtualTime) {
+  constructor(time: VirtualTime, holders: Holders, trouble: Trouble) {
     this.#time = time;
+    this.#holders = holders;
+    this.#trouble = trouble;
   }
 
-  /** A script has freed a lock by force. */
-  forced(name: string, atUs: number): void {
-    this.#forcedUs.set(name, atUs);
+  /** What was freed before its holder heard that he has it comes after what was given next. */
+  mayRepeat(name: string, _: Entered, again: Entered): boolean {
+    return ownersOf(again, name).some((owner) => this.#wasForced(name, owner, again).length > 0);
   }
 
-  excuses(name: string, one: Belief, other: Belief): boolean {
-    const forcedUs = this.#forcedUs.get(name) ?? Number.NEGATIVE_INFINITY;
-    return Math.min(one.startUs, other.startUs) <= forcedUs && forcedUs <= this.#time.nowUs;
+  excuses(name: string, one: Entered, other: Entered): boolean {
+    // Of the two the other one has entered later.
+    const isSeen = one.process === other.process && this.#wasAnswered(name, other);
+    const mayBelieve = (belief: Belief) =>
+      ownersOf(belief, name).some((owner) => this.#mayBelieve(name, owner, belief));
+    return !isSeen && (mayBelieve(one) || mayBelieve(other));
   }
+
+  /** A grant or a hand-off does not tell the client that those before have gone. */
+  #wasAnswered(name: string, belief: Belief): boolean {
+    return ownersOf(belief, name).some((owner) => this.#holders.wasAnswered(name, owner));
+  }
+
+  #mayBelieve(name: string, owner: string, belief: Belief): boolean {
+    return this.#wasForced(name, owner, belief).some((departure) =>
+      this.#mayNotKnow(departure, owner, belief),
+    );
+  }
+
+  #wasForced(name: string, owner: string, { startUs }: Belief): readonly Departure[] {
+    return this.#holders.departures(name, owner, startUs).filter(({ how }) => how === "by force");
+  }
+
+  #mayNotKnow({ by, isTold, atUs }: Departure, owner: string, { process, isFixed }: Belief): boolean {
+    if (isTold && by === process.name) return false;
+    const member = this.#holders.memberOf(owner);
+    if (isFixed === true || member === undefined) return true;
+    const { options, distance } = member.plan;
+    const { watchdogMs, commandTimeoutMs } = options;
+    const wayMs = (2 * (distance.leastUs + distance.spreadUs)) / US;
+    const untilUs = atUs + ((WHEEL * watchdogMs) / 3 + wayMs + LATE_MS) * US;
+    const sinceUs = atUs - (commandTimeoutMs + ECHO_MS) * US;
+    return this.#time.nowUs <= untilUs || this.#trouble.has(process.name, sinceUs);
+  }
+}
+
+function ownersOf({ parts }: Belief, name: string): readonly string[] {
+  return parts.find((part) => part.name === name)?.owners ?? [];
 }

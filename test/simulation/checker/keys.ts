@@ -39,18 +39,20 @@ function isJvms(key: string, hasJvm: boolean): boolean {
 /**
  * @param longestMs no lease is longer
  * @param hasJvm whether a JVM is in the fleet
+ * @param setBackMs by so much the server's clock is behind the one that the keys were written by
  * @returns what is wrong with the keys of a server while there may be leases, in words
  */
 export function wrongKeys(
   keys: Snapshot,
   shared: readonly Shared[],
   { longestMs, hasJvm }: { readonly longestMs: number; readonly hasJvm: boolean },
+  setBackMs = 0,
 ): readonly string[] {
   return Object.entries(keys).flatMap(([key, snapshot]) => {
     if (isJvms(key, hasJvm)) return [];
     const rule = RULES.find(({ prefix }) => key.startsWith(prefix));
     const lastsMs = rule?.lastsMs ?? (isEndless(key, shared) ? "for ever" : longestMs);
-    if (lastsMs === "for ever" || (snapshot.ttlMs >= 0 && snapshot.ttlMs <= lastsMs)) return [];
+    if (lastsMs === "for ever" || (snapshot.ttlMs >= 0 && snapshot.ttlMs <= lastsMs + setBackMs)) return [];
     return [`${told(key, snapshot)}, and may last for ${lastsMs} ms`];
   });
 }

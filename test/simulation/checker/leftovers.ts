@@ -48,7 +48,7 @@ export async function lookForLeftovers(ending: Ending): Promise<void> {
     checker.fail("world", `${process.name} does not go on although all faults are over`);
   }
   for (const server of servers) {
-    complain(server, wrongKeys(server.keys, shared, ending), "at rest");
+    complain(server, wrongKeys(server.keys, shared, ending, server.setBackMs), "at rest");
     complain(server, keysLeft(server.keys, shared), "after all leases have ended");
     complain(server, earsOf(server), "at rest");
   }

@@ -1,32 +1,64 @@
-import { events, type LeaseLostEvent } from "../../../src/events.js";
+import {
+  type AcquireEvent,
+  type ContendedEvent,
+  events,
+  type LeaseAbandonedEvent,
+  type LeaseLostEvent,
+} from "../../../src/events.js";
 import type { Shared } from "../workload/family.js";
 import type { Checker } from "./checker.js";
+import type { Holders } from "./holders.js";
+import type { Losses } from "./losses.js";
+import type { Trouble } from "./trouble.js";
 
-type Listener = (event: unknown) => void;
+/** What the events have told of one holder. */
+interface Told {
+  readonly name: string;
+  acquired: number;
+  lost: number;
+  abandoned: number;
+}
+
+interface Knows {
+  readonly checker: Checker;
+  readonly losses: Losses;
+  readonly holders: Holders;
+  readonly trouble: Trouble;
+}
 
 /** Somebody who listens to all events of a run, and compares what they tell with what the checker knows. */
 export class Listeners {
-  readonly #checker: Checker;
-  readonly #lost = new Map<string, { readonly lost: number; readonly name: string }>();
+  readonly #knows: Knows;
+  readonly #told = new Map<string, Told>();
+  /** What events have told of failures that nobody sees otherwise. */
+  readonly #failures: string[] = [];
   readonly #end: (() => void)[] = [];
 
-  constructor(checker: Checker) {
-    this.#checker = checker;
+  constructor(knows: Knows) {
+    this.#knows = knows;
   }
 
   begin(): void {
-    const onLost = (event: LeaseLostEvent) => this.#onLost(event);
-    events.leaseLost.subscribe(onLost);
-    this.#end.push(() => events.leaseLost.unsubscribe(onLost));
-    const nothing: Listener = () => undefined;
-    const { acquire, leaseLost: _, ...others } = events;
-    const handlers = { start: nothing, end: nothing, asyncStart: nothing, asyncEnd: nothing, error: nothing };
+    const nothing = () => undefined;
+    this.#listen(events.leaseLost, (event) => this.#onLost(event));
+    // What a call that was cancelled gives back was given to nobody, and is told.
+    this.#listen(events.release, nothing);
+    this.#listen(events.leaseAbandoned, (event) => this.#onAbandoned(event));
+    this.#listen(events.contended, (event) => this.#onContended(event));
+    this.#listen(events.releaseFailed, nothing);
+    this.#listen(events.renewalFailed, () => this.#failures.push("a renewal"));
+    this.#listen(events.subscriptionFailed, () => this.#failures.push("a subscription"));
+    this.#listen(events.replicasShort, nothing);
+    const { acquire } = events;
+    const handlers = {
+      start: nothing,
+      end: nothing,
+      asyncStart: nothing,
+      asyncEnd: (event: AcquireEvent) => this.#onAcquire(event),
+      error: nothing,
+    };
     acquire.subscribe(handlers);
     this.#end.push(() => acquire.unsubscribe(handlers));
-    for (const channel of Object.values(others)) {
-      channel.subscribe(nothing);
-      this.#end.push(() => channel.unsubscribe(nothing));
-    }
   }
 
   /** Channels are those of the whole process. */
@@ -35,25 +67,68 @@ export class Listeners {
   }
 
   /**
-   * Each lease is lost once, so that never more can be told to be lost than were given. A holder that nobody was told of may have lost
-   * what it had before its call could give it. Permits have ids, and are not counted.
+   * Each lease is told once to be had, and once to be lost, so that no more can be told of than were given. A holder that nobody was told
+   * of may have lost what it had before its call could give it. Permits have ids, and are not counted.
    */
   compare(shared: readonly Shared[]): void {
+    const { checker, trouble } = this.#knows;
+    if (this.#failures.length > 0 && !trouble.hasBegun) {
+      checker.fail("truth", `${this.#failures[0]} was told to have failed, and nothing has happened`);
+    }
     const joint = new Set(shared.filter(({ kind }) => /multi|red/.test(kind)).map(({ name }) => name));
-    for (const [owner, { lost, name }] of this.#lost) {
-      if (joint.has(name)) continue;
-      const given = this.#checker.given.get(owner) ?? 0;
-      if (given === 0 || lost <= given) continue;
-      this.#checker.fail("truth", `${lost} leases of ${owner} were told to be lost, and ${given} were given`);
+    for (const [owner, { name, ...counts }] of this.#told) {
+      const given = checker.given.get(owner) ?? 0;
+      if (joint.has(name) || given === 0) continue;
+      for (const [what, count] of Object.entries(counts)) {
+        if (count <= given) continue;
+        checker.fail("truth", `${count} leases of ${owner} were told to be ${what}, and ${given} were given`);
+      }
     }
   }
 
-  #onLost({ name, holder, kind, reason }: LeaseLostEvent): void {
+  #listen<Event>(
+    channel: { subscribe(listener: (event: Event) => void): void; unsubscribe(listener: unknown): void },
+    listener: (event: Event) => void,
+  ): void {
+    channel.subscribe(listener);
+    this.#end.push(() => channel.unsubscribe(listener));
+  }
+
+  #of({ name, holder, kind }: LeaseAbandonedEvent): Told | undefined {
     // A member of a joint lock may be lost before all of them are there: `a` and so on follow its name.
-    if (name.includes(".")) return;
-    // What a client holds for a call that its close has cancelled was not given to anybody, and is told all the same.
-    if (/semaphore/.test(kind) || reason === "closed") return;
+    if (name.includes(".") || /semaphore/.test(kind)) return undefined;
     const owner = holder.replace(/:write$/, "");
-    this.#lost.set(owner, { lost: (this.#lost.get(owner)?.lost ?? 0) + 1, name });
+    const told = this.#told.get(owner) ?? { name, acquired: 0, abandoned: 0, lost: 0 };
+    this.#told.set(owner, told);
+    return told;
+  }
+
+  #onAcquire({ name, kind, holder, outcome }: AcquireEvent): void {
+    const told = holder === undefined ? undefined : this.#of({ name, kind, holder });
+    if (told !== undefined && outcome === "acquired") told.acquired += 1;
+  }
+
+  #onAbandoned(event: LeaseAbandonedEvent): void {
+    const told = this.#of(event);
+    if (told !== undefined) told.abandoned += 1;
+  }
+
+  #onLost(event: LeaseLostEvent): void {
+    const { name, holder, reason } = event;
+    const { checker, losses } = this.#knows;
+    if (!name.includes(".") || checker.startOf(holder) !== undefined) losses.told(event);
+    // What a client holds for a call that its close has cancelled was not given to anybody, and is told all the same.
+    const told = reason === "closed" ? undefined : this.#of(event);
+    if (told === undefined) return;
+    told.lost += 1;
+  }
+
+  /** Who is in the way has had the lock. */
+  #onContended({ name, kind, holder }: ContendedEvent): void {
+    const { checker, holders } = this.#knows;
+    // Of a fair lock and by a writer some are told of that only wait.
+    if (!holders.knows(name) || /fair|read|write/.test(kind)) return;
+    if (holders.endUs(name, holder) !== undefined) return;
+    checker.fail("truth", `"${name}" was told to be held by ${holder}, who never had it`);
   }
 }

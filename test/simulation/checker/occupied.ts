@@ -32,8 +32,8 @@ export class Occupied {
       const spells = byServer.get(server.name) ?? [];
       byServer.set(server.name, spells);
       if (acquires) this.#askedUs.set(`${by} ${key}`, this.#time.nowUs);
-      const ttlMs = Number(server.command("PTTL", key));
-      const queued = Number(server.command("EXISTS", fairQueueKey(key), waitingWriterKey(key))) > 0;
+      const ttlMs = server.ttlMs(key);
+      const queued = server.ttlMs(fairQueueKey(key)) !== -2 || server.ttlMs(waitingWriterKey(key)) !== -2;
       const isTaken = ttlMs !== -2 || queued;
       const { nowUs } = this.#time;
       const last = spells.at(-1);

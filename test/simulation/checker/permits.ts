@@ -4,6 +4,7 @@ import type { Member } from "../workload/member.js";
 import type { Answered } from "./answers.js";
 import { hexIds } from "./count-effects.js";
 import { type CountState, PERMANENT_MS, totalOf } from "./count-state.js";
+import type { Fate } from "./exceptions.js";
 import { SemaphoreWatch } from "./semaphore-watch.js";
 
 /** Somebody works with permits, for as long as they may be trusted. */
@@ -17,9 +18,6 @@ interface Belief {
 
 /** Ids that somebody has left for others to use. */
 export type Drawer = (readonly string[])[];
-
-/** What has become of a permit through somebody else than the process that took it. */
-type Fate = "released by its id" | "shortened by another process" | "deleted";
 
 /** No clock of a process goes slower than this. */
 const SLOWEST = 0.998;
@@ -119,25 +117,17 @@ export class LeasedPermits extends SemaphoreWatch {
   }
 
   /** Nobody believes in a permit for longer than Redis has it out. */
-  #compare({ label, member }: Belief, id: string, ms: number, { leases }: CountState): void {
+  #compare({ label }: Belief, id: string, ms: number, { leases }: CountState): void {
     const endsMs = leases.get(id);
     const leftMs = endsMs === undefined ? 0 : endsMs - this.server.timeMs;
     if (endsMs === PERMANENT_MS || ms * SLOWEST <= leftMs) return;
-    const { process } = member;
-    const excuse = this.#fates.get(id) ?? this.#otherwise(process.name);
+    const excuse = this.#fates.get(id);
     const what = `${label} is believed for ${Math.round(ms)} ms, and is out for ${Math.round(leftMs)} ms more`;
     if (excuse === undefined) this.#fail("exclusion", what);
     else if (!this.#excused.has(id)) {
       this.#excused.add(id);
       this.parts.checker.excuse(`a permit is believed that was ${excuse}`);
     }
-  }
-
-  #otherwise(process: string): string | undefined {
-    const { trouble } = this.parts;
-    if (this.isVoid) return "gone with its semaphore";
-    const slept = trouble.has(process, 0, ["suspend"]) && trouble.has(process, 0, ["clock step"]);
-    return slept ? "leased by clocks of which both were wrong" : undefined;
   }
 
   #fail(rule: "exclusion" | "conservation" | "leftovers", text: string): void {

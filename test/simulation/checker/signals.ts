@@ -1,7 +1,9 @@
+import { LeaseLostError } from "../../../src/errors.js";
 import type { Lease } from "../../../src/lease.js";
 import type { SimProcess } from "../world/sim-process.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 import type { Checker } from "./checker.js";
+import type { Losses } from "./losses.js";
 import type { Trouble } from "./trouble.js";
 
 /** Timers of a free event loop are that late at most, and one alarm may be set anew once. */
@@ -22,12 +24,14 @@ export class Signals {
   readonly #time: VirtualTime;
   readonly #checker: Checker;
   readonly #trouble: Trouble;
+  readonly #losses: Losses;
   readonly #heard = new Set<Heard>();
 
-  constructor(time: VirtualTime, checker: Checker, trouble: Trouble) {
+  constructor(time: VirtualTime, checker: Checker, trouble: Trouble, losses: Losses) {
     this.#time = time;
     this.#checker = checker;
     this.#trouble = trouble;
+    this.#losses = losses;
   }
 
   listen(lease: Lease, label: string, process: SimProcess): void {
@@ -35,6 +39,10 @@ export class Signals {
     lease.signal.addEventListener("abort", () => {
       heard.hasAborted = true;
       this.#heard.delete(heard);
+      const { reason: loss } = lease.signal;
+      if (!(loss instanceof LeaseLostError)) return;
+      this.#losses.told({ ...loss, name: loss.lockName });
+      this.#losses.toldBy(lease, loss);
     });
     if (!heard.hasAborted) this.#heard.add(heard);
   }

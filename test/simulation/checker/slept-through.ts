@@ -1,9 +1,12 @@
-import type { Reliances } from "../world/reliance.js";
-import type { Belief, Excuse } from "./checker.js";
+import type { Loss, Move, Reliances } from "../world/reliance.js";
+import type { VirtualTime } from "../world/virtual-time.js";
+import type { Entered, Excuse } from "./checker.js";
 import type { Trouble } from "./trouble.js";
 
-const MOVES = ["slot moves", "slot moves to one that dies"];
-const SLEEP = ["stop", "suspend", "stall"];
+/** What makes a process miss the news. */
+export const SLEEP: readonly string[] = ["stop", "suspend", "stall"];
+/** One look at the slots, the longest command timeout, and some slack. */
+const TOLD_WITHIN_US = 5_000_000;
 
 /**
  * A slot has moved to a master whose replica lacks what it has, and which then has died. Who hears of the move asks there, and loses
@@ -11,18 +14,30 @@ const SLEEP = ["stop", "suspend", "stall"];
  */
 export class SleptThrough implements Excuse {
   readonly name = "slept through a move and a failover";
+  readonly #time: VirtualTime;
   readonly #trouble: Trouble;
   readonly #reliances: Reliances;
 
-  constructor(trouble: Trouble, reliances: Reliances) {
+  constructor(time: VirtualTime, trouble: Trouble, reliances: Reliances) {
+    this.#time = time;
     this.#trouble = trouble;
     this.#reliances = reliances;
   }
 
-  excuses(_: string, one: Belief, other: Belief): boolean {
-    const { process, startUs } = one.startUs < other.startUs ? one : other;
-    const hasMoved = this.#trouble.hasSince(startUs, MOVES);
-    const hasDied = this.#reliances.losses.some(({ untilUs }) => untilUs >= startUs);
-    return hasMoved && hasDied && this.#trouble.has(process.name, startUs, SLEEP);
+  excuses(name: string, one: Entered, other: Entered): boolean {
+    const first = one.enteredUs <= other.enteredUs ? one : other;
+    return this.#reliances
+      .movesOf(name, first.startUs)
+      .some((move) => this.#reliances.losses.some((loss) => this.#wasMissed(first, move, loss)));
+  }
+
+  #wasMissed({ process }: Entered, move: Move, loss: Loss): boolean {
+    const { nowUs } = this.#time;
+    return this.#trouble
+      .spellsOf(process.name, SLEEP)
+      .some(
+        ({ fromUs, untilUs }) =>
+          fromUs <= loss.untilUs && untilUs >= move.atUs && nowUs <= untilUs + TOLD_WITHIN_US,
+      );
   }
 }

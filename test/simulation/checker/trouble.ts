@@ -9,6 +9,13 @@ interface Woe {
   untilUs: number;
 }
 
+/** A connection that was cut is there again after so long; a copy of what was sent on it may come later. */
+const LONGEST_CUT_US = 2_100_000;
+
+function outageUs({ sort, fromUs, untilUs }: Woe): number {
+  return Math.min(untilUs - fromUs, sort === "late copy" ? LONGEST_CUT_US : Number.POSITIVE_INFINITY);
+}
+
 /** All that was done to a fleet. */
 export class Trouble {
   /** By sort: how many hit something under way. */
@@ -27,9 +34,24 @@ export class Trouble {
     if (hasHit) this.hits[sort] = (this.hits[sort] ?? 0) + 1;
   }
 
+  /** Whether anything was done to anybody. */
+  get hasBegun(): boolean {
+    return this.#woes.length > 0;
+  }
+
   /** When the last of all that has begun is mended. */
   get endsUs(): number {
     return this.#woes.reduce((latest, { untilUs }) => Math.max(latest, untilUs), 0);
+  }
+
+  /** Until when one of these was in trouble, and for how long its longest outage lasted; undefined: never. */
+  latestOf(of: string): { readonly endsUs: number; readonly longestUs: number } | undefined {
+    const woes = this.#woes.filter((woe) => woe.of === undefined || woe.of === of);
+    if (woes.length === 0) return undefined;
+    return {
+      endsUs: Math.max(...woes.map(({ untilUs }) => untilUs)),
+      longestUs: Math.max(...woes.map(outageUs)),
+    };
   }
 
   /** Whether something has befallen one of these that was not over before `sinceUs`. */
@@ -50,5 +72,10 @@ export class Trouble {
   /** Whether anything of these sorts has happened at all. */
   happened(...sorts: readonly string[]): boolean {
     return this.#woes.some(({ sort }) => sorts.includes(sort));
+  }
+
+  /** From when to when these sorts befell somebody. */
+  spellsOf(of: string, sorts: readonly string[]): readonly Pick<Woe, "fromUs" | "untilUs">[] {
+    return this.#woes.filter((woe) => woe.of === of && sorts.includes(woe.sort));
   }
 }

@@ -11,6 +11,7 @@ import {
 import type { Asked } from "../workload/caller.js";
 import type { Member, Scene } from "../workload/member.js";
 import type { PendingCall } from "./calls.js";
+import { untrueObstacle } from "./obstacles.js";
 
 /** A call that has failed, and all that may explain it. */
 export interface Failed {
@@ -30,6 +31,7 @@ export const THEFTS = [
   "node dies",
   "slot moves to one that dies",
   "server-clock-step",
+  "server ahead takes over",
 ];
 /** For how long a fault may explain what comes after it, beyond the command timeout. */
 const ECHO_US = 2_000_000;
@@ -41,7 +43,7 @@ export function untrue(error: unknown, failed: Failed): string | undefined {
   if (asked.explains?.(error) === true) return undefined;
   if (error instanceof ClientClosedError)
     return member.isClosing ? undefined : "nobody has closed the client";
-  if (error instanceof WaitTimeoutError) return untrueRefusal(failed);
+  if (error instanceof WaitTimeoutError) return untrueRefusal(failed) ?? untrueObstacle(error, failed);
   if (error instanceof QuorumError) return untrueQuorum(error, failed);
   // What befalls replicas befalls everybody who wants them.
   if (error instanceof NotReplicatedError && (isTooShort(asked) || scene.trouble.endsUs > 0))
@@ -110,6 +112,9 @@ export function untrueRefusal(failed: Failed): string | undefined {
   const { occupied, checker } = scene;
   if (asked.names.some((name) => occupied.wasTaken(name, call.startUs))) return undefined;
   if (asked.sharesId === true && checker.calls.others(call).length > 0) return undefined;
+  // What its own client believes in stands in the way, also when it has been freed by force.
+  if (asked.names.some((name) => checker.isHad(name, member.process.name))) return undefined;
+  if (asked.sharesId === true && isBeingCleared(failed)) return undefined;
   // By its own clock: its code may have been stopped since it looked at that.
   const waitedMs = (member.process.nowUs - call.startUs) / 1_000;
   const isUnanswered = !asked.names.every((name) =>
@@ -120,16 +125,29 @@ export function untrueRefusal(failed: Failed): string | undefined {
     checker.excuse("time ran out before the server was asked");
     return undefined;
   }
-  if (asked.isRed === true && (isTroubled(failed) || isTooFar(failed))) {
-    checker.excuse("members answered too late");
-    return undefined;
-  }
   return "nobody had the lock or stood in its queue";
+}
+
+/** Whether what is no lock with one key may have been taken: a joint lock by one of its members; permits tell it themselves. */
+function isTheft(name: string, { shared, trouble }: Scene): boolean {
+  return shared.every((each) => each.name !== name) && trouble.happened(...THEFTS);
+}
+
+/** What the last stay under an id has left is taken away before the next one, for which a call that may not wait is too early. */
+function isBeingCleared({ asked, call, scene, member }: Failed): boolean {
+  const { leastUs, spreadUs } = member.plan.distance;
+  const sinceUs = call.startUs - 2 * (leastUs + spreadUs);
+  const hasJustEnded = asked.names.some(
+    (name) => scene.checker.calls.endedUs(member.process.name, name) >= sinceUs,
+  );
+  return hasJustEnded || isTroubled({ call, scene, member });
 }
 
 function untrueLoss(loss: LeaseLostError, failed: Failed): string | undefined {
   const { member, scene } = failed;
-  const { reason, heldMs } = loss;
+  const { lockName: name, holder, reason, heldMs } = loss;
+  const complaint = scene.losses.untrue({ name, holder, reason, heldMs });
+  if (complaint !== undefined) return complaint;
   const holds = [failed.asked, ...(failed.asked.around ?? [])];
   const wasHurt = scene.trouble.has(member.process.name, 0);
   switch (reason) {
@@ -140,21 +158,12 @@ function untrueLoss(loss: LeaseLostError, failed: Failed): string | undefined {
     case "unreachable":
       return wasHurt ? undefined : "the server was reachable all the time";
     case "stolen":
-      return wasHurt || scene.trouble.happened(...THEFTS) ? undefined : "nobody has taken it";
+      return isTheft(name, scene) || scene.holders.knows(name) ? undefined : "nobody has taken it";
     case "max-hold":
       return holds.some(({ maxHoldMs }) => maxHoldMs !== undefined) ? undefined : "it had no maxHoldMs";
     case "closed":
       return member.isClosing ? undefined : "nobody has closed the client";
     case "server-changed":
-      return scene.trouble.happened(
-        "failover",
-        "failover after a crash",
-        "node dies",
-        "slot moves",
-        "slot moves to one that dies",
-      )
-        ? undefined
-        : "its server has not changed";
     case "released":
       return undefined;
     default:

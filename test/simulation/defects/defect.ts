@@ -1,3 +1,5 @@
+import type { TopologyName } from "../world/topology.js";
+
 /** Where a piece of the sources is other than it should be. */
 export interface Edit {
   /** Below the root of the repository: TypeScript of `src/`, or a Lua script. */
@@ -18,6 +20,8 @@ export interface Defect {
   readonly origin?: string;
   /** The kinds of locks that it is about; all of them without. */
   readonly kinds?: readonly string[];
+  /** The topologies in which it shows; all of them, most often one server, without. */
+  readonly topologies?: readonly TopologyName[];
   readonly edits: readonly Edit[];
 }
 

@@ -1,4 +1,5 @@
 import type { Defect } from "./defect.js";
+import { answerDefects } from "./planted/answers.js";
 import { countDefects } from "./planted/counts.js";
 import { fairDefects } from "./planted/fair.js";
 import { handOffDefects } from "./planted/hand-off.js";
@@ -24,4 +25,5 @@ export const defects: readonly Defect[] = [
   ...countDefects,
   ...permitDefects,
   ...serverDefects,
+  ...answerDefects,
 ];

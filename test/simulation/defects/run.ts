@@ -79,8 +79,9 @@ function positive(name: string, text: string | undefined, fallback: number): num
 async function huntDefects(options: Options): Promise<number> {
   const wanted = defects.filter(({ name }) => isWanted(name, options));
   if (wanted.length === 0) throw new TypeError(`no defect is called ${options.only.join(", ")}`);
-  const preys = wanted.map(({ name, promise, edits, kinds }) => {
-    return { name, promise, edits, seconds: options.seconds, kinds: options.anyKind ? undefined : kinds };
+  const preys = wanted.map(({ name, promise, edits, kinds, topologies }) => {
+    const where = options.anyKind ? {} : { kinds, topologies };
+    return { name, promise, edits, seconds: options.seconds, kinds: undefined, ...where };
   });
   const rows = await huntAll(preys, options);
   if (options.markdown !== undefined) writeFileSync(options.markdown, markdownTable(rows));

@@ -61,10 +61,12 @@ export async function buildVariant(edits: readonly Edit[], folder: string): Prom
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(dirname(folder), { recursive: true });
   cpSync(compiledTree, folder, { recursive: true, filter: (path) => !path.endsWith(".map") });
+  const { exposePrivates } = await exposer();
   for (const [file, source] of changed) {
     const target = join(folder, file.replace(/\.ts$/, ".js"));
     if (!existsSync(target)) throw new Error(`${target} is missing`);
-    writeFileSync(target, await compiled(file, source));
+    // As the build does: what the checker looks at from outside is found by these names.
+    writeFileSync(target, exposePrivates(await compiled(file, source), file));
   }
 }
 
@@ -76,6 +78,14 @@ interface Script {
 interface Generator {
   readScripts(read: (file: string) => string): readonly Script[];
   renderModule(scripts: readonly Script[]): string;
+}
+
+interface Exposer {
+  exposePrivates(code: string, file: string): string;
+}
+
+function exposer(): Promise<Exposer> {
+  return import(pathToFileURL(join(root, "scripts/expose-privates.mjs")).href) as Promise<Exposer>;
 }
 
 /** A program of the repository, which is not compiled with the simulator. */

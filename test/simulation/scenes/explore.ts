@@ -32,11 +32,13 @@ export interface ExploreOptions {
   readonly merges?: boolean;
   /** After so many lists it ends, and says that the scene is not exhausted. Default: never. */
   readonly mostLists?: number;
+  /** Called when a list has been played, with how many there are. */
+  readonly whenPlayed?: (lists: number) => void;
 }
 
 /** Plays all orders of a scene, or those up to the first in which a promise is not kept. */
 export async function explore(scene: SceneDefinition, options: ExploreOptions = {}): Promise<SceneResult> {
-  const { merges = true, mostLists = Number.POSITIVE_INFINITY } = options;
+  const { merges = true, mostLists = Number.POSITIVE_INFINITY, whenPlayed } = options;
   const startMs = real.now();
   const search = new Search(merges);
   const endStates = new Set<string>();
@@ -50,6 +52,7 @@ export async function explore(scene: SceneDefinition, options: ExploreOptions = 
     const order = new Recorder(search);
     const played = await playOnce(scene, order);
     lists += 1;
+    whenPlayed?.(lists);
     longest = Math.max(longest, order.length);
     if (played.endState === undefined) brokenOff += 1;
     else endStates.add(played.endState);

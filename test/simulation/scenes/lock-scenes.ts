@@ -71,6 +71,31 @@ function closing(kind: LockKindName): Task {
   };
 }
 
+/** Writes, and goes on reading for a second. */
+function downgrading(kind: LockKindName): Task {
+  return async (player) => {
+    const [write, read] = [player.door(kind, "write"), player.door(kind, "read")];
+    const threadId = 7;
+    const writing = await player.lock(write, { threadId }, { sharesId: true });
+    const reading = await player.lock(read, { threadId }, { sharesId: true });
+    if (writing === undefined || reading === undefined) return;
+    await player.unlock(write, writing);
+    await player.pause(1_000);
+    await player.unlock(read, reading);
+  };
+}
+
+/** Gets in before a timer has to help. */
+function joining(kind: LockKindName): Task {
+  return async (player) => {
+    const door = player.door(kind, "read");
+    const lease = await player.lock(door, { waitMs: 500 });
+    if (lease === undefined)
+      player.scene.checker.fail("progress", "a reader waits although others only read");
+    else await player.unlock(door, lease);
+  };
+}
+
 const KINDS: readonly LockKindName[] = [
   "lock",
   "non-reentrant",
@@ -95,6 +120,9 @@ const pairs = (["read-write", "fair read-write"] as const).flatMap((kind): Scene
   two(kind, "two writers", locking(kind, "write"), locking(kind, "write")),
   two(kind, "a reader, and a writer that aborts", locking(kind, "read"), aborting(kind, "write")),
   two(kind, "a writer, and a reader that aborts", locking(kind, "write"), aborting(kind, "read")),
+  two(kind, "a writer that goes on as a reader, and a reader", downgrading(kind), joining(kind), {
+    promptMs: 1_000,
+  }),
 ]);
 
 export const LOCK_SCENES: readonly SceneDefinition[] = [

@@ -5,7 +5,10 @@ import { sources } from "../../../src/protocol/scripts.js";
 import { Checker } from "../checker/checker.js";
 import { ForcedUnlocks } from "../checker/excuses.js";
 import { History } from "../checker/history.js";
+import { Holders } from "../checker/holders.js";
+import { Keyspace } from "../checker/keyspace.js";
 import { lookForLeftovers } from "../checker/leftovers.js";
+import { Losses } from "../checker/losses.js";
 import { Occupied } from "../checker/occupied.js";
 import { Signals } from "../checker/signals.js";
 import { TableCheck } from "../checker/tables.js";
@@ -58,11 +61,12 @@ class Playing {
   readonly #history = new History(this.#time);
   readonly #trouble = new Trouble(this.#seen);
   readonly #checker = new Checker(this.#seen, this.#history);
-  readonly #forced = new ForcedUnlocks(this.#seen);
   readonly #environment = new ActorEnvironment(() => this.#time.actor);
   readonly #nodes: Node[] = [];
   readonly #players: Player[] = [];
   readonly #heldKeys: readonly string[];
+  readonly #holders: Holders;
+  readonly #losses: Losses;
   readonly #scene: Scene;
   readonly #topology: Topology;
   readonly #tables = new TableCheck(this.#checker);
@@ -75,6 +79,9 @@ class Playing {
     this.#order = order;
     const shared = { kind: definition.kind, name: NAME };
     this.#heldKeys = definition.heldKeys?.(shared) ?? familyOf(shared).heldKeys(shared);
+    const keyspace = new Keyspace(this.#seen, this.#heldKeys);
+    this.#holders = new Holders(this.#seen, keyspace);
+    this.#losses = new Losses(this.#checker, this.#trouble, this.#holders);
     this.#scene = {
       chooser: recordedChooser({}),
       checker: this.#checker,
@@ -87,10 +94,13 @@ class Playing {
         throw new RangeError(`nothing watches "${name}" in a scene`);
       },
       forget: (permits) => this.#environment.forget(permits),
-      signals: new Signals(this.#time, this.#checker, this.#trouble),
+      signals: new Signals(this.#time, this.#checker, this.#trouble, this.#losses),
+      losses: this.#losses,
+      keyspace,
+      holders: this.#holders,
       environment: this.#environment,
     };
-    this.#checker.excuses.push(this.#forced);
+    this.#checker.excuses.push(new ForcedUnlocks(this.#seen, this.#holders, this.#trouble));
     this.#topology = makeTopology(definition.kind === "red" ? "red" : "standalone", {
       time: this.#time,
       epochMs: () => EPOCH_MS,
@@ -197,7 +207,15 @@ class Playing {
     });
     this.#nodes.push(node);
     this.#tables.began(node);
-    return { ...node, holdfast: node.clients[0], plan, whenCalled: new Set(), isClosing: false };
+    const member: Member = {
+      ...node,
+      holdfast: node.clients[0],
+      plan,
+      whenCalled: new Set(),
+      isClosing: false,
+    };
+    this.#holders.takesPart(member);
+    return member;
   }
 
   /** So that the client knows its server before the scene begins. */
@@ -264,7 +282,10 @@ class Playing {
     else footprint.uses(`${name} channel ${channel}`);
   }
 
-  #starts({ name }: SimServer, { script, keys }: ScriptCall): void {
+  #starts(server: SimServer, call: ScriptCall): void {
+    const { name } = server;
+    const { script, keys } = call;
+    this.#holders.starts(server, call);
     for (const key of keys) this.#time.footprint.changes(`${name} key ${key}`);
     if (script.name.endsWith("force-unlock")) this.#trouble.begin("force-unlock", NAME, 0, true);
   }
@@ -274,8 +295,8 @@ class Playing {
     this.#history.add(server.name, `${by} ${call.script.name} ${call.keys.join(" ")} -> ${text}`);
     const before = this.#occupancy();
     this.#scene.occupied.look(server, call.keys, by);
+    this.#holders.ran(server, call, by);
     if (this.#occupancy() !== before) this.#time.footprint.changes("occupied");
-    if (call.script.name.endsWith("force-unlock")) this.#forced.forced(call.keys[0] ?? "", this.#seen.nowUs);
     this.#checker.look();
   }
 

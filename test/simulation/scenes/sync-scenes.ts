@@ -7,6 +7,9 @@ const SLOW: Bound = { ...PLAIN, overtakes: 1 };
 /** What their refusals are about: whether they are true is not judged by any key. */
 const PERMITS = ["permit semaphore"];
 
+/** No answer of a scene takes so long as these two leases differ by. */
+const LONGEST_WAY_MS = 10_000;
+
 const common = { bound: PLAIN, heldKeys: () => [] } as const;
 
 const onePermit = {
@@ -16,6 +19,17 @@ const onePermit = {
     await holdfast.getSemaphore(NAME).trySetPermits(1);
   },
   atEnd: async ({ holdfast }: Player) => wrongCount(1, await holdfast.getSemaphore(NAME).availablePermits()),
+} as const;
+
+/** Both are out, and whoever takes one keeps it. */
+const twoPermits = {
+  ...common,
+  kind: "semaphore",
+  async prepare({ holdfast }: Player) {
+    await holdfast.getSemaphore(NAME).trySetPermits(2);
+    await holdfast.getSemaphore(NAME).acquire(2);
+  },
+  atEnd: async ({ holdfast }: Player) => wrongCount(0, await holdfast.getSemaphore(NAME).availablePermits()),
 } as const;
 
 const oneLeasedPermit = {
@@ -94,6 +108,29 @@ const prolong: Task = async (player) => {
   await releasePermit(player, permits);
 };
 
+/** Sets a long lease and then a short one, and believes no longer than Redis has its permit out. */
+const shorten: Task = async (player) => {
+  const permits = await acquirePermit(player, { leaseMs: 60_000 });
+  const [id = ""] = permits?.ids ?? [];
+  if (permits === undefined) return;
+  const semaphore = player.holdfast.getPermitExpirableSemaphore(NAME);
+  const update = (leaseMs: number) =>
+    player.call({ what: `updateLeaseTime ${leaseMs}`, names: PERMITS, waitMs: 0, mayBeOver: true }, () =>
+      semaphore.updateLeaseTime([id], leaseMs),
+    );
+  const long = update(50_000);
+  await player.goOn();
+  await Promise.all([long, update(20_000)]);
+  const believedMs = permits.remainingMs();
+  const asked = { what: "getLeaseTime", names: [], waitMs: 0, mayBeOver: true };
+  const left = await player.call(asked, () => semaphore.getLeaseTime(id));
+  if (left.ok && believedMs > left.value + LONGEST_WAY_MS) {
+    const text = `permits are believed for ${believedMs} ms, and are out for ${left.value} ms`;
+    player.scene.checker.fail("exclusion", text);
+  }
+  await releasePermit(player, permits);
+};
+
 const countingDown: Task = async (player) => {
   const asked = { what: "countDown", names: [], waitMs: 0 };
   await player.call(asked, () => player.holdfast.getCountDownLatch(NAME).countDown());
@@ -102,6 +139,16 @@ const countingDown: Task = async (player) => {
 const awaiting: Task = async (player) => {
   const asked = { what: "await", names: PERMITS, waitMs: Number.POSITIVE_INFINITY };
   await player.call(asked, () => player.holdfast.getCountDownLatch(NAME).await());
+};
+
+const releasingBoth: Task = async (player) => {
+  const asked = { what: "release 2", names: PERMITS, waitMs: 0 };
+  await player.call(asked, () => player.holdfast.getSemaphore(NAME).release(2));
+};
+
+const keeping: Task = async (player) => {
+  const asked = { what: "acquire", names: PERMITS, waitMs: Number.POSITIVE_INFINITY };
+  await player.call(asked, () => player.holdfast.getSemaphore(NAME).acquire());
 };
 
 const acquiring: Task = (player) => acquireAndRelease(player);
@@ -127,6 +174,11 @@ export const SYNC_SCENES: readonly SceneDefinition[] = [
     bound: { ...PLAIN, faults: 1, sorts: ["message lost"] },
   },
   {
+    ...twoPermits,
+    name: "semaphore: two come back at once, two of one process keep one each",
+    processes: [[releasingBoth], [keeping, keeping]],
+  },
+  {
     ...oneLeasedPermit,
     name: "permit semaphore: two acquire",
     processes: [[leasing], [leasing]],
@@ -145,6 +197,13 @@ export const SYNC_SCENES: readonly SceneDefinition[] = [
   },
   {
     ...oneLeasedPermit,
+    name: "permit semaphore: two new leases at once, cut",
+    processes: [[shorten]],
+    rules: { resends: false, queues: true },
+    bound: { ...PLAIN, faults: 1, sorts: ["cut"] },
+  },
+  {
+    ...oneLeasedPermit,
     name: "permit semaphore: updateLeaseTime while the lease ends",
     processes: [[prolong]],
     bound: SLOW,
@@ -154,6 +213,11 @@ export const SYNC_SCENES: readonly SceneDefinition[] = [
     ...latch,
     name: "latch: one counts down, two await",
     processes: [[countingDown], [awaiting], [awaiting]],
+  },
+  {
+    ...latch,
+    name: "latch: one counts down, two of one process await",
+    processes: [[countingDown], [awaiting, awaiting]],
   },
   {
     ...latch,

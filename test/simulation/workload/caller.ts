@@ -40,6 +40,8 @@ export class Caller {
   readonly scene: Scene;
   readonly member: Member;
   readonly stream: Stream;
+  /** What it looks at besides. */
+  readonly looks: Stream;
 
   /** When the latest call began. */
   startUs = 0;
@@ -49,6 +51,7 @@ export class Caller {
     this.scene = scene;
     this.member = member;
     this.stream = stream;
+    this.looks = scene.chooser.stream(`${name}.looks`);
   }
 
   /** Lets time pass for the task. */
@@ -72,6 +75,7 @@ export class Caller {
       names,
       waitMs,
       isAlone: asked.isAlone === true,
+      sharesId: asked.sharesId === true,
       isDead: () => process.isDead,
     });
     this.startUs = call.startUs;

@@ -51,7 +51,7 @@ function closeAt(caller: Caller, moment: Moment, options: CloseOptions): void {
   );
 }
 
-function afterMicrotasks(count: number, act: () => void): void {
+export function afterMicrotasks(count: number, act: () => void): void {
   if (count === 0) act();
   else queueMicrotask(() => afterMicrotasks(count - 1, act));
 }

@@ -1,7 +1,9 @@
+import { LeaseLostError, NotHeldError } from "../../../src/errors.js";
 import type { FencedLease, Lease } from "../../../src/lease.js";
 import type { LockOptions } from "../../../src/options.js";
 import type { Part } from "../checker/checker.js";
 import { oneIn, pick } from "../draw.js";
+import { askHolder, askLock } from "./ask-lock.js";
 import type { Asked, Caller } from "./caller.js";
 import { shortestLeaseMs } from "./count-calls.js";
 import type { Family } from "./family.js";
@@ -68,7 +70,7 @@ async function using(caller: Caller, door: Door): Promise<void> {
   const wish = wishOf(caller, door, "using", 4);
   await caller.call(wish.asked, () =>
     door.lock.using(wish.options, async (lease) => {
-      enter(caller, door, lease);
+      enter(caller, door, lease, wish.options);
       await caller.pause(holdMs(caller));
       leave(caller, lease);
     }),
@@ -82,12 +84,14 @@ async function nested(caller: Caller, door: Door): Promise<void> {
   const inner = wishOf(caller, door, "inner", 4, wish.asked);
   await caller.call(wish.asked, () =>
     door.lock.using(wish.options, async (outer) => {
-      enter(caller, door, outer);
+      enter(caller, door, outer, wish.options);
       await caller.pause(holdMs(caller));
       await caller.call(inner.asked, () =>
         door.lock.using(inner.options, async (lease) => {
-          enter(caller, door, lease);
+          countsUp(caller, outer, lease);
+          enter(caller, door, lease, inner.options);
           await caller.pause(holdMs(caller));
+          if (!isJoint(door) && oneIn(caller.looks, 4)) await askHolder(caller, door, lease);
           leave(caller, lease);
         }),
       );
@@ -102,12 +106,13 @@ async function siblings(caller: Caller, door: Door): Promise<void> {
   const wish = wishOf(caller, door, "using, with siblings", 4);
   await caller.call(wish.asked, () =>
     door.lock.using(wish.options, async (outer) => {
-      enter(caller, door, outer);
+      enter(caller, door, outer, wish.options);
       const sibling = async (which: string) => {
         const inner = wishOf(caller, door, which, 4, wish.asked);
         await caller.call(inner.asked, () =>
           door.lock.using(inner.options, async (lease) => {
-            enter(caller, door, lease);
+            countsUp(caller, outer, lease);
+            enter(caller, door, lease, inner.options);
             await caller.pause(holdMs(caller));
             leave(caller, lease);
           }),
@@ -119,6 +124,15 @@ async function siblings(caller: Caller, door: Door): Promise<void> {
   );
 }
 
+/** It tells how often its thread had the lock then. */
+function countsUp({ scene, name }: Caller, outer: Lease, inner: Lease): void {
+  if (!scene.checker.believes(outer) || inner.holdCount === outer.holdCount + 1) return;
+  scene.checker.fail(
+    "truth",
+    `${name}: the hold in hold ${outer.holdCount} is told to be ${inner.holdCount}`,
+  );
+}
+
 /** In Redisson's style: lock and unlock by the thread. */
 async function asThread(caller: Caller, door: Door): Promise<void> {
   const asked = { what: "asThread", names: door.members, waitMs: Number.POSITIVE_INFINITY };
@@ -127,7 +141,7 @@ async function asThread(caller: Caller, door: Door): Promise<void> {
       const wish = wishOf(caller, door, "lock, as a thread", 4);
       const became = await caller.call(wish.asked, () => door.lock.lock(wish.options));
       if (!became.ok) return;
-      enter(caller, door, became.value);
+      enter(caller, door, became.value, wish.options);
       await caller.pause(holdMs(caller));
       const mayBeOver = leave(caller, became.value);
       await caller.call({ ...wish.asked, what: "unlock, as a thread", mayBeOver }, () => door.lock.unlock());
@@ -150,7 +164,7 @@ async function chosenId(caller: Caller, door: Door): Promise<void> {
     door.lock.lock({ ...options, threadId }),
   );
   if (!became.ok) return;
-  enter(caller, door, became.value);
+  enter(caller, door, became.value, options);
   await caller.pause(holdMs(caller));
   const mayBeOver = leave(caller, became.value);
   if (threadId === own) {
@@ -165,46 +179,64 @@ async function chosenId(caller: Caller, door: Door): Promise<void> {
 }
 
 async function look(caller: Caller, door: Door): Promise<void> {
-  const asked = { what: "isLocked", names: [], waitMs: 0 };
-  if (isJoint(door)) return;
-  await caller.call(asked, () => door.lock.isLocked());
+  if (!isJoint(door)) await askLock(caller, door);
 }
 
 async function force(caller: Caller, door: Door): Promise<void> {
   if (!oneIn(caller.stream, 4) || isJoint(door)) return lockAndUnlock(caller, door);
   caller.scene.trouble.begin("force-unlock", door.name, 0, true);
-  await caller.call(
+  const forced = await caller.call(
     { what: `forceUnlock of "${door.name}"`, names: door.members, waitMs: 0, isForce: true },
     () => door.lock.forceUnlock(),
   );
+  if (!forced.ok) return;
+  caller.scene.holders.forced(door.name, caller.member.process.name);
+  caller.scene.checker.look();
 }
 
-async function hold(caller: Caller, door: Door, lease: Lease, { asked }: Wish): Promise<void> {
-  enter(caller, door, lease);
+async function hold(caller: Caller, door: Door, lease: Lease, { asked, options }: Wish): Promise<void> {
+  enter(caller, door, lease, options);
   await caller.pause(holdMs(caller));
   if (oneIn(caller.stream, 6)) readLease(caller, lease);
+  if (!isJoint(door) && oneIn(caller.looks, 8)) await askHolder(caller, door, lease);
   leave(caller, lease);
   if (oneIn(caller.stream, 16)) {
     caller.say("forgets its lease");
+    for (const name of door.members)
+      caller.scene.checker.forgotten.add(`${caller.member.process.name} ${name}`);
     caller.scene.environment.forget(lease);
     return;
   }
-  await caller.call({ ...asked, what: "unlock" }, () => lease.unlock());
+  const calledUs = caller.scene.nowUs();
+  const unlocked = await caller.call({ ...asked, what: "unlock" }, () => lease.unlock());
+  // What another call of the client waits for passes to it, and nothing is sent.
+  const mayPass = /^(?:lock|non-reentrant)$/.test(door.kind) && caller.member.plan.options.handOff !== false;
+  if (unlocked.ok && !mayPass) caller.scene.losses.released(lease, calledUs);
+  const cause = !unlocked.ok && unlocked.error instanceof NotHeldError && unlocked.error.cause;
+  if (cause instanceof LeaseLostError) caller.scene.losses.toldBy(lease, cause);
 }
 
 /** A lease has been handed out. */
-export function enter(caller: Caller, door: Door, lease: Lease): void {
+export function enter(caller: Caller, door: Door, lease: Lease, options: LockOptions = {}): void {
   const { checker } = caller.scene;
   const { process } = caller.member;
   const label = `${caller.name} in ${door.kind} "${door.name}"${door.mode === "shared" ? " (read)" : ""}`;
   const token = door.kind === "fenced" ? (lease as FencedLease).token : undefined;
   const { startUs } = caller;
+  const { leaseMs, maxHoldMs } = options;
+  // Its own code may have been stopped in the midst of the call.
+  const aheadMs = (process.nowUs - caller.scene.nowUs()) / 1_000;
+  const latestMs = maxHoldMs && process.instant.monotonicMs + aheadMs + maxHoldMs;
   if (oneIn(caller.stream, 4)) caller.scene.signals.listen(lease, label, process);
-  checker.entered({ process, lease, parts: partsOf(door, lease), kind: door.kind, label, startUs }, token);
+  const terms = { isFixed: leaseMs !== undefined, latestMs };
+  const parts = partsOf(door, lease);
+  checker.entered({ process, lease, parts, kind: door.kind, label, startUs, ...terms }, token);
 }
 
 /** It is given back. @returns whether its time was over before */
-export function leave({ scene }: Caller, lease: Lease): boolean {
+export function leave(caller: Caller, lease: Lease): boolean {
+  const { scene } = caller;
+  if (oneIn(caller.looks, 4)) readLease(caller, lease);
   const isOver = !scene.checker.believes(lease);
   scene.checker.left(lease);
   scene.signals.left(lease);
@@ -302,7 +334,7 @@ function wishOf(caller: Caller, door: Door, what: string, foreverIn: number, out
   };
 }
 
-function abortsAfter(caller: Caller, ms: number): AbortSignal {
+export function abortsAfter(caller: Caller, ms: number): AbortSignal {
   const controller = new AbortController();
   caller.member.process.clock.schedule(ms, () => controller.abort(new Error("the caller has lost interest")));
   return controller.signal;

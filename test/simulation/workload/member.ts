@@ -1,6 +1,9 @@
 import type { Holdfast } from "../../../src/holdfast.js";
 import type { Checker } from "../checker/checker.js";
 import type { History } from "../checker/history.js";
+import type { Holders } from "../checker/holders.js";
+import type { Keyspace } from "../checker/keyspace.js";
+import type { Losses } from "../checker/losses.js";
 import type { Occupied } from "../checker/occupied.js";
 import type { Signals } from "../checker/signals.js";
 import type { Trouble } from "../checker/trouble.js";
@@ -20,6 +23,9 @@ export interface Scene {
   readonly trouble: Trouble;
   readonly occupied: Occupied;
   readonly signals: Signals;
+  readonly losses: Losses;
+  readonly holders: Holders;
+  readonly keyspace: Keyspace;
   readonly environment: OwnEnvironment;
   readonly shared: readonly Shared[];
   /** What watches a name. */

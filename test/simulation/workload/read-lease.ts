@@ -1,3 +1,4 @@
+import { LeaseLostError } from "../../../src/errors.js";
 import { believedMs, type Lease } from "../../../src/lease.js";
 import type { Caller } from "./caller.js";
 
@@ -11,10 +12,12 @@ export function readLease(caller: Caller, lease: Lease): void {
   const believed = believedMs(lease, process.instant);
   const { state } = lease;
   const remainingMs = lease.remainingMs();
-  const asserts = holdsAssertion(lease);
+  const denial = denialOf(lease);
+  if (denial instanceof LeaseLostError) caller.scene.losses.toldBy(lease, denial);
+  const asserts = denial === undefined;
   caller.say(`sees ${state}, ${remainingMs} ms`);
-  // It was stopped in the midst.
-  if (process.nowUs !== nowUs) return;
+  // It was stopped in the midst, or just before.
+  if (process.nowUs !== nowUs || caller.scene.nowUs() !== nowUs) return;
   const isHeld = believed > 0;
   const agree = (state === "held") === isHeld && asserts === isHeld;
   if (agree && Math.abs(remainingMs - believed) <= GRAIN_MS) return;
@@ -25,11 +28,11 @@ export function readLease(caller: Caller, lease: Lease): void {
   );
 }
 
-function holdsAssertion(lease: Lease): boolean {
+function denialOf(lease: Lease): unknown {
   try {
     lease.assertHeld();
-    return true;
-  } catch {
-    return false;
+    return undefined;
+  } catch (error) {
+    return error;
   }
 }

@@ -13,12 +13,13 @@ import {
 import { Moves } from "../../../src/driver/moves.js";
 import { hashSlot } from "../../../src/protocol/hash-slot.js";
 import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
-import type { ClusterTopology, SlotMap } from "./cluster.js";
+import type { ClusterTopology } from "./cluster.js";
 import { CommandLink } from "./command-link.js";
 import type { ConnectParts } from "./fleet.js";
 import type { MessageLink } from "./message-link.js";
 import { ScriptBook, ScriptLink } from "./script-link.js";
 import type { SimServer } from "./sim-server.js";
+import type { SlotMap } from "./slot-map.js";
 
 interface ClusterParts {
   readonly cluster: ClusterTopology;
@@ -79,6 +80,12 @@ export class ClusterDriver implements Driver {
 
   onMoved(moved: () => void): () => void {
     return this.#moves.add(moved);
+  }
+
+  /** A node tells by itself who has which slot, as clients ask now and then. */
+  hear(): void {
+    const { cluster } = this.#parts;
+    this.#connect.process.gate.pass(() => this.#learn(cluster.map));
   }
 
   async lookForMoves(): Promise<void> {

@@ -1,6 +1,7 @@
 import { ServerReplyError } from "../../../src/driver/driver.js";
 import { hashSlot } from "../../../src/protocol/hash-slot.js";
 import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
+import type { Part } from "../checker/checker.js";
 import type { Stream } from "../chooser/chooser.js";
 import { oneIn, pick } from "../draw.js";
 import { ClusterDriver } from "./cluster-driver.js";
@@ -9,49 +10,11 @@ import type { Connected, ConnectParts } from "./fleet.js";
 import { MessageLink } from "./message-link.js";
 import { Reliances } from "./reliance.js";
 import { ReplicaLink } from "./replica-link.js";
+import type { SimProcess } from "./sim-process.js";
 import type { SimServer } from "./sim-server.js";
-import type { Topology } from "./topology.js";
+import { SlotMap } from "./slot-map.js";
+import type { Standing, Topology } from "./topology.js";
 import type { VirtualTime } from "./virtual-time.js";
-
-/** Who has which slot. */
-export class SlotMap {
-  readonly #masters: readonly SimServer[];
-  /** Those that have moved. */
-  readonly #moved: ReadonlyMap<number, SimServer>;
-
-  /** @param masters have the slots by turns */
-  constructor(masters: readonly SimServer[], moved: ReadonlyMap<number, SimServer> = new Map()) {
-    this.#masters = masters;
-    this.#moved = moved;
-  }
-
-  ownerOf(slot: number): SimServer {
-    const owner = this.#moved.get(slot) ?? this.#masters[slot % this.#masters.length];
-    if (owner === undefined) throw new Error(`nobody has slot ${slot}`);
-    return owner;
-  }
-
-  with(slot: number, owner: SimServer): SlotMap {
-    return new SlotMap(this.#masters, new Map([...this.#moved, [slot, owner]]));
-  }
-
-  /** Another server has all that one had. */
-  replaced(old: SimServer, by: SimServer): SlotMap {
-    const other = (server: SimServer) => (server === old ? by : server);
-    const moved = new Map([...this.#moved].map(([slot, owner]) => [slot, other(owner)] as const));
-    return new SlotMap(this.#masters.map(other), moved);
-  }
-
-  get masters(): readonly SimServer[] {
-    return this.#masters;
-  }
-
-  equals(map: SlotMap): boolean {
-    if (map.#masters.some((master, at) => master !== this.#masters[at])) return false;
-    const slots = [...this.#moved.keys(), ...map.#moved.keys()];
-    return slots.every((slot) => this.ownerOf(slot) === map.ownerOf(slot));
-  }
-}
 
 /** A slot that is on its way. */
 interface Migration {
@@ -66,27 +29,43 @@ interface Arrival {
   readonly asking: boolean;
 }
 
-/** How long after a master has died its replica takes over: longer than the longest command timeout, and a second. */
-const NODE_TIMEOUTS_MS: readonly [number, ...number[]] = [5_000, 5_000, 15_000];
+/** A replica takes over so long after its master has died that all command timeouts are over, and a second, and more. */
+const AFTER_TIMEOUTS_MS = 1_600;
+/** How much later than that. */
+const TAKES_LONGER_MS: readonly [number, ...number[]] = [0, 3_000, 12_000];
+
+/** Whoever holds something asks so soon for it where it has come. */
+const ASKED_WITHIN_US = 4_000 * MS;
+/** For how long a replica does not hear of what has come to its master. */
+const BEHIND_MS: readonly [number, ...number[]] = [4_000, 1_500, 20_000];
 
 /** Masters with a replica each, and slots that move between them. */
 export class ClusterTopology implements Topology {
   readonly name = "cluster";
   readonly servers: readonly [SimServer, ...SimServer[]];
-  readonly reliances = new Reliances();
+  readonly reliances: Reliances;
   map: SlotMap;
   readonly #time: VirtualTime;
   readonly #stream: Stream;
+  /** How long a master is dead at least before another takes its place. */
+  #leastDeadMs = AFTER_TIMEOUTS_MS;
+  readonly #drivers = new Map<string, ClusterDriver>();
+  /** What happens when a server has been asked whether it has what somebody holds, by slot. */
+  readonly #whenConfirmed = new Map<number, (by: string, server: SimServer) => void>();
   readonly #migrations = new Map<number, Migration>();
   /** All that was asked for. */
   readonly #seen = new Set<number>();
-  #isFailingOver = false;
+  /** The master that has died, and its replica that is about to take over. */
+  #failing: { readonly master: SimServer; readonly heir: SimServer } | undefined;
+  /** Since when each that has taken over is a master. */
+  readonly #promotedUs = new Map<SimServer, number>();
 
   /** @param servers masters, and then as many replicas in the same order */
   constructor(time: VirtualTime, stream: Stream, servers: readonly [SimServer, ...SimServer[]]) {
     this.#time = time;
     this.#stream = stream;
     this.servers = servers;
+    this.reliances = new Reliances(time);
     const masters = servers.slice(0, servers.length / 2);
     this.map = new SlotMap(masters);
     masters.forEach((master, at) => {
@@ -98,15 +77,28 @@ export class ClusterTopology implements Topology {
 
   connect(parts: ConnectParts): readonly [Connected] {
     const { name, time, chooser, plan, process } = parts;
-    const reliance = this.reliances.plan(chooser.stream(`${name}.replicas`), name, 1);
+    const reliance = this.reliances.plan(chooser.stream(`${name}.replicas`), parts, 1);
     const delays = chooser.stream(`${name}.delays`);
     const server = () => this.#anyNode(delays);
     const messages = new MessageLink({ name, time, process, server, distance: plan.distance, delays });
-    const short = () => {
-      reliance.wasShort = true;
-    };
+    const short = () => this.reliances.short(name);
     const driver = new ClusterDriver(parts, { cluster: this, messages, short });
+    this.#drivers.set(name, driver);
+    const { commandTimeoutMs } = plan.options;
+    this.#leastDeadMs = Math.max(this.#leastDeadMs, commandTimeoutMs + AFTER_TIMEOUTS_MS);
     return [{ driver, options: { replicas: reliance.replicas } }];
+  }
+
+  standingOf(name: string): Standing | undefined {
+    const slot = hashSlot(name);
+    const master = this.map.ownerOf(slot);
+    if (this.#migrations.has(slot)) return undefined;
+    const heirs =
+      this.#failing?.master === master
+        ? [this.#failing.heir]
+        : [...master.replicas].map(({ replica }) => replica);
+    const movedUs = this.reliances.movesOf(name, 0).at(-1)?.atUs ?? 0;
+    return { master, heirs, sinceUs: Math.max(movedUs, this.#promotedUs.get(master) ?? 0) };
   }
 
   find(name: string): SimServer {
@@ -121,7 +113,10 @@ export class ClusterTopology implements Topology {
     if (others.length > 0)
       throw new ServerReplyError("CROSSSLOT Keys in request don't hash to the same slot");
     if (slot !== undefined) this.#redirect(server, slot, call, asking);
-    return server.run(call, by, withText);
+    const reply = server.run(call, by, withText);
+    if (slot !== undefined && call.script.name.endsWith("confirm"))
+      this.#whenConfirmed.get(slot)?.(by, server);
+    return reply;
   }
 
   #redirect(server: SimServer, slot: number, { keys }: ScriptCall, asking: boolean): void {
@@ -141,13 +136,13 @@ export class ClusterTopology implements Topology {
 
   /** A slot goes to another master, key by key. @returns when it is there; undefined when there is none to move */
   moveSlot({ stream, reach }: Hit): number | undefined {
-    this.reliances.hasMoved = true;
     const seen = [...this.#seen].filter((slot) => !this.#migrations.has(slot));
-    // Those that something lies in, if there are any.
+    // Those of which somebody believes to have something, if there are any, or those that something lies in.
+    const held = seen.filter((slot) => believersOf(slot, reach).length > 0);
     const full = seen.filter((slot) => this.map.ownerOf(slot).keyNames.some((key) => hashSlot(key) === slot));
-    const slots = full.length > 0 ? full : seen;
+    const slots = [held, full, seen].find(({ length }) => length > 0) ?? [];
     const slot = slots[stream.choose(Math.max(1, slots.length))];
-    if (slot === undefined || this.#isFailingOver) return undefined;
+    if (slot === undefined || this.#failing !== undefined) return undefined;
     const from = this.map.ownerOf(slot);
     const others = this.map.masters.filter((master) => master !== from);
     const to = others[stream.choose(others.length)];
@@ -160,15 +155,19 @@ export class ClusterTopology implements Topology {
       this.#time.after((at + 1) * pauseUs, () => this.#move(slot, (each) => each === key));
     });
     const endUs = (keys.length + 1) * pauseUs + pick(stream, [0, 50, 1_000, 4_000]) * MS;
-    this.#time.after(endUs, () => {
-      const migration = this.#migrations.get(slot);
-      if (migration === undefined) return;
-      this.#move(slot, (key) => hashSlot(key) === slot);
-      this.#migrations.delete(slot);
-      this.map = this.map.with(slot, migration.to);
-      reach.history.add("world", `slot ${slot} is at ${migration.to.name}`);
-    });
+    this.#time.after(endUs, () => this.#arrive(slot, reach));
     return endUs + 2_000 * MS;
+  }
+
+  /** All of a slot that was on its way is there. */
+  #arrive(slot: number, { history }: Hit["reach"]): void {
+    const migration = this.#migrations.get(slot);
+    if (migration === undefined) return;
+    this.#move(slot, (key) => hashSlot(key) === slot);
+    this.#migrations.delete(slot);
+    this.map = this.map.with(slot, migration.to);
+    this.reliances.moves.push({ slot, atUs: this.#time.nowUs });
+    history.add("world", `slot ${slot} is at ${migration.to.name}`);
   }
 
   #move(slot: number, isMeant: (key: string) => boolean): void {
@@ -178,36 +177,96 @@ export class ClusterTopology implements Topology {
     migration.from.give(migration.to, (key) => names.includes(key));
   }
 
+  /** A slot goes to a master whose replica does not hear of it for a while. */
+  moveAhead(hit: Hit): number | undefined {
+    const movedUs = this.moveSlot(hit);
+    const [link] = [...this.#migrations.values()].at(-1)?.to.replicas ?? [];
+    if (movedUs === undefined || link === undefined) return movedUs;
+    const endUs = movedUs + pick(hit.stream, BEHIND_MS) * MS;
+    link.stop(endUs);
+    return endUs;
+  }
+
+  /**
+   * A slot goes on to a master whose replica does not hear of it, at once when somebody has asked the first one whether it has what he
+   * holds; that answer is late.
+   */
+  moveOn(hit: Hit): number | undefined {
+    const { stream, reach } = hit;
+    const movedUs = this.moveSlot(hit);
+    const [slot, migration] = [...this.#migrations].at(-1) ?? [];
+    if (movedUs === undefined || slot === undefined || migration === undefined) return movedUs;
+    const others = this.map.masters.filter((master) => master !== migration.to);
+    const next = others[stream.choose(others.length)];
+    const behindUs = pick(stream, BEHIND_MS) * MS;
+    const lateUs = pick(stream, [300, 50, 900]) * MS;
+    const heardUs = pick(stream, [1, 20, 200]) * MS;
+    const untilUs = this.#time.nowUs + movedUs + ASKED_WITHIN_US;
+    this.#whenConfirmed.set(slot, (by, server) => {
+      const isThere = server === migration.to && this.map.ownerOf(slot) === server;
+      const isFree =
+        this.#failing === undefined && !this.#migrations.has(slot) && this.#time.nowUs <= untilUs;
+      if (!isThere || !isFree || next === undefined || !this.map.masters.includes(next)) return;
+      this.#whenConfirmed.delete(slot);
+      for (const link of next.replicas) link.stop(behindUs);
+      this.#migrations.set(slot, { from: server, to: next });
+      this.#arrive(slot, reach);
+      // The answer is on its way by then.
+      this.#time.after(1, () => {
+        const node = reach.nodes().find(({ process }) => process.name === by);
+        for (const line of node?.lines ?? [])
+          if (line.server() === server) line.commands.hold("back", lateUs);
+      });
+      this.#time.after(heardUs, () => this.#drivers.get(by)?.hear());
+    });
+    return movedUs + ASKED_WITHIN_US + behindUs;
+  }
+
   /** A slot goes to a master whose replica does not hear of it, and that one dies soon. */
   moveAndDie(hit: Hit): number | undefined {
-    this.reliances.hasMoved = true;
     const movedUs = this.moveSlot(hit);
-    const to = [...this.#migrations.values()].at(-1)?.to;
+    const [slot, migration] = [...this.#migrations].at(-1) ?? [];
+    const to = migration?.to;
     const [link] = to?.replicas ?? [];
-    if (movedUs === undefined || to === undefined || link === undefined) return movedUs;
-    const diesUs = movedUs - 2_000 * MS + pick(hit.stream, [10, 300, 1_000]) * MS;
+    if (movedUs === undefined || slot === undefined || to === undefined || link === undefined) return movedUs;
+    const diesUs = movedUs - 2_000 * MS + pick(hit.stream, [10, 300, 1_000, 2_500]) * MS;
     link.stop(diesUs + 1 * MS);
+    if (oneIn(hit.stream, 3)) {
+      const awakeUs = this.#time.nowUs + diesUs + 2 * this.#leastDeadMs * MS;
+      this.#time.after(movedUs - 2_000 * MS, () => this.#sleep(hit, slot, awakeUs));
+    }
     this.#time.after(diesUs, () => {
       link.end();
       if (this.failover(hit, to, link) === undefined) this.rejoin(to, link.replica);
     });
-    return diesUs + Math.max(...NODE_TIMEOUTS_MS) * MS + 6_000 * MS;
+    return diesUs + (this.#leastDeadMs + Math.max(...TAKES_LONGER_MS)) * MS + 6_000 * MS;
+  }
+
+  /** A process that believes to have something of a slot stands still for a while. */
+  #sleep({ reach }: Hit, slot: number, untilUs: number): void {
+    const [process] = believersOf(slot, reach);
+    if (process === undefined) return;
+    process.stop();
+    reach.history.add("world", `${process.name} stands still until ${untilUs / MS} ms`);
+    reach.trouble.begin("stop", process.name, untilUs - this.#time.nowUs, true);
+    this.#time.at(untilUs, () => process.continue());
   }
 
   /** A master dies, and its replica takes over; the old one comes back as a replica. */
   failover(hit: Hit, old: SimServer = hit.server, cutOff?: ReplicaLink): number | undefined {
     const { stream, reach } = hit;
     const [link = cutOff] = old.replicas;
-    if (this.#isFailingOver || this.#migrations.size > 0 || link === undefined) return undefined;
+    if (this.#failing !== undefined || this.#migrations.size > 0 || link === undefined) return undefined;
     if (!this.map.masters.includes(old)) return undefined;
-    this.#isFailingOver = true;
+    this.#failing = { master: old, heir: link.replica };
     old.gate.shut();
     // What was on its way to its replica is lost with it, or is not.
     if (oneIn(stream, 2)) link.end();
     cutAll(old, hit);
-    const promotedUs = pick(stream, NODE_TIMEOUTS_MS) * MS;
+    const promotedUs = (this.#leastDeadMs + pick(stream, TAKES_LONGER_MS)) * MS;
     const backUs = promotedUs + pick(stream, [3_000, 100]) * MS;
-    this.reliances.losses.push({ fromUs: this.#time.nowUs, untilUs: this.#time.nowUs + backUs });
+    const { nowUs } = this.#time;
+    this.reliances.losses.push({ fromUs: nowUs, untilUs: nowUs + backUs, goesOn: false });
     this.#time.after(promotedUs, () => {
       const { replica } = link;
       reach.history.add(
@@ -217,10 +276,11 @@ export class ClusterTopology implements Topology {
       for (const each of [...old.replicas]) each.end();
       replica.isReadOnly = false;
       this.map = this.map.replaced(old, replica);
+      this.#promotedUs.set(replica, this.#time.nowUs);
       this.#time.after(backUs - promotedUs, () => {
         this.#follow(replica, old);
         old.gate.open();
-        this.#isFailingOver = false;
+        this.#failing = undefined;
       });
     });
     return backUs + 3_000 * MS;
@@ -241,6 +301,12 @@ export class ClusterTopology implements Topology {
     const live = this.map.masters.filter(({ gate }) => !gate.isShut);
     return live[stream.choose(Math.max(1, live.length))] ?? this.servers[0];
   }
+}
+
+/** Those who believe to have something of a slot. */
+function believersOf(slot: number, { checker }: Hit["reach"]): readonly SimProcess[] {
+  const isOfSlot = ({ name }: Part) => hashSlot(name) === slot;
+  return checker.believed.filter(({ parts }) => parts.some(isOfSlot)).map(({ process }) => process);
 }
 
 const TRY_AGAIN = "TRYAGAIN Multiple keys request during rehashing of slot";

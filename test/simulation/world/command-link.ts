@@ -180,7 +180,11 @@ export class CommandLink {
     const server = this.#server;
     const wire = this.#wire;
     this.#unanswered.push(request);
-    wire.toServer(process.nowUs, () => server.gate.pass(() => this.#execute(request, server, wire)));
+    const { replacements } = server;
+    const arrive = () => {
+      if (server.replacements === replacements) this.#execute(request, server, wire);
+    };
+    wire.toServer(process.nowUs, () => server.gate.pass(arrive));
     this.#counts.sent += 1;
     watch.reached(this, "sent", this.#counts.sent);
   }

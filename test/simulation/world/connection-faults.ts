@@ -78,3 +78,24 @@ export const connectionFaults = {
     },
   },
 } satisfies Record<string, Fault>;
+
+/** Those that only a schedule about one thing has: they do what is rarest among the others. */
+export const rareFaults = {
+  "answers lost": {
+    befalls: "commands",
+    strike({ line: { commands }, stream }) {
+      const { there } = commands.inTransit;
+      const reconnectUs = pick(stream, [1, 50, 100, 300]) * MS;
+      commands.cut({ there, back: 0, lateUs: undefined, noticeUs: 0, reconnectUs });
+      return reconnectUs;
+    },
+  },
+  "late messages": {
+    befalls: "messages",
+    strike({ line, stream }) {
+      const us = pick(stream, [300, 100, 800]) * MS;
+      line.messages.hold(us);
+      return us;
+    },
+  },
+} satisfies Record<string, Fault>;

@@ -1,4 +1,5 @@
 import type { Checker } from "../checker/checker.js";
+import type { DataLosses } from "../checker/data-losses.js";
 import type { History } from "../checker/history.js";
 import type { Trouble } from "../checker/trouble.js";
 import type { Stream } from "../chooser/chooser.js";
@@ -17,6 +18,7 @@ export interface Reach {
   readonly history: History;
   readonly trouble: Trouble;
   readonly checker: Checker;
+  readonly losses: DataLosses;
   readonly topology: Topology;
   readonly nodes: () => readonly Node[];
   /** Starts a process anew under another name, with a workload of its own. */

@@ -1,7 +1,8 @@
 import type { Chooser, Stream } from "../chooser/chooser.js";
-import { between, pick } from "../draw.js";
+import { between, oneIn, pick } from "../draw.js";
+import type { Mix } from "../workload/mixes.js";
 import type { CommandLink, LinkWatch, Moment } from "./command-link.js";
-import { connectionFaults } from "./connection-faults.js";
+import { connectionFaults, rareFaults } from "./connection-faults.js";
 import { type Fault, type Hit, linesTo, MS, type Reach } from "./fault.js";
 import { processFaults } from "./process-faults.js";
 import { replicaFaults } from "./replica-faults.js";
@@ -17,7 +18,9 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   ...slotFaults,
 };
 
-/** All sorts of fault. */
+const ALL_FAULTS: Readonly<Record<string, Fault>> = { ...FAULTS, ...rareFaults };
+
+/** All sorts of fault that a schedule of everything may have. */
 export const FAULT_SORTS: readonly string[] = Object.keys(FAULTS);
 
 /** The sorts of fault that a topology has, where these kinds are used. */
@@ -41,14 +44,33 @@ interface Planned {
 
 const MOMENTS: readonly [Moment, ...Moment[]] = ["sent", "arrived", "answered"];
 
+/** As many at most, where faults are many. */
+const MOST_OF_MANY = 16;
+
 /** All that befalls one fleet. */
 export class Faults implements LinkWatch {
   readonly #planned: Planned[] = [];
+  /** What may strike at any moment, where faults are many. */
+  readonly #many: NonNullable<Mix["faults"]> | undefined;
+  readonly #chance: Stream;
+  #left = 0;
   #reach: Reach | undefined;
 
   /** @param processes how many there are */
-  constructor(chooser: Chooser, processes: number, topology: TopologyName, kinds: readonly string[]) {
+  constructor(
+    chooser: Chooser,
+    processes: number,
+    topology: TopologyName,
+    kinds: readonly string[],
+    mix: Mix | undefined,
+  ) {
     const plan = chooser.stream("faults");
+    this.#chance = chooser.stream("many faults");
+    if (mix !== undefined) {
+      this.#many = mix.faults;
+      this.#left = MOST_OF_MANY;
+      return;
+    }
     const sorts = sortsOf(topology, kinds);
     const own = sorts.filter((sort) => FAULTS[sort]?.only?.includes("standalone") === false);
     // What only this topology has comes more often than the rest.
@@ -74,6 +96,7 @@ export class Faults implements LinkWatch {
   /** Nothing befalls the fleet any more. */
   end(): void {
     for (const fault of this.#planned) fault.isDone = true;
+    this.#left = 0;
   }
 
   reached(link: CommandLink, moment: Moment, nth: number): void {
@@ -83,11 +106,22 @@ export class Faults implements LinkWatch {
       fault.isDone = true;
       this.#strike(fault, link);
     }
+    if (this.#many !== undefined && this.#left > 0) this.#strikeAnyTime(this.#many, link);
   }
 
-  #strike({ sort, process: name, stream }: Planned, link: CommandLink): void {
+  #strikeAnyTime({ sorts, oneIn: times }: NonNullable<Mix["faults"]>, link: CommandLink): void {
+    const stream = this.#chance;
+    if (!oneIn(stream, times)) return;
+    this.#left -= 1;
+    this.#strike({ sort: pick(stream, sorts), process: link.process.name, stream }, link);
+  }
+
+  #strike(
+    { sort, process: name, stream }: Pick<Planned, "sort" | "process" | "stream">,
+    link: CommandLink,
+  ): void {
     const reach = this.#reach;
-    const fault = FAULTS[sort];
+    const fault = ALL_FAULTS[sort];
     const node = reach?.nodes().find(({ process }) => process.name === name);
     const line = node?.lines.find(({ commands }) => commands === link);
     if (reach === undefined || node === undefined || line === undefined || fault === undefined) return;

@@ -38,6 +38,7 @@ export class MessageLink {
   #losesNext = false;
   #isClosed = false;
   #wires = 0;
+  #heard = 0;
 
   constructor(parts: LinkParts) {
     this.name = parts.name;
@@ -46,6 +47,11 @@ export class MessageLink {
 
   get channels(): number {
     return this.#subscriptions.size;
+  }
+
+  /** How many messages have reached the client. */
+  get heard(): number {
+    return this.#heard;
   }
 
   get isOpen(): boolean {
@@ -152,6 +158,7 @@ export class MessageLink {
             const isLost = this.#losesNext;
             this.#losesNext = false;
             if (isLost) return;
+            this.#heard += 1;
             for (const each of this.#subscriptions.get(channel)?.listeners ?? []) each.onMessage(message);
           }),
         );

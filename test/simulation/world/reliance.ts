@@ -1,31 +1,47 @@
 import type { ReplicaOptions } from "../../../src/client-options.js";
+import { hashSlot } from "../../../src/protocol/hash-slot.js";
 import type { Stream } from "../chooser/chooser.js";
 import { pick } from "../draw.js";
+import type { ConnectParts } from "./fleet.js";
+import type { VirtualTime } from "./virtual-time.js";
 
 /** How one process relies on replicas. */
 export interface Reliance {
   readonly replicas: ReplicaOptions;
   /** Whether each server that can be made the master has what it believes in. */
   readonly isSafe: boolean;
-  /** Whether it was told that replicas are short. */
-  wasShort: boolean;
+  readonly commandTimeoutMs: number;
+  /** When it was last told that replicas are short. */
+  shortUs: number;
 }
 
 /** When a master was made that may lack something, and until when the one before it could be written to. */
 export interface Loss {
   readonly fromUs: number;
   readonly untilUs: number;
+  /** Whether the one before it goes on taking writes. */
+  readonly goesOn: boolean;
+}
+
+/** A slot has come to another master. */
+export interface Move {
+  readonly slot: number;
+  readonly atUs: number;
 }
 
 /** What a topology with replicas remembers of its clients, and of what was lost. */
 export class Reliances {
   readonly losses: Loss[] = [];
-  /** Whether a slot has gone to a master that then died. */
-  hasMoved = false;
+  readonly moves: Move[] = [];
+  readonly #time: VirtualTime;
   readonly #byProcess = new Map<string, Reliance>();
 
+  constructor(time: VirtualTime) {
+    this.#time = time;
+  }
+
   /** @param all how many replicas a master has */
-  plan(stream: Stream, process: string, all: number): Reliance {
+  plan(stream: Stream, { name, plan }: Pick<ConnectParts, "name" | "plan">, all: number): Reliance {
     const replicas = pick<ReplicaOptions>(stream, [
       { mode: "require", min: all },
       { mode: "auto" },
@@ -36,18 +52,37 @@ export class Reliances {
       { mode: "require", min: "majority" },
       { mode: "require", min: "all" },
     ]);
-    const isSafe = replicas.mode === "require" && (replicas.min ?? 1) === all;
-    const reliance = { replicas, isSafe, wasShort: false };
-    this.#byProcess.set(process, reliance);
+    // Where there is one replica, at least that one is waited for whatever is said.
+    const isSafe = replicas.mode === "require" && (all === 1 || replicas.min === all);
+    const { commandTimeoutMs } = plan.options;
+    const reliance = { replicas, isSafe, commandTimeoutMs, shortUs: Number.NEGATIVE_INFINITY };
+    this.#byProcess.set(name, reliance);
     return reliance;
   }
 
-  /** Whether a process may believe in something that a new master lacks. */
-  isUnsafe(process: string): boolean {
+  /** A process is told that replicas are short. */
+  short(process: string): void {
+    const reliance = this.#byProcess.get(process);
+    if (reliance !== undefined) reliance.shortUs = this.#time.nowUs;
+  }
+
+  of(process: string): Reliance | undefined {
+    return this.#byProcess.get(process);
+  }
+
+  /** How often the slot of a name has moved since then. */
+  movesOf(name: string, sinceUs: number): readonly Move[] {
+    const slot = hashSlot(name);
+    return this.moves.filter((move) => move.slot === slot && move.atUs >= sinceUs);
+  }
+
+  /** Whether a process may believe, of a name for which it asked then, in something that a new master lacks. */
+  isUnsafe(process: string, name: string, sinceUs: number): boolean {
     const reliance = this.#byProcess.get(process);
     if (reliance === undefined) return false;
-    // What has moved with its slot is nobody's to wait for.
-    if (reliance.replicas.mode === "auto") return reliance.wasShort || this.hasMoved;
+    // What has moved with its slot is waited for by nobody else.
+    if (reliance.replicas.mode === "auto")
+      return reliance.shortUs >= sinceUs || this.movesOf(name, sinceUs).length > 0;
     return !reliance.isSafe;
   }
 }

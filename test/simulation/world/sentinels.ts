@@ -8,18 +8,20 @@ import { Reliances } from "./reliance.js";
 import { ReplicaLink } from "./replica-link.js";
 import { SentinelDriver, type Word } from "./sentinel-driver.js";
 import type { SimServer } from "./sim-server.js";
-import type { Topology } from "./topology.js";
+import type { Standing, Topology } from "./topology.js";
 import type { VirtualTime } from "./virtual-time.js";
 
 /** A master with replicas, and the Sentinels that say which one it is. */
 export class SentinelTopology implements Topology {
   readonly name = "sentinel";
   readonly servers: readonly [SimServer, ...SimServer[]];
-  readonly reliances = new Reliances();
+  readonly reliances: Reliances;
   readonly #time: VirtualTime;
   readonly #stream: Stream;
   readonly #drivers: { readonly driver: SentinelDriver; readonly parts: ConnectParts }[] = [];
   #word: Word;
+  /** Since when all is as the Sentinels say. */
+  #sinceUs = 0;
   /** Was made the master, and is perhaps not named yet. */
   #promoted: SimServer | undefined;
 
@@ -27,6 +29,7 @@ export class SentinelTopology implements Topology {
     this.#time = time;
     this.#stream = stream;
     this.servers = servers;
+    this.reliances = new Reliances(time);
     const [master, ...replicas] = servers;
     this.#word = { master, isFailingOver: false };
     for (const replica of replicas) this.#follow(master, replica);
@@ -40,9 +43,16 @@ export class SentinelTopology implements Topology {
     return this.#word.isFailingOver;
   }
 
+  standingOf(): Standing | undefined {
+    const { master, isFailingOver } = this.#word;
+    const heirs = [...master.replicas].map(({ replica }) => replica);
+    return isFailingOver ? undefined : { master, heirs, sinceUs: this.#sinceUs };
+  }
+
   connect(parts: ConnectParts): readonly [Connected] {
     const { name, time, chooser, plan, process, watch, lines } = parts;
-    const reliance = this.reliances.plan(chooser.stream(`${name}.replicas`), name, this.servers.length - 1);
+    const all = this.servers.length - 1;
+    const reliance = this.reliances.plan(chooser.stream(`${name}.replicas`), parts, all);
     const delays = chooser.stream(`${name}.delays`);
     const common = { name, time, process, server: () => this.#word.master, distance: plan.distance, delays };
     const commands = new CommandLink({ ...common, rules: { ...plan.rules, queues: true }, watch });
@@ -52,9 +62,7 @@ export class SentinelTopology implements Topology {
       word: () => this.#word,
       commands,
       messages,
-      short: () => {
-        reliance.wasShort = true;
-      },
+      short: () => this.reliances.short(name),
     });
     this.#drivers.push({ driver, parts });
     return [{ driver, options: { replicas: reliance.replicas } }];
@@ -101,7 +109,7 @@ export class SentinelTopology implements Topology {
     const promotedUs = pick(stream, [100, 500, 2_000]) * MS;
     const namedUs = promotedUs + pick(stream, [10, 200, 1_000]) * MS;
     const demotedUs = namedUs + pick(stream, [500, 2_000, 8_000]) * MS;
-    const loss = { fromUs: time.nowUs, untilUs: time.nowUs + demotedUs };
+    const loss = { fromUs: time.nowUs, untilUs: time.nowUs + demotedUs, goesOn: true };
     time.after(promotedUs, () => {
       // It may have been cut off meanwhile, and have come back.
       for (const link of [...old.replicas]) if (link.replica === chosen.replica) link.end();
@@ -129,6 +137,7 @@ export class SentinelTopology implements Topology {
 
   #name(master: SimServer, stream: Stream): void {
     this.#word = { master, isFailingOver: false };
+    this.#sinceUs = this.#time.nowUs;
     for (const { driver, parts } of this.#drivers) {
       const { process, plan } = parts;
       const lateUs = plan.distance.leastUs + pick(stream, [0, 5, 600]) * MS;

@@ -46,6 +46,7 @@ export const serverFaults = {
     isForLocks: true,
     strike(hit) {
       hit.server.empty();
+      hit.reach.losses.lost(true);
       hit.server.forgetScripts();
       return cutAll(hit.server, hit);
     },
@@ -57,9 +58,13 @@ export const serverFaults = {
     strike(hit) {
       const { server, stream, reach } = hit;
       const data = server.copy();
+      const { replacements } = server;
       const us = pick(stream, [20, 300, 2_000]) * MS;
       reach.time.after(us, () => {
+        // By now another one may be there, which never had it.
+        if (server.replacements !== replacements) return;
         server.become(data, server.offset);
+        reach.losses.lost(true);
         server.forgetScripts();
         cutAll(server, hit);
       });
@@ -70,9 +75,30 @@ export const serverFaults = {
     befalls: "server",
     only: ["standalone"],
     isForLocks: true,
-    strike({ server, stream }) {
+    strike({ server, stream, reach }) {
       server.stepClock(pick(stream, [50, 1_000, 60_000]));
+      reach.losses.lost(false);
       return 0;
+    },
+  },
+  "server behind takes over": {
+    befalls: "server",
+    only: ["standalone"],
+    strike(hit) {
+      const behindMs = pick(hit.stream, [5_000, 500, 30_000]);
+      hit.server.replace(-behindMs);
+      // What it has lives longer by so much.
+      return Math.max(cutAll(hit.server, hit), behindMs * MS);
+    },
+  },
+  "server ahead takes over": {
+    befalls: "server",
+    only: ["standalone"],
+    isForLocks: true,
+    strike(hit) {
+      hit.server.replace(pick(hit.stream, [5_000, 500, 30_000]));
+      hit.reach.losses.lost(false);
+      return cutAll(hit.server, hit);
     },
   },
   "PUBLISH refused": {

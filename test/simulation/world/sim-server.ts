@@ -1,17 +1,27 @@
 import { ServerReplyError } from "../../../src/driver/driver.js";
 import { textOfBytes } from "../../../src/driver/memory/byte-strings.js";
-import { MemoryStore, SharedInterpreter } from "../../../src/driver/memory/memory-store.js";
+import { type Interpreter, MemoryStore, SharedInterpreter } from "../../../src/driver/memory/memory-store.js";
 import { CommandError } from "../../../src/driver/memory/reply.js";
 import type { Snapshot } from "../../../src/driver/memory/snapshot.js";
 import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
+import { CompiledScripts } from "../lua/compiled-scripts.js";
 import { Gate } from "./gate.js";
 import type { ReplicaLink } from "./replica-link.js";
 import type { VirtualTime } from "./virtual-time.js";
 
 const US = 1_000;
 
-/** One for all runs of a process: each script is compiled once. */
-const interpreter = new SharedInterpreter();
+/** One for all runs of a process: each script is compiled once. fengari runs those that are not understood. */
+let interpreter: Interpreter = new CompiledScripts(new SharedInterpreter());
+
+/** Has another one run the scripts of all servers that are made from now on. @returns what puts this one back */
+export function replaceInterpreter(other: Interpreter): () => void {
+  const replaced = interpreter;
+  interpreter = other;
+  return () => {
+    interpreter = replaced;
+  };
+}
 
 /** Whoever listens to a channel on one connection. */
 export interface Ear {
@@ -47,6 +57,10 @@ export class SimServer {
   /** How much was written so far, as it was told to its replicas, or by its master. */
   offset = 0;
   #shiftMs = 0;
+  /** How often another server has taken its place under its address. */
+  replacements = 0;
+  /** By how much the clocks of those that came were behind, together. */
+  setBackMs = 0;
   /** It is a replica, or was made one: it refuses whatever may write. */
   isReadOnly = false;
   /** The user that the clients have may not publish at present. */
@@ -68,6 +82,17 @@ export class SimServer {
 
   get timeMs(): number {
     return this.#epochMs + this.#shiftMs + this.#time.nowUs / US;
+  }
+
+  /**
+   * Another server takes its place under its address, with all that it had and a clock of its own. What was sent to the one before does
+   * not reach this one.
+   */
+  replace(aheadMs: number): void {
+    this.replacements += 1;
+    this.setBackMs += Math.max(0, -aheadMs);
+    this.#shiftMs += aheadMs;
+    this.forgetScripts();
   }
 
   /** Its clock is set forward. */
@@ -149,6 +174,11 @@ export class SimServer {
 
   command(name: string, ...args: readonly (string | number)[]): RawReply {
     return this.#store.command(name, args);
+  }
+
+  /** For how many milliseconds a key stays; -1: without an end, -2: there is none. */
+  ttlMs(key: string): number {
+    return this.#store.ttlMs(key);
   }
 
   get keys(): Snapshot {

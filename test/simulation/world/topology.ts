@@ -26,7 +26,18 @@ export interface Topology {
   readonly servers: readonly [SimServer, ...SimServer[]];
   /** Where there are replicas. */
   readonly reliances?: Reliances;
+  /** Who has a name, where there are replicas; undefined while that is about to change. */
+  standingOf?(name: string): Standing | undefined;
   connect(parts: ConnectParts): readonly [Connected, ...Connected[]];
+}
+
+/** The servers of a name. */
+export interface Standing {
+  readonly master: SimServer;
+  /** The replicas one of which would take over. */
+  readonly heirs: readonly SimServer[];
+  /** Since when that is the master. */
+  readonly sinceUs: number;
 }
 
 interface TopologyParts {

@@ -64,11 +64,17 @@ function refuse(deed: Deed, name: string): void {
 /** Compiled, this file lies in build/simulation/, while source maps tell places in the sources. */
 const base = fileURLToPath(new URL("../../../", import.meta.url));
 const roots = [base, base.replace(/build[\\/]simulation[\\/]$/, "")];
+/** During a run errors may have no stack. */
+const FRAMES = 10;
 const OWN_FRAME = /[\\/]world[\\/]trap\.[jt]s\b/;
 
 /** The file, line and column outside of the trap that called `name`; undefined for Node's own modules, which may. */
 function callerOf(name: string): string | undefined {
-  const frames = (new Error().stack ?? "").split("\n").filter((line) => /^ {4}at /.test(line));
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = FRAMES;
+  const stack = new Error().stack ?? "";
+  Error.stackTraceLimit = stackTraceLimit;
+  const frames = stack.split("\n").filter((line) => /^ {4}at /.test(line));
   const caller = frames.find(
     (frame) => !OWN_FRAME.test(frame) && !frame.includes("<anonymous>") && !isPassedOn(frame, name),
   );

@@ -5,6 +5,7 @@ interface Happening {
   readonly order: number;
   readonly run: () => void;
   cancelled: boolean;
+  readonly isLive: (() => boolean) | undefined;
 }
 
 /** What a happening is about, for a search through all orders: without one it may touch everything. */
@@ -52,12 +53,13 @@ export class VirtualTime {
     return this.at(this.nowUs + afterUs, run, about);
   }
 
-  at(atUs: number, run: () => void, _about?: About): Planned {
+  at(atUs: number, run: () => void, about?: About): Planned {
     const happening = {
       atUs: Math.max(Math.round(atUs), this.nowUs),
       order: this.#planned,
       run,
       cancelled: false,
+      isLive: about?.isLive,
     };
     this.#planned += 1;
     push(this.#heap, happening);
@@ -96,9 +98,12 @@ export class VirtualTime {
   #next(latestUs: number): Happening | undefined {
     for (;;) {
       const [first] = this.#heap;
-      if (first === undefined || (!first.cancelled && first.atUs > latestUs)) return undefined;
+      if (first === undefined) return undefined;
+      // What does nothing any more, such as a timer that was cancelled, needs no turn of the event loop.
+      const isOver = first.cancelled || first.isLive?.() === false;
+      if (!isOver && first.atUs > latestUs) return undefined;
       pop(this.#heap);
-      if (!first.cancelled) return first;
+      if (!isOver) return first;
     }
   }
 }

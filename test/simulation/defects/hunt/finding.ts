@@ -1,3 +1,5 @@
+import type { TopologyName } from "../../world/topology.js";
+
 /** What hunting for one variant has come to. */
 export interface Finding {
   /** `not built`: there was nothing to play. */
@@ -21,6 +23,8 @@ export interface PlayOrder {
   readonly seconds: number;
   /** The kinds to choose from; undefined: all. */
   readonly kinds: readonly string[] | undefined;
+  /** The topologies that seeds play by turns; undefined: as they are drawn. */
+  readonly topologies?: readonly TopologyName[] | undefined;
 }
 
 /** What a player tells while it plays, and in the end. What it has found it plays past if it is told to. */

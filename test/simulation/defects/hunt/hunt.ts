@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { KINDS } from "../../workload/families.js";
+import type { TopologyName } from "../../world/topology.js";
 import type { Edit } from "../defect.js";
 import { buildVariant, compiledTree, root } from "../variant.js";
 import type { Finding, PlayOrder, PlayReport } from "./finding.js";
@@ -21,13 +22,15 @@ export interface Prey {
   readonly seconds: number;
   /** The kinds to choose from; undefined: all. */
   readonly kinds: readonly string[] | undefined;
+  /** The topologies to play by turns; undefined: as they are drawn. */
+  readonly topologies?: readonly TopologyName[] | undefined;
 }
 
 /**
  * Builds a variant, and plays schedules of it until it is found or its time is over. A schedule that breaks a promise of the unchanged
  * sources as well does not count.
  */
-export async function hunt({ name, edits, seconds, kinds }: Prey): Promise<Finding> {
+export async function hunt({ name, edits, seconds, kinds, topologies }: Prey): Promise<Finding> {
   const played = kinds?.filter((kind) => KINDS.includes(kind));
   if (played?.length === 0) {
     return {
@@ -44,6 +47,7 @@ export async function hunt({ name, edits, seconds, kinds }: Prey): Promise<Findi
     scenes: "all",
     seconds,
     kinds: played,
+    topologies,
   };
   if (edits.length === 0) return playIn(compiledTree, order, () => Promise.resolve(true));
   const folder = join(root, "build/variants", `${process.pid}-${name.replaceAll(/[^\w.-]+/g, "_")}`);

@@ -1,5 +1,5 @@
 /**
- * Plays scenes and schedules of the tree that it lies in, these by seed, until one breaks a promise or its time is over. A process of
+ * Plays schedules of the tree that it lies in, by seed, and scenes, until one breaks a promise or its time is over. A process of
  * its own, as a variant may hang or crash.
  */
 import { readdirSync } from "node:fs";
@@ -10,8 +10,12 @@ import type { SceneDefinition } from "../../scenes/scene.js";
 import { runSchedule } from "../../schedule.js";
 import type { PlayOrder, PlayReport } from "./finding.js";
 
+/** Most changes show at once, in schedules of any sort: these are played before the scenes. */
+const FIRST_SCHEDULES = 60;
 /** So many orders of a scene are played, and all scenes together have this part of the time. */
 const MOST_LISTS = 400;
+/** It is told each time that so many orders of a scene are done: many of them take long on a busy machine. */
+const SIGN_OF_LIFE_LISTS = 20;
 const SCENES_PART = 1 / 3;
 const SCENES = new URL("../../scenes/", import.meta.url);
 
@@ -43,39 +47,57 @@ async function tellFound(
 }
 
 async function play(order: PlayOrder): Promise<PlayReport> {
-  const { firstSeed, schedules: most, seconds, kinds } = order;
-  const startMs = realMs();
-  const endMs = startMs + 1_000 * seconds;
+  const { firstSeed, schedules: most, seconds } = order;
+  const endMs = realMs() + 1_000 * seconds;
   await tell({ what: "playing", schedules: 0, where: "" });
-  await playScenes(order, startMs + 1_000 * seconds * SCENES_PART);
   let schedules = 0;
-  while (schedules < most && realMs() < endMs) {
-    const seed = firstSeed + schedules;
-    schedules += 1;
-    await tell({ what: "playing", schedules, where: seed });
-    const chooser = seededChooser(seed);
-    const first = await firstOf(async () => {
-      const { violations } = await runSchedule({ chooser, ...(kinds !== undefined && { only: kinds }) });
-      return violations;
-    });
-    if (first !== undefined) await tellFound(schedules, seed, first);
-  }
+  const playUpTo = async (many: number) => {
+    while (schedules < many && realMs() < endMs) {
+      schedules += 1;
+      await playSeed(firstSeed + schedules - 1, schedules, order);
+    }
+  };
+  await playUpTo(Math.min(FIRST_SCHEDULES, most));
+  await playScenes(order, schedules, realMs() + 1_000 * seconds * SCENES_PART);
+  await playUpTo(most);
   return { what: "clean", schedules };
 }
 
-async function playScenes({ scenes, kinds }: PlayOrder, endMs: number): Promise<void> {
+async function playSeed(
+  seed: number,
+  schedules: number,
+  { kinds, topologies = [] }: PlayOrder,
+): Promise<void> {
+  await tell({ what: "playing", schedules, where: seed });
+  const chooser = seededChooser(seed);
+  const topology = topologies[seed % topologies.length];
+  const first = await firstOf(async () => {
+    const only = kinds === undefined ? {} : { only: kinds };
+    const { violations } = await runSchedule({ chooser, topology, ...only });
+    return violations;
+  });
+  if (first !== undefined) await tellFound(schedules, seed, first);
+}
+
+async function playScenes({ scenes, kinds }: PlayOrder, schedules: number, endMs: number): Promise<void> {
   if (scenes === "none") return;
   const wanted = (await allScenes()).filter(({ name, kind }) =>
     scenes === "all" ? kinds === undefined || kinds.includes(kind) : name === scenes.name,
   );
   for (const scene of wanted) {
     if (realMs() >= endMs) return;
-    await tell({ what: "playing", schedules: 0, where: scene.name });
+    const isAtWork = () => tell({ what: "playing", schedules, where: scene.name });
+    await isAtWork();
     const first = await firstOf(async () => {
-      const { failure } = await explore(scene, { mostLists: MOST_LISTS });
+      const { failure } = await explore(scene, {
+        mostLists: MOST_LISTS,
+        whenPlayed: (lists) => {
+          if (lists % SIGN_OF_LIFE_LISTS === 0) void isAtWork();
+        },
+      });
       return failure?.violations ?? [];
     });
-    if (first !== undefined) await tellFound(0, scene.name, first);
+    if (first !== undefined) await tellFound(schedules, scene.name, first);
   }
 }
 

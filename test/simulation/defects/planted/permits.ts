@@ -19,6 +19,36 @@ export const permitDefects: readonly Defect[] = [
     ],
   },
   {
+    name: "state-asked-twice",
+    promise: "A release of permits gives them back or says that they were lost.",
+    shows:
+      "The process is stopped between two statements of a release, past the lease of one of the permits.",
+    origin: "own-33",
+    kinds: ["permit semaphore"],
+    edits: [
+      {
+        file: "src/synchronizers/permit-expirable-semaphore.ts",
+        find: 'if (hold.state === "held") hold.releasing = this.#releaseHeld(hold);\n    else if (hold.state === "lost") {',
+        replace:
+          'const isLost = hold.state === "lost";\n    if (hold.state === "held") hold.releasing = this.#releaseHeld(hold);\n    if (isLost) {',
+      },
+    ],
+  },
+  {
+    name: "rest-of-a-late-release-kept",
+    promise: "A release of permits that is tried on gives back what is left of them.",
+    shows: "A release of several permits is not answered, and one of them is lost before it is tried again.",
+    origin: "own-34",
+    kinds: ["permit semaphore"],
+    edits: [
+      {
+        file: "src/synchronizers/release-permits.ts",
+        find: "releasePermits(count, ids, releaseEach)",
+        replace: "releasePermits(count, ids)",
+      },
+    ],
+  },
+  {
     name: "cancelled-lease-granted",
     promise: "Leased permits are not granted to a request that was cancelled.",
     shows:

@@ -50,8 +50,21 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/release.ts",
-        find: 'if (reply.status === "absent" && repeated && keptCount === 0) return shortfall === undefined;',
-        replace: 'if (reply.status === "absent" && keptCount === 0) return shortfall === undefined;',
+        find: 'if (reply.status === "absent" && repeated && isOver) return shortfall === undefined;',
+        replace: 'if (reply.status === "absent" && isOver) return shortfall === undefined;',
+      },
+    ],
+  },
+  {
+    name: "kept-repeat-is-stolen",
+    promise: "An inner hold that was released is not told as stolen when the outer one runs out.",
+    shows: "The answer to an inner release is lost, and its repeat comes after the lease of the outer hold.",
+    origin: "own-30",
+    edits: [
+      {
+        file: "src/locks/release.ts",
+        find: "keptCount === 0 || holding.live.length === 0;",
+        replace: "keptCount === 0;",
       },
     ],
   },
@@ -63,8 +76,8 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/release.ts",
-        find: 'if (reply.status === "absent" && repeated && keptCount === 0) return shortfall === undefined;',
-        replace: "",
+        find: 'if (reply.status === "absent" && repeated && isOver) return shortfall === undefined;',
+        replace: "void isOver;",
       },
     ],
   },
@@ -119,6 +132,34 @@ export const releaseDefects: readonly Defect[] = [
         file: "src/locks/release.ts",
         find: "if (!clean) cleanUp(lock, holding);",
         replace: "",
+      },
+    ],
+  },
+  {
+    name: "refused-release-given-up",
+    promise: "A release that was refused is tried on, so that others get the lock.",
+    shows: "A server refuses releases for longer than a command may take, as in a failover.",
+    origin: "own-29",
+    edits: [
+      {
+        file: "src/locks/clean-up.ts",
+        find: "if (!(error instanceof UnavailableError) || isOver(error)) return;",
+        replace:
+          "if (!(error instanceof UnavailableError) || !error.outcomeUnknown || isOver(error)) return;",
+      },
+    ],
+  },
+  {
+    name: "released-key-cut-short",
+    promise: "Who releases a hold that is there is not told that it was stolen.",
+    shows: "The refused release of one of a reader's holds is tried on while the other is released.",
+    origin: "own-31",
+    kinds: ["read-write", "fair read-write"],
+    edits: [
+      {
+        file: "src/threads/holding.ts",
+        find: "const restMs = this.releases > 0 ? this.neededMs([]) : 1;",
+        replace: "const restMs = 1;",
       },
     ],
   },

@@ -89,6 +89,18 @@ export const renewalDefects: readonly Defect[] = [
     ],
   },
   {
+    name: "renewed-too-often",
+    promise: "A lease is renewed three times in its length.",
+    shows: "A task holds for as long as a lease, without any fault.",
+    edits: [
+      {
+        file: "src/runtime/watchdog.ts",
+        find: "const RENEWALS_PER_LEASE = 3;",
+        replace: "const RENEWALS_PER_LEASE = 60;",
+      },
+    ],
+  },
+  {
     name: "overtaken-renewal-is-a-loss",
     promise: "A reader's lease is not lost while it is held in Redis.",
     shows:

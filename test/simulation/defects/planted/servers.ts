@@ -7,6 +7,7 @@ export const serverDefects: readonly Defect[] = [
     promise: "Where replicas are required, a hold whose server has changed is confirmed there or lost.",
     shows: "A failover or a slot that moves leads to a server which lacks the hold.",
     origin: "own-8",
+    topologies: ["cluster", "sentinel"],
     edits: [
       {
         file: "src/runtime/confirmations.ts",
@@ -20,6 +21,7 @@ export const serverDefects: readonly Defect[] = [
     promise: "A hold whose server has changed is believed only when the replicas of the new one have it.",
     shows: "A slot moves to a master whose replica lags, and that one takes over.",
     origin: "own-8",
+    topologies: ["cluster"],
     edits: [
       {
         file: "src/runtime/confirmations.ts",
@@ -33,6 +35,7 @@ export const serverDefects: readonly Defect[] = [
     promise: "Only the server that has a key now can confirm what is held of it.",
     shows: "A slot moves twice, and the answer of the server in between comes last.",
     origin: "own-8",
+    topologies: ["cluster"],
     edits: [
       {
         file: "src/runtime/confirmations.ts",
@@ -46,6 +49,7 @@ export const serverDefects: readonly Defect[] = [
     promise: "Where replicas are required, an acquisition that too few have is no hold.",
     shows: "Replicas lag or are stopped, a lock is taken, and one without it takes over.",
     origin: "B30",
+    topologies: ["cluster", "sentinel"],
     edits: [
       {
         file: "src/runtime/replication.ts",
@@ -59,6 +63,7 @@ export const serverDefects: readonly Defect[] = [
     promise: "Where replicas are required, a renewal that too few have prolongs nothing.",
     shows: "A replica stops after an acquisition, misses its renewals, and takes over.",
     origin: "R6",
+    topologies: ["sentinel", "cluster"],
     edits: [
       {
         file: "src/runtime/watchdog.ts",
@@ -68,11 +73,27 @@ export const serverDefects: readonly Defect[] = [
     ],
   },
   {
+    name: "missing-replica-counted-out",
+    promise: "With auto nobody believes the old master while a replica of it is being made the new one.",
+    shows:
+      "A replica is missed and counted out, before the Sentinels have named it the master; then locks are taken at the old one.",
+    origin: "own-32",
+    topologies: ["sentinel"],
+    edits: [
+      {
+        file: "src/driver/replicated-calls.ts",
+        find: "(acknowledged < wanted || hasFewer);",
+        replace: "acknowledged < wanted;",
+      },
+    ],
+  },
+  {
     name: "shortfall-not-taken-back",
     promise: "What too few replicas have acknowledged does not stay taken.",
     shows:
       "A replica is stopped, an acquisition fails for it, and the next call finds the lock held by nobody.",
     origin: "B30",
+    topologies: ["sentinel", "cluster"],
     edits: [
       {
         file: "src/locks/acquire.ts",
@@ -86,6 +107,7 @@ export const serverDefects: readonly Defect[] = [
     promise: "A deadline is told by the clock of the server that will judge it.",
     shows:
       "The connection leads to another server whose clock is ahead: what was sent to the old one is judged late, or never.",
+    topologies: ["standalone"],
     edits: [
       {
         file: "src/runtime/server-clocks.ts",

@@ -164,6 +164,32 @@ export const trustDefects: readonly Defect[] = [
     ],
   },
   {
+    name: "lost-twice",
+    promise: "A loss is final, and so is its reason.",
+    shows: "The time of a lease runs out, and then a renewal or a release finds that it is gone.",
+    origin: "simulation.md",
+    edits: [
+      {
+        file: "src/threads/trust.ts",
+        find: "if (this.checkMs() > 0) this.#lost(reason, this.heldMs);",
+        replace: 'if (this.checkMs() > 0 || this.#state === "lost") this.#lost(reason, this.heldMs);',
+      },
+    ],
+  },
+  {
+    name: "hurt-is-unreachable",
+    promise: "A lease whose time was not long enough is told as expired, not as out of reach.",
+    shows: "A fixed lease, or one that was never renewed, runs out.",
+    origin: "simulation.md",
+    edits: [
+      {
+        file: "src/threads/trust.ts",
+        find: 'return this.#unconfirmed ? "unreachable" : "expired";',
+        replace: 'return "unreachable";',
+      },
+    ],
+  },
+  {
     name: "own-lease-not-displaced",
     promise: "A lease of a client whose lock its own client takes as a stranger is told that it is lost.",
     shows: "A lock is freed by force, and another task of the holder's process takes it.",

@@ -47,6 +47,18 @@ export const waitingDefects: readonly Defect[] = [
     ],
   },
   {
+    name: "asks-again-and-again",
+    promise: "Those who wait ask once in a safety period, and when the lease that they saw is over.",
+    shows: "A lock is held for longer than some milliseconds while another waits for it.",
+    edits: [
+      {
+        file: "src/runtime/wait-line.ts",
+        find: "this.#askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));",
+        replace: "this.#askAgainMs = nowMs + Math.min(30, ms < 0 ? safetyMs : ms + 1);",
+      },
+    ],
+  },
+  {
     name: "waits-too-long",
     promise: "A call ends when its waitMs is over.",
     shows: "A waiter whose time runs out while it sleeps is woken by nothing else.",

@@ -1,0 +1,80 @@
+import { describe, expect, test } from "vitest";
+import { ServerReplyError } from "../../src/driver/driver.js";
+import { answerWith } from "../support/call-faults.js";
+import { type FakeTime, fakeTime } from "../support/fake-time.js";
+import { watchLeaks } from "../support/leaks.js";
+import { watched } from "../support/watched.js";
+
+watchLeaks();
+const open = fakeTime();
+
+const KEY = "order:7";
+const COMMAND_MS = 200;
+const WAY_MS = 10;
+/** Behind the scenes it is tried again at once, and half a second and one after that. */
+const SOON_MS = 2_000;
+const HOUR_MS = 3_600_000;
+
+const refused = new ServerReplyError("READONLY You can't write against a read only replica.");
+const full = new ServerReplyError("OOM command not allowed when used memory > 'maxmemory'.");
+
+/** From now on every release meets an error. @returns what ends that: then each takes some time to arrive */
+function refuseReleases({ clock, driver }: FakeTime, error: Error): () => void {
+  let refuses = true;
+  const isRelease = ({ script }: { readonly script: { readonly name: string } }) =>
+    script.name.endsWith("-release");
+  const next = () => {
+    void driver.next(
+      {
+        name: "refused",
+        meet: (deliver, way) => {
+          next();
+          if (refuses) return answerWith(error).meet(deliver, way);
+          return new Promise<void>((resolve) => void clock.schedule(WAY_MS, resolve)).then(deliver);
+        },
+      },
+      isRelease,
+    );
+  };
+  next();
+  return () => {
+    refuses = false;
+  };
+}
+
+describe.each([
+  { why: "is a replica for a while", error: refused },
+  { why: "is full", error: full },
+])("a release that is refused by a server that $why", ({ error }) => {
+  test("is told as open, and tried on, so that others need not wait for the TTL [own-29]", async () => {
+    const time = open({ commandTimeoutMs: COMMAND_MS });
+    const lease = await time.holdfast.getLock(KEY).lock({ leaseMs: HOUR_MS });
+    const end = refuseReleases(time, error);
+    const released = watched(lease.unlock());
+    await time.clock.advance(2 * COMMAND_MS);
+    expect(released.outcome).toMatchObject({
+      error: { code: "ERR_HOLDFAST_UNAVAILABLE", outcomeUnknown: true },
+    });
+    expect(time.fields(KEY)).toEqual({ [lease.holder]: "1" });
+    end();
+    await time.clock.advance(SOON_MS);
+    expect(time.fields(KEY)).toEqual({});
+  });
+
+  test("and is tried on while the outer hold of a reader is released leaves that its key until then [own-31]", async () => {
+    const time = open({ commandTimeoutMs: COMMAND_MS });
+    const lock = time.holdfast.getReadWriteLock(KEY).readLock();
+    const outer = await lock.lock();
+    const inner = await outer.run(() => lock.lock());
+    const end = refuseReleases(time, error);
+    const released = watched(inner.unlock());
+    // It is over, and the first try behind the scenes is under way.
+    await time.clock.advance(1.2 * COMMAND_MS);
+    expect(released.outcome).toHaveProperty("error");
+    const outerReleased = watched(outer.unlock());
+    end();
+    await time.clock.advance(SOON_MS);
+    expect(outerReleased.outcome).toEqual({ value: undefined });
+    expect(time.fields(KEY)).toEqual({});
+  });
+});

@@ -1,0 +1,79 @@
+import type { Reliance } from "../world/reliance.js";
+import type { SimProcess } from "../world/sim-process.js";
+import type { SimServer } from "../world/sim-server.js";
+import type { Topology } from "../world/topology.js";
+import type { VirtualTime } from "../world/virtual-time.js";
+import type { Checker, Entered, Part } from "./checker.js";
+import { SLEEP } from "./slept-through.js";
+import type { Trouble } from "./trouble.js";
+
+const MS = 1_000;
+/** Who requires replicas asks each second who has a slot; news of a Sentinel, timers and the way there come on top. */
+const LOOK_MS = 1_000;
+const SLACK_MS = 500;
+
+/**
+ * Who waits for all replicas that may be chosen believes in nothing that one of them lacks, unless the server of it has changed a short
+ * time ago: then it is confirmed, or lost, within a look at the servers and one command timeout.
+ */
+export class Backed {
+  readonly #time: VirtualTime;
+  readonly #checker: Checker;
+  readonly #trouble: Trouble;
+  readonly #topology: Topology;
+
+  constructor(time: VirtualTime, checker: Checker, trouble: Trouble, topology: Topology) {
+    this.#time = time;
+    this.#checker = checker;
+    this.#trouble = trouble;
+    this.#topology = topology;
+  }
+
+  look(): void {
+    for (const belief of this.#checker.believed) {
+      const reliance = this.#topology.reliances?.of(belief.process.name);
+      if (reliance?.isSafe !== true) continue;
+      for (const part of belief.parts) this.#compare(belief, part, reliance);
+    }
+  }
+
+  #compare(belief: Entered, { name, owners }: Part, { commandTimeoutMs }: Reliance): void {
+    const { process, label, enteredUs } = belief;
+    const standing = this.#topology.standingOf?.(name);
+    if (standing === undefined) return;
+    const { master, heirs, sinceUs } = standing;
+    if (sinceUs > 0 && this.#mayNotKnow(process, Math.max(sinceUs, enteredUs), commandTimeoutMs)) return;
+    if (this.#wentAndCame(name, enteredUs)) return;
+    // What was freed by force is missing everywhere.
+    if (!has(master, name, owners)) return;
+    for (const heir of heirs) {
+      if (has(heir, name, owners)) continue;
+      this.#checker.fail(
+        "exclusion",
+        `"${name}": ${label} is believed, and ${heir.name}, which may take over from ${master.name}, lacks it`,
+      );
+    }
+  }
+
+  /** Whether its slot has gone and come back between two looks at the servers: nobody hears of that. */
+  #wentAndCame(name: string, sinceUs: number): boolean {
+    const moves = this.#topology.reliances?.movesOf(name, sinceUs) ?? [];
+    return moves.some(
+      ({ atUs }, at) => at > 0 && atUs - (moves[at - 1]?.atUs ?? 0) <= (LOOK_MS + SLACK_MS) * MS,
+    );
+  }
+
+  /** Whether it may have slept through the change, or has time to hear of it still. */
+  #mayNotKnow({ name }: SimProcess, changedUs: number, commandTimeoutMs: number): boolean {
+    const longestMs = LOOK_MS + commandTimeoutMs + SLACK_MS;
+    const slept = this.#trouble.spellsOf(name, SLEEP).some(({ untilUs }) => untilUs >= changedUs);
+    return slept || this.#time.nowUs < changedUs + longestMs * MS;
+  }
+}
+
+/** Whether the client of a holder has it there: within a process a lock is handed on before Redis hears of it. */
+function has(server: SimServer, key: string, owners: readonly string[]): boolean {
+  const fields = server.command("HKEYS", key) as readonly string[];
+  const clients = owners.map((owner) => `${owner.split(":", 1)[0]}:`);
+  return fields.some((field) => clients.some((client) => field.startsWith(client)));
+}

@@ -1,0 +1,148 @@
+import type { ScriptCall } from "../../../src/protocol/script-call.js";
+import type { Member } from "../workload/member.js";
+import type { SimServer } from "../world/sim-server.js";
+import type { VirtualTime } from "../world/virtual-time.js";
+import type { Keyspace, StoredLock } from "./keyspace.js";
+
+/**
+ * How a holder's field has left the hash of its lock: its key has run out; `forceUnlock` removed it; its own client did; or, as after a
+ * loss of data, anything else.
+ */
+export type How = "ran out" | "by force" | "by its client" | "otherwise";
+
+/** A holder has gone from Redis. */
+export interface Departure {
+  /** The id of the holder's client. */
+  readonly client: string;
+  readonly field: string;
+  readonly atUs: number;
+  readonly how: How;
+  /** The process whose script it was; undefined: none. */
+  readonly by: string | undefined;
+  /** Removed by a `forceUnlock` that has resolved. */
+  isTold: boolean;
+}
+
+const US = 1_000;
+/** A TTL is told in whole milliseconds. */
+const GRAIN_US = US;
+
+/** Remembers how the holders of each lock have gone from Redis. */
+export class Holders {
+  readonly #time: VirtualTime;
+  readonly #keyspace: Keyspace;
+  /** By name. */
+  readonly #departures = new Map<string, Departure[]>();
+  /** The process by whose own acquisition each field came that is there; nobody's: it was granted, or handed on. */
+  readonly #askers = new Map<string, string | undefined>();
+  /** By name and field: the latest moment at which its key was ever to run out. */
+  readonly #endsUs = new Map<string, number>();
+  /** By the id of its client. */
+  readonly #members = new Map<string, Member>();
+
+  constructor(time: VirtualTime, keyspace: Keyspace) {
+    this.#time = time;
+    this.#keyspace = keyspace;
+  }
+
+  takesPart(member: Member): void {
+    for (const { clientId } of member.clients) this.#members.set(clientId, member);
+  }
+
+  /** The process that a holder is of. */
+  memberOf(holder: string): Member | undefined {
+    return this.#members.get(clientOf(holder));
+  }
+
+  knows(name: string): boolean {
+    return this.#keyspace.knows(name);
+  }
+
+  /** A script is about to run: what is gone now went without one. */
+  starts(server: SimServer, { keys }: ScriptCall): void {
+    for (const key of keys) {
+      this.#look(server, key, undefined, ({ endsUs }) =>
+        endsUs <= this.#time.nowUs + GRAIN_US ? "ran out" : "otherwise",
+      );
+    }
+  }
+
+  /** A script has run. */
+  ran(server: SimServer, { keys, script }: ScriptCall, by: string): void {
+    const isForce = script.name.endsWith("force-unlock");
+    const asker = script.name.endsWith("acquire") ? by : undefined;
+    for (const key of keys) {
+      const arrived = this.#look(server, key, by, (_, client) => {
+        if (isForce) return "by force";
+        return this.#members.get(client)?.process.name === by ? "by its client" : "otherwise";
+      });
+      for (const field of arrived) this.#askers.set(`${key} ${field}`, asker);
+    }
+  }
+
+  /** Whether Redis has given a lock to a holder as the answer to its own acquisition. */
+  wasAnswered(name: string, holder: string): boolean {
+    const asker = this.#askers.get(`${name} ${holder}`) ?? this.#askers.get(`${name} ${holder}:write`);
+    return asker !== undefined && asker === this.memberOf(holder)?.process.name;
+  }
+
+  /** A `forceUnlock` of a process has resolved. */
+  forced(name: string, by: string): void {
+    for (const departure of this.#departures.get(name) ?? []) {
+      if (departure.how === "by force" && departure.by === by) departure.isTold = true;
+    }
+  }
+
+  /** How the fields of a holder's client have gone since then. */
+  departures(name: string, holder: string, sinceUs: number): readonly Departure[] {
+    const client = clientOf(holder);
+    return (this.#departures.get(name) ?? []).filter((one) => one.client === client && one.atUs >= sinceUs);
+  }
+
+  /** Whether Redis has let go of a field of a holder's client since then, in one of these ways. */
+  hasGone(name: string, holder: string, sinceUs: number, hows: readonly How[]): boolean {
+    return this.departures(name, holder, sinceUs).some(({ how }) => hows.includes(how));
+  }
+
+  /** Whether a holder was freed by force between two moments, and has not come back since. */
+  wasForced(name: string, holder: string, fromUs: number, untilUs: number): boolean {
+    const forced = this.departures(name, holder, fromUs).some(
+      ({ field, how, atUs }) => field === holder && how === "by force" && atUs < untilUs,
+    );
+    return forced && this.#keyspace.since(name, untilUs).every(({ fields }) => !fields.has(holder));
+  }
+
+  /** When the key of a lock was to run out, at the latest, while a holder had it; undefined: it was never seen there. */
+  endUs(name: string, holder: string): number | undefined {
+    return this.#endsUs.get(`${name} ${holder}`);
+  }
+
+  /** @returns the fields that are new */
+  #look(
+    server: SimServer,
+    key: string,
+    by: string | undefined,
+    how: (before: StoredLock, client: string) => How,
+  ): readonly string[] {
+    const seen = this.#keyspace.look(server, key);
+    if (seen === undefined) return [];
+    const { before, after } = seen;
+    const departures = this.#departures.get(key) ?? [];
+    this.#departures.set(key, departures);
+    for (const field of before.fields.keys()) {
+      const client = clientOf(field);
+      if (after.fields.has(field) || client === "") continue;
+      departures.push({ client, field, atUs: this.#time.nowUs, how: how(before, client), by, isTold: false });
+    }
+    for (const field of after.fields.keys()) {
+      const at = `${key} ${field}`;
+      this.#endsUs.set(at, Math.max(after.endsUs, this.#endsUs.get(at) ?? 0));
+    }
+    return [...after.fields.keys()].filter((field) => !before.fields.has(field));
+  }
+}
+
+/** Fields that are no holder's have no client. */
+function clientOf(field: string): string {
+  return field.includes(":") ? field.slice(0, field.indexOf(":")) : "";
+}

@@ -1,0 +1,121 @@
+import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
+import { familyOf } from "../workload/families.js";
+import type { Shared } from "../workload/family.js";
+import type { Member } from "../workload/member.js";
+import type { SimServer } from "../world/sim-server.js";
+import type { VirtualTime } from "../world/virtual-time.js";
+import type { PendingCall } from "./calls.js";
+import type { Checker } from "./checker.js";
+import { FairOrder } from "./fair-order.js";
+import { LateCalls } from "./late-calls.js";
+import { Orphans, type Owner } from "./orphans.js";
+import { Prompt } from "./prompt.js";
+import type { Trouble } from "./trouble.js";
+
+/** Those that have queues. */
+const FAIR = ["fair", "non-reentrant fair"];
+/** Those of which waiters are told, so that none of them needs a timer. */
+const TOLD = [...FAIR, "lock", "non-reentrant", "fenced", "read-write"];
+/** Those whose hash has a field for each who has them, and no others: readers stay there for as long as others read. */
+const STORED = [...FAIR, "lock", "non-reentrant", "fenced", "spin", "multi"];
+
+interface Parts {
+  readonly time: VirtualTime;
+  readonly checker: Checker;
+  readonly trouble: Trouble;
+  readonly shared: readonly Shared[];
+}
+
+/** What locks are promised besides exclusion, where all of them are on one server and nobody but holdfast uses them. */
+export class LockWatch {
+  readonly #checker: Checker;
+  readonly #members = new Map<string, Member>();
+  /** Which process has which client, by the client's id. */
+  readonly #clients = new Map<string, string>();
+  readonly #orders: readonly FairOrder[];
+  readonly #late: LateCalls;
+  readonly #orphans: Orphans;
+  readonly #prompt: Prompt;
+
+  constructor({ time, checker, trouble, shared }: Parts) {
+    this.#checker = checker;
+    const namesOf = (kinds: readonly string[]) =>
+      shared.filter(({ kind }) => kinds.includes(kind)).flatMap((each) => familyOf(each).heldKeys(each));
+    const processOf = (field: string) => this.#clients.get(clientOf(field));
+    const stillWaits = (process: string, name: string) => this.#stillWaits(process, name);
+    this.#orders = namesOf(FAIR).map(
+      (name) => new FairOrder(name, time, checker, trouble, { processOf, stillWaits }),
+    );
+    this.#late = new LateCalls(checker);
+    this.#orphans = new Orphans(time, checker, trouble, namesOf(STORED), {
+      ownerOf: (field) => this.#ownerOf(field),
+      hasForgotten: (process, name) => checker.forgotten.has(`${process} ${name}`),
+    });
+    this.#prompt = new Prompt(time, checker, trouble, namesOf(TOLD), {
+      hasLeft: (name) => this.#hasLeft(name),
+      mayEnter: (call) => this.#mayEnter(call),
+    });
+  }
+
+  takesPart(member: Member): void {
+    this.#members.set(member.process.name, member);
+    this.#prompt.takesPart(member.plan);
+  }
+
+  starts(server: SimServer, call: ScriptCall): void {
+    this.#late.starts(server, call);
+    for (const order of this.#orders) order.starts(server, call);
+  }
+
+  ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void {
+    for (const arg of call.args) {
+      if (FIELD.test(String(arg)) && !this.#clients.has(clientOf(String(arg))))
+        this.#clients.set(clientOf(String(arg)), by);
+    }
+    this.#late.ran(server, call, by);
+    for (const order of this.#orders) order.ran(server, call, answer);
+  }
+
+  glance(server: SimServer): void {
+    this.#orphans.glance(server);
+    this.#prompt.glance();
+  }
+
+  #stillWaits(process: string, name: string): boolean {
+    const member = this.#members.get(process);
+    if (member === undefined || !isWell(member)) return false;
+    return [...this.#checker.calls.pending].some(
+      (call) => call.process === process && call.names.includes(name),
+    );
+  }
+
+  #ownerOf(field: string): Owner | undefined {
+    const name = this.#clients.get(clientOf(field));
+    const member = name === undefined ? undefined : this.#members.get(name);
+    if (name === undefined || member === undefined || !isWell(member)) return undefined;
+    return { name, plan: member.plan };
+  }
+
+  #hasLeft(name: string): boolean {
+    return [...this.#members.values()].some(
+      ({ isClosing, process }) => isClosing || this.#checker.forgotten.has(`${process.name} ${name}`),
+    );
+  }
+
+  /** The same id may be about something else at that time. */
+  #mayEnter({ process, sharesId }: PendingCall): boolean {
+    const member = this.#members.get(process);
+    return member !== undefined && isWell(member) && !sharesId;
+  }
+}
+
+/** The id of a client, and that of one of its threads. */
+const FIELD = /^[0-9a-f]{8}-[0-9a-f-]{27}:\d+/;
+
+function clientOf(field: string): string {
+  return field.slice(0, field.indexOf(":"));
+}
+
+function isWell({ process, isClosing }: Member): boolean {
+  return !process.isDead && !process.gate.isShut && !isClosing;
+}

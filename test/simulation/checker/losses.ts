@@ -1,0 +1,120 @@
+import type { LeaseLostError, LossReason } from "../../../src/errors.js";
+import type { Checker } from "./checker.js";
+import type { Holders, How } from "./holders.js";
+import type { Trouble } from "./trouble.js";
+
+/** What is told of a lease that was lost, by its error or by the event. */
+export interface Loss {
+  readonly name: string;
+  readonly holder: string;
+  readonly reason: LossReason;
+  /** From the acquisition to the end of the lease, however late that was noticed. */
+  readonly heldMs: number;
+}
+
+/** A clock that is set forward ends leases early, as do data that are older than the latest renewal. */
+const SHORTENS = ["server-clock-step", "server-older", "server ahead takes over"];
+
+/** Where these happen, a lock may be on a server that never had its holder. */
+const ANOTHER_SERVER = ["failover", "failover after a crash", "node dies", "slot moves to one that dies"];
+const CHANGES = [...ANOTHER_SERVER, "slot moves", "slot moves ahead of a replica", "slot moves on"];
+
+const TAKEN: readonly How[] = ["by force", "otherwise"];
+
+const US = 1_000;
+/** For how long a fault may explain what comes after it, beyond a lease that the watchdog renews and the command timeouts. */
+const ECHO_US = 2_000_000;
+/** No clock of a process goes slower than this. */
+const SLOWEST = 0.998;
+
+/** Whether the reason for which a lease was lost is one that has happened. */
+export class Losses {
+  readonly #checker: Checker;
+  readonly #trouble: Trouble;
+  readonly #holders: Holders;
+  /** What was told first of each lease. */
+  readonly #first = new WeakMap<object, LeaseLostError>();
+
+  constructor(checker: Checker, trouble: Trouble, holders: Holders) {
+    this.#checker = checker;
+    this.#trouble = trouble;
+    this.#holders = holders;
+  }
+
+  /** A lease tells of its loss: so it does for ever. */
+  toldBy(lease: object, loss: LeaseLostError): void {
+    const first = this.#first.get(lease) ?? loss;
+    this.#first.set(lease, first);
+    const { lockName, holder, reason, heldMs } = loss;
+    if (first.reason === reason && first.heldMs === heldMs) return;
+    const before = `${first.reason} after ${first.heldMs} ms`;
+    const text = `the lease of "${lockName}" by ${holder} was lost as ${before}, and then as ${reason} after ${heldMs} ms`;
+    this.#checker.fail("truth", text);
+  }
+
+  /** A release has resolved that was called at a moment: unless it may have been sent twice, the hold was there then. */
+  released({ name, holder }: { readonly name: string; readonly holder: string }, calledUs: number): void {
+    const member = this.#holders.memberOf(holder);
+    const startUs = this.#checker.startOf(holder);
+    if (member === undefined || startUs === undefined || !this.#holders.knows(name)) return;
+    const { commandTimeoutMs } = member.plan.options;
+    if (this.#trouble.has(member.process.name, calledUs - 2 * commandTimeoutMs * US)) return;
+    if (!this.#holders.wasForced(name, holder, startUs, calledUs)) return;
+    this.#checker.fail(
+      "truth",
+      `the release of "${name}" by ${holder} resolved, which was freed by force before`,
+    );
+  }
+
+  /** Somebody was told of a loss. */
+  told(loss: Loss): void {
+    const complaint = this.untrue(loss);
+    if (complaint === undefined) return;
+    const { name, holder, reason, heldMs } = loss;
+    this.#checker.fail(
+      "truth",
+      `the lease of "${name}" by ${holder} was lost as ${reason} after ${heldMs} ms: ${complaint}`,
+    );
+  }
+
+  /** @returns what is wrong with it */
+  untrue({ name, holder, reason, heldMs }: Loss): string | undefined {
+    if (!this.#holders.knows(name)) return undefined;
+    const startUs = this.#checker.startOf(holder) ?? 0;
+    switch (reason) {
+      case "stolen":
+        if (this.#trouble.hasSince(startUs, [...ANOTHER_SERVER, ...SHORTENS])) return undefined;
+        return this.#holders.hasGone(name, holder, startUs, this.#hows(holder))
+          ? undefined
+          : "nobody has taken it";
+      case "unreachable":
+        // A renewal that was under way as its lease was forgotten confirms nothing.
+        return this.#wasForgotten(name, holder) || this.#wasHurt(holder, startUs + heldMs * US * SLOWEST)
+          ? undefined
+          : "its server was reachable all the time";
+      case "server-changed":
+        return this.#trouble.happened(...CHANGES) ? undefined : "its server has not changed";
+      default:
+        return undefined;
+    }
+  }
+
+  #wasForgotten(name: string, holder: string): boolean {
+    const process = this.#holders.memberOf(holder)?.process.name;
+    return this.#checker.forgotten.has(`${process} ${name}`);
+  }
+
+  /** Whether something may have kept a holder's renewals away that were sent in the last lease before a moment. */
+  #wasHurt(holder: string, untilUs: number): boolean {
+    const member = this.#holders.memberOf(holder);
+    if (member === undefined) return true;
+    const { watchdogMs, commandTimeoutMs } = member.plan.options;
+    const echoUs = (watchdogMs + 2 * commandTimeoutMs) * US + ECHO_US;
+    return this.#trouble.has(member.process.name, untilUs - echoUs);
+  }
+
+  /** In which ways a field may have gone that was taken: `close({ releaseHeld })` takes it from calls that it cancels. */
+  #hows(holder: string): readonly How[] {
+    return this.#holders.memberOf(holder)?.isClosing === true ? [...TAKEN, "by its client"] : TAKEN;
+  }
+}

@@ -1,0 +1,78 @@
+import type { ClientPlan } from "../workload/plan.js";
+import type { VirtualTime } from "../world/virtual-time.js";
+import type { PendingCall } from "./calls.js";
+import type { Checker } from "./checker.js";
+import type { Trouble } from "./trouble.js";
+
+const US = 1_000;
+/** A client that hands a lock on inside leaves it to others for so long at most (decision 029), and timers are late. */
+const YIELD_MS = 400;
+const TIMERS_MS = 100;
+/** A release and its message, a question that comes too late, the next one, and what is cleaned up before it: one way each. */
+const WAYS = 12;
+/** So long after the last fault all have subscriptions again, and what the dead have left is gone. */
+const ECHO_US = 20_000 * US;
+
+/** What the rule has to know about the fleet. */
+export interface Fleet {
+  /** Whether a process has left something to its TTL: it was closed, or has forgotten a lease. */
+  hasLeft(name: string): boolean;
+  /** Whether a call waits for nothing but its lock. */
+  mayEnter(call: PendingCall): boolean;
+}
+
+/**
+ * Where nothing has befallen the fleet for a while, whoever waits for a lock that nobody has is in as soon as he has heard of it: a
+ * release tells him, and no timer is needed for that.
+ */
+export class Prompt {
+  readonly #time: VirtualTime;
+  readonly #checker: Checker;
+  readonly #trouble: Trouble;
+  readonly #names: readonly string[];
+  readonly #fleet: Fleet;
+  #wayUs = 0;
+  #leaseUs = 0;
+
+  /** @param names the locks of which waiters are told by messages */
+  constructor(time: VirtualTime, checker: Checker, trouble: Trouble, names: readonly string[], fleet: Fleet) {
+    this.#time = time;
+    this.#checker = checker;
+    this.#trouble = trouble;
+    this.#names = names;
+    this.#fleet = fleet;
+  }
+
+  takesPart({ distance, options: { watchdogMs, commandTimeoutMs } }: ClientPlan): void {
+    this.#wayUs = Math.max(this.#wayUs, distance.leastUs + distance.spreadUs);
+    this.#leaseUs = Math.max(this.#leaseUs, watchdogMs * US, 2 * commandTimeoutMs * US);
+  }
+
+  glance(): void {
+    const { nowUs } = this.#time;
+    const { calls } = this.#checker;
+    const quietUs = this.#trouble.endsUs === 0 ? 0 : this.#trouble.endsUs + ECHO_US;
+    const boundUs = (YIELD_MS + TIMERS_MS) * US + WAYS * this.#wayUs;
+    if (nowUs < quietUs + boundUs) return;
+    for (const name of this.#names) {
+      if (this.#fleet.hasLeft(name) || this.#checker.isHad(name)) continue;
+      const lapsedUs = this.#checker.lapsedUs(name);
+      const fallenUs = lapsedUs === undefined ? 0 : lapsedUs + this.#leaseUs;
+      const sinceUs = Math.max(quietUs, fallenUs, calls.changedUs(name));
+      const late = [...calls.pending].find(
+        (call) =>
+          call.isAlone &&
+          call.names.includes(name) &&
+          nowUs - Math.max(sinceUs, call.startUs) > boundUs &&
+          !call.isDead() &&
+          this.#fleet.mayEnter(call),
+      );
+      if (late === undefined) continue;
+      const ms = (nowUs - Math.max(sinceUs, late.startUs)) / US;
+      this.#checker.fail(
+        "progress",
+        `${late.what} waits, although nobody has "${name}" for ${ms} ms, and nothing has happened`,
+      );
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import type { Defect } from "../defect.js";
+
+/** What is told of locks and leases to those who ask, and to those who listen to events. */
+export const answerDefects: readonly Defect[] = [
+  {
+    name: "holder-counted-once",
+    promise: "The hold count is that of Redis.",
+    shows: "A path has entered a lock more than once, and asks how often.",
+    origin: "simulation.md",
+    edits: [
+      {
+        file: "src/locks/lease-lock.ts",
+        find: "return Number((await look(this.#lock)).fields[holding.field] ?? 0);",
+        replace: "return Math.min(1, Number((await look(this.#lock)).fields[holding.field] ?? 0));",
+      },
+    ],
+  },
+  {
+    name: "count-of-the-client",
+    promise: "The hold count is that of Redis, not what the client believes.",
+    shows: "A hold was removed by force, and its client has not heard of that yet when it asks.",
+    origin: "simulation.md",
+    edits: [
+      {
+        file: "src/locks/lease-lock.ts",
+        find: "return Number((await look(this.#lock)).fields[holding.field] ?? 0);",
+        replace: "return holding.inRedis.count;",
+      },
+    ],
+  },
+  {
+    name: "writers-are-readers",
+    promise: "isLocked of a read lock tells whether somebody reads.",
+    shows: "A writer has the lock, and its read lock is asked about.",
+    origin: "simulation.md",
+    kinds: ["read-write", "fair read-write"],
+    edits: [
+      {
+        file: "src/locks/read-write-lock.ts",
+        find: "return fields[MODE_FIELD] !== undefined && field !== MODE_FIELD && !field.endsWith(WRITE_ENDING);",
+        replace: "return fields[MODE_FIELD] !== undefined && field !== MODE_FIELD;",
+      },
+    ],
+  },
+  {
+    name: "mode-is-a-holder",
+    promise: "inspect() tells the holders that Redis has, and nothing else.",
+    shows: "A read-write lock is held.",
+    origin: "simulation.md",
+    edits: [
+      {
+        file: "src/locks/inspect.ts",
+        find: "const { [MODE_FIELD]: mode, ...counts } = fields;",
+        replace: "const { [MODE_FIELD]: mode } = fields;\n  const counts = fields;",
+      },
+    ],
+  },
+  {
+    name: "inner-counts-as-first",
+    promise: "lease.holdCount tells how often its thread has the lock.",
+    shows: "A path enters the lock that it holds.",
+    origin: "simulation.md",
+    edits: [
+      {
+        file: "src/threads/hold.ts",
+        find: "this.holdCount = holding.live.length + 1;",
+        replace: "this.holdCount = Math.max(1, holding.live.length);",
+      },
+    ],
+  },
+  {
+    name: "contended-by-its-own",
+    promise: "The event of a contended lock tells who has it.",
+    shows: "The first attempt of a call finds the lock held.",
+    origin: "simulation.md",
+    edits: [
+      {
+        file: "src/locks/acquire.ts",
+        find: "kind: lock.kind.name, holder, ttlMs, own });",
+        replace: "kind: lock.kind.name, holder: lock.client.id, ttlMs, own });",
+      },
+    ],
+  },
+  {
+    name: "told-as-acquired-twice",
+    promise: "The event of an acquisition tells the one that was made.",
+    shows: "A call gets its lock while somebody listens.",
+    origin: "simulation.md",
+    edits: [
+      {
+        file: "src/runtime/traced.ts",
+        find: "}, event);\n  return acquired;",
+        replace: "}, event);\n  events.acquire.asyncEnd.publish(event);\n  return acquired;",
+      },
+    ],
+  },
+  {
+    name: "renewal-told-as-failed",
+    promise: "The event of a failed renewal tells of one that failed.",
+    shows: "A renewal is answered while somebody listens.",
+    origin: "simulation.md",
+    edits: [
+      {
+        file: "src/runtime/watchdog.ts",
+        find: "const last = reply.at(-1);",
+        replace:
+          "const last = reply.at(-1);\n      if (events.renewalFailed.hasSubscribers) events.renewalFailed.publish({ locks: 1, error: undefined });",
+      },
+    ],
+  },
+];
