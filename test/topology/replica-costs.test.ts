@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { HoldfastOptions } from "../../src/client-options.js";
-import { fairQueueKey } from "../../src/protocol/names.js";
 import { commandCounts, countedDuring, resetCounts } from "../support/command-counts.js";
 import { keepJournal } from "../support/key-journal.js";
 import { locksOnReplicas } from "../support/locks-on-replicas.js";
@@ -143,15 +142,16 @@ describe("a fair lock that is released while another waits", () => {
     await redis.plain.config("SET", "notify-keyspace-events", "KA");
     const [one, two] = [await acquainted(options), await acquainted(options)];
     const lease = await one.getFairLock(NAME).lock();
+    const arrived = await arrivals();
     const waiting = two.getFairLock(NAME).lock();
-    await until(async () => (await redis.plain.llen(fairQueueKey(NAME))) === 1);
-    await until(async () => (await redis.plain.pubsub("CHANNELS", "*redisson_*")).length === 1);
-    const [journal, arrived] = [await keepJournal(redis.servers.master), await arrivals()];
+    // At once, and when messages reach it.
+    await until(() => arrived.of("fair-acquire") === 2);
+    const journal = await keepJournal(redis.servers.master);
     await lease.unlock();
     const next = await waiting;
     const entries = await journal.read();
     await redis.plain.config("SET", "notify-keyspace-events", "");
-    const acquired = arrived.of("fair-acquire");
+    const acquired = arrived.of("fair-acquire") - 2;
     await next.unlock();
     const ofLock = entries.filter((entry) => /^(del|hset) order:7$|->/.test(entry));
     return { journal: ofLock.map((entry) => entry.replace(/:[0-9a-f-]{36}:\d+$/, ":<waiter>")), acquired };

@@ -22,12 +22,16 @@ export class DataLosses implements Excuse {
   }
 
   excuses(_: string, one: Entered, other: Entered): boolean {
-    const startUs = Math.min(one.startUs, other.startUs);
-    return this.#lossesUs.some(({ atUs }) => startUs <= atUs && this.#time.nowUs <= atUs + LONGEST_TRUST_US);
+    return this.#mayBeGivenAway(Math.min(one.startUs, other.startUs));
   }
 
-  /** Tokens grow for as long as the server keeps its data. */
-  mayRepeat(_: string, drawn: Entered): boolean {
-    return this.#lossesUs.some(({ atUs, forgets }) => forgets && drawn.startUs <= atUs);
+  /** Tokens grow for as long as the server keeps its data, except for who hears of one late that was given away meanwhile. */
+  mayRepeat(_: string, drawn: Entered, again: Entered): boolean {
+    const isForgotten = this.#lossesUs.some(({ atUs, forgets }) => forgets && drawn.startUs <= atUs);
+    return isForgotten || this.#mayBeGivenAway(again.startUs);
+  }
+
+  #mayBeGivenAway(startUs: number): boolean {
+    return this.#lossesUs.some(({ atUs }) => startUs <= atUs && this.#time.nowUs <= atUs + LONGEST_TRUST_US);
   }
 }

@@ -6,7 +6,8 @@ import type { VirtualTime } from "./virtual-time.js";
  */
 export class Gate {
   readonly #time: VirtualTime;
-  #isShut = false;
+  /** How many have shut it and not opened it yet. */
+  #shut = 0;
   #isGone = false;
   #empties = false;
   readonly #due: (() => void)[] = [];
@@ -19,7 +20,7 @@ export class Gate {
 
   /** Whether nothing passes at present. */
   get isShut(): boolean {
-    return this.#isShut;
+    return this.#shut > 0;
   }
 
   /** Whether nothing will ever pass again. */
@@ -38,12 +39,12 @@ export class Gate {
   }
 
   shut(): void {
-    this.#isShut = true;
+    this.#shut += 1;
   }
 
+  /** To be called once for each {@link shut}: it is open when the last one has gone. */
   open(): void {
-    if (!this.#isShut) return;
-    this.#isShut = false;
+    this.#shut -= 1;
     this.#empty();
   }
 
@@ -63,19 +64,19 @@ export class Gate {
 
   #enter(run: () => void, queue: (() => void)[]): void {
     if (this.#isGone) return;
-    const isFree = !this.#isShut && !this.#empties && this.#due.length === 0 && this.#waiting.length === 0;
+    const isFree = !this.isShut && !this.#empties && this.#due.length === 0 && this.#waiting.length === 0;
     if (isFree) run();
     else queue.push(run);
   }
 
   #empty(): void {
-    if (this.#empties || this.#isShut || this.#isGone) return;
+    if (this.#empties || this.isShut || this.#isGone) return;
     const next = this.#due.shift() ?? this.#waiting.shift();
     if (next === undefined) return;
     this.#empties = true;
     this.#time.after(0, () => {
       this.#empties = false;
-      if (this.#isShut) this.#waiting.unshift(next);
+      if (this.isShut) this.#waiting.unshift(next);
       else if (!this.#isGone) {
         next();
         this.#empty();

@@ -94,11 +94,10 @@ export class SimProcess {
 
   /** What fell due meanwhile runs first, then what has arrived. */
   continue(): void {
-    if (this.#asleepSinceUs !== undefined) {
-      this.#asleepUs += this.#time.nowUs - this.#asleepSinceUs;
-      this.#asleepSinceUs = undefined;
-    }
     this.gate.open();
+    if (this.gate.isShut || this.#asleepSinceUs === undefined) return;
+    this.#asleepUs += this.#time.nowUs - this.#asleepSinceUs;
+    this.#asleepSinceUs = undefined;
   }
 
   /** Its machine sleeps until it is continued: the wall clock goes on, the monotonic one does not. */
