@@ -22,7 +22,6 @@ const independent = [
   "test/**/redisson-records.test.ts",
   "test/conformance/differential.test.ts",
   "test/kinds/read-write-model.test.ts",
-  "test/kinds/*random.test.ts",
   "test/demo/**",
   "test/simulation/schedules.test.ts",
   "test/topology/**",
