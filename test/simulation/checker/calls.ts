@@ -10,6 +10,8 @@ export interface PendingCall {
   readonly waitMs: number;
   /** Whether nothing but the waiting is part of it: no body, and no call within. */
   readonly isAlone: boolean;
+  /** Whether it waits for nobody: it ends with its commands. */
+  readonly isBrief: boolean;
   /** Whether others of the process call with the same thread id. */
   readonly sharesId: boolean;
   readonly isDead: () => boolean;

@@ -11,8 +11,8 @@ const RED_SERVERS = 5;
 const MULTI_MEMBERS = 3;
 
 /**
- * So many commands of one process may reach a server within such a span of virtual time, by all its tasks together: some two and a half
- * times as many as the busiest runs need. A loop that asks without waiting is beyond one of them from any distance.
+ * So many commands of one process may reach a server within such a span of virtual time, by all its tasks together, and some for each
+ * call that it begins meanwhile: more than twice as many as the busiest runs need. A loop that asks without waiting is beyond one of them from any distance.
  */
 const BUDGETS = [
   { spanS: 1, most: 150 },
@@ -44,6 +44,8 @@ const UNDER_FAULTS = 6;
 interface Span {
   fromUs: number;
   count: number;
+  /** How many calls its process had begun by then. */
+  begun: number;
 }
 
 /** One process with a client of ours. */
@@ -78,19 +80,22 @@ export class Costs {
     const sender = this.#senders.get(name);
     if (sender !== undefined) sender.sent += 1;
     const process = `${name} at ${server}`;
-    const spans = this.#spans.get(process) ?? BUDGETS.map(() => ({ fromUs: 0, count: 0 }));
+    const spans = this.#spans.get(process) ?? BUDGETS.map(() => ({ fromUs: 0, count: 0, begun: 0 }));
     this.#spans.set(process, spans);
+    const begun = this.#checker.calls.begunBy(name);
     BUDGETS.forEach(({ spanS, most }, at) => {
       const span = spans[at];
       if (span === undefined) return;
       if (nowUs - span.fromUs >= spanS * US_PER_S) {
         span.fromUs = nowUs;
         span.count = 0;
+        span.begun = begun;
       }
       span.count += 1;
       if (span.count < most) return;
       const refuses = this.#trouble.has(server, span.fromUs, REFUSES);
-      if (span.count !== (refuses ? TRIED_ON * most : most)) return;
+      const enough = (refuses ? TRIED_ON : 1) * most + OF_A_CALL * (begun - span.begun);
+      if (span.count !== enough) return;
       this.#checker.fail(
         "cost",
         `${process} has sent ${span.count} commands within ${spanS} s, the last ${script}`,

@@ -7,6 +7,9 @@ import type { Trouble } from "./trouble.js";
 const MS = 1_000;
 /** What dead waiters of a fair queue, pauses of joint locks and late timers may cost on top. */
 const SLACK_MS = 10_000;
+/** Pauses between attempts, and late timers. */
+const LATE_MS = 2_000;
+const STANDSTILLS = ["stop", "suspend", "stall"];
 /** Tasks hold for one and a half times their lease at most; that of a dead process lasts as long as its lease. */
 const LEASES = 3;
 /** So long tasks may have to wait until another one adds permits or counts a latch down. */
@@ -59,14 +62,18 @@ export class Progress {
       const changedUs = Math.max(quietUs, ...call.names.map((name) => calls.changedUs(name)));
       const boundMs = call.names.some(this.#isCounted) ? LONGEST_COUNT_MS : this.#boundMs + this.#jvmMs;
       if (nowUs - changedUs > boundMs * MS) this.#complain(call, "nothing happens");
-      else if (call.isAlone && nowUs - quietUs > this.#longestMs(call) * MS) {
-        this.#complain(call, `was to wait for ${call.waitMs} ms at most`);
-      }
+      else this.#seesEnd(call);
     }
   }
 
-  #longestMs({ waitMs }: PendingCall): number {
-    return waitMs + COMMANDS * this.#commandTimeoutMs + SLACK_MS;
+  /** Whatever becomes of servers and connections, commands end, and a call with them: only its own process may keep it up. */
+  #seesEnd(call: PendingCall): void {
+    if (!call.isBrief && !call.isAlone) return;
+    const waitMs = call.isBrief ? 0 : call.waitMs;
+    const spells = this.#trouble.spellsOf(call.process, STANDSTILLS);
+    const awakeUs = Math.max(call.startUs, ...spells.map(({ untilUs }) => untilUs));
+    if (this.#time.nowUs - awakeUs <= (waitMs + COMMANDS * this.#commandTimeoutMs + LATE_MS) * MS) return;
+    this.#complain(call, `was to wait for ${waitMs} ms at most`);
   }
 
   #complain({ what, startUs }: PendingCall, why: string): void {

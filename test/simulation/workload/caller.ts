@@ -4,6 +4,9 @@ import { untrue, untrueRefusal } from "../checker/truth.js";
 import type { Stream } from "../chooser/chooser.js";
 import type { Member, Scene } from "./member.js";
 
+/** Questions, and what only changes what the caller has, name nothing to wait for; of the rest these wait for nobody. */
+const BRIEF = /^(?:unlock|forceUnlock)\b/;
+
 /** What a call was asked, as far as its answer is judged by it. */
 export interface Asked {
   readonly what: string;
@@ -75,6 +78,7 @@ export class Caller {
       names,
       waitMs,
       isAlone: asked.isAlone === true,
+      isBrief: names.length === 0 || BRIEF.test(what),
       sharesId: asked.sharesId === true,
       isDead: () => process.isDead,
     });
