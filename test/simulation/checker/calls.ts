@@ -14,6 +14,8 @@ export interface PendingCall {
   readonly isBrief: boolean;
   /** Whether others of the process call with the same thread id. */
   readonly sharesId: boolean;
+  /** What it was to be cancelled by. */
+  readonly signal: AbortSignal | undefined;
   readonly isDead: () => boolean;
 }
 
@@ -35,6 +37,11 @@ export class Calls {
     this.pending.add(pending);
     this.#begun.set(call.process, this.begunBy(call.process) + 1);
     return pending;
+  }
+
+  /** Whether there is one that a signal may cancel. */
+  hasWith(signal: AbortSignal): boolean {
+    return [...this.pending].some((call) => call.signal === signal);
   }
 
   /** How many calls a process has begun so far. */

@@ -66,11 +66,15 @@ export class Progress {
     }
   }
 
-  /** Whatever becomes of servers and connections, commands end, and a call with them: only its own process may keep it up. */
+  /**
+   * Whatever becomes of servers and connections, commands end, and a call with them: only its own process may keep it up, and a server
+   * by whose clock, which has gone back, its commands may still arrive.
+   */
   #seesEnd(call: PendingCall): void {
     if (!call.isBrief && !call.isAlone) return;
     const waitMs = call.isBrief ? 0 : call.waitMs;
-    const spells = this.#trouble.spellsOf(call.process, STANDSTILLS);
+    const standstills = this.#trouble.spellsOf(call.process, STANDSTILLS);
+    const spells = [...standstills, ...this.#trouble.allOf("server behind takes over")];
     const awakeUs = Math.max(call.startUs, ...spells.map(({ untilUs }) => untilUs));
     if (this.#time.nowUs - awakeUs <= (waitMs + COMMANDS * this.#commandTimeoutMs + LATE_MS) * MS) return;
     this.#complain(call, `was to wait for ${waitMs} ms at most`);

@@ -74,6 +74,11 @@ export class Trouble {
     return this.#woes.some(({ sort }) => sorts.includes(sort));
   }
 
+  /** From when to when a sort of trouble befell anybody. */
+  allOf(sort: string): readonly Pick<Woe, "fromUs" | "untilUs">[] {
+    return this.#woes.filter((woe) => woe.sort === sort);
+  }
+
   /** From when to when these sorts befell somebody. */
   spellsOf(of: string, sorts: readonly string[]): readonly Pick<Woe, "fromUs" | "untilUs">[] {
     return this.#woes.filter((woe) => woe.of === of && sorts.includes(woe.sort));

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { LeaseLostError } from "../../../src/errors.js";
 import type { PendingCall } from "../checker/calls.js";
 import { untrue, untrueRefusal } from "../checker/truth.js";
@@ -80,6 +81,7 @@ export class Caller {
       isAlone: asked.isAlone === true,
       isBrief: names.length === 0 || BRIEF.test(what),
       sharesId: asked.sharesId === true,
+      signal: asked.signal,
       isDead: () => process.isDead,
     });
     this.startUs = call.startUs;
@@ -99,7 +101,15 @@ export class Caller {
       return { ok: false, error };
     } finally {
       checker.calls.end(call);
+      this.#lookAtSignal(call);
     }
+  }
+
+  #lookAtSignal({ what, signal }: PendingCall): void {
+    const { checker } = this.scene;
+    if (signal === undefined || checker.calls.hasWith(signal)) return;
+    if (getEventListeners(signal, "abort").length > 0)
+      checker.fail("leftovers", `${what} is over, and its signal is still listened to`);
   }
 
   #refused(asked: Asked, call: PendingCall): void {

@@ -135,7 +135,8 @@ class Watch {
   async #found({ where, rule, text }: PlayReport & { readonly what: "found" }): Promise<void> {
     clearTimeout(this.#timer);
     if (await this.#ends.counts(where)) {
-      this.#end({ how: "violation", rule, text: typeof where === "string" ? `${where}: ${text}` : text });
+      const at = typeof where === "number" ? `seed ${where}` : where;
+      this.#end({ how: "violation", rule, text: `${at}: ${text}` });
     } else {
       this.#waitFor(HANGS_AFTER_MS);
       this.#player.send("go on");
