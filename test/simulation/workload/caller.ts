@@ -60,7 +60,7 @@ export class Caller {
 
   /** Lets time pass for the task. */
   pause(ms: number): Promise<void> {
-    return new Promise((resolve) => this.member.process.clock.schedule(ms, resolve));
+    return new Promise((resolve) => this.member.process.after(ms, resolve));
   }
 
   say(text: string): void {

@@ -93,6 +93,9 @@ async function closeClient(caller: Caller, options: CloseOptions): Promise<void>
   const tookMs = process.instant.monotonicMs - startMs;
   const mostMs = (isFirst ? graceMs : 1_000) + 3 * plan.options.commandTimeoutMs + LATE_MS;
   caller.say(`has closed its client after ${tookMs} ms`);
+  const { pendingTimers } = process;
+  if (isFirst && pendingTimers > 0)
+    checker.fail("leftovers", `${pendingTimers} timers of ${process.name} are left as its client has closed`);
   if (tookMs > mostMs && !stoodStill()) {
     checker.fail("progress", `${process.name} was closed after ${tookMs} ms, ${mostMs} ms at most`);
   }

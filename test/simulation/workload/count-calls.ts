@@ -52,7 +52,7 @@ export function isUnknown(error: unknown): boolean {
 function abortsAfter(caller: Caller, ms: number): AbortSignal {
   const controller = new AbortController();
   const { process } = caller.member;
-  process.clock.schedule(ms, () => controller.abort(new Error("the caller has lost interest")));
+  process.after(ms, () => controller.abort(new Error("the caller has lost interest")));
   return controller.signal;
 }
 

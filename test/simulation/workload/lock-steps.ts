@@ -336,6 +336,6 @@ function wishOf(caller: Caller, door: Door, what: string, foreverIn: number, out
 
 export function abortsAfter(caller: Caller, ms: number): AbortSignal {
   const controller = new AbortController();
-  caller.member.process.clock.schedule(ms, () => controller.abort(new Error("the caller has lost interest")));
+  caller.member.process.after(ms, () => controller.abort(new Error("the caller has lost interest")));
   return controller.signal;
 }

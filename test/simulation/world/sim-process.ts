@@ -24,7 +24,7 @@ export class SimProcess {
   readonly name: string;
   readonly gate: Gate;
   readonly clock: Clock;
-  /** How many timers have neither run nor been cancelled. */
+  /** How many timers of the library, but those that are due at once, have neither run nor been cancelled. */
   pendingTimers = 0;
   readonly #time: VirtualTime;
   readonly #settings: ClockSettings;
@@ -49,8 +49,19 @@ export class SimProcess {
     this.clock = {
       monotonicMs: () => this.#read((atUs) => this.#monotonicMs(atUs)),
       wallMs: () => this.#read((atUs) => this.#wallMs(atUs)),
-      schedule: (delayMs, callback) => this.#schedule(delayMs, callback),
+      schedule: (delayMs, callback) => {
+        const counts = delayMs > 0 ? 1 : 0;
+        this.pendingTimers += counts;
+        return this.#schedule(delayMs, callback, () => {
+          this.pendingTimers -= counts;
+        });
+      },
     };
+  }
+
+  /** A timer of a task, which has none of the library. */
+  after(delayMs: number, callback: () => void): void {
+    this.#schedule(delayMs, callback, () => undefined);
   }
 
   /** When what the process does now happens. */
@@ -138,12 +149,11 @@ export class SimProcess {
     this.#time.at(this.#caughtUpUs, () => this.continue());
   }
 
-  #schedule(delayMs: number, callback: () => void): Timer {
+  #schedule(delayMs: number, callback: () => void, ended: () => void): Timer {
     if (Number.isNaN(delayMs)) throw new RangeError("delayMs is not a number");
     let isOpen = true;
-    this.pendingTimers += 1;
     const end = () => {
-      if (isOpen) this.pendingTimers -= 1;
+      if (isOpen) ended();
       isOpen = false;
     };
     const run = () => {
