@@ -6,6 +6,7 @@ import type { SimServer } from "../world/sim-server.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 import type { PendingCall } from "./calls.js";
 import type { Checker } from "./checker.js";
+import { DrawnTokens } from "./drawn-tokens.js";
 import { FairOrder } from "./fair-order.js";
 import { LateCalls } from "./late-calls.js";
 import { Orphans, type Owner } from "./orphans.js";
@@ -34,6 +35,7 @@ export class LockWatch {
   readonly #clients = new Map<string, string>();
   readonly #orders: readonly FairOrder[];
   readonly #late: LateCalls;
+  readonly #tokens: DrawnTokens;
   readonly #orphans: Orphans;
   readonly #prompt: Prompt;
 
@@ -47,6 +49,7 @@ export class LockWatch {
       (name) => new FairOrder(name, time, checker, trouble, { processOf, stillWaits }),
     );
     this.#late = new LateCalls(checker);
+    this.#tokens = new DrawnTokens(checker);
     this.#orphans = new Orphans(time, checker, trouble, namesOf(STORED), {
       ownerOf: (field) => this.#ownerOf(field),
       hasForgotten: (process, name) => checker.forgotten.has(`${process} ${name}`),
@@ -64,6 +67,7 @@ export class LockWatch {
 
   starts(server: SimServer, call: ScriptCall): void {
     this.#late.starts(server, call);
+    this.#tokens.starts(server, call);
     for (const order of this.#orders) order.starts(server, call);
   }
 
@@ -73,6 +77,7 @@ export class LockWatch {
         this.#clients.set(clientOf(String(arg)), by);
     }
     this.#late.ran(server, call, by);
+    this.#tokens.ran(server, call, by);
     for (const order of this.#orders) order.ran(server, call, answer);
   }
 
