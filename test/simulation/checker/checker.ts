@@ -42,6 +42,8 @@ export interface Entered extends Belief {
 interface Kept extends Entered {
   /** It has ended, and may never come back. */
   isOver: boolean;
+  /** How often the wall clock of its process had been set back when it was seen to be over. */
+  setBack: number;
 }
 
 /** Something that is documented as possible, with the condition under which it is. */
@@ -108,7 +110,7 @@ export class Checker {
 
   /** The library has handed out a lease. */
   entered(belief: Belief, token?: bigint): void {
-    const kept: Kept = { ...belief, enteredUs: this.#time.nowUs, isOver: false };
+    const kept: Kept = { ...belief, enteredUs: this.#time.nowUs, isOver: false, setBack: 0 };
     this.#beliefs.add(kept);
     this.#byLease.set(belief.lease, kept);
     const { process, label } = belief;
@@ -117,7 +119,8 @@ export class Checker {
       this.calls.changed(name);
       for (const owner of owners) {
         this.gave(owner);
-        if (!this.#startUs.has(owner)) this.#startUs.set(owner, belief.startUs);
+        const hold = `${name} ${owner}`;
+        if (!this.#startUs.has(hold)) this.#startUs.set(hold, belief.startUs);
       }
     }
     if (token !== undefined) this.#tokenGrows(kept, token);
@@ -129,9 +132,9 @@ export class Checker {
     this.given.set(owner, (this.given.get(owner) ?? 0) + 1);
   }
 
-  /** When the call began that brought the first lease of a holder; undefined: none was handed out. */
-  startOf(holder: string): number | undefined {
-    return this.#startUs.get(holder.replace(/:write$/, ""));
+  /** When the call began that brought the first lease of a lock to a holder; undefined: none was handed out. */
+  startOf(name: string, holder: string): number | undefined {
+    return this.#startUs.get(`${name} ${holder.replace(/:write$/, "")}`);
   }
 
   /** Its owner gives it back from this moment on. */
@@ -180,10 +183,13 @@ export class Checker {
       const leftMs = this.#leftMs(belief);
       const isLive = leftMs > 0;
       this.#keepsTerm(belief, leftMs);
+      // Nobody has asked meanwhile: an end that comes with a wall clock goes with it.
+      if (isLive && belief.setBack !== belief.process.setBack) belief.isOver = false;
       if (isLive && belief.isOver) this.fail("exclusion", `${belief.label} has ended, and is believed again`);
       if (isLive) live.push(belief);
       else if (!belief.isOver) {
         belief.isOver = true;
+        belief.setBack = belief.process.setBack;
         for (const { name } of belief.parts) this.calls.changed(name);
         this.#lapsed(belief);
         this.#history.add(belief.process.name, `believes ${belief.label} no more`);

@@ -116,7 +116,7 @@ export class Listeners {
   #onLost(event: LeaseLostEvent): void {
     const { name, holder, reason } = event;
     const { checker, losses } = this.#knows;
-    if (!name.includes(".") || checker.startOf(holder) !== undefined) losses.told(event);
+    if (!name.includes(".") || checker.startOf(name, holder) !== undefined) losses.told(event);
     // What a client holds for a call that its close has cancelled was not given to anybody, and is told all the same.
     const told = reason === "closed" ? undefined : this.#of(event);
     if (told === undefined) return;

@@ -55,7 +55,7 @@ export class Losses {
   /** A release has resolved that was called at a moment: unless it may have been sent twice, the hold was there then. */
   released({ name, holder }: { readonly name: string; readonly holder: string }, calledUs: number): void {
     const member = this.#holders.memberOf(holder);
-    const startUs = this.#checker.startOf(holder);
+    const startUs = this.#checker.startOf(name, holder);
     if (member === undefined || startUs === undefined || !this.#holders.knows(name)) return;
     const { commandTimeoutMs } = member.plan.options;
     if (this.#trouble.has(member.process.name, calledUs - 2 * commandTimeoutMs * US)) return;
@@ -80,7 +80,7 @@ export class Losses {
   /** @returns what is wrong with it */
   untrue({ name, holder, reason, heldMs }: Loss): string | undefined {
     if (!this.#holders.knows(name)) return undefined;
-    const startUs = this.#checker.startOf(holder) ?? 0;
+    const startUs = this.#checker.startOf(name, holder) ?? 0;
     switch (reason) {
       case "stolen":
         if (this.#trouble.hasSince(startUs, [...ANOTHER_SERVER, ...SHORTENS])) return undefined;

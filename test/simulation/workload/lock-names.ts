@@ -35,7 +35,7 @@ export interface Door {
 }
 
 /** The locks of a multi lock. */
-export function membersOf(name: string): readonly string[] {
+export function membersOf(name: string): readonly [string, string] {
   return [`${name}.a`, `${name}.b`];
 }
 

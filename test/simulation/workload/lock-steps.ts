@@ -2,6 +2,7 @@ import { LeaseLostError, NotHeldError } from "../../../src/errors.js";
 import type { FencedLease, Lease } from "../../../src/lease.js";
 import type { LockOptions } from "../../../src/options.js";
 import type { Part } from "../checker/checker.js";
+import type { Stream } from "../chooser/chooser.js";
 import { oneIn, pick } from "../draw.js";
 import { askHolder, askLock } from "./ask-lock.js";
 import type { Asked, Caller } from "./caller.js";
@@ -37,10 +38,21 @@ export const locks: Family = {
   heldKeys: ({ kind, name }) => (kind === "multi" ? membersOf(name) : [name]),
   async step(caller, shared) {
     const { stream, member } = caller;
-    const door = openDoor(member, shared as LockName, oneIn(stream, 3) ? "write" : "read");
+    const door = openDoor(
+      member,
+      wholeOrMember(stream, shared as LockName),
+      oneIn(stream, 3) ? "write" : "read",
+    );
     await FORM_STEPS[pick(stream, FORMS)](caller, door);
   },
 };
+
+/** Somebody may want but one of the locks that others take together. */
+function wholeOrMember(stream: Stream, { kind, name }: LockName): LockName {
+  return kind === "multi" && oneIn(stream, 3)
+    ? { kind: "lock", name: pick(stream, membersOf(name)) }
+    : { kind, name };
+}
 
 const FORM_STEPS: Readonly<Record<Form, (caller: Caller, door: Door) => Promise<void>>> = {
   lock: lockAndUnlock,

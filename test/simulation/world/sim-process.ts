@@ -26,6 +26,8 @@ export class SimProcess {
   readonly clock: Clock;
   /** How many timers of the library, but those that are due at once, have neither run nor been cancelled. */
   pendingTimers = 0;
+  /** How often somebody has set its wall clock back. */
+  setBack = 0;
   readonly #time: VirtualTime;
   readonly #settings: ClockSettings;
   readonly #lateness: Stream;
@@ -95,7 +97,10 @@ export class SimProcess {
    */
   stepWall(ms: number): void {
     if (ms < 0 && this.#mayNotGoBack) return;
-    if (ms < 0) this.#mayNotSleep = true;
+    if (ms < 0) {
+      this.#mayNotSleep = true;
+      this.setBack += 1;
+    }
     this.#wallShiftMs += ms;
   }
 
