@@ -17,6 +17,8 @@ import type { Trouble } from "./trouble.js";
 const FAIR = ["fair", "non-reentrant fair"];
 /** Those of which waiters are told, so that none of them needs a timer. */
 const TOLD = [...FAIR, "lock", "non-reentrant", "fenced", "read-write"];
+/** Who wants several locks has one of them again and again until the others are free as well. */
+const TAKEN_IN_PASSING_MS = 2_000;
 /** Those whose hash has a field for each who has them, and no others: readers stay there for as long as others read. */
 const STORED = [...FAIR, "lock", "non-reentrant", "fenced", "spin", "multi"];
 
@@ -54,7 +56,9 @@ export class LockWatch {
       ownerOf: (field) => this.#ownerOf(field),
       hasForgotten: (process, name) => checker.forgotten.has(`${process} ${name}`),
     });
-    this.#prompt = new Prompt(time, checker, trouble, namesOf(TOLD), {
+    const told = new Map(namesOf(TOLD).map((name) => [name, 0]));
+    for (const name of namesOf(["multi"])) told.set(name, TAKEN_IN_PASSING_MS);
+    this.#prompt = new Prompt(time, checker, trouble, told, {
       hasLeft: (name) => this.#hasLeft(name),
       mayEnter: (call) => this.#mayEnter(call),
     });

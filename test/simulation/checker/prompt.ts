@@ -29,13 +29,19 @@ export class Prompt {
   readonly #time: VirtualTime;
   readonly #checker: Checker;
   readonly #trouble: Trouble;
-  readonly #names: readonly string[];
+  readonly #names: ReadonlyMap<string, number>;
   readonly #fleet: Fleet;
   #wayUs = 0;
   #leaseUs = 0;
 
-  /** @param names the locks of which waiters are told by messages */
-  constructor(time: VirtualTime, checker: Checker, trouble: Trouble, names: readonly string[], fleet: Fleet) {
+  /** @param names the locks of which waiters are told by messages, with how much longer that may take */
+  constructor(
+    time: VirtualTime,
+    checker: Checker,
+    trouble: Trouble,
+    names: ReadonlyMap<string, number>,
+    fleet: Fleet,
+  ) {
     this.#time = time;
     this.#checker = checker;
     this.#trouble = trouble;
@@ -52,9 +58,10 @@ export class Prompt {
     const { nowUs } = this.#time;
     const { calls } = this.#checker;
     const quietUs = this.#trouble.endsUs === 0 ? 0 : this.#trouble.endsUs + ECHO_US;
-    const boundUs = (YIELD_MS + TIMERS_MS) * US + WAYS * this.#wayUs;
-    if (nowUs < quietUs + boundUs) return;
-    for (const name of this.#names) {
+    const leastUs = (YIELD_MS + TIMERS_MS) * US + WAYS * this.#wayUs;
+    if (nowUs < quietUs + leastUs) return;
+    for (const [name, moreMs] of this.#names) {
+      const boundUs = leastUs + moreMs * US;
       if (this.#fleet.hasLeft(name) || this.#checker.isHad(name)) continue;
       const lapsedUs = this.#checker.lapsedUs(name);
       const fallenUs = lapsedUs === undefined ? 0 : lapsedUs + this.#leaseUs;
@@ -62,7 +69,8 @@ export class Prompt {
       const late = [...calls.pending].find(
         (call) =>
           call.isAlone &&
-          call.names.includes(name) &&
+          call.names.length === 1 &&
+          call.names[0] === name &&
           nowUs - Math.max(sinceUs, call.startUs) > boundUs &&
           !call.isDead() &&
           this.#fleet.mayEnter(call),

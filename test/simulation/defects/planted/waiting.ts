@@ -76,6 +76,7 @@ export const waitingDefects: readonly Defect[] = [
     promise: "One waiter that gives up leaves the others listening.",
     shows: "Two calls wait by one channel; one gives up, and the subscription ends for both.",
     origin: "B7",
+    kinds: ["multi"],
     edits: [
       {
         file: "src/runtime/subscriptions.ts",
