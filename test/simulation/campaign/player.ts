@@ -23,6 +23,9 @@ export interface Loss {
   readonly how: string;
 }
 
+/** A schedule leaves nothing behind, and most of what it makes is gone before such a young generation is full. */
+const YOUNG_MB = 32;
+
 /** A worker process, with the seeds that it was given and has not finished. */
 export class Player {
   readonly name: string;
@@ -34,7 +37,9 @@ export class Player {
 
   constructor(name: string, program: string, longestSilenceMs: number, events: PlayerEvents) {
     this.name = name;
-    this.#child = fork(program, [], { execArgv: [...process.execArgv, "--expose-gc"] });
+    this.#child = fork(program, [], {
+      execArgv: [...process.execArgv, "--expose-gc", `--max-semi-space-size=${YOUNG_MB}`],
+    });
     this.#child.on("message", (report: Report) => {
       if (this.#isGone) return;
       this.#heardMs = real.now();
