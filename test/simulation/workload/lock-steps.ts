@@ -90,7 +90,7 @@ async function using(caller: Caller, door: Door): Promise<void> {
 }
 
 /** Enters what it holds once more, on its own path. */
-async function nested(caller: Caller, door: Door): Promise<void> {
+export async function nested(caller: Caller, door: Door): Promise<void> {
   if (!door.isReentrant || caller.member.plan.options.reentry === "explicit") return using(caller, door);
   const wish = wishOf(caller, door, "using, nested", 4);
   const inner = wishOf(caller, door, "inner", 4, wish.asked);

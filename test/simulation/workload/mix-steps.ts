@@ -5,7 +5,7 @@ import { afterMicrotasks } from "./client-steps.js";
 import { familyOf } from "./families.js";
 import type { Shared } from "./family.js";
 import { type Door, type LockName, openDoor } from "./lock-names.js";
-import { abortsAfter, enter, leave } from "./lock-steps.js";
+import { abortsAfter, enter, leave, nested } from "./lock-steps.js";
 
 /** Steps as in any other schedule. */
 export async function usualSteps(caller: Caller, shared: Shared): Promise<void> {
@@ -27,6 +27,15 @@ export async function queueForMoments(caller: Caller, shared: Shared): Promise<v
     const waitMs = mayWait ? undefined : pick(stream, [30, 10, 100]);
     const leaseMs = pick(stream, [60, 60, 150, undefined, undefined]);
     await hold(caller, door, { threadId: id, waitMs, leaseMs }, pick(stream, [5, 20, 50, 150, 400]));
+  }
+}
+
+/** Enters what it holds again, on its own path. */
+export async function enterAgain(caller: Caller, shared: Shared): Promise<void> {
+  const { stream } = caller;
+  for (let left = between(stream, 3, 6); left > 0; left -= 1) {
+    await caller.pause(pick(stream, [1, 0, 20, 100]));
+    await nested(caller, doorOf(caller, shared));
   }
 }
 

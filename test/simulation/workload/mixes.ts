@@ -3,7 +3,14 @@ import { pick } from "../draw.js";
 import type { Distance } from "../world/wire.js";
 import type { Caller } from "./caller.js";
 import type { Shared } from "./family.js";
-import { abortAmongEachOther, askAndGiveUp, busyOrFar, queueForMoments, usualSteps } from "./mix-steps.js";
+import {
+  abortAmongEachOther,
+  askAndGiveUp,
+  busyOrFar,
+  enterAgain,
+  queueForMoments,
+  usualSteps,
+} from "./mix-steps.js";
 import type { ClientPlan } from "./plan.js";
 
 /**
@@ -101,6 +108,20 @@ const MIXES: readonly Mix[] = [
     tasks: [2, 3],
     plan: () => ({ watchdogMs: 10_000, safetyPeriodMs: 5_000 }),
     work: usualSteps,
+  },
+  {
+    name: "lost answers within short leases",
+    kinds: ["lock", "fair", "fenced", "read-write", "multi"],
+    processes: [1, 2],
+    tasks: [2, 3],
+    faults: { sorts: ["answers lost", "cut", "slow requests", "late copy"], oneIn: 6 },
+    plan: (stream) => ({
+      distance: NEAR,
+      watchdogMs: pick(stream, [300, 1_000]),
+      commandTimeoutMs: pick(stream, [200, 1_000]),
+      reentry: "scope",
+    }),
+    work: enterAgain,
   },
 ];
 
