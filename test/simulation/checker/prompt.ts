@@ -51,7 +51,7 @@ export class Prompt {
   glance(): void {
     const { nowUs } = this.#time;
     const { calls } = this.#checker;
-    const quietUs = this.#trouble.endsUs === 0 ? 0 : this.#trouble.endsUs + ECHO_US;
+    const quietUs = this.#trouble.hasBegun ? this.#trouble.endsUs + ECHO_US : 0;
     const boundUs = (YIELD_MS + TIMERS_MS) * US + WAYS * this.#wayUs;
     if (nowUs < quietUs + boundUs) return;
     for (const name of this.#names) {

@@ -26,6 +26,8 @@ export class SimProcess {
   readonly clock: Clock;
   /** How many timers have neither run nor been cancelled. */
   pendingTimers = 0;
+  /** When its wall clock was last set back. */
+  setBackUs = Number.NEGATIVE_INFINITY;
   readonly #time: VirtualTime;
   readonly #settings: ClockSettings;
   readonly #lateness: Stream;
@@ -84,7 +86,10 @@ export class SimProcess {
    */
   stepWall(ms: number): void {
     if (ms < 0 && this.#mayNotGoBack) return;
-    if (ms < 0) this.#mayNotSleep = true;
+    if (ms < 0) {
+      this.#mayNotSleep = true;
+      this.setBackUs = this.#time.nowUs;
+    }
     this.#wallShiftMs += ms;
   }
 
