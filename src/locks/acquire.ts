@@ -74,18 +74,20 @@ async function attemptUntilOfUse(
       throw outcome;
     }
     if (typeof outcome !== "string") return outcome;
-    if (outcome === "spent" || outcome === "leftover") {
-      if (wish.timeoutMs !== undefined) {
+    const isSpent = outcome === "spent";
+    if (isSpent || outcome === "leftover") {
+      // Nor does a call whose time is up.
+      if (wish.timeoutMs !== undefined || (isSpent && waiter.over)) {
         cleanUp(lock, holding, { goesOn: true });
         return undefined;
       }
       await reachStoredCount(lock, holding, { goesOn: askAgain });
       if (!askAgain) return undefined;
     }
-    if (outcome !== "spent" && ++vainTries >= MOST_VAIN_TRIES) {
+    if (!isSpent && ++vainTries >= MOST_VAIN_TRIES) {
       throw new UnavailableError(commands.server, ANSWERS_LATE, false);
     }
-    if (waiter.cancelled || (outcome === "spent" && waiter.over)) return undefined;
+    if (waiter.cancelled || (isSpent && waiter.over)) return undefined;
   }
 }
 

@@ -1,4 +1,5 @@
 import { UnavailableError } from "../errors.js";
+import { fairTimes } from "../protocol/fair-scripts.js";
 import type { Release } from "../protocol/lock-calls.js";
 import { isOver } from "../runtime/command-failures.js";
 import type { Patience } from "../runtime/patience.js";
@@ -21,9 +22,13 @@ export function cleanUp(lock: LockIdentity, holding: Holding, after: Pick<Sendin
   lock.client.inBackground(() => reachStoredCount(lock, holding, after).finally(() => holding.settled()));
 }
 
-/** A call has ended without a hold: a copy of its acquisition may arrive yet, and take the lock for nobody. */
-export function undoCopies(lock: LockIdentity, holding: Holding): void {
-  if (holding.inRedis.count === 0 && holding.inRedis.copiesUntilMs > 0) cleanUp(lock, holding);
+/**
+ * A call has ended without a hold: a copy of its acquisition may arrive yet, and take the lock for nobody.
+ * @param isRecorded whether it may stand in a queue in Redis
+ */
+export function undoCopies(lock: LockIdentity, holding: Holding, isRecorded?: boolean): void {
+  const { count, copiesUntilMs } = holding.inRedis;
+  if (count === 0 && (isRecorded || copiesUntilMs > 0)) cleanUp(lock, holding);
 }
 
 /**
@@ -98,9 +103,13 @@ export function tellReplicas(lock: LockIdentity, holding: Holding): void {
   });
 }
 
-/** By then even what was taken last has ended by itself. On the monotonic clock. */
-function endOfCleanUp({ client: { clock, commands } }: LockIdentity, { inRedis }: Holding): number {
-  return clock.monotonicMs() + inRedis.longestLeaseMs + 2 * commands.timeoutMs;
+/**
+ * By then even what was taken last has ended by itself, and so has a place in a queue: who is silent loses it, and what is given to him
+ * before that ends sooner than he would lose another one. On the monotonic clock.
+ */
+function endOfCleanUp({ client: { clock, commands }, kind }: LockIdentity, { inRedis }: Holding): number {
+  const aliveMs = kind.recordsWaiters ? fairTimes.aliveMs : 0;
+  return clock.monotonicMs() + inRedis.longestLeaseMs + 2 * (aliveMs + commands.timeoutMs);
 }
 
 /** What is not wanted any more may have been counted. */
@@ -147,10 +156,17 @@ export async function reachStoredCount(
   }
 }
 
-/** What frees a lock from all of these holders, one of whom may have it. */
-export function releasesOf({ key, channel }: LockIdentity, names: readonly string[]): readonly Release[] {
+/**
+ * What frees a lock from all of these holders, one of whom may have it.
+ * @param heldCount how often at most
+ */
+export function releasesOf(
+  { key, channel }: Pick<LockIdentity, "key" | "channel">,
+  names: readonly string[],
+  heldCount = 1,
+): readonly Release[] {
   return names.map((holder) => {
-    return { key, holder, heldCount: 1, keptCount: 0, ttlMs: 1, keptMs: [], channel };
+    return { key, holder, heldCount, keptCount: 0, ttlMs: 1, keptMs: [], channel };
   });
 }
 

@@ -62,7 +62,8 @@ export async function goOn(lock: LockIdentity, begun: Holding, wish: Wish): Prom
       if (hold !== "spent") return hold;
     } finally {
       holding.isBeginning = false;
-      undoCopies(lock, holding);
+      // Takes it out of the queue, and passes on what may have been given to it at this very moment.
+      undoCopies(lock, holding, lock.kind.recordsWaiters && wish.waits && wish.attempts > 0);
       holding.settled();
     }
     holding = lock.client.threads.begin(holding.thread, lock);

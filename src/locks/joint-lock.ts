@@ -119,7 +119,8 @@ export abstract class JointLock implements Lock {
   }
 
   async isLocked(): Promise<boolean> {
-    return this.#enough(await this.#ask((member) => member.isLocked()));
+    const locked = await this.#ask((member) => member.isLocked());
+    return locked.filter(Boolean).length >= this.quorum;
   }
 
   async isHeldByCurrentThread(): Promise<boolean> {
@@ -237,10 +238,6 @@ export abstract class JointLock implements Lock {
     const failures = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
     if (failures.length > this.members.length - this.quorum) throw forCaller(failures[0], this.#subject);
     return results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
-  }
-
-  #enough(answers: readonly boolean[]): boolean {
-    return answers.filter(Boolean).length >= this.quorum;
   }
 
   /** The greatest number that enough members reach. */

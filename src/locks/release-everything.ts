@@ -2,6 +2,7 @@ import type { Client } from "../client.js";
 import type { Release } from "../protocol/lock-calls.js";
 import { batches, inParts } from "../runtime/batches.js";
 import type { HeldKind } from "../threads/held.js";
+import { releasesOf } from "./clean-up.js";
 
 /** As many as a renewal takes in one call, and for the same reason. */
 const BATCH_SIZE = 100;
@@ -10,16 +11,13 @@ const BATCH_SIZE = 100;
 export function releaseEverything(client: Client, free: boolean): void {
   const held = new Map<HeldKind["release"], Release[]>();
   for (const holding of [...client.threads.holdings()]) {
-    const { key, fields, lock, inRedis } = holding;
+    const { fields, lock, inRedis } = holding;
     if (holding.live.length === 0) continue;
     holding.loseAll("closed");
-    const { kind, channel } = lock;
-    const releases = held.get(kind.release) ?? [];
-    held.set(kind.release, releases);
-    const heldCount = inRedis.highestCount;
-    for (const holder of fields) {
-      releases.push({ key, holder, heldCount, keptCount: 0, ttlMs: 1, keptMs: [], channel });
-    }
+    const { release } = lock.kind;
+    const releases = held.get(release) ?? [];
+    held.set(release, releases);
+    releases.push(...releasesOf(lock, fields, inRedis.highestCount));
   }
   if (!free) return;
   for (const [script, releases] of held) {

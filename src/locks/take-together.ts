@@ -165,10 +165,9 @@ async function sendTogether(
   };
   try {
     const sent = await commands.exchange(lock.kind.acquire, lock.key, input, wish);
-    for (const [at, sending] of sendings.entries()) {
-      const answer = sent.reply[at];
-      if (answer !== undefined) sending.answered(answer, sent);
-    }
+    sent.reply.forEach((answer, at) => {
+      sendings[at]?.answered(answer, sent);
+    });
     return sent;
   } catch (error) {
     for (const sending of sendings) sending.failed(error);

@@ -4,7 +4,6 @@ import type { Waiter } from "../runtime/waiter.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import { ask } from "./acquire.js";
-import { cleanUp } from "./clean-up.js";
 import { Heir } from "./hand-off.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { release } from "./release.js";
@@ -38,8 +37,6 @@ export async function waitInLine(
     return hold !== undefined && hold === heir?.hold ? inherited(lock, hold, waiter) : hold;
   } finally {
     waiter.heir = undefined;
-    const isRecorded = lock.kind.recordsWaiters && wish.attempts > 0;
-    if (isRecorded && holding.inRedis.count === 0) cleanUp(lock, holding);
   }
 }
 

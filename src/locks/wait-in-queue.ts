@@ -5,7 +5,6 @@ import type { Queued, Sighted } from "../runtime/signs-of-life.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import { ask } from "./acquire.js";
-import { cleanUp } from "./clean-up.js";
 import { enterByGrant } from "./grant.js";
 import type { LockIdentity } from "./lock-kind.js";
 import type { FoundPlace, QueuePlace, Wish } from "./wish.js";
@@ -45,8 +44,6 @@ export async function waitInQueue(
     }
   } finally {
     stand.leave();
-    // Takes it out of the queue, and passes on what may have been given to it at this very moment.
-    if (wish.attempts > 0 && holding.inRedis.count === 0) cleanUp(lock, holding);
   }
 }
 

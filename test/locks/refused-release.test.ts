@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ServerReplyError } from "../../src/driver/driver.js";
+import { fairQueueKey } from "../../src/protocol/names.js";
 import { answerWith } from "../support/call-faults.js";
 import { type FakeTime, fakeTime } from "../support/fake-time.js";
 import { watchLeaks } from "../support/leaks.js";
@@ -42,6 +43,10 @@ function refuseReleases({ clock, driver }: FakeTime, error: Error): () => void {
   };
 }
 
+function queue({ server }: FakeTime): unknown {
+  return server.command("LRANGE", fairQueueKey(KEY), 0, -1);
+}
+
 describe.each([
   { why: "is a replica for a while", error: refused },
   { why: "is full", error: full },
@@ -76,5 +81,22 @@ describe.each([
     await time.clock.advance(SOON_MS);
     expect(outerReleased.outcome).toEqual({ value: undefined });
     expect(time.fields(KEY)).toEqual({});
+  });
+
+  test("and leaves no place in the queue of a fair lock that was wanted for less time than that [own-35]", async () => {
+    const time = open({ commandTimeoutMs: COMMAND_MS });
+    const lock = time.holdfast.getFairLock(KEY);
+    const lease = await lock.lock();
+    const waiting = watched(lock.lock({ leaseMs: COMMAND_MS, waitMs: COMMAND_MS }));
+    await time.clock.advance(COMMAND_MS / 2);
+    const end = refuseReleases(time, error);
+    // All of its lease, and the command timeouts that clean-up has on top.
+    await time.clock.advance(4 * COMMAND_MS);
+    expect(waiting.outcome).toMatchObject({ error: { code: "ERR_HOLDFAST_WAIT_TIMEOUT" } });
+    expect(queue(time)).toHaveLength(1);
+    end();
+    await time.clock.advance(SOON_MS);
+    expect(queue(time)).toEqual([]);
+    await Promise.all([lease.unlock(), time.clock.advance(WAY_MS)]);
   });
 });

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { Clock } from "../../src/clock.js";
+import { neverDeliver } from "../support/call-faults.js";
 import { type FakeTime, fakeTime } from "../support/fake-time.js";
 import { CHANNEL, heldByJvm, releasedByJvm } from "../support/foreign-holder.js";
 import { watchLeaks } from "../support/leaks.js";
+import type { CallFault } from "../support/scripted-driver.js";
 import { watched } from "../support/watched.js";
 
 watchLeaks();
@@ -60,6 +62,26 @@ describe("when a wait ends", () => {
     expect(head.outcome).toEqual({ value: null });
     expect(second.outcome).toMatchObject({ error: { code: "ERR_HOLDFAST_WAIT_TIMEOUT", waitedMs: 5_000 } });
     time.server.flush();
+  });
+
+  test("whose lock came too late to be of use does not wait until it is given back [own-36]", async () => {
+    const time = open();
+    const { holdfast: client, driver } = time.connect();
+    const late: CallFault = {
+      name: "answered late",
+      async meet(deliver) {
+        const answer = await deliver();
+        await new Promise<void>((resolve) => void time.clock.schedule(200, resolve));
+        return answer;
+      },
+    };
+    void driver.next(late, "lock-acquire");
+    void driver.next(neverDeliver, "lock-release");
+    const waiting = watched(client.getLock("a").tryLock({ waitMs: 100, leaseMs: 150 }));
+    await time.clock.advance(250);
+    expect(waiting.outcome).toEqual({ value: null });
+    await time.clock.advance(HOUR_MS);
+    expect(Object.keys(time.server.dump())).toEqual([]);
   });
 
   test("a wait that began later ends later, also behind one that gave up", async () => {

@@ -36,14 +36,14 @@ export interface Part {
 /** A belief since it was handed out. */
 export interface Entered extends Belief {
   readonly enteredUs: number;
+  /** When the call began that brought it; of one that was handed on inside its client, the first one's call. */
+  readonly sinceUs: number;
 }
 
 /** A belief, and what has become of it. */
 interface Kept extends Entered {
-  /** It has ended, and may never come back. */
-  isOver: boolean;
-  /** How often the wall clock of its process had been set back when it was seen to be over. */
-  setBack: number;
+  /** When it has ended; undefined: it has not. */
+  overUs: number | undefined;
 }
 
 /** Something that is documented as possible, with the condition under which it is. */
@@ -86,6 +86,8 @@ export class Checker {
   readonly #startUs = new Map<string, number>();
   /** When a lease of a name was last over without being given back. */
   readonly #lapsedUs = new Map<string, number>();
+  /** What was last given back, by process and name. */
+  readonly #givenBack = new Map<string, { readonly atUs: number; readonly sinceUs: number }>();
 
   constructor(time: VirtualTime, history: History) {
     this.#time = time;
@@ -110,7 +112,8 @@ export class Checker {
 
   /** The library has handed out a lease. */
   entered(belief: Belief, token?: bigint): void {
-    const kept: Kept = { ...belief, enteredUs: this.#time.nowUs, isOver: false, setBack: 0 };
+    const sinceUs = Math.min(...belief.parts.map(({ name }) => this.#sinceUs(belief, name)));
+    const kept: Kept = { ...belief, enteredUs: this.#time.nowUs, sinceUs, overUs: undefined };
     this.#beliefs.add(kept);
     this.#byLease.set(belief.lease, kept);
     const { process, label } = belief;
@@ -125,6 +128,12 @@ export class Checker {
     }
     if (token !== undefined) this.#tokenGrows(kept, token);
     this.look();
+  }
+
+  /** What is handed on is there at the very moment at which another one gives it back. */
+  #sinceUs({ process, startUs }: Belief, name: string): number {
+    const given = this.#givenBack.get(`${process.name} ${name}`);
+    return given?.atUs === this.#time.nowUs ? Math.min(given.sinceUs, startUs) : startUs;
   }
 
   gave(holder: string): void {
@@ -142,14 +151,17 @@ export class Checker {
     const belief = this.#byLease.get(lease);
     if (belief === undefined) return;
     if (this.#leftMs(belief) <= 0) this.#lapsed(belief);
-    this.#history.add(belief.process.name, `gives back ${belief.label}`);
+    const { process, parts, label, sinceUs } = belief;
+    for (const { name } of parts)
+      this.#givenBack.set(`${process.name} ${name}`, { atUs: this.#time.nowUs, sinceUs });
+    this.#history.add(process.name, `gives back ${label}`);
     this.#drop(belief);
   }
 
   /** Whether a lease that was handed out is still believed. */
   believes(lease: object): boolean {
     const belief = this.#byLease.get(lease);
-    return belief !== undefined && !belief.isOver && this.#leftMs(belief) > 0;
+    return belief !== undefined && belief.overUs === undefined && this.#leftMs(belief) > 0;
   }
 
   /** Whether somebody, or a process, has been given something of this name that was not given back, believed or not. */
@@ -183,13 +195,10 @@ export class Checker {
       const leftMs = this.#leftMs(belief);
       const isLive = leftMs > 0;
       this.#keepsTerm(belief, leftMs);
-      // Nobody has asked meanwhile: an end that comes with a wall clock goes with it.
-      if (isLive && belief.setBack !== belief.process.setBack) belief.isOver = false;
-      if (isLive && belief.isOver) this.fail("exclusion", `${belief.label} has ended, and is believed again`);
+      if (isLive && belief.overUs !== undefined) this.#isBack(belief, belief.overUs);
       if (isLive) live.push(belief);
-      else if (!belief.isOver) {
-        belief.isOver = true;
-        belief.setBack = belief.process.setBack;
+      else if (belief.overUs === undefined) {
+        belief.overUs = this.#time.nowUs;
         for (const { name } of belief.parts) this.calls.changed(name);
         this.#lapsed(belief);
         this.#history.add(belief.process.name, `believes ${belief.label} no more`);
@@ -198,6 +207,18 @@ export class Checker {
     for (let at = 0; at < live.length; at += 1) {
       for (let other = at + 1; other < live.length; other += 1) this.#compare(live[at], live[other]);
     }
+  }
+
+  /**
+   * What has ended is over for good, once its process has looked. Before that its wall clock may have been set forward and back; and what
+   * is believed for as long as it is stored may be stored again.
+   */
+  #isBack(belief: Kept, overUs: number): void {
+    const { process, label, leftMs } = belief;
+    if (leftMs === undefined && process.setBackUs < overUs)
+      this.fail("exclusion", `${label} has ended, and is believed again`);
+    belief.overUs = undefined;
+    this.#history.add(process.name, `believes ${label} again`);
   }
 
   /** `maxHoldMs` ends a hold, however it is renewed. */

@@ -11,8 +11,9 @@ const RED_SERVERS = 5;
 const MULTI_MEMBERS = 3;
 
 /**
- * So many commands of one process may reach a server within such a span of virtual time, by all its tasks together, and some for each
- * call that it begins meanwhile: more than twice as many as the busiest runs need. A loop that asks without waiting is beyond one of them from any distance.
+ * So many commands of one process may reach a server within such a span of virtual time, by all its tasks together, besides those of the
+ * calls that it begins meanwhile: some two and a half times as many as the busiest runs need. A loop that asks without waiting is beyond
+ * one of them from any distance.
  */
 const BUDGETS = [
   { spanS: 1, most: 150 },
@@ -32,8 +33,11 @@ const ENDS_A_LEASE = 1.5;
 const SAFETY_PART = 0.8;
 /** Who waits for a fair lock gives a sign of life that often. */
 const SIGN_OF_LIFE_MS = 2_000;
-/** Who waits for a spin lock asks that often in the long run. */
+/** Who waits for a spin lock asks that often in the long run, and after 1, 2, 4 … 64 ms at first. */
 const SPIN_MS = 100;
+const FIRST_SPINS = 7;
+/** One message wakes each of a process' tasks that wait for a red lock: each of them listens for itself. */
+const RED_TASKS = 3;
 /** Permits end one by one, each with a lease of its own, or are saved up for one after the other for a while: who waits asks then. */
 const PERMIT_MS = 200;
 /** The first question to a server, and one about a server that was changed. */
@@ -44,7 +48,7 @@ const UNDER_FAULTS = 6;
 interface Span {
   fromUs: number;
   count: number;
-  /** How many calls its process had begun by then. */
+  /** How many calls the process had begun when it began. */
   begun: number;
 }
 
@@ -80,22 +84,19 @@ export class Costs {
     const sender = this.#senders.get(name);
     if (sender !== undefined) sender.sent += 1;
     const process = `${name} at ${server}`;
+    const begun = this.#checker.calls.begunBy(name);
     const spans = this.#spans.get(process) ?? BUDGETS.map(() => ({ fromUs: 0, count: 0, begun: 0 }));
     this.#spans.set(process, spans);
-    const begun = this.#checker.calls.begunBy(name);
     BUDGETS.forEach(({ spanS, most }, at) => {
       const span = spans[at];
       if (span === undefined) return;
       if (nowUs - span.fromUs >= spanS * US_PER_S) {
-        span.fromUs = nowUs;
-        span.count = 0;
-        span.begun = begun;
+        Object.assign(span, { fromUs: nowUs, count: 0, begun });
       }
       span.count += 1;
       if (span.count < most) return;
       const refuses = this.#trouble.has(server, span.fromUs, REFUSES);
-      const enough = (refuses ? TRIED_ON : 1) * most + OF_A_CALL * (begun - span.begun);
-      if (span.count !== enough) return;
+      if (span.count !== (refuses ? TRIED_ON * most : most) + OF_A_CALL * (begun - span.begun)) return;
       this.#checker.fail(
         "cost",
         `${process} has sent ${span.count} commands within ${spanS} s, the last ${script}`,
@@ -105,7 +106,7 @@ export class Costs {
 
   /** All tasks are done: nobody may have sent more than all its calls, and all that it heard, account for. */
   compare(shared: readonly Shared[]): void {
-    const share = this.#trouble.endsUs > 0 ? UNDER_FAULTS : 1;
+    const share = this.#trouble.hasBegun ? UNDER_FAULTS : 1;
     for (const [name, sender] of this.#senders) {
       const most = share * this.#budget(name, sender, shared);
       if (sender.sent <= most) continue;
@@ -119,7 +120,7 @@ export class Costs {
   #budget(name: string, { node, plan, bornUs }: Sender, shared: readonly Shared[]): number {
     const ms = (this.#time.nowUs - bornUs) / 1_000;
     const { watchdogMs, safetyPeriodMs } = plan.options;
-    const servers = shared.some(({ kind }) => kind === "red") ? RED_SERVERS : 1;
+    const [servers, tasks] = shared.some(({ kind }) => kind === "red") ? [RED_SERVERS, RED_TASKS] : [1, 1];
     const members = shared.some(({ kind }) => kind === "multi") ? MULTI_MEMBERS : 1;
     const spins = shared.filter(({ kind }) => kind === "spin").length;
     const permits = shared.filter(({ kind }) => kind.includes("semaphore")).length;
@@ -128,12 +129,12 @@ export class Costs {
     const heard = node.lines.reduce((sum, { messages }) => sum + messages.heard, 0);
     const perServer =
       OF_A_SERVER +
-      OF_A_CALL * this.#checker.calls.begunBy(name) * members +
+      (OF_A_CALL * members + (spins > 0 ? FIRST_SPINS : 0)) * this.#checker.calls.begunBy(name) +
       ms *
         (RENEWALS_A_LEASE / watchdogMs +
           shared.length * members * whileItWaits +
           spins / SPIN_MS +
           permits / PERMIT_MS);
-    return heard + servers * perServer;
+    return tasks * heard + servers * perServer;
   }
 }

@@ -22,7 +22,7 @@ export class DataLosses implements Excuse {
   }
 
   excuses(_: string, one: Entered, other: Entered): boolean {
-    return this.#mayBeGivenAway(Math.min(one.startUs, other.startUs));
+    return this.#mayBeGivenAway(Math.min(one.sinceUs, other.sinceUs));
   }
 
   /** Tokens grow for as long as the server keeps its data, except for who hears of one late that was given away meanwhile. */

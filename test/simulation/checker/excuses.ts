@@ -39,7 +39,7 @@ export class ForcedUnlocks implements Excuse {
   excuses(name: string, one: Entered, other: Entered): boolean {
     // Of the two the other one has entered later.
     const isSeen = one.process === other.process && this.#wasAnswered(name, other);
-    const mayBelieve = (belief: Belief) =>
+    const mayBelieve = (belief: Entered) =>
       ownersOf(belief, name).some((owner) => this.#mayBelieve(name, owner, belief));
     return !isSeen && (mayBelieve(one) || mayBelieve(other));
   }
@@ -49,14 +49,14 @@ export class ForcedUnlocks implements Excuse {
     return ownersOf(belief, name).some((owner) => this.#holders.wasAnswered(name, owner));
   }
 
-  #mayBelieve(name: string, owner: string, belief: Belief): boolean {
+  #mayBelieve(name: string, owner: string, belief: Entered): boolean {
     return this.#wasForced(name, owner, belief).some((departure) =>
       this.#mayNotKnow(departure, owner, belief),
     );
   }
 
-  #wasForced(name: string, owner: string, { startUs }: Belief): readonly Departure[] {
-    return this.#holders.departures(name, owner, startUs).filter(({ how }) => how === "by force");
+  #wasForced(name: string, owner: string, { sinceUs }: Entered): readonly Departure[] {
+    return this.#holders.departures(name, owner, sinceUs).filter(({ how }) => how === "by force");
   }
 
   #mayNotKnow({ by, isTold, atUs }: Departure, owner: string, { process, isFixed }: Belief): boolean {
@@ -72,6 +72,6 @@ export class ForcedUnlocks implements Excuse {
   }
 }
 
-function ownersOf({ parts }: Belief, name: string): readonly string[] {
+export function ownersOf({ parts }: Belief, name: string): readonly string[] {
   return parts.find((part) => part.name === name)?.owners ?? [];
 }

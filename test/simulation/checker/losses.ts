@@ -19,7 +19,7 @@ const SHORTENS = ["server-clock-step", "server-older", "server ahead takes over"
 const ANOTHER_SERVER = ["failover", "failover after a crash", "node dies", "slot moves to one that dies"];
 const CHANGES = [...ANOTHER_SERVER, "slot moves", "slot moves ahead of a replica", "slot moves on"];
 
-const TAKEN: readonly How[] = ["by force", "otherwise"];
+export const TAKEN: readonly How[] = ["by force", "otherwise"];
 
 const US = 1_000;
 /** For how long a fault may explain what comes after it, beyond a lease that the watchdog renews and the command timeouts. */

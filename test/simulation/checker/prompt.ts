@@ -57,7 +57,7 @@ export class Prompt {
   glance(): void {
     const { nowUs } = this.#time;
     const { calls } = this.#checker;
-    const quietUs = this.#trouble.endsUs === 0 ? 0 : this.#trouble.endsUs + ECHO_US;
+    const quietUs = this.#trouble.hasBegun ? this.#trouble.endsUs + ECHO_US : 0;
     const leastUs = (YIELD_MS + TIMERS_MS) * US + WAYS * this.#wayUs;
     if (nowUs < quietUs + leastUs) return;
     for (const [name, moreMs] of this.#names) {

@@ -46,8 +46,7 @@ export function untrue(error: unknown, failed: Failed): string | undefined {
   if (error instanceof WaitTimeoutError) return untrueRefusal(failed) ?? untrueObstacle(error, failed);
   if (error instanceof QuorumError) return untrueQuorum(error, failed);
   // What befalls replicas befalls everybody who wants them.
-  if (error instanceof NotReplicatedError && (isTooShort(asked) || scene.trouble.endsUs > 0))
-    return undefined;
+  if (error instanceof NotReplicatedError && (isTooShort(asked) || scene.trouble.hasBegun)) return undefined;
   if (error instanceof UnavailableError || error instanceof NotReplicatedError) {
     const isOutpaced = call.names.some((name) => scene.checker.calls.changedUs(name) >= call.startUs);
     if (asked.isForce === true && isOutpaced) return undefined;

@@ -64,7 +64,7 @@ export class Deeds {
       }
       case "message lost":
         if (messages.inTransit.back === 0) return [];
-        return [this.#deed(sort, [line], ["messages"], () => messages.loseNext())];
+        return [this.#deed(sort, [line], ["messages"], () => messages.loseNext(() => undefined))];
       case "messages cut": {
         const { there, back } = messages.inTransit;
         if (there + back === 0) return [];

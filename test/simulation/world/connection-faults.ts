@@ -72,8 +72,9 @@ export const connectionFaults = {
   },
   "message lost": {
     befalls: "messages",
-    strike({ line }) {
-      line.messages.loseNext();
+    strike({ line, node, reach }) {
+      // The next one may come much later.
+      line.messages.loseNext(() => reach.trouble.begin("message lost", node.process.name, 0, false));
       return 0;
     },
   },

@@ -35,7 +35,8 @@ export class MessageLink {
   /** Who waits for the server to know that nobody listens any more. */
   readonly #leaving = new Set<() => void>();
   #isDown = false;
-  #losesNext = false;
+  /** Called when the next message is lost; undefined: it is not. */
+  #losesNext: (() => void) | undefined;
   #isClosed = false;
   #wires = 0;
   #heard = 0;
@@ -90,8 +91,8 @@ export class MessageLink {
   }
 
   /** The next message that comes gets lost. */
-  loseNext(): void {
-    this.#losesNext = true;
+  loseNext(lost: () => void): void {
+    this.#losesNext = lost;
   }
 
   /** What is on its way is late. */
@@ -155,9 +156,12 @@ export class MessageLink {
       hear: (channel, message) => {
         wire.toProcess(() =>
           process.gate.pass(() => {
-            const isLost = this.#losesNext;
-            this.#losesNext = false;
-            if (isLost) return;
+            const lost = this.#losesNext;
+            this.#losesNext = undefined;
+            if (lost !== undefined) {
+              lost();
+              return;
+            }
             this.#heard += 1;
             for (const each of this.#subscriptions.get(channel)?.listeners ?? []) each.onMessage(message);
           }),

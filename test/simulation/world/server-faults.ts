@@ -87,8 +87,8 @@ export const serverFaults = {
     strike(hit) {
       const behindMs = pick(hit.stream, [5_000, 500, 30_000]);
       hit.server.replace(-behindMs);
-      // What it has lives longer by so much.
-      return Math.max(cutAll(hit.server, hit), behindMs * MS);
+      // What it has had from the first lives longer by so much, and copies of commands of that time count for as much longer.
+      return Math.max(cutAll(hit.server, hit), hit.server.setBackMs * MS);
     },
   },
   "server ahead takes over": {

@@ -26,8 +26,8 @@ export class SimProcess {
   readonly clock: Clock;
   /** How many timers of the library, but those that are due at once, have neither run nor been cancelled. */
   pendingTimers = 0;
-  /** How often somebody has set its wall clock back. */
-  setBack = 0;
+  /** When its wall clock was last set back. */
+  setBackUs = Number.NEGATIVE_INFINITY;
   readonly #time: VirtualTime;
   readonly #settings: ClockSettings;
   readonly #lateness: Stream;
@@ -99,7 +99,7 @@ export class SimProcess {
     if (ms < 0 && this.#mayNotGoBack) return;
     if (ms < 0) {
       this.#mayNotSleep = true;
-      this.setBack += 1;
+      this.setBackUs = this.#time.nowUs;
     }
     this.#wallShiftMs += ms;
   }

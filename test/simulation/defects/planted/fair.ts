@@ -200,9 +200,9 @@ export const fairDefects: readonly Defect[] = [
     kinds: FAIR,
     edits: [
       {
-        file: "src/locks/wait-in-queue.ts",
-        find: "if (wish.attempts > 0 && holding.inRedis.count === 0) cleanUp(lock, holding);",
-        replace: "",
+        file: "src/locks/fulfil.ts",
+        find: "undoCopies(lock, holding, lock.kind.recordsWaiters && wish.waits && wish.attempts > 0);",
+        replace: "undoCopies(lock, holding);",
       },
     ],
   },

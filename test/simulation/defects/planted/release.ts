@@ -184,8 +184,8 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/clean-up.ts",
-        find: "if (holding.inRedis.count === 0 && holding.inRedis.copiesUntilMs > 0) cleanUp(lock, holding);",
-        replace: "",
+        find: "if (count === 0 && (isRecorded || copiesUntilMs > 0)) cleanUp(lock, holding);",
+        replace: "if (count === 0 && isRecorded) cleanUp(lock, holding);",
       },
     ],
   },
