@@ -306,6 +306,6 @@ export abstract class Trust implements Expiring {
     if (this.#confirmBy !== undefined && this.#confirmBy.monotonicMs <= endMs) return "server-changed";
     // Which of the two clocks has passed its end is left open: the ends lie equally far from the acquisition.
     if (maxHoldMs !== undefined && endMs >= this.#takenAt.monotonicMs + maxHoldMs) return "max-hold";
-    return this.#unconfirmed ? "unreachable" : "expired";
+    return this.#unconfirmed && !this.#lapses && endMs < this.#latest.monotonicMs ? "unreachable" : "expired";
   }
 }
