@@ -116,7 +116,7 @@ export const answerDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/threads/trust.ts",
-        find: 'return this.#unconfirmed && !this.#lapses && endMs < this.#latest.monotonicMs ? "unreachable" : "expired";',
+        find: 'return isPutOff && this.#unconfirmed ? "unreachable" : "expired";',
         replace: 'return this.#unconfirmed ? "unreachable" : "expired";',
       },
     ],
