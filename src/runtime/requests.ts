@@ -121,7 +121,7 @@ export class OpenRequest {
   readonly #means: Means;
   /** On the monotonic clock. */
   readonly #begunMs: number;
-  /** That of the latest sending. */
+  /** Later no copy of any sending changes anything. */
   #deadline: Deadline | undefined;
   #told: readonly Settled[] = [];
   #ended = false;
@@ -144,7 +144,8 @@ export class OpenRequest {
     const { commands, memoryMs } = this.#means;
     const { count } = this.#book;
     const notAfterMs = commands.notAfterMs(count);
-    this.#deadline = new Deadline(commands.deadlineClock(count), notAfterMs, commands.timeoutMs);
+    const deadline = new Deadline(commands.deadlineClock(count), notAfterMs, commands.timeoutMs);
+    this.#deadline = deadline.orLater(this.#deadline);
     this.#book.putBack(this.#told);
     this.#told = this.#book.take(commands.serverClock(count));
     const settled = this.#told.map(({ id }) => id);

@@ -301,11 +301,12 @@ export abstract class Trust implements Expiring {
 
   #reasonOfEnd(): LossReason {
     const { maxHoldMs } = this.terms;
-    const ends = [this.#end, this.#latest, this.#doubts?.earliest(NEVER) ?? NEVER];
-    const endMs = Math.min(...ends.map(({ monotonicMs }) => monotonicMs));
-    if (this.#confirmBy !== undefined && this.#confirmBy.monotonicMs <= endMs) return "server-changed";
+    const endMs = this.end.monotonicMs;
+    if (this.#confirmBy?.monotonicMs === endMs) return "server-changed";
     // Which of the two clocks has passed its end is left open: the ends lie equally far from the acquisition.
     if (maxHoldMs !== undefined && endMs >= this.#takenAt.monotonicMs + maxHoldMs) return "max-hold";
-    return this.#unconfirmed ? "unreachable" : "expired";
+    // A renewal that is under way has no part in an end that it would not put off.
+    const isPutOff = this.isRenewed && endMs < this.#latest.monotonicMs;
+    return isPutOff && this.#unconfirmed ? "unreachable" : "expired";
   }
 }

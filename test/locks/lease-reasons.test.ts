@@ -96,3 +96,51 @@ describe("force is told as stolen", () => {
     expect(entering.outcome).toMatchObject({ error: { reason: "expired", heldMs: 97 } });
   });
 });
+
+describe("a lease that is renewed no more ends by its time, though a renewal was under way then", () => {
+  test("as of permits that were given another lease [own-46]", async () => {
+    const { holdfast, clock, driver } = open();
+    const lost = recorded(events.leaseLost);
+    const semaphore = holdfast.getPermitExpirableSemaphore("a");
+    await semaphore.trySetPermits(1);
+    const permits = await semaphore.acquire({ watchdog: true });
+    const late = deliverLate();
+    await Promise.all([driver.next(late, "permit-renew"), clock.advance(10_100)]);
+    await semaphore.updateLeaseTime(permits.ids, 1_000);
+    await late.arrive();
+    await clock.advance(1_000);
+    expect(lost).toMatchObject([{ reason: "expired" }]);
+    await expect(permits.release()).rejects.toMatchObject({ cause: { reason: "expired" } });
+    await semaphore.delete();
+  });
+
+  test("as of permits for which another lease is being asked for [own-46]", async () => {
+    const { holdfast, clock, driver } = open();
+    const semaphore = holdfast.getPermitExpirableSemaphore("a");
+    await semaphore.trySetPermits(1);
+    const permits = await semaphore.acquire({ watchdog: true });
+    const [late, updating] = [deliverLate(), deliverLate()];
+    await Promise.all([driver.next(late, "permit-renew"), clock.advance(10_100)]);
+    void driver.next(updating, "permit-set-lease");
+    const updated = semaphore.updateLeaseTime(permits.ids, 1_000);
+    await clock.advance(1_000);
+    await expect(permits.release()).rejects.toMatchObject({ cause: { reason: "expired" } });
+    await Promise.all([late.arrive(), updating.arrive()]);
+    await updated;
+    await semaphore.delete();
+  });
+
+  test("as of permits whose semaphore ends then [own-46]", async () => {
+    const { holdfast, clock, driver } = open();
+    const lost = recorded(events.leaseLost);
+    const semaphore = holdfast.getPermitExpirableSemaphore("a");
+    await semaphore.trySetPermits(1, { ttlMs: 10_500 });
+    const permits = await semaphore.acquire({ watchdog: true });
+    const late = deliverLate();
+    await Promise.all([driver.next(late, "permit-renew"), clock.advance(10_100)]);
+    await clock.advance(500);
+    expect(permits.state).toBe("lost");
+    expect(lost).toMatchObject([{ reason: "expired" }]);
+    await late.arrive();
+  });
+});

@@ -225,3 +225,27 @@ describe("a copy that arrives at a server that has taken over, whose clock is be
     },
   );
 });
+
+describe("a copy of a call that was sent again only after a server had taken over whose clock is behind", () => {
+  test.each(changes)(
+    "changes nothing, though it is in time for long by that clock: %s [own-45]",
+    async (_, call) => {
+      setAvailable(time, 10);
+      const copy = heldUp(time, true);
+      const called = watched(call(semaphore));
+      await time.clock.advance(0);
+      time.clock.suspend(-20_000);
+      // The new server tells its clock, by which the next deadline is made.
+      await time.holdfast.getSemaphore("acquaintance").availablePermits();
+      await time.clock.advance(100);
+      expect(called.outcome).toMatchObject({ value: expect.toSatisfy(() => true) });
+      await time.clock.advance(COMMAND_MS + 200);
+      for (let i = 0; i < 3; i++) await semaphore.addPermits(1);
+      await time.clock.advance(0);
+      setAvailable(time, 20);
+      heard.length = 0;
+      await copy.arrive();
+      expect([available(time), heard]).toEqual(["20", []]);
+    },
+  );
+});

@@ -45,13 +45,14 @@ export function parseAnswer({ script, keys, args }: ScriptCall, raw: RawReply): 
 /** All that was answered about one name. */
 export class Answers {
   readonly #answers: Answered[] = [];
-  /** What was answered first to each request. */
+  /** What was answered first to each request, and is remembered. */
   readonly #decided = new Map<string, Answered>();
 
-  add(answered: Answered): void {
+  /** @param isRemembered whether the server is to answer a copy of the request the same */
+  add(answered: Answered, isRemembered: boolean): void {
     this.#answers.push(answered);
     const { request, status, isRepeat } = answered;
-    if (request !== undefined && !isRepeat && status !== "short" && status !== "late") {
+    if (isRemembered && request !== undefined && !isRepeat && status !== "short" && status !== "late") {
       this.#decided.set(request, answered);
     }
   }

@@ -26,7 +26,7 @@ export interface WatchParts {
 
 /** What changes a value though nobody has asked for it. */
 const LOSSES = ["server-emptied", "server-older", "failover-lost"];
-/** Answers that leave no trace when the server is full, since nothing was done. */
+/** Answers that a full server may not remember, since nothing was done. */
 const TRACELESS: ReadonlySet<string> = new Set(["kept", "absent", "too-many"]);
 
 /**
@@ -122,8 +122,8 @@ export abstract class CountWatch implements Watch {
     const all: Answered[] = [];
     for (const raw of this.#mine(call, answer as readonly RawReply[])) {
       const answered = this.#seen(raw.call, raw.answer, by, current);
-      const earlier = { decided: this.#earlier(answered) };
-      this.answers.add(answered);
+      const earlier = { decided: this.answers.decided(answered.request) };
+      this.answers.add(answered, this.#leavesTrace(server, answered));
       all.push(answered);
       const effect = answered.script.endsWith("-cancel")
         ? effectOfCancel(answered, earlier)
@@ -170,17 +170,17 @@ export abstract class CountWatch implements Watch {
             numbers: numbers.map(Number),
           };
     const seen = { ...parsed, atUs: this.parts.time.nowUs, by, script: call.script.name, before };
-    const decided = this.#earlier(seen);
+    const decided = this.answers.decided(seen.request);
     const isCancel = call.script.name.endsWith("-cancel");
     return { ...seen, isRepeat: isCancel ? decided?.status === "cancelled" : decided !== undefined };
   }
 
-  #earlier({ request }: Pick<Answered, "request">): Answered | undefined {
-    const decided = this.answers.decided(request);
-    if (decided === undefined) return undefined;
-    const isTraceless =
-      TRACELESS.has(decided.status) || (decided.status === "drained" && decided.numbers[0] === 0);
-    return isTraceless && this.parts.trouble.happened("server full") ? undefined : decided;
+  /** Whether whatever copy arrives yet is to be answered the same: only a full server may keep nothing, where nothing was done. */
+  #leavesTrace(server: SimServer, { request, status, numbers }: Answered): boolean {
+    const isNothing = TRACELESS.has(status) || (status === "drained" && numbers[0] === 0);
+    if (!isNothing || !server.isFull || request === undefined) return true;
+    const [requests = "", id = ""] = request.split(" ");
+    return server.command("HEXISTS", requests, id) === 1;
   }
 
   /** A cancelled request is known as such to whatever copy of it arrives yet. */

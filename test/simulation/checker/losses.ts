@@ -88,8 +88,7 @@ export class Losses {
           ? undefined
           : "nobody has taken it";
       case "unreachable":
-        // A renewal that was under way as its lease was forgotten confirms nothing.
-        return this.#wasForgotten(name, holder) || this.#wasHurt(holder, startUs + heldMs * US * SLOWEST)
+        return this.#wasHurt(holder, startUs + heldMs * US * SLOWEST)
           ? undefined
           : "its server was reachable all the time";
       case "server-changed":
@@ -97,11 +96,6 @@ export class Losses {
       default:
         return undefined;
     }
-  }
-
-  #wasForgotten(name: string, holder: string): boolean {
-    const process = this.#holders.memberOf(holder)?.process.name;
-    return this.#checker.forgotten.has(`${process} ${name}`);
   }
 
   /** Whether something may have kept a holder's renewals away that were sent in the last lease before a moment. */

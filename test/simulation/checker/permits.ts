@@ -30,6 +30,8 @@ export class LeasedPermits extends SemaphoreWatch {
   /** By id: the process that was granted the permit. */
   readonly #takers = new Map<string, string>();
   readonly #fates = new Map<string, Fate>();
+  /** Ids that the process which has them was asked to lease anew, which its other tasks need not know of. */
+  readonly #relet = new Set<string>();
   /** Ids that somebody may have for good. */
   readonly #kept = new Set<string>();
   readonly #excused = new Set<string>();
@@ -59,6 +61,11 @@ export class LeasedPermits extends SemaphoreWatch {
   /** Whether somebody else had a hand in it that permits are lost. */
   wasTaken(ids: readonly string[]): boolean {
     return this.isVoid || ids.some((id) => this.#fates.has(id));
+  }
+
+  /** Whether their lease may end by a time that whoever took them has not asked for. */
+  mayExpire(ids: readonly string[]): boolean {
+    return this.settings.ttlMs !== undefined || ids.some((id) => this.#relet.has(id));
   }
 
   override isFirstVisit(member: Member): boolean {
@@ -99,6 +106,7 @@ export class LeasedPermits extends SemaphoreWatch {
     if (status === "released") for (const id of hexIds(args[1])) this.#fates.set(id, "released by its id");
     if (script === "permit-set-lease" && status === "updated") {
       for (const id of hexIds(args[1])) {
+        if (this.#takers.get(id) === by) this.#relet.add(id);
         const isShorter = (after.leases.get(id) ?? 0) < (before.leases.get(id) ?? 0);
         if (isShorter && this.#takers.get(id) !== by) this.#fates.set(id, "shortened by another process");
       }

@@ -60,10 +60,12 @@ export abstract class SemaphoreWatch extends CountWatch {
     const { checker } = this.parts;
     const wasShort = (answered: Answered) => answered.status === "short" && wantedOf(answered) === permits;
     if (this.answers.some(by, startUs, wasShort)) return;
-    const isTroubled = this.parts.trouble.has(by, startUs);
-    const wasGranted = (answered: Answered) =>
-      WANTS_PERMITS.has(answered.script) && answered.status !== "short";
-    if (this.answers.some(by, startUs, wasGranted) && (leaseMs !== undefined || isTroubled)) {
+    const mayBeLate = leaseMs !== undefined || this.parts.trouble.has(by, startUs);
+    const wasTooLate = (answered: Answered) =>
+      WANTS_PERMITS.has(answered.script) &&
+      answered.status !== "short" &&
+      (mayBeLate || endsWithSemaphore(answered));
+    if (this.answers.some(by, startUs, wasTooLate)) {
       checker.excuse("permits came too late to be of use");
     } else if (waitedMs > 0 && member.process.nowUs - startUs >= 0.99 * waitedMs * MS) {
       checker.excuse("time ran out before the server was asked");
@@ -102,6 +104,11 @@ export abstract class SemaphoreWatch extends CountWatch {
     if (!has || mayHave || answered.isRepeat) return;
     this.parts.checker.fail("order", `"${this.name}": permits are saved up for ${owner}, which must not be`);
   }
+}
+
+/** Leased permits are granted with what is left of their semaphore's TTL. */
+function endsWithSemaphore({ script, numbers: [, ttlMs = -1] }: Answered): boolean {
+  return script === "permit-acquire" && ttlMs >= 0;
 }
 
 function wantedOf({ script, args }: Answered): number {

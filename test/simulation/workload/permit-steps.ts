@@ -210,7 +210,7 @@ async function waiting<T>(
 function explainsLoss(watch: LeasedPermits, ids: readonly string[], error: unknown): boolean {
   const loss = error instanceof NotHeldError ? error.cause : error;
   if (!(loss instanceof LeaseLostError)) return false;
-  return watch.wasTaken(ids) || (loss.reason === "expired" && watch.settings.ttlMs !== undefined);
+  return watch.wasTaken(ids) || (loss.reason === "expired" && watch.mayExpire(ids));
 }
 
 function wishOf({ caller, watch }: PermitVisit, verb: string): Wish {

@@ -63,6 +63,7 @@ export class SimServer {
   setBackMs = 0;
   /** It is a replica, or was made one: it refuses whatever may write. */
   isReadOnly = false;
+  #isFull = false;
   /** The user that the clients have may not publish at present. */
   refusesPublish = false;
 
@@ -195,7 +196,12 @@ export class SimServer {
   }
 
   /** Whether it is at its `maxmemory`. */
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
   set isFull(isFull: boolean) {
+    this.#isFull = isFull;
     this.#store.full(isFull);
   }
 

@@ -108,4 +108,17 @@ export const answerDefects: readonly Defect[] = [
       },
     ],
   },
+  {
+    name: "renewal-under-way-blamed",
+    promise: 'A lease that is renewed no more is lost as "expired".',
+    shows: "A renewal is under way as its permits are given another lease, and its answer is left aside.",
+    origin: "own-46",
+    edits: [
+      {
+        file: "src/threads/trust.ts",
+        find: 'return isPutOff && this.#unconfirmed ? "unreachable" : "expired";',
+        replace: 'return this.#unconfirmed ? "unreachable" : "expired";',
+      },
+    ],
+  },
 ];
