@@ -42,6 +42,8 @@ export interface Entered extends Belief {
 interface Kept extends Entered {
   /** It has ended, and may never come back. */
   isOver: boolean;
+  /** By how much the wall clock of its process was ahead of the monotonic one when it ended. */
+  aheadMs: number;
 }
 
 /** Something that is documented as possible, with the condition under which it is. */
@@ -108,7 +110,7 @@ export class Checker {
 
   /** The library has handed out a lease. */
   entered(belief: Belief, token?: bigint): void {
-    const kept: Kept = { ...belief, enteredUs: this.#time.nowUs, isOver: false };
+    const kept: Kept = { ...belief, enteredUs: this.#time.nowUs, isOver: false, aheadMs: 0 };
     this.#beliefs.add(kept);
     this.#byLease.set(belief.lease, kept);
     const { process, label } = belief;
@@ -180,10 +182,11 @@ export class Checker {
       const leftMs = this.#leftMs(belief);
       const isLive = leftMs > 0;
       this.#keepsTerm(belief, leftMs);
-      if (isLive && belief.isOver) this.fail("exclusion", `${belief.label} has ended, and is believed again`);
+      if (isLive && belief.isOver) this.#cameBack(belief);
       if (isLive) live.push(belief);
       else if (!belief.isOver) {
         belief.isOver = true;
+        belief.aheadMs = aheadMs(belief.process);
         for (const { name } of belief.parts) this.calls.changed(name);
         this.#lapsed(belief);
         this.#history.add(belief.process.name, `believes ${belief.label} no more`);
@@ -192,6 +195,13 @@ export class Checker {
     for (let at = 0; at < live.length; at += 1) {
       for (let other = at + 1; other < live.length; other += 1) this.#compare(live[at], live[other]);
     }
+  }
+
+  /** An end that a wall clock made which was set forward, and is set back before anybody has looked, was none. */
+  #cameBack(belief: Kept): void {
+    belief.isOver = false;
+    if (aheadMs(belief.process) < belief.aheadMs - GRAIN_MS) return;
+    this.fail("exclusion", `${belief.label} has ended, and is believed again`);
   }
 
   /** `maxHoldMs` ends a hold, however it is renewed. */
@@ -252,6 +262,10 @@ export class Checker {
 function excludes(one: Part, other: Part): boolean {
   if (one.name !== other.name || one.owners.some((owner) => other.owners.includes(owner))) return false;
   return one.mode === "exclusive" || other.mode === "exclusive";
+}
+
+function aheadMs({ instant: { wallMs, monotonicMs } }: SimProcess): number {
+  return wallMs - monotonicMs;
 }
 
 function round(ms: number): number {

@@ -4,7 +4,7 @@ import type { Entered, Excuse } from "./checker.js";
 /**
  * After a failover the new master need not have what a client believes in that does not wait for all replicas, or was told that
  * they are short, or whose slot has moved; and until it hears of the new master, such a client is given locks by an old one that
- * goes on.
+ * goes on. So is, for the time of that message, one that is new and has never known of the replica that becomes the master.
  */
 export class FailoverLosses implements Excuse {
   readonly name = "failover-lost";
@@ -17,25 +17,40 @@ export class FailoverLosses implements Excuse {
 
   excuses(name: string, one: Entered, other: Entered): boolean {
     const [first, second] = one.enteredUs <= other.enteredUs ? [one, other] : [other, one];
-    return this.#mayBeMissing(name, first) || this.#mayBeOfTheOld(name, second);
+    return this.#reliances.losses.some(
+      (loss) =>
+        (isBefore(loss, first) && this.#isAtRisk(name, first, loss)) ||
+        (isOfTheOld(loss, second) && this.#isAtRisk(name, second, loss)),
+    );
   }
 
   /** A token may come again that was drawn for something which the new master lacks, or before it came there with its slot. */
   mayRepeat(name: string, drawn: Entered): boolean {
-    if (this.#mayBeMissing(name, drawn)) return true;
-    const hasMoved = this.#reliances.movesOf(name, drawn.startUs).length > 0;
-    return hasMoved && this.#reliances.losses.some(({ untilUs }) => drawn.startUs <= untilUs);
-  }
-
-  #mayBeMissing(name: string, { process, startUs }: Entered): boolean {
-    return this.#reliances.losses.some(
-      (loss) => startUs <= loss.untilUs && this.#reliances.isUnsafe(process.name, name, startUs),
+    const losses = this.#reliances.losses.filter((loss) => isBefore(loss, drawn));
+    const { process, startUs } = drawn;
+    const hasMoved = this.#reliances.movesOf(name, startUs).length > 0;
+    return losses.some(
+      (loss) => hasMoved || this.#isUnsafe(name, drawn) || this.#reliances.wasNewIn(process.name, loss),
     );
   }
 
-  #mayBeOfTheOld(name: string, { process, startUs, enteredUs }: Entered): boolean {
-    const isOfThatTime = ({ fromUs, untilUs, goesOn }: Loss) =>
-      goesOn && startUs <= untilUs && fromUs <= enteredUs;
-    return this.#reliances.losses.some(isOfThatTime) && this.#reliances.isUnsafe(process.name, name, startUs);
+  #isAtRisk(name: string, belief: Entered, loss: Loss): boolean {
+    const { name: process } = belief.process;
+    if (this.#isUnsafe(name, belief)) return true;
+    return this.#reliances.wasNewIn(process, loss) && !this.#reliances.knowsOf(process, loss);
   }
+
+  #isUnsafe(name: string, { process, startUs }: Entered): boolean {
+    return this.#reliances.isUnsafe(process.name, name, startUs);
+  }
+}
+
+/** Whether something was asked for when the new master could not yet be known. */
+function isBefore({ untilUs }: Loss, { startUs }: Entered): boolean {
+  return startUs <= untilUs;
+}
+
+/** Whether it may have been given by an old master that went on. */
+function isOfTheOld(loss: Loss, { startUs, enteredUs }: Entered): boolean {
+  return loss.goesOn && startUs <= loss.untilUs && loss.fromUs <= enteredUs;
 }
