@@ -73,10 +73,12 @@ export class JointLease extends AnyLease implements Lease {
 
   /** Tries all members, whatever becomes of each. */
   async #release(): Promise<void> {
-    const { members, quorum, loss } = this.#hold;
+    const { members, quorum } = this.#hold;
     this.#hold.release();
     const failures = await releaseAll(members);
     this.#hold.wasReleased();
+    // It may have been lost before, or be found to be only now.
+    const { loss } = this.#hold;
     if (loss !== undefined) {
       throw new NotHeldError(this.name, `${loss.message}; somebody else may hold it`, { cause: loss });
     }

@@ -78,7 +78,8 @@ export const readRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = define
   source: sources["read-release"],
   replicated: "if possible",
   keys: ({ locks }) =>
-    locks.flatMap(({ key, holder, heldCount }) => [key, ...holdKeys(key, holder, heldCount)]),
+    // While its slot moves the keys of other readers may be missing. One more, which nobody has, makes a cluster put it off until then.
+    locks.flatMap(({ key, holder, heldCount }) => [key, ...holdKeys(key, holder, heldCount + 1)]),
   args: ({ notAfterMs, locks }) => [
     notAfterMs,
     ...locks.flatMap(({ key, holder, heldCount, keptCount, channel, keptMs }) => [

@@ -3831,7 +3831,7 @@ local replies = { now_ms }
 local key_at, arg_at = 1, 2
 while key_at <= #KEYS do
 replies[#replies + 1] = release(key_at, arg_at)
-key_at = key_at + 1 + tonumber(ARGV[arg_at + 1])
+key_at = key_at + 2 + tonumber(ARGV[arg_at + 1])
 arg_at = arg_at + 5 + tonumber(ARGV[arg_at + 2])
 end
 return replies`,

@@ -40,6 +40,19 @@ describe("a multi lease that is lost with one member, and kept", () => {
       expect(Object.values(time.fields("b"))).toEqual(["1"]);
     });
   });
+
+  test("is told by the release that finds it lost as its signal tells it [own-55]", async () => {
+    const time = open();
+    const lease = await time.holdfast
+      .getMultiLock(time.holdfast.getLock("a"), time.holdfast.getLock("b"))
+      .lock();
+    const { signal } = lease;
+    time.server.command("DEL", "b");
+    const error = await lease.unlock().catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(NotHeldError);
+    expect(error).toMatchObject({ lockName: "a+b", cause: { lockName: "a+b", reason: "stolen" } });
+    expect(error).toHaveProperty("cause", signal.reason);
+  });
 });
 
 describe("a multi lease whose members end one shortly after the other, while it looks at them", () => {

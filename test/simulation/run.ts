@@ -171,7 +171,7 @@ export class Run {
     if (reliances !== undefined) {
       const slept = new SleptThrough(this.#time, this.#trouble, reliances);
       this.#checker.excuses.push(new FailoverLosses(reliances), slept);
-      this.#backed = new Backed(this.#time, this.#checker, this.#trouble, this.#topology);
+      this.#backed = new Backed(this.#time, this.#checker, this.#trouble, this.#holders, this.#topology);
     }
     this.#faults = new Faults(
       chooser,

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { Recorder } from "../../src/driver/conformance-case.js";
 import { ioredisDriver } from "../../src/driver/ioredis.js";
 import { Holdfast } from "../../src/holdfast.js";
-import { lockChannel } from "../../src/protocol/names.js";
+import { lockChannel, readHoldKey } from "../../src/protocol/names.js";
 import { ask } from "../support/ask.js";
 import { ioredisFlavours } from "../support/ioredis-flavours.js";
 import { openThings } from "../support/leaks.js";
@@ -13,6 +13,8 @@ import { type RedisCluster, type SlotMigration, startCluster } from "../support/
 const HOUR_MS = 3_600_000;
 const LONG_MS = 30_000;
 const WATCHDOG_MS = 900;
+/** For so long the keys of one lock are at two masters. */
+const APART_MS = 100;
 
 let cluster: RedisCluster;
 const ends: (() => Promise<unknown>)[] = [];
@@ -141,6 +143,23 @@ describe.each(ioredisFlavours)("while a slot moves, with $name", (flavour) => {
     const lease = await taking;
     expect(lease.token).toBe(2n);
     await lease.unlock();
+  });
+
+  test("a reader that leaves does not free the lock of another whose key is yet to come [own-56]", async () => {
+    const [one, other] = [patient(flavour), patient(flavour)];
+    const name = newName();
+    const leaving = await one.holdfast.getReadWriteLock(name).readLock().lock({ leaseMs: HOUR_MS });
+    const staying = await other.holdfast.getReadWriteLock(name).readLock().lock({ leaseMs: HOUR_MS });
+    const move = await beginMoveOf(name);
+    await move.moveKeys(name, readHoldKey(name, leaving.holder, 1));
+    const left = leaving.unlock();
+    const endMs = performance.now() + APART_MS;
+    while (performance.now() < endMs) await new Promise(setImmediate);
+    await move.moveKeys();
+    await move.finish();
+    await left;
+    expect(await one.holdfast.getReadWriteLock(name).writeLock().tryLock()).toBeNull();
+    await staying.unlock();
   });
 });
 

@@ -3,7 +3,8 @@
 
   KEYS, for each lock:
     lock         hash, "mode" -> "read" or "write", holder -> hold count
-    hold, …      strings, the keys of the holder's holds, heldCount of them
+    hold, …      strings, the keys of the holder's holds, heldCount of them, and one that nobody has: the cluster puts off
+                 what names several keys while it moves them, and the keys of other readers are not named
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no limit
   then for each lock:
     holder     "<client id>:<thread id>"
@@ -84,7 +85,7 @@ local replies = { now_ms }
 local key_at, arg_at = 1, 2
 while key_at <= #KEYS do
   replies[#replies + 1] = release(key_at, arg_at)
-  key_at = key_at + 1 + tonumber(ARGV[arg_at + 1])
+  key_at = key_at + 2 + tonumber(ARGV[arg_at + 1])
   arg_at = arg_at + 5 + tonumber(ARGV[arg_at + 2])
 end
 return replies

@@ -4,6 +4,7 @@ import type { SimServer } from "../world/sim-server.js";
 import type { Topology } from "../world/topology.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 import type { Checker, Entered, Part } from "./checker.js";
+import type { Holders } from "./holders.js";
 import { SLEEP } from "./slept-through.js";
 import type { Trouble } from "./trouble.js";
 
@@ -20,12 +21,14 @@ export class Backed {
   readonly #time: VirtualTime;
   readonly #checker: Checker;
   readonly #trouble: Trouble;
+  readonly #holders: Holders;
   readonly #topology: Topology;
 
-  constructor(time: VirtualTime, checker: Checker, trouble: Trouble, topology: Topology) {
+  constructor(time: VirtualTime, checker: Checker, trouble: Trouble, holders: Holders, topology: Topology) {
     this.#time = time;
     this.#checker = checker;
     this.#trouble = trouble;
+    this.#holders = holders;
     this.#topology = topology;
   }
 
@@ -44,8 +47,8 @@ export class Backed {
     const { master, heirs, sinceUs } = standing;
     if (sinceUs > 0 && this.#mayNotKnow(process, Math.max(sinceUs, enteredUs), commandTimeoutMs)) return;
     if (this.#wentAndCame(name, enteredUs)) return;
-    // What was freed by force is missing everywhere.
-    if (!has(master, name, owners)) return;
+    // What was freed by force is missing everywhere, though another call of its client may have the lock by now.
+    if (!has(master, name, owners) || this.#wasForced(name, owners, belief)) return;
     for (const heir of heirs) {
       if (has(heir, name, owners)) continue;
       this.#checker.fail(
@@ -53,6 +56,16 @@ export class Backed {
         `"${name}": ${label} is believed, and ${heir.name}, which may take over from ${master.name}, lacks it`,
       );
     }
+  }
+
+  /** Whether it was freed by force itself, or what stood for it in Redis since it was handed on within its client. */
+  #wasForced(name: string, owners: readonly string[], { startUs, enteredUs }: Entered): boolean {
+    const isIts = (owner: string, field: string) => field === owner || field === `${owner}:write`;
+    return owners.some((owner) =>
+      this.#holders
+        .departures(name, owner, startUs)
+        .some(({ how, field, atUs }) => how === "by force" && (isIts(owner, field) || atUs >= enteredUs)),
+    );
   }
 
   /** Whether its slot has gone and come back between two looks at the servers: nobody hears of that. */

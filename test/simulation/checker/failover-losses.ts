@@ -5,7 +5,7 @@ import { ownersOf } from "./excuses.js";
 /**
  * After a failover the new master need not have what a client believes in that does not wait for all replicas, or was told that
  * they are short, or whose slot has moved; and until it hears of the new master, such a client is given locks by an old one that
- * goes on.
+ * goes on. So is, for the time of that message, one that is new and has never known of the replica that becomes the master.
  */
 export class FailoverLosses implements Excuse {
   readonly name = "failover-lost";
@@ -18,7 +18,11 @@ export class FailoverLosses implements Excuse {
 
   excuses(name: string, one: Entered, other: Entered): boolean {
     const [first, second] = one.enteredUs <= other.enteredUs ? [one, other] : [other, one];
-    return this.#mayBeMissing(name, first) || this.#mayBeOfTheOld(name, second);
+    return this.#reliances.losses.some(
+      (loss) =>
+        (isBefore(loss, first) && this.#isAtRisk(name, first, loss)) ||
+        (isOfTheOld(loss, second) && this.#isAtRisk(name, second, loss)),
+    );
   }
 
   /**
@@ -26,9 +30,13 @@ export class FailoverLosses implements Excuse {
    * hold of the same stay, where the new master lacks the release of what it was drawn for and takes the next one for its repeat.
    */
   mayRepeat(name: string, drawn: Entered, again: Entered): boolean {
-    if (this.#mayBeMissing(name, drawn) || this.#mayLackRelease(name, drawn, again)) return true;
-    const hasMoved = this.#reliances.movesOf(name, drawn.startUs).length > 0;
-    return hasMoved && this.#reliances.losses.some(({ untilUs }) => drawn.startUs <= untilUs);
+    if (this.#mayLackRelease(name, drawn, again)) return true;
+    const losses = this.#reliances.losses.filter((loss) => isBefore(loss, drawn));
+    const { process, startUs } = drawn;
+    const hasMoved = this.#reliances.movesOf(name, startUs).length > 0;
+    return losses.some(
+      (loss) => hasMoved || this.#isUnsafe(name, drawn) || this.#reliances.wasNewIn(process.name, loss),
+    );
   }
 
   #mayLackRelease(name: string, drawn: Entered, again: Entered): boolean {
@@ -41,15 +49,23 @@ export class FailoverLosses implements Excuse {
     );
   }
 
-  #mayBeMissing(name: string, { process, startUs }: Entered): boolean {
-    return this.#reliances.losses.some(
-      (loss) => startUs <= loss.untilUs && this.#reliances.isUnsafe(process.name, name, startUs),
-    );
+  #isAtRisk(name: string, belief: Entered, loss: Loss): boolean {
+    const { name: process } = belief.process;
+    if (this.#isUnsafe(name, belief)) return true;
+    return this.#reliances.wasNewIn(process, loss) && !this.#reliances.knowsOf(process, loss);
   }
 
-  #mayBeOfTheOld(name: string, { process, startUs, enteredUs }: Entered): boolean {
-    const isOfThatTime = ({ fromUs, untilUs, goesOn }: Loss) =>
-      goesOn && startUs <= untilUs && fromUs <= enteredUs;
-    return this.#reliances.losses.some(isOfThatTime) && this.#reliances.isUnsafe(process.name, name, startUs);
+  #isUnsafe(name: string, { process, startUs }: Entered): boolean {
+    return this.#reliances.isUnsafe(process.name, name, startUs);
   }
+}
+
+/** Whether something was asked for when the new master could not yet be known. */
+function isBefore({ untilUs }: Loss, { startUs }: Entered): boolean {
+  return startUs <= untilUs;
+}
+
+/** Whether it may have been given by an old master that went on. */
+function isOfTheOld(loss: Loss, { startUs, enteredUs }: Entered): boolean {
+  return loss.goesOn && startUs <= loss.untilUs && loss.fromUs <= enteredUs;
 }

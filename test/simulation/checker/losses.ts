@@ -46,9 +46,9 @@ export class Losses {
     const first = this.#first.get(lease) ?? loss;
     this.#first.set(lease, first);
     const { lockName, holder, reason, heldMs } = loss;
-    if (first.reason === reason && first.heldMs === heldMs) return;
-    const before = `${first.reason} after ${first.heldMs} ms`;
-    const text = `the lease of "${lockName}" by ${holder} was lost as ${before}, and then as ${reason} after ${heldMs} ms`;
+    if (first.reason === reason && first.heldMs === heldMs && first.lockName === lockName) return;
+    const before = `"${first.lockName}" as ${first.reason} after ${first.heldMs} ms`;
+    const text = `the lease of "${lockName}" by ${holder} was lost as ${reason} after ${heldMs} ms, and before that of ${before}`;
     this.#checker.fail("truth", text);
   }
 

@@ -9,8 +9,8 @@ import type { Member } from "./member.js";
 const STANDSTILLS = ["stop", "suspend", "stall"];
 /** Timers may be late, and the clock of a process is not quite that of the run. */
 const LATE_MS = 60;
-/** Calls that wait for nothing but their lock: no body of theirs runs. */
-const ONLY_WAITS = /: (?:lock|tryLock) (?!(?:as \d+ )?(?:multi|red))/;
+/** Calls that wait for nothing but their lock: no body of theirs runs, and they give back no part of it. */
+const ONLY_WAITS = /: (?:lock|tryLock) (?:as \d+ )?(?!as |multi|red )/;
 
 /** When a client is closed: at once, when an answer has come, or when a task has called; and so many microtasks later. */
 interface Moment {

@@ -266,7 +266,12 @@ export class ClusterTopology implements Topology {
     const promotedUs = (this.#leastDeadMs + pick(stream, TAKES_LONGER_MS)) * MS;
     const backUs = promotedUs + pick(stream, [3_000, 100]) * MS;
     const { nowUs } = this.#time;
-    this.reliances.losses.push({ fromUs: nowUs, untilUs: nowUs + backUs, goesOn: false });
+    this.reliances.losses.push({
+      fromUs: nowUs,
+      promotedUs: nowUs + promotedUs,
+      untilUs: nowUs + backUs,
+      goesOn: false,
+    });
     this.#time.after(promotedUs, () => {
       const { replica } = link;
       reach.history.add(

@@ -11,13 +11,19 @@ export interface Reliance {
   /** Whether each server that can be made the master has what it believes in. */
   readonly isSafe: boolean;
   readonly commandTimeoutMs: number;
-  /** When it was last told that replicas are short. */
+  /** When it was last told that replicas are short, or did not know of one that had connected since it counted them. */
   shortUs: number;
+  /** When it first knew how many replicas a master has; undefined: it does not yet. */
+  countedUs?: number;
+  /** When it last heard of another master. */
+  heardUs: number;
 }
 
 /** When a master was made that may lack something, and until when the one before it could be written to. */
 export interface Loss {
   readonly fromUs: number;
+  /** From when on it is a master, and follows the one before it no longer. */
+  readonly promotedUs: number;
   readonly untilUs: number;
   /** Whether the one before it goes on taking writes. */
   readonly goesOn: boolean;
@@ -55,7 +61,8 @@ export class Reliances {
     // Where there is one replica, at least that one is waited for whatever is said.
     const isSafe = replicas.mode === "require" && (all === 1 || replicas.min === all);
     const { commandTimeoutMs } = plan.options;
-    const reliance = { replicas, isSafe, commandTimeoutMs, shortUs: Number.NEGATIVE_INFINITY };
+    const never = Number.NEGATIVE_INFINITY;
+    const reliance: Reliance = { replicas, isSafe, commandTimeoutMs, shortUs: never, heardUs: never };
     this.#byProcess.set(name, reliance);
     return reliance;
   }
@@ -64,6 +71,18 @@ export class Reliances {
   short(process: string): void {
     const reliance = this.#byProcess.get(process);
     if (reliance !== undefined) reliance.shortUs = this.#time.nowUs;
+  }
+
+  /** A process has asked a master for its replicas. */
+  counted(process: string): void {
+    const reliance = this.#byProcess.get(process);
+    if (reliance !== undefined) reliance.countedUs ??= this.#time.nowUs;
+  }
+
+  /** A process hears of another master. */
+  heard(process: string): void {
+    const reliance = this.#byProcess.get(process);
+    if (reliance !== undefined) reliance.heardUs = this.#time.nowUs;
   }
 
   of(process: string): Reliance | undefined {
@@ -85,4 +104,22 @@ export class Reliances {
       return reliance.shortUs >= sinceUs || this.movesOf(name, sinceUs).length > 0;
     return !reliance.isSafe;
   }
+
+  /**
+   * Whether a process that waits for the replicas which there are has first counted them when one had been made the master: that one was
+   * missing then, and not missed.
+   */
+  wasNewIn(process: string, { promotedUs, untilUs }: Loss): boolean {
+    const { replicas, countedUs = Number.NEGATIVE_INFINITY } = this.#byProcess.get(process) ?? {};
+    return replicas?.mode === "auto" && promotedUs <= countedUs && countedUs <= untilUs;
+  }
+
+  /** Whether a process has heard of the master that was made then, and has had the time to ask it. */
+  knowsOf(process: string, { fromUs }: Loss): boolean {
+    const { heardUs, commandTimeoutMs } = this.#byProcess.get(process) ?? NOBODY;
+    return heardUs >= fromUs && this.#time.nowUs > heardUs + commandTimeoutMs * US;
+  }
 }
+
+const US = 1_000;
+const NOBODY = { heardUs: Number.NEGATIVE_INFINITY, commandTimeoutMs: 0 };

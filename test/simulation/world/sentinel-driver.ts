@@ -14,6 +14,7 @@ import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js"
 import type { CommandLink } from "./command-link.js";
 import type { ConnectParts } from "./fleet.js";
 import type { MessageLink } from "./message-link.js";
+import type { Reliances } from "./reliance.js";
 import { ScriptBook, ScriptLink } from "./script-link.js";
 import { runOn } from "./sim-driver.js";
 import type { SimServer } from "./sim-server.js";
@@ -29,8 +30,8 @@ interface SentinelParts {
   readonly word: () => Word;
   readonly commands: CommandLink;
   readonly messages: MessageLink;
-  /** Replicas were short of what a call wanted, or there were none. */
-  readonly short: () => void;
+  /** Is told what replicas this process knows of. */
+  readonly reliances: Reliances;
 }
 
 /** After so long a connection is there again, when the client itself has ended the one before. */
@@ -94,6 +95,7 @@ export class SentinelDriver implements Driver {
   hear(master: SimServer): void {
     if (this.#isClosed || master === this.#master) return;
     this.#master = master;
+    this.#parts.reliances.heard(this.#connect.name);
     this.#connect.history.add(this.#connect.name, `hears that ${master.name} is the master`);
     if (this.#parts.commands.server !== master) this.#parts.commands.leave(RECONNECT_US);
     this.#calls.move();
@@ -110,8 +112,13 @@ export class SentinelDriver implements Driver {
     if (this.#isClosed) throw new DriverClosedError();
     this.#scripts.add(call);
     const answer = await this.#calls.run(call, ticket, demand);
-    if (demand.replicas !== 0 && (answer.acknowledged < answer.wanted || answer.wanted === 0))
-      this.#parts.short();
+    const { acknowledged, wanted } = answer;
+    const { name } = this.#connect;
+    const { reliances } = this.#parts;
+    if (demand.replicas !== 0) reliances.counted(name);
+    // They are counted each five seconds: one that has connected since then is not waited for.
+    const isStale = wanted < this.#master.replicas.size;
+    if (demand.replicas !== 0 && (acknowledged < wanted || wanted === 0 || isStale)) reliances.short(name);
     return answer;
   }
 

@@ -62,7 +62,7 @@ export class SentinelTopology implements Topology {
       word: () => this.#word,
       commands,
       messages,
-      short: () => this.reliances.short(name),
+      reliances: this.reliances,
     });
     this.#drivers.push({ driver, parts });
     return [{ driver, options: { replicas: reliance.replicas } }];
@@ -109,7 +109,13 @@ export class SentinelTopology implements Topology {
     const promotedUs = pick(stream, [100, 500, 2_000]) * MS;
     const namedUs = promotedUs + pick(stream, [10, 200, 1_000]) * MS;
     const demotedUs = namedUs + pick(stream, [500, 2_000, 8_000]) * MS;
-    const loss = { fromUs: time.nowUs, untilUs: time.nowUs + demotedUs, goesOn: true };
+    const { nowUs } = time;
+    const loss = {
+      fromUs: nowUs,
+      promotedUs: nowUs + promotedUs,
+      untilUs: nowUs + demotedUs,
+      goesOn: true,
+    };
     time.after(promotedUs, () => {
       // It may have been cut off meanwhile, and have come back.
       for (const link of [...old.replicas]) if (link.replica === chosen.replica) link.end();

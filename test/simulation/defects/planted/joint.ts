@@ -114,4 +114,19 @@ export const jointDefects: readonly Defect[] = [
       },
     ],
   },
+  {
+    name: "joint-release-tells-otherwise",
+    promise: "The release that finds a joint lease lost tells of it as the lease and its signal do.",
+    shows: "One of its locks has run out or was freed by force, and only the release finds that.",
+    origin: "own-55",
+    kinds: ["multi", "red"],
+    edits: [
+      {
+        file: "src/locks/joint-lease.ts",
+        find: "const { members, quorum } = this.#hold;",
+        replace: "const { members, quorum, loss } = this.#hold;",
+      },
+      { file: "src/locks/joint-lease.ts", find: "const { loss } = this.#hold;", replace: "" },
+    ],
+  },
 ];
