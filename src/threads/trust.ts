@@ -300,13 +300,12 @@ export abstract class Trust implements Expiring {
   }
 
   #reasonOfEnd(): LossReason {
-    const { maxHoldMs } = this.terms;
     const endMs = this.end.monotonicMs;
     if (this.#confirmBy?.monotonicMs === endMs) return "server-changed";
     // Which of the two clocks has passed its end is left open: the ends lie equally far from the acquisition.
-    if (maxHoldMs !== undefined && endMs >= this.#takenAt.monotonicMs + maxHoldMs) return "max-hold";
+    if (endMs >= this.#takenAt.monotonicMs + (this.terms.maxHoldMs ?? NEVER.monotonicMs)) return "max-hold";
     // A renewal that is under way has no part in an end that it would not put off.
-    const isPutOff = this.isRenewed && endMs < this.#latest.monotonicMs;
-    return isPutOff && this.#unconfirmed ? "unreachable" : "expired";
+    if (!this.isRenewed || endMs >= this.#latest.monotonicMs) return "expired";
+    return this.#unconfirmed ? "unreachable" : "expired";
   }
 }

@@ -18,19 +18,25 @@ export class FailoverLosses implements Excuse {
 
   excuses(name: string, one: Entered, other: Entered): boolean {
     const [first, second] = one.enteredUs <= other.enteredUs ? [one, other] : [other, one];
+    return (
+      this.#mayBeOfTheOld(name, second) ||
+      this.#reliances.losses.some((loss) => isBefore(loss, first) && this.#isAtRisk(name, first, loss))
+    );
+  }
+
+  #mayBeOfTheOld(name: string, belief: Entered): boolean {
     return this.#reliances.losses.some(
-      (loss) =>
-        (isBefore(loss, first) && this.#isAtRisk(name, first, loss)) ||
-        (isOfTheOld(loss, second) && this.#isAtRisk(name, second, loss)),
+      (loss) => isOfTheOld(loss, belief) && this.#isAtRisk(name, belief, loss),
     );
   }
 
   /**
    * A token may come again that was drawn for something which the new master lacks, or before it came there with its slot; and for one more
-   * hold of the same stay, where the new master lacks the release of what it was drawn for and takes the next one for its repeat.
+   * hold of the same stay, where the new master lacks the release of what it was drawn for and takes the next one for its repeat. So may
+   * one that an old master draws which goes on.
    */
   mayRepeat(name: string, drawn: Entered, again: Entered): boolean {
-    if (this.#mayLackRelease(name, drawn, again)) return true;
+    if (this.#mayLackRelease(name, drawn, again) || this.#mayBeOfTheOld(name, again)) return true;
     const losses = this.#reliances.losses.filter((loss) => isBefore(loss, drawn));
     const { process, startUs } = drawn;
     const hasMoved = this.#reliances.movesOf(name, startUs).length > 0;
