@@ -33,7 +33,8 @@ export class Losses {
   readonly #trouble: Trouble;
   readonly #holders: Holders;
   /** What was told first of each lease. */
-  readonly #first = new WeakMap<object, LeaseLostError>();
+  /** By lease, and the lock that was lost: of several locks as one each has a loss of its own. */
+  readonly #first = new WeakMap<object, Map<string, LeaseLostError>>();
 
   constructor(checker: Checker, trouble: Trouble, holders: Holders) {
     this.#checker = checker;
@@ -43,9 +44,10 @@ export class Losses {
 
   /** A lease tells of its loss: so it does for ever. */
   toldBy(lease: object, loss: LeaseLostError): void {
-    const first = this.#first.get(lease) ?? loss;
-    this.#first.set(lease, first);
     const { lockName, holder, reason, heldMs } = loss;
+    const told = this.#first.get(lease) ?? new Map<string, LeaseLostError>();
+    const first = told.get(lockName) ?? loss;
+    this.#first.set(lease, told.set(lockName, first));
     if (first.reason === reason && first.heldMs === heldMs) return;
     const before = `${first.reason} after ${first.heldMs} ms`;
     const text = `the lease of "${lockName}" by ${holder} was lost as ${before}, and then as ${reason} after ${heldMs} ms`;
