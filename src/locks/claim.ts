@@ -113,8 +113,9 @@ export function mayEnter(
   assertNotOver(lock, outer);
   const sibling = [...others].find((hold) => !scope.covers(hold));
   if (sibling?.bare) {
-    const way = "pass { threadId: lease.threadId }, or call from inside lease.run()";
-    throw new ReentryError(lock.name, `a lease that lock() or tryLock() returned is in between: ${way}`);
+    const why =
+      "a lease that lock() or tryLock() returned is in between: pass { threadId: lease.threadId }, or call from inside lease.run()";
+    throw new ReentryError(lock.name, why);
   }
   // Two siblings that read and both want to write again would wait for each other.
   if (sibling !== undefined && lock.kind.half === "write" && scope.holdOf(lockId("read", lock.key))) {

@@ -54,7 +54,7 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
   constructor(
     lock: LockIdentity,
     holding: Holding,
-    { heldCount, patience, goesOn = false }: Sending = ALL,
+    { heldCount, patience = PLAIN, goesOn = false }: Sending = PLAIN,
     repeated = false,
   ) {
     const { count, highestCount, copiesUntilMs } = holding.inRedis;
@@ -63,7 +63,7 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
     this.#heldCount = heldCount ?? highestCount;
     this.#keptCount = count;
     this.#repeated = repeated;
-    this.patience = patience ?? PATIENT;
+    this.patience = patience;
     // A late copy that deletes a field whose number will not be used again can do no harm, any other must not arrive. Who waits
     // until no copies can come needs to be told the time.
     const isFinal = !goesOn && count === 0 && holding.threadId >= FIRST_OWN_THREAD_ID;
@@ -125,5 +125,4 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
   }
 }
 
-const PATIENT: Patience = {};
-const ALL: Sending = {};
+const PLAIN: Patience & Sending = {};

@@ -5,7 +5,6 @@ import { stillOpen } from "../runtime/command-failures.js";
 import type { Exchanged } from "../runtime/commands.js";
 import { alsoForCaller, forCaller } from "../runtime/for-caller.js";
 import type { Hold } from "../threads/hold.js";
-import type { Holding } from "../threads/holding.js";
 import { cleanUp, freeNames, releasesOf, tellReplicas } from "./clean-up.js";
 import { freed, freeing, handOver, notFreed } from "./hand-off.js";
 import type { LockIdentity } from "./lock-kind.js";
@@ -18,7 +17,12 @@ import { Lowering, sendRelease } from "./lowering.js";
 export function release(lock: LockIdentity, hold: Hold): Promise<void> {
   if (hold.state === "lost") {
     hold.dismissed = true;
-    giveUpField(lock, hold.holding);
+    const { holding } = hold;
+    // The field of a lost lease may outlive the trust in it; then others need not wait for its TTL.
+    if (holding.isIdle && holding.inRedis.count > 0) {
+      holding.inRedis.count = 0;
+      cleanUp(lock, holding);
+    }
     return Promise.reject(lateRelease(hold));
   }
   if (hold.releasing !== undefined) return alsoForCaller(hold.releasing, lock);
@@ -119,13 +123,6 @@ function tell({ lock, hold, heldMs }: Ending): void {
     holder: hold.holding.field,
     heldMs: Math.round(heldMs ?? hold.heldMs),
   });
-}
-
-/** The field of a lost lease may outlive the trust in it; then others need not wait for its TTL. */
-function giveUpField(lock: LockIdentity, holding: Holding): void {
-  if (!holding.isIdle || holding.inRedis.count === 0) return;
-  holding.inRedis.count = 0;
-  cleanUp(lock, holding);
 }
 
 /** @returns false when too few replicas have it */

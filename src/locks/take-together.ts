@@ -43,7 +43,8 @@ export async function takeTogether(
   strangers: Strangers,
 ): Promise<Outcome> {
   // As their script wants them: the fenced ones come last.
-  const wanted = [...inOrder].sort((one, other) => fencedOf(one) - fencedOf(other));
+  const fencedOf = ({ lock }: Wanted) => Number(lock.identity.kind.fenced);
+  const wanted = inOrder.toSorted((one, other) => fencedOf(one) - fencedOf(other));
   const parts = wanted.map((each) => begin(each, strangers));
   try {
     const attempt = attemptTogether(parts, wanted);
@@ -89,10 +90,6 @@ async function attemptTogether(parts: readonly Part[], wanted: readonly Wanted[]
       holding.settled();
     }
   }
-}
-
-function fencedOf({ lock }: Wanted): number {
-  return lock.identity.kind.fenced ? 1 : 0;
 }
 
 /** @returns undefined when it was not sent, as the waiter's time is up or it was cancelled */

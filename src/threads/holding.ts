@@ -138,9 +138,9 @@ export class Holding extends ConfirmableStay implements Renewable {
     this.#changed();
   }
 
-  /** Records what Redis has confirmed. @returns undefined when its lease is over already, `at` this moment */
+  /** Records what Redis has confirmed. @returns undefined when it is over already, `at` this moment */
   add(terms: Terms, place: Place, at: Instant = now(this.#custody.clock)): Hold | undefined {
-    if (!isOfUse(terms, place, at)) return undefined;
+    if (place.takenAt.monotonicMs < this.inRedis.freedMs || !isOfUse(terms, place, at)) return undefined;
     const hold = new Hold(this, terms, place, this.#custody);
     hold.slot = this.inRedis.count + 1;
     // Most stays have one, for which a list that may grow would be too large.

@@ -10,6 +10,8 @@ export class InRedis {
   count = 0;
   /** The hold count that Redis may have at most: a command that lowers it may have been lost. */
   highestCount = 0;
+  /** When it was known to be freed by force: what was asked for before is gone as well. On the monotonic clock. */
+  freedMs = 0;
   /** Until then, copies of commands with an unknown outcome may arrive; undefined: none can. */
   #copiesUntil: Deadline | undefined;
   /** The longest lease that was ever asked for: nothing in Redis lives longer without us. */

@@ -130,8 +130,9 @@ export class Threads {
   /** The fields of a lock were removed in Redis: what they stood for is lost. */
   stolen(key: string, fields: readonly string[]): void {
     for (const holding of [...this.holdings()]) {
-      if (holding.key === key && holding.fields.some((field) => fields.includes(field)))
-        holding.loseAll("stolen");
+      if (holding.key !== key || !holding.fields.some((field) => fields.includes(field))) continue;
+      holding.inRedis.freedMs = this.#custody.clock.monotonicMs();
+      holding.loseAll("stolen");
     }
   }
 

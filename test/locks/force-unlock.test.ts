@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { rejectAtOnce } from "../support/call-faults.js";
 import { fakeTime } from "../support/fake-time.js";
+import { gate } from "../support/gate.js";
 import { watchLeaks } from "../support/leaks.js";
 import type { CallFault } from "../support/scripted-driver.js";
 import { watched } from "../support/watched.js";
@@ -50,4 +51,29 @@ test("forceUnlock whose answer got lost tells the holder in this client, though 
   expect([forced.outcome, lease.state]).toEqual([{ value: true }, "lost"]);
   expect(await other.isHeldByThread(7)).toBe(true);
   await other.unlock(7);
+});
+
+test("forceUnlock is known to a call of its client that was given the lock before, and is answered after it [own-37]", async () => {
+  const time = open();
+  const lock = time.holdfast.getLock("a");
+  const late = gate();
+  const answeredLate: CallFault = {
+    name: "answered late",
+    async meet(deliver) {
+      const answer = await deliver();
+      await late.opened;
+      return answer;
+    },
+  };
+  void time.driver.next(answeredLate, "lock-acquire");
+  const asking = watched(lock.lock());
+  await time.clock.advance(1);
+  expect(await lock.forceUnlock()).toBe(true);
+  const lease = await time.connect().holdfast.getLock("a").lock();
+  late.open();
+  await time.clock.advance(100);
+  expect(asking.outcome).toBeUndefined();
+  await lease.unlock();
+  await time.clock.advance(0);
+  expect(asking.outcome).toMatchObject({ value: { state: "held" } });
 });
