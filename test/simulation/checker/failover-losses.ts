@@ -24,20 +24,29 @@ export class FailoverLosses implements Excuse {
     );
   }
 
-  /** A token may come again that was drawn for something which the new master lacks, or before it came there with its slot. */
-  mayRepeat(name: string, drawn: Entered): boolean {
-    const losses = this.#reliances.losses.filter((loss) => isBefore(loss, drawn));
-    const { process, startUs } = drawn;
-    const hasMoved = this.#reliances.movesOf(name, startUs).length > 0;
-    return losses.some(
-      (loss) => hasMoved || this.#isUnsafe(name, drawn) || this.#reliances.wasNewIn(process.name, loss),
+  /**
+   * A token may come again that was drawn for something which the new master lacks, or before it came there with its slot; one that an
+   * old master gives comes after those of the new one. Who enters once more what he has already gets the token of the entry before,
+   * where the new master lacks the release of that.
+   */
+  mayRepeat(name: string, drawn: Entered, again: Entered): boolean {
+    const hasMoved = this.#reliances.movesOf(name, drawn.startUs).length > 0;
+    const isReentry = ownersOf(drawn).some((owner) => ownersOf(again).includes(owner));
+    return this.#reliances.losses.some(
+      (loss) =>
+        (isBefore(loss, drawn) && (hasMoved || isReentry || this.#mayLack(name, drawn, loss))) ||
+        (isOfTheOld(loss, again) && this.#mayLack(name, again, loss)),
     );
   }
 
+  /** Whether a new master may lack what this client was given. */
+  #mayLack(name: string, belief: Entered, loss: Loss): boolean {
+    return this.#isUnsafe(name, belief) || this.#reliances.wasNewIn(belief.process.name, loss);
+  }
+
   #isAtRisk(name: string, belief: Entered, loss: Loss): boolean {
-    const { name: process } = belief.process;
     if (this.#isUnsafe(name, belief)) return true;
-    return this.#reliances.wasNewIn(process, loss) && !this.#reliances.knowsOf(process, loss);
+    return this.#mayLack(name, belief, loss) && !this.#reliances.knowsOf(belief.process.name, loss);
   }
 
   #isUnsafe(name: string, { process, startUs }: Entered): boolean {
@@ -53,4 +62,8 @@ function isBefore({ untilUs }: Loss, { startUs }: Entered): boolean {
 /** Whether it may have been given by an old master that went on. */
 function isOfTheOld(loss: Loss, { startUs, enteredUs }: Entered): boolean {
   return loss.goesOn && startUs <= loss.untilUs && loss.fromUs <= enteredUs;
+}
+
+function ownersOf({ parts }: Entered): readonly string[] {
+  return parts.flatMap(({ owners }) => owners);
 }
