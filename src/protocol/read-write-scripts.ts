@@ -98,7 +98,9 @@ export const readRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = define
 export const writeRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
   source: sources["write-release"],
   replicated: "if possible",
-  keys: ({ locks }) => locks.flatMap(({ key }) => [key, waitingWriterKey(key)]),
+  // As above, for the writer's own reads.
+  keys: ({ locks }) =>
+    locks.flatMap(({ key, holder }) => [key, waitingWriterKey(key), readHoldKey(key, holder, 1)]),
   args: ({ notAfterMs, locks }) => [
     notAfterMs,
     ...locks.flatMap(({ key, holder, heldCount, keptCount, ttlMs, channel }) => [

@@ -4514,8 +4514,8 @@ end
 return { "released" }
 end
 local replies = { now_ms }
-for i = 1, #KEYS / 2 do
-local lock, mark, at = KEYS[2 * i - 1], KEYS[2 * i], 6 * i - 4
+for i = 1, #KEYS / 3 do
+local lock, mark, at = KEYS[3 * i - 2], KEYS[3 * i - 1], 6 * i - 4
 local holder, held_count, kept_count, ttl_ms = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
 replies[i + 1] = release(lock, mark, holder, held_count, kept_count, ttl_ms, ARGV[at + 4], ARGV[at + 5])
 end

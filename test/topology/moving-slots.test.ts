@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { Recorder } from "../../src/driver/conformance-case.js";
 import { ioredisDriver } from "../../src/driver/ioredis.js";
 import { Holdfast } from "../../src/holdfast.js";
-import { lockChannel, readHoldKey } from "../../src/protocol/names.js";
+import { lockChannel, readHoldKey, waitingWriterKey } from "../../src/protocol/names.js";
 import { ask } from "../support/ask.js";
 import { ioredisFlavours } from "../support/ioredis-flavours.js";
 import { openThings } from "../support/leaks.js";
@@ -58,6 +58,15 @@ function patient(flavour: Flavour, options?: Parameters<typeof connect>[1]) {
 async function beginMove(): Promise<{ readonly name: string; readonly move: SlotMigration }> {
   const name = newName();
   return { name, move: await beginMoveOf(name) };
+}
+
+/** A release begins while the keys of its lock are at two masters, and ends when all have moved. */
+async function finishAmid(move: SlotMigration, release: Promise<void>): Promise<void> {
+  const endMs = performance.now() + APART_MS;
+  while (performance.now() < endMs) await new Promise(setImmediate);
+  await move.moveKeys();
+  await move.finish();
+  await release;
 }
 
 function newName(): string {
@@ -152,14 +161,25 @@ describe.each(ioredisFlavours)("while a slot moves, with $name", (flavour) => {
     const staying = await other.holdfast.getReadWriteLock(name).readLock().lock({ leaseMs: HOUR_MS });
     const move = await beginMoveOf(name);
     await move.moveKeys(name, readHoldKey(name, leaving.holder, 1));
-    const left = leaving.unlock();
-    const endMs = performance.now() + APART_MS;
-    while (performance.now() < endMs) await new Promise(setImmediate);
-    await move.moveKeys();
-    await move.finish();
-    await left;
+    await finishAmid(move, leaving.unlock());
     expect(await one.holdfast.getReadWriteLock(name).writeLock().tryLock()).toBeNull();
     await staying.unlock();
+  });
+
+  test("nor does a writer that goes on reading free its own, which another writer waits for [own-56]", async () => {
+    const [one, other] = [patient(flavour), patient(flavour)];
+    const name = newName();
+    const lock = one.holdfast.getReadWriteLock(name, { fair: true });
+    const writing = await lock.writeLock().lock({ leaseMs: HOUR_MS });
+    const reading = await writing.run(() => lock.readLock().lock({ leaseMs: HOUR_MS }));
+    const waiting = other.holdfast.getReadWriteLock(name, { fair: true }).writeLock().lock();
+    await other.driver.waits();
+    const move = await beginMoveOf(name);
+    await move.moveKeys(name, waitingWriterKey(name));
+    await finishAmid(move, writing.unlock());
+    expect(await lock.readLock().isLocked()).toBe(true);
+    await reading.unlock();
+    await (await waiting).unlock();
   });
 });
 

@@ -5,6 +5,7 @@
   KEYS, for each lock:
     lock         hash, "mode" -> "read" or "write", holder -> hold count
     mark         string, the writer that waits
+    nothing      never there: the cluster puts off what names several keys while it moves them, and the keys of reads are not named
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no limit
   then for each lock:
     holder     "<client id>:<thread id>:write"
@@ -71,8 +72,8 @@ local function release(lock, mark, holder, held_count, kept_count, ttl_ms, chann
 end
 
 local replies = { now_ms }
-for i = 1, #KEYS / 2 do
-  local lock, mark, at = KEYS[2 * i - 1], KEYS[2 * i], 6 * i - 4
+for i = 1, #KEYS / 3 do
+  local lock, mark, at = KEYS[3 * i - 2], KEYS[3 * i - 1], 6 * i - 4
   local holder, held_count, kept_count, ttl_ms = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
   replies[i + 1] = release(lock, mark, holder, held_count, kept_count, ttl_ms, ARGV[at + 4], ARGV[at + 5])
 end

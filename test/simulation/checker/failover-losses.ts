@@ -1,6 +1,5 @@
 import type { Loss, Reliances } from "../world/reliance.js";
 import type { Entered, Excuse } from "./checker.js";
-import { ownersOf } from "./excuses.js";
 
 /**
  * After a failover the new master need not have what a client believes in that does not wait for all replicas, or was told that
@@ -18,47 +17,36 @@ export class FailoverLosses implements Excuse {
 
   excuses(name: string, one: Entered, other: Entered): boolean {
     const [first, second] = one.enteredUs <= other.enteredUs ? [one, other] : [other, one];
-    return (
-      this.#mayBeOfTheOld(name, second) ||
-      this.#reliances.losses.some((loss) => isBefore(loss, first) && this.#isAtRisk(name, first, loss))
-    );
-  }
-
-  #mayBeOfTheOld(name: string, belief: Entered): boolean {
     return this.#reliances.losses.some(
-      (loss) => isOfTheOld(loss, belief) && this.#isAtRisk(name, belief, loss),
+      (loss) =>
+        (isBefore(loss, first) && this.#isAtRisk(name, first, loss)) ||
+        (isOfTheOld(loss, second) && this.#isAtRisk(name, second, loss)),
     );
   }
 
   /**
-   * A token may come again that was drawn for something which the new master lacks, or before it came there with its slot; and for one more
-   * hold of the same stay, where the new master lacks the release of what it was drawn for and takes the next one for its repeat. So may
-   * one that an old master draws which goes on.
+   * A token may come again that was drawn for something which the new master lacks, or before it came there with its slot; one that an
+   * old master gives comes after those of the new one. Who enters once more what he has already gets the token of the entry before,
+   * where the new master lacks the release of that.
    */
   mayRepeat(name: string, drawn: Entered, again: Entered): boolean {
-    if (this.#mayLackRelease(name, drawn, again) || this.#mayBeOfTheOld(name, again)) return true;
-    const losses = this.#reliances.losses.filter((loss) => isBefore(loss, drawn));
-    const { process, startUs } = drawn;
-    const hasMoved = this.#reliances.movesOf(name, startUs).length > 0;
-    return losses.some(
-      (loss) => hasMoved || this.#isUnsafe(name, drawn) || this.#reliances.wasNewIn(process.name, loss),
+    const hasMoved = this.#reliances.movesOf(name, drawn.startUs).length > 0;
+    const isReentry = ownersOf(drawn).some((owner) => ownersOf(again).includes(owner));
+    return this.#reliances.losses.some(
+      (loss) =>
+        (isBefore(loss, drawn) && (hasMoved || isReentry || this.#mayLack(name, drawn, loss))) ||
+        (isOfTheOld(loss, again) && this.#mayLack(name, again, loss)),
     );
   }
 
-  #mayLackRelease(name: string, drawn: Entered, again: Entered): boolean {
-    const owners = ownersOf(drawn, name);
-    return (
-      ownersOf(again, name).some((owner) => owners.includes(owner)) &&
-      this.#reliances.losses.some(
-        ({ fromUs, untilUs }) => drawn.enteredUs <= untilUs && fromUs <= again.enteredUs,
-      )
-    );
+  /** Whether a new master may lack what this client was given. */
+  #mayLack(name: string, belief: Entered, loss: Loss): boolean {
+    return this.#isUnsafe(name, belief) || this.#reliances.wasNewIn(belief.process.name, loss);
   }
 
   #isAtRisk(name: string, belief: Entered, loss: Loss): boolean {
-    const { name: process } = belief.process;
     if (this.#isUnsafe(name, belief)) return true;
-    return this.#reliances.wasNewIn(process, loss) && !this.#reliances.knowsOf(process, loss);
+    return this.#mayLack(name, belief, loss) && !this.#reliances.knowsOf(belief.process.name, loss);
   }
 
   #isUnsafe(name: string, { process, startUs }: Entered): boolean {
@@ -74,4 +62,8 @@ function isBefore({ untilUs }: Loss, { startUs }: Entered): boolean {
 /** Whether it may have been given by an old master that went on. */
 function isOfTheOld(loss: Loss, { startUs, enteredUs }: Entered): boolean {
   return loss.goesOn && startUs <= loss.untilUs && loss.fromUs <= enteredUs;
+}
+
+function ownersOf({ parts }: Entered): readonly string[] {
+  return parts.flatMap(({ owners }) => owners);
 }

@@ -33,7 +33,6 @@ export class Losses {
   readonly #trouble: Trouble;
   readonly #holders: Holders;
   /** What was told first of each lease. */
-  /** By lease, and the lock that was lost: of several locks as one each has a loss of its own. */
   readonly #first = new WeakMap<object, LeaseLostError>();
 
   constructor(checker: Checker, trouble: Trouble, holders: Holders) {
