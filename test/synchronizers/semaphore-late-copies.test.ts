@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ServerReplyError } from "../../src/driver/driver.js";
 import type { Semaphore } from "../../src/index.js";
 import { answerLate, deliverLate, type LateDelivery, neverDeliver } from "../support/call-faults.js";
 import { type FakeTime, type FakeTimeClient, fakeTime } from "../support/fake-time.js";
@@ -140,6 +141,24 @@ describe("a copy of an acquisition that has come to nothing", () => {
     expect(called.outcome).toEqual({ value: false });
     setAvailable(time, 10);
     await copy.arrive();
+    await time.clock.advance(COMMAND_MS);
+    expect(available(time)).toBe("10");
+  });
+
+  test("takes nothing when the copy that its Redis client has sent after it was refused [own-47]", async () => {
+    setAvailable(time, 10);
+    let arrive = (): Promise<unknown> => Promise.reject(new Error("it was not sent"));
+    void time.driver.next({
+      name: "sent again, and refused",
+      async meet(deliver, driver) {
+        arrive = deliver;
+        driver.reset();
+        throw new ServerReplyError("OOM command not allowed");
+      },
+    });
+    await expect(semaphore.tryAcquire(2)).rejects.toMatchObject({ outcomeUnknown: true });
+    await time.clock.advance(100);
+    await arrive();
     await time.clock.advance(COMMAND_MS);
     expect(available(time)).toBe("10");
   });
