@@ -43,8 +43,8 @@ export interface Bound {
 export interface Progress {
   /** How often it was sent before this time without anybody knowing what has become of that. */
   readonly doubtful: number;
-  /** Whether it was sent this time, or the server asked something else first. */
-  isSent: boolean;
+  /** Whether it may have been carried out this time: it was sent, and not refused on the connection that it was sent on. */
+  isOpen: boolean;
 }
 
 /** What the failures of commands come to. */
@@ -66,7 +66,7 @@ export class CommandFailures {
   ): Error | undefined {
     if (error instanceof ClientClosedError) return error;
     if (error instanceof UnavailableError) return progress.doubtful > 0 ? withUnknownOutcome(error) : error;
-    if (error instanceof DriverClosedError) return this.unavailable(error, { ...progress, isSent: false });
+    if (error instanceof DriverClosedError) return this.unavailable(error, { ...progress, isOpen: false });
     if (!(error instanceof ServerReplyError)) return undefined;
     const { code } = error;
     // A cluster client would have gone where the slot is.
@@ -75,10 +75,9 @@ export class CommandFailures {
     return passes ? undefined : this.unavailable(error, progress);
   }
 
-  unavailable(error: unknown, { doubtful, isSent }: Progress): UnavailableError {
-    const refused = error instanceof ServerReplyError;
-    const outcomeUnknown = doubtful > 0 || (isSent && !refused);
-    const cause = refused ? error : (this.#driver.outage ?? error);
+  unavailable(error: unknown, { doubtful, isOpen }: Progress): UnavailableError {
+    const outcomeUnknown = doubtful > 0 || isOpen;
+    const cause = error instanceof ServerReplyError ? error : (this.#driver.outage ?? error);
     const told = toldOf(error, cause);
     const [, hint] = HINTS.find(([words]) => words.test(told)) ?? [];
     const why = hint === undefined ? told : `${told} (${hint})`;

@@ -182,7 +182,9 @@ export class Commands {
   ): void {
     const { command, bound, doubtful, backoffMs } = effort;
     const { patience, failed } = command;
-    const progress = { doubtful, isSent: sent !== undefined };
+    // Before a refusal on another connection than the first, the client may have sent it on that one.
+    const refused = error instanceof ServerReplyError && this.#driver.resets === sent?.resets;
+    const progress = { doubtful, isOpen: sent !== undefined && !refused };
     const final = this.#failures.final(error, progress, patience);
     if (final !== undefined) {
       failed(final);
@@ -192,8 +194,7 @@ export class Commands {
       failed(this.#failures.unavailable(error, progress));
       return;
     }
-    const refused = error instanceof ServerReplyError && this.#driver.resets === sent?.resets;
-    if (sent !== undefined && !refused) effort.doubtful += 1;
+    if (progress.isOpen) effort.doubtful += 1;
     effort.backoffMs = Math.min(2 * backoffMs, LONGEST_BACKOFF_MS);
     // Somebody waits for this, and a client that is about to give up does not keep the process alive.
     this.#underWay.pause(backoffMs, { keepAlive: true }).then(() => this.#try(effort), failed);

@@ -41,7 +41,7 @@ describe("a multi lease that is lost with one member, and kept", () => {
     });
   });
 
-  test("is told by the release that finds it lost as its signal tells it [own-55]", async () => {
+  test("is told by the release that finds it lost as its signal tells it [own-41]", async () => {
     const time = open();
     const lease = await time.holdfast
       .getMultiLock(time.holdfast.getLock("a"), time.holdfast.getLock("b"))

@@ -98,7 +98,7 @@ describe("force is told as stolen", () => {
 });
 
 describe("a lease that is renewed no more ends by its time, though a renewal was under way then", () => {
-  test("as of permits that were given another lease [own-46]", async () => {
+  test("as of permits that were given another lease [own-39]", async () => {
     const { holdfast, clock, driver } = open();
     const lost = recorded(events.leaseLost);
     const semaphore = holdfast.getPermitExpirableSemaphore("a");
@@ -114,7 +114,7 @@ describe("a lease that is renewed no more ends by its time, though a renewal was
     await semaphore.delete();
   });
 
-  test("as of permits for which another lease is being asked for [own-46]", async () => {
+  test("as of permits for which another lease is being asked for [own-39]", async () => {
     const { holdfast, clock, driver } = open();
     const semaphore = holdfast.getPermitExpirableSemaphore("a");
     await semaphore.trySetPermits(1);
@@ -130,7 +130,7 @@ describe("a lease that is renewed no more ends by its time, though a renewal was
     await semaphore.delete();
   });
 
-  test("as of permits whose semaphore ends then [own-46]", async () => {
+  test("as of permits whose semaphore ends then [own-39]", async () => {
     const { holdfast, clock, driver } = open();
     const lost = recorded(events.leaseLost);
     const semaphore = holdfast.getPermitExpirableSemaphore("a");

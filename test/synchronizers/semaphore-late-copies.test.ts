@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ServerReplyError } from "../../src/driver/driver.js";
 import type { Semaphore } from "../../src/index.js";
 import { answerLate, deliverLate, type LateDelivery, neverDeliver } from "../support/call-faults.js";
 import { type FakeTime, type FakeTimeClient, fakeTime } from "../support/fake-time.js";
@@ -144,6 +145,24 @@ describe("a copy of an acquisition that has come to nothing", () => {
     expect(available(time)).toBe("10");
   });
 
+  test("takes nothing when the copy that its Redis client has sent after it was refused [own-40]", async () => {
+    setAvailable(time, 10);
+    let arrive = (): Promise<unknown> => Promise.reject(new Error("it was not sent"));
+    void time.driver.next({
+      name: "sent again, and refused",
+      async meet(deliver, driver) {
+        arrive = deliver;
+        driver.reset();
+        throw new ServerReplyError("OOM command not allowed");
+      },
+    });
+    await expect(semaphore.tryAcquire(2)).rejects.toMatchObject({ outcomeUnknown: true });
+    await time.clock.advance(100);
+    await arrive();
+    await time.clock.advance(COMMAND_MS);
+    expect(available(time)).toBe("10");
+  });
+
   test("takes nothing for a wait whose time is up", async () => {
     setAvailable(time, 1);
     const copy = heldUp(time, true);
@@ -228,7 +247,7 @@ describe("a copy that arrives at a server that has taken over, whose clock is be
 
 describe("a copy of a call that was sent again only after a server had taken over whose clock is behind", () => {
   test.each(changes)(
-    "changes nothing, though it is in time for long by that clock: %s [own-45]",
+    "changes nothing, though it is in time for long by that clock: %s [own-38]",
     async (_, call) => {
       setAvailable(time, 10);
       const copy = heldUp(time, true);

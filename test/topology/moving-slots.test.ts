@@ -154,7 +154,7 @@ describe.each(ioredisFlavours)("while a slot moves, with $name", (flavour) => {
     await lease.unlock();
   });
 
-  test("a reader that leaves does not free the lock of another whose key is yet to come [own-56]", async () => {
+  test("a reader that leaves does not free the lock of another whose key is yet to come [own-42]", async () => {
     const [one, other] = [patient(flavour), patient(flavour)];
     const name = newName();
     const leaving = await one.holdfast.getReadWriteLock(name).readLock().lock({ leaseMs: HOUR_MS });
@@ -166,7 +166,7 @@ describe.each(ioredisFlavours)("while a slot moves, with $name", (flavour) => {
     await staying.unlock();
   });
 
-  test("nor does a writer that goes on reading free its own, which another writer waits for [own-56]", async () => {
+  test("nor does a writer that goes on reading free its own, which another writer waits for [own-42]", async () => {
     const [one, other] = [patient(flavour), patient(flavour)];
     const name = newName();
     const lock = one.holdfast.getReadWriteLock(name, { fair: true });

@@ -308,6 +308,19 @@ describe("a command that fails", () => {
     expect(await askFor(100)).toMatchObject({ outcomeUnknown: true });
   });
 
+  test("and is refused at once, has an unknown outcome if its client has sent it before on another connection [own-40]", async () => {
+    const { driver, ask, askFor } = setUp();
+    await ask();
+    void driver.next({
+      name: "refused after a reconnect",
+      meet: () => {
+        driver.reset();
+        return Promise.reject(new ServerReplyError("OOM no"));
+      },
+    });
+    expect(await askFor(0)).toMatchObject({ outcomeUnknown: true });
+  });
+
   test("keeps the process alive until it is sent again or given up", async () => {
     const { clock, driver, ask, askFor } = setUp();
     await ask();

@@ -112,7 +112,7 @@ export const answerDefects: readonly Defect[] = [
     name: "renewal-under-way-blamed",
     promise: 'A lease that is renewed no more is lost as "expired".',
     shows: "A renewal is under way as its permits are given another lease, and its answer is left aside.",
-    origin: "own-46",
+    origin: "own-39",
     edits: [
       {
         file: "src/threads/trust.ts",

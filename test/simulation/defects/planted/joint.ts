@@ -118,7 +118,7 @@ export const jointDefects: readonly Defect[] = [
     name: "joint-release-tells-otherwise",
     promise: "The release that finds a joint lease lost tells of it as the lease and its signal do.",
     shows: "One of its locks has run out or was freed by force, and only the release finds that.",
-    origin: "own-55",
+    origin: "own-41",
     kinds: ["multi", "red"],
     edits: [
       {
