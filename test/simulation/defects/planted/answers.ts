@@ -116,8 +116,8 @@ export const answerDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/threads/trust.ts",
-        find: 'return isPutOff && this.#unconfirmed ? "unreachable" : "expired";',
-        replace: 'return this.#unconfirmed ? "unreachable" : "expired";',
+        find: 'if (!this.isRenewed || endMs >= this.#latest.monotonicMs) return "expired";',
+        replace: "",
       },
     ],
   },

@@ -117,7 +117,7 @@ export const trustDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/threads/trust.ts",
-        find: 'return isPutOff && this.#unconfirmed ? "unreachable" : "expired";',
+        find: 'return this.#unconfirmed ? "unreachable" : "expired";',
         replace: 'return this.#unconfirmed ? "stolen" : "expired";',
       },
     ],
@@ -184,7 +184,7 @@ export const trustDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/threads/trust.ts",
-        find: 'return isPutOff && this.#unconfirmed ? "unreachable" : "expired";',
+        find: 'if (!this.isRenewed || endMs >= this.#latest.monotonicMs) return "expired";\n    return this.#unconfirmed ? "unreachable" : "expired";',
         replace: 'return "unreachable";',
       },
     ],
