@@ -10,8 +10,8 @@ export interface PendingCall {
   readonly waitMs: number;
   /** Whether nothing but the waiting is part of it: no body, and no call within. */
   readonly isAlone: boolean;
-  /** Whether it waits for nobody: it ends with its commands. */
-  readonly isBrief: boolean;
+  /** For how long it may be under way besides its commands, in milliseconds; Infinity: others take part in it, or it says nothing. */
+  readonly mostMs: number;
   /** Whether others of the process call with the same thread id. */
   readonly sharesId: boolean;
   /** What it was to be cancelled by. */

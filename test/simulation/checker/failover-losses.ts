@@ -4,7 +4,7 @@ import type { Entered, Excuse } from "./checker.js";
 /**
  * After a failover the new master need not have what a client believes in that does not wait for all replicas, or was told that
  * they are short, or whose slot has moved; and until it hears of the new master, such a client is given locks by an old one that
- * goes on. So is, for the time of that message, one that is new and has never known of the replica that becomes the master.
+ * goes on. So is, for the time of that message, one that is new and has not seen all replicas yet.
  */
 export class FailoverLosses implements Excuse {
   readonly name = "failover-lost";
@@ -34,19 +34,19 @@ export class FailoverLosses implements Excuse {
     const isReentry = ownersOf(drawn).some((owner) => ownersOf(again).includes(owner));
     return this.#reliances.losses.some(
       (loss) =>
-        (isBefore(loss, drawn) && (hasMoved || isReentry || this.#mayLack(name, drawn, loss))) ||
-        (isOfTheOld(loss, again) && this.#mayLack(name, again, loss)),
+        (isBefore(loss, drawn) && (hasMoved || isReentry || this.#mayLack(name, drawn))) ||
+        (isOfTheOld(loss, again) && this.#mayLack(name, again)),
     );
   }
 
   /** Whether a new master may lack what this client was given. */
-  #mayLack(name: string, belief: Entered, loss: Loss): boolean {
-    return this.#isUnsafe(name, belief) || this.#reliances.wasNewIn(belief.process.name, loss);
+  #mayLack(name: string, belief: Entered): boolean {
+    return this.#isUnsafe(name, belief) || this.#reliances.wasNew(belief.process.name, belief.startUs);
   }
 
   #isAtRisk(name: string, belief: Entered, loss: Loss): boolean {
     if (this.#isUnsafe(name, belief)) return true;
-    return this.#mayLack(name, belief, loss) && !this.#reliances.knowsOf(belief.process.name, loss);
+    return this.#mayLack(name, belief) && !this.#reliances.knowsOf(belief.process.name, loss);
   }
 
   #isUnsafe(name: string, { process, startUs }: Entered): boolean {

@@ -71,13 +71,13 @@ export class Progress {
    * by whose clock, which has gone back, its commands may still arrive.
    */
   #seesEnd(call: PendingCall): void {
-    if (!call.isBrief && !call.isAlone) return;
-    const waitMs = call.isBrief ? 0 : call.waitMs;
+    const { mostMs } = call;
+    if (mostMs === Number.POSITIVE_INFINITY) return;
     const standstills = this.#trouble.spellsOf(call.process, STANDSTILLS);
     const spells = [...standstills, ...this.#trouble.allOf("server behind takes over")];
     const awakeUs = Math.max(call.startUs, ...spells.map(({ untilUs }) => untilUs));
-    if (this.#time.nowUs - awakeUs <= (waitMs + COMMANDS * this.#commandTimeoutMs + LATE_MS) * MS) return;
-    this.#complain(call, `was to wait for ${waitMs} ms at most`);
+    if (this.#time.nowUs - awakeUs <= (mostMs + COMMANDS * this.#commandTimeoutMs + LATE_MS) * MS) return;
+    this.#complain(call, `was to wait for ${mostMs} ms at most`);
   }
 
   #complain({ what, startUs }: PendingCall, why: string): void {

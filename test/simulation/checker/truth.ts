@@ -157,7 +157,10 @@ function untrueLoss(loss: LeaseLostError, failed: Failed): string | undefined {
     case "unreachable":
       return wasHurt ? undefined : "the server was reachable all the time";
     case "stolen":
-      return isTheft(name, scene) || scene.holders.knows(name) ? undefined : "nobody has taken it";
+      // A close that releases what is held takes it from those who are about to give it back.
+      return isTheft(name, scene) || scene.holders.knows(name) || member.isClosing
+        ? undefined
+        : "nobody has taken it";
     case "max-hold":
       return holds.some(({ maxHoldMs }) => maxHoldMs !== undefined) ? undefined : "it had no maxHoldMs";
     case "closed":

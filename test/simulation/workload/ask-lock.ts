@@ -7,6 +7,8 @@ import type { Door } from "./lock-names.js";
 const US = 1_000;
 const MODE = "mode";
 const WRITE = ":write";
+/** Of a lock that was handed on inside of its client nobody is told before Redis knows its holder, or it is no longer believed. */
+const LONGEST_TRUST_MS = 10_000;
 
 /** Asks Redis who has a lock, in one of the ways that there are: so it was at some time during the call. */
 export async function askLock(caller: Caller, door: Door): Promise<void> {
@@ -47,15 +49,19 @@ export async function askHolder(caller: Caller, door: Door, lease: Lease): Promi
   const countOf = ({ fields }: StoredLock) => Number(fields.get(holder) ?? 0);
   if (pick(caller.looks, ["count", "held"]) === "count") {
     return ask(caller, door, `getHoldCount(${threadId})`, () => lock.getHoldCount(threadId), {
+      mostMs: LONGEST_TRUST_MS,
       agrees: (state, told) => countOf(state) === told || (told === 0 && isGone()),
     });
   }
   return ask(caller, door, `isHeldByThread(${threadId})`, () => lock.isHeldByThread(threadId), {
+    mostMs: LONGEST_TRUST_MS,
     agrees: (state, told) => countOf(state) > 0 === told || (!told && isGone()),
   });
 }
 
 interface Judge<T> {
+  /** How long the answer may take besides the question. Default: no time. */
+  readonly mostMs?: number;
   /** Whether a server that had this would answer so. */
   readonly agrees: (state: StoredLock, told: T, sinceUs: number, nowUs: number) => boolean;
 }
@@ -65,11 +71,11 @@ async function ask<T>(
   { name }: Door,
   what: string,
   act: () => Promise<T>,
-  { agrees }: Judge<T>,
+  { agrees, mostMs = 0 }: Judge<T>,
 ): Promise<void> {
   const { keyspace, checker, nowUs } = caller.scene;
   const sinceUs = nowUs();
-  const became = await caller.call({ what: `${what} of "${name}"`, names: [], waitMs: 0 }, act);
+  const became = await caller.call({ what: `${what} of "${name}"`, names: [], waitMs: mostMs }, act);
   if (!became.ok) return;
   const told = became.value;
   const states = keyspace.since(name, sinceUs);

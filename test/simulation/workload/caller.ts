@@ -5,7 +5,7 @@ import { untrue, untrueRefusal } from "../checker/truth.js";
 import type { Stream } from "../chooser/chooser.js";
 import type { Member, Scene } from "./member.js";
 
-/** Questions, and what only changes what the caller has, name nothing to wait for; of the rest these wait for nobody. */
+/** They wait for nobody, however long the call did that they belong to. */
 const BRIEF = /^(?:unlock|forceUnlock)\b/;
 
 /** What a call was asked, as far as its answer is judged by it. */
@@ -79,7 +79,11 @@ export class Caller {
       names,
       waitMs,
       isAlone: asked.isAlone === true,
-      isBrief: names.length === 0 || BRIEF.test(what),
+      mostMs: BRIEF.test(what)
+        ? 0
+        : asked.isAlone === true || names.length === 0
+          ? waitMs
+          : Number.POSITIVE_INFINITY,
       sharesId: asked.sharesId === true,
       signal: asked.signal,
       isDead: () => process.isDead,

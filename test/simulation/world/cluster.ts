@@ -268,7 +268,6 @@ export class ClusterTopology implements Topology {
     const { nowUs } = this.#time;
     this.reliances.losses.push({
       fromUs: nowUs,
-      promotedUs: nowUs + promotedUs,
       untilUs: nowUs + backUs,
       goesOn: false,
     });

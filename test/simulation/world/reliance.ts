@@ -13,8 +13,10 @@ export interface Reliance {
   readonly commandTimeoutMs: number;
   /** When it was last told that replicas are short, or did not know of one that had connected since it counted them. */
   shortUs: number;
-  /** When it first knew how many replicas a master has; undefined: it does not yet. */
-  countedUs?: number;
+  /** How many replicas there are. */
+  readonly all: number;
+  /** When it first counted so many; Infinity: it never did; undefined: it has counted none. */
+  allUs?: number;
   /** When it last heard of another master. */
   heardUs: number;
 }
@@ -22,8 +24,6 @@ export interface Reliance {
 /** When a master was made that may lack something, and until when the one before it could be written to. */
 export interface Loss {
   readonly fromUs: number;
-  /** From when on it is a master, and follows the one before it no longer. */
-  readonly promotedUs: number;
   readonly untilUs: number;
   /** Whether the one before it goes on taking writes. */
   readonly goesOn: boolean;
@@ -62,7 +62,7 @@ export class Reliances {
     const isSafe = replicas.mode === "require" && (all === 1 || replicas.min === all);
     const { commandTimeoutMs } = plan.options;
     const never = Number.NEGATIVE_INFINITY;
-    const reliance: Reliance = { replicas, isSafe, commandTimeoutMs, shortUs: never, heardUs: never };
+    const reliance: Reliance = { replicas, isSafe, commandTimeoutMs, all, shortUs: never, heardUs: never };
     this.#byProcess.set(name, reliance);
     return reliance;
   }
@@ -73,10 +73,11 @@ export class Reliances {
     if (reliance !== undefined) reliance.shortUs = this.#time.nowUs;
   }
 
-  /** A process has asked a master for its replicas. */
-  counted(process: string): void {
+  /** A process has asked a master behind Sentinels for its replicas, and heard of so many. */
+  counted(process: string, replicas: number): void {
     const reliance = this.#byProcess.get(process);
-    if (reliance !== undefined) reliance.countedUs ??= this.#time.nowUs;
+    if (reliance === undefined || (reliance.allUs ?? NEVER_US) < NEVER_US) return;
+    reliance.allUs = replicas >= reliance.all ? this.#time.nowUs : NEVER_US;
   }
 
   /** A process hears of another master. */
@@ -105,13 +106,10 @@ export class Reliances {
     return !reliance.isSafe;
   }
 
-  /**
-   * Whether a process that waits for the replicas which there are has first counted them when one had been made the master: that one was
-   * missing then, and not missed.
-   */
-  wasNewIn(process: string, { promotedUs, untilUs }: Loss): boolean {
-    const { replicas, countedUs = Number.NEGATIVE_INFINITY } = this.#byProcess.get(process) ?? {};
-    return replicas?.mode === "auto" && promotedUs <= countedUs && countedUs <= untilUs;
+  /** Whether a process that waits for the replicas which there are had never seen all of them then: it misses none of the others. */
+  wasNew(process: string, atUs: number): boolean {
+    const { replicas, allUs } = this.#byProcess.get(process) ?? {};
+    return replicas?.mode === "auto" && allUs !== undefined && atUs <= allUs;
   }
 
   /** Whether a process has heard of the master that was made then, and has had the time to ask it. */
@@ -122,4 +120,5 @@ export class Reliances {
 }
 
 const US = 1_000;
+const NEVER_US = Number.POSITIVE_INFINITY;
 const NOBODY = { heardUs: Number.NEGATIVE_INFINITY, commandTimeoutMs: 0 };

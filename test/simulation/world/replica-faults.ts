@@ -23,11 +23,11 @@ export const replicaFaults = {
     strike(hit) {
       const link = oneReplica(hit);
       if (link === undefined) return undefined;
-      const { lagUs } = link.pace;
       const us = spanUs(hit.stream);
-      link.pace.lagUs += pick(hit.stream, [50, 300, 3_000]) * MS;
+      const moreUs = pick(hit.stream, [50, 300, 3_000]) * MS;
+      link.pace.lagUs += moreUs;
       hit.reach.time.after(us, () => {
-        link.pace.lagUs = lagUs;
+        link.pace.lagUs -= moreUs;
       });
       return us + 3_000 * MS;
     },

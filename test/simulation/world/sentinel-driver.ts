@@ -115,7 +115,7 @@ export class SentinelDriver implements Driver {
     const { acknowledged, wanted } = answer;
     const { name } = this.#connect;
     const { reliances } = this.#parts;
-    if (demand.replicas !== 0) reliances.counted(name);
+    if (demand.replicas !== 0) reliances.counted(name, wanted);
     // They are counted each five seconds: one that has connected since then is not waited for.
     const isStale = wanted < this.#master.replicas.size;
     if (demand.replicas !== 0 && (acknowledged < wanted || wanted === 0 || isStale)) reliances.short(name);

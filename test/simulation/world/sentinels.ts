@@ -112,7 +112,6 @@ export class SentinelTopology implements Topology {
     const { nowUs } = time;
     const loss = {
       fromUs: nowUs,
-      promotedUs: nowUs + promotedUs,
       untilUs: nowUs + demotedUs,
       goesOn: true,
     };
