@@ -65,7 +65,7 @@ export const lifetime: Chapter = {
       promise: "aborts the signal of its lease with the reason when it is lost",
       async run({ client, lock }) {
         const own = lock(client());
-        const lease = await own.lock({ leaseMs: 50 });
+        const lease = await own.lock({ leaseMs: 300 });
         await until(() => lease.signal.aborted);
         expect(lease.signal.reason).toMatchObject({ code: "ERR_HOLDFAST_LEASE_LOST", reason: "expired" });
         expect(() => lease.assertHeld()).toThrow(lease.signal.reason);
@@ -75,7 +75,7 @@ export const lifetime: Chapter = {
     {
       promise: "ends after maxHoldMs although it is renewed",
       async run({ client, lock }) {
-        const lease = await lock(client()).lock({ maxHoldMs: 50 });
+        const lease = await lock(client()).lock({ maxHoldMs: 300 });
         await until(() => lease.signal.aborted);
         expect(lease.signal.reason).toMatchObject({ reason: "max-hold" });
         await expect(lease.unlock()).rejects.toMatchObject({ code: "ERR_HOLDFAST_NOT_HELD" });
