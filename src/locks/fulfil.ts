@@ -100,10 +100,9 @@ function unsettledHalf(lock: LockIdentity, { thread }: Claim): Holding | undefin
   return other === undefined || other.live.length > 0 || other.isIdle ? undefined : other;
 }
 
+/** Two that waited for each other's turns here would take them for ever. */
 async function letSettle(lock: LockIdentity, wish: Wish, other: Holding): Promise<"changed" | undefined> {
-  if (!(await other.enterInTurn(() => true, wish))) return refuseEntry(lock, wish, other);
-  other.settled();
-  return "changed";
+  return (await other.enterInTurn(() => true, wish, false)) ? "changed" : refuseEntry(lock, wish, other);
 }
 
 async function readBeside(

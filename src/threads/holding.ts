@@ -63,10 +63,9 @@ export class Holding extends ConfirmableStay implements Renewable {
     this.field = id.field;
     this.#custody = custody;
     this.#host = id.host;
-    const { host } = id;
-    if (host === undefined) return;
-    host.#guests ??= new Set();
-    host.#guests.add(this);
+    if (id.host === undefined) return;
+    id.host.#guests ??= new Set();
+    id.host.#guests.add(this);
   }
 
   /** The stays that count as one with this, in whichever client. */
@@ -271,12 +270,13 @@ export class Holding extends ConfirmableStay implements Renewable {
 
   /**
    * Stands in line to enter once more, until nothing is under way, `mayEnter` is true and nobody who came earlier may.
-   * What `mayEnter` throws ends the standing. The one who entered has to call `settled` afterwards.
+   * What `mayEnter` throws ends the standing. Who does not just wait for its turn, `isEntry`, has to call `settled` afterwards.
    * @returns false when the waiter's time was up, or it is not to wait
    */
   async enterInTurn(
     mayEnter: () => boolean,
     { waiter, waits }: { readonly waiter: Waiter; readonly waits: boolean },
+    isEntry = true,
   ): Promise<boolean> {
     const line = this.#line ?? new EntryLine();
     this.#line = line;
@@ -284,7 +284,7 @@ export class Holding extends ConfirmableStay implements Renewable {
     try {
       for (;;) {
         if (mayEnter() && this.#underWay === 0 && line.isFirst(waiter)) {
-          this.unsettled();
+          if (isEntry) this.unsettled();
           return true;
         }
         if (!waits || waiter.over) return false;
