@@ -14,7 +14,7 @@ import type { Shortfall } from "../runtime/replication.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import { Asking, type Part } from "./asking.js";
-import { cleanUp, reachStoredCount, takeBack, undoCopies } from "./clean-up.js";
+import { cleanUp, takeBack, undoCopies } from "./clean-up.js";
 import { enterByAnswer } from "./enter.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { giveBack } from "./release.js";
@@ -77,12 +77,13 @@ async function attemptUntilOfUse(
     const isSpent = outcome === "spent";
     if (isSpent || outcome === "leftover") {
       // Nor does a call whose time is up.
-      if (wish.timeoutMs !== undefined || (isSpent && waiter.over)) {
-        cleanUp(lock, holding, { goesOn: true });
-        return undefined;
-      }
-      await reachStoredCount(lock, holding, { goesOn: askAgain });
-      if (!askAgain) return undefined;
+      let isClean = wish.timeoutMs !== undefined;
+      cleanUp(lock, holding, { goesOn: isClean || askAgain }, () => {
+        isClean = true;
+        waiter.wake();
+      });
+      while (!isClean && !waiter.over) await waiter.pause();
+      if (wish.timeoutMs !== undefined || !askAgain) return undefined;
     }
     if (!isSpent && ++vainTries >= MOST_VAIN_TRIES) {
       throw new UnavailableError(commands.server, ANSWERS_LATE, false);

@@ -16,10 +16,21 @@ const TELLING_MS = 60_000;
 /**
  * Brings Redis to the count that the holding is to have, again and again until no copy of an older command can arrive
  * any more. Goes on behind the scenes; the stay is not over before, so that nothing new is done under its field.
+ * @param ended called when that is done, or is given up
  */
-export function cleanUp(lock: LockIdentity, holding: Holding, after: Pick<Sending, "goesOn"> = {}): void {
+export function cleanUp(
+  lock: LockIdentity,
+  holding: Holding,
+  after: Pick<Sending, "goesOn"> = {},
+  ended?: () => void,
+): void {
   holding.unsettled();
-  lock.client.inBackground(() => reachStoredCount(lock, holding, after).finally(() => holding.settled()));
+  lock.client.inBackground(() =>
+    reachStoredCount(lock, holding, after).finally(() => {
+      holding.settled();
+      ended?.();
+    }),
+  );
 }
 
 /**

@@ -64,25 +64,31 @@ describe("when a wait ends", () => {
     time.server.flush();
   });
 
-  test("whose lock came too late to be of use does not wait until it is given back [own-36]", async () => {
-    const time = open();
-    const { holdfast: client, driver } = time.connect();
-    const late: CallFault = {
-      name: "answered late",
-      async meet(deliver) {
-        const answer = await deliver();
-        await new Promise<void>((resolve) => void time.clock.schedule(200, resolve));
-        return answer;
-      },
-    };
-    void driver.next(late, "lock-acquire");
-    void driver.next(neverDeliver, "lock-release");
-    const waiting = watched(client.getLock("a").tryLock({ waitMs: 100, leaseMs: 150 }));
-    await time.clock.advance(250);
-    expect(waiting.outcome).toEqual({ value: null });
-    await time.clock.advance(HOUR_MS);
-    expect(Object.keys(time.server.dump())).toEqual([]);
-  });
+  test.each([
+    { when: "as its time is up", waitMs: 100 },
+    { when: "for longer than its time", waitMs: 300 },
+  ])(
+    "whose lock came too late to be of use does not wait $when until it is given back [own-36]",
+    async ({ waitMs }) => {
+      const time = open();
+      const { holdfast: client, driver } = time.connect();
+      const late: CallFault = {
+        name: "answered late",
+        async meet(deliver) {
+          const answer = await deliver();
+          await new Promise<void>((resolve) => void time.clock.schedule(200, resolve));
+          return answer;
+        },
+      };
+      void driver.next(late, "lock-acquire");
+      void driver.next(neverDeliver, "lock-release");
+      const waiting = watched(client.getLock("a").tryLock({ waitMs, leaseMs: 150 }));
+      await time.clock.advance(waitMs + 150);
+      expect(waiting.outcome).toEqual({ value: null });
+      await time.clock.advance(HOUR_MS);
+      expect(Object.keys(time.server.dump())).toEqual([]);
+    },
+  );
 
   test("a wait that began later ends later, also behind one that gave up", async () => {
     const time = open();

@@ -73,8 +73,6 @@ export class Progress {
   #seesEnd(call: PendingCall): void {
     const { mostMs } = call;
     if (mostMs === Number.POSITIVE_INFINITY) return;
-    // What such a clock makes come too late is taken back before it is asked for again, however long that takes.
-    if (this.#trouble.has(call.process, call.startUs, ["clock step"])) return;
     const standstills = this.#trouble.spellsOf(call.process, STANDSTILLS);
     const spells = [...standstills, ...this.#trouble.allOf("server behind takes over")];
     const awakeUs = Math.max(call.startUs, ...spells.map(({ untilUs }) => untilUs));
