@@ -123,7 +123,7 @@ export class Checker {
       for (const owner of owners) {
         this.gave(owner);
         const hold = `${name} ${owner}`;
-        if (!this.#startUs.has(hold)) this.#startUs.set(hold, belief.startUs);
+        if (!this.#startUs.has(hold)) this.#startUs.set(hold, kept.sinceUs);
       }
     }
     if (token !== undefined) this.#tokenGrows(kept, token);

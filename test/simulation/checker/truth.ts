@@ -151,7 +151,8 @@ function untrueLoss(loss: LeaseLostError, failed: Failed): string | undefined {
   const wasHurt = scene.trouble.has(member.process.name, 0);
   switch (reason) {
     case "expired":
-      return holds.some(({ leaseMs }) => leaseMs !== undefined) || wasHurt
+      // Of several locks that were taken together and of which one is lost the others are renewed no more.
+      return holds.some(({ leaseMs }) => leaseMs !== undefined) || wasHurt || isTheft(name, scene)
         ? undefined
         : `its time ran out after ${heldMs} ms, but it was renewed`;
     case "unreachable":
