@@ -37,6 +37,8 @@ export class MultiLock extends JointLock {
       if (waiter.cancelled) throw waiter.reason;
       if (!call.waits || waiter.over) return undefined;
       ({ missing } = outcome as Missing);
+      // What has woken it in this round is not to end the pause.
+      await waiter.pause(0);
       await waiter.pause(environment.random() * pauseMs);
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     }

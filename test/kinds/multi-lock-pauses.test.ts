@@ -1,5 +1,8 @@
 import { afterEach, expect, test } from "vitest";
+import { FakeClock, MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { environment, replaceEnvironment } from "../../src/environment.js";
+import { Holdfast } from "../../src/holdfast.js";
+import { DistantDriver } from "../support/distant-driver.js";
 import { fakeTime } from "../support/fake-time.js";
 import { arrived } from "../support/hand-off-scene.js";
 import { watchLeaks } from "../support/leaks.js";
@@ -7,6 +10,8 @@ import { watched } from "../support/watched.js";
 
 watchLeaks();
 const open = fakeTime();
+/** Pauses of different lengths. */
+const DRAWS = [0.1, 0.7, 0.4, 0.9, 0.2, 0.6, 0.3, 0.8, 0.5];
 let putBack = (): void => undefined;
 afterEach(() => putBack());
 
@@ -39,4 +44,26 @@ test("who keeps getting in somebody's way pauses for up to twice as long each ti
   await clock.advance(1_000);
   const lease = await arrived(time, waiting);
   await arrived(time, watched(lease.unlock()));
+});
+
+test("calls of one client far from the server that wake each other while they try pause all the same [own-44]", async () => {
+  let drawn = 0;
+  putBack = replaceEnvironment({ ...environment, random: () => DRAWS[drawn++ % DRAWS.length] ?? 0 });
+  const clock = new FakeClock();
+  const server = new MemoryServer({ clock });
+  const near = new Holdfast(memoryDriver(server), { clock });
+  const far = new Holdfast(new DistantDriver(memoryDriver(server), clock, 15), { clock });
+  const held = await near.getLock("b").lock();
+  let entered = 0;
+  const visit = async (threadId: number) => {
+    const lease = await far.getMultiLock(far.getLock("a"), far.getLock("b")).lock({ threadId });
+    entered += 1;
+    await lease.unlock();
+  };
+  const visits = [2, 3, 4].map(visit);
+  await clock.advance(200);
+  await held.unlock();
+  await clock.advance(8_000);
+  expect(entered).toBe(3);
+  await Promise.all(visits);
 });
