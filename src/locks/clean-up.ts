@@ -129,7 +129,7 @@ function highestLeft({ inRedis }: Holding): number {
 }
 
 /** As {@link cleanUp}, for somebody who waits for it. Never rejects. */
-export async function reachStoredCount(
+async function reachStoredCount(
   lock: LockIdentity,
   holding: Holding,
   after: Pick<Sending, "goesOn"> = {},

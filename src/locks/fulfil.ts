@@ -100,7 +100,7 @@ function unsettledHalf(lock: LockIdentity, { thread }: Claim): Holding | undefin
   return other === undefined || other.live.length > 0 || other.isIdle ? undefined : other;
 }
 
-/** Two that waited for each other's turns here would take them for ever. */
+/** Takes no turn of its own: two calls that did would find each other under way, and wait again, for ever. */
 async function letSettle(lock: LockIdentity, wish: Wish, other: Holding): Promise<"changed" | undefined> {
   return (await other.enterInTurn(() => true, wish, false)) ? "changed" : refuseEntry(lock, wish, other);
 }
