@@ -195,3 +195,15 @@ describe("the end of a short lease", () => {
     expect(await refused).toEqual([null, waitMs]);
   });
 });
+
+test("a call that may not wait takes away what a stay under its chosen id has left, and has the lock then", async () => {
+  const { holdfast, driver, clock, server, fields } = open();
+  const field = `${holdfast.clientId}:2`;
+  server.command("HSET", "a", field, "2");
+  const tried = holdfast.getLock("a").tryLock({ threadId: 2 });
+  await clock.advance(1);
+  expect(await tried).toMatchObject({ state: "held", holdCount: 1 });
+  expect(fields("a")).toEqual({ [field]: "1" });
+  const scripts = driver.names.filter((name) => name !== "server-probe");
+  expect(scripts).toEqual(["lock-acquire", "lock-release", "lock-acquire"]);
+});
