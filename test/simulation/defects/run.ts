@@ -19,7 +19,8 @@ and seconds it is found. NAMES and IDS are parts of their names.
 
   --only A,B         the same as NAMES
   --seconds N        how long each is hunted for (60; mutants 10)
-  --workers N        how many are hunted for at once (2)
+  --workers N        how many are hunted for at once (defects 1, mutants 2)
+  --players N        in how many processes each is hunted for (defects 2, mutants 1)
   --any-kind         plays all kinds, not only those that a defect is about
   --sample N         each Nth mutant
   --markdown FILE    writes the table: of mutants, of those that survive without a reason
@@ -31,6 +32,7 @@ interface Options {
   readonly only: readonly string[];
   readonly seconds: number;
   readonly workers: number;
+  readonly players: number;
   readonly anyKind: boolean;
   readonly sample: number;
   readonly markdown: string | undefined;
@@ -46,6 +48,7 @@ export async function runDefects(what: "defects" | "mutants", args: readonly str
       only: { type: "string" },
       seconds: { type: "string" },
       workers: { type: "string" },
+      players: { type: "string" },
       "any-kind": { type: "boolean", default: false },
       sample: { type: "string" },
       markdown: { type: "string" },
@@ -60,7 +63,8 @@ export async function runDefects(what: "defects" | "mutants", args: readonly str
   const options: Options = {
     only: [...positionals, values.only ?? ""].flatMap((names) => names.split(",")).filter(Boolean),
     seconds: positive("seconds", values.seconds, what === "defects" ? 60 : 10),
-    workers: positive("workers", values.workers, 2),
+    workers: positive("workers", values.workers, what === "defects" ? 1 : 2),
+    players: positive("players", values.players, what === "defects" ? 2 : 1),
     anyKind: values["any-kind"],
     sample: positive("sample", values.sample, 1),
     markdown: values.markdown,
@@ -81,7 +85,8 @@ async function huntDefects(options: Options): Promise<number> {
   if (wanted.length === 0) throw new TypeError(`no defect is called ${options.only.join(", ")}`);
   const preys = wanted.map(({ name, promise, edits, kinds, topologies }) => {
     const where = options.anyKind ? {} : { kinds, topologies };
-    return { name, promise, edits, seconds: options.seconds, kinds: undefined, ...where };
+    const { seconds, players } = options;
+    return { name, promise, edits, seconds, players, kinds: undefined, ...where };
   });
   const rows = await huntAll(preys, options);
   if (options.markdown !== undefined) writeFileSync(options.markdown, markdownTable(rows));
@@ -102,6 +107,7 @@ async function huntMutants(options: Options): Promise<number> {
       promise: `${mutant.was} -> ${mutant.line}`,
       edits: [editOf(mutant)],
       seconds: options.seconds,
+      players: options.players,
       kinds,
     };
   });
@@ -141,6 +147,7 @@ async function huntAll(preys: readonly Named[], options: Options): Promise<reado
     name: "nothing changed",
     edits: [],
     seconds: options.seconds,
+    players: options.players,
     kinds: undefined,
     promise: "What is found here is a defect of its own, or of the simulator.",
   };

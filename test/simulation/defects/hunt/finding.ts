@@ -16,6 +16,8 @@ export interface Finding {
 export interface PlayOrder {
   /** It plays by seed from this on. */
   readonly firstSeed: number;
+  /** And then each so manyth: others play what lies between. */
+  readonly stride: number;
   /** So many at most. */
   readonly schedules: number;
   /** Which scenes it explores before, as far as there is time for them: all of its kinds, the one of this name, or none. */

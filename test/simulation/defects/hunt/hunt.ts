@@ -20,6 +20,8 @@ export interface Prey {
   /** What is changed; nothing, to see that nothing is found. */
   readonly edits: readonly Edit[];
   readonly seconds: number;
+  /** In so many processes at once. */
+  readonly players: number;
   /** The kinds to choose from; undefined: all. */
   readonly kinds: readonly string[] | undefined;
   /** The topologies to play by turns; undefined: as they are drawn. */
@@ -30,7 +32,7 @@ export interface Prey {
  * Builds a variant, and plays schedules of it until it is found or its time is over. A schedule that breaks a promise of the unchanged
  * sources as well does not count.
  */
-export async function hunt({ name, edits, seconds, kinds, topologies }: Prey): Promise<Finding> {
+export async function hunt({ name, edits, seconds, players, kinds, topologies }: Prey): Promise<Finding> {
   const played = kinds?.filter((kind) => KINDS.includes(kind));
   if (played?.length === 0) {
     return {
@@ -43,17 +45,18 @@ export async function hunt({ name, edits, seconds, kinds, topologies }: Prey): P
   }
   const order: PlayOrder = {
     firstSeed: 1,
+    stride: players,
     schedules: Number.MAX_SAFE_INTEGER,
     scenes: "all",
     seconds,
     kinds: played,
     topologies,
   };
-  if (edits.length === 0) return playIn(compiledTree, order, () => Promise.resolve(true));
+  if (edits.length === 0) return playTogether(compiledTree, order, () => Promise.resolve(true));
   const folder = join(root, "build/variants", `${process.pid}-${name.replaceAll(/[^\w.-]+/g, "_")}`);
   try {
     await buildVariant(edits, folder);
-    return await playIn(folder, order, (where) =>
+    return await playTogether(folder, order, (where) =>
       typeof where === "number"
         ? isSound({ ...order, scenes: "none", firstSeed: where, schedules: 1 })
         : isSound({ ...order, scenes: { name: where }, schedules: 0 }),
@@ -71,22 +74,41 @@ async function isSound(order: PlayOrder): Promise<boolean> {
   return how === "not found";
 }
 
-/** @param counts whether what was found with a seed, or in a scene, counts */
-function playIn(
-  tree: string,
-  order: PlayOrder,
-  counts: (where: number | string) => Promise<boolean>,
-): Promise<Finding> {
+/** Whether what was found with a seed, or in a scene, counts. */
+type Counts = (where: number | string) => Promise<boolean>;
+
+/** As many players as the order leaves seeds for, of which the first plays the scenes; until one has found something. */
+async function playTogether(tree: string, order: PlayOrder, counts: Counts): Promise<Finding> {
+  const { firstSeed, stride } = order;
+  const over = new AbortController();
+  const findings = await Promise.all(
+    Array.from({ length: stride }, async (_, at) => {
+      const own = { ...order, firstSeed: firstSeed + at, scenes: at === 0 ? order.scenes : "none" } as const;
+      const finding = await playIn(tree, own, counts, over.signal);
+      if (finding.how !== "not found") over.abort();
+      return finding;
+    }),
+  );
+  const told = findings.find(({ how }) => how !== "not found") ?? findings[0];
+  if (told === undefined) throw new RangeError("nobody to play");
+  return { ...told, schedules: findings.reduce((sum, { schedules }) => sum + schedules, 0) };
+}
+
+function playIn(tree: string, order: PlayOrder, counts: Counts, signal?: AbortSignal): Promise<Finding> {
   const player = fork(join(tree, "test/simulation/defects/hunt/player.js"), [], {
     execArgv: ["--unhandled-rejections=strict"],
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });
-  return new Promise((resolve) => new Watch(player, order, { resolve, counts }).begin());
+  return new Promise((resolve) => {
+    const watch = new Watch(player, order, { resolve, counts });
+    signal?.addEventListener("abort", () => watch.stop());
+    watch.begin();
+  });
 }
 
 interface Ends {
   readonly resolve: (finding: Finding) => void;
-  readonly counts: (where: number | string) => Promise<boolean>;
+  readonly counts: Counts;
 }
 
 /** Watches one player. */
@@ -121,6 +143,11 @@ class Watch {
     });
     this.#waitFor(STARTS_WITHIN_MS);
     this.#player.send(this.#order, () => undefined);
+  }
+
+  /** Another one has found something. */
+  stop(): void {
+    this.#end({ how: "not found", rule: "", text: "" });
   }
 
   #hear(report: PlayReport): void {

@@ -47,14 +47,14 @@ async function tellFound(
 }
 
 async function play(order: PlayOrder): Promise<PlayReport> {
-  const { firstSeed, schedules: most, seconds } = order;
+  const { firstSeed, stride, schedules: most, seconds } = order;
   const endMs = realMs() + 1_000 * seconds;
   await tell({ what: "playing", schedules: 0, where: "" });
   let schedules = 0;
   const playUpTo = async (many: number) => {
     while (schedules < many && realMs() < endMs) {
       schedules += 1;
-      await playSeed(firstSeed + schedules - 1, schedules, order);
+      await playSeed(firstSeed + stride * (schedules - 1), schedules, order);
     }
   };
   await playUpTo(Math.min(FIRST_SCHEDULES, most));
