@@ -59,8 +59,8 @@ export class ForcedUnlocks implements Excuse {
     return this.#holders.departures(name, owner, sinceUs).filter(({ how }) => how === "by force");
   }
 
-  #mayNotKnow({ by, isTold, atUs }: Departure, owner: string, { process, isFixed }: Belief): boolean {
-    if (isTold && by === process.name) return false;
+  #mayNotKnow({ by, forcing, atUs }: Departure, owner: string, { process, isFixed }: Belief): boolean {
+    if (forcing.size === 0 && by === process.name) return false;
     const member = this.#holders.memberOf(owner);
     if (isFixed === true || member === undefined) return true;
     const { options, distance } = member.plan;

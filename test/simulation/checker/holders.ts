@@ -19,13 +19,16 @@ export interface Departure {
   readonly how: How;
   /** The process whose script it was; undefined: none. */
   readonly by: string | undefined;
-  /** Removed by a `forceUnlock` that has resolved. */
-  isTold: boolean;
+  /** Each `forceUnlock` that may have done it, as long as that has not resolved. */
+  readonly forcing: Set<object>;
 }
 
 const US = 1_000;
 /** A TTL is told in whole milliseconds. */
 const GRAIN_US = US;
+
+/** A late copy may do what no call waits for any more: that is told to nobody. */
+const NO_CALL = {};
 
 /** Remembers how the holders of each lock have gone from Redis. */
 export class Holders {
@@ -37,6 +40,8 @@ export class Holders {
   readonly #askers = new Map<string, string | undefined>();
   /** By name and field: the latest moment at which its key was ever to run out. */
   readonly #endsUs = new Map<string, number>();
+  /** By name and process: each `forceUnlock` that has not resolved. */
+  readonly #forcing = new Map<string, Set<object>>();
   /** By the id of its client. */
   readonly #members = new Map<string, Member>();
 
@@ -86,11 +91,16 @@ export class Holders {
     return asker !== undefined && asker === this.memberOf(holder)?.process.name;
   }
 
-  /** A `forceUnlock` of a process has resolved. */
-  forced(name: string, by: string): void {
-    for (const departure of this.#departures.get(name) ?? []) {
-      if (departure.how === "by force" && departure.by === by) departure.isTold = true;
-    }
+  /** A process calls `forceUnlock`. @returns is to be called when that resolves */
+  forces(name: string, by: string): () => void {
+    const call = {};
+    const at = `${name} ${by}`;
+    const forcing = this.#forcing.get(at) ?? new Set();
+    this.#forcing.set(at, forcing.add(call));
+    return () => {
+      forcing.delete(call);
+      for (const departure of this.#departures.get(name) ?? []) departure.forcing.delete(call);
+    };
   }
 
   /** How the fields of a holder's client have gone since then. */
@@ -132,7 +142,9 @@ export class Holders {
     for (const field of before.fields.keys()) {
       const client = clientOf(field);
       if (after.fields.has(field) || client === "") continue;
-      departures.push({ client, field, atUs: this.#time.nowUs, how: how(before, client), by, isTold: false });
+      const forcing = new Set(this.#forcing.get(`${key} ${by}`));
+      if (forcing.size === 0) forcing.add(NO_CALL);
+      departures.push({ client, field, atUs: this.#time.nowUs, how: how(before, client), by, forcing });
     }
     for (const field of after.fields.keys()) {
       const at = `${key} ${field}`;

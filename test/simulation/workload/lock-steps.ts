@@ -198,12 +198,13 @@ async function look(caller: Caller, door: Door): Promise<void> {
 async function force(caller: Caller, door: Door): Promise<void> {
   if (!oneIn(caller.stream, 4) || isJoint(door)) return lockAndUnlock(caller, door);
   caller.scene.trouble.begin("force-unlock", door.name, 0, true);
+  const resolved = caller.scene.holders.forces(door.name, caller.member.process.name);
   const forced = await caller.call(
     { what: `forceUnlock of "${door.name}"`, names: door.members, waitMs: 0, isForce: true },
     () => door.lock.forceUnlock(),
   );
   if (!forced.ok) return;
-  caller.scene.holders.forced(door.name, caller.member.process.name);
+  resolved();
   caller.scene.checker.look();
 }
 
