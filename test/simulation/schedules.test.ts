@@ -10,7 +10,7 @@ import { Campaign } from "./campaign/campaign.js";
 const programs = join(import.meta.dirname, "../../build/simulation/test/simulation/campaign");
 const FIRST_SEED = 1;
 const SCHEDULES = 2_000;
-const PLAYED_AGAIN = 500;
+const PLAYED_AGAIN = 100;
 
 describe("2,000 schedules", () => {
   const digests = new Map<number, string>();
