@@ -2,6 +2,7 @@ import type { Defect } from "./defect.js";
 import { answerDefects } from "./planted/answers.js";
 import { countDefects } from "./planted/counts.js";
 import { fairDefects } from "./planted/fair.js";
+import { foundDefects } from "./planted/found.js";
 import { handOffDefects } from "./planted/hand-off.js";
 import { jointDefects } from "./planted/joint.js";
 import { permitDefects } from "./planted/permits.js";
@@ -26,4 +27,5 @@ export const defects: readonly Defect[] = [
   ...permitDefects,
   ...serverDefects,
   ...answerDefects,
+  ...foundDefects,
 ];

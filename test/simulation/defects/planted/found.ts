@@ -1,0 +1,125 @@
+import type { Defect } from "../defect.js";
+
+const PAIRS = ["read-write", "fair read-write"] as const;
+const FAIR = ["fair", "non-reentrant fair"] as const;
+const BOTH = ["semaphore", "permit semaphore"] as const;
+
+/** What the simulator has found in the library itself, planted again. */
+export const foundDefects: readonly Defect[] = [
+  {
+    name: "place-outlives-clean-up",
+    promise: "The place of a call that gave up waiting for a fair lock is given the lock for nobody.",
+    shows:
+      "A waiter with a short lease gives up while its server refuses writes, or is out of reach, for seconds.",
+    origin: "own-35",
+    kinds: FAIR,
+    edits: [
+      {
+        file: "src/locks/clean-up.ts",
+        find: "const aliveMs = kind.recordsWaiters ? fairTimes.aliveMs : 0;",
+        replace: "const aliveMs = kind.recordsWaiters ? 0 * fairTimes.aliveMs : 0;",
+      },
+    ],
+  },
+  {
+    name: "take-back-waited-for",
+    promise: "A call ends when its waitMs are over, whatever it has to give back.",
+    shows: "A lock comes too late to be of use, and the server does not answer while it is given back.",
+    origin: "own-36",
+    edits: [
+      {
+        file: "src/locks/acquire.ts",
+        find: "while (!isClean && !waiter.over) await waiter.pause();",
+        replace: "while (!isClean) await waiter.pause();",
+      },
+    ],
+  },
+  {
+    name: "freed-before-its-answer",
+    promise: "The client that has freed a lock by force believes in none of the holds that it freed.",
+    shows:
+      "A call is given the lock, its client frees it by force, and the answer of the call comes after that.",
+    origin: "own-37",
+    topologies: ["cluster"],
+    edits: [
+      {
+        file: "src/threads/holding.ts",
+        find: "place.takenAt.monotonicMs < this.inRedis.freedMs || ",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "deadline-of-the-latest-sending",
+    promise: "A request about permits has its effect once, though one server follows another.",
+    shows:
+      "A failover to a server whose clock is behind: Redis forgets a request while an older copy of it is in time.",
+    origin: "own-38",
+    kinds: BOTH,
+    edits: [
+      {
+        file: "src/runtime/requests.ts",
+        find: "this.#deadline = deadline.orLater(this.#deadline);",
+        replace: "this.#deadline = deadline;",
+      },
+    ],
+  },
+  {
+    name: "resent-and-refused",
+    promise: "What may have been carried out before it was refused is cleaned up behind.",
+    shows:
+      "A Redis client sends a call again on a new connection, where it is refused, and the first copy arrives.",
+    origin: "own-40",
+    edits: [
+      {
+        file: "src/runtime/commands.ts",
+        find: "error instanceof ServerReplyError && this.#driver.resets === sent?.resets;",
+        replace: "error instanceof ServerReplyError;",
+      },
+    ],
+  },
+  {
+    name: "reader-leaves-amid-a-move",
+    promise: "A reader that leaves does not free the lock from others, while its slot moves as well.",
+    shows:
+      "Of two readers one leaves when the key of the lock has moved, and that of the other's hold has not.",
+    origin: "own-42",
+    kinds: PAIRS,
+    topologies: ["cluster"],
+    edits: [
+      {
+        file: "src/protocol/read-write-scripts.ts",
+        find: "locks.flatMap(({ key, holder, heldCount }) => [key, ...holdKeys(key, holder, heldCount + 1)]),",
+        replace: "locks.flatMap(({ key, holder, heldCount }) => [key, ...holdKeys(key, holder, heldCount)]),",
+      },
+      {
+        file: "src/protocol/scripts/read-release.lua",
+        find: "key_at = key_at + 2 + tonumber(ARGV[arg_at + 1])",
+        replace: "key_at = key_at + 1 + tonumber(ARGV[arg_at + 1])",
+      },
+    ],
+  },
+  {
+    name: "settling-takes-turns",
+    promise: "Calls under one chosen id that wait for the other lock of a pair end.",
+    shows: "Two reads under the id of a write whose outcome stays unknown for its whole lease.",
+    origin: "own-43",
+    kinds: PAIRS,
+    edits: [
+      {
+        file: "src/locks/fulfil.ts",
+        find: 'return (await other.enterInTurn(() => true, wish, false)) ? "changed" : refuseEntry(lock, wish, other);',
+        replace:
+          'if (!(await other.enterInTurn(() => true, wish))) return refuseEntry(lock, wish, other);\n  other.settled();\n  return "changed";',
+      },
+    ],
+  },
+  {
+    name: "pause-ended-by-an-old-wake",
+    promise: "Calls for a multi lock that get in each other's way tell themselves apart by pauses.",
+    shows: "Calls of one client far from the server wake each other while they try.",
+    origin: "own-44",
+    kinds: ["multi"],
+    edits: [{ file: "src/locks/multi-lock.ts", find: "      await waiter.pause(0);\n", replace: "" }],
+  },
+];
