@@ -94,7 +94,8 @@ function ownId(caller: Caller): number {
   return 10 + Number(caller.name.split(".")[1]);
 }
 
-async function hold(caller: Caller, door: Door, options: LockOptions, ms: number): Promise<void> {
+/** Locks, stays for a while, and unlocks. */
+export async function hold(caller: Caller, door: Door, options: LockOptions, ms: number): Promise<void> {
   const { threadId, waitMs, leaseMs, signal } = options;
   const words = Object.entries({ threadId, waitMs, leaseMs }).flatMap(([key, value]) =>
     value === undefined ? [] : [`${key} ${value}`],

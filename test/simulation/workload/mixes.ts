@@ -2,6 +2,7 @@ import type { Stream } from "../chooser/chooser.js";
 import { pick } from "../draw.js";
 import type { Distance } from "../world/wire.js";
 import type { Caller } from "./caller.js";
+import { commandMixes } from "./command-mixes.js";
 import type { Shared } from "./family.js";
 import {
   abortAmongEachOther,
@@ -29,7 +30,7 @@ export interface Mix {
   /** Which faults there are, in every so-manyth moment of a command; undefined: none. */
   readonly faults?: { readonly sorts: readonly [string, ...string[]]; readonly oneIn: number };
   /** What is other about its clients. @param at which process it is */
-  plan(stream: Stream, at: number): Partial<Pick<ClientPlan, "distance">> & Partial<ClientPlan["options"]>;
+  plan(stream: Stream, at: number): Partial<Pick<ClientPlan, "distance" | "rules"> & ClientPlan["options"]>;
   /** All that a task does. */
   work(caller: Caller, shared: Shared): Promise<void>;
 }
@@ -123,6 +124,7 @@ const MIXES: readonly Mix[] = [
     }),
     work: enterAgain,
   },
+  ...commandMixes,
 ];
 
 /** So many of ten schedules with one server have a mix of everything; the others have one of these. */
@@ -143,6 +145,6 @@ export function drawMix(stream: Stream, kinds: readonly string[]): { mix: Mix; k
 
 /** The plan of a client, as a mix has it. */
 export function planIn(mix: Mix, plan: ClientPlan, stream: Stream, at: number): ClientPlan {
-  const { distance = plan.distance, ...options } = mix.plan(stream, at);
-  return { ...plan, distance, options: { ...plan.options, ...options } };
+  const { distance = plan.distance, rules = plan.rules, ...options } = mix.plan(stream, at);
+  return { ...plan, distance, rules, options: { ...plan.options, ...options } };
 }

@@ -156,6 +156,10 @@ export class ClusterTopology implements Topology {
     });
     const endUs = (keys.length + 1) * pauseUs + pick(stream, [0, 50, 1_000, 4_000]) * MS;
     this.#time.after(endUs, () => this.#arrive(slot, reach));
+    // One client hears of it without having been sent away, as clients ask now and then.
+    const [...drivers] = this.#drivers.values();
+    const hears = drivers[stream.choose(drivers.length)];
+    this.#time.after(endUs + pick(stream, [1, 20, 200]) * MS, () => hears?.hear());
     return endUs + 2_000 * MS;
   }
 

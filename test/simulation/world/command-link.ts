@@ -68,6 +68,7 @@ export class CommandLink {
   #wire: Wire;
   /** At the other end. */
   #server: SimServer;
+  #connectedUs: number;
   /** What was sent and is not answered, in order. */
   #unanswered: Request[] = [];
   /** What waits for a connection. */
@@ -81,6 +82,7 @@ export class CommandLink {
     this.#parts = parts;
     this.#wire = this.#newWire();
     this.#server = parts.server();
+    this.#connectedUs = parts.process.nowUs;
   }
 
   /** The server at the other end of the present connection, or of the latest. */
@@ -94,6 +96,11 @@ export class CommandLink {
 
   get isConnected(): boolean {
     return this.outage === undefined;
+  }
+
+  /** When the present connection was made; Infinity while there is none. */
+  get connectedUs(): number {
+    return this.isConnected ? this.#connectedUs : Number.POSITIVE_INFINITY;
   }
 
   get process(): SimProcess {
@@ -162,6 +169,7 @@ export class CommandLink {
   #connect(): void {
     if (this.#isClosed) return;
     this.outage = undefined;
+    this.#connectedUs = this.#parts.process.nowUs;
     this.#wire = this.#newWire();
     this.#server = this.#parts.server();
     const again = [...this.#unanswered.splice(0), ...this.#queued.splice(0)];

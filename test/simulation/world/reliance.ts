@@ -19,6 +19,8 @@ export interface Reliance {
   allUs?: number;
   /** When it last heard of another master. */
   heardUs: number;
+  /** Since when it has a connection to ask on; Infinity while it has none. Undefined: from the beginning. */
+  connectedUs?: () => number;
 }
 
 /** When a master was made that may lack something, and until when the one before it could be written to. */
@@ -114,11 +116,15 @@ export class Reliances {
 
   /** Whether a process has heard of the master that was made then, and has had the time to ask it. */
   knowsOf(process: string, { fromUs }: Loss): boolean {
-    const { heardUs, commandTimeoutMs } = this.#byProcess.get(process) ?? NOBODY;
-    return heardUs >= fromUs && this.#time.nowUs > heardUs + commandTimeoutMs * US;
+    const { heardUs, connectedUs, commandTimeoutMs } = this.#byProcess.get(process) ?? NOBODY;
+    const askedUs = Math.max(heardUs, connectedUs?.() ?? heardUs);
+    return heardUs >= fromUs && this.#time.nowUs > askedUs + commandTimeoutMs * US;
   }
 }
 
 const US = 1_000;
 const NEVER_US = Number.POSITIVE_INFINITY;
-const NOBODY = { heardUs: Number.NEGATIVE_INFINITY, commandTimeoutMs: 0 };
+const NOBODY: Pick<Reliance, "heardUs" | "connectedUs" | "commandTimeoutMs"> = {
+  heardUs: Number.NEGATIVE_INFINITY,
+  commandTimeoutMs: 0,
+};
