@@ -16,8 +16,11 @@ export class Occupied {
   /** By name, and by the server that has it. */
   readonly #spells = new Map<string, Map<string, Spell[]>>();
 
-  /** When each process last asked for a lock, by `<process> <name>`. */
-  readonly #askedUs = new Map<string, number>();
+  /** What each process has asked for at once, and when it did so last. */
+  readonly #asked = new Map<
+    string,
+    { readonly by: string; readonly names: readonly string[]; atUs: number }
+  >();
 
   constructor(time: VirtualTime, names: readonly string[]) {
     this.#time = time;
@@ -26,12 +29,15 @@ export class Occupied {
 
   /** A script has run that names these keys. */
   look(server: SimServer, keys: readonly string[], by: string, acquires = true): void {
+    if (acquires) {
+      const names = keys.filter((key) => this.#spells.has(key));
+      this.#asked.set(`${by} ${names.join(" ")}`, { by, names, atUs: this.#time.nowUs });
+    }
     for (const key of keys) {
       const byServer = this.#spells.get(key);
       if (byServer === undefined) continue;
       const spells = byServer.get(server.name) ?? [];
       byServer.set(server.name, spells);
-      if (acquires) this.#askedUs.set(`${by} ${key}`, this.#time.nowUs);
       const ttlMs = server.ttlMs(key);
       const queued = server.ttlMs(fairQueueKey(key)) !== -2 || server.ttlMs(waitingWriterKey(key)) !== -2;
       const isTaken = ttlMs !== -2 || queued;
@@ -45,9 +51,13 @@ export class Occupied {
     }
   }
 
-  /** Whether a process has asked for it since then. */
-  wasAsked(name: string, by: string, sinceUs: number): boolean {
-    return (this.#askedUs.get(`${by} ${name}`) ?? Number.NEGATIVE_INFINITY) >= sinceUs;
+  /** Whether a process has asked for it since then, alone or together with some of `others`. */
+  wasAsked(name: string, others: readonly string[], by: string, sinceUs: number): boolean {
+    const isIts = (names: readonly string[]) =>
+      names.includes(name) && names.every((each) => others.includes(each));
+    return [...this.#asked.values()].some(
+      (asked) => asked.by === by && asked.atUs >= sinceUs && isIts(asked.names),
+    );
   }
 
   /** Whether somebody had it at some time since then. */

@@ -117,7 +117,7 @@ export function untrueRefusal(failed: Failed): string | undefined {
   // By its own clock: its code may have been stopped since it looked at that.
   const waitedMs = (member.process.nowUs - call.startUs) / 1_000;
   const isUnanswered = !asked.names.every((name) =>
-    occupied.wasAsked(name, member.process.name, call.startUs),
+    occupied.wasAsked(name, asked.names, member.process.name, call.startUs),
   );
   const isOver = asked.waitMs > 0 && waitedMs >= asked.waitMs * 0.99;
   if (isOver && (isUnanswered || isTroubled({ call, scene, member }))) {
