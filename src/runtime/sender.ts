@@ -68,6 +68,8 @@ export class Sender {
       failed(error);
     });
     const onReply = (raw: RawReply, shortfall?: Shortfall) => {
+      // Nor does it tell the time: it may have been on its way to the server for long, and deadlines made by it would end far too late.
+      if (sent.givenUp) return;
       let decoded: Answered<Reply>;
       try {
         decoded = script.decode(raw);
@@ -77,7 +79,6 @@ export class Sender {
       }
       const { reply, serverMs } = decoded;
       const clock = serverMs > 0 ? this.#clocks.read(key, place, serverMs, { sentAt, resets }) : undefined;
-      if (sent.givenUp) return;
       end();
       const repeated = this.#driver.resets !== resets;
       answered({ reply, serverMs, clock, sentAt, resets, repeated, shortfall });

@@ -45,6 +45,18 @@ function saysVersion(version: string | null): CallFault {
   return { name: `version ${version}`, meet: async () => [1_000, version, 0] };
 }
 
+test("an answer that comes long after its call was given up does not tell the time [own-49]", async () => {
+  const { clock, driver, commands, ask, askFor } = setUp();
+  await ask();
+  const late = deliverLate();
+  void driver.next(late, "lock-inspect");
+  expect(await askFor(TIMEOUT_MS + TICK_MS)).toBeInstanceOf(UnavailableError);
+  await clock.advance(20_000);
+  await late.arrive();
+  await clock.advance(0);
+  expect(commands.notAfterMs("a") - clock.wallMs()).toBe(TIMEOUT_MS);
+});
+
 describe("before the first command", () => {
   test("the server is asked for its clock and version, once for all that come at the same time", async () => {
     const { driver, ask } = setUp();
