@@ -1,10 +1,11 @@
+import type { Lease } from "../../../src/lease.js";
 import type { LockOptions } from "../../../src/options.js";
 import { between, oneIn, pick } from "../draw.js";
 import type { Asked, Caller } from "./caller.js";
 import { afterMicrotasks } from "./client-steps.js";
 import { familyOf } from "./families.js";
 import type { Shared } from "./family.js";
-import { type Door, type LockName, openDoor } from "./lock-names.js";
+import { type Door, type LockName, membersOf, openDoor } from "./lock-names.js";
 import { abortsAfter, enter, leave, nested } from "./lock-steps.js";
 
 /** Steps as in any other schedule. */
@@ -94,8 +95,45 @@ function ownId(caller: Caller): number {
   return 10 + Number(caller.name.split(".")[1]);
 }
 
+/** Takes several locks at once, as one or each by itself, and gives them back at once: what is asked for together travels together. */
+export async function takeSeveral(caller: Caller, shared: Shared): Promise<void> {
+  const { stream, member } = caller;
+  for (let left = between(stream, 3, 6); left > 0; left -= 1) {
+    const doors = oneIn(stream, 2)
+      ? [doorOf(caller, shared)]
+      : membersOf(shared.name).map((name) => openDoor(member, { kind: "lock", name }, "write"));
+    await caller.pause(pick(stream, [1, 0, 20, 300]));
+    // Two tasks that each have one of the locks do not wait for each other for ever.
+    const waitMs = pick(stream, [100, 10, 1_000]);
+    await holdAll(caller, doors, { waitMs }, pick(stream, [1, 0, 20, 80]));
+  }
+}
+
 /** Locks, stays for a while, and unlocks. */
-export async function hold(caller: Caller, door: Door, options: LockOptions, ms: number): Promise<void> {
+export function hold(caller: Caller, door: Door, options: LockOptions, ms: number): Promise<void> {
+  return holdAll(caller, [door], options, ms);
+}
+
+/** Has all that it is given of these locks for a while. */
+async function holdAll(
+  caller: Caller,
+  doors: readonly Door[],
+  options: LockOptions,
+  ms: number,
+): Promise<void> {
+  const taken = await Promise.all(doors.map((door) => take(caller, door, options)));
+  const held = taken.filter((each) => each !== undefined);
+  if (held.length === 0) return;
+  await caller.pause(ms);
+  await Promise.all(held.map((each) => giveBack(caller, each)));
+}
+
+interface Taken {
+  readonly asked: Asked;
+  readonly lease: Lease;
+}
+
+async function take(caller: Caller, door: Door, options: LockOptions): Promise<Taken | undefined> {
   const { threadId, waitMs, leaseMs, signal } = options;
   const words = Object.entries({ threadId, waitMs, leaseMs }).flatMap(([key, value]) =>
     value === undefined ? [] : [`${key} ${value}`],
@@ -111,11 +149,14 @@ export async function hold(caller: Caller, door: Door, options: LockOptions, ms:
     sharesId: threadId !== undefined,
   };
   const became = await caller.call(asked, () => door.lock.lock(options));
-  if (!became.ok) return;
+  if (!became.ok) return undefined;
   enter(caller, door, became.value);
-  await caller.pause(ms);
-  const mayBeOver = leave(caller, became.value);
-  await caller.call({ ...asked, what: "unlock", isAlone: false, mayBeOver }, () => became.value.unlock());
+  return { asked, lease: became.value };
+}
+
+async function giveBack(caller: Caller, { asked, lease }: Taken): Promise<void> {
+  const mayBeOver = leave(caller, lease);
+  await caller.call({ ...asked, what: "unlock", isAlone: false, mayBeOver }, () => lease.unlock());
 }
 
 /** Aborts when a task of the process has called, a few microtasks later: amid what that call does. */

@@ -13,6 +13,7 @@ import {
   usualSteps,
 } from "./mix-steps.js";
 import type { ClientPlan } from "./plan.js";
+import { releaseMixes } from "./release-mixes.js";
 
 /**
  * A schedule that is about one thing: one name, few sorts of fault that strike often, and tasks that do little else. What takes
@@ -112,6 +113,7 @@ const MIXES: readonly Mix[] = [
   },
   {
     name: "lost answers within short leases",
+    weight: 2,
     kinds: ["lock", "fair", "fenced", "read-write", "multi"],
     processes: [1, 2],
     tasks: [2, 3],
@@ -125,6 +127,7 @@ const MIXES: readonly Mix[] = [
     work: enterAgain,
   },
   ...commandMixes,
+  ...releaseMixes,
 ];
 
 /** So many of ten schedules with one server have a mix of everything; the others have one of these. */

@@ -91,6 +91,17 @@ export const rareFaults = {
       return reconnectUs;
     },
   },
+  "refuses for a moment": {
+    befalls: "server",
+    strike({ server, stream, reach }) {
+      const us = pick(stream, [300, 500, 1_200]) * MS;
+      server.isReadOnly = true;
+      reach.time.after(us, () => {
+        server.isReadOnly = false;
+      });
+      return us;
+    },
+  },
   "late messages": {
     befalls: "messages",
     strike({ line, stream }) {
