@@ -143,11 +143,15 @@ function isBeingCleared({ asked, call, scene, member }: Failed): boolean {
 }
 
 function untrueLoss(loss: LeaseLostError, failed: Failed): string | undefined {
-  const { member, scene } = failed;
-  const { lockName: name, holder, reason, heldMs } = loss;
+  const { asked, member, scene } = failed;
+  const { lockName: name, holder, reason, heldMs, cause } = loss;
+  // Locks that were taken together are lost with one of them.
+  if (cause instanceof LeaseLostError && asked.isRed !== true) {
+    return cause.reason === reason ? untrueLoss(cause, failed) : `${cause.message}: that is not ${reason}`;
+  }
   const complaint = scene.losses.untrue({ name, holder, reason, heldMs });
   if (complaint !== undefined) return complaint;
-  const holds = [failed.asked, ...(failed.asked.around ?? [])];
+  const holds = [asked, ...(asked.around ?? [])];
   const wasHurt = scene.trouble.has(member.process.name, 0);
   switch (reason) {
     case "expired":
