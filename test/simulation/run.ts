@@ -5,6 +5,7 @@ import { Backed } from "./checker/backed.js";
 import { Checker } from "./checker/checker.js";
 import { Costs } from "./checker/costs.js";
 import { DataLosses } from "./checker/data-losses.js";
+import { Deposed } from "./checker/deposed.js";
 import { ForcedUnlocks } from "./checker/excuses.js";
 import { FailoverLosses } from "./checker/failover-losses.js";
 import { History } from "./checker/history.js";
@@ -16,6 +17,7 @@ import { Listeners } from "./checker/listeners.js";
 import { LockWatch } from "./checker/lock-watch.js";
 import { Losses } from "./checker/losses.js";
 import { Occupied } from "./checker/occupied.js";
+import { Orphans } from "./checker/orphans.js";
 import { Progress } from "./checker/progress.js";
 import { Signals } from "./checker/signals.js";
 import { SleptThrough } from "./checker/slept-through.js";
@@ -78,11 +80,13 @@ export class Run {
   readonly #watches = new Map<string, Watch>();
   readonly #dataLosses = new DataLosses(this.#time);
   #lockWatch: LockWatch | undefined;
+  readonly #orphans: Orphans;
   readonly #progress = new Progress(this.#time, this.#checker, this.#trouble, (name) =>
     this.#watches.has(name),
   );
   readonly #states = new States();
   readonly #backed: Backed | undefined;
+  readonly #deposed: Deposed | undefined;
   #commands = 0;
   #running = 0;
   #restarts = 0;
@@ -159,11 +163,9 @@ export class Run {
     });
     for (const each of shared) this.#watch(each);
     this.#hasJvm = this.#drawJvm();
-    const isOurs = topology === "standalone" && !this.#hasJvm;
-    if (isOurs) {
-      const parts = { time: this.#time, checker: this.#checker, trouble: this.#trouble };
-      this.#lockWatch = new LockWatch({ ...parts, shared });
-    }
+    const parts = { time: this.#time, checker: this.#checker, trouble: this.#trouble, shared };
+    if (topology === "standalone" && !this.#hasJvm) this.#lockWatch = new LockWatch(parts);
+    this.#orphans = new Orphans({ ...parts, topology: this.#topology });
     this.#checker.whenChanged = (believed) => this.#states.add(this.#topology.servers, believed);
     const forced = new ForcedUnlocks(this.#time, this.#holders, this.#trouble);
     this.#checker.excuses.push(forced, this.#dataLosses);
@@ -171,6 +173,7 @@ export class Run {
     if (reliances !== undefined) {
       const slept = new SleptThrough(this.#time, this.#trouble, reliances);
       this.#checker.excuses.push(new FailoverLosses(reliances), slept);
+      this.#deposed = new Deposed(this.#checker, this.#trouble, reliances);
       this.#backed = new Backed(this.#time, this.#checker, this.#trouble, this.#holders, this.#topology);
     }
     this.#faults = new Faults(
@@ -241,6 +244,7 @@ export class Run {
     this.#jvm?.kill();
     this.#isEnding = true;
     this.#faults.end();
+    await this.#orphans.end();
     if (this.#checker.hasFailed) return;
     this.#listeners.compare(this.#scene.shared);
     this.#costs.compare(this.#scene.shared);
@@ -304,6 +308,7 @@ export class Run {
     const member: Member = { ...node, holdfast, plan, whenCalled: new Set(), isClosing: false };
     this.#holders.takesPart(member);
     this.#lockWatch?.takesPart(member);
+    this.#orphans.takesPart(member);
     const tasks = mix === undefined ? between(stream, 1, 3) : between(own, ...mix.tasks);
     for (let at = 0; at < tasks; at += 1) void this.#task(`${name}.${at}`, member);
   }
@@ -363,7 +368,8 @@ export class Run {
       }
     }
     this.#progress.glance(this.#checker.calls);
-    this.#lockWatch?.glance(this.#topology.servers[0]);
+    this.#lockWatch?.glance();
+    this.#orphans.glance();
   }
 
   #ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void {
@@ -382,6 +388,8 @@ export class Run {
     this.#holders.ran(server, call, by);
     for (const watch of this.#watches.values()) watch.ran(server, call, by, answer);
     this.#lockWatch?.ran(server, call, by, answer);
+    this.#orphans.ran(call);
+    this.#deposed?.look();
     this.#checker.look();
     this.#signals.look();
   }

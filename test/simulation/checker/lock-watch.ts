@@ -8,8 +8,8 @@ import type { PendingCall } from "./calls.js";
 import type { Checker } from "./checker.js";
 import { DrawnTokens } from "./drawn-tokens.js";
 import { FairOrder } from "./fair-order.js";
+import { clientOf, isField, isWell } from "./fields.js";
 import { LateCalls } from "./late-calls.js";
-import { Orphans, type Owner } from "./orphans.js";
 import { Prompt } from "./prompt.js";
 import type { Trouble } from "./trouble.js";
 
@@ -19,8 +19,6 @@ const FAIR = ["fair", "non-reentrant fair"];
 const TOLD = [...FAIR, "lock", "non-reentrant", "fenced", "read-write"];
 /** Who wants several locks has one of them again and again until the others are free as well. */
 const TAKEN_IN_PASSING_MS = 2_000;
-/** Those whose hash has a field for each who has them, and no others: readers stay there for as long as others read. */
-const STORED = [...FAIR, "lock", "non-reentrant", "fenced", "spin", "multi"];
 
 interface Parts {
   readonly time: VirtualTime;
@@ -38,7 +36,6 @@ export class LockWatch {
   readonly #orders: readonly FairOrder[];
   readonly #late: LateCalls;
   readonly #tokens: DrawnTokens;
-  readonly #orphans: Orphans;
   readonly #prompt: Prompt;
 
   constructor({ time, checker, trouble, shared }: Parts) {
@@ -52,10 +49,6 @@ export class LockWatch {
     );
     this.#late = new LateCalls(checker);
     this.#tokens = new DrawnTokens(checker);
-    this.#orphans = new Orphans(time, checker, trouble, namesOf(STORED), {
-      ownerOf: (field) => this.#ownerOf(field),
-      hasForgotten: (process, name) => checker.forgotten.has(`${process} ${name}`),
-    });
     const told = new Map(namesOf(TOLD).map((name) => [name, 0]));
     for (const name of namesOf(["multi"])) told.set(name, TAKEN_IN_PASSING_MS);
     this.#prompt = new Prompt(time, checker, trouble, told, {
@@ -77,7 +70,7 @@ export class LockWatch {
 
   ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void {
     for (const arg of call.args) {
-      if (FIELD.test(String(arg)) && !this.#clients.has(clientOf(String(arg))))
+      if (isField(String(arg)) && !this.#clients.has(clientOf(String(arg))))
         this.#clients.set(clientOf(String(arg)), by);
     }
     this.#late.ran(server, call, by);
@@ -85,8 +78,7 @@ export class LockWatch {
     for (const order of this.#orders) order.ran(server, call, answer);
   }
 
-  glance(server: SimServer): void {
-    this.#orphans.glance(server);
+  glance(): void {
     this.#prompt.glance();
   }
 
@@ -96,13 +88,6 @@ export class LockWatch {
     return [...this.#checker.calls.pending].some(
       (call) => call.process === process && call.names.includes(name),
     );
-  }
-
-  #ownerOf(field: string): Owner | undefined {
-    const name = this.#clients.get(clientOf(field));
-    const member = name === undefined ? undefined : this.#members.get(name);
-    if (name === undefined || member === undefined || !isWell(member)) return undefined;
-    return { name, plan: member.plan };
   }
 
   #hasLeft(name: string): boolean {
@@ -116,15 +101,4 @@ export class LockWatch {
     const member = this.#members.get(process);
     return member !== undefined && isWell(member) && !sharesId;
   }
-}
-
-/** The id of a client, and that of one of its threads. */
-const FIELD = /^[0-9a-f]{8}-[0-9a-f-]{27}:\d+/;
-
-function clientOf(field: string): string {
-  return field.slice(0, field.indexOf(":"));
-}
-
-function isWell({ process, isClosing }: Member): boolean {
-  return !process.isDead && !process.gate.isShut && !isClosing;
 }

@@ -17,7 +17,13 @@ const SHORTENS = ["server-clock-step", "server-older", "server ahead takes over"
 
 /** Where these happen, a lock may be on a server that never had its holder. */
 const ANOTHER_SERVER = ["failover", "failover after a crash", "node dies", "slot moves to one that dies"];
-const CHANGES = [...ANOTHER_SERVER, "slot moves", "slot moves ahead of a replica", "slot moves on"];
+/** What makes the server of a lock another one. */
+export const CHANGES: readonly string[] = [
+  ...ANOTHER_SERVER,
+  "slot moves",
+  "slot moves ahead of a replica",
+  "slot moves on",
+];
 
 export const TAKEN: readonly How[] = ["by force", "otherwise"];
 

@@ -1,9 +1,15 @@
 import { fairTimes } from "../../../src/protocol/fair-scripts.js";
 import { fairAliveKey, fairQueueKey } from "../../../src/protocol/names.js";
-import type { ClientPlan } from "../workload/plan.js";
+import type { ScriptCall } from "../../../src/protocol/script-call.js";
+import { familyOf } from "../workload/families.js";
+import type { Shared } from "../workload/family.js";
+import type { Member } from "../workload/member.js";
 import type { SimServer } from "../world/sim-server.js";
+import type { Topology } from "../world/topology.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 import type { Checker } from "./checker.js";
+import { clientOf, isChosen, isField, isWell } from "./fields.js";
+import { CHANGES } from "./losses.js";
 import type { Trouble } from "./trouble.js";
 
 const US = 1_000;
@@ -14,18 +20,23 @@ const WAYS = 6;
 const LONGEST_PAUSE_MS = 10_000;
 /** A waiter is silent for so long before its place is lost, and has the lock for so long if it was given it before. */
 const GIVEN_UP_US = (fairTimes.aliveMs + fairTimes.grantMs) * US;
+/** How often it is looked, and for how long after the last task is done: no lease is longer. */
+const LOOK_US = 500 * US;
+const LONGEST_US = 60_000 * US;
 
-/** What the rule has to know about a process. */
-export interface Owner {
-  readonly name: string;
-  readonly plan: ClientPlan;
-}
+/** Those whose hash has a field for each who has them, and no others. */
+const STORED = ["fair", "non-reentrant fair", "lock", "non-reentrant", "fenced", "spin", "multi", "red"];
+/** A field of these stays for as long as others read, also when its lease has run out, after which nobody tries on to give it back. */
+const KEPT_BY_OTHERS = ["read-write", "fair read-write"];
+/** What keeps nobody from the server that has the lock. */
+const BEHIND_THE_SERVER = ["replica lags", "replica stops", "replica cut off"];
 
-export interface Owners {
-  /** The process whose client has this field, if it lives, goes on, and has not been closed. */
-  ownerOf(field: string): Owner | undefined;
-  /** Whether it has dropped a lease of this name without giving it back. */
-  hasForgotten(process: string, name: string): boolean;
+interface Parts {
+  readonly time: VirtualTime;
+  readonly checker: Checker;
+  readonly trouble: Trouble;
+  readonly topology: Topology;
+  readonly shared: readonly Shared[];
 }
 
 /**
@@ -33,88 +44,140 @@ export interface Owners {
  * has given back what it had, or goes on trying.
  */
 export class Orphans {
-  readonly #time: VirtualTime;
-  readonly #checker: Checker;
-  readonly #trouble: Trouble;
-  readonly #names: readonly string[];
-  readonly #owners: Owners;
-  /** Since when a field is nobody's, by name and field. */
+  readonly #parts: Parts;
+  /** The locks, and whether others keep what is stored of one. */
+  readonly #names: ReadonlyMap<string, boolean>;
+  /** By the ids of their clients. */
+  readonly #members = new Map<string, Member>();
+  /** When each field first came to a server. */
+  readonly #firstUs = new Map<string, number>();
+  /** Since when a field is nobody's, by server, name and field. */
   readonly #sinceUs = new Map<string, number>();
 
-  constructor(
-    time: VirtualTime,
-    checker: Checker,
-    trouble: Trouble,
-    names: readonly string[],
-    owners: Owners,
-  ) {
-    this.#time = time;
-    this.#checker = checker;
-    this.#trouble = trouble;
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    const names = new Map<string, boolean>();
+    for (const each of parts.shared) {
+      const isKept = KEPT_BY_OTHERS.includes(each.kind);
+      if (!isKept && !STORED.includes(each.kind)) continue;
+      for (const name of familyOf(each).heldKeys(each)) names.set(name, isKept);
+    }
     this.#names = names;
-    this.#owners = owners;
   }
 
-  glance(server: SimServer): void {
-    for (const name of this.#names) {
-      // Who is silent in a queue loses its place when somebody else looks for the next.
-      const alive = list(server, "ZRANGE", fairAliveKey(name), Math.ceil(server.timeMs), "+inf", "BYSCORE");
-      const queue = list(server, "LRANGE", fairQueueKey(name), 0, -1).filter((field) =>
-        alive.includes(field),
-      );
-      for (const field of new Set([...list(server, "HKEYS", name), ...queue])) this.#look(name, field);
+  takesPart(member: Member): void {
+    for (const { clientId } of member.clients) this.#members.set(clientId, member);
+  }
+
+  ran({ args }: ScriptCall): void {
+    for (const arg of args) {
+      const field = String(arg);
+      if (isField(field) && !this.#firstUs.has(field)) this.#firstUs.set(field, this.#parts.time.nowUs);
     }
   }
 
-  #look(name: string, field: string): void {
-    const { nowUs } = this.#time;
-    const owner = this.#owners.ownerOf(field);
-    const key = `${name} ${field}`;
-    if (owner === undefined || this.#isKnown(owner.name, name)) {
-      this.#sinceUs.delete(key);
-      return;
+  glance(): void {
+    const { trouble, checker } = this.#parts;
+    // What another server has, or lacks, need not be what its clients were told.
+    if (trouble.happened(...CHANGES)) return;
+    for (const [name, isKept] of this.#names) {
+      if (isKept && (trouble.hasBegun || checker.lapsedUs(name) !== undefined)) continue;
+      for (const server of this.#serversOf(name)) this.#lookAt(server, name);
     }
-    const firstUs = this.#sinceUs.get(key) ?? nowUs;
-    this.#sinceUs.set(key, firstUs);
-    const sinceUs = Math.max(firstUs, this.#checker.calls.endedUs(owner.name, name));
-    if (nowUs - Math.max(sinceUs, this.#quietUs(owner), this.#fallenUs(name, owner)) <= this.#boundUs(owner))
-      return;
-    this.#checker.fail(
-      "leftovers",
-      `"${name}" has ${field} of ${owner.name}, who has neither a lease nor a call since ${sinceUs / US} ms`,
+  }
+
+  #lookAt(server: SimServer, name: string): void {
+    // Who is silent in a queue loses its place when somebody else looks for the next.
+    const alive = list(server, "ZRANGE", fairAliveKey(name), Math.ceil(server.timeMs), "+inf", "BYSCORE");
+    const queue = list(server, "LRANGE", fairQueueKey(name), 0, -1).filter((field) => alive.includes(field));
+    for (const field of new Set([...list(server, "HKEYS", name), ...queue])) this.#look(server, name, field);
+  }
+
+  /** When all tasks are done: what they have left is looked at for as long as it is there. */
+  async end(): Promise<void> {
+    const { time, checker } = this.#parts;
+    const endUs = time.nowUs + LONGEST_US;
+    while (this.#hasAny() && time.nowUs < endUs && !checker.hasFailed) {
+      await time.pass(time.nowUs + LOOK_US);
+      this.glance();
+    }
+  }
+
+  #hasAny(): boolean {
+    return [...this.#names.keys()].some((name) =>
+      this.#serversOf(name).some((server) => server.command("EXISTS", name) === 1),
     );
   }
 
-  #isKnown(process: string, name: string): boolean {
-    const { calls } = this.#checker;
-    if (this.#owners.hasForgotten(process, name) || this.#checker.isHad(name, process)) return true;
-    return [...calls.pending].some((call) => call.process === process && call.names.includes(name));
+  /** Those that have a lock; none while that is about to change. */
+  #serversOf(name: string): readonly SimServer[] {
+    const { topology } = this.#parts;
+    if (topology.standingOf === undefined) return topology.servers;
+    const standing = topology.standingOf(name);
+    return standing === undefined ? [] : [standing.master];
+  }
+
+  #look(server: SimServer, name: string, field: string): void {
+    const { nowUs } = this.#parts.time;
+    const owner = this.#members.get(clientOf(field));
+    const key = `${server.name} ${name} ${field}`;
+    if (owner === undefined || !isWell(owner) || this.#isKnown(owner.process.name, name, field)) {
+      this.#sinceUs.delete(key);
+      return;
+    }
+    const process = owner.process.name;
+    const firstUs = this.#sinceUs.get(key) ?? nowUs;
+    this.#sinceUs.set(key, firstUs);
+    // Under a chosen id one call may have followed another unseen.
+    const endedUs = isChosen(field) ? this.#parts.checker.calls.endedUs(process, name) : 0;
+    const sinceUs = Math.max(firstUs, endedUs);
+    if (nowUs - Math.max(sinceUs, this.#quietUs(owner), this.#fallenUs(name, owner)) <= boundUs(owner))
+      return;
+    this.#parts.checker.fail(
+      "leftovers",
+      `"${name}" has ${field} of ${process} on ${server.name}, who has neither a lease nor a call since ${sinceUs / US} ms`,
+    );
+  }
+
+  /** Each stay has a number of its own, unless its id was chosen: the field is not that of a call which began later. */
+  #isKnown(process: string, name: string, field: string): boolean {
+    const { checker } = this.#parts;
+    if (checker.forgotten.has(`${process} ${name}`) || checker.isHad(name, process)) return true;
+    const untilUs = isChosen(field)
+      ? Number.POSITIVE_INFINITY
+      : (this.#firstUs.get(field.replace(/:write$/, "")) ?? 0);
+    return [...checker.calls.pending].some(
+      (call) =>
+        call.process === process &&
+        call.names.includes(name) &&
+        (call.startUs <= untilUs || call.mostMs === 0),
+    );
   }
 
   /** When the last fault that it felt was mended, and the pauses of its clean-ups, which are as long as that was, are over. */
-  #quietUs(owner: Owner): number {
-    const latest = this.#trouble.latestOf(owner.name);
+  #quietUs(owner: Member): number {
+    const latest = this.#parts.trouble.latestOf(owner.process.name, BEHIND_THE_SERVER);
     if (latest === undefined) return 0;
     // What is refused without a connection is not tried again: a place is lost by silence, what was given to it and a lease by their TTL.
-    if (!owner.plan.rules.queues) return latest.endsUs + this.#leaseUs(owner) + GIVEN_UP_US;
+    if (!owner.plan.rules.queues) return latest.endsUs + leaseUs(owner) + GIVEN_UP_US;
     const pauseUs = Math.min(LONGEST_PAUSE_MS * US, 2 * latest.longestUs + 1_000 * US);
     return latest.endsUs + pauseUs + 2 * owner.plan.options.commandTimeoutMs * US;
   }
 
   /** When what was over by itself, and is not given back any more, has fallen by its TTL. */
-  #fallenUs(name: string, owner: Owner): number {
-    const lapsedUs = this.#checker.lapsedUs(name);
-    return lapsedUs === undefined ? 0 : lapsedUs + this.#leaseUs(owner);
+  #fallenUs(name: string, owner: Member): number {
+    const lapsedUs = this.#parts.checker.lapsedUs(name);
+    return lapsedUs === undefined ? 0 : lapsedUs + leaseUs(owner);
   }
+}
 
-  /** No lease of it is longer. */
-  #leaseUs({ plan: { options } }: Owner): number {
-    return Math.max(options.watchdogMs, 2 * options.commandTimeoutMs) * US;
-  }
+/** No lease of it is longer. */
+function leaseUs({ plan: { options } }: Member): number {
+  return Math.max(options.watchdogMs, 2 * options.commandTimeoutMs) * US;
+}
 
-  #boundUs({ plan: { distance } }: Owner): number {
-    return GIVEN_BACK_MS * US + WAYS * (distance.leastUs + distance.spreadUs);
-  }
+function boundUs({ plan: { distance } }: Member): number {
+  return GIVEN_BACK_MS * US + WAYS * (distance.leastUs + distance.spreadUs);
 }
 
 function list(server: SimServer, name: string, ...args: readonly (string | number)[]): readonly string[] {

@@ -16,6 +16,24 @@ function outageUs({ sort, fromUs, untilUs }: Woe): number {
   return Math.min(untilUs - fromUs, sort === "late copy" ? LONGEST_CUT_US : Number.POSITIVE_INFINITY);
 }
 
+/** Who pauses for as long as it has tried in vain, and a little longer, may miss that it could have succeeded in between. */
+const SHORTEST_GAP_US = 1_000_000;
+
+/** @param woes in the order in which they began */
+function longestSpellUs(woes: readonly Woe[]): number {
+  let spell = { fromUs: 0, untilUs: 0 };
+  let longestUs = 0;
+  for (const woe of woes) {
+    const { fromUs } = woe;
+    const untilUs = fromUs + outageUs(woe);
+    const goesOnUs = 2 * spell.untilUs - spell.fromUs + SHORTEST_GAP_US;
+    if (longestUs === 0 || fromUs > goesOnUs) spell = { fromUs, untilUs };
+    else spell.untilUs = Math.max(spell.untilUs, untilUs);
+    longestUs = Math.max(longestUs, spell.untilUs - spell.fromUs);
+  }
+  return longestUs;
+}
+
 /** All that was done to a fleet. */
 export class Trouble {
   /** By sort: how many hit something under way. */
@@ -44,13 +62,22 @@ export class Trouble {
     return this.#woes.reduce((latest, { untilUs }) => Math.max(latest, untilUs), 0);
   }
 
-  /** Until when one of these was in trouble, and for how long its longest outage lasted; undefined: never. */
-  latestOf(of: string): { readonly endsUs: number; readonly longestUs: number } | undefined {
-    const woes = this.#woes.filter((woe) => woe.of === undefined || woe.of === of);
+  /**
+   * Until when one of these was in trouble, and for how long its longest outage lasted, with the gaps that it may have slept through;
+   * undefined: never.
+   * @param except sorts that are none to what is asked about
+   */
+  latestOf(
+    of: string,
+    except: readonly string[] = [],
+  ): { readonly endsUs: number; readonly longestUs: number } | undefined {
+    const woes = this.#woes.filter(
+      (woe) => (woe.of === undefined || woe.of === of) && !except.includes(woe.sort),
+    );
     if (woes.length === 0) return undefined;
     return {
       endsUs: Math.max(...woes.map(({ untilUs }) => untilUs)),
-      longestUs: Math.max(...woes.map(outageUs)),
+      longestUs: longestSpellUs(woes),
     };
   }
 

@@ -31,6 +31,12 @@ export interface Loss {
   readonly goesOn: boolean;
 }
 
+/** From when on another server was the master, and until when nobody had heard of that. */
+export interface Promotion {
+  readonly fromUs: number;
+  readonly untilUs: number;
+}
+
 /** A slot has come to another master. */
 export interface Move {
   readonly slot: number;
@@ -41,6 +47,8 @@ export interface Move {
 export class Reliances {
   readonly losses: Loss[] = [];
   readonly moves: Move[] = [];
+  /** The first of those that Sentinels have named. */
+  promotion?: Promotion;
   readonly #time: VirtualTime;
   readonly #byProcess = new Map<string, Reliance>();
 
@@ -112,6 +120,12 @@ export class Reliances {
   wasNew(process: string, atUs: number): boolean {
     const { replicas, allUs } = this.#byProcess.get(process) ?? {};
     return replicas?.mode === "auto" && allUs !== undefined && atUs <= allUs;
+  }
+
+  /** Whether a process that waits for the replicas which there are had seen all of them by then, so that it misses one that is gone. */
+  misses(process: string, atUs: number): boolean {
+    const { replicas, allUs } = this.#byProcess.get(process) ?? {};
+    return replicas?.mode === "auto" && allUs !== undefined && allUs < atUs;
   }
 
   /** Whether a process has heard of the master that was made then, and has had the time to ask it. */

@@ -124,6 +124,7 @@ export class SentinelTopology implements Topology {
         `${chosen.replica.name} is made the master, with ${chosen.replica.offset} of ${old.offset}`,
       );
       this.reliances.losses.push(loss);
+      this.reliances.promotion ??= { fromUs: time.nowUs, untilUs: nowUs + namedUs };
       this.#promoted = chosen.replica;
       chosen.end();
       chosen.replica.isReadOnly = false;
