@@ -36,6 +36,9 @@ export const FAULT_SCENES: readonly SceneDefinition[] = [
   struck("lock", "cut", { name: "lock: two lock, cut, and nothing is sent again", rules: NEVER_AGAIN }),
   struck("fair", "cut", { name: "fair: two lock, cut, and nothing is sent again", rules: NEVER_AGAIN }),
   ...([...KINDS, "spin", "multi"] as const).map((kind) => alone(kind)),
+  ...([...KINDS, "multi"] as const).map((kind) =>
+    alone(kind, { name: `${kind}: one locks, cut, and nothing is sent again`, rules: NEVER_AGAIN }),
+  ),
   ...KINDS.map((kind) => struck(kind, "message lost")),
   ...KINDS.map((kind) => struck(kind, "kill")),
   alone("lock", {

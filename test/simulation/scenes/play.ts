@@ -20,7 +20,7 @@ import type { Member, Scene } from "../workload/member.js";
 import { type ClientPlan, planClient } from "../workload/plan.js";
 import { type Node, startNode } from "../world/fleet.js";
 import type { SimServer } from "../world/sim-server.js";
-import { makeTopology, type Topology } from "../world/topology.js";
+import { isSynchronizer, makeTopology, type Topology } from "../world/topology.js";
 import { trap } from "../world/trap.js";
 import { turn } from "../world/turns.js";
 import { ActorEnvironment } from "./actor-environment.js";
@@ -44,6 +44,8 @@ const MS = 1_000;
 const EPOCH_MS = 1_795_132_800_000;
 const LONGEST_MS = 30_000;
 const LATEST_MS = 100_000;
+/** Copies of a command arrive within a command timeout, and are undone after that. No lease is as short. */
+const GIVEN_BACK_MS = 5_000;
 /** Within twice that time a server has forgotten what it has answered. */
 const MEMORY_MS = 60_000;
 /** A red lock has three. */
@@ -174,6 +176,7 @@ class Playing {
     await this.#time.pass(this.#time.nowUs);
     const endState = this.#endState();
     if (atEnd !== undefined && !this.#checker.hasFailed) await this.#judgeEnd(atEnd);
+    if (!this.#checker.hasFailed) await this.#isGivenBack();
     if (this.#checker.hasFailed) return endState;
     await lookForLeftovers({
       time: this.#time,
@@ -318,6 +321,19 @@ class Playing {
       (error: unknown) => this.#checker.fail("world", String(error)),
     );
     await this.#time.pass(this.#time.nowUs + LATEST_MS * MS, () => isJudged || this.#checker.hasFailed);
+  }
+
+  /** Nobody waits until a lease has run out: what was not given back by its call is so behind the scenes. */
+  async #isGivenBack(): Promise<void> {
+    const { kind } = this.#definition;
+    const isLeft = this.#players.some(({ member }) => member.isClosing || member.process.isDead);
+    if (isLeft || isSynchronizer(kind)) return;
+    await this.#time.pass(this.#time.nowUs + GIVEN_BACK_MS * MS);
+    for (const { name, keys } of this.#topology.servers) {
+      const left = this.#heldKeys.filter((key) => keys[key] !== undefined);
+      if (left.length === 0) continue;
+      this.#checker.fail("leftovers", `${name} has ${left.join(", ")}, although all calls have ended`);
+    }
   }
 
   #endState(): string {
