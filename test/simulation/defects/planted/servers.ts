@@ -106,18 +106,13 @@ export const serverDefects: readonly Defect[] = [
     name: "clock-of-another-server",
     promise: "A deadline is told by the clock of the server that will judge it.",
     shows:
-      "The connection leads to another server whose clock is ahead: what was sent to the old one is judged late, or never.",
+      "The connection leads to another server whose clock is ahead: whatever is sent to it is judged late, however often.",
     topologies: ["standalone"],
     edits: [
       {
         file: "src/runtime/server-clocks.ts",
-        find: "return reading?.resets === this.#driver.resets ? reading : undefined;",
-        replace: "return reading;",
-      },
-      {
-        file: "src/runtime/server-clocks.ts",
-        find: "if (resets !== this.#driver.resets) return undefined;",
-        replace: "",
+        find: "if (known?.resets === resets) {\n      known.offsetMs = offsetMs;",
+        replace: "if (known !== undefined) {\n      if (known.resets === resets) known.offsetMs = offsetMs;",
       },
     ],
   },
