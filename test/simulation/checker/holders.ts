@@ -37,6 +37,8 @@ export class Holders {
   readonly #askers = new Map<string, string | undefined>();
   /** By name and field: the latest moment at which its key was ever to run out. */
   readonly #endsUs = new Map<string, number>();
+  /** By process and name: how many calls of `forceUnlock` have not resolved, be it that they have failed. */
+  readonly #forcing = new Map<string, number>();
   /** By the id of its client. */
   readonly #members = new Map<string, Member>();
 
@@ -86,8 +88,16 @@ export class Holders {
     return asker !== undefined && asker === this.memberOf(holder)?.process.name;
   }
 
-  /** A `forceUnlock` of a process has resolved. */
+  /** A process calls `forceUnlock`. */
+  forcing(name: string, by: string): void {
+    this.#forcing.set(`${by} ${name}`, (this.#forcing.get(`${by} ${name}`) ?? 0) + 1);
+  }
+
+  /** It has resolved. Which of several calls has removed what is not to be seen: all of them have to have done so. */
   forced(name: string, by: string): void {
+    const unresolved = (this.#forcing.get(`${by} ${name}`) ?? 0) - 1;
+    this.#forcing.set(`${by} ${name}`, unresolved);
+    if (unresolved > 0) return;
     for (const departure of this.#departures.get(name) ?? []) {
       if (departure.how === "by force" && departure.by === by) departure.isTold = true;
     }
