@@ -20,6 +20,7 @@ import { Progress } from "./checker/progress.js";
 import { Signals } from "./checker/signals.js";
 import { SleptThrough } from "./checker/slept-through.js";
 import { States } from "./checker/states.js";
+import { StoredHolds } from "./checker/stored-holds.js";
 import { TableCheck } from "./checker/tables.js";
 import { Trouble } from "./checker/trouble.js";
 import type { Watch } from "./checker/watch.js";
@@ -83,6 +84,7 @@ export class Run {
   );
   readonly #states = new States();
   readonly #backed: Backed | undefined;
+  readonly #storedHolds: StoredHolds | undefined;
   #commands = 0;
   #running = 0;
   #restarts = 0;
@@ -167,6 +169,14 @@ export class Run {
     this.#checker.whenChanged = (believed) => this.#states.add(this.#topology.servers, believed);
     const forced = new ForcedUnlocks(this.#time, this.#holders, this.#trouble);
     this.#checker.excuses.push(forced, this.#dataLosses);
+    if (isOurs) {
+      this.#storedHolds = new StoredHolds({
+        time: this.#time,
+        checker: this.#checker,
+        keyspace,
+        mayLack: (name, belief) => forced.mayBelieve(name, belief) || this.#dataLosses.mayLack(belief),
+      });
+    }
     const { reliances } = this.#topology;
     if (reliances !== undefined) {
       const slept = new SleptThrough(this.#time, this.#trouble, reliances);
@@ -364,6 +374,7 @@ export class Run {
     }
     this.#progress.glance(this.#checker.calls);
     this.#lockWatch?.glance(this.#topology.servers[0]);
+    this.#storedHolds?.look(this.#topology.servers[0]);
   }
 
   #ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void {
@@ -383,6 +394,7 @@ export class Run {
     for (const watch of this.#watches.values()) watch.ran(server, call, by, answer);
     this.#lockWatch?.ran(server, call, by, answer);
     this.#checker.look();
+    this.#storedHolds?.look(server);
     this.#signals.look();
   }
 

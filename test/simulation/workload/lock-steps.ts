@@ -197,7 +197,13 @@ async function look(caller: Caller, door: Door): Promise<void> {
 
 async function force(caller: Caller, door: Door): Promise<void> {
   if (!oneIn(caller.stream, 4) || isJoint(door)) return lockAndUnlock(caller, door);
+  await forceNow(caller, door);
+}
+
+/** Frees a lock by force. */
+export async function forceNow(caller: Caller, door: Door): Promise<void> {
   caller.scene.trouble.begin("force-unlock", door.name, 0, true);
+  caller.scene.holders.forcing(door.name, caller.member.process.name);
   const forced = await caller.call(
     { what: `forceUnlock of "${door.name}"`, names: door.members, waitMs: 0, isForce: true },
     () => door.lock.forceUnlock(),

@@ -11,6 +11,7 @@ import {
   queueForMoments,
   usualSteps,
 } from "./mix-steps.js";
+import { bothHalves } from "./pair-steps.js";
 import type { ClientPlan } from "./plan.js";
 
 /**
@@ -122,6 +123,14 @@ const MIXES: readonly Mix[] = [
       reentry: "scope",
     }),
     work: enterAgain,
+  },
+  {
+    name: "both halves of a pair",
+    kinds: ["read-write", "fair read-write"],
+    processes: [2, 3],
+    tasks: [1, 2],
+    plan: (stream) => ({ distance: NEAR, watchdogMs: pick(stream, [1_000, 300, 3_000]) }),
+    work: bothHalves,
   },
 ];
 
