@@ -12,6 +12,7 @@ import {
   usualSteps,
 } from "./mix-steps.js";
 import { bothHalves } from "./pair-steps.js";
+import { lostAmidRelease } from "./permit-mix-steps.js";
 import type { ClientPlan } from "./plan.js";
 
 /**
@@ -131,6 +132,15 @@ const MIXES: readonly Mix[] = [
     tasks: [1, 2],
     plan: (stream) => ({ distance: NEAR, watchdogMs: pick(stream, [1_000, 300, 3_000]) }),
     work: bothHalves,
+  },
+  {
+    name: "permits that are lost amid their release",
+    kinds: ["permit semaphore"],
+    processes: [2, 3],
+    tasks: [1, 2],
+    faults: { sorts: ["cut", "stall", "slow requests", "half-open"], oneIn: 6 },
+    plan: (stream) => ({ distance: NEAR, watchdogMs: 1_000, commandTimeoutMs: pick(stream, [200, 400]) }),
+    work: lostAmidRelease,
   },
 ];
 
