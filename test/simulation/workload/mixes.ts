@@ -142,6 +142,19 @@ const MIXES: readonly Mix[] = [
     plan: (stream) => ({ distance: NEAR, watchdogMs: 1_000, commandTimeoutMs: pick(stream, [200, 400]) }),
     work: lostAmidRelease,
   },
+  {
+    name: "a server that is behind takes over",
+    kinds: ["semaphore", "permit semaphore", "latch", "lock", "fair", "read-write"],
+    processes: [2, 3],
+    tasks: [2, 3],
+    faults: { sorts: ["late copy", "late copy", "answers lost", "server behind takes over"], oneIn: 8 },
+    plan: (stream) => ({
+      distance: NEAR,
+      watchdogMs: pick(stream, [1_000, 3_000]),
+      commandTimeoutMs: pick(stream, [200, 400]),
+    }),
+    work: usualSteps,
+  },
 ];
 
 /** So many of ten schedules with one server have a mix of everything; the others have one of these. */

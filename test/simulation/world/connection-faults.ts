@@ -49,25 +49,19 @@ export const connectionFaults = {
   "slow requests": {
     befalls: "commands",
     strike({ line, stream }) {
-      const us = spanUs(stream);
-      line.commands.hold("there", us);
-      return us;
+      return line.commands.hold("there", spanUs(stream));
     },
   },
   "slow replies": {
     befalls: "commands",
     strike({ line, stream }) {
-      const us = spanUs(stream);
-      line.commands.hold("back", us);
-      return us;
+      return line.commands.hold("back", spanUs(stream));
     },
   },
   "slow messages": {
     befalls: "messages",
     strike({ line, stream }) {
-      const us = spanUs(stream);
-      line.messages.hold(us);
-      return us;
+      return line.messages.hold(spanUs(stream));
     },
   },
   "message lost": {
@@ -94,9 +88,7 @@ export const rareFaults = {
   "late messages": {
     befalls: "messages",
     strike({ line, stream }) {
-      const us = pick(stream, [300, 100, 800]) * MS;
-      line.messages.hold(us);
-      return us;
+      return line.messages.hold(pick(stream, [300, 100, 800]) * MS);
     },
   },
 } satisfies Record<string, Fault>;
