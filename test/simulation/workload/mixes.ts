@@ -53,7 +53,7 @@ const MIXES: readonly Mix[] = [
     kinds: FAIR,
     processes: [3, 4],
     tasks: [1, 2],
-    faults: { sorts: ["late messages", "answers lost"], oneIn: 8 },
+    faults: { sorts: ["late messages", "answers lost", "server pauses"], oneIn: 8 },
     plan: (stream) => ({
       distance: NEAR,
       watchdogMs: pick(stream, [300, 1_000]),

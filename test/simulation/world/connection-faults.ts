@@ -91,4 +91,14 @@ export const rareFaults = {
       return line.messages.hold(pick(stream, [300, 100, 800]) * MS);
     },
   },
+  /** All that has come to it meanwhile it does in one moment. */
+  "server pauses": {
+    befalls: "server",
+    strike({ server, stream, reach }) {
+      const us = pick(stream, [80, 30, 200]) * MS;
+      server.gate.shut();
+      reach.time.after(us, () => server.gate.open());
+      return us;
+    },
+  },
 } satisfies Record<string, Fault>;
