@@ -146,14 +146,17 @@ export class Checker {
     return this.#startUs.get(`${name} ${holder.replace(/:write$/, "")}`);
   }
 
-  /** Its owner gives it back from this moment on. */
-  left(lease: object): void {
+  /** Its owner gives it back from this moment on. @param byLease whether by itself: then what has outlived it is taken away as well */
+  left(lease: object, byLease = true): void {
     const belief = this.#byLease.get(lease);
     if (belief === undefined) return;
-    if (this.leftMs(belief) <= 0) this.#lapsed(belief);
     const { process, parts, label, sinceUs } = belief;
-    for (const { name } of parts)
+    const isOver = this.leftMs(belief) <= 0;
+    if (isOver && !byLease) this.#lapsed(belief);
+    for (const { name } of parts) {
+      if (isOver && byLease) this.#lapsedUs.delete(name);
       this.#givenBack.set(`${process.name} ${name}`, { atUs: this.#time.nowUs, sinceUs });
+    }
     this.#history.add(process.name, `gives back ${label}`);
     this.#drop(belief);
   }
