@@ -26,7 +26,7 @@ export abstract class Trust implements Expiring {
   readonly #takenAt: Instant;
   /** When the newest confirmation was asked for. */
   #confirmedAt: Instant;
-  /** What was asked for before says nothing: the hold was not there yet, or a newer confirmation has come. */
+  /** What was asked for by then says nothing: the hold was not there yet, or a newer confirmation has come. */
   #heardMs: number;
   /** When the trust in what Redis has confirmed ends, if that is not by its lease. */
   #otherEnd: Instant | undefined;
@@ -178,7 +178,7 @@ export abstract class Trust implements Expiring {
    * @param at this moment
    */
   extend(sentAt: Instant, at?: Instant): void {
-    if (this.checkMs(at) > 0 && sentAt.monotonicMs >= this.#heardMs) this.#confirm(sentAt);
+    if (this.checkMs(at) > 0 && sentAt.monotonicMs > this.#heardMs) this.#confirm(sentAt);
   }
 
   /** True until the lease of a hold that somebody else gave has been written. */
