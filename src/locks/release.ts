@@ -94,24 +94,24 @@ function free(ending: Ending): Promise<void> {
 async function ended(ending: Ending, work: () => Promise<boolean>): Promise<void> {
   const { lock, hold } = ending;
   const { holding } = hold;
-  let clean = false;
-  let failure: { readonly error: unknown } | undefined;
+  let isDecided = true;
+  let failure: unknown;
   try {
     const replicated = await work();
-    clean = holding.inRedis.copiesUntilMs === 0;
-    if (clean && !replicated) tellReplicas(lock, holding);
+    if (!replicated && holding.inRedis.copiesUntilMs === 0) tellReplicas(lock, holding);
     tell(ending);
   } catch (error) {
-    clean = error instanceof NotHeldError;
-    failure = { error: stillOpen(error) };
+    isDecided = error instanceof NotHeldError;
+    failure = stillOpen(error);
   }
   holding.releases -= 1;
-  if (!clean) cleanUp(lock, holding);
+  // Where the hold was gone, a late copy of its acquisition would take the lock for nobody.
+  if (!isDecided || holding.inRedis.copiesUntilMs > 0) cleanUp(lock, holding);
   holding.settled();
   if (failure === undefined) return;
   // The promise of `free` follows this one only after a microtask, and without that V8 does not find the caller.
   await undefined;
-  throw forCaller(failure.error, lock);
+  throw forCaller(failure, lock);
 }
 
 function tell({ lock, hold, heldMs }: Ending): void {

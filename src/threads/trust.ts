@@ -26,6 +26,8 @@ export abstract class Trust implements Expiring {
   readonly #takenAt: Instant;
   /** When the newest confirmation was asked for. */
   #confirmedAt: Instant;
+  /** What was asked for by then says nothing: the hold was not there yet, or a newer confirmation has come. */
+  #heardMs: number;
   /** When the trust in what Redis has confirmed ends, if that is not by its lease. */
   #otherEnd: Instant | undefined;
   /** By then it is over, however its lease is prolonged. */
@@ -47,6 +49,7 @@ export abstract class Trust implements Expiring {
     this.#clock = clock;
     this.#alarms = alarms;
     this.#latest = latestEnd(terms, since);
+    this.#heardMs = clock.monotonicMs();
     this.#confirmedAt = since.takenAt;
     if (since.until === undefined) return;
     this.#otherEnd = earlier(this.#end, since.until);
@@ -142,8 +145,7 @@ export abstract class Trust implements Expiring {
   /** When the trust in it ends unless it is prolonged. */
   get end(): Instant {
     const lease = earlier(this.#end, this.#latest);
-    const end = this.#doubts?.earliest(lease) ?? lease;
-    return this.#confirmBy === undefined ? end : earlier(end, this.#confirmBy);
+    return earlier(this.#doubts?.earliest(lease) ?? lease, this.#confirmBy ?? NEVER);
   }
 
   /** Whether the watchdog is to keep it alive. */
@@ -176,8 +178,7 @@ export abstract class Trust implements Expiring {
    * @param at this moment
    */
   extend(sentAt: Instant, at?: Instant): void {
-    if (this.checkMs(at) <= 0 || sentAt.monotonicMs < this.#confirmedAt.monotonicMs) return;
-    this.#confirm(sentAt);
+    if (this.checkMs(at) > 0 && sentAt.monotonicMs > this.#heardMs) this.#confirm(sentAt);
   }
 
   /** True until the lease of a hold that somebody else gave has been written. */
@@ -192,6 +193,7 @@ export abstract class Trust implements Expiring {
 
   #confirm(sentAt: Instant): void {
     this.#confirmedAt = sentAt;
+    this.#heardMs = sentAt.monotonicMs;
     this.#otherEnd = undefined;
     this.#unconfirmed = false;
     this.#provisional = false;
@@ -213,11 +215,10 @@ export abstract class Trust implements Expiring {
 
   /** The lease was set anew: it began when that was asked for, or later. The watchdog leaves it alone for good. */
   relet(doubt: Doubt): void {
-    const { end } = doubt;
     this.letLapse();
-    this.#otherEnd = end;
+    this.#otherEnd = doubt.end;
     // Which came first at Redis, this one or one that is still under way, nobody knows.
-    this.#doubts?.cap(end);
+    this.#doubts?.cap(doubt.end);
     this.notRelet(doubt);
   }
 
@@ -237,8 +238,7 @@ export abstract class Trust implements Expiring {
 
   /** The server that has its key now has confirmed it. Too late, it changes nothing. */
   isThere(): void {
-    if (this.#confirmBy === undefined || this.checkMs() <= 0) return;
-    this.#confirmBy = undefined;
+    if (this.checkMs() > 0) this.#confirmBy = undefined;
   }
 
   /** Whether the server that has its key now has yet to confirm it. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { readHoldKey } from "../../src/protocol/names.js";
-import { deliverLate, neverDeliver } from "../support/call-faults.js";
+import { answerLate, deliverLate, neverDeliver } from "../support/call-faults.js";
 import { type FakeTime, fakeTime } from "../support/fake-time.js";
 import { watched } from "../support/watched.js";
 
@@ -146,6 +146,29 @@ describe("a read hold", () => {
     expect(await late.arrive()).toContainEqual(["lost"]);
     await time.clock.advance(MINUTE_MS);
     expect([inner.state, outer.state]).toEqual(["lost", "held"]);
+    await outer.unlock();
+  });
+
+  test("is not prolonged by a renewal that was sent before it was there [own-46]", async () => {
+    const time = open();
+    const { read } = pairOf(time);
+    const outer = await read.lock();
+    await time.clock.advance(9 * SECOND_MS);
+    const [entry, renewal] = [answerLate(), answerLate()];
+    void time.driver.next(entry, "read-acquire");
+    void time.driver.next(renewal, "read-renew");
+    const entering = read.lock({ threadId: outer.threadId });
+    await time.clock.advance(SECOND_MS + AFTER_MS);
+    entry.arrive();
+    const inner = await entering;
+    renewal.arrive();
+    await time.clock.advance(0);
+    const keptMs = [outer, inner].map(({ holdCount }) =>
+      time.ttlMs(readHoldKey(NAME, outer.holder, holdCount)),
+    );
+    expect(outer.remainingMs()).toBeGreaterThan(keptMs[1] ?? 0);
+    expect(inner.remainingMs()).toBeLessThan(keptMs[1] ?? 0);
+    await inner.unlock();
     await outer.unlock();
   });
 

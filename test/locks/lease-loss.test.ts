@@ -280,3 +280,18 @@ describe("a release", () => {
     expect(driver.names.filter((name) => name === "lock-renew")).toHaveLength(1);
   });
 });
+
+test("a hold that was freed by force leaves nothing to a late copy of its acquisition once it was released [own-47]", async () => {
+  const { holdfast, driver, clock, fields, connect } = open();
+  const copy = deliverLate({ told: true });
+  void driver.next(copy, "lock-acquire");
+  const taking = holdfast.getLock("a").lock();
+  await clock.advance(200);
+  const lease = await taking;
+  await connect().holdfast.getLock("a").forceUnlock();
+  expect(await refusalOf(lease.unlock())).toBeInstanceOf(NotHeldError);
+  await copy.arrive();
+  expect(fields("a")).toEqual({ [lease.holder]: "1" });
+  await clock.advance(5_000);
+  expect(fields("a")).toEqual({});
+});

@@ -22,6 +22,7 @@ import { Progress } from "./checker/progress.js";
 import { Signals } from "./checker/signals.js";
 import { SleptThrough } from "./checker/slept-through.js";
 import { States } from "./checker/states.js";
+import { StoredHolds } from "./checker/stored-holds.js";
 import { TableCheck } from "./checker/tables.js";
 import { Trouble } from "./checker/trouble.js";
 import type { Watch } from "./checker/watch.js";
@@ -87,6 +88,7 @@ export class Run {
   readonly #states = new States();
   readonly #backed: Backed | undefined;
   readonly #deposed: Deposed | undefined;
+  readonly #storedHolds: StoredHolds | undefined;
   #commands = 0;
   #running = 0;
   #restarts = 0;
@@ -164,11 +166,20 @@ export class Run {
     for (const each of shared) this.#watch(each);
     this.#hasJvm = this.#drawJvm();
     const parts = { time: this.#time, checker: this.#checker, trouble: this.#trouble, shared };
-    if (topology === "standalone" && !this.#hasJvm) this.#lockWatch = new LockWatch(parts);
+    const isOurs = topology === "standalone" && !this.#hasJvm;
+    if (isOurs) this.#lockWatch = new LockWatch(parts);
     this.#orphans = new Orphans({ ...parts, topology: this.#topology });
     this.#checker.whenChanged = (believed) => this.#states.add(this.#topology.servers, believed);
     const forced = new ForcedUnlocks(this.#time, this.#holders, this.#trouble);
     this.#checker.excuses.push(forced, this.#dataLosses);
+    if (isOurs) {
+      this.#storedHolds = new StoredHolds({
+        time: this.#time,
+        checker: this.#checker,
+        keyspace,
+        mayLack: (name, belief) => forced.mayBelieve(name, belief) || this.#dataLosses.mayLack(belief),
+      });
+    }
     const { reliances } = this.#topology;
     if (reliances !== undefined) {
       const slept = new SleptThrough(this.#time, this.#trouble, reliances);
@@ -370,6 +381,7 @@ export class Run {
     this.#progress.glance(this.#checker.calls);
     this.#lockWatch?.glance();
     this.#orphans.glance();
+    this.#storedHolds?.look(this.#topology.servers[0]);
   }
 
   #ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void {
@@ -391,6 +403,7 @@ export class Run {
     this.#orphans.ran(call);
     this.#deposed?.look();
     this.#checker.look();
+    this.#storedHolds?.look(server);
     this.#signals.look();
   }
 

@@ -45,7 +45,7 @@ function saysVersion(version: string | null): CallFault {
   return { name: `version ${version}`, meet: async () => [1_000, version, 0] };
 }
 
-test("an answer that comes long after its call was given up does not tell the time [own-49]", async () => {
+test("an answer that comes long after its call was given up does not tell the time [own-45]", async () => {
   const { clock, driver, commands, ask, askFor } = setUp();
   await ask();
   const late = deliverLate();

@@ -117,7 +117,7 @@ export class Checker {
     this.#beliefs.add(kept);
     this.#byLease.set(belief.lease, kept);
     const { process, label } = belief;
-    this.#history.add(process.name, `believes ${label}, for ${round(this.#leftMs(kept))} ms`);
+    this.#history.add(process.name, `believes ${label}, for ${round(this.leftMs(kept))} ms`);
     for (const { name, owners } of belief.parts) {
       this.calls.changed(name);
       for (const owner of owners) {
@@ -146,14 +146,17 @@ export class Checker {
     return this.#startUs.get(`${name} ${holder.replace(/:write$/, "")}`);
   }
 
-  /** Its owner gives it back from this moment on. */
-  left(lease: object): void {
+  /** Its owner gives it back from this moment on. @param byLease whether by itself: then what has outlived it is taken away as well */
+  left(lease: object, byLease = true): void {
     const belief = this.#byLease.get(lease);
     if (belief === undefined) return;
-    if (this.#leftMs(belief) <= 0) this.#lapsed(belief);
     const { process, parts, label, sinceUs } = belief;
-    for (const { name } of parts)
+    const isOver = this.leftMs(belief) <= 0;
+    if (isOver && !byLease) this.#lapsed(belief);
+    for (const { name } of parts) {
+      if (isOver && byLease) this.#lapsedUs.delete(name);
       this.#givenBack.set(`${process.name} ${name}`, { atUs: this.#time.nowUs, sinceUs });
+    }
     this.#history.add(process.name, `gives back ${label}`);
     this.#drop(belief);
   }
@@ -161,7 +164,7 @@ export class Checker {
   /** Whether a lease that was handed out is still believed. */
   believes(lease: object): boolean {
     const belief = this.#byLease.get(lease);
-    return belief !== undefined && belief.overUs === undefined && this.#leftMs(belief) > 0;
+    return belief !== undefined && belief.overUs === undefined && this.leftMs(belief) > 0;
   }
 
   /** Whether somebody, or a process, has been given something of this name that was not given back, believed or not. */
@@ -180,7 +183,7 @@ export class Checker {
 
   /** All that is believed at this moment. */
   get believed(): readonly Entered[] {
-    return [...this.#beliefs].filter((belief) => this.#leftMs(belief) > 0);
+    return [...this.#beliefs].filter((belief) => this.leftMs(belief) > 0);
   }
 
   /** Looks at all that is believed: no two may exclude each other, and what has ended has done so for good. */
@@ -192,7 +195,7 @@ export class Checker {
         this.#drop(belief);
         continue;
       }
-      const leftMs = this.#leftMs(belief);
+      const leftMs = this.leftMs(belief);
       const isLive = leftMs > 0;
       this.#keepsTerm(belief, leftMs);
       if (isLive && belief.overUs !== undefined) this.#isBack(belief, belief.overUs);
@@ -257,7 +260,7 @@ export class Checker {
   }
 
   /** For how long it would answer that it is held, seen from outside. */
-  #leftMs({ lease, process, leftMs }: Belief): number {
+  leftMs({ lease, process, leftMs }: Belief): number {
     return leftMs?.() ?? believedMs(lease, process.instant);
   }
 

@@ -22,7 +22,12 @@ export class DataLosses implements Excuse {
   }
 
   excuses(_: string, one: Entered, other: Entered): boolean {
-    return this.#mayBeGivenAway(Math.min(one.sinceUs, other.sinceUs));
+    return this.mayLack(one) || this.mayLack(other);
+  }
+
+  /** Whether what its server had of it may have been lost. */
+  mayLack({ sinceUs }: Entered): boolean {
+    return this.#mayBeGivenAway(sinceUs);
   }
 
   /** Tokens grow for as long as the server keeps its data, except for who hears of one late that was given away meanwhile. */

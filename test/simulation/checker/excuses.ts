@@ -39,20 +39,19 @@ export class ForcedUnlocks implements Excuse {
   excuses(name: string, one: Entered, other: Entered): boolean {
     // Of the two the other one has entered later.
     const isSeen = one.process === other.process && this.#wasAnswered(name, other);
-    const mayBelieve = (belief: Entered) =>
-      ownersOf(belief, name).some((owner) => this.#mayBelieve(name, owner, belief));
-    return !isSeen && (mayBelieve(one) || mayBelieve(other));
+    return !isSeen && (this.mayBelieve(name, one) || this.mayBelieve(name, other));
+  }
+
+  /** Whether its owner was freed by force, and may not know it yet. */
+  mayBelieve(name: string, belief: Entered): boolean {
+    return ownersOf(belief, name).some((owner) =>
+      this.#wasForced(name, owner, belief).some((departure) => this.#mayNotKnow(departure, owner, belief)),
+    );
   }
 
   /** A grant or a hand-off does not tell the client that those before have gone. */
   #wasAnswered(name: string, belief: Belief): boolean {
     return ownersOf(belief, name).some((owner) => this.#holders.wasAnswered(name, owner));
-  }
-
-  #mayBelieve(name: string, owner: string, belief: Entered): boolean {
-    return this.#wasForced(name, owner, belief).some((departure) =>
-      this.#mayNotKnow(departure, owner, belief),
-    );
   }
 
   #wasForced(name: string, owner: string, { sinceUs }: Entered): readonly Departure[] {

@@ -43,6 +43,12 @@ export class Keyspace {
     return { before, after };
   }
 
+  /** What a server has of a lock, as the latest script that named it has left it. */
+  latest(server: SimServer, name: string): StoredLock {
+    const latest = this.#states.get(name)?.get(server.name)?.at(-1) ?? NOTHING;
+    return latest.endsUs <= this.#time.nowUs ? { ...NOTHING, fromUs: latest.endsUs } : latest;
+  }
+
   /** All that a server with this lock has had since then. */
   since(name: string, sinceUs: number): readonly StoredLock[] {
     const { nowUs } = this.#time;

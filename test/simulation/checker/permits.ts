@@ -35,6 +35,8 @@ export class LeasedPermits extends SemaphoreWatch {
   /** Ids that somebody may have for good. */
   readonly #kept = new Set<string>();
   readonly #excused = new Set<string>();
+  /** By id, and the process whose client was asked to give the permit back by that. */
+  readonly #byId = new Set<string>();
 
   /** A call has brought permits. */
   entered(member: Member, permits: Permits, label: string): void {
@@ -51,6 +53,15 @@ export class LeasedPermits extends SemaphoreWatch {
   leftSome(permits: Permits, ids: readonly string[]): void {
     const belief = this.#beliefs.get(permits);
     for (const id of ids) belief?.ids.delete(id);
+  }
+
+  /** A client is asked to give permits back by their ids: what it gave for them counts as released from then on. */
+  releasesByIds({ process }: Member, ids: readonly string[]): void {
+    for (const id of ids) this.#byId.add(`${process.name} ${id}`);
+  }
+
+  isReleasedById({ process }: Member, id: string): boolean {
+    return this.#byId.has(`${process.name} ${id}`);
   }
 
   /** Nobody is to give them back, or others are. */

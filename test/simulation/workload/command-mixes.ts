@@ -11,15 +11,16 @@ const COUNTS = ["semaphore", "permit semaphore", "latch"];
 /** What is about commands that arrive more often, later, elsewhere or in vain. */
 export const commandMixes: readonly Mix[] = [
   {
-    name: "servers whose clock is behind",
-    kinds: [...COUNTS, "lock", "fair"],
-    processes: [1, 3],
-    tasks: [1, 2],
-    faults: {
-      sorts: ["late copy", "late copy", "late copy", "answers lost", "server behind takes over"],
-      oneIn: 10,
-    },
-    plan: (stream) => ({ watchdogMs: 3_000, commandTimeoutMs: pick(stream, [200, 400]) }),
+    name: "a server that is behind takes over",
+    kinds: [...COUNTS, "lock", "fair", "read-write"],
+    processes: [2, 3],
+    tasks: [2, 3],
+    faults: { sorts: ["late copy", "late copy", "answers lost", "server behind takes over"], oneIn: 8 },
+    plan: (stream) => ({
+      distance: NEAR,
+      watchdogMs: pick(stream, [1_000, 3_000]),
+      commandTimeoutMs: pick(stream, [200, 400]),
+    }),
     work: usualSteps,
   },
   {

@@ -156,7 +156,7 @@ async function asThread(caller: Caller, door: Door): Promise<void> {
       if (!became.ok) return;
       enter(caller, door, became.value, wish.options);
       await caller.pause(holdMs(caller));
-      const mayBeOver = leave(caller, became.value);
+      const mayBeOver = leave(caller, became.value, false);
       await caller.call({ ...wish.asked, what: "unlock, as a thread", mayBeOver }, () => door.lock.unlock());
     }),
   );
@@ -179,7 +179,7 @@ async function chosenId(caller: Caller, door: Door): Promise<void> {
   if (!became.ok) return;
   enter(caller, door, became.value, options);
   await caller.pause(holdMs(caller));
-  const mayBeOver = leave(caller, became.value);
+  const mayBeOver = leave(caller, became.value, threadId !== own);
   if (threadId === own) {
     const unlocked = await caller.call({ ...asked, what: `unlock(${threadId})`, mayBeOver }, () =>
       door.lock.unlock(threadId),
@@ -197,6 +197,11 @@ async function look(caller: Caller, door: Door): Promise<void> {
 
 async function force(caller: Caller, door: Door): Promise<void> {
   if (!oneIn(caller.stream, 4) || isJoint(door)) return lockAndUnlock(caller, door);
+  await forceNow(caller, door);
+}
+
+/** Frees a lock by force. */
+export async function forceNow(caller: Caller, door: Door): Promise<void> {
   caller.scene.trouble.begin("force-unlock", door.name, 0, true);
   const resolved = caller.scene.holders.forces(door.name, caller.member.process.name);
   const forced = await caller.call(
@@ -213,8 +218,9 @@ async function hold(caller: Caller, door: Door, lease: Lease, { asked, options }
   await caller.pause(holdMs(caller));
   if (oneIn(caller.stream, 6)) readLease(caller, lease);
   if (!isJoint(door) && oneIn(caller.looks, 8)) await askHolder(caller, door, lease);
-  leave(caller, lease);
-  if (oneIn(caller.stream, 16)) {
+  const isForgotten = oneIn(caller.stream, 16);
+  leave(caller, lease, !isForgotten);
+  if (isForgotten) {
     caller.say("forgets its lease");
     for (const name of door.members)
       caller.scene.checker.forgotten.add(`${caller.member.process.name} ${name}`);
@@ -247,12 +253,12 @@ export function enter(caller: Caller, door: Door, lease: Lease, options: LockOpt
   checker.entered({ process, lease, parts, kind: door.kind, label, startUs, ...terms }, token);
 }
 
-/** It is given back. @returns whether its time was over before */
-export function leave(caller: Caller, lease: Lease): boolean {
+/** It is given back. @param byLease whether by itself, and not by its thread @returns whether its time was over before */
+export function leave(caller: Caller, lease: Lease, byLease = true): boolean {
   const { scene } = caller;
   if (oneIn(caller.looks, 4)) readLease(caller, lease);
   const isOver = !scene.checker.believes(lease);
-  scene.checker.left(lease);
+  scene.checker.left(lease, byLease);
   scene.signals.left(lease);
   return isOver;
 }

@@ -4,6 +4,7 @@ import type { Distance } from "../world/wire.js";
 import type { Caller } from "./caller.js";
 import { commandMixes } from "./command-mixes.js";
 import type { Shared } from "./family.js";
+import { kindMixes } from "./kind-mixes.js";
 import {
   abortAmongEachOther,
   askAndGiveUp,
@@ -53,7 +54,7 @@ const MIXES: readonly Mix[] = [
     kinds: FAIR,
     processes: [3, 4],
     tasks: [1, 2],
-    faults: { sorts: ["late messages", "answers lost"], oneIn: 8 },
+    faults: { sorts: ["late messages", "answers lost", "server pauses"], oneIn: 8 },
     plan: (stream) => ({
       distance: NEAR,
       watchdogMs: pick(stream, [300, 1_000]),
@@ -128,6 +129,7 @@ const MIXES: readonly Mix[] = [
   },
   ...commandMixes,
   ...releaseMixes,
+  ...kindMixes,
 ];
 
 /** So many of ten schedules with one server have a mix of everything; the others have one of these. */

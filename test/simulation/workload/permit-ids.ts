@@ -44,6 +44,7 @@ async function askLeaseTime({ caller, semaphore, watch }: PermitVisit, id: strin
 export async function releaseIds(visit: PermitVisit, ids: readonly string[]): Promise<void> {
   const { caller, semaphore, watch } = visit;
   const sinceUs = caller.scene.nowUs();
+  watch.releasesByIds(caller.member, ids);
   if (oneIn(caller.stream, 2)) {
     const became = await plainCall(caller, `tryRelease ${words(ids)}`, () => semaphore.tryRelease(ids));
     if (became.ok) watch.told(caller, sinceUs, "permit-release", became.value ? "released" : "absent");

@@ -1,6 +1,7 @@
 import { LeaseLostError, NotHeldError, WaitTimeoutError } from "../../../src/errors.js";
 import type { PermitOptions } from "../../../src/options.js";
 import type { Permits } from "../../../src/synchronizers/permits.js";
+import { hexIds } from "../checker/count-effects.js";
 import { LeasedPermits } from "../checker/permits.js";
 import { oneIn, pick } from "../draw.js";
 import type { Asked, Became, Caller } from "./caller.js";
@@ -10,7 +11,7 @@ import { type PermitVisit, releaseIds, updateLease, useDrawer, words } from "./p
 import { changeTotal, look, remove } from "./permit-totals.js";
 
 /** What was asked for. */
-interface Wish {
+export interface Wish {
   readonly what: string;
   readonly permits: number;
   readonly options: PermitOptions;
@@ -39,13 +40,19 @@ export const permitSemaphores: Family = {
   heldKeys: () => [],
   watch: (parts) => new LeasedPermits(parts),
   async step(caller, { name }) {
-    const watch = caller.scene.watchOf(name, LeasedPermits);
-    const semaphore = caller.member.holdfast.getPermitExpirableSemaphore(name);
-    const visit: PermitVisit = { caller, semaphore, watch };
-    if (watch.isFirstVisit(caller.member)) await setUp(visit);
+    const visit = await visitOf(caller, name);
     await STEPS[pick(caller.stream, FORMS)](visit);
   },
 };
+
+/** A task comes to a semaphore, which is set up when its process has not been there before. */
+export async function visitOf(caller: Caller, name: string): Promise<PermitVisit> {
+  const watch = caller.scene.watchOf(name, LeasedPermits);
+  const semaphore = caller.member.holdfast.getPermitExpirableSemaphore(name);
+  const visit: PermitVisit = { caller, semaphore, watch };
+  if (watch.isFirstVisit(caller.member)) await setUp(visit);
+  return visit;
+}
 
 const STEPS: Readonly<Record<(typeof FORMS)[number], (visit: PermitVisit) => Promise<void>>> = {
   acquire: (visit) => taking(visit, "acquire", giveBack),
@@ -78,13 +85,23 @@ async function taking(
   verb: "acquire" | "tryAcquire",
   then: (visit: PermitVisit, permits: Permits, wish: Wish) => Promise<void>,
 ): Promise<void> {
-  const { semaphore } = visit;
   const wish = wishOf(visit, verb);
-  const became = await waiting(visit, wish, () => semaphore[verb](wish.permits, wish.options));
-  if (!became.ok || became.value === null) return;
-  enter(visit, became.value);
+  const permits = await take(visit, verb, wish);
+  if (permits === undefined) return;
   await visit.caller.pause(holdMs(visit.caller));
-  await then(visit, became.value, wish);
+  await then(visit, permits, wish);
+}
+
+/** @returns undefined when none were to be had */
+export async function take(
+  visit: PermitVisit,
+  verb: "acquire" | "tryAcquire",
+  wish: Wish,
+): Promise<Permits | undefined> {
+  const became = await waiting(visit, wish, () => visit.semaphore[verb](wish.permits, wish.options));
+  if (!became.ok || became.value === null) return undefined;
+  enter(visit, became.value);
+  return became.value;
 }
 
 async function using(visit: PermitVisit): Promise<void> {
@@ -114,13 +131,26 @@ async function inside(visit: PermitVisit, permits: Permits): Promise<void> {
   visit.watch.left(permits);
 }
 
-async function giveBack({ caller, watch }: PermitVisit, permits: Permits, { asked }: Wish): Promise<void> {
+/** A release that resolves has given them back, unless their client was asked for that by their ids before. */
+export async function giveBack(
+  { caller, watch }: PermitVisit,
+  permits: Permits,
+  { asked }: Wish,
+): Promise<void> {
   if (oneIn(caller.stream, 8)) caller.say(`sees ${permits.state}`);
   const { ids } = permits;
   watch.left(permits);
   const explains = (error: unknown) => explainsLoss(watch, ids, error);
   const what = `release of ${asked.what}`;
-  await caller.call({ ...asked, what, explains }, () => permits.release());
+  const sinceUs = caller.scene.nowUs();
+  const became = await caller.call({ ...asked, what, explains }, () => permits.release());
+  if (!became.ok) return;
+  for (const id of ids) {
+    if (watch.isReleasedById(caller.member, id)) continue;
+    watch.toldWhere(caller, sinceUs, "permit-release", ({ status, args }) => {
+      return status === "released" && hexIds(args[1]).includes(id);
+    });
+  }
 }
 
 /** All of them, or first some and then, twice, all of them. */
@@ -218,10 +248,13 @@ function wishOf({ caller, watch }: PermitVisit, verb: string): Wish {
   const permits = wantedOf(caller, watch.size);
   const tries = verb.startsWith("try");
   const waits = tries ? (oneIn(stream, 2) ? waitOptions(caller, 1) : { waitMs: 0 }) : waitOptions(caller, 3);
-  const options = { ...waits, ...leaseOptions(caller) };
-  const what = `${verb} ${permits} of "${watch.name}" ${wordsOf(options)}`;
+  return wishFor(watch.name, verb, permits, { ...waits, ...leaseOptions(caller) });
+}
+
+export function wishFor(name: string, verb: string, permits: number, options: PermitOptions): Wish {
+  const what = `${verb} ${permits} of "${name}" ${wordsOf(options)}`;
   const { signal, leaseMs, maxHoldMs, waitMs = Number.POSITIVE_INFINITY } = options;
-  return { what, permits, options, asked: { what, names: [watch.name], waitMs, signal, leaseMs, maxHoldMs } };
+  return { what, permits, options, asked: { what, names: [name], waitMs, signal, leaseMs, maxHoldMs } };
 }
 
 function leaseOptions(caller: Caller): Pick<PermitOptions, "leaseMs" | "watchdog" | "maxHoldMs"> {

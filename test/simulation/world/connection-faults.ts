@@ -49,25 +49,19 @@ export const connectionFaults = {
   "slow requests": {
     befalls: "commands",
     strike({ line, stream }) {
-      const us = spanUs(stream);
-      line.commands.hold("there", us);
-      return us;
+      return line.commands.hold("there", spanUs(stream));
     },
   },
   "slow replies": {
     befalls: "commands",
     strike({ line, stream }) {
-      const us = spanUs(stream);
-      line.commands.hold("back", us);
-      return us;
+      return line.commands.hold("back", spanUs(stream));
     },
   },
   "slow messages": {
     befalls: "messages",
     strike({ line, stream }) {
-      const us = spanUs(stream);
-      line.messages.hold(us);
-      return us;
+      return line.messages.hold(spanUs(stream));
     },
   },
   "message lost": {
@@ -105,8 +99,16 @@ export const rareFaults = {
   "late messages": {
     befalls: "messages",
     strike({ line, stream }) {
-      const us = pick(stream, [300, 100, 800]) * MS;
-      line.messages.hold(us);
+      return line.messages.hold(pick(stream, [300, 100, 800]) * MS);
+    },
+  },
+  /** All that has come to it meanwhile it does in one moment. */
+  "server pauses": {
+    befalls: "server",
+    strike({ server, stream, reach }) {
+      const us = pick(stream, [80, 30, 200]) * MS;
+      server.gate.shut();
+      reach.time.after(us, () => server.gate.open());
       return us;
     },
   },

@@ -95,9 +95,9 @@ export class MessageLink {
     this.#losesNext = lost;
   }
 
-  /** What is on its way is late. */
-  hold(us: number): void {
-    this.#wire?.hold("back", us);
+  /** What is on its way is late. @returns for how long nothing arrives */
+  hold(us: number): number {
+    return this.#wire?.hold("back", us) ?? us;
   }
 
   cut({ noticeUs, reconnectUs, lateUs, ...arrive }: CutTerms, serverNoticesUs: number): void {

@@ -59,7 +59,7 @@ export const countDefects: readonly Defect[] = [
       {
         file: "src/runtime/deadline.ts",
         find: "const ms = Math.min(Math.max(this.ms, nowMs + this.#termMs), nowMs + LONGEST_WAY_MS);",
-        replace: "const ms = this.ms + 0 * nowMs * LONGEST_WAY_MS;",
+        replace: "const ms = Math.min(nowMs + this.#termMs, nowMs + LONGEST_WAY_MS);",
       },
     ],
   },

@@ -130,7 +130,7 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/release.ts",
-        find: "if (!clean) cleanUp(lock, holding);",
+        find: "if (!isDecided || holding.inRedis.copiesUntilMs > 0) cleanUp(lock, holding);",
         replace: "",
       },
     ],
