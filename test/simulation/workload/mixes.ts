@@ -3,6 +3,7 @@ import { pick } from "../draw.js";
 import type { Distance } from "../world/wire.js";
 import type { Caller } from "./caller.js";
 import type { Shared } from "./family.js";
+import { leaseMixes } from "./lease-mixes.js";
 import {
   abortAmongEachOther,
   askAndGiveUp,
@@ -123,6 +124,7 @@ const MIXES: readonly Mix[] = [
     }),
     work: enterAgain,
   },
+  ...leaseMixes,
 ];
 
 /** So many of ten schedules with one server have a mix of everything; the others have one of these. */
