@@ -213,6 +213,8 @@ export class Run {
     } finally {
       this.#listeners.end();
       process.off("unhandledRejection", onUnhandled);
+      // What is young outlives no run.
+      this.#environment.forgetAll();
       restore();
       Error.stackTraceLimit = stackTraceLimit;
       for (const { message, code } of this.#environment.warnings) {

@@ -3,7 +3,7 @@ import { between, oneIn, pick } from "../draw.js";
 import type { Asked, Caller } from "./caller.js";
 import type { Shared } from "./family.js";
 import { type Door, type LockName, membersOf, openDoor } from "./lock-names.js";
-import { enter, leave } from "./lock-steps.js";
+import { enter, forget, leave } from "./lock-steps.js";
 
 /** Enters what it has again and again, for parts of a lease and for more than one, so that releases and renewals meet. */
 export async function stayOn(caller: Caller, shared: Shared): Promise<void> {
@@ -97,4 +97,21 @@ export async function waitForLong(caller: Caller, shared: Shared): Promise<void>
   const mayBeOver = leave(caller, became.value);
   const released = { ...asked, what: "unlock", isAlone: false, mayBeOver };
   await caller.call(released, () => became.value.unlock());
+}
+
+/** Reads beside many others, and drops a lease now and then. */
+export async function dropSome(caller: Caller, shared: Shared): Promise<void> {
+  const { stream, member } = caller;
+  for (let left = between(stream, 4, 8); left > 0; left -= 1) {
+    await caller.pause(pick(stream, [1, 0, 5, 20]));
+    const door = openDoor(member, shared as LockName, oneIn(stream, 8) ? "write" : "read");
+    const asked = askedFor(door, "lock");
+    const became = await caller.call({ ...asked, isAlone: true }, () => door.lock.lock());
+    if (!became.ok) continue;
+    enter(caller, door, became.value);
+    await caller.pause(pick(stream, [5, 1, 20, 50]));
+    const mayBeOver = leave(caller, became.value);
+    if (oneIn(stream, 8)) forget(caller, door, became.value);
+    else await caller.call({ ...asked, what: "unlock", mayBeOver }, () => became.value.unlock());
+  }
 }

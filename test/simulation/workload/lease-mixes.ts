@@ -1,6 +1,6 @@
 import { pick } from "../draw.js";
 import type { Distance } from "../world/wire.js";
-import { losePartOfSeveral, stayOn, waitForLong } from "./lease-mix-steps.js";
+import { dropSome, losePartOfSeveral, stayOn, waitForLong } from "./lease-mix-steps.js";
 import type { Mix } from "./mixes.js";
 
 const NEAR: Distance = { leastUs: 100, spreadUs: 200 };
@@ -48,5 +48,13 @@ export const leaseMixes: readonly Mix[] = [
     tasks: [2, 3],
     plan: () => ({ watchdogMs: 3_000, safetyPeriodMs: 5_000 }),
     work: waitForLong,
+  },
+  {
+    name: "leases that are dropped",
+    kinds: ["read-write", "fair read-write"],
+    processes: [2, 3],
+    tasks: [2, 4],
+    plan: (stream) => ({ distance: NEAR, watchdogMs: pick(stream, [3_000, 1_000]) }),
+    work: dropSome,
   },
 ];

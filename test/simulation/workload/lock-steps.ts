@@ -214,10 +214,7 @@ async function hold(caller: Caller, door: Door, lease: Lease, { asked, options }
   if (!isJoint(door) && oneIn(caller.looks, 8)) await askHolder(caller, door, lease);
   leave(caller, lease);
   if (oneIn(caller.stream, 16)) {
-    caller.say("forgets its lease");
-    for (const name of door.members)
-      caller.scene.checker.forgotten.add(`${caller.member.process.name} ${name}`);
-    caller.scene.environment.forget(lease);
+    forget(caller, door, lease);
     return;
   }
   const calledUs = caller.scene.nowUs();
@@ -227,6 +224,14 @@ async function hold(caller: Caller, door: Door, lease: Lease, { asked, options }
   if (unlocked.ok && !mayPass) caller.scene.losses.released(lease, calledUs);
   const cause = !unlocked.ok && unlocked.error instanceof NotHeldError && unlocked.error.cause;
   if (cause instanceof LeaseLostError) caller.scene.losses.toldBy(lease, cause);
+}
+
+/** It has no such lease any more, and has not given it back. */
+export function forget(caller: Caller, door: Door, lease: Lease): void {
+  const { scene, member } = caller;
+  caller.say("forgets its lease");
+  for (const name of door.members) scene.checker.forgotten.add(`${member.process.name} ${name}`);
+  scene.environment.forget(lease);
 }
 
 /** A lease has been handed out. */
