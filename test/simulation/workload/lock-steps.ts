@@ -249,6 +249,15 @@ export function enter(caller: Caller, door: Door, lease: Lease, options: LockOpt
   const terms = { isFixed: leaseMs !== undefined, latestMs };
   const parts = partsOf(door, lease);
   checker.entered({ process, lease, parts, kind: door.kind, label, startUs, ...terms }, token);
+  isOfUse(caller, lease, label);
+}
+
+/** What is handed out is held at that moment, unless its process is ended in the same turn, or its code was stopped on the way. */
+function isOfUse({ scene, member }: Caller, lease: Lease, label: string): void {
+  const { checker, trouble, nowUs } = scene;
+  if (checker.believes(lease) || member.isClosing || member.process.isDead) return;
+  if (trouble.has(member.process.name, nowUs(), ["stall"])) return;
+  checker.fail("truth", `${label} was handed out when it was over`);
 }
 
 /** It is given back. @returns whether its time was over before */
