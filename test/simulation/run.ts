@@ -264,7 +264,8 @@ export class Run {
   /** One of the fleet may be a JVM. */
   #drawJvm(): boolean {
     const shared = forJvm(this.#scene.shared);
-    if (this.#topology.name !== "standalone" || this.#mix !== undefined || shared.length === 0) return false;
+    if (this.#topology.name !== "standalone" || shared.length === 0) return false;
+    if (this.#mix !== undefined) return this.#mix.jvm !== undefined;
     return oneIn(this.#chooser.stream("jvm0"), 4);
   }
 
@@ -280,8 +281,10 @@ export class Run {
       watchdogMs: FLEET_WATCHDOG_MS,
       random: () => this.#environment.random(),
     });
+    const { holdsMs, diesAfterMs } = this.#mix?.jvm ?? {};
     const threads = between(stream, 1, 2);
-    for (let at = 1; at <= threads; at += 1) void this.#jvm.work(at, this.#scene, shared);
+    for (let at = 1; at <= threads; at += 1) void this.#jvm.work(at, this.#scene, shared, holdsMs);
+    if (diesAfterMs !== undefined) this.#jvm.dieAfter(pick(stream, diesAfterMs), this.#scene);
   }
 
   #start(name: string): void {

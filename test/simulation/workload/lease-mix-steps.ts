@@ -115,3 +115,20 @@ export async function dropSome(caller: Caller, shared: Shared): Promise<void> {
     else await caller.call({ ...asked, what: "unlock", mayBeOver }, () => became.value.unlock());
   }
 }
+
+/** Has a lock for as long as its lease lasts, which often is a fixed one, or for a part of that. */
+export async function holdLong(caller: Caller, shared: Shared): Promise<void> {
+  const { stream, member } = caller;
+  for (let left = between(stream, 1, 3); left > 0; left -= 1) {
+    await caller.pause(pick(stream, [1, 0, 300, 1_000]));
+    const door = openDoor(member, shared as LockName, oneIn(stream, 3) ? "write" : "read");
+    const leaseMs = oneIn(stream, 6) ? undefined : pick(stream, [10_000, 6_000, 2_000]);
+    const asked = { ...askedFor(door, `lock, leaseMs ${leaseMs},`), leaseMs };
+    const became = await caller.call({ ...asked, isAlone: true }, () => door.lock.lock({ leaseMs }));
+    if (!became.ok) continue;
+    enter(caller, door, became.value, { leaseMs });
+    await caller.pause(pick(stream, [1_000, 5_000, 9_000]));
+    const mayBeOver = leave(caller, became.value);
+    await caller.call({ ...asked, what: "unlock", mayBeOver }, () => became.value.unlock());
+  }
+}

@@ -1,6 +1,6 @@
 import { pick } from "../draw.js";
 import type { Distance } from "../world/wire.js";
-import { dropSome, losePartOfSeveral, stayOn, waitForLong } from "./lease-mix-steps.js";
+import { dropSome, holdLong, losePartOfSeveral, stayOn, waitForLong } from "./lease-mix-steps.js";
 import type { Mix } from "./mixes.js";
 
 const NEAR: Distance = { leastUs: 100, spreadUs: 200 };
@@ -56,5 +56,14 @@ export const leaseMixes: readonly Mix[] = [
     tasks: [2, 4],
     plan: (stream) => ({ distance: NEAR, watchdogMs: pick(stream, [3_000, 1_000]) }),
     work: dropSome,
+  },
+  {
+    name: "long leases beside a JVM that dies",
+    kinds: ["read-write", "lock", "fair", "fenced"],
+    processes: [1, 2],
+    tasks: [2, 3],
+    jvm: { holdsMs: [4_000, 1_500, 50], diesAfterMs: [2_000, 1_200, 3_500] },
+    plan: (stream) => ({ watchdogMs: pick(stream, [3_000, 10_000]) }),
+    work: holdLong,
   },
 ];

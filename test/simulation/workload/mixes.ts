@@ -29,6 +29,11 @@ export interface Mix {
   readonly tasks: readonly [number, number];
   /** Which faults there are, in every so-manyth moment of a command; undefined: none. */
   readonly faults?: { readonly sorts: readonly [string, ...string[]]; readonly oneIn: number };
+  /** A JVM takes part that has a lock for so long, and dies after so long. Default: none. */
+  readonly jvm?: {
+    readonly holdsMs: readonly [number, ...number[]];
+    readonly diesAfterMs: readonly [number, ...number[]];
+  };
   /** What is other about its clients. @param at which process it is */
   plan(stream: Stream, at: number): Partial<Pick<ClientPlan, "distance">> & Partial<ClientPlan["options"]>;
   /** All that a task does. */
