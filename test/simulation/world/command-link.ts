@@ -106,9 +106,9 @@ export class CommandLink {
     else request.failed(new Error("Stream isn't writeable and enableOfflineQueue options is false"));
   }
 
-  /** What is on its way is late. */
-  hold(way: "there" | "back", us: number): void {
-    this.#wire.hold(way, us);
+  /** What is on its way is late. @returns for how long from now */
+  hold(way: "there" | "back", us: number): number {
+    return this.#wire.hold(way, us);
   }
 
   /** What is on its way, in both directions. */

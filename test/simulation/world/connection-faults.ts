@@ -49,17 +49,13 @@ export const connectionFaults = {
   "slow requests": {
     befalls: "commands",
     strike({ line, stream }) {
-      const us = spanUs(stream);
-      line.commands.hold("there", us);
-      return us;
+      return line.commands.hold("there", spanUs(stream));
     },
   },
   "slow replies": {
     befalls: "commands",
     strike({ line, stream }) {
-      const us = spanUs(stream);
-      line.commands.hold("back", us);
-      return us;
+      return line.commands.hold("back", spanUs(stream));
     },
   },
   "slow messages": {

@@ -43,13 +43,17 @@ class Way {
     item.planned = this.#time.at(this.#lastUs, () => this.#arrive(item), this.#about);
   }
 
-  /** What is on its way is late by so much, and all that follows with it. */
-  hold(us: number): void {
+  /**
+   * What is on its way is late by so much, and all that follows with it.
+   * @returns how long from now until the last of it is there: a process whose code was stopped may have sent that in time to come
+   */
+  hold(us: number): number {
     this.#lastUs += us;
     for (const item of this.#inTransit) {
       item.planned.cancel();
       item.planned = this.#time.at(this.#lastUs, () => this.#arrive(item), this.#about);
     }
+    return Math.max(us, this.#lastUs - this.#time.nowUs);
   }
 
   /** Of what is on its way only the first ones arrive; the others do so after `lateUs`, or never. */
@@ -106,10 +110,9 @@ export class Wire {
     if (!this.#isCut) this.#back.send(this.#time.nowUs + this.#delayUs(), arrive);
   }
 
-  /** What is on its way to the server, or back, is late. */
-  hold(way: "there" | "back", us: number): void {
-    if (way === "there") this.#there.hold(us);
-    else this.#back.hold(us);
+  /** What is on its way to the server, or back, is late. @returns for how long from now */
+  hold(way: "there" | "back", us: number): number {
+    return way === "there" ? this.#there.hold(us) : this.#back.hold(us);
   }
 
   /**
