@@ -170,7 +170,7 @@ export class Run {
     const { reliances } = this.#topology;
     if (reliances !== undefined) {
       const slept = new SleptThrough(this.#time, this.#trouble, reliances);
-      this.#checker.excuses.push(new FailoverLosses(reliances), slept);
+      this.#checker.excuses.push(new FailoverLosses(reliances, this.#trouble), slept);
       this.#backed = new Backed(this.#time, this.#checker, this.#trouble, this.#holders, this.#topology);
     }
     this.#faults = new Faults(

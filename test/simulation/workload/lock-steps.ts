@@ -12,6 +12,9 @@ import { type Door, LOCK_KINDS, type LockName, membersOf, openDoor } from "./loc
 import type { Member } from "./member.js";
 import { readLease } from "./read-lease.js";
 
+/** The reasons for which a lease ends by itself. */
+const OVER = ["expired", "unreachable", "max-hold"];
+
 /** The options of one call, and how it is called in the history. */
 interface Wish {
   readonly options: LockOptions;
@@ -252,12 +255,13 @@ export function enter(caller: Caller, door: Door, lease: Lease, options: LockOpt
   isOfUse(caller, lease, label);
 }
 
-/** What is handed out is held at that moment, unless its process is ended in the same turn, or its code was stopped on the way. */
+/** The time of what is handed out is not over at that moment, unless its code was stopped on the way. It may be taken in the same turn. */
 function isOfUse({ scene, member }: Caller, lease: Lease, label: string): void {
   const { checker, trouble, nowUs } = scene;
-  if (checker.believes(lease) || member.isClosing || member.process.isDead) return;
-  if (trouble.has(member.process.name, nowUs(), ["stall"])) return;
-  checker.fail("truth", `${label} was handed out when it was over`);
+  if (checker.believes(lease) || trouble.has(member.process.name, nowUs(), ["stall"])) return;
+  const { aborted, reason: loss } = lease.signal;
+  if (!aborted || !(loss instanceof LeaseLostError) || !OVER.includes(loss.reason)) return;
+  checker.fail("truth", `${label} was handed out when it was over: ${loss.reason}`);
 }
 
 /** It is given back. @returns whether its time was over before */

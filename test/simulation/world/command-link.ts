@@ -75,6 +75,7 @@ export class CommandLink {
   readonly #counts = { sent: 0, arrived: 0, answered: 0 };
   #isClosed = false;
   #wires = 0;
+  #connectedUs = 0;
 
   constructor(parts: LinkParts) {
     this.name = parts.name;
@@ -94,6 +95,11 @@ export class CommandLink {
 
   get isConnected(): boolean {
     return this.outage === undefined;
+  }
+
+  /** Since when something can be sent; Infinity: it can not. */
+  get connectedUs(): number {
+    return this.isConnected && !this.#wire.isCut ? this.#connectedUs : Number.POSITIVE_INFINITY;
   }
 
   get process(): SimProcess {
@@ -162,6 +168,7 @@ export class CommandLink {
   #connect(): void {
     if (this.#isClosed) return;
     this.outage = undefined;
+    this.#connectedUs = this.#parts.time.nowUs;
     this.#wire = this.#newWire();
     this.#server = this.#parts.server();
     const again = [...this.#unanswered.splice(0), ...this.#queued.splice(0)];

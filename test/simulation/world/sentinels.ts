@@ -56,6 +56,7 @@ export class SentinelTopology implements Topology {
     const delays = chooser.stream(`${name}.delays`);
     const common = { name, time, process, server: () => this.#word.master, distance: plan.distance, delays };
     const commands = new CommandLink({ ...common, rules: { ...plan.rules, queues: true }, watch });
+    reliance.connectedUs = () => commands.connectedUs;
     const messages = new MessageLink(common);
     lines.push({ commands, messages, server: () => commands.server });
     const driver = new SentinelDriver(parts, {
