@@ -31,6 +31,23 @@ async function enterDeeper(caller: Caller, door: Door, depth: number, outer?: As
   );
 }
 
+/** Has a lock for longer than one of its leases lasts, whatever befalls the renewals. */
+export async function outliveLeases(caller: Caller, shared: Shared): Promise<void> {
+  const { stream, member } = caller;
+  const { watchdogMs } = member.plan.options;
+  for (let left = between(stream, 1, 3); left > 0; left -= 1) {
+    await caller.pause(pick(stream, [1, 0, 100]));
+    const door = openDoor(member, shared as LockName, oneIn(stream, 2) ? "write" : "read");
+    const asked = askedFor(door, "lock");
+    const became = await caller.call({ ...asked, isAlone: true }, () => door.lock.lock());
+    if (!became.ok) continue;
+    enter(caller, door, became.value);
+    await caller.pause(watchdogMs * pick(stream, [1.5, 2.5, 0.5]));
+    const mayBeOver = leave(caller, became.value);
+    await caller.call({ ...asked, what: "unlock", mayBeOver }, () => became.value.unlock());
+  }
+}
+
 /** Has several locks as one, or frees one of them by force. What it is told to have lost it does not give back. */
 export async function losePartOfSeveral(caller: Caller, shared: Shared): Promise<void> {
   const { stream } = caller;

@@ -1,6 +1,13 @@
 import { pick } from "../draw.js";
 import type { Distance } from "../world/wire.js";
-import { dropSome, holdLong, losePartOfSeveral, stayOn, waitForLong } from "./lease-mix-steps.js";
+import {
+  dropSome,
+  holdLong,
+  losePartOfSeveral,
+  outliveLeases,
+  stayOn,
+  waitForLong,
+} from "./lease-mix-steps.js";
 import type { Mix } from "./mixes.js";
 
 const NEAR: Distance = { leastUs: 100, spreadUs: 200 };
@@ -23,15 +30,14 @@ export const leaseMixes: readonly Mix[] = [
     name: "short outages of long leases",
     kinds: ["lock", "fair", "non-reentrant", "fenced", "spin", "read-write"],
     processes: [1, 2],
-    tasks: [1, 2],
-    faults: { sorts: ["answers lost", "cut", "slow requests", "server full"], oneIn: 12 },
+    tasks: [1, 1],
+    faults: { sorts: ["answers lost", "cut"], oneIn: 6 },
     plan: (stream) => ({
       distance: NEAR,
-      watchdogMs: pick(stream, [3_000, 1_000, 10_000]),
+      watchdogMs: pick(stream, [10_000, 3_000]),
       commandTimeoutMs: pick(stream, [200, 400]),
-      reentry: "scope",
     }),
-    work: stayOn,
+    work: outliveLeases,
   },
   {
     name: "joint locks that lose a part",
