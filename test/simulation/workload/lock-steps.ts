@@ -14,6 +14,8 @@ import { readLease } from "./read-lease.js";
 
 /** The reasons for which a lease ends by itself. */
 const OVER = ["expired", "unreachable", "max-hold"];
+/** What makes it later between two statements of one turn. */
+const BETWEEN = ["stall", "clock step"];
 
 /** The options of one call, and how it is called in the history. */
 interface Wish {
@@ -255,10 +257,10 @@ export function enter(caller: Caller, door: Door, lease: Lease, options: LockOpt
   isOfUse(caller, lease, label);
 }
 
-/** The time of what is handed out is not over at that moment, unless its code was stopped on the way. It may be taken in the same turn. */
+/** The time of what is handed out is not over at that moment. It may be taken in the same turn. */
 function isOfUse({ scene, member }: Caller, lease: Lease, label: string): void {
   const { checker, trouble, nowUs } = scene;
-  if (checker.believes(lease) || trouble.has(member.process.name, nowUs(), ["stall"])) return;
+  if (checker.believes(lease) || trouble.has(member.process.name, nowUs(), BETWEEN)) return;
   const { aborted, reason: loss } = lease.signal;
   if (!aborted || !(loss instanceof LeaseLostError) || !OVER.includes(loss.reason)) return;
   checker.fail("truth", `${label} was handed out when it was over: ${loss.reason}`);
