@@ -17,8 +17,8 @@ export interface Environment {
   randomHex(bytes: number): string;
   weak<T extends object>(object: T): Weak<T>;
   /**
-   * Stands in for the collection of garbage: calls `tell` once it finds that nobody has the object any more. Undefined: what
-   * collects garbage is the process itself.
+   * Stands in for the collection of garbage: calls `tell` once it finds that nobody has the object any more, as for a bare one with
+   * the next collection. Undefined: what collects garbage is the process itself.
    */
   readonly whenForgotten: ((object: object, tell: () => void) => void) | undefined;
   warn(message: string, kind: WarningKind): void;

@@ -1,4 +1,4 @@
-import { environment, Forgotten } from "../environment.js";
+import { Forgotten } from "../environment.js";
 import { events } from "../events.js";
 import type { Trust } from "./trust.js";
 
@@ -32,8 +32,7 @@ const collected = new Forgotten<undefined>(() => {
 /** What a hold is released through. When it is forgotten, so is the hold: as a rule two full collections of garbage later. */
 export function guard(lease: object, hold: Trust): void {
   if (hold.isReachable) return;
-  // Nothing is spared where something else than the collection of garbage tells.
-  if (hold.cradle !== undefined || environment.whenForgotten !== undefined) {
+  if (hold.cradle !== undefined) {
     guardOld(lease, hold);
     return;
   }

@@ -183,7 +183,7 @@ export class Run {
     const { reliances } = this.#topology;
     if (reliances !== undefined) {
       const slept = new SleptThrough(this.#time, this.#trouble, reliances);
-      this.#checker.excuses.push(new FailoverLosses(reliances), slept);
+      this.#checker.excuses.push(new FailoverLosses(reliances, this.#trouble), slept);
       this.#deposed = new Deposed(this.#checker, this.#trouble, reliances);
       this.#backed = new Backed(this.#time, this.#checker, this.#trouble, this.#holders, this.#topology);
     }
@@ -227,6 +227,8 @@ export class Run {
     } finally {
       this.#listeners.end();
       process.off("unhandledRejection", onUnhandled);
+      // What is young outlives no run.
+      this.#environment.forgetAll();
       restore();
       Error.stackTraceLimit = stackTraceLimit;
       for (const { message, code } of this.#environment.warnings) {
@@ -277,7 +279,8 @@ export class Run {
   /** One of the fleet may be a JVM. */
   #drawJvm(): boolean {
     const shared = forJvm(this.#scene.shared);
-    if (this.#topology.name !== "standalone" || this.#mix !== undefined || shared.length === 0) return false;
+    if (this.#topology.name !== "standalone" || shared.length === 0) return false;
+    if (this.#mix !== undefined) return this.#mix.jvm !== undefined;
     return oneIn(this.#chooser.stream("jvm0"), 4);
   }
 
@@ -293,8 +296,10 @@ export class Run {
       watchdogMs: FLEET_WATCHDOG_MS,
       random: () => this.#environment.random(),
     });
+    const { holdsMs, diesAfterMs } = this.#mix?.jvm ?? {};
     const threads = between(stream, 1, 2);
-    for (let at = 1; at <= threads; at += 1) void this.#jvm.work(at, this.#scene, shared);
+    for (let at = 1; at <= threads; at += 1) void this.#jvm.work(at, this.#scene, shared, holdsMs);
+    if (diesAfterMs !== undefined) this.#jvm.dieAfter(pick(stream, diesAfterMs), this.#scene);
   }
 
   #start(name: string): void {

@@ -19,7 +19,10 @@ beforeEach(() => {
   own = new OwnEnvironment(() => 0);
   putBack = replaceEnvironment(own);
 });
-afterEach(() => putBack());
+afterEach(() => {
+  own.forgetAll();
+  putBack();
+});
 
 describe("in an environment of its own", () => {
   test("ids are the same in each run, and the chance of the process comes back afterwards", () => {

@@ -37,8 +37,9 @@ export class ForcedUnlocks implements Excuse {
   }
 
   excuses(name: string, one: Entered, other: Entered): boolean {
-    // Of the two the other one has entered later.
-    const isSeen = one.process === other.process && this.#wasAnswered(name, other);
+    // Of the two the other one has entered later, unless it is the one that was freed: then it has heard late that it had been given.
+    const isSeen =
+      one.process === other.process && this.#wasAnswered(name, other) && !this.#isFreed(name, other);
     return !isSeen && (this.mayBelieve(name, one) || this.mayBelieve(name, other));
   }
 
@@ -52,6 +53,12 @@ export class ForcedUnlocks implements Excuse {
   /** A grant or a hand-off does not tell the client that those before have gone. */
   #wasAnswered(name: string, belief: Belief): boolean {
     return ownersOf(belief, name).some((owner) => this.#holders.wasAnswered(name, owner));
+  }
+
+  #isFreed(name: string, belief: Entered): boolean {
+    return ownersOf(belief, name).some((owner) =>
+      this.#wasForced(name, owner, belief).some(({ field }) => field.replace(/:write$/, "") === owner),
+    );
   }
 
   #wasForced(name: string, owner: string, { sinceUs }: Entered): readonly Departure[] {

@@ -1,5 +1,12 @@
 import type { Loss, Reliances } from "../world/reliance.js";
 import type { Entered, Excuse } from "./checker.js";
+import type { Trouble } from "./trouble.js";
+
+/** What keeps a question, or its answer, away from where it is wanted. */
+const DELAYS = [
+  ...["cut", "late copy", "half-open", "slow requests", "slow replies"],
+  ...["server stands still", "server restarts", "server full", "stop", "suspend", "stall"],
+];
 
 /**
  * After a failover the new master need not have what a client believes in that does not wait for all replicas, or was told that
@@ -10,9 +17,11 @@ export class FailoverLosses implements Excuse {
   readonly name = "failover-lost";
   readonly again = "token again: failover-lost";
   readonly #reliances: Reliances;
+  readonly #trouble: Trouble;
 
-  constructor(reliances: Reliances) {
+  constructor(reliances: Reliances, trouble: Trouble) {
     this.#reliances = reliances;
+    this.#trouble = trouble;
   }
 
   excuses(name: string, one: Entered, other: Entered): boolean {
@@ -46,7 +55,13 @@ export class FailoverLosses implements Excuse {
 
   #isAtRisk(name: string, belief: Entered, loss: Loss): boolean {
     if (this.#isUnsafe(name, belief)) return true;
-    return this.#mayLack(name, belief) && !this.#reliances.knowsOf(belief.process.name, loss);
+    return this.#mayLack(name, belief) && !this.#knowsOf(belief, loss);
+  }
+
+  /** Whether its client has heard of the new master, and has had the time to ask it. */
+  #knowsOf({ process }: Entered, loss: Loss): boolean {
+    const askedUs = this.#reliances.askedUs(process.name, loss);
+    return askedUs !== undefined && !this.#trouble.has(process.name, askedUs, DELAYS);
   }
 
   #isUnsafe(name: string, { process, startUs }: Entered): boolean {

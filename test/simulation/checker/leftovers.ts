@@ -18,7 +18,7 @@ export interface Ending {
   readonly checker: Checker;
   readonly trouble: Trouble;
   readonly tables: TableCheck;
-  readonly environment?: OwnEnvironment;
+  readonly environment: OwnEnvironment;
   readonly nodes: readonly Node[];
   readonly servers: readonly SimServer[];
   readonly shared: readonly Shared[];
@@ -38,7 +38,7 @@ export async function lookForLeftovers(ending: Ending): Promise<void> {
   await time.pass(Math.max(time.nowUs, trouble.endsUs) + 2 * longestMs * MS);
   const live = nodes.filter(({ process }) => !process.isDead);
   // No task has a lease or permits any more.
-  ending.environment?.forgetAll();
+  ending.environment.forgetAll();
   await time.pass(time.nowUs);
   for (const node of live) {
     tables.look(node, "at rest");

@@ -1,4 +1,5 @@
 import type { LeaseLostError, LossReason } from "../../../src/errors.js";
+import type { ClientPlan } from "../workload/plan.js";
 import type { Checker } from "./checker.js";
 import type { Holders, How } from "./holders.js";
 import type { Trouble } from "./trouble.js";
@@ -28,8 +29,19 @@ export const CHANGES: readonly string[] = [
 export const TAKEN: readonly How[] = ["by force", "otherwise"];
 
 const US = 1_000;
-/** For how long a fault may explain what comes after it, beyond a lease that the watchdog renews and the command timeouts. */
+/** A process that was killed, or whose own time is not that of the run, may have heard of no renewal any more. */
+const ITS_OWN = ["kill", "clock step", "suspend", "stall"];
+/** For how long that explains what comes after it, beyond a lease that the watchdog renews and the command timeouts. */
 const ECHO_US = 2_000_000;
+/** Until a renewal that has failed is tried again: at the first time, and later as a part of the lease. */
+const FIRST_RETRY_MS = 100;
+const RETRIES_PER_LEASE = 30;
+/** A renewal is waited for as long as a command, but for no more than this part of the lease. */
+const ANSWERS_PER_LEASE = 6;
+/** A question, one for a server that has forgotten its scripts, and their answers. */
+const WAYS = 4;
+/** Timers are late, and the last one of them counts in coarse steps. */
+const LATE_MS = 200;
 /** No clock of a process goes slower than this. */
 const SLOWEST = 0.998;
 
@@ -104,17 +116,29 @@ export class Losses {
     }
   }
 
-  /** Whether something may have kept a holder's renewals away that were sent in the last lease before a moment. */
+  /** Whether something may have kept a holder's renewals away until its lease was over, at the latest at a moment. */
   #wasHurt(holder: string, untilUs: number): boolean {
     const member = this.#holders.memberOf(holder);
     if (member === undefined) return true;
-    const { watchdogMs, commandTimeoutMs } = member.plan.options;
+    const { process, plan } = member;
+    const { watchdogMs, commandTimeoutMs } = plan.options;
     const echoUs = (watchdogMs + 2 * commandTimeoutMs) * US + ECHO_US;
-    return this.#trouble.has(member.process.name, untilUs - echoUs);
+    return (
+      this.#trouble.has(process.name, untilUs - soonUs(plan)) ||
+      this.#trouble.has(process.name, untilUs - echoUs, ITS_OWN)
+    );
   }
 
   /** In which ways a field may have gone that was taken: `close({ releaseHeld })` takes it from calls that it cancels. */
   #hows(holder: string): readonly How[] {
     return this.#holders.memberOf(holder)?.isClosing === true ? [...TAKEN, "by its client"] : TAKEN;
   }
+}
+
+/** So long after all is well again a renewal is confirmed: one that was sent before is given up, and the next one answered. */
+function soonUs({ distance, options }: ClientPlan): number {
+  const { watchdogMs, commandTimeoutMs } = options;
+  const givenUpMs = Math.min(commandTimeoutMs, watchdogMs / ANSWERS_PER_LEASE);
+  const pauseMs = Math.max(FIRST_RETRY_MS, watchdogMs / RETRIES_PER_LEASE);
+  return (givenUpMs + pauseMs + LATE_MS) * US + WAYS * (distance.leastUs + distance.spreadUs);
 }

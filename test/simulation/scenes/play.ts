@@ -136,6 +136,8 @@ class Playing {
     } catch (error) {
       this.#checker.fail("world", error instanceof Error ? (error.stack ?? error.message) : String(error));
     } finally {
+      // What is young outlives no run.
+      this.#environment.forgetAll();
       restore();
       for (const { rule, text } of trap.off()) this.#checker.fail(rule, text);
     }
@@ -183,6 +185,7 @@ class Playing {
       checker: this.#checker,
       trouble: this.#trouble,
       tables: this.#tables,
+      environment: this.#environment,
       nodes: this.#nodes,
       servers: this.#topology.servers,
       shared: this.#scene.shared,

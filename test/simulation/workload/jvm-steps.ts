@@ -15,6 +15,8 @@ export interface JvmThread {
   readonly scene: Scene;
   readonly stream: Stream;
   readonly threadId: number;
+  /** For how long it has a lock. */
+  readonly holdsMs: readonly [number, ...number[]];
 }
 
 /** As Redisson calls those kinds which it has as well. */
@@ -51,7 +53,7 @@ export async function jvmStep(thread: JvmThread, { kind, name }: Shared): Promis
     const isHeld = await jvm.lock(name, jvmKind, { threadId, ...times });
     if (!isHeld) return;
     const lease = believe(thread, { jvmKind, name, title });
-    await new Promise<void>((resolve) => process.clock.schedule(pick(stream, [5, 0, 50, 300]), resolve));
+    await new Promise<void>((resolve) => process.clock.schedule(pick(stream, thread.holdsMs), resolve));
     scene.checker.left(lease);
     await jvm.unlock(name, jvmKind, threadId);
   } catch (error) {

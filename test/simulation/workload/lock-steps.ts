@@ -12,6 +12,11 @@ import { type Door, LOCK_KINDS, type LockName, membersOf, openDoor } from "./loc
 import type { Member } from "./member.js";
 import { readLease } from "./read-lease.js";
 
+/** The reasons for which a lease ends by itself. */
+const OVER = ["expired", "unreachable", "max-hold"];
+/** What makes it later between two statements of one turn. */
+const BETWEEN = ["stall", "clock step"];
+
 /** The options of one call, and how it is called in the history. */
 interface Wish {
   readonly options: LockOptions;
@@ -221,10 +226,7 @@ async function hold(caller: Caller, door: Door, lease: Lease, { asked, options }
   const isForgotten = oneIn(caller.stream, 16);
   leave(caller, lease, !isForgotten);
   if (isForgotten) {
-    caller.say("forgets its lease");
-    for (const name of door.members)
-      caller.scene.checker.forgotten.add(`${caller.member.process.name} ${name}`);
-    caller.scene.environment.forget(lease);
+    forget(caller, door, lease);
     return;
   }
   const calledUs = caller.scene.nowUs();
@@ -234,6 +236,14 @@ async function hold(caller: Caller, door: Door, lease: Lease, { asked, options }
   if (unlocked.ok && !mayPass) caller.scene.losses.released(lease, calledUs);
   const cause = !unlocked.ok && unlocked.error instanceof NotHeldError && unlocked.error.cause;
   if (cause instanceof LeaseLostError) caller.scene.losses.toldBy(lease, cause);
+}
+
+/** It has no such lease any more, and has not given it back. */
+export function forget(caller: Caller, door: Door, lease: Lease): void {
+  const { scene, member } = caller;
+  caller.say("forgets its lease");
+  for (const name of door.members) scene.checker.forgotten.add(`${member.process.name} ${name}`);
+  scene.environment.forget(lease);
 }
 
 /** A lease has been handed out. */
@@ -251,6 +261,16 @@ export function enter(caller: Caller, door: Door, lease: Lease, options: LockOpt
   const terms = { isFixed: leaseMs !== undefined, latestMs };
   const parts = partsOf(door, lease);
   checker.entered({ process, lease, parts, kind: door.kind, label, startUs, ...terms }, token);
+  isOfUse(caller, lease, label);
+}
+
+/** The time of what is handed out is not over at that moment. It may be taken in the same turn. */
+function isOfUse({ scene, member }: Caller, lease: Lease, label: string): void {
+  const { checker, trouble, nowUs } = scene;
+  if (checker.believes(lease) || trouble.has(member.process.name, nowUs(), BETWEEN)) return;
+  const { aborted, reason: loss } = lease.signal;
+  if (!aborted || !(loss instanceof LeaseLostError) || !OVER.includes(loss.reason)) return;
+  checker.fail("truth", `${label} was handed out when it was over: ${loss.reason}`);
 }
 
 /** It is given back. @param byLease whether by itself, and not by its thread @returns whether its time was over before */

@@ -5,6 +5,7 @@ import type { Caller } from "./caller.js";
 import { commandMixes } from "./command-mixes.js";
 import type { Shared } from "./family.js";
 import { kindMixes } from "./kind-mixes.js";
+import { leaseMixes } from "./lease-mixes.js";
 import {
   abortAmongEachOther,
   askAndGiveUp,
@@ -31,6 +32,11 @@ export interface Mix {
   readonly tasks: readonly [number, number];
   /** Which faults there are, in every so-manyth moment of a command; undefined: none. */
   readonly faults?: { readonly sorts: readonly [string, ...string[]]; readonly oneIn: number };
+  /** A JVM takes part that has a lock for so long, and dies after so long. Default: none. */
+  readonly jvm?: {
+    readonly holdsMs: readonly [number, ...number[]];
+    readonly diesAfterMs: readonly [number, ...number[]];
+  };
   /** What is other about its clients. @param at which process it is */
   plan(stream: Stream, at: number): Partial<Pick<ClientPlan, "distance" | "rules"> & ClientPlan["options"]>;
   /** All that a task does. */
@@ -130,6 +136,7 @@ const MIXES: readonly Mix[] = [
   ...commandMixes,
   ...releaseMixes,
   ...kindMixes,
+  ...leaseMixes,
 ];
 
 /** So many of ten schedules with one server have a mix of everything; the others have one of these. */

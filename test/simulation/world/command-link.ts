@@ -68,7 +68,6 @@ export class CommandLink {
   #wire: Wire;
   /** At the other end. */
   #server: SimServer;
-  #connectedUs: number;
   /** What was sent and is not answered, in order. */
   #unanswered: Request[] = [];
   /** What waits for a connection. */
@@ -76,13 +75,13 @@ export class CommandLink {
   readonly #counts = { sent: 0, arrived: 0, answered: 0 };
   #isClosed = false;
   #wires = 0;
+  #connectedUs = 0;
 
   constructor(parts: LinkParts) {
     this.name = parts.name;
     this.#parts = parts;
     this.#wire = this.#newWire();
     this.#server = parts.server();
-    this.#connectedUs = parts.process.nowUs;
   }
 
   /** The server at the other end of the present connection, or of the latest. */
@@ -98,9 +97,9 @@ export class CommandLink {
     return this.outage === undefined;
   }
 
-  /** When the present connection was made; Infinity while there is none. */
+  /** Since when something can be sent; Infinity: it can not. */
   get connectedUs(): number {
-    return this.isConnected ? this.#connectedUs : Number.POSITIVE_INFINITY;
+    return this.isConnected && !this.#wire.isCut ? this.#connectedUs : Number.POSITIVE_INFINITY;
   }
 
   get process(): SimProcess {
@@ -113,7 +112,7 @@ export class CommandLink {
     else request.failed(new Error("Stream isn't writeable and enableOfflineQueue options is false"));
   }
 
-  /** What is on its way is late. @returns for how long nothing arrives */
+  /** What is on its way is late. @returns for how long from now */
   hold(way: "there" | "back", us: number): number {
     return this.#wire.hold(way, us);
   }
@@ -169,7 +168,7 @@ export class CommandLink {
   #connect(): void {
     if (this.#isClosed) return;
     this.outage = undefined;
-    this.#connectedUs = this.#parts.process.nowUs;
+    this.#connectedUs = this.#parts.time.nowUs;
     this.#wire = this.#newWire();
     this.#server = this.#parts.server();
     const again = [...this.#unanswered.splice(0), ...this.#queued.splice(0)];

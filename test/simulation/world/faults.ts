@@ -131,9 +131,7 @@ export class Faults implements LinkWatch {
     const lastsUs = fault.strike(hit);
     if (lastsUs === undefined) return;
     const of = fault.befalls === "server" ? undefined : name;
-    // What a process sends that has stalled meanwhile is on its way only when it goes on.
-    const aheadUs = of === undefined ? 0 : node.process.nowUs - reach.time.nowUs;
-    reach.trouble.begin(sort, of, lastsUs + aheadUs, hasHit);
+    reach.trouble.begin(sort, of, lastsUs, hasHit);
     reach.history.add("world", `${sort} of ${of ?? hit.server.name} for ${lastsUs / MS} ms`);
   }
 }

@@ -2,7 +2,7 @@ import type { Chooser } from "../chooser/chooser.js";
 import { between, oneIn, pick } from "../draw.js";
 import { JvmClient } from "../jvm/jvm-client.js";
 import type { Shared } from "../workload/family.js";
-import { jvmStep } from "../workload/jvm-steps.js";
+import { type JvmThread, jvmStep } from "../workload/jvm-steps.js";
 import type { Scene } from "../workload/member.js";
 import { planClient } from "../workload/plan.js";
 import { CommandLink } from "./command-link.js";
@@ -14,6 +14,8 @@ import type { VirtualTime } from "./virtual-time.js";
 
 const NAME = "jvm0";
 const MS = 1_000;
+/** Without a mix that says otherwise. */
+const HOLDS_MS = [5, 0, 50, 300] as const;
 
 interface JvmParts {
   readonly time: VirtualTime;
@@ -54,11 +56,16 @@ export class JvmProcess {
     });
   }
 
-  /** What one thread does, from beginning to end. */
-  async work(threadId: number, scene: Scene, shared: readonly Shared[]): Promise<void> {
+  /** What one thread does, from beginning to end. @param holdsMs for how long it has a lock */
+  async work(
+    threadId: number,
+    scene: Scene,
+    shared: readonly Shared[],
+    holdsMs: JvmThread["holdsMs"] = HOLDS_MS,
+  ): Promise<void> {
     const { chooser, server, time } = this.#parts;
     const stream = chooser.stream(`${NAME}.${threadId}`);
-    const thread = { jvm: this.#jvm, process: this.#process, server, scene, stream, threadId };
+    const thread = { jvm: this.#jvm, process: this.#process, server, scene, stream, threadId, holdsMs };
     for (let steps = between(stream, 1, 4); steps > 0; steps -= 1) {
       await new Promise<void>((resolve) =>
         this.#process.clock.schedule(pick(stream, [1, 0, 20, 100]), resolve),
@@ -71,6 +78,16 @@ export class JvmProcess {
       scene.trouble.begin("jvm stopped", NAME, us, true);
       time.after(us, () => this.#process.continue());
     }
+  }
+
+  /** It dies, and what it has falls by its TTL. */
+  dieAfter(ms: number, { trouble, history }: Scene): void {
+    this.#parts.time.after(ms * MS, () => {
+      if (this.#process.isDead) return;
+      trouble.begin("jvm killed", NAME, 0, true);
+      history.add(NAME, "is killed");
+      this.kill();
+    });
   }
 
   kill(): void {

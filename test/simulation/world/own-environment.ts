@@ -21,6 +21,8 @@ export class OwnEnvironment implements Environment {
   readonly #gone = new WeakSet<object>();
   readonly #tellings = new WeakMap<object, (() => void)[]>();
   readonly #registered = new Set<object>();
+  /** Those that only the one who registered them has ever had: he wants to hear of the next collection of garbage. */
+  readonly #bare = new Set<object>();
   #drawn = 0;
   #uuids = 0;
   #hexes = 0;
@@ -55,22 +57,31 @@ export class OwnEnvironment implements Environment {
   readonly whenForgotten = (object: object, tell: () => void): void => {
     const tellings = this.#tellings.get(object);
     this.#registered.add(object);
+    if (Object.getPrototypeOf(object) === Object.prototype) this.#bare.add(object);
     if (tellings === undefined) this.#tellings.set(object, [tell]);
     else tellings.push(tell);
   };
 
-  /** The program has no such lease or permits any more, and that is noticed now. */
+  /** The program has no such lease or permits any more, and that is noticed now: as a rule by the second of two collections. */
   forget(object: object): void {
-    this.#gone.add(object);
-    this.#registered.delete(object);
-    const tellings = this.#tellings.get(object) ?? [];
-    this.#tellings.delete(object);
-    for (const tell of tellings) tell();
+    for (const bare of [...this.#bare]) this.#collect(bare);
+    this.#collect(object);
   }
 
   /** The program has nothing any more. */
   forgetAll(): void {
-    for (const object of [...this.#registered]) this.forget(object);
+    while (this.#registered.size > 0) {
+      for (const object of [...this.#registered]) this.#collect(object);
+    }
+  }
+
+  #collect(object: object): void {
+    this.#gone.add(object);
+    this.#registered.delete(object);
+    this.#bare.delete(object);
+    const tellings = this.#tellings.get(object) ?? [];
+    this.#tellings.delete(object);
+    for (const tell of tellings) tell();
   }
 
   warn(message: string, kind: string | { readonly code: string }): void {

@@ -19,8 +19,8 @@ export interface Reliance {
   allUs?: number;
   /** When it last heard of another master. */
   heardUs: number;
-  /** Since when it has a connection to ask on; Infinity while it has none. Undefined: from the beginning. */
-  connectedUs?: () => number;
+  /** Since when it can send something; Infinity: it can not. */
+  connectedUs: () => number;
 }
 
 /** When a master was made that may lack something, and until when the one before it could be written to. */
@@ -72,7 +72,8 @@ export class Reliances {
     const isSafe = replicas.mode === "require" && (all === 1 || replicas.min === all);
     const { commandTimeoutMs } = plan.options;
     const never = Number.NEGATIVE_INFINITY;
-    const reliance: Reliance = { replicas, isSafe, commandTimeoutMs, all, shortUs: never, heardUs: never };
+    const told = { shortUs: never, heardUs: never, connectedUs: () => never };
+    const reliance: Reliance = { replicas, isSafe, commandTimeoutMs, all, ...told };
     this.#byProcess.set(name, reliance);
     return reliance;
   }
@@ -128,17 +129,23 @@ export class Reliances {
     return replicas?.mode === "auto" && allUs !== undefined && allUs < atUs;
   }
 
-  /** Whether a process has heard of the master that was made then, and has had the time to ask it. */
-  knowsOf(process: string, { fromUs }: Loss): boolean {
+  /**
+   * When a process that has heard of the master which was made then has begun to ask it, and has had the time to be answered, pauses
+   * between its questions included; undefined: it has not.
+   */
+  askedUs(process: string, { fromUs }: Loss): number | undefined {
     const { heardUs, connectedUs, commandTimeoutMs } = this.#byProcess.get(process) ?? NOBODY;
-    const askedUs = Math.max(heardUs, connectedUs?.() ?? heardUs);
-    return heardUs >= fromUs && this.#time.nowUs > askedUs + commandTimeoutMs * US;
+    const sinceUs = connectedUs();
+    const isAtOnce = sinceUs <= heardUs + AT_ONCE_US;
+    const answeredUs = Math.max(heardUs, sinceUs) + commandTimeoutMs * US + (isAtOnce ? 0 : PAUSE_US);
+    return heardUs >= fromUs && this.#time.nowUs > answeredUs ? heardUs : undefined;
   }
 }
 
 const US = 1_000;
 const NEVER_US = Number.POSITIVE_INFINITY;
-const NOBODY: Pick<Reliance, "heardUs" | "connectedUs" | "commandTimeoutMs"> = {
-  heardUs: Number.NEGATIVE_INFINITY,
-  commandTimeoutMs: 0,
-};
+const NOBODY = { heardUs: Number.NEGATIVE_INFINITY, connectedUs: () => 0, commandTimeoutMs: 0 };
+/** Who hears of another master connects to it. */
+const AT_ONCE_US = 5 * US;
+/** Where there was no connection, the next question comes after a pause. */
+const PAUSE_US = 1_000 * US;

@@ -45,7 +45,7 @@ class Way {
 
   /**
    * What is on its way is late by so much, and all that follows with it.
-   * @returns for how long nothing arrives: what a stalled process has sent, or what is late already, comes after that
+   * @returns how long from now until the last of it is there: a process whose code was stopped may have sent that in time to come
    */
   hold(us: number): number {
     this.#lastUs += us;
@@ -110,7 +110,7 @@ export class Wire {
     if (!this.#isCut) this.#back.send(this.#time.nowUs + this.#delayUs(), arrive);
   }
 
-  /** What is on its way to the server, or back, is late. @returns for how long nothing arrives */
+  /** What is on its way to the server, or back, is late. @returns for how long from now */
   hold(way: "there" | "back", us: number): number {
     return way === "there" ? this.#there.hold(us) : this.#back.hold(us);
   }

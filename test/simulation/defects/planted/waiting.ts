@@ -74,9 +74,10 @@ export const waitingDefects: readonly Defect[] = [
   {
     name: "one-leaves-all-deaf",
     promise: "One waiter that gives up leaves the others listening.",
-    shows: "Two calls wait by one channel; one gives up, and the subscription ends for both.",
+    shows:
+      "A reader and a writer of one process wait for long by one channel; one gives up, and the subscription ends for both.",
     origin: "B7",
-    kinds: ["multi"],
+    kinds: ["read-write"],
     edits: [
       {
         file: "src/runtime/subscriptions.ts",
