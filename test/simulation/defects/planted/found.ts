@@ -122,4 +122,51 @@ export const foundDefects: readonly Defect[] = [
     kinds: ["multi"],
     edits: [{ file: "src/locks/multi-lock.ts", find: "      await waiter.pause(0);\n", replace: "" }],
   },
+  {
+    name: "late-answer-tells-the-time",
+    promise: "Calls under a chosen id wait for a failed one no longer than until no copy of it can come.",
+    shows:
+      "A server stands still, answers what was given up long ago, and the deadlines made by that are far too late.",
+    origin: "own-45",
+    edits: [
+      {
+        file: "src/runtime/sender.ts",
+        find: "      if (sent.givenUp) return;\n      let decoded",
+        replace: "      let decoded",
+      },
+      {
+        file: "src/runtime/sender.ts",
+        find: "      end();\n      const repeated",
+        replace: "      if (sent.givenUp) return;\n      end();\n      const repeated",
+      },
+    ],
+  },
+  {
+    name: "prolonged-by-an-older-renewal",
+    promise: "Nobody believes in a hold for longer than Redis keeps it.",
+    shows:
+      "A reader enters once more while a renewal of its other hold is under way, and the answers come in this order.",
+    origin: "own-46",
+    kinds: PAIRS,
+    edits: [
+      {
+        file: "src/threads/trust.ts",
+        find: "sentAt.monotonicMs > this.#heardMs",
+        replace: "sentAt.monotonicMs >= this.#confirmedAt.monotonicMs",
+      },
+    ],
+  },
+  {
+    name: "copy-of-what-was-freed",
+    promise: "A late copy of an acquisition does not take a lock for nobody.",
+    shows: "A hold whose acquisition was sent twice is freed by force, and then released.",
+    origin: "own-47",
+    edits: [
+      {
+        file: "src/locks/release.ts",
+        find: "if (!isDecided || holding.inRedis.copiesUntilMs > 0)",
+        replace: "if (!isDecided || (failure === undefined && holding.inRedis.copiesUntilMs > 0))",
+      },
+    ],
+  },
 ];
