@@ -29,6 +29,8 @@ export function enterByGrant(
   if (!client.commands.dialect.grants) return undefined;
   // Another server may have taken over, on which nobody was given anything.
   if (client.commands.resets !== place.resets) return undefined;
+  // What this client has freed by force since then may have been given before.
+  if (place.sentAt.monotonicMs < holding.inRedis.freedMs) return undefined;
   const { grantMs } = fairTimes;
   const until = later(place.sentAt, grantMs - marginMs(grantMs, wish.terms));
   const takenAt = now(client.clock);

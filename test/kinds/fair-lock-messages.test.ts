@@ -117,6 +117,28 @@ describe("a message that the lock was given", () => {
     await expectLeftOut(time, next, other, untilMs);
   });
 
+  test("lets nobody in whose own client has freed it by force since it was given [own-48]", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const next = await queued(time);
+    const other = await queued(time);
+    await time.clock.advance(1);
+    next.driver.channels.mute(true);
+    const untilMs = time.clock.wallMs() + grantMs;
+    await lease.unlock();
+    await next.holdfast.getFairLock("a").forceUnlock();
+    await time.clock.advance(0);
+    expect(leaseOf(other).state).toBe("held");
+    next.driver.channels.mute(false);
+    message(time, next, untilMs);
+    await time.clock.advance(0);
+    expect(next.lock.outcome).toBeUndefined();
+    await leaseOf(other).unlock();
+    await time.clock.advance(PERIOD_MS + 100);
+    expect(leaseOf(next).state).toBe("held");
+    await leaseOf(next).unlock();
+  });
+
   /** It has lost its place and stands in the queue again, under the same field; now it is told of the first time. */
   async function expectLeftOut(
     time: FakeTime,

@@ -169,4 +169,18 @@ export const foundDefects: readonly Defect[] = [
       },
     ],
   },
+  {
+    name: "grant-of-what-was-freed",
+    promise: "The client that has freed a fair lock by force lets no waiter of its own in by an older grant.",
+    shows: "A waiter is given the lock, its client frees that by force, and then the message arrives.",
+    origin: "own-48",
+    kinds: FAIR,
+    edits: [
+      {
+        file: "src/locks/grant.ts",
+        find: "if (place.sentAt.monotonicMs < holding.inRedis.freedMs) return undefined;",
+        replace: "",
+      },
+    ],
+  },
 ];
