@@ -140,7 +140,7 @@ const MIXES: readonly Mix[] = [
 ];
 
 /** So many of ten schedules with one server have a mix of everything; the others have one of these. */
-const WITHOUT = 6;
+const WITHOUT = 3;
 
 /** @param kinds those that the schedule may have */
 export function drawMix(stream: Stream, kinds: readonly string[]): { mix: Mix; kind: string } | undefined {
