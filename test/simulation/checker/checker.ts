@@ -84,6 +84,8 @@ export class Checker {
   readonly #tokens = new Map<string, { readonly token: bigint; readonly drawn: Entered }>();
   /** When the call began that brought the first lease of each holder. */
   readonly #startUs = new Map<string, number>();
+  /** For how long the lease of each holder was believed, in milliseconds, when it was handed out: the shortest of those within each other. */
+  readonly #firstMs = new Map<string, number>();
   /** When a lease of a name was last over without being given back. */
   readonly #lapsedUs = new Map<string, number>();
   /** What was last given back, by process and name. */
@@ -124,6 +126,10 @@ export class Checker {
         this.gave(owner);
         const hold = `${name} ${owner}`;
         if (!this.#startUs.has(hold)) this.#startUs.set(hold, kept.sinceUs);
+        this.#firstMs.set(
+          hold,
+          Math.min(this.leftMs(kept), this.#firstMs.get(hold) ?? Number.POSITIVE_INFINITY),
+        );
       }
     }
     if (token !== undefined) this.#tokenGrows(kept, token);
@@ -144,6 +150,11 @@ export class Checker {
   /** When the call began that brought the first lease of a lock to a holder; undefined: none was handed out. */
   startOf(name: string, holder: string): number | undefined {
     return this.#startUs.get(`${name} ${holder.replace(/:write$/, "")}`);
+  }
+
+  /** For how long a lease of a holder was believed when it was handed out, at least. */
+  firstMsOf(name: string, holder: string): number {
+    return this.#firstMs.get(`${name} ${holder.replace(/:write$/, "")}`) ?? 0;
   }
 
   /** Its owner gives it back from this moment on. @param byLease whether by itself: then what has outlived it is taken away as well */

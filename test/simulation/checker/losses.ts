@@ -33,6 +33,9 @@ const US = 1_000;
 const ITS_OWN = ["kill", "clock step", "suspend", "stall"];
 /** For how long that explains what comes after it, beyond a lease that the watchdog renews and the command timeouts. */
 const ECHO_US = 2_000_000;
+/** Renewals are timed by a wheel, whose ticks make each of them later by up to a tenth. */
+const WHEEL = 1.12;
+const RENEWALS_PER_LEASE = 3;
 /** Until a renewal that has failed is tried again: at the first time, and later as a part of the lease. */
 const FIRST_RETRY_MS = 100;
 const RETRIES_PER_LEASE = 30;
@@ -106,7 +109,7 @@ export class Losses {
           ? undefined
           : "nobody has taken it";
       case "unreachable":
-        return this.#wasHurt(holder, startUs + heldMs * US * SLOWEST)
+        return this.#wasHurt(name, holder, startUs + heldMs * US * SLOWEST)
           ? undefined
           : "its server was reachable all the time";
       case "server-changed":
@@ -117,15 +120,18 @@ export class Losses {
   }
 
   /** Whether something may have kept a holder's renewals away until its lease was over, at the latest at a moment. */
-  #wasHurt(holder: string, untilUs: number): boolean {
+  #wasHurt(name: string, holder: string, untilUs: number): boolean {
     const member = this.#holders.memberOf(holder);
     if (member === undefined) return true;
     const { process, plan } = member;
     const { watchdogMs, commandTimeoutMs } = plan.options;
     const echoUs = (watchdogMs + 2 * commandTimeoutMs) * US + ECHO_US;
+    // What came so late that its lease is over before the watchdog's next beat is not renewed in time.
+    const isScarce =
+      this.#checker.firstMsOf(name, holder) < (WHEEL * watchdogMs) / RENEWALS_PER_LEASE + LATE_MS;
     return (
       this.#trouble.has(process.name, untilUs - soonUs(plan)) ||
-      this.#trouble.has(process.name, untilUs - echoUs, ITS_OWN)
+      this.#trouble.has(process.name, untilUs - echoUs, isScarce ? undefined : ITS_OWN)
     );
   }
 

@@ -26,7 +26,9 @@ export function untrueObstacle({ obstacle }: WaitTimeoutError, failed: Failed): 
     return undefined;
   const { process, plan } = member;
   const { commandTimeoutMs } = plan.options;
-  const hurtSinceUs = call.startUs - 2 * commandTimeoutMs * US;
+  // It may have been seen by another call of the process, before this one.
+  const seenUs = asked.names.map((name) => scene.occupied.lastAskedUs(name, process.name) ?? call.startUs);
+  const hurtSinceUs = Math.min(call.startUs, ...seenUs) - 2 * commandTimeoutMs * US;
   if (scene.trouble.has(process.name, hurtSinceUs)) return undefined;
   const ends = asked.names
     .map((name) => scene.holders.endUs(name, holder))

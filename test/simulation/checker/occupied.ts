@@ -60,6 +60,12 @@ export class Occupied {
     );
   }
 
+  /** When a process last asked for it, alone or with others; undefined: it has not. */
+  lastAskedUs(name: string, by: string): number | undefined {
+    const its = [...this.#asked.values()].filter((asked) => asked.by === by && asked.names.includes(name));
+    return its.length === 0 ? undefined : Math.max(...its.map(({ atUs }) => atUs));
+  }
+
   /** Whether somebody had it at some time since then. */
   wasTaken(name: string, sinceUs: number): boolean {
     const byServer = this.#spells.get(name);
