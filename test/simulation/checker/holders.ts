@@ -73,7 +73,7 @@ export class Holders {
   }
 
   /** A script has run. */
-  ran(server: SimServer, { keys, script }: ScriptCall, by: string): void {
+  ran(server: SimServer, { keys, args, script }: ScriptCall, by: string): void {
     const isForce = script.name.endsWith("force-unlock");
     const asker = script.name.endsWith("acquire") ? by : undefined;
     for (const key of keys) {
@@ -81,7 +81,9 @@ export class Holders {
         if (isForce) return "by force";
         return this.#members.get(client)?.process.name === by ? "by its client" : "otherwise";
       });
-      for (const field of arrived) this.#askers.set(`${key} ${field}`, asker);
+      // Who asks may see to it that the next one of a queue is given the lock.
+      for (const field of arrived)
+        this.#askers.set(`${key} ${field}`, args.includes(field) ? asker : undefined);
     }
   }
 
