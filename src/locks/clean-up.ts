@@ -146,18 +146,19 @@ async function reachStoredCount(
         serverMs,
         shortfall,
       } = await holding.inRedis.inTurn(() => {
-        // Nobody relies on what a stay that was lost has left. What is being released is left to the release.
+        // Nobody relies on what a stay that was lost has left. What is being released is left to the release, and looked at again.
         if (holding.live.length === 0 && holding.releases === 0) holding.inRedis.count = 0;
         return sendRelease(lock, holding, { heldCount: highestLeft(holding), ...after });
       });
       const { copiesUntilMs } = holding.inRedis;
-      if (copiesUntilMs === 0) {
+      if (copiesUntilMs > 0) {
+        // A release that was sent while no copies could come is not told the time, and somebody has to have told it.
+        if (serverClock !== undefined) waitMs = copiesUntilMs - serverMs + 1;
+      } else if (holding.live.length > 0 || holding.inRedis.count === 0) {
         // What is about to be asked for again in the same stay tells them.
         if (shortfall !== undefined && !after.goesOn) tellReplicas(lock, holding);
         return;
       }
-      // A release that was sent while no copies could come is not told the time, and somebody has to have told it.
-      if (serverClock !== undefined) waitMs = copiesUntilMs - serverMs + 1;
     } catch (error) {
       // A server that refuses, or can not be reached, may do better later.
       if (!(error instanceof UnavailableError) || isOver(error)) return;

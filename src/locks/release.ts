@@ -19,10 +19,7 @@ export function release(lock: LockIdentity, hold: Hold): Promise<void> {
     hold.dismissed = true;
     const { holding } = hold;
     // The field of a lost lease may outlive the trust in it; then others need not wait for its TTL.
-    if (holding.isIdle && holding.inRedis.count > 0) {
-      holding.inRedis.count = 0;
-      cleanUp(lock, holding);
-    }
+    if (holding.live.length === 0 && holding.inRedis.count > 0) cleanUp(lock, holding);
     return Promise.reject(lateRelease(hold));
   }
   if (hold.releasing !== undefined) return alsoForCaller(hold.releasing, lock);

@@ -295,3 +295,34 @@ test("a hold that was freed by force leaves nothing to a late copy of its acquis
   await clock.advance(5_000);
   expect(fields("a")).toEqual({});
 });
+
+test.each([
+  ["is taken back", true],
+  ["is released", false],
+])(
+  "a lease that is lost and given back while an inner hold %s does not stay until its TTL [own-49]",
+  async (_, isCancelled) => {
+    const { holdfast, driver, clock, fields } = open();
+    const lock = holdfast.getLock("a");
+    const outer = await lock.lock({ maxHoldMs: 1_000 });
+    const [entry, release] = [answerLate(), answerLate()];
+    if (isCancelled) void driver.next(entry, "lock-acquire");
+    const cancel = new AbortController();
+    const entering = outer.run(() => lock.lock({ signal: cancel.signal }));
+    await clock.advance(1);
+    void driver.next(release, "lock-release");
+    let leaving: Promise<unknown>;
+    if (isCancelled) {
+      cancel.abort();
+      leaving = entering.catch(() => undefined);
+      entry.arrive();
+    } else leaving = entering.then((inner) => inner.unlock()).catch(() => undefined);
+    await clock.advance(1_000);
+    expect(outer.state).toBe("lost");
+    expect(await refusalOf(outer.unlock())).toBeInstanceOf(NotHeldError);
+    release.arrive();
+    await leaving;
+    await clock.advance(1_000);
+    expect(fields("a")).toEqual({});
+  },
+);

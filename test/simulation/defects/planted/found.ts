@@ -183,4 +183,17 @@ export const foundDefects: readonly Defect[] = [
       },
     ],
   },
+  {
+    name: "lost-beside-a-release",
+    promise: "A lost lease that was given back does not stay taken.",
+    shows: "A lease is over and given back while an inner hold of its thread is under way.",
+    origin: "own-49",
+    edits: [
+      {
+        file: "src/locks/release.ts",
+        find: "if (holding.live.length === 0 && holding.inRedis.count > 0) cleanUp(lock, holding);",
+        replace: "if (holding.isIdle && holding.inRedis.count > 0) cleanUp(lock, holding);",
+      },
+    ],
+  },
 ];
