@@ -211,8 +211,8 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/clean-up.ts",
-        find: "if (copiesUntilMs === 0) {\n        // What is about",
-        replace: "if (copiesUntilMs >= 0) {\n        // What is about",
+        find: "if (copiesUntilMs > 0) {\n        // A release",
+        replace: "if (copiesUntilMs < 0) {\n        // A release",
       },
     ],
   },
