@@ -91,19 +91,19 @@ function free(ending: Ending): Promise<void> {
 async function ended(ending: Ending, work: () => Promise<boolean>): Promise<void> {
   const { lock, hold } = ending;
   const { holding } = hold;
-  let isDecided = true;
+  let isFinal = true;
   let failure: unknown;
   try {
     const replicated = await work();
     if (!replicated && holding.inRedis.copiesUntilMs === 0) tellReplicas(lock, holding);
     tell(ending);
   } catch (error) {
-    isDecided = error instanceof NotHeldError;
+    isFinal = error instanceof NotHeldError;
     failure = stillOpen(error);
   }
   holding.releases -= 1;
   // Where the hold was gone, a late copy of its acquisition would take the lock for nobody.
-  if (!isDecided || holding.inRedis.copiesUntilMs > 0) cleanUp(lock, holding);
+  if (!isFinal || holding.inRedis.copiesUntilMs > 0) cleanUp(lock, holding);
   holding.settled();
   if (failure === undefined) return;
   // The promise of `free` follows this one only after a microtask, and without that V8 does not find the caller.

@@ -146,8 +146,9 @@ export class Threads {
     const others = otherId === undefined ? 0 : this.#occupancy.of(otherId);
     if (alike + others <= 0) return;
     for (const holding of [...this.holdings()]) {
-      const isAlike = holding.lock.id === id && !kind.shared && holding !== entered;
-      if (isAlike || holding.lock.id === otherId) holding.loseAll("stolen");
+      // A thread may have both locks of a pair, of which one may be on its way back.
+      if (holding.thread === entered.thread) continue;
+      if (holding.lock.id === otherId || (holding.lock.id === id && !kind.shared)) holding.loseAll("stolen");
     }
   }
 

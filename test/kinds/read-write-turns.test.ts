@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { neverDeliver, swallowReply } from "../support/call-faults.js";
+import { answerLate, neverDeliver, swallowReply } from "../support/call-faults.js";
 import { fakeTime } from "../support/fake-time.js";
 import { watchLeaks } from "../support/leaks.js";
 import { watched } from "../support/watched.js";
@@ -30,5 +30,24 @@ test("reads under the id of a write that could not be cleaned up get in when its
   const leases = await Promise.all(reading);
   expect(leases.map(({ holdCount }) => holdCount)).toEqual([1, 2, 3]);
   for (const lease of leases) await lease.unlock();
+  expect(fields(KEY)).toEqual({});
+});
+
+test("who writes again under an id while its first write is on its way back leaves its reads alone [own-50]", async () => {
+  const { holdfast, driver, clock, fields } = open({ commandTimeoutMs: COMMAND_MS });
+  const pair = holdfast.getReadWriteLock(KEY);
+  const writer = await pair.writeLock().lock(ID);
+  const again = answerLate();
+  void driver.next(again, "write-acquire");
+  const reading = pair.readLock().lock(ID);
+  const writing = pair.writeLock().lock(ID);
+  await clock.advance(1);
+  const reader = await reading;
+  const leaving = writer.unlock();
+  again.arrive();
+  await leaving;
+  expect(reader.state).toBe("held");
+  await (await writing).unlock();
+  await reader.unlock();
   expect(fields(KEY)).toEqual({});
 });

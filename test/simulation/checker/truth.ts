@@ -137,7 +137,9 @@ function isBeingCleared({ asked, call, scene, member }: Failed): boolean {
   const { leastUs, spreadUs } = member.plan.distance;
   const sinceUs = call.startUs - 2 * (leastUs + spreadUs);
   const hasJustEnded = asked.names.some(
-    (name) => scene.checker.calls.endedUs(member.process.name, name) >= sinceUs,
+    (name) =>
+      scene.checker.calls.endedUs(member.process.name, name) >= sinceUs ||
+      scene.occupied.wasTaken(name, sinceUs),
   );
   return hasJustEnded || isTroubled({ call, scene, member });
 }

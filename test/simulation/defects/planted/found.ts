@@ -164,8 +164,8 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/release.ts",
-        find: "if (!isDecided || holding.inRedis.copiesUntilMs > 0)",
-        replace: "if (!isDecided || (failure === undefined && holding.inRedis.copiesUntilMs > 0))",
+        find: "if (!isFinal || holding.inRedis.copiesUntilMs > 0)",
+        replace: "if (!isFinal || (failure === undefined && holding.inRedis.copiesUntilMs > 0))",
       },
     ],
   },
@@ -193,6 +193,21 @@ export const foundDefects: readonly Defect[] = [
         file: "src/locks/release.ts",
         find: "if (holding.live.length === 0 && holding.inRedis.count > 0) cleanUp(lock, holding);",
         replace: "if (holding.isIdle && holding.inRedis.count > 0) cleanUp(lock, holding);",
+      },
+    ],
+  },
+  {
+    name: "own-reads-displaced",
+    promise: "A lease is lost as stolen only where somebody has taken it.",
+    shows:
+      "Under one chosen id a second write is answered while the first is on its way back, beside a read.",
+    origin: "own-50",
+    kinds: PAIRS,
+    edits: [
+      {
+        file: "src/threads/threads.ts",
+        find: "if (holding.thread === entered.thread) continue;",
+        replace: "if (holding === entered) continue;",
       },
     ],
   },

@@ -130,7 +130,7 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/release.ts",
-        find: "if (!isDecided || holding.inRedis.copiesUntilMs > 0) cleanUp(lock, holding);",
+        find: "if (!isFinal || holding.inRedis.copiesUntilMs > 0) cleanUp(lock, holding);",
         replace: "",
       },
     ],
