@@ -86,8 +86,8 @@ export class Checker {
   readonly #startUs = new Map<string, number>();
   /** For how long the lease of each holder was believed, in milliseconds, when it was handed out: the shortest of those within each other. */
   readonly #firstMs = new Map<string, number>();
-  /** When a lease of a name was last over without being given back. */
-  readonly #lapsedUs = new Map<string, number>();
+  /** The leases of each name that were over without being given back. */
+  readonly #lapsed = new Map<string, readonly { readonly lease: object; readonly atUs: number }[]>();
   /** What was last given back, by process and name. */
   readonly #givenBack = new Map<string, { readonly atUs: number; readonly sinceUs: number }>();
 
@@ -163,9 +163,13 @@ export class Checker {
     if (belief === undefined) return;
     const { process, parts, label, sinceUs } = belief;
     const isOver = this.leftMs(belief) <= 0;
-    if (isOver && !byLease) this.#lapsed(belief);
+    if (isOver && !byLease) this.#hasLapsed(belief);
     for (const { name } of parts) {
-      if (isOver && byLease) this.#lapsedUs.delete(name);
+      if (isOver && byLease)
+        this.#lapsed.set(
+          name,
+          this.#lapsedOf(name).filter((one) => one.lease !== lease),
+        );
       this.#givenBack.set(`${process.name} ${name}`, { atUs: this.#time.nowUs, sinceUs });
     }
     this.#history.add(process.name, `gives back ${label}`);
@@ -189,7 +193,7 @@ export class Checker {
 
   /** When a lease of this name was last over by itself: what is stored of it falls by its TTL. */
   lapsedUs(name: string): number | undefined {
-    return this.#lapsedUs.get(name);
+    return this.#lapsedOf(name).at(-1)?.atUs;
   }
 
   /** All that is believed at this moment. */
@@ -214,7 +218,7 @@ export class Checker {
       else if (belief.overUs === undefined) {
         belief.overUs = this.#time.nowUs;
         for (const { name } of belief.parts) this.calls.changed(name);
-        this.#lapsed(belief);
+        this.#hasLapsed(belief);
         this.#history.add(belief.process.name, `believes ${belief.label} no more`);
       }
     }
@@ -259,8 +263,14 @@ export class Checker {
     }
   }
 
-  #lapsed({ parts }: Belief): void {
-    for (const { name } of parts) this.#lapsedUs.set(name, this.#time.nowUs);
+  #hasLapsed({ parts, lease }: Belief): void {
+    for (const { name } of parts) {
+      this.#lapsed.set(name, [...this.#lapsedOf(name), { lease, atUs: this.#time.nowUs }]);
+    }
+  }
+
+  #lapsedOf(name: string): readonly { readonly lease: object; readonly atUs: number }[] {
+    return this.#lapsed.get(name) ?? [];
   }
 
   #drop(belief: Kept): void {

@@ -131,8 +131,8 @@ export class Orphans {
     // Under a chosen id one call may have followed another unseen.
     const endedUs = isChosen(field) ? this.#parts.checker.calls.endedUs(process, name) : 0;
     const sinceUs = Math.max(firstUs, endedUs);
-    if (nowUs - Math.max(sinceUs, this.#quietUs(owner), this.#fallenUs(name, owner)) <= boundUs(owner))
-      return;
+    const earliestUs = Math.max(sinceUs, this.#quietUs(owner), this.#fallenUs(name, owner));
+    if (nowUs - earliestUs <= boundUs(owner) + this.#replicasUs(owner)) return;
     this.#parts.checker.fail(
       "leftovers",
       `"${name}" has ${field} of ${process} on ${server.name}, who has neither a lease nor a call since ${sinceUs / US} ms`,
@@ -162,6 +162,12 @@ export class Orphans {
     if (!owner.plan.rules.queues) return latest.endsUs + leaseUs(owner) + GIVEN_UP_US;
     const pauseUs = Math.min(LONGEST_PAUSE_MS * US, 2 * latest.longestUs + 1_000 * US);
     return latest.endsUs + pauseUs + 2 * owner.plan.options.commandTimeoutMs * US;
+  }
+
+  /** Who gives up an acquisition waits for replicas that are short before it gives that back, and so does the one before. */
+  #replicasUs({ plan: { options } }: Member): number {
+    const areShort = this.#parts.trouble.happened(...BEHIND_THE_SERVER);
+    return areShort ? 2 * options.commandTimeoutMs * US : 0;
   }
 
   /** When what was over by itself, and is not given back any more, has fallen by its TTL. */
