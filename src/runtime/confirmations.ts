@@ -77,7 +77,7 @@ export class Confirmations {
   taken(one: Confirmable, sentAt: Instant): void {
     // The server that has answered need not be the one that has the key now.
     if (sentAt.monotonicMs <= this.#movedMs) this.#confirm([one]);
-    else if (one.place === "") one.place = this.#placeOf(one);
+    else one.place = this.#placeOf(one);
     this.#lookLater();
   }
 

@@ -7,7 +7,7 @@ import { events } from "../../src/events.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { permitLeasesKey, readHoldKey } from "../../src/protocol/names.js";
 import { AcknowledgingDriver, ofTopology } from "../support/acknowledging-driver.js";
-import { neverDeliver } from "../support/call-faults.js";
+import { answerLate, neverDeliver } from "../support/call-faults.js";
 import { watchLeaks } from "../support/leaks.js";
 import { endRecordings, recorded } from "../support/recorded-events.js";
 import type { CallFault } from "../support/scripted-driver.js";
@@ -262,6 +262,28 @@ describe("when the server of a key changes", () => {
     driver.moveTo("b:1");
     await clock.advance(TIMEOUT_MS);
     expect(lease.state).toBe("lost");
+  });
+
+  test("what was lost meanwhile does not hide that what was taken after it moves back [own-51]", async () => {
+    const { holdfast, driver, clock, called } = open();
+    const lock = holdfast.getLock(NAME);
+    const outer = await lock.lock({ leaseMs: HOUR_MS });
+    void driver.next(neverDeliver, "lock-confirm");
+    driver.moveTo("b:1");
+    await clock.advance(1_000);
+    const late = answerLate();
+    void driver.next(late, "lock-acquire");
+    const entering = outer.run(() => lock.lock({ leaseMs: HOUR_MS }));
+    await clock.advance(TIMEOUT_MS - 100);
+    expect(outer.state).toBe("lost");
+    late.arrive();
+    const inner = await entering;
+    expect(inner.state).toBe("held");
+    called();
+    driver.moveTo("a:1");
+    await clock.advance(100);
+    expect(called()).toContain("lock-confirm");
+    await inner.unlock();
   });
 
   test("what has come back to its old server meanwhile has to be confirmed all the same", async () => {

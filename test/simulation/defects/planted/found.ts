@@ -211,4 +211,18 @@ export const foundDefects: readonly Defect[] = [
       },
     ],
   },
+  {
+    name: "place-of-an-older-hold",
+    promise: "With require nobody believes in what too few replicas of its server have.",
+    shows: "A slot moves, a hold is lost by that, one more of its thread is taken, and the slot moves back.",
+    origin: "own-51",
+    topologies: ["cluster"],
+    edits: [
+      {
+        file: "src/runtime/confirmations.ts",
+        find: "else one.place = this.#placeOf(one);",
+        replace: 'else if (one.place === "") one.place = this.#placeOf(one);',
+      },
+    ],
+  },
 ];
