@@ -64,6 +64,14 @@ const MOST_VIOLATIONS = 5;
 /** By which two readings of one moment may differ. */
 const GRAIN_MS = 0.01;
 
+/** A lease that was over by itself. */
+interface Lapse {
+  readonly lease: object;
+  readonly atUs: number;
+  /** Whether it has not been given back. */
+  readonly isLeft: boolean;
+}
+
 /** Knows what is promised, and sees all that happens. */
 export class Checker {
   readonly violations: Violation[] = [];
@@ -86,8 +94,8 @@ export class Checker {
   readonly #startUs = new Map<string, number>();
   /** For how long the lease of each holder was believed, in milliseconds, when it was handed out: the shortest of those within each other. */
   readonly #firstMs = new Map<string, number>();
-  /** The leases of each name that were over without being given back. */
-  readonly #lapsed = new Map<string, readonly { readonly lease: object; readonly atUs: number }[]>();
+  /** The leases of each name that were over before they were given back. */
+  readonly #lapsed = new Map<string, readonly Lapse[]>();
   /** What was last given back, by process and name. */
   readonly #givenBack = new Map<string, { readonly atUs: number; readonly sinceUs: number }>();
 
@@ -168,7 +176,7 @@ export class Checker {
       if (isOver && byLease)
         this.#lapsed.set(
           name,
-          this.#lapsedOf(name).filter((one) => one.lease !== lease),
+          this.#lapsedOf(name).map((one) => (one.lease === lease ? { ...one, isLeft: false } : one)),
         );
       this.#givenBack.set(`${process.name} ${name}`, { atUs: this.#time.nowUs, sinceUs });
     }
@@ -191,8 +199,13 @@ export class Checker {
     return false;
   }
 
-  /** When a lease of this name was last over by itself: what is stored of it falls by its TTL. */
+  /** When a lease of this name was last over by itself and not given back since: what is stored of it falls by its TTL. */
   lapsedUs(name: string): number | undefined {
+    return this.#lapsedOf(name).findLast(({ isLeft }) => isLeft)?.atUs;
+  }
+
+  /** The same, given back or not: what has fallen before tells nobody that it is free. */
+  overUs(name: string): number | undefined {
     return this.#lapsedOf(name).at(-1)?.atUs;
   }
 
@@ -264,12 +277,11 @@ export class Checker {
   }
 
   #hasLapsed({ parts, lease }: Belief): void {
-    for (const { name } of parts) {
-      this.#lapsed.set(name, [...this.#lapsedOf(name), { lease, atUs: this.#time.nowUs }]);
-    }
+    const lapse = { lease, atUs: this.#time.nowUs, isLeft: true };
+    for (const { name } of parts) this.#lapsed.set(name, [...this.#lapsedOf(name), lapse]);
   }
 
-  #lapsedOf(name: string): readonly { readonly lease: object; readonly atUs: number }[] {
+  #lapsedOf(name: string): readonly Lapse[] {
     return this.#lapsed.get(name) ?? [];
   }
 

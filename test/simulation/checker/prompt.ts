@@ -63,7 +63,7 @@ export class Prompt {
     for (const [name, moreMs] of this.#names) {
       const boundUs = leastUs + moreMs * US;
       if (this.#fleet.hasLeft(name) || this.#checker.isHad(name)) continue;
-      const lapsedUs = this.#checker.lapsedUs(name);
+      const lapsedUs = this.#checker.overUs(name);
       const fallenUs = lapsedUs === undefined ? 0 : lapsedUs + this.#leaseUs;
       const sinceUs = Math.max(quietUs, fallenUs, calls.changedUs(name));
       const late = [...calls.pending].find(
