@@ -42,6 +42,8 @@ const RED_TASKS = 3;
 const PERMIT_MS = 200;
 /** The first question to a server, and one about a server that was changed. */
 const OF_A_SERVER = 2;
+/** Who misses some of the servers of a red lock, or is woken for nothing, tries again: that is drawn, and not counted above. */
+const TRIED_AGAIN = 1.2;
 /** What faults may make of it: repeats, clean-up, lines without messages. */
 const UNDER_FAULTS = 6;
 
@@ -135,6 +137,6 @@ export class Costs {
           shared.length * members * whileItWaits +
           spins / SPIN_MS +
           permits / PERMIT_MS);
-    return tasks * heard + servers * perServer;
+    return TRIED_AGAIN * (tasks * heard + servers * perServer);
   }
 }
