@@ -78,8 +78,8 @@ export class Orphans {
 
   glance(): void {
     const { trouble, checker } = this.#parts;
-    // What another server has, or lacks, need not be what its clients were told.
-    if (trouble.happened(...CHANGES)) return;
+    // What another server has, or lacks, need not be what its clients were told, nor what one has again.
+    if (trouble.happened(...CHANGES, "server-older")) return;
     for (const [name, isKept] of this.#names) {
       if (isKept && (trouble.hasBegun || checker.lapsedUs(name) !== undefined)) continue;
       for (const server of this.#serversOf(name)) this.#lookAt(server, name);

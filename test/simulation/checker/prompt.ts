@@ -57,6 +57,8 @@ export class Prompt {
   glance(): void {
     const { nowUs } = this.#time;
     const { calls } = this.#checker;
+    // Older data may have a hold, or a place in a queue, of which nobody knows any more.
+    if (this.#trouble.happened("server-older")) return;
     const quietUs = this.#trouble.hasBegun ? this.#trouble.endsUs + ECHO_US : 0;
     const leastUs = (YIELD_MS + TIMERS_MS) * US + WAYS * this.#wayUs;
     if (nowUs < quietUs + leastUs) return;

@@ -128,6 +128,7 @@ export const foundDefects: readonly Defect[] = [
     shows:
       "A server stands still, answers what was given up long ago, and the deadlines made by that are far too late.",
     origin: "own-45",
+    kinds: [...PAIRS, "lock", "fair"],
     edits: [
       {
         file: "src/runtime/sender.ts",
@@ -161,6 +162,7 @@ export const foundDefects: readonly Defect[] = [
     promise: "A late copy of an acquisition does not take a lock for nobody.",
     shows: "A hold whose acquisition was sent twice is freed by force, and then released.",
     origin: "own-47",
+    kinds: ["lock", "non-reentrant", "fenced", "spin"],
     edits: [
       {
         file: "src/locks/release.ts",
@@ -188,6 +190,7 @@ export const foundDefects: readonly Defect[] = [
     promise: "A lost lease that was given back does not stay taken.",
     shows: "A lease is over and given back while an inner hold of its thread is under way.",
     origin: "own-49",
+    kinds: ["lock", "fenced", "fair"],
     edits: [
       {
         file: "src/locks/release.ts",
