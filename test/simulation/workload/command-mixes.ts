@@ -6,6 +6,8 @@ import type { Mix } from "./mixes.js";
 
 const NEAR: Distance = { leastUs: 100, spreadUs: 200 };
 const FAR: Distance = { leastUs: 30_000, spreadUs: 5_000 };
+/** What one task begins while another one's answer is on its way back meets it more often. */
+const NEAR_OR_NOT: readonly [Distance, ...Distance[]] = [NEAR, { leastUs: 5_000, spreadUs: 2_000 }];
 const COUNTS = ["semaphore", "permit semaphore", "latch"];
 
 /** What is about commands that arrive more often, later, elsewhere or in vain. */
@@ -52,7 +54,7 @@ export const commandMixes: readonly Mix[] = [
     tasks: [3, 4],
     faults: { sorts: ["answers lost", "server stands still", "late copy"], oneIn: 6 },
     plan: (stream) => ({
-      distance: NEAR,
+      distance: pick(stream, NEAR_OR_NOT),
       watchdogMs: pick(stream, [300, 1_000]),
       commandTimeoutMs: pick(stream, [200, 400]),
     }),

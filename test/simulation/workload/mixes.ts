@@ -126,7 +126,7 @@ const MIXES: readonly Mix[] = [
     tasks: [2, 3],
     faults: { sorts: ["answers lost", "cut", "slow requests", "late copy"], oneIn: 6 },
     plan: (stream) => ({
-      distance: NEAR,
+      distance: pick(stream, [NEAR, { leastUs: 5_000, spreadUs: 2_000 }]),
       watchdogMs: pick(stream, [300, 1_000]),
       commandTimeoutMs: pick(stream, [200, 1_000]),
       reentry: "scope",
