@@ -51,7 +51,8 @@ function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
   holding.releases += 1;
   hold.release();
   const ending = { lock, hold, heldMs };
-  if (!isLast) return ended(ending, () => inRedis.inTurn(() => lowerCount(lock, hold)));
+  const { lowerings } = inRedis;
+  if (!isLast) return ended(ending, () => inRedis.inTurn(() => lowerCount(lock, hold, lowerings)));
   inRedis.count = 0;
   if (names !== undefined) return ended(ending, () => inRedis.inTurn(() => freeAll(lock, hold, names)));
   return free(ending);
@@ -122,15 +123,22 @@ function tell({ lock, hold, heldMs }: Ending): void {
   });
 }
 
-/** @returns false when too few replicas have it */
-async function lowerCount(lock: LockIdentity, hold: Hold): Promise<boolean> {
+/**
+ * @param lowerings how many there were when the release began
+ * @returns false when too few replicas have it
+ */
+async function lowerCount(lock: LockIdentity, hold: Hold, lowerings: number): Promise<boolean> {
   const { holding } = hold;
+  const { inRedis } = holding;
   const keptCount = holding.keepLive();
-  if (holding.inRedis.count <= keptCount) return true;
+  if (inRedis.count <= keptCount) return true;
+  // Another release has taken the hold away with its own: what is left is of holds that have run out.
+  const isDone = inRedis.lowerings++ !== lowerings;
   // Whatever becomes of the command, this is the count to be reached.
-  holding.inRedis.count = keptCount;
+  inRedis.count = keptCount;
   if (keptCount === 0 && !holding.isNamed) return freeAll(lock, hold, holding.fields);
-  return lowered(hold, keptCount, await sendRelease(lock, holding));
+  const sent = await sendRelease(lock, holding);
+  return lowered(hold, keptCount, { ...sent, repeated: isDone || sent.repeated });
 }
 
 /** What the answer to a release comes to. @returns false when too few replicas have it */

@@ -8,6 +8,8 @@ const COPIES_MS = 60_000;
 export class InRedis {
   /** The hold count that Redis has or is to have. Holds that were lost are in it until the next release. */
   count = 0;
+  /** How often releases have lowered it, each for all that were being released by then. */
+  lowerings = 0;
   /** The hold count that Redis may have at most: a command that lowers it may have been lost. */
   highestCount = 0;
   /** When it was known to be freed by force: what was asked for before is gone as well. On the monotonic clock. */

@@ -138,6 +138,24 @@ describe("an inner release that is repeated", () => {
     expect(ttlMs("a")).toBe(-2);
     await expect(outer.unlock()).rejects.toThrow("ran out");
   });
+
+  test("tells nobody whose hold it took away with its own that the lock was stolen [own-52]", async () => {
+    const { holdfast, driver, clock, ttlMs } = open();
+    const lock = holdfast.getLock("a");
+    const threadId = 7;
+    const outer = await lock.lock({ leaseMs: 1_000, threadId });
+    const first = await lock.lock({ threadId });
+    const second = await lock.lock({ threadId });
+    const third = await lock.lock({ threadId });
+    await clock.advance(985);
+    void driver.next(goodConnection, "lock-release");
+    void driver.next(loseReply, "lock-release");
+    const released = Promise.all([first.unlock(), second.unlock(), third.unlock()]);
+    await clock.advance(100);
+    await released;
+    expect([third.state, outer.state, ttlMs("a")]).toEqual(["released", "lost", -2]);
+    await expect(outer.unlock()).rejects.toThrow("ran out");
+  });
 });
 
 describe("a key without a TTL", () => {

@@ -176,8 +176,9 @@ export abstract class CountWatch implements Watch {
   }
 
   /** Whether whatever copy arrives yet is to be answered the same: only a full server may keep nothing, where nothing was done. */
-  #leavesTrace(server: SimServer, { request, status, numbers }: Answered): boolean {
-    const isNothing = TRACELESS.has(status) || (status === "drained" && numbers[0] === 0);
+  #leavesTrace(server: SimServer, { request, status, numbers, before }: Answered): boolean {
+    const isSame = status === "set" && numbers[0] === before.count;
+    const isNothing = TRACELESS.has(status) || isSame || (status === "drained" && numbers[0] === 0);
     if (!isNothing || !server.isFull || request === undefined) return true;
     const [requests = "", id = ""] = request.split(" ");
     return server.command("HEXISTS", requests, id) === 1;

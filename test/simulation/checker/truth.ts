@@ -169,7 +169,10 @@ function untrueLoss(loss: LeaseLostError, failed: Failed): string | undefined {
         ? undefined
         : "nobody has taken it";
     case "max-hold":
-      return holds.some(({ maxHoldMs }) => maxHoldMs !== undefined) ? undefined : "it had no maxHoldMs";
+      // A call under an id that somebody else has in the lock as well is told how that hold ended.
+      return asked.sharesId === true || holds.some(({ maxHoldMs }) => maxHoldMs !== undefined)
+        ? undefined
+        : "it had no maxHoldMs";
     case "closed":
       return member.isClosing ? undefined : "nobody has closed the client";
     case "server-changed":

@@ -25,7 +25,8 @@ export const processFaults = {
     befalls: "process",
     strike({ node: { process }, stream, reach: { trouble } }) {
       const us = spanUs(stream);
-      process.stallAt(1 + stream.choose(12), us, () => trouble.begin("stall", process.name, us, false));
+      const begins = (lastsUs: number) => trouble.begin("stall", process.name, lastsUs, false);
+      process.stallAt(1 + stream.choose(12), us, begins);
       return us;
     },
   },

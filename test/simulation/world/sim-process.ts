@@ -40,7 +40,7 @@ export class SimProcess {
   #isCalm = false;
   /** Until when its own code was stopped between two of its statements: nothing reaches it before the run has caught up. */
   #caughtUpUs = 0;
-  #stall: { reads: number; readonly forUs: number; readonly begins: () => void } | undefined;
+  #stall: { reads: number; readonly forUs: number; readonly begins: (lastsUs: number) => void } | undefined;
 
   constructor(name: string, time: VirtualTime, settings: ClockSettings, lateness: Stream) {
     this.name = name;
@@ -123,8 +123,11 @@ export class SimProcess {
     this.gate.shut();
   }
 
-  /** Its own code is stopped for a while just before it reads a clock for the `reads`-th time from now. */
-  stallAt(reads: number, forUs: number, begins: () => void): void {
+  /**
+   * Its own code is stopped for a while just before it reads a clock for the `reads`-th time from now.
+   * @param begins told for how long from then on nothing reaches it: longer where an earlier stall is not over yet
+   */
+  stallAt(reads: number, forUs: number, begins: (lastsUs: number) => void): void {
     if (!this.#isCalm) this.#stall = { reads, forUs, begins };
   }
 
@@ -142,8 +145,8 @@ export class SimProcess {
     const stall = this.#stall;
     if (stall !== undefined && --stall.reads <= 0) {
       this.#stall = undefined;
-      stall.begins();
       this.#fallBehind(stall.forUs);
+      stall.begins(this.#caughtUpUs - this.#time.nowUs);
     }
     return show(this.nowUs);
   }
@@ -179,14 +182,16 @@ export class SimProcess {
 
   /** Calls back once the monotonic clock has come so far, and then a little later, as timers do. */
   #runAt(dueMs: number, lateUs: number, run: () => void, about: About): void {
-    const leftUs = ((dueMs - this.#monotonicMs(this.nowUs)) * US) / this.#settings.rate;
+    // From the same moment as is looked at below: a difference in the last digit would never be over.
+    const { nowUs } = this.#time;
+    const leftUs = ((dueMs - this.#monotonicMs(nowUs)) * US) / this.#settings.rate;
     const due = () => {
       // The machine has slept meanwhile.
       if (this.#asleepSinceUs !== undefined) this.gate.passDue(() => this.#runAt(dueMs, 0, run, about));
       else if (this.#monotonicMs(this.#time.nowUs) < dueMs) this.#runAt(dueMs, 0, run, about);
       else run();
     };
-    this.#time.at(this.nowUs + Math.ceil(leftUs) + lateUs, due, about);
+    this.#time.at(nowUs + Math.ceil(leftUs) + lateUs, due, about);
   }
 
   /** Most timers are a fraction of a millisecond late, one in sixteen a few. */

@@ -228,4 +228,19 @@ export const foundDefects: readonly Defect[] = [
       },
     ],
   },
+  {
+    name: "taken-away-with-another",
+    promise: "A lease is lost as stolen only where somebody has taken it.",
+    shows:
+      "One release takes two holds away, its answer is lost, and the rest runs out before the second release is sent.",
+    origin: "own-52",
+    kinds: PAIRS,
+    edits: [
+      {
+        file: "src/locks/release.ts",
+        find: "const isDone = inRedis.lowerings++ !== lowerings;",
+        replace: "const isDone = inRedis.lowerings++ < 0 && lowerings < 0;",
+      },
+    ],
+  },
 ];
