@@ -171,7 +171,8 @@ export class Checker {
     if (belief === undefined) return;
     const { process, parts, label, sinceUs } = belief;
     const isOver = this.leftMs(belief) <= 0;
-    if (isOver && !byLease) this.#hasLapsed(belief);
+    // Nobody may have looked since it was over.
+    if (isOver && (!byLease || belief.overUs === undefined)) this.#hasLapsed(belief);
     for (const { name } of parts) {
       if (isOver && byLease)
         this.#lapsed.set(
