@@ -137,8 +137,10 @@ async function reachStoredCount(
   const { client } = lock;
   const { clock, commands } = client;
   const endMs = endOfCleanUp(lock, holding);
+  // A copy may take the next hold of a stay that lives on.
+  const goesOn = () => holding.live.length > 0 && holding.inRedis.copiesUntilMs > 0;
   let pauseMs = FIRST_PAUSE_MS;
-  while (!client.stopped && clock.monotonicMs() < endMs) {
+  while (!client.stopped && (clock.monotonicMs() < endMs || goesOn())) {
     let waitMs = pauseMs;
     try {
       const {

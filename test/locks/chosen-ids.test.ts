@@ -8,12 +8,14 @@ import { backends, openedFor } from "../support/backends.js";
 import { answerWith, deliverLate, deliverTwice, neverDeliver } from "../support/call-faults.js";
 import { type FakeTime, fakeTime } from "../support/fake-time.js";
 import { watchLeaks } from "../support/leaks.js";
+import type { CallFault } from "../support/scripted-driver.js";
 import { watched } from "../support/watched.js";
 
 watchLeaks();
 
 const SEVEN = { threadId: 7 };
 const COMMAND_MS = 3_000;
+const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
 const openLate = fakeTime();
@@ -324,6 +326,32 @@ describe("an id whose last call has an unknown outcome", () => {
     expect(released.outcome).toEqual({ value: undefined });
     expect(await lock.tryLock(SEVEN)).toMatchObject({ state: "held" });
     await lock.unlock(7);
+    expect(time.fields("a")).toEqual({});
+  });
+
+  test("is not entered again while a copy of a release may lower the count, though its other hold lives on [own-53]", async () => {
+    const time = openLate({ watchdogMs: 1_000, commandTimeoutMs: 200 });
+    const lock = time.holdfast.getLock("a");
+    const outer = await lock.lock(SEVEN);
+    const inner = await lock.lock(SEVEN);
+    const late = deliverLate({ told: true });
+    const repeat: CallFault = { name: "repeat", meet: (deliver) => deliver() };
+    // What looks after such copies has no luck for longer than the lease.
+    const full = answerWith(new ServerReplyError("OOM"));
+    for (const fault of [late, repeat, full, full]) void time.driver.next(fault, "lock-release");
+    const released = inner.unlock();
+    time.clock.suspend(-MINUTE_MS);
+    await time.clock.advance(100);
+    await released;
+    await time.clock.advance(5_000);
+    const entered = watched(lock.lock(SEVEN));
+    await time.clock.advance(100);
+    await late.arrive();
+    await time.clock.advance(60_000);
+    if (entered.outcome === undefined || !("value" in entered.outcome)) throw new Error("not taken");
+    expect(Object.values(time.fields("a"))).toEqual(["2"]);
+    await entered.outcome.value.unlock();
+    await outer.unlock();
     expect(time.fields("a")).toEqual({});
   });
 });

@@ -243,4 +243,18 @@ export const foundDefects: readonly Defect[] = [
       },
     ],
   },
+  {
+    name: "copies-outlive-the-clean-up",
+    promise: "Who believes in a lock has it.",
+    shows:
+      "A release is tried for longer than a lease, its copy comes later, and another hold keeps the stay alive.",
+    origin: "own-53",
+    edits: [
+      {
+        file: "src/locks/clean-up.ts",
+        find: "while (!client.stopped && (clock.monotonicMs() < endMs || goesOn())) {",
+        replace: "while (!client.stopped && clock.monotonicMs() < endMs && goesOn !== undefined) {",
+      },
+    ],
+  },
 ];
