@@ -48,6 +48,12 @@ export async function ask(
   throw waiter.reason;
 }
 
+/** Nobody knows what the last call of a thread has left. */
+export function unanswered({ client }: LockIdentity): UnavailableError {
+  const why = "it has not answered the last call of this thread for the lock";
+  return new UnavailableError(client.commands.server, why, false);
+}
+
 export function notReplicated(
   name: string,
   { acknowledged, wanted, timeoutMs }: Shortfall,
@@ -84,6 +90,8 @@ async function attemptUntilOfUse(
       });
       while (!isClean && !waiter.over) await waiter.pause();
       if (wish.timeoutMs !== undefined || !askAgain) return undefined;
+      // A copy of the release would take away what is asked for next.
+      if (isClean && holding.inRedis.copiesUntilMs > 0) throw unanswered(lock);
     }
     if (!isSpent && ++vainTries >= MOST_VAIN_TRIES) {
       throw new UnavailableError(commands.server, ANSWERS_LATE, false);

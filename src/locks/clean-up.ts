@@ -137,8 +137,9 @@ async function reachStoredCount(
   const { client } = lock;
   const { clock, commands } = client;
   const endMs = endOfCleanUp(lock, holding);
-  // A copy may take the next hold of a stay that lives on.
-  const goesOn = () => holding.live.length > 0 && holding.inRedis.copiesUntilMs > 0;
+  const livesOn = () => holding.live.length > 0;
+  // A copy may take the next hold of a stay that goes on.
+  const goesOn = () => holding.inRedis.copiesUntilMs > 0 && (after.goesOn || livesOn());
   let pauseMs = FIRST_PAUSE_MS;
   while (!client.stopped && (clock.monotonicMs() < endMs || goesOn())) {
     let waitMs = pauseMs;
@@ -162,8 +163,9 @@ async function reachStoredCount(
         return;
       }
     } catch (error) {
-      // A server that refuses, or can not be reached, may do better later.
+      // A server that refuses, or can not be reached, may do better later; a call that waits for it does not do so for ever.
       if (!(error instanceof UnavailableError) || isOver(error)) return;
+      if (clock.monotonicMs() >= endMs && !livesOn()) return;
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     }
     await commands.pause(waitMs).catch(() => undefined);

@@ -1,10 +1,9 @@
-import { UnavailableError } from "../errors.js";
 import { forCaller } from "../runtime/for-caller.js";
 import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
 import type { Scope } from "../threads/scope.js";
 import { Thread } from "../threads/thread.js";
-import { ask } from "./acquire.js";
+import { ask, unanswered } from "./acquire.js";
 import { assertReentrant, type Claim, claimOf, mayEnter, otherHalfId } from "./claim.js";
 import { clearLeftover, undoCopies } from "./clean-up.js";
 import type { LockIdentity } from "./lock-kind.js";
@@ -127,8 +126,7 @@ function refuseEntry(lock: LockIdentity, wish: Wish, holding: Holding): undefine
   if (wish.waiter.cancelled) throw wish.waiter.reason;
   const { field, innermost, inRedis, releases } = holding;
   if (innermost === undefined && releases === 0 && inRedis.copiesUntilMs > 0) {
-    const why = `it has not answered the last call of this thread for the lock`;
-    wish.unanswered = new UnavailableError(lock.client.commands.server, why, false);
+    wish.unanswered = unanswered(lock);
     // One of several servers may be asked again soon.
     if (wish.timeoutMs === undefined) throw wish.unanswered;
   }

@@ -257,4 +257,23 @@ export const foundDefects: readonly Defect[] = [
       },
     ],
   },
+  {
+    name: "asks-again-amid-copies",
+    promise: "Who believes in a lock has it.",
+    shows:
+      "What came too late was given back again and again, and the last release comes once more, after it was asked for anew.",
+    origin: "own-54",
+    edits: [
+      {
+        file: "src/locks/clean-up.ts",
+        find: "(after.goesOn || livesOn())",
+        replace: "livesOn()",
+      },
+      {
+        file: "src/locks/acquire.ts",
+        find: "if (isClean && holding.inRedis.copiesUntilMs > 0) throw",
+        replace: "if (isClean && holding.inRedis.copiesUntilMs < 0) throw",
+      },
+    ],
+  },
 ];
