@@ -83,7 +83,8 @@ redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+even_when_full(request)
+redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -163,7 +164,8 @@ redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+even_when_full(request)
+redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -235,7 +237,8 @@ redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+even_when_full(request)
+redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -1882,7 +1885,8 @@ redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+even_when_full(request)
+redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -2323,7 +2327,8 @@ redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+even_when_full(request)
+redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -2557,7 +2562,8 @@ redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+even_when_full(request)
+redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -2755,7 +2761,8 @@ redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+even_when_full(request)
+redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -2912,7 +2919,8 @@ redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+even_when_full(request)
+redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -3069,7 +3077,8 @@ redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+even_when_full(request)
+redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -3220,7 +3229,8 @@ redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+even_when_full(request)
+redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -3376,7 +3386,8 @@ redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+even_when_full(request)
+redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -3529,7 +3540,8 @@ redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+even_when_full(request)
+redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -3964,7 +3976,8 @@ redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+even_when_full(request)
+redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -4085,7 +4098,8 @@ redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+even_when_full(request)
+redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -4173,7 +4187,8 @@ redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+even_when_full(request)
+redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -4301,7 +4316,8 @@ redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+even_when_full(request)
+redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end

@@ -75,6 +75,27 @@ describe("a copy of a call that arrives when its repeat has been answered, and o
   });
 });
 
+describe("a copy of a call for which a full server had nothing to do", () => {
+  test.each<
+    [string, (own: Semaphore) => Promise<unknown>, found: number, told: unknown, left: number | null]
+  >([
+    ["drainPermits", (own) => own.drainPermits(), 0, 0, 5],
+    ["trySetPermits", (own) => own.trySetPermits(2), 1, false, null],
+  ])("changes nothing when there is something to do: %s [own-66]", async (_, call, found, told, left) => {
+    setAvailable(time, found);
+    time.server.full(true);
+    const copy = heldUp(time, true);
+    const called = watched(call(semaphore));
+    await time.clock.advance(100);
+    time.server.full(false);
+    expect(called.outcome).toEqual({ value: told });
+    if (left === null) time.server.command("DEL", "s");
+    else setAvailable(time, left);
+    await copy.arrive();
+    expect(available(time)).toBe(left === null ? null : String(left));
+  });
+});
+
 describe("a call that arrives after its deadline", () => {
   test.each<[string, (own: Semaphore) => Promise<unknown>, after: string | null]>([
     ["trySetPermits", (own) => own.trySetPermits(2), null],

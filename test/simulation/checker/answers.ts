@@ -45,14 +45,13 @@ export function parseAnswer({ script, keys, args }: ScriptCall, raw: RawReply): 
 /** All that was answered about one name. */
 export class Answers {
   readonly #answers: Answered[] = [];
-  /** What was answered first to each request, and is remembered. */
+  /** What was answered first to each request. */
   readonly #decided = new Map<string, Answered>();
 
-  /** @param isRemembered whether the server is to answer a copy of the request the same */
-  add(answered: Answered, isRemembered: boolean): void {
+  add(answered: Answered): void {
     this.#answers.push(answered);
     const { request, status, isRepeat } = answered;
-    if (isRemembered && request !== undefined && !isRepeat && status !== "short" && status !== "late") {
+    if (request !== undefined && !isRepeat && status !== "short" && status !== "late") {
       this.#decided.set(request, answered);
     }
   }

@@ -26,8 +26,6 @@ export interface WatchParts {
 
 /** What changes a value though nobody has asked for it. */
 const LOSSES = ["server-emptied", "server-older", "failover-lost"];
-/** Answers that a full server may not remember, since nothing was done. */
-const TRACELESS: ReadonlySet<string> = new Set(["kept", "absent", "too-many"]);
 
 /**
  * Sees each script that concerns one semaphore or latch, and compares what it leaves and answers with what it is documented to do:
@@ -123,7 +121,7 @@ export abstract class CountWatch implements Watch {
     for (const raw of this.#mine(call, answer as readonly RawReply[])) {
       const answered = this.#seen(raw.call, raw.answer, by, current);
       const earlier = { decided: this.answers.decided(answered.request) };
-      this.answers.add(answered, this.#leavesTrace(server, answered));
+      this.answers.add(answered);
       all.push(answered);
       const effect = answered.script.endsWith("-cancel")
         ? effectOfCancel(answered, earlier)
@@ -173,15 +171,6 @@ export abstract class CountWatch implements Watch {
     const decided = this.answers.decided(seen.request);
     const isCancel = call.script.name.endsWith("-cancel");
     return { ...seen, isRepeat: isCancel ? decided?.status === "cancelled" : decided !== undefined };
-  }
-
-  /** Whether whatever copy arrives yet is to be answered the same: only a full server may keep nothing, where nothing was done. */
-  #leavesTrace(server: SimServer, { request, status, numbers, before }: Answered): boolean {
-    const isSame = status === "set" && numbers[0] === before.count;
-    const isNothing = TRACELESS.has(status) || isSame || (status === "drained" && numbers[0] === 0);
-    if (!isNothing || !server.isFull || request === undefined) return true;
-    const [requests = "", id = ""] = request.split(" ");
-    return server.command("HEXISTS", requests, id) === 1;
   }
 
   /** A cancelled request is known as such to whatever copy of it arrives yet. */

@@ -33,6 +33,7 @@ export const EXCEPTIONS: readonly ExceptionName[] = [
   "permits of a process that was killed",
   "permanent permits of a process that was killed",
   "permits of a client that was closed",
+  "permits whose release was tried in vain for a minute",
   "permits came too late to be of use",
   "counts of a process that was killed",
   "time ran out before the server was asked",
@@ -45,6 +46,7 @@ export type ExceptionName =
   | "permits of a process that was killed"
   | "permanent permits of a process that was killed"
   | "permits of a client that was closed"
+  | "permits whose release was tried in vain for a minute"
   | "permits came too late to be of use"
   | "counts of a process that was killed"
   | "time ran out before the server was asked";

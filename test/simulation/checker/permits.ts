@@ -22,6 +22,21 @@ export type Drawer = (readonly string[])[];
 /** No clock of a process goes slower than this. */
 const SLOWEST = 0.998;
 
+/** A release is tried on for a minute, with pauses of up to ten seconds. */
+const TRIED_ON_US = 60_000_000;
+const LONGEST_PAUSE_US = 10_000_000;
+/** What keeps a release, which a full server allows, from being carried out. */
+const OUTAGES = [
+  "cut",
+  "half-open",
+  "late copy",
+  "refuses for a moment",
+  "server read-only",
+  "server stands still",
+  "slow requests",
+  "stop",
+];
+
 /** The permits of a permit-expirable semaphore: each has an id, and most a lease. */
 export class LeasedPermits extends SemaphoreWatch {
   readonly drawer: Drawer = [];
@@ -32,6 +47,8 @@ export class LeasedPermits extends SemaphoreWatch {
   readonly #fates = new Map<string, Fate>();
   /** Ids that the process which has them was asked to lease anew, which its other tasks need not know of. */
   readonly #relet = new Set<string>();
+  /** By id: when they were last to be given back. */
+  readonly #givenUs = new Map<string, number>();
   /** Ids that somebody may have for good. */
   readonly #kept = new Set<string>();
   readonly #excused = new Set<string>();
@@ -46,11 +63,13 @@ export class LeasedPermits extends SemaphoreWatch {
 
   /** They are given back, or dropped, from this moment on. */
   left(permits: Permits): void {
+    this.#gives(permits.ids);
     this.#beliefs.delete(permits);
   }
 
   /** Some of them are given back. */
   leftSome(permits: Permits, ids: readonly string[]): void {
+    this.#gives(ids);
     const belief = this.#beliefs.get(permits);
     for (const id of ids) belief?.ids.delete(id);
   }
@@ -99,8 +118,27 @@ export class LeasedPermits extends SemaphoreWatch {
       else if (member?.process.isDead === true) {
         this.parts.checker.excuse("permanent permits of a process that was killed");
       } else if (member?.isClosing === true) this.parts.checker.excuse("permits of a client that was closed");
-      else if (!this.#kept.has(id)) this.#fail("conservation", `${what} was never given back`);
+      else if (member !== undefined && this.#isTriedInVain(member, id)) {
+        this.parts.checker.excuse("permits whose release was tried in vain for a minute");
+      } else if (!this.#kept.has(id)) this.#fail("conservation", `${what} was never given back`);
     }
+  }
+
+  #gives(ids: readonly string[]): void {
+    for (const id of ids) this.#givenUs.set(id, this.parts.time.nowUs);
+  }
+
+  /** Whether the process could not give the permit back from when it was to until it tries no more. */
+  #isTriedInVain({ process, plan }: Member, id: string): boolean {
+    const fromUs = this.#givenUs.get(id);
+    if (fromUs === undefined) return false;
+    // Its last try may be followed by a pause that goes beyond the minute.
+    const untilUs = fromUs + TRIED_ON_US - LONGEST_PAUSE_US - 2_000 * plan.options.commandTimeoutMs;
+    return this.parts.trouble.lasted(process.name, OUTAGES, {
+      fromUs,
+      untilUs,
+      longestPauseUs: LONGEST_PAUSE_US,
+    });
   }
 
   protected override answered(answered: Answered, after: CountState): void {

@@ -101,6 +101,25 @@ export class Trouble {
     return this.#woes.some(({ sort }) => sorts.includes(sort));
   }
 
+  /**
+   * Whether these sorts befell one from `fromUs` to `untilUs`, but for gaps that it may have slept through: who tries on pauses
+   * for no longer than it has tried already, nor than `longestPauseUs`.
+   */
+  lasted(
+    of: string,
+    sorts: readonly string[],
+    { fromUs, untilUs, longestPauseUs }: { fromUs: number; untilUs: number; longestPauseUs: number },
+  ): boolean {
+    let reachedUs = fromUs;
+    for (const woe of this.#woes) {
+      if ((woe.of !== undefined && woe.of !== of) || !sorts.includes(woe.sort)) continue;
+      const gapUs = Math.min(reachedUs - fromUs, longestPauseUs) + SHORTEST_GAP_US;
+      if (woe.fromUs > reachedUs + gapUs) break;
+      reachedUs = Math.max(reachedUs, woe.fromUs + outageUs(woe));
+    }
+    return reachedUs >= untilUs;
+  }
+
   /** From when to when a sort of trouble befell anybody. */
   allOf(sort: string): readonly Pick<Woe, "fromUs" | "untilUs">[] {
     return this.#woes.filter((woe) => woe.sort === sort);

@@ -49,8 +49,9 @@ end
 
 local function record(request, status, number)
   local answer = { status, string.format("%.0f", number) }
-  -- A full server may refuse it only where nothing was done, which may be repeated.
-  redis.pcall("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+  -- Also where nothing was done: a copy may find more to do.
+  even_when_full(request)
+  redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
   redis.call("PEXPIRE", request.requests, request.memory_ms)
   return answer
 end

@@ -276,4 +276,19 @@ export const foundDefects: readonly Defect[] = [
       },
     ],
   },
+  {
+    name: "nothing-done-is-not-remembered",
+    promise: "A request about permits has its effect once, whatever it was answered first.",
+    shows:
+      "A full server drains nothing, has room again, and then the copy arrives that was sent on an older connection.",
+    origin: "own-66",
+    kinds: ["semaphore"],
+    edits: [
+      {
+        file: "src/protocol/scripts/include/request.lua",
+        find: 'even_when_full(request)\n  redis.call("HSET"',
+        replace: 'redis.pcall("HSET"',
+      },
+    ],
+  },
 ];
