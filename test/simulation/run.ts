@@ -288,7 +288,6 @@ export class Run {
     const stream = this.#chooser.stream("jvm0");
     const shared = forJvm(this.#scene.shared);
     if (!this.#hasJvm) return;
-    this.#progress.jvmTakesPart();
     this.#jvm = new JvmProcess({
       time: this.#time,
       chooser: this.#chooser,
@@ -298,6 +297,11 @@ export class Run {
     });
     const { holdsMs, diesAfterMs } = this.#mix?.jvm ?? {};
     const threads = between(stream, 1, 2);
+    const queued = shared.filter(({ kind }) => kind === "fair" || kind === "non-reentrant fair");
+    this.#progress.jvmTakesPart(
+      threads,
+      queued.flatMap((each) => familyOf(each).heldKeys(each)),
+    );
     for (let at = 1; at <= threads; at += 1) void this.#jvm.work(at, this.#scene, shared, holdsMs);
     if (diesAfterMs !== undefined) this.#jvm.dieAfter(pick(stream, diesAfterMs), this.#scene);
   }

@@ -16,6 +16,10 @@ const LEASES = 3;
 const LONGEST_COUNT_MS = 120_000;
 /** A JVM's waiter that has missed its message sleeps in a fair queue for up to so long. */
 const JVM_MS = 60_000;
+/** A place of a JVM's that nobody waits in: its own wait, from half a minute on, and another half for its clock. */
+const DEAD_PLACE_MS = 65_000;
+/** What leaves such places: the thread has gone on, or is there no more. */
+const LEAVES_PLACES = ["server-older", "jvm killed"];
 /** An attempt, its repetition, clean-up before the next one, and that. */
 const COMMANDS = 4;
 
@@ -30,6 +34,8 @@ export class Progress {
   #boundMs = 0;
   #commandTimeoutMs = 0;
   #jvmMs = 0;
+  #places = 0;
+  #queued: readonly string[] = [];
 
   /** @param isCounted whether a name stands for a number that nobody owns: those who wait may do so until somebody changes it */
   constructor(time: VirtualTime, checker: Checker, trouble: Trouble, isCounted: (name: string) => boolean) {
@@ -48,9 +54,21 @@ export class Progress {
     this.#commandTimeoutMs = Math.max(this.#commandTimeoutMs, commandTimeoutMs);
   }
 
-  /** Others may have to wait for a JVM. */
-  jvmTakesPart(): void {
+  /**
+   * Others may have to wait for a JVM.
+   * @param threads of which each may stand in a queue
+   * @param queued the names that have queues
+   */
+  jvmTakesPart(threads: number, queued: readonly string[]): void {
     this.#jvmMs = JVM_MS;
+    this.#places = threads - 1;
+    this.#queued = queued;
+  }
+
+  /** Each place falls only after the one before it; for one of them there is time in any case. */
+  #placesMs({ names }: PendingCall): number {
+    const mayBeThere = this.#trouble.happened(...LEAVES_PLACES);
+    return mayBeThere && names.some((name) => this.#queued.includes(name)) ? this.#places * DEAD_PLACE_MS : 0;
   }
 
   glance(calls: Calls): void {
@@ -60,7 +78,8 @@ export class Progress {
       const quietUs = Math.max(call.startUs, this.#trouble.endsUs);
       this.longestWaitMs = Math.max(this.longestWaitMs, (nowUs - quietUs) / MS);
       const changedUs = Math.max(quietUs, ...call.names.map((name) => calls.changedUs(name)));
-      const boundMs = call.names.some(this.#isCounted) ? LONGEST_COUNT_MS : this.#boundMs + this.#jvmMs;
+      const lockMs = this.#boundMs + this.#jvmMs + this.#placesMs(call);
+      const boundMs = call.names.some(this.#isCounted) ? LONGEST_COUNT_MS : lockMs;
       if (nowUs - changedUs > boundMs * MS) this.#complain(call, "nothing happens");
       else this.#seesEnd(call);
     }
