@@ -209,8 +209,8 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/threads/threads.ts",
-        find: "if (holding.thread === entered.thread) continue;",
-        replace: "if (holding === entered) continue;",
+        find: "holding.thread !== thread &&",
+        replace: "(holding.thread !== thread || holding.lock.id === otherId) &&",
       },
     ],
   },
@@ -240,6 +240,19 @@ export const foundDefects: readonly Defect[] = [
         file: "src/locks/release.ts",
         find: "const isDone = inRedis.lowerings++ !== lowerings;",
         replace: "const isDone = inRedis.lowerings++ < 0 && lowerings < 0;",
+      },
+    ],
+  },
+  {
+    name: "earlier-call-heard-later",
+    promise: "A lease is lost as stolen only where somebody has taken it.",
+    shows: "What was given first is freed by force, and heard after what was given next.",
+    origin: "own-72",
+    edits: [
+      {
+        file: "src/locks/enter.ts",
+        find: "if (others.some(({ live }) => live.some(isLater))) return undefined;",
+        replace: "if (others.some(({ live }) => live.some(isLater))) others.length;",
       },
     ],
   },
