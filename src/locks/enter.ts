@@ -28,7 +28,9 @@ export function enter(holding: Holding, wish: Wish, given: Given, at?: Instant):
 /**
  * As {@link enter}, by the answer `held` to the acquisition itself: the lock was free for it then, so that leases of this client that say
  * otherwise are lost. A hand-off and a grant do not prove that: Redis was not asked, or the message is about an older stay. Neither does an
- * answer that came after its own lease had ended: another call may have taken the lock since.
+ * answer that came after its own lease had ended: another call may have taken the lock since. So it has if Redis gave it to a call that
+ * was sent later, but heard earlier.
+ * @returns undefined when its lease is over already, or another one has got the lock since
  */
 export function enterByAnswer(
   lock: LockIdentity,
@@ -36,10 +38,13 @@ export function enterByAnswer(
   wish: Wish,
   given: Pick<Given, "takenAt" | "token">,
 ): Hold | undefined {
-  const hold = enter(holding, wish, given);
   // Who reads on the strength of its own write hold is beside that.
-  if (hold?.holdCount === 1 && wish.kin === undefined) {
-    lock.client.threads.displaceOthers(holding, otherHalfId(lock));
-  }
+  const isFirst = holding.live.length === 0 && wish.kin === undefined;
+  const others = isFirst ? lock.client.threads.excludedBy(holding, otherHalfId(lock)) : [];
+  const isLater = ({ takenAt, provisional }: Hold) =>
+    !provisional && takenAt.monotonicMs > given.takenAt.monotonicMs;
+  if (others.some(({ live }) => live.some(isLater))) return undefined;
+  const hold = enter(holding, wish, given);
+  if (hold !== undefined) for (const other of others) other.loseAll("stolen");
   return hold;
 }

@@ -10,6 +10,7 @@ import { type Body, Scope } from "./scope.js";
 import { Thread } from "./thread.js";
 
 const SMALLEST_SWEEP = 64;
+const NONE: readonly Holding[] = [];
 
 /** The threads of one client: who calls, under which number, and in which scope. */
 export class Threads {
@@ -137,19 +138,19 @@ export class Threads {
   }
 
   /**
-   * Redis has just given a lock to a stay that no other can be beside: what those others were believed to hold is gone.
+   * The stays of other threads that can not be beside one that is to begin.
    * @param otherId the other lock of a pair, if it is one of a pair
    */
-  displaceOthers(entered: Holding, otherId: string | undefined): void {
-    const { id, kind } = entered.lock;
-    const alike = kind.shared ? 0 : this.#occupancy.of(id) - 1;
+  excludedBy({ lock: { id, kind }, thread }: Holding, otherId: string | undefined): readonly Holding[] {
+    const alike = kind.shared ? 0 : this.#occupancy.of(id);
     const others = otherId === undefined ? 0 : this.#occupancy.of(otherId);
-    if (alike + others <= 0) return;
-    for (const holding of [...this.holdings()]) {
-      // A thread may have both locks of a pair, of which one may be on its way back.
-      if (holding.thread === entered.thread) continue;
-      if (holding.lock.id === otherId || (holding.lock.id === id && !kind.shared)) holding.loseAll("stolen");
-    }
+    if (alike + others <= 0) return NONE;
+    // A thread may have both locks of a pair, of which one may be on its way back.
+    return [...this.holdings()].filter(
+      (holding) =>
+        holding.thread !== thread &&
+        (holding.lock.id === otherId || (holding.lock.id === id && !kind.shared)),
+    );
   }
 
   /** Forgets stays under chosen ids that were lost, and never asked about again. */

@@ -21,9 +21,9 @@ export abstract class Trust implements Expiring {
   /** Where it stands among the holds of young leases; undefined for none of these. */
   cradle: number | undefined;
   readonly terms: Terms;
+  readonly takenAt: Instant;
   readonly #clock: Clock;
   readonly #alarms: ExpiryAlarms;
-  readonly #takenAt: Instant;
   /** When the newest confirmation was asked for. */
   #confirmedAt: Instant;
   /** What was asked for by then says nothing: the hold was not there yet, or a newer confirmation has come. */
@@ -45,7 +45,7 @@ export abstract class Trust implements Expiring {
 
   constructor(terms: Terms, since: Since, clock: Clock, alarms: ExpiryAlarms) {
     this.terms = terms;
-    this.#takenAt = since.takenAt;
+    this.takenAt = since.takenAt;
     this.#clock = clock;
     this.#alarms = alarms;
     this.#latest = latestEnd(terms, since);
@@ -81,7 +81,7 @@ export abstract class Trust implements Expiring {
 
   /** Milliseconds since the acquisition was sent. */
   get heldMs(): number {
-    return this.#clock.monotonicMs() - this.#takenAt.monotonicMs;
+    return this.#clock.monotonicMs() - this.takenAt.monotonicMs;
   }
 
   /** Why the lease was lost; undefined while it was not. */
@@ -188,7 +188,7 @@ export abstract class Trust implements Expiring {
 
   /** The lease of a hold that somebody else gave has been written, by a command sent at `sentAt`. */
   confirmed(sentAt: Instant): void {
-    if (this.state === "held" && this.#provisional) this.#confirm(this.isRenewed ? sentAt : this.#takenAt);
+    if (this.state === "held" && this.#provisional) this.#confirm(this.isRenewed ? sentAt : this.takenAt);
   }
 
   #confirm(sentAt: Instant): void {
@@ -282,7 +282,7 @@ export abstract class Trust implements Expiring {
 
   /** Its time is over, be it noticed only now. */
   #ranOut(): void {
-    this.#lost(this.#reasonOfEnd(), this.end.monotonicMs - this.#takenAt.monotonicMs);
+    this.#lost(this.#reasonOfEnd(), this.end.monotonicMs - this.takenAt.monotonicMs);
   }
 
   #lost(reason: LossReason, heldMs: number): void {
@@ -303,7 +303,7 @@ export abstract class Trust implements Expiring {
     const endMs = this.end.monotonicMs;
     if (this.#confirmBy?.monotonicMs === endMs) return "server-changed";
     // Which of the two clocks has passed its end is left open: the ends lie equally far from the acquisition.
-    if (endMs >= this.#takenAt.monotonicMs + (this.terms.maxHoldMs ?? NEVER.monotonicMs)) return "max-hold";
+    if (endMs >= this.takenAt.monotonicMs + (this.terms.maxHoldMs ?? NEVER.monotonicMs)) return "max-hold";
     // A renewal that is under way has no part in an end that it would not put off.
     if (!this.isRenewed || endMs >= this.#latest.monotonicMs) return "expired";
     return this.#unconfirmed ? "unreachable" : "expired";

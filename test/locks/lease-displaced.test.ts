@@ -136,6 +136,24 @@ describe("nobody loses anything", () => {
     await lease.unlock();
   });
 
+  test("by an answer that comes after that of a later call, which has the lock since it was freed by force [own-72]", async () => {
+    const { holdfast, clock, driver, connect } = open();
+    const other = connect().holdfast;
+    const lost = recorded(events.leaseLost);
+    const late = answerLate();
+    void driver.next(late, "lock-acquire");
+    const early = watched(holdfast.getLock("a").tryLock());
+    await clock.advance(10);
+    await other.getLock("a").forceUnlock();
+    const lease = await holdfast.getLock("a").lock();
+    late.arrive();
+    await clock.advance(0);
+    expect(lease.state).toBe("held");
+    expect(early.outcome).toEqual({ value: null });
+    expect(lost).toEqual([]);
+    await lease.unlock();
+  });
+
   test("of other locks, however many there are and have been", async () => {
     const { holdfast } = open();
     const names = Array.from({ length: 300 }, (_, i) => `lock:${i}`);

@@ -59,9 +59,12 @@ export class StoredHolds {
     return [...fields.keys()].some(isHolder) ? (endsUs - time.nowUs) / US : 0;
   }
 
-  /** Of the holds of one reader the one that is believed for longest has the key that is kept for longest, and so on. */
+  /**
+   * Of the holds of one reader the one that is believed for longest has the key that is kept for longest, and so on. One that may be gone
+   * has none that another one could not have.
+   */
   #readMs(server: SimServer, belief: Entered, { name, owners }: Part, believed: readonly Entered[]): number {
-    const { checker, keyspace } = this.#parts;
+    const { checker, keyspace, mayLack } = this.#parts;
     const [owner = ""] = owners;
     const count = Number(keyspace.latest(server, name).fields.get(owner) ?? 0);
     const keptMs = Array.from({ length: count }, (_, at) =>
@@ -70,7 +73,7 @@ export class StoredHolds {
     const isOfReader = (part: Part) =>
       part.name === name && part.mode === "shared" && part.owners[0] === owner;
     const itsReads = believed
-      .filter(({ parts }) => parts.some(isOfReader))
+      .filter((each) => each.parts.some(isOfReader) && !mayLack(name, each))
       .sort((one, other) => checker.leftMs(other) - checker.leftMs(one));
     return keptMs[itsReads.indexOf(belief)] ?? 0;
   }

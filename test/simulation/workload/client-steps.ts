@@ -1,4 +1,4 @@
-import type { LeaseLostError } from "../../../src/errors.js";
+import { LeaseLostError } from "../../../src/errors.js";
 import type { CloseOptions } from "../../../src/holdfast.js";
 import { believedMs } from "../../../src/lease.js";
 import { TAKEN } from "../checker/losses.js";
@@ -117,7 +117,9 @@ function tellsClosed(lease: object, label: string, { scene }: Caller): void {
   const { signal } = lease as { readonly signal: AbortSignal };
   // It may have been given back in the same turn.
   if (!signal.aborted) return;
-  const { reason, lockName, holder } = signal.reason as LeaseLostError;
+  const loss = signal.reason as LeaseLostError;
+  // Locks that were taken together are lost with one of them.
+  const { reason, lockName, holder } = loss.cause instanceof LeaseLostError ? loss.cause : loss;
   if (reason === "closed") return;
   if (reason === "stolen" && scene.holders.hasGone(lockName, holder, 0, TAKEN)) return;
   scene.checker.fail("truth", `${label} was lost by "${reason}" when its client was closed`);

@@ -117,7 +117,7 @@ export const fairDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/threads/trust.ts",
-        find: "this.#confirm(this.isRenewed ? sentAt : this.#takenAt);",
+        find: "this.#confirm(this.isRenewed ? sentAt : this.takenAt);",
         replace: "this.#confirm(sentAt);",
       },
     ],

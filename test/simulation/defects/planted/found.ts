@@ -209,8 +209,8 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/threads/threads.ts",
-        find: "if (holding.thread === entered.thread) continue;",
-        replace: "if (holding === entered) continue;",
+        find: "holding.thread !== thread &&",
+        replace: "(holding.thread !== thread || holding.lock.id === otherId) &&",
       },
     ],
   },
@@ -288,6 +288,19 @@ export const foundDefects: readonly Defect[] = [
         file: "src/protocol/scripts/include/request.lua",
         find: 'even_when_full(request)\n  redis.call("HSET"',
         replace: 'redis.pcall("HSET"',
+      },
+    ],
+  },
+  {
+    name: "earlier-call-heard-later",
+    promise: "A lease is lost as stolen only where somebody has taken it.",
+    shows: "What was given first is freed by force, and heard after what was given next.",
+    origin: "own-72",
+    edits: [
+      {
+        file: "src/locks/enter.ts",
+        find: "if (others.some(({ live }) => live.some(isLater))) return undefined;",
+        replace: "if (others.some(({ live }) => live.some(isLater))) others.length;",
       },
     ],
   },

@@ -197,8 +197,8 @@ export const trustDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/enter.ts",
-        find: "lock.client.threads.displaceOthers(holding, otherHalfId(lock));",
-        replace: "otherHalfId(lock);",
+        find: 'if (hold !== undefined) for (const other of others) other.loseAll("stolen");',
+        replace: "",
       },
     ],
   },
