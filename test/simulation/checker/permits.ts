@@ -47,6 +47,9 @@ export class LeasedPermits extends SemaphoreWatch {
   readonly #fates = new Map<string, Fate>();
   /** Ids that the process which has them was asked to lease anew, which its other tasks need not know of. */
   readonly #relet = new Set<string>();
+  /** Ids that a client was asked to lease anew when they were on their way back, and those of them that came to a shorter lease by it. */
+  readonly #reletLate = new Set<string>();
+  readonly #cutShort = new Set<string>();
   /** By id: when they were last to be given back. */
   readonly #givenUs = new Map<string, number>();
   /** Ids that somebody may have for good. */
@@ -83,6 +86,11 @@ export class LeasedPermits extends SemaphoreWatch {
     return this.#byId.has(`${process.name} ${id}`);
   }
 
+  /** A client is asked to lease permits anew: where they are on their way back, their hold does not know of it. */
+  relets(ids: readonly string[]): void {
+    for (const id of ids) if (this.#givenUs.has(id)) this.#reletLate.add(id);
+  }
+
   /** Nobody is to give them back, or others are. */
   keeps(ids: readonly string[]): void {
     for (const id of ids) this.#kept.add(id);
@@ -90,7 +98,7 @@ export class LeasedPermits extends SemaphoreWatch {
 
   /** Whether somebody else had a hand in it that permits are lost. */
   wasTaken(ids: readonly string[]): boolean {
-    return this.isVoid || ids.some((id) => this.#fates.has(id));
+    return this.isVoid || ids.some((id) => this.#fates.has(id) || this.#cutShort.has(id));
   }
 
   /** Whether their lease may end by a time that whoever took them has not asked for. */
@@ -158,6 +166,7 @@ export class LeasedPermits extends SemaphoreWatch {
         if (this.#takers.get(id) === by) this.#relet.add(id);
         const isShorter = (after.leases.get(id) ?? 0) < (before.leases.get(id) ?? 0);
         if (isShorter && this.#takers.get(id) !== by) this.#fates.set(id, "shortened by another process");
+        if (isShorter && this.#reletLate.has(id)) this.#cutShort.add(id);
       }
     }
     this.#look(after);

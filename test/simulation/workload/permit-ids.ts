@@ -66,6 +66,7 @@ export async function updateLease(visit: PermitVisit, ids: readonly string[]): P
   const { watchdogMs, commandTimeoutMs } = caller.member.plan.options;
   const leaseMs = pick(caller.stream, [watchdogMs, 50, 200, commandTimeoutMs, 2 * watchdogMs, 20_000]);
   const what = `updateLeaseTime ${words(ids)} to ${leaseMs}`;
+  watch.relets(ids);
   const became = await plainCall(caller, what, () => semaphore.updateLeaseTime(ids, leaseMs));
   if (!became.ok) return;
   watch.told(caller, became.sinceUs, "permit-set-lease", became.value ? "updated" : "absent");
