@@ -151,6 +151,8 @@ export class Succession {
     if (loss !== undefined && loss.reason !== "closed" && !this.hasNamed(holding)) {
       free(this.#names, this.#leaseMs);
       this.#names = [holding.field];
+      // Who waits to enter once more would be freed with them.
+      holding.inRedis.count = 0;
     }
     holding.inRedis.endTurn();
   }

@@ -8,6 +8,7 @@ import {
   deliverTwice,
   loseReply,
   neverDeliver,
+  rejectAtOnce,
   swallowReply,
 } from "../support/call-faults.js";
 import { fakeTime } from "../support/fake-time.js";
@@ -264,6 +265,21 @@ describe("one who was handed a lock", () => {
     await time.clock.advance(2_000);
     expect(time.fields(KEY)).toEqual({});
     expect(scripts(time)).toContain("lock-release");
+  });
+
+  test("is not entered once more by who waited for its name while it was lost: it is just being freed [own-78]", async () => {
+    const { time, lock, holder, waiting } = await scene([{}], { commandTimeoutMs: 500 }, { leaseMs: 10_000 });
+    const lost: Promise<unknown>[] = [];
+    for (let i = 0; i < 40; i += 1) lost.push(time.driver.next(swallowReply, "lock-succeed"));
+    void holder.unlock();
+    await microtasks();
+    const { threadId } = got(waiting[0]);
+    void time.driver.next(rejectAtOnce, "lock-release");
+    await time.clock.advance(9_000);
+    const again = watched(lock.lock({ threadId }));
+    await time.clock.advance(3_000);
+    expect(again.outcome).toMatchObject({ error: { code: "ERR_HOLDFAST_LEASE_LOST" } });
+    expect(time.fields(KEY)).toEqual({});
   });
 
   test("survives that the server refuses to name it for a while", async () => {

@@ -304,4 +304,18 @@ export const foundDefects: readonly Defect[] = [
       },
     ],
   },
+  {
+    name: "entered-while-it-is-freed",
+    promise: "Who believes in a lock has it.",
+    shows: "A lock that was handed on is lost unnamed while its holder waits to enter it once more.",
+    origin: "own-78",
+    kinds: ["lock"],
+    edits: [
+      {
+        file: "src/threads/succession.ts",
+        find: "holding.inRedis.count = 0;",
+        replace: "",
+      },
+    ],
+  },
 ];
