@@ -88,7 +88,11 @@ async function attemptUntilOfUse(
         isClean = true;
         waiter.wake();
       });
+      // What it has in Redis is being given back: it can not take over meanwhile what another call leaves.
+      const { heir } = waiter;
+      waiter.heir = undefined;
       while (!isClean && !waiter.over) await waiter.pause();
+      waiter.heir = heir;
       if (wish.timeoutMs !== undefined || !askAgain) return undefined;
       // A copy of the release would take away what is asked for next.
       if (isClean && holding.inRedis.copiesUntilMs > 0) throw unanswered(lock);

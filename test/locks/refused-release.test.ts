@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { ServerReplyError } from "../../src/driver/driver.js";
 import { fairQueueKey } from "../../src/protocol/names.js";
-import { answerWith } from "../support/call-faults.js";
+import { answerLate, answerWith } from "../support/call-faults.js";
 import { type FakeTime, fakeTime } from "../support/fake-time.js";
+import { arrived, got } from "../support/hand-off-scene.js";
 import { watchLeaks } from "../support/leaks.js";
 import { watched } from "../support/watched.js";
 
@@ -14,6 +15,10 @@ const COMMAND_MS = 200;
 const WAY_MS = 10;
 /** Behind the scenes it is tried again at once, and half a second and one after that. */
 const SOON_MS = 2_000;
+/** Enough to be handed over. */
+const LEASE_MS = 2_000;
+/** After this it is tried again behind the scenes, as an answer came at once. */
+const AGAIN_MS = 1_000;
 const HOUR_MS = 3_600_000;
 
 const refused = new ServerReplyError("READONLY You can't write against a read only replica.");
@@ -99,4 +104,20 @@ describe.each([
     expect(queue(time)).toEqual([]);
     await Promise.all([lease.unlock(), time.clock.advance(WAY_MS)]);
   });
+});
+
+test("an acquisition that came too late, and can not be given back yet, does not take over what another call leaves [own-60]", async () => {
+  const time = open({ commandTimeoutMs: 2 * LEASE_MS });
+  const lock = time.holdfast.getLock(KEY);
+  const slow = answerLate();
+  void time.driver.next(slow, "lock-acquire");
+  void time.driver.next(answerWith(full), "lock-release");
+  const waiting = watched(lock.lock({ leaseMs: LEASE_MS }));
+  await time.clock.advance(LEASE_MS + 1);
+  slow.arrive();
+  const other = await arrived(time, watched(lock.tryLock({ leaseMs: LEASE_MS })));
+  await arrived(time, watched(other?.unlock() ?? Promise.reject(new Error("it was not free"))));
+  await time.clock.advance(AGAIN_MS + 1);
+  await arrived(time, watched(got(waiting).unlock()));
+  expect(time.fields(KEY)).toEqual({});
 });

@@ -397,7 +397,7 @@ export class Run {
     this.#commands += 1;
     // What has waited at a server that stood still comes all at once, when its time is over.
     const isLate = Array.isArray(answer) && [answer[1]].flat()[0] === "late";
-    if (!isLate && by !== "jvm0") this.#costs.ran(by, server.name, call.script.name);
+    if (!isLate && by !== "jvm0") this.#costs.ran(by, server, call.script.name);
     const text = answer instanceof Error ? answer.message : JSON.stringify(answer);
     this.#history.add(server.name, `${by} ${call.script.name} ${call.keys.join(" ")} -> ${text}`);
     if (this.#trace)

@@ -24,7 +24,7 @@ export class Calls {
   readonly pending: Set<PendingCall> = new Set();
   readonly #time: VirtualTime;
   readonly #changedUs = new Map<string, number>();
-  readonly #begun = new Map<string, number>();
+  readonly #begun = new Map<string, number[]>();
   /** When the last call of a process about a name has ended, by both. */
   readonly #endedUs = new Map<string, number>();
 
@@ -35,7 +35,9 @@ export class Calls {
   begin(call: Omit<PendingCall, "startUs">): PendingCall {
     const pending = { ...call, startUs: this.#time.nowUs };
     this.pending.add(pending);
-    this.#begun.set(call.process, this.begunBy(call.process) + 1);
+    const begun = this.#begun.get(call.process);
+    if (begun === undefined) this.#begun.set(call.process, [pending.startUs]);
+    else begun.push(pending.startUs);
     return pending;
   }
 
@@ -44,9 +46,10 @@ export class Calls {
     return [...this.pending].some((call) => call.signal === signal);
   }
 
-  /** How many calls a process has begun so far. */
-  begunBy(process: string): number {
-    return this.#begun.get(process) ?? 0;
+  /** How many calls a process had begun by then. Default: by now. */
+  begunBy(process: string, untilUs: number = Number.POSITIVE_INFINITY): number {
+    const begun = this.#begun.get(process) ?? [];
+    return begun.findLastIndex((startUs) => startUs <= untilUs) + 1;
   }
 
   /** The other calls of its process for one of its names. */

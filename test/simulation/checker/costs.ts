@@ -1,6 +1,7 @@
 import type { Shared } from "../workload/family.js";
 import type { ClientPlan } from "../workload/plan.js";
 import type { Node } from "../world/fleet.js";
+import type { SimServer } from "../world/sim-server.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 import type { Checker } from "./checker.js";
 import type { Trouble } from "./trouble.js";
@@ -11,9 +12,10 @@ const RED_SERVERS = 5;
 const MULTI_MEMBERS = 3;
 
 /**
- * So many commands of one process may reach a server within such a span of virtual time, by all its tasks together, besides those of the
- * calls that it begins meanwhile: some two and a half times as many as the busiest runs need. A loop that asks without waiting is beyond
- * one of them from any distance.
+ * So many commands that reach a server one process may have sent within such a span of virtual time, by all its tasks together, besides
+ * those of the calls that it begins meanwhile: some two and a half times as many as the busiest runs need. A loop that asks without waiting
+ * is beyond one of them from any distance. What was held up, or is sent again when there is a connection, comes all at once, and
+ * counts as of when it was asked for.
  */
 const BUDGETS = [
   { spanS: 1, most: 150 },
@@ -81,19 +83,18 @@ export class Costs {
   }
 
   /** A command of a process has reached a server. */
-  ran(name: string, server: string, script: string): void {
-    const { nowUs } = this.#time;
+  ran(name: string, { name: server, askedUs }: SimServer, script: string): void {
     const sender = this.#senders.get(name);
     if (sender !== undefined) sender.sent += 1;
     const process = `${name} at ${server}`;
-    const begun = this.#checker.calls.begunBy(name);
+    const begun = this.#checker.calls.begunBy(name, askedUs);
     const spans = this.#spans.get(process) ?? BUDGETS.map(() => ({ fromUs: 0, count: 0, begun: 0 }));
     this.#spans.set(process, spans);
     BUDGETS.forEach(({ spanS, most }, at) => {
       const span = spans[at];
       if (span === undefined) return;
-      if (nowUs - span.fromUs >= spanS * US_PER_S) {
-        Object.assign(span, { fromUs: nowUs, count: 0, begun });
+      if (askedUs - span.fromUs >= spanS * US_PER_S) {
+        Object.assign(span, { fromUs: askedUs, count: 0, begun });
       }
       span.count += 1;
       if (span.count < most) return;

@@ -31,6 +31,12 @@ export interface Request {
   readonly failed: (error: Error) => void;
 }
 
+/** As the link keeps it. */
+interface Kept extends Request {
+  /** When the process has asked for it: its client may send it later, and more than once. */
+  readonly askedUs: number;
+}
+
 /** How a cut leaves what was under way. */
 export interface CutTerms {
   /** How many requests still reach the server, and how many replies the process: those that are furthest. */
@@ -69,9 +75,9 @@ export class CommandLink {
   /** At the other end. */
   #server: SimServer;
   /** What was sent and is not answered, in order. */
-  #unanswered: Request[] = [];
+  #unanswered: Kept[] = [];
   /** What waits for a connection. */
-  #queued: Request[] = [];
+  #queued: Kept[] = [];
   readonly #counts = { sent: 0, arrived: 0, answered: 0 };
   #isClosed = false;
   #wires = 0;
@@ -107,8 +113,9 @@ export class CommandLink {
   }
 
   send(request: Request): void {
-    if (this.outage === undefined) this.#put(request);
-    else if (this.#parts.rules.queues) this.#queued.push(request);
+    const kept = { ...request, askedUs: this.#parts.process.nowUs };
+    if (this.outage === undefined) this.#put(kept);
+    else if (this.#parts.rules.queues) this.#queued.push(kept);
     else request.failed(new Error("Stream isn't writeable and enableOfflineQueue options is false"));
   }
 
@@ -182,21 +189,23 @@ export class CommandLink {
     return new Wire(time, distance, delays, ends);
   }
 
-  #put(request: Request): void {
+  #put(request: Kept): void {
     const { process, watch } = this.#parts;
     const server = this.#server;
     const wire = this.#wire;
     this.#unanswered.push(request);
     const { replacements } = server;
     const arrive = () => {
-      if (server.replacements === replacements) this.#execute(request, server, wire);
+      if (server.replacements !== replacements) return;
+      server.askedUs = request.askedUs;
+      this.#execute(request, server, wire);
     };
     wire.toServer(process.nowUs, () => server.gate.pass(arrive));
     this.#counts.sent += 1;
     watch.reached(this, "sent", this.#counts.sent);
   }
 
-  #execute(request: Request, server: SimServer, wire: Wire): void {
+  #execute(request: Kept, server: SimServer, wire: Wire): void {
     this.#counts.arrived += 1;
     const reply = (settle: () => void) =>
       wire.toProcess(() => this.#parts.process.gate.pass(() => this.#answer(request, wire, settle)));
@@ -211,7 +220,7 @@ export class CommandLink {
     this.#parts.watch.reached(this, "arrived", this.#counts.arrived);
   }
 
-  #answer(request: Request, wire: Wire, settle: () => void): void {
+  #answer(request: Kept, wire: Wire, settle: () => void): void {
     // After a reconnect the client has forgotten what came on the old connection.
     if (wire !== this.#wire || this.outage !== undefined) return;
     const at = this.#unanswered.indexOf(request);

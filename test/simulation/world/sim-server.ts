@@ -64,6 +64,8 @@ export class SimServer {
   /** It is a replica, or was made one: it refuses whatever may write. */
   isReadOnly = false;
   #isFull = false;
+  /** When the process that has sent what arrived last asked its client for that. */
+  askedUs = 0;
   /** The user that the clients have may not publish at present. */
   refusesPublish = false;
 

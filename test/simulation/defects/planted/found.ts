@@ -317,5 +317,16 @@ export const foundDefects: readonly Defect[] = [
         replace: "",
       },
     ],
+      },
+    ],
+  },
+  {
+    name: "heir-that-gives-back",
+    promise: "A hold that nobody has is not renewed.",
+    shows:
+      "What came too late can not be given back, and another call of the client hands its lock to the same one meanwhile.",
+    origin: "own-60",
+    kinds: ["lock", "multi"],
+    edits: [{ file: "src/locks/acquire.ts", find: "waiter.heir = undefined;", replace: "" }],
   },
 ];
