@@ -22,6 +22,9 @@ export type Drawer = (readonly string[])[];
 /** No clock of a process goes slower than this. */
 const SLOWEST = 0.998;
 
+/** For so long a release is tried on at least: a minute, but for the longest pause and the command timeouts about it. */
+const TRIED_US = 45_000_000;
+
 /** The permits of a permit-expirable semaphore: each has an id, and most a lease. */
 export class LeasedPermits extends SemaphoreWatch {
   readonly drawer: Drawer = [];
@@ -99,8 +102,17 @@ export class LeasedPermits extends SemaphoreWatch {
       else if (member?.process.isDead === true) {
         this.parts.checker.excuse("permanent permits of a process that was killed");
       } else if (member?.isClosing === true) this.parts.checker.excuse("permits of a client that was closed");
-      else if (!this.#kept.has(id)) this.#fail("conservation", `${what} was never given back`);
+      else if (this.#kept.has(id)) continue;
+      else if (this.#wasCutOff(taker)) {
+        this.parts.checker.excuse("permanent permits of a process that was cut off for a minute");
+      } else this.#fail("conservation", `${what} was never given back`);
     }
+  }
+
+  /** A release is tried on for a minute. */
+  #wasCutOff(process: string): boolean {
+    const { longestUs = 0 } = this.parts.trouble.latestOf(process) ?? {};
+    return longestUs >= TRIED_US && this.answers.longestGapUs(process) >= TRIED_US;
   }
 
   protected override answered(answered: Answered, after: CountState): void {
