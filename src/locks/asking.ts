@@ -2,10 +2,9 @@ import { UnavailableError } from "../errors.js";
 import type { AcquireAnswer, Acquisition } from "../protocol/lock-calls.js";
 import type { Entrant, Room } from "../runtime/admission.js";
 import type { Exchanged } from "../runtime/commands.js";
-import { Deadline } from "../runtime/deadline.js";
+import type { Deadline } from "../runtime/deadline.js";
 import type { Request } from "../runtime/groups.js";
 import type { Patience } from "../runtime/patience.js";
-import type { ServerClock } from "../runtime/server-clocks.js";
 import type { Waiter } from "../runtime/waiter.js";
 import type { Holding } from "../threads/holding.js";
 import { cleanUp } from "./clean-up.js";
@@ -25,8 +24,7 @@ export class Sending implements Request<Acquisition, AcquireAnswer>, Entrant {
   readonly limited = true;
   readonly part: Part;
   #room: Room | undefined;
-  #notAfterMs = 0;
-  #clock: ServerClock | undefined;
+  #deadline: Deadline | undefined;
 
   /** @param room taken for it already */
   constructor(part: Part, room?: Room) {
@@ -91,8 +89,7 @@ export class Sending implements Request<Acquisition, AcquireAnswer>, Entrant {
 
   item(notAfterMs: number): Acquisition {
     const { lock, wish, holding, heldCount } = this.part;
-    this.#notAfterMs = notAfterMs;
-    this.#clock = lock.client.commands.deadlineClock(lock.key);
+    this.#deadline = lock.client.commands.deadline(lock.key, notAfterMs, this.#deadline);
     const { key, kind, channel } = lock;
     const { terms, waits } = wish;
     const kin = wish.kin?.holding.field ?? "";
@@ -117,10 +114,7 @@ export class Sending implements Request<Acquisition, AcquireAnswer>, Entrant {
   }
 
   #copyMayArrive(): void {
-    const { lock, holding } = this.part;
-    const { timeoutMs } = lock.client.commands;
-    if (this.#clock !== undefined)
-      holding.inRedis.copyMayArrive(new Deadline(this.#clock, this.#notAfterMs, timeoutMs));
+    if (this.#deadline !== undefined) this.part.holding.inRedis.copyMayArrive(this.#deadline);
   }
 }
 

@@ -2,11 +2,10 @@ import { UnavailableError } from "../errors.js";
 import { FIRST_OWN_THREAD_ID } from "../options.js";
 import type { Release, ReleaseAnswer } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/commands.js";
-import { Deadline } from "../runtime/deadline.js";
+import type { Deadline } from "../runtime/deadline.js";
 import type { Request } from "../runtime/groups.js";
 import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
 import type { Patience } from "../runtime/patience.js";
-import type { ServerClock } from "../runtime/server-clocks.js";
 import type { Holding } from "../threads/holding.js";
 import { freed, freeing, notFreed } from "./hand-off.js";
 import type { LockIdentity } from "./lock-kind.js";
@@ -44,9 +43,8 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
   readonly #heldCount: number;
   readonly #keptCount: number;
   readonly #repeated: boolean;
-  #notAfterMs = 0;
-  /** By which that counts; undefined before the first sending, and without a limit. */
-  #clock: ServerClock | undefined;
+  /** Undefined before the first sending, and without a limit. */
+  #deadline: Deadline | undefined;
   #resolve: ((sent: Exchanged<ReleaseAnswer>) => void) | undefined;
   #reject: ((error: unknown) => void) | undefined;
 
@@ -80,8 +78,8 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
   }
 
   item(notAfterMs: number): Release {
-    this.#notAfterMs = notAfterMs;
-    if (notAfterMs > 0) this.#clock = this.#lock.client.commands.deadlineClock(this.#holding.key);
+    const { commands } = this.#lock.client;
+    if (notAfterMs > 0) this.#deadline = commands.deadline(this.#holding.key, notAfterMs, this.#deadline);
     if (this.#keptCount === 0) freeing(this.#lock);
     const { key, field: holder } = this.#holding;
     const keptCount = this.#keptCount;
@@ -119,9 +117,7 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
   }
 
   #copyMayArrive(): void {
-    if (this.#clock === undefined) return;
-    const { timeoutMs } = this.#lock.client.commands;
-    this.#holding.inRedis.copyMayArrive(new Deadline(this.#clock, this.#notAfterMs, timeoutMs));
+    if (this.#deadline !== undefined) this.#holding.inRedis.copyMayArrive(this.#deadline);
   }
 }
 

@@ -3710,10 +3710,14 @@ end
 if tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
 return { "miscounted", count }
 end
-return nil
+return nil, tonumber(count) > held_count
 end
-local function take(lock, hold, holder, lease_ms, held_count)
-local written = redis.pcall("SET", hold, "1", "PX", lease_ms)
+local function take(lock, hold, holder, lease_ms, held_count, is_repeat)
+local hold_ms = tonumber(lease_ms)
+if is_repeat then
+hold_ms = math.max(hold_ms, redis.call("PTTL", hold))
+end
+local written = redis.pcall("SET", hold, "1", "PX", string.format("%.0f", hold_ms))
 if written.err then
 return refused(written.err)
 end
@@ -3742,11 +3746,11 @@ blocked = blocked or obstacle_at(lock, mark, at) ~= nil
 end)
 end
 return answer_all(function(lock, hold, mark, at)
-local answer = obstacle_at(lock, mark, at)
+local answer, is_repeat = obstacle_at(lock, mark, at)
 if not answer and blocked then
 return { "free" }
 end
-return answer or take(lock, hold, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]))
+return answer or take(lock, hold, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), is_repeat)
 end)`,
   ),
   "read-release": scriptSource(

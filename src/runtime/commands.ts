@@ -7,6 +7,7 @@ import type { Dialect, Publishing } from "../protocol/dialect.js";
 import { hashSlot } from "../protocol/hash-slot.js";
 import { type ServerProbe, serverProbe } from "../protocol/lock-scripts.js";
 import { type Bound, CommandFailures, tookTooLong } from "./command-failures.js";
+import { Deadline } from "./deadline.js";
 import { EvictionWarning } from "./eviction-warning.js";
 import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
 import { type Instant, now } from "./instant.js";
@@ -229,9 +230,12 @@ export class Commands {
     return this.#clocks.current(key);
   }
 
-  /** By which {@link notAfterMs} counts. Not before the first answer. */
-  deadlineClock(key: string): ServerClock {
-    return this.#clocks.of(key);
+  /**
+   * Until when copies of a command may arrive that was sent with a {@link notAfterMs}.
+   * @param before the same of its earlier sendings: by a clock that was read anew they may end later
+   */
+  deadline(key: string, notAfterMs: number, before?: Deadline): Deadline {
+    return new Deadline(this.#clocks.of(key), notAfterMs, this.timeoutMs).orLater(before);
   }
 
   /**

@@ -2,7 +2,7 @@ import type { Clock } from "../clock.js";
 import type { Request } from "../protocol/count-scripts.js";
 import { requestsKey } from "../protocol/names.js";
 import type { Commands } from "./commands.js";
-import { Deadline } from "./deadline.js";
+import type { Deadline } from "./deadline.js";
 import type { ServerClock } from "./server-clocks.js";
 
 /** For how long at least Redis knows what a request was answered, and so for how long it may be sent again. */
@@ -144,8 +144,7 @@ export class OpenRequest {
     const { commands, memoryMs } = this.#means;
     const { count } = this.#book;
     const notAfterMs = commands.notAfterMs(count);
-    const deadline = new Deadline(commands.deadlineClock(count), notAfterMs, commands.timeoutMs);
-    this.#deadline = deadline.orLater(this.#deadline);
+    this.#deadline = commands.deadline(count, notAfterMs, this.#deadline);
     this.#book.putBack(this.#told);
     this.#told = this.#book.take(commands.serverClock(count));
     const settled = this.#told.map(({ id }) => id);

@@ -172,6 +172,21 @@ describe("a read hold", () => {
     await outer.unlock();
   });
 
+  test("is not shortened by a late copy of the acquisition of one that had its number before [own-73]", async () => {
+    const time = open();
+    const { read } = pairOf(time);
+    const copy = deliverLate({ told: true });
+    void time.driver.next(copy, "read-acquire");
+    const taking = read.lock({ leaseMs: 300 });
+    await time.clock.advance(AFTER_MS);
+    const short = await taking;
+    const long = await read.lock({ threadId: short.threadId, leaseMs: MINUTE_MS });
+    await short.unlock();
+    await copy.arrive();
+    expect(time.ttlMs(readHoldKey(NAME, long.holder, 1))).toBeGreaterThan(long.remainingMs());
+    await long.unlock();
+  });
+
   test("keeps a writer out for the longer of two leases [RedissonReadWriteLockTest 1]", async () => {
     const time = open();
     const [long, short] = [pairOf(time.connect()), pairOf(time.connect())];

@@ -296,6 +296,26 @@ test("a hold that was freed by force leaves nothing to a late copy of its acquis
   expect(fields("a")).toEqual({});
 });
 
+test("a late copy of an acquisition is cleaned up behind by its own deadline, though a later sending had an earlier one [own-74]", async () => {
+  const { holdfast, driver, clock, fields } = open({ commandTimeoutMs: 1_000 });
+  const [question, copy] = [deliverLate(), deliverLate({ told: true })];
+  void driver.next(question, "server-probe");
+  const taking = holdfast.getLock("a").lock();
+  await clock.advance(500);
+  void driver.next(copy, "lock-acquire");
+  // From how long that took the server's clock seems to be ahead, until the next answer.
+  await question.arrive();
+  await clock.advance(0);
+  await holdfast.getLock("acquaintance").isLocked();
+  await clock.advance(200);
+  await (await taking).unlock();
+  await clock.advance(1_100);
+  await copy.arrive();
+  expect(fields("a")).not.toEqual({});
+  await clock.advance(1_000);
+  expect(fields("a")).toEqual({});
+});
+
 test.each([
   ["is taken back", true],
   ["is released", false],

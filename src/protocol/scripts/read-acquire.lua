@@ -16,7 +16,7 @@
 
   Returns  { serverMs, answer, … } with one answer per lock, as lock-acquire. { "lost" } also when kin is gone.
   Compat   Redisson RedissonReadLock.tryLockInnerAsync stores the same. The write field is not derived from the holder,
-           which nobody but its owner has to know. A repeat writes the key of the hold anew.
+           which nobody but its owner has to know. A repeat writes the key of the hold anew, and never shortens it.
 ]]
 --@include server-time
 --@include raise-ttl
@@ -59,11 +59,16 @@ local function obstacle(lock, mark, holder, held_count, kin)
   if tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
     return { "miscounted", count }
   end
-  return nil
+  return nil, tonumber(count) > held_count
 end
 
-local function take(lock, hold, holder, lease_ms, held_count)
-  local written = redis.pcall("SET", hold, "1", "PX", lease_ms)
+local function take(lock, hold, holder, lease_ms, held_count, is_repeat)
+  local hold_ms = tonumber(lease_ms)
+  if is_repeat then
+    -- A late copy may find a hold with a longer lease under its number.
+    hold_ms = math.max(hold_ms, redis.call("PTTL", hold))
+  end
+  local written = redis.pcall("SET", hold, "1", "PX", string.format("%.0f", hold_ms))
   if written.err then
     return refused(written.err)
   end
@@ -95,9 +100,9 @@ if together then
   end)
 end
 return answer_all(function(lock, hold, mark, at)
-  local answer = obstacle_at(lock, mark, at)
+  local answer, is_repeat = obstacle_at(lock, mark, at)
   if not answer and blocked then
     return { "free" }
   end
-  return answer or take(lock, hold, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]))
+  return answer or take(lock, hold, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), is_repeat)
 end)

@@ -59,8 +59,8 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/requests.ts",
-        find: "this.#deadline = deadline.orLater(this.#deadline);",
-        replace: "this.#deadline = deadline;",
+        find: "commands.deadline(count, notAfterMs, this.#deadline);",
+        replace: "commands.deadline(count, notAfterMs);",
       },
     ],
   },
@@ -328,5 +328,38 @@ export const foundDefects: readonly Defect[] = [
     origin: "own-60",
     kinds: ["lock", "multi"],
     edits: [{ file: "src/locks/acquire.ts", find: "waiter.heir = undefined;", replace: "" }],
+  },
+      },
+    ],
+  },
+  {
+    name: "copy-shortens-another-read",
+    promise: "Nobody believes in a read lock for longer than Redis keeps it.",
+    shows:
+      "A reader gives its first hold back, and a late copy of that one's acquisition comes while it has another.",
+    origin: "own-73",
+    kinds: PAIRS,
+    edits: [
+      { file: "src/protocol/scripts/read-acquire.lua", find: "if is_repeat then", replace: "if false then" },
+    ],
+  },
+  {
+    name: "lock-deadline-of-the-latest-sending",
+    promise: "A stay under a chosen id is over only when no copies of its commands can come.",
+    shows:
+      "A release is sent twice, the second time by a clock that was read anew, and the first copy comes late.",
+    origin: "own-74",
+    edits: [
+      {
+        file: "src/locks/lowering.ts",
+        find: "commands.deadline(this.#holding.key, notAfterMs, this.#deadline)",
+        replace: "commands.deadline(this.#holding.key, notAfterMs)",
+      },
+      {
+        file: "src/locks/asking.ts",
+        find: "commands.deadline(lock.key, notAfterMs, this.#deadline)",
+        replace: "commands.deadline(lock.key, notAfterMs)",
+      },
+    ],
   },
 ];
