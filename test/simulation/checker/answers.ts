@@ -56,12 +56,6 @@ export class Answers {
     }
   }
 
-  /** For how long a process has been answered nothing, between two answers. */
-  longestGapUs(by: string): number {
-    const times = this.#answers.filter((answered) => answered.by === by).map(({ atUs }) => atUs);
-    return times.reduce((most, atUs, at) => Math.max(most, atUs - (times[at - 1] ?? atUs)), 0);
-  }
-
   decided(request: string | undefined): Answered | undefined {
     return request === undefined ? undefined : this.#decided.get(request);
   }

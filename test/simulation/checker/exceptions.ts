@@ -32,7 +32,6 @@ export const EXCEPTIONS: readonly ExceptionName[] = [
   ...FATES.map((fate) => `a permit is believed that was ${fate}` as const),
   "permits of a process that was killed",
   "permanent permits of a process that was killed",
-  "permanent permits of a process that was cut off for a minute",
   "permits of a client that was closed",
   "permits whose release was tried in vain for a minute",
   "permits came too late to be of use",
@@ -46,7 +45,6 @@ export type ExceptionName =
   | `a permit is believed that was ${Fate}`
   | "permits of a process that was killed"
   | "permanent permits of a process that was killed"
-  | "permanent permits of a process that was cut off for a minute"
   | "permits of a client that was closed"
   | "permits whose release was tried in vain for a minute"
   | "permits came too late to be of use"

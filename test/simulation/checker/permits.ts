@@ -22,7 +22,6 @@ export type Drawer = (readonly string[])[];
 /** No clock of a process goes slower than this. */
 const SLOWEST = 0.998;
 
-<<<<<<< HEAD
 /** A release is tried on for a minute, with pauses of up to ten seconds. */
 const TRIED_ON_US = 60_000_000;
 const LONGEST_PAUSE_US = 10_000_000;
@@ -37,10 +36,6 @@ const OUTAGES = [
   "slow requests",
   "stop",
 ];
-=======
-/** For so long a release is tried on at least: a minute, but for the longest pause and the command timeouts about it. */
-const TRIED_US = 45_000_000;
->>>>>>> w-h4
 
 /** The permits of a permit-expirable semaphore: each has an id, and most a lease. */
 export class LeasedPermits extends SemaphoreWatch {
@@ -131,7 +126,6 @@ export class LeasedPermits extends SemaphoreWatch {
       else if (member?.process.isDead === true) {
         this.parts.checker.excuse("permanent permits of a process that was killed");
       } else if (member?.isClosing === true) this.parts.checker.excuse("permits of a client that was closed");
-<<<<<<< HEAD
       else if (member !== undefined && this.#isTriedInVain(member, id)) {
         this.parts.checker.excuse("permits whose release was tried in vain for a minute");
       } else if (!this.#kept.has(id)) this.#fail("conservation", `${what} was never given back`);
@@ -153,19 +147,6 @@ export class LeasedPermits extends SemaphoreWatch {
       untilUs,
       longestPauseUs: LONGEST_PAUSE_US,
     });
-=======
-      else if (this.#kept.has(id)) continue;
-      else if (this.#wasCutOff(taker)) {
-        this.parts.checker.excuse("permanent permits of a process that was cut off for a minute");
-      } else this.#fail("conservation", `${what} was never given back`);
-    }
-  }
-
-  /** A release is tried on for a minute. */
-  #wasCutOff(process: string): boolean {
-    const { longestUs = 0 } = this.parts.trouble.latestOf(process) ?? {};
-    return longestUs >= TRIED_US && this.answers.longestGapUs(process) >= TRIED_US;
->>>>>>> w-h4
   }
 
   protected override answered(answered: Answered, after: CountState): void {

@@ -26,7 +26,6 @@ export const WHERE: Readonly<Record<ExceptionName, Where>> = {
   "a permit is believed that was shortened by another process": PERMITS,
   "permits of a process that was killed": SEMAPHORE,
   "permanent permits of a process that was killed": PERMITS,
-  "permanent permits of a process that was cut off for a minute": PERMITS,
   "permits of a client that was closed": SEMAPHORE,
   "permits whose release was tried in vain for a minute": PERMITS,
   "permits came too late to be of use": PERMITS,

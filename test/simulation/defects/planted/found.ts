@@ -310,15 +310,7 @@ export const foundDefects: readonly Defect[] = [
     shows: "A lock that was handed on is lost unnamed while its holder waits to enter it once more.",
     origin: "own-78",
     kinds: ["lock"],
-    edits: [
-      {
-        file: "src/threads/succession.ts",
-        find: "holding.inRedis.count = 0;",
-        replace: "",
-      },
-    ],
-      },
-    ],
+    edits: [{ file: "src/threads/succession.ts", find: "holding.inRedis.count = 0;", replace: "" }],
   },
   {
     name: "heir-that-gives-back",
@@ -329,9 +321,6 @@ export const foundDefects: readonly Defect[] = [
     kinds: ["lock", "multi"],
     edits: [{ file: "src/locks/acquire.ts", find: "waiter.heir = undefined;", replace: "" }],
   },
-      },
-    ],
-  },
   {
     name: "copy-shortens-another-read",
     promise: "Nobody believes in a read lock for longer than Redis keeps it.",
@@ -340,7 +329,11 @@ export const foundDefects: readonly Defect[] = [
     origin: "own-73",
     kinds: PAIRS,
     edits: [
-      { file: "src/protocol/scripts/read-acquire.lua", find: "if is_repeat then", replace: "if false then" },
+      {
+        file: "src/protocol/scripts/read-acquire.lua",
+        find: "if is_repeat then",
+        replace: "if false then",
+      },
     ],
   },
   {
