@@ -12,6 +12,7 @@ import { History } from "./checker/history.js";
 import { Holders } from "./checker/holders.js";
 import { wrongKeys } from "./checker/keys.js";
 import { Keyspace } from "./checker/keyspace.js";
+import { isLate } from "./checker/late-calls.js";
 import { lookForLeftovers } from "./checker/leftovers.js";
 import { Listeners } from "./checker/listeners.js";
 import { LockWatch } from "./checker/lock-watch.js";
@@ -395,9 +396,9 @@ export class Run {
 
   #ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void {
     this.#commands += 1;
-    // What has waited at a server that stood still comes all at once, when its time is over.
-    const isLate = Array.isArray(answer) && [answer[1]].flat()[0] === "late";
-    if (!isLate && by !== "jvm0") this.#costs.ran(by, server, call.script.name);
+    // What has waited at a server that stood still comes all at once, when its time is over; one that is read-only does not say so.
+    const saysLate = Array.isArray(answer) && [answer[1]].flat()[0] === "late";
+    if (!saysLate && !isLate(server, call) && by !== "jvm0") this.#costs.ran(by, server, call.script.name);
     const text = answer instanceof Error ? answer.message : JSON.stringify(answer);
     this.#history.add(server.name, `${by} ${call.script.name} ${call.keys.join(" ")} -> ${text}`);
     if (this.#trace)

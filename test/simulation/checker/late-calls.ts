@@ -5,6 +5,12 @@ import type { Checker } from "./checker.js";
 /** These have as their first argument by when they may change something; 0: whenever they come. */
 const WITH_DEADLINE = /^(?:lock|fair|read|write)-(?:acquire|release)$/;
 
+/** Whether a command about a lock arrives after its time: it has waited on its way. */
+export function isLate(server: SimServer, { script, args }: ScriptCall): boolean {
+  const notAfterMs = Number(args[0]);
+  return notAfterMs > 0 && Math.floor(server.timeMs) > notAfterMs && WITH_DEADLINE.test(script.name);
+}
+
 /** A command about a lock that arrives after its time changes nothing. */
 export class LateCalls {
   readonly #checker: Checker;
@@ -15,9 +21,7 @@ export class LateCalls {
   }
 
   starts(server: SimServer, call: ScriptCall): void {
-    const notAfterMs = Number(call.args[0]);
-    const isLate = notAfterMs > 0 && Math.floor(server.timeMs) > notAfterMs;
-    this.#before = isLate && WITH_DEADLINE.test(call.script.name) ? stored(server, call) : undefined;
+    this.#before = isLate(server, call) ? stored(server, call) : undefined;
   }
 
   ran(server: SimServer, call: ScriptCall, by: string): void {
