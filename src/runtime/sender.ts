@@ -78,7 +78,9 @@ export class Sender {
         return;
       }
       const { reply, serverMs } = decoded;
-      const clock = serverMs > 0 ? this.#clocks.read(key, place, serverMs, { sentAt, resets }) : undefined;
+      // So it is where its process was held up before it went out.
+      const isTimely = serverMs > 0 && this.#clock.monotonicMs() <= bound.endMs;
+      const clock = isTimely ? this.#clocks.read(key, place, serverMs, { sentAt, resets }) : undefined;
       end();
       const repeated = this.#driver.resets !== resets;
       answered({ reply, serverMs, clock, sentAt, resets, repeated, shortfall });

@@ -172,7 +172,7 @@ describe("a read hold", () => {
     await outer.unlock();
   });
 
-  test("is not shortened by a late copy of the acquisition of one that had its number before [own-73]", async () => {
+  test("is not shortened by a late copy of the acquisition of one that had its number before [own-58]", async () => {
     const time = open();
     const { read } = pairOf(time);
     const copy = deliverLate({ told: true });

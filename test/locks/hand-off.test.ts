@@ -267,7 +267,7 @@ describe("one who was handed a lock", () => {
     expect(scripts(time)).toContain("lock-release");
   });
 
-  test("is not entered once more by who waited for its name while it was lost: it is just being freed [own-78]", async () => {
+  test("is not entered once more by who waited for its name while it was lost: it is just being freed [own-60]", async () => {
     const { time, lock, holder, waiting } = await scene([{}], { commandTimeoutMs: 500 }, { leaseMs: 10_000 });
     const lost: Promise<unknown>[] = [];
     for (let i = 0; i < 40; i += 1) lost.push(time.driver.next(swallowReply, "lock-succeed"));

@@ -136,7 +136,7 @@ describe("nobody loses anything", () => {
     await lease.unlock();
   });
 
-  test("by an answer that comes after that of a later call, which has the lock since it was freed by force [own-72]", async () => {
+  test("by an answer that comes after that of a later call, which has the lock since it was freed by force [own-57]", async () => {
     const { holdfast, clock, driver, connect } = open();
     const other = connect().holdfast;
     const lost = recorded(events.leaseLost);

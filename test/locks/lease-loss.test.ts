@@ -296,7 +296,7 @@ test("a hold that was freed by force leaves nothing to a late copy of its acquis
   expect(fields("a")).toEqual({});
 });
 
-test("a late copy of an acquisition is cleaned up behind by its own deadline, though a later sending had an earlier one [own-74]", async () => {
+test("a late copy of an acquisition is cleaned up behind by its own deadline, though a later sending had an earlier one [own-59]", async () => {
   const { holdfast, driver, clock, fields } = open({ commandTimeoutMs: 1_000 });
   const [question, copy] = [deliverLate(), deliverLate({ told: true })];
   void driver.next(question, "server-probe");

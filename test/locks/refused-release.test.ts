@@ -106,7 +106,7 @@ describe.each([
   });
 });
 
-test("an acquisition that came too late, and can not be given back yet, does not take over what another call leaves [own-60]", async () => {
+test("an acquisition that came too late, and can not be given back yet, does not take over what another call leaves [own-55]", async () => {
   const time = open({ commandTimeoutMs: 2 * LEASE_MS });
   const lock = time.holdfast.getLock(KEY);
   const slow = answerLate();

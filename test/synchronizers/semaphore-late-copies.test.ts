@@ -81,7 +81,7 @@ describe("a copy of a call for which a full server had nothing to do", () => {
   >([
     ["drainPermits", (own) => own.drainPermits(), 0, 0, 5],
     ["trySetPermits", (own) => own.trySetPermits(2), 1, false, null],
-  ])("changes nothing when there is something to do: %s [own-66]", async (_, call, found, told, left) => {
+  ])("changes nothing when there is something to do: %s [own-56]", async (_, call, found, told, left) => {
     setAvailable(time, found);
     time.server.full(true);
     const copy = heldUp(time, true);

@@ -57,6 +57,17 @@ test("an answer that comes long after its call was given up does not tell the ti
   expect(commands.notAfterMs("a") - clock.wallMs()).toBe(TIMEOUT_MS);
 });
 
+test("nor does one to a call that was held up for longer than it is waited for, before it went out [own-61]", async () => {
+  const { clock, commands, ask } = setUp();
+  await ask();
+  const slowly = () => {
+    clock.block(20_000);
+    return question();
+  };
+  await commands.exchange(lockInspect, "a", slowly);
+  expect(commands.notAfterMs("a") - clock.wallMs()).toBe(TIMEOUT_MS);
+});
+
 describe("before the first command", () => {
   test("the server is asked for its clock and version, once for all that come at the same time", async () => {
     const { driver, ask } = setUp();

@@ -281,7 +281,7 @@ export const foundDefects: readonly Defect[] = [
     promise: "A request about permits has its effect once, whatever it was answered first.",
     shows:
       "A full server drains nothing, has room again, and then the copy arrives that was sent on an older connection.",
-    origin: "own-66",
+    origin: "own-56",
     kinds: ["semaphore"],
     edits: [
       {
@@ -295,7 +295,7 @@ export const foundDefects: readonly Defect[] = [
     name: "earlier-call-heard-later",
     promise: "A lease is lost as stolen only where somebody has taken it.",
     shows: "What was given first is freed by force, and heard after what was given next.",
-    origin: "own-72",
+    origin: "own-57",
     edits: [
       {
         file: "src/locks/enter.ts",
@@ -308,7 +308,7 @@ export const foundDefects: readonly Defect[] = [
     name: "entered-while-it-is-freed",
     promise: "Who believes in a lock has it.",
     shows: "A lock that was handed on is lost unnamed while its holder waits to enter it once more.",
-    origin: "own-78",
+    origin: "own-60",
     kinds: ["lock"],
     edits: [{ file: "src/threads/succession.ts", find: "holding.inRedis.count = 0;", replace: "" }],
   },
@@ -317,7 +317,7 @@ export const foundDefects: readonly Defect[] = [
     promise: "A hold that nobody has is not renewed.",
     shows:
       "What came too late can not be given back, and another call of the client hands its lock to the same one meanwhile.",
-    origin: "own-60",
+    origin: "own-55",
     kinds: ["lock", "multi"],
     edits: [{ file: "src/locks/acquire.ts", find: "waiter.heir = undefined;", replace: "" }],
   },
@@ -326,7 +326,7 @@ export const foundDefects: readonly Defect[] = [
     promise: "Nobody believes in a read lock for longer than Redis keeps it.",
     shows:
       "A reader gives its first hold back, and a late copy of that one's acquisition comes while it has another.",
-    origin: "own-73",
+    origin: "own-58",
     kinds: PAIRS,
     edits: [
       {
@@ -341,7 +341,7 @@ export const foundDefects: readonly Defect[] = [
     promise: "A stay under a chosen id is over only when no copies of its commands can come.",
     shows:
       "A release is sent twice, the second time by a clock that was read anew, and the first copy comes late.",
-    origin: "own-74",
+    origin: "own-59",
     edits: [
       {
         file: "src/locks/lowering.ts",
@@ -352,6 +352,19 @@ export const foundDefects: readonly Defect[] = [
         file: "src/locks/asking.ts",
         find: "commands.deadline(lock.key, notAfterMs, this.#deadline)",
         replace: "commands.deadline(lock.key, notAfterMs)",
+      },
+    ],
+  },
+  {
+    name: "held-up-answer-tells-the-time",
+    promise: "Calls under a chosen id wait for a failed one no longer than until no copy of it can come.",
+    shows: "A process stands still between making up a command and sending it, and the next one fails.",
+    origin: "own-61",
+    edits: [
+      {
+        file: "src/runtime/sender.ts",
+        find: "const isTimely = serverMs > 0 && this.#clock.monotonicMs() <= bound.endMs;",
+        replace: "const isTimely = serverMs > 0 && this.#clock.monotonicMs() <= Infinity;",
       },
     ],
   },
