@@ -56,12 +56,16 @@ export class ChannelTable {
     }
   }
 
-  /** These subscriptions have ended by themselves, though the link has not. */
-  lost(names: Iterable<string>): void {
+  /** These subscriptions have ended by themselves, though the link has not. @returns whether there were any */
+  lost(names: Iterable<string>): boolean {
+    let any = false;
     for (const name of names) {
       const channel = this.#channels.get(name);
-      if (channel?.phase === "live") channel.phase = "off";
+      if (channel?.phase !== "live") continue;
+      channel.phase = "off";
+      any = true;
     }
+    return any;
   }
 
   /** Makes subscriptions anew that were lost or refused, where somebody still listens. */

@@ -6,6 +6,9 @@ import { LiveConnection, type PubSubOptions } from "./live-connection.js";
 import { type Masters, MOST_REDIRECTS, newMaster } from "./masters.js";
 import type { OpenPubSub } from "./pub-sub-connection.js";
 
+/** After a subscription has ended by itself. By the last of them the servers of a cluster agree who has which slot. */
+const LOOKS_MS: readonly number[] = [1_000, 5_000, 15_000];
+
 /** How to listen to the masters of a cluster. */
 export interface Shards extends Masters, PubSubOptions {
   /** How to open a connection to a master on which SSUBSCRIBE is sent. */
@@ -14,7 +17,9 @@ export interface Shards extends Masters, PubSubOptions {
 
 /**
  * Listens to sharded messages, which only the master of the channel's slot has: one connection for each master that is
- * listened to. A subscription that ends, as its slot has moved or its master has failed, is made anew where the slot is then.
+ * listened to. A subscription that ends, as its slot has moved or its master has failed, is made anew where the slot is then. The one
+ * that had it before may have become a replica, which takes subscriptions as well, and hears of nothing: who has the slot is looked up
+ * for a while, and what is listened to elsewhere follows.
  */
 export class ShardedSubscriber {
   readonly #shards: Shards;
@@ -23,6 +28,7 @@ export class ShardedSubscriber {
   /** Channels whose subscriptions are to be made anew when the pause is over. */
   readonly #lost = new Set<string>();
   #retry: Timer | undefined;
+  #look: Timer | undefined;
   /** Connections that failed in a row. */
   #failures = 0;
   #closing: Promise<void> | undefined;
@@ -123,8 +129,34 @@ export class ShardedSubscriber {
     if (this.#connections.get(master) === connection) this.#connections.delete(master);
     this.#failures += 1;
     this.#channels.lost(channels);
-    void this.#shards.refresh();
+    void this.#follow();
     this.#renewLater(channels);
+    this.#lookAgain(LOOKS_MS);
+  }
+
+  #lookAgain([ms, ...others]: readonly number[]): void {
+    this.#look?.cancel();
+    if (ms === undefined || this.#closing !== undefined) return;
+    this.#look = systemClock.schedule(ms, () => this.#follow().then(() => this.#lookAgain(others)));
+  }
+
+  /** Looks up who has which slot, and listens there. */
+  async #follow(): Promise<void> {
+    await this.#shards.refresh();
+    for (const connection of this.#connections.values()) {
+      for (const channel of connection.channels) {
+        const master = this.#shards.masterOf(channel);
+        if (master !== undefined && master !== connection.master) this.#move(connection, channel);
+      }
+    }
+  }
+
+  #move(connection: ShardConnection, channel: string): void {
+    // What is being subscribed to is redirected.
+    if (!this.#channels.lost([channel])) return;
+    connection.link.then((link) => link.unsubscribe(channel)).catch(() => undefined);
+    this.#leave(connection, channel);
+    this.#channels.renew([channel]);
   }
 
   #renewLater(channels: Iterable<string>): void {
@@ -146,6 +178,7 @@ export class ShardedSubscriber {
 
   async #shut(): Promise<void> {
     this.#retry?.cancel();
+    this.#look?.cancel();
     this.#channels.clear(new DriverClosedError());
     await Promise.all([...this.#connections.values()].map((connection) => connection.close()));
   }

@@ -58,6 +58,8 @@ class ScriptedShards {
   /** What it learns when it looks again. */
   readonly learned = new Map<string, string>();
   looks = 0;
+  /** Until then the answer to a look is on its way. */
+  looking: () => Promise<void> = async () => undefined;
   /** Answers subscriptions; an error is a refusal, a promise keeps whoever asks waiting. */
   answering: (command: string) => unknown = () => undefined;
   /** Becomes of a new connection. */
@@ -75,7 +77,7 @@ class ScriptedShards {
     masterOf: (channel) => this.known.get(channel),
     refresh: async () => {
       this.looks += 1;
-      await null;
+      await this.looking();
       for (const [channel, master] of this.learned) this.known.set(channel, master);
     },
     retryDelayMs: (failures) => this.retryDelayMs(failures),
@@ -257,6 +259,33 @@ describe("a channel whose slot has moved", () => {
     ]);
     shards.at("b").events.onMessage("a1", "here now");
     expect(one?.listener.heard).toEqual(["ready", "ready", ">here now"]);
+  });
+});
+
+describe("a master that has given way, and takes subscriptions still as a replica", () => {
+  test.each([
+    ["by the answer to what the end of its subscriptions asked", 0],
+    ["later, when the servers agree about that", 2_000],
+  ])("is left for the one that follows it, which is known %s [own-62]", async (_, ms) => {
+    const [one, two] = await Promise.all([shards.subscribe("a1"), shards.subscribe("a2")]);
+    const answer = gate();
+    shards.looking = () => answer.opened;
+    shards.at("a").events.onEnd(new Error("some subscriptions have ended"));
+    await retried();
+    expect(shards.sent().slice(-2)).toEqual(["a +a1", "a +a2"]);
+    if (ms > 0) answer.open();
+    await retried(ms);
+    shards.learned.set("a1", "b");
+    answer.open();
+    await retried(5_000);
+    expect(shards.sent().filter((entry) => !entry.includes("closed"))).toEqual([
+      "a -a1",
+      "b opened",
+      "b +a1",
+    ]);
+    shards.at("b").events.onMessage("a1", "here now");
+    expect(one?.listener.heard).toEqual(["ready", "ready", "ready", ">here now"]);
+    expect(two?.listener.heard).toEqual(["ready", "ready"]);
   });
 });
 
