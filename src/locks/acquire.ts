@@ -139,13 +139,15 @@ export function refusal(
   answer: Exclude<AcquireAnswer, { status: "held" }>,
   { sentAt, resets, repeated }: Exchanged<unknown>,
 ): "busy" | "late" | "leftover" {
+  // Also the copies of one that came too late in the end.
+  wish.repeated ||= repeated;
   switch (answer.status) {
     case "queued":
       wish.place = {
         sentAt,
         resets,
         pushed: answer.pushed,
-        repeated,
+        repeated: wish.repeated,
         fallsInMs: answer.isHead && answer.ttlMs >= 0 ? answer.ttlMs : undefined,
       };
       seenHeld(lock, wish, answer);

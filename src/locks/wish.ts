@@ -53,6 +53,8 @@ export class Wish implements Patience {
   again = false;
   /** How often Redis was asked. */
   attempts = 0;
+  /** Whether one of these may have been carried out more than once. */
+  repeated = false;
   obstacle: SeenObstacle | undefined;
   /** Why it was not even asked for: nobody knows what the last stay under the same id has left. */
   unanswered: UnavailableError | undefined;

@@ -4,7 +4,9 @@ import { answerLate, deliverLate, loseReply } from "../support/call-faults.js";
 import { queueOf, WAITER_CHANNEL } from "../support/fair-queue.js";
 import { leaseOf, queued, rawOf, type Waiting } from "../support/fair-waiters.js";
 import { type FakeTime, fakeTime } from "../support/fake-time.js";
+import { gate } from "../support/gate.js";
 import { watchLeaks } from "../support/leaks.js";
+import type { CallFault } from "../support/scripted-driver.js";
 import { watched } from "../support/watched.js";
 
 watchLeaks();
@@ -208,6 +210,48 @@ describe("a message that the lock was given", () => {
     await time.clock.advance(grantMs + 1);
     const rival = await time.holdfast.getFairLock("a").lock();
     await again.arrive();
+    await time.clock.advance(0);
+    client.driver.channels.mute(false);
+    message(time, next, untilMs);
+    await time.clock.advance(0);
+    expect(next.lock.outcome).toBeUndefined();
+    expect(time.fields("a")).toEqual({ [rival.holder]: "1" });
+    await rival.unlock();
+    await time.clock.advance(0);
+    await leaseOf(next).unlock();
+  });
+
+  test("comes to one who was put into the queue again by a copy of a question that was too late in the end: it asks [own-63]", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const client = time.connect({ commandTimeoutMs: 1_000 });
+    const next = await queued(time, { leaseMs: 50 }, client);
+    // Its next question is sent again and again, and only the last answer comes.
+    const [second, third, last] = [gate(), gate(), gate()];
+    const resent: CallFault = {
+      name: "resent",
+      async meet(deliver, driver) {
+        for (const { opened } of [second, third, last]) {
+          await deliver();
+          driver.reset();
+          await opened;
+        }
+        return deliver();
+      },
+    };
+    void client.driver.next(resent, "fair-acquire");
+    client.driver.channels.reconnect();
+    await time.clock.advance(60);
+    client.driver.channels.mute(true);
+    const untilMs = time.clock.wallMs() + grantMs;
+    await lease.unlock();
+    second.open();
+    await time.clock.advance(100);
+    const rival = await time.holdfast.getFairLock("a").lock();
+    third.open();
+    await time.clock.advance(100);
+    time.clock.suspend(1_000);
+    last.open();
     await time.clock.advance(0);
     client.driver.channels.mute(false);
     message(time, next, untilMs);

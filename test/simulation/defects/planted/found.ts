@@ -368,4 +368,19 @@ export const foundDefects: readonly Defect[] = [
       },
     ],
   },
+  {
+    name: "late-question-was-asked-once",
+    promise: "Nobody is inside a fair lock beside another.",
+    shows:
+      "A question is resent, puts its field into the queue again, and comes too late in the end; then an old grant is heard.",
+    origin: "own-63",
+    kinds: FAIR,
+    edits: [
+      {
+        file: "src/locks/acquire.ts",
+        find: "repeated: wish.repeated,",
+        replace: "repeated,",
+      },
+    ],
+  },
 ];
