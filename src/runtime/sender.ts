@@ -78,7 +78,7 @@ export class Sender {
         return;
       }
       const { reply, serverMs } = decoded;
-      // So it is where its process was held up before it went out.
+      // Nor does one that its process has held up before it went out.
       const isTimely = serverMs > 0 && this.#clock.monotonicMs() <= bound.endMs;
       const clock = isTimely ? this.#clocks.read(key, place, serverMs, { sentAt, resets }) : undefined;
       end();

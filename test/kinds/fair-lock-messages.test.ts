@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Lease } from "../../src/lease.js";
 import { fairTimes } from "../../src/protocol/fair-scripts.js";
 import { answerLate, deliverLate, loseReply } from "../support/call-faults.js";
 import { queueOf, WAITER_CHANNEL } from "../support/fair-queue.js";
@@ -17,6 +18,17 @@ const PERIOD_MS = 1_500;
 
 function message({ server }: FakeTime, { holder }: Waiting, untilMs: number): void {
   server.command("PUBLISH", WAITER_CHANNEL + holder, untilMs);
+}
+
+/** An old message that a waiter was given the lock, which a rival has, does not let it in; when the rival leaves, it is. */
+async function waitsOn(time: FakeTime, waiting: Waiting, rival: Lease, untilMs: number): Promise<void> {
+  message(time, waiting, untilMs);
+  await time.clock.advance(0);
+  expect(waiting.lock.outcome).toBeUndefined();
+  expect(time.fields("a")).toEqual({ [rival.holder]: "1" });
+  await rival.unlock();
+  await time.clock.advance(0);
+  await leaseOf(waiting).unlock();
 }
 
 describe("a message that the lock was given", () => {
@@ -212,13 +224,7 @@ describe("a message that the lock was given", () => {
     await again.arrive();
     await time.clock.advance(0);
     client.driver.channels.mute(false);
-    message(time, next, untilMs);
-    await time.clock.advance(0);
-    expect(next.lock.outcome).toBeUndefined();
-    expect(time.fields("a")).toEqual({ [rival.holder]: "1" });
-    await rival.unlock();
-    await time.clock.advance(0);
-    await leaseOf(next).unlock();
+    await waitsOn(time, next, rival, untilMs);
   });
 
   test("comes to one who was put into the queue again by a copy of a question that was too late in the end: it asks [own-63]", async () => {
@@ -254,13 +260,7 @@ describe("a message that the lock was given", () => {
     last.open();
     await time.clock.advance(0);
     client.driver.channels.mute(false);
-    message(time, next, untilMs);
-    await time.clock.advance(0);
-    expect(next.lock.outcome).toBeUndefined();
-    expect(time.fields("a")).toEqual({ [rival.holder]: "1" });
-    await rival.unlock();
-    await time.clock.advance(0);
-    await leaseOf(next).unlock();
+    await waitsOn(time, next, rival, untilMs);
   });
 
   test("and that comes together with the news that the place is gone lets nobody in beside another [own-1]", async () => {
