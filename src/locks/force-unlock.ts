@@ -3,6 +3,9 @@ import { MODE_FIELD } from "../protocol/names.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { look } from "./look.js";
 
+/** A lock that was found otherwise than it was seen is looked at again after pauses that double up to this. */
+const LONGEST_PAUSE_MS = 32;
+
 /**
  * Frees a lock from the holders that it has now, and from no others: a repeat of the command can not hit the next one.
  * @returns false when it was free
@@ -12,6 +15,7 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
   const { client, kind, key, channel } = lock;
   const { clock, commands } = client;
   const endMs = clock.monotonicMs() + commands.timeoutMs;
+  let pauseMs = 1;
   do {
     const record = await look(lock);
     if (!kind.isForceable(record)) return false;
@@ -36,6 +40,9 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
         return true;
       }
     }
+    // Amid a failover it may be looked at on one server, and found otherwise on another one, again and again.
+    await commands.pause(pauseMs);
+    pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
   } while (clock.monotonicMs() < endMs);
   throw new UnavailableError(commands.server, "the lock changes hands faster than it can be freed", false);
 }

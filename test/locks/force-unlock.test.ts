@@ -77,3 +77,27 @@ test("forceUnlock is known to a call of its client that was given the lock befor
   await time.clock.advance(0);
   expect(asking.outcome).toMatchObject({ value: { state: "held" } });
 });
+
+test("forceUnlock of what one server has and another one frees, as amid a failover, is tried now and then [own-64]", async () => {
+  const time = open();
+  const lease = await time.holdfast.getLock("a").lock();
+  let asked = 0;
+  const elsewhere: CallFault = {
+    name: "freed on a server that has another lock",
+    async meet(deliver, driver) {
+      asked += 1;
+      // A busy loop is to end.
+      if (asked > 1_000) return deliver();
+      void driver.next(elsewhere, "lock-force-unlock");
+      return [time.clock.wallMs(), ["changed"]];
+    },
+  };
+  void time.driver.next(elsewhere, "lock-force-unlock");
+  const forced = watched(time.holdfast.getLock("a").forceUnlock());
+  await time.clock.advance(10_000);
+  expect(forced.outcome).toMatchObject({ error: { code: "ERR_HOLDFAST_UNAVAILABLE" } });
+  // Five pauses up to 31 ms, then one each 32 ms of the command timeout.
+  expect(asked).toBeGreaterThan(5);
+  expect(asked).toBeLessThan(100);
+  await lease.unlock();
+});

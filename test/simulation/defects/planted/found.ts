@@ -383,4 +383,19 @@ export const foundDefects: readonly Defect[] = [
       },
     ],
   },
+  {
+    name: "forced-without-a-pause",
+    promise: "What a call sends is bounded, also where servers say different things.",
+    shows:
+      "Amid a failover the lock is looked at on the new master, and its holders are others on the old one.",
+    origin: "own-64",
+    topologies: ["sentinel"],
+    edits: [
+      {
+        file: "src/locks/force-unlock.ts",
+        find: "    await commands.pause(pauseMs);\n",
+        replace: "",
+      },
+    ],
+  },
 ];
