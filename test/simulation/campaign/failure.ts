@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Choices } from "../chooser/chooser.js";
@@ -19,6 +19,13 @@ const here = fileURLToPath(new URL("../../../", import.meta.url));
 /** Of the repository, whether this file is compiled or not. */
 const root = here.replace(/build[\\/]simulation[\\/]$/, "");
 const folder = join(root, "build", "simulation", "failures");
+const histories = join(root, "test", "simulation", "histories");
+
+/** The files of what broke a promise once, and was mended. */
+export function keptHistories(): readonly string[] {
+  const files = readdirSync(histories).filter((file) => file.endsWith(".json"));
+  return files.sort().map((file) => join(histories, file));
+}
 
 export function packageVersion(): string {
   const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };

@@ -15,7 +15,7 @@ export const defectsUsage: string = `npm run simulate -- --defects [NAMES] [opti
 npm run simulate -- --mutants [IDS] [options]
 
 Plants each defect, or each one-token mutant of the code that decides, in a copy of the simulator, and tells after how many schedules
-and seconds it is found. NAMES and IDS are parts of their names.
+and seconds it is found, by seed, in a kept history or in a scene. NAMES and IDS are parts of their names.
 
   --only A,B         the same as NAMES
   --seconds N        how long each is hunted for (60; mutants 10)

@@ -12,6 +12,9 @@ export interface Finding {
   readonly seconds: number;
 }
 
+/** What is played: a schedule by its seed, a kept one by its file, or a scene by its name. */
+export type Where = { readonly seed: number } | { readonly history: string } | { readonly scene: string };
+
 /** What a player is to do. */
 export interface PlayOrder {
   /** It plays by seed from this on. */
@@ -20,7 +23,9 @@ export interface PlayOrder {
   readonly stride: number;
   /** So many at most. */
   readonly schedules: number;
-  /** Which scenes it explores before, as far as there is time for them: all of its kinds, the one of this name, or none. */
+  /** The files of kept schedules that it plays between: after the first ones by seed, and before the scenes. */
+  readonly histories: readonly string[];
+  /** Which scenes it explores after those, as far as there is time for them: all of its kinds, the one of this name, or none. */
   readonly scenes: "all" | "none" | { readonly name: string };
   readonly seconds: number;
   /** The kinds to choose from; undefined: all. */
@@ -31,13 +36,12 @@ export interface PlayOrder {
 
 /** What a player tells while it plays, and in the end. What it has found it plays past if it is told to. */
 export type PlayReport =
-  /** A schedule, or a scene, begins. */
-  | { readonly what: "playing"; readonly schedules: number; readonly where: number | string }
+  /** A schedule, or a scene, begins, or goes on. */
+  | { readonly what: "playing"; readonly schedules: number; readonly where: Where }
   | {
       readonly what: "found";
       readonly schedules: number;
-      /** The seed, or the name of the scene. */
-      readonly where: number | string;
+      readonly where: Where;
       readonly rule: string;
       readonly text: string;
     }

@@ -1,11 +1,12 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { rmSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { keptHistories } from "../../campaign/failure.js";
 import { KINDS } from "../../workload/families.js";
 import type { TopologyName } from "../../world/topology.js";
 import type { Edit } from "../defect.js";
 import { buildVariant, compiledTree, root } from "../variant.js";
-import type { Finding, PlayOrder, PlayReport } from "./finding.js";
+import type { Finding, PlayOrder, PlayReport, Where } from "./finding.js";
 
 /** A schedule takes some milliseconds: one that has not ended by then never will. */
 const HANGS_AFTER_MS = 10_000;
@@ -47,6 +48,7 @@ export async function hunt({ name, edits, seconds, players, kinds, topologies }:
     firstSeed: 1,
     stride: players,
     schedules: Number.MAX_SAFE_INTEGER,
+    histories: keptHistories(),
     scenes: "all",
     seconds,
     kinds: played,
@@ -56,16 +58,26 @@ export async function hunt({ name, edits, seconds, players, kinds, topologies }:
   const folder = join(root, "build/variants", `${process.pid}-${name.replaceAll(/[^\w.-]+/g, "_")}`);
   try {
     await buildVariant(edits, folder);
-    return await playTogether(folder, order, (where) =>
-      typeof where === "number"
-        ? isSound({ ...order, scenes: "none", firstSeed: where, schedules: 1 })
-        : isSound({ ...order, scenes: { name: where }, schedules: 0 }),
-    );
+    return await playTogether(folder, order, (where) => isSound(alone(order, where)));
   } catch (error) {
     return { how: "not built", rule: "", text: String(error), schedules: 0, seconds: 0 };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** What plays nothing but this, as the order would have it. */
+export function alone(order: PlayOrder, where: Where): PlayOrder {
+  const nothing = { ...order, schedules: 0, histories: [], scenes: "none" } as const;
+  if ("seed" in where) return { ...nothing, firstSeed: where.seed, schedules: 1 };
+  if ("history" in where) return { ...nothing, histories: [where.history] };
+  return { ...nothing, scenes: { name: where.scene } };
+}
+
+/** As a person looks for it. */
+export function nameOf(where: Where): string {
+  if ("seed" in where) return `seed ${where.seed}`;
+  return "history" in where ? basename(where.history) : where.scene;
 }
 
 /** Whether the unchanged sources keep their promises there. */
@@ -74,16 +86,17 @@ async function isSound(order: PlayOrder): Promise<boolean> {
   return how === "not found";
 }
 
-/** Whether what was found with a seed, or in a scene, counts. */
-type Counts = (where: number | string) => Promise<boolean>;
+/** Whether what was found there counts. */
+type Counts = (where: Where) => Promise<boolean>;
 
-/** As many players as the order leaves seeds for, of which the first plays the scenes; until one has found something. */
+/** As many players as the order leaves seeds for, of which the first plays all the rest; until one has found something. */
 async function playTogether(tree: string, order: PlayOrder, counts: Counts): Promise<Finding> {
   const { firstSeed, stride } = order;
   const over = new AbortController();
   const findings = await Promise.all(
     Array.from({ length: stride }, async (_, at) => {
-      const own = { ...order, firstSeed: firstSeed + at, scenes: at === 0 ? order.scenes : "none" } as const;
+      const rest = at === 0 ? {} : ({ histories: [], scenes: "none" } as const);
+      const own = { ...order, ...rest, firstSeed: firstSeed + at };
       const finding = await playIn(tree, own, counts, over.signal);
       if (finding.how !== "not found") over.abort();
       return finding;
@@ -120,7 +133,7 @@ class Watch {
   #timer: NodeJS.Timeout | undefined;
   #schedules = 0;
   /** What it plays; undefined until it is loaded. */
-  #playing: number | string | undefined;
+  #playing: Where | undefined;
   #words = "";
   #isOver = false;
 
@@ -162,8 +175,7 @@ class Watch {
   async #found({ where, rule, text }: PlayReport & { readonly what: "found" }): Promise<void> {
     clearTimeout(this.#timer);
     if (await this.#ends.counts(where)) {
-      const at = typeof where === "number" ? `seed ${where}` : where;
-      this.#end({ how: "violation", rule, text: `${at}: ${text}` });
+      this.#end({ how: "violation", rule, text: `${nameOf(where)}: ${text}` });
     } else {
       this.#waitFor(HANGS_AFTER_MS);
       this.#player.send("go on");
@@ -181,7 +193,8 @@ class Watch {
     const hangs = playing === undefined || (await this.#ends.counts(playing));
     if (this.#playing !== playing) return;
     const isOver = performance.now() > this.#startMs + 1_000 * this.#order.seconds + HANGS_AFTER_MS;
-    if (hangs) this.#end({ how: "hang", rule: "hang", text: `seed or scene ${playing} does not end` });
+    const what = playing === undefined ? "what is to be loaded" : nameOf(playing);
+    if (hangs) this.#end({ how: "hang", rule: "hang", text: `${what} does not end` });
     else if (isOver) this.#end({ how: "not found", rule: "", text: "" });
     else this.#waitFor(HANGS_AFTER_MS);
   }
