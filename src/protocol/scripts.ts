@@ -478,10 +478,19 @@ if head and last_ms and not is_ours(head) then
 bring_nearer(fair, 0, head, first[#first], last_ms, now_ms, times)
 end
 end
+local function presume_alive(fair, now_ms, times)
+local heads = redis.call("LRANGE", fair.queue, 0, HEADS_AT_ONCE - 1)
+local signs = redis.call("ZMSCORE", fair.alive, unpack(heads))
+for i = 1, #heads do
+if is_ours(heads[i]) and not signs[i] then
+sign_of_life(fair, heads[i], now_ms, times)
+end
+end
+end
 local function is_dead(fair, holder, timeout_ms, alive_ms, now_ms, times)
 if is_ours(holder) then
 if not alive_ms then
-sign_of_life(fair, holder, now_ms, times)
+presume_alive(fair, now_ms, times)
 end
 return alive_ms and tonumber(alive_ms) <= now_ms
 end
@@ -948,10 +957,19 @@ if head and last_ms and not is_ours(head) then
 bring_nearer(fair, 0, head, first[#first], last_ms, now_ms, times)
 end
 end
+local function presume_alive(fair, now_ms, times)
+local heads = redis.call("LRANGE", fair.queue, 0, HEADS_AT_ONCE - 1)
+local signs = redis.call("ZMSCORE", fair.alive, unpack(heads))
+for i = 1, #heads do
+if is_ours(heads[i]) and not signs[i] then
+sign_of_life(fair, heads[i], now_ms, times)
+end
+end
+end
 local function is_dead(fair, holder, timeout_ms, alive_ms, now_ms, times)
 if is_ours(holder) then
 if not alive_ms then
-sign_of_life(fair, holder, now_ms, times)
+presume_alive(fair, now_ms, times)
 end
 return alive_ms and tonumber(alive_ms) <= now_ms
 end
@@ -1278,10 +1296,19 @@ if head and last_ms and not is_ours(head) then
 bring_nearer(fair, 0, head, first[#first], last_ms, now_ms, times)
 end
 end
+local function presume_alive(fair, now_ms, times)
+local heads = redis.call("LRANGE", fair.queue, 0, HEADS_AT_ONCE - 1)
+local signs = redis.call("ZMSCORE", fair.alive, unpack(heads))
+for i = 1, #heads do
+if is_ours(heads[i]) and not signs[i] then
+sign_of_life(fair, heads[i], now_ms, times)
+end
+end
+end
 local function is_dead(fair, holder, timeout_ms, alive_ms, now_ms, times)
 if is_ours(holder) then
 if not alive_ms then
-sign_of_life(fair, holder, now_ms, times)
+presume_alive(fair, now_ms, times)
 end
 return alive_ms and tonumber(alive_ms) <= now_ms
 end
@@ -1690,10 +1717,19 @@ if head and last_ms and not is_ours(head) then
 bring_nearer(fair, 0, head, first[#first], last_ms, now_ms, times)
 end
 end
+local function presume_alive(fair, now_ms, times)
+local heads = redis.call("LRANGE", fair.queue, 0, HEADS_AT_ONCE - 1)
+local signs = redis.call("ZMSCORE", fair.alive, unpack(heads))
+for i = 1, #heads do
+if is_ours(heads[i]) and not signs[i] then
+sign_of_life(fair, heads[i], now_ms, times)
+end
+end
+end
 local function is_dead(fair, holder, timeout_ms, alive_ms, now_ms, times)
 if is_ours(holder) then
 if not alive_ms then
-sign_of_life(fair, holder, now_ms, times)
+presume_alive(fair, now_ms, times)
 end
 return alive_ms and tonumber(alive_ms) <= now_ms
 end

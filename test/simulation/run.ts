@@ -410,7 +410,7 @@ export class Run {
     this.#holders.ran(server, call, by);
     for (const watch of this.#watches.values()) watch.ran(server, call, by, answer);
     this.#lockWatch?.ran(server, call, by, answer);
-    this.#orphans.ran(call);
+    this.#orphans.ran(server, call, by);
     this.#deposed?.look();
     this.#checker.look();
     this.#storedHolds?.look(server);

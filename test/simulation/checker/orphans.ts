@@ -51,6 +51,10 @@ export class Orphans {
   readonly #members = new Map<string, Member>();
   /** When each field first came to a server. */
   readonly #firstUs = new Map<string, number>();
+  /** Until when each waiter is believed alive, by server, name and field. */
+  readonly #signs = new Map<string, number>();
+  /** When one was believed alive that had said nothing: its sign of life was lost. */
+  readonly #presumedUs = new Map<string, number>();
   /** Since when a field is nobody's, by server, name and field. */
   readonly #sinceUs = new Map<string, number>();
 
@@ -69,10 +73,23 @@ export class Orphans {
     for (const { clientId } of member.clients) this.#members.set(clientId, member);
   }
 
-  ran({ args }: ScriptCall): void {
+  ran(server: SimServer, { script, args }: ScriptCall, by: string): void {
     for (const arg of args) {
       const field = String(arg);
       if (isField(field) && !this.#firstUs.has(field)) this.#firstUs.set(field, this.#parts.time.nowUs);
+    }
+    if (script.name.startsWith("fair")) for (const name of this.#names.keys()) this.#hear(server, name, by);
+  }
+
+  #hear(server: SimServer, name: string, by: string): void {
+    const signs = list(server, "ZRANGE", fairAliveKey(name), 0, -1, "WITHSCORES");
+    for (let at = 0; at < signs.length; at += 2) {
+      const [field = "", untilMs] = signs.slice(at, at + 2);
+      const key = `${server.name} ${name} ${field}`;
+      if (Number(untilMs) === this.#signs.get(key)) continue;
+      this.#signs.set(key, Number(untilMs));
+      if (this.#members.get(clientOf(field))?.process.name === by) this.#presumedUs.delete(key);
+      else this.#presumedUs.set(key, this.#parts.time.nowUs);
     }
   }
 
@@ -131,7 +148,9 @@ export class Orphans {
     // Under a chosen id one call may have followed another unseen.
     const endedUs = isChosen(field) ? this.#parts.checker.calls.endedUs(process, name) : 0;
     const sinceUs = Math.max(firstUs, endedUs);
-    const earliestUs = Math.max(sinceUs, this.#quietUs(owner), this.#fallenUs(name, owner));
+    const presumedUs = this.#presumedUs.get(key);
+    const silentUs = presumedUs === undefined ? 0 : presumedUs + GIVEN_UP_US;
+    const earliestUs = Math.max(sinceUs, silentUs, this.#quietUs(owner), this.#fallenUs(name, owner));
     if (nowUs - earliestUs <= boundUs(owner) + this.#replicasUs(owner)) return;
     this.#parts.checker.fail(
       "leftovers",

@@ -21,10 +21,22 @@ local function forget_first(fair, first, now_ms, times)
   end
 end
 
+-- Signs of life were lost, as when the server's clock was set forward by a minute. All who wait get one together: were it one
+-- after the other, each who is dead would be given the lock.
+local function presume_alive(fair, now_ms, times)
+  local heads = redis.call("LRANGE", fair.queue, 0, HEADS_AT_ONCE - 1)
+  local signs = redis.call("ZMSCORE", fair.alive, unpack(heads))
+  for i = 1, #heads do
+    if is_ours(heads[i]) and not signs[i] then
+      sign_of_life(fair, heads[i], now_ms, times)
+    end
+  end
+end
+
 local function is_dead(fair, holder, timeout_ms, alive_ms, now_ms, times)
   if is_ours(holder) then
     if not alive_ms then
-      sign_of_life(fair, holder, now_ms, times)
+      presume_alive(fair, now_ms, times)
     end
     return alive_ms and tonumber(alive_ms) <= now_ms
   end
