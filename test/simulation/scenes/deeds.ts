@@ -8,11 +8,12 @@ import { Footprint } from "./footprint.js";
  * What may be done to a process of a scene, whenever something is on its way that it hits:
  * - "cut": its connection for commands breaks. What is on its way to the server is lost, or arrives at any time from then on, also
  *   after its copy on the next connection; answers that have not come until the process notices are lost.
+ * - "late copy": the same, when something is on its way to the server, all of which arrives.
  * - "message lost": the next message to it gets lost, while the connection lives.
  * - "messages cut": its connection for messages breaks.
  * - "kill": it dies. What it has sent arrives.
  */
-export type FaultName = "cut" | "message lost" | "messages cut" | "kill";
+export type FaultName = "cut" | "late copy" | "message lost" | "messages cut" | "kill";
 
 interface Parts {
   readonly time: ChosenTime;
@@ -51,10 +52,11 @@ export class Deeds {
   #ofLine(sort: Exclude<FaultName, "kill">, line: Line): Deed[] {
     const { commands, messages } = line;
     switch (sort) {
-      case "cut": {
+      case "cut":
+      case "late copy": {
         const { there, back } = commands.inTransit;
         if (there + back === 0 || !commands.isConnected) return [];
-        const arriving = there === 0 ? [0] : [0, there];
+        const arriving = sort === "cut" ? [...new Set([0, there])] : [there].filter((arrive) => arrive > 0);
         return arriving.map((arrive) => {
           const text = there === 0 ? "cut" : `cut, what was sent ${arrive === 0 ? "is lost" : "arrives"}`;
           return this.#deed(text, [line], ["commands"], () =>

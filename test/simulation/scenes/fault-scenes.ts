@@ -1,7 +1,7 @@
 import type { LockKindName } from "../workload/lock-names.js";
 import type { ResendRules } from "../world/command-link.js";
 import type { FaultName } from "./deeds.js";
-import { locking, PLAIN, underId } from "./lock-scenes.js";
+import { forcing, locking, PLAIN, underId } from "./lock-scenes.js";
 import type { SceneDefinition, Task } from "./scene.js";
 
 const NEVER_AGAIN: ResendRules = { resends: false, queues: true };
@@ -31,6 +31,10 @@ function twice(task: Task): Task {
 const KINDS = ["lock", "fair", "read-write", "fair read-write", "fenced"] as const;
 
 export const FAULT_SCENES: readonly SceneDefinition[] = [
+  struck("lock", "late copy", {
+    name: "lock: one locks, one frees it by force, late copy",
+    processes: [[locking("lock")], [forcing("lock")]],
+  }),
   struck("lock", "cut"),
   struck("fair", "cut"),
   struck("lock", "cut", { name: "lock: two lock, cut, and nothing is sent again", rules: NEVER_AGAIN }),

@@ -55,7 +55,7 @@ function nesting(kind: LockKindName): Task {
   };
 }
 
-function forcing(kind: LockKindName): Task {
+export function forcing(kind: LockKindName): Task {
   return async (player) => {
     const { lock } = player.door(kind);
     await player.call({ what: "forceUnlock", names: [], waitMs: 0 }, () => lock.forceUnlock());

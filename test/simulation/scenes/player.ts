@@ -14,6 +14,8 @@ export class Player extends Caller {
   readonly outcomes: string[] = [];
   readonly #time: ChosenTime;
   readonly #inside: { count: number };
+  /** What its leases were asked for with. */
+  readonly #options = new WeakMap<Lease, LockOptions>();
   #aborts = 0;
 
   /** @param inside how many of the run have permits */
@@ -76,13 +78,14 @@ export class Player extends Caller {
       waitMs === 0 ? door.lock.tryLock(others) : door.lock.lock(options),
     );
     if (!became.ok || became.value === null) return undefined;
-    this.enter(door, became.value);
+    this.enter(door, became.value, options);
     return became.value;
   }
 
-  enter(door: Door, lease: Lease): void {
+  enter(door: Door, lease: Lease, options: LockOptions = {}): void {
     this.#time.footprint.changes("beliefs");
-    enter(this, door, lease);
+    this.#options.set(lease, options);
+    enter(this, door, lease, options);
   }
 
   leave(lease: Lease): boolean {
@@ -143,7 +146,9 @@ export class Player extends Caller {
   /** Unlocks what it has. */
   async unlock(door: Door, lease: Lease, act: () => Promise<unknown> = () => lease.unlock()): Promise<void> {
     const mayBeOver = this.leave(lease);
-    await this.call({ what: "unlock", names: door.members, waitMs: 0, mayBeOver }, act);
+    const { leaseMs, maxHoldMs } = this.#options.get(lease) ?? {};
+    const asked = { what: "unlock", names: door.members, waitMs: 0, leaseMs, maxHoldMs, mayBeOver };
+    await this.call(asked, act);
   }
 
   /** Locks, goes on when it is chosen, and unlocks. */

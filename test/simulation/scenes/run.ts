@@ -2,11 +2,17 @@ import type { Choices } from "../chooser/chooser.js";
 import { explore, type SceneResult } from "./explore.js";
 import { FAULT_SCENES } from "./fault-scenes.js";
 import { LOCK_SCENES } from "./lock-scenes.js";
+import { REENTRY_SCENES } from "./reentry-scenes.js";
 import type { SceneDefinition } from "./scene.js";
 import { SYNC_SCENES } from "./sync-scenes.js";
 
 /** All scenes: one for each kind at least. */
-export const SCENES: readonly SceneDefinition[] = [...LOCK_SCENES, ...FAULT_SCENES, ...SYNC_SCENES];
+export const SCENES: readonly SceneDefinition[] = [
+  ...LOCK_SCENES,
+  ...REENTRY_SCENES,
+  ...FAULT_SCENES,
+  ...SYNC_SCENES,
+];
 
 /** Which scenes to play. */
 export interface SceneOptions {

@@ -33,13 +33,11 @@ describe("playing for a hunt", () => {
     return [...reports, last];
   }
 
-  it("plays kept schedules after the first ones by seed, and goes on by seed", async () => {
-    const histories = keptHistories().slice(0, 1);
-    const reports = await told({ schedules: 61, histories, kinds: ["lock"] });
+  it("plays kept schedules after the first ones by seed", async () => {
+    const [history = ""] = keptHistories();
+    const reports = await told({ schedules: 2, histories: [history], kinds: ["latch"] });
     const places = reports.map((report) => (report.what === "playing" ? report.where : report.what));
-    expect(places).toHaveLength(63);
-    expect(places.slice(0, 2)).toEqual([{ seed: 3 }, { seed: 5 }]);
-    expect(places.slice(59)).toEqual([{ seed: 121 }, { history: histories[0] }, { seed: 123 }, "clean"]);
+    expect(places).toEqual([{ seed: 3 }, { seed: 5 }, { history }, "clean"]);
   });
 
   it("tells which kept schedule breaks a promise, and plays on when that does not count", async () => {

@@ -117,11 +117,13 @@ async function look(
   await tell({ what: "found", schedules, where, rule: first.rule, text: first.text });
 }
 
-/** Each file of scenes exports lists of them. */
+/** Each file of scenes exports lists of them. Those with the fewest tasks, which have the fewest orders, come first. */
 async function allScenes(): Promise<readonly SceneDefinition[]> {
   const files = readdirSync(SCENES).filter((file) => file.endsWith("-scenes.js"));
   const modules = await Promise.all(files.sort().map((file) => import(new URL(file, SCENES).href)));
-  return modules.flatMap((lists: Record<string, unknown>) =>
+  const scenes: SceneDefinition[] = modules.flatMap((lists: Record<string, unknown>) =>
     Object.values(lists).filter(Array.isArray).flat(),
   );
+  const tasksOf = ({ processes }: SceneDefinition) => processes.flat().length;
+  return scenes.sort((one, other) => tasksOf(one) - tasksOf(other));
 }
