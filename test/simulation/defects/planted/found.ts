@@ -140,6 +140,17 @@ export const foundDefects: readonly Defect[] = [
         find: "      end();\n      const repeated",
         replace: "      if (sent.givenUp) return;\n      end();\n      const repeated",
       },
+      // Each of the two ways to see that an answer is late covers for the other: own-61.
+      {
+        file: "src/runtime/sender.ts",
+        find: "serverMs > 0 && this.#clock",
+        replace: "serverMs > 0 && (sent.givenUp || this.#clock",
+      },
+      {
+        file: "src/runtime/sender.ts",
+        find: "<= bound.endMs;",
+        replace: "<= bound.endMs);",
+      },
     ],
   },
   {
