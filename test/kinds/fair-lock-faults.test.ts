@@ -211,12 +211,12 @@ describe("a fair lock on a server that forgets", () => {
     const lease = await time.holdfast.getFairLock("a").lock();
     for (let n = 0; n < 5; n += 1) {
       const dead = `c0000000-0000-8001-8000-000000000000:${4_294_967_296 + n}`;
-      raw("RPUSH", QUEUE, dead);
-      raw("ZADD", TIMEOUTS, time.clock.wallMs() + HOUR_MS, dead);
+      await raw("RPUSH", QUEUE, dead);
+      await raw("ZADD", TIMEOUTS, time.clock.wallMs() + HOUR_MS, dead);
     }
     const waiting = await queued(time);
     // As when the server's clock is set forward by more than a minute.
-    raw("DEL", ALIVE);
+    await raw("DEL", ALIVE);
     await lease.unlock();
     // The first of them has it for a while, and the second as well, as it is believed alive until then.
     await time.clock.advance(2 * fairTimes.grantMs + 2 * PERIOD_MS);
