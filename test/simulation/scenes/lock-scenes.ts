@@ -85,6 +85,21 @@ function downgrading(kind: LockKindName): Task {
   };
 }
 
+/** One call with a short lease is followed by another of its process, which stays for longer than that lease. */
+function following(kind: LockKindName): Task {
+  return async (player) => {
+    const door = player.door(kind);
+    const first = await player.lock(door, { leaseMs: 700 });
+    const second = player.lock(door);
+    await player.pause(10);
+    if (first !== undefined) await player.unlock(door, first);
+    const lease = await second;
+    if (lease === undefined) return;
+    await player.pause(1_100);
+    await player.unlock(door, lease);
+  };
+}
+
 /** Gets in before a timer has to help. */
 function joining(kind: LockKindName): Task {
   return async (player) => {
@@ -159,6 +174,14 @@ export const LOCK_SCENES: readonly SceneDefinition[] = [
     kind: "lock",
     processes: [[underId("lock", 7), underId("lock", 7)], [trying("lock")]],
     bound: PLAIN,
+  },
+  {
+    name: "lock: two calls of one process follow each other, slowly",
+    kind: "lock",
+    processes: [[following("lock")]],
+    bound: { ...PLAIN, overtakes: 2 },
+    options: { commandTimeoutMs: 900 },
+    promptMs: 1_110,
   },
   {
     name: "lock: two of one process, of which one aborts",
