@@ -83,8 +83,9 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
     if (this.#keptCount === 0) freeing(this.#lock);
     const { key, field: holder } = this.#holding;
     const keptCount = this.#keptCount;
-    const ttlMs = this.#holding.neededMs();
     const keptMs = this.#holding.keptMs(keptCount);
+    // One of the counted ones may be about to be released: until then the key must not fall under it.
+    const ttlMs = Math.max(this.#holding.neededMs(), ...keptMs);
     const { channel } = this.#lock;
     return { key, holder, heldCount: this.#heldCount, keptCount, ttlMs, keptMs, channel };
   }

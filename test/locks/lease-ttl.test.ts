@@ -158,6 +158,24 @@ describe("an inner release that is repeated", () => {
   });
 });
 
+describe("the release of one hold that is counted by that of another", () => {
+  test("finds it there, though the answer to the other one was lost and the outer hold has run out [own-66]", async () => {
+    const { holdfast, driver, clock, ttlMs } = open();
+    const lock = holdfast.getLock("a");
+    const threadId = 7;
+    const outer = await lock.lock({ leaseMs: 1_000, threadId });
+    const first = await lock.lock({ threadId });
+    const second = await lock.lock({ threadId });
+    await clock.advance(985);
+    void driver.next(loseReply, "lock-release");
+    const released = Promise.all([first.unlock(), second.unlock()]);
+    await clock.advance(100);
+    await released;
+    expect([second.state, outer.state, ttlMs("a")]).toEqual(["released", "lost", -2]);
+    await expect(outer.unlock()).rejects.toThrow("ran out");
+  });
+});
+
 describe("a key without a TTL", () => {
   test("gets one again from a re-entry, a partial release and a renewal alike [R29]", async () => {
     const { holdfast, server, clock, ttlMs } = open();

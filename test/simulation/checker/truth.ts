@@ -132,16 +132,19 @@ function isTheft(name: string, { shared, trouble }: Scene): boolean {
   return shared.every((each) => each.name !== name) && trouble.happened(...THEFTS);
 }
 
-/** What the last stay under an id has left is taken away before the next one, for which a call that may not wait is too early. */
+/**
+ * What the last stay under an id has left is taken away before the next one, for which a call that may not wait is too early. One that
+ * was cancelled may go on for several ways of an answer: its server has to be found and met before it is asked for the lock.
+ */
 function isBeingCleared({ asked, call, scene, member }: Failed): boolean {
   const { leastUs, spreadUs } = member.plan.distance;
   const sinceUs = call.startUs - 2 * (leastUs + spreadUs);
-  const hasJustEnded = asked.names.some(
-    (name) =>
-      scene.checker.calls.endedUs(member.process.name, name) >= sinceUs ||
-      scene.occupied.wasTaken(name, sinceUs),
-  );
-  return hasJustEnded || isTroubled({ call, scene, member });
+  const isLeft = asked.names.some((name) => {
+    const endedUs = scene.checker.calls.endedUs(member.process.name, name);
+    const isAsking = endedUs > 0 && member.lines.some(({ commands }) => commands.isAsking(name));
+    return endedUs >= sinceUs || isAsking || scene.occupied.wasTaken(name, sinceUs);
+  });
+  return isLeft || isTroubled({ call, scene, member });
 }
 
 function untrueLoss(loss: LeaseLostError, failed: Failed): string | undefined {

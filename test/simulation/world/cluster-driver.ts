@@ -149,7 +149,8 @@ export class ClusterDriver implements Driver {
     const { name: by } = this.#connect;
     const { cluster } = this.#parts;
     return new Promise((answered, failed) => {
-      this.#link(server).send({ act: (there) => cluster.run(there, call, { by, ...how }), answered, failed });
+      const act = (there: SimServer) => cluster.run(there, call, { by, ...how });
+      this.#link(server).send({ keys: call.keys, act, answered, failed });
     });
   }
 

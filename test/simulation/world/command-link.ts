@@ -25,6 +25,8 @@ export interface LinkWatch {
 
 /** A command of a link. */
 export interface Request {
+  /** The keys that it names; none: it is about the server, and a step of whatever is asked there first. */
+  readonly keys: readonly string[];
   /** Runs at the server. Throws `ServerReplyError`. */
   readonly act: (server: SimServer) => RawReply | Promise<RawReply>;
   readonly answered: (reply: RawReply) => void;
@@ -97,6 +99,11 @@ export class CommandLink {
 
   get underWay(): number {
     return this.#unanswered.length + this.#queued.length;
+  }
+
+  /** Whether something is not answered that names a key, or none. */
+  isAsking(key: string): boolean {
+    return [...this.#unanswered, ...this.#queued].some(({ keys }) => keys.length === 0 || keys.includes(key));
   }
 
   get isConnected(): boolean {

@@ -62,8 +62,11 @@ export class ScriptLink implements MasterLink {
   }
 
   send(command: readonly string[]): Promise<unknown> {
+    // Of a script; what else there is names no keys.
+    const [, , count = "0", ...words] = command;
+    const keys = words.slice(0, Number(count));
     return new Promise((answered, failed) => {
-      this.#link.send({ act: (server) => this.#act(server, command), answered, failed });
+      this.#link.send({ keys, act: (server) => this.#act(server, command), answered, failed });
     });
   }
 

@@ -14,14 +14,15 @@ import type { MessageLink } from "./message-link.js";
 /** `EVALSHA`, and `EVAL` where the server does not know the script. */
 export function runOn(link: CommandLink, call: ScriptCall, ticket: Ticket, by: string): Promise<RawReply> {
   return new Promise((answered, reject) => {
+    const { keys } = call;
     const withText = () =>
-      link.send({ act: (server) => server.run(call, by, true), answered, failed: reject });
+      link.send({ keys, act: (server) => server.run(call, by, true), answered, failed: reject });
     const failed = (error: Error) => {
       const isUnknown = error instanceof ServerReplyError && error.code === "NOSCRIPT";
       if (isUnknown && !ticket.givenUp) withText();
       else reject(error);
     };
-    link.send({ act: (server) => server.run(call, by, false), answered, failed });
+    link.send({ keys, act: (server) => server.run(call, by, false), answered, failed });
   });
 }
 

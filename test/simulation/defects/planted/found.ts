@@ -409,4 +409,18 @@ export const foundDefects: readonly Defect[] = [
       },
     ],
   },
+  {
+    name: "release-cuts-short-what-it-counts",
+    promise: "A hold that its owner is giving back is not told as stolen.",
+    shows:
+      "Of three holds of a thread two are released at once, the first answer is lost, and the third one runs out.",
+    origin: "own-66",
+    edits: [
+      {
+        file: "src/locks/lowering.ts",
+        find: "Math.max(this.#holding.neededMs(), ...keptMs)",
+        replace: "this.#holding.neededMs()",
+      },
+    ],
+  },
 ];
