@@ -40,6 +40,8 @@ export class Holders {
   readonly #askers = new Map<string, string | undefined>();
   /** By name and field: the latest moment at which its key was ever to run out. */
   readonly #endsUs = new Map<string, number>();
+  /** By name and field: the latest moment at which a lease was to end that its client has handed on to it before Redis was told. */
+  readonly #handedOnUs = new Map<string, number>();
   /** By name and process: each `forceUnlock` that has not resolved. */
   readonly #forcing = new Map<string, Set<object>>();
   /** By the id of its client. */
@@ -127,6 +129,25 @@ export class Holders {
   /** When the key of a lock was to run out, at the latest, while a holder had it; undefined: it was never seen there. */
   endUs(name: string, holder: string): number | undefined {
     return this.#endsUs.get(`${name} ${holder}`);
+  }
+
+  /** A lease has been handed out: of one that its client has handed on Redis is yet to be told, and gives it all of its time then. */
+  handedOut(name: string, holder: string, leaseMs: number): void {
+    const { nowUs } = this.#time;
+    const fields = [holder, `${holder}:write`];
+    const isStored = this.#keyspace
+      .since(name, nowUs)
+      .some((state) => fields.some((field) => state.fields.has(field)));
+    if (isStored) return;
+    const at = `${name} ${holder}`;
+    this.#handedOnUs.set(at, Math.max(nowUs + leaseMs * US, this.#handedOnUs.get(at) ?? 0));
+  }
+
+  /** When its lease was to end, at the latest, also of one that was handed on, of which Redis is yet to be told; undefined: it had none. */
+  lastsUntilUs(name: string, holder: string): number | undefined {
+    const ends = [this.endUs(name, holder), this.#handedOnUs.get(`${name} ${holder}`)];
+    const known = ends.filter((end) => end !== undefined);
+    return known.length === 0 ? undefined : Math.max(...known);
   }
 
   /** @returns the fields that are new */

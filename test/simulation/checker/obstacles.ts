@@ -12,7 +12,7 @@ const RATE_SHARE = 0.002;
 
 /**
  * `WaitTimeoutError` tells how long the lease of the holder lasts from then on: not for longer than Redis had it while that was the
- * holder, by more than the way of an answer.
+ * holder, or was to have it for whom it was handed on to, by more than the way of an answer.
  * @returns what is wrong with that
  */
 export function untrueObstacle({ obstacle }: WaitTimeoutError, failed: Failed): string | undefined {
@@ -31,9 +31,9 @@ export function untrueObstacle({ obstacle }: WaitTimeoutError, failed: Failed): 
   const hurtSinceUs = Math.min(call.startUs, ...seenUs) - 2 * commandTimeoutMs * US;
   if (scene.trouble.has(process.name, hurtSinceUs)) return undefined;
   const ends = asked.names
-    .map((name) => scene.holders.endUs(name, holder))
+    .map((name) => scene.holders.lastsUntilUs(name, holder))
     .filter((end) => end !== undefined);
-  // A lock that was handed on by its client has a new lease, of which Redis is yet to be told.
+  // A lock may have been handed on inside its client to a call that has not got a lease of it: Redis is yet to be told.
   if (ends.length === 0) return undefined;
   const endUs = Math.max(...ends);
   // Where replicas are asked as well, the answer comes later than from its server alone.

@@ -260,6 +260,10 @@ export function enter(caller: Caller, door: Door, lease: Lease, options: LockOpt
   if (oneIn(caller.stream, 4)) caller.scene.signals.listen(lease, label, process);
   const terms = { isFixed: leaseMs !== undefined, latestMs };
   const parts = partsOf(door, lease);
+  const { watchdogMs } = caller.member.plan.options;
+  for (const { name, owners } of parts) {
+    for (const owner of owners) caller.scene.holders.handedOut(name, owner, leaseMs ?? watchdogMs);
+  }
   checker.entered({ process, lease, parts, kind: door.kind, label, startUs, ...terms }, token);
   isOfUse(caller, lease, label);
 }
