@@ -42,11 +42,7 @@ const leavingTogether: Task = async (player) => {
     inner.push(lease);
   }
   await player.pause(985);
-  const [first, ...others] = inner.map((lease) => () => player.unlock(door, lease));
-  const leaving = first?.();
-  // What is sent in one turn is made up at its end.
-  await undefined;
-  await Promise.all([leaving, ...others.map((leave) => leave())]);
+  await Promise.all(inner.map((lease) => player.unlock(door, lease)));
   await player.pause(10);
   if (outer !== undefined) await player.unlock(door, outer);
 };
