@@ -26,6 +26,9 @@ export const CHANGES: readonly string[] = [
   "slot moves on",
 ];
 
+/** Where these happen, what Redis had may be gone for no other reason. */
+const DATA_LOST = ["server-older", "server-emptied"];
+
 export const TAKEN: readonly How[] = ["by force", "otherwise"];
 
 const US = 1_000;
@@ -109,7 +112,8 @@ export class Losses {
           ? undefined
           : "nobody has taken it";
       case "unreachable":
-        return this.#wasHurt(name, holder, startUs + heldMs * US * SLOWEST)
+        return this.#wasHurt(name, holder, startUs + heldMs * US * SLOWEST) ||
+          this.#wentWithData(name, holder, startUs)
           ? undefined
           : "its server was reachable all the time";
       case "server-changed":
@@ -133,6 +137,11 @@ export class Losses {
       this.#trouble.has(process.name, untilUs - soonUs(plan)) ||
       this.#trouble.has(process.name, untilUs - echoUs, isScarce ? undefined : ITS_OWN)
     );
+  }
+
+  /** A reader beside whose hold a release is under way can not tell that its hold is gone from what that release has done. */
+  #wentWithData(name: string, holder: string, startUs: number): boolean {
+    return this.#trouble.hasSince(startUs, DATA_LOST) && this.#holders.hasGone(name, holder, startUs, TAKEN);
   }
 
   /** In which ways a field may have gone that was taken: `close({ releaseHeld })` takes it from calls that it cancels. */
