@@ -5,10 +5,11 @@ import { defects } from "./defects.js";
 import { type Finding, isFound } from "./hunt/finding.js";
 import { hunt, inParallel, type Prey } from "./hunt/hunt.js";
 import { markdownTable, type Row, summary, textLine } from "./hunt/table.js";
-import { kindsOf } from "./mutants/kinds.js";
+import { kindsOf, topologiesOf } from "./mutants/kinds.js";
 import type { Mutant } from "./mutants/mutant.js";
 import { allMutants } from "./mutants/mutants.js";
-import { explains, survivors } from "./survivors.js";
+import { explains } from "./survivors/survivor.js";
+import { survivors } from "./survivors/survivors.js";
 import { root } from "./variant.js";
 
 export const defectsUsage: string = `npm run simulate -- --defects [NAMES] [options]
@@ -102,6 +103,7 @@ async function huntMutants(options: Options): Promise<number> {
     .filter((_, at) => at % options.sample === 0);
   const preys = mutants.map((mutant) => {
     const kinds = options.anyKind ? undefined : kindsOf(mutant.file);
+    const topologies = options.anyKind ? undefined : topologiesOf(mutant);
     return {
       name: mutant.id,
       promise: `${mutant.was} -> ${mutant.line}`,
@@ -109,6 +111,7 @@ async function huntMutants(options: Options): Promise<number> {
       seconds: options.seconds,
       players: options.players,
       kinds,
+      topologies,
     };
   });
   const rows = await huntAll(preys, options);

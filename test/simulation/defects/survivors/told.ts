@@ -1,0 +1,32 @@
+import { alike, type Survivor } from "./survivor.js";
+
+/** What only what a program is told depends on. */
+export const told: readonly Survivor[] = [
+  ...alike("only told", "Events say more or less: see test/unit/events.test.ts.", [
+    ["threads/holding.ts", "*", "events.leaseLost"],
+    ["threads/permit-holds.ts", "*", "events.leaseLost.publish("],
+    ["threads/permit-holds.ts", "not-dropped", "!events.leaseLost.hasSubscribers"],
+    ["locks/acquire.ts", "*", "events.contended"],
+    ["locks/release.ts", "*", "events.release"],
+    ["locks/release.ts", "*", "tell("],
+    ["runtime/watchdog.ts", "*", "events.renewalFailed"],
+    ["synchronizers/semaphore.ts", "*", "events.releaseFailed"],
+    ["synchronizers/permit-expirable-semaphore.ts", "*", "events.release"],
+  ]),
+  ...alike(
+    "only told",
+    "The event of a loss comes in time, or when somebody looks at the lease: see test/locks/lease-told.test.ts. A signal has an alarm of its own.",
+    [
+      ["threads/trust.ts", "*", "const isCertain ="],
+      ["threads/trust.ts", "call-dropped", "if (events.leaseLost.hasSubscribers) this.watch();"],
+    ],
+  ),
+  ...alike("only told", "The text of an error: see test/locks/error-messages.test.ts.", [
+    ["locks/release.ts", "*", "const isFixed ="],
+    ["runtime/watchdog.ts", "*", 'return "the server refused to renew some locks"'],
+    ["synchronizers/permit-expirable-semaphore.ts", "*", 'absent === 1 ? "is unknown'],
+  ]),
+  ...alike("only told", "A warning about how the server is set up.", [
+    ["runtime/commands.ts", "call-dropped", "this.#eviction.tell("],
+  ]),
+];
