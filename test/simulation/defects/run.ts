@@ -5,7 +5,6 @@ import { defects } from "./defects.js";
 import { type Finding, isFound } from "./hunt/finding.js";
 import { hunt, inParallel, type Prey } from "./hunt/hunt.js";
 import { markdownTable, type Row, summary, textLine } from "./hunt/table.js";
-import { seenByTest } from "./hunt/tests.js";
 import { kindsOf, topologiesOf } from "./mutants/kinds.js";
 import type { Mutant } from "./mutants/mutant.js";
 import { allMutants } from "./mutants/mutants.js";
@@ -25,7 +24,6 @@ and seconds it is found, by seed, in a kept history or in a scene. NAMES and IDS
   --players N        in how many processes each is hunted for (defects 2, mutants 1)
   --any-kind         plays all kinds, not only those that a defect is about
   --sample N         each Nth mutant
-  --tests            hands the mutants that survive without a reason to the tests of the suite
   --markdown FILE    writes the table: of mutants, of those that survive without a reason
   --results FILE     keeps what was found as JSON; what is in it already is not played again, so begin
                      a new one after a change
@@ -38,7 +36,6 @@ interface Options {
   readonly players: number;
   readonly anyKind: boolean;
   readonly sample: number;
-  readonly tests: boolean;
   readonly markdown: string | undefined;
   readonly results: string | undefined;
 }
@@ -55,7 +52,6 @@ export async function runDefects(what: "defects" | "mutants", args: readonly str
       players: { type: "string" },
       "any-kind": { type: "boolean", default: false },
       sample: { type: "string" },
-      tests: { type: "boolean", default: false },
       markdown: { type: "string" },
       results: { type: "string" },
       help: { type: "boolean", default: false },
@@ -72,7 +68,6 @@ export async function runDefects(what: "defects" | "mutants", args: readonly str
     players: positive("players", values.players, what === "defects" ? 2 : 1),
     anyKind: values["any-kind"],
     sample: positive("sample", values.sample, 1),
-    tests: values.tests,
     markdown: values.markdown,
     results: values.results,
   };
@@ -126,30 +121,13 @@ async function huntMutants(options: Options): Promise<number> {
     const mutant = byId.get(name);
     return mutant !== undefined && !survivors.some((survivor) => explains(survivor, mutant));
   });
-  const explained = `${alive.length - unexplained.length} survive for a reason`;
-  const left = options.tests ? await unseenByTests(unexplained, byId) : unexplained;
-  if (options.markdown !== undefined) writeFileSync(options.markdown, markdownTable(left));
-  const seen = options.tests ? `, ${unexplained.length - left.length} but for a test` : "";
-  const share = ((100 * left.length) / Math.max(1, rows.length)).toFixed(1);
-  process.stdout.write(`\n${summary(rows)}; ${explained}${seen}, ${left.length} (${share} %) without one:\n`);
-  for (const { name, promise } of left) process.stdout.write(`  ${name}\n      ${promise}\n`);
-  return left.length <= rows.length / 10 ? 0 : 1;
-}
-
-/** What no schedule shows, a test may. @returns those that none sees */
-async function unseenByTests(
-  rows: readonly Row[],
-  byId: ReadonlyMap<string, Mutant>,
-): Promise<readonly Row[]> {
-  const unseen: Row[] = [];
-  for (const row of rows) {
-    const mutant = byId.get(row.name);
-    if (mutant === undefined) continue;
-    const test = await seenByTest(row.name, [editOf(mutant)]);
-    process.stdout.write(`${row.name}: ${test === undefined ? "seen by no test" : `seen by ${test}`}\n`);
-    if (test === undefined) unseen.push(row);
-  }
-  return unseen;
+  if (options.markdown !== undefined) writeFileSync(options.markdown, markdownTable(unexplained));
+  const share = ((100 * unexplained.length) / Math.max(1, rows.length)).toFixed(1);
+  process.stdout.write(
+    `\n${summary(rows)}; ${alive.length - unexplained.length} survive for a reason, ${unexplained.length} (${share} %) without one:\n`,
+  );
+  for (const { name, promise } of unexplained) process.stdout.write(`  ${name}\n      ${promise}\n`);
+  return unexplained.length <= rows.length / 10 ? 0 : 1;
 }
 
 function isWanted(name: string, { only }: Options): boolean {

@@ -115,6 +115,16 @@ export const costs: readonly Survivor[] = [
   ...alike("only cost", "How soon one who does not stand in the queue asks again.", [
     [`${SCRIPTS}/fair-acquire.lua`, "*", "local grace_ms = times.grant_ms > 0"],
   ]),
+  ...alike("only cost", "What was surely not carried out is taken back all the same.", [
+    [
+      "synchronizers/acquire-permits.ts",
+      "&&-to-||",
+      "error instanceof UnavailableError && error.outcomeUnknown",
+    ],
+  ]),
+  ...alike("only cost", "The parts of a waiter that are over are kept until its call ends.", [
+    ["locks/red-lock.ts", "call-dropped", "waiter.dispose();"],
+  ]),
   ...alike("only cost", "Waiters are told of permits that they know of.", [
     [`${SCRIPTS}/permit-cancel.lua`, ">-to->=", "if #ids > 0 then"],
   ]),
