@@ -137,7 +137,12 @@ export class ShardedSubscriber {
   #lookAgain([ms, ...others]: readonly number[]): void {
     this.#look?.cancel();
     if (ms === undefined || this.#closing !== undefined) return;
-    this.#look = systemClock.schedule(ms, () => this.#follow().then(() => this.#lookAgain(others)));
+    const look = systemClock.schedule(ms, async () => {
+      await this.#follow();
+      // Another end has begun anew meanwhile.
+      if (this.#look === look) this.#lookAgain(others);
+    });
+    this.#look = look;
   }
 
   /** Looks up who has which slot, and listens there. */

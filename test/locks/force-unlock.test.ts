@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
+import type { FakeClock } from "../../src/driver/memory/index.js";
 import { rejectAtOnce } from "../support/call-faults.js";
 import { fakeTime } from "../support/fake-time.js";
 import { gate } from "../support/gate.js";
 import { watchLeaks } from "../support/leaks.js";
-import type { CallFault } from "../support/scripted-driver.js";
+import type { CallFault, ScriptedDriver } from "../support/scripted-driver.js";
 import { watched } from "../support/watched.js";
 
 watchLeaks();
@@ -78,26 +79,45 @@ test("forceUnlock is known to a call of its client that was given the lock befor
   expect(asking.outcome).toMatchObject({ value: { state: "held" } });
 });
 
+/** The lock is looked at on one server, and asked for on another one, which has other holders; so often at most. */
+function elsewhere(driver: ScriptedDriver, clock: FakeClock, asked: { count: number }): CallFault {
+  const fault: CallFault = {
+    name: "freed on a server that has another lock",
+    async meet(deliver) {
+      asked.count += 1;
+      // A busy loop is to end.
+      if (asked.count > 1_000) return deliver();
+      void driver.next(fault, "lock-force-unlock");
+      return [clock.wallMs(), ["changed"]];
+    },
+  };
+  return fault;
+}
+
 test("forceUnlock of what one server has and another one frees, as amid a failover, is tried now and then [own-64]", async () => {
   const time = open();
   const lease = await time.holdfast.getLock("a").lock();
-  let asked = 0;
-  const elsewhere: CallFault = {
-    name: "freed on a server that has another lock",
-    async meet(deliver, driver) {
-      asked += 1;
-      // A busy loop is to end.
-      if (asked > 1_000) return deliver();
-      void driver.next(elsewhere, "lock-force-unlock");
-      return [time.clock.wallMs(), ["changed"]];
-    },
-  };
-  void time.driver.next(elsewhere, "lock-force-unlock");
+  const asked = { count: 0 };
+  void time.driver.next(elsewhere(time.driver, time.clock, asked), "lock-force-unlock");
   const forced = watched(time.holdfast.getLock("a").forceUnlock());
   await time.clock.advance(10_000);
   expect(forced.outcome).toMatchObject({ error: { code: "ERR_HOLDFAST_UNAVAILABLE" } });
   // Five pauses up to 31 ms, then one each 32 ms of the command timeout.
-  expect(asked).toBeGreaterThan(5);
-  expect(asked).toBeLessThan(100);
+  expect(asked.count).toBeGreaterThan(5);
+  expect(asked.count).toBeLessThan(100);
+  await lease.unlock();
+});
+
+test("forceUnlock that pauses between its tries ends with its client, and does not hold it up", async () => {
+  const time = open();
+  const lease = await time.connect().holdfast.getLock("a").lock();
+  void time.driver.next(elsewhere(time.driver, time.clock, { count: 0 }), "lock-force-unlock");
+  const forced = watched(time.holdfast.getLock("a").forceUnlock());
+  await time.clock.advance(500);
+  expect(forced.outcome).toBeUndefined();
+  const closed = watched(time.holdfast.close());
+  await time.clock.advance(100);
+  expect(closed.outcome).toEqual({ value: undefined });
+  expect(forced.outcome).toMatchObject({ error: { code: "ERR_HOLDFAST_CLOSED" } });
   await lease.unlock();
 });

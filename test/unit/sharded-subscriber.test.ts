@@ -289,6 +289,26 @@ describe("a master that has given way, and takes subscriptions still as a replic
   });
 });
 
+describe("who has the slots", () => {
+  test("is looked up for as long after the next end, also where that comes while it is looked up", async () => {
+    await shards.subscribe("a1");
+    shards.at("a").events.onEnd(new Error("some subscriptions have ended"));
+    await retried();
+    for (const ms of [1_000, 5_000]) await retried(ms);
+    const answer = gate();
+    shards.looking = () => answer.opened;
+    await retried(15_000);
+    shards.looking = async () => undefined;
+    shards.at("a").events.onEnd(new Error("some subscriptions have ended"));
+    await retried();
+    answer.open();
+    await settled();
+    const { looks } = shards;
+    await retried(1_000);
+    expect(shards.looks - looks).toBe(1);
+  });
+});
+
 describe("a master that is gone", () => {
   test("is looked for again and again, each time after a pause, until somebody answers", async () => {
     const { listener } = await shards.subscribe("a1");

@@ -92,6 +92,8 @@ export class Checker {
   readonly #tokens = new Map<string, { readonly token: bigint; readonly drawn: Entered }>();
   /** When the call began that brought the first lease of each holder. */
   readonly #startUs = new Map<string, number>();
+  /** Of which kind the first lease of each holder was. */
+  readonly #kinds = new Map<string, string>();
   /** For how long the lease of each holder was believed, in milliseconds, when it was handed out: the shortest of those within each other. */
   readonly #firstMs = new Map<string, number>();
   /** The leases of each name that were over before they were given back. */
@@ -134,6 +136,7 @@ export class Checker {
         this.gave(owner);
         const hold = `${name} ${owner}`;
         if (!this.#startUs.has(hold)) this.#startUs.set(hold, kept.sinceUs);
+        if (!this.#kinds.has(hold)) this.#kinds.set(hold, kept.kind);
         this.#firstMs.set(
           hold,
           Math.min(this.leftMs(kept), this.#firstMs.get(hold) ?? Number.POSITIVE_INFINITY),
@@ -158,6 +161,11 @@ export class Checker {
   /** When the call began that brought the first lease of a lock to a holder; undefined: none was handed out. */
   startOf(name: string, holder: string): number | undefined {
     return this.#startUs.get(`${name} ${holder.replace(/:write$/, "")}`);
+  }
+
+  /** Undefined where it has had no lease. */
+  kindOf(name: string, holder: string): string | undefined {
+    return this.#kinds.get(`${name} ${holder.replace(/:write$/, "")}`);
   }
 
   /** For how long a lease of a holder was believed when it was handed out, at least. */

@@ -21,7 +21,7 @@ local function forget_first(fair, first, now_ms, times)
   end
 end
 
--- Signs of life were lost, as when the server's clock was set forward by a minute. All who wait get one together: were it one
+-- Signs of life were lost, as when the server's clock was set forward by a minute. Many at the head get one together: were it one
 -- after the other, each who is dead would be given the lock.
 local function presume_alive(fair, now_ms, times)
   local heads = redis.call("LRANGE", fair.queue, 0, HEADS_AT_ONCE - 1)
