@@ -137,11 +137,12 @@ export class ShardedSubscriber {
   #lookAgain([ms, ...others]: readonly number[]): void {
     this.#look?.cancel();
     if (ms === undefined || this.#closing !== undefined) return;
-    const look = systemClock.schedule(ms, async () => {
+    const follow = async () => {
       await this.#follow();
       // Another end has begun anew meanwhile.
       if (this.#look === look) this.#lookAgain(others);
-    });
+    };
+    const look = systemClock.schedule(ms, () => void follow());
     this.#look = look;
   }
 
