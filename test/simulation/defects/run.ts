@@ -5,6 +5,7 @@ import { defects } from "./defects.js";
 import { type Finding, isFound } from "./hunt/finding.js";
 import { hunt, inParallel, type Prey } from "./hunt/hunt.js";
 import { markdownTable, type Row, summary, textLine } from "./hunt/table.js";
+import { seenByTest } from "./hunt/tests.js";
 import { kindsOf, topologiesOf } from "./mutants/kinds.js";
 import type { Mutant } from "./mutants/mutant.js";
 import { allMutants } from "./mutants/mutants.js";
@@ -24,7 +25,8 @@ and seconds it is found, by seed, in a kept history or in a scene. NAMES and IDS
   --players N        in how many processes each is hunted for (defects 2, mutants 1)
   --any-kind         plays all kinds, not only those that a defect is about
   --sample N         each Nth mutant
-  --markdown FILE    writes the table: of mutants, of those that survive without a reason
+  --tests            hands the mutants that survive without a reason to the tests of the suite
+  --markdown FILE    writes the table: of mutants, of those that tests see, or that survive without a reason
   --results FILE     keeps what was found as JSON; what is in it already is not played again, so begin
                      a new one after a change
 `;
@@ -36,6 +38,7 @@ interface Options {
   readonly players: number;
   readonly anyKind: boolean;
   readonly sample: number;
+  readonly tests: boolean;
   readonly markdown: string | undefined;
   readonly results: string | undefined;
 }
@@ -52,6 +55,7 @@ export async function runDefects(what: "defects" | "mutants", args: readonly str
       players: { type: "string" },
       "any-kind": { type: "boolean", default: false },
       sample: { type: "string" },
+      tests: { type: "boolean", default: false },
       markdown: { type: "string" },
       results: { type: "string" },
       help: { type: "boolean", default: false },
@@ -68,6 +72,7 @@ export async function runDefects(what: "defects" | "mutants", args: readonly str
     players: positive("players", values.players, what === "defects" ? 2 : 1),
     anyKind: values["any-kind"],
     sample: positive("sample", values.sample, 1),
+    tests: values.tests,
     markdown: values.markdown,
     results: values.results,
   };
@@ -114,17 +119,23 @@ async function huntMutants(options: Options): Promise<number> {
       topologies,
     };
   });
-  const rows = await huntAll(preys, options);
-  const byId = new Map(mutants.map((mutant) => [mutant.id, mutant]));
-  const alive = rows.filter(({ finding }) => finding.how === "not found");
-  const unexplained = alive.filter(({ name }) => {
-    const mutant = byId.get(name);
-    return mutant !== undefined && !survivors.some((survivor) => explains(survivor, mutant));
+  const explained = new Set(
+    mutants.filter((mutant) => survivors.some((survivor) => explains(survivor, mutant))).map(({ id }) => id),
+  );
+  const rows = await huntAll(preys, options, async (prey, finding) => {
+    if (finding.how !== "not found" || explained.has(prey.name) || !options.tests) return finding;
+    const test = await seenByTest(prey.name, prey.edits);
+    return test === undefined ? finding : { ...finding, how: "seen by a test", rule: test };
   });
-  if (options.markdown !== undefined) writeFileSync(options.markdown, markdownTable(unexplained));
+  const alive = rows.filter(({ finding }) => finding.how === "not found");
+  const unexplained = alive.filter(({ name }) => !explained.has(name));
+  const seen = rows.filter(({ finding }) => finding.how === "seen by a test");
+  if (options.markdown !== undefined)
+    writeFileSync(options.markdown, markdownTable([...seen, ...unexplained]));
+  const byTests = options.tests ? `${seen.length} more are seen by tests, ` : "";
   const share = ((100 * unexplained.length) / Math.max(1, rows.length)).toFixed(1);
   process.stdout.write(
-    `\n${summary(rows)}; ${alive.length - unexplained.length} survive for a reason, ${unexplained.length} (${share} %) without one:\n`,
+    `\n${summary(rows)}; ${byTests}${alive.length - unexplained.length} survive for a reason, ${unexplained.length} (${share} %) without one:\n`,
   );
   for (const { name, promise } of unexplained) process.stdout.write(`  ${name}\n      ${promise}\n`);
   return unexplained.length <= rows.length / 10 ? 0 : 1;
@@ -142,7 +153,14 @@ function editOf({ file, start, end, replacement }: Mutant) {
 
 type Named = Prey & { readonly promise: string };
 
-async function huntAll(preys: readonly Named[], options: Options): Promise<readonly Row[]> {
+/** What more is to be looked at once the hunt for one is over. */
+type Then = (prey: Named, finding: Finding) => Promise<Finding>;
+
+async function huntAll(
+  preys: readonly Named[],
+  options: Options,
+  then: Then = (_, finding) => Promise.resolve(finding),
+): Promise<readonly Row[]> {
   const known = readResults(options.results);
   const rows = new Map<string, Row>();
   // What is found although nothing is changed is a defect of its own: see to that first.
@@ -157,7 +175,7 @@ async function huntAll(preys: readonly Named[], options: Options): Promise<reado
   const controls: { finding?: Finding } = {};
   const all = [...(known.size === 0 ? [control] : []), ...preys];
   await inParallel(all, options.workers, async (prey) => {
-    const finding = known.get(prey.name) ?? (await hunt(prey));
+    const finding = await then(prey, known.get(prey.name) ?? (await hunt(prey)));
     const row = { name: prey.name, promise: prey.promise, finding };
     process.stdout.write(`${textLine(row)}\n`);
     if (prey.edits.length === 0) {

@@ -1,6 +1,7 @@
 import type { Choices } from "../chooser/chooser.js";
 import { explore, type SceneResult } from "./explore.js";
 import { FAULT_SCENES } from "./fault-scenes.js";
+import { JOINT_SCENES } from "./joint-scenes.js";
 import { LOCK_SCENES } from "./lock-scenes.js";
 import { REENTRY_SCENES } from "./reentry-scenes.js";
 import type { SceneDefinition } from "./scene.js";
@@ -9,6 +10,7 @@ import { SYNC_SCENES } from "./sync-scenes.js";
 /** All scenes: one for each kind at least. */
 export const SCENES: readonly SceneDefinition[] = [
   ...LOCK_SCENES,
+  ...JOINT_SCENES,
   ...REENTRY_SCENES,
   ...FAULT_SCENES,
   ...SYNC_SCENES,

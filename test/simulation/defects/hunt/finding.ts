@@ -2,9 +2,9 @@ import type { TopologyName } from "../../world/topology.js";
 
 /** What hunting for one variant has come to. */
 export interface Finding {
-  /** `not built`: there was nothing to play. */
-  readonly how: "violation" | "crash" | "hang" | "not found" | "not built";
-  /** The rule that was broken, or what went wrong. */
+  /** `seen by a test`: no schedule has shown it, and a test of the suite is red. `not built`: there was nothing to play. */
+  readonly how: "violation" | "crash" | "hang" | "not found" | "seen by a test" | "not built";
+  /** The rule that was broken, what went wrong, or the test. */
   readonly rule: string;
   readonly text: string;
   /** How many schedules were played, the last one included. */

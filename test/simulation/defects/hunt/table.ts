@@ -17,6 +17,8 @@ export function foundText({ how, rule, schedules, seconds }: Finding): string {
     case "crash":
     case "hang":
       return `found after ${count} ${inTime} (${how})`;
+    case "seen by a test":
+      return `seen by ${rule}, not found in ${count}, ${seconds.toFixed(0)} s`;
     case "not found":
       return `not found in ${count}, ${seconds.toFixed(0)} s`;
     case "not built":
