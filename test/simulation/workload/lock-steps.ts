@@ -304,7 +304,7 @@ function partsOf({ kind, name, mode }: Door, lease: Lease): readonly Part[] {
     case "multi":
       return believed.members.map(({ lock, hold }) => ({
         name: lock.name,
-        owners: [hold.holding.field],
+        owners: [threadOf(hold.holding.field)],
         mode,
       }));
     case "red": {
@@ -321,9 +321,13 @@ function partsOf({ kind, name, mode }: Door, lease: Lease): readonly Part[] {
       ];
     }
     default:
-      // Who writes may read as well.
-      return [{ name, owners: [lease.holder.replace(/:write$/, "")], mode }];
+      return [{ name, owners: [threadOf(lease.holder)], mode }];
   }
+}
+
+/** Who writes may read as well. */
+function threadOf(holder: string): string {
+  return holder.replace(/:write$/, "");
 }
 
 /** Of a joint lock nobody can be asked as a whole, and it can not be freed by force. */

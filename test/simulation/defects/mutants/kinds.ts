@@ -2,8 +2,9 @@ import type { TopologyName } from "../../world/topology.js";
 import type { Mutant } from "./mutant.js";
 
 const PLAIN = ["lock", "non-reentrant", "spin", "fenced", "multi"] as const;
-const FAIR = ["fair", "non-reentrant fair"] as const;
-const PAIRS = ["read-write", "fair read-write"] as const;
+// What is taken together is so by the scripts of its members.
+const FAIR = ["fair", "non-reentrant fair", "multi"] as const;
+const PAIRS = ["read-write", "fair read-write", "multi"] as const;
 const COUNTS = ["semaphore", "permit semaphore", "latch"] as const;
 
 /** What a file is about by its name. The first that fits decides. */
