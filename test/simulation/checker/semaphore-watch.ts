@@ -54,10 +54,18 @@ export abstract class SemaphoreWatch extends CountWatch {
     }
   }
 
-  /** Nobody is refused but because there were too few for him. */
-  refused({ what, member, permits, startUs }: Waiting, waitedMs: number, leaseMs?: number): void {
+  /** Nobody is refused but because there were too few for him, for as long as he was to wait. */
+  refused({ what, member, permits, startUs }: Waiting, waitMs: number, leaseMs?: number): void {
     const by = member.process.name;
     const { checker } = this.parts;
+    // By his own clock: his code may have been stopped since he looked at that.
+    const waitedMs = (member.process.nowUs - startUs) / MS;
+    if (waitMs > 0 && waitedMs < 0.99 * waitMs) {
+      checker.fail(
+        "truth",
+        `${what}: refused, and was to wait for ${waitMs} ms, of which ${waitedMs} are over`,
+      );
+    }
     const wasShort = (answered: Answered) => answered.status === "short" && wantedOf(answered) === permits;
     if (this.answers.some(by, startUs, wasShort)) return;
     const mayBeLate = leaseMs !== undefined || this.parts.trouble.has(by, startUs);
@@ -67,7 +75,7 @@ export abstract class SemaphoreWatch extends CountWatch {
       (mayBeLate || endsWithSemaphore(answered));
     if (this.answers.some(by, startUs, wasTooLate)) {
       checker.excuse("permits came too late to be of use");
-    } else if (waitedMs > 0 && member.process.nowUs - startUs >= 0.99 * waitedMs * MS) {
+    } else if (waitMs > 0) {
       checker.excuse("time ran out before the server was asked");
     } else checker.fail("truth", `${what}: refused, and the server was never short of permits for it`);
   }

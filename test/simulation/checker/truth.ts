@@ -105,22 +105,26 @@ function isTroubled({ call, member, scene }: Pick<Failed, "call" | "member" | "s
   return scene.trouble.has(member.process.name, call.startUs - 2_000 * commandTimeoutMs - ECHO_US);
 }
 
+/** A process' clock may be this much slower than time. */
+const BY_ITS_CLOCK = 0.99;
+
 /** @returns what is wrong with a call that was refused, or has timed out */
 export function untrueRefusal(failed: Failed): string | undefined {
   const { asked, call, scene, member } = failed;
   const { occupied, checker } = scene;
+  // By its own clock: its code may have been stopped since it looked at that.
+  const waitedMs = (member.process.nowUs - call.startUs) / 1_000;
+  const isEarly = asked.waitMs > 0 && waitedMs < asked.waitMs * BY_ITS_CLOCK;
+  if (isEarly) return `it was to wait for ${asked.waitMs} ms, of which ${waitedMs} are over`;
   if (asked.names.some((name) => occupied.wasTaken(name, call.startUs))) return undefined;
   if (asked.sharesId === true && checker.calls.others(call).length > 0) return undefined;
   // What its own client believes in stands in the way, also when it has been freed by force.
   if (asked.names.some((name) => checker.isHad(name, member.process.name))) return undefined;
   if (asked.sharesId === true && isBeingCleared(failed)) return undefined;
-  // By its own clock: its code may have been stopped since it looked at that.
-  const waitedMs = (member.process.nowUs - call.startUs) / 1_000;
   const isUnanswered = !asked.names.every((name) =>
     occupied.wasAsked(name, asked.names, member.process.name, call.startUs),
   );
-  const isOver = asked.waitMs > 0 && waitedMs >= asked.waitMs * 0.99;
-  if (isOver && (isUnanswered || isTroubled({ call, scene, member }))) {
+  if (asked.waitMs > 0 && (isUnanswered || isTroubled({ call, scene, member }))) {
     checker.excuse("time ran out before the server was asked");
     return undefined;
   }

@@ -260,12 +260,24 @@ export function enter(caller: Caller, door: Door, lease: Lease, options: LockOpt
   if (oneIn(caller.stream, 4)) caller.scene.signals.listen(lease, label, process);
   const terms = { isFixed: leaseMs !== undefined, latestMs };
   const parts = partsOf(door, lease);
+  isWhole(caller, door, lease, label);
   const { watchdogMs } = caller.member.plan.options;
   for (const { name, owners } of parts) {
     for (const owner of owners) caller.scene.holders.handedOut(name, owner, leaseMs ?? watchdogMs);
   }
   checker.entered({ process, lease, parts, kind: door.kind, label, startUs, ...terms }, token);
   isOfUse(caller, lease, label);
+}
+
+/** A joint lease has as many of its locks as it needs at the moment at which it is handed out. */
+function isWhole({ scene, member }: Caller, { kind }: Door, lease: Lease, label: string): void {
+  if (!isJoint({ kind }) || lease.state !== "held") return;
+  const { members } = (lease as unknown as JointlyBelieved).believed;
+  const needed = kind === "multi" ? 2 : Math.floor(member.clients.length / 2) + 1;
+  const has = members.filter(({ hold }) => hold.state === "held").length;
+  if (has < needed) {
+    scene.checker.fail("exclusion", `${label} was handed out with ${has} locks of ${needed} that it needs`);
+  }
 }
 
 /** The time of what is handed out is not over at that moment. It may be taken in the same turn. */
@@ -292,7 +304,7 @@ interface JointlyBelieved {
   readonly believed: {
     readonly members: readonly {
       readonly lock: { readonly name: string };
-      readonly hold: { readonly holding: { readonly field: string } };
+      readonly hold: { readonly state: string; readonly holding: { readonly field: string } };
     }[];
   };
 }
@@ -331,7 +343,7 @@ function threadOf(holder: string): string {
 }
 
 /** Of a joint lock nobody can be asked as a whole, and it can not be freed by force. */
-function isJoint({ kind }: Door): boolean {
+function isJoint({ kind }: Pick<Door, "kind">): boolean {
   return kind === "multi" || kind === "red";
 }
 

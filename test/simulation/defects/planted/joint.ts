@@ -129,4 +129,18 @@ export const jointDefects: readonly Defect[] = [
       { file: "src/locks/joint-lease.ts", find: "const { loss } = this.#hold;", replace: "" },
     ],
   },
+  {
+    name: "red-without-a-majority",
+    promise: "A red lease has a majority of its servers when it is handed out.",
+    shows: "Two processes ask the servers at once, and each gets some of them.",
+    origin: "simulation.md",
+    kinds: ["red"],
+    edits: [
+      {
+        file: "src/locks/red-lock.ts",
+        find: "Math.floor(members.length / 2) + 1",
+        replace: "Math.floor(members.length / 2)",
+      },
+    ],
+  },
 ];

@@ -270,4 +270,18 @@ export const waitingDefects: readonly Defect[] = [
       },
     ],
   },
+  {
+    name: "waits-for-half-the-time",
+    promise: "A call that is refused has waited for as long as it was to.",
+    shows: "A call may wait for a while, and somebody has the lock until later.",
+    origin: "simulation.md",
+    kinds: ["lock", "fair", "read-write", "semaphore", "permit semaphore", "latch"],
+    edits: [
+      {
+        file: "src/runtime/waiter.ts",
+        find: "this.#startMs + waitMs;",
+        replace: "this.#startMs + waitMs / 2;",
+      },
+    ],
+  },
 ];
