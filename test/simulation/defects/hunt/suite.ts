@@ -40,7 +40,7 @@ export async function seenByTest(name: string, edits: readonly Edit[]): Promise<
     // A changed script, and what is generated from all of them.
     const changed = new Map([...changedFiles(edits), ...(await changedSources(edits))]);
     for (const [file, source] of changed) writeFileSync(join(folder, file), source);
-    const red = await firstRed(folder, testsOf(edits[0]?.file ?? ""));
+    const red = await firstRed(folder, testsAbout(edits[0]?.file ?? ""));
     if (red === undefined) return undefined;
     const alone = [red.split(" > ")[0] ?? ""];
     if ((await firstRed(folder, alone)) === undefined) return undefined;
@@ -51,7 +51,8 @@ export async function seenByTest(name: string, edits: readonly Edit[]): Promise<
   }
 }
 
-function testsOf(file: string): readonly string[] {
+/** @returns the beginnings of their paths */
+export function testsAbout(file: string): readonly string[] {
   return BY_NAME.find(([part]) => part.test(file))?.[1] ?? [];
 }
 
