@@ -85,6 +85,13 @@ describe("locks that are wanted together", () => {
 });
 
 describe("a lock", () => {
+  test("that is free is taken with its lease, each of several by itself", () => {
+    holds("b", "another");
+    const busy = { status: "busy", ttlMs: 60_000, holder: "another" };
+    expect(acquire(["a", "b", "c"])).toEqual([held, busy, held]);
+    for (const key of ["a", "c"]) expect(stored(key)).toEqual([["me", "1"], LEASE_MS]);
+  });
+
   test.each([false, true])("that somebody has is told with its TTL and its holder (fenced: %s)", (fenced) => {
     holds("a", "another");
     expect(acquire(["a"], { fenced })).toEqual([{ status: "busy", ttlMs: 60_000, holder: "another" }]);
