@@ -24,9 +24,11 @@ export const inScripts: readonly Survivor[] = [
   ...alike("equivalent", "A fair lock has one holder. Of several, any is told.", [
     [`${SCRIPTS}/include/fair-keys.lua`, "and-to-or", 'if fields[i] ~= "mode" and fair.holder == ""'],
   ]),
-  ...alike("equivalent", "A writer has no keys of holds: those that are made up for it are not there.", [
-    [`${SCRIPTS}/include/read-write-holds.lua`, "14:and-to-or", "if count and holder"],
-  ]),
+  ...alike(
+    "equivalent",
+    "A writer has no keys of holds: those that are made up for it are not there. A count that is text is not in the world.",
+    [[`${SCRIPTS}/include/read-write-holds.lua`, "14:and-to-or", "if count and holder"]],
+  ),
   ...alike(
     "equivalent",
     "What has ended was given back just before, ten thousand at a time: no lease is left that ends now.",
