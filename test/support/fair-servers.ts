@@ -1,6 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { MemoryServer } from "../../src/driver/memory/index.js";
 import type { Answered, Script } from "../../src/protocol/define-script.js";
+import type { Dialect } from "../../src/protocol/dialect.js";
 import { fairTimes } from "../../src/protocol/fair-scripts.js";
 import type { RawReply } from "../../src/protocol/script-call.js";
 import { ALIVE, JVM_1, JVM_2, QUEUE, queueOf, type Raw, TIMEOUTS, WAITER_CHANNEL } from "./fair-queue.js";
@@ -33,7 +34,7 @@ export const SLACK_MS = 20_000;
 /** A server on which scripts are run one by one. */
 export interface FairServer {
   readonly raw: Raw;
-  run<Input, Reply>(script: Script<Input, Reply>, input: Input): Promise<Answered<Reply>>;
+  run<Input, Reply>(script: Script<Input, Reply>, input: Input, dialect?: Dialect): Promise<Answered<Reply>>;
   /** What was published to those who wait for "a" since this was last asked: `[holder, message]`. */
   heard(): Promise<readonly (readonly [string, string])[]>;
   /** The server is at its `maxmemory` from now on, or no longer. */
@@ -61,8 +62,8 @@ async function openRedis(): Promise<FairServer> {
   await subscriber.subscribe("end", ...LISTENING.map((holder) => WAITER_CHANNEL + holder));
   return {
     raw: (command, ...args) => client.call(command, ...args) as Promise<RawReply>,
-    async run(script, input) {
-      const { script: source, keys, args } = script.encode(input);
+    async run(script, input, dialect) {
+      const { script: source, keys, args } = script.encode(input, dialect);
       return script.decode((await client.eval(source.lua, keys.length, ...keys, ...args)) as RawReply);
     },
     async heard() {
@@ -84,8 +85,8 @@ async function openMemory(): Promise<FairServer> {
     server.subscribe(WAITER_CHANNEL + holder, (text) => messages.push([holder, text]));
   return {
     raw: (command, ...args) => server.command(command, ...args),
-    async run(script, input) {
-      const call = script.encode(input);
+    async run(script, input, dialect) {
+      const call = script.encode(input, dialect);
       return script.decode(server.evaluate(call.script, call.keys, call.args));
     },
     async heard() {

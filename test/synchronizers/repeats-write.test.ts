@@ -1,6 +1,8 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { ioredisDriver } from "../../src/driver/ioredis.js";
 import { Holdfast } from "../../src/holdfast.js";
+import { lockConfirm } from "../../src/protocol/lock-scripts.js";
+import { permitConfirm } from "../../src/protocol/semaphore-scripts.js";
 import { ask, info } from "../support/ask.js";
 import { locksOnReplicas } from "../support/locks-on-replicas.js";
 import { ScriptedDriver } from "../support/scripted-driver.js";
@@ -30,6 +32,11 @@ const latch = () => holdfast.getCountDownLatch("latch");
 
 test.each<[script: string, before: () => Promise<unknown>, call: () => Promise<unknown>]>([
   ["lock-acquire", async () => {}, () => holdfast.getLock("lock").lock()],
+  [
+    "lock-acquire",
+    () => holdfast.getLock("lock").lock({ threadId: 7, leaseMs: 60_000 }),
+    () => holdfast.getLock("lock").lock({ threadId: 7, leaseMs: 1_000 }),
+  ],
   ["count-try-set", async () => {}, () => latch().trySetCount(2)],
   ["latch-count-down", () => latch().trySetCount(2), () => latch().countDown()],
   ["count-delete", () => latch().trySetCount(2), () => latch().delete()],
@@ -69,4 +76,21 @@ test.each<[script: string, before: () => Promise<unknown>, call: () => Promise<u
   await call();
   await met;
   expect(writtenByRepeat).toBeGreaterThan(0);
+});
+
+test("what asks whether a lock or permits are held still writes, too", async () => {
+  const { holder } = await holdfast.getLock("lock").lock();
+  await leasing().trySetPermits(2);
+  const { ids } = await leasing().acquire();
+  const asked = { holders: [holder], slots: [] };
+  const questions = [
+    lockConfirm.encode([{ key: "lock", ...asked }]),
+    permitConfirm.encode([{ key: "leasing", ...asked, holders: ids }]),
+  ];
+  for (const { script, keys, args } of questions) {
+    const writtenBefore = await written();
+    const [, answer] = (await redis.plain.eval(script.lua, keys.length, ...keys, ...args)) as unknown[];
+    expect(answer).toEqual(["renewed"]);
+    expect(await written(), script.name).toBeGreaterThan(writtenBefore);
+  }
 });

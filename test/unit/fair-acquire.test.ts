@@ -333,6 +333,17 @@ describe.each(fairServers)("fair-acquire on $name", ({ open }) => {
       },
     );
 
+    test.each(PARTS)(
+      "of a lock that somebody has neither, to one who wants to stand in its queue: %s, no %s",
+      async (key) => {
+        if (key !== "a") await holds(server, C);
+        await server.raw("SET", key, "text");
+        const before = await contents(server);
+        expect((await acquire(A)).answer).toEqual({ status: "wrong-type", type: "string" });
+        expect(await contents(server)).toEqual(before);
+      },
+    );
+
     test("a full server refuses to give a lock or a place, and says so", async () => {
       await server.full(true);
       const refused = { status: "refused", message: expect.stringContaining("OOM") };

@@ -1,7 +1,11 @@
 import { costs } from "./costs.js";
+import { seenByCountTests } from "./count-tests.js";
+import { seenByFairTests } from "./fair-tests.js";
+import { seenByLockTests } from "./lock-tests.js";
 import { moments } from "./moments.js";
 import { otherWorlds } from "./other-worlds.js";
 import { same } from "./same.js";
+import { inScripts } from "./scripts.js";
 import { seenByTests } from "./seen-by-tests.js";
 import type { Survivor } from "./survivor.js";
 import { told } from "./told.js";
@@ -12,6 +16,10 @@ export const survivors: readonly Survivor[] = [
   ...moments,
   ...otherWorlds,
   ...same,
+  ...inScripts,
   ...seenByTests,
+  ...seenByCountTests,
+  ...seenByFairTests,
+  ...seenByLockTests,
   ...told,
 ];

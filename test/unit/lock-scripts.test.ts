@@ -1,0 +1,270 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { AcquireAnswer, Acquisition, Release, ReleaseAnswer } from "../../src/protocol/lock-calls.js";
+import {
+  lockAcquire,
+  lockConfirm,
+  lockForceUnlock,
+  lockRelease,
+  lockRenew,
+  lockSucceed,
+} from "../../src/protocol/lock-scripts.js";
+import { fencingTokenKey } from "../../src/protocol/names.js";
+import { ScriptServer } from "../support/script-server.js";
+
+const NEVER = Number.MAX_SAFE_INTEGER;
+const NO_LIMIT = 0;
+const LONG_AGO = 1;
+const CHANNEL = "channel";
+const TOKEN = fencingTokenKey("a");
+const LEASE_MS = 5_000;
+
+let server: ScriptServer;
+beforeEach(() => {
+  server = new ScriptServer(CHANNEL);
+});
+
+function holds(key: string, holder: string, count: number | string = 1, ttlMs = 60_000): void {
+  server.raw("HSET", key, holder, count);
+  server.raw("PEXPIRE", key, ttlMs);
+}
+
+function stored(key: string): readonly unknown[] {
+  return [server.raw("HGETALL", key), server.raw("PTTL", key)];
+}
+
+const NOTHING = [[], -2];
+
+function acquire(
+  keys: readonly string[],
+  options: Partial<Acquisition> = {},
+  call: { readonly together?: boolean; readonly notAfterMs?: number } = {},
+): readonly AcquireAnswer[] {
+  const lock = { holder: "me", leaseMs: LEASE_MS, heldCount: 0, kin: "", waits: false, fenced: false };
+  const locks = keys.map((key) => ({ key, ...lock, channel: CHANNEL, ...options }));
+  return server.run(lockAcquire, { notAfterMs: NEVER, ...call, locks });
+}
+
+function release(
+  keys: readonly string[],
+  options: Partial<Release> = {},
+  notAfterMs = NO_LIMIT,
+): readonly ReleaseAnswer[] {
+  const counts = { heldCount: 1, keptCount: 0, ttlMs: LEASE_MS, keptMs: [] };
+  const locks = keys.map((key) => ({ key, holder: "me", ...counts, channel: CHANNEL, ...options }));
+  return server.run(lockRelease, { notAfterMs, locks });
+}
+
+const held = { status: "held" };
+const lost = { status: "lost" };
+const late = { status: "late" };
+const absent = { status: "absent" };
+const released = { status: "released" };
+
+describe("locks that are wanted together", () => {
+  test("are all taken, or none", () => {
+    holds("b", "another");
+    expect(acquire(["a", "b", "c"], {}, { together: true })).toEqual([
+      { status: "free" },
+      { status: "busy", ttlMs: 60_000, holder: "another" },
+      { status: "free" },
+    ]);
+    expect([stored("a"), stored("c")]).toEqual([NOTHING, NOTHING]);
+    server.raw("DEL", "b");
+    expect(acquire(["a", "b"], {}, { together: true })).toEqual([held, held]);
+    expect(stored("b")).toEqual([["me", "1"], LEASE_MS]);
+  });
+
+  test("are none taken when the last of them is not to be had", () => {
+    holds("b", "another");
+    expect(acquire(["a", "b"], {}, { together: true })).toMatchObject([
+      { status: "free" },
+      { status: "busy", holder: "another" },
+    ]);
+    expect(stored("a")).toEqual(NOTHING);
+  });
+});
+
+describe("a lock", () => {
+  test("that is free is taken with its lease, each of several by itself", () => {
+    holds("b", "another");
+    const busy = { status: "busy", ttlMs: 60_000, holder: "another" };
+    expect(acquire(["a", "b", "c"])).toEqual([held, busy, held]);
+    for (const key of ["a", "c"]) expect(stored(key)).toEqual([["me", "1"], LEASE_MS]);
+  });
+
+  test.each([false, true])("that somebody has is told with its TTL and its holder (fenced: %s)", (fenced) => {
+    holds("a", "another");
+    expect(acquire(["a"], { fenced })).toEqual([{ status: "busy", ttlMs: 60_000, holder: "another" }]);
+    server.raw("PERSIST", "a");
+    expect(acquire(["a"], { fenced })).toEqual([{ status: "busy", ttlMs: -1, holder: "another" }]);
+    expect(server.raw("EXISTS", TOKEN)).toBe(0);
+  });
+
+  test("is not entered once more by one who has lost it, nor taken by a late command", () => {
+    expect(acquire(["a"], { heldCount: 1 })).toEqual([lost]);
+    expect(acquire(["a"], {}, { notAfterMs: LONG_AGO })).toEqual([late]);
+    expect(acquire(["a"], { fenced: true }, { notAfterMs: LONG_AGO })).toEqual([late]);
+    expect(stored("a")).toEqual(NOTHING);
+  });
+
+  test.each([
+    ["1", { status: "miscounted", holdCount: "1" }, "1"],
+    ["2", held, "3"],
+    ["3", held, "3"],
+    ["4", { status: "miscounted", holdCount: "4" }, "4"],
+  ])("is entered by one who had it twice when %s is stored: %o", (count, answer, after) => {
+    holds("a", "me", count);
+    expect(acquire(["a"], { heldCount: 2 })).toEqual([answer]);
+    expect(server.raw("HGET", "a", "me")).toBe(after);
+  });
+
+  test("is refused by a full server", () => {
+    server.full(true);
+    const refused = { status: "refused", message: expect.stringContaining("OOM") };
+    expect(acquire(["a"])).toEqual([refused]);
+    expect(acquire(["a"], { fenced: true })).toEqual([refused]);
+    server.full(false);
+    server.raw("SET", TOKEN, "7");
+    server.full(true);
+    expect(acquire(["a"], { fenced: true })).toEqual([refused]);
+    expect(stored("a")).toEqual(NOTHING);
+  });
+});
+
+describe("the counter of a fenced lock", () => {
+  test("never ends", () => {
+    server.raw("SET", TOKEN, "7", "PX", 1_000);
+    expect(acquire(["a"], { fenced: true })).toEqual([{ status: "held", token: 8n }]);
+    expect(server.raw("PTTL", TOKEN)).toBe(-1);
+  });
+
+  test("that is something else, be it text for a number, is told", () => {
+    server.raw("HSET", TOKEN, "field", "value");
+    expect(acquire(["a"], { fenced: true })).toEqual([{ status: "wrong-type", type: "hash" }]);
+    server.raw("DEL", TOKEN);
+    server.raw("SET", TOKEN, "text");
+    expect(acquire(["a"], { fenced: true })).toEqual([{ status: "wrong-type", type: "string" }]);
+    expect(stored("a")).toEqual(NOTHING);
+  });
+});
+
+describe("a release", () => {
+  test("of the last hold tells how many heard of it", async () => {
+    holds("a", "me");
+    expect(release(["a", "b"])).toEqual([{ status: "released", heard: 1 }, absent]);
+    expect(stored("a")).toEqual(NOTHING);
+    expect(await server.heard()).toEqual(["0"]);
+  });
+
+  test.each([false, true])(
+    "of an inner hold leaves the others as long as they last (the server is full: %s)",
+    (isFull) => {
+      holds("a", "me", 3);
+      server.full(isFull);
+      const inner = { heldCount: 3, keptCount: 2 };
+      for (const _ of ["first", "again"]) expect(release(["a"], inner)).toEqual([released]);
+      expect(stored("a")).toEqual([["me", "2"], LEASE_MS]);
+      expect(release(["b"], inner)).toEqual([absent]);
+    },
+  );
+
+  test("that is late changes nothing", () => {
+    holds("a", "me", 2);
+    expect(release(["a"], {}, LONG_AGO)).toEqual([late]);
+    expect(release(["a"], { heldCount: 2, keptCount: 1 }, LONG_AGO)).toEqual([late]);
+    expect(stored("a")).toEqual([["me", "2"], 60_000]);
+    expect(release(["a"], {}, NEVER)).toEqual([{ status: "released", heard: 1 }]);
+  });
+
+  test("of something else tells so, and keeps no other from being freed", () => {
+    server.raw("SET", "a", "text");
+    holds("b", "me");
+    const wrong = { status: "wrong-type", type: "string" };
+    expect(release(["a", "b"])).toEqual([wrong, { status: "released", heard: 1 }]);
+    expect(release(["a"], { heldCount: 2, keptCount: 1 })).toEqual([wrong]);
+    expect(server.raw("GET", "a")).toBe("text");
+  });
+});
+
+describe("a renewal", () => {
+  test("answers for each lock by itself where one is lost", () => {
+    holds("a", "me", 1, 1_000);
+    holds("c", "me", 1, 60_000);
+    const locks = ["a", "b", "c"].map((key) => ({ key, holder: "me", leaseMs: LEASE_MS, holdMs: [] }));
+    const renewed = { status: "renewed" };
+    expect(server.run(lockRenew, locks)).toEqual([renewed, lost, renewed]);
+    expect([stored("a")[1], stored("c")[1]]).toEqual([LEASE_MS, 60_000]);
+  });
+});
+
+describe("a succession", () => {
+  const succeed = (notAfterMs = NEVER) =>
+    server.run(lockSucceed, {
+      notAfterMs,
+      key: "a",
+      leaseMs: LEASE_MS,
+      successor: "next",
+      predecessors: ["gone", "me"],
+    });
+
+  test("lets the next one have the lock with its own lease, and a repeat prolongs it", async () => {
+    holds("a", "me", 2, 1_000);
+    expect(succeed()).toEqual(held);
+    expect(stored("a")).toEqual([["next", "1"], LEASE_MS]);
+    await server.clock.advance(1_000);
+    expect(succeed()).toEqual(held);
+    expect(stored("a")).toEqual([["next", "1"], LEASE_MS]);
+  });
+
+  test("is told when it is late, and when nobody has what was to be followed", () => {
+    expect(succeed()).toEqual(lost);
+    holds("a", "another");
+    expect(succeed()).toEqual(lost);
+    holds("a", "me");
+    expect(succeed(LONG_AGO)).toEqual(late);
+    server.raw("DEL", "a");
+    server.raw("SET", "a", "text");
+    expect(succeed()).toEqual({ status: "wrong-type", type: "string" });
+  });
+});
+
+describe("a question whether locks are held still", () => {
+  const renewed = { status: "renewed" };
+  const confirm = (...locks: readonly (readonly [key: string, holders: string[], slots: number[]])[]) =>
+    server.run(
+      lockConfirm,
+      locks.map(([key, holders, slots]) => ({ key, holders, slots })),
+    );
+
+  test.each([false, true])("finds each of those who may have them (the server is full: %s)", (isFull) => {
+    holds("a", "me");
+    holds("b", "next", 2);
+    server.full(isFull);
+    const before = [stored("a"), stored("b")];
+    const may = ["me", "other", "next"];
+    expect(confirm(["a", may, []], ["missing", may, []], ["b", may, []])).toEqual([renewed, lost, renewed]);
+    expect([stored("a"), stored("b")]).toEqual(before);
+    expect(confirm(["a", ["other"], []])).toEqual([lost]);
+  });
+
+  test("asks for the key of each hold of a reader", () => {
+    holds("a", "me", 2);
+    holds("b", "me");
+    const call = lockConfirm.encode([{ key: "a", holders: ["me"], slots: [1, 2] }]);
+    const [, first, second] = call.keys as [string, string, string];
+    server.raw("SET", first, "1");
+    const ask = () => confirm(["a", ["me"], [1, 2]], ["b", ["me"], []]);
+    expect(ask()).toEqual([lost, renewed]);
+    server.raw("SET", second, "1");
+    expect(ask()).toEqual([renewed, renewed]);
+  });
+});
+
+describe("freeing by force", () => {
+  test("tells those who wait", async () => {
+    holds("a", "me");
+    const call = { key: "a", notAfterMs: NEVER, channel: CHANNEL, seen: { me: "1" } };
+    expect(server.run(lockForceUnlock, call)).toEqual({ status: "released" });
+    expect(await server.heard()).toEqual(["0"]);
+  });
+});
