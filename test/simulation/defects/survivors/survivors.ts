@@ -1,5 +1,6 @@
 import { costs } from "./costs.js";
 import { moments } from "./moments.js";
+import { ofLocks } from "./of-locks.js";
 import { otherWorlds } from "./other-worlds.js";
 import { same } from "./same.js";
 import { seenByTests } from "./seen-by-tests.js";
@@ -10,6 +11,7 @@ import { told } from "./told.js";
 export const survivors: readonly Survivor[] = [
   ...costs,
   ...moments,
+  ...ofLocks,
   ...otherWorlds,
   ...same,
   ...seenByTests,
