@@ -23,22 +23,20 @@ export const ofLocks: readonly Survivor[] = [
     // Whoever has begun the stay cleans up as well.
     ["locks/asking.ts", ">-to->=", "if (holding.inRedis.count > 0) cleanUp("],
     ["locks/clean-up.ts", "31:>-to->=", "if (inRedis.copiesUntilMs > 0) cleanUp("],
+    ["locks/release.ts", "<=-to-<", "if (inRedis.count <= keptCount) return true;"],
     ["locks/fulfil.ts", "89:>-to->=", "lock.kind.recordsWaiters && wish.waits && wish.attempts > 0"],
-    [
-      "locks/release.ts",
-      "21:&&-to-||",
-      "if (!replicated && holding.inRedis.copiesUntilMs === 0) tellReplicas(",
-    ],
     ["locks/clean-up.ts", "37:&&-to-||", "if (shortfall !== undefined && !after.goesOn) tellReplicas("],
-  ]),
-  ...alike("only cost", "A release that needs no deadline has one: too late for it, it is sent again.", [
-    ["locks/lowering.ts", "46:>-to->=", "this.limited = !isFinal || copiesUntilMs > 0;"],
   ]),
   ...alike("only cost", "It is waited until no copy can come of what was surely not carried out.", [
     [
       "locks/lowering.ts",
       "&&-to-||",
       "if (error instanceof UnavailableError && error.outcomeUnknown) this.#copyMayArrive();",
+    ],
+    [
+      "locks/asking.ts",
+      "46:||-to-&&",
+      "if (!(error instanceof UnavailableError) || !error.outcomeUnknown) return;",
     ],
   ]),
   ...alike("only cost", "It is asked a moment before it can be otherwise, and then once more.", [
@@ -123,5 +121,25 @@ export const ofLocks: readonly Survivor[] = [
   ]),
   ...alike("only cost", "The lease of a grant that is as long as it is written at once.", [
     ["locks/grant.ts", "<-to-<=", "wish.terms.leaseMs < grantMs ? 0"],
+  ]),
+  ...alike(
+    "equivalent",
+    "A stay that has handed its lock over has ended: nobody asks what it has in Redis.",
+    [["locks/hand-off.ts", "call-dropped", "hold.holding.inRedis.empty();"]],
+  ),
+  ...alike(
+    "only cost",
+    "The line knows of an older holder: its head asks once more, or frees what it could hand on.",
+    [
+      ["locks/hand-off.ts", "call-dropped", "line.seenHeld({ holder: field, ttlMs: next.terms.leaseMs });"],
+      ["locks/wait-in-line.ts", "call-dropped", "line.seenHeld({ holder: holding.field, ttlMs:"],
+    ],
+  ),
+  ...alike("equivalent", "Beside a lock that is free and was not taken stands one that is missing.", [
+    ["locks/take-together.ts", "assignment-dropped", "free ??= lock;"],
+    ["locks/take-together.ts", "assignment-dropped", "missing ??= free;"],
+  ]),
+  ...alike("only told", "How often it was asked, which events say: see test/unit/events.test.ts.", [
+    ["locks/take-together.ts", "*", "part.wish.attempts += 1;"],
   ]),
 ];

@@ -1,9 +1,13 @@
 import { costs } from "./costs.js";
 import { moments } from "./moments.js";
+import { ofCounts } from "./of-counts.js";
 import { ofLocks } from "./of-locks.js";
 import { otherWorlds } from "./other-worlds.js";
 import { same } from "./same.js";
 import { seenByTests } from "./seen-by-tests.js";
+import { seenInCounts } from "./seen-in-counts.js";
+import { seenInJointLocks } from "./seen-in-joint-locks.js";
+import { seenInLocks } from "./seen-in-locks.js";
 import type { Survivor } from "./survivor.js";
 import { told } from "./told.js";
 
@@ -11,9 +15,13 @@ import { told } from "./told.js";
 export const survivors: readonly Survivor[] = [
   ...costs,
   ...moments,
+  ...ofCounts,
   ...ofLocks,
   ...otherWorlds,
   ...same,
   ...seenByTests,
+  ...seenInCounts,
+  ...seenInJointLocks,
+  ...seenInLocks,
   ...told,
 ];
