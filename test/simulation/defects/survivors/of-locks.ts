@@ -142,4 +142,13 @@ export const ofLocks: readonly Survivor[] = [
   ...alike("only told", "How often it was asked, which events say: see test/unit/events.test.ts.", [
     ["locks/take-together.ts", "*", "part.wish.attempts += 1;"],
   ]),
+  ...alike(
+    "only told",
+    "Who was last seen in the way, as errors and warnings say: see test/locks/wait-timeout.test.ts.",
+    [
+      ["locks/wait-in-queue.ts", "*", 'if (answer.holder !== "") this.#wish.saw('],
+      ["locks/wait-in-line.ts", "assignment-dropped", "wish.obstacle = { ...sighting"],
+      ["locks/straight-call.ts", "call-dropped", "if (this.#line !== undefined) refuse("],
+    ],
+  ),
 ];

@@ -172,4 +172,31 @@ export const seenInCounts: readonly Survivor[] = [
     "test/synchronizers/permit-watchdog.test.ts: are renewed as before when the server has refused to set a new lease",
     [["synchronizers/permit-expirable-semaphore.ts", "57:&&-to-||"]],
   ),
+  ...alike(
+    "a test sees it",
+    "test/synchronizers/permit-leases.test.ts: is refused when Redis does not know the permits any more, and they are lost as stolen",
+    [["synchronizers/permit-expirable-semaphore.ts", "7:call-dropped", "hold.wasGone();"]],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/synchronizers/permit-release-stopped.test.ts: permits of which some are lost amid their release leave nothing taken, whichever statement the process is stopped at [own-33]",
+    [
+      [
+        "synchronizers/permit-expirable-semaphore.ts",
+        "5:call-dropped",
+        "this.count.client.inBackground(() => releaseWhatIsLeft(this.count, ids",
+      ],
+    ],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/synchronizers/permit-watchdog.test.ts: are renewed no more after their release, nor after a release by their ids",
+    [
+      [
+        "synchronizers/permit-expirable-semaphore.ts",
+        "26:===-to-!==",
+        'if (decided.status === "released") gone = ids;',
+      ],
+    ],
+  ),
 ];

@@ -115,12 +115,17 @@ export const seenInJointLocks: readonly Survivor[] = [
         "9:call-dropped",
         "ears.answered(answers.flatMap(({ lock, ttlMs }) => (ttlMs === undefine",
       ],
+      ["locks/red-lock.ts", "48:&&-to-||"],
+      ["locks/red-lock.ts", "34:call-dropped"],
     ],
   ),
   ...alike(
     "a test sees it",
     "test/kinds/red-lock.test.ts: succeeds in the next try after one that a single server granted too late [B18]",
-    [["locks/red-lock.ts", "5:call-dropped", "retake({"]],
+    [
+      ["locks/red-lock.ts", "5:call-dropped", "retake({"],
+      ["locks/red-lock.ts", "25:>-to->="],
+    ],
   ),
   ...alike(
     "a test sees it",
@@ -129,6 +134,37 @@ export const seenInJointLocks: readonly Survivor[] = [
       ["locks/red-lock.ts", "26:&&-to-||"],
       ["locks/red-lock.ts", "22:!==-to-==="],
       ["locks/red-lock.ts", "36:&&-to-||"],
+      ["locks/red-lock.ts", "17:!==-to-==="],
+      ["locks/red-lock.ts", "25:>-to-<="],
+    ],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/kinds/red-lock-threads.test.ts: is had when that is done, without a message",
+    [["locks/red-lock.ts", "39:not-dropped"]],
+  ),
+  ...alike("a test sees it", "test/kinds/red-lock.test.ts: ends its wait in time and holds nothing then", [
+    ["locks/red-lock.ts", "7:call-dropped", "this.note(call, wish);"],
+  ]),
+  ...alike(
+    "a test sees it",
+    "test/kinds/red-lock.test.ts: throws QuorumError, also in tryLock, when a majority is dead",
+    [
+      ["locks/red-lock.ts", "5:call-dropped", "giveBack(members);"],
+      ["locks/red-lock.ts", "48:not-dropped"],
+    ],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/kinds/red-lock-threads.test.ts: is had as soon as the others are free, though its last stay is still being cleaned up there",
+    [["locks/red-lock.ts", "16:<-to->="]],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/kinds/red-lock-holding.test.ts: keeps a second holder out while the servers that still have it are a majority [R16]",
+    [
+      ["locks/red-lock.ts", "23:===-to-!=="],
+      ["locks/red-lock.ts", "39:call-dropped"],
     ],
   ),
   ...alike(

@@ -101,6 +101,8 @@ export const seenInLocks: readonly Survivor[] = [
       ["locks/asking.ts", "81:&&-to-||"],
       ["locks/asking.ts", "98:>-to-<="],
       ["locks/asking.ts", "98:>-to->="],
+      ["locks/asking.ts", "15:===-to-!=="],
+      ["locks/asking.ts", "30:call-dropped"],
     ],
   ),
   ...alike("a test sees it", "test/locks/groups.test.ts: travels as one command, and is released by one", [
@@ -149,5 +151,65 @@ export const seenInLocks: readonly Survivor[] = [
       ["locks/asking.ts", "9:not-dropped"],
       ["locks/asking.ts", "49:not-dropped"],
     ],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/kinds/fair-lock-grants.test.ts: costs the release and one message, and the waiter is in",
+    [
+      ["locks/grant.ts", "7:not-dropped"],
+      ["locks/grant.ts", "30:!==-to-==="],
+      ["locks/grant.ts", "32:<-to->="],
+      ["locks/grant.ts", "38:<-to->="],
+      [
+        "locks/wait-in-queue.ts",
+        "5:assignment-dropped",
+        "this.#once = holding.thread.explicitId === undefined;",
+      ],
+      ["locks/wait-in-queue.ts", "44:===-to-!=="],
+      ["locks/wait-in-queue.ts", "40:!==-to-==="],
+      ["locks/wait-in-queue.ts", "57:===-to-!=="],
+      ["locks/wait-in-queue.ts", "5:call-dropped", "this.#seen(place);"],
+      ["locks/wait-in-queue.ts", "5:call-dropped", "this.#listen();"],
+    ],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/kinds/fair-lock-grants.test.ts: is kept by its new holder's watchdog after a third of the time it was given for",
+    [
+      ["locks/grant.ts", "3:call-dropped"],
+      ["locks/grant.ts", "26:===-to-!=="],
+    ],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/kinds/fair-lock-grants.test.ts: is not trusted for longer than Redis keeps it, when it can not be confirmed [R4]",
+    [["locks/grant.ts", "9:call-dropped"]],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/kinds/fair-lock-messages.test.ts: whose lock was taken as well, spent and given back in that millisecond lets nobody in beside another [own-1]",
+    [["locks/wait-in-queue.ts", "46:!==-to-==="]],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/kinds/fair-lock-waiters.test.ts: whose TTL of 1000 ms ends goes to the next by its own timer [B10] [RedissonFairLockTest 10]",
+    [["locks/wait-in-queue.ts", "5:assignment-dropped", "this.#heard = false;"]],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/kinds/fair-lock-messages.test.ts: and that comes when the time is over is a wake-up: the waiter stands in the queue again [R23]",
+    [
+      [
+        "locks/wait-in-queue.ts",
+        "24:||-to-&&",
+        "if (place.repeated || place.pushed !== (this.#place === undefined)) th",
+      ],
+      ["locks/wait-in-queue.ts", "73:assignment-dropped"],
+    ],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/kinds/fair-lock-messages.test.ts: and that is lost does not cost the place: the next sign of life tells [R23]",
+    [["locks/wait-in-queue.ts", "5:call-dropped", "this.#lock.client.signsOfLife.add(this);"]],
   ),
 ];
