@@ -60,6 +60,26 @@ describe("a multi lock whose command", () => {
     expect(stored(time)).toEqual([]);
   });
 
+  test("is answered when the lease is over brings nothing, and leaves nothing", async () => {
+    const time = open();
+    const late = answerLate();
+    void time.driver.next(late, "lock-acquire");
+    const call = watched(multiOf(time.holdfast).tryLock({ leaseMs: 100 }));
+    await time.clock.advance(150);
+    late.arrive();
+    await time.clock.advance(1_000);
+    expect([call.outcome, stored(time)]).toEqual([{ value: null }, []]);
+  });
+
+  test("comes too late by the clock of a server that was set forward is sent once more", async () => {
+    const time = open();
+    await time.holdfast.getLock("acquaintance").using(() => undefined);
+    time.clock.suspend(HOUR_MS);
+    const lease = await multiOf(time.holdfast).tryLock();
+    expect([lease?.state, stored(time)]).toEqual(["held", NAMES]);
+    await lease?.unlock();
+  });
+
   test("can not be delivered gives back what other clients have brought", async () => {
     const time = open();
     const other = time.connect();

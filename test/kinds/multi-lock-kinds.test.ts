@@ -99,4 +99,13 @@ describe.each(backends)("a multi lock on $name", (backend) => {
       await forgetTokens();
     });
   });
+
+  test.each([true, false])("of read locks has one beside its own write lock, fair: %s", async (fair) => {
+    const client = server().client();
+    const [one, other] = ["a", "b"].map((name) => client.getReadWriteLock(name, { fair }));
+    if (one === undefined || other === undefined) throw new Error("there are two");
+    const both = client.getMultiLock(one.readLock(), other.readLock());
+    const entered = await one.writeLock().using(() => both.tryUsing(({ state }) => state));
+    expect(entered).toEqual({ ran: true, value: "held" });
+  });
 });

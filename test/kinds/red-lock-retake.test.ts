@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { LeaseLostError } from "../../src/errors.js";
+import { events } from "../../src/events.js";
 import { answerLate, neverDeliver } from "../support/call-faults.js";
 import { type FakeMasters, fakeMasters } from "../support/fake-masters.js";
 import { gate } from "../support/gate.js";
@@ -90,6 +91,21 @@ describe("a red lock, most members of which were taken again", () => {
     restarted.open();
     await world.clock.advance(HOUR_MS);
     expect(body.outcome).toEqual({ value: 2 });
+  });
+
+  test("aborts its signal as soon as too few of these are left", async () => {
+    const world = open();
+    const { clock, masters } = world;
+    const lease = await world.party().red().lock();
+    const [told, lost]: [number[], number[]] = [[], []];
+    lease.signal.addEventListener("abort", () => told.push(clock.monotonicMs()));
+    for (const at of ALL) await restartEmpty(world, at);
+    const onLost = () => void lost.push(clock.monotonicMs());
+    events.leaseLost.subscribe(onLost);
+    for (const at of [0, 1]) masters[at]?.server.flush();
+    await clock.advance(LEASE_MS);
+    events.leaseLost.unsubscribe(onLost);
+    expect(told).toEqual([lost[1]]);
   });
 
   test("is given back after maxHoldMs, however often servers have restarted", async () => {

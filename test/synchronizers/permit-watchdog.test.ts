@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Clock } from "../../src/clock.js";
-import { NotHeldError } from "../../src/errors.js";
+import { ServerReplyError } from "../../src/driver/driver.js";
+import { NotHeldError, UnavailableError } from "../../src/errors.js";
 import { events } from "../../src/events.js";
-import { answerLate, neverDeliver, rejectAtOnce } from "../support/call-faults.js";
+import { answerLate, answerWith, neverDeliver, rejectAtOnce } from "../support/call-faults.js";
 import { watchLeaks } from "../support/leaks.js";
 import { EXPIRIES, permitTime } from "../support/permit-time.js";
 import { endRecordings, recorded } from "../support/recorded-events.js";
@@ -215,6 +216,17 @@ describe("permits with the watchdog", () => {
     const [mine, gone] = [await semaphore.acquire({ watchdog: true }), await semaphore.acquire()];
     await gone.release();
     expect(await semaphore.updateLeaseTime([...mine.ids, ...gone.ids], 1_000)).toBe(false);
+    await clock.advance(95_000);
+    expect(mine.state).toBe("held");
+  });
+
+  test("are renewed as before when the server has refused to set a new lease", async () => {
+    const { semaphore, clock, driver } = open();
+    await semaphore.trySetPermits(1);
+    const mine = await semaphore.acquire({ watchdog: true });
+    void driver.next(answerWith(new ServerReplyError("OOM command not allowed")), "permit-set-lease");
+    const refused = semaphore.updateLeaseTime(mine.ids, 1_000);
+    await expect(refused).rejects.toMatchObject({ name: UnavailableError.name, outcomeUnknown: false });
     await clock.advance(95_000);
     expect(mine.state).toBe("held");
   });

@@ -5,7 +5,7 @@ import type { Semaphore } from "../../src/index.js";
 import { answerLate, neverDeliver, rejectAtOnce } from "../support/call-faults.js";
 import { type FakeTime, fakeTime } from "../support/fake-time.js";
 import { watchLeaks } from "../support/leaks.js";
-import { available, givenByJvm, permitListeners, setAvailable } from "../support/permits.js";
+import { available, givenByJvm, permitListeners, SAVER_KEY, setAvailable } from "../support/permits.js";
 import { type Watched, watched } from "../support/watched.js";
 
 watchLeaks();
@@ -153,6 +153,25 @@ describe("a wait that is given up", () => {
     expect(getEventListeners(staying.signal, "abort")).toEqual([]);
     await time.clock.advance(12_000);
     expect(time.clock.pendingTimers).toBe(0);
+  });
+
+  test("while it asks once more has no permits saved up for it, which others may have at once", async () => {
+    setAvailable(time, 1);
+    const leaving = new AbortController();
+    const two = watched(semaphore.acquire(2, { signal: leaving.signal }));
+    await time.clock.advance(0);
+    const late = answerLate();
+    const met = time.driver.next(late, "semaphore-acquire");
+    await time.clock.advance(1_500);
+    await met;
+    expect(time.server.command("GET", SAVER_KEY)).toMatch(/:2:\d+$/);
+    leaving.abort("gone");
+    await time.clock.advance(0);
+    expect(two.outcome).toEqual({ error: "gone" });
+    late.arrive();
+    await time.clock.advance(10);
+    expect(time.server.command("GET", SAVER_KEY)).toMatch(/^-:0:/);
+    expect(await time.connect().holdfast.getSemaphore("s").tryAcquire()).toBe(true);
   });
 
   test("by closing the client ends with ClientClosedError, whatever it waits for", async () => {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { ClientClosedError } from "../../src/errors.js";
 import { events } from "../../src/events.js";
 import { type FakeTime, fakeTime } from "../support/fake-time.js";
 import { type Gate, gate } from "../support/gate.js";
@@ -36,6 +37,37 @@ describe("a client that closes while a body has two of three permits", () => {
     await time.clock.advance(1_000);
     expect([call.outcome, closing.outcome]).toEqual([{ value: undefined }, { value: undefined }]);
     expect(available(time)).toBe("3");
+  });
+
+  test("refuses all that others ask for meanwhile, and sends nothing for them", async () => {
+    const [semaphore, leasing] = [holdfast.getSemaphore("s"), holdfast.getPermitExpirableSemaphore("p")];
+    const latch = holdfast.getCountDownLatch("l");
+    const closing = watched(holdfast.close({ graceMs: 10_000 }));
+    await time.clock.advance(100);
+    const dump = time.server.dump();
+    const calls: readonly (() => Promise<unknown>)[] = [
+      () => semaphore.acquire(),
+      () => semaphore.acquire(0),
+      () => semaphore.drainPermits(),
+      () => semaphore.availablePermits(),
+      () => semaphore.delete(),
+      () => leasing.trySetPermits(1),
+      () => leasing.setPermits(1),
+      () => leasing.getPermits(),
+      () => leasing.updateLeaseTime("0".repeat(32), 1_000),
+      () => latch.trySetCount(1),
+      () => latch.getCount(),
+      () => latch.await({ waitMs: 1 }),
+      () => latch.delete(),
+    ];
+    const asked = calls.map((refused) => watched(refused()));
+    await time.clock.advance(0);
+    const closed = { error: expect.any(ClientClosedError) };
+    expect(asked.map(({ outcome }) => outcome)).toEqual(calls.map(() => closed));
+    expect(time.server.dump()).toEqual(dump);
+    over.open();
+    await time.clock.advance(1_000);
+    expect(closing.outcome).toEqual({ value: undefined });
   });
 
   test("gives them back once, though the body goes on, when it is told to release what is held", async () => {

@@ -22,19 +22,24 @@ function semaphoreOf({ holdfast }: Pick<FakeTime, "holdfast">) {
   return holdfast.getSemaphore("s");
 }
 
+/** What is told of acquisitions when they end. */
+function recordedEnds() {
+  const ended: AcquireEvent[] = [];
+  const asyncEnd = (event: AcquireEvent) => void ended.push({ ...event });
+  const all = { start() {}, end() {}, asyncStart() {}, asyncEnd, error() {} };
+  events.acquire.subscribe(all);
+  return { ended, stop: () => events.acquire.unsubscribe(all) };
+}
+
 describe("events about a semaphore", () => {
   test("tell of each acquisition, how many permits it brought and what it took", async () => {
-    const ended: AcquireEvent[] = [];
-    const channels = { asyncEnd: (event: AcquireEvent) => void ended.push({ ...event }) };
-    const others = { start() {}, end() {}, asyncStart() {}, error() {} };
-    const all = { ...others, ...channels };
-    events.acquire.subscribe(all);
+    const { ended, stop } = recordedEnds();
     const semaphore = semaphoreOf(time);
     await semaphore.acquire(2);
     await semaphore.tryAcquire(2);
     const late = watched(semaphore.acquire(2, { waitMs: 100 }));
     await time.clock.advance(100);
-    events.acquire.unsubscribe(all);
+    stop();
     expect(late.outcome).toHaveProperty("error");
     const about = { name: "s", kind: "semaphore" };
     expect(ended).toEqual([
@@ -42,6 +47,18 @@ describe("events about a semaphore", () => {
       { ...about, outcome: "refused", waitedMs: 0, attempts: 1 },
       { ...about, outcome: "timeout", waitedMs: 100, attempts: 2 },
     ]);
+  });
+
+  test("tell of permits that have ids who holds them", async () => {
+    const semaphore = time.holdfast.getPermitExpirableSemaphore("s");
+    const { ended, stop } = recordedEnds();
+    const permits = await semaphore.acquire(2, { leaseMs: 1_000 });
+    stop();
+    const about = { name: "s", kind: "permit-expirable-semaphore" };
+    const brought = { permits: 2, holder: permits.ids.join(",") };
+    expect(ended).toEqual([{ ...about, ...brought, outcome: "acquired", waitedMs: 0, attempts: 1 }]);
+    await permits.release();
+    await semaphore.delete();
   });
 
   test("tell of permits that could not be given back after a body; they are, when Redis is back", async () => {

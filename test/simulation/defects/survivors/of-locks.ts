@@ -1,0 +1,154 @@
+import { alike, type Survivor } from "./survivor.js";
+
+const AS_A_HAND_OFF = "A lock that could be handed on is freed, and asked for again.";
+const TOLD_AGAIN = "A release is sent once more where nothing is left to release.";
+const ON_ANOTHER_SERVER =
+  "Replicas are told of a release late, or not at all, so that one that takes over may still have the lock: what stays there is not judged once the server of a lock is another one.";
+
+/** What survives in the code that takes locks and gives them back. */
+export const ofLocks: readonly Survivor[] = [
+  ...alike("only cost", AS_A_HAND_OFF, [
+    ["locks/acquire.ts", "assignment-dropped", "waiter.heir = heir;"],
+    ["locks/wait-in-line.ts", "assignment-dropped", "waiter.heir = heir;"],
+  ]),
+  ...alike(
+    "equivalent",
+    "A call that sleeps in no line inherits nothing, and the next line that it sleeps in sets its heir anew.",
+    [
+      ["locks/wait-in-line.ts", "5:assignment-dropped", "waiter.heir = undefined;"],
+      ["locks/straight-call.ts", "assignment-dropped", "waiter.heir = undefined;"],
+    ],
+  ),
+  ...alike("only cost", TOLD_AGAIN, [
+    // Whoever has begun the stay cleans up as well.
+    ["locks/asking.ts", ">-to->=", "if (holding.inRedis.count > 0) cleanUp("],
+    ["locks/clean-up.ts", "31:>-to->=", "if (inRedis.copiesUntilMs > 0) cleanUp("],
+    ["locks/release.ts", "<=-to-<", "if (inRedis.count <= keptCount) return true;"],
+    ["locks/fulfil.ts", "89:>-to->=", "lock.kind.recordsWaiters && wish.waits && wish.attempts > 0"],
+    ["locks/clean-up.ts", "37:&&-to-||", "if (shortfall !== undefined && !after.goesOn) tellReplicas("],
+  ]),
+  ...alike("only cost", "It is waited until no copy can come of what was surely not carried out.", [
+    [
+      "locks/lowering.ts",
+      "&&-to-||",
+      "if (error instanceof UnavailableError && error.outcomeUnknown) this.#copyMayArrive();",
+    ],
+    [
+      "locks/asking.ts",
+      "46:||-to-&&",
+      "if (!(error instanceof UnavailableError) || !error.outcomeUnknown) return;",
+    ],
+  ]),
+  ...alike("only cost", "It is asked a moment before it can be otherwise, and then once more.", [
+    ["locks/clean-up.ts", "+-1-dropped", "waitMs = copiesUntilMs - serverMs + 1;"],
+    ["locks/wait-in-queue.ts", "+-1-dropped", "place.sentAt.monotonicMs + place.fallsInMs + 1"],
+    ["locks/wait-in-queue.ts", "+-to--", "place.sentAt.monotonicMs + place.fallsInMs + 1"],
+    ["locks/red-lock.ts", "+-1-dropped", "[ttlMs + 1]"],
+    ["locks/red-lock.ts", "+-to--", "[ttlMs + 1]"],
+  ]),
+  ...alike("only cost", "What was asked once more than it had to be is asked again with the next news.", [
+    ["locks/wait-in-queue.ts", "5:assignment-dropped", "this.#askAtMs = Number.POSITIVE_INFINITY;"],
+  ]),
+  ...alike("equivalent", "A stay that has ended has no releases that anybody counts.", [
+    ["locks/release.ts", "7:assignment-dropped", "holding.releases -= 1;"],
+    ["locks/release.ts", "24:-=-to-+=", "holding.releases -= 1;"],
+  ]),
+  ...alike(
+    "equivalent",
+    "A release that ends a stay is sent while nothing else is under way, and nothing is asked for under its field after it.",
+    [["locks/release.ts", "call-dropped", "inRedis.beginTurn();"]],
+  ),
+  ...alike("equivalent", "A line of one forgets what it was told when that one leaves.", [
+    ["locks/straight-call.ts", "43:>-to->=", "if (line !== undefined && line.length > 1)"],
+  ]),
+  ...alike("equivalent", "Whoever goes on waits for it before the microtasks end.", [
+    ["locks/straight-call.ts", "call-dropped", "asked?.catch(() => undefined);"],
+  ]),
+  ...alike("equivalent", "There are as many answers and wishes as locks, and at least one lock.", [
+    ["locks/take-together.ts", "27:||-to-&&", "if (first === undefined || firstWanted === undefined)"],
+    ["locks/take-together.ts", "32:||-to-&&", "if (answer === undefined || lock === undefined) return;"],
+  ]),
+  ...alike("not judged", ON_ANOTHER_SERVER, [
+    [
+      "locks/release.ts",
+      "54:===-to-!==",
+      "if (!replicated && holding.inRedis.copiesUntilMs === 0) tellReplicas(",
+    ],
+    [
+      "locks/release.ts",
+      "61:call-dropped",
+      "if (!replicated && holding.inRedis.copiesUntilMs === 0) tellReplicas(",
+    ],
+    [
+      "locks/release.ts",
+      "9:not-dropped",
+      "if (!replicated && holding.inRedis.copiesUntilMs === 0) tellReplicas(",
+    ],
+    ["locks/release.ts", "73:===-to-!==", "const isDone = "],
+    ["locks/release.ts", "22:===-to-!==", "return shortfall === undefined;"],
+    ["locks/release.ts", "73:===-to-!==", "repeated && isOver) return shortfall === undefined;"],
+    ["locks/clean-up.ts", "46:call-dropped", "if (holding.inRedis.copiesUntilMs === 0) tellReplicas("],
+    ["locks/clean-up.ts", "40:not-dropped", "!client.isClosing && clock.monotonicMs() < endMs"],
+    ["locks/clean-up.ts", "81:<-to->=", "!client.isClosing && clock.monotonicMs() < endMs"],
+    [
+      "locks/clean-up.ts",
+      "46:>-to-<=",
+      "const goesOn = holding.live.length > 0 || holding.inRedis.count > 0;",
+    ],
+    [
+      "locks/clean-up.ts",
+      "46:>-to->=",
+      "const goesOn = holding.live.length > 0 || holding.inRedis.count > 0;",
+    ],
+    [
+      "locks/clean-up.ts",
+      "75:>-to->=",
+      "const goesOn = holding.live.length > 0 || holding.inRedis.count > 0;",
+    ],
+    ["locks/clean-up.ts", "23:!==-to-===", "if (shortfall !== undefined && !after.goesOn) tellReplicas("],
+    ["locks/clean-up.ts", "40:not-dropped", "if (shortfall !== undefined && !after.goesOn) tellReplicas("],
+    ["locks/clean-up.ts", "55:call-dropped", "if (shortfall !== undefined && !after.goesOn) tellReplicas("],
+  ]),
+  ...alike("one moment", "What has nothing left at that very moment is asked for with the next news of it.", [
+    ["locks/acquire.ts", "50:>=-to->", "fallsInMs: answer.isHead && answer.ttlMs >= 0"],
+    ["locks/wait-in-queue.ts", "70:>=-to->", "fallsInMs: answer.isHead && answer.ttlMs >= 0"],
+    ["locks/red-lock.ts", ">=-to->", "(ttlMs >= 0 ? [ttlMs + 1] : [])"],
+    ["locks/red-lock.ts", "<-to-<=", "return ttlMs < 0 ?"],
+  ]),
+  ...alike("one moment", "Two commands that were sent at the same moment.", [
+    ["locks/wait-in-queue.ts", "63:<-to-<=", "place.sentAt.monotonicMs < this.#place.sentAt.monotonicMs"],
+    ["locks/grant.ts", "<-to-<=", "if (place.sentAt.monotonicMs < holding.inRedis.freedMs)"],
+  ]),
+  ...alike("only cost", "The lease of a grant that is as long as it is written at once.", [
+    ["locks/grant.ts", "<-to-<=", "wish.terms.leaseMs < grantMs ? 0"],
+  ]),
+  ...alike(
+    "equivalent",
+    "A stay that has handed its lock over has ended: nobody asks what it has in Redis.",
+    [["locks/hand-off.ts", "call-dropped", "hold.holding.inRedis.empty();"]],
+  ),
+  ...alike(
+    "only cost",
+    "The line knows of an older holder: its head asks once more, or frees what it could hand on.",
+    [
+      ["locks/hand-off.ts", "call-dropped", "line.seenHeld({ holder: field, ttlMs: next.terms.leaseMs });"],
+      ["locks/wait-in-line.ts", "call-dropped", "line.seenHeld({ holder: holding.field, ttlMs:"],
+    ],
+  ),
+  ...alike("equivalent", "Beside a lock that is free and was not taken stands one that is missing.", [
+    ["locks/take-together.ts", "assignment-dropped", "free ??= lock;"],
+    ["locks/take-together.ts", "assignment-dropped", "missing ??= free;"],
+  ]),
+  ...alike("only told", "How often it was asked, which events say: see test/unit/events.test.ts.", [
+    ["locks/take-together.ts", "*", "part.wish.attempts += 1;"],
+  ]),
+  ...alike(
+    "only told",
+    "Who was last seen in the way, as errors and warnings say: see test/locks/wait-timeout.test.ts.",
+    [
+      ["locks/wait-in-queue.ts", "*", 'if (answer.holder !== "") this.#wish.saw('],
+      ["locks/wait-in-line.ts", "assignment-dropped", "wish.obstacle = { ...sighting"],
+      ["locks/straight-call.ts", "call-dropped", "if (this.#line !== undefined) refuse("],
+    ],
+  ),
+];
