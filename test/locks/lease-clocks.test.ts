@@ -54,6 +54,16 @@ describe("a lease tells the truth to the next line", () => {
     for (const lease of captured) saysThatItIsLost(lease);
   });
 
+  test("by its signal alone as well, which somebody has asked for before", async () => {
+    const { holdfast, clock } = open();
+    const lease = await holdfast.getLock("a").lock();
+    const { signal } = lease;
+    clock.block(30_000);
+    expect(signal.aborted).toBe(false);
+    expect(lease.signal.aborted).toBe(true);
+    expect(signal.aborted).toBe(true);
+  });
+
   test("after a block that its end has survived, and is renewed as if nothing had been [B24]", async () => {
     const { holdfast, clock } = open();
     const lease = await holdfast.getLock("a").lock();

@@ -1,13 +1,14 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { ReplicaOptions } from "../../src/client-options.js";
 import { evaluate, script } from "../../src/driver/conformance-case.js";
+import { ServerReplyError } from "../../src/driver/driver.js";
 import { FakeClock, MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { Moves } from "../../src/driver/moves.js";
 import { events } from "../../src/events.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { permitLeasesKey, readHoldKey } from "../../src/protocol/names.js";
 import { AcknowledgingDriver, ofTopology } from "../support/acknowledging-driver.js";
-import { answerLate, neverDeliver } from "../support/call-faults.js";
+import { answerLate, answerWith, neverDeliver } from "../support/call-faults.js";
 import { watchLeaks } from "../support/leaks.js";
 import { endRecordings, recorded } from "../support/recorded-events.js";
 import type { CallFault } from "../support/scripted-driver.js";
@@ -139,6 +140,60 @@ describe("when the server of a key changes", () => {
       expect(permits.state).toBe("lost");
     },
   );
+
+  test("the signal of what nobody answers for aborts by then, however long its lease is", async () => {
+    const { holdfast, driver, clock } = open();
+    const lease = await holdfast.getLock(NAME).lock({ leaseMs: HOUR_MS });
+    const { signal } = lease;
+    // Between two looks at who has the slot, which would find it over as well.
+    await clock.advance(550);
+    void driver.next(neverDeliver, "lock-confirm");
+    driver.moveTo("b:1");
+    await clock.advance(TIMEOUT_MS - 1);
+    expect(signal.aborted).toBe(false);
+    await clock.advance(1);
+    expect(signal.reason).toMatchObject({ reason: "server-changed" });
+    expect(lease.state).toBe("lost");
+  });
+
+  test("permits that it confirms are held for as long as before", async () => {
+    const { holdfast, driver, clock } = open();
+    const semaphore = holdfast.getPermitExpirableSemaphore("permits");
+    await semaphore.trySetPermits(1);
+    const permits = await semaphore.acquire({ leaseMs: HOUR_MS });
+    const remainingMs = permits.remainingMs();
+    driver.moveTo("b:1");
+    await clock.advance(2 * TIMEOUT_MS);
+    expect(permits.remainingMs()).toBe(remainingMs - 2 * TIMEOUT_MS);
+    await permits.release();
+  });
+
+  test("holds about which it can not be asked together are asked about one by one", async () => {
+    const { holdfast, driver, clock, called } = open();
+    const names = ["{t}:a", "{t}:b"];
+    const leases = await Promise.all(names.map((name) => holdfast.getLock(name).lock({ leaseMs: HOUR_MS })));
+    called();
+    void driver.next(answerWith(new ServerReplyError("TRYAGAIN not all keys are there")), "lock-confirm");
+    driver.moveTo("b:1");
+    await clock.advance(0);
+    expect(called()).toEqual(["server-probe", "lock-confirm", "lock-confirm", "lock-confirm"]);
+    expect(leases.map(({ state }) => state)).toEqual(["held", "held"]);
+    for (const lease of leases) await lease.unlock();
+  });
+
+  test("one about which it refuses to be asked is asked about again after a pause", async () => {
+    const { holdfast, driver, clock, called } = open();
+    const lease = await holdfast.getLock(NAME).lock({ leaseMs: HOUR_MS });
+    called();
+    void driver.next(answerWith(new ServerReplyError("NOPERM not now")), "lock-confirm");
+    driver.moveTo("b:1");
+    await clock.advance(0);
+    expect(called()).toEqual(["server-probe", "lock-confirm"]);
+    await clock.advance(TIMEOUT_MS);
+    expect(called()).toEqual(["lock-confirm"]);
+    expect(lease.state).toBe("held");
+    await lease.unlock();
+  });
 
   test("what nobody answers for is lost after one command timeout where replicas are required", async () => {
     const { holdfast, driver, clock } = open();

@@ -33,6 +33,21 @@ test("permits whose new lease is in doubt are not renewed because another one wa
   expect(driver.timesOf("permit-renew")).toEqual([]);
 });
 
+test("permits whose new lease is in doubt abort their signal when the shorter one is over", async () => {
+  const { semaphore, driver, clock } = open();
+  await semaphore.trySetPermits(1);
+  const permits = await semaphore.acquire({ leaseMs: 60_000 });
+  const { signal } = permits;
+  void driver.next(neverDeliver);
+  const updating = watched(semaphore.updateLeaseTime(permits.ids, 1_000));
+  await clock.advance(987);
+  expect(signal.aborted).toBe(false);
+  await clock.advance(1);
+  expect(signal.reason).toMatchObject({ reason: "expired" });
+  expect(updating.outcome).toBeUndefined();
+  await clock.advance(3_000);
+});
+
 test("of two new leases the shorter one is trusted when the longer one, set before it, is confirmed after it", async () => {
   const { semaphore, driver, clock, expiriesMs } = open();
   await semaphore.trySetPermits(1);

@@ -1,0 +1,38 @@
+import { alike, type Survivor } from "./survivor.js";
+
+/** About commands, and what they have to wait for. */
+export const sending: readonly Survivor[] = [
+  ...alike("equivalent", "The wheel that it is set on is stopped in the same breath.", [
+    ["runtime/watchdog.ts", "5:call-dropped", "this.#beat?.cancel();"],
+    ["runtime/signs-of-life.ts", "5:call-dropped", "this.#beat?.cancel();"],
+    ["runtime/confirmations.ts", "5:call-dropped", "this.#looking?.cancel();"],
+  ]),
+  ...alike("equivalent", "Numbers below zero are as good: each stands for one request of the client.", [
+    ["runtime/requests.ts", "+=-to--=", "this.#latestId += 1;"],
+  ]),
+  ...alike("only cost", "Which answers a command makes Redis forget: what none names is forgotten by its TTL.", [
+    ["runtime/requests.ts", "assignment-dropped", "this.#told = this.#book.take("],
+    ["runtime/requests.ts", "===-to-!==", 'if (left === "nothing") return;'],
+    ["runtime/requests.ts", "call-dropped", "book.settle({ id: this.#id"],
+    ["runtime/requests.ts", "===-to-!==", "else kept.push(until === copiesUntil ? settled"],
+  ]),
+  ...alike("one moment", "It is tried once more at the very moment at which that is given up.", [
+    ["runtime/commands.ts", "29:<=-to-<", "if (this.#leftMs(bound) <= backoffMs"],
+  ]),
+  ...alike(
+    "only cost",
+    "What is about one key is refused at once where the server only asks for patience, and asked for again after a pause.",
+    [
+      ["runtime/watchdog.ts", "62:>-to->=", "const patience = { timeoutMs, divisible: wanted.length > 1 };"],
+      ["runtime/confirmations.ts", "49:>-to->=", "const patience = { divisible: wanted.length > 1 };"],
+    ],
+  ),
+  ...alike(
+    "only cost",
+    "Somebody who comes to an empty line asks at once in any case; what he knows of those before makes him ask once more.",
+    [
+      ["runtime/wait-line.ts", "5:assignment-dropped", "this.#woken = false;"],
+      ["runtime/wait-line.ts", "5:assignment-dropped", "this.#turnMs = Number.POSITIVE_INFINITY;"],
+    ],
+  ),
+];
