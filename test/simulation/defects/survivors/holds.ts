@@ -10,7 +10,6 @@ export const holds: readonly Survivor[] = [
       ["threads/hold.ts", "5:call-dropped", "this.holding.lapsing();"],
       ["threads/holding.ts", "5:call-dropped", "this.lapsing();"],
       ["threads/holding.ts", "26:call-dropped", "if (!this.isAlive()) this.#watchdog.remove(this);"],
-      ["threads/trust.ts", "&&-to-||", 'if (this.isRenewed && this.#state === "held") this.resumed();'],
     ],
   ),
   ...alike("equivalent", "What is lost, or not to be kept alive any more, has left the watchdog by itself.", [

@@ -10,12 +10,16 @@ export const sending: readonly Survivor[] = [
   ...alike("equivalent", "Numbers below zero are as good: each stands for one request of the client.", [
     ["runtime/requests.ts", "+=-to--=", "this.#latestId += 1;"],
   ]),
-  ...alike("only cost", "Which answers a command makes Redis forget: what none names is forgotten by its TTL.", [
-    ["runtime/requests.ts", "assignment-dropped", "this.#told = this.#book.take("],
-    ["runtime/requests.ts", "===-to-!==", 'if (left === "nothing") return;'],
-    ["runtime/requests.ts", "call-dropped", "book.settle({ id: this.#id"],
-    ["runtime/requests.ts", "===-to-!==", "else kept.push(until === copiesUntil ? settled"],
-  ]),
+  ...alike(
+    "only cost",
+    "Which answers a command makes Redis forget: what none names is forgotten by its TTL.",
+    [
+      ["runtime/requests.ts", "assignment-dropped", "this.#told = this.#book.take("],
+      ["runtime/requests.ts", "===-to-!==", 'if (left === "nothing") return;'],
+      ["runtime/requests.ts", "call-dropped", "book.settle({ id: this.#id"],
+      ["runtime/requests.ts", "===-to-!==", "else kept.push(until === copiesUntil ? settled"],
+    ],
+  ),
   ...alike("one moment", "It is tried once more at the very moment at which that is given up.", [
     ["runtime/commands.ts", "29:<=-to-<", "if (this.#leftMs(bound) <= backoffMs"],
   ]),
@@ -25,14 +29,6 @@ export const sending: readonly Survivor[] = [
     [
       ["runtime/watchdog.ts", "62:>-to->=", "const patience = { timeoutMs, divisible: wanted.length > 1 };"],
       ["runtime/confirmations.ts", "49:>-to->=", "const patience = { divisible: wanted.length > 1 };"],
-    ],
-  ),
-  ...alike(
-    "only cost",
-    "Somebody who comes to an empty line asks at once in any case; what he knows of those before makes him ask once more.",
-    [
-      ["runtime/wait-line.ts", "5:assignment-dropped", "this.#woken = false;"],
-      ["runtime/wait-line.ts", "5:assignment-dropped", "this.#turnMs = Number.POSITIVE_INFINITY;"],
     ],
   ),
 ];
