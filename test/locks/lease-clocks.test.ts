@@ -30,6 +30,16 @@ function withWallClock() {
   };
 }
 
+test("a lease that was released takes its alarm with it", async () => {
+  const { holdfast, clock } = open();
+  const lease = await holdfast.getLock("a").lock({ leaseMs: 60_000 });
+  const timers = clock.pendingTimers;
+  expect(lease.signal.aborted).toBe(false);
+  expect(clock.pendingTimers).toBe(timers + 1);
+  await lease.unlock();
+  expect(clock.pendingTimers).toBe(timers);
+});
+
 describe("a lease tells the truth to the next line", () => {
   const saysThatItIsLost = (lease: Lease) => {
     expect(lease.state).toBe("lost");

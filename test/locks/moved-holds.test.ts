@@ -27,6 +27,7 @@ class MovingDriver extends AcknowledgingDriver {
   readonly #moves = new Moves();
   readonly #at: { now: string };
   looks = 0;
+  listeners = 0;
 
   constructor(server: MemoryServer, topology: "cluster" | "sentinel" | "standalone", at = { now: "a:1" }) {
     super(ofTopology(memoryDriver(server), topology), at);
@@ -34,7 +35,12 @@ class MovingDriver extends AcknowledgingDriver {
   }
 
   onMoved(moved: () => void): () => void {
-    return this.#moves.add(moved);
+    this.listeners += 1;
+    const end = this.#moves.add(moved);
+    return () => {
+      this.listeners -= 1;
+      end();
+    };
   }
 
   async lookForMoves(): Promise<void> {
@@ -299,6 +305,35 @@ describe("when the server of a key changes", () => {
     expect(losses).toEqual([]);
     expect(outer.state).toBe("held");
     await outer.unlock();
+  });
+
+  test("a hold is asked about each time that it moves, once it was confirmed", async () => {
+    const { holdfast, driver, clock, called } = open();
+    const lease = await holdfast.getLock(NAME).lock({ leaseMs: HOUR_MS });
+    for (const place of ["b:1", "c:1", "b:1"]) {
+      called();
+      driver.moveTo(place);
+      await clock.advance(10);
+      expect(called()).toContain("lock-confirm");
+    }
+    await lease.unlock();
+  });
+
+  test("a client that is closed amid its question asks no more, and listens to no moves", async () => {
+    const { holdfast, driver, clock, called } = open({ mode: "auto" });
+    const lease = await holdfast.getLock(NAME).lock({ leaseMs: HOUR_MS });
+    for (let i = 0; i < 9; i++) void driver.next(neverDeliver, "lock-confirm");
+    driver.moveTo("b:1");
+    await clock.advance(10);
+    expect([driver.listeners, called().at(-1)]).toEqual([1, "lock-confirm"]);
+    const closing = holdfast.close();
+    await clock.advance(4 * TIMEOUT_MS);
+    await closing;
+    expect(lease.state).toBe("lost");
+    called();
+    driver.moveTo("c:1");
+    await clock.advance(2 * TIMEOUT_MS);
+    expect([driver.listeners, called()]).toEqual([0, []]);
   });
 
   test("what moves once more before it is confirmed is lost where the last server's replicas lack it", async () => {

@@ -57,4 +57,10 @@ export const holds: readonly Survivor[] = [
     "A stay that was entered on the strength of another one is kept by that until it ends itself.",
     [["threads/holding.ts", "31:call-dropped", "host.#guests?.delete(this);"]],
   ),
+  ...alike("equivalent", "Nobody waits for the turn of a stay that is handed on, which ends with that.", [
+    ["threads/succession.ts", "5:call-dropped", "this.#latest.holding.inRedis.endTurn();"],
+  ]),
+  ...alike("only cost", "What holds nothing any more is looked for, and asked about, as well.", [
+    ["threads/confirmable-stay.ts", ">-to->=", "return this.live.length > 0;"],
+  ]),
 ];

@@ -31,4 +31,19 @@ export const sending: readonly Survivor[] = [
       ["runtime/confirmations.ts", "49:>-to->=", "const patience = { divisible: wanted.length > 1 };"],
     ],
   ),
+  ...alike("only cost", "What holds nothing any more is asked about once more.", [
+    ["runtime/confirmations.ts", "21:||-to-&&", "if (!one.isHeld || this.#stopped) one.isMoved = false;"],
+    [
+      "runtime/confirmations.ts",
+      "39:assignment-dropped",
+      "if (!one.isHeld || this.#stopped) one.isMoved = false;",
+    ],
+  ]),
+  ...alike("only cost", "A beat that looks for nothing.", [
+    [
+      "runtime/confirmations.ts",
+      "56:||-to-&&",
+      "if (!required || driver.lookForMoves === undefined || this.#stopped) return;",
+    ],
+  ]),
 ];
