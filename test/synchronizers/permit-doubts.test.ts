@@ -48,6 +48,23 @@ test("permits whose new lease is in doubt abort their signal when the shorter on
   await clock.advance(3_000);
 });
 
+test("permits are renewed again once a new lease was refused, during which a renewal of them has failed", async () => {
+  const { semaphore, driver, clock } = open();
+  await semaphore.trySetPermits(1);
+  const permits = await semaphore.acquire({ watchdog: true });
+  const renewing = driver.next(neverDeliver, "permit-renew");
+  await clock.advance(10_500);
+  await renewing;
+  const late = answerLate();
+  void driver.next(late);
+  const updating = semaphore.updateLeaseTime([...permits.ids, "0".repeat(32)], 60_000);
+  await clock.advance(2_800);
+  late.arrive();
+  expect(await updating).toBe(false);
+  await clock.advance(30_000);
+  expect(permits.state).toBe("held");
+});
+
 test("of two new leases the shorter one is trusted when the longer one, set before it, is confirmed after it", async () => {
   const { semaphore, driver, clock, expiriesMs } = open();
   await semaphore.trySetPermits(1);

@@ -2,26 +2,137 @@ import { alike, type Survivor } from "./survivor.js";
 
 /** About what is held: what was planted in the sources, whereupon the test that is named was red. */
 export const holdsSeenByTests: readonly Survivor[] = [
-  ...alike("a test sees it", "test/locks/hand-off-races.test.ts: hears that the server could not be reached", [["threads/succession.ts", "5:call-dropped", "holding.renewing();"]]),
-  ...alike("a test sees it", "test/locks/hand-off.test.ts: after so many hand-overs another client has its turn", [["threads/succession.ts", "16:+=-to--=", "this.count += 1;"]]),
-  ...alike("a test sees it", "test/locks/hand-off.test.ts: after so many milliseconds another client has its turn", [["threads/succession.ts", "5:assignment-dropped", "this.sinceMs = sinceMs;"]]),
-  ...alike("a test sees it", "test/locks/hand-off.test.ts: is not trusted for longer than the one before was, until Redis has named it", [["threads/trust.ts", "5:assignment-dropped", "this.#provisional = true;"], ["threads/trust.ts", "20:===-to-!==", 'if (this.state === "held" && this.#provisional) this.#confirm(this.isRenewed ? sentAt : this.takenAt);'], ["threads/trust.ts", "53:call-dropped", 'if (this.state === "held" && this.#provisional) this.#confirm(this.isRenewed ? sentAt : this.takenAt);']]),
-  ...alike("a test sees it", "test/locks/lease-abandoned.test.ts: and whose signal was kept still aborts that when its watchdog lease runs out", [["threads/trust.ts", "10:call-dropped", "else this.letLapse();"]]),
-  ...alike("a test sees it", "test/locks/lease-clocks.test.ts: after the event loop was blocked past its end, and a captured signal aborts in the next turn", [["threads/trust.ts", "28:===-to-!==", 'else if (this.#state === "held") this.watch();'], ["threads/trust.ts", "40:call-dropped", 'else if (this.#state === "held") this.watch();']]),
-  ...alike("a test sees it", "test/locks/lease-loss.test.ts: at its own end although nobody ever asked, as soon as somebody does, and test/locks/lease-clocks.test.ts: by its signal alone as well, which somebody has asked for before", [["threads/trust.ts", "5:call-dropped", "this.checkMs();"]]),
-  ...alike("a test sees it", "test/locks/lease-reasons.test.ts: as of permits that were given another lease", [["threads/trust.ts", "25:||-to-&&", 'if (!this.isRenewed || endMs >= this.#latest.monotonicMs) return "expired";']]),
-  ...alike("a test sees it", "test/locks/lease-reasons.test.ts: as of permits whose semaphore ends then", [["threads/trust.ts", "34:>=-to->", 'if (!this.isRenewed || endMs >= this.#latest.monotonicMs) return "expired";']]),
-  ...alike("a test sees it", "test/locks/lease-told.test.ts: of a watched lease is told when it comes, although a renewal is under way then", [["threads/trust.ts", "34:>=-to-<", 'if (!this.isRenewed || endMs >= this.#latest.monotonicMs) return "expired";']]),
-  ...alike("a test sees it", "test/locks/lease-told.test.ts: of maxHoldMs is told when it comes", [["threads/trust.ts", "15:>=-to->", 'if (endMs >= this.takenAt.monotonicMs + (this.terms.maxHoldMs ?? NEVER.monotonicMs)) return "max-hold";']]),
-  ...alike("a test sees it", "test/locks/moved-holds.test.ts: n holds of one slot are asked about in n / 100 commands, and others in none", [["threads/confirmable-stay.ts", "12:not-dropped", "return !this.live.some((hold) => hold.isDoubtful);"], ["runtime/confirmations.ts", "73:&&-to-||", "this.#confirm([...this.#services.held()].filter((one) => one.isHeld && this.#isElsewhere(one)));"], ["runtime/confirmations.ts", "25:&&-to-||", 'return place !== "" && place !== one.place;'], ["runtime/confirmations.ts", "12:call-dropped", "else alike.push(one);"], ["runtime/confirmations.ts", "9:not-dropped", "if (!one.found(question)) return false;"], ["runtime/confirmations.ts", "5:assignment-dropped", "one.place = place;"]]),
-  ...alike("a test sees it", "test/locks/moved-holds.test.ts: permits that it confirms are held for as long as before", [["threads/permit-holds.ts", "5:call-dropped", "this.isThere();"]]),
-  ...alike("a test sees it", "test/locks/moved-holds.test.ts: the signal of what nobody answers for aborts by then, however long its lease is", [["threads/trust.ts", "5:call-dropped", "this.watch();"]]),
-  ...alike("a test sees it", "test/locks/watchdog-faults.test.ts: because they are not answered for 15 s leave the lock alive, and the watchdog goes on", [["threads/trust.ts", "69:call-dropped", "if (this.checkMs(at) > 0 && sentAt.monotonicMs > this.#heardMs) this.#confirm(sentAt);"]]),
-  ...alike("a test sees it", "test/locks/watchdog-faults.test.ts: extend nothing, and at the end of its window the lease is lost as unreachable", [["threads/trust.ts", "5:assignment-dropped", "this.#unconfirmed = true;"], ["runtime/watchdog.ts", "7:call-dropped", "renewable.renewing();"], ["threads/holding.ts", "41:&&-to-||", "this.#each((hold) => hold.isRenewed && hold.renewing());"]]),
-  ...alike("a test sees it", "test/synchronizers/permit-abandoned.test.ts: aborts its signal at the end of a new and shorter lease", [["threads/trust.ts", "24:!==-to-===", "return this.#abort !== undefined;"]]),
-  ...alike("a test sees it", "test/synchronizers/permit-doubts.test.ts: a renewal that is confirmed after a new lease does not make it last longer", [["threads/trust.ts", "24:&&-to-||", 'if (this.isRenewed && this.#state === "held") this.resumed();']]),
-  ...alike("a test sees it", "test/synchronizers/permit-doubts.test.ts: of two new leases the shorter one is trusted when the longer one, set before it, is confirmed after it", [["threads/trust.ts", "5:call-dropped", "this.#doubts?.cap(doubt.end);"]]),
-  ...alike("a test sees it", "test/synchronizers/permit-leases.test.ts: lengthens and shortens the trust in a handle of this client", [["threads/trust.ts", "21:!==-to-===", "if (this.#abort !== undefined || (isCertain && events.leaseLost.hasSubscribers)) this.watch();"], ["threads/trust.ts", "35:||-to-&&", "if (this.#abort !== undefined || (isCertain && events.leaseLost.hasSubscribers)) this.watch();"], ["threads/trust.ts", "5:assignment-dropped", "this.#otherEnd = doubt.end;"], ["threads/trust.ts", "21:===-to-!==", 'if (this.#state === "held") this.tellEnd();'], ["threads/trust.ts", "33:call-dropped", 'if (this.#state === "held") this.tellEnd();']]),
-  ...alike("a test sees it", "test/synchronizers/permit-leases.test.ts: lengthens the trust in a handle as often as it is given one", [["threads/trust.ts", "5:call-dropped", "this.notRelet(doubt);"], ["threads/trust.ts", "5:call-dropped", "this.#doubts?.remove(doubt);"]]),
-  ...alike("a test sees it", "test/synchronizers/permit-watchdog.test.ts: are renewed as before when a new lease was refused, as another permit of the list is gone", [["threads/trust.ts", "51:call-dropped", 'if (this.isRenewed && this.#state === "held") this.resumed();'], ["threads/trust.ts", "39:===-to-!==", 'if (this.isRenewed && this.#state === "held") this.resumed();']]),
+  ...alike(
+    "a test sees it",
+    "test/locks/chosen-ids.test.ts: are forgotten when nothing of them can be left",
+    [
+      [
+        "threads/in-redis.ts",
+        "5:assignment-dropped",
+        "this.#outlivedMs = nowMs + this.#longestLeaseMs + COPIES_MS;",
+      ],
+      [
+        "threads/in-redis.ts",
+        "29:!==-to-===",
+        "return this.#outlivedMs !== undefined && nowMs > this.#outlivedMs;",
+      ],
+    ],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/locks/chosen-ids.test.ts: has a greater fencing token, though its field was still there: after its client has looked for what it can forget",
+    [
+      [
+        "threads/in-redis.ts",
+        "43:&&-to-||",
+        "return this.#outlivedMs !== undefined && nowMs > this.#outlivedMs;",
+      ],
+      [
+        "threads/in-redis.ts",
+        "52:>-to-<=",
+        "return this.#outlivedMs !== undefined && nowMs > this.#outlivedMs;",
+      ],
+    ],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/locks/chosen-ids.test.ts: has a greater fencing token, though its field was still there: at once",
+    [["threads/in-redis.ts", "27:||-to-&&", "return this.count > 0 || this.#copiesUntil !== undefined;"]],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/locks/chosen-ids.test.ts: loses nothing to a late unlock of the lost one, which its client has forgotten",
+    [["threads/in-redis.ts", "5:assignment-dropped", "this.count = 0;"]],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/locks/lease-ttl.test.ts: does not fall under an outer hold that is released while the clean-up of an inner one goes on",
+    [
+      [
+        "threads/in-redis.ts",
+        "5:assignment-dropped",
+        "this.#longestLeaseMs = Math.max(this.#longestLeaseMs, leaseMs);",
+      ],
+    ],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/locks/moved-holds.test.ts: n holds of one slot are asked about in n / 100 commands, and others in none",
+    [
+      ["threads/confirmable-stay.ts", "12:not-dropped", "return !this.live.some((hold) => hold.isDoubtful);"],
+      [
+        "runtime/confirmations.ts",
+        "58:!==-to-===",
+        'if (answer?.status !== "renewed" || isShort || place !== this.#placeOf(one)) return false;',
+      ],
+      [
+        "runtime/confirmations.ts",
+        "73:&&-to-||",
+        "this.#confirm([...this.#services.held()].filter((one) => one.isHeld && this.#isElsewhere(one)));",
+      ],
+      ["runtime/confirmations.ts", "25:&&-to-||", 'return place !== "" && place !== one.place;'],
+      ["runtime/confirmations.ts", "12:call-dropped", "else alike.push(one);"],
+      ["runtime/confirmations.ts", "9:not-dropped", "if (!one.found(question)) return false;"],
+      ["runtime/confirmations.ts", "5:assignment-dropped", "one.place = place;"],
+      [
+        "threads/confirmable-stay.ts",
+        "66:call-dropped",
+        "for (const hold of [...this.live]) if (holds.includes(hold)) hold.isThere();",
+      ],
+    ],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/locks/moved-holds.test.ts: permits that it confirms are held for as long as before",
+    [["threads/permit-holds.ts", "5:call-dropped", "this.isThere();"]],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/locks/moved-holds.test.ts: what it does not have is lost at once, with 'auto'",
+    [
+      ["threads/confirmable-stay.ts", "17:!==-to-===", "if (changes !== this.changes) return false;"],
+      ["threads/confirmable-stay.ts", "5:call-dropped", 'this.loseAll("server-changed");'],
+    ],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/synchronizers/permit-doubts.test.ts: permits whose new lease is in doubt are not renewed because another one was refused meanwhile",
+    [["threads/doubts.ts", "30:===-to-!==", "return this.#open.length === 0;"]],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/unit/threads.test.ts: may still arrive until the latest of their deadlines has passed on the server's clock",
+    [["threads/in-redis.ts", "34:>-to->=", "this.#copiesUntil = serverMs > until.ms ? undefined : until;"]],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/unit/threads.test.ts: that Redis refused, but one with an unknown outcome only once that is cleaned up",
+    [
+      [
+        "threads/in-redis.ts",
+        "5:assignment-dropped",
+        "this.#copiesUntil = deadline.orLater(this.#copiesUntil);",
+      ],
+      ["threads/in-redis.ts", "34:>-to-<=", "this.#copiesUntil = serverMs > until.ms ? undefined : until;"],
+    ],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/unit/threads.test.ts: with the release of its last hold, whoever chose its number",
+    [
+      ["threads/in-redis.ts", "23:>-to-<=", "return this.count > 0 || this.#copiesUntil !== undefined;"],
+      ["threads/in-redis.ts", "23:>-to->=", "return this.count > 0 || this.#copiesUntil !== undefined;"],
+      ["threads/in-redis.ts", "48:!==-to-===", "return this.count > 0 || this.#copiesUntil !== undefined;"],
+      [
+        "threads/in-redis.ts",
+        "64:+-1-dropped",
+        "this.highestCount = Math.max(this.highestCount, this.count + 1);",
+      ],
+      [
+        "threads/in-redis.ts",
+        "64:+-to--",
+        "this.highestCount = Math.max(this.highestCount, this.count + 1);",
+      ],
+    ],
+  ),
 ];

@@ -36,7 +36,6 @@ export const holds: readonly Survivor[] = [
     ["threads/holding.ts", ">-to-<=", "const raisesAll = this.#live.length > 1"],
   ]),
   ...alike("one moment", "A copy that arrives in the very millisecond of its deadline.", [
-    ["threads/in-redis.ts", ">-to->=", "serverMs > until.ms ? undefined : until"],
     ["runtime/requests.ts", "<-to-<=", "until.ms < clock.latestMs"],
   ]),
   ...alike(
@@ -63,4 +62,33 @@ export const holds: readonly Survivor[] = [
   ...alike("only cost", "What holds nothing any more is looked for, and asked about, as well.", [
     ["threads/confirmable-stay.ts", ">-to->=", "return this.live.length > 0;"],
   ]),
+  ...alike(
+    "only cost",
+    "A lost holder is cleaned up with those before it, of whom Redis has none any more.",
+    [
+      ["threads/succession.ts", "9:assignment-dropped", "this.#names = [holding.field];"],
+      ["threads/succession.ts", "7:assignment-dropped", "this.#names = [holding.field];"],
+    ],
+  ),
+  ...alike(
+    "equivalent",
+    "What is held is among the live holds, and Redis has counted at least as many as there are.",
+    [
+      [
+        "threads/holding.ts",
+        "27:||-to-&&",
+        "if (live.length !== 1 || live[0] !== hold || inRedis.count !== 1",
+      ],
+    ],
+  ),
+  ...alike(
+    "only cost",
+    "A release names more holds than there can be: those that are not there are not found.",
+    [["threads/in-redis.ts", "assignment-dropped", "this.highestCount = 0;"]],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/synchronizers/permit-doubts.test.ts: permits whose new lease is in doubt abort their signal when the shorter one is over. Once the outcome is known the end only lies later, and the alarm sets itself anew.",
+    [["threads/trust.ts", "5:call-dropped", "this.#moved();"]],
+  ),
 ];
