@@ -252,6 +252,12 @@ export const commandsSeenByTests: readonly Survivor[] = [
     [
       [
         "runtime/requests.ts",
+        "5:assignment-dropped",
+        "this.#told = this.#book.take(commands.serverClock(count));",
+      ],
+      ["runtime/requests.ts", "14:===-to-!==", 'if (left === "nothing") return;'],
+      [
+        "runtime/requests.ts",
         "51:===-to-!==",
         'book.settle({ id: this.#id, copiesUntil: left === "copies" ? this.#deadline : undefined });',
       ],

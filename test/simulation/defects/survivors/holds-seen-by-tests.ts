@@ -16,6 +16,7 @@ export const holdsSeenByTests: readonly Survivor[] = [
         "29:!==-to-===",
         "return this.#outlivedMs !== undefined && nowMs > this.#outlivedMs;",
       ],
+      ["threads/holding.ts", "7:call-dropped", "this.inRedis.rests(this.#custody.clock.monotonicMs());"],
     ],
   ),
   ...alike(
@@ -31,6 +32,11 @@ export const holdsSeenByTests: readonly Survivor[] = [
         "threads/in-redis.ts",
         "52:>-to-<=",
         "return this.#outlivedMs !== undefined && nowMs > this.#outlivedMs;",
+      ],
+      [
+        "threads/holding.ts",
+        "24:&&-to-||",
+        "return this.isIdle && this.inRedis.isOutlived(this.#custody.clock.monotonicMs());",
       ],
     ],
   ),

@@ -10,16 +10,6 @@ export const sending: readonly Survivor[] = [
   ...alike("equivalent", "Numbers below zero are as good: each stands for one request of the client.", [
     ["runtime/requests.ts", "+=-to--=", "this.#latestId += 1;"],
   ]),
-  ...alike(
-    "only cost",
-    "Which answers a command makes Redis forget: what none names is forgotten by its TTL.",
-    [
-      ["runtime/requests.ts", "assignment-dropped", "this.#told = this.#book.take("],
-      ["runtime/requests.ts", "===-to-!==", 'if (left === "nothing") return;'],
-      ["runtime/requests.ts", "call-dropped", "book.settle({ id: this.#id"],
-      ["runtime/requests.ts", "===-to-!==", "else kept.push(until === copiesUntil ? settled"],
-    ],
-  ),
   ...alike("one moment", "It is tried once more at the very moment at which that is given up.", [
     ["runtime/commands.ts", "29:<=-to-<", "if (this.#leftMs(bound) <= backoffMs"],
   ]),

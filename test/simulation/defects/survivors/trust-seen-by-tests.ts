@@ -110,6 +110,7 @@ export const trustSeenByTests: readonly Survivor[] = [
       ["threads/trust.ts", "5:assignment-dropped", "this.#unconfirmed = true;"],
       ["runtime/watchdog.ts", "7:call-dropped", "renewable.renewing();"],
       ["threads/holding.ts", "41:&&-to-||", "this.#each((hold) => hold.isRenewed && hold.renewing());"],
+      ["threads/holding.ts", "5:call-dropped", "this.#each((hold) => hold.isRenewed && hold.renewing());"],
     ],
   ),
   ...alike(
