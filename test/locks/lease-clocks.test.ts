@@ -30,6 +30,16 @@ function withWallClock() {
   };
 }
 
+test("a lease that was released takes its alarm with it", async () => {
+  const { holdfast, clock } = open();
+  const lease = await holdfast.getLock("a").lock({ leaseMs: 60_000 });
+  const timers = clock.pendingTimers;
+  expect(lease.signal.aborted).toBe(false);
+  expect(clock.pendingTimers).toBe(timers + 1);
+  await lease.unlock();
+  expect(clock.pendingTimers).toBe(timers);
+});
+
 describe("a lease tells the truth to the next line", () => {
   const saysThatItIsLost = (lease: Lease) => {
     expect(lease.state).toBe("lost");
@@ -52,6 +62,16 @@ describe("a lease tells the truth to the next line", () => {
     await clock.advance(0);
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
     for (const lease of captured) saysThatItIsLost(lease);
+  });
+
+  test("by its signal alone as well, which somebody has asked for before", async () => {
+    const { holdfast, clock } = open();
+    const lease = await holdfast.getLock("a").lock();
+    const { signal } = lease;
+    clock.block(30_000);
+    expect(signal.aborted).toBe(false);
+    expect(lease.signal.aborted).toBe(true);
+    expect(signal.aborted).toBe(true);
   });
 
   test("after a block that its end has survived, and is renewed as if nothing had been [B24]", async () => {

@@ -1,13 +1,14 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { ReplicaOptions } from "../../src/client-options.js";
 import { evaluate, script } from "../../src/driver/conformance-case.js";
+import { ServerReplyError } from "../../src/driver/driver.js";
 import { FakeClock, MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { Moves } from "../../src/driver/moves.js";
 import { events } from "../../src/events.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { permitLeasesKey, readHoldKey } from "../../src/protocol/names.js";
 import { AcknowledgingDriver, ofTopology } from "../support/acknowledging-driver.js";
-import { answerLate, neverDeliver } from "../support/call-faults.js";
+import { answerLate, answerWith, neverDeliver } from "../support/call-faults.js";
 import { watchLeaks } from "../support/leaks.js";
 import { endRecordings, recorded } from "../support/recorded-events.js";
 import type { CallFault } from "../support/scripted-driver.js";
@@ -26,6 +27,7 @@ class MovingDriver extends AcknowledgingDriver {
   readonly #moves = new Moves();
   readonly #at: { now: string };
   looks = 0;
+  listeners = 0;
 
   constructor(server: MemoryServer, topology: "cluster" | "sentinel" | "standalone", at = { now: "a:1" }) {
     super(ofTopology(memoryDriver(server), topology), at);
@@ -33,7 +35,12 @@ class MovingDriver extends AcknowledgingDriver {
   }
 
   onMoved(moved: () => void): () => void {
-    return this.#moves.add(moved);
+    this.listeners += 1;
+    const end = this.#moves.add(moved);
+    return () => {
+      this.listeners -= 1;
+      end();
+    };
   }
 
   async lookForMoves(): Promise<void> {
@@ -140,6 +147,60 @@ describe("when the server of a key changes", () => {
     },
   );
 
+  test("the signal of what nobody answers for aborts by then, however long its lease is", async () => {
+    const { holdfast, driver, clock } = open();
+    const lease = await holdfast.getLock(NAME).lock({ leaseMs: HOUR_MS });
+    const { signal } = lease;
+    // Between two looks at who has the slot, which would find it over as well.
+    await clock.advance(550);
+    void driver.next(neverDeliver, "lock-confirm");
+    driver.moveTo("b:1");
+    await clock.advance(TIMEOUT_MS - 1);
+    expect(signal.aborted).toBe(false);
+    await clock.advance(1);
+    expect(signal.reason).toMatchObject({ reason: "server-changed" });
+    expect(lease.state).toBe("lost");
+  });
+
+  test("permits that it confirms are held for as long as before", async () => {
+    const { holdfast, driver, clock } = open();
+    const semaphore = holdfast.getPermitExpirableSemaphore("permits");
+    await semaphore.trySetPermits(1);
+    const permits = await semaphore.acquire({ leaseMs: HOUR_MS });
+    const remainingMs = permits.remainingMs();
+    driver.moveTo("b:1");
+    await clock.advance(2 * TIMEOUT_MS);
+    expect(permits.remainingMs()).toBe(remainingMs - 2 * TIMEOUT_MS);
+    await permits.release();
+  });
+
+  test("holds about which it can not be asked together are asked about one by one", async () => {
+    const { holdfast, driver, clock, called } = open();
+    const names = ["{t}:a", "{t}:b"];
+    const leases = await Promise.all(names.map((name) => holdfast.getLock(name).lock({ leaseMs: HOUR_MS })));
+    called();
+    void driver.next(answerWith(new ServerReplyError("TRYAGAIN not all keys are there")), "lock-confirm");
+    driver.moveTo("b:1");
+    await clock.advance(0);
+    expect(called()).toEqual(["server-probe", "lock-confirm", "lock-confirm", "lock-confirm"]);
+    expect(leases.map(({ state }) => state)).toEqual(["held", "held"]);
+    for (const lease of leases) await lease.unlock();
+  });
+
+  test("one about which it refuses to be asked is asked about again after a pause", async () => {
+    const { holdfast, driver, clock, called } = open();
+    const lease = await holdfast.getLock(NAME).lock({ leaseMs: HOUR_MS });
+    called();
+    void driver.next(answerWith(new ServerReplyError("NOPERM not now")), "lock-confirm");
+    driver.moveTo("b:1");
+    await clock.advance(0);
+    expect(called()).toEqual(["server-probe", "lock-confirm"]);
+    await clock.advance(TIMEOUT_MS);
+    expect(called()).toEqual(["lock-confirm"]);
+    expect(lease.state).toBe("held");
+    await lease.unlock();
+  });
+
   test("what nobody answers for is lost after one command timeout where replicas are required", async () => {
     const { holdfast, driver, clock } = open();
     const lease = await holdfast.getLock(NAME).lock();
@@ -244,6 +305,35 @@ describe("when the server of a key changes", () => {
     expect(losses).toEqual([]);
     expect(outer.state).toBe("held");
     await outer.unlock();
+  });
+
+  test("a hold is asked about each time that it moves, once it was confirmed", async () => {
+    const { holdfast, driver, clock, called } = open();
+    const lease = await holdfast.getLock(NAME).lock({ leaseMs: HOUR_MS });
+    for (const place of ["b:1", "c:1", "b:1"]) {
+      called();
+      driver.moveTo(place);
+      await clock.advance(10);
+      expect(called()).toContain("lock-confirm");
+    }
+    await lease.unlock();
+  });
+
+  test("a client that is closed amid its question asks no more, and listens to no moves", async () => {
+    const { holdfast, driver, clock, called } = open({ mode: "auto" });
+    const lease = await holdfast.getLock(NAME).lock({ leaseMs: HOUR_MS });
+    for (let i = 0; i < 9; i++) void driver.next(neverDeliver, "lock-confirm");
+    driver.moveTo("b:1");
+    await clock.advance(10);
+    expect([driver.listeners, called().at(-1)]).toEqual([1, "lock-confirm"]);
+    const closing = holdfast.close();
+    await clock.advance(4 * TIMEOUT_MS);
+    await closing;
+    expect(lease.state).toBe("lost");
+    called();
+    driver.moveTo("c:1");
+    await clock.advance(2 * TIMEOUT_MS);
+    expect([driver.listeners, called()]).toEqual([0, []]);
   });
 
   test("what moves once more before it is confirmed is lost where the last server's replicas lack it", async () => {

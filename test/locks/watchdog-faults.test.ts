@@ -174,6 +174,18 @@ describe("one of several renewals", () => {
     expect(driver.timesOf("lock-renew")).toHaveLength(9);
   });
 
+  test("about keys that are not on one server goes out once more at once, a key at a time", async () => {
+    const { holdfast, clock, driver } = open();
+    await locked(holdfast, 3);
+    const asked = driver.next(
+      answerWith(new ServerReplyError("TRYAGAIN not all keys are here")),
+      "lock-renew",
+    );
+    await clock.advance(10_100);
+    await asked;
+    expect(driver.timesOf("lock-renew")).toHaveLength(4);
+  });
+
   test("that fails the whole call does not stop the 99 others [R27]", async () => {
     const { holdfast, clock, driver } = open();
     const leases = await locked(holdfast, 100);

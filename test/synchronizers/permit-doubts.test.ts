@@ -33,6 +33,38 @@ test("permits whose new lease is in doubt are not renewed because another one wa
   expect(driver.timesOf("permit-renew")).toEqual([]);
 });
 
+test("permits whose new lease is in doubt abort their signal when the shorter one is over", async () => {
+  const { semaphore, driver, clock } = open();
+  await semaphore.trySetPermits(1);
+  const permits = await semaphore.acquire({ leaseMs: 60_000 });
+  const { signal } = permits;
+  void driver.next(neverDeliver);
+  const updating = watched(semaphore.updateLeaseTime(permits.ids, 1_000));
+  await clock.advance(987);
+  expect(signal.aborted).toBe(false);
+  await clock.advance(1);
+  expect(signal.reason).toMatchObject({ reason: "expired" });
+  expect(updating.outcome).toBeUndefined();
+  await clock.advance(3_000);
+});
+
+test("permits are renewed again once a new lease was refused, during which a renewal of them has failed", async () => {
+  const { semaphore, driver, clock } = open();
+  await semaphore.trySetPermits(1);
+  const permits = await semaphore.acquire({ watchdog: true });
+  const renewing = driver.next(neverDeliver, "permit-renew");
+  await clock.advance(10_500);
+  await renewing;
+  const late = answerLate();
+  void driver.next(late);
+  const updating = semaphore.updateLeaseTime([...permits.ids, "0".repeat(32)], 60_000);
+  await clock.advance(2_800);
+  late.arrive();
+  expect(await updating).toBe(false);
+  await clock.advance(30_000);
+  expect(permits.state).toBe("held");
+});
+
 test("of two new leases the shorter one is trusted when the longer one, set before it, is confirmed after it", async () => {
   const { semaphore, driver, clock, expiriesMs } = open();
   await semaphore.trySetPermits(1);

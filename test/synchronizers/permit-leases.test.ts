@@ -332,6 +332,15 @@ describe("a new lease time", () => {
     expect(signal.reason).toMatchObject({ reason: "expired" });
   });
 
+  test("lengthens the trust in a handle as often as it is given one", async () => {
+    const { semaphore } = open();
+    await semaphore.trySetPermits(1);
+    const permits = await semaphore.acquire({ leaseMs: 10_000 });
+    await semaphore.updateLeaseTime(permits.ids, 20_000);
+    await semaphore.updateLeaseTime(permits.ids, 60_000);
+    expect(permits.remainingMs()).toBe(59_398);
+  });
+
   test("ends permits that were permanent", async () => {
     const { semaphore, clock } = open();
     await semaphore.trySetPermits(1);

@@ -1,0 +1,94 @@
+import { alike, type Survivor } from "./survivor.js";
+
+/** About what is held, and until when that is believed. */
+export const holds: readonly Survivor[] = [
+  ...alike(
+    "only cost",
+    "What is not to be kept alive any more stays with the watchdog until its next beat, which looks and leaves it out.",
+    [
+      ["threads/trust.ts", "5:call-dropped", "this.lapsed();"],
+      ["threads/hold.ts", "5:call-dropped", "this.holding.lapsing();"],
+      ["threads/holding.ts", "5:call-dropped", "this.lapsing();"],
+      ["threads/holding.ts", "26:call-dropped", "if (!this.isAlive()) this.#watchdog.remove(this);"],
+    ],
+  ),
+  ...alike("equivalent", "What is lost, or not to be kept alive any more, has left the watchdog by itself.", [
+    ["runtime/watchdog.ts", "31:call-dropped", "if (renewable.gone()) this.remove(renewable);"],
+    ["runtime/watchdog.ts", "22:call-dropped", "if (!isWanted) this.remove(renewable);"],
+  ]),
+  ...alike(
+    "equivalent",
+    "An alarm is there already, for this end or an earlier one: it rings, looks, and sets itself anew.",
+    [["threads/trust.ts", "5:call-dropped", "this.tellEnd();"]],
+  ),
+  ...alike(
+    "one moment",
+    "It was asked for at the very moment at which the hold came, whose answer was there by then, or a newer confirmation was asked for.",
+    [["threads/trust.ts", "52:>-to->=", "sentAt.monotonicMs > this.#heardMs) this.#confirm(sentAt);"]],
+  ),
+  ...alike("one moment", "What has no time left at that moment is told as taken away, or as run out.", [
+    ["threads/trust.ts", ">-to->=", "if (leftMs(end, now(this.#clock)) > 0)"],
+  ]),
+  ...alike("shorter trust", "An older renewal that is heard later moves the end back.", [
+    ["threads/trust.ts", "assignment-dropped", "this.#heardMs = sentAt.monotonicMs;"],
+  ]),
+  ...alike("shorter trust", "What has raised the TTL of a lock says nothing about the holds that stay.", [
+    ["threads/holding.ts", ">-to-<=", "const raisesAll = this.#live.length > 1"],
+  ]),
+  ...alike("one moment", "A copy that arrives in the very millisecond of its deadline.", [
+    ["runtime/requests.ts", "<-to-<=", "until.ms < clock.latestMs"],
+  ]),
+  ...alike(
+    "equivalent",
+    "While Redis has yet to name it, who waits for the end of its turn has begun by saying what ends it.",
+    [["threads/in-redis.ts", "61:||-to-&&", "return this.#turn !== undefined && ("]],
+  ),
+  ...alike("equivalent", "A stay is handed the lock once, so that nobody asks any more.", [
+    ["threads/in-redis.ts", "assignment-dropped", "this.#turnEnds = undefined;"],
+  ]),
+  ...alike(
+    "only cost",
+    "The latest holder is released in the same breath, which ends the naming as well. An answer that comes later makes the line ask once more.",
+    [["threads/succession.ts", "assignment-dropped", "this.#isOver = true;"]],
+  ),
+  ...alike(
+    "only cost",
+    "A stay that was entered on the strength of another one is kept by that until it ends itself.",
+    [["threads/holding.ts", "31:call-dropped", "host.#guests?.delete(this);"]],
+  ),
+  ...alike("equivalent", "Nobody waits for the turn of a stay that is handed on, which ends with that.", [
+    ["threads/succession.ts", "5:call-dropped", "this.#latest.holding.inRedis.endTurn();"],
+  ]),
+  ...alike("only cost", "What holds nothing any more is looked for, and asked about, as well.", [
+    ["threads/confirmable-stay.ts", ">-to->=", "return this.live.length > 0;"],
+  ]),
+  ...alike(
+    "only cost",
+    "A lost holder is cleaned up with those before it, of whom Redis has none any more.",
+    [
+      ["threads/succession.ts", "9:assignment-dropped", "this.#names = [holding.field];"],
+      ["threads/succession.ts", "7:assignment-dropped", "this.#names = [holding.field];"],
+    ],
+  ),
+  ...alike(
+    "equivalent",
+    "What is held is among the live holds, and Redis has counted at least as many as there are.",
+    [
+      [
+        "threads/holding.ts",
+        "27:||-to-&&",
+        "if (live.length !== 1 || live[0] !== hold || inRedis.count !== 1",
+      ],
+    ],
+  ),
+  ...alike(
+    "only cost",
+    "A release names more holds than there can be: those that are not there are not found.",
+    [["threads/in-redis.ts", "assignment-dropped", "this.highestCount = 0;"]],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/synchronizers/permit-doubts.test.ts: permits whose new lease is in doubt abort their signal when the shorter one is over. Once the outcome is known the end only lies later, and the alarm sets itself anew.",
+    [["threads/trust.ts", "5:call-dropped", "this.#moved();"]],
+  ),
+];

@@ -1,0 +1,172 @@
+import { alike, type Survivor } from "./survivor.js";
+
+/** About lines of waiters: what was planted in the sources, whereupon the test that is named was red. */
+export const linesSeenByTests: readonly Survivor[] = [
+  ...alike(
+    "a test sees it",
+    "test/unit/wait-lines.test.ts: hears from the start when somebody else has listened to the channel shortly before",
+    [
+      [
+        "runtime/wait-line.ts",
+        "59:call-dropped",
+        "if (this.#subscriptions.isOpen(this.awaited.channel)) this.#listen();",
+      ],
+    ],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/unit/wait-lines.test.ts: is forgotten with its last waiter: the next one finds a fresh one",
+    [
+      ["runtime/wait-line.ts", "5:assignment-dropped", "this.#askAgainMs = Number.NEGATIVE_INFINITY;"],
+      ["runtime/wait-line.ts", "5:assignment-dropped", "this.#sighting = undefined;"],
+    ],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/unit/wait-lines.test.ts: is no reason to wake the next in line, which sleeps on until it is",
+    [
+      [
+        "runtime/wait-line.ts",
+        "21:not-dropped",
+        "const mayDoze = !this.#woken && this.#unlisten !== undefined && this.#isWatched(this.#nextMs);",
+      ],
+      [
+        "runtime/wait-line.ts",
+        "52:!==-to-===",
+        "const mayDoze = !this.#woken && this.#unlisten !== undefined && this.#isWatched(this.#nextMs);",
+      ],
+      ["runtime/wait-line.ts", "55:<=-to->", "return this.#alarm !== undefined && this.#alarmMs <= untilMs;"],
+    ],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/unit/wait-lines.test.ts: is one for each channel, and its head is who came first",
+    [
+      [
+        "runtime/wait-line.ts",
+        "24:===-to-!==",
+        "return (this.#head === undefined ? 0 : 1) + (this.#behind?.size ?? 0);",
+      ],
+      ["runtime/wait-line.ts", "25:!==-to-===", "else if (this.#head !== waiter) {"],
+      ["runtime/wait-line.ts", "7:assignment-dropped", "this.#behind ??= new Set();"],
+      ["runtime/wait-line.ts", "7:call-dropped", "this.#behind.add(waiter);"],
+      ["runtime/wait-line.ts", "7:call-dropped", "this.#behind?.delete(next);"],
+      ["runtime/wait-line.ts", "23:===-to-!==", "return this.#head === waiter;"],
+    ],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/unit/wait-lines.test.ts: is woken by the 0 of a release and by no other message",
+    [["runtime/wait-line.ts", "11:call-dropped", "this.wake();"]],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/unit/wait-lines.test.ts: is worth while after the safety period at the latest, of which 0 is drawn",
+    [
+      ["runtime/wait-line.ts", "7:assignment-dropped", "this.#alarm = undefined;"],
+      [
+        "runtime/wait-line.ts",
+        "24:!==-to-===",
+        "return this.#alarm !== undefined && this.#alarmMs <= untilMs;",
+      ],
+    ],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/unit/wait-lines.test.ts: is worth while at first, then once the TTL that was seen is surely over",
+    [
+      ["runtime/wait-line.ts", "5:call-dropped", "this.rest(ttlMs, soonestMs, seenMs);"],
+      [
+        "runtime/wait-line.ts",
+        "5:assignment-dropped",
+        "this.#askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));",
+      ],
+      [
+        "runtime/wait-line.ts",
+        "36:<-to->=",
+        "this.#askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));",
+      ],
+      [
+        "runtime/wait-line.ts",
+        "65:+-1-dropped",
+        "this.#askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));",
+      ],
+      [
+        "runtime/wait-line.ts",
+        "65:+-to--",
+        "this.#askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));",
+      ],
+      ["runtime/wait-line.ts", "38:!==-to-===", "const listening = this.#unlisten !== undefined;"],
+      ["runtime/wait-line.ts", "7:call-dropped", "this.#head?.wake();"],
+      [
+        "runtime/wait-line.ts",
+        "5:assignment-dropped",
+        "this.#alarm = this.#clock.schedule(Math.max(untilMs - this.#clock.monotonicMs(), 0), ring, true);",
+      ],
+      [
+        "runtime/wait-line.ts",
+        "38:||-to-&&",
+        "if (this.#unlisten !== undefined || this.#clock.monotonicMs() < this.#listenAgainMs) return;",
+      ],
+      ["runtime/wait-line.ts", "9:call-dropped", "this.wake();"],
+    ],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/unit/wait-lines.test.ts: is worth while for the next in line sooner than its head thought, once that has seen a shorter TTL",
+    [
+      [
+        "runtime/wait-line.ts",
+        "66:&&-to-||",
+        "const mayDoze = !this.#woken && this.#unlisten !== undefined && this.#isWatched(this.#nextMs);",
+      ],
+      [
+        "runtime/wait-line.ts",
+        "53:>=-to->",
+        "return this.#woken || this.#clock.monotonicMs() >= this.#nextMs;",
+      ],
+    ],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/unit/wait-lines.test.ts: is worth while when somebody wakes the line, once for all that came before the head asked",
+    [["runtime/wait-line.ts", "5:assignment-dropped", "this.#woken = true;"]],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/unit/wait-lines.test.ts: listens once, however often it is told to, and no more when it is empty",
+    [
+      ["runtime/wait-line.ts", "7:call-dropped", "this.#end();"],
+      ["runtime/wait-line.ts", "5:call-dropped", "this.#unlisten?.();"],
+    ],
+  ),
+  ...alike("a test sees it", "test/unit/wait-lines.test.ts: remembers who was seen, and when", [
+    ["runtime/wait-line.ts", "5:assignment-dropped", "this.#sighting = { holder, ttlMs, seenMs };"],
+  ]),
+  ...alike(
+    "a test sees it",
+    "test/unit/wait-lines.test.ts: tells everybody in it what its head has failed with",
+    [
+      [
+        "runtime/wait-line.ts",
+        "23:===-to-!==",
+        "return this.#head === undefined ? [] : [this.#head, ...(this.#behind ?? [])];",
+      ],
+      ["runtime/wait-line.ts", "40:call-dropped", "for (const waiter of this.waiters) waiter.cancel(error);"],
+    ],
+  ),
+  ...alike(
+    "a test sees it",
+    "test/unit/wait-lines.test.ts: wakes the next when its head leaves, and nobody when another does",
+    [
+      ["runtime/wait-line.ts", "20:===-to-!==", "if (this.#head === undefined) {"],
+      [
+        "runtime/wait-line.ts",
+        "34:&&-to-||",
+        "const mayDoze = !this.#woken && this.#unlisten !== undefined && this.#isWatched(this.#nextMs);",
+      ],
+      ["runtime/wait-line.ts", "9:not-dropped", "if (!mayDoze || this.#head.naps) this.#head.wake();"],
+      ["runtime/wait-line.ts", "18:||-to-&&", "if (!mayDoze || this.#head.naps) this.#head.wake();"],
+    ],
+  ),
+];
