@@ -1,7 +1,7 @@
 import { alike, type Survivor } from "./survivor.js";
 
 /** About what is held, and until when that is believed. */
-export const holds: readonly Survivor[] = [
+export const inHolds: readonly Survivor[] = [
   ...alike(
     "only cost",
     "What is not to be kept alive any more stays with the watchdog until its next beat, which looks and leaves it out.",

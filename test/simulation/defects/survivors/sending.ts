@@ -1,7 +1,7 @@
 import { alike, type Survivor } from "./survivor.js";
 
 /** About commands, and what they have to wait for. */
-export const sending: readonly Survivor[] = [
+export const inSending: readonly Survivor[] = [
   ...alike("equivalent", "The wheel that it is set on is stopped in the same breath.", [
     ["runtime/watchdog.ts", "5:call-dropped", "this.#beat?.cancel();"],
     ["runtime/signs-of-life.ts", "5:call-dropped", "this.#beat?.cancel();"],

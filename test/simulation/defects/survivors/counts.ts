@@ -1,7 +1,7 @@
 import { alike, type Survivor } from "./survivor.js";
 
 /** What survives in the code of semaphores and latches. */
-export const ofCounts: readonly Survivor[] = [
+export const inCounts: readonly Survivor[] = [
   ...alike("only cost", "A request that was not answered, and saves up nothing, is taken back twice.", [
     ["synchronizers/acquire-permits.ts", ">-to->=", "if (saveMs > 0) seeker.saving ="],
   ]),

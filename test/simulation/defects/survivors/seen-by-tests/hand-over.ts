@@ -1,7 +1,7 @@
-import { alike, type Survivor } from "./survivor.js";
+import { alike, type Survivor } from "../survivor.js";
 
 /** About holders that follow each other: what was planted in the sources, whereupon the test that is named was red. */
-export const handOverSeenByTests: readonly Survivor[] = [
+export const seenInHandOver: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/locks/hand-off-races.test.ts: by close() is left to its lease, as bodies may still run (named: false)",

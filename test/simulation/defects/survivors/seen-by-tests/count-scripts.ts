@@ -1,9 +1,9 @@
-import { alike, type Survivor } from "./survivor.js";
+import { alike, type Survivor } from "../survivor.js";
 
 const SCRIPTS = "protocol/scripts";
 
 /** Mutants of the scripts of semaphores and latches that were planted in the sources, whereupon the test that is named was red. */
-export const seenByCountTests: readonly Survivor[] = [
+export const seenInCountScripts: readonly Survivor[] = [
   ...alike("a test sees it", "test/synchronizers/latch.test.ts: are 1 when a count is set", [
     [`${SCRIPTS}/count-delete.lua`, "14:~=-to-==", 'if message ~= "" then'],
     [`${SCRIPTS}/count-delete.lua`, "5:call-dropped", "publish(channel, message"],

@@ -1,7 +1,7 @@
-import { alike, type Survivor } from "./survivor.js";
+import { alike, type Survivor } from "../survivor.js";
 
 /** About commands: what was planted in the sources, whereupon the test that is named was red. */
-export const commandsSeenByTests: readonly Survivor[] = [
+export const seenInCommands: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/locks/groups.test.ts: is divided by lease, by kind, and by whether holds are kept",

@@ -1,9 +1,9 @@
-import { alike, type Survivor } from "./survivor.js";
+import { alike, type Survivor } from "../survivor.js";
 
 const SCRIPTS = "protocol/scripts";
 
 /** Mutants of the scripts of fair locks that were planted in the sources, whereupon the test that is named was red. */
-export const seenByFairTests: readonly Survivor[] = [
+export const seenInFairScripts: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/unit/fair-lost-keys.test.ts: nothing stays of one who takes the lock and of whom only a score is left",

@@ -1,7 +1,7 @@
-import { alike, type Survivor } from "./survivor.js";
+import { alike, type Survivor } from "../survivor.js";
 
 /** About lines around releases of their own client: what was planted in the sources, whereupon the test that is named was red. */
-export const turnsSeenByTests: readonly Survivor[] = [
+export const seenInTurns: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/unit/wait-lines-own-release.test.ts: are not told of a wake-up of those before, and test/unit/wait-lines.test.ts: is worth while at first, then once the TTL that was seen is surely over",

@@ -1,4 +1,4 @@
-import { alike, type Survivor } from "./survivor.js";
+import { alike, type Survivor } from "../survivor.js";
 
 /** What was planted in the code of locks, whereupon the test that is named was red. */
 export const seenInLocks: readonly Survivor[] = [

@@ -6,7 +6,7 @@ const ON_ANOTHER_SERVER =
   "Replicas are told of a release late, or not at all, so that one that takes over may still have the lock: what stays there is not judged once the server of a lock is another one.";
 
 /** What survives in the code that takes locks and gives them back. */
-export const ofLocks: readonly Survivor[] = [
+export const inLocks: readonly Survivor[] = [
   ...alike("only cost", AS_A_HAND_OFF, [
     ["locks/acquire.ts", "assignment-dropped", "waiter.heir = heir;"],
     ["locks/wait-in-line.ts", "assignment-dropped", "waiter.heir = heir;"],

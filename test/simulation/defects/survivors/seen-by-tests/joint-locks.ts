@@ -1,4 +1,4 @@
-import { alike, type Survivor } from "./survivor.js";
+import { alike, type Survivor } from "../survivor.js";
 
 /** What was planted in the code of joint locks, whereupon the test that is named was red. */
 export const seenInJointLocks: readonly Survivor[] = [

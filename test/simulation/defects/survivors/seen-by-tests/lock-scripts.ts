@@ -1,9 +1,9 @@
-import { alike, type Survivor } from "./survivor.js";
+import { alike, type Survivor } from "../survivor.js";
 
 const SCRIPTS = "protocol/scripts";
 
 /** Mutants of the scripts of plain and read-write locks that were planted in the sources, whereupon the test that is named was red. */
-export const seenByLockTests: readonly Survivor[] = [
+export const seenInLockScripts: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/locks/hand-off-distance.test.ts: a waiter whose way to the server takes longer",

@@ -1,7 +1,7 @@
-import { alike, type Survivor } from "./survivor.js";
+import { alike, type Survivor } from "../survivor.js";
 
 /** About the time for which something is believed: what was planted in the sources, whereupon the test that is named was red. */
-export const trustSeenByTests: readonly Survivor[] = [
+export const seenInTrust: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/locks/hand-off.test.ts: is not trusted for longer than the one before was, until Redis has named it",

@@ -1,7 +1,7 @@
-import { alike, type Survivor } from "./survivor.js";
+import { alike, type Survivor } from "../survivor.js";
 
 /** About lines of waiters: what was planted in the sources, whereupon the test that is named was red. */
-export const linesSeenByTests: readonly Survivor[] = [
+export const seenInLines: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/unit/wait-lines.test.ts: hears from the start when somebody else has listened to the channel shortly before",
