@@ -10,7 +10,7 @@ import { luaMutants } from "./lua-mutants.js";
 import { allMutants, decidingFiles, mutantsOfFile } from "./mutants.js";
 import { scriptMutants } from "./script-mutants.js";
 
-const WORDS_IN_A_ROW = 2;
+const WORDS_IN_A_ROW = 3;
 
 const replacements = (mutants: readonly { readonly line: string }[]) => mutants.map(({ line }) => line);
 

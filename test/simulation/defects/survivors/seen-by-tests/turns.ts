@@ -24,17 +24,17 @@ export const seenInTurns: readonly Survivor[] = [
   ),
   ...alike(
     "a test sees it",
-    "test/unit/wait-lines-own-release.test.ts: is as long after one in which another client has freed it",
+    "test/unit/wait-lines-turns.test.ts: is as long after one in which another client has freed it",
     [["runtime/wait-line.ts", "11:call-dropped", "this.#yields?.used(this.#clock.monotonicMs());"]],
   ),
   ...alike(
     "a test sees it",
-    "test/unit/wait-lines-own-release.test.ts: is as long after one in which another client was seen to have the lock",
+    "test/unit/wait-lines-turns.test.ts: is as long after one in which another client was seen to have the lock",
     [["runtime/wait-line.ts", "15:call-dropped", "if (!own) this.#yields?.used(seenMs);"]],
   ),
   ...alike(
     "a test sees it",
-    "test/unit/wait-lines-own-release.test.ts: is longer after one that nobody has used",
+    "test/unit/wait-lines-turns.test.ts: is longer after one that nobody has used",
     [["runtime/wait-line.ts", "9:not-dropped", "if (!own) this.#yields?.used(seenMs);"]],
   ),
   ...alike(
