@@ -98,6 +98,20 @@ describe("permits with the watchdog", () => {
     expect(stored()).toEqual({ available: 2, acquired: 1 });
   });
 
+  test("of which some were released by their ids are lost as stolen with one of the others", async () => {
+    const { semaphore, connect, clock } = open();
+    await semaphore.trySetPermits(3);
+    const permits = await semaphore.acquire(3, { watchdog: true });
+    const [first = "", second = ""] = permits.ids;
+    await semaphore.release(first);
+    await clock.advance(10_000 + TICK_MS);
+    expect(permits.state).toBe("held");
+    await connect().holdfast.getPermitExpirableSemaphore("a").release(second);
+    const { signal } = permits;
+    await clock.advance(10_000 + TICK_MS);
+    expect(signal.reason).toMatchObject({ reason: "stolen" });
+  });
+
   test("are lost when the semaphore was deleted, and its keys do not come back", async () => {
     const { semaphore, connect, clock, stored } = open();
     await semaphore.trySetPermits(1);

@@ -25,7 +25,7 @@ const BY_NAME: readonly (readonly [RegExp, readonly string[]])[] = [
   [/trust|terms/, ["test/locks/", "test/faults/", "test/synchronizers/permit-"]],
   [/./, ["test/locks/", "test/faults/", "test/unit/", "test/kinds/"]],
 ];
-const ENDS_WITHIN_MS = 400_000;
+const ENDS_WITHIN_MS = 900_000;
 
 /**
  * Runs those tests of the suite that are about the changed file, with the change in the sources, until one is red: red once more when

@@ -202,9 +202,11 @@ export const seenInFairScripts: readonly Survivor[] = [
     "test/unit/fair-acquire.test.ts: gives one who comes behind a JVM a score that outlives what the JVM takes off when it leaves",
     [[`${SCRIPTS}/include/fair-keys.lua`, "75:or-to-and", 'local top = read(fair, "ZRANGE"']],
   ),
-  ...alike("a test sees it", "test/unit/fair-release.test.ts: a key that is no sorted set is told and not touched", [
-    [`${SCRIPTS}/include/fair-keys.lua`, "80:or-to-and", "local alive_ms = read(fair"],
-  ]),
+  ...alike(
+    "a test sees it",
+    "test/unit/fair-release.test.ts: a key that is no sorted set is told and not touched",
+    [[`${SCRIPTS}/include/fair-keys.lua`, "80:or-to-and", "local alive_ms = read(fair"]],
+  ),
   ...alike(
     "a test sees it",
     "test/unit/fair-lost-keys.test.ts: nothing stays of one who frees the lock and of whom only the place in the queue is left",

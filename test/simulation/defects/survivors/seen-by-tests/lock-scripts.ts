@@ -196,4 +196,9 @@ export const seenInLockScripts: readonly Survivor[] = [
     "test/kinds/read-write-leases.test.ts: that is alone with a dead reader's lets a writer in when that one's lease is over",
     [[`${SCRIPTS}/read-renew.lua`, "29:~=-to-==", 'if ARGV[arg_at + 2 + i] ~= "0" then']],
   ),
+  ...alike(
+    "a test sees it",
+    "test/kinds/read-write-lock.test.ts: it and a plain lock of its name exclude each other, and say who has it",
+    [[`${SCRIPTS}/include/any-holder.lua`, "==-to-~=", 'return fields[1] == "mode"']],
+  ),
 ];

@@ -212,4 +212,9 @@ export const seenInLocks: readonly Survivor[] = [
     "test/kinds/fair-lock-messages.test.ts: and that is lost does not cost the place: the next sign of life tells [R23]",
     [["locks/wait-in-queue.ts", "5:call-dropped", "this.#lock.client.signsOfLife.add(this);"]],
   ),
+  ...alike(
+    "a test sees it",
+    "test/locks/bursts.test.ts: whose waitMs runs out ends at that moment, and was never sent",
+    [["locks/straight-call.ts", "15:!==-to-===", "if (error !== undefined) {"]],
+  ),
 ];

@@ -32,11 +32,9 @@ export const seenInTurns: readonly Survivor[] = [
     "test/unit/wait-lines-turns.test.ts: is as long after one in which another client was seen to have the lock",
     [["runtime/wait-line.ts", "15:call-dropped", "if (!own) this.#yields?.used(seenMs);"]],
   ),
-  ...alike(
-    "a test sees it",
-    "test/unit/wait-lines-turns.test.ts: is longer after one that nobody has used",
-    [["runtime/wait-line.ts", "9:not-dropped", "if (!own) this.#yields?.used(seenMs);"]],
-  ),
+  ...alike("a test sees it", "test/unit/wait-lines-turns.test.ts: is longer after one that nobody has used", [
+    ["runtime/wait-line.ts", "9:not-dropped", "if (!own) this.#yields?.used(seenMs);"],
+  ]),
   ...alike(
     "a test sees it",
     "test/unit/wait-lines-own-release.test.ts: is no news to a line, but the next message is",
