@@ -33,7 +33,7 @@ const subpaths: Readonly<Record<string, string>> = {
   "holdfast/ioredis": "driver/ioredis",
   "holdfast/node-redis": "driver/node-redis",
   "holdfast/valkey-glide": "driver/valkey-glide",
-  "holdfast/memory": "driver/memory/index",
+  "holdfast/memory": "memory/index",
   "holdfast/driver-test": "driver/conformance",
 };
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Driver } from "../../src/driver/driver.js";
-import { memoryDriver } from "../../src/driver/memory/index.js";
 import { Holdfast } from "../../src/holdfast.js";
+import { memoryDriver } from "../../src/memory/index.js";
 import { hashSlot } from "../../src/protocol/hash-slot.js";
 
 /** A driver that says that it speaks to a cluster. */

@@ -1,4 +1,4 @@
-import { type Clock, inLaterTurn, type Timer } from "../../clock.js";
+import { type Clock, inLaterTurn, type Timer } from "../clock.js";
 
 export interface FakeClockOptions {
   /** What the wall clock shows at first, in milliseconds since the Unix epoch. Default: 2026-11-20T00:00:00Z. */

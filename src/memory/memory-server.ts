@@ -1,5 +1,5 @@
-import { type Clock, systemClock } from "../../clock.js";
-import type { RawReply, ScriptSource } from "../../protocol/script-call.js";
+import { type Clock, systemClock } from "../clock.js";
+import type { RawReply, ScriptSource } from "../protocol/script-call.js";
 import { bytesOfText, textOfBytes } from "./byte-strings.js";
 import { Channels } from "./channels.js";
 import { MemoryStore } from "./memory-store.js";

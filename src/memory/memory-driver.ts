@@ -1,11 +1,11 @@
-import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
 import {
   type ChannelListener,
   type Driver,
   DriverClosedError,
   type DriverTraits,
   type Unsubscribe,
-} from "../driver.js";
+} from "../driver/driver.js";
+import type { RawReply, ScriptCall } from "../protocol/script-call.js";
 import { MemoryServer } from "./memory-server.js";
 
 /**

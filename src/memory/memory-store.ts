@@ -1,4 +1,4 @@
-import type { RawReply, ScriptSource } from "../../protocol/script-call.js";
+import type { RawReply, ScriptSource } from "../protocol/script-call.js";
 import { bytesOfText } from "./byte-strings.js";
 import type { CommandServer } from "./command.js";
 import { findCommand, takes } from "./command-table.js";

@@ -1,5 +1,5 @@
-import type { RawReply } from "../../protocol/script-call.js";
-import { ServerReplyError } from "../driver.js";
+import { ServerReplyError } from "../driver/driver.js";
+import type { RawReply } from "../protocol/script-call.js";
 import { textOfBytes } from "./byte-strings.js";
 
 /** What a command or a script of the embedded server answers. Strings are byte strings. */

@@ -1,4 +1,4 @@
-import type { Clock } from "../../clock.js";
+import type { Clock } from "../clock.js";
 
 /** Gets text in the form of a byte string. */
 type MessageHandler = (message: string) => void;

@@ -1,5 +1,5 @@
 import { lauxlib, lua, type State, type StateFunction, to_luastring } from "fengari";
-import type { ScriptSource } from "../../protocol/script-call.js";
+import type { ScriptSource } from "../protocol/script-call.js";
 import { arrayOfBytes, bytesOfArray, bytesOfText } from "./byte-strings.js";
 import { pushSandbox } from "./lua-sandbox.js";
 import { forLua53 } from "./lua-source.js";
