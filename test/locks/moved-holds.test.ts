@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { ReplicaOptions } from "../../src/client-options.js";
-import { evaluate, script } from "../../src/driver/conformance-case.js";
+import { evaluate, script } from "../../src/driver/conformance/conformance-case.js";
 import { Moves } from "../../src/driver/moves.js";
 import { events } from "../../src/events.js";
 import { Holdfast } from "../../src/holdfast.js";

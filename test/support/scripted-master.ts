@@ -1,7 +1,7 @@
-import { script } from "../../src/driver/conformance-case.js";
+import { script } from "../../src/driver/conformance/conformance-case.js";
 import { ServerReplyError, type Ticket } from "../../src/driver/driver.js";
-import type { MasterEvents, MasterLink } from "../../src/driver/master-link.js";
-import { type MasterOptions, ReplicatedCalls } from "../../src/driver/replicated-calls.js";
+import type { MasterEvents, MasterLink } from "../../src/driver/own/master-link.js";
+import { type MasterOptions, ReplicatedCalls } from "../../src/driver/own/replicated-calls.js";
 import type { ScriptCall } from "../../src/protocol/script-call.js";
 
 /** What a master answers to a command; an error is a refusal, a promise keeps whoever asks waiting. */

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { ChannelTable, type PubSubLink } from "../../src/driver/channel-table.js";
-import { Recorder } from "../../src/driver/conformance-case.js";
+import { Recorder } from "../../src/driver/conformance/conformance-case.js";
+import { ChannelTable, type PubSubLink } from "../../src/driver/own/channel-table.js";
 
 /** A link whose answers the test gives, one by one in the order of the commands. */
 class HeldLink implements PubSubLink {

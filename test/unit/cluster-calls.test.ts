@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { ClusterCalls } from "../../src/driver/cluster-calls.js";
 import { DriverClosedError, type ReplicaDemand } from "../../src/driver/driver.js";
+import { ClusterCalls } from "../../src/driver/own/cluster-calls.js";
 import { callOf, reply, ScriptedMaster, ticket } from "../support/scripted-master.js";
 
 const demand: ReplicaDemand = { replicas: 1, timeoutMs: 1_000 };

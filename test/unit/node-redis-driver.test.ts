@@ -2,11 +2,15 @@ import { AsyncLocalStorage, createHook } from "node:async_hooks";
 import type { EventEmitter } from "node:events";
 import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { evaluate, Recorder, script } from "../../src/driver/conformance-case.js";
+import { evaluate, Recorder, script } from "../../src/driver/conformance/conformance-case.js";
 import { type Driver, DriverClosedError, ServerReplyError } from "../../src/driver/driver.js";
-import { type NodeRedisClient, type NodeRedisServer, nodeRedisDriver } from "../../src/driver/node-redis.js";
-import { openMaster, retryDelayMs } from "../../src/driver/node-redis-connections.js";
-import { fromNodeRedis } from "../../src/driver/node-redis-errors.js";
+import { openMaster, retryDelayMs } from "../../src/driver/node-redis/connections.js";
+import { fromNodeRedis } from "../../src/driver/node-redis/errors.js";
+import {
+  type NodeRedisClient,
+  type NodeRedisServer,
+  nodeRedisDriver,
+} from "../../src/driver/node-redis/index.js";
 import { untilCollected } from "../support/garbage.js";
 import { openThings, watchLeaks } from "../support/leaks.js";
 import {

@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Recorder } from "../../src/driver/conformance-case.js";
+import { Recorder } from "../../src/driver/conformance/conformance-case.js";
 import { DriverClosedError, ServerReplyError } from "../../src/driver/driver.js";
-import type { PubSubConnection, PubSubEvents } from "../../src/driver/pub-sub-connection.js";
-import { ShardedSubscriber } from "../../src/driver/sharded-subscriber.js";
+import type { PubSubConnection, PubSubEvents } from "../../src/driver/own/pub-sub-connection.js";
+import { ShardedSubscriber } from "../../src/driver/own/sharded-subscriber.js";
 import { gate } from "../support/gate.js";
 
 const RETRY_MS = 50;

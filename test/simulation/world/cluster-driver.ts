@@ -1,4 +1,3 @@
-import { ClusterCalls } from "../../../src/driver/cluster-calls.js";
 import {
   type ChannelListener,
   type Driver,
@@ -11,6 +10,7 @@ import {
   type Unsubscribe,
 } from "../../../src/driver/driver.js";
 import { Moves } from "../../../src/driver/moves.js";
+import { ClusterCalls } from "../../../src/driver/own/cluster-calls.js";
 import { hashSlot } from "../../../src/protocol/hash-slot.js";
 import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
 import type { ClusterTopology } from "./cluster.js";

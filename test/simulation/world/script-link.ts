@@ -1,5 +1,5 @@
 import { ServerReplyError } from "../../../src/driver/driver.js";
-import type { MasterEvents, MasterLink } from "../../../src/driver/master-link.js";
+import type { MasterEvents, MasterLink } from "../../../src/driver/own/master-link.js";
 import type { RawReply, ScriptCall, ScriptSource } from "../../../src/protocol/script-call.js";
 import { CommandLink } from "./command-link.js";
 import type { ConnectParts, Line } from "./fleet.js";
