@@ -1,5 +1,6 @@
 import type { EventEmitter, errorMonitor } from "node:events";
-import type { AddressMap } from "../own/masters.js";
+import { type AddressMap, inUrl } from "../addresses.js";
+import { type StartupNode, startupNodesOf } from "./unofficial.js";
 
 /**
  * What the adapter uses of ioredis' `Redis`. Structural, so that ioredis 5 and 6 and its fork iovalkey all fit
@@ -147,31 +148,22 @@ function kindOf(value: unknown): string {
 }
 
 /** Names the server as in a URL, without credentials. */
-export function serverName(options: IoredisOptions): string {
-  const { tls, path, sentinels, db = 0 } = options;
+export function serverName({ tls, path, sentinels, name = "", host, port, db = 0 }: IoredisOptions): string {
   if (sentinels?.length) {
-    const hosts = sentinels.map(({ host, port }) => address(host, port, 26_379));
-    return `redis+sentinel://${hosts.join(",")}/${options.name ?? ""}/${db}`;
+    const hosts = sentinels.map((one) => inUrl(one.host, one.port ?? 26_379));
+    return `redis+sentinel://${hosts.join(",")}/${name}/${db}`;
   }
   if (path) return `redis+unix://${path}/${db}`;
-  return `${tls ? "rediss" : "redis"}://${address(options.host, options.port, 6379)}/${db}`;
+  return `${tls ? "rediss" : "redis"}://${inUrl(host, port)}/${db}`;
 }
 
 /** Names a cluster by the servers that its client was told of, without credentials. */
 export function clusterName(cluster: IoredisCluster): string {
-  // Private in the types of ioredis.
-  const { startupNodes = [] } = cluster as { readonly startupNodes?: readonly StartupNode[] };
-  return `redis+cluster://${startupNodes.map(startupAddress).join(",")}`;
+  return `redis+cluster://${startupNodesOf(cluster).map(startupAddress).join(",")}`;
 }
-
-type StartupNode = string | number | { readonly host?: string; readonly port?: number };
 
 function startupAddress(node: StartupNode): string {
-  if (typeof node === "number") return address(undefined, node, 6379);
-  if (typeof node === "object") return address(node.host, node.port, 6379);
+  if (typeof node === "number") return inUrl(undefined, node);
+  if (typeof node === "object") return inUrl(node.host, node.port);
   return node.replace(/^rediss?:\/\//, "").replace(/^.*@/, "");
-}
-
-function address(host = "localhost", port: number | undefined, defaultPort: number): string {
-  return `${host.includes(":") ? `[${host}]` : host}:${port ?? defaultPort}`;
 }

@@ -1,57 +1,43 @@
 import { hashSlot } from "../../protocol/hash-slot.js";
 import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
 import { inRootContext } from "../../root-context.js";
-import {
-  type ChannelListener,
-  type Driver,
-  DriverClosedError,
-  type DriverTraits,
-  type PubSubFamily,
-  type ReplicaDemand,
-  type ReplicatedReply,
-  type Ticket,
-  type Unsubscribe,
-} from "../driver.js";
+import { addressOf } from "../addresses.js";
+import type { ClientEvents, ClientPort } from "../client-port.js";
+import type { DriverTraits } from "../driver.js";
+import type { ScriptCommand } from "../known-scripts.js";
 import { SlotMoves } from "../moves.js";
-import { addressOf } from "../own/masters.js";
-import { ClusterConnections } from "../own/own-connections.js";
+import { MasterCalls, type Masters } from "../own/master-calls.js";
+import type { MasterEvents, MasterLink } from "../own/master-link.js";
+import type { PubSubConnection, PubSubEvents } from "../own/pub-sub-connection.js";
 import { clusterName, type IoredisCluster, type IoredisNode, type IoredisOwnClient } from "./client.js";
-import { connectLazy, openMaster, openPubSub } from "./connections.js";
+import { connectLazy, delayOf, openMaster, openPubSub } from "./connections.js";
 import { fromIoredis } from "./errors.js";
-import { IoredisScripts } from "./scripts.js";
-import { delayOf } from "./server.js";
+import { Unanswered } from "./unanswered.js";
 
 const ENDED = "the ioredis cluster client has ended, by quit(), disconnect() or its clusterRetryStrategy";
 
 /** A cluster. ioredis knows who has which slot, follows redirections and sends again what a lost connection has rejected. */
-export class IoredisClusterDriver implements Driver {
+export class IoredisClusterPort implements ClientPort, Masters {
   readonly traits: DriverTraits;
+  readonly calls: MasterCalls = new MasterCalls(this);
+  readonly toError: ClientPort["toError"] = fromIoredis;
+  resets = 0;
+  outage: Error | undefined;
   readonly #cluster: IoredisCluster;
-  readonly #scripts: IoredisScripts;
-  readonly #own: ClusterConnections;
-  readonly #moves = new SlotMoves();
+  readonly #events: ClientEvents;
+  readonly #unanswered = new Unanswered();
+  readonly #moves: SlotMoves;
   /** The nodes whose connections are looked at, and what ends that. */
   readonly #watched = new Map<IoredisNode, () => void>();
   /** Settles when the nodes are known; undefined while nobody waits for that. */
   #meeting: Promise<void> | undefined;
   #endMeeting: () => void = () => undefined;
-  #resets = 0;
-  #outage: Error | undefined;
-  #closed = false;
 
-  constructor(cluster: IoredisCluster) {
+  constructor(cluster: IoredisCluster, events: ClientEvents) {
     this.traits = { server: clusterName(cluster), topology: "cluster", sharded: true };
     this.#cluster = cluster;
-    this.#scripts = new IoredisScripts(cluster);
-    this.#own = new ClusterConnections({
-      masterOf: (key) => this.#masterOf(key),
-      refresh: () => this.#refresh(),
-      retryDelayMs: (failures) => delayOf(cluster.options.clusterRetryStrategy?.(failures)),
-      toError: fromIoredis,
-      listen: (events) => openPubSub(this.#anyNode, "classic", events),
-      listenTo: (master, events) => openPubSub(this.#node(master), "sharded", events),
-      reach: (master, events) => openMaster(this.#node(master), events),
-    });
+    this.#events = events;
+    this.#moves = new SlotMoves(events.onMoved);
     for (const node of cluster.nodes("all")) this.#watch(node);
     cluster.on("+node", this.#watch);
     cluster.on("-node", this.#unwatch);
@@ -62,51 +48,62 @@ export class IoredisClusterDriver implements Driver {
     this.#onRefresh();
   }
 
-  get resets(): number {
-    return this.#resets;
+  get notOpen(): string | undefined {
+    return this.#cluster.status === "end" ? ENDED : undefined;
   }
 
-  get outage(): Error | undefined {
-    return this.#outage;
+  serverOf(key: string): string | undefined {
+    return this.#cluster.slots[hashSlot(key)]?.[0];
   }
 
   placeOf(key: string): string {
-    return this.#masterOf(key) ?? "";
+    return this.serverOf(key) ?? "";
   }
 
-  onMoved(moved: () => void): () => void {
-    return this.#moves.add(moved);
-  }
+  readonly refresh = (): Promise<void> =>
+    new Promise((resolve) => inRootContext(() => this.#cluster.refreshSlotsCache(() => resolve())));
 
   /** ioredis would open a connection for each look, and so is made to look only where there is something to see. */
-  async lookForMoves(): Promise<void> {
+  readonly lookForMoves = async (): Promise<void> => {
     const nodes = this.#cluster.nodes("master").filter(({ status }) => status === "ready");
-    const news = await this.#moves.ask(nodes, (node) => node.call("CLUSTER", "SLOTS"));
-    if (news && !this.#closed) await this.#refresh();
-  }
+    if (await this.#moves.ask(nodes, (node) => node.call("CLUSTER", "SLOTS"))) await this.refresh();
+  };
 
-  async run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
-    this.#assertOpen();
+  /** Resolves once the nodes are known. */
+  readonly met = (): Promise<void> | undefined => {
+    if (this.#cluster.status === "ready") return undefined;
     connectLazy(this.#cluster);
-    const place = this.placeOf(call.keys[0] ?? "");
+    this.#meeting ??= inRootContext(
+      () =>
+        new Promise<void>((resolve) => {
+          this.#endMeeting = resolve;
+        }),
+    );
+    return this.#meeting;
+  };
+
+  send(command: ScriptCommand, call: ScriptCall): Promise<RawReply> {
+    connectLazy(this.#cluster);
     // The first command to a node connects it, for longer than this call lasts.
-    return inRootContext(() => this.#scripts.run(call, ticket, place));
+    return inRootContext(() => this.#unanswered.send(this.#cluster, command, call));
   }
 
-  async runReplicated(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
-    await this.#met();
-    if (ticket.givenUp) throw new Error("the call was given up before it was sent");
-    return this.#own.run(call, ticket, demand);
+  retryDelayMs(failures: number): number | undefined {
+    return delayOf(this.#cluster.options.clusterRetryStrategy?.(failures));
   }
 
-  async subscribe(channel: string, listener: ChannelListener, family?: PubSubFamily): Promise<Unsubscribe> {
-    await this.#met();
-    return this.#own.subscribe(channel, listener, family);
+  listen(events: PubSubEvents): PubSubConnection {
+    return openPubSub(this.#anyNode, "classic", events);
+  }
+
+  readonly listenTo = (server: string, events: PubSubEvents): PubSubConnection =>
+    openPubSub(this.#node(server), "sharded", events);
+
+  reach(server: string, events: MasterEvents): MasterLink {
+    return openMaster(this.#node(server), events);
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    this.#scripts.close();
     this.#cluster.off("+node", this.#watch);
     this.#cluster.off("-node", this.#unwatch);
     this.#cluster.off("node error", this.#onNodeError);
@@ -116,41 +113,11 @@ export class IoredisClusterDriver implements Driver {
     for (const unwatch of this.#watched.values()) unwatch();
     this.#watched.clear();
     this.#settleMeeting();
-    await this.#own.close();
-  }
-
-  /** Resolves once the nodes are known. */
-  async #met(): Promise<void> {
-    this.#assertOpen();
-    if (this.#cluster.status === "ready") return;
-    connectLazy(this.#cluster);
-    this.#meeting ??= inRootContext(
-      () =>
-        new Promise<void>((resolve) => {
-          this.#endMeeting = resolve;
-        }),
-    );
-    await this.#meeting;
-    this.#assertOpen();
   }
 
   #settleMeeting(): void {
     this.#meeting = undefined;
     this.#endMeeting();
-  }
-
-  /** A client that has ended may be connected again by its owner. */
-  #assertOpen(): void {
-    if (this.#closed) throw new DriverClosedError();
-    if (this.#cluster.status === "end") throw new DriverClosedError(ENDED);
-  }
-
-  #masterOf(key: string): string | undefined {
-    return this.#cluster.slots[hashSlot(key)]?.[0];
-  }
-
-  #refresh(): Promise<void> {
-    return new Promise((resolve) => inRootContext(() => this.#cluster.refreshSlotsCache(() => resolve())));
   }
 
   /** Messages of `PUBLISH` reach every node. */
@@ -173,12 +140,12 @@ export class IoredisClusterDriver implements Driver {
     let ready = node.status === "ready";
     const onReady = () => {
       ready = true;
-      this.#outage = undefined;
+      this.outage = undefined;
     };
     const onClose = () => {
-      this.#scripts.forget(`${node.options.host}:${node.options.port}`);
+      this.#events.onLost(`${node.options.host}:${node.options.port}`);
       // What was under way on it is sent again, be it to another node.
-      if (ready) this.#resets += 1;
+      if (ready) this.resets += 1;
       ready = false;
     };
     node.on("ready", onReady);
@@ -197,11 +164,11 @@ export class IoredisClusterDriver implements Driver {
   };
 
   readonly #onNodeError = (error: Error) => {
-    this.#outage = error;
+    this.outage = error;
   };
 
   readonly #onReady = () => {
-    this.#outage = undefined;
+    this.outage = undefined;
     this.#settleMeeting();
   };
 
@@ -209,7 +176,7 @@ export class IoredisClusterDriver implements Driver {
   readonly #onRefresh = () => this.#moves.look((slot) => this.#cluster.slots[slot]?.[0]);
 
   readonly #onEnd = () => {
-    this.#scripts.rejectUnanswered(new Error(ENDED));
+    this.#unanswered.reject(new Error(ENDED));
     this.#settleMeeting();
   };
 }

@@ -106,3 +106,8 @@ function destroyed(stream: IoredisStream): Promise<void> {
     stream.destroy();
   });
 }
+
+/** What a retry strategy says: a number of milliseconds, or that there is to be no other try. */
+export function delayOf(answer: unknown): number | undefined {
+  return typeof answer === "number" ? answer : undefined;
+}

@@ -1,7 +1,8 @@
 import type { Driver } from "../driver.js";
+import { ScriptDriver } from "../script-driver.js";
 import { assertUsable, type IoredisClient, type IoredisCluster, isCluster } from "./client.js";
-import { IoredisClusterDriver } from "./cluster.js";
-import { IoredisServerDriver } from "./server.js";
+import { IoredisClusterPort } from "./cluster.js";
+import { IoredisServerPort } from "./server.js";
 
 export type {
   IoredisClient,
@@ -24,5 +25,7 @@ export type {
  */
 export function ioredisDriver(redis: IoredisClient | IoredisCluster): Driver {
   assertUsable(redis);
-  return isCluster(redis) ? new IoredisClusterDriver(redis) : new IoredisServerDriver(redis);
+  return new ScriptDriver((events) =>
+    isCluster(redis) ? new IoredisClusterPort(redis, events) : new IoredisServerPort(redis, events),
+  );
 }

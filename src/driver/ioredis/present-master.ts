@@ -1,5 +1,5 @@
 import { systemClock, type Timer } from "../../clock.js";
-import { addressOf } from "../own/masters.js";
+import { addressOf } from "../addresses.js";
 import { type SentinelOpening, Sentinels } from "../own/sentinels.js";
 import type { IoredisClient, IoredisOwnClient } from "./client.js";
 import { openMaster, openPubSub } from "./connections.js";

@@ -1,64 +1,54 @@
 import { errorMonitor } from "node:events";
 import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
-import {
-  type ChannelListener,
-  type Driver,
-  DriverClosedError,
-  type DriverTraits,
-  type PubSubFamily,
-  type ReplicaDemand,
-  type ReplicatedReply,
-  type Ticket,
-  type Unsubscribe,
-} from "../driver.js";
-import { Moves } from "../moves.js";
-import { ServerConnections } from "../own/own-connections.js";
-import { type IoredisClient, serverName } from "./client.js";
-import { connectLazy, openMaster, openPubSub } from "./connections.js";
+import type { ClientEvents, ClientPort } from "../client-port.js";
+import type { DriverTraits } from "../driver.js";
+import type { ScriptCommand } from "../known-scripts.js";
+import { MasterCalls, type Masters } from "../own/master-calls.js";
+import type { MasterEvents, MasterLink } from "../own/master-link.js";
+import type { PubSubConnection, PubSubEvents } from "../own/pub-sub-connection.js";
+import { type IoredisClient, type IoredisOwnClient, serverName } from "./client.js";
+import { connectLazy, delayOf, openMaster, openPubSub } from "./connections.js";
 import { fromIoredis } from "./errors.js";
 import { PresentMaster } from "./present-master.js";
-import { IoredisScripts } from "./scripts.js";
+import { Unanswered } from "./unanswered.js";
+import { selectedDatabase } from "./unofficial.js";
 
 const ENDED = "the ioredis client has ended, by quit(), disconnect() or its retryStrategy";
 
 /** One server, or the present master among those that Sentinels watch. */
-export class IoredisServerDriver implements Driver {
+export class IoredisServerPort implements ClientPort, Masters {
   readonly traits: DriverTraits;
+  readonly calls: MasterCalls = new MasterCalls(this);
+  readonly toError: ClientPort["toError"] = fromIoredis;
+  readonly lookForMoves?: () => Promise<void>;
+  readonly confirm?: () => Promise<void>;
+  resets = 0;
+  outage: Error | undefined;
   readonly #redis: IoredisClient;
-  readonly #scripts: IoredisScripts;
-  readonly #own: ServerConnections;
-  readonly #moves = new Moves();
-  #resets = 0;
-  #outage: Error | undefined;
+  readonly #events: ClientEvents;
+  readonly #unanswered = new Unanswered();
   #ready: boolean;
   /** Among those that Sentinels watch; undefined where there are none. */
   readonly #master: PresentMaster | undefined;
-  #closed = false;
 
-  constructor(redis: IoredisClient) {
+  constructor(redis: IoredisClient, events: ClientEvents) {
     const { options } = redis;
     const topology = options.sentinels?.length ? "sentinel" : "standalone";
     this.traits = { server: serverName(options), topology };
     this.#redis = redis;
-    this.#scripts = new IoredisScripts(redis);
+    this.#events = events;
     // A client that is to be led to replicas stays where it is.
     if (topology === "sentinel" && options.role !== "slave") {
-      this.#master = new PresentMaster(redis, () => {
-        this.#own.move();
-        this.#moves.tell();
+      const master = new PresentMaster(redis, () => {
+        events.onReplaced();
+        events.onMoved();
       });
+      this.#master = master;
+      this.lookForMoves = () => master.look();
+      this.confirm = () => master.confirm();
     }
-    const master = this.#master;
-    const duplicate = (options: object) => (master ?? redis).duplicate({ ...options, db: databaseOf(redis) });
-    this.#own = new ServerConnections({
-      retryDelayMs: (failures) => delayOf(redis.options.retryStrategy?.(failures)),
-      toError: fromIoredis,
-      listen: (events) => openPubSub(duplicate, "classic", events),
-      reach: (events) => openMaster(duplicate, events),
-      ...(master && { confirm: () => master.confirm() }),
-    });
     this.#ready = redis.status === "ready";
-    if (this.#ready) master?.onReady();
+    if (this.#ready) this.#master?.onReady();
     redis.on("ready", this.#onReady);
     redis.on("close", this.#onClose);
     redis.on("end", this.#onEnd);
@@ -66,78 +56,60 @@ export class IoredisServerDriver implements Driver {
     redis.on(errorMonitor, this.#onError);
   }
 
-  get resets(): number {
-    return this.#resets;
+  get notOpen(): string | undefined {
+    return this.#redis.status === "end" ? ENDED : undefined;
   }
 
-  get outage(): Error | undefined {
-    return this.#outage;
+  serverOf(): string {
+    return "";
   }
 
   placeOf(): string {
     return this.#master?.place ?? "";
   }
 
-  onMoved(moved: () => void): () => void {
-    return this.#moves.add(moved);
-  }
+  readonly met = (): Promise<unknown> | undefined => this.#master?.meet();
 
-  async lookForMoves(): Promise<void> {
-    await this.#master?.look();
-  }
-
-  run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
-    const closed = this.#whyClosed();
-    if (closed !== undefined) return Promise.reject(closed);
-    connectLazy(this.#redis);
+  readonly reached = (): Promise<void> | undefined => {
     void this.#master?.meet();
-    const reached = this.#master?.reached;
-    return reached === undefined ? this.#scripts.run(call, ticket) : this.#runThere(reached, call, ticket);
+    return this.#master?.reached;
+  };
+
+  send(command: ScriptCommand, call: ScriptCall): Promise<RawReply> {
+    connectLazy(this.#redis);
+    return this.#unanswered.send(this.#redis, command, call);
   }
 
-  /** Once the client is connected to the present master. */
-  async #runThere(reached: Promise<void>, call: ScriptCall, ticket: Ticket): Promise<RawReply> {
-    await reached;
-    if (ticket.givenUp) throw new Error("the call was given up before it was sent");
-    return this.run(call, ticket);
+  retryDelayMs(failures: number): number | undefined {
+    return delayOf(this.#redis.options.retryStrategy?.(failures));
   }
 
-  async runReplicated(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
-    this.#assertOpen();
-    await this.#master?.meet();
-    return this.#own.run(call, ticket, demand);
+  listen(events: PubSubEvents): PubSubConnection {
+    return openPubSub(this.#duplicate, "classic", events);
   }
 
-  async subscribe(channel: string, listener: ChannelListener, family?: PubSubFamily): Promise<Unsubscribe> {
-    this.#assertOpen();
-    await this.#master?.meet();
-    return this.#own.subscribe(channel, listener, family);
+  reach(_: string, events: MasterEvents): MasterLink {
+    return openMaster(this.#duplicate, events);
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    this.#scripts.close();
     this.#redis.off("ready", this.#onReady);
     this.#redis.off("close", this.#onClose);
     this.#redis.off("end", this.#onEnd);
     this.#redis.off(errorMonitor, this.#onError);
-    await Promise.all([this.#own.close(), this.#master?.close()]);
+    await this.#master?.close();
   }
 
-  /** A client that has ended may be connected again by its owner. */
-  #whyClosed(): DriverClosedError | undefined {
-    if (this.#closed) return new DriverClosedError();
-    return this.#redis.status === "end" ? new DriverClosedError(ENDED) : undefined;
-  }
-
-  #assertOpen(): void {
-    const closed = this.#whyClosed();
-    if (closed !== undefined) throw closed;
-  }
+  /** In the database that the options name, or `SELECT` has chosen since. */
+  readonly #duplicate = (options: object): IoredisOwnClient => {
+    const redis = this.#redis;
+    const db = selectedDatabase(redis) ?? redis.options.db;
+    return (this.#master ?? redis).duplicate({ ...options, db });
+  };
 
   readonly #onReady = () => {
     this.#ready = true;
-    this.#outage = undefined;
+    this.outage = undefined;
     this.#master?.onReady();
   };
 
@@ -147,35 +119,23 @@ export class IoredisServerDriver implements Driver {
    * so a connection that never was ready has lost nothing.
    */
   readonly #onClose = () => {
-    this.#scripts.forget();
-    this.#outage = this.#redis.stream?.errored ?? this.#outage;
+    this.#events.onLost();
+    this.outage = this.#redis.stream?.errored ?? this.outage;
     if (!this.#ready) return;
     this.#ready = false;
-    this.#resets += 1;
+    this.resets += 1;
     // ioredis then forgets what was under way.
     if (this.#redis.options.autoResendUnfulfilledCommands === false)
-      this.#scripts.rejectUnanswered(new Error("the connection was closed before the answer"));
+      this.#unanswered.reject(new Error("the connection was closed before the answer"));
   };
 
   readonly #onError = (error: Error) => {
-    if (!this.#ready) this.#outage = error;
+    if (!this.#ready) this.outage = error;
   };
 
   /** What waited to be sent again when ioredis gave up. */
   readonly #onEnd = () => {
-    this.#scripts.rejectUnanswered(new Error(ENDED));
+    this.#unanswered.reject(new Error(ENDED));
     this.#master?.onEnd();
   };
-}
-
-/** The database that the options name, or `SELECT` has chosen since. */
-function databaseOf(redis: IoredisClient): number | undefined {
-  // Private in the types of ioredis.
-  const { condition } = redis as { readonly condition?: { readonly select?: number } | null };
-  return condition?.select ?? redis.options.db;
-}
-
-/** What a retry strategy says: a number of milliseconds, or that there is to be no other try. */
-export function delayOf(answer: unknown): number | undefined {
-  return typeof answer === "number" ? answer : undefined;
 }

@@ -1,5 +1,6 @@
 import type { EventEmitter } from "node:events";
-import type { AddressMap } from "../own/masters.js";
+import { type AddressMap, inUrl } from "../addresses.js";
+import { keyPrefixOf, optionsOf } from "./unofficial.js";
 
 /** What the adapter uses of a client that `createClient()` of node-redis makes. Structural, so that nothing is imported. */
 export interface NodeRedisClient extends NodeRedisEvents {
@@ -26,8 +27,6 @@ export interface NodeRedisSentinel extends NodeRedisEvents {
   readonly isOpen: boolean;
   getMasterNode(): NodeRedisAddress | undefined;
   getSentinelNode(): NodeRedisAddress | undefined;
-  /** Again, with another client, where the connection was lost. */
-  _execute<T>(isReadonly: boolean, task: (client: NodeRedisClient) => Promise<T>): Promise<T>;
 }
 
 /** What the adapter uses of a client that `createCluster()` makes. */
@@ -37,8 +36,6 @@ export interface NodeRedisCluster extends NodeRedisEvents {
   readonly masters: readonly NodeRedisNode[];
   /** By "host:port". */
   readonly nodeByAddress: ReadonlyMap<string, NodeRedisNode>;
-  readonly _options: NodeRedisClusterOptions;
-  readonly _slots: { rediscover(startWith: NodeRedisClient | undefined): Promise<void> };
   /** The client of a node, made if there is none yet. */
   nodeClient(node: NodeRedisNode): Promise<NodeRedisClient>;
   sendCommand(
@@ -118,9 +115,9 @@ export function assertUsable(redis: NodeRedisServer | NodeRedisCluster): void {
       `nodeRedisDriver needs a client, pool, Sentinel client or cluster of node-redis, ${way}, got ${kindOf(redis)}`,
     );
   }
-  // Among the options of version 6, which only some kinds of clients show.
-  const { _keyPrefix: keyPrefix } = redis as { readonly _keyPrefix?: string | Uint8Array };
-  if (keyPrefix?.length) {
+  // Among the options, which only some kinds of clients show.
+  const keyPrefix = keyPrefixOf(redis);
+  if (keyPrefix !== undefined) {
     throw new TypeError(
       `nodeRedisDriver refuses a client with keyPrefix "${keyPrefix}": node-redis prefixes keys but not channels and ` +
         "not the names inside scripts, so that nobody would be woken. Use the nameMapper option of Holdfast instead",
@@ -159,13 +156,16 @@ function kindOf(value: unknown): string {
  * made of several must not take two for one.
  */
 export function serverName(redis: NodeRedisServer): string {
-  // It does not show the name of its master.
-  if (isSentinel(redis)) return `redis+sentinel://${nodeName(redis.getSentinelNode())}#${numberOf(redis)}`;
+  if (isSentinel(redis)) {
+    const sentinel = redis.getSentinelNode();
+    // It does not show the name of its master.
+    return `redis+sentinel://${sentinel ? nodeName(sentinel) : "unknown"}#${numberOf(redis)}`;
+  }
   const options = isPool(redis) ? memberOptions(redis) : (redis.options ?? {});
   if (options === undefined) return `redis://unknown#${numberOf(redis)}`;
   const { socket = {}, database = 0 } = options;
   if (socket.path) return `redis+unix://${socket.path}/${database}`;
-  return `${socket.tls ? "rediss" : "redis"}://${address(socket)}/${database}`;
+  return `${socket.tls ? "rediss" : "redis"}://${nodeName(socket)}/${database}`;
 }
 
 const numbers = new WeakMap<object, number>();
@@ -178,20 +178,17 @@ function numberOf(client: object): number {
 }
 
 /** Names a cluster by the servers that its client was told of, without credentials. */
-export function clusterName({ _options: { rootNodes, defaults } }: NodeRedisCluster): string {
+export function clusterName(cluster: NodeRedisCluster): string {
+  const { rootNodes, defaults } = optionsOf(cluster);
   const names = rootNodes.map(({ url, socket }) => {
     const place = url === undefined ? undefined : new URL(url);
-    return place?.host || address({ ...defaults?.socket, ...socket });
+    return place?.host || nodeName({ ...defaults?.socket, ...socket });
   });
   return `redis+cluster://${names.join(",")}`;
 }
 
-export function nodeName(node: NodeRedisAddress | undefined): string {
-  return node === undefined ? "unknown" : address(node);
-}
-
-function address({ host = "localhost", port = 6379 }: NodeRedisAddress): string {
-  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+export function nodeName({ host, port }: NodeRedisAddress): string {
+  return inUrl(host, port);
 }
 
 /** A pool shows its options only through its clients; undefined where none is there to be asked. */

@@ -1,21 +1,14 @@
 import { hashSlot } from "../../protocol/hash-slot.js";
 import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
 import { inRootContext } from "../../root-context.js";
-import {
-  type ChannelListener,
-  type Driver,
-  DriverClosedError,
-  type DriverTraits,
-  type PubSubFamily,
-  type ReplicaDemand,
-  type ReplicatedReply,
-  type Ticket,
-  type Unsubscribe,
-} from "../driver.js";
-import { KnownScripts } from "../known-scripts.js";
+import { addressOf } from "../addresses.js";
+import type { ClientEvents, ClientPort } from "../client-port.js";
+import type { DriverTraits } from "../driver.js";
+import { type ScriptCommand, wordsOf } from "../known-scripts.js";
 import { SlotMoves } from "../moves.js";
-import { addressOf } from "../own/masters.js";
-import { ClusterConnections } from "../own/own-connections.js";
+import { MasterCalls, type Masters } from "../own/master-calls.js";
+import type { MasterEvents, MasterLink } from "../own/master-link.js";
+import type { PubSubConnection, PubSubEvents } from "../own/pub-sub-connection.js";
 import { clusterName, type NodeRedisClient, type NodeRedisCluster } from "./client.js";
 import {
   AS_THEY_ARE,
@@ -27,6 +20,7 @@ import {
 } from "./connections.js";
 import { fromNodeRedis } from "./errors.js";
 import { ConnectionLosses } from "./losses.js";
+import { optionsOf, rediscover } from "./unofficial.js";
 
 const NOT_OPEN = "the node-redis cluster client is not open: it was not connected yet, or it was closed";
 
@@ -34,32 +28,22 @@ const NOT_OPEN = "the node-redis cluster client is not open: it was not connecte
  * A cluster. Node-redis knows who has which slot and follows redirections, of which the server has carried out nothing.
  * What a lost connection has rejected it does not send again.
  */
-export class NodeRedisClusterDriver implements Driver {
+export class NodeRedisClusterPort implements ClientPort, Masters {
   readonly traits: DriverTraits;
+  readonly calls: MasterCalls = new MasterCalls(this);
+  readonly toError: ClientPort["toError"] = fromNodeRedis;
+  outage: Error | undefined;
   readonly #cluster: NodeRedisCluster;
-  readonly #known = new KnownScripts();
-  /** The next server of a slot need not know the scripts that the one before knew. */
-  readonly #losses = new ConnectionLosses(() => this.#known.forget());
-  readonly #own: ClusterConnections;
-  readonly #moves = new SlotMoves();
+  readonly #losses: ConnectionLosses;
+  readonly #moves: SlotMoves;
   /** Who had which slot when that was last looked at. */
   #slots: NodeRedisCluster["slots"] | undefined;
-  #outage: Error | undefined;
-  #closed = false;
 
-  constructor(cluster: NodeRedisCluster) {
+  constructor(cluster: NodeRedisCluster, events: ClientEvents) {
     this.traits = { server: clusterName(cluster), topology: "cluster", sharded: true };
     this.#cluster = cluster;
-    this.#own = new ClusterConnections({
-      masterOf: (key) => this.#masterOf(key),
-      refresh: () => this.#refresh(),
-      retryDelayMs: (failures) =>
-        retryDelayMs(cluster._options.defaults?.socket?.reconnectStrategy, failures),
-      toError: fromNodeRedis,
-      listen: (events) => openPubSub(this.#anyNode, "classic", events),
-      listenTo: (master, events) => openPubSub(this.#node(master), "sharded", events),
-      reach: (master, events) => openMaster(this.#node(master), events),
-    });
+    this.#losses = new ConnectionLosses(events.onLost);
+    this.#moves = new SlotMoves(events.onMoved);
     this.#look();
     cluster.on("node-ready", this.#look);
     cluster.on("node-error", this.#onNodeError);
@@ -70,83 +54,65 @@ export class NodeRedisClusterDriver implements Driver {
     return this.#losses.count;
   }
 
-  get outage(): Error | undefined {
-    return this.#outage;
+  get notOpen(): string | undefined {
+    return this.#cluster.isOpen ? undefined : NOT_OPEN;
+  }
+
+  serverOf(key: string): string | undefined {
+    return this.#cluster.slots[hashSlot(key)]?.master.address;
   }
 
   placeOf(key: string): string {
-    return this.#masterOf(key) ?? "";
+    return this.serverOf(key) ?? "";
   }
 
-  onMoved(moved: () => void): () => void {
-    return this.#moves.add(moved);
-  }
+  readonly refresh = async (): Promise<void> => {
+    if (!this.#cluster.isOpen) return;
+    const look = async () => rediscover(this.#cluster, await this.#whoAnswers());
+    await inRootContext(look).catch(toldByItsErrors);
+    this.#lookAtSlots();
+  };
 
   /** Node-redis would open a connection for each look, and so is made to look only where there is something to see. */
-  async lookForMoves(): Promise<void> {
+  readonly lookForMoves = async (): Promise<void> => {
     const ready = this.#clients().filter(({ isReady }) => isReady);
     const news = await this.#moves.ask(ready, (node) => node.sendCommand(["CLUSTER", "SLOTS"], AS_THEY_ARE));
-    if (news && !this.#closed) await this.#refresh();
-  }
+    if (news) await this.refresh();
+  };
 
-  async run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
-    this.#assertOpen();
-    const commands = {
-      eval: ({ script }: ScriptCall) => this.#send("EVAL", script.lua, call),
-      evalsha: ({ script }: ScriptCall) => this.#send("EVALSHA", script.sha1, call),
-    };
+  async send(command: ScriptCommand, call: ScriptCall): Promise<RawReply> {
     try {
-      const reply = await this.#known.run(call, ticket, commands, this.placeOf(call.keys[0] ?? ""));
-      this.#outage = undefined;
-      return reply;
-    } catch (error) {
-      throw fromNodeRedis(error);
+      const words = wordsOf(command, call);
+      // It may connect for it, and that connection outlives the call.
+      const reply = await inRootContext(() =>
+        this.#cluster.sendCommand(call.keys[0], false, words, { ...AS_THEY_ARE }),
+      );
+      this.outage = undefined;
+      return reply as RawReply;
     } finally {
       this.#lookAtSlots();
     }
   }
 
-  async runReplicated(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
-    this.#assertOpen();
-    return this.#own.run(call, ticket, demand);
+  retryDelayMs(failures: number): number | undefined {
+    return retryDelayMs(optionsOf(this.#cluster).defaults?.socket?.reconnectStrategy, failures);
   }
 
-  async subscribe(channel: string, listener: ChannelListener, family?: PubSubFamily): Promise<Unsubscribe> {
-    this.#assertOpen();
-    return this.#own.subscribe(channel, listener, family);
+  listen(events: PubSubEvents): PubSubConnection {
+    return openPubSub(this.#anyNode, "classic", events);
+  }
+
+  readonly listenTo = (server: string, events: PubSubEvents): PubSubConnection =>
+    openPubSub(this.#node(server), "sharded", events);
+
+  reach(server: string, events: MasterEvents): MasterLink {
+    return openMaster(this.#node(server), events);
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    this.#known.close();
     this.#cluster.off("node-ready", this.#look);
     this.#cluster.off("node-error", this.#onNodeError);
     this.#cluster.off("node-disconnect", this.#onNodeEnd);
-    await this.#own.close();
-  }
-
-  /** A client that was closed may be connected again by its owner. */
-  #assertOpen(): void {
-    if (this.#closed) throw new DriverClosedError();
-    if (!this.#cluster.isOpen) throw new DriverClosedError(NOT_OPEN);
-  }
-
-  #send(command: string, text: string, { keys, args }: ScriptCall): Promise<RawReply> {
-    const words = [command, text, String(keys.length), ...keys, ...args];
-    // It may connect for it, and that connection outlives the call.
-    const answer = inRootContext(() => this.#cluster.sendCommand(keys[0], false, words, { ...AS_THEY_ARE }));
-    return answer as Promise<RawReply>;
-  }
-
-  #masterOf(key: string): string | undefined {
-    return this.#cluster.slots[hashSlot(key)]?.master.address;
-  }
-
-  async #refresh(): Promise<void> {
-    if (!this.#cluster.isOpen) return;
-    const look = async () => this.#cluster._slots.rediscover(await this.#whoAnswers());
-    await inRootContext(look).catch(toldByItsErrors);
-    this.#lookAtSlots();
   }
 
   /** Node-redis asks one, and everybody waits as long as that one is silent: it may be the master that has failed. */
@@ -180,7 +146,7 @@ export class NodeRedisClusterDriver implements Driver {
     return async () => {
       const client = this.#cluster.nodeByAddress.get(address)?.client;
       if (client !== undefined) return duplicateOnce(client);
-      const place = addressOf(address, this.#cluster._options.nodeAddressMap);
+      const place = addressOf(address, optionsOf(this.#cluster).nodeAddressMap);
       return duplicateOnce(await this.#anyClient(), place);
     };
   }
@@ -197,14 +163,14 @@ export class NodeRedisClusterDriver implements Driver {
     this.#lookAtSlots();
     const clients = this.#clients();
     for (const client of clients) this.#losses.look(client);
-    if (clients.every(({ isReady }) => isReady)) this.#outage = undefined;
+    if (clients.every(({ isReady }) => isReady)) this.outage = undefined;
   };
 
   /** Node-redis goes on trying to reach a master that has failed, and would ask who has taken its place much later or never. */
   readonly #onNodeError = (error: Error) => {
-    this.#outage = error;
+    this.outage = error;
     this.#look();
-    void this.#refresh();
+    void this.refresh();
   };
 
   /** What was under way on it was rejected. */

@@ -59,14 +59,25 @@ export function openPubSub(
   };
 }
 
-/** Opens a connection to a master for scripts and for asking what its replicas have. */
-export function openMaster(duplicate: Duplicate, { onEnd }: MasterEvents): MasterLink {
+/**
+ * Opens a connection to a master for scripts and for asking what its replicas have.
+ * @param onAnswer is called when it has carried out a command
+ */
+export function openMaster(
+  duplicate: Duplicate,
+  { onEnd }: MasterEvents,
+  onAnswer: () => void = () => undefined,
+): MasterLink {
   const connection = new OwnConnection(duplicate, { onReady() {}, onEnd });
   // Once: what lives on keeps all that is raced against it.
   const client = Promise.race([connection.client, connection.closed]);
   client.catch(toldByTheCommand);
   return {
-    send: async (command) => (await client).sendCommand(command, AS_THEY_ARE),
+    send: async (command) => {
+      const reply = await (await client).sendCommand(command, AS_THEY_ARE);
+      onAnswer();
+      return reply;
+    },
     close: () => connection.close(),
   };
 }

@@ -1,7 +1,8 @@
 import type { Driver } from "../driver.js";
+import { ScriptDriver } from "../script-driver.js";
 import { assertUsable, isCluster, type NodeRedisCluster, type NodeRedisServer } from "./client.js";
-import { NodeRedisClusterDriver } from "./cluster.js";
-import { NodeRedisServerDriver } from "./server.js";
+import { NodeRedisClusterPort } from "./cluster.js";
+import { NodeRedisServerPort } from "./server.js";
 
 export type {
   NodeRedisAddress,
@@ -30,5 +31,7 @@ export type {
  */
 export function nodeRedisDriver(redis: NodeRedisServer | NodeRedisCluster): Driver {
   assertUsable(redis);
-  return isCluster(redis) ? new NodeRedisClusterDriver(redis) : new NodeRedisServerDriver(redis);
+  return new ScriptDriver((events) =>
+    isCluster(redis) ? new NodeRedisClusterPort(redis, events) : new NodeRedisServerPort(redis, events),
+  );
 }

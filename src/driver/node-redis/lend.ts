@@ -8,6 +8,7 @@ import {
   type NodeRedisServer,
 } from "./client.js";
 import type { ConnectionLosses } from "./losses.js";
+import { execute } from "./unofficial.js";
 
 /** Hands out a plain client for one use of it. */
 export type Lend = <T>(use: (client: NodeRedisClient) => Promise<T>) => Promise<T>;
@@ -43,7 +44,7 @@ function lendOfSentinel(sentinel: NodeRedisSentinel, losses: ConnectionLosses): 
     try {
       // It may connect for it, and that connection outlives the call.
       return await inRootContext(() =>
-        sentinel._execute(false, (client) => {
+        execute(sentinel, (client) => {
           // The one before, in whose place another may be by now, and this one.
           if (lent !== undefined) losses.look(lent);
           losses.look(client);

@@ -7,48 +7,58 @@ const ANSWER_TIMEOUT_MS = 5_000;
 /** Clients bound the time of connecting, but not that of the handshake with a server which says nothing. */
 const READY_TIMEOUT_MS = 10_000;
 
-/** What an adapter has to know to listen. */
-export interface PubSubOptions {
-  /** The pause before the next connection, after so many that failed in a row; undefined where none is to be opened. */
-  retryDelayMs(failures: number): number | undefined;
-  /** Makes an error of the server of what the Redis client rejects with, where it is one. */
-  toError(error: unknown): unknown;
-}
+/** Makes an error of the server of what the Redis client rejects with, where it is one. */
+export type ToError = (failure: unknown) => unknown;
 
 /** A connection that listens, and is given up when it is not ready, or does not answer, in time. */
 export class LiveConnection implements PubSubLink {
   readonly #events: PubSubEvents;
-  readonly #toError: PubSubOptions["toError"];
+  readonly #toError: ToError;
   readonly #connection: PubSubConnection | undefined;
   readonly #readyTimeout: Timer;
-  #over = false;
+  /** Rejects when it has ended before. */
+  readonly #ready: Promise<void>;
+  #tellReady: () => void = () => undefined;
+  #refuse: (cause: unknown) => void = () => undefined;
+  /** Why it has ended; undefined while it has not. */
+  #end: { readonly cause: unknown } | undefined;
 
-  constructor(open: OpenPubSub, { toError }: Pick<PubSubOptions, "toError">, events: PubSubEvents) {
+  constructor(open: OpenPubSub, toError: ToError, events: PubSubEvents) {
     this.#events = events;
     this.#toError = toError;
+    this.#ready = new Promise((resolve, reject) => {
+      this.#tellReady = resolve;
+      this.#refuse = reject;
+    });
+    // Whoever waits for it hears of it.
+    this.#ready.catch(() => undefined);
     this.#readyTimeout = this.#giveUpAfter(READY_TIMEOUT_MS, "was not ready");
     this.#connection = this.#opened(open, {
       onReady: () => {
         this.#readyTimeout.cancel();
-        if (!this.#over) events.onReady();
+        this.#tellReady();
+        if (this.#end === undefined) events.onReady();
       },
       onMessage: (channel, message) => {
-        if (!this.#over) events.onMessage(channel, message);
+        if (this.#end === undefined) events.onMessage(channel, message);
       },
-      onEnd: (cause) => this.#end(cause),
+      onEnd: (cause) => this.#fail(cause),
     });
   }
 
+  /** Once it is ready. */
   subscribe(channel: string): Promise<void> {
-    return this.#answered(this.#connection?.subscribe(channel));
+    return this.#answered((connection) => connection?.subscribe(channel));
   }
 
   unsubscribe(channel: string): Promise<void> {
-    return this.#answered(this.#connection?.unsubscribe(channel));
+    return this.#answered((connection) => connection?.unsubscribe(channel));
   }
 
-  async close(): Promise<void> {
-    this.#over = true;
+  /** @param cause what those are told who wait for an answer */
+  async close(cause: unknown = new Error("the connection was closed")): Promise<void> {
+    this.#end ??= { cause };
+    this.#refuse(this.#end.cause);
     this.#readyTimeout.cancel();
     await this.#connection?.close();
   }
@@ -58,31 +68,41 @@ export class LiveConnection implements PubSubLink {
     try {
       return open(events);
     } catch (error) {
-      systemClock.schedule(0, () => this.#end(error));
+      systemClock.schedule(0, () => this.#fail(error));
       return undefined;
     }
   }
 
-  async #answered(reply: Promise<unknown> | undefined): Promise<void> {
+  async #answered(send: (connection: PubSubConnection | undefined) => unknown): Promise<void> {
+    await this.#ready;
+    this.#assertLive();
     const timeout = this.#giveUpAfter(ANSWER_TIMEOUT_MS, "got no answer");
     try {
-      await reply;
+      await send(this.#connection);
     } catch (error) {
+      this.#assertLive();
       throw this.#toError(error);
     } finally {
       timeout.cancel();
     }
+    // Its end can arrive together with the answer, and is then read before that is told.
+    this.#assertLive();
+  }
+
+  #assertLive(): void {
+    if (this.#end !== undefined) throw this.#end.cause;
   }
 
   #giveUpAfter(ms: number, complaint: string): Timer {
     return systemClock.schedule(ms, () =>
-      this.#end(new Error(`the subscriber ${complaint} within ${ms} ms`)),
+      this.#fail(new Error(`the subscriber ${complaint} within ${ms} ms`)),
     );
   }
 
-  #end(cause: unknown): void {
-    if (this.#over) return;
-    void this.close();
-    this.#events.onEnd(this.#toError(cause));
+  #fail(failure: unknown): void {
+    if (this.#end !== undefined) return;
+    const cause = this.#toError(failure);
+    void this.close(cause);
+    this.#events.onEnd(cause);
   }
 }

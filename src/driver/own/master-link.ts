@@ -1,5 +1,5 @@
 import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
-import type { ScriptCommands } from "../known-scripts.js";
+import { type ScriptCommand, type ScriptSender, wordsOf } from "../known-scripts.js";
 
 /** A connection of our own to a master. It lives once. */
 export interface MasterLink {
@@ -14,36 +14,25 @@ export interface MasterEvents {
 }
 
 /** Sends scripts on a connection. */
-export class ScriptSender implements ScriptCommands {
+export class LinkScripts implements ScriptSender {
   readonly #link: MasterLink;
   /** Whether something was sent since this was last set to false. */
   late = false;
   /** The same for a slot that this master is getting only now. */
-  readonly asking: ScriptCommands = {
-    eval: (call) => this.#ask(() => this.eval(call)),
-    evalsha: (call) => this.#ask(() => this.evalsha(call)),
+  readonly asking: ScriptSender = {
+    send: (command, call) => {
+      this.#link.send(["ASKING"]).catch(toldByTheScript);
+      return this.send(command, call);
+    },
   };
 
   constructor(link: MasterLink) {
     this.#link = link;
   }
 
-  eval(call: ScriptCall): Promise<RawReply> {
-    return this.#send("EVAL", call.script.lua, call);
-  }
-
-  evalsha(call: ScriptCall): Promise<RawReply> {
-    return this.#send("EVALSHA", call.script.sha1, call);
-  }
-
-  #send(command: string, script: string, { keys, args }: ScriptCall): Promise<RawReply> {
+  send(command: ScriptCommand, call: ScriptCall): Promise<RawReply> {
     this.late = true;
-    return this.#link.send([command, script, String(keys.length), ...keys, ...args]) as Promise<RawReply>;
-  }
-
-  #ask(send: () => Promise<RawReply>): Promise<RawReply> {
-    this.#link.send(["ASKING"]).catch(toldByTheScript);
-    return send();
+    return this.#link.send(wordsOf(command, call)) as Promise<RawReply>;
   }
 }
 

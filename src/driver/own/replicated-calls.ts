@@ -10,7 +10,7 @@ import {
   WaitRefusedError,
 } from "../driver.js";
 import { KnownScripts } from "../known-scripts.js";
-import { type MasterEvents, type MasterLink, ScriptSender } from "./master-link.js";
+import { LinkScripts, type MasterEvents, type MasterLink } from "./master-link.js";
 import { askReplicas, ReplicaCount, type Wanted } from "./replica-count.js";
 
 export interface MasterOptions {
@@ -19,9 +19,9 @@ export interface MasterOptions {
    * Resolves once it is known who the master is, after `move` was called where that is another one; rejects where nobody can
    * tell. Not there where nobody else would make another one.
    */
-  confirm?(): Promise<void>;
+  readonly confirm?: () => Promise<void>;
   /** Makes an error of the server of what the Redis client rejects with, where it is one. */
-  toError(error: unknown): unknown;
+  readonly toError: (failure: unknown) => unknown;
   /** Default: that of the process. */
   readonly clock?: Clock;
 }
@@ -58,7 +58,7 @@ const ANSWER_TIMEOUT_MS = 5_000;
  */
 export class ReplicatedCalls {
   readonly #options: MasterOptions;
-  readonly #scripts = new KnownScripts();
+  readonly #scripts: KnownScripts;
   #link: MasterLink | undefined;
   readonly #clock: Clock;
   readonly #count: ReplicaCount;
@@ -71,6 +71,7 @@ export class ReplicatedCalls {
 
   constructor(options: MasterOptions) {
     this.#options = options;
+    this.#scripts = new KnownScripts(options.toError);
     this.#clock = options.clock ?? systemClock;
     this.#count = new ReplicaCount(this.#clock);
   }
@@ -125,7 +126,7 @@ export class ReplicatedCalls {
       toError,
     );
     const batch = waiting.filter(isWanted).map((call) => ({ ...call, ...this.#count.of(call.demand) }));
-    const sender = new ScriptSender(link);
+    const sender = new LinkScripts(link);
     const replies = batch.map(({ call, ticket, asking }) =>
       this.#scripts.run(call, ticket, asking ? sender.asking : sender),
     );
@@ -180,8 +181,7 @@ export class ReplicatedCalls {
     else answer();
   }
 
-  #reject({ reject }: Waiting, reason: unknown): void {
-    const error = this.#options.toError(reason);
+  #reject({ reject }: Waiting, error: unknown): void {
     // It is a replica by now, and the next connection leads to the master.
     if (error instanceof ServerReplyError && error.code === "READONLY") void this.#leave();
     reject(error);

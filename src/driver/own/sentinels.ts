@@ -135,24 +135,20 @@ class Sentinel {
 
   listen(): void {
     if (this.#closed) return;
-    const connection = new LiveConnection(
-      this.#opening.listen,
-      { toError },
-      {
-        onReady: () => {
-          connection.subscribe(CHANNEL).then(
-            () => {
-              this.#failures = 0;
-              // It may have been said before.
-              this.#heard();
-            },
-            () => this.#listenAgain(connection),
-          );
-        },
-        onMessage: () => this.#heard(),
-        onEnd: () => this.#listenAgain(connection),
+    const connection = new LiveConnection(this.#opening.listen, (error) => error, {
+      onReady: () => {
+        connection.subscribe(CHANNEL).then(
+          () => {
+            this.#failures = 0;
+            // It may have been said before.
+            this.#heard();
+          },
+          () => this.#listenAgain(connection),
+        );
       },
-    );
+      onMessage: () => this.#heard(),
+      onEnd: () => this.#listenAgain(connection),
+    });
     this.#listening = connection;
   }
 
@@ -210,10 +206,6 @@ class Sentinel {
     this.#failures += 1;
     this.#retry = systemClock.schedule(delayMs, () => this.listen());
   }
-}
-
-function toError(error: unknown): unknown {
-  return error;
 }
 
 function wordOf(state: ReadonlyMap<string, string>, address: unknown): Word | undefined {

@@ -1,3 +1,6 @@
+import { inUrl } from "../addresses.js";
+import { hiddenOf } from "./unofficial.js";
+
 /**
  * What the adapter uses of GLIDE's `GlideClient`. Structural, so that nothing of GLIDE is imported.
  */
@@ -51,18 +54,6 @@ export const SHARDED = 2;
 
 const RESP2 = 1;
 
-/** Private in the types of GLIDE. */
-interface Hidden {
-  readonly defaultDecoder?: number;
-  readonly config?: {
-    readonly addresses?: readonly { readonly host: string; readonly port?: number }[];
-    readonly databaseId?: number;
-    readonly useTLS?: boolean;
-    readonly protocol?: number;
-    readonly pubsubSubscriptions?: { readonly callback?: unknown };
-  };
-}
-
 type AnyClient = ValkeyGlideClient | ValkeyGlideClusterClient;
 
 export function isCluster(client: AnyClient): client is ValkeyGlideClusterClient {
@@ -82,7 +73,7 @@ export function assertUsable(client: AnyClient, subscriber: AnyClient | undefine
   assertClient(subscriber, "subscriber ");
   if (isCluster(client) !== isCluster(subscriber))
     throw new TypeError("valkeyGlideDriver needs two clients of one kind, both for a cluster or none");
-  const { defaultDecoder, config } = subscriber as unknown as Hidden;
+  const { defaultDecoder, config } = hiddenOf(subscriber);
   if (config?.protocol === RESP2) {
     throw new TypeError(
       "valkeyGlideDriver refuses a subscriber with ProtocolVersion.RESP2: GLIDE listens by RESP3. Leave protocol out",
@@ -122,10 +113,8 @@ function kindOf(value: unknown): string {
 
 /** Names the server, or those of the cluster that its client was told of, as in a URL, without credentials. */
 export function serverName(client: AnyClient): string {
-  const { addresses = [], databaseId = 0, useTLS = false } = (client as unknown as Hidden).config ?? {};
-  const hosts = addresses.map(
-    ({ host, port = 6379 }) => `${host.includes(":") ? `[${host}]` : host}:${port}`,
-  );
+  const { addresses = [], databaseId = 0, useTLS = false } = hiddenOf(client).config ?? {};
+  const hosts = addresses.map(({ host, port }) => inUrl(host, port));
   if (isCluster(client)) return `redis+cluster://${hosts.join(",")}`;
   return `${useTLS ? "rediss" : "redis"}://${hosts.join(",")}/${databaseId}`;
 }

@@ -20,6 +20,7 @@ const ANSWER_MS = 500;
 export class GlideListening implements PubSubConnection {
   readonly #client: Client;
   readonly #subscriptions: GlideSubscriptions;
+  readonly #toError: (failure: unknown) => unknown;
   readonly #events: PubSubEvents;
   readonly #stopReading: () => void;
   /** Settles once it is known what is looked after; undefined while nobody listens. */
@@ -27,18 +28,29 @@ export class GlideListening implements PubSubConnection {
   #timer: Timer | undefined;
   #over = false;
 
-  constructor(client: Client, subscriptions: GlideSubscriptions, events: PubSubEvents) {
+  /** @param toError makes of what GLIDE rejects with what is told */
+  constructor(
+    client: Client,
+    subscriptions: GlideSubscriptions,
+    toError: (failure: unknown) => unknown,
+    events: PubSubEvents,
+  ) {
     this.#client = client;
     this.#subscriptions = subscriptions;
-    this.#events = events;
-    this.#stopReading = read(client, events);
-    this.#watch().then(() => events.onReady(), toldByEnd);
+    this.#toError = toError;
+    this.#events = { ...events, onEnd: (failure) => events.onEnd(toError(failure)) };
+    this.#stopReading = read(client, this.#events);
+    this.#watch().then(events.onReady, toldByEnd);
   }
 
   async subscribe(channel: string): Promise<void> {
     this.#subscriptions.claim(channel, this);
-    await this.#watch();
-    await this.#subscriptions.subscribe(channel);
+    try {
+      await this.#watch();
+      await this.#subscriptions.subscribe(channel);
+    } catch (failure) {
+      throw this.#toError(failure);
+    }
   }
 
   unsubscribe(channel: string): Promise<void> {

@@ -19,7 +19,7 @@ const ENDED = "the GLIDE client has ended, by close()";
  * the client has ended, from failures on the way to the server.
  */
 export function fromGlide(error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
+  if (!(error instanceof Error) || error instanceof ServerReplyError) return error;
   if (error.message.startsWith("Unable to execute requests; the client is closed"))
     return new DriverClosedError(ENDED);
   const known = KNOWN.exec(error.message);

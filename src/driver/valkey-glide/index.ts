@@ -1,11 +1,12 @@
 import type { Driver } from "../driver.js";
+import { ScriptDriver } from "../script-driver.js";
 import {
   assertUsable,
   type ValkeyGlideClient,
   type ValkeyGlideClusterClient,
   type ValkeyGlideOptions,
 } from "./client.js";
-import { ValkeyGlideDriver } from "./server.js";
+import { ValkeyGlidePort } from "./server.js";
 
 export type {
   ValkeyGlideClient,
@@ -32,5 +33,5 @@ export function valkeyGlideDriver<Client extends ValkeyGlideClient | ValkeyGlide
   options: ValkeyGlideOptions<Client>,
 ): Driver {
   assertUsable(client, options?.subscriber);
-  return new ValkeyGlideDriver(client, options.subscriber);
+  return new ScriptDriver((events) => new ValkeyGlidePort(client, options.subscriber, events));
 }

@@ -1,17 +1,9 @@
 import { hashSlot } from "../../protocol/hash-slot.js";
 import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
-import {
-  type ChannelListener,
-  type Driver,
-  DriverClosedError,
-  type DriverTraits,
-  type PubSubFamily,
-  ServerReplyError,
-  type Ticket,
-  type Unsubscribe,
-} from "../driver.js";
-import { KnownScripts, type ScriptCommands } from "../known-scripts.js";
-import { Subscriber } from "../own/subscriber.js";
+import type { ClientEvents, ClientPort } from "../client-port.js";
+import { DriverClosedError, type DriverTraits, ServerReplyError } from "../driver.js";
+import { type ScriptCommand, wordsOf } from "../known-scripts.js";
+import type { PubSubConnection, PubSubEvents } from "../own/pub-sub-connection.js";
 import {
   BYTES,
   isCluster,
@@ -32,22 +24,24 @@ const LONGEST_RETRY_MS = 1_000;
 const taken = new WeakSet<Client>();
 
 /**
- * A server or a cluster. There is no `runReplicated`: GLIDE connects anew without telling, also between a script and its
- * `WAIT`, and on a connection that has written nothing `WAIT` counts all replicas.
+ * A server or a cluster. There is no `reach`: GLIDE connects anew without telling, also between a script and its `WAIT`, and on a
+ * connection that has written nothing `WAIT` counts all replicas.
  */
-export class ValkeyGlideDriver implements Driver {
+export class ValkeyGlidePort implements ClientPort {
   readonly traits: DriverTraits;
+  readonly toError: ClientPort["toError"] = fromGlide;
+  readonly listenTo?: (server: string, events: PubSubEvents) => PubSubConnection;
+  resets = 0;
+  outage: Error | undefined;
+  readonly notOpen = undefined;
   readonly #client: Client;
   readonly #subscriber: Client;
-  readonly #scripts = new KnownScripts();
-  readonly #commands: ScriptCommands;
-  readonly #listeners: Readonly<Record<PubSubFamily, Listener>>;
+  readonly #events: ClientEvents;
+  readonly #classic: GlideSubscriptions;
+  readonly #sharded: GlideSubscriptions | undefined;
   #subscriberEnded = false;
-  #resets = 0;
-  #outage: Error | undefined;
-  #closed = false;
 
-  constructor(client: Client, subscriber: Client) {
+  constructor(client: Client, subscriber: Client, events: ClientEvents) {
     if (taken.has(subscriber)) {
       throw new TypeError(
         "valkeyGlideDriver refuses a subscriber that another driver listens with: create one for each, or close the other",
@@ -62,91 +56,71 @@ export class ValkeyGlideDriver implements Driver {
     };
     this.#client = client;
     this.#subscriber = subscriber;
-    this.#commands = {
-      eval: (call) => this.#send("EVAL", call.script.lua, call),
-      evalsha: (call) => this.#send("EVALSHA", call.script.sha1, call),
-    };
-    this.#listeners = { classic: this.#listener("classic"), sharded: this.#listener("sharded") };
+    this.#events = events;
+    this.#classic = new GlideSubscriptions(subscriber, "classic");
+    if (cluster) {
+      const sharded = new GlideSubscriptions(subscriber, "sharded");
+      this.#sharded = sharded;
+      this.listenTo = (_, events) => this.#listen(sharded, events);
+    }
   }
 
-  get resets(): number {
-    return this.#resets;
-  }
-
-  get outage(): Error | undefined {
-    return this.#outage;
+  serverOf(): string {
+    return "";
   }
 
   /** GLIDE does not tell who has a slot, so that each is a place of its own. */
   placeOf(key: string): string {
-    return this.traits.topology === "cluster" ? String(hashSlot(key)) : "";
+    return this.#sharded === undefined ? "" : String(hashSlot(key));
   }
 
-  async run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
-    if (this.#closed) throw new DriverClosedError();
-    return this.#scripts.run(call, ticket, this.#commands);
-  }
-
-  async subscribe(
-    channel: string,
-    listener: ChannelListener,
-    family: PubSubFamily = "classic",
-  ): Promise<Unsubscribe> {
-    if (this.#closed) throw new DriverClosedError();
-    if (family === "sharded" && !this.traits.sharded)
-      throw new TypeError("sharded messages are for clusters");
-    return this.#listeners[family].subscriber.subscribe(channel, listener);
-  }
-
-  async close(): Promise<void> {
-    const wasClosed = this.#closed;
-    this.#closed = true;
-    this.#scripts.close();
-    await Promise.all(
-      Object.values(this.#listeners).map(async ({ subscriber, subscriptions }) => {
-        await subscriber.close();
-        // A client that has ended has none.
-        await subscriptions.endOthers(this).catch(() => undefined);
-      }),
-    );
-    // Another driver may have it by then.
-    if (!wasClosed) taken.delete(this.#subscriber);
-  }
-
-  #listener(family: PubSubFamily): Listener {
-    const client = this.#subscriber;
-    const subscriptions = new GlideSubscriptions(client, family);
-    const subscriber = new Subscriber((events) => new GlideListening(client, subscriptions, events), {
-      retryDelayMs: (failures) =>
-        this.#subscriberEnded ? undefined : Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS),
-      toError: (failure) => {
-        const error = fromSubscriber(failure);
-        if (error instanceof DriverClosedError) this.#subscriberEnded = true;
-        return error;
-      },
-    });
-    return { subscriber, subscriptions };
-  }
-
-  async #send(command: string, script: string, { keys, args }: ScriptCall): Promise<RawReply> {
+  async send(command: ScriptCommand, call: ScriptCall): Promise<RawReply> {
     const client = this.#client;
-    const words = [command, script, String(keys.length), ...keys, ...args];
+    const words = wordsOf(command, call);
     try {
       const reply = isCluster(client)
         ? client.customCommand(words, {
             decoder: BYTES,
-            route: { type: "primarySlotKey", key: keys[0] ?? "" },
+            route: { type: "primarySlotKey", key: call.keys[0] ?? "" },
           })
         : client.customCommand(words, { decoder: BYTES });
       const text = textOf(await reply);
-      this.#outage = undefined;
+      this.outage = undefined;
       return text;
     } catch (failure) {
       const error = fromGlide(failure);
-      if (error instanceof ServerReplyError) this.#outage = undefined;
+      if (error instanceof ServerReplyError) this.outage = undefined;
       else if (!(error instanceof DriverClosedError)) this.#onLost(error);
       throw error;
     }
+  }
+
+  retryDelayMs(failures: number): number | undefined {
+    return this.#subscriberEnded
+      ? undefined
+      : Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS);
+  }
+
+  listen(events: PubSubEvents): PubSubConnection {
+    return this.#listen(this.#classic, events);
+  }
+
+  async close(): Promise<void> {
+    // A client that has ended has none.
+    const ended = (subscriptions?: GlideSubscriptions) =>
+      subscriptions?.endOthers(this).catch(() => undefined);
+    await Promise.all([ended(this.#classic), ended(this.#sharded)]);
+    // Another driver may have it from now on.
+    taken.delete(this.#subscriber);
+  }
+
+  #listen(subscriptions: GlideSubscriptions, events: PubSubEvents): PubSubConnection {
+    const toError = (failure: unknown) => {
+      const error = fromSubscriber(failure);
+      if (error instanceof DriverClosedError) this.#subscriberEnded = true;
+      return error;
+    };
+    return new GlideListening(this.#subscriber, subscriptions, toError, events);
   }
 
   /**
@@ -155,15 +129,10 @@ export class ValkeyGlideDriver implements Driver {
    * an answer, for which GLIDE does not wait any longer than its `requestTimeout`.
    */
   #onLost(error: unknown): void {
-    this.#resets += 1;
-    this.#scripts.forget();
-    if (error instanceof Error && error.name === "ConnectionError") this.#outage = error;
+    this.resets += 1;
+    this.#events.onLost();
+    if (error instanceof Error && error.name === "ConnectionError") this.outage = error;
   }
-}
-
-interface Listener {
-  readonly subscriber: Subscriber;
-  readonly subscriptions: GlideSubscriptions;
 }
 
 /** Arrays of arrays of bytes as text. */

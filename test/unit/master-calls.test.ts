@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { DriverClosedError, type ReplicaDemand } from "../../src/driver/driver.js";
-import { ClusterCalls } from "../../src/driver/own/cluster-calls.js";
+import { MasterCalls } from "../../src/driver/own/master-calls.js";
 import { callOf, reply, ScriptedMaster, ticket } from "../support/scripted-master.js";
 
 const demand: ReplicaDemand = { replicas: 1, timeoutMs: 1_000 };
@@ -14,9 +14,9 @@ class ScriptedCluster {
   /** What the client learns when it looks again; by default nothing. */
   learned: string | undefined;
   looks = 0;
-  readonly calls = new ClusterCalls({
-    opening: (master) => this.at(master).open,
-    masterOf: () => this.known,
+  readonly calls = new MasterCalls({
+    reach: (master, events) => this.at(master).open(events),
+    serverOf: () => this.known,
     refresh: async () => {
       this.looks += 1;
       await null;
