@@ -1,34 +1,34 @@
-import type { Driver } from "./driver.js";
+import type { Driver, PubSubFamily } from "./driver.js";
 import type { ScriptSender } from "./known-scripts.js";
+import type { ConnectionEvents, PubSubConnection } from "./own/connection.js";
 import type { MasterCalls } from "./own/master-calls.js";
-import type { PubSubConnection, PubSubEvents } from "./own/pub-sub-connection.js";
-import type { Servers } from "./own/redirects.js";
+import type { Slots } from "./own/slots.js";
 
 /**
  * What an adapter gives of one client of its Redis library: how to send scripts with it, what it tells of its connections, and how to
- * open connections of our own like it. `ScriptDriver` makes a driver of it. A server is named by its address, "host:port"; where the
- * client speaks to one only, that is "" for `serverOf`.
+ * open connections of our own like it. `ScriptDriver` makes a driver of it. What is marked with a `?` is for clients that have it.
  */
-export interface ClientPort extends Servers, ScriptSender, Pick<Driver, "traits" | "resets" | "outage"> {
+export interface ClientPort extends ScriptSender, Pick<Driver, "traits" | "resets" | "outage" | "placeOf"> {
   /** Why nothing can be sent: the client is not connected yet, or has ended, until its owner connects it. Undefined while it can. */
   readonly notOpen: string | undefined;
-  /** As {@link Driver.placeOf}. */
-  placeOf(key: string): string;
   /** As {@link Driver.lookForMoves}. Not called any more after `close`. */
   readonly lookForMoves?: () => Promise<void>;
   /** Settles when the client leads to the right server; undefined while it does. Asked before each script. */
   readonly reached?: () => Promise<void> | undefined;
   /** Settles when it is known where connections of our own are to lead; undefined once it is. */
   readonly met?: () => Promise<unknown> | undefined;
+  /** The servers of a cluster, where the client tells who has which slot. `placeOf` then need not. */
+  readonly slots?: Slots;
   /** Makes an error of the server of what the client rejects with, where it is one. */
   readonly toError: (failure: unknown) => unknown;
   /** The pause before the next connection, after so many that failed in a row; undefined where none is to be opened. */
   retryDelayMs(failures: number): number | undefined;
-  /** Opens a connection that listens to messages of `PUBLISH`, to any server. */
-  listen(events: PubSubEvents): PubSubConnection;
-  /** The same for messages of `SPUBLISH`. Not there without a cluster. */
-  readonly listenTo?: (server: string, events: PubSubEvents) => PubSubConnection;
-  /** What runs scripts and waits for replicas. Not there where the client tells too little of its connections for that. */
+  /**
+   * Opens a connection that listens; an error is told as its end.
+   * @param server the one of a cluster that has the slot; "" for any
+   */
+  listen(server: string, family: PubSubFamily, events: ConnectionEvents): PubSubConnection;
+  /** What runs scripts and waits for replicas, on connections of our own. */
   readonly calls?: MasterCalls;
   /** Lets go of the client, after what listens with it was closed. Called once. */
   close(): Promise<void>;

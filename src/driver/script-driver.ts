@@ -14,6 +14,7 @@ import {
 import { KnownScripts } from "./known-scripts.js";
 import { Moves } from "./moves.js";
 import type { MasterCalls } from "./own/master-calls.js";
+import type { Slots } from "./own/slots.js";
 import { Subscriber } from "./own/subscriber.js";
 
 /** The driver for one client, of whatever Redis library. It offers no more than the client's port does. */
@@ -38,20 +39,19 @@ export class ScriptDriver implements Driver {
         this.#client.calls?.move();
       },
     });
-    const { traits, toError, refresh, listenTo, calls, lookForMoves } = client;
-    const serverOf = (key: string) => client.serverOf(key);
-    const retryDelayMs = (failures: number) => client.retryDelayMs(failures);
+    const { traits, toError, slots, calls, lookForMoves } = client;
     this.traits = traits;
     this.#client = client;
     this.#scripts = new KnownScripts(toError);
-    this.#classic = new Subscriber({
-      serverOf: () => "",
-      open: (_, events) => client.listen(events),
-      retryDelayMs,
-      toError,
-      keepsIdle: true,
-    });
-    this.#sharded = listenTo && new Subscriber({ serverOf, refresh, open: listenTo, retryDelayMs, toError });
+    const subscriber = (family: PubSubFamily, slots?: Slots) =>
+      new Subscriber({
+        toError,
+        slots,
+        open: (server, events) => client.listen(server, family, events),
+        retryDelayMs: (failures) => client.retryDelayMs(failures),
+      });
+    this.#classic = subscriber("classic");
+    this.#sharded = traits.sharded ? subscriber("sharded", slots) : undefined;
     if (calls !== undefined)
       this.runReplicated = (call, ticket, demand) => this.#runReplicated(calls, call, ticket, demand);
     if (lookForMoves !== undefined) {
@@ -70,7 +70,8 @@ export class ScriptDriver implements Driver {
   }
 
   placeOf(key: string): string {
-    return this.#client.placeOf(key);
+    const client = this.#client;
+    return (client.slots === undefined ? client.placeOf?.(key) : client.slots.serverOf(key)) ?? "";
   }
 
   onMoved(moved: () => void): () => void {
@@ -83,7 +84,7 @@ export class ScriptDriver implements Driver {
     const client = this.#client;
     const reached = client.reached?.();
     if (reached === undefined)
-      return this.#scripts.run(call, ticket, client, client.serverOf(call.keys[0] ?? ""));
+      return this.#scripts.run(call, ticket, client, client.slots?.serverOf(call.keys[0] ?? ""));
     return reached.then(() => {
       assertWanted(ticket);
       return this.run(call, ticket);

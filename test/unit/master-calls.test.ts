@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { DriverClosedError, type ReplicaDemand } from "../../src/driver/driver.js";
 import { MasterCalls } from "../../src/driver/own/master-calls.js";
+import { Slots } from "../../src/driver/own/slots.js";
 import { callOf, reply, ScriptedMaster, ticket } from "../support/scripted-master.js";
 
 const demand: ReplicaDemand = { replicas: 1, timeoutMs: 1_000 };
@@ -16,12 +17,14 @@ class ScriptedCluster {
   looks = 0;
   readonly calls = new MasterCalls({
     reach: (master, events) => this.at(master).open(events),
-    serverOf: () => this.known,
-    refresh: async () => {
-      this.looks += 1;
-      await null;
-      this.known = this.learned ?? this.known;
-    },
+    slots: new Slots({
+      serverOf: () => this.known,
+      refresh: async () => {
+        this.looks += 1;
+        await null;
+        this.known = this.learned ?? this.known;
+      },
+    }),
     toError: (error) => error,
   });
 

@@ -2,8 +2,9 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Recorder } from "../../src/driver/conformance/conformance-case.js";
 import { DriverClosedError, ServerReplyError } from "../../src/driver/driver.js";
-import type { PubSubConnection, PubSubEvents } from "../../src/driver/own/pub-sub-connection.js";
-import { type Listening, Subscriber } from "../../src/driver/own/subscriber.js";
+import type { ConnectionEvents, PubSubConnection } from "../../src/driver/own/connection.js";
+import { Slots } from "../../src/driver/own/slots.js";
+import { Subscriber } from "../../src/driver/own/subscriber.js";
 import { gate } from "../support/gate.js";
 
 const RETRY_MS = 50;
@@ -19,7 +20,7 @@ class ScriptedConnection implements PubSubConnection {
 
   constructor(
     readonly master: string,
-    readonly events: PubSubEvents,
+    readonly events: ConnectionEvents,
     cluster: ScriptedShards,
   ) {
     this.#cluster = cluster;
@@ -68,18 +69,20 @@ class ScriptedShards {
 
   readonly subscriber: Subscriber;
 
-  constructor(servers?: Pick<Listening, "serverOf" | "refresh" | "keepsIdle">) {
-    this.subscriber = new Subscriber({
-      open: (server, events) => this.#open(server || `${this.connections.length + 1}`, events),
+  constructor({ isCluster = true }: { readonly isCluster?: boolean } = {}) {
+    const slots = new Slots({
       serverOf: (channel) => this.known.get(channel),
       refresh: async () => {
         this.looks += 1;
         await this.looking();
         for (const [channel, master] of this.learned) this.known.set(channel, master);
       },
+    });
+    this.subscriber = new Subscriber({
+      open: (server, events) => this.#open(server || `${this.connections.length + 1}`, events),
+      slots: isCluster ? slots : undefined,
       retryDelayMs: (failures) => this.retryDelayMs(failures),
       toError: (error) => error,
-      ...servers,
     });
   }
 
@@ -99,7 +102,7 @@ class ScriptedShards {
     return this.log.splice(0);
   }
 
-  #open(master: string, events: PubSubEvents): ScriptedConnection {
+  #open(master: string, events: ConnectionEvents): ScriptedConnection {
     const connection = new ScriptedConnection(master, events, this);
     this.log.push(`${master} opened`);
     this.connections.push(connection);
@@ -408,7 +411,7 @@ describe("a master that is gone", () => {
 
 describe("where one server has all channels", () => {
   beforeEach(() => {
-    shards = new ScriptedShards({ serverOf: () => "", refresh: undefined, keepsIdle: true });
+    shards = new ScriptedShards({ isCluster: false });
   });
 
   test("its connection waits for who comes when nobody listens any more", async () => {

@@ -3,22 +3,23 @@ import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
 import { inRootContext } from "../../root-context.js";
 import { addressOf } from "../addresses.js";
 import type { ClientEvents, ClientPort } from "../client-port.js";
-import type { DriverTraits } from "../driver.js";
+import type { DriverTraits, PubSubFamily } from "../driver.js";
 import type { ScriptCommand } from "../known-scripts.js";
 import { SlotMoves } from "../moves.js";
+import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
 import { MasterCalls, type Masters } from "../own/master-calls.js";
-import type { MasterEvents, MasterLink } from "../own/master-link.js";
-import type { PubSubConnection, PubSubEvents } from "../own/pub-sub-connection.js";
+import { type KnownSlots, Slots } from "../own/slots.js";
 import { clusterName, type IoredisCluster, type IoredisNode, type IoredisOwnClient } from "./client.js";
-import { connectLazy, delayOf, openMaster, openPubSub } from "./connections.js";
+import { connectLazy, delayOf, openConnection } from "./connections.js";
 import { fromIoredis } from "./errors.js";
 import { Unanswered } from "./unanswered.js";
 
 const ENDED = "the ioredis cluster client has ended, by quit(), disconnect() or its clusterRetryStrategy";
 
 /** A cluster. ioredis knows who has which slot, follows redirections and sends again what a lost connection has rejected. */
-export class IoredisClusterPort implements ClientPort, Masters {
+export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
   readonly traits: DriverTraits;
+  readonly slots: Slots = new Slots(this);
   readonly calls: MasterCalls = new MasterCalls(this);
   readonly toError: ClientPort["toError"] = fromIoredis;
   resets = 0;
@@ -56,12 +57,9 @@ export class IoredisClusterPort implements ClientPort, Masters {
     return this.#cluster.slots[hashSlot(key)]?.[0];
   }
 
-  placeOf(key: string): string {
-    return this.serverOf(key) ?? "";
+  refresh(): Promise<void> {
+    return new Promise((resolve) => inRootContext(() => this.#cluster.refreshSlotsCache(() => resolve())));
   }
-
-  readonly refresh = (): Promise<void> =>
-    new Promise((resolve) => inRootContext(() => this.#cluster.refreshSlotsCache(() => resolve())));
 
   /** ioredis would open a connection for each look, and so is made to look only where there is something to see. */
   readonly lookForMoves = async (): Promise<void> => {
@@ -92,15 +90,13 @@ export class IoredisClusterPort implements ClientPort, Masters {
     return delayOf(this.#cluster.options.clusterRetryStrategy?.(failures));
   }
 
-  listen(events: PubSubEvents): PubSubConnection {
-    return openPubSub(this.#anyNode, "classic", events);
+  listen(server: string, family: PubSubFamily, events: ConnectionEvents): OwnConnection {
+    // Messages of `PUBLISH` reach every node.
+    return openConnection(server === "" ? this.#anyNode : this.#node(server), family, events);
   }
 
-  readonly listenTo = (server: string, events: PubSubEvents): PubSubConnection =>
-    openPubSub(this.#node(server), "sharded", events);
-
-  reach(server: string, events: MasterEvents): MasterLink {
-    return openMaster(this.#node(server), events);
+  reach(server: string, events: ConnectionEvents): OwnConnection {
+    return openConnection(this.#node(server), "classic", events);
   }
 
   async close(): Promise<void> {
@@ -120,7 +116,6 @@ export class IoredisClusterPort implements ClientPort, Masters {
     this.#endMeeting();
   }
 
-  /** Messages of `PUBLISH` reach every node. */
   readonly #anyNode = (options: object): IoredisOwnClient => {
     const masters = this.#cluster.nodes("master");
     const node = masters[Math.floor(Math.random() * masters.length)];

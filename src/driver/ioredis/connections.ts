@@ -1,7 +1,6 @@
 import { inRootContext } from "../../root-context.js";
 import type { PubSubFamily } from "../driver.js";
-import type { MasterEvents, MasterLink } from "../own/master-link.js";
-import type { PubSubConnection, PubSubEvents } from "../own/pub-sub-connection.js";
+import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
 import type { IoredisConnection, IoredisOwnClient, IoredisStream } from "./client.js";
 
 /**
@@ -28,43 +27,43 @@ const ONE_CONNECTION = {
 /** Makes a client with the options of another, but those given. */
 type Duplicate = (options: object) => IoredisOwnClient;
 
-/** Opens a connection that listens. */
-export function openPubSub(
+/** Opens a connection of our own, which keeps no process alive, but where a call waits for it. */
+export function openConnection(
   duplicate: Duplicate,
   family: PubSubFamily,
-  events: PubSubEvents,
-): PubSubConnection {
-  const client = open(duplicate, events.onEnd);
-  client.on("ready", events.onReady);
-  if (family === "classic") {
-    client.on("message", events.onMessage);
-    return {
-      subscribe: (channel) => client.subscribe(channel),
-      unsubscribe: (channel) => client.unsubscribe(channel),
-      close: () => end(client),
-    };
+  events: ConnectionEvents,
+): OwnConnection {
+  const client = duplicate(ONE_CONNECTION);
+  const sharded = family === "sharded";
+  let cause: Error | undefined;
+  client.on("error", (error) => {
+    cause = error;
+  });
+  client.on("connect", () => client.stream?.unref());
+  client.on("ready", () => {
+    cause = undefined;
+    events.onReady();
+  });
+  client.on("end", () => events.onEnd(cause ?? new Error("the connection was closed")));
+  client.on(sharded ? "smessage" : "message", events.onMessage);
+  if (sharded) {
+    // The server unsubscribes from the channels of a slot that it gives away. ioredis 6 tells so where it speaks RESP3;
+    // otherwise it takes the announcement for an answer, and complains that nobody has asked for one.
+    const doubt = () => events.onEnd(new Error("the server has ended a sharded subscription"));
+    client.on("moved", doubt);
+    client.on("ready", () => client.on("error", doubt));
   }
-  client.on("smessage", events.onMessage);
-  // The server unsubscribes from the channels of a slot that it gives away. ioredis 6 tells so where it speaks RESP3;
-  // otherwise it takes the announcement for an answer, and complains that nobody has asked for one.
-  const doubt = () => events.onEnd(new Error("the server has ended a sharded subscription"));
-  client.on("moved", doubt);
-  client.on("ready", () => client.on("error", doubt));
+  client.connect().catch(toldByEnd);
   return {
-    subscribe: (channel) => client.ssubscribe(channel),
-    unsubscribe: (channel) => client.sunsubscribe(channel),
+    send: ([name = "", ...args]) => client.call(name, ...args),
+    subscribe: (channel) => (sharded ? client.ssubscribe(channel) : client.subscribe(channel)),
+    unsubscribe: (channel) => (sharded ? client.sunsubscribe(channel) : client.unsubscribe(channel)),
     close: () => end(client),
   };
 }
 
-/** Opens a connection to a master for scripts and for asking what its replicas have. */
-export function openMaster(duplicate: Duplicate, events: MasterEvents): MasterLink {
-  const client = open(duplicate, events.onEnd);
-  return {
-    send: ([name = "", ...args]) => client.call(name, ...args),
-    close: () => end(client),
-  };
-}
+/** The event "end" follows a failed connect, and "error" comes before it with the reason. */
+function toldByEnd(): void {}
 
 /** A lazy client connects with its first command, and would do so in the context of whoever sends that. */
 export function connectLazy(client: Pick<IoredisConnection, "status" | "connect">): void {
@@ -73,25 +72,6 @@ export function connectLazy(client: Pick<IoredisConnection, "status" | "connect"
 
 /** A connection that fails rejects the commands that wait for it as well. */
 function toldByTheCommand(): void {}
-
-function open(duplicate: Duplicate, onEnd: (cause: unknown) => void): IoredisOwnClient {
-  const client = duplicate(ONE_CONNECTION);
-  let cause: Error | undefined;
-  client.on("error", (error) => {
-    cause = error;
-  });
-  // It keeps no process alive, but where a call waits for it.
-  client.on("connect", () => client.stream?.unref());
-  client.on("ready", () => {
-    cause = undefined;
-  });
-  client.on("end", () => onEnd(cause ?? new Error("the connection was closed")));
-  client.connect().catch(toldByEnd);
-  return client;
-}
-
-/** The event "end" follows a failed connect, and "error" comes before it with the reason. */
-function toldByEnd(): void {}
 
 /** Not by disconnect(), which waits for a server that may be gone to say goodbye, but where there is no socket yet. */
 async function end(client: IoredisOwnClient): Promise<void> {

@@ -1,8 +1,8 @@
 import { systemClock, type Timer } from "../../clock.js";
 import { addressOf } from "../addresses.js";
-import { type SentinelOpening, Sentinels } from "../own/sentinels.js";
+import { type OpenSentinel, Sentinels } from "../own/sentinels.js";
 import type { IoredisClient, IoredisOwnClient } from "./client.js";
-import { openMaster, openPubSub } from "./connections.js";
+import { openConnection } from "./connections.js";
 
 /** As many as ioredis listens to itself, by default. */
 const MOST_SENTINELS = 10;
@@ -192,7 +192,7 @@ class Journey {
 type SentinelAddress = NonNullable<IoredisClient["options"]["sentinels"]>[number];
 
 /** With the options that ioredis itself has for connections to Sentinels. */
-function openingOf(redis: IoredisClient, { host, port = 26_379, family }: SentinelAddress): SentinelOpening {
+function openingOf(redis: IoredisClient, { host, port = 26_379, family }: SentinelAddress): OpenSentinel {
   const { sentinelUsername, sentinelPassword, sentinelTLS } = redis.options;
   const duplicate = (options: object) =>
     redis.duplicate({
@@ -208,10 +208,7 @@ function openingOf(redis: IoredisClient, { host, port = 26_379, family }: Sentin
       replyMapping: "legacy",
       himportFieldsets: undefined,
     });
-  return {
-    listen: (events) => openPubSub(duplicate, "classic", events),
-    reach: (events) => openMaster(duplicate, events),
-  };
+  return (events) => openConnection(duplicate, "classic", events);
 }
 
 /** What makes ioredis connect to a server, past all Sentinels. */

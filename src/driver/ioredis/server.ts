@@ -1,13 +1,12 @@
 import { errorMonitor } from "node:events";
 import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
 import type { ClientEvents, ClientPort } from "../client-port.js";
-import type { DriverTraits } from "../driver.js";
+import type { DriverTraits, PubSubFamily } from "../driver.js";
 import type { ScriptCommand } from "../known-scripts.js";
+import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
 import { MasterCalls, type Masters } from "../own/master-calls.js";
-import type { MasterEvents, MasterLink } from "../own/master-link.js";
-import type { PubSubConnection, PubSubEvents } from "../own/pub-sub-connection.js";
 import { type IoredisClient, type IoredisOwnClient, serverName } from "./client.js";
-import { connectLazy, delayOf, openMaster, openPubSub } from "./connections.js";
+import { connectLazy, delayOf, openConnection } from "./connections.js";
 import { fromIoredis } from "./errors.js";
 import { PresentMaster } from "./present-master.js";
 import { Unanswered } from "./unanswered.js";
@@ -60,10 +59,6 @@ export class IoredisServerPort implements ClientPort, Masters {
     return this.#redis.status === "end" ? ENDED : undefined;
   }
 
-  serverOf(): string {
-    return "";
-  }
-
   placeOf(): string {
     return this.#master?.place ?? "";
   }
@@ -84,12 +79,12 @@ export class IoredisServerPort implements ClientPort, Masters {
     return delayOf(this.#redis.options.retryStrategy?.(failures));
   }
 
-  listen(events: PubSubEvents): PubSubConnection {
-    return openPubSub(this.#duplicate, "classic", events);
+  listen(_: string, family: PubSubFamily, events: ConnectionEvents): OwnConnection {
+    return openConnection(this.#duplicate, family, events);
   }
 
-  reach(_: string, events: MasterEvents): MasterLink {
-    return openMaster(this.#duplicate, events);
+  reach(_: string, events: ConnectionEvents): OwnConnection {
+    return openConnection(this.#duplicate, "classic", events);
   }
 
   async close(): Promise<void> {

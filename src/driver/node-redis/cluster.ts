@@ -3,19 +3,18 @@ import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
 import { inRootContext } from "../../root-context.js";
 import { addressOf } from "../addresses.js";
 import type { ClientEvents, ClientPort } from "../client-port.js";
-import type { DriverTraits } from "../driver.js";
+import type { DriverTraits, PubSubFamily } from "../driver.js";
 import { type ScriptCommand, wordsOf } from "../known-scripts.js";
 import { SlotMoves } from "../moves.js";
+import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
 import { MasterCalls, type Masters } from "../own/master-calls.js";
-import type { MasterEvents, MasterLink } from "../own/master-link.js";
-import type { PubSubConnection, PubSubEvents } from "../own/pub-sub-connection.js";
+import { type KnownSlots, Slots } from "../own/slots.js";
 import { clusterName, type NodeRedisClient, type NodeRedisCluster } from "./client.js";
 import {
   AS_THEY_ARE,
   type Duplicate,
   duplicateOnce,
-  openMaster,
-  openPubSub,
+  NodeRedisConnection,
   retryDelayMs,
 } from "./connections.js";
 import { fromNodeRedis } from "./errors.js";
@@ -28,8 +27,9 @@ const NOT_OPEN = "the node-redis cluster client is not open: it was not connecte
  * A cluster. Node-redis knows who has which slot and follows redirections, of which the server has carried out nothing.
  * What a lost connection has rejected it does not send again.
  */
-export class NodeRedisClusterPort implements ClientPort, Masters {
+export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
   readonly traits: DriverTraits;
+  readonly slots: Slots = new Slots(this);
   readonly calls: MasterCalls = new MasterCalls(this);
   readonly toError: ClientPort["toError"] = fromNodeRedis;
   outage: Error | undefined;
@@ -62,16 +62,12 @@ export class NodeRedisClusterPort implements ClientPort, Masters {
     return this.#cluster.slots[hashSlot(key)]?.master.address;
   }
 
-  placeOf(key: string): string {
-    return this.serverOf(key) ?? "";
-  }
-
-  readonly refresh = async (): Promise<void> => {
+  async refresh(): Promise<void> {
     if (!this.#cluster.isOpen) return;
     const look = async () => rediscover(this.#cluster, await this.#whoAnswers());
     await inRootContext(look).catch(toldByItsErrors);
     this.#lookAtSlots();
-  };
+  }
 
   /** Node-redis would open a connection for each look, and so is made to look only where there is something to see. */
   readonly lookForMoves = async (): Promise<void> => {
@@ -98,15 +94,13 @@ export class NodeRedisClusterPort implements ClientPort, Masters {
     return retryDelayMs(optionsOf(this.#cluster).defaults?.socket?.reconnectStrategy, failures);
   }
 
-  listen(events: PubSubEvents): PubSubConnection {
-    return openPubSub(this.#anyNode, "classic", events);
+  listen(server: string, family: PubSubFamily, events: ConnectionEvents): OwnConnection {
+    // Messages of `PUBLISH` reach every node.
+    return new NodeRedisConnection(server === "" ? this.#anyNode : this.#node(server), family, events);
   }
 
-  readonly listenTo = (server: string, events: PubSubEvents): PubSubConnection =>
-    openPubSub(this.#node(server), "sharded", events);
-
-  reach(server: string, events: MasterEvents): MasterLink {
-    return openMaster(this.#node(server), events);
+  reach(server: string, events: ConnectionEvents): OwnConnection {
+    return new NodeRedisConnection(this.#node(server), "classic", events);
   }
 
   async close(): Promise<void> {
@@ -127,7 +121,6 @@ export class NodeRedisClusterPort implements ClientPort, Masters {
     return nodes.flatMap(({ client }) => client ?? []);
   }
 
-  /** Messages of `PUBLISH` reach every node. */
   readonly #anyNode: Duplicate = async () => duplicateOnce(await this.#anyClient());
 
   async #anyClient(): Promise<NodeRedisClient> {

@@ -1,6 +1,5 @@
 import type { PubSubFamily } from "../driver.js";
-import type { MasterEvents, MasterLink } from "../own/master-link.js";
-import type { PubSubConnection, PubSubEvents } from "../own/pub-sub-connection.js";
+import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
 import type {
   NodeRedisAddress,
   NodeRedisClient,
@@ -35,76 +34,54 @@ export function duplicateOnce(client: NodeRedisClient, place?: NodeRedisAddress)
   });
 }
 
-/** Opens a connection that listens. */
-export function openPubSub(
-  duplicate: Duplicate,
-  family: PubSubFamily,
-  events: PubSubEvents,
-): PubSubConnection {
-  const onMessage = (message: string, channel: string) => events.onMessage(channel, message);
-  const connection = new OwnConnection(duplicate, events);
-  const { client } = connection;
-  const close = () => connection.close();
-  if (family === "classic") {
-    return {
-      subscribe: async (channel) => (await client).subscribe(channel, onMessage),
-      unsubscribe: async (channel) => (await client).unsubscribe(channel),
-      close,
-    };
-  }
-  return {
-    subscribe: async (channel) => (await client).sSubscribe(channel, onMessage),
-    unsubscribe: async (channel) => (await client).sUnsubscribe(channel),
-    close,
-  };
-}
-
-/**
- * Opens a connection to a master for scripts and for asking what its replicas have.
- * @param onAnswer is called when it has carried out a command
- */
-export function openMaster(
-  duplicate: Duplicate,
-  { onEnd }: MasterEvents,
-  onAnswer: () => void = () => undefined,
-): MasterLink {
-  const connection = new OwnConnection(duplicate, { onReady() {}, onEnd });
-  // Once: what lives on keeps all that is raced against it.
-  const client = Promise.race([connection.client, connection.closed]);
-  client.catch(toldByTheCommand);
-  return {
-    send: async (command) => {
-      const reply = await (await client).sendCommand(command, AS_THEY_ARE);
-      onAnswer();
-      return reply;
-    },
-    close: () => connection.close(),
-  };
-}
-
-/** Whoever sends hears of it. */
-function toldByTheCommand(): void {}
-
-class OwnConnection {
-  /** Rejects where none could be made. */
-  readonly client: Promise<NodeRedisOwnClient>;
-  /** Rejects when it is closed: the client may be still to be made. */
-  readonly closed: Promise<never>;
+/** A connection of our own. It keeps no process alive: the caller's connection does. */
+export class NodeRedisConnection implements OwnConnection {
+  /** Rejects where none could be made, and when it is closed meanwhile. */
+  readonly #client: Promise<NodeRedisOwnClient>;
+  readonly #sharded: boolean;
+  readonly #events: ConnectionEvents;
+  readonly #onAnswer: () => void;
   #tellClosed: (error: Error) => void = () => undefined;
-  readonly #events: Pick<PubSubEvents, "onReady" | "onEnd">;
   /** Once it has a connection. */
   #connected: NodeRedisOwnClient | undefined;
   #over = false;
 
-  constructor(duplicate: Duplicate, events: Pick<PubSubEvents, "onReady" | "onEnd">) {
+  /** @param onAnswer is called when a command was carried out */
+  constructor(
+    duplicate: Duplicate,
+    family: PubSubFamily,
+    events: ConnectionEvents,
+    onAnswer: () => void = () => undefined,
+  ) {
+    this.#sharded = family === "sharded";
     this.#events = events;
-    this.closed = new Promise((_, reject) => {
+    this.#onAnswer = onAnswer;
+    const closed = new Promise<never>((_, reject) => {
       this.#tellClosed = reject;
     });
-    // Whoever waits for the client hears of it.
-    this.closed.catch(() => undefined);
-    this.client = this.#open(duplicate);
-    this.client.catch((error: unknown) => this.#end(error));
+    const made = this.#open(duplicate);
+    made.catch((error: unknown) => this.#end(error));
+    // Once: what lives on keeps all that is raced against it.
+    this.#client = Promise.race([made, closed]);
+    this.#client.catch(toldByTheCommand);
+  }
+
+  async send(words: readonly string[]): Promise<unknown> {
+    const reply = await (await this.#client).sendCommand(words, AS_THEY_ARE);
+    this.#onAnswer();
+    return reply;
+  }
+
+  async subscribe(channel: string): Promise<unknown> {
+    const client = await this.#client;
+    const { onMessage } = this.#events;
+    const listener = (message: string, from: string) => onMessage(from, message);
+    return this.#sharded ? client.sSubscribe(channel, listener) : client.subscribe(channel, listener);
+  }
+
+  async unsubscribe(channel: string): Promise<unknown> {
+    const client = await this.#client;
+    return this.#sharded ? client.sUnsubscribe(channel) : client.unsubscribe(channel);
   }
 
   /**
@@ -130,7 +107,6 @@ class OwnConnection {
       this.#connected = client;
       if (this.#over) destroy(client);
     });
-    // It keeps no process alive: the caller's connection does.
     client.unref();
     if (!this.#over) client.connect().then(this.#events.onReady, (error: unknown) => this.#end(error));
     return client;
@@ -142,6 +118,9 @@ class OwnConnection {
     this.#events.onEnd(cause);
   }
 }
+
+/** Whoever sends hears of it. */
+function toldByTheCommand(): void {}
 
 /** Also one that has ended by itself, which has not let go of its credentials yet. */
 function destroy(client: NodeRedisOwnClient): void {

@@ -1,12 +1,11 @@
 import { errorMonitor } from "node:events";
 import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
 import type { ClientEvents, ClientPort } from "../client-port.js";
-import type { DriverTraits, Ticket } from "../driver.js";
+import type { DriverTraits, PubSubFamily, Ticket } from "../driver.js";
 import { type ScriptCommand, wordsOf } from "../known-scripts.js";
+import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
 import { MasterCalls, type Masters } from "../own/master-calls.js";
-import type { MasterEvents, MasterLink } from "../own/master-link.js";
 import { NextAnswer } from "../own/next-answer.js";
-import type { PubSubConnection, PubSubEvents } from "../own/pub-sub-connection.js";
 import {
   isPool,
   isSentinel,
@@ -17,7 +16,7 @@ import {
   nodeName,
   serverName,
 } from "./client.js";
-import { AS_THEY_ARE, duplicateOnce, openMaster, openPubSub, retryDelayMs } from "./connections.js";
+import { AS_THEY_ARE, duplicateOnce, NodeRedisConnection, retryDelayMs } from "./connections.js";
 import { fromNodeRedis } from "./errors.js";
 import { type Lend, lendOf } from "./lend.js";
 import { ConnectionLosses } from "./losses.js";
@@ -69,10 +68,6 @@ export class NodeRedisServerPort implements ClientPort, Masters {
     return this.#redis.isOpen ? undefined : NOT_OPEN;
   }
 
-  serverOf(): string {
-    return "";
-  }
-
   placeOf(): string {
     if (isSentinel(this.#redis)) this.#look(this.#redis);
     return this.#place;
@@ -101,12 +96,12 @@ export class NodeRedisServerPort implements ClientPort, Masters {
     return retryDelayMs(this.#reconnectStrategy, failures);
   }
 
-  listen(events: PubSubEvents): PubSubConnection {
-    return openPubSub(this.#duplicate, "classic", events);
+  listen(_: string, family: PubSubFamily, events: ConnectionEvents): OwnConnection {
+    return new NodeRedisConnection(this.#duplicate, family, events);
   }
 
-  reach(_: string, events: MasterEvents): MasterLink {
-    return openMaster(this.#duplicate, events, this.#onAnswer);
+  reach(_: string, events: ConnectionEvents): OwnConnection {
+    return new NodeRedisConnection(this.#duplicate, "classic", events, this.#onAnswer);
   }
 
   async close(): Promise<void> {

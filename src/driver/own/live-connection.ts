@@ -1,6 +1,6 @@
 import { systemClock, type Timer } from "../../clock.js";
 import type { PubSubLink } from "./channel-table.js";
-import type { OpenPubSub, PubSubConnection, PubSubEvents } from "./pub-sub-connection.js";
+import type { ConnectionEvents, PubSubConnection } from "./connection.js";
 
 /** A connection on which SUBSCRIBE stays unanswered for so long is dead, though the kernel may not know it yet. */
 const ANSWER_TIMEOUT_MS = 5_000;
@@ -10,9 +10,12 @@ const READY_TIMEOUT_MS = 10_000;
 /** Makes an error of the server of what the Redis client rejects with, where it is one. */
 export type ToError = (failure: unknown) => unknown;
 
+/** Opens a connection; an error is told as its end. */
+export type OpenPubSub = (events: ConnectionEvents) => PubSubConnection;
+
 /** A connection that listens, and is given up when it is not ready, or does not answer, in time. */
 export class LiveConnection implements PubSubLink {
-  readonly #events: PubSubEvents;
+  readonly #events: ConnectionEvents;
   readonly #toError: ToError;
   readonly #connection: PubSubConnection | undefined;
   readonly #readyTimeout: Timer;
@@ -23,7 +26,7 @@ export class LiveConnection implements PubSubLink {
   /** Why it has ended; undefined while it has not. */
   #end: { readonly cause: unknown } | undefined;
 
-  constructor(open: OpenPubSub, toError: ToError, events: PubSubEvents) {
+  constructor(open: OpenPubSub, toError: ToError, events: ConnectionEvents) {
     this.#events = events;
     this.#toError = toError;
     this.#ready = new Promise((resolve, reject) => {
@@ -64,7 +67,7 @@ export class LiveConnection implements PubSubLink {
   }
 
   /** Where none can even be begun, that is told later, as any other end. */
-  #opened(open: OpenPubSub, events: PubSubEvents): PubSubConnection | undefined {
+  #opened(open: OpenPubSub, events: ConnectionEvents): PubSubConnection | undefined {
     try {
       return open(events);
     } catch (error) {

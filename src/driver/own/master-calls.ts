@@ -1,14 +1,16 @@
 import { type Clock, systemClock } from "../../clock.js";
 import type { ScriptCall } from "../../protocol/script-call.js";
 import { DriverClosedError, type ReplicaDemand, type ReplicatedReply, type Ticket } from "../driver.js";
-import type { MasterEvents, MasterLink } from "./master-link.js";
-import { atServerOf, type Servers } from "./redirects.js";
+import type { CommandConnection, ConnectionEvents } from "./connection.js";
 import { type MasterOptions, ReplicatedCalls } from "./replicated-calls.js";
+import type { Slots } from "./slots.js";
 
 /** How to reach the masters. */
-export interface Masters extends Servers, Omit<MasterOptions, "open"> {
+export interface Masters extends Omit<MasterOptions, "open"> {
+  /** Those of a cluster. Without, one master has all keys, and its name is "". */
+  readonly slots?: Slots;
   /** Opens a connection for scripts and for asking what replicas have. */
-  reach(master: string, events: MasterEvents): MasterLink;
+  reach(master: string, events: ConnectionEvents): CommandConnection;
 }
 
 /** A master that was not needed for so long is given up; should it be needed again, it is reached anew. */
@@ -31,13 +33,10 @@ export class MasterCalls {
     this.#clock = masters.clock ?? systemClock;
   }
 
-  run(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
-    return atServerOf(
-      this.#masters,
-      call.keys[0] ?? "",
-      (master, asking) => this.#at(master).run(call, ticket, demand, asking),
-      () => ticket.givenUp,
-    );
+  async run(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
+    const run = (master: string, asking: boolean) => this.#at(master).run(call, ticket, demand, asking);
+    const { slots } = this.#masters;
+    return slots === undefined ? run("", false) : slots.at(call.keys[0] ?? "", run, () => ticket.givenUp);
   }
 
   /** As {@link ReplicatedCalls.move}. */

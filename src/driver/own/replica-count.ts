@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "../../clock.js";
 import { type ReplicaDemand, ServerReplyError } from "../driver.js";
-import type { MasterLink } from "./master-link.js";
+import type { CommandConnection } from "./connection.js";
 
 /** After so many milliseconds the number of replicas is asked for again. */
 const COUNT_AGAIN_MS = 5_000;
@@ -41,7 +41,7 @@ export class ReplicaCount {
 
   /** What there is to know before calls with these demands are sent. Rejects when the connection is lost. */
   async look(
-    link: MasterLink,
+    link: CommandConnection,
     demands: readonly ReplicaDemand[],
     toError: (error: unknown) => unknown,
   ): Promise<void> {
@@ -117,7 +117,7 @@ export class ReplicaCount {
 
 /** Undefined when that can not be learned. */
 export function askReplicas(
-  link: MasterLink,
+  link: CommandConnection,
   replicas: number,
   timeoutMs: number,
 ): Promise<number | undefined> {

@@ -10,11 +10,12 @@ import {
   WaitRefusedError,
 } from "../driver.js";
 import { KnownScripts } from "../known-scripts.js";
-import { LinkScripts, type MasterEvents, type MasterLink } from "./master-link.js";
+import { type CommandConnection, type ConnectionEvents, onlyEnd } from "./connection.js";
+import { ConnectionScripts } from "./connection-scripts.js";
 import { askReplicas, ReplicaCount, type Wanted } from "./replica-count.js";
 
 export interface MasterOptions {
-  open(events: MasterEvents): MasterLink;
+  open(events: ConnectionEvents): CommandConnection;
   /**
    * Resolves once it is known who the master is, after `move` was called where that is another one; rejects where nobody can
    * tell. Not there where nobody else would make another one.
@@ -59,7 +60,7 @@ const ANSWER_TIMEOUT_MS = 5_000;
 export class ReplicatedCalls {
   readonly #options: MasterOptions;
   readonly #scripts: KnownScripts;
-  #link: MasterLink | undefined;
+  #link: CommandConnection | undefined;
   readonly #clock: Clock;
   readonly #count: ReplicaCount;
   #waiting: Waiting[] = [];
@@ -126,7 +127,7 @@ export class ReplicatedCalls {
       toError,
     );
     const batch = waiting.filter(isWanted).map((call) => ({ ...call, ...this.#count.of(call.demand) }));
-    const sender = new LinkScripts(link);
+    const sender = new ConnectionScripts(link);
     const replies = batch.map(({ call, ticket, asking }) =>
       this.#scripts.run(call, ticket, asking ? sender.asking : sender),
     );
@@ -187,16 +188,16 @@ export class ReplicatedCalls {
     reject(error);
   }
 
-  async #open(): Promise<MasterLink> {
+  async #open(): Promise<CommandConnection> {
     if (this.#link !== undefined) return this.#link;
     // What a former connection has written.
     this.#settle(undefined, Number.POSITIVE_INFINITY);
     if (this.#closed) throw new DriverClosedError();
-    const link = this.#options.open({
-      onEnd: () => {
+    const link = this.#options.open(
+      onlyEnd(() => {
         if (this.#link === link) this.#forget();
-      },
-    });
+      }),
+    );
     this.#link = link;
     this.#scripts.forget();
     // Before anything is written: a server that can not be asked for its replicas is to say so now.
@@ -235,7 +236,7 @@ interface Count {
 }
 
 /** Asks how many replicas have all that was written, for no longer than a round. Never rejects. */
-async function askFor(link: MasterLink, calls: readonly Wanted[], clock: Clock): Promise<Count> {
+async function askFor(link: CommandConnection, calls: readonly Wanted[], clock: Clock): Promise<Count> {
   const needed = Math.max(0, ...calls.map((call) => call.needed));
   if (needed === 0) return { count: 0, isFinal: true };
   const askedMs = clock.monotonicMs();

@@ -1,15 +1,11 @@
 import { systemClock, type Timer } from "../../clock.js";
 import { inRootContext } from "../../root-context.js";
+import { type CommandConnection, type ConnectionEvents, type OwnConnection, onlyEnd } from "./connection.js";
 import { LiveConnection } from "./live-connection.js";
-import type { MasterEvents, MasterLink } from "./master-link.js";
 import { NextAnswer } from "./next-answer.js";
-import type { OpenPubSub } from "./pub-sub-connection.js";
 
 /** How an adapter opens connections to one Sentinel. */
-export interface SentinelOpening {
-  readonly listen: OpenPubSub;
-  readonly reach: (events: MasterEvents) => MasterLink;
-}
+export type OpenSentinel = (events: ConnectionEvents) => OwnConnection;
 
 /** What a Sentinel says of the master. */
 interface Word {
@@ -41,10 +37,10 @@ export class Sentinels {
   readonly #answer = new NextAnswer(() => inRootContext(() => this.#askAll()));
 
   /** @param told of the master that they name, each time they have named one */
-  constructor(openings: readonly SentinelOpening[], name: string, told: (master: string) => void) {
+  constructor(openings: readonly OpenSentinel[], name: string, told: (master: string) => void) {
     this.#told = told;
     const heard = () => void this.ask();
-    this.#sentinels = openings.map((opening) => new Sentinel(opening, name, heard));
+    this.#sentinels = openings.map((open) => new Sentinel(open, name, heard));
   }
 
   /** Begins to listen. */
@@ -114,28 +110,28 @@ function latestOf(words: readonly Word[]): Word | undefined {
 
 /** One Sentinel, with a connection that listens and one that asks: while it listens it can not be asked where it speaks RESP2. */
 class Sentinel {
-  readonly #opening: SentinelOpening;
+  readonly #open: OpenSentinel;
   readonly #name: string;
   readonly #heard: () => void;
   /** What it said last; undefined while it is gone. */
   word: Word | undefined;
   #listening: LiveConnection | undefined;
-  #link: MasterLink | undefined;
+  #link: CommandConnection | undefined;
   #retry: Timer | undefined;
   /** Connections that failed in a row. */
   #failures = 0;
   #closed = false;
 
   /** @param heard is called when it may have something to say */
-  constructor(opening: SentinelOpening, name: string, heard: () => void) {
-    this.#opening = opening;
+  constructor(open: OpenSentinel, name: string, heard: () => void) {
+    this.#open = open;
     this.#name = name;
     this.#heard = heard;
   }
 
   listen(): void {
     if (this.#closed) return;
-    const connection = new LiveConnection(this.#opening.listen, (error) => error, {
+    const connection = new LiveConnection(this.#open, (error) => error, {
       onReady: () => {
         connection.subscribe(CHANNEL).then(
           () => {
@@ -181,18 +177,18 @@ class Sentinel {
     await Promise.all([this.#listening?.close(), this.#link?.close()]);
   }
 
-  #reach(): MasterLink {
+  #reach(): CommandConnection {
     if (this.#link !== undefined) return this.#link;
-    const link = this.#opening.reach({
-      onEnd: () => {
+    const link = this.#open(
+      onlyEnd(() => {
         if (this.#link === link) this.#link = undefined;
-      },
-    });
+      }),
+    );
     this.#link = link;
     return link;
   }
 
-  #leave(link: MasterLink): void {
+  #leave(link: CommandConnection): void {
     if (this.#link === link) this.#link = undefined;
     void link.close();
   }

@@ -1,22 +1,22 @@
 import { systemClock, type Timer } from "../../clock.js";
 import { type ChannelListener, DriverClosedError, type Unsubscribe } from "../driver.js";
 import { ChannelTable } from "./channel-table.js";
+import type { ConnectionEvents, PubSubConnection } from "./connection.js";
 import { LiveConnection, type ToError } from "./live-connection.js";
-import type { PubSubConnection, PubSubEvents } from "./pub-sub-connection.js";
-import { atServerOf, type Servers } from "./redirects.js";
+import type { Slots } from "./slots.js";
 
 /** After a subscription has ended by itself. By the last of them the servers of a cluster agree who has which slot. */
 const LOOKS_MS: readonly number[] = [1_000, 5_000, 15_000];
 
 /** Where and how to listen. */
-export interface Listening extends Servers {
-  /** Opens a connection to a server. */
-  readonly open: (server: string, events: PubSubEvents) => PubSubConnection;
+export interface Listening {
+  /** Who has the slots of the channels. Without, each server has all channels. */
+  readonly slots?: Slots | undefined;
+  /** Opens a connection to a server; to any where that is "". */
+  readonly open: (server: string, events: ConnectionEvents) => PubSubConnection;
   /** The pause before the next connection, after so many that failed in a row; undefined where none is to be opened. */
   retryDelayMs(failures: number): number | undefined;
   readonly toError: ToError;
-  /** Whether a connection on which nobody listens any more waits for those who will. Default: it is closed */
-  readonly keepsIdle?: boolean;
 }
 
 /**
@@ -75,8 +75,9 @@ export class Subscriber {
   async #subscribe(channel: string): Promise<void> {
     const moves = this.#moves;
     try {
+      const subscribeAt = (server: string) => this.#subscribeAt(server, channel);
       const isOver = () => this.#closing !== undefined;
-      await atServerOf(this.#listening, channel, (server) => this.#subscribeAt(server, channel), isOver);
+      await (this.#listening.slots?.at(channel, subscribeAt, isOver) ?? subscribeAt(""));
     } catch (error) {
       if (this.#moves !== moves) return this.#subscribe(channel);
       // The one that listens already is not told of the failure. That of a connection is seen to where it has ended.
@@ -113,8 +114,9 @@ export class Subscriber {
   #leave(connection: ServerConnection, channel: string): void {
     const { server, live, channels } = connection;
     channels.delete(channel);
-    if (this.#listening.keepsIdle || channels.size > 0 || this.#connections.get(server) !== connection)
-      return;
+    if (channels.size > 0 || this.#connections.get(server) !== connection) return;
+    // The one connection waits for those who come.
+    if (this.#listening.slots === undefined) return;
     this.#connections.delete(server);
     void live.close();
   }
@@ -143,29 +145,30 @@ export class Subscriber {
     this.#failures += 1;
     this.#lose(channels);
     this.#renewLater();
-    if (this.#listening.refresh === undefined) return;
-    void this.#follow();
-    this.#lookAgain(LOOKS_MS);
+    const { slots } = this.#listening;
+    if (slots === undefined) return;
+    void this.#follow(slots);
+    this.#lookAgain(slots, LOOKS_MS);
   }
 
-  #lookAgain([ms, ...others]: readonly number[]): void {
+  #lookAgain(slots: Slots, [ms, ...others]: readonly number[]): void {
     this.#look?.cancel();
     if (ms === undefined || this.#closing !== undefined) return;
     const follow = async () => {
-      await this.#follow();
+      await this.#follow(slots);
       // Another end has begun anew meanwhile.
-      if (this.#look === look) this.#lookAgain(others);
+      if (this.#look === look) this.#lookAgain(slots, others);
     };
     const look = systemClock.schedule(ms, () => void follow());
     this.#look = look;
   }
 
   /** Looks up who has which slot, and listens there. */
-  async #follow(): Promise<void> {
-    await this.#listening.refresh?.();
+  async #follow(slots: Slots): Promise<void> {
+    await slots.refresh();
     for (const connection of this.#connections.values()) {
       for (const channel of connection.channels) {
-        const server = this.#listening.serverOf(channel);
+        const server = slots.serverOf(channel);
         if (server !== undefined && server !== connection.server) this.#moveChannel(connection, channel);
       }
     }

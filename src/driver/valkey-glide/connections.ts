@@ -1,6 +1,6 @@
 import { systemClock, type Timer } from "../../clock.js";
 import { DriverClosedError, ServerReplyError } from "../driver.js";
-import type { PubSubConnection, PubSubEvents } from "../own/pub-sub-connection.js";
+import type { ConnectionEvents, PubSubConnection } from "../own/connection.js";
 import { BYTES, isCluster, type ValkeyGlideClient, type ValkeyGlideClusterClient } from "./client.js";
 import { fromSubscriber } from "./errors.js";
 import type { GlideSubscriptions } from "./subscriptions.js";
@@ -21,7 +21,7 @@ export class GlideListening implements PubSubConnection {
   readonly #client: Client;
   readonly #subscriptions: GlideSubscriptions;
   readonly #toError: (failure: unknown) => unknown;
-  readonly #events: PubSubEvents;
+  readonly #events: ConnectionEvents;
   readonly #stopReading: () => void;
   /** Settles once it is known what is looked after; undefined while nobody listens. */
   #watched: Promise<void> | undefined;
@@ -33,7 +33,7 @@ export class GlideListening implements PubSubConnection {
     client: Client,
     subscriptions: GlideSubscriptions,
     toError: (failure: unknown) => unknown,
-    events: PubSubEvents,
+    events: ConnectionEvents,
   ) {
     this.#client = client;
     this.#subscriptions = subscriptions;
@@ -98,10 +98,10 @@ export class GlideListening implements PubSubConnection {
 /** Whoever opened it hears of its end. */
 function toldByEnd(): void {}
 
-const readers = new WeakMap<Client, Set<PubSubEvents>>();
+const readers = new WeakMap<Client, Set<ConnectionEvents>>();
 
 /** A read can not be taken back: one goes on for the life of the client, for those who listen at the time. */
-function read(client: Client, events: PubSubEvents): () => void {
+function read(client: Client, events: ConnectionEvents): () => void {
   const known = readers.get(client);
   const told = known ?? new Set();
   told.add(events);
@@ -112,7 +112,7 @@ function read(client: Client, events: PubSubEvents): () => void {
   return () => told.delete(events);
 }
 
-async function readAll(client: Client, told: ReadonlySet<PubSubEvents>): Promise<void> {
+async function readAll(client: Client, told: ReadonlySet<ConnectionEvents>): Promise<void> {
   try {
     for (;;) {
       const { channel, message, pattern } = await client.getPubSubMessage();

@@ -1,9 +1,9 @@
 import { hashSlot } from "../../protocol/hash-slot.js";
 import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
 import type { ClientEvents, ClientPort } from "../client-port.js";
-import { DriverClosedError, type DriverTraits, ServerReplyError } from "../driver.js";
+import { DriverClosedError, type DriverTraits, type PubSubFamily, ServerReplyError } from "../driver.js";
 import { type ScriptCommand, wordsOf } from "../known-scripts.js";
-import type { PubSubConnection, PubSubEvents } from "../own/pub-sub-connection.js";
+import type { ConnectionEvents, PubSubConnection } from "../own/connection.js";
 import {
   BYTES,
   isCluster,
@@ -30,15 +30,13 @@ const taken = new WeakSet<Client>();
 export class ValkeyGlidePort implements ClientPort {
   readonly traits: DriverTraits;
   readonly toError: ClientPort["toError"] = fromGlide;
-  readonly listenTo?: (server: string, events: PubSubEvents) => PubSubConnection;
   resets = 0;
   outage: Error | undefined;
   readonly notOpen = undefined;
   readonly #client: Client;
   readonly #subscriber: Client;
   readonly #events: ClientEvents;
-  readonly #classic: GlideSubscriptions;
-  readonly #sharded: GlideSubscriptions | undefined;
+  readonly #subscriptions: { readonly [Family in PubSubFamily]: GlideSubscriptions };
   #subscriberEnded = false;
 
   constructor(client: Client, subscriber: Client, events: ClientEvents) {
@@ -57,21 +55,15 @@ export class ValkeyGlidePort implements ClientPort {
     this.#client = client;
     this.#subscriber = subscriber;
     this.#events = events;
-    this.#classic = new GlideSubscriptions(subscriber, "classic");
-    if (cluster) {
-      const sharded = new GlideSubscriptions(subscriber, "sharded");
-      this.#sharded = sharded;
-      this.listenTo = (_, events) => this.#listen(sharded, events);
-    }
-  }
-
-  serverOf(): string {
-    return "";
+    this.#subscriptions = {
+      classic: new GlideSubscriptions(subscriber, "classic"),
+      sharded: new GlideSubscriptions(subscriber, "sharded"),
+    };
   }
 
   /** GLIDE does not tell who has a slot, so that each is a place of its own. */
   placeOf(key: string): string {
-    return this.#sharded === undefined ? "" : String(hashSlot(key));
+    return isCluster(this.#client) ? String(hashSlot(key)) : "";
   }
 
   async send(command: ScriptCommand, call: ScriptCall): Promise<RawReply> {
@@ -101,26 +93,21 @@ export class ValkeyGlidePort implements ClientPort {
       : Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS);
   }
 
-  listen(events: PubSubEvents): PubSubConnection {
-    return this.#listen(this.#classic, events);
-  }
-
-  async close(): Promise<void> {
-    // A client that has ended has none.
-    const ended = (subscriptions?: GlideSubscriptions) =>
-      subscriptions?.endOthers(this).catch(() => undefined);
-    await Promise.all([ended(this.#classic), ended(this.#sharded)]);
-    // Another driver may have it from now on.
-    taken.delete(this.#subscriber);
-  }
-
-  #listen(subscriptions: GlideSubscriptions, events: PubSubEvents): PubSubConnection {
+  listen(_: string, family: PubSubFamily, events: ConnectionEvents): PubSubConnection {
     const toError = (failure: unknown) => {
       const error = fromSubscriber(failure);
       if (error instanceof DriverClosedError) this.#subscriberEnded = true;
       return error;
     };
-    return new GlideListening(this.#subscriber, subscriptions, toError, events);
+    return new GlideListening(this.#subscriber, this.#subscriptions[family], toError, events);
+  }
+
+  async close(): Promise<void> {
+    const { classic, sharded } = this.#subscriptions;
+    // A client that has ended has none.
+    await Promise.all([classic, sharded].map((ones) => ones.endOthers(this).catch(() => undefined)));
+    // Another driver may have it from now on.
+    taken.delete(this.#subscriber);
   }
 
   /**

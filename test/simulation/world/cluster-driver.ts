@@ -11,6 +11,7 @@ import {
 } from "../../../src/driver/driver.js";
 import { Moves } from "../../../src/driver/moves.js";
 import { MasterCalls } from "../../../src/driver/own/master-calls.js";
+import { Slots } from "../../../src/driver/own/slots.js";
 import { hashSlot } from "../../../src/protocol/hash-slot.js";
 import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
 import type { ClusterTopology } from "./cluster.js";
@@ -53,8 +54,7 @@ export class ClusterDriver implements Driver {
     this.#calls = new MasterCalls({
       clock: process.clock,
       toError: (error) => error,
-      serverOf: (key) => this.placeOf(key),
-      refresh: () => this.#refresh(),
+      slots: new Slots({ serverOf: (key) => this.placeOf(key), refresh: () => this.#refresh() }),
       reach: (master, events) => {
         this.#opened += 1;
         const link = `${name}-wait${this.#opened}`;
