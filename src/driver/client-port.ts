@@ -24,11 +24,12 @@ export interface ClientPort extends ScriptSender, Pick<Driver, "traits" | "reset
   /** The pause before the next connection, after so many that failed in a row; undefined where none is to be opened. */
   retryDelayMs(failures: number): number | undefined;
   /**
-   * Opens a connection that listens; an error is told as its end.
+   * Opens a connection of our own; an error is told as its end.
    * @param server the one of a cluster that has the slot; "" for any
+   * @param family which messages it may be asked to listen to
    */
-  listen(server: string, family: PubSubFamily, events: ConnectionEvents): PubSubConnection;
-  /** What runs scripts and waits for replicas, on connections of our own. */
+  open(server: string, family: PubSubFamily, events: ConnectionEvents): PubSubConnection;
+  /** What runs scripts and waits for replicas, on such connections, where they can send as well. */
   readonly calls?: MasterCalls;
   /** Lets go of the client, after what listens with it was closed. Called once. */
   close(): Promise<void>;

@@ -47,7 +47,7 @@ export class ScriptDriver implements Driver {
       new Subscriber({
         toError,
         slots,
-        open: (server, events) => client.listen(server, family, events),
+        open: (server, events) => client.open(server, family, events),
         retryDelayMs: (failures) => client.retryDelayMs(failures),
       });
     this.#classic = subscriber("classic");

@@ -16,7 +16,7 @@ class ScriptedCluster {
   learned: string | undefined;
   looks = 0;
   readonly calls = new MasterCalls({
-    reach: (master, events) => this.at(master).open(events),
+    open: (master, _, events) => this.at(master).open(events),
     slots: new Slots({
       serverOf: () => this.known,
       refresh: async () => {

@@ -90,13 +90,9 @@ export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
     return delayOf(this.#cluster.options.clusterRetryStrategy?.(failures));
   }
 
-  listen(server: string, family: PubSubFamily, events: ConnectionEvents): OwnConnection {
+  open(server: string, family: PubSubFamily, events: ConnectionEvents): OwnConnection {
     // Messages of `PUBLISH` reach every node.
     return openConnection(server === "" ? this.#anyNode : this.#node(server), family, events);
-  }
-
-  reach(server: string, events: ConnectionEvents): OwnConnection {
-    return openConnection(this.#node(server), "classic", events);
   }
 
   async close(): Promise<void> {

@@ -79,12 +79,8 @@ export class IoredisServerPort implements ClientPort, Masters {
     return delayOf(this.#redis.options.retryStrategy?.(failures));
   }
 
-  listen(_: string, family: PubSubFamily, events: ConnectionEvents): OwnConnection {
+  open(_: string, family: PubSubFamily, events: ConnectionEvents): OwnConnection {
     return openConnection(this.#duplicate, family, events);
-  }
-
-  reach(_: string, events: ConnectionEvents): OwnConnection {
-    return openConnection(this.#duplicate, "classic", events);
   }
 
   async close(): Promise<void> {

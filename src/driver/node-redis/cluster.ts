@@ -94,13 +94,9 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
     return retryDelayMs(optionsOf(this.#cluster).defaults?.socket?.reconnectStrategy, failures);
   }
 
-  listen(server: string, family: PubSubFamily, events: ConnectionEvents): OwnConnection {
+  open(server: string, family: PubSubFamily, events: ConnectionEvents): OwnConnection {
     // Messages of `PUBLISH` reach every node.
     return new NodeRedisConnection(server === "" ? this.#anyNode : this.#node(server), family, events);
-  }
-
-  reach(server: string, events: ConnectionEvents): OwnConnection {
-    return new NodeRedisConnection(this.#node(server), "classic", events);
   }
 
   async close(): Promise<void> {

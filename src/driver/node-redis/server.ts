@@ -96,12 +96,8 @@ export class NodeRedisServerPort implements ClientPort, Masters {
     return retryDelayMs(this.#reconnectStrategy, failures);
   }
 
-  listen(_: string, family: PubSubFamily, events: ConnectionEvents): OwnConnection {
-    return new NodeRedisConnection(this.#duplicate, family, events);
-  }
-
-  reach(_: string, events: ConnectionEvents): OwnConnection {
-    return new NodeRedisConnection(this.#duplicate, "classic", events, this.#onAnswer);
+  open(_: string, family: PubSubFamily, events: ConnectionEvents): OwnConnection {
+    return new NodeRedisConnection(this.#duplicate, family, events, this.#onAnswer);
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,12 @@
 import { type Clock, systemClock } from "../../clock.js";
 import type { ScriptCall } from "../../protocol/script-call.js";
-import { DriverClosedError, type ReplicaDemand, type ReplicatedReply, type Ticket } from "../driver.js";
+import {
+  DriverClosedError,
+  type PubSubFamily,
+  type ReplicaDemand,
+  type ReplicatedReply,
+  type Ticket,
+} from "../driver.js";
 import type { CommandConnection, ConnectionEvents } from "./connection.js";
 import { type MasterOptions, ReplicatedCalls } from "./replicated-calls.js";
 import type { Slots } from "./slots.js";
@@ -10,7 +16,7 @@ export interface Masters extends Omit<MasterOptions, "open"> {
   /** Those of a cluster. Without, one master has all keys, and its name is "". */
   readonly slots?: Slots;
   /** Opens a connection for scripts and for asking what replicas have. */
-  reach(master: string, events: ConnectionEvents): CommandConnection;
+  open(master: string, family: PubSubFamily, events: ConnectionEvents): CommandConnection;
 }
 
 /** A master that was not needed for so long is given up; should it be needed again, it is reached anew. */
@@ -60,7 +66,7 @@ export class MasterCalls {
     const masters = this.#masters;
     this.#closeUnused();
     const calls = new ReplicatedCalls({
-      open: (events) => masters.reach(master, events),
+      open: (events) => masters.open(master, "classic", events),
       toError: masters.toError,
       clock: this.#clock,
       ...(masters.confirm && { confirm: masters.confirm }),

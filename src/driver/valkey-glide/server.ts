@@ -24,7 +24,7 @@ const LONGEST_RETRY_MS = 1_000;
 const taken = new WeakSet<Client>();
 
 /**
- * A server or a cluster. There is no `reach`: GLIDE connects anew without telling, also between a script and its `WAIT`, and on a
+ * A server or a cluster. There are no `calls`: GLIDE connects anew without telling, also between a script and its `WAIT`, and on a
  * connection that has written nothing `WAIT` counts all replicas.
  */
 export class ValkeyGlidePort implements ClientPort {
@@ -93,7 +93,7 @@ export class ValkeyGlidePort implements ClientPort {
       : Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS);
   }
 
-  listen(_: string, family: PubSubFamily, events: ConnectionEvents): PubSubConnection {
+  open(_: string, family: PubSubFamily, events: ConnectionEvents): PubSubConnection {
     const toError = (failure: unknown) => {
       const error = fromSubscriber(failure);
       if (error instanceof DriverClosedError) this.#subscriberEnded = true;

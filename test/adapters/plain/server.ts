@@ -43,11 +43,7 @@ export class PlainServerPort implements ClientPort, Masters {
     return Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS);
   }
 
-  listen(_: string, __: PubSubFamily, events: ConnectionEvents): OwnConnection {
-    return openConnection(this.#client, events);
-  }
-
-  reach(_: string, events: ConnectionEvents): OwnConnection {
+  open(_: string, __: PubSubFamily, events: ConnectionEvents): OwnConnection {
     return openConnection(this.#client, events);
   }
 

@@ -55,7 +55,7 @@ export class ClusterDriver implements Driver {
       clock: process.clock,
       toError: (error) => error,
       slots: new Slots({ serverOf: (key) => this.placeOf(key), refresh: () => this.#refresh() }),
-      reach: (master, events) => {
+      open: (master, _, events) => {
         this.#opened += 1;
         const link = `${name}-wait${this.#opened}`;
         const run = (server: SimServer, call: ScriptCall, withText: boolean, asking: boolean) =>
