@@ -39,7 +39,8 @@ export class MasterCalls {
     this.#clock = masters.clock ?? systemClock;
   }
 
-  async run(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
+  run(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
+    if (this.#closed) return Promise.reject(new DriverClosedError());
     const run = (master: string, asking: boolean) => this.#at(master).run(call, ticket, demand, asking);
     const { slots } = this.#masters;
     return slots === undefined ? run("", false) : slots.at(call.keys[0] ?? "", run, () => ticket.givenUp);
