@@ -37,6 +37,7 @@ class ScriptedConnection implements PubSubConnection {
   async close(): Promise<void> {
     if (!this.closed) this.#cluster.log.push(`${this.master} closed`);
     this.closed = true;
+    if (this.#cluster.leavesOpen) return;
     for (const reject of this.#unanswered) reject(new Error("the connection was closed"));
   }
 
@@ -63,6 +64,8 @@ class ScriptedShards {
   looking: () => Promise<void> = async () => undefined;
   /** Answers subscriptions; an error is a refusal, a promise keeps whoever asks waiting. */
   answering: (command: string) => unknown = () => undefined;
+  /** Whether what is unanswered when a connection is closed stays so. */
+  leavesOpen = false;
   /** Becomes of a new connection. */
   opened: (connection: ScriptedConnection) => void = ({ events }) => events.onReady();
   retryDelayMs: (failures: number) => number | undefined = () => RETRY_MS;
@@ -314,6 +317,21 @@ describe("who has the slots", () => {
     const { looks } = shards;
     await retried(1_000);
     expect(shards.looks - looks).toBe(1);
+  });
+});
+
+describe("a subscription that is neither answered nor refused when its connection ends", () => {
+  test("is made anew all the same, where the slot is then [own-67]", async () => {
+    const { listener } = await shards.subscribe("a1");
+    shards.leavesOpen = true;
+    shards.answering = (command) => (command.startsWith("a ") ? new Promise(() => undefined) : undefined);
+    shards.at("a").events.onEnd(new Error("the slot has moved"));
+    await retried();
+    shards.learned.set("a1", "b");
+    shards.at("a").events.onEnd(new Error("the slot has moved, and the server has said so"));
+    await retried();
+    shards.at("b").events.onMessage("a1", "from the new one");
+    expect(listener.heard).toEqual(["ready", "ready", ">from the new one"]);
   });
 });
 

@@ -23,6 +23,8 @@ export class LiveConnection implements PubSubLink {
   readonly #ready: Promise<void>;
   #tellReady: () => void = () => undefined;
   #refuse: (cause: unknown) => void = () => undefined;
+  /** What rejects those who wait for an answer. Some clients leave one open for ever when the connection ends. */
+  readonly #unanswered = new Set<(cause: unknown) => void>();
   /** Why it has ended; undefined while it has not. */
   #end: { readonly cause: unknown } | undefined;
 
@@ -62,6 +64,7 @@ export class LiveConnection implements PubSubLink {
   async close(cause: unknown = new Error("the connection was closed")): Promise<void> {
     this.#end ??= { cause };
     this.#refuse(this.#end.cause);
+    for (const reject of this.#unanswered) reject(this.#end.cause);
     this.#readyTimeout.cancel();
     await this.#connection?.close();
   }
@@ -80,12 +83,18 @@ export class LiveConnection implements PubSubLink {
     await this.#ready;
     this.#assertLive();
     const timeout = this.#giveUpAfter(ANSWER_TIMEOUT_MS, "got no answer");
+    let end: (cause: unknown) => void = () => undefined;
     try {
-      await send(this.#connection);
+      await new Promise((resolve, reject) => {
+        end = reject;
+        this.#unanswered.add(end);
+        Promise.resolve(send(this.#connection)).then(resolve, reject);
+      });
     } catch (error) {
       this.#assertLive();
       throw this.#toError(error);
     } finally {
+      this.#unanswered.delete(end);
       timeout.cancel();
     }
     // Its end can arrive together with the answer, and is then read before that is told.
