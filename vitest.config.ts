@@ -30,11 +30,11 @@ const underStress = process.env["HOLDFAST_STRESS_MS"] !== undefined;
 
 const subpaths: Readonly<Record<string, string>> = {
   holdfast: "index",
-  "holdfast/ioredis": "driver/ioredis",
-  "holdfast/node-redis": "driver/node-redis",
-  "holdfast/valkey-glide": "driver/valkey-glide",
-  "holdfast/memory": "driver/memory/index",
-  "holdfast/driver-test": "driver/conformance",
+  "holdfast/ioredis": "driver/ioredis/index",
+  "holdfast/node-redis": "driver/node-redis/index",
+  "holdfast/valkey-glide": "driver/valkey-glide/index",
+  "holdfast/memory": "memory/index",
+  "holdfast/driver-test": "driver/conformance/index",
 };
 
 /**

@@ -40,7 +40,7 @@ export function exposePrivates(code, file) {
 
 /**
  * Exposes all of a folder of compiled sources, and writes beside them `tables.js`, which has the tables of all modules. What only
- * adapts Redis clients is left out of those.
+ * adapts Redis clients, and the embedded server, is left out of those.
  *
  * @param {string} folder
  */
@@ -51,7 +51,8 @@ export function exposeFolder(folder) {
     const file = join(folder, path);
     const exposed = exposePrivates(readFileSync(file, "utf8"), path);
     writeFileSync(file, exposed);
-    if (exposed.includes(`export const ${TABLES} =`) && !/^driver[\\/]/.test(path)) imports.push(path);
+    if (exposed.includes(`export const ${TABLES} =`) && !/^(?:driver|memory)[\\/]/.test(path))
+      imports.push(path);
   }
   const lines = imports.map(
     (path, at) => `import { ${TABLES} as of${at} } from "./${path.replaceAll("\\", "/")}";`,

@@ -72,14 +72,14 @@ function lockOf(holdfast, kind, name) {
 /** @param {OpenSettings} settings */
 async function onIoredis(settings) {
   const { Redis } = await import("ioredis");
-  const { ioredisDriver } = await builtModule(settings, "driver/ioredis.js");
+  const { ioredisDriver } = await builtModule(settings, "driver/ioredis/index.js");
   return ioredisDriver(new Redis({ host: "127.0.0.1", port: settings.port }));
 }
 
 /** @param {OpenSettings} settings */
 async function onNodeRedis(settings) {
   const { createClient } = await import("redis");
-  const { nodeRedisDriver } = await builtModule(settings, "driver/node-redis.js");
+  const { nodeRedisDriver } = await builtModule(settings, "driver/node-redis/index.js");
   const client = createClient({ socket: { host: "127.0.0.1", port: settings.port } });
   client.on("error", (error) => console.error(error));
   await client.connect();
@@ -89,7 +89,7 @@ async function onNodeRedis(settings) {
 /** @param {OpenSettings} settings */
 async function onGlide(settings) {
   const { Decoder, GlideClient } = await import("@valkey/valkey-glide");
-  const { valkeyGlideDriver } = await builtModule(settings, "driver/valkey-glide.js");
+  const { valkeyGlideDriver } = await builtModule(settings, "driver/valkey-glide/index.js");
   const options = { addresses: [{ host: "127.0.0.1", port: settings.port }], requestTimeout: 5_000 };
   const client = await GlideClient.createClient(options);
   const subscriber = await GlideClient.createClient({ ...options, defaultDecoder: Decoder.Bytes });

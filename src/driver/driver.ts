@@ -51,6 +51,9 @@ export interface Driver {
    * Listens to a channel, on connections of its own shared by all channels and opened at first use.
    * `onReady` is called whenever messages begin to arrive: once at first, then after each reconnect, as
    * messages may have been missed. Resolves when the listening began; a rejection leaves nothing behind.
+   *
+   * A channel has one listener, which the caller shares: who listens to it again needs the one before no more. That one may hear
+   * messages or not, its promise may be rejected, and its leaving changes nothing.
    * @param family which messages: those of `PUBLISH` or those of `SPUBLISH`. Default: classic
    */
   subscribe(channel: string, listener: ChannelListener, family?: PubSubFamily): Promise<Unsubscribe>;

@@ -1,31 +1,43 @@
 import type { RawReply, ScriptCall } from "../protocol/script-call.js";
-import type { Ticket } from "./driver.js";
+import { ServerReplyError, type Ticket } from "./driver.js";
 
-/** The two ways to run a script, each rejecting as the Redis client does. */
-export interface ScriptCommands {
-  eval(call: ScriptCall): Promise<RawReply>;
-  evalsha(call: ScriptCall): Promise<RawReply>;
+/** With the text of the script, or with its SHA-1. */
+export type ScriptCommand = "EVAL" | "EVALSHA";
+
+/** What sends scripts to a server. */
+export interface ScriptSender {
+  /** Rejects as the Redis client does. */
+  send(command: ScriptCommand, call: ScriptCall, ticket: Ticket): Promise<RawReply>;
+}
+
+/** What is sent, word by word. */
+export function wordsOf(command: ScriptCommand, { script, keys, args }: ScriptCall): string[] {
+  return [command, command === "EVAL" ? script.lua : script.sha1, String(keys.length), ...keys, ...args];
 }
 
 /** Which scripts the servers know. The text goes along only the first time. */
 export class KnownScripts {
-  /** The SHA-1 of those that went in full to a place since its connection was made. */
+  readonly #toError: (failure: unknown) => unknown;
+  /** The SHA-1 of those that went in full to a server since its connection was made. */
   readonly #known = new Map<string, Set<string>>();
   #closed = false;
 
+  /** @param toError makes an error of the server of what the Redis client rejects with, where it is one */
+  constructor(toError: (failure: unknown) => unknown) {
+    this.#toError = toError;
+  }
+
   /** Runs a script, once more in full where its server has forgotten it, unless it was given up by then. */
-  run(call: ScriptCall, ticket: Ticket, commands: ScriptCommands, place = ""): Promise<RawReply> {
-    const known = this.#known.get(place) ?? new Set();
-    this.#known.set(place, known);
+  run(call: ScriptCall, ticket: Ticket, sender: ScriptSender, server = ""): Promise<RawReply> {
     // In full at first, rather than after a NOSCRIPT, when later calls would overtake this one.
-    if (!known.has(call.script.sha1)) {
-      known.add(call.script.sha1);
-      return commands.eval(call);
-    }
-    return commands.evalsha(call).catch((error: unknown) => {
-      const unknown = error instanceof Error && error.message.startsWith("NOSCRIPT");
-      if (!unknown || ticket.givenUp || this.#closed) throw error;
-      return commands.eval(call);
+    const command = this.#learn(server, call.script.sha1) ? "EVAL" : "EVALSHA";
+    return sender.send(command, call, ticket).catch((failure: unknown) => {
+      const error = this.#toError(failure);
+      const isUnknown = error instanceof ServerReplyError && error.code === "NOSCRIPT";
+      if (!isUnknown || command === "EVAL" || ticket.givenUp || this.#closed) throw error;
+      return sender.send("EVAL", call, ticket).catch((again: unknown) => {
+        throw this.#toError(again);
+      });
     });
   }
 
@@ -34,9 +46,18 @@ export class KnownScripts {
     this.#closed = true;
   }
 
-  /** The connection to a place was lost, or to any: the next server there need not be the one before. */
-  forget(place?: string): void {
-    if (place === undefined) this.#known.clear();
-    else this.#known.delete(place);
+  /** The connection to a server was lost, or to any: the next server there need not be the one before. */
+  forget(server?: string): void {
+    if (server === undefined) this.#known.clear();
+    else this.#known.delete(server);
+  }
+
+  /** @returns whether this is the first time */
+  #learn(server: string, sha1: string): boolean {
+    const known = this.#known.get(server);
+    if (known === undefined) this.#known.set(server, new Set([sha1]));
+    else if (known.has(sha1)) return false;
+    else known.add(sha1);
+    return true;
   }
 }

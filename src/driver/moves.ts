@@ -18,13 +18,19 @@ export class Moves {
 const SLOTS = 16_384;
 
 /** Notices that slots of a cluster have other masters than before. */
-export class SlotMoves extends Moves {
+export class SlotMoves {
+  readonly #moved: () => void;
   /** Undefined where none was known yet. */
   readonly #masters: (string | undefined)[] = new Array(SLOTS);
   /** What `CLUSTER SLOTS` was answered last. */
   #answer: string | undefined;
   /** Those that have not answered yet. */
   readonly #asked = new WeakSet<object>();
+
+  /** @param moved is called when some have */
+  constructor(moved: () => void) {
+    this.#moved = moved;
+  }
 
   /** To be called when the client may have learned something. */
   look(masterOf: (slot: number) => string | undefined): void {
@@ -35,7 +41,7 @@ export class SlotMoves extends Moves {
       this.#masters[slot] = master;
       moved ||= before !== undefined;
     }
-    if (moved) this.tell();
+    if (moved) this.#moved();
   }
 
   /**

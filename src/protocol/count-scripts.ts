@@ -20,27 +20,40 @@ export function requestArgs({ notAfterMs, id, memoryMs, settled }: Request): (st
   return [notAfterMs, id, memoryMs, settled.join(",")];
 }
 
-/** An answer about a number: of permits, or of what a latch is to be counted down by. */
-export type CountAnswer<Status extends string> =
-  | Decision<Status>
-  | { readonly decided: false; readonly why: "late" }
-  | { readonly decided: false; readonly why: "wrong-type"; readonly type: string };
-
-export interface Decision<Status extends string> {
-  readonly decided: true;
-  readonly status: Status;
-  /** What the numbers are is said where the script is. */
-  readonly numbers: readonly number[];
+/** What a script has decided about a number: of permits, or of what a latch is to be counted down by. */
+export interface Decision {
+  readonly status: string;
 }
 
-export function countAnswer<Status extends string>(...known: readonly Status[]) {
-  return ([answer]: readonly RawReply[]): CountAnswer<Status> => {
+/** What it answers: the decision, or why there is none. */
+export type CountAnswer<Decided extends Decision> =
+  | Decided
+  | { readonly why: "late" }
+  | { readonly why: "wrong-type"; readonly type: string };
+
+/** By the status of each decision, the names of the numbers that come after it, in their order. */
+type NumbersOf<Decided extends Decision> = {
+  readonly [Status in Decided["status"]]: readonly NumberOf<Decided, Status>[];
+};
+
+type NumberOf<Decided extends Decision, Status> = Decided extends Decision
+  ? Status extends Decided["status"]
+    ? Exclude<keyof Decided, "status">
+    : never
+  : never;
+
+/** Numbers without a name are dropped. */
+export function countAnswer<Decided extends Decision>(numbers: NumbersOf<Decided>) {
+  const known = new Map<unknown, readonly PropertyKey[]>(Object.entries(numbers));
+  return ([answer]: readonly RawReply[]): CountAnswer<Decided> => {
     const [status, ...rest] = list(answer);
-    if (status === "late") return { decided: false, why: status };
-    if (status === "wrong-type") return { decided: false, why: status, type: text(rest[0]) };
-    const found = known.find((one) => one === status);
-    if (found === undefined) throw unexpected(`one of ${known.join(", ")}`, answer);
-    return { decided: true, status: found, numbers: rest.map(wholeNumber) };
+    if (status === "late") return { why: status };
+    if (status === "wrong-type") return { why: status, type: text(rest[0]) };
+    const names = known.get(status);
+    if (names === undefined) throw unexpected(`one of ${Object.keys(numbers).join(", ")}`, answer);
+    const named = Object.fromEntries(names.map((name, at) => [name, wholeNumber(rest[at] ?? null)]));
+    // With what the names of its status promise.
+    return { status, ...named } as unknown as CountAnswer<Decided>;
   };
 }
 
@@ -63,7 +76,7 @@ interface TrySet {
 }
 
 /** Gives a semaphore its permits or a latch its count, unless it has one; see count-try-set.lua. */
-export const countTrySet: Script<TrySet, CountAnswer<"set" | "kept">> = defineScript({
+export const countTrySet: Script<TrySet, CountAnswer<{ readonly status: "set" | "kept" }>> = defineScript({
   source: sources["count-try-set"],
   replicated: true,
   keys: ({ count, request }) => [count, request.requests],
@@ -74,7 +87,7 @@ export const countTrySet: Script<TrySet, CountAnswer<"set" | "kept">> = defineSc
     channel,
     message,
   ],
-  reply: countAnswer("set", "kept"),
+  reply: countAnswer({ set: [], kept: [] }),
 });
 
 interface Deletion {
@@ -88,20 +101,29 @@ interface Deletion {
 }
 
 /** Deletes a semaphore or a latch; see count-delete.lua. */
-export const countDelete: Script<Deletion, CountAnswer<"deleted" | "absent">> = defineScript({
+export const countDelete: Script<
+  Deletion,
+  CountAnswer<{ readonly status: "deleted" | "absent" }>
+> = defineScript({
   source: sources["count-delete"],
   replicated: "if possible",
   keys: ({ count, request, others }) => [count, request.requests, ...others],
   args: ({ request, channel, message }) => [...requestArgs(request), channel, message],
-  reply: countAnswer("deleted", "absent"),
+  reply: countAnswer({ deleted: [], absent: [] }),
 });
 
-/** Reads the number: 0 when there is none; see count-look.lua. */
-export const countLook: Script<{ readonly count: string }, CountAnswer<"count">> = defineScript({
+interface Counted {
+  readonly status: "count";
+  /** 0 when there is none. */
+  readonly value: number;
+}
+
+/** Reads the number; see count-look.lua. */
+export const countLook: Script<{ readonly count: string }, CountAnswer<Counted>> = defineScript({
   source: sources["count-look"],
   keys: ({ count }) => [count],
   args: () => [],
-  reply: countAnswer("count"),
+  reply: countAnswer({ count: ["value"] }),
 });
 
 interface CountDown {
@@ -110,11 +132,11 @@ interface CountDown {
   readonly channel: string;
 }
 
-/** Counts a latch down; answers what is left. See latch-count-down.lua. */
-export const latchCountDown: Script<CountDown, CountAnswer<"counted">> = defineScript({
+/** Counts a latch down; see latch-count-down.lua. */
+export const latchCountDown: Script<CountDown, CountAnswer<{ readonly status: "counted" }>> = defineScript({
   source: sources["latch-count-down"],
   replicated: "if possible",
   keys: ({ count, request }) => [count, request.requests],
   args: ({ request, channel }) => [...requestArgs(request), channel],
-  reply: countAnswer("counted"),
+  reply: countAnswer({ counted: [] }),
 });

@@ -8,11 +8,20 @@ const table = Uint16Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
+/** The slots of so many keys are remembered: each step of a command asks where its key is. */
+const MOST_KNOWN = 1_024;
+const knownSlots = new Map<string, number>();
+
 /** The slot of a key, or of a sharded channel, in a Redis Cluster: only the first `{tag}` counts where there is one. */
 export function hashSlot(key: string): number {
+  const known = knownSlots.get(key);
+  if (known !== undefined) return known;
   let crc = 0;
   for (const byte of Buffer.from(hashTag(key))) crc = ((crc << 8) ^ (table[(crc >> 8) ^ byte] ?? 0)) & 0xffff;
-  return crc % SLOTS;
+  const slot = crc % SLOTS;
+  if (knownSlots.size === MOST_KNOWN) knownSlots.clear();
+  knownSlots.set(key, slot);
+  return slot;
 }
 
 function hashTag(key: string): string {

@@ -27,15 +27,45 @@ export interface PermitWish extends ToSemaphore, Lot {
   readonly saveMs: number;
 }
 
-/**
- * `granted`: how many are left; of leased permits also the TTL of the semaphore, after how many milliseconds the next lease
- * ends, and what is left of these ones, if a repeat found them. `short`: how many are available, after how many
- * milliseconds there may be more, 1 if they are saved up, and 0 if there is no semaphore. -1 stands for none and unknown.
- */
-export type PermitStatus = "granted" | "short" | "cancelled" | "gone";
+/** What becomes of a wish for permits. */
+export type PermitDecision = Granted | Short | Cancelled | Gone;
+
+interface Granted {
+  readonly status: "granted";
+  /** How many are available still. */
+  readonly available: number;
+  /** Of leased permits: the TTL of the semaphore; -1 without. */
+  readonly ttlMs?: number;
+  /** Of leased permits: after so long the next lease ends; -1: never. */
+  readonly moreMs?: number;
+  /** Of leased permits that a repeat has found: what is left of their lease; -1: all. */
+  readonly leftMs?: number;
+}
+
+interface Short {
+  readonly status: "short";
+  readonly available: number;
+  /** After so long there may be more; -1: that is unknown. */
+  readonly moreMs: number;
+  /** 1: they are saved up; 0: they are not. */
+  readonly saving: number;
+  /** 0: there is no semaphore. */
+  readonly exists: number;
+}
+
+export interface Cancelled {
+  readonly status: "cancelled";
+}
+
+/** A repeat has found that they were granted, but that their lease has ended. */
+interface Gone {
+  readonly status: "gone";
+}
+
+const SHORT = ["available", "moreMs", "saving", "exists"] as const;
 
 /** Takes permits; see semaphore-acquire.lua. */
-export const semaphoreAcquire: Script<PermitWish, CountAnswer<PermitStatus>> = defineScript({
+export const semaphoreAcquire: Script<PermitWish, CountAnswer<PermitDecision>> = defineScript({
   source: sources["semaphore-acquire"],
   replicated: true,
   keys: ({ count, request }) => [count, request.requests, savedPermitsKey(count)],
@@ -46,7 +76,7 @@ export const semaphoreAcquire: Script<PermitWish, CountAnswer<PermitStatus>> = d
     permits,
     saveMs,
   ],
-  reply: countAnswer("granted", "short", "cancelled"),
+  reply: countAnswer<Granted | Short | Cancelled>({ granted: ["available"], short: SHORT, cancelled: [] }),
 });
 
 /** What is taken back is so however late. */
@@ -55,12 +85,12 @@ function cancelArgs({ id, memoryMs, settled }: Request): (string | number)[] {
 }
 
 /** Takes a wish for permits back; see semaphore-cancel.lua. */
-export const semaphoreCancel: Script<PermitWish, CountAnswer<"cancelled">> = defineScript({
+export const semaphoreCancel: Script<PermitWish, CountAnswer<Cancelled>> = defineScript({
   source: sources["semaphore-cancel"],
   replicated: "if possible",
   keys: ({ count, request }) => [count, request.requests, savedPermitsKey(count)],
   args: ({ request, channel, owner, permits }) => [...cancelArgs(request), channel, owner, permits],
-  reply: countAnswer("cancelled"),
+  reply: countAnswer<Cancelled>({ cancelled: [] }),
 });
 
 interface Addition extends ToSemaphore {
@@ -71,8 +101,16 @@ interface Addition extends ToSemaphore {
   readonly most: number;
 }
 
-/** Gives permits back, or changes their number; answers how many are available. See semaphore-add.lua. */
-export const semaphoreAdd: Script<Addition, CountAnswer<"added" | "absent" | "too-many">> = defineScript({
+type Added =
+  | { readonly status: "added" | "absent" }
+  | {
+      readonly status: "too-many";
+      /** How many there are. */
+      readonly available: number;
+    };
+
+/** Gives permits back, or changes their number; see semaphore-add.lua. */
+export const semaphoreAdd: Script<Addition, CountAnswer<Added>> = defineScript({
   source: sources["semaphore-add"],
   replicated: "if possible",
   keys: ({ count, request }) => [count, request.requests],
@@ -83,22 +121,27 @@ export const semaphoreAdd: Script<Addition, CountAnswer<"added" | "absent" | "to
     mustExist ? 1 : 0,
     most,
   ],
-  reply: countAnswer("added", "absent", "too-many"),
+  reply: countAnswer<Added>({ added: [], absent: [], "too-many": ["available"] }),
 });
 
-/** Takes all permits that are available; answers how many. See semaphore-drain.lua. */
-export const semaphoreDrain: Script<Omit<ToSemaphore, "channel">, CountAnswer<"drained">> = defineScript({
+interface Drained {
+  readonly status: "drained";
+  readonly permits: number;
+}
+
+/** Takes all permits that are available; see semaphore-drain.lua. */
+export const semaphoreDrain: Script<Omit<ToSemaphore, "channel">, CountAnswer<Drained>> = defineScript({
   source: sources["semaphore-drain"],
   replicated: true,
   keys: ({ count, request }) => [count, request.requests],
   args: ({ request }) => requestArgs(request),
-  reply: countAnswer("drained"),
+  reply: countAnswer<Drained>({ drained: ["permits"] }),
 });
 
 interface WithIds extends Pick<Lot, "ids"> {}
 
 /** Takes leased permits, one for each id; see permit-acquire.lua. */
-export const permitAcquire: Script<PermitWish, CountAnswer<PermitStatus>> = defineScript({
+export const permitAcquire: Script<PermitWish, CountAnswer<PermitDecision>> = defineScript({
   source: sources["permit-acquire"],
   replicated: true,
   keys: ({ count, request }) => [count, request.requests, savedPermitsKey(count), permitLeasesKey(count)],
@@ -110,49 +153,62 @@ export const permitAcquire: Script<PermitWish, CountAnswer<PermitStatus>> = defi
     saveMs,
     leaseMs,
   ],
-  reply: countAnswer("granted", "short", "cancelled", "gone"),
+  reply: countAnswer<PermitDecision>({
+    granted: ["available", "ttlMs", "moreMs", "leftMs"],
+    short: SHORT,
+    cancelled: [],
+    gone: [],
+  }),
 });
 
 /** Takes a wish for leased permits back; see permit-cancel.lua. */
-export const permitCancel: Script<PermitWish, CountAnswer<"cancelled">> = defineScript({
+export const permitCancel: Script<PermitWish, CountAnswer<Cancelled>> = defineScript({
   source: sources["permit-cancel"],
   replicated: "if possible",
   keys: ({ count, request }) => [count, request.requests, savedPermitsKey(count), permitLeasesKey(count)],
   args: ({ request, channel, owner, ids }) => [...cancelArgs(request), channel, owner, ids.join("")],
-  reply: countAnswer("cancelled"),
+  reply: countAnswer<Cancelled>({ cancelled: [] }),
 });
 
-/** Gives leased permits back, all or none; answers how many are available, or absent. See permit-release.lua. */
-export const permitRelease: Script<ToSemaphore & WithIds, CountAnswer<"released" | "absent">> = defineScript({
+export type PermitRelease =
+  | { readonly status: "released" }
+  | {
+      readonly status: "absent";
+      /** So many of them are unknown, or their lease has ended. */
+      readonly absent: number;
+    };
+
+/** Gives leased permits back, all or none; see permit-release.lua. */
+export const permitRelease: Script<ToSemaphore & WithIds, CountAnswer<PermitRelease>> = defineScript({
   source: sources["permit-release"],
   replicated: "if possible",
   keys: ({ count, request }) => [count, request.requests, permitLeasesKey(count)],
   args: ({ request, channel, ids }) => [...requestArgs(request), channel, ids.join("")],
-  reply: countAnswer("released", "absent"),
+  reply: countAnswer<PermitRelease>({ released: [], absent: ["absent"] }),
 });
 
-/** Changes when leases end, all or none; answers how many are absent. See permit-set-lease.lua. */
+/** Changes when leases end, all or none; see permit-set-lease.lua. */
 export const permitSetLease: Script<
   ToSemaphore & WithIds & { readonly leaseMs: number },
-  CountAnswer<"updated" | "absent">
+  CountAnswer<{ readonly status: "updated" | "absent" }>
 > = defineScript({
   source: sources["permit-set-lease"],
   replicated: true,
   keys: ({ count, request }) => [count, request.requests, permitLeasesKey(count)],
   args: ({ request, channel, ids, leaseMs }) => [...requestArgs(request), channel, ids.join(""), leaseMs],
-  reply: countAnswer("updated", "absent"),
+  reply: countAnswer({ updated: [], absent: [] }),
 });
 
-/** Changes how many permits there are, in and out; answers how many are available. See permit-set-total.lua. */
+/** Changes how many permits there are, in and out; see permit-set-total.lua. */
 export const permitSetTotal: Script<
   ToSemaphore & { readonly total: number },
-  CountAnswer<"set">
+  CountAnswer<{ readonly status: "set" }>
 > = defineScript({
   source: sources["permit-set-total"],
   replicated: true,
   keys: ({ count, request }) => [count, request.requests, permitLeasesKey(count)],
   args: ({ request, channel, total }) => [...requestArgs(request), channel, total],
-  reply: countAnswer("set"),
+  reply: countAnswer({ set: [] }),
 });
 
 interface PermitLook {
@@ -162,15 +218,22 @@ interface PermitLook {
   readonly id: string;
 }
 
-/**
- * Reads whether there is a semaphore (1 or 0), how many permits are available and out, and the milliseconds that are left
- * of the lease of one, -1 of a permanent permit, -2 of none; see permit-look.lua.
- */
-export const permitLook: Script<PermitLook, CountAnswer<"permits">> = defineScript({
+interface Permits {
+  readonly status: "permits";
+  /** 1: there is a semaphore; 0: there is none. */
+  readonly exists: number;
+  readonly available: number;
+  readonly acquired: number;
+  /** What is left of the lease of the one that was asked about; -1 of a permanent permit, -2 of none. */
+  readonly leftMs: number;
+}
+
+/** Reads what there is of leased permits; see permit-look.lua. */
+export const permitLook: Script<PermitLook, CountAnswer<Permits>> = defineScript({
   source: sources["permit-look"],
   keys: ({ count }) => [count, permitLeasesKey(count)],
   args: ({ channel, id }) => [channel, id],
-  reply: countAnswer("permits"),
+  reply: countAnswer<Permits>({ permits: ["exists", "available", "acquired", "leftMs"] }),
 });
 
 /** Asks whether leased permits are out still, and writes; see permit-confirm.lua. */

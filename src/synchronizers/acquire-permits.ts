@@ -2,7 +2,7 @@ import { NotReplicatedError, UnavailableError } from "../errors.js";
 import type { CountAnswer } from "../protocol/count-scripts.js";
 import type { Script } from "../protocol/define-script.js";
 import { tellsPermits } from "../protocol/messages.js";
-import type { Lot, PermitStatus, PermitWish } from "../protocol/semaphore-scripts.js";
+import type { Cancelled, Lot, PermitDecision, PermitWish } from "../protocol/semaphore-scripts.js";
 import type { Room } from "../runtime/admission.js";
 import { forCaller } from "../runtime/for-caller.js";
 import type { Patience } from "../runtime/patience.js";
@@ -13,15 +13,18 @@ import type { WaitLine } from "../runtime/wait-line.js";
 import type { Waiter } from "../runtime/waiter.js";
 import { type Count, type Decided, decide, persist } from "./count.js";
 
+/** The answer to a wish that was fulfilled. */
+export type GrantedPermits = Extract<Decided<PermitDecision>, { readonly status: "granted" }>;
+
 /** How one kind of semaphore gives permits. */
 export interface PermitSource<Granted> {
   readonly count: Count;
-  readonly acquire: Script<PermitWish, CountAnswer<PermitStatus>>;
-  readonly cancel: Script<PermitWish, CountAnswer<"cancelled">>;
+  readonly acquire: Script<PermitWish, CountAnswer<PermitDecision>>;
+  readonly cancel: Script<PermitWish, CountAnswer<Cancelled>>;
   /** The permits of one attempt. */
   lot(): Lot;
   /** They were granted. @returns undefined when their lease is over already */
-  enter(lot: Lot, answer: Decided<PermitStatus>): Granted | undefined;
+  enter(lot: Lot, answer: GrantedPermits): Granted | undefined;
   /** Nobody was told of them. */
   giveBack(granted: Granted): Promise<void>;
   /** What events tell of them. */
@@ -190,7 +193,6 @@ async function attempt<Granted>(seeker: Seeker<Granted>): Promise<Outcome<Grante
   // Also what a command that is not answered has saved up is to be let go.
   if (saveMs > 0) seeker.saving = () => takeBack(source, client.requests.begin(key), lot, owner);
   const answer = await askOnce(seeker, request, { lot, saveMs, room });
-  const [left = 0] = answer.numbers;
   if (saveMs === 0 || answer.status === "granted") seeker.saving = undefined;
   switch (answer.status) {
     case "granted": {
@@ -206,15 +208,15 @@ async function attempt<Granted>(seeker: Seeker<Granted>): Promise<Outcome<Grante
         return undefined;
       }
       request.end(answer.repeated ? "copies" : "answer");
-      return { granted, left, moreMs: answer.numbers[2] ?? -1 };
+      return { granted, left: answer.available, moreMs: answer.moreMs ?? -1 };
     }
     case "short":
-      seeker.available = answer.numbers[3] === 0 ? "unset" : left;
-      seeker.savedUp(answer.numbers[2] === 1);
+      seeker.available = answer.exists === 0 ? "unset" : answer.available;
+      seeker.savedUp(answer.saving === 1);
       // A copy that is still under way may yet be granted.
       if (answer.repeated) undo();
       else request.end("nothing");
-      return { granted: undefined, left, moreMs: answer.numbers[1] ?? -1 };
+      return { granted: undefined, left: answer.available, moreMs: answer.moreMs };
     default:
       request.end("copies");
       return undefined;
@@ -225,7 +227,7 @@ async function askOnce<Granted>(
   seeker: Seeker<Granted>,
   request: OpenRequest,
   { lot, saveMs, room }: { readonly lot: Lot; readonly saveMs: number; readonly room: Room },
-): Promise<Decided<PermitStatus>> {
+): Promise<Decided<PermitDecision>> {
   const { source, owner } = seeker;
   const { admission } = source.count.client;
   const { key: count, channel } = source.count;
@@ -277,7 +279,7 @@ function cancel<Granted>(
   lot: Lot,
   owner: string,
   patience?: Patience,
-): Promise<Decided<"cancelled">> {
+): Promise<Decided<Cancelled>> {
   const { key, channel } = source.count;
   const wish = (request: PermitWish["request"]) => ({
     count: key,

@@ -101,18 +101,13 @@ export abstract class AnySemaphore<Granted> {
   ): Promise<boolean> {
     const { key, channel } = this.count;
     const addition = { count: key, channel, permits, mustExist, most: MOST_PERMITS };
-    const { status, numbers } = await change(
-      this.count,
-      semaphoreAdd,
-      (request) => ({ ...addition, request }),
-      { goesOn },
-    );
-    if (status === "too-many") {
+    const added = await change(this.count, semaphoreAdd, (request) => ({ ...addition, request }), { goesOn });
+    if (added.status === "too-many") {
       throw new RangeError(
-        `there would be more than ${MOST_PERMITS} permits of "${this.name}": ${numbers[0]} and ${permits}`,
+        `there would be more than ${MOST_PERMITS} permits of "${this.name}": ${added.available} and ${permits}`,
       );
     }
-    return status === "added";
+    return added.status === "added";
   }
 
   /** @param defaultWaitMs how long to wait when the options do not say. Default: what the client's say */

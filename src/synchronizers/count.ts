@@ -19,26 +19,27 @@ export interface Count extends Counted {
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 
-export interface Decided<Status extends string> extends Decision<Status> {
+/** A decision, and how it came about. */
+export type Decided<Told extends Decision> = Told & {
   readonly sentAt: Instant;
   /** Whether a copy of the command may still arrive. */
   readonly repeated: boolean;
   /** Set when fewer replicas have it than the client requires. */
   readonly shortfall?: Shortfall;
-}
+};
 
 /**
  * Sends a request until it is answered or the time for it is over. Whatever becomes of the commands, it has its effect
  * once, or not at all.
  * @throws UnavailableError, WrongTypeError, ClientClosedError
  */
-export async function decide<Input, Status extends string>(
+export async function decide<Input, Told extends Decision>(
   count: Count,
   request: OpenRequest,
-  script: Script<Input, CountAnswer<Status>>,
+  script: Script<Input, CountAnswer<Told>>,
   input: (request: Request) => Input,
   patience?: Patience,
-): Promise<Decided<Status>> {
+): Promise<Decided<Told>> {
   const { commands } = count.client;
   let repeated = false;
   for (let tries = 1; ; tries += 1) {
@@ -48,7 +49,7 @@ export async function decide<Input, Status extends string>(
     });
     const { reply, sentAt, shortfall } = sent;
     repeated ||= sent.repeated;
-    if (reply.decided) {
+    if ("status" in reply) {
       request.answered();
       return { ...reply, sentAt, repeated, ...(shortfall && { shortfall }) };
     }
@@ -67,7 +68,7 @@ function unknownAfterAll(error: unknown): unknown {
 }
 
 /** What is done about a change that others wait for. */
-interface Persistence<Status extends string> {
+interface Persistence<Status> {
   /** It is tried on behind the scenes when Redis did not answer or refused. Default: false. */
   readonly goesOn?: boolean;
   /** What else is done there, once it is decided. Does not reject. */
@@ -78,12 +79,12 @@ interface Persistence<Status extends string> {
  * Changes a count, once or not at all.
  * @throws UnavailableError, WrongTypeError, ClientClosedError
  */
-export async function change<Input, Status extends string>(
+export async function change<Input, Told extends Decision>(
   count: Count,
-  script: Script<Input, CountAnswer<Status>>,
+  script: Script<Input, CountAnswer<Told>>,
   input: (request: Request) => Input,
-  { goesOn = false, after }: Persistence<Status> = {},
-): Promise<Decided<Status>> {
+  { goesOn = false, after }: Persistence<Told["status"]> = {},
+): Promise<Decided<Told>> {
   const request = count.client.requests.begin(count.key);
   const again = async () => {
     const decided = await decide(count, request, script, input);
@@ -109,7 +110,7 @@ export async function change<Input, Status extends string>(
 export function persist(
   { client }: Pick<Count, "client">,
   request: OpenRequest,
-  work: () => Promise<Pick<Decided<string>, "shortfall">>,
+  work: () => Promise<Pick<Decided<Decision>, "shortfall">>,
 ): void {
   client.inBackground(async () => {
     for (let pauseMs = FIRST_PAUSE_MS; !client.stopped && request.mayRepeat; ) {
@@ -132,19 +133,19 @@ export function persist(
 
 /** Reads a count: 0 when there is none. @throws UnavailableError, WrongTypeError, ClientClosedError */
 export async function look(count: Count): Promise<number> {
-  return (await read(count, countLook, { count: count.key }))[0] ?? 0;
+  return (await read(count, countLook, { count: count.key })).value;
 }
 
 /** Asks something that changes nothing. @throws UnavailableError, WrongTypeError, ClientClosedError */
-export async function read<Input, Status extends string>(
+export async function read<Input, Told extends Decision>(
   count: Count,
-  script: Script<Input, CountAnswer<Status>>,
+  script: Script<Input, CountAnswer<Told>>,
   input: Input,
-): Promise<readonly number[]> {
+): Promise<Told> {
   count.client.assertOpen(count);
   try {
     const { reply } = await count.client.commands.exchange(script, count.key, () => input);
-    if (reply.decided) return reply.numbers;
+    if ("status" in reply) return reply;
     throw new WrongTypeError(count.key, reply.why === "late" ? "?" : reply.type, count.kind);
   } catch (error) {
     throw forCaller(error, count);

@@ -6,6 +6,7 @@ import { checkPermitOptions, type PermitOptions, type SemaphoreSettings } from "
 import { permitLeasesKey } from "../protocol/names.js";
 import {
   type Lot,
+  type PermitRelease,
   permitAcquire,
   permitCancel,
   permitLook,
@@ -171,9 +172,9 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
   }
 
   async release(ids: string | readonly string[]): Promise<void> {
-    const { status, numbers } = await this.#releaseByIds(ids);
-    if (status === "released") return;
-    const [absent = 0] = numbers;
+    const release = await this.#releaseByIds(ids);
+    if (release.status === "released") return;
+    const { absent } = release;
     const are =
       absent === 1 ? "is unknown, or its lease has ended" : "are unknown, or their leases have ended";
     throw permitsNotHeld(this.name, `${absent} of them ${are}`);
@@ -194,7 +195,7 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
 
   async getPermits(): Promise<number> {
     const { exists, available, acquired } = await this.#look();
-    return exists ? available + acquired : 0;
+    return exists === 1 ? available + acquired : 0;
   }
 
   async updateLeaseTime(given: string | readonly string[], leaseMs: number): Promise<boolean> {
@@ -231,11 +232,9 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
     throw permitsNotHeld(this.name, `${id} is unknown, or its lease has ended`);
   }
 
-  async #look(id = "") {
+  #look(id = "") {
     const { key, channel } = this.count;
-    const numbers = await read(this.count, permitLook, { count: key, channel, id });
-    const [exists = 0, available = 0, acquired = 0, leftMs = 0] = numbers;
-    return { exists: exists === 1, available, acquired, leftMs };
+    return read(this.count, permitLook, { count: key, channel, id });
   }
 
   async #acquire(asked: Asked<PermitOptions>): Promise<PermitsLease> {
@@ -268,9 +267,8 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
         ids: newIds(permits),
         leaseMs: leaseMs === Number.POSITIVE_INFINITY ? 0 : leaseMs,
       }),
-      enter({ ids }: Lot, { numbers, sentAt }) {
+      enter({ ids }: Lot, { ttlMs = -1, leftMs = -1, sentAt }) {
         // Permits end with their semaphore. What a repeat has found is older than the repeat.
-        const [, ttlMs = -1, , leftMs = -1] = numbers;
         const since: Since = {
           takenAt: sentAt,
           ...(ttlMs < 0 ? {} : { ttlMs }),
@@ -326,7 +324,7 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
     this.count.client.inBackground(() => releaseWhatIsLeft(this.count, ids));
   }
 
-  async #releaseByIds(given: string | readonly string[]): Promise<Decided<"released" | "absent">> {
+  async #releaseByIds(given: string | readonly string[]): Promise<Decided<PermitRelease>> {
     const ids = idsOf(given);
     const holds = this.count.client.permits.of(ids);
     for (const hold of holds) hold.releasingSome();

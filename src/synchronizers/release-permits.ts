@@ -1,5 +1,5 @@
 import type { Client } from "../client.js";
-import { permitRelease } from "../protocol/semaphore-scripts.js";
+import { type PermitRelease, permitRelease } from "../protocol/semaphore-scripts.js";
 import { type Count, change, type Decided } from "./count.js";
 
 /**
@@ -10,8 +10,8 @@ import { type Count, change, type Decided } from "./count.js";
 export function releasePermits(
   count: Count,
   ids: readonly string[],
-  after?: (status: "released" | "absent") => Promise<void>,
-): Promise<Decided<"released" | "absent">> {
+  after?: (status: PermitRelease["status"]) => Promise<void>,
+): Promise<Decided<PermitRelease>> {
   const { key, channel } = count;
   return change(
     count,
@@ -23,7 +23,7 @@ export function releasePermits(
 
 /** As {@link releasePermits}, but what is left of them when some are gone. @returns false when some were */
 export async function releaseWhatIsLeft(count: Count, ids: readonly string[]): Promise<boolean> {
-  const releaseEach = async (status: "released" | "absent") => {
+  const releaseEach = async (status: PermitRelease["status"]) => {
     if (status === "released" || ids.length === 1) return;
     await Promise.allSettled(ids.map((id) => releasePermits(count, [id])));
   };

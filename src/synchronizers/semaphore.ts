@@ -139,8 +139,8 @@ export class CountingSemaphore extends AnySemaphore<number> implements Semaphore
   async drainPermits(): Promise<number> {
     const { client, key } = this.count;
     client.assertOpen(this.count);
-    const { numbers } = await change(this.count, semaphoreDrain, (request) => ({ count: key, request }));
-    return numbers[0] ?? 0;
+    const { permits } = await change(this.count, semaphoreDrain, (request) => ({ count: key, request }));
+    return permits;
   }
 
   async availablePermits(): Promise<number> {

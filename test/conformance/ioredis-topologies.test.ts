@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe } from "vitest";
-import type { ConformanceHarness } from "../../src/driver/conformance.js";
+import type { ConformanceHarness } from "../../src/driver/conformance/index.js";
 import type { Driver } from "../../src/driver/driver.js";
-import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { allPairs } from "../support/all-pairs.js";
 import { ask } from "../support/ask.js";
 import { runConformance } from "../support/conformance-runner.js";

@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import type { Driver } from "../../src/driver/driver.js";
-import { type IoredisClient, ioredisDriver } from "../../src/driver/ioredis.js";
+import { type IoredisClient, ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { runConformance } from "../support/conformance-runner.js";
 import { destroyClient, quickEnd } from "../support/ioredis-clients.js";
 import { watchLeaks } from "../support/leaks.js";

@@ -1,5 +1,5 @@
-import type { ConformanceHarness } from "../../src/driver/conformance.js";
-import { MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
+import type { ConformanceHarness } from "../../src/driver/conformance/index.js";
+import { MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { runConformance } from "../support/conformance-runner.js";
 import { watchLeaks } from "../support/leaks.js";
 

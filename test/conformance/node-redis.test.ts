@@ -1,7 +1,7 @@
 import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import type { Driver } from "../../src/driver/driver.js";
-import { type NodeRedisServer, nodeRedisDriver } from "../../src/driver/node-redis.js";
+import { type NodeRedisServer, nodeRedisDriver } from "../../src/driver/node-redis/index.js";
 import { allPairs } from "../support/all-pairs.js";
 import { runConformance } from "../support/conformance-runner.js";
 import { watchLeaks } from "../support/leaks.js";

@@ -1,7 +1,7 @@
 import { type GlideClusterClient, Logger } from "@valkey/valkey-glide";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import type { Driver } from "../../src/driver/driver.js";
-import { valkeyGlideDriver } from "../../src/driver/valkey-glide.js";
+import { valkeyGlideDriver } from "../../src/driver/valkey-glide/index.js";
 import { ask } from "../support/ask.js";
 import { runConformance } from "../support/conformance-runner.js";
 import { watchLeaks } from "../support/leaks.js";

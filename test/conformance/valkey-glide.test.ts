@@ -6,9 +6,9 @@ import {
 } from "@valkey/valkey-glide";
 import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
-import { evaluate, script } from "../../src/driver/conformance-case.js";
+import { evaluate, script } from "../../src/driver/conformance/conformance-case.js";
 import type { Driver } from "../../src/driver/driver.js";
-import { valkeyGlideDriver } from "../../src/driver/valkey-glide.js";
+import { valkeyGlideDriver } from "../../src/driver/valkey-glide/index.js";
 import { runConformance } from "../support/conformance-runner.js";
 import { watchLeaks } from "../support/leaks.js";
 import { cut, cutBeforeForward } from "../support/proxy-faults.js";

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { ServerReplyError } from "../../src/driver/driver.js";
-import { memoryDriver } from "../../src/driver/memory/index.js";
 import { WaitTimeoutError } from "../../src/errors.js";
 import { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
 import type { Lock } from "../../src/locks/lock.js";
+import { memoryDriver } from "../../src/memory/index.js";
 import { answerLate, answerWith, deliverLate, type LateDelivery } from "../support/call-faults.js";
 import { type FakeTime, type FakeTimeClient, fakeTime } from "../support/fake-time.js";
 import { watchLeaks } from "../support/leaks.js";

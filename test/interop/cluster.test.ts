@@ -1,7 +1,7 @@
 import { Cluster } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { PubSub } from "../../src/client-options.js";
-import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { lockChannel } from "../../src/protocol/names.js";
 import { ask } from "../support/ask.js";

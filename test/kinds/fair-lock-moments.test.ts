@@ -1,8 +1,8 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
-import { FakeClock, MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
+import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { fairTimes } from "../../src/protocol/fair-scripts.js";
 import { watchLeaks } from "../support/leaks.js";
 import { MomentsDriver } from "../support/moments-driver.js";

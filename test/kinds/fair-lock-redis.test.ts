@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
-import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { ALIVE, QUEUE, TIMEOUTS, WAITER_CHANNEL } from "../support/fair-queue.js";
 import { destroyClient } from "../support/ioredis-clients.js";

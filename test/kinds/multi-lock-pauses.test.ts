@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
-import { FakeClock, MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { environment, replaceEnvironment } from "../../src/environment.js";
 import { Holdfast } from "../../src/holdfast.js";
+import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { DistantDriver } from "../support/distant-driver.js";
 import { fakeTime } from "../support/fake-time.js";
 import { arrived } from "../support/hand-off-scene.js";

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { HoldfastOptions } from "../../src/client-options.js";
-import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { readHoldKey } from "../../src/protocol/names.js";
 import { locksOnRedis } from "../support/locks-on-redis.js";

@@ -1,9 +1,9 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
-import { FakeClock, MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
 import type { Lock } from "../../src/locks/lock.js";
+import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { watchLeaks } from "../support/leaks.js";
 import { MomentsDriver } from "../support/moments-driver.js";
 import { type Watched, watched } from "../support/watched.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { memoryDriver } from "../../src/driver/memory/index.js";
 import { Holdfast, type HoldfastOptions } from "../../src/index.js";
+import { memoryDriver } from "../../src/memory/index.js";
 import { commandCounts, resetCounts } from "../support/command-counts.js";
 import { locksOnRedis } from "../support/locks-on-redis.js";
 

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { Holdfast, type HoldfastOptions, InvalidNameError } from "../../src/index.js";
+import { MemoryServer, memoryDriver } from "../../src/memory/index.js";
 
 const opened: Holdfast[] = [];
 afterAll(() => Promise.all(opened.map((client) => client.close())));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { HoldfastOptions } from "../../src/client-options.js";
 import type { Driver } from "../../src/driver/driver.js";
-import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
 import { destroyClient } from "../support/ioredis-clients.js";

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { HoldfastOptions } from "../../src/client-options.js";
 import { type DriverTraits, ServerReplyError } from "../../src/driver/driver.js";
-import { FakeClock, MemoryServer } from "../../src/driver/memory/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
+import { FakeClock, MemoryServer } from "../../src/memory/index.js";
 import type { LockOptions } from "../../src/options.js";
 import { hashSlot } from "../../src/protocol/hash-slot.js";
 import type { ScriptCall } from "../../src/protocol/script-call.js";

@@ -1,9 +1,9 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
-import { FakeClock } from "../../src/driver/memory/index.js";
 import { ClientClosedError, WaitTimeoutError } from "../../src/errors.js";
 import { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
+import { FakeClock } from "../../src/memory/index.js";
 import { fakeTime } from "../support/fake-time.js";
 import { CHANNEL, heldByJvm, releasedByJvm } from "../support/foreign-holder.js";
 import { watchLeaks } from "../support/leaks.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { FakeClock } from "../../src/driver/memory/index.js";
+import { FakeClock } from "../../src/memory/index.js";
 import {
   type CommandCounts,
   commandCounts,

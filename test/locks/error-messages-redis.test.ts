@@ -1,7 +1,7 @@
 import { createClient } from "redis";
 import { describe, expect, test, vi } from "vitest";
-import { ioredisDriver } from "../../src/driver/ioredis.js";
-import { nodeRedisDriver } from "../../src/driver/node-redis.js";
+import { ioredisDriver } from "../../src/driver/ioredis/index.js";
+import { nodeRedisDriver } from "../../src/driver/node-redis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { locksOnRedis } from "../support/locks-on-redis.js";
 import { startRedis } from "../support/redis-server.js";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { FakeClock } from "../../src/driver/memory/index.js";
+import type { FakeClock } from "../../src/memory/index.js";
 import { rejectAtOnce } from "../support/call-faults.js";
 import { fakeTime } from "../support/fake-time.js";
 import { gate } from "../support/gate.js";

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { FakeClock, MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { Holdfast } from "../../src/holdfast.js";
+import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { DistantDriver } from "../support/distant-driver.js";
 import { RivalTasks } from "../support/rival-clients.js";
 

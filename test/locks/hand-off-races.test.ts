@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, describe, expect, test } from "vitest";
 import { ServerReplyError } from "../../src/driver/driver.js";
-import { memoryDriver } from "../../src/driver/memory/index.js";
 import { events } from "../../src/events.js";
 import { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
+import { memoryDriver } from "../../src/memory/index.js";
 import { AcknowledgingDriver } from "../support/acknowledging-driver.js";
 import {
   answerLate,

@@ -1,7 +1,7 @@
 import { Cluster } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { PubSub } from "../../src/client-options.js";
-import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { fakeTime } from "../support/fake-time.js";
 import { quickEnd } from "../support/ioredis-clients.js";

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { ReplicaOptions } from "../../src/client-options.js";
-import { evaluate, script } from "../../src/driver/conformance-case.js";
+import { evaluate, script } from "../../src/driver/conformance/conformance-case.js";
 import { ServerReplyError } from "../../src/driver/driver.js";
-import { FakeClock, MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { Moves } from "../../src/driver/moves.js";
 import { events } from "../../src/events.js";
 import { Holdfast } from "../../src/holdfast.js";
+import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { permitLeasesKey, readHoldKey } from "../../src/protocol/names.js";
 import { AcknowledgingDriver, ofTopology } from "../support/acknowledging-driver.js";
 import { answerLate, answerWith, neverDeliver } from "../support/call-faults.js";

@@ -16,7 +16,7 @@ beforeEach(async () => {
   vi.resetModules();
   warn.mockImplementation(() => undefined);
   const { Holdfast } = await import("../../src/holdfast.js");
-  const { FakeClock, MemoryServer, memoryDriver } = await import("../../src/driver/memory/index.js");
+  const { FakeClock, MemoryServer, memoryDriver } = await import("../../src/memory/index.js");
   open = () => {
     const clock = new FakeClock();
     const server = new MemoryServer({ clock });

@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
-import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { LeaseLostError, WrongTypeError } from "../../src/errors.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { fencingTokenKey } from "../../src/protocol/names.js";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Clock } from "../../src/clock.js";
-import { FakeClock } from "../../src/driver/memory/index.js";
 import { NotHeldError } from "../../src/errors.js";
 import { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
+import { FakeClock } from "../../src/memory/index.js";
 import { AgreeingDriver } from "../support/agreeing-driver.js";
 import { loseReply } from "../support/call-faults.js";
 import { fakeTime } from "../support/fake-time.js";

@@ -6,7 +6,7 @@ import type {
   Ticket,
   Unsubscribe,
 } from "../../src/driver/driver.js";
-import { type FakeClock, type MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
+import { type FakeClock, type MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
 
 /** One server behind a {@link BusyDriver}. */

@@ -1,5 +1,9 @@
 import { describe, it } from "vitest";
-import { type ConformanceHarness, conformanceCases, missingAbilities } from "../../src/driver/conformance.js";
+import {
+  type ConformanceHarness,
+  conformanceCases,
+  missingAbilities,
+} from "../../src/driver/conformance/index.js";
 
 /** Makes a test of each case. One that the harness can not set up is reported as skipped, with the reason. */
 export function runConformance(driverName: string, harness: ConformanceHarness): void {

@@ -1,5 +1,5 @@
 import type { Timer } from "../../src/clock.js";
-import { FakeClock } from "../../src/driver/memory/fake-clock.js";
+import { FakeClock } from "../../src/memory/fake-clock.js";
 
 /** A fake clock that counts what is asked of it. */
 export class CountingClock extends FakeClock {

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { MemoryServer } from "../../src/driver/memory/index.js";
+import { MemoryServer } from "../../src/memory/index.js";
 import type { Answered, Script } from "../../src/protocol/define-script.js";
 import type { Dialect } from "../../src/protocol/dialect.js";
 import { fairTimes } from "../../src/protocol/fair-scripts.js";

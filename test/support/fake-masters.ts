@@ -1,9 +1,9 @@
 import { afterEach, expect } from "vitest";
 import type { HoldfastOptions } from "../../src/client-options.js";
 import type { Ticket } from "../../src/driver/driver.js";
-import { FakeClock, MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import type { Lock } from "../../src/locks/lock.js";
+import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
 import { ConnectionLostError } from "./call-faults.js";
 import { ScriptedDriver } from "./scripted-driver.js";

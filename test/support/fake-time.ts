@@ -1,8 +1,8 @@
 import { afterEach, expect } from "vitest";
 import type { HoldfastOptions } from "../../src/client-options.js";
 import type { Ticket } from "../../src/driver/driver.js";
-import { FakeClock, MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { Holdfast } from "../../src/holdfast.js";
+import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
 import { ScriptedDriver } from "./scripted-driver.js";
 

@@ -1,7 +1,7 @@
 import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { newest } from "../../scripts/redisson.mjs";
-import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { destroyClient } from "./ioredis-clients.js";
 import { JvmUser, NodeUser, type User } from "./lock-user.js";

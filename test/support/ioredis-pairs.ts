@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { destroyClient } from "./ioredis-clients.js";
 import { type IoredisFlavour, ioredisFlavours } from "./ioredis-flavours.js";
 import type { AnyPair, ConnectedClient } from "./pair.js";

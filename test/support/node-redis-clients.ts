@@ -10,7 +10,7 @@ import type {
   NodeRedisCluster,
   NodeRedisPool,
   NodeRedisSentinel,
-} from "../../src/driver/node-redis.js";
+} from "../../src/driver/node-redis/index.js";
 
 /** What the clients of all versions and kinds have in common. */
 export interface Connectable {

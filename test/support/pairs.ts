@@ -1,5 +1,5 @@
-import { nodeRedisDriver } from "../../src/driver/node-redis.js";
-import { valkeyGlideDriver } from "../../src/driver/valkey-glide.js";
+import { nodeRedisDriver } from "../../src/driver/node-redis/index.js";
+import { valkeyGlideDriver } from "../../src/driver/valkey-glide/index.js";
 import { ioredisPairs } from "./ioredis-pairs.js";
 import {
   type Connectable,

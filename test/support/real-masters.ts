@@ -1,7 +1,7 @@
 import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import type { HoldfastOptions } from "../../src/client-options.js";
-import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import type { Lock } from "../../src/locks/lock.js";
 import { destroyClient } from "./ioredis-clients.js";

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { FakeClock, MemoryServer } from "../../src/driver/memory/index.js";
+import { FakeClock, MemoryServer } from "../../src/memory/index.js";
 import type { Script } from "../../src/protocol/define-script.js";
 import type { RawReply } from "../../src/protocol/script-call.js";
 

@@ -1,7 +1,7 @@
-import { script } from "../../src/driver/conformance-case.js";
+import { script } from "../../src/driver/conformance/conformance-case.js";
 import { ServerReplyError, type Ticket } from "../../src/driver/driver.js";
-import type { MasterEvents, MasterLink } from "../../src/driver/master-link.js";
-import { type MasterOptions, ReplicatedCalls } from "../../src/driver/replicated-calls.js";
+import type { CommandConnection, ConnectionEvents } from "../../src/driver/own/connection.js";
+import { type MasterOptions, ReplicatedCalls } from "../../src/driver/own/replicated-calls.js";
 import type { ScriptCall } from "../../src/protocol/script-call.js";
 
 /** What a master answers to a command; an error is a refusal, a promise keeps whoever asks waiting. */
@@ -18,7 +18,7 @@ export class ScriptedMaster {
   /** Answers before the master does; undefined leaves the answer to it. */
   answering: Answering = () => undefined;
 
-  readonly open = (events: MasterEvents): MasterLink => {
+  readonly open = (events: ConnectionEvents): CommandConnection => {
     const link = new ScriptedLink(this, events);
     this.links.push(link);
     return link;
@@ -55,13 +55,13 @@ export class ScriptedMaster {
   }
 }
 
-export class ScriptedLink implements MasterLink {
+export class ScriptedLink implements CommandConnection {
   readonly #master: ScriptedMaster;
-  readonly #events: MasterEvents;
+  readonly #events: ConnectionEvents;
   readonly #unanswered = new Set<(error: Error) => void>();
   closed = false;
 
-  constructor(master: ScriptedMaster, events: MasterEvents) {
+  constructor(master: ScriptedMaster, events: ConnectionEvents) {
     this.#master = master;
     this.#events = events;
   }

@@ -1,5 +1,5 @@
 import { Redis } from "ioredis";
-import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
 import type { ConnectedClient } from "./pair.js";

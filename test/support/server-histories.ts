@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Snapshot } from "../../src/driver/memory/index.js";
+import type { Snapshot } from "../../src/memory/index.js";
 import { fairAcquire, fairForceUnlock, fairRefresh, fairRelease } from "../../src/protocol/fair-scripts.js";
 import type { Acquisition, Release, Renewal } from "../../src/protocol/lock-calls.js";
 import {

@@ -1,7 +1,7 @@
 import type { Redis } from "ioredis";
 import { ServerReplyError } from "../../src/driver/driver.js";
-import { bytesOfArray, readableBytes } from "../../src/driver/memory/byte-strings.js";
-import { MemoryServer } from "../../src/driver/memory/index.js";
+import { bytesOfArray, readableBytes } from "../../src/memory/byte-strings.js";
+import { MemoryServer } from "../../src/memory/index.js";
 import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
 import { type RedisServer, startRedis } from "./redis-server.js";
 

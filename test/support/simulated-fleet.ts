@@ -1,5 +1,5 @@
-import { FakeClock, MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { Holdfast } from "../../src/holdfast.js";
+import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { JvmClient, type JvmOptions } from "../simulation/jvm/jvm-client.js";
 import { NodeUser } from "./lock-user.js";
 import { ObservedDriver } from "./observed-driver.js";

@@ -1,4 +1,4 @@
-import { FakeClock, MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
+import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import type { ScriptSource } from "../../src/protocol/script-call.js";
 import type { Actor } from "../interop/scenarios.js";
 import { SHORT_MS } from "../interop/synchronizer-steps.js";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
-import type { KeySnapshot } from "../../src/driver/memory/index.js";
+import type { KeySnapshot } from "../../src/memory/index.js";
 import {
   countDelete,
   countLook,

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { Cluster, Redis } from "ioredis";
 import type { Driver } from "../../src/driver/driver.js";
-import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import type { RawReply } from "../../src/protocol/script-call.js";
 import { ask } from "./ask.js";
 import { destroyClient, quickEnd } from "./ioredis-clients.js";

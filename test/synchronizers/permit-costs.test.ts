@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
-import { FakeClock } from "../../src/driver/memory/index.js";
+import { FakeClock } from "../../src/memory/index.js";
 import { commandCounts, resetCounts, scriptCalls } from "../support/command-counts.js";
 import { locksOnRedis } from "../support/locks-on-redis.js";
 import { EXPIRIES, type PermitExpirableSemaphore, type Permits } from "../support/permit-time.js";

@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
-import { FakeClock, MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { Holdfast } from "../../src/holdfast.js";
+import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { watchLeaks } from "../support/leaks.js";
 import { MomentsDriver } from "../support/moments-driver.js";
 import { CHANNEL, EXPIRIES, type Permits } from "../support/permit-time.js";

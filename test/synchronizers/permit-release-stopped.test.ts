@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { FakeClock, MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { NotHeldError } from "../../src/errors.js";
 import { Holdfast } from "../../src/holdfast.js";
+import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { watchLeaks } from "../support/leaks.js";
 
 watchLeaks();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { FakeClock } from "../../src/driver/memory/index.js";
+import type { FakeClock } from "../../src/memory/index.js";
 import { savedPermitsKey } from "../../src/protocol/names.js";
 import { watchLeaks } from "../support/leaks.js";
 import { CHANNEL, type PermitExpirableSemaphore, type Permits, permitTime } from "../support/permit-time.js";

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { lockConfirm } from "../../src/protocol/lock-scripts.js";
 import { permitConfirm } from "../../src/protocol/semaphore-scripts.js";

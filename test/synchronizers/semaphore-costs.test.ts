@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { FakeClock } from "../../src/driver/memory/index.js";
 import type { Semaphore } from "../../src/index.js";
+import { FakeClock } from "../../src/memory/index.js";
 import { commandCounts, countedDuring, resetCounts, scriptCalls } from "../support/command-counts.js";
 import { locksOnRedis } from "../support/locks-on-redis.js";
 import { PERMITS_CHANNEL } from "../support/permits.js";

@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { FakeClock, MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { Holdfast } from "../../src/holdfast.js";
+import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { watchLeaks } from "../support/leaks.js";
 import { MomentsDriver } from "../support/moments-driver.js";
 import { isRequestKey } from "../support/request-keys.js";

@@ -8,9 +8,9 @@ import type {
   Ticket,
   Unsubscribe,
 } from "../../src/driver/driver.js";
-import { FakeClock, MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { NotReplicatedError } from "../../src/errors.js";
 import { Holdfast } from "../../src/holdfast.js";
+import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
 import { watched } from "../support/watched.js";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { ask } from "../support/ask.js";
 import { bounded, Fleet, KEY_OF_FLEET, valuesOfFleet } from "../support/fleet.js";

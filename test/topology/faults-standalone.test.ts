@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { type Child, spawnProgram } from "../support/child.js";
 import type { LockVisitorSettings } from "../support/programs/lock-visitor.js";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import type { Driver } from "../../src/driver/driver.js";
-import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { events } from "../../src/events.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { allPairs } from "../support/all-pairs.js";

@@ -3,7 +3,7 @@ import { Cluster } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { HoldfastOptions } from "../../src/client-options.js";
 import type { Driver } from "../../src/driver/driver.js";
-import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { events } from "../../src/events.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { untilCollected } from "../support/garbage.js";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Driver } from "../../src/driver/driver.js";
-import { ioredisDriver } from "../../src/driver/ioredis.js";
-import { nodeRedisDriver } from "../../src/driver/node-redis.js";
+import { ioredisDriver } from "../../src/driver/ioredis/index.js";
+import { nodeRedisDriver } from "../../src/driver/node-redis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { ask, info, soon } from "../support/ask.js";
 import { ioredisFlavours } from "../support/ioredis-flavours.js";

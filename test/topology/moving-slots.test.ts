@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { Recorder } from "../../src/driver/conformance-case.js";
-import { ioredisDriver } from "../../src/driver/ioredis.js";
+import { Recorder } from "../../src/driver/conformance/conformance-case.js";
+import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { lockChannel, readHoldKey, waitingWriterKey } from "../../src/protocol/names.js";
 import { ask } from "../support/ask.js";

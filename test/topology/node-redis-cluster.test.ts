@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { evaluate, Recorder, script } from "../../src/driver/conformance-case.js";
+import { evaluate, Recorder, script } from "../../src/driver/conformance/conformance-case.js";
 import type { Driver } from "../../src/driver/driver.js";
-import { nodeRedisDriver } from "../../src/driver/node-redis.js";
+import { nodeRedisDriver } from "../../src/driver/node-redis/index.js";
 import { ask } from "../support/ask.js";
 import { runConformance } from "../support/conformance-runner.js";
 import { watchLeaks } from "../support/leaks.js";

@@ -1,8 +1,8 @@
 import { Logger } from "@valkey/valkey-glide";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { evaluate, Recorder, script } from "../../src/driver/conformance-case.js";
+import { evaluate, Recorder, script } from "../../src/driver/conformance/conformance-case.js";
 import type { Driver } from "../../src/driver/driver.js";
-import { valkeyGlideDriver } from "../../src/driver/valkey-glide.js";
+import { valkeyGlideDriver } from "../../src/driver/valkey-glide/index.js";
 import { ask, ofRunning } from "../support/ask.js";
 import { watchLeaks } from "../support/leaks.js";
 import { type RedisCluster, startCluster } from "../support/redis-cluster.js";

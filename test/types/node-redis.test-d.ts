@@ -7,7 +7,7 @@ import {
   createSentinel as createSentinel5,
 } from "redis5";
 import { expectTypeOf } from "vitest";
-import { nodeRedisDriver } from "../../src/driver/node-redis.js";
+import { nodeRedisDriver } from "../../src/driver/node-redis/index.js";
 
 const sentinels = { name: "main", sentinelRootNodes: [{ host: "127.0.0.1", port: 26_379 }] };
 const roots = { rootNodes: [{ url: "redis://127.0.0.1:7000" }] };

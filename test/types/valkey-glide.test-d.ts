@@ -1,7 +1,7 @@
 import { GlideClient, GlideClusterClient } from "@valkey/valkey-glide";
 import { expectTypeOf } from "vitest";
 import type { Driver } from "../../src/driver/driver.js";
-import { valkeyGlideDriver } from "../../src/driver/valkey-glide.js";
+import { valkeyGlideDriver } from "../../src/driver/valkey-glide/index.js";
 
 declare const client: GlideClient;
 declare const cluster: GlideClusterClient;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { DriverClosedError, ServerReplyError } from "../../src/driver/driver.js";
-import { FakeClock, MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { UnavailableError } from "../../src/errors.js";
 import { Holdfast } from "../../src/holdfast.js";
+import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { batches, inParts } from "../../src/runtime/batches.js";
 import { AcknowledgingDriver, ofTopology } from "../support/acknowledging-driver.js";
 import { watchLeaks } from "../support/leaks.js";

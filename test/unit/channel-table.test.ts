@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { ChannelTable, type PubSubLink } from "../../src/driver/channel-table.js";
-import { Recorder } from "../../src/driver/conformance-case.js";
+import { Recorder } from "../../src/driver/conformance/conformance-case.js";
+import { ChannelTable, type PubSubLink } from "../../src/driver/own/channel-table.js";
 
 /** A link whose answers the test gives, one by one in the order of the commands. */
 class HeldLink implements PubSubLink {
@@ -36,94 +36,72 @@ let table: ChannelTable;
 let link: HeldLink;
 let listener: Recorder;
 beforeEach(() => {
-  table = new ChannelTable();
   link = new HeldLink();
+  table = new ChannelTable(link);
   listener = new Recorder();
 });
 
+/** Somebody listens to the channel by now. */
+async function joined(): Promise<() => Promise<void>> {
+  const joining = table.add("news", listener);
+  await settled();
+  await link.answer();
+  return joining;
+}
+
 describe("a channel", () => {
-  it("is subscribed to as soon as there is a link, once for all who listen", async () => {
-    const [one, two] = [table.add("news", listener), table.add("news", listener)];
+  it("is subscribed to in a turn of its own, and heard from the answer on", async () => {
+    const joining = table.add("news", listener);
+    expect(link.sent).toEqual([]);
     await settled();
-    table.attach(link);
-    await settled();
-    expect(link.sent).toEqual(["+news"]);
-    expect(listener.heard).toEqual([]);
+    expect([link.sent, table.isHeard("news")]).toEqual([["+news"], false]);
     await link.answer();
-    await Promise.all([one, two]);
+    await joining;
     table.deliver("news", "a");
     table.deliver("other", "b");
-    expect(listener.heard).toEqual(["ready", "ready", ">a", ">a"]);
+    expect(listener.heard).toEqual(["ready", ">a"]);
+    expect(table.isHeard("news")).toBe(true);
   });
 
-  it("tells those who listen that messages may have been missed when its link is attached once more, and keeps it [own-11]", async () => {
-    table.attach(link);
-    const joined = table.add("news", listener);
-    await settled();
+  it("tells who listens that messages may have been missed, and no one else [own-11]", async () => {
+    await joined();
     const joining = new Recorder();
     void table.add("other", joining);
     await settled();
-    await link.answer();
-    await joined;
-    table.attach(link);
-    await settled();
+    table.missed(["news", "other", "unknown"]);
     expect(link.sent).toEqual(["+news", "+other"]);
     expect(listener.heard).toEqual(["ready", "ready"]);
     expect(joining.heard).toEqual([]);
   });
 
-  it("tells whoever comes later in a turn of their own", async () => {
-    table.attach(link);
-    const first = table.add("news", new Recorder());
-    await settled();
-    await link.answer();
-    await first;
-    const later = table.add("news", listener);
-    expect(listener.heard).toEqual([]);
-    table.deliver("news", "too early");
-    await later;
-    expect([listener.heard, link.sent]).toEqual([["ready"], ["+news"]]);
-  });
-
   it("is ready by the first message, should that be read before the answer", async () => {
-    table.attach(link);
-    const joined = table.add("news", listener);
+    const joining = table.add("news", listener);
     await settled();
     table.deliver("news", "a");
     expect(listener.heard).toEqual(["ready", ">a"]);
-    await joined;
+    await joining;
     await link.answer();
     expect(listener.heard).toEqual(["ready", ">a"]);
   });
 
-  it("is left by the last to leave, and only then", async () => {
-    table.attach(link);
-    const joining = [table.add("news", listener), table.add("news", listener)];
-    await settled();
-    await link.answer();
-    const [first, second] = await Promise.all(joining);
-    await first?.();
-    expect(link.sent).toEqual(["+news"]);
-    const left = second?.();
+  it("is left once, by whoever listens to it", async () => {
+    const leave = await joined();
+    const left = leave();
     await settled();
     table.deliver("news", "unheard");
     expect(link.sent).toEqual(["+news", "-news"]);
-    expect(table.inUse).toBe(true);
     await link.answer();
-    await Promise.all([left, first?.(), second?.()]);
-    expect(listener.heard).toEqual(["ready", "ready"]);
-    expect(table.inUse).toBe(false);
+    await Promise.all([left, leave()]);
+    expect(listener.heard).toEqual(["ready"]);
     expect(link.sent).toHaveLength(2);
   });
 
   it("is entered again only after it was left, and messages of before are nobody's", async () => {
-    table.attach(link);
-    const before = table.add("news", new Recorder());
+    const leave = await joined();
+    const left = leave();
     await settled();
-    await link.answer();
-    const left = (await before)();
-    await settled();
-    const again = table.add("news", listener);
+    const next = new Recorder();
+    const again = table.add("news", next);
     await settled();
     table.deliver("news", "of the old subscription");
     expect(link.sent).toEqual(["+news", "-news"]);
@@ -131,161 +109,140 @@ describe("a channel", () => {
     expect(link.sent).toEqual(["+news", "-news", "+news"]);
     await link.answer();
     await Promise.all([left, again]);
-    expect(listener.heard).toEqual(["ready"]);
+    expect(next.heard).toEqual(["ready"]);
   });
 
   it("counts as left when the server refuses to let go", async () => {
-    table.attach(link);
-    const joined = table.add("news", new Recorder());
+    const left = (await joined())();
     await settled();
-    await link.answer();
-    const left = (await joined)();
-    await settled();
-    const again = table.add("news", listener);
+    const next = new Recorder();
+    const again = table.add("news", next);
     await link.answer(new Error("NOPERM"));
     await link.answer();
     await Promise.all([left, again]);
-    expect(listener.heard).toEqual(["ready"]);
+    expect(next.heard).toEqual(["ready"]);
   });
 
-  it.each(["first", "later"])("lets a %s listener bring in another while it is told", async (which) => {
-    table.attach(link);
-    let nested: Promise<unknown> | undefined;
-    const joining = [which === "first" ? undefined : table.add("news", new Recorder())];
-    await settled();
-    if (which === "later") await link.answer();
-    joining.push(
-      table.add("news", {
-        onMessage: () => undefined,
-        onReady: () => {
-          nested ??= table.add("news", listener);
-        },
-      }),
-    );
-    await settled();
-    if (which === "first") await link.answer();
-    await Promise.all(joining);
-    await nested;
-    table.deliver("news", "a");
-    expect([listener.heard, link.sent]).toEqual([["ready", ">a"], ["+news"]]);
-  });
-
-  it("is left although its only listener leaves as soon as it may", async () => {
-    table.attach(link);
+  it("is left although its listener leaves as soon as it may", async () => {
     const left = table.add("news", listener).then((leave) => leave());
     await settled();
     await link.answer();
     await link.answer();
     await left;
     expect(link.sent).toEqual(["+news", "-news"]);
-    expect(table.inUse).toBe(false);
+  });
+});
+
+describe("who listens to a channel that another has", () => {
+  it("takes it over in a turn of its own, without asking the server", async () => {
+    const leave = await joined();
+    const next = new Recorder();
+    const joining = table.add("news", next);
+    expect(next.heard).toEqual([]);
+    table.deliver("news", "too early");
+    await joining;
+    table.deliver("news", "a");
+    await leave();
+    table.deliver("news", "b");
+    expect([listener.heard, next.heard]).toEqual([["ready"], ["ready", ">a", ">b"]]);
+    expect(link.sent).toEqual(["+news"]);
+  });
+
+  it("takes the place of one that is still joining", async () => {
+    const refused = expect(table.add("news", new Recorder())).rejects.toThrow("another listener");
+    const joining = table.add("news", listener);
+    await settled();
+    await link.answer();
+    await Promise.all([refused, joining]);
+    expect([listener.heard, link.sent]).toEqual([["ready"], ["+news"]]);
+  });
+
+  it("may come while that one is told", async () => {
+    let nested: Promise<unknown> | undefined;
+    const first = table.add("news", {
+      onMessage: () => undefined,
+      onReady: () => {
+        nested ??= table.add("news", listener);
+      },
+    });
+    await settled();
+    await link.answer();
+    await first;
+    await nested;
+    table.deliver("news", "a");
+    expect([listener.heard, link.sent]).toEqual([["ready", ">a"], ["+news"]]);
   });
 });
 
 describe("a refused subscription", () => {
-  it("is told to all who were joining, and forgotten", async () => {
-    table.attach(link);
-    const failed = [table.add("news", listener), table.add("news", listener)];
-    const reasons = Promise.allSettled(failed);
+  it("is told to who was joining, and forgotten", async () => {
+    const failed = expect(table.add("news", listener)).rejects.toThrow("NOPERM");
     await settled();
     await link.answer(new Error("NOPERM"));
-    for (const result of await reasons) expect(result).toMatchObject({ reason: { message: "NOPERM" } });
-    expect(table.inUse).toBe(false);
-    const joined = table.add("news", listener);
+    await failed;
+    table.renew(["news"]);
     await settled();
-    await link.answer();
-    await joined;
+    expect(link.sent).toEqual(["+news"]);
+    await joined();
     expect(listener.heard).toEqual(["ready"]);
   });
 
-  it("of those who listened before is tried again when somebody joins", async () => {
-    table.attach(link);
-    const joined = table.add("news", listener);
-    await settled();
-    await link.answer();
-    await joined;
-    table.detach(new Error("gone"));
-    table.attach(link);
+  it("of one that listened before is tried again when it is renewed", async () => {
+    await joined();
+    table.lost(["news"]);
+    table.renew(["news"]);
     await settled();
     await link.answer(new Error("NOPERM"));
-    expect(link.sent).toEqual(["+news", "+news"]);
-    expect(table.inUse).toBe(true);
-    const another = table.add("news", new Recorder());
+    expect([link.sent, table.isHeard("news")]).toEqual([["+news", "+news"], true]);
+    table.renew(["news"]);
     await settled();
     await link.answer();
-    await another;
     expect(listener.heard).toEqual(["ready", "ready"]);
   });
 });
 
-describe("a lost link", () => {
-  it("refuses those who were joining, keeps the others, and its late answers change nothing", async () => {
-    table.attach(link);
-    const joined = table.add("news", listener);
+describe("a lost subscription", () => {
+  it("is made anew when it is renewed, and that is told", async () => {
+    await joined();
+    expect([table.lost(["news", "other"]), table.lost(["news"])]).toEqual([true, false]);
+    await settled();
+    expect(link.sent).toEqual(["+news"]);
+    table.renew(["news"]);
     await settled();
     await link.answer();
-    await joined;
-    const joining = table.add("more-news", new Recorder());
-    const reason = expect(joining).rejects.toThrow("the link is gone");
-    await settled();
-    table.detach(new Error("the link is gone"));
-    await reason;
-    await link.answer(new Error("late"));
-
-    const next = new HeldLink();
-    table.attach(next);
-    await settled();
-    expect(next.sent).toEqual(["+news"]);
-    await next.answer();
     table.deliver("news", "a");
     expect(listener.heard).toEqual(["ready", "ready", ">a"]);
   });
 
-  it("does not let an old answer speak for the new link", async () => {
-    table.attach(link);
-    const joined = table.add("news", listener);
+  it("is not made anew for one that has left meanwhile", async () => {
+    const leave = await joined();
+    table.lost(["news"]);
+    await leave();
+    table.renew(["news"]);
     await settled();
+    expect(link.sent).toEqual(["+news"]);
+  });
+
+  it("that is being made is not lost: its answer is to come", async () => {
+    const joining = table.add("news", listener);
+    await settled();
+    expect(table.lost(["news"])).toBe(false);
     await link.answer();
-    await joined;
-    const [second, third, fourth] = [new HeldLink(), new HeldLink(), new HeldLink()];
-    for (const next of [second, third, fourth]) {
-      table.detach(new Error("gone"));
-      table.attach(next);
-      await settled();
-      expect(next.sent).toEqual(["+news"]);
-    }
-    await second.answer();
-    await third.answer(new Error("late"));
-    table.deliver("other", "a");
+    await joining;
     expect(listener.heard).toEqual(["ready"]);
-    await fourth.answer();
-    expect(listener.heard).toEqual(["ready", "ready"]);
   });
+});
 
-  it("lets go at once of who leaves meanwhile", async () => {
-    table.attach(link);
-    const joined = table.add("news", listener);
+describe("a table that is cleared", () => {
+  it("refuses who was joining, and sends nothing more for others", async () => {
+    const leave = await joined();
+    const refused = expect(table.add("more-news", new Recorder())).rejects.toThrow("closed");
     await settled();
-    await link.answer();
-    table.detach(new Error("gone"));
-    await (await joined)();
-    expect(table.inUse).toBe(false);
-    const next = new HeldLink();
-    table.attach(next);
-    await settled();
-    expect(next.sent).toEqual([]);
-  });
-
-  it("releases who was leaving when it was lost", async () => {
-    table.attach(link);
-    const joined = table.add("news", listener);
-    await settled();
-    await link.answer();
-    const left = (await joined)();
-    await settled();
-    table.detach(new Error("gone"));
-    await link.answer(new Error("gone"));
-    await left;
-    expect(table.inUse).toBe(false);
+    table.clear(new Error("closed"));
+    await refused;
+    await link.answer(new Error("closed"));
+    await leave();
+    table.deliver("news", "unheard");
+    expect([link.sent, listener.heard]).toEqual([["+news", "+more-news"], ["ready"]]);
   });
 });

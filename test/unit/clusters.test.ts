@@ -1,7 +1,7 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Driver } from "../../src/driver/driver.js";
-import { memoryDriver } from "../../src/driver/memory/index.js";
 import { Holdfast } from "../../src/holdfast.js";
+import { memoryDriver } from "../../src/memory/index.js";
 import { hashSlot } from "../../src/protocol/hash-slot.js";
 
 /** A driver that says that it speaks to a cluster. */
@@ -31,6 +31,40 @@ describe("the slot of a key", () => {
     ["bar", 5_061],
     ["grüße", 3_194],
   ])("%j is %d", (key, slot) => expect(hashSlot(key)).toBe(slot));
+
+  describe("is reckoned once", () => {
+    const hashed: unknown[] = [];
+    const from = Buffer.from.bind(Buffer) as (...given: unknown[]) => Buffer;
+    const watch = () =>
+      vi.spyOn(Buffer, "from").mockImplementation(((...given: unknown[]) => {
+        // The embedded server names an encoding.
+        if (given.length === 1) hashed.push(given[0]);
+        return from(...given);
+      }) as typeof Buffer.from);
+    afterEach(() => {
+      vi.restoreAllMocks();
+      hashed.length = 0;
+    });
+
+    test("for all steps of a command, and for all commands of a lock that is in use", async () => {
+      const placeOf = (key: string) => String(hashSlot(key));
+      const holdfast = new Holdfast({ ...clusterDriver(), placeOf });
+      const lock = holdfast.getLock("reckoned");
+      watch();
+      for (let times = 0; times < 3; times += 1) await (await lock.lock()).unlock();
+      expect(hashed.filter((text) => text === "reckoned")).toEqual(["reckoned"]);
+      await holdfast.close();
+    });
+
+    test("until many others were", () => {
+      watch();
+      hashSlot("first");
+      hashSlot("first");
+      for (let other = 0; other < 1_024; other += 1) hashSlot(`other ${other}`);
+      hashSlot("first");
+      expect(hashed.filter((text) => text === "first")).toEqual(["first", "first"]);
+    });
+  });
 });
 
 describe("in a cluster", () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
 import { clientSettings } from "../../src/client-options.js";
 import { DriverClosedError, ServerReplyError } from "../../src/driver/driver.js";
-import { MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { ClientClosedError, UnavailableError } from "../../src/errors.js";
+import { MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { lockInspect, lockRelease } from "../../src/protocol/lock-scripts.js";
 import { Commands } from "../../src/runtime/commands.js";
 import { HashedWheelTimer } from "../../src/runtime/hashed-wheel-timer.js";

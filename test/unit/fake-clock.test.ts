@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FakeClock } from "../../src/driver/memory/index.js";
+import { FakeClock } from "../../src/memory/index.js";
 
 describe("FakeClock", () => {
   it("starts at a present-day epoch, or where it is told to", () => {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ServerReplyError } from "../../src/driver/driver.js";
-import { MemoryServer } from "../../src/driver/memory/index.js";
+import { MemoryServer } from "../../src/memory/index.js";
 import type { RawReply } from "../../src/protocol/script-call.js";
 
 let server: MemoryServer;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MemoryStore, SharedInterpreter } from "../../src/driver/memory/memory-store.js";
+import { MemoryStore, SharedInterpreter } from "../../src/memory/memory-store.js";
 import { scriptSource } from "../../src/protocol/script-call.js";
 
 const setAndTell = scriptSource(

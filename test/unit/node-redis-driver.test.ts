@@ -2,11 +2,16 @@ import { AsyncLocalStorage, createHook } from "node:async_hooks";
 import type { EventEmitter } from "node:events";
 import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { evaluate, Recorder, script } from "../../src/driver/conformance-case.js";
+import { evaluate, Recorder, script } from "../../src/driver/conformance/conformance-case.js";
 import { type Driver, DriverClosedError, ServerReplyError } from "../../src/driver/driver.js";
-import { type NodeRedisClient, type NodeRedisServer, nodeRedisDriver } from "../../src/driver/node-redis.js";
-import { openMaster, retryDelayMs } from "../../src/driver/node-redis-connections.js";
-import { fromNodeRedis } from "../../src/driver/node-redis-errors.js";
+import { NodeRedisConnection, retryDelayMs } from "../../src/driver/node-redis/connections.js";
+import { fromNodeRedis } from "../../src/driver/node-redis/errors.js";
+import {
+  type NodeRedisClient,
+  type NodeRedisServer,
+  nodeRedisDriver,
+} from "../../src/driver/node-redis/index.js";
+import { onlyEnd } from "../../src/driver/own/connection.js";
 import { untilCollected } from "../support/garbage.js";
 import { openThings, watchLeaks } from "../support/leaks.js";
 import {
@@ -429,7 +434,8 @@ describe.each(versions)("the subscriber on node-redis $version", (version) => {
 
 describe("a connection to a master", () => {
   const own = { on() {}, unref() {}, destroy() {}, connect: async () => {}, sendCommand: async () => "OK" };
-  const open = () => openMaster(async () => own as never, { onEnd() {} });
+  const unheard = onlyEnd(() => undefined);
+  const open = () => new NodeRedisConnection(async () => own as never, "classic", unheard);
 
   it("keeps nobody who has sent something", async () => {
     const requests = new AsyncLocalStorage<object>();

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { memoryDriver } from "../../src/driver/memory/index.js";
 import { Holdfast, type LockOptions } from "../../src/index.js";
+import { memoryDriver } from "../../src/memory/index.js";
 
 const opened: Holdfast[] = [];
 afterEach(async () => {

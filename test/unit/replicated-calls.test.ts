@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DriverClosedError, type ReplicaDemand, WaitRefusedError } from "../../src/driver/driver.js";
-import type { ReplicatedCalls } from "../../src/driver/replicated-calls.js";
+import type { ReplicatedCalls } from "../../src/driver/own/replicated-calls.js";
 import { gate } from "../support/gate.js";
 import { callOf, reply, ScriptedMaster, ticket } from "../support/scripted-master.js";
 import { until } from "../support/until.js";

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { HoldfastOptions, ReplicaOptions } from "../../src/client-options.js";
 import { ServerReplyError, WaitRefusedError } from "../../src/driver/driver.js";
-import { FakeClock, MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { NotReplicatedError } from "../../src/errors.js";
 import { events } from "../../src/events.js";
 import { Holdfast } from "../../src/holdfast.js";
+import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { AcknowledgingDriver, ofTopology } from "../support/acknowledging-driver.js";
 import { answerLate, answerWith, loseReply } from "../support/call-faults.js";
 import { watchLeaks } from "../support/leaks.js";

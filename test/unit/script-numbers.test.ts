@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Driver } from "../../src/driver/driver.js";
-import { ioredisDriver } from "../../src/driver/ioredis.js";
-import { memoryDriver } from "../../src/driver/memory/index.js";
+import { ioredisDriver } from "../../src/driver/ioredis/index.js";
+import { memoryDriver } from "../../src/memory/index.js";
 import { type RedisServer, startRedis } from "../support/redis-server.js";
 
 let server: RedisServer;

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { evaluate, Recorder, script } from "../../src/driver/conformance-case.js";
-import { MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
+import { evaluate, Recorder, script } from "../../src/driver/conformance/conformance-case.js";
+import { MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import {
   answerLate,
   answerWith,

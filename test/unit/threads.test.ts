@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { Client } from "../../src/client.js";
 import { ServerReplyError } from "../../src/driver/driver.js";
-import { MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
 import { HeldLease } from "../../src/lease.js";
 import { LeaseLock } from "../../src/locks/lease-lock.js";
 import { lockId } from "../../src/locks/lock-kind.js";
 import { reentrantLock } from "../../src/locks/reentrant-lock.js";
+import { MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { Deadline } from "../../src/runtime/deadline.js";
 import { Holding } from "../../src/threads/holding.js";
 import { Occupancy } from "../../src/threads/occupancy.js";

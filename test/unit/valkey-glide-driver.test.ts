@@ -8,9 +8,9 @@ import {
 } from "@valkey/valkey-glide";
 import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { evaluate, script } from "../../src/driver/conformance-case.js";
+import { evaluate, script } from "../../src/driver/conformance/conformance-case.js";
 import { type Driver, DriverClosedError, ServerReplyError } from "../../src/driver/driver.js";
-import { type ValkeyGlideClient, valkeyGlideDriver } from "../../src/driver/valkey-glide.js";
+import { type ValkeyGlideClient, valkeyGlideDriver } from "../../src/driver/valkey-glide/index.js";
 import { watchLeaks } from "../support/leaks.js";
 import { cutBeforeForward, dropNextReply, halfOpen } from "../support/proxy-faults.js";
 import { type RedisServer, startRedis } from "../support/redis-server.js";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { MemoryServer, memoryDriver } from "../../src/driver/memory/index.js";
+import { MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import type { WaitLine } from "../../src/runtime/wait-line.js";
 import { WaitLines } from "../../src/runtime/wait-lines.js";
 import { Waiter } from "../../src/runtime/waiter.js";

@@ -5,7 +5,7 @@
  */
 import "../world/trap.js";
 
-import { SharedInterpreter } from "../../../src/driver/memory/memory-store.js";
+import { SharedInterpreter } from "../../../src/memory/memory-store.js";
 import type { Chooser } from "../chooser/chooser.js";
 import { recordedChooser } from "../chooser/recorded.js";
 import { seededChooser } from "../chooser/seeded.js";

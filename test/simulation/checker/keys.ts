@@ -1,4 +1,4 @@
-import type { KeySnapshot, Snapshot } from "../../../src/driver/memory/snapshot.js";
+import type { KeySnapshot, Snapshot } from "../../../src/memory/snapshot.js";
 import type { Shared } from "../workload/family.js";
 
 /** Which keys may be there, as docs/reference/keys.md has it. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { CommandRunner, Interpreter } from "../../../src/driver/memory/memory-store.js";
-import type { Reply } from "../../../src/driver/memory/reply.js";
+import type { CommandRunner, Interpreter } from "../../../src/memory/memory-store.js";
+import type { Reply } from "../../../src/memory/reply.js";
 import type { ScriptSource } from "../../../src/protocol/script-call.js";
 
 /** Runs each script twice, and throws where the second interpreter sends another command than the first, or answers otherwise. */

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { type Interpreter, MemoryStore, SharedInterpreter } from "../../../src/driver/memory/memory-store.js";
+import { type Interpreter, MemoryStore, SharedInterpreter } from "../../../src/memory/memory-store.js";
 import { publishing } from "../../../src/protocol/dialect.js";
 import { scriptSource } from "../../../src/protocol/script-call.js";
 import { sources } from "../../../src/protocol/scripts.js";

@@ -1,8 +1,8 @@
 import { compileFunction } from "node:vm";
-import { bytesOfText } from "../../../src/driver/memory/byte-strings.js";
-import type { CommandRunner, Interpreter } from "../../../src/driver/memory/memory-store.js";
-import { numberText } from "../../../src/driver/memory/number-text.js";
-import { Refusal, type Reply, Status } from "../../../src/driver/memory/reply.js";
+import { bytesOfText } from "../../../src/memory/byte-strings.js";
+import type { CommandRunner, Interpreter } from "../../../src/memory/memory-store.js";
+import { numberText } from "../../../src/memory/number-text.js";
+import { Refusal, type Reply, Status } from "../../../src/memory/reply.js";
 import type { ScriptSource } from "../../../src/protocol/script-call.js";
 import { compiled } from "./compiler.js";
 import { library, matchesOf } from "./library.js";

@@ -1,4 +1,4 @@
-import { numberText, shortNumberText, wholeText } from "../../../src/driver/memory/number-text.js";
+import { numberText, shortNumberText, wholeText } from "../../../src/memory/number-text.js";
 import { expressionOf } from "./patterns.js";
 import {
   isTrue,

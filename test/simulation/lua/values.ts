@@ -1,4 +1,4 @@
-import { parseNumber, shortNumberText } from "../../../src/driver/memory/number-text.js";
+import { parseNumber, shortNumberText } from "../../../src/memory/number-text.js";
 
 /** What a compiled script calculates with. Nil is undefined; texts are byte strings. */
 export type Value = undefined | boolean | number | string | Table | LuaFunction;

@@ -1,4 +1,3 @@
-import { ClusterCalls } from "../../../src/driver/cluster-calls.js";
 import {
   type ChannelListener,
   type Driver,
@@ -11,6 +10,8 @@ import {
   type Unsubscribe,
 } from "../../../src/driver/driver.js";
 import { Moves } from "../../../src/driver/moves.js";
+import { MasterCalls } from "../../../src/driver/own/master-calls.js";
+import { Slots } from "../../../src/driver/own/slots.js";
 import { hashSlot } from "../../../src/protocol/hash-slot.js";
 import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
 import type { ClusterTopology } from "./cluster.js";
@@ -37,7 +38,7 @@ export class ClusterDriver implements Driver {
   readonly #connect: ConnectParts;
   readonly #parts: ClusterParts;
   readonly #moves = new Moves();
-  readonly #calls: ClusterCalls;
+  readonly #calls: MasterCalls;
   readonly #scripts = new ScriptBook();
   readonly #links = new Map<SimServer, CommandLink>();
   #map: SlotMap;
@@ -50,12 +51,11 @@ export class ClusterDriver implements Driver {
     this.#map = parts.cluster.map;
     const { name, process } = connect;
     const { cluster, messages } = parts;
-    this.#calls = new ClusterCalls({
+    this.#calls = new MasterCalls({
       clock: process.clock,
       toError: (error) => error,
-      masterOf: (key) => this.placeOf(key),
-      refresh: () => this.#refresh(),
-      opening: (master) => (events) => {
+      slots: new Slots({ serverOf: (key) => this.placeOf(key), refresh: () => this.#refresh() }),
+      open: (master, _, events) => {
         this.#opened += 1;
         const link = `${name}-wait${this.#opened}`;
         const run = (server: SimServer, call: ScriptCall, withText: boolean, asking: boolean) =>

@@ -1,5 +1,5 @@
 import { ServerReplyError } from "../../../src/driver/driver.js";
-import type { MasterEvents, MasterLink } from "../../../src/driver/master-link.js";
+import type { CommandConnection, ConnectionEvents } from "../../../src/driver/own/connection.js";
 import type { RawReply, ScriptCall, ScriptSource } from "../../../src/protocol/script-call.js";
 import { CommandLink } from "./command-link.js";
 import type { ConnectParts, Line } from "./fleet.js";
@@ -32,7 +32,7 @@ interface Options {
 }
 
 /** A connection of a driver's own to one master, on which it asks for replicas. */
-export class ScriptLink implements MasterLink {
+export class ScriptLink implements CommandConnection {
   readonly #link: CommandLink;
   readonly #options: Options;
   readonly #by: string;
@@ -40,7 +40,7 @@ export class ScriptLink implements MasterLink {
   #offset = 0;
   #isAsking = false;
 
-  constructor(parts: ConnectParts, options: Options, events: MasterEvents) {
+  constructor(parts: ConnectParts, options: Options, events: ConnectionEvents) {
     const { time, chooser, process, watch, lines } = parts;
     const { name, server, messages } = options;
     const { distance } = parts.plan;

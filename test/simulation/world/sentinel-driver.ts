@@ -9,7 +9,7 @@ import {
   type Unsubscribe,
 } from "../../../src/driver/driver.js";
 import { Moves } from "../../../src/driver/moves.js";
-import { ReplicatedCalls } from "../../../src/driver/replicated-calls.js";
+import { ReplicatedCalls } from "../../../src/driver/own/replicated-calls.js";
 import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
 import type { CommandLink } from "./command-link.js";
 import type { ConnectParts } from "./fleet.js";

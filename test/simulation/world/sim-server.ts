@@ -1,8 +1,8 @@
 import { ServerReplyError } from "../../../src/driver/driver.js";
-import { textOfBytes } from "../../../src/driver/memory/byte-strings.js";
-import { type Interpreter, MemoryStore, SharedInterpreter } from "../../../src/driver/memory/memory-store.js";
-import { CommandError } from "../../../src/driver/memory/reply.js";
-import type { Snapshot } from "../../../src/driver/memory/snapshot.js";
+import { textOfBytes } from "../../../src/memory/byte-strings.js";
+import { type Interpreter, MemoryStore, SharedInterpreter } from "../../../src/memory/memory-store.js";
+import { CommandError } from "../../../src/memory/reply.js";
+import type { Snapshot } from "../../../src/memory/snapshot.js";
 import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
 import { CompiledScripts } from "../lua/compiled-scripts.js";
 import { Gate } from "./gate.js";

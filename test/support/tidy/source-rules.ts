@@ -26,7 +26,7 @@ const readsInjectedClock: TidyRule = {
 };
 
 /** They speak to servers that no simulation has. */
-const ADAPTER = /^src\/driver\/(?:conformance|ioredis|moves|node-redis|valkey-glide)[\w-]*\.ts$/;
+const ADAPTER = /^src\/driver\/(?:conformance\/|ioredis\/|moves\.ts$|node-redis\/|valkey-glide\/)/;
 
 const asksTheEnvironment: TidyRule = {
   promise: "chance, the collection of garbage and warnings come from src/environment.ts",

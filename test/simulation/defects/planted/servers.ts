@@ -81,7 +81,7 @@ export const serverDefects: readonly Defect[] = [
     topologies: ["sentinel"],
     edits: [
       {
-        file: "src/driver/replicated-calls.ts",
+        file: "src/driver/own/replicated-calls.ts",
         find: "(acknowledged < wanted || hasFewer);",
         replace: "acknowledged < wanted;",
       },

@@ -1,0 +1,157 @@
+import { randomUUID } from "node:crypto";
+import { type RawReply, type ScriptSource, scriptSource } from "../../protocol/script-call.js";
+import type { ChannelListener, Driver, PubSubFamily, Unsubscribe } from "../driver.js";
+
+/** A promise that every driver keeps. */
+export interface ConformanceCase {
+  readonly name: string;
+  /** What the harness must be able to do, or the case does not apply. */
+  readonly needs: readonly ConformanceAbility[];
+  run(harness: ConformanceHarness): Promise<void>;
+}
+
+export type ConformanceAbility =
+  | "count-receivers"
+  | "cut-command"
+  | "cut-subscriber"
+  | "end-client"
+  | "flush-scripts"
+  | "keep-order"
+  | "move-key"
+  | "replicate";
+
+/** What the cases run against. What is optional are its abilities. */
+export interface ConformanceHarness {
+  /** A new driver, ready for use. All of them reach the same server. The cases close what they were given. */
+  connect(): Promise<Driver>;
+  /** Which messages are tried. Default: classic. */
+  readonly family?: PubSubFamily;
+  /** Whether publishing answers how many listen: not so in a cluster, where each server counts its own. */
+  readonly countsReceivers?: true;
+  /** Whether calls reach the server in the order in which they were made: not so with a pool of connections. */
+  readonly keepsOrder?: true;
+  /** How many replicas the server has, if any. */
+  readonly replicas?: number;
+  /** Breaks the connection on which this driver runs scripts. The client makes a new one by itself. */
+  cutCommand?(driver: Driver): Promise<void>;
+  /** Breaks the connection on which this driver listens. */
+  cutSubscriber?(driver: Driver): Promise<void>;
+  /** Ends the client on which this driver runs scripts as its owner would, for good. Resolves when it has ended. */
+  endClient?(driver: Driver): Promise<void>;
+  /** Gives a key that is there to another server. Resolves when all servers know. */
+  moveKey?(key: string): Promise<void>;
+  /** Makes the server forget all scripts (`SCRIPT FLUSH`). */
+  flushScripts?(): Promise<void>;
+}
+
+/** What the body of a case works with. */
+export class Stage {
+  readonly #harness: ConformanceHarness;
+  readonly #drivers: Driver[] = [];
+  readonly #keys: string[] = [];
+  /** Other cases and other users of the server have other names. */
+  readonly #name = `holdfast-conformance:{${randomUUID()}}`;
+
+  constructor(harness: ConformanceHarness) {
+    this.#harness = harness;
+  }
+
+  async connect(): Promise<Driver> {
+    const driver = await this.#harness.connect();
+    this.#drivers.push(driver);
+    return driver;
+  }
+
+  /** The name of a key that is deleted in the end. */
+  key(name: string): string {
+    const key = `${this.#name}:${name}`;
+    this.#keys.push(key);
+    return key;
+  }
+
+  channel(name: string): string {
+    return `${this.#name}:channel:${name}`;
+  }
+
+  listen(driver: Driver, channel: string, listener: ChannelListener): Promise<Unsubscribe> {
+    return driver.subscribe(channel, listener, this.#harness.family);
+  }
+
+  publish(driver: Driver, channel: string, message: string): Promise<RawReply> {
+    const command = this.#harness.family === "sharded" ? "SPUBLISH" : "PUBLISH";
+    return evaluate(driver, publishing, [this.key("publisher")], [command, channel, message]);
+  }
+
+  async leave(): Promise<void> {
+    try {
+      if (this.#keys.length > 0) await evaluate(await this.connect(), del, this.#keys);
+    } finally {
+      await Promise.all(this.#drivers.map((driver) => driver.close()));
+    }
+  }
+}
+
+export function conformanceCase(
+  name: string,
+  needs: readonly ConformanceAbility[],
+  body: (stage: Stage, harness: ConformanceHarness) => Promise<void>,
+): ConformanceCase {
+  return {
+    name,
+    needs,
+    async run(harness) {
+      const stage = new Stage(harness);
+      try {
+        await body(stage, harness);
+      } finally {
+        await stage.leave();
+      }
+    },
+  };
+}
+
+export function script(name: string, lua: string): ScriptSource {
+  return scriptSource(`conformance-${name}`, lua);
+}
+
+/** Runs a script for an answer that somebody waits for. */
+export function evaluate(
+  driver: Driver,
+  source: ScriptSource,
+  keys: readonly string[] = [],
+  args: readonly string[] = [],
+): Promise<RawReply> {
+  return driver.run({ script: source, keys, args }, { givenUp: false });
+}
+
+const publishing: ScriptSource = script("publish", "return redis.call(ARGV[1], ARGV[2], ARGV[3])");
+const del: ScriptSource = script("del", 'for _, key in ipairs(KEYS) do redis.call("DEL", key) end');
+
+/** Writes down what a listener is told: messages with a ">" before them, and "ready". */
+export class Recorder implements ChannelListener {
+  readonly heard: string[] = [];
+  readonly #waiting = new Set<() => void>();
+
+  onMessage(message: string): void {
+    this.#hear(`>${message}`);
+  }
+
+  onReady(): void {
+    this.#hear("ready");
+  }
+
+  /** Resolves when so much has been heard. */
+  async until(count: number): Promise<void> {
+    while (this.heard.length < count) {
+      await new Promise<void>((resolve) => {
+        this.#waiting.add(resolve);
+      });
+    }
+  }
+
+  #hear(what: string): void {
+    this.heard.push(what);
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+}

@@ -1,0 +1,45 @@
+import { channelCases } from "./channel-cases.js";
+import type { ConformanceAbility, ConformanceCase, ConformanceHarness } from "./conformance-case.js";
+import { moveCases } from "./move-cases.js";
+import { replicaCases } from "./replica-cases.js";
+import { scriptCases } from "./script-cases.js";
+
+export type { ConformanceAbility, ConformanceCase, ConformanceHarness } from "./conformance-case.js";
+
+/**
+ * What every driver has to do, as plain values for any test runner:
+ *
+ * ```ts
+ * for (const { name, needs, run } of conformanceCases) {
+ *   const missing = missingAbilities({ needs }, harness);
+ *   test(name, { skip: missing.length > 0 && `not applicable: the harness can not ${missing}` }, () => run(harness));
+ * }
+ * ```
+ *
+ * A case rejects when the driver fails it. It waits without a limit of its own for what must happen, so the runner
+ * has to have one. It leaves no key and no open driver behind, also when it fails.
+ */
+export const conformanceCases: readonly ConformanceCase[] = [
+  ...scriptCases,
+  ...channelCases,
+  ...replicaCases,
+  ...moveCases,
+];
+
+/** What a case needs and a harness does not offer. Report such a case as not applicable; do not drop it. */
+export function missingAbilities(
+  { needs }: Pick<ConformanceCase, "needs">,
+  harness: ConformanceHarness,
+): readonly ConformanceAbility[] {
+  const offered: Readonly<Record<ConformanceAbility, unknown>> = {
+    "count-receivers": harness.countsReceivers,
+    "cut-command": harness.cutCommand,
+    "cut-subscriber": harness.cutSubscriber,
+    "end-client": harness.endClient,
+    "flush-scripts": harness.flushScripts,
+    "keep-order": harness.keepsOrder,
+    "move-key": harness.moveKey,
+    replicate: harness.replicas,
+  };
+  return needs.filter((ability) => offered[ability] === undefined);
+}

@@ -1,0 +1,46 @@
+import { notStrictEqual, ok, strictEqual } from "node:assert";
+import { systemClock } from "../../clock.js";
+import { type ConformanceCase, conformanceCase, evaluate, script } from "./conformance-case.js";
+
+const increment = script("increment", 'return redis.call("INCR", KEYS[1])');
+
+const PAUSE_MS = 10;
+
+/** What is promised of `onMoved` and `lookForMoves`. */
+export const moveCases: readonly ConformanceCase[] = [
+  conformanceCase(
+    "tells that a key has moved, to who sends it nothing as well, and by then names its new place",
+    ["move-key"],
+    async (stage, harness) => {
+      const driver = await stage.connect();
+      const key = stage.key("counter");
+      ok(driver.placeOf && driver.onMoved, "the driver does not tell of moves");
+      strictEqual(await evaluate(driver, increment, [key]), 1);
+      const before = driver.placeOf(key);
+      const places: string[] = [];
+      let tellsAnother = 0;
+      const end = driver.onMoved(() => places.push(driver.placeOf?.(key) ?? ""));
+      const endOther = driver.onMoved(() => {
+        tellsAnother += 1;
+      });
+      endOther();
+      endOther();
+      await harness.moveKey?.(key);
+      while (places.at(-1) === undefined || places.at(-1) === before) {
+        await driver.lookForMoves?.();
+        await new Promise<void>((resolve) => systemClock.schedule(PAUSE_MS, resolve, true));
+      }
+      notStrictEqual(driver.placeOf(key), before);
+      strictEqual(await evaluate(driver, increment, [key]), 2);
+      strictEqual(tellsAnother, 0, "who has ended that is not told");
+      end();
+    },
+  ),
+
+  conformanceCase("looks for moves without an error, also once it is closed", ["move-key"], async (stage) => {
+    const driver = await stage.connect();
+    await driver.lookForMoves?.();
+    await driver.close();
+    await driver.lookForMoves?.();
+  }),
+];

@@ -1,0 +1,173 @@
+import { hashSlot } from "../../protocol/hash-slot.js";
+import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
+import { inRootContext } from "../../root-context.js";
+import { addressOf } from "../addresses.js";
+import type { ClientEvents, ClientPort } from "../client-port.js";
+import type { DriverTraits, PubSubFamily } from "../driver.js";
+import type { ScriptCommand } from "../known-scripts.js";
+import { SlotMoves } from "../moves.js";
+import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
+import { MasterCalls, type Masters } from "../own/master-calls.js";
+import { type KnownSlots, Slots } from "../own/slots.js";
+import { clusterName, type IoredisCluster, type IoredisNode, type IoredisOwnClient } from "./client.js";
+import { connectLazy, delayOf, openConnection } from "./connections.js";
+import { fromIoredis } from "./errors.js";
+import { Unanswered } from "./unanswered.js";
+
+const ENDED = "the ioredis cluster client has ended, by quit(), disconnect() or its clusterRetryStrategy";
+
+/** A cluster. ioredis knows who has which slot, follows redirections and sends again what a lost connection has rejected. */
+export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
+  readonly traits: DriverTraits;
+  readonly slots: Slots = new Slots(this);
+  readonly calls: MasterCalls = new MasterCalls(this);
+  readonly toError: ClientPort["toError"] = fromIoredis;
+  resets = 0;
+  outage: Error | undefined;
+  readonly #cluster: IoredisCluster;
+  readonly #events: ClientEvents;
+  readonly #unanswered = new Unanswered();
+  readonly #moves: SlotMoves;
+  /** The nodes whose connections are looked at, and what ends that. */
+  readonly #watched = new Map<IoredisNode, () => void>();
+  /** Settles when the nodes are known; undefined while nobody waits for that. */
+  #meeting: Promise<void> | undefined;
+  #endMeeting: () => void = () => undefined;
+
+  constructor(cluster: IoredisCluster, events: ClientEvents) {
+    this.traits = { server: clusterName(cluster), topology: "cluster", sharded: true };
+    this.#cluster = cluster;
+    this.#events = events;
+    this.#moves = new SlotMoves(events.onMoved);
+    for (const node of cluster.nodes("all")) this.#watch(node);
+    cluster.on("+node", this.#watch);
+    cluster.on("-node", this.#unwatch);
+    cluster.on("node error", this.#onNodeError);
+    cluster.on("ready", this.#onReady);
+    cluster.on("end", this.#onEnd);
+    cluster.on("refresh", this.#onRefresh);
+    this.#onRefresh();
+  }
+
+  get notOpen(): string | undefined {
+    return this.#cluster.status === "end" ? ENDED : undefined;
+  }
+
+  serverOf(key: string): string | undefined {
+    return this.#cluster.slots[hashSlot(key)]?.[0];
+  }
+
+  refresh(): Promise<void> {
+    return new Promise((resolve) => inRootContext(() => this.#cluster.refreshSlotsCache(() => resolve())));
+  }
+
+  /** ioredis would open a connection for each look, and so is made to look only where there is something to see. */
+  readonly lookForMoves = async (): Promise<void> => {
+    const nodes = this.#cluster.nodes("master").filter(({ status }) => status === "ready");
+    if (await this.#moves.ask(nodes, (node) => node.call("CLUSTER", "SLOTS"))) await this.refresh();
+  };
+
+  /** Resolves once the nodes are known. */
+  readonly met = (): Promise<void> | undefined => {
+    if (this.#cluster.status === "ready") return undefined;
+    connectLazy(this.#cluster);
+    this.#meeting ??= inRootContext(
+      () =>
+        new Promise<void>((resolve) => {
+          this.#endMeeting = resolve;
+        }),
+    );
+    return this.#meeting;
+  };
+
+  send(command: ScriptCommand, call: ScriptCall): Promise<RawReply> {
+    connectLazy(this.#cluster);
+    // The first command to a node connects it, for longer than this call lasts.
+    return inRootContext(() => this.#unanswered.send(this.#cluster, command, call));
+  }
+
+  retryDelayMs(failures: number): number | undefined {
+    return delayOf(this.#cluster.options.clusterRetryStrategy?.(failures));
+  }
+
+  open(server: string, family: PubSubFamily, events: ConnectionEvents): OwnConnection {
+    // Messages of `PUBLISH` reach every node.
+    return openConnection(server === "" ? this.#anyNode : this.#node(server), family, events);
+  }
+
+  async close(): Promise<void> {
+    this.#cluster.off("+node", this.#watch);
+    this.#cluster.off("-node", this.#unwatch);
+    this.#cluster.off("node error", this.#onNodeError);
+    this.#cluster.off("ready", this.#onReady);
+    this.#cluster.off("end", this.#onEnd);
+    this.#cluster.off("refresh", this.#onRefresh);
+    for (const unwatch of this.#watched.values()) unwatch();
+    this.#watched.clear();
+    this.#settleMeeting();
+  }
+
+  #settleMeeting(): void {
+    this.#meeting = undefined;
+    this.#endMeeting();
+  }
+
+  readonly #anyNode = (options: object): IoredisOwnClient => {
+    const masters = this.#cluster.nodes("master");
+    const node = masters[Math.floor(Math.random() * masters.length)];
+    if (node === undefined) throw new Error("no node of the cluster is known yet");
+    return node.duplicate(options);
+  };
+
+  /** A node that is not known yet is reached as the others are. */
+  #node(address: string): (options: object) => IoredisOwnClient {
+    const nodes = this.#cluster.nodes("all");
+    const node = nodes.find(({ options: { host, port } }) => `${host}:${port}` === address);
+    if (node !== undefined) return (options) => node.duplicate(options);
+    return (options) => this.#anyNode({ ...options, ...addressOf(address, this.#cluster.options.natMap) });
+  }
+
+  readonly #watch = (node: IoredisNode) => {
+    let ready = node.status === "ready";
+    const onReady = () => {
+      ready = true;
+      this.outage = undefined;
+    };
+    const onClose = () => {
+      this.#events.onLost(`${node.options.host}:${node.options.port}`);
+      // What was under way on it is sent again, be it to another node.
+      if (ready) this.resets += 1;
+      ready = false;
+    };
+    node.on("ready", onReady);
+    node.on("close", onClose);
+    this.#watched.set(node, () => {
+      node.off("ready", onReady);
+      node.off("close", onClose);
+      // It is about to close, with whatever is under way on it.
+      onClose();
+    });
+  };
+
+  readonly #unwatch = (node: IoredisNode) => {
+    this.#watched.get(node)?.();
+    this.#watched.delete(node);
+  };
+
+  readonly #onNodeError = (error: Error) => {
+    this.outage = error;
+  };
+
+  readonly #onReady = () => {
+    this.outage = undefined;
+    this.#settleMeeting();
+  };
+
+  /** ioredis has asked who has which slot: after a redirection, or as somebody wanted to know. */
+  readonly #onRefresh = () => this.#moves.look((slot) => this.#cluster.slots[slot]?.[0]);
+
+  readonly #onEnd = () => {
+    this.#unanswered.reject(new Error(ENDED));
+    this.#settleMeeting();
+  };
+}

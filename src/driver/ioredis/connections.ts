@@ -1,0 +1,93 @@
+import { inRootContext } from "../../root-context.js";
+import type { PubSubFamily } from "../driver.js";
+import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
+import type { IoredisConnection, IoredisOwnClient, IoredisStream } from "./client.js";
+
+/**
+ * A client lives for one connection, and we reconnect ourselves. ioredis would keep the process alive while it
+ * waits to reconnect, and leaves a command that was under way pending for ever where it does not resend it; a
+ * client that does not reconnect rejects everything when its connection ends.
+ */
+const ONE_CONNECTION = {
+  lazyConnect: true,
+  retryStrategy: () => null,
+  sentinelRetryStrategy: () => null,
+  // It would listen to the Sentinels, on connections that only disconnect() ends.
+  failoverDetector: false,
+  // An answer that comes late is still an answer, and a refused channel no reason to break the others.
+  commandTimeout: undefined,
+  reconnectOnError: null,
+  // A connection of a cluster that was made for a replica would otherwise ask for reads.
+  readOnly: false,
+  enableOfflineQueue: true,
+  // ioredis 5 disconnects a connection that broke in its handshake once more, and then waits for so long.
+  disconnectTimeout: 0,
+};
+
+/** Makes a client with the options of another, but those given. */
+type Duplicate = (options: object) => IoredisOwnClient;
+
+/** Opens a connection of our own, which keeps no process alive, but where a call waits for it. */
+export function openConnection(
+  duplicate: Duplicate,
+  family: PubSubFamily,
+  events: ConnectionEvents,
+): OwnConnection {
+  const client = duplicate(ONE_CONNECTION);
+  const sharded = family === "sharded";
+  let cause: Error | undefined;
+  client.on("error", (error) => {
+    cause = error;
+  });
+  client.on("connect", () => client.stream?.unref());
+  client.on("ready", () => {
+    cause = undefined;
+    events.onReady();
+  });
+  client.on("end", () => events.onEnd(cause ?? new Error("the connection was closed")));
+  client.on(sharded ? "smessage" : "message", events.onMessage);
+  if (sharded) {
+    // The server unsubscribes from the channels of a slot that it gives away. ioredis 6 tells so where it speaks RESP3;
+    // otherwise it takes the announcement for an answer, and complains that nobody has asked for one.
+    const doubt = () => events.onEnd(new Error("the server has ended a sharded subscription"));
+    client.on("moved", doubt);
+    client.on("ready", () => client.on("error", doubt));
+  }
+  client.connect().catch(toldByEnd);
+  return {
+    send: ([name = "", ...args]) => client.call(name, ...args),
+    subscribe: (channel) => (sharded ? client.ssubscribe(channel) : client.subscribe(channel)),
+    unsubscribe: (channel) => (sharded ? client.sunsubscribe(channel) : client.unsubscribe(channel)),
+    close: () => end(client),
+  };
+}
+
+/** The event "end" follows a failed connect, and "error" comes before it with the reason. */
+function toldByEnd(): void {}
+
+/** A lazy client connects with its first command, and would do so in the context of whoever sends that. */
+export function connectLazy(client: Pick<IoredisConnection, "status" | "connect">): void {
+  if (client.status === "wait") void inRootContext(() => client.connect().catch(toldByTheCommand));
+}
+
+/** A connection that fails rejects the commands that wait for it as well. */
+function toldByTheCommand(): void {}
+
+/** Not by disconnect(), which waits for a server that may be gone to say goodbye, but where there is no socket yet. */
+async function end(client: IoredisOwnClient): Promise<void> {
+  const { stream } = client;
+  if (stream === undefined) client.disconnect();
+  else if (!stream.destroyed) await destroyed(stream);
+}
+
+function destroyed(stream: IoredisStream): Promise<void> {
+  return new Promise((resolve) => {
+    stream.once("close", resolve);
+    stream.destroy();
+  });
+}
+
+/** What a retry strategy says: a number of milliseconds, or that there is to be no other try. */
+export function delayOf(answer: unknown): number | undefined {
+  return typeof answer === "number" ? answer : undefined;
+}

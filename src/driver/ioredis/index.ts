@@ -1,0 +1,31 @@
+import type { Driver } from "../driver.js";
+import { ScriptDriver } from "../script-driver.js";
+import { assertUsable, type IoredisClient, type IoredisCluster, isCluster } from "./client.js";
+import { IoredisClusterPort } from "./cluster.js";
+import { IoredisServerPort } from "./server.js";
+
+export type {
+  IoredisClient,
+  IoredisCluster,
+  IoredisClusterOptions,
+  IoredisConnection,
+  IoredisNode,
+  IoredisOptions,
+  IoredisOwnClient,
+  IoredisStream,
+} from "./client.js";
+
+/**
+ * Runs holdfast on a client of ioredis 5 or 6, or of iovalkey: a `Redis`, with Sentinels or without, or a `Cluster`. The
+ * client stays the caller's: it is used for scripts and never closed. Connections are added by `duplicate()`: one when
+ * something first has to be listened to (in a cluster with sharded messages one for each master that is listened to), and
+ * one for each master where replicas acknowledge.
+ *
+ * @throws TypeError for what is no client of ioredis, a client with `keyPrefix` or `stringNumbers`, or one in subscriber or monitor mode.
+ */
+export function ioredisDriver(redis: IoredisClient | IoredisCluster): Driver {
+  assertUsable(redis);
+  return new ScriptDriver((events) =>
+    isCluster(redis) ? new IoredisClusterPort(redis, events) : new IoredisServerPort(redis, events),
+  );
+}

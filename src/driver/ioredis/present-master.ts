@@ -1,0 +1,217 @@
+import { systemClock, type Timer } from "../../clock.js";
+import { addressOf } from "../addresses.js";
+import { type OpenSentinel, Sentinels } from "../own/sentinels.js";
+import type { IoredisClient, IoredisOwnClient } from "./client.js";
+import { openConnection } from "./connections.js";
+
+/** As many as ioredis listens to itself, by default. */
+const MOST_SENTINELS = 10;
+/** Sentinels that ioredis asks may not have heard yet of the master that others have named. */
+const MOST_TRIES = 10;
+const TRY_AGAIN_MS = 100;
+/** A client that was about to connect, and is not connected after so long, is on its way to a server which stands still. */
+const STUCK_MS = 1_000;
+
+/**
+ * The present master, as the Sentinels name it, and the caller's client on its way there. While none of them is heard, it is where
+ * ioredis has found it.
+ */
+export class PresentMaster {
+  readonly #redis: IoredisClient;
+  readonly #moved: () => void;
+  readonly #sentinels: Sentinels;
+  /** As the Sentinels name it, and the client reaches it; undefined while they do not. */
+  #named: string | undefined;
+  #place = "";
+  /** Until the Sentinels were asked for the first time; undefined before anybody needed that. */
+  #met: Promise<unknown> | undefined;
+  #isMet = false;
+  /** While the client is to connect anew. */
+  #journey: Journey | undefined;
+  #tries = 0;
+  #retry: Timer | undefined;
+  #closed = false;
+
+  /** @param moved is called when it is another server, which `place` names by then */
+  constructor(redis: IoredisClient, moved: () => void) {
+    const { sentinels, name = "", natMap, sentinelMaxConnections = MOST_SENTINELS } = redis.options;
+    this.#redis = redis;
+    this.#moved = moved;
+    const openings = (sentinels ?? []).slice(0, sentinelMaxConnections).map((one) => openingOf(redis, one));
+    this.#sentinels = new Sentinels(openings, name, (announced) => {
+      const { host, port } = addressOf(announced, natMap);
+      this.#onNamed(`${host}:${port}`);
+    });
+  }
+
+  get place(): string {
+    return this.#place;
+  }
+
+  /** Settles when the client is connected to this master; undefined while it is. */
+  get reached(): Promise<void> | undefined {
+    return this.#journey?.ended;
+  }
+
+  /**
+   * Listens to the Sentinels from the first call on.
+   * @returns what settles when they were asked for the first time; undefined once they were
+   */
+  meet(): Promise<unknown> | undefined {
+    if (this.#closed || this.#isMet) return undefined;
+    if (this.#met === undefined) {
+      this.#sentinels.listen();
+      this.#met = this.look().then(() => {
+        this.#isMet = true;
+      });
+    }
+    return this.#met;
+  }
+
+  /** As {@link Sentinels.confirm}. */
+  confirm(): Promise<void> {
+    return this.#sentinels.confirm();
+  }
+
+  /** Asks the Sentinels. Never rejects. */
+  async look(): Promise<void> {
+    await this.#sentinels.ask();
+  }
+
+  /** Makes a client with the caller's options for a connection to this master. */
+  duplicate(options: object): IoredisOwnClient {
+    if (this.#named === undefined) return this.#redis.duplicate(options);
+    const { enableTLSForSentinelMode, tls } = this.#redis.options;
+    const security = enableTLSForSentinelMode ? tls : undefined;
+    return this.#redis.duplicate({ ...options, ...directTo(this.#named), tls: security });
+  }
+
+  /** The client's connection is ready. */
+  onReady(): void {
+    if (this.#named === undefined) {
+      const { remoteAddress, remotePort } = this.#redis.stream ?? {};
+      this.#go(`${remoteAddress}:${remotePort}`);
+    }
+    const isElsewhere = this.#standing(this.#named) === "elsewhere";
+    if (isElsewhere && this.#tries < MOST_TRIES) this.#tryAgain();
+    else this.#arrive();
+  }
+
+  /** The client connects no more. */
+  onEnd(): void {
+    this.#arrive();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#arrive();
+    await this.#sentinels.close();
+  }
+
+  #onNamed(named: string): void {
+    if (this.#closed || named === this.#named) return;
+    const isFirst = this.#named === undefined;
+    this.#named = named;
+    this.#tries = 0;
+    if (isFirst && this.#standing(named) !== "elsewhere") {
+      // It is where ioredis has found it, perhaps by another name.
+      if (this.#place === "") this.#go(named);
+      return;
+    }
+    this.#lead();
+    this.#go(named);
+  }
+
+  #go(place: string): void {
+    const before = this.#place;
+    this.#place = place;
+    if (before !== "" && before !== place) this.#moved();
+  }
+
+  /**
+   * Ends the client's connection, so that ioredis asks the Sentinels where to connect. A client that connects only once is left
+   * alone.
+   */
+  #lead(): void {
+    const { stream, status, options } = this.#redis;
+    if (typeof options.retryStrategy !== "function" || status === "wait" || status === "end") return;
+    if (status === "ready" && this.#standing(this.#named) === "there") return;
+    this.#journey ??= new Journey();
+    if (status === "ready") stream?.destroy();
+    else this.#later(STUCK_MS, () => this.#redis.stream?.destroy());
+  }
+
+  /** ioredis has asked a Sentinel that has not heard yet of the master that others name, or ours are gone. */
+  #tryAgain(): void {
+    this.#tries += 1;
+    this.#journey ??= new Journey();
+    this.#later(TRY_AGAIN_MS, () => void this.#lookAgain());
+  }
+
+  #later(ms: number, callback: () => void): void {
+    this.#retry?.cancel();
+    this.#retry = systemClock.schedule(ms, callback);
+  }
+
+  async #lookAgain(): Promise<void> {
+    const word = await this.#sentinels.ask();
+    if (this.#closed) return;
+    // Then ioredis knows better.
+    if (word === undefined) this.#named = undefined;
+    if (this.#standing(this.#named) === "elsewhere") this.#lead();
+    else if (this.#redis.status === "ready") this.onReady();
+  }
+
+  #arrive(): void {
+    this.#retry?.cancel();
+    this.#journey?.end();
+    this.#journey = undefined;
+  }
+
+  /** Where the client is connected, as far as that can be told. */
+  #standing(named: string | undefined): "there" | "elsewhere" | "unknown" {
+    const { remoteAddress = "", remotePort } = this.#redis.stream ?? {};
+    if (named === undefined || remotePort === undefined) return "unknown";
+    const { host, port } = addressOf(named, undefined);
+    if (port !== remotePort) return "elsewhere";
+    // A name may be anybody's, and an address of IPv6 is written in several ways.
+    if (!(IPV4.test(host) && IPV4.test(remoteAddress))) return "unknown";
+    return host === remoteAddress ? "there" : "elsewhere";
+  }
+}
+
+const IPV4 = /^\d+\.\d+\.\d+\.\d+$/;
+
+class Journey {
+  end: () => void = () => undefined;
+  readonly ended = new Promise<void>((resolve) => {
+    this.end = resolve;
+  });
+}
+
+type SentinelAddress = NonNullable<IoredisClient["options"]["sentinels"]>[number];
+
+/** With the options that ioredis itself has for connections to Sentinels. */
+function openingOf(redis: IoredisClient, { host, port = 26_379, family }: SentinelAddress): OpenSentinel {
+  const { sentinelUsername, sentinelPassword, sentinelTLS } = redis.options;
+  const duplicate = (options: object) =>
+    redis.duplicate({
+      ...options,
+      ...directTo(`${host ?? "localhost"}:${port}`),
+      family: family ?? redis.options.family,
+      username: sentinelUsername ?? null,
+      password: sentinelPassword ?? null,
+      tls: sentinelTLS,
+      db: 0,
+      enableReadyCheck: false,
+      // Of ioredis 6.
+      replyMapping: "legacy",
+      himportFieldsets: undefined,
+    });
+  return (events) => openConnection(duplicate, "classic", events);
+}
+
+/** What makes ioredis connect to a server, past all Sentinels. */
+function directTo(place: string): object {
+  return { ...addressOf(place, undefined), sentinels: null, path: undefined, family: 0 };
+}

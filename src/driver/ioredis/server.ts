@@ -1,0 +1,132 @@
+import { errorMonitor } from "node:events";
+import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
+import type { ClientEvents, ClientPort } from "../client-port.js";
+import type { DriverTraits, PubSubFamily } from "../driver.js";
+import type { ScriptCommand } from "../known-scripts.js";
+import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
+import { MasterCalls, type Masters } from "../own/master-calls.js";
+import { type IoredisClient, type IoredisOwnClient, serverName } from "./client.js";
+import { connectLazy, delayOf, openConnection } from "./connections.js";
+import { fromIoredis } from "./errors.js";
+import { PresentMaster } from "./present-master.js";
+import { Unanswered } from "./unanswered.js";
+import { selectedDatabase } from "./unofficial.js";
+
+const ENDED = "the ioredis client has ended, by quit(), disconnect() or its retryStrategy";
+
+/** One server, or the present master among those that Sentinels watch. */
+export class IoredisServerPort implements ClientPort, Masters {
+  readonly traits: DriverTraits;
+  readonly calls: MasterCalls = new MasterCalls(this);
+  readonly toError: ClientPort["toError"] = fromIoredis;
+  readonly lookForMoves?: () => Promise<void>;
+  readonly confirm?: () => Promise<void>;
+  resets = 0;
+  outage: Error | undefined;
+  readonly #redis: IoredisClient;
+  readonly #events: ClientEvents;
+  readonly #unanswered = new Unanswered();
+  #ready: boolean;
+  /** Among those that Sentinels watch; undefined where there are none. */
+  readonly #master: PresentMaster | undefined;
+
+  constructor(redis: IoredisClient, events: ClientEvents) {
+    const { options } = redis;
+    const topology = options.sentinels?.length ? "sentinel" : "standalone";
+    this.traits = { server: serverName(options), topology };
+    this.#redis = redis;
+    this.#events = events;
+    // A client that is to be led to replicas stays where it is.
+    if (topology === "sentinel" && options.role !== "slave") {
+      const master = new PresentMaster(redis, () => {
+        events.onReplaced();
+        events.onMoved();
+      });
+      this.#master = master;
+      this.lookForMoves = () => master.look();
+      this.confirm = () => master.confirm();
+    }
+    this.#ready = redis.status === "ready";
+    if (this.#ready) this.#master?.onReady();
+    redis.on("ready", this.#onReady);
+    redis.on("close", this.#onClose);
+    redis.on("end", this.#onEnd);
+    // Whether the caller listens to errors himself stays his choice.
+    redis.on(errorMonitor, this.#onError);
+  }
+
+  get notOpen(): string | undefined {
+    return this.#redis.status === "end" ? ENDED : undefined;
+  }
+
+  placeOf(): string {
+    return this.#master?.place ?? "";
+  }
+
+  readonly met = (): Promise<unknown> | undefined => this.#master?.meet();
+
+  readonly reached = (): Promise<void> | undefined => {
+    void this.#master?.meet();
+    return this.#master?.reached;
+  };
+
+  send(command: ScriptCommand, call: ScriptCall): Promise<RawReply> {
+    connectLazy(this.#redis);
+    return this.#unanswered.send(this.#redis, command, call);
+  }
+
+  retryDelayMs(failures: number): number | undefined {
+    return delayOf(this.#redis.options.retryStrategy?.(failures));
+  }
+
+  open(_: string, family: PubSubFamily, events: ConnectionEvents): OwnConnection {
+    return openConnection(this.#duplicate, family, events);
+  }
+
+  async close(): Promise<void> {
+    this.#redis.off("ready", this.#onReady);
+    this.#redis.off("close", this.#onClose);
+    this.#redis.off("end", this.#onEnd);
+    this.#redis.off(errorMonitor, this.#onError);
+    await this.#master?.close();
+  }
+
+  /** In the database that the options name, or `SELECT` has chosen since. */
+  readonly #duplicate = (options: object): IoredisOwnClient => {
+    const redis = this.#redis;
+    const db = selectedDatabase(redis) ?? redis.options.db;
+    return (this.#master ?? redis).duplicate({ ...options, db });
+  };
+
+  readonly #onReady = () => {
+    this.#ready = true;
+    this.outage = undefined;
+    this.#master?.onReady();
+  };
+
+  /**
+   * ioredis sends a command again only after the connection that carried it was closed, be it for
+   * `autoResendUnfulfilledCommands` or for a `reconnectOnError` that answers 2. It carries scripts only once ready,
+   * so a connection that never was ready has lost nothing.
+   */
+  readonly #onClose = () => {
+    this.#events.onLost();
+    this.outage = this.#redis.stream?.errored ?? this.outage;
+    if (!this.#ready) return;
+    this.#ready = false;
+    this.resets += 1;
+    // ioredis then forgets what was under way.
+    if (this.#redis.options.autoResendUnfulfilledCommands === false)
+      this.#unanswered.reject(new Error("the connection was closed before the answer"));
+  };
+
+  readonly #onError = (error: Error) => {
+    if (!this.#ready) this.outage = error;
+  };
+
+  /** What waited to be sent again when ioredis gave up. */
+  readonly #onEnd = () => {
+    this.#unanswered.reject(new Error(ENDED));
+    this.#master?.onEnd();
+  };
+}

@@ -1,0 +1,45 @@
+import { Link, Ring } from "../../linked.js";
+import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
+import type { ScriptCommand } from "../known-scripts.js";
+import type { IoredisClient, IoredisCluster } from "./client.js";
+
+/** The scripts under way on a client of the caller's: ioredis leaves some without an answer for ever. */
+export class Unanswered {
+  readonly #commands = new Ring<Command>();
+
+  send(
+    redis: Pick<IoredisClient | IoredisCluster, "eval" | "evalsha">,
+    command: ScriptCommand,
+    { script, keys, args }: ScriptCall,
+  ): Promise<RawReply> {
+    const answer =
+      command === "EVAL"
+        ? redis.eval(script.lua, keys.length, ...keys, ...args)
+        : redis.evalsha(script.sha1, keys.length, ...keys, ...args);
+    return new Promise((resolve, reject) => {
+      const sent = new Command((error) => {
+        sent.unlink();
+        reject(error);
+      });
+      this.#commands.add(sent);
+      answer.then((reply) => {
+        sent.unlink();
+        resolve(reply as RawReply);
+      }, sent.fail);
+    });
+  }
+
+  /** What is still to come of them is dropped. */
+  reject(error: Error): void {
+    for (const command of [...this.#commands]) command.fail(error);
+  }
+}
+
+class Command extends Link {
+  readonly fail: (error: unknown) => void;
+
+  constructor(fail: (error: unknown) => void) {
+    super();
+    this.fail = fail;
+  }
+}

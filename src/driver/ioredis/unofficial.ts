@@ -1,0 +1,16 @@
+// What the types of ioredis keep private. Each was seen in ioredis 5.9.2 and 6.0.0, and in iovalkey 0.4.0.
+
+/** One of the servers that a cluster's client was told of. */
+export type StartupNode = string | number | { readonly host?: string; readonly port?: number };
+
+/** The servers that the client was told of. */
+export function startupNodesOf(cluster: object): readonly StartupNode[] {
+  const { startupNodes = [] } = cluster as { readonly startupNodes?: readonly StartupNode[] };
+  return startupNodes;
+}
+
+/** The database that `SELECT` has chosen; undefined while there is no connection. */
+export function selectedDatabase(redis: object): number | undefined {
+  const { condition } = redis as { readonly condition?: { readonly select?: number } | null };
+  return condition?.select;
+}

@@ -1,0 +1,199 @@
+import type { EventEmitter } from "node:events";
+import { type AddressMap, inUrl } from "../addresses.js";
+import { keyPrefixOf, optionsOf } from "./unofficial.js";
+
+/** What the adapter uses of a client that `createClient()` of node-redis makes. Structural, so that nothing is imported. */
+export interface NodeRedisClient extends NodeRedisEvents {
+  readonly isOpen: boolean;
+  readonly isReady: boolean;
+  /** How many connections have been ready so far. */
+  readonly socketEpoch: number;
+  readonly options?: NodeRedisOptions | undefined;
+  sendCommand(args: readonly string[], options: object): Promise<unknown>;
+  /** A new client with the same options but those given here. */
+  duplicate(options: object): NodeRedisOwnClient;
+}
+
+/** What the adapter uses of a pool that `createClientPool()` makes. */
+export interface NodeRedisPool extends NodeRedisEvents {
+  readonly isOpen: boolean;
+  readonly idleClients: number;
+  /** At once where a client is idle. */
+  execute<T>(task: (client: NodeRedisClient) => T): Promise<Awaited<T>>;
+}
+
+/** What the adapter uses of a client that `createSentinel()` makes. */
+export interface NodeRedisSentinel extends NodeRedisEvents {
+  readonly isOpen: boolean;
+  getMasterNode(): NodeRedisAddress | undefined;
+  getSentinelNode(): NodeRedisAddress | undefined;
+}
+
+/** What the adapter uses of a client that `createCluster()` makes. */
+export interface NodeRedisCluster extends NodeRedisEvents {
+  readonly isOpen: boolean;
+  readonly slots: readonly ({ readonly master: NodeRedisNode } | undefined)[];
+  readonly masters: readonly NodeRedisNode[];
+  /** By "host:port". */
+  readonly nodeByAddress: ReadonlyMap<string, NodeRedisNode>;
+  /** The client of a node, made if there is none yet. */
+  nodeClient(node: NodeRedisNode): Promise<NodeRedisClient>;
+  sendCommand(
+    key: string | undefined,
+    isReadonly: boolean,
+    args: string[],
+    options: object,
+  ): Promise<unknown>;
+}
+
+/** One server of a cluster. */
+export interface NodeRedisNode {
+  readonly address: string;
+  /** Not there before it is first needed, where connections are to be few. */
+  readonly client?: NodeRedisClient | undefined;
+}
+
+/** What the adapter uses of the clients that it opens itself. */
+export interface NodeRedisOwnClient {
+  readonly isOpen: boolean;
+  connect(): Promise<unknown>;
+  destroy(): void;
+  unref(): void;
+  sendCommand(args: readonly string[], options: object): Promise<unknown>;
+  subscribe(channel: string, listener: NodeRedisListener): Promise<unknown>;
+  unsubscribe(channel: string): Promise<unknown>;
+  sSubscribe(channel: string, listener: NodeRedisListener): Promise<unknown>;
+  sUnsubscribe(channel: string): Promise<unknown>;
+  on(event: "connect" | "sharded-channel-moved", listener: () => void): unknown;
+  on(event: "error", listener: (error: Error) => void): unknown;
+}
+
+export type NodeRedisListener = (message: string, channel: string) => void;
+
+interface NodeRedisEvents extends Pick<EventEmitter, "off" | "eventNames"> {
+  on(event: string | symbol, listener: (error: Error) => void): unknown;
+}
+
+export interface NodeRedisAddress {
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+}
+
+/** The options that change what the adapter has to do. */
+export interface NodeRedisOptions {
+  readonly url?: string | undefined;
+  readonly socket?: NodeRedisSocketOptions | undefined;
+  readonly database?: number | undefined;
+}
+
+export interface NodeRedisSocketOptions extends NodeRedisAddress {
+  readonly path?: string | undefined;
+  readonly tls?: boolean | undefined;
+  readonly reconnectStrategy?: NodeRedisReconnectStrategy | undefined;
+}
+
+export type NodeRedisReconnectStrategy =
+  | number
+  | false
+  | ((retries: number, cause: Error) => number | false | Error);
+
+/** The options of a cluster that change what the adapter has to do. */
+export interface NodeRedisClusterOptions {
+  readonly rootNodes: readonly NodeRedisOptions[];
+  readonly defaults?: NodeRedisOptions | undefined;
+  readonly nodeAddressMap?: AddressMap;
+}
+
+/** What runs commands on one server at a time. */
+export type NodeRedisServer = NodeRedisClient | NodeRedisPool | NodeRedisSentinel;
+
+/** Throws a TypeError that says what to do about what is no client of node-redis, or one that would break the protocol. */
+export function assertUsable(redis: NodeRedisServer | NodeRedisCluster): void {
+  if (!isOneOf(redis)) {
+    const way = "as in nodeRedisDriver(createClient({ url }))";
+    throw new TypeError(
+      `nodeRedisDriver needs a client, pool, Sentinel client or cluster of node-redis, ${way}, got ${kindOf(redis)}`,
+    );
+  }
+  // Among the options, which only some kinds of clients show.
+  const keyPrefix = keyPrefixOf(redis);
+  if (keyPrefix !== undefined) {
+    throw new TypeError(
+      `nodeRedisDriver refuses a client with keyPrefix "${keyPrefix}": node-redis prefixes keys but not channels and ` +
+        "not the names inside scripts, so that nobody would be woken. Use the nameMapper option of Holdfast instead",
+    );
+  }
+}
+
+export function isCluster(redis: NodeRedisServer | NodeRedisCluster): redis is NodeRedisCluster {
+  return "nodeByAddress" in redis;
+}
+
+export function isSentinel(redis: NodeRedisServer): redis is NodeRedisSentinel {
+  return "getMasterNode" in redis;
+}
+
+export function isPool(redis: NodeRedisServer): redis is NodeRedisPool {
+  return "idleClients" in redis;
+}
+
+function isOneOf(redis: NodeRedisServer | NodeRedisCluster): boolean {
+  if (redis === null || typeof redis !== "object" || !("isOpen" in redis)) return false;
+  return isCluster(redis) || isSentinel(redis) || isPool(redis) || "socketEpoch" in redis;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || typeof value !== "object")
+    return value === undefined ? "nothing" : `a ${typeof value}`;
+  if ("then" in value) return "a promise: await it";
+  return "evalsha" in value
+    ? 'a client of ioredis: use ioredisDriver of "holdfast/ioredis"'
+    : "another object";
+}
+
+/**
+ * Names the server as in a URL, without credentials. What does not tell its server apart from others gets a number: a lock
+ * made of several must not take two for one.
+ */
+export function serverName(redis: NodeRedisServer): string {
+  if (isSentinel(redis)) {
+    const sentinel = redis.getSentinelNode();
+    // It does not show the name of its master.
+    return `redis+sentinel://${sentinel ? nodeName(sentinel) : "unknown"}#${numberOf(redis)}`;
+  }
+  const options = isPool(redis) ? memberOptions(redis) : (redis.options ?? {});
+  if (options === undefined) return `redis://unknown#${numberOf(redis)}`;
+  const { socket = {}, database = 0 } = options;
+  if (socket.path) return `redis+unix://${socket.path}/${database}`;
+  return `${socket.tls ? "rediss" : "redis"}://${nodeName(socket)}/${database}`;
+}
+
+const numbers = new WeakMap<object, number>();
+let latestNumber = 0;
+
+function numberOf(client: object): number {
+  const number = numbers.get(client) ?? ++latestNumber;
+  numbers.set(client, number);
+  return number;
+}
+
+/** Names a cluster by the servers that its client was told of, without credentials. */
+export function clusterName(cluster: NodeRedisCluster): string {
+  const { rootNodes, defaults } = optionsOf(cluster);
+  const names = rootNodes.map(({ url, socket }) => {
+    const place = url === undefined ? undefined : new URL(url);
+    return place?.host || nodeName({ ...defaults?.socket, ...socket });
+  });
+  return `redis+cluster://${names.join(",")}`;
+}
+
+export function nodeName({ host, port }: NodeRedisAddress): string {
+  return inUrl(host, port);
+}
+
+/** A pool shows its options only through its clients; undefined where none is there to be asked. */
+function memberOptions(pool: NodeRedisPool): NodeRedisOptions | undefined {
+  const seen: NodeRedisOptions[] = [];
+  if (pool.idleClients > 0) void pool.execute(({ options }) => seen.push(options ?? {}));
+  return seen[0];
+}

@@ -1,0 +1,170 @@
+import { hashSlot } from "../../protocol/hash-slot.js";
+import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
+import { inRootContext } from "../../root-context.js";
+import { addressOf } from "../addresses.js";
+import type { ClientEvents, ClientPort } from "../client-port.js";
+import type { DriverTraits, PubSubFamily } from "../driver.js";
+import { type ScriptCommand, wordsOf } from "../known-scripts.js";
+import { SlotMoves } from "../moves.js";
+import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
+import { MasterCalls, type Masters } from "../own/master-calls.js";
+import { type KnownSlots, Slots } from "../own/slots.js";
+import { clusterName, type NodeRedisClient, type NodeRedisCluster } from "./client.js";
+import {
+  AS_THEY_ARE,
+  type Duplicate,
+  duplicateOnce,
+  NodeRedisConnection,
+  retryDelayMs,
+} from "./connections.js";
+import { fromNodeRedis } from "./errors.js";
+import { ConnectionLosses } from "./losses.js";
+import { optionsOf, rediscover } from "./unofficial.js";
+
+const NOT_OPEN = "the node-redis cluster client is not open: it was not connected yet, or it was closed";
+
+/**
+ * A cluster. Node-redis knows who has which slot and follows redirections, of which the server has carried out nothing.
+ * What a lost connection has rejected it does not send again.
+ */
+export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
+  readonly traits: DriverTraits;
+  readonly slots: Slots = new Slots(this);
+  readonly calls: MasterCalls = new MasterCalls(this);
+  readonly toError: ClientPort["toError"] = fromNodeRedis;
+  outage: Error | undefined;
+  readonly #cluster: NodeRedisCluster;
+  readonly #losses: ConnectionLosses;
+  readonly #moves: SlotMoves;
+  /** Who had which slot when that was last looked at. */
+  #slots: NodeRedisCluster["slots"] | undefined;
+
+  constructor(cluster: NodeRedisCluster, events: ClientEvents) {
+    this.traits = { server: clusterName(cluster), topology: "cluster", sharded: true };
+    this.#cluster = cluster;
+    this.#losses = new ConnectionLosses(events.onLost);
+    this.#moves = new SlotMoves(events.onMoved);
+    this.#look();
+    cluster.on("node-ready", this.#look);
+    cluster.on("node-error", this.#onNodeError);
+    cluster.on("node-disconnect", this.#onNodeEnd);
+  }
+
+  get resets(): number {
+    return this.#losses.count;
+  }
+
+  get notOpen(): string | undefined {
+    return this.#cluster.isOpen ? undefined : NOT_OPEN;
+  }
+
+  serverOf(key: string): string | undefined {
+    return this.#cluster.slots[hashSlot(key)]?.master.address;
+  }
+
+  async refresh(): Promise<void> {
+    if (!this.#cluster.isOpen) return;
+    const look = async () => rediscover(this.#cluster, await this.#whoAnswers());
+    await inRootContext(look).catch(toldByItsErrors);
+    this.#lookAtSlots();
+  }
+
+  /** Node-redis would open a connection for each look, and so is made to look only where there is something to see. */
+  readonly lookForMoves = async (): Promise<void> => {
+    const ready = this.#clients().filter(({ isReady }) => isReady);
+    const news = await this.#moves.ask(ready, (node) => node.sendCommand(["CLUSTER", "SLOTS"], AS_THEY_ARE));
+    if (news) await this.refresh();
+  };
+
+  async send(command: ScriptCommand, call: ScriptCall): Promise<RawReply> {
+    try {
+      const words = wordsOf(command, call);
+      // It may connect for it, and that connection outlives the call.
+      const reply = await inRootContext(() =>
+        this.#cluster.sendCommand(call.keys[0], false, words, { ...AS_THEY_ARE }),
+      );
+      this.outage = undefined;
+      return reply as RawReply;
+    } finally {
+      this.#lookAtSlots();
+    }
+  }
+
+  retryDelayMs(failures: number): number | undefined {
+    return retryDelayMs(optionsOf(this.#cluster).defaults?.socket?.reconnectStrategy, failures);
+  }
+
+  open(server: string, family: PubSubFamily, events: ConnectionEvents): OwnConnection {
+    // Messages of `PUBLISH` reach every node.
+    return new NodeRedisConnection(server === "" ? this.#anyNode : this.#node(server), family, events);
+  }
+
+  async close(): Promise<void> {
+    this.#cluster.off("node-ready", this.#look);
+    this.#cluster.off("node-error", this.#onNodeError);
+    this.#cluster.off("node-disconnect", this.#onNodeEnd);
+  }
+
+  /** Node-redis asks one, and everybody waits as long as that one is silent: it may be the master that has failed. */
+  #whoAnswers(): Promise<NodeRedisClient | undefined> {
+    const ready = this.#clients().filter(({ isReady }) => isReady);
+    const answers = ready.map((client) => client.sendCommand(["PING"], AS_THEY_ARE).then(() => client));
+    return Promise.any(answers).catch(() => undefined);
+  }
+
+  #clients(): NodeRedisClient[] {
+    const nodes = [...this.#cluster.nodeByAddress.values()];
+    return nodes.flatMap(({ client }) => client ?? []);
+  }
+
+  readonly #anyNode: Duplicate = async () => duplicateOnce(await this.#anyClient());
+
+  async #anyClient(): Promise<NodeRedisClient> {
+    const clients = this.#clients();
+    const ready = clients.filter(({ isReady }) => isReady);
+    const likely = ready.length > 0 ? ready : clients;
+    const client = likely[Math.floor(Math.random() * likely.length)];
+    if (client !== undefined) return client;
+    const [master] = this.#cluster.masters;
+    if (master === undefined) throw new Error("no node of the cluster is known yet");
+    return this.#cluster.nodeClient(master);
+  }
+
+  /** A node that has no client yet is reached as the others are. */
+  #node(address: string): Duplicate {
+    return async () => {
+      const client = this.#cluster.nodeByAddress.get(address)?.client;
+      if (client !== undefined) return duplicateOnce(client);
+      const place = addressOf(address, optionsOf(this.#cluster).nodeAddressMap);
+      return duplicateOnce(await this.#anyClient(), place);
+    };
+  }
+
+  /** Node-redis tells nobody that it has asked who has which slot, but keeps the answer in a new list each time. */
+  #lookAtSlots(): void {
+    const { slots } = this.#cluster;
+    if (slots === this.#slots) return;
+    this.#slots = slots;
+    this.#moves.look((slot) => slots[slot]?.master.address);
+  }
+
+  readonly #look = () => {
+    this.#lookAtSlots();
+    const clients = this.#clients();
+    for (const client of clients) this.#losses.look(client);
+    if (clients.every(({ isReady }) => isReady)) this.outage = undefined;
+  };
+
+  /** Node-redis goes on trying to reach a master that has failed, and would ask who has taken its place much later or never. */
+  readonly #onNodeError = (error: Error) => {
+    this.outage = error;
+    this.#look();
+    void this.refresh();
+  };
+
+  /** What was under way on it was rejected. */
+  readonly #onNodeEnd = () => this.#losses.add();
+}
+
+/** Node-redis emits what has failed on the cluster. */
+function toldByItsErrors(): void {}

@@ -1,0 +1,37 @@
+import type { Driver } from "../driver.js";
+import { ScriptDriver } from "../script-driver.js";
+import { assertUsable, isCluster, type NodeRedisCluster, type NodeRedisServer } from "./client.js";
+import { NodeRedisClusterPort } from "./cluster.js";
+import { NodeRedisServerPort } from "./server.js";
+
+export type {
+  NodeRedisAddress,
+  NodeRedisClient,
+  NodeRedisCluster,
+  NodeRedisClusterOptions,
+  NodeRedisListener,
+  NodeRedisNode,
+  NodeRedisOptions,
+  NodeRedisOwnClient,
+  NodeRedisPool,
+  NodeRedisReconnectStrategy,
+  NodeRedisSentinel,
+  NodeRedisServer,
+  NodeRedisSocketOptions,
+} from "./client.js";
+
+/**
+ * Runs holdfast on a client of node-redis 5 or 6, which its owner connects: what `createClient()`, `createClientPool()`,
+ * `createSentinel()` or `createCluster()` makes. The client stays the caller's: it is used for scripts and never closed.
+ * Connections are added by `duplicate()`: one when something first has to be listened to (in a cluster with sharded messages
+ * one for each master that is listened to), and one for each master where replicas acknowledge. A pool does not keep calls
+ * in order.
+ *
+ * @throws TypeError for what is no client of node-redis, or one with `keyPrefix`
+ */
+export function nodeRedisDriver(redis: NodeRedisServer | NodeRedisCluster): Driver {
+  assertUsable(redis);
+  return new ScriptDriver((events) =>
+    isCluster(redis) ? new NodeRedisClusterPort(redis, events) : new NodeRedisServerPort(redis, events),
+  );
+}

@@ -1,0 +1,64 @@
+import { inRootContext } from "../../root-context.js";
+import {
+  isPool,
+  isSentinel,
+  type NodeRedisClient,
+  type NodeRedisPool,
+  type NodeRedisSentinel,
+  type NodeRedisServer,
+} from "./client.js";
+import type { ConnectionLosses } from "./losses.js";
+import { execute } from "./unofficial.js";
+
+/** Hands out a plain client for one use of it. */
+export type Lend = <T>(use: (client: NodeRedisClient) => Promise<T>) => Promise<T>;
+
+/** Calls made in order are lent in order, but for a pool. Counts what is lost where the client does not tell of it. */
+export function lendOf(redis: NodeRedisServer, losses: ConnectionLosses): Lend {
+  if (isSentinel(redis)) return lendOfSentinel(redis, losses);
+  if (isPool(redis)) return lendOfPool(redis);
+  return (use) => use(redis);
+}
+
+/** It may connect for it, and that connection outlives the call. */
+function lendOfPool(pool: NodeRedisPool): Lend {
+  return <T>(use: (client: NodeRedisClient) => Promise<T>) =>
+    inRootContext(() => pool.execute(use) as Promise<T>);
+}
+
+/**
+ * Node-redis uses the master's client for all calls at once, but where none is under way each call of a turn asks for a
+ * client of its own, and those that get none wait until all others, later ones too, are through. So each waits here
+ * until the one before has a client.
+ */
+function lendOfSentinel(sentinel: NodeRedisSentinel, losses: ConnectionLosses): Lend {
+  let last: Promise<void> = Promise.resolve();
+  let lent: NodeRedisClient | undefined;
+  return async (use) => {
+    const before = last;
+    let next = () => {};
+    last = new Promise((resolve) => {
+      next = resolve;
+    });
+    await before;
+    try {
+      // It may connect for it, and that connection outlives the call.
+      return await inRootContext(() =>
+        execute(sentinel, (client) => {
+          // The one before, in whose place another may be by now, and this one.
+          if (lent !== undefined) losses.look(lent);
+          losses.look(client);
+          lent = client;
+          const result = use(client).catch((error: unknown) => {
+            losses.look(client);
+            throw error;
+          });
+          next();
+          return result;
+        }),
+      );
+    } finally {
+      next();
+    }
+  };
+}

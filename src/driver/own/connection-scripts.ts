@@ -1,0 +1,29 @@
+import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
+import { type ScriptCommand, type ScriptSender, wordsOf } from "../known-scripts.js";
+import type { CommandConnection } from "./connection.js";
+
+/** Sends scripts on a connection of our own. */
+export class ConnectionScripts implements ScriptSender {
+  readonly #connection: CommandConnection;
+  /** Whether something was sent since this was last set to false. */
+  late = false;
+  /** The same for a slot that this master is getting only now. */
+  readonly asking: ScriptSender = {
+    send: (command, call) => {
+      this.#connection.send(["ASKING"]).catch(toldByTheScript);
+      return this.send(command, call);
+    },
+  };
+
+  constructor(connection: CommandConnection) {
+    this.#connection = connection;
+  }
+
+  send(command: ScriptCommand, call: ScriptCall): Promise<RawReply> {
+    this.late = true;
+    return this.#connection.send(wordsOf(command, call)) as Promise<RawReply>;
+  }
+}
+
+/** What can not ask is redirected again. */
+function toldByTheScript(): void {}

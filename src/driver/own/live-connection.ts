@@ -1,0 +1,120 @@
+import { systemClock, type Timer } from "../../clock.js";
+import type { PubSubLink } from "./channel-table.js";
+import type { ConnectionEvents, PubSubConnection } from "./connection.js";
+
+/** A connection on which SUBSCRIBE stays unanswered for so long is dead, though the kernel may not know it yet. */
+const ANSWER_TIMEOUT_MS = 5_000;
+/** Clients bound the time of connecting, but not that of the handshake with a server which says nothing. */
+const READY_TIMEOUT_MS = 10_000;
+
+/** Makes an error of the server of what the Redis client rejects with, where it is one. */
+export type ToError = (failure: unknown) => unknown;
+
+/** Opens a connection; an error is told as its end. */
+export type OpenPubSub = (events: ConnectionEvents) => PubSubConnection;
+
+/** A connection that listens, and is given up when it is not ready, or does not answer, in time. */
+export class LiveConnection implements PubSubLink {
+  readonly #events: ConnectionEvents;
+  readonly #toError: ToError;
+  readonly #connection: PubSubConnection | undefined;
+  readonly #readyTimeout: Timer;
+  /** Rejects when it has ended before. */
+  readonly #ready: Promise<void>;
+  #tellReady: () => void = () => undefined;
+  #refuse: (cause: unknown) => void = () => undefined;
+  /** What rejects those who wait for an answer. Some clients leave one open for ever when the connection ends. */
+  readonly #unanswered = new Set<(cause: unknown) => void>();
+  /** Why it has ended; undefined while it has not. */
+  #end: { readonly cause: unknown } | undefined;
+
+  constructor(open: OpenPubSub, toError: ToError, events: ConnectionEvents) {
+    this.#events = events;
+    this.#toError = toError;
+    this.#ready = new Promise((resolve, reject) => {
+      this.#tellReady = resolve;
+      this.#refuse = reject;
+    });
+    // Whoever waits for it hears of it.
+    this.#ready.catch(() => undefined);
+    this.#readyTimeout = this.#giveUpAfter(READY_TIMEOUT_MS, "was not ready");
+    this.#connection = this.#opened(open, {
+      onReady: () => {
+        this.#readyTimeout.cancel();
+        this.#tellReady();
+        if (this.#end === undefined) events.onReady();
+      },
+      onMessage: (channel, message) => {
+        if (this.#end === undefined) events.onMessage(channel, message);
+      },
+      onEnd: (cause) => this.#fail(cause),
+    });
+  }
+
+  /** Once it is ready. */
+  subscribe(channel: string): Promise<void> {
+    return this.#answered((connection) => connection?.subscribe(channel));
+  }
+
+  unsubscribe(channel: string): Promise<void> {
+    return this.#answered((connection) => connection?.unsubscribe(channel));
+  }
+
+  /** @param cause what those are told who wait for an answer */
+  async close(cause: unknown = new Error("the connection was closed")): Promise<void> {
+    this.#end ??= { cause };
+    this.#refuse(this.#end.cause);
+    for (const reject of this.#unanswered) reject(this.#end.cause);
+    this.#readyTimeout.cancel();
+    await this.#connection?.close();
+  }
+
+  /** Where none can even be begun, that is told later, as any other end. */
+  #opened(open: OpenPubSub, events: ConnectionEvents): PubSubConnection | undefined {
+    try {
+      return open(events);
+    } catch (error) {
+      systemClock.schedule(0, () => this.#fail(error));
+      return undefined;
+    }
+  }
+
+  async #answered(send: (connection: PubSubConnection | undefined) => unknown): Promise<void> {
+    await this.#ready;
+    this.#assertLive();
+    const timeout = this.#giveUpAfter(ANSWER_TIMEOUT_MS, "got no answer");
+    let end: (cause: unknown) => void = () => undefined;
+    try {
+      await new Promise((resolve, reject) => {
+        end = reject;
+        this.#unanswered.add(end);
+        Promise.resolve(send(this.#connection)).then(resolve, reject);
+      });
+    } catch (error) {
+      this.#assertLive();
+      throw this.#toError(error);
+    } finally {
+      this.#unanswered.delete(end);
+      timeout.cancel();
+    }
+    // Its end can arrive together with the answer, and is then read before that is told.
+    this.#assertLive();
+  }
+
+  #assertLive(): void {
+    if (this.#end !== undefined) throw this.#end.cause;
+  }
+
+  #giveUpAfter(ms: number, complaint: string): Timer {
+    return systemClock.schedule(ms, () =>
+      this.#fail(new Error(`the subscriber ${complaint} within ${ms} ms`)),
+    );
+  }
+
+  #fail(failure: unknown): void {
+    if (this.#end !== undefined) return;
+    const cause = this.#toError(failure);
+    void this.close(cause);
+    this.#events.onEnd(cause);
+  }
+}

@@ -1,0 +1,89 @@
+import { type Clock, systemClock } from "../../clock.js";
+import type { ScriptCall } from "../../protocol/script-call.js";
+import {
+  DriverClosedError,
+  type PubSubFamily,
+  type ReplicaDemand,
+  type ReplicatedReply,
+  type Ticket,
+} from "../driver.js";
+import type { CommandConnection, ConnectionEvents } from "./connection.js";
+import { type MasterOptions, ReplicatedCalls } from "./replicated-calls.js";
+import type { Slots } from "./slots.js";
+
+/** How to reach the masters. */
+export interface Masters extends Omit<MasterOptions, "open"> {
+  /** Those of a cluster. Without, one master has all keys, and its name is "". */
+  readonly slots?: Slots;
+  /** Opens a connection for scripts and for asking what replicas have. */
+  open(master: string, family: PubSubFamily, events: ConnectionEvents): CommandConnection;
+}
+
+/** A master that was not needed for so long is given up; should it be needed again, it is reached anew. */
+const UNUSED_MS = 60_000;
+
+interface Used {
+  readonly calls: ReplicatedCalls;
+  usedMs: number;
+}
+
+/** Runs scripts on the masters of their keys and waits for their replicas, following redirections. */
+export class MasterCalls {
+  readonly #masters: Masters;
+  readonly #clock: Clock;
+  readonly #calls = new Map<string, Used>();
+  #closed = false;
+
+  constructor(masters: Masters) {
+    this.#masters = masters;
+    this.#clock = masters.clock ?? systemClock;
+  }
+
+  run(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {
+    if (this.#closed) return Promise.reject(new DriverClosedError());
+    const run = (master: string, asking: boolean) => this.#at(master).run(call, ticket, demand, asking);
+    const { slots } = this.#masters;
+    return slots === undefined ? run("", false) : slots.at(call.keys[0] ?? "", run, () => ticket.givenUp);
+  }
+
+  /** As {@link ReplicatedCalls.move}. */
+  move(): void {
+    for (const { calls } of this.#calls.values()) calls.move();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#calls.values()].map(({ calls }) => calls.close()));
+  }
+
+  #at(master: string): ReplicatedCalls {
+    if (this.#closed) throw new DriverClosedError();
+    const known = this.#calls.get(master) ?? this.#open(master);
+    known.usedMs = this.#clock.monotonicMs();
+    return known.calls;
+  }
+
+  #open(master: string): Used {
+    const masters = this.#masters;
+    this.#closeUnused();
+    const calls = new ReplicatedCalls({
+      open: (events) => masters.open(master, "classic", events),
+      toError: masters.toError,
+      clock: this.#clock,
+      ...(masters.confirm && { confirm: masters.confirm }),
+    });
+    const opened = { calls, usedMs: 0 };
+    this.#calls.set(master, opened);
+    return opened;
+  }
+
+  /** Where there is a new master, another may be none any more. */
+  #closeUnused(): void {
+    const sinceMs = this.#clock.monotonicMs() - UNUSED_MS;
+    for (const [master, { calls, usedMs }] of this.#calls) {
+      if (usedMs >= sinceMs) continue;
+      this.#calls.delete(master);
+      void calls.close();
+    }
+  }
+}

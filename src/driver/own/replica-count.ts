@@ -1,0 +1,138 @@
+import { type Clock, systemClock } from "../../clock.js";
+import { type ReplicaDemand, ServerReplyError } from "../driver.js";
+import type { CommandConnection } from "./connection.js";
+
+/** After so many milliseconds the number of replicas is asked for again. */
+const COUNT_AGAIN_MS = 5_000;
+const MORE_THAN_THERE_ARE = 1_000;
+const AT_ONCE_MS = 10;
+/**
+ * A replica that has let a call wait in vain is waited for again for so many milliseconds, then for twice as long each time, as
+ * its acknowledgements may take that long.
+ */
+const FIRST_TRIAL_MS = 100;
+const LONGEST_TRIAL_MS = 1_600;
+/** The times between trials are so many times as long as these: they take a tenth of the time. */
+const PAUSE_PER_TRIAL = 10;
+
+/** How many replicas a call wants, and for how many of them it waits. */
+export interface Wanted {
+  readonly wanted: number;
+  readonly needed: number;
+  /** On the monotonic clock. */
+  readonly untilMs: number;
+}
+
+/** How many replicas one master has, and how many of them keep up. */
+export class ReplicaCount {
+  readonly #clock: Clock;
+  /** Those that are connected; undefined while that is not known. */
+  #connected: { readonly count: number; readonly atMs: number } | undefined;
+  /** As many as there were when it was last known that this is the master. */
+  #expected = 0;
+  /** Whether some ever were. */
+  #hadAny = false;
+  /** As many as had the latest write that some did not have in time; undefined while all keep up. */
+  #keepUp: { readonly count: number; readonly trialMs: number; readonly untilMs: number } | undefined;
+
+  constructor(clock: Clock = systemClock) {
+    this.#clock = clock;
+  }
+
+  /** What there is to know before calls with these demands are sent. Rejects when the connection is lost. */
+  async look(
+    link: CommandConnection,
+    demands: readonly ReplicaDemand[],
+    toError: (error: unknown) => unknown,
+  ): Promise<void> {
+    if (demands.every(({ replicas }) => typeof replicas === "number")) return;
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#connected !== undefined && nowMs - this.#connected.atMs < COUNT_AGAIN_MS) return;
+    const info = await link.send(["INFO", "replication"]).catch((error: unknown) => {
+      if (toError(error) instanceof ServerReplyError) return "";
+      throw error;
+    });
+    const [, told] = /connected_slaves:(\d+)/.exec(String(info)) ?? [];
+    // A user who may not ask for it counts those that have the latest write by now.
+    const count = Number(told ?? (await askReplicas(link, MORE_THAN_THERE_ARE, AT_ONCE_MS)) ?? 0);
+    this.#connected = { count, atMs: nowMs };
+    this.#expected = Math.max(this.#expected, count);
+    if (count > 0) this.#hadAny = true;
+  }
+
+  get connected(): number | undefined {
+    return this.#connected?.count;
+  }
+
+  /** Whether some have gone since it was last known that this is the master: they may follow another one. */
+  get hasFewer(): boolean {
+    return (this.connected ?? 0) < this.#expected;
+  }
+
+  /** This is the master, as it was when so many were connected. */
+  confirmed(connected: number): void {
+    this.#expected = Math.max(connected, this.connected ?? 0);
+  }
+
+  /** For a call that is sent now. */
+  of({ replicas, timeoutMs }: ReplicaDemand): Wanted {
+    const nowMs = this.#clock.monotonicMs();
+    const connected = this.#connected?.count ?? 0;
+    // Those that a master had and has no longer may follow another one by now.
+    if (replicas === "connected" && connected === 0 && this.#hadAny)
+      return { wanted: 1, needed: 0, untilMs: nowMs };
+    const wanted = numberOf(replicas, connected);
+    const keepUp = replicas === "connected" ? this.#keepUp : undefined;
+    if (keepUp === undefined) return { wanted, needed: wanted, untilMs: nowMs + timeoutMs };
+    // Who does not need them all waits for those that keep up, and now and then looks whether all do again.
+    if (nowMs < keepUp.untilMs) {
+      return { wanted, needed: Math.min(wanted, keepUp.count), untilMs: nowMs + timeoutMs };
+    }
+    return { wanted, needed: wanted, untilMs: nowMs + Math.min(timeoutMs, keepUp.trialMs) };
+  }
+
+  /** A call that wanted so many was answered. */
+  answered(acknowledged: number, { wanted, needed }: Wanted): void {
+    if (acknowledged >= wanted) {
+      this.#keepUp = undefined;
+    } else if (acknowledged < needed) {
+      this.#connected = undefined;
+      const nowMs = this.#clock.monotonicMs();
+      const trialMs = this.#nextTrialMs(nowMs);
+      this.#keepUp = { count: acknowledged, trialMs, untilMs: nowMs + PAUSE_PER_TRIAL * trialMs };
+    }
+  }
+
+  #nextTrialMs(nowMs: number): number {
+    if (this.#keepUp === undefined) return FIRST_TRIAL_MS;
+    const { trialMs, untilMs } = this.#keepUp;
+    return nowMs < untilMs ? trialMs : Math.min(2 * trialMs, LONGEST_TRIAL_MS);
+  }
+
+  forget(): void {
+    this.#connected = undefined;
+    this.#keepUp = undefined;
+  }
+}
+
+/** Undefined when that can not be learned. */
+export function askReplicas(
+  link: CommandConnection,
+  replicas: number,
+  timeoutMs: number,
+): Promise<number | undefined> {
+  return link.send(["WAIT", String(replicas), String(timeoutMs)]).then(Number, () => undefined);
+}
+
+function numberOf(replicas: ReplicaDemand["replicas"], connected: number): number {
+  switch (replicas) {
+    case "connected":
+      return connected;
+    case "all":
+      return Math.max(1, connected);
+    case "majority":
+      return Math.floor(connected / 2) + 1;
+    default:
+      return replicas;
+  }
+}

@@ -1,0 +1,255 @@
+import { type Clock, systemClock } from "../../clock.js";
+import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
+import { inRootContext } from "../../root-context.js";
+import {
+  DriverClosedError,
+  type ReplicaDemand,
+  type ReplicatedReply,
+  ServerReplyError,
+  type Ticket,
+  WaitRefusedError,
+} from "../driver.js";
+import { KnownScripts } from "../known-scripts.js";
+import { type CommandConnection, type ConnectionEvents, onlyEnd } from "./connection.js";
+import { ConnectionScripts } from "./connection-scripts.js";
+import { askReplicas, ReplicaCount, type Wanted } from "./replica-count.js";
+
+export interface MasterOptions {
+  open(events: ConnectionEvents): CommandConnection;
+  /**
+   * Resolves once it is known who the master is, after `move` was called where that is another one; rejects where nobody can
+   * tell. Not there where nobody else would make another one.
+   */
+  readonly confirm?: () => Promise<void>;
+  /** Makes an error of the server of what the Redis client rejects with, where it is one. */
+  readonly toError: (failure: unknown) => unknown;
+  /** Default: that of the process. */
+  readonly clock?: Clock;
+}
+
+interface Waiting {
+  readonly call: ScriptCall;
+  readonly ticket: Ticket;
+  readonly demand: ReplicaDemand;
+  /** Whether the master gets the slot only now, and takes calls for it from those who say that they were sent. */
+  readonly asking: boolean;
+  resolve(reply: ReplicatedReply): void;
+  reject(error: unknown): void;
+}
+
+/** A call that was carried out, and waits for replicas. */
+interface Written extends Waiting, Wanted {
+  readonly reply: RawReply;
+  /** How often there had been another master by then. */
+  readonly moves: number;
+}
+
+/** Who comes while others wait for replicas is held up no longer than this. */
+const ROUND_MS = 50;
+/**
+ * A connection on which nothing is answered so long after the replicas' time is over is dead, though the kernel may not know
+ * it yet, or that of a master which was replaced since.
+ */
+const ANSWER_TIMEOUT_MS = 5_000;
+
+/**
+ * Runs scripts on one master and waits until its replicas have what they wrote. `WAIT` counts the writes of its own
+ * connection, so these calls have one. It also holds up what comes after it: hence rounds, each of which sends what has come
+ * meanwhile and asks once for all that has been written.
+ */
+export class ReplicatedCalls {
+  readonly #options: MasterOptions;
+  readonly #scripts: KnownScripts;
+  #link: CommandConnection | undefined;
+  readonly #clock: Clock;
+  readonly #count: ReplicaCount;
+  #waiting: Waiting[] = [];
+  #written: Written[] = [];
+  #running = false;
+  #moves = 0;
+  #refused: WaitRefusedError | undefined;
+  #closed = false;
+
+  constructor(options: MasterOptions) {
+    this.#options = options;
+    this.#scripts = new KnownScripts(options.toError);
+    this.#clock = options.clock ?? systemClock;
+    this.#count = new ReplicaCount(this.#clock);
+  }
+
+  run(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand, asking = false): Promise<ReplicatedReply> {
+    if (this.#refused !== undefined) return Promise.reject(this.#refused);
+    if (this.#closed) return Promise.reject(new DriverClosedError());
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ call, ticket, demand, asking, resolve, reject });
+      if (this.#running) return;
+      this.#running = true;
+      // All calls of this turn go together.
+      inRootContext(() => queueMicrotask(() => void this.#runAll()));
+    });
+  }
+
+  /** Another server is the master: the next connection leads there, and what the old one was sent fails. */
+  move(): void {
+    this.#moves += 1;
+    void this.#leave();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { reject } of this.#waiting.splice(0)) reject(this.#refused ?? new DriverClosedError());
+    await this.#leave();
+  }
+
+  /** Never rejects. */
+  async #runAll(): Promise<void> {
+    while (this.#waiting.length > 0 || this.#written.length > 0) {
+      const batch = this.#waiting.splice(0);
+      const timeout = this.#clock.schedule(ROUND_MS + ANSWER_TIMEOUT_MS, () => void this.#leave());
+      try {
+        await this.#round(batch);
+      } catch (error) {
+        for (const { reject } of [...batch, ...this.#written.splice(0)]) reject(this.#options.toError(error));
+      } finally {
+        timeout.cancel();
+      }
+    }
+    this.#running = false;
+  }
+
+  async #round(waiting: readonly Waiting[]): Promise<void> {
+    const link = await this.#open();
+    const moves = this.#moves;
+    const { toError } = this.#options;
+    await this.#count.look(
+      link,
+      waiting.map(({ demand }) => demand),
+      toError,
+    );
+    const batch = waiting.filter(isWanted).map((call) => ({ ...call, ...this.#count.of(call.demand) }));
+    const sender = new ConnectionScripts(link);
+    const replies = batch.map(({ call, ticket, asking }) =>
+      this.#scripts.run(call, ticket, asking ? sender.asking : sender),
+    );
+    sender.late = false;
+    const answer = askFor(link, [...this.#written, ...batch], this.#clock);
+    const settled = await Promise.allSettled(replies);
+    settled.forEach((outcome, at) => {
+      const call = batch[at];
+      if (call === undefined) return;
+      if (outcome.status === "fulfilled") this.#written.push({ ...call, reply: outcome.value, moves });
+      else this.#reject(call, outcome.reason);
+    });
+    const { count, isFinal } = await answer;
+    // The connection has ended, and the next would count what it has not written.
+    if (this.#link !== link) this.#settle(undefined, Number.POSITIVE_INFINITY);
+    // A script that had to be sent again, in full, has written after the question.
+    else if (sender.late) this.#settle(undefined, this.#clock.monotonicMs());
+    else this.#settle(count, isFinal ? Number.POSITIVE_INFINITY : this.#clock.monotonicMs());
+  }
+
+  /**
+   * Answers the calls whose replicas have what they wrote, or whose time is over.
+   * @param counted undefined where nobody could be asked
+   */
+  #settle(counted: number | undefined, nowMs: number): void {
+    const acknowledged = counted ?? 0;
+    this.#written = this.#written.filter((call) => {
+      const { needed, untilMs, ticket } = call;
+      if (acknowledged < needed && nowMs < untilMs && !ticket.givenUp) return true;
+      if (counted !== undefined) this.#count.answered(counted, call);
+      this.#answer(call, acknowledged);
+      return false;
+    });
+  }
+
+  /** What some replicas do not have, was perhaps written to what is the master no longer. */
+  #answer(call: Written, acknowledged: number): void {
+    const { reply, demand, wanted, resolve, reject } = call;
+    const answer = () => {
+      if (call.moves === this.#moves) resolve({ reply, acknowledged, wanted });
+      else reject(new Error("another server has become the master meanwhile"));
+    };
+    const { confirm } = this.#options;
+    const { connected, hasFewer } = this.#count;
+    const confirmed = () => {
+      if (connected !== undefined) this.#count.confirmed(connected);
+      answer();
+    };
+    // Who needs replicas to have it does not believe it anyway.
+    const isDoubtful = demand.replicas === "connected" && (acknowledged < wanted || hasFewer);
+    if (isDoubtful && confirm !== undefined) confirm().then(confirmed, reject);
+    else answer();
+  }
+
+  #reject({ reject }: Waiting, error: unknown): void {
+    // It is a replica by now, and the next connection leads to the master.
+    if (error instanceof ServerReplyError && error.code === "READONLY") void this.#leave();
+    reject(error);
+  }
+
+  async #open(): Promise<CommandConnection> {
+    if (this.#link !== undefined) return this.#link;
+    // What a former connection has written.
+    this.#settle(undefined, Number.POSITIVE_INFINITY);
+    if (this.#closed) throw new DriverClosedError();
+    const link = this.#options.open(
+      onlyEnd(() => {
+        if (this.#link === link) this.#forget();
+      }),
+    );
+    this.#link = link;
+    this.#scripts.forget();
+    // Before anything is written: a server that can not be asked for its replicas is to say so now.
+    await link.send(["WAIT", "0", "0"]).catch((error: unknown) => this.#checkRefusal(error));
+    return link;
+  }
+
+  #forget(): void {
+    this.#link = undefined;
+    this.#count.forget();
+  }
+
+  /** Ends the connection, with what is under way; the next call makes a new one. */
+  async #leave(): Promise<void> {
+    const link = this.#link;
+    this.#forget();
+    await link?.close();
+  }
+
+  /** Throws what no later call would be answered otherwise, and remembers it. Anything else the script is told as well. */
+  #checkRefusal(failure: unknown): void {
+    const error = this.#options.toError(failure);
+    if (!(error instanceof ServerReplyError)) throw error;
+    if (error.code !== "NOPERM" && !/unknown command/i.test(error.message)) return;
+    this.#refused = new WaitRefusedError(error.message, { cause: error });
+    void this.close();
+    throw this.#refused;
+  }
+}
+
+interface Count {
+  /** Undefined where the server could not tell. */
+  readonly count: number | undefined;
+  /** Whether to ask again would bring nothing else. */
+  readonly isFinal: boolean;
+}
+
+/** Asks how many replicas have all that was written, for no longer than a round. Never rejects. */
+async function askFor(link: CommandConnection, calls: readonly Wanted[], clock: Clock): Promise<Count> {
+  const needed = Math.max(0, ...calls.map((call) => call.needed));
+  if (needed === 0) return { count: 0, isFinal: true };
+  const askedMs = clock.monotonicMs();
+  const leftMs = Math.min(...calls.map(({ untilMs }) => untilMs)) - askedMs;
+  const roundMs = Math.max(1, Math.min(ROUND_MS, Math.ceil(leftMs)));
+  const count = await askReplicas(link, needed, roundMs);
+  // A server that can not tell, or does not wait, has said all.
+  const isEarly = clock.monotonicMs() - askedMs < roundMs / 2;
+  return { count, isFinal: count === undefined || (count < needed && isEarly) };
+}
+
+/** Refuses a call for which nobody waits any more. */
+function isWanted({ ticket, reject }: Waiting): boolean {
+  if (ticket.givenUp) reject(new Error("the call was given up before it was sent"));
+  return !ticket.givenUp;
+}

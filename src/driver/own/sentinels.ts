@@ -1,0 +1,221 @@
+import { systemClock, type Timer } from "../../clock.js";
+import { inRootContext } from "../../root-context.js";
+import { type CommandConnection, type ConnectionEvents, type OwnConnection, onlyEnd } from "./connection.js";
+import { LiveConnection } from "./live-connection.js";
+import { NextAnswer } from "./next-answer.js";
+
+/** How an adapter opens connections to one Sentinel. */
+export type OpenSentinel = (events: ConnectionEvents) => OwnConnection;
+
+/** What a Sentinel says of the master. */
+interface Word {
+  /** Its address as it is announced, "host:port". */
+  readonly master: string;
+  /** Grows with each master that Sentinels agree on. */
+  readonly epoch: number;
+  /** Whether this Sentinel is about to make another server the master. */
+  readonly isFailingOver: boolean;
+}
+
+/** Sent by a Sentinel when it learns of another master. */
+const CHANNEL = "+switch-master";
+/** A Sentinel that says nothing for so long is taken for gone. */
+const ANSWER_TIMEOUT_MS = 1_000;
+/** Once most have answered, the others are waited for no longer than this. */
+const GRACE_MS = 50;
+const FIRST_RETRY_MS = 100;
+const LONGEST_RETRY_MS = 5_000;
+
+/**
+ * The Sentinels that watch one master: listens to all of them on connections of its own, and asks them. Where they differ, the one
+ * with the highest epoch has heard the latest.
+ */
+export class Sentinels {
+  readonly #sentinels: readonly Sentinel[];
+  readonly #told: (master: string) => void;
+  #epoch = Number.POSITIVE_INFINITY;
+  readonly #answer = new NextAnswer(() => inRootContext(() => this.#askAll()));
+
+  /** @param told of the master that they name, each time they have named one */
+  constructor(openings: readonly OpenSentinel[], name: string, told: (master: string) => void) {
+    this.#told = told;
+    const heard = () => void this.ask();
+    this.#sentinels = openings.map((open) => new Sentinel(open, name, heard));
+  }
+
+  /** Begins to listen. */
+  listen(): void {
+    inRootContext(() => {
+      for (const sentinel of this.#sentinels) sentinel.listen();
+    });
+  }
+
+  /**
+   * Asks all of them, and tells of another master before it resolves. Never rejects.
+   * @returns undefined where less than half of them answer
+   */
+  ask(): Promise<Word | undefined> {
+    return this.#answer.get();
+  }
+
+  /** Rejects unless most of them say who the master is, and that they are not about to make another one. */
+  async confirm(): Promise<void> {
+    const word = await this.ask();
+    if (word === undefined) throw new Error("most Sentinels do not say who the master is");
+    if (word.isFailingOver) throw new Error("the Sentinels are about to make another server the master");
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#sentinels.map((sentinel) => sentinel.close()));
+  }
+
+  #askAll(): Promise<Word | undefined> {
+    return new Promise((resolve) => {
+      const words: Word[] = [];
+      const isMost = () => 2 * words.length > this.#sentinels.length;
+      const end = () => {
+        grace?.cancel();
+        this.#judge(true);
+        resolve(isMost() ? latestOf(words) : undefined);
+      };
+      let grace: Timer | undefined;
+      const asked = this.#sentinels.map(async (sentinel) => {
+        const word = await sentinel.ask();
+        if (word === undefined) return;
+        words.push(word);
+        this.#judge(isMost());
+        // The one that is making another master may be slower than others.
+        if (isMost()) grace ??= systemClock.schedule(GRACE_MS, end);
+      });
+      void Promise.all(asked).then(end);
+    });
+  }
+
+  /** @param isSettled false while those who have said nothing yet may know of a later master than the rest */
+  #judge(isSettled: boolean): void {
+    const words = this.#sentinels.flatMap(({ word }) => (word === undefined ? [] : [word]));
+    const latest = latestOf(words);
+    if (latest === undefined || (!isSettled && latest.epoch <= this.#epoch)) return;
+    this.#epoch = latest.epoch;
+    this.#told(latest.master);
+  }
+}
+
+/** One that is about to make another master knows more than others of its epoch, and so does one that has made it. */
+function latestOf(words: readonly Word[]): Word | undefined {
+  const epoch = Math.max(...words.map((word) => word.epoch));
+  const latest = words.filter((word) => word.epoch === epoch);
+  return latest.find(({ isFailingOver }) => isFailingOver) ?? latest[0];
+}
+
+/** One Sentinel, with a connection that listens and one that asks: while it listens it can not be asked where it speaks RESP2. */
+class Sentinel {
+  readonly #open: OpenSentinel;
+  readonly #name: string;
+  readonly #heard: () => void;
+  /** What it said last; undefined while it is gone. */
+  word: Word | undefined;
+  #listening: LiveConnection | undefined;
+  #link: CommandConnection | undefined;
+  #retry: Timer | undefined;
+  /** Connections that failed in a row. */
+  #failures = 0;
+  #closed = false;
+
+  /** @param heard is called when it may have something to say */
+  constructor(open: OpenSentinel, name: string, heard: () => void) {
+    this.#open = open;
+    this.#name = name;
+    this.#heard = heard;
+  }
+
+  listen(): void {
+    if (this.#closed) return;
+    const connection = new LiveConnection(this.#open, (error) => error, {
+      onReady: () => {
+        connection.subscribe(CHANNEL).then(
+          () => {
+            this.#failures = 0;
+            // It may have been said before.
+            this.#heard();
+          },
+          () => this.#listenAgain(connection),
+        );
+      },
+      onMessage: () => this.#heard(),
+      onEnd: () => this.#listenAgain(connection),
+    });
+    this.#listening = connection;
+  }
+
+  /** Undefined where it does not answer, or knows no master of that name. Never rejects. */
+  async ask(): Promise<Word | undefined> {
+    if (this.#closed) return undefined;
+    const link = this.#reach();
+    const timeout = systemClock.schedule(ANSWER_TIMEOUT_MS, () => this.#leave(link));
+    try {
+      // In this order: whoever has another master by the second answer had no higher epoch in the first one.
+      const [state, address] = await Promise.all([
+        // Who may not ask for it, has no epochs to tell Sentinels by.
+        link.send(["SENTINEL", "MASTER", this.#name]).catch(() => undefined),
+        link.send(["SENTINEL", "GET-MASTER-ADDR-BY-NAME", this.#name]),
+      ]);
+      this.word = wordOf(fieldsOf(state), address);
+    } catch {
+      this.#leave(link);
+      this.word = undefined;
+    } finally {
+      timeout.cancel();
+    }
+    return this.word;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.word = undefined;
+    this.#retry?.cancel();
+    await Promise.all([this.#listening?.close(), this.#link?.close()]);
+  }
+
+  #reach(): CommandConnection {
+    if (this.#link !== undefined) return this.#link;
+    const link = this.#open(
+      onlyEnd(() => {
+        if (this.#link === link) this.#link = undefined;
+      }),
+    );
+    this.#link = link;
+    return link;
+  }
+
+  #leave(link: CommandConnection): void {
+    if (this.#link === link) this.#link = undefined;
+    void link.close();
+  }
+
+  #listenAgain(connection: LiveConnection): void {
+    if (this.#listening !== connection || this.#closed) return;
+    this.#listening = undefined;
+    this.word = undefined;
+    void connection.close();
+    const delayMs = Math.min(FIRST_RETRY_MS * 2 ** this.#failures, LONGEST_RETRY_MS);
+    this.#failures += 1;
+    this.#retry = systemClock.schedule(delayMs, () => this.listen());
+  }
+}
+
+function wordOf(state: ReadonlyMap<string, string>, address: unknown): Word | undefined {
+  if (!Array.isArray(address)) return undefined;
+  const master = address.join(":");
+  // Once another server is the master the name leads there, while the old one is what is looked after for a while yet.
+  const isMade = `${state.get("ip")}:${state.get("port")}` !== master;
+  const isFailingOver = !isMade && (state.get("flags") ?? "").includes("failover_in_progress");
+  return { master, epoch: Number(state.get("config-epoch") ?? 0), isFailingOver };
+}
+
+/** Names and values by turns, or what a Redis client has made of them. */
+function fieldsOf(reply: unknown): ReadonlyMap<string, string> {
+  if (reply === null || typeof reply !== "object") return new Map();
+  if (!Array.isArray(reply)) return new Map(Object.entries(reply as Record<string, string>));
+  return new Map(reply.flatMap((word, at) => (at % 2 === 0 ? [[String(word), String(reply[at + 1])]] : [])));
+}

@@ -1,0 +1,77 @@
+import { ServerReplyError, WaitRefusedError } from "../driver.js";
+
+/** What a cluster's client knows of its slots. A server is named by its address, "host:port". */
+export interface KnownSlots {
+  /** The server that has the slot of a key or a channel; undefined while none is known. */
+  serverOf(key: string): string | undefined;
+  /** Asks the cluster anew who has which slot. Never rejects. */
+  refresh(): Promise<void>;
+}
+
+/** A slot that is being moved redirects once, to a master that knows. */
+const MOST_REDIRECTS = 3;
+
+/** The servers that have the slots of a cluster. */
+export class Slots implements KnownSlots {
+  readonly #known: KnownSlots;
+
+  constructor(known: KnownSlots) {
+    this.#known = known;
+  }
+
+  serverOf(key: string): string | undefined {
+    return this.#known.serverOf(key);
+  }
+
+  refresh(): Promise<void> {
+    return this.#known.refresh();
+  }
+
+  /**
+   * Does something at the server that has a key, and follows it where it has moved.
+   * @param act does it, at a server that gets the slot only now where `asking` is true
+   * @param isOver whether nothing more is to be begun
+   */
+  async at<Result>(
+    key: string,
+    act: (server: string, asking: boolean) => Promise<Result>,
+    isOver: () => boolean,
+  ): Promise<Result> {
+    let server = this.serverOf(key);
+    let asking = false;
+    for (let redirects = 0; ; redirects += 1) {
+      if (server === undefined) {
+        await this.refresh();
+        server = this.serverOf(key);
+      }
+      if (server === undefined) throw new Error(`no master is known that has the slot of "${key}"`);
+      try {
+        return await act(server, asking);
+      } catch (error) {
+        const { code = "", message = "" } = error instanceof ServerReplyError ? error : {};
+        if (code !== "MOVED" && code !== "ASK") {
+          // It may have failed, or be outvoted, and another be there by now.
+          if (isLost(error)) void this.refresh();
+          throw error;
+        }
+        if (redirects === MOST_REDIRECTS || isOver()) throw error;
+        asking = code === "ASK";
+        const [, , redirectedTo] = message.split(" ");
+        server = asking ? redirectedTo : await this.#newServer(key, server, redirectedTo);
+      }
+    }
+  }
+
+  /** What the client knows after a look goes before the address in a redirection, which it may reach by another one. */
+  async #newServer(key: string, old: string, redirectedTo: string | undefined): Promise<string | undefined> {
+    await this.refresh();
+    const known = this.serverOf(key);
+    return known === undefined || known === old ? redirectedTo : known;
+  }
+}
+
+function isLost(error: unknown): boolean {
+  return error instanceof ServerReplyError
+    ? error.code === "CLUSTERDOWN"
+    : !(error instanceof WaitRefusedError);
+}

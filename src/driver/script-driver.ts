@@ -1,0 +1,154 @@
+import type { RawReply, ScriptCall } from "../protocol/script-call.js";
+import type { ClientEvents, ClientPort } from "./client-port.js";
+import {
+  type ChannelListener,
+  type Driver,
+  DriverClosedError,
+  type DriverTraits,
+  type PubSubFamily,
+  type ReplicaDemand,
+  type ReplicatedReply,
+  type Ticket,
+  type Unsubscribe,
+} from "./driver.js";
+import { KnownScripts } from "./known-scripts.js";
+import { Moves } from "./moves.js";
+import type { MasterCalls } from "./own/master-calls.js";
+import type { Slots } from "./own/slots.js";
+import { Subscriber } from "./own/subscriber.js";
+
+/** The driver for one client, of whatever Redis library. It offers no more than the client's port does. */
+export class ScriptDriver implements Driver {
+  readonly traits: DriverTraits;
+  // Not there at all where the client's port does not offer it.
+  declare readonly lookForMoves?: () => Promise<void>;
+  declare readonly runReplicated?: NonNullable<Driver["runReplicated"]>;
+  readonly #client: ClientPort;
+  readonly #scripts: KnownScripts;
+  readonly #moves = new Moves();
+  readonly #classic: Subscriber;
+  readonly #sharded: Subscriber | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(connect: (events: ClientEvents) => ClientPort) {
+    const client = connect({
+      onLost: (server) => this.#scripts.forget(server),
+      onMoved: () => this.#moves.tell(),
+      onReplaced: () => {
+        this.#classic.move();
+        this.#client.calls?.move();
+      },
+    });
+    const { traits, toError, slots, calls, lookForMoves } = client;
+    this.traits = traits;
+    this.#client = client;
+    this.#scripts = new KnownScripts(toError);
+    const subscriber = (family: PubSubFamily, slots?: Slots) =>
+      new Subscriber({
+        toError,
+        slots,
+        open: (server, events) => client.open(server, family, events),
+        retryDelayMs: (failures) => client.retryDelayMs(failures),
+      });
+    this.#classic = subscriber("classic");
+    this.#sharded = traits.sharded ? subscriber("sharded", slots) : undefined;
+    if (calls !== undefined)
+      this.runReplicated = (call, ticket, demand) => this.#runReplicated(calls, call, ticket, demand);
+    if (lookForMoves !== undefined) {
+      this.lookForMoves = async () => {
+        if (this.#closing === undefined) await lookForMoves();
+      };
+    }
+  }
+
+  get resets(): number {
+    return this.#client.resets;
+  }
+
+  get outage(): Error | undefined {
+    return this.#client.outage;
+  }
+
+  placeOf(key: string): string {
+    const client = this.#client;
+    return (client.slots === undefined ? client.placeOf?.(key) : client.slots.serverOf(key)) ?? "";
+  }
+
+  onMoved(moved: () => void): () => void {
+    return this.#moves.add(moved);
+  }
+
+  run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
+    const refusal = this.#refusal();
+    if (refusal !== undefined) return Promise.reject(refusal);
+    const client = this.#client;
+    const reached = client.reached?.();
+    if (reached === undefined)
+      return this.#scripts.run(call, ticket, client, client.slots?.serverOf(call.keys[0] ?? ""));
+    return reached.then(() => {
+      assertWanted(ticket);
+      return this.run(call, ticket);
+    });
+  }
+
+  async subscribe(
+    channel: string,
+    listener: ChannelListener,
+    family: PubSubFamily = "classic",
+  ): Promise<Unsubscribe> {
+    this.#assertOpen();
+    const subscriber = family === "sharded" ? this.#sharded : this.#classic;
+    if (subscriber === undefined) throw new TypeError("sharded messages are for clusters");
+    await this.#client.met?.();
+    this.#assertOpen();
+    return subscriber.subscribe(channel, listener);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  #runReplicated(
+    calls: MasterCalls,
+    call: ScriptCall,
+    ticket: Ticket,
+    demand: ReplicaDemand,
+  ): Promise<ReplicatedReply> {
+    const refusal = this.#refusal();
+    if (refusal !== undefined) return Promise.reject(refusal);
+    const met = this.#client.met?.();
+    if (met === undefined) return calls.run(call, ticket, demand);
+    return met.then(() => {
+      assertWanted(ticket);
+      this.#assertOpen();
+      return calls.run(call, ticket, demand);
+    });
+  }
+
+  async #close(): Promise<void> {
+    this.#scripts.close();
+    await Promise.all([
+      this.#classic.close(),
+      this.#sharded?.close(),
+      this.#client.calls?.close(),
+      this.#client.close(),
+    ]);
+  }
+
+  /** A client that has ended may be connected again by its owner. */
+  #refusal(): DriverClosedError | undefined {
+    if (this.#closing !== undefined) return new DriverClosedError();
+    const { notOpen } = this.#client;
+    return notOpen === undefined ? undefined : new DriverClosedError(notOpen);
+  }
+
+  #assertOpen(): void {
+    const refusal = this.#refusal();
+    if (refusal !== undefined) throw refusal;
+  }
+}
+
+function assertWanted({ givenUp }: Ticket): void {
+  if (givenUp) throw new Error("the call was given up before it was sent");
+}

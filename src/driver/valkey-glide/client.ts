@@ -1,0 +1,120 @@
+import { inUrl } from "../addresses.js";
+import { hiddenOf } from "./unofficial.js";
+
+/**
+ * What the adapter uses of GLIDE's `GlideClient`. Structural, so that nothing of GLIDE is imported.
+ */
+export interface ValkeyGlideClient {
+  customCommand(args: string[], options?: { decoder?: Bytes }): Promise<unknown>;
+  subscribeLazy(channels: Iterable<string>): Promise<unknown>;
+  unsubscribeLazy(channels: Iterable<string>): Promise<unknown>;
+  getSubscriptions(): Promise<ValkeyGlideSubscriptions>;
+  getPubSubMessage(): Promise<ValkeyGlideMessage>;
+}
+
+/** What the adapter uses of GLIDE's `GlideClusterClient`. */
+export interface ValkeyGlideClusterClient extends Omit<ValkeyGlideClient, "customCommand"> {
+  customCommand(args: string[], options?: { decoder?: Bytes; route?: ValkeyGlideRoute }): Promise<unknown>;
+  ssubscribeLazy(channels: Iterable<string>): Promise<unknown>;
+  sunsubscribeLazy(channels: Iterable<string>): Promise<unknown>;
+}
+
+/** The channels that GLIDE knows to be subscribed, by family. */
+export interface ValkeyGlideSubscriptions {
+  readonly actualSubscriptions: {
+    readonly [EXACT]?: ReadonlySet<unknown>;
+    readonly [SHARDED]?: ReadonlySet<unknown>;
+  };
+}
+
+/** GLIDE tells messages of patterns from others, but not those of `SPUBLISH` from those of `PUBLISH`. */
+export interface ValkeyGlideMessage {
+  readonly channel: unknown;
+  readonly message: unknown;
+  readonly pattern?: unknown;
+}
+
+export type ValkeyGlideRoute = "allPrimaries" | { readonly type: "primarySlotKey"; readonly key: string };
+
+/** What may be given along with a client. */
+export interface ValkeyGlideOptions<Client> {
+  /**
+   * A second client, of the same kind, that nobody else listens with. Made with the options of the first and
+   * `defaultDecoder: Decoder.Bytes`; closed by whoever made it, after holdfast.
+   */
+  readonly subscriber: Client;
+}
+
+/** `Decoder.Bytes`: of bytes that are no text GLIDE would make an error. */
+export const BYTES = 0;
+export type Bytes = typeof BYTES;
+/** `PubSubChannelModes.Exact` and `PubSubChannelModes.Sharded`. */
+export const EXACT = 0;
+export const SHARDED = 2;
+
+const RESP2 = 1;
+
+type AnyClient = ValkeyGlideClient | ValkeyGlideClusterClient;
+
+export function isCluster(client: AnyClient): client is ValkeyGlideClusterClient {
+  return "ssubscribeLazy" in client;
+}
+
+/** Throws a TypeError that says what to do about what are no clients of GLIDE, or such that would break the protocol. */
+export function assertUsable(client: AnyClient, subscriber: AnyClient | undefined): void {
+  assertClient(client, "");
+  const way = "valkeyGlideDriver(client, { subscriber })";
+  if (subscriber === undefined || (subscriber as unknown) === client) {
+    throw new TypeError(
+      `valkeyGlideDriver needs a second client to listen with, as in ${way}: whoever reads the messages of a client of ` +
+        "GLIDE takes them from all others who do",
+    );
+  }
+  assertClient(subscriber, "subscriber ");
+  if (isCluster(client) !== isCluster(subscriber))
+    throw new TypeError("valkeyGlideDriver needs two clients of one kind, both for a cluster or none");
+  const { defaultDecoder, config } = hiddenOf(subscriber);
+  if (config?.protocol === RESP2) {
+    throw new TypeError(
+      "valkeyGlideDriver refuses a subscriber with ProtocolVersion.RESP2: GLIDE listens by RESP3. Leave protocol out",
+    );
+  }
+  if (config?.pubsubSubscriptions?.callback) {
+    throw new TypeError(
+      "valkeyGlideDriver refuses a subscriber with a callback: that gets the messages. Leave pubsubSubscriptions out",
+    );
+  }
+  if (defaultDecoder !== undefined && defaultDecoder !== BYTES) {
+    throw new TypeError(
+      "valkeyGlideDriver refuses a subscriber that decodes text: GLIDE throws where nobody can catch it when a message " +
+        "is none. Create it with defaultDecoder: Decoder.Bytes",
+    );
+  }
+}
+
+function assertClient(client: AnyClient, role: string): void {
+  if (typeof client?.customCommand !== "function") {
+    throw new TypeError(
+      `valkeyGlideDriver needs a ${role}GlideClient or GlideClusterClient, ` +
+        `as in valkeyGlideDriver(await GlideClient.createClient(options), { subscriber }), got ${kindOf(client)}`,
+    );
+  }
+  if (typeof client.subscribeLazy !== "function")
+    throw new TypeError(
+      "valkeyGlideDriver needs GLIDE 2.3 or later: earlier ones can not subscribe at run time",
+    );
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || typeof value !== "object")
+    return value === undefined ? "nothing" : `a ${typeof value}`;
+  return "then" in value ? "a promise: await it" : "another object";
+}
+
+/** Names the server, or those of the cluster that its client was told of, as in a URL, without credentials. */
+export function serverName(client: AnyClient): string {
+  const { addresses = [], databaseId = 0, useTLS = false } = hiddenOf(client).config ?? {};
+  const hosts = addresses.map(({ host, port }) => inUrl(host, port));
+  if (isCluster(client)) return `redis+cluster://${hosts.join(",")}`;
+  return `${useTLS ? "rediss" : "redis"}://${hosts.join(",")}/${databaseId}`;
+}

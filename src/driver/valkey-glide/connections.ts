@@ -1,0 +1,197 @@
+import { systemClock, type Timer } from "../../clock.js";
+import { DriverClosedError, ServerReplyError } from "../driver.js";
+import type { ConnectionEvents, PubSubConnection } from "../own/connection.js";
+import { BYTES, isCluster, type ValkeyGlideClient, type ValkeyGlideClusterClient } from "./client.js";
+import { fromSubscriber } from "./errors.js";
+import type { GlideSubscriptions } from "./subscriptions.js";
+
+type Client = ValkeyGlideClient | ValkeyGlideClusterClient;
+
+/** GLIDE connects anew by itself and tells nobody: it is asked so often for its connections while somebody listens. */
+const LOOK_MS = 1_000;
+/** A cluster that has not told by then has a master that is gone or stands still. */
+const ANSWER_MS = 500;
+
+/**
+ * Listens with a client of the caller's. What the port calls a connection is here the time in which the client has the
+ * same connections and, in a cluster, each master the same slots, so that those who listen are told when messages may have
+ * been missed. While that is not known they are told so with each look.
+ */
+export class GlideListening implements PubSubConnection {
+  readonly #client: Client;
+  readonly #subscriptions: GlideSubscriptions;
+  readonly #toError: (failure: unknown) => unknown;
+  readonly #events: ConnectionEvents;
+  readonly #stopReading: () => void;
+  /** Settles once it is known what is looked after; undefined while nobody listens. */
+  #watched: Promise<void> | undefined;
+  #timer: Timer | undefined;
+  #over = false;
+
+  /** @param toError makes of what GLIDE rejects with what is told */
+  constructor(
+    client: Client,
+    subscriptions: GlideSubscriptions,
+    toError: (failure: unknown) => unknown,
+    events: ConnectionEvents,
+  ) {
+    this.#client = client;
+    this.#subscriptions = subscriptions;
+    this.#toError = toError;
+    this.#events = { ...events, onEnd: (failure) => events.onEnd(toError(failure)) };
+    this.#stopReading = read(client, this.#events);
+    this.#watch().then(events.onReady, toldByEnd);
+  }
+
+  async subscribe(channel: string): Promise<void> {
+    this.#subscriptions.claim(channel, this);
+    try {
+      await this.#watch();
+      await this.#subscriptions.subscribe(channel);
+    } catch (failure) {
+      throw this.#toError(failure);
+    }
+  }
+
+  unsubscribe(channel: string): Promise<void> {
+    return this.#subscriptions.unsubscribe(channel);
+  }
+
+  async close(): Promise<void> {
+    this.#over = true;
+    this.#timer?.cancel();
+    this.#stopReading();
+    this.#subscriptions.giveUp();
+  }
+
+  #watch(): Promise<void> {
+    this.#watched ??= connectionsOf(this.#client).then(
+      (connections) => this.#lookLater(connections),
+      (error: unknown) => {
+        this.#events.onEnd(error);
+        throw error;
+      },
+    );
+    return this.#watched;
+  }
+
+  #lookLater(before: Connections): void {
+    if (this.#over) return;
+    this.#timer = systemClock.schedule(LOOK_MS, () => {
+      this.#look(before).catch((error: unknown) => this.#events.onEnd(error));
+    });
+  }
+
+  async #look(before: Connections): Promise<void> {
+    const connections = await connectionsOf(this.#client);
+    if (connections !== UNKNOWN && connections !== before)
+      throw new Error("GLIDE has connected anew, or a slot of the cluster has moved");
+    if (this.#over) return;
+    // Who stopped listening while there was no connection has left them behind.
+    await this.#subscriptions.endOthers(this);
+    if (this.#subscriptions.inUse) this.#lookLater(before);
+    else this.#watched = undefined;
+    if (connections === UNKNOWN) this.#events.onReady();
+  }
+}
+
+/** Whoever opened it hears of its end. */
+function toldByEnd(): void {}
+
+const readers = new WeakMap<Client, Set<ConnectionEvents>>();
+
+/** A read can not be taken back: one goes on for the life of the client, for those who listen at the time. */
+function read(client: Client, events: ConnectionEvents): () => void {
+  const known = readers.get(client);
+  const told = known ?? new Set();
+  told.add(events);
+  if (known === undefined) {
+    readers.set(client, told);
+    void readAll(client, told);
+  }
+  return () => told.delete(events);
+}
+
+async function readAll(client: Client, told: ReadonlySet<ConnectionEvents>): Promise<void> {
+  try {
+    for (;;) {
+      const { channel, message, pattern } = await client.getPubSubMessage();
+      if (pattern) continue;
+      for (const events of told) events.onMessage(String(channel), String(message));
+    }
+  } catch (error) {
+    readers.delete(client);
+    for (const events of told) events.onEnd(error);
+  }
+}
+
+/** Something went wrong, or is slow, at one of the masters of a cluster, and nobody can say what the others have missed. */
+const UNKNOWN: unique symbol = Symbol("unknown");
+type Connections = string | typeof UNKNOWN;
+
+const MAY_NOT_ASK: ReadonlySet<string> = new Set(["NOPERM", "ERR"]);
+
+/** Names the connections that the client has now; in a cluster, also who has which slot. */
+async function connectionsOf(client: Client): Promise<Connections> {
+  try {
+    if (!isCluster(client)) {
+      return connectionIn(await client.customCommand(["CLIENT", "INFO"], { decoder: BYTES }));
+    }
+    return await unlessLate(connectionsOfCluster(client));
+  } catch (failure) {
+    const error = fromSubscriber(failure);
+    // A user who may not ask is not told. A master of a cluster that is starting tells later.
+    if (error instanceof ServerReplyError && (MAY_NOT_ASK.has(error.code) || !isCluster(client))) {
+      return error.code;
+    }
+    if (isCluster(client) && !(error instanceof DriverClosedError)) return UNKNOWN;
+    throw error;
+  }
+}
+
+/**
+ * Each master's own slots, as a slot that moves to the master with the highest epoch changes no epoch, and its epoch, as a slot
+ * that has come back did change it.
+ */
+async function connectionsOfCluster(client: ValkeyGlideClusterClient): Promise<string> {
+  const toAll = { decoder: BYTES, route: "allPrimaries" } as const;
+  const [connections, nodes] = (await Promise.all([
+    client.customCommand(["CLIENT", "INFO"], toAll),
+    client.customCommand(["CLUSTER", "NODES"], toAll),
+  ])) as { key: unknown; value: unknown }[][];
+  const told = [
+    ...(connections ?? []).map(({ key, value }) => `${key} ${connectionIn(value)}`),
+    ...(nodes ?? []).map(({ key, value }) => `${key} ${ownSlots(value)}`),
+  ];
+  // One for each master, in any order.
+  return told.sort().join();
+}
+
+/** The id alone may be the same again after a restart of the server. */
+function connectionIn(info: unknown): string {
+  return (
+    String(info)
+      .match(/\b(id|addr)=\S+/g)
+      ?.join(" ") ?? ""
+  );
+}
+
+/** "<id> <address> myself,master - <ping> <pong> <epoch> connected 0-5460 …", and slots on their way in brackets. */
+function ownSlots(nodes: unknown): string {
+  const lines = String(nodes).split("\n");
+  const own = lines.map((line) => line.split(" ")).find(([, , flags]) => flags?.startsWith("myself"));
+  const [id, , , , , , epoch, , ...slots] = own ?? [];
+  return [id, epoch, ...slots.filter((slot) => !slot.startsWith("["))].join(" ");
+}
+
+async function unlessLate(answer: Promise<string>): Promise<Connections> {
+  let timer: Timer | undefined;
+  const tooLate = new Promise<typeof UNKNOWN>((resolve) => {
+    timer = systemClock.schedule(ANSWER_MS, () => resolve(UNKNOWN));
+  });
+  try {
+    return await Promise.race([answer, tooLate]);
+  } finally {
+    timer?.cancel();
+  }
+}

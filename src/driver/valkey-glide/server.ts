@@ -1,0 +1,129 @@
+import { hashSlot } from "../../protocol/hash-slot.js";
+import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
+import type { ClientEvents, ClientPort } from "../client-port.js";
+import { DriverClosedError, type DriverTraits, type PubSubFamily, ServerReplyError } from "../driver.js";
+import { type ScriptCommand, wordsOf } from "../known-scripts.js";
+import type { ConnectionEvents, PubSubConnection } from "../own/connection.js";
+import {
+  BYTES,
+  isCluster,
+  serverName,
+  type ValkeyGlideClient,
+  type ValkeyGlideClusterClient,
+} from "./client.js";
+import { GlideListening } from "./connections.js";
+import { fromGlide, fromSubscriber } from "./errors.js";
+import { GlideSubscriptions } from "./subscriptions.js";
+
+type Client = ValkeyGlideClient | ValkeyGlideClusterClient;
+
+const FIRST_RETRY_MS = 50;
+const LONGEST_RETRY_MS = 1_000;
+
+/** Subscribers that a driver listens with: it ends subscriptions as if nobody else had made them. */
+const taken = new WeakSet<Client>();
+
+/**
+ * A server or a cluster. There are no `calls`: GLIDE connects anew without telling, also between a script and its `WAIT`, and on a
+ * connection that has written nothing `WAIT` counts all replicas.
+ */
+export class ValkeyGlidePort implements ClientPort {
+  readonly traits: DriverTraits;
+  readonly toError: ClientPort["toError"] = fromGlide;
+  resets = 0;
+  outage: Error | undefined;
+  readonly notOpen = undefined;
+  readonly #client: Client;
+  readonly #subscriber: Client;
+  readonly #events: ClientEvents;
+  readonly #subscriptions: { readonly [Family in PubSubFamily]: GlideSubscriptions };
+  #subscriberEnded = false;
+
+  constructor(client: Client, subscriber: Client, events: ClientEvents) {
+    if (taken.has(subscriber)) {
+      throw new TypeError(
+        "valkeyGlideDriver refuses a subscriber that another driver listens with: create one for each, or close the other",
+      );
+    }
+    taken.add(subscriber);
+    const cluster = isCluster(client);
+    this.traits = {
+      server: serverName(client),
+      topology: cluster ? "cluster" : "standalone",
+      sharded: cluster,
+    };
+    this.#client = client;
+    this.#subscriber = subscriber;
+    this.#events = events;
+    this.#subscriptions = {
+      classic: new GlideSubscriptions(subscriber, "classic"),
+      sharded: new GlideSubscriptions(subscriber, "sharded"),
+    };
+  }
+
+  /** GLIDE does not tell who has a slot, so that each is a place of its own. */
+  placeOf(key: string): string {
+    return isCluster(this.#client) ? String(hashSlot(key)) : "";
+  }
+
+  async send(command: ScriptCommand, call: ScriptCall): Promise<RawReply> {
+    const client = this.#client;
+    const words = wordsOf(command, call);
+    try {
+      const reply = isCluster(client)
+        ? client.customCommand(words, {
+            decoder: BYTES,
+            route: { type: "primarySlotKey", key: call.keys[0] ?? "" },
+          })
+        : client.customCommand(words, { decoder: BYTES });
+      const text = textOf(await reply);
+      this.outage = undefined;
+      return text;
+    } catch (failure) {
+      const error = fromGlide(failure);
+      if (error instanceof ServerReplyError) this.outage = undefined;
+      else if (!(error instanceof DriverClosedError)) this.#onLost(error);
+      throw error;
+    }
+  }
+
+  retryDelayMs(failures: number): number | undefined {
+    return this.#subscriberEnded
+      ? undefined
+      : Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS);
+  }
+
+  open(_: string, family: PubSubFamily, events: ConnectionEvents): PubSubConnection {
+    const toError = (failure: unknown) => {
+      const error = fromSubscriber(failure);
+      if (error instanceof DriverClosedError) this.#subscriberEnded = true;
+      return error;
+    };
+    return new GlideListening(this.#subscriber, this.#subscriptions[family], toError, events);
+  }
+
+  async close(): Promise<void> {
+    const { classic, sharded } = this.#subscriptions;
+    // A client that has ended has none.
+    await Promise.all([classic, sharded].map((ones) => ones.endOthers(this).catch(() => undefined)));
+    // Another driver may have it from now on.
+    taken.delete(this.#subscriber);
+  }
+
+  /**
+   * GLIDE sends nothing again that the server may have carried out, and does not tell when it has connected anew: of a
+   * connection that was lost while no call was under way nobody learns. Here one may have been, after each call without
+   * an answer, for which GLIDE does not wait any longer than its `requestTimeout`.
+   */
+  #onLost(error: unknown): void {
+    this.resets += 1;
+    this.#events.onLost();
+    if (error instanceof Error && error.name === "ConnectionError") this.outage = error;
+  }
+}
+
+/** Arrays of arrays of bytes as text. */
+function textOf(reply: unknown): RawReply {
+  if (Array.isArray(reply)) return reply.map(textOf);
+  return typeof reply === "object" && reply !== null ? String(reply) : (reply as RawReply);
+}

@@ -1,0 +1,121 @@
+import { systemClock, type Timer } from "../../clock.js";
+import type { PubSubFamily } from "../driver.js";
+import {
+  EXACT,
+  isCluster,
+  SHARDED,
+  type ValkeyGlideClient,
+  type ValkeyGlideClusterClient,
+} from "./client.js";
+
+/** GLIDE does not tell what the server has confirmed: it is asked soon at first, then after longer pauses. */
+const FIRST_PAUSE_MS = 1;
+const LONGEST_PAUSE_MS = 64;
+
+/**
+ * What a client of GLIDE is asked to subscribe to, and subscribes to by itself on each new connection, until it is asked
+ * not to. Lazily: calls that wait for the server ask it again at once when it refuses, thousands of times a second.
+ */
+export class GlideSubscriptions {
+  readonly #lazily: Lazily;
+  readonly #confirmed: () => Promise<ReadonlySet<string>>;
+  /** Each with who was the last to claim it. */
+  readonly #channels = new Map<string, object>();
+  readonly #waiting = new Set<Waiting>();
+  #timer: Timer | undefined;
+
+  constructor(client: ValkeyGlideClient | ValkeyGlideClusterClient, family: PubSubFamily) {
+    const sharded = family === "sharded" && isCluster(client);
+    this.#lazily = {
+      subscribe: (channels) => (sharded ? client.ssubscribeLazy(channels) : client.subscribeLazy(channels)),
+      unsubscribe: (channels) =>
+        sharded ? client.sunsubscribeLazy(channels) : client.unsubscribeLazy(channels),
+    };
+    this.#confirmed = async () => {
+      const { actualSubscriptions } = await client.getSubscriptions();
+      return new Set([...(actualSubscriptions[sharded ? SHARDED : EXACT] ?? [])].map(String));
+    };
+  }
+
+  get inUse(): boolean {
+    return this.#channels.size > 0;
+  }
+
+  /** Who claims a channel is about to subscribe to it. */
+  claim(channel: string, by: object): void {
+    this.#channels.set(channel, by);
+  }
+
+  /** Resolves once the server has confirmed it. What it refuses it never does: whoever waits gives up. */
+  async subscribe(channel: string): Promise<void> {
+    await this.#lazily.subscribe([channel]);
+    await this.#until(channel, true);
+  }
+
+  /** Resolves once the server has confirmed it. */
+  async unsubscribe(channel: string): Promise<void> {
+    await this.#end([channel]);
+    await this.#until(channel, false);
+  }
+
+  /** Ends those that somebody else was the last to claim, without waiting for the server. */
+  async endOthers(by: object): Promise<void> {
+    const others = [...this.#channels].filter(([, last]) => last !== by);
+    if (others.length > 0) await this.#end(others.map(([channel]) => channel));
+  }
+
+  /** Whoever waits is told that there will be no answer. What is not confirmed by now is not to be. */
+  giveUp(): void {
+    this.#timer?.cancel();
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const { reject } of waiting) reject(new Error("the subscription was given up"));
+    const channels = waiting.filter(({ subscribed }) => subscribed).map(({ channel }) => channel);
+    if (channels.length > 0) this.#end(channels).catch(clientEnded);
+  }
+
+  async #end(channels: readonly string[]): Promise<void> {
+    for (const channel of channels) this.#channels.delete(channel);
+    await this.#lazily.unsubscribe(channels);
+  }
+
+  #until(channel: string, subscribed: boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.add({ channel, subscribed, resolve, reject });
+      if (this.#waiting.size === 1) void this.#ask(FIRST_PAUSE_MS);
+    });
+  }
+
+  /** For all who wait. */
+  async #ask(pauseMs: number): Promise<void> {
+    try {
+      const channels = await this.#confirmed();
+      for (const one of this.#waiting) {
+        if (channels.has(one.channel) !== one.subscribed) continue;
+        this.#waiting.delete(one);
+        one.resolve();
+      }
+    } catch {
+      // Whether it has ended is for others to find out.
+    }
+    if (this.#waiting.size === 0) return;
+    const nextMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+    this.#timer = systemClock.schedule(pauseMs, () => void this.#ask(nextMs));
+  }
+}
+
+/** A client that has ended has no subscriptions. */
+function clientEnded(): void {}
+
+interface Lazily {
+  subscribe(channels: readonly string[]): Promise<unknown>;
+  unsubscribe(channels: readonly string[]): Promise<unknown>;
+}
+
+interface Waiting {
+  readonly channel: string;
+  /** Whether it is to be subscribed or not to be. */
+  readonly subscribed: boolean;
+  resolve(): void;
+  reject(error: unknown): void;
+}

@@ -1,0 +1,16 @@
+/** What the types of GLIDE keep private. Seen in GLIDE 2.5.2. */
+export interface Hidden {
+  readonly defaultDecoder?: number;
+  readonly config?: {
+    readonly addresses?: readonly { readonly host: string; readonly port?: number }[];
+    readonly databaseId?: number;
+    readonly useTLS?: boolean;
+    readonly protocol?: number;
+    readonly pubsubSubscriptions?: { readonly callback?: unknown };
+  };
+}
+
+/** What a client was made with. */
+export function hiddenOf(client: object): Hidden {
+  return client;
+}

@@ -1,0 +1,45 @@
+import type { Clock } from "../clock.js";
+
+/** Gets text in the form of a byte string. */
+type MessageHandler = (message: string) => void;
+
+interface Listener {
+  readonly onMessage: MessageHandler;
+  listening: boolean;
+}
+
+/** Publish and subscribe. A message is delivered in a later turn of the event loop, in the order of publishing. */
+export class Channels {
+  readonly #listeners = new Map<string, Set<Listener>>();
+
+  constructor(private readonly clock: Clock) {}
+
+  /** Returns the number of listeners. */
+  publish(channel: string, message: string): number {
+    const listeners = this.#listeners.get(channel) ?? new Set();
+    for (const listener of listeners) {
+      const deliver = () => {
+        if (listener.listening) listener.onMessage(message);
+      };
+      this.clock.schedule(0, deliver, true);
+    }
+    return listeners.size;
+  }
+
+  /** How many listen. */
+  count(channel: string): number {
+    return this.#listeners.get(channel)?.size ?? 0;
+  }
+
+  /** Returns what ends it; not even messages that are on their way arrive after that. */
+  subscribe(channel: string, onMessage: MessageHandler): () => void {
+    const listener: Listener = { onMessage, listening: true };
+    const listeners = this.#listeners.get(channel) ?? new Set();
+    this.#listeners.set(channel, listeners.add(listener));
+    return () => {
+      listener.listening = false;
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#listeners.get(channel) === listeners) this.#listeners.delete(channel);
+    };
+  }
+}

@@ -1,0 +1,150 @@
+import { type Clock, inLaterTurn, type Timer } from "../clock.js";
+
+export interface FakeClockOptions {
+  /** What the wall clock shows at first, in milliseconds since the Unix epoch. Default: 2026-11-20T00:00:00Z. */
+  readonly epochMs?: number;
+}
+
+/** A number of today's size, because some bugs only show with such. */
+const DEFAULT_EPOCH_MS = 1_795_132_800_000;
+
+/** Not 0 and not the wall clock's value, so that mixed-up or "missing" readings show. */
+const MONOTONIC_START_MS = 60_000;
+
+/** Work may pass through this many turns of its own (a test's `setImmediate`, say) without a timer of ours. */
+const QUIET_TURNS = 3;
+
+/** Work that still goes on after so many turns goes on for ever. */
+const MAX_TURNS = 100_000;
+
+interface FakeTimer {
+  readonly dueMs: number;
+  readonly callback: () => void;
+}
+
+/**
+ * A clock that moves only when it is told to, for tests.
+ *
+ * Timers with a delay of 0 stand for the event loop and not for time: they fire by themselves, in a later
+ * turn of the real event loop. Awaiting an operation on the embedded server therefore needs no `advance`.
+ */
+export class FakeClock implements Clock {
+  #wallMs: number;
+  #monotonicMs = MONOTONIC_START_MS;
+  /** In the order in which they fire. */
+  readonly #sleeping: FakeTimer[] = [];
+  readonly #firing = new Set<FakeTimer>();
+  #lastAdvance: Promise<void> = Promise.resolve();
+
+  constructor(options: FakeClockOptions = {}) {
+    this.#wallMs = options.epochMs ?? DEFAULT_EPOCH_MS;
+  }
+
+  /** How many timers have neither fired nor been cancelled. */
+  get pendingTimers(): number {
+    return this.#sleeping.length + this.#firing.size;
+  }
+
+  wallMs(): number {
+    return this.#wallMs;
+  }
+
+  monotonicMs(): number {
+    return this.#monotonicMs;
+  }
+
+  schedule(delayMs: number, callback: () => void): Timer {
+    if (Number.isNaN(delayMs)) throw new RangeError("delayMs is not a number");
+    const timer: FakeTimer = { dueMs: this.#monotonicMs + delayMs, callback };
+    if (delayMs <= 0) this.#fireSoon(timer);
+    else this.#sleeping.splice(this.#firstAfter(timer.dueMs), 0, timer);
+    return { cancel: () => this.#cancel(timer) };
+  }
+
+  /**
+   * Lets `ms` milliseconds pass on both clocks and fires the timers that fall due, in order. Everything that
+   * a timer sets off (promises, answers of the embedded server) has settled before the next one fires and
+   * before this resolves. A second call waits for the first. Rejects with what a timer throws.
+   */
+  advance(ms: number): Promise<void> {
+    const advanced = this.#lastAdvance.then(() => this.#advance(ms));
+    this.#lastAdvance = advanced.catch(() => undefined);
+    return advanced;
+  }
+
+  /** The machine sleeps for `ms` milliseconds: the wall clock moves, the monotonic one and the timers do not. */
+  suspend(ms: number): void {
+    this.#wallMs += ms;
+  }
+
+  /**
+   * The event loop is blocked for `ms` milliseconds: both clocks move and nothing runs. The timers that fell
+   * due meanwhile fire afterwards on their own, in a later turn.
+   */
+  block(ms: number): void {
+    this.#moveTo(this.#monotonicMs + ms);
+    while (this.#takeDue(this.#monotonicMs, (timer) => this.#fireSoon(timer)));
+  }
+
+  async #advance(ms: number): Promise<void> {
+    if (!(ms >= 0)) throw new RangeError("time only moves forward");
+    const untilMs = this.#monotonicMs + ms;
+    await this.#settle();
+    const fire = ({ dueMs, callback }: FakeTimer) => {
+      this.#moveTo(Math.max(dueMs, this.#monotonicMs));
+      callback();
+    };
+    while (this.#takeDue(untilMs, fire)) await this.#settle();
+    // A callback may have blocked the event loop for longer than was asked for.
+    this.#moveTo(Math.max(untilMs, this.#monotonicMs));
+    await this.#settle();
+  }
+
+  async #settle(): Promise<void> {
+    for (let turns = 0, quiet = 0; quiet < QUIET_TURNS; turns++) {
+      if (turns === MAX_TURNS) throw new Error(`work has not settled after ${MAX_TURNS} turns`);
+      await new Promise<void>(inLaterTurn);
+      quiet = this.#firing.size === 0 ? quiet + 1 : 0;
+    }
+  }
+
+  #takeDue(untilMs: number, take: (timer: FakeTimer) => void): boolean {
+    const first = this.#sleeping[0];
+    if (first === undefined || first.dueMs > untilMs) return false;
+    this.#sleeping.shift();
+    take(first);
+    return true;
+  }
+
+  #fireSoon(timer: FakeTimer): void {
+    this.#firing.add(timer);
+    const fire = () => {
+      if (this.#firing.delete(timer)) timer.callback();
+    };
+    inLaterTurn(fire);
+  }
+
+  #cancel(timer: FakeTimer): void {
+    if (this.#firing.delete(timer)) return;
+    const at = this.#sleeping.indexOf(timer);
+    if (at >= 0) this.#sleeping.splice(at, 1);
+  }
+
+  /** Where a timer belongs that is due at `dueMs`: behind all that were scheduled before for the same time. */
+  #firstAfter(dueMs: number): number {
+    let low = 0;
+    let high = this.#sleeping.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#sleeping[middle]?.dueMs ?? 0) <= dueMs) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #moveTo(monotonicMs: number): void {
+    if (!(monotonicMs >= this.#monotonicMs)) throw new RangeError("time only moves forward");
+    this.#wallMs += monotonicMs - this.#monotonicMs;
+    this.#monotonicMs = monotonicMs;
+  }
+}

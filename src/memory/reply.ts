@@ -1,0 +1,32 @@
+import { ServerReplyError } from "../driver/driver.js";
+import type { RawReply } from "../protocol/script-call.js";
+import { textOfBytes } from "./byte-strings.js";
+
+/** What a command or a script of the embedded server answers. Strings are byte strings. */
+export type Reply = string | number | null | Status | Refusal | readonly Reply[];
+
+/** A status reply: `OK`, the name of a type. Lua sees a table with the field `ok`. */
+export class Status {
+  constructor(readonly text: string) {}
+}
+
+/** An error reply. Lua sees a table with the field `err`. */
+export class Refusal {
+  constructor(readonly message: string) {}
+}
+
+export const OK: Status = new Status("OK");
+
+/** Thrown by a command and answered as a {@link Refusal}. */
+export class CommandError extends Error {
+  override readonly name = "CommandError";
+}
+
+/** What the user of a Redis client gets to see: text for bytes, a thrown error for a refusal. */
+export function rawReply(reply: Reply): RawReply {
+  if (typeof reply === "string") return textOfBytes(reply);
+  if (reply === null || typeof reply === "number") return reply;
+  if (reply instanceof Status) return textOfBytes(reply.text);
+  if (reply instanceof Refusal) throw new ServerReplyError(textOfBytes(reply.message));
+  return reply.map(rawReply);
+}
