@@ -63,7 +63,7 @@ export async function isSynced(master: RedisServer, replica: RedisServer): Promi
 /** What the master says of each connection of the replica, of which one may be broken without its knowledge. */
 async function linesOf(replica: RedisServer, master: RedisServer): Promise<string[]> {
   const lines = [...(await info(master, "replication")).values()];
-  return lines.filter((line) => line.includes(`port=${replica.port},`));
+  return lines.filter((line) => line.includes(`port=${replica.tlsPort ?? replica.port},`));
 }
 
 class Replicated implements ReplicatedRedis {
