@@ -1,7 +1,7 @@
 import { Logger } from "@valkey/valkey-glide";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { makeCertificates } from "../support/certificates.js";
-import { connectionsOf, type ListedConnection } from "../support/client-list.js";
+import { type ListedConnection, noteConnections, traitsOf } from "../support/client-list.js";
 import {
   type ConfiguredClient,
   type ConnectionSettings,
@@ -112,19 +112,18 @@ afterEach(async () => {
 });
 
 async function open(client: ConfiguredClient, way: Way): Promise<HandingOver> {
-  scene = handingOver([await connect(client, way), await connect(client, way)], "order:7");
+  scene = await handingOver(() => connect(client, way));
   return scene;
 }
 
 /** The connections that two clients have, one of which waits for the other. */
 async function connectionsOnTheWay(client: ConfiguredClient, way: Way): Promise<readonly ListedConnection[]> {
-  const { master } = way.server;
-  const before = new Set((await connectionsOf(master)).map(({ id }) => id));
-  let made: readonly ListedConnection[] = [];
+  const made = await noteConnections([way.server.master]);
+  let seen: readonly ListedConnection[] = [];
   await (await open(client, way)).lock(async () => {
-    made = (await connectionsOf(master)).filter(({ id }) => !before.has(id));
+    seen = await made();
   });
-  return made;
+  return seen;
 }
 
 describe.each(configuredClients)("$name", (client) => {
@@ -136,13 +135,8 @@ describe.each(configuredClients)("$name", (client) => {
     const { place, settings } = way;
     await way.server.refusals();
     const made = await connectionsOnTheWay(client, way);
-    for (const { user, db, reached } of made) {
-      expect({ user, db, reached }).toEqual({
-        user: settings.username ?? "default",
-        db: settings.db ?? 0,
-        reached: place.path === undefined ? `${hostIn(place)}:${place.port}` : `${place.path}:0`,
-      });
-    }
+    for (const { user, db, reached } of made)
+      expect({ user, db, reached }).toEqual(traitsOf(place, settings));
     expect(made.filter(({ listens }) => listens)).toHaveLength(1);
     expect(made.filter(({ command }) => command === "wait")).toHaveLength(client.acknowledges ? 2 : 0);
     expect(await way.server.refusals()).toEqual([]);

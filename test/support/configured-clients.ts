@@ -46,6 +46,10 @@ export interface ConfiguredClient {
   readonly name: string;
   /** Whether replicas acknowledge what it writes, which takes connections of holdfast's own. */
   readonly acknowledges: boolean;
+  /** Whether it can show the server a certificate of its own. */
+  readonly showsCertificates: boolean;
+  /** Whether holdfast listens to Sentinels itself. */
+  readonly listensToSentinels: boolean;
   /** The versions of RESP that its connections and holdfast's speak, where one was chosen. */
   speaks(chosen: 2 | 3): readonly number[];
   server(place: Place, settings: ConnectionSettings): Promise<ConnectedClient>;
@@ -74,6 +78,8 @@ function ofIoredis(name: string, library: object, newestProtocol: number): Confi
   return {
     name,
     acknowledges: true,
+    showsCertificates: true,
+    listensToSentinels: true,
     speaks: (chosen) => [Math.min(chosen, newestProtocol)],
     server: async (place, settings) => connected(new Redis({ ...common, ...place, ...settings })),
     url: async (url, settings) => connected(new Redis(url, { ...common, ...settings })),
@@ -121,6 +127,8 @@ function ofNodeRedis({ version, ...make }: Version): ConfiguredClient {
   return {
     name: `node-redis ${version}`,
     acknowledges: true,
+    showsCertificates: true,
+    listensToSentinels: false,
     speaks: (chosen) => [chosen],
     server: (place, settings) =>
       connected(make.client({ ...optionsOf(settings), socket: socketOf(place, settings) })),
@@ -173,6 +181,8 @@ function ofGlide(): ConfiguredClient {
   return {
     name: "GLIDE",
     acknowledges: false,
+    showsCertificates: false,
+    listensToSentinels: false,
     // The one that listens needs RESP3.
     speaks: (chosen) => (chosen === 2 ? [2, 3] : [3]),
     async server(place, settings) {

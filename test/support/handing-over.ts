@@ -13,43 +13,50 @@ export interface HandingOver {
   close(): Promise<void>;
 }
 
-/** Where the client can have them acknowledged, each acquisition has to reach a replica. */
-export function handingOver(
-  [first, second]: readonly [ConnectedClient, ConnectedClient],
-  name: string,
-): HandingOver {
-  const drivers = [new ObservedDriver(first.drive()), new ObservedDriver(second.drive())] as const;
-  const [one, other] = drivers.map(
-    (driver) =>
-      new Holdfast(driver, {
-        safetyPeriodMs: HOUR_MS,
-        commandTimeoutMs: 10_000,
-        ...(driver.runReplicated && { replicas: { mode: "require", timeoutMs: 5_000 } as const }),
-      }),
-  ) as [Holdfast, Holdfast];
+/** No two have the same name, so that none is hindered by what a failed test has left. */
+let names = 0;
+
+/**
+ * Where the client can have them acknowledged, each acquisition has to reach a replica. All names begin with `order:`.
+ * @param connect is called for each of the two
+ */
+export async function handingOver(connect: () => Promise<ConnectedClient>): Promise<HandingOver> {
+  const clients = [await connect(), await connect()] as const;
+  const [first, second] = [new ObservedDriver(clients[0].drive()), new ObservedDriver(clients[1].drive())];
+  const [one, other] = [patientClient(first), patientClient(second)];
   return {
     async lock(meanwhile) {
+      const name = `order:${++names}`;
       const lease = await one.getLock(name).lock({ leaseMs: HOUR_MS });
       const waiting = other.getLock(name).lock({ leaseMs: HOUR_MS });
-      await drivers[1].waits();
+      await second.waits();
       await meanwhile();
       await lease.unlock();
       await (await waiting).unlock();
     },
     async permits() {
-      const [semaphore, same] = [one, other].map((client) => client.getSemaphore(`${name}:permits`));
-      if (semaphore === undefined || same === undefined) throw new Error("there are two clients");
+      const name = `order:${++names}`;
+      const semaphore = one.getSemaphore(name);
       await semaphore.trySetPermits(1);
       await semaphore.acquire();
-      const waiting = same.acquire();
-      await drivers[1].waits();
+      const waiting = other.getSemaphore(name).acquire();
+      await second.waits();
       await semaphore.release();
       await waiting;
       await semaphore.delete();
     },
     async close() {
       await Promise.all([one.close(), other.close()]);
-      await Promise.all([first.end(), second.end()]);
+      await Promise.all(clients.map((client) => client.end()));
     },
   };
+}
+
+/** Would wait an hour for what no message tells. */
+function patientClient(driver: ObservedDriver): Holdfast {
+  return new Holdfast(driver, {
+    safetyPeriodMs: HOUR_MS,
+    commandTimeoutMs: 10_000,
+    ...(driver.runReplicated && { replicas: { mode: "require", timeoutMs: 5_000 } as const }),
+  });
 }

@@ -72,6 +72,14 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   }
 }
 
+/** Where those that were told to speak TLS find each other, and the others do. */
+export function portFor({ tlsPort, port }: RedisServer): number {
+  return tlsPort ?? port;
+}
+
+/** Has a server listen on both loopback addresses. */
+export const bothAddresses: readonly string[] = ["--bind", "127.0.0.1", "::1"];
+
 /** Starts that many servers at the same time: all of them, or none. */
 export async function startMany(count: number, options: RedisServerOptions = {}): Promise<RedisServer[]> {
   const starts = await Promise.allSettled(Array.from({ length: count }, () => startRedis(options)));

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ask, soon } from "./ask.js";
 import { documentedUser, knownRights } from "./documented-rights.js";
-import { type RedisServer, startRedis, stopAll } from "./redis-server.js";
+import { bothAddresses, portFor, type RedisServer, startRedis, stopAll } from "./redis-server.js";
 import { isSynced, replicaAt, replicationArgs } from "./replicated-redis.js";
 import type { ServerTls } from "./server-tls.js";
 
@@ -27,10 +27,10 @@ export async function startSecured(tls: ServerTls): Promise<SecuredServer> {
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    const ways = ["--bind", "127.0.0.1", "::1", "--unixsocket", socketPath];
+    const ways = [...bothAddresses, "--unixsocket", socketPath];
     const master = await startRedis({ tls, args: [...replicationArgs, ...ways] });
     servers.push(master);
-    const tlsPort = tlsPortOf(master);
+    const tlsPort = portFor(master);
     const replica = await startRedis({ ...replicaAt(tlsPort), tls });
     servers.push(replica);
     await ask(master, "ACL", "SETUSER", documentedUser.username, ...knownRights);
@@ -45,9 +45,4 @@ export async function startSecured(tls: ServerTls): Promise<SecuredServer> {
     await stop();
     throw error;
   }
-}
-
-export function tlsPortOf({ tlsPort }: RedisServer): number {
-  if (tlsPort === undefined) throw new Error("the server speaks no TLS");
-  return tlsPort;
 }
