@@ -46,6 +46,8 @@ export interface ConfiguredClient {
   readonly name: string;
   /** Whether replicas acknowledge what it writes, which takes connections of holdfast's own. */
   readonly acknowledges: boolean;
+  /** Whether it connects by itself when it is needed, so that holdfast tells why it could not. */
+  readonly connectsItself: boolean;
   /** Whether it can show the server a certificate of its own. */
   readonly showsCertificates: boolean;
   /** Whether holdfast listens to Sentinels itself. */
@@ -78,6 +80,7 @@ function ofIoredis(name: string, library: object, newestProtocol: number): Confi
   return {
     name,
     acknowledges: true,
+    connectsItself: true,
     showsCertificates: true,
     listensToSentinels: true,
     speaks: (chosen) => [Math.min(chosen, newestProtocol)],
@@ -127,6 +130,7 @@ function ofNodeRedis({ version, ...make }: Version): ConfiguredClient {
   return {
     name: `node-redis ${version}`,
     acknowledges: true,
+    connectsItself: false,
     showsCertificates: true,
     listensToSentinels: false,
     speaks: (chosen) => [chosen],
@@ -181,6 +185,7 @@ function ofGlide(): ConfiguredClient {
   return {
     name: "GLIDE",
     acknowledges: false,
+    connectsItself: false,
     showsCertificates: false,
     listensToSentinels: false,
     // The one that listens needs RESP3.
