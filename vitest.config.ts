@@ -18,6 +18,7 @@ const againstRedisson = isBuilt(process.env["HOLDFAST_REDISSON"] ?? newest);
 const allPairs = process.env["HOLDFAST_PAIRS"] === "all";
 /** What takes its time, or is about one client of several, is left to `npm run test:topologies`. */
 const inCampaigns = [
+  "test/connections/**",
   "test/topology/{node-redis,valkey-glide,failover,faults}-*.test.ts",
   "test/topology/{moved-holds,moving-slots,replicas,replica-modes,servers}.test.ts",
 ];

@@ -1,8 +1,15 @@
 // @ts-check
-/** Runs the tests of topologies with every client that an adapter claims, and the conformance cases of each. */
+/** Runs the tests of topologies and of connection settings with every client that an adapter claims, and the conformance cases of each. */
 import { spawnSync } from "node:child_process";
 
-const args = ["vitest", "run", "test/topology", "test/conformance", ...process.argv.slice(2)];
+const args = [
+  "vitest",
+  "run",
+  "test/topology",
+  "test/connections",
+  "test/conformance",
+  ...process.argv.slice(2),
+];
 const { status } = spawnSync("npx", args, {
   env: { ...process.env, HOLDFAST_PAIRS: "all" },
   stdio: "inherit",

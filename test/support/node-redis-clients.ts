@@ -29,7 +29,9 @@ export interface GrowingPool extends NodeRedisPool, Connectable {
 
 /** The options of a client that tests set. */
 export interface ClientOptions {
+  readonly url?: string;
   readonly RESP?: 2 | 3;
+  readonly database?: number;
   readonly username?: string;
   readonly password?: string;
   readonly keyPrefix?: string;
@@ -38,6 +40,11 @@ export interface ClientOptions {
   readonly socket?: {
     readonly host?: string;
     readonly port?: number;
+    readonly path?: string;
+    readonly tls?: boolean;
+    readonly ca?: string;
+    readonly cert?: string;
+    readonly key?: string;
     readonly connectTimeout?: number;
     readonly reconnectStrategy?: false | ((retries: number) => number | false);
   };
@@ -55,6 +62,7 @@ export interface SentinelOptions {
   readonly reserveClient?: boolean;
   readonly RESP?: 2 | 3;
   readonly nodeClientOptions?: ClientOptions;
+  readonly sentinelClientOptions?: ClientOptions;
 }
 
 export interface ClusterOptions {

@@ -1,6 +1,7 @@
 import { ask, ofRunning, soon } from "./ask.js";
-import { type RedisServer, startMany, stopAll } from "./redis-server.js";
+import { bothAddresses, portFor, type RedisServer, startMany, stopAll } from "./redis-server.js";
 import { isSynced, replicationArgs } from "./replicated-redis.js";
+import type { ServerTls } from "./server-tls.js";
 
 /** A cluster: masters that share the slots, each with replicas of which one takes over when it is gone. */
 export interface RedisCluster {
@@ -46,10 +47,11 @@ const BATCH = 100;
 
 const MOVE_WITHIN_MS = 1_000;
 
-const clusterArgs: readonly string[] = [
+const clusterArgs = (host: string): readonly string[] => [
   ...replicationArgs,
+  ...(host === "::1" ? bothAddresses : []),
   ...["--cluster-node-timeout", String(NODE_TIMEOUT_MS)],
-  ...["--cluster-announce-ip", "127.0.0.1"],
+  ...["--cluster-announce-ip", host],
   ...["--cluster-replica-validity-factor", "0"],
   ...["--cluster-allow-replica-migration", "no"],
 ];
@@ -74,10 +76,22 @@ export async function moveSlotOf(cluster: RedisCluster, key: string): Promise<vo
   await move.finish();
 }
 
+export interface ClusterOptions {
+  readonly masters?: number;
+  /** Of each master. */
+  readonly replicas?: number;
+  /** The loopback address at which all are told of and reached. */
+  readonly host?: "127.0.0.1" | "::1";
+  /** Makes all of them speak TLS, also with each other. */
+  readonly tls?: ServerTls;
+}
+
 /** Starts it in two seconds, which every master waits before it serves. */
-export async function startCluster({ masters = 3, replicas = 1 } = {}): Promise<RedisCluster> {
-  const nodes = await startMany(masters * (1 + replicas), { role: "cluster node", args: clusterArgs });
-  const cluster = new Cluster(nodes, masters);
+export async function startCluster(options: ClusterOptions = {}): Promise<RedisCluster> {
+  const { masters = 3, replicas = 1, host = "127.0.0.1", tls } = options;
+  const node = { role: "cluster node", args: clusterArgs(host), ...(tls && { tls }) } as const;
+  const nodes = await startMany(masters * (1 + replicas), node);
+  const cluster = new Cluster(host, nodes, masters);
   try {
     await cluster.form();
     await cluster.settled();
@@ -90,10 +104,12 @@ export async function startCluster({ masters = 3, replicas = 1 } = {}): Promise<
 
 class Cluster implements RedisCluster {
   readonly nodes: readonly RedisServer[];
+  readonly #host: string;
   /** Each holds the same slots for ever, migrations aside: a master and its replicas. */
   readonly #shards: readonly (readonly RedisServer[])[];
 
-  constructor(nodes: readonly RedisServer[], shards: number) {
+  constructor(host: string, nodes: readonly RedisServer[], shards: number) {
+    this.#host = host;
     this.nodes = nodes;
     this.#shards = Array.from({ length: shards }, (_, shard) =>
       nodes.filter((_, at) => at % shards === shard),
@@ -156,12 +172,13 @@ class Cluster implements RedisCluster {
     const [fromId, toId] = [await idOf(from), await idOf(to)];
     await ask(to, "CLUSTER", "SETSLOT", slot, "IMPORTING", fromId);
     await ask(from, "CLUSTER", "SETSLOT", slot, "MIGRATING", toId);
+    const host = this.#host;
     return {
       from,
       to,
       async moveKeys(...keys) {
         const move = (names: readonly string[]) =>
-          ask(from, "MIGRATE", "127.0.0.1", to.port, "", 0, MOVE_WITHIN_MS, "KEYS", ...names);
+          ask(from, "MIGRATE", host, portFor(to), "", 0, MOVE_WITHIN_MS, "KEYS", ...names);
         if (keys.length > 0) await move(keys);
         else
           for (let left = await keysIn(slot, from); left.length > 0; left = await keysIn(slot, from))
@@ -187,7 +204,7 @@ class Cluster implements RedisCluster {
     const others = this.nodes.filter((other) => other !== node);
     await Promise.all(
       others.map((other) =>
-        ask(other, "CLUSTER", "MEET", "127.0.0.1", node.port, ...(busPort === undefined ? [] : [busPort])),
+        ask(other, "CLUSTER", "MEET", this.#host, portFor(node), ...(busPort === undefined ? [] : [busPort])),
       ),
     );
   }

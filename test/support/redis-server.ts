@@ -10,9 +10,12 @@ import { guard, killNow } from "./guard.js";
 import { destroyClient, quickEnd } from "./ioredis-clients.js";
 import { whenStopped } from "./process-state.js";
 import { findServer, isBefore7 } from "./redis-program.js";
+import { type ServerTls, tlsArguments } from "./server-tls.js";
 
 export interface RedisServer {
   readonly port: number;
+  /** Where it speaks TLS; undefined where it does not. */
+  readonly tlsPort: number | undefined;
   /** Of the process that runs now; changes with a restart. */
   readonly pid: number;
   /** False while it is frozen or dead. */
@@ -40,6 +43,8 @@ export interface RedisServerOptions {
   readonly password?: string;
   /** What it is instead of a server on its own. */
   readonly role?: "sentinel" | "cluster node";
+  /** Makes it speak TLS, on a port of its own. Other servers are then expected to reach it there. */
+  readonly tls?: ServerTls;
 }
 
 const READY_WITHIN_MS = 10_000;
@@ -50,7 +55,12 @@ const MAX_PORTS = 10;
 export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
   const program = findServer();
   for (let tries = 1; ; tries += 1) {
-    const server = new Server(program, await freePort(), await freePort(), options);
+    const tlsPort = options.tls === undefined ? undefined : await freePort();
+    const server = new Server(
+      program,
+      { port: await freePort(), busPort: await freePort(), tlsPort },
+      options,
+    );
     try {
       await server.start();
       return server;
@@ -61,6 +71,14 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
     }
   }
 }
+
+/** Where those that were told to speak TLS find each other, and the others do. */
+export function portFor({ tlsPort, port }: RedisServer): number {
+  return tlsPort ?? port;
+}
+
+/** Has a server listen on both loopback addresses. */
+export const bothAddresses: readonly string[] = ["--bind", "127.0.0.1", "::1"];
 
 /** Starts that many servers at the same time: all of them, or none. */
 export async function startMany(count: number, options: RedisServerOptions = {}): Promise<RedisServer[]> {
@@ -93,8 +111,15 @@ export function belongsToServerClient(socket: object): boolean {
 
 class PortTakenError extends Error {}
 
+interface Ports {
+  readonly port: number;
+  readonly busPort: number;
+  readonly tlsPort: number | undefined;
+}
+
 class Server implements RedisServer {
   readonly port: number;
+  readonly tlsPort: number | undefined;
   readonly url: string;
   readonly #program: string;
   readonly #args: readonly string[];
@@ -105,10 +130,11 @@ class Server implements RedisServer {
   #release: (() => void) | undefined;
   #paused = false;
 
-  constructor(program: string, port: number, busPort: number, options: RedisServerOptions) {
-    const { args = [], password, role } = options;
+  constructor(program: string, { port, busPort, tlsPort }: Ports, options: RedisServerOptions) {
+    const { args = [], password, role, tls } = options;
     this.#program = program;
     this.port = port;
+    this.tlsPort = tlsPort;
     this.url = `redis://${password === undefined ? "" : `:${encodeURIComponent(password)}@`}127.0.0.1:${port}`;
     this.#password = password;
     const given = {
@@ -126,6 +152,7 @@ class Server implements RedisServer {
       ...(role === "sentinel" ? [emptyFile(join(this.#dir, "sentinel.conf")), "--sentinel"] : []),
       ...Object.entries(given).flatMap(([name, value]) => [`--${name}`, String(value)]),
       ...(password === undefined ? [] : ["--requirepass", password]),
+      ...(tls === undefined || tlsPort === undefined ? [] : tlsArguments(tls, tlsPort, this.#dir)),
       ...args,
     ];
   }

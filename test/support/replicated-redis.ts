@@ -1,5 +1,5 @@
 import { ask, info, ofRunning, soon } from "./ask.js";
-import { type RedisServer, type RedisServerOptions, startRedis, stopAll } from "./redis-server.js";
+import { portFor, type RedisServer, type RedisServerOptions, startRedis, stopAll } from "./redis-server.js";
 import { type ReplicationLink, startLink } from "./replication-link.js";
 
 /** A master and its replicas, with nobody who watches over them. */
@@ -35,8 +35,8 @@ export const replicationArgs: readonly string[] = Object.entries({
 }).flatMap(([name, value]) => [`--${name}`, value]);
 
 /** A replica that finds its master at the port, also after a restart. */
-export function replicaAt(masterPort: number): RedisServerOptions {
-  return { args: [...replicationArgs, "--replicaof", "127.0.0.1", String(masterPort)] };
+export function replicaAt(masterPort: number, host = "127.0.0.1"): RedisServerOptions {
+  return { args: [...replicationArgs, "--replicaof", host, String(masterPort)] };
 }
 
 /** Starts them empty and in sync, in about 0.3 s. */
@@ -63,7 +63,7 @@ export async function isSynced(master: RedisServer, replica: RedisServer): Promi
 /** What the master says of each connection of the replica, of which one may be broken without its knowledge. */
 async function linesOf(replica: RedisServer, master: RedisServer): Promise<string[]> {
   const lines = [...(await info(master, "replication")).values()];
-  return lines.filter((line) => line.includes(`port=${replica.port},`));
+  return lines.filter((line) => line.includes(`port=${portFor(replica)},`));
 }
 
 class Replicated implements ReplicatedRedis {

@@ -1,13 +1,19 @@
 import { ask, info, ofRunning, soon } from "./ask.js";
-import { type RedisServer, startMany, startRedis, stopAll } from "./redis-server.js";
+import { bothAddresses, portFor, type RedisServer, startMany, startRedis, stopAll } from "./redis-server.js";
 import { isSynced, replicaAt, replicationArgs } from "./replicated-redis.js";
+import type { ServerTls } from "./server-tls.js";
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
 
 /** A master and its replicas, watched by Sentinels, who make a replica the master when most of them miss theirs. */
 export interface WatchedRedis {
   /** What the Sentinels call the master, whichever it is. */
   readonly name: string;
   /** Where they are, as Redis clients want to know it. */
-  readonly sentinels: readonly { readonly host: string; readonly port: number }[];
+  readonly sentinels: readonly Address[];
   /** The Sentinels themselves, to be frozen or killed. */
   readonly watchers: readonly RedisServer[];
   /** Master and replicas. */
@@ -45,16 +51,30 @@ const BUSY_MS = { INFO: 100, PING: 500, ASK: 100, PUBLISH: 100 };
  */
 const CALM_MS = { INFO: 500, PING: 500, ASK: 100, PUBLISH: 500 };
 
+export interface WatchedOptions {
+  readonly replicas?: number;
+  readonly sentinels?: number;
+  /** The loopback address at which all are told of and reached. */
+  readonly host?: "127.0.0.1" | "::1";
+  /** Makes all of them speak TLS, also with each other. */
+  readonly tls?: ServerTls;
+}
+
 /** Starts them in about half a second. */
-export async function startSentinels({ replicas = 1, sentinels = 3 } = {}): Promise<WatchedRedis> {
-  const watchers = await startMany(sentinels, { role: "sentinel" });
+export async function startSentinels(options: WatchedOptions = {}): Promise<WatchedRedis> {
+  const { replicas = 1, sentinels = 3, host = "127.0.0.1", tls } = options;
+  const common = tls === undefined ? {} : { tls };
+  const addresses = host === "::1" ? bothAddresses : [];
+  const watchers = await startMany(sentinels, { ...common, role: "sentinel", args: addresses });
   const nodes: RedisServer[] = [];
-  const watched = new Watched(watchers, nodes);
+  const watched = new Watched(host, watchers, nodes);
   try {
-    const master = await startRedis({ args: replicationArgs });
+    const master = await startRedis({ ...common, args: [...replicationArgs, ...addresses] });
     nodes.push(master);
-    nodes.push(...(await startMany(replicas, replicaAt(master.port))));
-    await Promise.all(watchers.map((watcher, at) => watch(watcher, at, master.port, sentinels)));
+    const { args = [] } = replicaAt(portFor(master), host);
+    nodes.push(...(await startMany(replicas, { ...common, args: [...args, ...addresses] })));
+    const at = { host, port: portFor(master) };
+    await Promise.all(watchers.map((watcher, index) => watch(watcher, index, at, sentinels)));
     await watched.settled();
     return watched;
   } catch (error) {
@@ -63,9 +83,14 @@ export async function startSentinels({ replicas = 1, sentinels = 3 } = {}): Prom
   }
 }
 
-async function watch(watcher: RedisServer, at: number, port: number, sentinels: number): Promise<void> {
+async function watch(
+  watcher: RedisServer,
+  at: number,
+  { host, port }: Address,
+  sentinels: number,
+): Promise<void> {
   const majority = Math.floor(sentinels / 2) + 1;
-  await ask(watcher, "SENTINEL", "MONITOR", NAME, "127.0.0.1", port, majority);
+  await ask(watcher, "SENTINEL", "MONITOR", NAME, host, port, majority);
   const settings = {
     // Where all notice at once, each votes for itself.
     "down-after-milliseconds": DOWN_AFTER_MS * (1 + at / 2),
@@ -79,14 +104,16 @@ class Watched implements WatchedRedis {
   readonly name: string = NAME;
   readonly watchers: readonly RedisServer[];
   readonly nodes: readonly RedisServer[];
+  readonly #host: string;
 
-  constructor(watchers: readonly RedisServer[], nodes: readonly RedisServer[]) {
+  constructor(host: string, watchers: readonly RedisServer[], nodes: readonly RedisServer[]) {
+    this.#host = host;
     this.watchers = watchers;
     this.nodes = nodes;
   }
 
-  get sentinels(): readonly { readonly host: string; readonly port: number }[] {
-    return this.watchers.map(({ port }) => ({ host: "127.0.0.1", port }));
+  get sentinels(): readonly Address[] {
+    return this.watchers.map((watcher) => ({ host: this.#host, port: portFor(watcher) }));
   }
 
   master(): Promise<RedisServer> {
@@ -140,7 +167,7 @@ class Watched implements WatchedRedis {
         ask(watcher, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME),
       );
       const ports = new Set(told.map((address) => Number((address as string[])[1])));
-      master = this.nodes.find(({ port }) => ports.size === 1 && ports.has(port));
+      master = this.nodes.find((node) => ports.size === 1 && ports.has(portFor(node)));
       return master !== undefined && wanted(master);
     });
     if (master === undefined) throw new Error("there is no master");
@@ -155,7 +182,7 @@ class Watched implements WatchedRedis {
     const rows = [ours, ...(replicas as unknown[]), ...(others as unknown[])].map(fieldsOf);
     const all = (flags: string) => rows.filter((row) => row.get("flags") === flags);
     const synced = all("slave").filter(
-      (row) => row.get("master-link-status") === "ok" && row.get("master-port") === String(master.port),
+      (row) => row.get("master-link-status") === "ok" && row.get("master-port") === String(portFor(master)),
     );
     return (
       all("master").length === 1 &&

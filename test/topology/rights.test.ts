@@ -1,24 +1,14 @@
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { events } from "../../src/events.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { ask } from "../support/ask.js";
+import { documentedRights, documentedUser, knownRights } from "../support/documented-rights.js";
 import { destroyClient, quickEnd } from "../support/ioredis-clients.js";
 import { lockOfKind } from "../support/programs/kind-of-lock.js";
 import { isBefore7 } from "../support/redis-program.js";
 import { type ReplicatedRedis, startReplicated } from "../support/replicated-redis.js";
-
-const page = readFileSync(fileURLToPath(new URL("../../docs/guide/servers.md", import.meta.url)), "utf8");
-const line = words(/```text\nACL SETUSER orders ([^`]+)```/);
-const unknownTo62 = words(/Redis 6\.2 refuses the whole line, .*: leave out `([^`]+)`/);
-const rights = isBefore7() ? line.filter((right) => !unknownTo62.includes(right)) : line;
-
-function words(part: RegExp): readonly string[] {
-  return (part.exec(page)?.[1] ?? "").trim().split(/\s+/);
-}
 
 const HOUR_MS = 3_600_000;
 const kinds = [
@@ -33,7 +23,7 @@ const refused = () => ask(servers.master, "ACL", "LOG");
 
 beforeAll(async () => {
   servers = await startReplicated();
-  await ask(servers.master, "ACL", "SETUSER", "orders", ...rights);
+  await ask(servers.master, "ACL", "SETUSER", "orders", ...knownRights);
 });
 afterAll(async () => {
   await Promise.all(clients.map(({ holdfast }) => holdfast.close()));
@@ -43,9 +33,8 @@ afterAll(async () => {
 
 function client(options = {}): Holdfast {
   const { port } = servers.master;
-  const user = { username: "orders", password: "secret" };
   const quiet = { disableClientInfo: true, enableReadyCheck: false };
-  const redis = new Redis({ host: "127.0.0.1", port, ...user, ...quiet, ...quickEnd });
+  const redis = new Redis({ host: "127.0.0.1", port, ...documentedUser, ...quiet, ...quickEnd });
   const replicas = { mode: "require", timeoutMs: 5_000 } as const;
   const holdfast = new Holdfast(ioredisDriver(redis), {
     safetyPeriodMs: HOUR_MS,
@@ -108,12 +97,14 @@ describe("a user with the rights that the guide names, and no more", () => {
 });
 
 test.runIf(isBefore7())("Redis 6.2 refuses the line with the rights that it does not know", async () => {
-  await expect(ask(servers.master, "ACL", "SETUSER", "other", ...line)).rejects.toThrow(/spublish/);
+  await expect(ask(servers.master, "ACL", "SETUSER", "other", ...documentedRights)).rejects.toThrow(
+    /spublish/,
+  );
 });
 
 describe("a user without one of these rights", () => {
   async function without(...taken: readonly string[]): Promise<void> {
-    await ask(servers.master, "ACL", "SETUSER", "orders", "reset", ...rights, ...taken);
+    await ask(servers.master, "ACL", "SETUSER", "orders", "reset", ...knownRights, ...taken);
   }
 
   test("to publish frees its locks all the same", async () => {
