@@ -2,9 +2,9 @@ import { Decoder, GlideClient, GlideClusterClient, ProtocolVersion } from "@valk
 import { Cluster, Redis } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
 import { Redis as Valkey, Cluster as ValkeyCluster } from "iovalkey";
-import { type IoredisClient, type IoredisCluster, ioredisDriver } from "../../src/driver/ioredis.js";
-import { nodeRedisDriver } from "../../src/driver/node-redis.js";
-import { valkeyGlideDriver } from "../../src/driver/valkey-glide.js";
+import { type IoredisClient, type IoredisCluster, ioredisDriver } from "../../src/driver/ioredis/index.js";
+import { nodeRedisDriver } from "../../src/driver/node-redis/index.js";
+import { valkeyGlideDriver } from "../../src/driver/valkey-glide/index.js";
 import { destroyClient, quickEnd } from "./ioredis-clients.js";
 import {
   type Connectable,
