@@ -20,6 +20,8 @@ Logger.init("off");
 /** As long as the lock's own calls may take, several times over. */
 const FAILOVER_WITHIN_MS = 60_000;
 
+async function nothing(): Promise<void> {}
+
 interface Way {
   readonly name: string;
   readonly host: "127.0.0.1" | "::1";
@@ -60,13 +62,13 @@ describe.each(ways)("a cluster with $name", ({ host, tls }) => {
   });
 
   /** Twice, and looks at the connections that there are meanwhile. */
-  async function passOn(client: ConfiguredClient, prepare = async () => undefined as void): Promise<void> {
+  async function passOn(client: ConfiguredClient, prepare: () => Promise<void> = nothing): Promise<void> {
     const places = cluster.nodes.map((node) => ({ host, port: portFor(node) }));
     const possible = places.map((place) => traitsOf(place, settings));
     const connections = await noteConnections(cluster.nodes);
     scene = await handingOver(() => client.cluster(places, settings));
     const { lock } = scene;
-    for (const before of [async () => undefined, prepare]) {
+    for (const before of [nothing, prepare]) {
       await before();
       await lock(async () => {
         const made = await connections();
