@@ -3,7 +3,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { ask } from "../support/ask.js";
 import { makeCertificates } from "../support/certificates.js";
 import { noteConnections, traitsOf } from "../support/client-list.js";
-import { type ConnectionSettings, configuredClients } from "../support/configured-clients.js";
+import {
+  type ConfiguredClient,
+  type ConnectionSettings,
+  configuredClients,
+} from "../support/configured-clients.js";
 import { documentedUser, knownRights } from "../support/documented-rights.js";
 import { type HandingOver, handingOver } from "../support/handing-over.js";
 import { watchLeaks } from "../support/leaks.js";
@@ -12,6 +16,11 @@ import { portFor } from "../support/redis-server.js";
 import type { ServerTls } from "../support/server-tls.js";
 
 Logger.init("off");
+
+/** As long as the lock's own calls may take, several times over. */
+const FAILOVER_WITHIN_MS = 60_000;
+
+async function nothing(): Promise<void> {}
 
 interface Way {
   readonly name: string;
@@ -52,18 +61,36 @@ describe.each(ways)("a cluster with $name", ({ host, tls }) => {
     scene = undefined;
   });
 
-  const clients = configuredClients.filter(({ showsCertificates }) => showsCertificates || !isStrict);
-  test.each(clients)("$name passes a lock on by a message, all connections being made so", async (client) => {
+  /** Twice, and looks at the connections that there are meanwhile. */
+  async function passOn(client: ConfiguredClient, prepare: () => Promise<void> = nothing): Promise<void> {
     const places = cluster.nodes.map((node) => ({ host, port: portFor(node) }));
+    const possible = places.map((place) => traitsOf(place, settings));
     const connections = await noteConnections(cluster.nodes);
     scene = await handingOver(() => client.cluster(places, settings));
-    await scene.lock(async () => {
-      const made = await connections();
-      const possible = places.map((place) => traitsOf(place, settings));
-      for (const { user, db, reached } of made) expect(possible).toContainEqual({ user, db, reached });
-      expect(made.filter(({ listens }) => listens)).toHaveLength(1);
-      expect(made.filter(({ command }) => command === "wait")).toHaveLength(client.acknowledges ? 2 : 0);
-    });
+    const { lock } = scene;
+    for (const before of [nothing, prepare]) {
+      await before();
+      await lock(async () => {
+        const made = await connections();
+        for (const { user, db, reached } of made) expect(possible).toContainEqual({ user, db, reached });
+        expect(made.some(({ listens }) => listens)).toBe(true);
+        expect(made.some(({ command }) => command === "wait")).toBe(client.acknowledges);
+      });
+    }
     for (const node of cluster.nodes) expect(await ask(node, "ACL", "LOG")).toEqual([]);
+  }
+
+  const clients = configuredClients.filter(({ showsCertificates }) => showsCertificates || !isStrict);
+  test.each(clients)("$name passes locks on by messages, all connections being made so", (client) =>
+    passOn(client),
+  );
+
+  const afterwards = "$name does so after a failover, and no right is refused [own-68]";
+  test.each(clients.slice(0, 1))(afterwards, { timeout: FAILOVER_WITHIN_MS }, async (client) => {
+    await passOn(client, async () => {
+      const [master] = await cluster.masters();
+      if (master !== undefined) await cluster.failover(master);
+      await cluster.settled();
+    });
   });
 });
