@@ -11,7 +11,7 @@ export const inCounts: readonly Survivor[] = [
   ...alike(
     "only told",
     "How many permits there were, which the text of an error says: see test/locks/error-messages.test.ts.",
-    [["synchronizers/acquire-permits.ts", "*", "seeker.available = answer.numbers[3] === 0"]],
+    [["synchronizers/acquire-permits.ts", "*", "seeker.available = answer.exists === 0"]],
   ),
   ...alike("one moment", "A semaphore that has no time left at that moment is gone a moment later.", [
     ["synchronizers/permit-expirable-semaphore.ts", "<-to-<=", "(ttlMs < 0 ?"],
