@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Request } from "../../src/protocol/count-scripts.js";
 import { permitLeasesKey, savedPermitsKey } from "../../src/protocol/names.js";
 import {
   type PermitWish,
@@ -11,6 +10,7 @@ import {
   permitSetLease,
   permitSetTotal,
 } from "../../src/protocol/semaphore-scripts.js";
+import { newRequest, short } from "../support/count-requests.js";
 import { ScriptServer } from "../support/script-server.js";
 
 const COUNT = "s";
@@ -22,21 +22,22 @@ const UNKNOWN = -1;
 const [ONE, TWO, THREE] = ["1", "2", "3"].map((digit) => digit.repeat(32)) as [string, string, string];
 
 let server: ScriptServer;
-let requests = 0;
 
 beforeEach(() => {
   server = new ScriptServer(CHANNEL);
 });
 
-function request(): Request {
-  requests += 1;
-  const notAfterMs = Number.MAX_SAFE_INTEGER;
-  return { requests: "requests", id: String(requests), notAfterMs, memoryMs: 60_000, settled: [] };
-}
-
 function wish(ids: readonly string[], options: Partial<PermitWish> = {}): PermitWish {
   const lot = { permits: ids.length, ids, leaseMs: 5_000 };
-  return { count: COUNT, request: request(), channel: CHANNEL, owner: "me", saveMs: 0, ...lot, ...options };
+  return {
+    count: COUNT,
+    request: newRequest(),
+    channel: CHANNEL,
+    owner: "me",
+    saveMs: 0,
+    ...lot,
+    ...options,
+  };
 }
 
 const acquire = (...wanted: Parameters<typeof wish>) => server.run(permitAcquire, wish(...wanted));
@@ -69,7 +70,7 @@ describe("permits that are granted", () => {
   test("are found by a repeat, with what is left of the shortest of their leases", async () => {
     const again = wish([ONE, TWO]);
     server.run(permitAcquire, again);
-    server.run(permitSetLease, { ...again, request: request(), ids: [TWO], leaseMs: 3_000 });
+    server.run(permitSetLease, { ...again, request: newRequest(), ids: [TWO], leaseMs: 3_000 });
     await server.clock.advance(1_000);
     expect(server.run(permitAcquire, again)).toEqual(granted(1, UNKNOWN, 2_000, 2_000));
     await server.clock.advance(2_000);
@@ -97,14 +98,6 @@ describe("permits that are granted", () => {
 });
 
 describe("one who wants more permits than there are", () => {
-  const short = (available: number, moreMs: number, saving: number, exists: number) => ({
-    status: "short",
-    available,
-    moreMs,
-    saving,
-    exists,
-  });
-
   test("is told when the next lease ends, or that nobody knows", () => {
     expect(acquire([ONE])).toEqual(short(0, UNKNOWN, 0, 0));
     server.raw("SET", COUNT, 2);

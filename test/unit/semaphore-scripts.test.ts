@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { countLook, countTrySet, latchCountDown, type Request } from "../../src/protocol/count-scripts.js";
+import { countLook, countTrySet, latchCountDown } from "../../src/protocol/count-scripts.js";
 import { savedPermitsKey } from "../../src/protocol/names.js";
 import {
   type PermitWish,
@@ -7,6 +7,7 @@ import {
   semaphoreAdd,
   semaphoreCancel,
 } from "../../src/protocol/semaphore-scripts.js";
+import { newRequest, short } from "../support/count-requests.js";
 import { ScriptServer } from "../support/script-server.js";
 
 const COUNT = "s";
@@ -16,33 +17,27 @@ const UNKNOWN = -1;
 const MOST = 2 ** 31 - 1;
 
 let server: ScriptServer;
-let requests = 0;
 
 beforeEach(() => {
   server = new ScriptServer(CHANNEL);
 });
 
-function request(): Request {
-  requests += 1;
-  const notAfterMs = Number.MAX_SAFE_INTEGER;
-  return { requests: "requests", id: String(requests), notAfterMs, memoryMs: 60_000, settled: [] };
-}
-
 function wish(permits: number, options: Partial<PermitWish> = {}): PermitWish {
   const lot = { permits, ids: [], leaseMs: 0 };
-  return { count: COUNT, request: request(), channel: CHANNEL, owner: "me", saveMs: 0, ...lot, ...options };
+  return {
+    count: COUNT,
+    request: newRequest(),
+    channel: CHANNEL,
+    owner: "me",
+    saveMs: 0,
+    ...lot,
+    ...options,
+  };
 }
 
 const acquire = (...wanted: Parameters<typeof wish>) => server.run(semaphoreAcquire, wish(...wanted));
 const add = (permits: number) => server.run(semaphoreAdd, { ...wish(permits), mustExist: false, most: MOST });
 const stored = () => server.raw("GET", COUNT);
-const short = (available: number, moreMs: number, saving: number, exists: number) => ({
-  status: "short",
-  available,
-  moreMs,
-  saving,
-  exists,
-});
 const saveUp = (owner: string) =>
   server.raw("SET", SAVED, `${owner}:2:${server.clock.wallMs()}`, "PX", 3_000);
 
@@ -126,7 +121,7 @@ describe("a number", () => {
   test("is told and raised on a full server", async () => {
     server.raw("SET", COUNT, 2);
     server.full(true);
-    const set = { count: COUNT, request: request(), value: 5, ttlMs: 0, channel: CHANNEL, message: "" };
+    const set = { count: COUNT, request: newRequest(), value: 5, ttlMs: 0, channel: CHANNEL, message: "" };
     expect(server.run(countTrySet, set)).toEqual({ status: "kept" });
     expect([add(1), stored()]).toEqual([ADDED, "3"]);
     expect(await server.heard()).toEqual(["3"]);
@@ -147,7 +142,7 @@ describe("a number", () => {
 
   test("of a latch opens it at 0, which is told once", async () => {
     const countDown = () =>
-      server.run(latchCountDown, { count: COUNT, request: request(), channel: CHANNEL });
+      server.run(latchCountDown, { count: COUNT, request: newRequest(), channel: CHANNEL });
     server.raw("SET", COUNT, 2);
     expect([countDown(), stored()]).toEqual([COUNTED, "1"]);
     expect(await server.heard()).toEqual([]);
