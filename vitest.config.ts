@@ -1,32 +1,22 @@
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Plugin } from "vite";
-import { configDefaults, defineConfig } from "vitest/config";
+import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { isBuilt, newest } from "./scripts/redisson.mjs";
-import { ClosingLineReporter } from "./test/support/closing-line-reporter.js";
-import { LongestFirst } from "./test/support/longest-first.js";
+import { ClosingLineReporter } from "./test/support/run/closing-line-reporter.js";
+import { RunRecorder } from "./test/support/run/run-recorder.js";
+import { SlowestFirst } from "./test/support/run/slowest-first.js";
+import { TallyReporter } from "./test/support/run/tally-reporter.js";
+import { groups, type TestGroup } from "./test/tiers.js";
 
 const root = import.meta.dirname;
 /** Test what is published, file by file, instead of the sources. */
 const testsBuilt = process.env["HOLDFAST_TEST_BUILT"] === "1";
-
 /** Where the outcomes are to be written as JSON, if anywhere. */
 const report = process.env["HOLDFAST_REPORT"];
-/** All releases are in turn. */
-const isCampaign = process.env["HOLDFAST_REDISSON"] !== undefined;
+/** Where `npm run test:servers` wants to read what became of each test. */
+const record = process.env["HOLDFAST_RECORD"];
 const againstRedisson = isBuilt(process.env["HOLDFAST_REDISSON"] ?? newest);
-const allPairs = process.env["HOLDFAST_PAIRS"] === "all";
-/** What takes its time, or is about one client of several, is left to `npm run test:topologies`. */
-const inCampaigns = [
-  "test/connections/**",
-  "test/topology/{node-redis,valkey-glide,failover,faults}-*.test.ts",
-  "test/topology/{moved-holds,moving-slots,replicas,replica-modes,servers}.test.ts",
-];
-/** What many processes do at once takes its time as well, and is left to `npm run test:long`. */
-const inLong = "test/{kinds,synchronizers}/*processes.test.ts";
-const isLong = process.env["HOLDFAST_CAMPAIGN_MS"] !== undefined;
-/** The long ones are played with every release by `npm run test:interop`, the newest included. */
-const inInterop = "test/interop/{cluster,fair,mixed-fleets,permits,processes,records}.test.ts";
 const underStress = process.env["HOLDFAST_STRESS_MS"] !== undefined;
 
 const subpaths: Readonly<Record<string, string>> = {
@@ -63,35 +53,53 @@ function underTest(module: string): string {
   return file;
 }
 
+const leftOut = [
+  ...configDefaults.exclude,
+  ...(againstRedisson ? [] : ["test/interop/**"]),
+  ...(underStress ? [] : ["test/interop/stress-*.test.ts"]),
+  // Modules of the package can not be loaded anew there, and it warns once for each process.
+  ...(testsBuilt ? ["test/locks/self-wait.test.ts"] : []),
+];
+
+function projectOf({ name, alone, files }: TestGroup, nth: number): TestProjectInlineConfiguration {
+  return {
+    plugins: [oneCopy()],
+    // Node 20 does not know `await using`.
+    oxc: { target: "es2022" },
+    test: {
+      name,
+      include: [...files],
+      exclude: [...leftOut, ...groups.slice(0, nth).flatMap((group) => group.files)],
+      pool: "forks",
+      isolate: alone,
+      // What a test puts in place of something must not meet the next file.
+      restoreMocks: !alone,
+      unstubEnvs: !alone,
+      // A test without an assertion would pass whatever happens.
+      expect: { requireAssertions: true },
+      execArgv: ["--unhandled-rejections=strict", "--expose-gc", "--max-semi-space-size=64"],
+      server: { deps: { external: [/\/dist\/esm\//] } },
+      // No promise about time is left to these: a machine may do something else for a while.
+      testTimeout: 60_000,
+      hookTimeout: 60_000,
+    },
+  };
+}
+
 export default defineConfig({
-  plugins: [oneCopy()],
-  // Node 20 does not know `await using`.
-  oxc: { target: "es2022" },
   test: {
-    include: ["test/**/*.test.ts"],
-    globalSetup: ["test/support/global-setup.ts"],
-    exclude: [
-      ...configDefaults.exclude,
-      ...(againstRedisson ? [] : ["test/interop/**"]),
-      ...(isCampaign ? [] : [inInterop]),
-      ...(allPairs || isLong ? [] : inCampaigns),
-      ...(isLong ? [] : [inLong]),
-      // Modules of the package can not be loaded anew there, and it warns once for each process.
-      ...(testsBuilt ? ["test/locks/self-wait.test.ts"] : []),
-      ...(underStress ? [] : ["test/interop/stress.test.ts"]),
-    ],
+    projects: groups.map(projectOf),
+    globalSetup: ["test/support/run/global-setup.ts"],
     reporters: [
       "default",
       new ClosingLineReporter(),
+      new TallyReporter(),
+      ...(record === undefined ? [] : [new RunRecorder(record)]),
       ...(report === undefined ? [] : [["json", { outputFile: report }] as ["json", { outputFile: string }]]),
     ],
-    pool: "forks",
-    maxWorkers: 2,
-    sequence: { sequencer: LongestFirst },
-    execArgv: ["--unhandled-rejections=strict", "--expose-gc"],
-    server: { deps: { external: [/\/dist\/esm\//] } },
-    testTimeout: 15_000,
-    hookTimeout: 15_000,
+    // Tests wait for timers, servers and other processes: so many keep two cores busy.
+    maxWorkers: 3,
+    sequence: { sequencer: SlowestFirst },
     teardownTimeout: 5_000,
   },
 });

@@ -6,7 +6,7 @@ import { availableParallelism } from "node:os";
 import { relative } from "node:path";
 import { checkMetrics, emptyColumns } from "./support/checks.mjs";
 import { jobsFor, obstacles } from "./support/jobs.mjs";
-import { libraryVersions, machineLine } from "./support/machine.mjs";
+import { libraryVersions, machineClass, machineLine } from "./support/machine.mjs";
 import { readOptions } from "./support/options.mjs";
 import { reportOf } from "./support/report.mjs";
 import { ResultFile, Results } from "./support/results.mjs";
@@ -19,13 +19,13 @@ import { runOnStage } from "./support/stage.mjs";
 const LIMIT_MS = 120_000;
 const QUICK_LIMIT_MS = 30_000;
 
-const options = readOptions();
+const options = readOptions(process.argv.slice(2));
 const jobs = jobsFor(options);
 const leftOut = obstacles(options);
 for (const line of leftOut) console.error(line);
 const results = new Results();
 const file = new ResultFile(options.results);
-file.write({ machine: machineLine(), versions: libraryVersions(jobs), options });
+file.write({ machine: machineLine(), ...machineClass(), versions: libraryVersions(jobs), options });
 /** @type {string[]} */
 const failures = [];
 

@@ -1,14 +1,17 @@
 // @ts-check
 /**
- * Measures holdfast beside others: builds it, installs the packages of bench/, and runs bench/main.mjs. A quick run checks the
- * types of bench/ as well: those of the root do without its packages.
+ * Measures holdfast beside others: builds it, installs the packages of bench/, runs bench/main.mjs, and draws charts of its
+ * results. A quick run checks the types of bench/ as well: those of the root do without its packages.
  *
  *   --help                  says what can be asked for, at once
+ *   --record FILE           measures nothing: the results in FILE become the charts of the performance page
+ *   --charts                measures nothing: draws the charts of the performance page anew from their recorded data
  *   HOLDFAST_NO_INSTALL=1   installs nothing: says what is missing and stops
  */
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { readOptions } from "../bench/support/options.mjs";
 import { usage } from "../bench/support/usage.mjs";
 import { build } from "./build.mjs";
 import { installedNode, withNode } from "./node-releases.mjs";
@@ -17,25 +20,63 @@ import { packagesState } from "./setup.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(root, "bench");
+const published = join(root, "docs/internals/charts");
 const compiler = join(root, "node_modules/typescript/bin/tsc");
 const args = process.argv.slice(2);
 
 if (args.includes("--help") || args.includes("-h")) {
-  console.log(usage([["--node N", "on this release of Node, in place of the one at hand"]]));
+  console.log(
+    usage([
+      ["--node N", "on this release of Node, in place of the one at hand"],
+      ["--record FILE", "measures nothing: the results in FILE become the charts of the performance page"],
+      ["--charts", "measures nothing: draws the charts of the performance page anew from their data"],
+    ]),
+  );
+} else if (args.includes("--charts")) {
+  if (args.length > 1) throw new TypeError("--charts measures nothing, and takes no other option");
+  const { drawRecorded } = await import("./charts/files.mjs");
+  sayDrawn(await drawRecorded(published), published);
+} else if (args.includes("--record")) {
+  const [option, file, ...others] = args;
+  if (option !== "--record" || file === undefined || others.length > 0) {
+    throw new TypeError("--record measures nothing: it takes a file of results, and no other option");
+  }
+  const { publishCharts } = await import("./charts/files.mjs");
+  sayDrawn(await publishCharts(file, published), published);
 } else {
   process.exitCode = (await run()) ? 0 : 1;
 }
 
 async function run() {
   const release = taken("--node");
+  const { results, quick } = readOptions(args);
   if (!(await build({ packageOnly: true })) || !(await providePackages())) return false;
-  if (args.includes("--quick")) {
+  if (quick) {
     const types = await runCommand(process.execPath, [compiler, "-p", folder]);
     if (!types.ok) return false;
   }
   const node = release === undefined ? process.execPath : await installedNode(Number(release));
-  const { ok } = await runCommand(node, [join(folder, "main.mjs"), ...args], { env: withNode(node) });
+  const measuring = [join(folder, "main.mjs"), ...args, "--results", results];
+  const { ok } = await runCommand(node, measuring, { env: withNode(node) });
+  // What was measured before something failed is worth a look as well.
+  if (existsSync(results)) {
+    const charts = results.replace(/\.jsonl$|$/, "-charts");
+    const { recordCharts } = await import("./charts/files.mjs");
+    sayDrawn(await recordCharts(results, charts), charts);
+  }
   return ok;
+}
+
+/**
+ * @param {readonly string[]} names
+ * @param {string} where
+ */
+function sayDrawn(names, where) {
+  console.error(
+    names.length === 0
+      ? "No chart: what was measured is too little for any"
+      : `Charts in ${relative(process.cwd(), where)}: ${names.join(", ")}`,
+  );
 }
 
 /**

@@ -2,7 +2,7 @@
 /** docs/reference/interop.md: what the tests against the real Redisson have proven. */
 
 /**
- * What a test proves, as the tests say in their `meta`; see test/support/proof.ts.
+ * What a test proves, as the tests say in their `meta`; see test/support/run/proof.ts.
  *
  * @typedef {{ kind: string, direction: string, of: string }} Proof
  * @typedef {{ testResults: { assertionResults: { status: string, meta: { proofs?: Proof[] } }[] }[] }} Report
@@ -94,7 +94,7 @@ const legend = [
 
 const further = [
   "Besides, what Redisson stores, publishes and answers in each step of the scenarios in `test/interop/scenarios.ts` and",
-  "`test/interop/synchronizer-scenarios.ts` is recorded for each release in `test/interop/records/`. Each `npm test`, with a JVM or",
+  "`test/interop/synchronizer-scenarios.ts` is recorded for each release in `test/interop/records/`. Each `npm run test:redis`, with a JVM or",
   "without, lets holdfast play each part in each of them, against the recorded others: it has to do the same, but for the differences",
   "that [a page of their own](redisson-differences.md) lists, each of which the scenario names. Times are compared in steps of ten",
   "seconds; the latches of unlocks, which concern nobody but their JVM, and the keys of our own (`holdfast_…`) are left out. Renewals",

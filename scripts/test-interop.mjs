@@ -10,12 +10,10 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { interopPage } from "./interop-page.mjs";
 import { buildRedisson, leaveOut, newest, releases } from "./redisson.mjs";
-import { runCommand } from "./run-command.mjs";
+import { root, runTier } from "./tiers.mjs";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
 const page = join(root, "docs/reference/interop.md");
 const writes = process.argv.includes("--write");
 
@@ -58,11 +56,10 @@ async function testAll(folder) {
  */
 async function testRelease(release, report) {
   const env = {
-    ...process.env,
     HOLDFAST_REDISSON: release,
     HOLDFAST_REPORT: report,
     ...(release === newest ? { HOLDFAST_STRESS_MS: "20000" } : {}),
     ...(writes ? { HOLDFAST_WRITE_RECORDS: "1" } : {}),
   };
-  return (await runCommand("npx", ["vitest", "run", "test/interop"], { cwd: root, env })).ok;
+  return (await runTier(`interop-${release}`, ["--project", "interop*"], { env })).ok;
 }

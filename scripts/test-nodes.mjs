@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { buildSimulation } from "./build.mjs";
 import { installedNode, withNode } from "./node-releases.mjs";
 import { mustRun, runCommand } from "./run-command.mjs";
+import { runTier } from "./tiers.mjs";
 
 const releases = [22, 24, 26];
 /** What works on the oldest release, which `npm test` has, and on the newest is tried in part on these. */
@@ -35,18 +36,27 @@ for (const release of releases) {
   const ok =
     (await run(node, ["scripts/smoke.mjs"])) &&
     (between.has(release) || (await simulatesAlike(node))) &&
-    (await run(node, vitest(release)));
+    (await runTests(node, release));
   if (!ok) {
     console.error(`FAILED on Node ${version}`);
     process.exitCode = 1;
   }
 }
 
-/** @param {number} release */
-function vitest(release) {
+/**
+ * @param {string} node
+ * @param {number} release
+ */
+async function runTests(node, release) {
   const files = between.has(release) ? aPart : [];
-  const args = [...files, ...independent.flatMap((some) => ["--exclude", some]), ...process.argv.slice(2)];
-  return [join(root, "node_modules", "vitest", "vitest.mjs"), "run", ...args];
+  const excluded = independent.flatMap((some) => ["--exclude", some]);
+  const args = process.argv.slice(2);
+  const { ok } = await runTier(
+    `nodes-${release}`,
+    ["--project", "first*", "--project", "redis*", ...files, ...excluded, ...args],
+    { env: environment(node), isWhole: args.length === 0, node },
+  );
+  return ok;
 }
 
 /**
@@ -72,6 +82,10 @@ async function simulatesAlike(node) {
  * @param {readonly string[]} args
  */
 async function run(node, args) {
-  const env = { ...withNode(node), HOLDFAST_TEST_BUILT: "1" };
-  return (await runCommand(node, args, { cwd: root, env })).ok;
+  return (await runCommand(node, args, { cwd: root, env: environment(node) })).ok;
+}
+
+/** @param {string} node */
+function environment(node) {
+  return { ...withNode(node), HOLDFAST_TEST_BUILT: "1" };
 }

@@ -1,18 +1,14 @@
 // @ts-check
 /** Runs the tests of topologies and of connection settings with every client that an adapter claims, and the conformance cases of each. */
-import { spawnSync } from "node:child_process";
+import { runTier } from "./tiers.mjs";
 
-const args = [
-  "vitest",
-  "run",
-  "test/topology",
-  "test/connections",
-  "test/conformance",
-  ...process.argv.slice(2),
-];
-const { status } = spawnSync("npx", args, {
-  env: { ...process.env, HOLDFAST_PAIRS: "all" },
-  stdio: "inherit",
-  shell: process.platform === "win32",
-});
-process.exitCode = status ?? 1;
+const args = process.argv.slice(2);
+const { ok } = await runTier(
+  "topologies",
+  ["test/topology", "test/connections", "test/conformance", ...args],
+  {
+    env: { HOLDFAST_PAIRS: "all" },
+    isWhole: args.length === 0,
+  },
+);
+process.exitCode = ok ? 0 : 1;

@@ -12,11 +12,11 @@ import { Admission } from "./runtime/admission.js";
 import { Commands } from "./runtime/commands.js";
 import { Confirmations } from "./runtime/confirmations.js";
 import { ExpiryAlarms } from "./runtime/expiry-alarms.js";
+import { FairQueues } from "./runtime/fair-queues.js";
 import { forCaller, type Subject } from "./runtime/for-caller.js";
 import { Groups } from "./runtime/groups.js";
 import { HashedWheelTimer } from "./runtime/hashed-wheel-timer.js";
 import { Requests } from "./runtime/requests.js";
-import { SignsOfLife } from "./runtime/signs-of-life.js";
 import { Subscriptions } from "./runtime/subscriptions.js";
 import { WaitLines } from "./runtime/wait-lines.js";
 import { Waiter } from "./runtime/waiter.js";
@@ -43,7 +43,7 @@ export class Client {
   readonly groups: Groups;
   readonly lines: WaitLines;
   readonly subscriptions: Subscriptions;
-  readonly signsOfLife: SignsOfLife;
+  readonly fairQueues: FairQueues;
   readonly threads: Threads;
   readonly selfWaits: SelfWaits;
   readonly permits: PermitHolds;
@@ -84,7 +84,12 @@ export class Client {
     });
     this.lines = new WaitLines(this.clock, this.subscriptions, safetyPeriodMs);
     this.#watchdog = new Watchdog(this.commands, this.clock, this.#wheel, lockRenew, watchdogMs);
-    this.signsOfLife = new SignsOfLife(this.commands, this.#wheel);
+    this.fairQueues = new FairQueues({
+      clientId: this.id,
+      commands: this.commands,
+      subscriptions: this.subscriptions,
+      wheel: this.#wheel,
+    });
     const sharedMs = Math.min(watchdogMs, fleetWatchdogMs);
     this.#sharedWatchdog = new Watchdog(this.commands, this.clock, this.#wheel, readRenew, sharedMs);
     this.#permitWatchdog = new Watchdog(this.commands, this.clock, this.#wheel, permitRenew, watchdogMs);
@@ -209,7 +214,7 @@ export class Client {
     this.#sharedWatchdog.stop();
     this.#permitWatchdog.stop();
     this.#confirmations?.stop();
-    this.signsOfLife.stop();
+    this.fairQueues.stop();
     this.subscriptions.stop();
     this.threads.stop();
     this.commands.stop();

@@ -65,4 +65,4 @@ export type { CountDownLatch } from "./synchronizers/count-down-latch.js";
 export type { PermitExpirableSemaphore } from "./synchronizers/permit-expirable-semaphore.js";
 export type { Permits } from "./synchronizers/permits.js";
 export type { Semaphore } from "./synchronizers/semaphore.js";
-export type { HoldState } from "./threads/trust.js";
+export type { HoldState } from "./threads/held.js";

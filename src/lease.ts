@@ -4,9 +4,10 @@ import { events } from "./events.js";
 import { copyOf, lossForCaller } from "./runtime/for-caller.js";
 import type { Instant } from "./runtime/instant.js";
 import { guard } from "./threads/abandonment.js";
-import type { Hold } from "./threads/hold.js";
+import type { HoldState } from "./threads/held.js";
+import type { Hold } from "./threads/holding.js";
 import type { Body } from "./threads/scope.js";
-import type { HoldState } from "./threads/trust.js";
+import type { AfterBody } from "./threads/threads.js";
 
 /** What a caller gets for a hold: proof, deadline, loss signal, and the way to release it. */
 export interface Lease extends AsyncDisposable {
@@ -59,7 +60,7 @@ export const REFUSED: Tried<never> = { ran: false };
 /** What a lease needs of the lock that it came from. */
 export interface Keeper {
   release(hold: Hold): Promise<void>;
-  runIn<T>(find: Body["find"], lease: object, body: () => T | Promise<T>): Promise<T>;
+  runIn<T>(find: Body["find"], lease: object, body: () => T | Promise<T>, after?: AfterBody): Promise<T>;
 }
 
 /** What a lease is believed by: one hold, or several that count as one. */
@@ -74,10 +75,10 @@ export interface Believed {
 }
 
 /** What all leases have in common: what they tell, and how the work that they are for ends. */
-export abstract class AnyLease {
+export abstract class AnyLease implements AfterBody {
   abstract readonly name: string;
-  /** Runs a body in the scope of the lease. */
-  abstract within<T>(body: () => T | Promise<T>): Promise<T>;
+  /** Runs a body in the scope of the lease. @param after what follows. Default: the outcome of the body is the call's */
+  protected abstract within<T>(body: () => T | Promise<T>, after?: AfterBody): Promise<T>;
   /** Releases what the lease is for. */
   protected abstract giveBack(): Promise<void>;
   /** The release under way or done. */
@@ -120,48 +121,58 @@ export abstract class AnyLease {
   }
 
   /** Runs a body in the scope of the lease, and releases it. */
-  async use<T>(body: () => T | Promise<T>): Promise<T> {
-    let result: T;
-    try {
-      result = await this.within(body);
-    } catch (error) {
-      const loss = await this.end();
+  use<T>(body: () => T | Promise<T>): Promise<T> {
+    return this.within(body, this);
+  }
+
+  returned<T>(result: T): Promise<T> {
+    return this.#end((loss) => {
+      if (loss !== undefined) throw lossForCaller(loss);
+      return result;
+    });
+  }
+
+  threw(error: unknown): Promise<never> {
+    return this.#end((loss) => {
       // The body has thrown the reason of the lease's signal: it stays that object, with a stack that leads to the caller.
       if (loss !== undefined && error === loss) lossForCaller(loss);
       throw error;
-    }
-    const loss = await this.end();
-    if (loss !== undefined) throw lossForCaller(loss);
-    return result;
+    });
   }
 
   /**
    * As the end of `using`: a lost lease is thrown, and so wrapped in a SuppressedError where the body threw, too. A
    * release that failed is told by the event `holdfast:lease:release-failed`.
    */
-  async [Symbol.asyncDispose](): Promise<void> {
-    const loss = await this.end();
-    if (loss !== undefined) throw lossForCaller(loss);
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#end((loss) => {
+      if (loss !== undefined) throw lossForCaller(loss);
+    });
   }
 
   /**
-   * Releases after the work that the lease was for, unless that has done so itself. Never rejects.
-   * @returns the loss, if the lease was lost before
+   * Releases after the work that the lease was for, unless that has done so itself.
+   * @param after what follows, with the loss if the lease was lost before. What goes wrong with the release is no error of the work
    */
-  async end(): Promise<LeaseLostError | undefined> {
+  #end<R>(after: (loss: LeaseLostError | undefined) => R): Promise<R> {
     const { releasing } = this;
-    if (releasing !== undefined) {
-      // What it brings is told to whoever has begun it.
-      await releasing.catch(() => undefined);
-      return this.believed.loss;
-    }
-    try {
-      await this.giveBack();
-    } catch (error) {
+    const ended = () => {
+      const { loss } = this.believed;
+      return loss === undefined ? after(loss) : inTheStackOfTheCaller(() => after(loss));
+    };
+    // What the release under way brings is told to the call that has begun it.
+    if (releasing !== undefined) return releasing.then(ended, ended);
+    return this.giveBack().then(ended, (error: unknown) => {
       if (events.releaseFailed.hasSubscribers) this.failed(error);
-    }
-    return this.believed.loss;
+      return ended();
+    });
   }
+}
+
+/** Promises that were returned on the way to the caller follow this one only after a microtask each, and without that V8 does not find it. */
+function inTheStackOfTheCaller<R>(work: () => R): Promise<R> {
+  const soon = Promise.resolve();
+  return soon.then().then().then(work);
 }
 
 /**
@@ -202,8 +213,8 @@ export class HeldLease extends AnyLease implements Lease {
     return this.#hold.holdCount;
   }
 
-  within<T>(body: () => T | Promise<T>): Promise<T> {
-    return this.#keeper.runIn(() => this.#hold, this, body);
+  protected within<T>(body: () => T | Promise<T>, after?: AfterBody): Promise<T> {
+    return this.#keeper.runIn(() => this.#hold, this, body, after);
   }
 
   unlock(): Promise<void> {

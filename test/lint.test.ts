@@ -116,6 +116,16 @@ const cases: readonly Case[] = [
     'import { a } from "./cycle-a.js";\nexport const b = () => a;\n',
     "lint/suspicious/noImportCycles",
   ],
+  [
+    "src/locks/type-cycle-a.ts",
+    'import type { B } from "./type-cycle-b.js";\nexport type A = B | 1;\n',
+    "lint/suspicious/noImportCycles",
+  ],
+  [
+    "src/locks/type-cycle-b.ts",
+    'import type { A } from "./type-cycle-a.js";\nexport type B = A[];\n',
+    "lint/suspicious/noImportCycles",
+  ],
   ["src/locks/any.ts", "export const a: any = 1;\n", "lint/suspicious/noExplicitAny"],
   ["src/locks/bang.ts", "export const a = (b?: string) => b!.length;\n", "lint/style/noNonNullAssertion"],
   ["src/locks/enum.ts", "export enum A {\n  B,\n}\n", "lint/style/noEnum"],

@@ -30,10 +30,28 @@ export const bars = [
     atLeast: 0.95,
   },
   {
+    scenario: "lone-pair",
+    text: "to the raw pair",
+    measured: ({ ours }) => ours("toRaw"),
+    atLeast: 0.85,
+  },
+  {
+    scenario: "lone-pair",
+    text: "to two scripts that only store and free the hash",
+    measured: ({ ours }) => ours("toHash"),
+    atLeast: 0.92,
+  },
+  {
     scenario: "256-at-once",
     text: "to the raw pair on ioredis, pairs/s",
     measured: ({ to }) => to("holdfast", "raw-ioredis", "perSecond"),
     atLeast: 4,
+  },
+  {
+    scenario: "256-at-once",
+    text: "to a client that only sends such groups, pairs/s",
+    measured: ({ to }) => to("holdfast", "raw-groups", "perSecond"),
+    atLeast: 0.85,
   },
   {
     scenario: "256-at-once",

@@ -3,6 +3,8 @@ import { holdfastLibraries } from "../libraries/holdfast.mjs";
 import { mariadbRow } from "../libraries/mariadb-row.mjs";
 import { nodeRedisson } from "../libraries/node-redisson.mjs";
 import { rawGlide } from "../libraries/raw-glide.mjs";
+import { rawGroups } from "../libraries/raw-groups.mjs";
+import { rawHash } from "../libraries/raw-hash.mjs";
 import { rawIoredis } from "../libraries/raw-ioredis.mjs";
 import { rawNodeRedis } from "../libraries/raw-node-redis.mjs";
 import { rawScripts } from "../libraries/raw-scripts.mjs";
@@ -18,6 +20,7 @@ import { fourProcesses } from "../scenarios/four-processes.mjs";
 import { handOver } from "../scenarios/hand-over.mjs";
 import { handOverFair } from "../scenarios/hand-over-fair.mjs";
 import { idleWaiters } from "../scenarios/idle-waiters.mjs";
+import { lonePair } from "../scenarios/lone-pair.mjs";
 import { manyAtOnce } from "../scenarios/many-at-once.mjs";
 import { memory } from "../scenarios/memory.mjs";
 import { oneAtATime } from "../scenarios/one-at-a-time.mjs";
@@ -36,6 +39,7 @@ const SHORT_DELAY_MS = 10;
 /** @type {readonly Scenario[]} */
 export const scenarios = [
   oneAtATime,
+  lonePair,
   manyAtOnce,
   oneProcess,
   fourProcesses,
@@ -66,6 +70,8 @@ export const libraries = [
   rawNodeRedis,
   rawGlide,
   rawScripts,
+  rawHash,
+  rawGroups,
   rawSetnx,
   grantProbe,
   redisson,

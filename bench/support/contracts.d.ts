@@ -120,6 +120,8 @@ export type OrderHandler = (connection: Connection, options: never, worker: Work
 /** A worker process as the orders see it. */
 export interface WorkerSelf {
   readonly port: number;
+  /** What its client was opened with: a scenario may open further ones. */
+  readonly settings: OpenSettings;
   /** Tells the main process; resolves when that is on its way. */
   announce(event: string): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { cpus, release, totalmem, type } from "node:os";
+import { cpus, loadavg, release, totalmem, type } from "node:os";
 
 /** @import { Job } from "./jobs.mjs" */
 
@@ -10,6 +10,11 @@ export function machineLine() {
   const all = cpus();
   const memory = `${(totalmem() / GIB).toFixed(1)} GiB`;
   return `${all.length} × ${all[0]?.model.trim()}, ${memory}, ${type()} ${release()}, Node ${process.version}`;
+}
+
+/** What of the machine a chart says: its class, and how many tasks wanted its cores in the last minute. */
+export function machineClass() {
+  return { cores: cpus().length, load: Number(loadavg()[0]?.toFixed(1)), node: process.version };
 }
 
 /**

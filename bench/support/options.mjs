@@ -43,18 +43,20 @@ export const OPTIONS = /** @type {const} */ ({
   results: {
     type: "string",
     value: "FILE",
-    about: "each run as a line of JSON. Default: bench/results/<time>.jsonl",
+    about:
+      "each run as a line of JSON, and charts in a folder beside it. Default: bench/results/<time>.jsonl",
   },
   dist: { type: "string", value: "FOLDER", about: "another build of holdfast" },
   "holdfast-options": { type: "string", value: "JSON", about: "options for every Holdfast" },
 });
 
 /**
+ * @param {readonly string[]} args
  * @returns {Options}
  * @throws TypeError, RangeError, SyntaxError
  */
-export function readOptions() {
-  const { values } = parseArgs({ options: OPTIONS });
+export function readOptions(args) {
+  const { values } = parseArgs({ args: [...args], options: OPTIONS });
   const { quick = false, results = resultsOfNow(), dist = folder("../../dist/esm") } = values;
   return {
     quick,

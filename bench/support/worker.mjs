@@ -21,6 +21,7 @@ async function obey({ id, order, options }) {
     const before = process.cpuUsage();
     const value = await handler(connection, options, {
       port: settings.port,
+      settings,
       announce: (event) => tell({ event }),
     });
     const { user, system } = process.cpuUsage(before);

@@ -21,6 +21,7 @@ import { Subscriber } from "./own/subscriber.js";
 export class ScriptDriver implements Driver {
   readonly traits: DriverTraits;
   // Not there at all where the client's port does not offer it.
+  declare readonly placeOf?: (key: string) => string;
   declare readonly lookForMoves?: () => Promise<void>;
   declare readonly runReplicated?: NonNullable<Driver["runReplicated"]>;
   readonly #client: ClientPort;
@@ -52,6 +53,8 @@ export class ScriptDriver implements Driver {
       });
     this.#classic = subscriber("classic");
     this.#sharded = traits.sharded ? subscriber("sharded", slots) : undefined;
+    if (slots !== undefined) this.placeOf = (key) => slots.serverOf(key) ?? "";
+    else if (client.placeOf !== undefined) this.placeOf = (key) => client.placeOf?.(key) ?? "";
     if (calls !== undefined)
       this.runReplicated = (call, ticket, demand) => this.#runReplicated(calls, call, ticket, demand);
     if (lookForMoves !== undefined) {
@@ -67,11 +70,6 @@ export class ScriptDriver implements Driver {
 
   get outage(): Error | undefined {
     return this.#client.outage;
-  }
-
-  placeOf(key: string): string {
-    const client = this.#client;
-    return (client.slots === undefined ? client.placeOf?.(key) : client.slots.serverOf(key)) ?? "";
   }
 
   onMoved(moved: () => void): () => void {

@@ -1,14 +1,15 @@
 import { LeaseLostError, NotHeldError, ReentryError, UpgradeNotSupportedError } from "../errors.js";
 import { FIRST_OWN_THREAD_ID } from "../options.js";
-import type { Hold } from "../threads/hold.js";
+import type { Hold, Holding } from "../threads/holding.js";
 import type { Scope } from "../threads/scope.js";
 import { Thread } from "../threads/thread.js";
-import { type LockIdentity, lockId } from "./lock-kind.js";
+import { type LockIdentity, lockId, otherHalfId } from "./lock-kind.js";
+import type { Wish } from "./wish.js";
 
 /** Who a call is. */
 export interface Claim {
   /** The owner of what it acquires. */
-  readonly thread: Thread;
+  readonly thread: Thread<Holding>;
   /** The hold on its path that it is to re-enter; undefined for a call that begins a stay, or that names its thread. */
   readonly outer: Hold | undefined;
   /** The write hold beside which it is to read; undefined for all but readers. */
@@ -22,11 +23,12 @@ export interface Claim {
  * @throws NotHeldError for the threadId of a lease that is over; ReentryError, UpgradeNotSupportedError where waiting
  * would be for ever; LeaseLostError when the hold to re-enter is over
  * @param replaced a lost hold in whose place another is to be taken
+ * @see docs/internals/states.md#one-acquisition
  */
 export function claimOf(
   lock: LockIdentity,
   threadId: number | undefined,
-  stranger: () => Thread,
+  stranger: () => Thread<Holding>,
   replaced?: Hold,
 ): Claim {
   const claim = threadId === undefined ? claimOnPath(lock, stranger, replaced) : claimById(lock, threadId);
@@ -39,7 +41,7 @@ export function claimOf(
   return claim;
 }
 
-function claimOnPath(lock: LockIdentity, stranger: () => Thread, replaced: Hold | undefined): Claim {
+function claimOnPath(lock: LockIdentity, stranger: () => Thread<Holding>, replaced: Hold | undefined): Claim {
   const scope = lock.client.threads.current;
   const onPath = (id: string) => (lock.reentry === "scope" ? scope?.holdOf(id, replaced) : undefined);
   const outer = onPath(lock.id);
@@ -78,18 +80,13 @@ function otherHalf(lock: LockIdentity, find: (id: string) => Hold | undefined): 
   return id === undefined ? undefined : find(id);
 }
 
-/** The id of the other lock of the pair; undefined for a lock of its own. */
-export function otherHalfId({ kind: { half }, key }: LockIdentity): string | undefined {
-  return half === undefined ? undefined : lockId(half === "read" ? "write" : "read", key);
-}
-
 function refuseUpgrade(lock: LockIdentity, other: Hold | undefined): void {
   if (lock.kind.half !== "write" || other === undefined) return;
   assertNotOver(lock, other);
   throw new UpgradeNotSupportedError(lock.name);
 }
 
-function threadOf(lock: LockIdentity, threadId: number): Thread {
+function threadOf(lock: LockIdentity, threadId: number): Thread<Holding> {
   const thread = lock.client.threads.find(threadId);
   if (thread !== undefined) return thread;
   if (threadId < FIRST_OWN_THREAD_ID) return new Thread(threadId);
@@ -127,4 +124,11 @@ export function mayEnter(
 function assertNotOver(lock: LockIdentity, hold: Hold): void {
   if (hold.state === "held") return;
   throw hold.loss ?? new LeaseLostError(lock.name, hold.holding.field, "released", hold.heldMs);
+}
+
+/** The scope of `asThread` in which a bare hold of this call lies; none for a stranger's. */
+export function scopeOf(lock: LockIdentity, { form }: Wish, claim: Claim): Scope | undefined {
+  const { current } = lock.client.threads;
+  if (form !== "lock" || current === undefined || !current.isThread) return undefined;
+  return claim.outer !== undefined || claim.thread === current.thread ? current : undefined;
 }

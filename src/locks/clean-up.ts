@@ -17,6 +17,7 @@ const TELLING_MS = 60_000;
  * Brings Redis to the count that the holding is to have, again and again until no copy of an older command can arrive
  * any more. Goes on behind the scenes; the stay is not over before, so that nothing new is done under its field.
  * @param ended called when that is done, or is given up
+ * @see docs/internals/states.md#endings
  */
 export function cleanUp(
   lock: LockIdentity,
@@ -38,8 +39,11 @@ export function cleanUp(
  * @param isRecorded whether it may stand in a queue in Redis
  */
 export function undoCopies(lock: LockIdentity, holding: Holding, isRecorded?: boolean): void {
-  const { count, copiesUntilMs } = holding.inRedis;
-  if (count === 0 && (isRecorded || copiesUntilMs > 0)) cleanUp(lock, holding);
+  const { inRedis } = holding;
+  if (isRecorded) inRedis.queued();
+  // What becomes of a command that is under way is seen to when it is answered.
+  else if (inRedis.isChanging) return;
+  if (inRedis.count === 0 && inRedis.isDoubtful) cleanUp(lock, holding);
 }
 
 /**
@@ -52,14 +56,12 @@ export async function clearLeftover(lock: LockIdentity, holding: Holding, patien
   if (!inRedis.isPossible) return;
   const { count } = inRedis;
   holding.unsettled();
-  inRedis.count = 0;
+  inRedis.lowers(0);
   try {
-    await holding.inRedis.inTurn(() =>
-      sendRelease(lock, holding, { heldCount: highestLeft(holding), patience }),
-    );
+    await inRedis.inTurn(() => sendRelease(lock, holding, { patience }));
   } catch (error) {
     // It was refused: what there is stays.
-    if (inRedis.copiesUntilMs === 0) inRedis.count = count;
+    if (inRedis.copiesUntilMs === 0) inRedis.keeps(count);
     throw error;
   } finally {
     if (inRedis.copiesUntilMs > 0) cleanUp(lock, holding);
@@ -75,7 +77,7 @@ export async function takeBack(lock: LockIdentity, holding: Holding): Promise<vo
   const goesOn = true;
   holding.unsettled();
   try {
-    const sending = { heldCount: highestLeft(holding), goesOn, patience: { replicated: false } };
+    const sending = { goesOn, patience: { replicated: false } };
     await holding.inRedis.inTurn(() => sendRelease(lock, holding, sending));
     // One may have it nevertheless.
     if (holding.inRedis.copiesUntilMs === 0) tellReplicas(lock, holding);
@@ -102,7 +104,7 @@ export function tellReplicas(lock: LockIdentity, holding: Holding): void {
       try {
         const sent = await holding.inRedis.inTurn(async () => {
           const goesOn = holding.live.length > 0 || holding.inRedis.count > 0;
-          return goesOn ? undefined : sendRelease(lock, holding, { heldCount: highestLeft(holding) });
+          return goesOn ? undefined : sendRelease(lock, holding);
         });
         if (sent?.shortfall === undefined) return;
       } catch (error) {
@@ -121,11 +123,6 @@ export function tellReplicas(lock: LockIdentity, holding: Holding): void {
 function endOfCleanUp({ client: { clock, commands }, kind }: LockIdentity, { inRedis }: Holding): number {
   const aliveMs = kind.recordsWaiters ? fairTimes.aliveMs : 0;
   return clock.monotonicMs() + inRedis.longestLeaseMs + 2 * (aliveMs + commands.timeoutMs);
-}
-
-/** What is not wanted any more may have been counted. */
-function highestLeft({ inRedis }: Holding): number {
-  return Math.max(inRedis.highestCount, inRedis.count + 1);
 }
 
 /** As {@link cleanUp}, for somebody who waits for it. Never rejects. */
@@ -150,8 +147,8 @@ async function reachStoredCount(
         shortfall,
       } = await holding.inRedis.inTurn(() => {
         // Nobody relies on what a stay that was lost has left. What is being released is left to the release, and looked at again.
-        if (holding.live.length === 0 && holding.releases === 0) holding.inRedis.count = 0;
-        return sendRelease(lock, holding, { heldCount: highestLeft(holding), ...after });
+        if (holding.live.length === 0 && holding.releases === 0) holding.inRedis.lowers(0);
+        return sendRelease(lock, holding, after);
       });
       const { copiesUntilMs } = holding.inRedis;
       if (copiesUntilMs > 0) {
@@ -187,7 +184,7 @@ export function releasesOf(
 }
 
 /**
- * Frees a lock from all of these holders, behind the scenes: nobody knows which of them has it, if any.
+ * Releases every field of a chain in the background, of which Redis may have one, again and again until it is answered.
  * @param leaseMs by then it has ended by itself
  */
 export function freeNames(lock: LockIdentity, names: readonly string[], leaseMs: number): void {

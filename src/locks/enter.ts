@@ -1,8 +1,7 @@
 import type { Instant } from "../runtime/instant.js";
-import type { Hold, Place } from "../threads/hold.js";
-import type { Holding } from "../threads/holding.js";
-import { otherHalfId } from "./claim.js";
-import type { LockIdentity } from "./lock-kind.js";
+import type { Place } from "../threads/hold.js";
+import type { Hold, Holding } from "../threads/holding.js";
+import { type LockIdentity, otherHalfId } from "./lock-kind.js";
 import type { Wish } from "./wish.js";
 
 /** What was given. */
@@ -12,6 +11,7 @@ type Given = Pick<Place, "takenAt" | "until" | "token" | "unnamed">;
  * Redis has given the hold.
  * @param at this moment, if the caller has just looked
  * @returns undefined when its lease is over already
+ * @see docs/internals/states.md#one-acquisition
  */
 export function enter(holding: Holding, wish: Wish, given: Given, at?: Instant): Hold | undefined {
   const { takenIn, form, terms } = wish;
@@ -20,7 +20,7 @@ export function enter(holding: Holding, wish: Wish, given: Given, at?: Instant):
   const bare = form === "lock" && scope === undefined;
   const hold = holding.add(terms, { takenAt, until, token, unnamed, bare }, at);
   if (hold === undefined) return undefined;
-  holding.inRedis.count += 1;
+  holding.inRedis.entered();
   scope?.take(hold);
   return hold;
 }

@@ -1,7 +1,7 @@
 import { fairAcquire, fairForceUnlock, fairRelease } from "../protocol/fair-scripts.js";
 import type { LockKind } from "./lock-kind.js";
 import { reentrantLock } from "./reentrant-lock.js";
-import { waitInQueue } from "./wait-in-queue.js";
+import { WaitInQueue } from "./wait-in-queue.js";
 
 /** First come, first served, across processes. Source: Redisson's RedissonFairLock. */
 export const fairLock: LockKind = {
@@ -12,7 +12,7 @@ export const fairLock: LockKind = {
   forceUnlock: fairForceUnlock,
   recordsWaiters: true,
   handsOver: false,
-  wait: waitInQueue,
+  wait: (part) => new WaitInQueue(part),
 };
 
 /** As {@link fairLock}, and as {@link nonReentrantLock}. Source: Redisson's RedissonNonReentrantFairLock. */

@@ -1,8 +1,7 @@
 import { UnavailableError } from "../errors.js";
 import { fairTimes } from "../protocol/fair-scripts.js";
 import { later, leftMs, now } from "../runtime/instant.js";
-import type { Hold } from "../threads/hold.js";
-import type { Holding } from "../threads/holding.js";
+import type { Hold, Holding } from "../threads/holding.js";
 import { marginMs } from "../threads/terms.js";
 import { enter } from "./enter.js";
 import type { LockIdentity } from "./lock-kind.js";
@@ -11,12 +10,18 @@ import type { QueuePlace, Wish } from "./wish.js";
 
 /** A hold that goes on gets its own lease after this part of the time for which it is trusted until then. */
 const CONFIRMED_AFTER = 1 / 3;
+/**
+ * A shorter lease is written at once: it could end before the wheel comes to it, and Redis would keep the lock for the whole time of
+ * the grant.
+ */
+const SHORT_LEASE_MS = 500;
 const RETRY_MS = 200;
 
 /**
  * Enters a lock that somebody else has given to this waiter, for `grantMs` from then on. The waiter's field stands in the queue
  * once in its life, so that it was given after Redis said last that it stood there, and after that was asked for.
  * @returns undefined when that may be too long ago, or the waiter can not rely on it without asking
+ * @see docs/internals/states.md#a-place-in-a-fair-queue
  */
 export function enterByGrant(
   lock: LockIdentity,
@@ -36,7 +41,8 @@ export function enterByGrant(
   const takenAt = now(client.clock);
   const hold = enter(holding, wish, { takenAt, until }, takenAt);
   if (hold === undefined) return undefined;
-  const delayMs = wish.terms.leaseMs < grantMs ? 0 : leftMs(until, takenAt) * CONFIRMED_AFTER;
+  const { leaseMs } = wish.terms;
+  const delayMs = leaseMs < SHORT_LEASE_MS ? 0 : Math.min(leaseMs, leftMs(until, takenAt)) * CONFIRMED_AFTER;
   client.after(delayMs, () => client.inBackground(() => confirm(lock, holding, hold)));
   return hold;
 }

@@ -1,12 +1,12 @@
 import { LeaseLostError } from "../errors.js";
 import type { Instant } from "../runtime/instant.js";
-import type { Hold } from "../threads/hold.js";
-import type { HoldState } from "../threads/trust.js";
-import type { LeaseLock } from "./lease-lock.js";
+import type { HoldState } from "../threads/held.js";
+import type { Hold } from "../threads/holding.js";
+import type { SingleLock } from "./single-lock.js";
 
 /** One lock of several, and what is held of it. */
 export interface Member {
-  readonly lock: LeaseLock;
+  readonly lock: SingleLock;
   readonly hold: Hold;
 }
 
@@ -16,16 +16,16 @@ export interface Member {
  */
 export class JointHold {
   readonly name: string;
-  readonly locks: readonly LeaseLock[];
+  readonly locks: readonly SingleLock[];
   readonly quorum: number;
-  readonly #holds = new Map<LeaseLock, Hold>();
+  readonly #holds = new Map<SingleLock, Hold>();
   /** The hold that was taken first, whatever has become of it. */
   readonly #first: Hold | undefined;
   #released = false;
   #loss: LeaseLostError | undefined;
   #abort: AbortController | undefined;
 
-  constructor(name: string, locks: readonly LeaseLock[], members: readonly Member[], quorum: number) {
+  constructor(name: string, locks: readonly SingleLock[], members: readonly Member[], quorum: number) {
     this.name = name;
     this.locks = locks;
     this.quorum = quorum;
@@ -68,12 +68,12 @@ export class JointHold {
   }
 
   /** What is held of a lock, or was. */
-  of(lock: LeaseLock): Hold | undefined {
+  of(lock: SingleLock): Hold | undefined {
     return this.#holds.get(lock);
   }
 
   /** The same for a body: what is missing of a lease that goes on will be taken yet. */
-  find(lock: LeaseLock): Hold | "to come" | undefined {
+  find(lock: SingleLock): Hold | "to come" | undefined {
     return this.#holds.get(lock) ?? (this.state === "held" ? "to come" : undefined);
   }
 

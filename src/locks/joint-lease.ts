@@ -3,6 +3,7 @@ import { events } from "../events.js";
 import { AnyLease, type Lease } from "../lease.js";
 import { alsoForCaller, forCaller, type Subject } from "../runtime/for-caller.js";
 import { guard } from "../threads/abandonment.js";
+import type { AfterBody } from "../threads/threads.js";
 import type { JointHold, Member } from "./joint-hold.js";
 
 /** The lease of several locks that count as one. */
@@ -41,12 +42,15 @@ export class JointLease extends AnyLease implements Lease {
   }
 
   /** In the scope of each member, also one that is held again only later. */
-  within<T>(body: () => T | Promise<T>): Promise<T> {
-    const inner = async () => body();
-    return this.#hold.locks.reduceRight(
+  protected within<T>(body: () => T | Promise<T>, after?: AfterBody): Promise<T> {
+    const [first, ...others] = this.#hold.locks;
+    const inner = others.reduceRight<() => T | Promise<T>>(
       (next, lock) => () => lock.runIn(() => this.#hold.find(lock), this, next),
-      inner,
-    )();
+      body,
+    );
+    return first === undefined
+      ? Promise.resolve(inner())
+      : first.runIn(() => this.#hold.find(first), this, inner, after);
   }
 
   unlock(): Promise<void> {

@@ -5,13 +5,14 @@ import { LeaseLostError, NotHeldError, WaitTimeoutError } from "../errors.js";
 import { type Lease, REFUSED, type Tried } from "../lease.js";
 import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
 import { forCaller, type Subject } from "../runtime/for-caller.js";
-import { traced } from "../runtime/traced.js";
+import { isTraced, traced } from "../runtime/traced.js";
 import type { Waiter } from "../runtime/waiter.js";
+import type { Holding } from "../threads/holding.js";
 import { Thread } from "../threads/thread.js";
 import { JointHold, type Member } from "./joint-hold.js";
 import { JointLease, releaseAll } from "./joint-lease.js";
-import type { LeaseLock } from "./lease-lock.js";
 import type { Lock } from "./lock.js";
+import type { SingleLock } from "./single-lock.js";
 import { obstacleAt, type SeenObstacle, Wish } from "./wish.js";
 
 /** One call that wants several locks at once. */
@@ -27,9 +28,9 @@ export interface JointCall {
 
 /** Who one attempt is where it is on nobody's path: one thread for all locks of a client. */
 export class Strangers {
-  readonly #threads = new Map<Client, Thread>();
+  readonly #threads = new Map<Client, Thread<Holding>>();
 
-  to(client: Client): Thread {
+  to(client: Client): Thread<Holding> {
     const thread = this.#threads.get(client) ?? new Thread();
     this.#threads.set(client, thread);
     return thread;
@@ -39,7 +40,7 @@ export class Strangers {
 /** Several locks that count as one while at least `quorum` of them are held. */
 export abstract class JointLock implements Lock {
   readonly name: string;
-  protected readonly members: readonly [LeaseLock, ...LeaseLock[]];
+  protected readonly members: readonly [SingleLock, ...SingleLock[]];
   protected readonly quorum: number;
   protected readonly settings: ClientSettings;
   readonly #subject: Subject & { readonly kind: { readonly name: string } };
@@ -47,7 +48,7 @@ export abstract class JointLock implements Lock {
   /** @param settings those of the client that the lock was made by */
   constructor(
     kind: string,
-    members: readonly [LeaseLock, ...LeaseLock[]],
+    members: readonly [SingleLock, ...SingleLock[]],
     quorum: number,
     settings: ClientSettings,
   ) {
@@ -151,13 +152,16 @@ export abstract class JointLock implements Lock {
    * Who the caller is for one of the locks: the threadId of a joint lease stands for a stay in each.
    * @throws LeaseLostError where this lock is not held along with the others
    */
-  protected threadIdFor(lock: LeaseLock, threadId: number | undefined): number | undefined {
+  protected threadIdFor(lock: SingleLock, threadId: number | undefined): number | undefined {
     const id = this.#idFor(lock, threadId);
     if (id === "none") throw new LeaseLostError(lock.name, `thread ${threadId}`, "released", 0);
     return id;
   }
 
-  #idFor({ identity: { client, id } }: LeaseLock, threadId: number | undefined): number | undefined | "none" {
+  #idFor(
+    { identity: { client, id } }: SingleLock,
+    threadId: number | undefined,
+  ): number | undefined | "none" {
     if (threadId === undefined) return undefined;
     const stays = this.members.flatMap((member) => member.identity.client.threads.stay(threadId) ?? []);
     const stay = stays.find(({ companions }) => companions.size > 0);
@@ -166,9 +170,9 @@ export abstract class JointLock implements Lock {
     return (here.find(({ lock }) => lock.id === id) ?? here[0])?.threadId ?? "none";
   }
 
-  protected newWish(lock: LeaseLock, call: JointCall, waits: boolean, timeoutMs?: number): Wish {
+  protected newWish(lock: SingleLock, call: JointCall, waits: boolean, timeoutMs?: number): Wish {
     const { form, waiter, options } = call;
-    return new Wish(lock.identity.client, options, { form, waits, waiter, timeoutMs });
+    return new Wish(lock.identity.client, options, { form, waits, waiter, timeoutMs, isPart: true });
   }
 
   /** What the wish has met is what the call has met. */
@@ -198,33 +202,40 @@ export abstract class JointLock implements Lock {
       obstacle: undefined,
     };
     try {
-      const lease = await traced(
-        this.#subject,
-        call,
-        () => this.#takeLease(call),
-        (taken) => taken,
-      );
+      const lease = isTraced()
+        ? await traced(
+            this.#subject,
+            call,
+            () => this.#takeLease(call),
+            (taken) => taken,
+          )
+        : this.#leaseOf(await this.take(call), call);
       if (lease !== undefined) return lease;
       const obstacle = obstacleAt(first.clock.monotonicMs(), call.obstacle);
       return new WaitTimeoutError(this.name, waiter.waitedMs, obstacle);
+    } catch (error) {
+      throw forCaller(error, this.#subject, waiter);
     } finally {
       for (const client of clients) client.dismiss(waiter);
     }
   }
 
+  /** For the event, which tells the error that the caller gets. */
   async #takeLease(call: JointCall): Promise<JointLease | undefined> {
-    const { waiter } = call;
-    let members: readonly Member[] | undefined;
     try {
-      members = await this.take(call);
-      if (waiter.cancelled && members !== undefined) {
-        giveBack(members);
-        throw waiter.reason;
-      }
+      return this.#leaseOf(await this.take(call), call);
     } catch (error) {
-      throw forCaller(error, this.#subject, waiter);
+      throw forCaller(error, this.#subject, call.waiter);
     }
+  }
+
+  #leaseOf(members: readonly Member[] | undefined, call: JointCall): JointLease | undefined {
+    const { waiter } = call;
     if (members === undefined) return undefined;
+    if (waiter.cancelled) {
+      giveBack(members);
+      throw waiter.reason;
+    }
     const hold = new JointHold(this.name, this.members, members, this.quorum);
     const lease = new JointLease(hold, this.#subject.kind.name);
     if (call.form === "lock") for (const member of members) member.lock.keep(member.hold, lease);
@@ -233,7 +244,7 @@ export abstract class JointLock implements Lock {
   }
 
   /** Asks all members; that too few answer is told as the first failure. */
-  async #ask<T>(question: (member: LeaseLock) => Promise<T>): Promise<readonly T[]> {
+  async #ask<T>(question: (member: SingleLock) => Promise<T>): Promise<readonly T[]> {
     const results = await Promise.allSettled(this.members.map(async (member) => question(member)));
     const failures = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
     if (failures.length > this.members.length - this.quorum) throw forCaller(failures[0], this.#subject);

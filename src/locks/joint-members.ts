@@ -1,13 +1,14 @@
 import { LeaseLock } from "./lease-lock.js";
 import type { Lock } from "./lock.js";
+import type { SingleLock } from "./single-lock.js";
 
 /**
  * The locks that a joint lock is made of, each once, in the one order in which everybody takes them: by server and
  * key.
  * @throws TypeError
  */
-export function jointMembers(locks: readonly Lock[], what: string): readonly [LeaseLock, ...LeaseLock[]] {
-  const members = new Map<string, LeaseLock>();
+export function jointMembers(locks: readonly Lock[], what: string): readonly [SingleLock, ...SingleLock[]] {
+  const members = new Map<string, SingleLock>();
   for (const lock of locks) {
     if (!(lock instanceof LeaseLock)) {
       throw new TypeError(`${what} is made of single locks of holdfast, got ${describe(lock)}`);
@@ -28,7 +29,7 @@ export function jointMembers(locks: readonly Lock[], what: string): readonly [Le
 }
 
 /** Two clients may be connected to one server; a key there is one lock all the same. */
-function placeOf({ identity }: LeaseLock): string {
+function placeOf({ identity }: SingleLock): string {
   return JSON.stringify([identity.client.commands.server, identity.key]);
 }
 

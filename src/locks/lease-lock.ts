@@ -4,19 +4,20 @@ import { type HeldLease, type Keeper, REFUSED, type Tried } from "../lease.js";
 import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
 import { forCaller } from "../runtime/for-caller.js";
 import { isTraced, traced } from "../runtime/traced.js";
-import type { Hold } from "../threads/hold.js";
+import type { Hold } from "../threads/holding.js";
 import type { Body, Scope } from "../threads/scope.js";
+import type { AfterBody } from "../threads/threads.js";
+import { acquire } from "./acquisition.js";
 import { forceUnlock } from "./force-unlock.js";
-import { fulfil } from "./fulfil.js";
 import type { Lock } from "./lock.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { look } from "./look.js";
 import { release } from "./release.js";
-import { callStraight, isStraight } from "./straight-call.js";
+import type { SingleLock } from "./single-lock.js";
 import { obstacleAt, Wish } from "./wish.js";
 
 /** The engine of all locks that are one key with a lease; a {@link LockIdentity} says of which kind. */
-export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keeper {
+export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, Lock<L> {
   readonly #lock: LockIdentity;
   readonly #leaseClass: new (
     hold: Hold,
@@ -37,37 +38,37 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
     return this.#lock.name;
   }
 
-  async lock(options: LockOptions = {}): Promise<L> {
-    const wish = this.#wish(options, undefined, "lock");
-    const hold = await this.#acquire(wish, options.threadId);
-    return this.#bareLease(hold ?? this.#refuse(wish));
+  lock(options: LockOptions = NO_OPTIONS): Promise<L> {
+    return this.#take({ options, form: "lock" }, (hold, wish) => this.#bareLease(hold ?? this.#refuse(wish)));
   }
 
-  async tryLock(options: LockOptions = {}): Promise<L | null> {
-    const hold = await this.#acquire(this.#wish(options, 0, "lock"), options.threadId);
-    return hold === undefined ? null : this.#bareLease(hold);
+  tryLock(options: LockOptions = NO_OPTIONS): Promise<L | null> {
+    return this.#take({ options, form: "lock", waitMs: 0 }, (hold) => {
+      return hold === undefined ? null : this.#bareLease(hold);
+    });
   }
 
-  async using<T>(
+  using<T>(
     ...given: [(lease: L) => T | Promise<T>] | [LockOptions, (lease: L) => T | Promise<T>]
   ): Promise<T> {
-    const [options, body] = given.length === 1 ? [{}, given[0]] : given;
-    checkBody("using", body);
-    const wish = this.#wish(options, undefined, "using");
-    const hold = await this.#acquire(wish, options.threadId);
-    const lease = new this.#leaseClass(hold ?? this.#refuse(wish), this);
-    return lease.use(() => body(lease));
+    const [options, body] = given.length === 1 ? [NO_OPTIONS, given[0]] : given;
+    const check = () => checkBody("using", body);
+    return this.#take({ options, form: "using", check }, (hold, wish) => {
+      const lease = new this.#leaseClass(hold ?? this.#refuse(wish), this);
+      return lease.use(() => body(lease));
+    });
   }
 
-  async tryUsing<T>(
+  tryUsing<T>(
     ...given: [(lease: L) => T | Promise<T>] | [LockOptions, (lease: L) => T | Promise<T>]
   ): Promise<Tried<T>> {
-    const [options, body] = given.length === 1 ? [{}, given[0]] : given;
-    checkBody("tryUsing", body);
-    const hold = await this.#acquire(this.#wish(options, 0, "using"), options.threadId);
-    if (hold === undefined) return REFUSED;
-    const lease = new this.#leaseClass(hold, this);
-    return { ran: true, value: await lease.use(() => body(lease)) };
+    const [options, body] = given.length === 1 ? [NO_OPTIONS, given[0]] : given;
+    const check = () => checkBody("tryUsing", body);
+    return this.#take<Tried<T>>({ options, form: "using", waitMs: 0, check }, (hold) => {
+      if (hold === undefined) return REFUSED;
+      const lease = new this.#leaseClass(hold, this);
+      return lease.use(() => body(lease)).then((value) => ({ ran: true, value }));
+    });
   }
 
   async unlock(threadId?: number): Promise<void> {
@@ -118,7 +119,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
     // What this client never took nobody else can have taken in its name.
     if (holding === undefined) return 0;
     // Redis is just being told whose it is.
-    if (!holding.isNamed) await holding.inRedis.inTurn(() => Promise.resolve());
+    if (!holding.inRedis.isNamed) await holding.inRedis.inTurn(() => Promise.resolve());
     return Number((await look(this.#lock)).fields[holding.field] ?? 0);
   }
 
@@ -130,14 +131,14 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
     return release(this.#lock, hold);
   }
 
-  runIn<T>(find: Body["find"], lease: object, body: () => T | Promise<T>): Promise<T> {
+  runIn<T>(find: Body["find"], lease: object, body: () => T | Promise<T>, after?: AfterBody): Promise<T> {
     const { client, id: lockId } = this.#lock;
-    return client.threads.runIn({ lockId, find, lease }, body);
+    return client.threads.runIn({ lockId, find, lease }, body, after);
   }
 
   #bareLease(hold: Hold): L {
     const lease = new this.#leaseClass(hold, this);
-    this.keep(hold, lease);
+    if (!hold.bare) this.keep(hold, lease);
     return lease;
   }
 
@@ -159,36 +160,44 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements Lock<L>, Keep
     throw new WaitTimeoutError(this.name, waiter.waitedMs, seen, wanted);
   }
 
-  /** @param defaultWaitMs how long to wait when the options do not say. Default: what the client's say */
-  #wish(options: LockOptions, defaultWaitMs: number | undefined, form: Wish["form"]): Wish {
+  /** @param come what the call comes to, without a hold when it was not to be had in time; called in the caller's async context */
+  #take<T>(call: Take, come: (hold: Hold | undefined, wish: Wish) => T | Promise<T>): Promise<T> {
+    let wish: Wish;
+    try {
+      call.check?.();
+      wish = this.#wish(call);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    const lock = this.#lock;
+    const { threadId } = call.options;
+    if (!isTraced()) return acquire(lock, wish, { threadId }, come);
+    const describe = ({ holding, holdCount }: Hold) => ({ holder: holding.field, holdCount });
+    const work = () => acquire(lock, wish, { threadId }, (hold) => hold);
+    return traced(lock, wish, work, describe).then((hold) => come(hold, wish));
+  }
+
+  #wish({ options, form, waitMs: defaultWaitMs }: Take): Wish {
     const { client } = this.#lock;
-    checkLockOptions(options);
+    if (options !== NO_OPTIONS) checkLockOptions(options);
     client.assertOpen(this.#lock);
     const waitMs = options.waitMs ?? defaultWaitMs ?? client.settings.waitMs;
     const waiter = client.newWaiter(waitMs, options.signal);
     return new Wish(client, options, { form, waits: waitMs !== 0, waiter, timeoutMs: undefined });
   }
-
-  /** @returns undefined when it was not to be had in time */
-  #acquire(wish: Wish, threadId: number | undefined): Promise<Hold | undefined> {
-    const lock = this.#lock;
-    const isPlain = isStraight(lock, wish, threadId) && !isTraced();
-    return isPlain ? callStraight(lock, wish) : this.#fulfil(wish, threadId);
-  }
-
-  async #fulfil(wish: Wish, threadId: number | undefined): Promise<Hold | undefined> {
-    const { client } = this.#lock;
-    const work = () => fulfil(this.#lock, wish, threadId);
-    try {
-      return await traced(this.#lock, wish, work, ({ holding, holdCount }) => ({
-        holder: holding.field,
-        holdCount,
-      }));
-    } finally {
-      client.dismiss(wish.waiter);
-    }
-  }
 }
+
+/** How one call takes the lock. */
+interface Take {
+  readonly options: LockOptions;
+  readonly form: Wish["form"];
+  /** How long to wait when the options do not say. Default: what the client's say. */
+  readonly waitMs?: number;
+  /** Throws for an argument that is wrong. */
+  readonly check?: () => void;
+}
+
+const NO_OPTIONS: LockOptions = {};
 
 function whyNotHeld(threadId: number | undefined, scope: Scope | undefined): string {
   if (threadId !== undefined) return `by thread ${threadId} of this client`;

@@ -4,8 +4,8 @@ import type { Script } from "../protocol/define-script.js";
 import type { AcquireAnswer, AcquireCall, ForceUnlock, ForceUnlockAnswer } from "../protocol/lock-calls.js";
 import type { LockRecord } from "../protocol/lock-scripts.js";
 import type { HeldKind } from "../threads/held.js";
-import type { Hold } from "../threads/hold.js";
 import type { Holding } from "../threads/holding.js";
+import type { WayOfWaiting } from "./way-of-waiting.js";
 import type { Wish } from "./wish.js";
 
 /** In what one kind of lock differs from another; the rest is the same for all. */
@@ -26,11 +26,8 @@ export interface LockKind extends HeldKind {
   readonly handsOver: boolean;
   /** One who waits asks again after so many milliseconds at the latest, if that is sooner than the client would. */
   readonly asksEachMs?: number;
-  /**
-   * How a call that may wait takes the first hold of a stay. `spent`: it was taken too late and given back, and the call has
-   * to wait on under another field.
-   */
-  wait(lock: LockIdentity, holding: Holding, wish: Wish): Promise<Hold | undefined | "spent">;
+  /** Begins the wait of a call that may wait for the first hold of a stay. To be left. */
+  wait(part: Part): WayOfWaiting;
   /** Whether somebody holds it, as far as this is stored. */
   isHeld(record: LockRecord): boolean;
   /** Whether there is something to free by force. */
@@ -55,7 +52,19 @@ export interface LockIdentity {
   readonly reentry: Reentry;
 }
 
+/** One lock that is asked for, and the stay that is to have it. */
+export interface Part {
+  readonly lock: LockIdentity;
+  readonly holding: Holding;
+  readonly wish: Wish;
+}
+
 /** What sets the locks of one key apart. No two locks that exclude each other have different ones, but those of a pair. */
 export function lockId(half: Half | undefined, key: string): string {
   return `${half ?? ""}:${key}`;
+}
+
+/** The id of the other lock of the pair; undefined for a lock of its own. */
+export function otherHalfId({ kind: { half }, key }: LockIdentity): string | undefined {
+  return half === undefined ? undefined : lockId(half === "read" ? "write" : "read", key);
 }

@@ -1,18 +1,16 @@
 import { UnavailableError } from "../errors.js";
 import { FIRST_OWN_THREAD_ID } from "../options.js";
 import type { Release, ReleaseAnswer } from "../protocol/lock-calls.js";
-import type { Exchanged } from "../runtime/commands.js";
 import type { Deadline } from "../runtime/deadline.js";
+import type { Exchanged } from "../runtime/exchanged.js";
 import type { Request } from "../runtime/groups.js";
 import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
 import type { Patience } from "../runtime/patience.js";
 import type { Holding } from "../threads/holding.js";
-import { freed, freeing, notFreed } from "./hand-off.js";
 import type { LockIdentity } from "./lock-kind.js";
+import { freed, freeing, notFreed } from "./own-release.js";
 
 export interface Sending {
-  /** The hold count that Redis may have at most. */
-  readonly heldCount?: number;
   readonly patience?: Patience;
   /** Whether the lock will be asked for again in the same stay. Default: false. */
   readonly goesOn?: boolean;
@@ -34,7 +32,10 @@ export async function sendRelease(
   }
 }
 
-/** One try to lower a hold count. */
+/**
+ * One try to lower a hold count.
+ * @see docs/internals/states.md#commands-of-one-call
+ */
 export class Lowering implements Request<Release, ReleaseAnswer> {
   readonly limited: boolean;
   readonly patience: Patience;
@@ -52,20 +53,19 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
   constructor(
     lock: LockIdentity,
     holding: Holding,
-    { heldCount, patience = PLAIN, goesOn = false }: Sending = PLAIN,
+    { patience = PLAIN, goesOn = false }: Sending = PLAIN,
     repeated = false,
   ) {
-    const { count, highestCount, copiesUntilMs } = holding.inRedis;
+    const { inRedis, threadId } = holding;
+    const isReused = threadId < FIRST_OWN_THREAD_ID;
+    const { heldCount, keptCount, limited } = inRedis.lowered(inRedis.count, goesOn || isReused);
     this.#lock = lock;
     this.#holding = holding;
-    this.#heldCount = heldCount ?? highestCount;
-    this.#keptCount = count;
+    this.#heldCount = heldCount;
+    this.#keptCount = keptCount;
+    this.limited = limited;
     this.#repeated = repeated;
     this.patience = patience;
-    // A late copy that deletes a field whose number will not be used again can do no harm, any other must not arrive. Who waits
-    // until no copies can come needs to be told the time.
-    const isFinal = !goesOn && count === 0 && holding.threadId >= FIRST_OWN_THREAD_ID;
-    this.limited = !isFinal || copiesUntilMs > 0;
   }
 
   get key(): string {
@@ -106,8 +106,7 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
     inRedis.seenServer(clock, serverMs);
     if (answer.status !== "released") notFreed(this.#lock);
     else if (this.#keptCount === 0) freed(this.#lock, answer.heard);
-    const isKnown = answer.status === "released" && shortfall === undefined;
-    if (isKnown && inRedis.copiesUntilMs === 0) inRedis.highestCount = this.#keptCount;
+    if (answer.status !== "late") inRedis.released(this.#keptCount, answer.status, shortfall !== undefined);
     this.#resolve?.({ reply: answer, sentAt, serverMs, clock, resets, repeated, shortfall });
   }
 

@@ -1,13 +1,13 @@
 import type { ClientSettings } from "../client-options.js";
 import { environment } from "../environment.js";
-import { fulfil } from "./fulfil.js";
+import { acquire } from "./acquisition.js";
 import type { Member } from "./joint-hold.js";
 import { releaseAll } from "./joint-lease.js";
 import { giveBack, type JointCall, JointLock, Strangers } from "./joint-lock.js";
 import { jointMembers } from "./joint-members.js";
-import type { LeaseLock } from "./lease-lock.js";
 import type { Lock } from "./lock.js";
-import { isFresh, takeTogether } from "./take-together.js";
+import type { SingleLock } from "./single-lock.js";
+import { isFresh, type Outcome, takeTogether } from "./take-together.js";
 
 /**
  * Two who got in each other's way try again after a random pause, up to so many milliseconds, and up to twice as many each time: what
@@ -29,14 +29,16 @@ export class MultiLock extends JointLock {
 
   protected async take(call: JointCall): Promise<readonly Member[] | undefined> {
     const { waiter } = call;
-    let missing: LeaseLock | undefined;
+    let missing: SingleLock | undefined;
     let pauseMs = FIRST_PAUSE_MS;
     for (;;) {
-      const outcome = await this.#takeAll(call, missing);
-      if (Array.isArray(outcome)) return outcome;
+      const outcome = await (missing === undefined ? this.#takeAtOnce(call) : this.#takeAll(call, missing));
+      const lost = outcome.missing ?? outcome.members.find(({ hold }) => hold.state !== "held")?.lock;
+      if (lost === undefined) return outcome.members;
+      await releaseAll(outcome.members);
       if (waiter.cancelled) throw waiter.reason;
       if (!call.waits || waiter.over) return undefined;
-      ({ missing } = outcome as Missing);
+      missing = lost;
       // What has woken it in this round is not to end the pause.
       await waiter.pause(0);
       await waiter.pause(environment.random() * pauseMs);
@@ -44,15 +46,21 @@ export class MultiLock extends JointLock {
     }
   }
 
+  /** In one command, where that is possible. */
+  #takeAtOnce(call: JointCall): Promise<Outcome> {
+    const [group = [], ...others] = groups(this.members);
+    const isOne = group.length > 1 && others.length === 0 && call.options.threadId === undefined;
+    return isOne && group.every((lock) => isFresh(lock.identity))
+      ? this.#takeGroup(call, group, new Strangers())
+      : this.#takeAll(call, undefined);
+  }
+
   /** @param first to be waited for while nothing else is held */
-  async #takeAll(call: JointCall, first: LeaseLock | undefined): Promise<Member[] | Missing> {
+  async #takeAll(call: JointCall, first: SingleLock | undefined): Promise<Outcome> {
     const members: Member[] = [];
     try {
       const missing = await this.#collect(call, first, members);
-      const lost = missing ?? members.find(({ hold }) => hold.state !== "held")?.lock;
-      if (lost === undefined) return members;
-      await releaseAll(members);
-      return { missing: lost };
+      return missing === undefined ? { members } : { members, missing };
     } catch (error) {
       giveBack(members);
       throw error;
@@ -62,18 +70,18 @@ export class MultiLock extends JointLock {
   /** @returns the lock that was not to be had */
   async #collect(
     call: JointCall,
-    first: LeaseLock | undefined,
+    first: SingleLock | undefined,
     members: Member[],
-  ): Promise<LeaseLock | undefined> {
+  ): Promise<SingleLock | undefined> {
     const strangers = new Strangers();
     if (first !== undefined && !(await this.#takeOne(call, first, { waits: true, strangers, members })))
       return first;
     const others = this.members.filter((lock) => lock !== first);
     for (const group of groups(others)) {
       const fresh = group.filter((lock) => call.options.threadId === undefined && isFresh(lock.identity));
-      const missing =
-        fresh.length > 1 ? await this.#takeGroup(call, fresh, { strangers, members }) : undefined;
-      if (missing !== undefined) return missing;
+      const taken = fresh.length > 1 ? await this.#takeGroup(call, fresh, strangers) : undefined;
+      if (taken !== undefined) members.push(...taken.members);
+      if (taken?.missing !== undefined) return taken.missing;
       for (const lock of fresh.length > 1 ? group.filter((one) => !fresh.includes(one)) : group) {
         if (!(await this.#takeOne(call, lock, { waits: false, strangers, members }))) return lock;
       }
@@ -83,29 +91,25 @@ export class MultiLock extends JointLock {
 
   async #takeOne(
     call: JointCall,
-    lock: LeaseLock,
+    lock: SingleLock,
     { waits, strangers, members }: Collection & { readonly waits: boolean },
   ): Promise<boolean> {
     const { client } = lock.identity;
     const wish = this.newWish(lock, call, waits);
     const stranger = () => strangers.to(client);
     const threadId = this.threadIdFor(lock, call.options.threadId);
-    const hold = await fulfil(lock.identity, wish, threadId, stranger).finally(() => this.note(call, wish));
+    const hold = await acquire(lock.identity, wish, { threadId, stranger }, (hold) => hold).finally(() =>
+      this.note(call, wish),
+    );
     if (hold !== undefined) members.push({ lock, hold });
     return hold !== undefined;
   }
 
-  async #takeGroup(
-    call: JointCall,
-    group: readonly LeaseLock[],
-    { strangers, members }: Collection,
-  ): Promise<LeaseLock | undefined> {
+  #takeGroup(call: JointCall, group: readonly SingleLock[], strangers: Strangers): Promise<Outcome> {
     const parts = group.map((lock) => ({ lock, wish: this.newWish(lock, call, false) }));
-    const outcome = await takeTogether(parts, call.waiter, strangers).finally(() => {
+    return takeTogether(parts, call.waiter, strangers, () => {
       for (const { wish } of parts) this.note(call, wish);
     });
-    members.push(...outcome.members);
-    return outcome.missing;
   }
 }
 
@@ -115,13 +119,9 @@ interface Collection {
   readonly members: Member[];
 }
 
-interface Missing {
-  readonly missing: LeaseLock;
-}
-
 /** Locks that one command can take: those of one client, one script and one slot. */
-function groups(locks: readonly LeaseLock[]): readonly (readonly LeaseLock[])[] {
-  const all: LeaseLock[][] = [];
+function groups(locks: readonly SingleLock[]): readonly (readonly SingleLock[])[] {
+  const all: SingleLock[][] = [];
   for (const lock of locks) {
     const group = all.find(([first]) => first !== undefined && shareCommand(first, lock));
     if (group === undefined) all.push([lock]);
@@ -130,7 +130,7 @@ function groups(locks: readonly LeaseLock[]): readonly (readonly LeaseLock[])[] 
   return all;
 }
 
-function shareCommand({ identity: a }: LeaseLock, { identity: b }: LeaseLock): boolean {
+function shareCommand({ identity: a }: SingleLock, { identity: b }: SingleLock): boolean {
   const { commands } = a.client;
   if (a.client !== b.client || a.kind.acquire !== b.kind.acquire) return false;
   return commands.slotOf(a.key) === commands.slotOf(b.key);

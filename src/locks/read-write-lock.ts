@@ -11,7 +11,7 @@ import {
 } from "../protocol/read-write-scripts.js";
 import type { Lock } from "./lock.js";
 import type { LockKind } from "./lock-kind.js";
-import { waitInLine } from "./wait-in-line.js";
+import { WaitInLine } from "./wait-in-line.js";
 
 /**
  * Many readers or one writer. Who writes may read as well, and go on reading when the write lock is released.
@@ -42,7 +42,7 @@ function readKind(fair: boolean): LockKind {
     shared: true,
     recordsWaiters: false,
     handsOver: false,
-    wait: waitInLine,
+    wait: (part) => new WaitInLine(part),
     isHeld: ({ fields }) => Object.keys(fields).some((field) => isReader(field, fields)),
     // The writer's own reads go with its write lock.
     isForceable: ({ fields }) => fields[MODE_FIELD] === "read",

@@ -10,14 +10,14 @@ import {
 } from "../errors.js";
 import type { LockOptions } from "../options.js";
 import { isWakeUp } from "../protocol/messages.js";
-import { fulfil } from "./fulfil.js";
+import { acquire } from "./acquisition.js";
 import type { JointHold, Member } from "./joint-hold.js";
 import type { JointLease } from "./joint-lease.js";
 import { giveBack, type JointCall, JointLock, Strangers } from "./joint-lock.js";
 import { jointMembers } from "./joint-members.js";
-import type { LeaseLock } from "./lease-lock.js";
 import type { Lock } from "./lock.js";
 import { retake } from "./retake.js";
+import type { SingleLock } from "./single-lock.js";
 
 /** Two who have split the servers between them try again after a random pause, longer each time. */
 const FIRST_PAUSE_MS = 10;
@@ -40,7 +40,7 @@ export class RedLock extends JointLock {
     if (call.waits) ears.open({ onlyOpen: true });
     let pauseMs = FIRST_PAUSE_MS;
     /** To be waited for while nothing else is held: a sibling tells nobody in Redis when it leaves. */
-    let entered: LeaseLock | undefined;
+    let entered: SingleLock | undefined;
     try {
       for (;;) {
         ears.asking();
@@ -82,7 +82,7 @@ export class RedLock extends JointLock {
   }
 
   /** @param first to be waited for, before the others are asked */
-  async #askAll(call: JointCall, first: LeaseLock | undefined): Promise<readonly Answer[]> {
+  async #askAll(call: JointCall, first: SingleLock | undefined): Promise<readonly Answer[]> {
     const strangers = new Strangers();
     const answer = first && (await this.#askMember(call, first, { strangers, waits: true }));
     const others = this.members.filter((lock) => lock !== first);
@@ -92,7 +92,7 @@ export class RedLock extends JointLock {
 
   async #askMember(
     call: JointCall,
-    lock: LeaseLock,
+    lock: SingleLock,
     { strangers, waits }: { readonly strangers: Strangers; readonly waits: boolean },
   ): Promise<Answer> {
     const { client } = lock.identity;
@@ -100,7 +100,8 @@ export class RedLock extends JointLock {
     const wish = this.newWish(lock, { ...call, waiter }, waits, this.#timeoutMs(call.options));
     try {
       const threadId = this.threadIdFor(lock, call.options.threadId);
-      const hold = await fulfil(lock.identity, wish, threadId, () => strangers.to(client));
+      const stranger = () => strangers.to(client);
+      const hold = await acquire(lock.identity, wish, { threadId, stranger }, (taken) => taken);
       if (hold !== undefined) return { lock, member: { lock, hold } };
       const { obstacle, attempts, unanswered } = wish;
       // On a server that answers, a call that waits may yet ask.
@@ -138,7 +139,7 @@ export class RedLock extends JointLock {
 
 /** What one server has said: it gave the lock, somebody else has it, or the server failed. */
 interface Answer {
-  readonly lock: LeaseLock;
+  readonly lock: SingleLock;
   readonly member?: Member;
   /** How long the lease of who has it lasts; -1 when that is not known. */
   readonly ttlMs?: number;
@@ -148,7 +149,7 @@ interface Answer {
 }
 
 /** @param ttlMs of the sibling that is in the way; -1 while the caller's last stay is still being cleaned up. */
-function notAsked(lock: LeaseLock, ttlMs: number): Answer {
+function notAsked(lock: SingleLock, ttlMs: number): Answer {
   return ttlMs < 0 ? { lock, ttlMs: LONGEST_PAUSE_MS } : { lock, ttlMs, bySibling: true };
 }
 
@@ -160,15 +161,15 @@ function isOfServer(failure: unknown): boolean {
 
 /** Hears of releases by those who stand in the way. */
 class Ears {
-  readonly #locks: readonly LeaseLock[];
+  readonly #locks: readonly SingleLock[];
   readonly #wake: () => void;
-  readonly #closers = new Map<LeaseLock, () => void>();
+  readonly #closers = new Map<SingleLock, () => void>();
   /** What the latest round has found held: what it gave back itself is no news. Undefined during a round. */
-  #blocked: ReadonlySet<LeaseLock> | undefined;
+  #blocked: ReadonlySet<SingleLock> | undefined;
   /** Where something was told during a round. */
-  readonly #heard = new Set<LeaseLock>();
+  readonly #heard = new Set<SingleLock>();
 
-  constructor(locks: readonly LeaseLock[], wake: () => void) {
+  constructor(locks: readonly SingleLock[], wake: () => void) {
     this.#locks = locks;
     this.#wake = wake;
   }
@@ -196,7 +197,7 @@ class Ears {
     this.#heard.clear();
   }
 
-  answered(blocked: readonly LeaseLock[]): void {
+  answered(blocked: readonly SingleLock[]): void {
     this.#blocked = new Set(blocked);
     if (blocked.some((lock) => this.#heard.has(lock))) this.#wake();
   }
@@ -205,7 +206,7 @@ class Ears {
     for (const close of this.#closers.values()) close();
   }
 
-  #hear(lock: LeaseLock): void {
+  #hear(lock: SingleLock): void {
     if (this.#blocked === undefined) this.#heard.add(lock);
     else if (this.#blocked.has(lock)) this.#wake();
   }

@@ -1,7 +1,7 @@
 import { lockAcquire, lockForceUnlock, lockRelease } from "../protocol/lock-scripts.js";
 import { lockChannel } from "../protocol/names.js";
 import type { LockKind } from "./lock-kind.js";
-import { waitInLine } from "./wait-in-line.js";
+import { WaitInLine } from "./wait-in-line.js";
 
 /** A thread that has the lock may take it again. Source: Redisson's RedissonLock. */
 export const reentrantLock: LockKind = {
@@ -17,7 +17,7 @@ export const reentrantLock: LockKind = {
   shared: false,
   recordsWaiters: false,
   handsOver: true,
-  wait: waitInLine,
+  wait: (part) => new WaitInLine(part),
   isHeld: ({ type }) => type !== "none",
   isForceable: ({ type }) => type !== "none",
 };

@@ -2,17 +2,20 @@ import { NotHeldError } from "../errors.js";
 import { events } from "../events.js";
 import type { ReleaseAnswer } from "../protocol/lock-calls.js";
 import { stillOpen } from "../runtime/command-failures.js";
-import type { Exchanged } from "../runtime/commands.js";
+import type { Exchanged } from "../runtime/exchanged.js";
 import { alsoForCaller, forCaller } from "../runtime/for-caller.js";
-import type { Hold } from "../threads/hold.js";
+import type { Hold } from "../threads/holding.js";
 import { cleanUp, freeNames, releasesOf, tellReplicas } from "./clean-up.js";
-import { freed, freeing, handOver, notFreed } from "./hand-off.js";
+import { handOver } from "./hand-off.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { Lowering, sendRelease } from "./lowering.js";
+import { nameLatest } from "./naming.js";
+import { freed, freeing, notFreed } from "./own-release.js";
 
 /**
  * Releases one hold. Twice is harmless.
  * @throws NotHeldError, UnavailableError, ClientClosedError
+ * @see docs/internals/states.md#one-release
  */
 export function release(lock: LockIdentity, hold: Hold): Promise<void> {
   if (hold.state === "lost") {
@@ -31,29 +34,31 @@ export function release(lock: LockIdentity, hold: Hold): Promise<void> {
 export async function giveBack(lock: LockIdentity, hold: Hold): Promise<void> {
   if (hold.state === "held") return release(lock, hold);
   hold.dismissed = true;
-  hold.holding.inRedis.count = hold.holding.keepLive();
+  hold.holding.inRedis.lowers(hold.holding.keepLive());
   cleanUp(lock, hold.holding);
 }
 
 /** Most releases end a stay, with nothing else under way: one command, and few promises. Some need no command at all. */
 function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
   const { holding } = hold;
-  const { inRedis, succession } = holding;
+  const { inRedis } = holding;
   const heldMs = events.release.hasSubscribers ? hold.heldMs : undefined;
   const isLast = holding.isAlone(hold);
-  if (isLast && handOver(lock, hold, freeNames)) {
+  const chain = isLast ? handOver(lock, hold) : undefined;
+  if (chain !== undefined) {
+    if (!chain.isNaming) lock.client.inBackground(() => nameLatest(lock, chain, freeNames));
     hold.release();
     tell({ lock, hold, heldMs });
     return Promise.resolve();
   }
-  const names = isLast && !holding.isNamed ? succession?.leave() : undefined;
+  const names = isLast && !inRedis.isNamed ? holding.chain?.leave() : undefined;
   holding.unsettled();
   holding.releases += 1;
   hold.release();
   const ending = { lock, hold, heldMs };
   const { lowerings } = inRedis;
   if (!isLast) return ended(ending, () => inRedis.inTurn(() => lowerCount(lock, hold, lowerings)));
-  inRedis.count = 0;
+  inRedis.lowers(0);
   if (names !== undefined) return ended(ending, () => inRedis.inTurn(() => freeAll(lock, hold, names)));
   return free(ending);
 }
@@ -133,10 +138,9 @@ async function lowerCount(lock: LockIdentity, hold: Hold, lowerings: number): Pr
   const keptCount = holding.keepLive();
   if (inRedis.count <= keptCount) return true;
   // Another release has taken the hold away with its own: what is left is of holds that have run out.
-  const isDone = inRedis.lowerings++ !== lowerings;
-  // Whatever becomes of the command, this is the count to be reached.
-  inRedis.count = keptCount;
-  if (keptCount === 0 && !holding.isNamed) return freeAll(lock, hold, holding.fields);
+  const isDone = inRedis.lowerings !== lowerings;
+  inRedis.lowers(keptCount);
+  if (keptCount === 0 && !inRedis.isNamed) return freeAll(lock, hold, holding.fields);
   const sent = await sendRelease(lock, holding);
   return lowered(hold, keptCount, { ...sent, repeated: isDone || sent.repeated });
 }
@@ -156,13 +160,16 @@ function lowered(
   const isOver = keptCount === 0 || holding.live.length === 0;
   if (reply.status === "absent" && repeated && isOver) return shortfall === undefined;
   holding.loseAll("stolen");
-  holding.inRedis.count = 0;
+  holding.inRedis.gone();
   hold.wasGone();
   hold.dismissed = true;
   throw lateRelease(hold, reply);
 }
 
-/** Frees a lock of which nobody knows yet whom of those who followed each other Redis has. */
+/**
+ * The lock was handed over, and the client has no answer yet that Redis has the latest holder's field. Releases every field of the
+ * chain: one of them is stored.
+ */
 async function freeAll(lock: LockIdentity, hold: Hold, names: readonly string[]): Promise<boolean> {
   const { key, client, kind } = lock;
   const locks = releasesOf(lock, names);
@@ -177,7 +184,7 @@ async function freeAll(lock: LockIdentity, hold: Hold, names: readonly string[])
   } catch (error) {
     notFreed(lock);
     if (!(error instanceof NotHeldError)) {
-      freeNames(lock, names, hold.holding.succession?.leaseMs ?? hold.terms.leaseMs);
+      freeNames(lock, names, hold.holding.inRedis.longestLeaseMs);
     }
     throw error;
   }

@@ -3,10 +3,10 @@ import type { Weak } from "../environment.js";
 import type { LockOptions } from "../options.js";
 import { guardOld } from "../threads/abandonment.js";
 import type { Scope } from "../threads/scope.js";
-import { fulfil } from "./fulfil.js";
+import { acquire } from "./acquisition.js";
 import type { JointHold } from "./joint-hold.js";
 import { giveBack } from "./joint-lock.js";
-import type { LeaseLock } from "./lease-lock.js";
+import type { SingleLock } from "./single-lock.js";
 import { Wish } from "./wish.js";
 
 /** A red lease that is held, and what it was asked for with. */
@@ -16,7 +16,7 @@ export interface Retaking {
   readonly options: LockOptions;
   readonly form: Wish["form"];
   /** Who takes one of the locks. */
-  threadIdFor(lock: LeaseLock): number | undefined;
+  threadIdFor(lock: SingleLock): number | undefined;
   readonly hold: JointHold;
   readonly lease: Weak<object>;
 }
@@ -41,7 +41,7 @@ export function retake(retaking: Retaking): void {
 /** @param scope in which the lease was taken */
 function lookAfter(
   client: Client,
-  locks: readonly LeaseLock[],
+  locks: readonly SingleLock[],
   scope: Scope | undefined,
   retaking: Retaking,
 ): void {
@@ -60,7 +60,7 @@ function lookAfter(
   });
 }
 
-async function retakeOne(lock: LeaseLock, retaking: Retaking): Promise<void> {
+async function retakeOne(lock: SingleLock, retaking: Retaking): Promise<void> {
   const { options, form, hold, timeoutMs, lease } = retaking;
   const { client } = lock.identity;
   client.assertOpen();
@@ -68,8 +68,13 @@ async function retakeOne(lock: LeaseLock, retaking: Retaking): Promise<void> {
   const waiter = client.newWaiter(0, undefined);
   try {
     const rest = { ...options, ...restOf(options, hold) };
-    const wish = new Wish(client, rest, { form, waits: false, waiter, timeoutMs, replaced });
-    const taken = await fulfil(lock.identity, wish, retaking.threadIdFor(lock));
+    const wish = new Wish(client, rest, { form, waits: false, waiter, timeoutMs, replaced, isPart: true });
+    const taken = await acquire(
+      lock.identity,
+      wish,
+      { threadId: retaking.threadIdFor(lock) },
+      (hold) => hold,
+    );
     if (taken === undefined) return;
     const keeper = lease.deref();
     if (hold.state === "held" && keeper !== undefined) {

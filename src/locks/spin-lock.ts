@@ -1,11 +1,8 @@
 import type { Backoff } from "../options.js";
-import type { Hold } from "../threads/hold.js";
-import type { Holding } from "../threads/holding.js";
 import { delays } from "./backoff.js";
-import type { LockIdentity, LockKind } from "./lock-kind.js";
+import type { LockKind, Part } from "./lock-kind.js";
 import { reentrantLock } from "./reentrant-lock.js";
-import { waitInLine } from "./wait-in-line.js";
-import type { Wish } from "./wish.js";
+import { WaitInLine } from "./wait-in-line.js";
 
 /**
  * A lock that is waited for by asking again and again, without a connection for messages. Its release still tells those
@@ -16,11 +13,23 @@ export function spinLock(backoff: Backoff): LockKind {
     ...reentrantLock,
     name: "spin-lock",
     handsOver: false,
-    wait: (lock, holding, wish) => spin(lock, holding, wish, backoff),
+    wait: (part) => new Spinning(part, backoff),
   };
 }
 
-function spin(lock: LockIdentity, holding: Holding, wish: Wish, backoff: Backoff): Promise<Hold | undefined> {
-  const nextDelay = delays(backoff);
-  return waitInLine(lock, holding, wish, (line) => line.nap(nextDelay()));
+/** Waits in line, where the head asks again after pauses of its own and does not listen. */
+class Spinning extends WaitInLine {
+  readonly #nextDelay: () => number;
+
+  constructor(part: Part, backoff: Backoff) {
+    super(part);
+    this.wish.waiter.naps = true;
+    this.#nextDelay = delays(backoff);
+  }
+
+  override sleep(awake: () => void): void {
+    const { waiter } = this.wish;
+    if (this.line.isHead(waiter)) waiter.sleep(awake, this.line.nap(this.#nextDelay()));
+    else super.sleep(awake);
+  }
 }

@@ -1,30 +1,30 @@
 import { UnavailableError } from "../errors.js";
 import type { AcquireAnswer } from "../protocol/lock-calls.js";
-import type { Exchanged } from "../runtime/commands.js";
+import type { Room } from "../runtime/admission.js";
+import type { Exchanged } from "../runtime/exchanged.js";
 import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
 import type { Waiter } from "../runtime/waiter.js";
 import { Thread } from "../threads/thread.js";
-import { notReplicated, refusal } from "./acquire.js";
-import { type Part, Sending } from "./asking.js";
-import { claimOf } from "./claim.js";
+import { AcquireCommand } from "./acquire-command.js";
+import { claimOf, scopeOf } from "./claim.js";
 import { cleanUp, undoCopies } from "./clean-up.js";
 import { enterByAnswer } from "./enter.js";
-import { scopeOf } from "./fulfil.js";
 import type { Member } from "./joint-hold.js";
 import { giveBack, type Strangers } from "./joint-lock.js";
-import type { LeaseLock } from "./lease-lock.js";
-import type { LockIdentity } from "./lock-kind.js";
+import type { LockIdentity, Part } from "./lock-kind.js";
+import { notReplicated, refusal } from "./refusal.js";
+import type { SingleLock } from "./single-lock.js";
 import type { Wish } from "./wish.js";
 
-interface Wanted {
-  readonly lock: LeaseLock;
+export interface Wanted {
+  readonly lock: SingleLock;
   readonly wish: Wish;
 }
 
 /** What a call for several locks has brought: all of them, or one that stood in the way. */
-interface Outcome {
+export interface Outcome {
   readonly members: readonly Member[];
-  readonly missing?: LeaseLock;
+  readonly missing?: SingleLock;
 }
 
 /** True when the caller has nothing of the lock yet, so that it begins a stay. */
@@ -35,17 +35,20 @@ export function isFresh(lock: LockIdentity): boolean {
 
 /**
  * Takes locks of one client, one script and one slot, of which the caller has none yet, in one command: all or none.
+ * @param ended called when the wishes say what they have met
  * @throws the reason of a cancelled wait; UnavailableError, WrongTypeError
+ * @see docs/internals/states.md#one-acquisition
  */
 export async function takeTogether(
   inOrder: readonly Wanted[],
   waiter: Waiter,
   strangers: Strangers,
+  ended: () => void,
 ): Promise<Outcome> {
   // As their script wants them: the fenced ones come last.
   const fencedOf = ({ lock }: Wanted) => Number(lock.identity.kind.fenced);
   const wanted = inOrder.toSorted((one, other) => fencedOf(one) - fencedOf(other));
-  const parts = wanted.map((each) => begin(each, strangers));
+  const parts = wanted.map((each) => partOf(each, strangers));
   try {
     const attempt = attemptTogether(parts, wanted);
     const outcome = await waiter.unlessCancelled(attempt);
@@ -57,32 +60,46 @@ export async function takeTogether(
     throw waiter.reason;
   } finally {
     for (const { holding } of parts) holding.isBeginning = false;
+    ended();
   }
 }
 
-function begin({ lock: { identity }, wish }: Wanted, strangers: Strangers): Part {
+function partOf({ lock: { identity }, wish }: Wanted, strangers: Strangers): Part {
   const { client } = identity;
   const claim = claimOf(identity, undefined, () => strangers.to(client));
   wish.takenIn = scopeOf(identity, wish, claim);
   const holding = client.threads.begin(claim.thread, identity);
   holding.isBeginning = true;
-  return { lock: identity, holding, wish, heldCount: 0 };
+  return { lock: identity, holding, wish };
 }
 
 async function attemptTogether(parts: readonly Part[], wanted: readonly Wanted[]): Promise<Outcome> {
-  const [first, ...others] = parts;
-  const [firstWanted] = wanted;
-  if (first === undefined || firstWanted === undefined) return { members: [] };
+  const [first] = parts;
+  if (first === undefined) return { members: [] };
+  const { client, key, kind } = first.lock;
+  const { commands, admission } = client;
   for (const { holding } of parts) holding.unsettled();
   try {
     for (let tries = 1; ; tries += 1) {
-      const outcome = await ask([first, ...others], wanted);
-      if (outcome === undefined) return { members: [], missing: firstWanted.lock };
-      if (outcome !== "late") return outcome;
-      if (tries >= MOST_VAIN_TRIES) {
-        const { server } = first.lock.client.commands;
-        throw new UnavailableError(server, ANSWERS_LATE, false);
+      const { waiter } = first.wish;
+      const room = admission.enter(key) ?? (await admission.turn({ key, waiter, goesFirst: false }));
+      // It was not sent: the waiter's time is up, or it was cancelled.
+      if (room === undefined) return missingFirst(wanted);
+      const sendings = begin(parts, room);
+      const input = () => {
+        const notAfterMs = commands.notAfterMs(key);
+        return { notAfterMs, together: true, locks: sendings.map((sending) => sending.item(notAfterMs)) };
+      };
+      let sent: Exchanged<readonly AcquireAnswer[]>;
+      try {
+        sent = await commands.exchange(kind.acquire, key, input, first.wish);
+      } catch (error) {
+        for (const sending of sendings) sending.failed(error);
+        throw error;
       }
+      const outcome = read(sendings, wanted, sent);
+      if (outcome !== "late") return outcome;
+      if (tries >= MOST_VAIN_TRIES) throw new UnavailableError(commands.server, ANSWERS_LATE, false);
     }
   } finally {
     for (const { lock, holding } of parts) {
@@ -92,18 +109,32 @@ async function attemptTogether(parts: readonly Part[], wanted: readonly Wanted[]
   }
 }
 
-/** @returns undefined when it was not sent, as the waiter's time is up or it was cancelled */
-async function ask(
-  parts: readonly [Part, ...Part[]],
+/** One command for all of them, in which the first has the room for all. */
+function begin(parts: readonly Part[], room: Room): readonly AcquireCommand[] {
+  return parts.map((part, at) => {
+    part.wish.attempts += 1;
+    return new AcquireCommand(part, at === 0 ? room : undefined);
+  });
+}
+
+function missingFirst([first]: readonly Wanted[]): Outcome {
+  return first === undefined ? { members: [] } : { members: [], missing: first.lock };
+}
+
+/** @throws NotReplicatedError, WrongTypeError, UnavailableError */
+function read(
+  parts: readonly AcquireCommand[],
   wanted: readonly Wanted[],
-): Promise<Outcome | "late" | undefined> {
-  const sent = await sendTogether(parts);
-  if (sent === undefined) return undefined;
+  sent: Exchanged<readonly AcquireAnswer[]>,
+): Outcome | "late" {
   const { reply: answers, shortfall, sentAt } = sent;
   const members: Member[] = [];
-  let missing: LeaseLock | undefined;
-  let free: LeaseLock | undefined;
+  let missing: SingleLock | undefined;
+  let free: SingleLock | undefined;
   let late = false;
+  answers.forEach((answer, at) => {
+    parts[at]?.answered(answer, sent);
+  });
   try {
     if (shortfall !== undefined && answers.some(({ status }) => status === "held")) {
       const names = parts.map(({ lock }) => `"${lock.name}"`).join(", ");
@@ -137,37 +168,5 @@ async function ask(
     parts.forEach(({ lock, holding }, at) => {
       if (answers[at]?.status === "held" && holding.inRedis.count === 0) cleanUp(lock, holding);
     });
-  }
-}
-
-/**
- * Asks for locks of one client and one script in one command: all of them or none.
- * @returns undefined when it was not sent, as the waiter's time is up or it was cancelled
- */
-async function sendTogether(
-  parts: readonly [Part, ...Part[]],
-): Promise<Exchanged<readonly AcquireAnswer[]> | undefined> {
-  const [{ lock, wish }] = parts;
-  const { commands, admission } = lock.client;
-  const { waiter } = wish;
-  const room =
-    admission.enter(lock.key) ?? (await admission.turn({ key: lock.key, waiter, goesFirst: false }));
-  if (room === undefined) return undefined;
-  for (const part of parts) part.wish.attempts += 1;
-  // The first stands for all of them.
-  const sendings = parts.map((part, at) => new Sending(part, at === 0 ? room : undefined));
-  const input = () => {
-    const notAfterMs = commands.notAfterMs(lock.key);
-    return { notAfterMs, together: true, locks: sendings.map((sending) => sending.item(notAfterMs)) };
-  };
-  try {
-    const sent = await commands.exchange(lock.kind.acquire, lock.key, input, wish);
-    sent.reply.forEach((answer, at) => {
-      sendings[at]?.answered(answer, sent);
-    });
-    return sent;
-  } catch (error) {
-    for (const sending of sendings) sending.failed(error);
-    throw error;
   }
 }

@@ -1,73 +1,87 @@
-import { standInLine } from "../runtime/stand-in-line.js";
+import { UnavailableError } from "../errors.js";
 import type { WaitLine } from "../runtime/wait-line.js";
-import type { Waiter } from "../runtime/waiter.js";
-import type { Hold } from "../threads/hold.js";
-import type { Holding } from "../threads/holding.js";
-import { ask } from "./acquire.js";
 import { Heir } from "./hand-off.js";
-import type { LockIdentity } from "./lock-kind.js";
-import { release } from "./release.js";
+import type { LockIdentity, Part } from "./lock-kind.js";
+import { handsOver } from "./own-release.js";
+import type { Taken, WaitEnd, WayOfWaiting } from "./way-of-waiting.js";
 import type { Wish } from "./wish.js";
 
 /**
- * Takes the outermost hold of a stay, standing in line with the other callers of this client.
- * @param sleepMs how long the head may sleep before it asks again unless it is woken. Default: until it is told
- * @returns undefined when the waiter's time was up
- * @throws the reason of a cancelled wait; UnavailableError, WrongTypeError
+ * Waits in line with the other calls of this client for the lock; the head of the line talks to Redis.
+ * @see docs/internals/states.md#the-line
  */
-export async function waitInLine(
-  lock: LockIdentity,
-  holding: Holding,
-  wish: Wish,
-  sleepMs?: (line: WaitLine) => number,
-): Promise<Hold | undefined> {
-  const { waiter } = wish;
-  const heir = lock.kind.handsOver ? new Heir(holding, wish) : undefined;
-  waiter.heir = heir;
-  try {
-    const hold = await standInLine(lock.client.lines, {
-      awaited: lock,
-      waiter,
-      served: () => heir?.hold,
-      isAsking: () => wish.first !== undefined,
-      ask: (line) => askInLine(lock, holding, wish, line),
-      over: (line) => refuse(lock, wish, line),
-      ...(sleepMs === undefined ? {} : { sleepMs }),
-    });
-    return hold !== undefined && hold === heir?.hold ? inherited(lock, hold, waiter) : hold;
-  } finally {
+export class WaitInLine implements WayOfWaiting {
+  readonly asksAgain = true;
+  protected readonly line: WaitLine;
+  protected readonly wish: Wish;
+  readonly #lock: LockIdentity;
+  readonly #part: Part;
+  #heir: Heir | undefined;
+  #hasSlept = false;
+
+  constructor(part: Part) {
+    const { lock, wish } = part;
+    this.#part = part;
+    this.#lock = lock;
+    this.wish = wish;
+    this.line = lock.client.lines.join(lock, wish.waiter);
+  }
+
+  shouldAsk(): boolean {
+    return this.line.isHead(this.wish.waiter) && this.line.shouldAsk();
+  }
+
+  asking(): WaitEnd {
+    // What comes too late, and is given back, can not take over meanwhile what another call leaves.
+    this.wish.waiter.heir = undefined;
+    const news = this.line.asking();
+    return this.#hasSlept ? news : "free";
+  }
+
+  refused(): boolean {
+    const { obstacle } = this.wish;
+    if (obstacle !== undefined) this.line.seenHeld(obstacle, this.#lock.kind.asksEachMs);
+    return true;
+  }
+
+  /** A server that fails one call fails all. A wake-up that the call has used up otherwise is for the next in line. */
+  failed(error: unknown): void {
+    if (error instanceof UnavailableError && !this.wish.cancelled) this.line.fail(error);
+    else this.line.wake();
+  }
+
+  /** What the others in line have to know. */
+  entered(): void {
+    if (this.line.length <= 1) return;
+    const { holding, wish } = this.#part;
+    if (this.#lock.kind.shared) this.line.wake();
+    else this.line.seenHeld({ holder: holding.field, ttlMs: wish.terms.leaseMs });
+  }
+
+  sleep(awake: () => void): void {
+    const { waiter } = this.wish;
+    this.#hasSlept = true;
+    if (handsOver(this.#lock)) this.#heir ??= new Heir(this.#part.holding, this.wish);
+    waiter.heir = this.#heir;
+    if (this.line.isHead(waiter)) this.line.watch();
+    waiter.sleep(awake);
+  }
+
+  taken(): Taken | undefined {
+    const hold = this.#heir?.hold;
+    return hold && { hold, by: "hand-off" };
+  }
+
+  /** A call that has waited in vain tells who had the lock when a call of the line saw it last. */
+  over(): void {
+    const { sighting } = this.line;
+    if (sighting === undefined) return;
+    this.wish.obstacle = { ...sighting, own: this.#lock.client.owns(sighting.holder) };
+  }
+
+  leave(): void {
+    const { waiter } = this.wish;
     waiter.heir = undefined;
+    this.#lock.client.lines.leave(this.line, waiter);
   }
-}
-
-/** A lock that was handed over, for its caller. @throws the reason of a wait that was cancelled: whoever left it did not know */
-export function inherited(lock: LockIdentity, hold: Hold, waiter: Waiter): Hold {
-  if (!waiter.cancelled) return hold;
-  lock.client.inBackground(() => release(lock, hold));
-  throw waiter.reason;
-}
-
-async function askInLine(
-  lock: LockIdentity,
-  holding: Holding,
-  wish: Wish,
-  line: WaitLine,
-): Promise<Hold | undefined> {
-  const hold = await ask(lock, holding, wish);
-  if (hold === undefined) {
-    if (wish.obstacle !== undefined) line.seenHeld(wish.obstacle, lock.kind.asksEachMs);
-  } else if (lock.kind.shared) {
-    line.wake();
-  } else {
-    line.seenHeld({ holder: holding.field, ttlMs: wish.terms.leaseMs });
-  }
-  return hold;
-}
-
-/** Who has waited in vain hears of whom. @throws the reason of a wait that was cancelled */
-export function refuse(lock: LockIdentity, wish: Wish, line: WaitLine): void {
-  if (wish.waiter.cancelled) throw wish.waiter.reason;
-  const { sighting } = line;
-  if (sighting === undefined) return;
-  wish.obstacle = { ...sighting, own: lock.client.owns(sighting.holder) };
 }

@@ -1,59 +1,27 @@
 import type { RefreshAnswer } from "../protocol/fair-scripts.js";
-import { isWakeUp } from "../protocol/messages.js";
-import { waiterChannel } from "../protocol/names.js";
-import type { Queued, Sighted } from "../runtime/signs-of-life.js";
-import type { Hold } from "../threads/hold.js";
+import type { FairWaiter, Sighted } from "../runtime/fair-queue.js";
 import type { Holding } from "../threads/holding.js";
-import { ask } from "./acquire.js";
 import { enterByGrant } from "./grant.js";
-import type { LockIdentity } from "./lock-kind.js";
+import type { LockIdentity, Part } from "./lock-kind.js";
+import type { Taken, WaitEnd, WayOfWaiting } from "./way-of-waiting.js";
 import type { FoundPlace, QueuePlace, Wish } from "./wish.js";
 
 /**
- * Takes the outermost hold of a stay, standing in the lock's queue in Redis. Whoever frees the lock gives it to the next
- * in the queue and says so on a channel of that waiter's own, who is in when the message arrives.
+ * Waits in the lock's queue in Redis. A call that frees the lock gives it to the next in the queue and says so on a channel of that
+ * waiter's client; the waiter is in when the message arrives.
  *
  * A field stands in a queue once in its life. Otherwise a message that tells of the first time, and that was overtaken by what
- * came of it, would let the waiter in beside whoever has the lock by then. So one who was in too late, and has given the lock
+ * came of it, would let the waiter in beside whoever has the lock by then. So a call that was in too late, and has given the lock
  * back, waits on under another field.
- * @returns undefined when the waiter's time was up; `spent` when it has to wait on under another field
- * @throws the reason of a cancelled wait; UnavailableError, WrongTypeError
+ * @see docs/internals/states.md#a-place-in-a-fair-queue
  */
-export async function waitInQueue(
-  lock: LockIdentity,
-  holding: Holding,
-  wish: Wish,
-): Promise<Hold | undefined | "spent"> {
-  const { waiter } = wish;
-  const isChosen = holding.thread.explicitId !== undefined;
-  const stand = new Stand(lock, holding, wish);
-  try {
-    for (;;) {
-      stand.asking();
-      const hold = await ask(lock, holding, wish, isChosen);
-      if (hold !== undefined) return hold;
-      if (wish.place !== undefined) stand.queued(wish.place);
-      else if (!waiter.over) return "spent";
-      while (!waiter.over && !stand.shouldAsk()) {
-        await waiter.pause(stand.sleepMs());
-        const granted = stand.takeGrant();
-        if (granted !== undefined) return granted;
-      }
-      if (waiter.cancelled) throw waiter.reason;
-      if (waiter.over) return undefined;
-    }
-  } finally {
-    stand.leave();
-  }
-}
-
-/** One waiter's place in a queue, and what has been heard of it since it last asked. */
-class Stand implements Queued {
+export class WaitInQueue implements WayOfWaiting, FairWaiter {
   readonly holder: string;
+  /** Under an id that the caller chose, the next field is the same. */
+  readonly asksAgain: boolean;
   readonly #lock: LockIdentity;
   readonly #holding: Holding;
   readonly #wish: Wish;
-  #unlisten: (() => void) | undefined;
   /**
    * Whether the field has surely stood in the queue once only, so that a message is about this time. Under an id that the caller
    * chose, earlier stays had the same field.
@@ -62,15 +30,17 @@ class Stand implements Queued {
   /** Something came in since the latest attempt was sent. */
   #heard = false;
   #place: QueuePlace | undefined;
-  #askAtMs = Number.POSITIVE_INFINITY;
+  /** On the monotonic clock: the first attempt is made at once. */
+  #askAtMs = Number.NEGATIVE_INFINITY;
   /** Somebody says that this waiter was given the lock. */
   #granted = false;
 
-  constructor(lock: LockIdentity, holding: Holding, wish: Wish) {
+  constructor({ lock, holding, wish }: Part) {
     this.#lock = lock;
     this.#holding = holding;
     this.#wish = wish;
     this.holder = holding.field;
+    this.asksAgain = holding.thread.explicitId !== undefined;
     this.#once = holding.thread.explicitId === undefined;
   }
 
@@ -83,38 +53,51 @@ class Stand implements Queued {
   }
 
   /** What is heard from now on is news for the next attempt: its answer may be older. So is a grant that was heard of. */
-  asking(): void {
+  asking(): WaitEnd {
+    const why = this.#heard ? "message" : "timer";
     this.#heard = false;
     this.#askAtMs = Number.POSITIVE_INFINITY;
+    this.#lock.client.fairQueues.expect(this);
+    return this.#place === undefined ? "free" : why;
   }
 
+  refused(): boolean {
+    const { place } = this.#wish;
+    if (place !== undefined) this.#queued(place);
+    return place !== undefined;
+  }
+
+  failed(): void {}
+
+  entered(): void {}
+
+  sleep(awake: () => void): void {
+    const ms = Math.max(0, this.#askAtMs - this.#lock.client.clock.monotonicMs());
+    this.#wish.waiter.sleep(awake, ms);
+  }
+
+  over(): void {}
+
   /** The latest attempt was answered: this is the place, and there is nothing to ask for now but for news. */
-  queued(place: FoundPlace): void {
+  #queued(place: FoundPlace): void {
     // Only the first attempt may put the field into the queue. One of several copies may have done it twice, unseen.
     if (place.repeated || place.pushed !== (this.#place === undefined)) this.#once = false;
     this.#seen(place);
-    this.#lock.client.signsOfLife.add(this);
-    this.#listen();
+    this.#lock.client.fairQueues.stands(this, place);
   }
 
   leave(): void {
-    this.#unlisten?.();
-    this.#lock.client.signsOfLife.remove(this);
+    this.#lock.client.fairQueues.remove(this);
   }
 
   shouldAsk(): boolean {
     return this.#lock.client.clock.monotonicMs() >= this.#askAtMs;
   }
 
-  sleepMs(): number {
-    return Math.max(0, this.#askAtMs - this.#lock.client.clock.monotonicMs());
-  }
-
   refreshed(answer: RefreshAnswer, seen: Sighted): void {
     if (answer.status === "queued") {
       if (answer.holder !== "") this.#wish.saw(this.#lock, answer.holder, answer.ttlMs);
       this.#seen({ ...seen, fallsInMs: answer.isHead && answer.ttlMs >= 0 ? answer.ttlMs : undefined });
-      this.#listen();
     } else {
       this.#askNow();
     }
@@ -122,28 +105,13 @@ class Stand implements Queued {
   }
 
   /** Enters if the lock was given to this waiter and it can be sure of that without asking; asks otherwise. */
-  takeGrant(): Hold | undefined {
+  taken(): Taken | undefined {
     if (!this.#granted || this.#wish.waiter.cancelled) return undefined;
     this.#granted = false;
     const place = this.#once ? this.#place : undefined;
     const hold = place && enterByGrant(this.#lock, this.#holding, this.#wish, place);
     if (hold === undefined) this.#askNow();
-    return hold;
-  }
-
-  /** While this fails, the signs of life bring the news, a little later, and it is tried again with each of them. */
-  #listen(): void {
-    this.#unlisten ??= this.#lock.client.subscriptions.listen(
-      waiterChannel(this.channel, this.holder),
-      {
-        onMessage: (message) => this.#hear(message),
-        onReady: () => this.#askNow(),
-        onFailure: () => {
-          this.#unlisten = undefined;
-        },
-      },
-      { lingers: false },
-    );
+    return hold && { hold, by: "grant" };
   }
 
   /** Who is next asks by itself when the holder's lease is over: nobody may be there to tell. */
@@ -158,9 +126,9 @@ class Stand implements Queued {
         : place.sentAt.monotonicMs + place.fallsInMs + 1;
   }
 
-  #hear(message: string): void {
-    if (isWakeUp(message)) this.#askNow();
-    else if (/^\d+$/.test(message)) this.#granted = true;
+  told(given: boolean): void {
+    if (given) this.#granted = true;
+    else this.#askNow();
     this.#wish.waiter.wake();
   }
 

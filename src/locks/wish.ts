@@ -1,15 +1,12 @@
 import type { Client } from "../client.js";
 import type { Obstacle, UnavailableError } from "../errors.js";
 import type { LockOptions } from "../options.js";
-import type { AcquireAnswer } from "../protocol/lock-calls.js";
+import type { Sighted } from "../runtime/fair-queue.js";
 import type { Patience } from "../runtime/patience.js";
-import type { Sighted } from "../runtime/signs-of-life.js";
 import type { Waiter } from "../runtime/waiter.js";
-import type { Hold } from "../threads/hold.js";
+import type { Hold } from "../threads/holding.js";
 import type { Scope } from "../threads/scope.js";
 import { makeTerms, type Terms } from "../threads/terms.js";
-import type { Answered } from "./asking.js";
-import type { LockIdentity } from "./lock-kind.js";
 
 /** What sets one call apart. */
 interface Call {
@@ -22,6 +19,8 @@ interface Call {
   readonly timeoutMs?: number | undefined;
   /** The lost hold in whose place one is to be taken. */
   readonly replaced?: Hold | undefined;
+  /** Whether the waiter belongs to a larger call, which dismisses it. Default: false. */
+  readonly isPart?: boolean;
 }
 
 /** Who was in the way when the lock was last seen. */
@@ -37,7 +36,16 @@ export function obstacleAt(nowMs: number, seen: SeenObstacle | undefined): Obsta
   return { holder, ttlMs: ttlMs < 0 ? ttlMs : Math.max(0, Math.round(seenMs + ttlMs - nowMs)), own };
 }
 
-/** One call that wants a lock. Once its wait is cancelled, nothing is sent again for it. */
+/** The lock that is wanted, as far as a wish has to know it. */
+interface Wanted {
+  readonly client: Client;
+  readonly name: string;
+}
+
+/**
+ * One call that wants a lock. Once its wait is cancelled, nothing is sent again for it.
+ * @see docs/internals/states.md#a-wish
+ */
 export class Wish implements Patience {
   readonly terms: Terms;
   readonly form: Call["form"];
@@ -45,6 +53,7 @@ export class Wish implements Patience {
   readonly waiter: Waiter;
   readonly timeoutMs: number | undefined;
   readonly replaced: Hold | undefined;
+  readonly isPart: boolean;
   /** The scope of `asThread` that a bare hold is to lie in. */
   takenIn: Scope | undefined;
   /** The hold of the other lock of the pair on whose strength the call may enter. */
@@ -58,8 +67,6 @@ export class Wish implements Patience {
   obstacle: SeenObstacle | undefined;
   /** Why it was not even asked for: nobody knows what the last stay under the same id has left. */
   unanswered: UnavailableError | undefined;
-  /** The first attempt, where it was made before anything was to be waited for. */
-  first: Promise<Answered<AcquireAnswer> | undefined> | undefined;
   /** The place in the lock's queue that the latest attempt has found; undefined when it was answered something else. */
   place: FoundPlace | undefined;
 
@@ -79,6 +86,7 @@ export class Wish implements Patience {
     this.waiter = call.waiter;
     this.timeoutMs = call.timeoutMs;
     this.replaced = call.replaced;
+    this.isPart = call.isPart ?? false;
   }
 
   get cancelled(): boolean {
@@ -90,7 +98,7 @@ export class Wish implements Patience {
   }
 
   /** Somebody has the lock just now. */
-  saw({ client, name }: LockIdentity, holder: string, ttlMs: number): void {
+  saw({ client, name }: Wanted, holder: string, ttlMs: number): void {
     const own = client.owns(holder);
     this.obstacle = { holder, ttlMs, own, seenMs: client.clock.monotonicMs() };
     if (own) client.selfWaits.suspect(this.waiter, { name, holder });
@@ -107,6 +115,8 @@ export interface QueuePlace extends Sighted {
 export interface FoundPlace extends QueuePlace {
   /** Whether the attempt has put the caller's field into the queue, where it did not stand before. */
   readonly pushed: boolean;
+  /** Whether a JVM may free the lock, and then tell on the channels of Redisson. */
+  readonly meetsJvm: boolean;
   /** Whether the server may have run the attempt more than once. */
   readonly repeated: boolean;
 }

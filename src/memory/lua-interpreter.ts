@@ -17,7 +17,7 @@ const BALLAST = 16;
 /** Runs one command for a script; gets its name and arguments. */
 type CommandRunner = (words: readonly string[]) => Reply;
 
-/** Redis' Lua: one interpreter for the life of a server, each script compiled once. */
+/** Redis' Lua: one interpreter, which compiles each script once. */
 export class LuaInterpreter {
   readonly #state = lauxlib.luaL_newstate();
   readonly #namesRef: number;

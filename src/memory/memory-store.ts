@@ -43,6 +43,14 @@ function nobody(): never {
   throw new Error("no store runs a script");
 }
 
+let common: Interpreter | undefined;
+
+/** The one of all servers of the process: what it has compiled for one of them, it need not compile for the next. */
+function commonInterpreter(): Interpreter {
+  common ??= new SharedInterpreter();
+  return common;
+}
+
 /** The keys of one server, and what runs commands and scripts over them. */
 export class MemoryStore {
   readonly #keyspace = new Keyspace();
@@ -53,7 +61,7 @@ export class MemoryStore {
   #hasWritten = false;
   #writes = 0;
 
-  constructor(surroundings: Surroundings, interpreter: Interpreter = new SharedInterpreter()) {
+  constructor(surroundings: Surroundings, interpreter: Interpreter = commonInterpreter()) {
     this.#surroundings = surroundings;
     this.#interpreter = interpreter;
     this.#commandServer = {

@@ -14,7 +14,8 @@ export interface Script<Input, Reply> {
   readonly mostKeys: number | undefined;
   /** @param dialect default: that of a client of one server */
   encode(input: Input, dialect?: Dialect): ScriptCall;
-  decode(raw: RawReply): Answered<Reply>;
+  /** @param keys how many keys the call was about */
+  decode(raw: RawReply, keys: number): Answered<Reply>;
 }
 
 /** Every script answers the server's time along with its reply, if that has been of use to it. */
@@ -33,6 +34,8 @@ interface Definition<Input, Reply> {
   args(input: Input, dialect: Dialect): (string | number)[];
   /** Gets what follows the server's time. */
   reply(rest: readonly RawReply[]): Reply;
+  /** What a number says in place of a list, which costs the server and the client more: for scripts that answer so in their usual case. */
+  usual?(number: number, keys: number): Answered<Reply>;
 }
 
 export function defineScript<Input, Reply>(definition: Definition<Input, Reply>): Script<Input, Reply> {
@@ -46,7 +49,9 @@ export function defineScript<Input, Reply>(definition: Definition<Input, Reply>)
       keys: definition.keys(input),
       args: definition.args(input, dialect).map(String),
     }),
-    decode(raw) {
+    decode(raw, keys) {
+      if (typeof raw === "number" && definition.usual !== undefined)
+        return definition.usual(integer(raw), keys);
       const [serverMs, ...rest] = list(raw);
       return { serverMs: integer(serverMs), reply: definition.reply(rest) };
     },

@@ -92,6 +92,8 @@ export type RefreshAnswer =
       readonly holder: string;
       /** True for the next in line. */
       readonly isHead: boolean;
+      /** True when a JVM has the lock or stands in the queue, so that a JVM may free it. */
+      readonly meetsJvm: boolean;
     }
   | { readonly status: "granted" | "gone" };
 
@@ -107,10 +109,16 @@ export const fairRefresh: Script<readonly Queue[], readonly (readonly RefreshAns
 });
 
 function refreshAnswer(raw: RawReply): RefreshAnswer {
-  const [status, ttlMs, holder, isHead] = list(raw);
+  const [status, ttlMs, holder, isHead, meetsJvm] = list(raw);
   switch (status) {
     case "queued":
-      return { status, ttlMs: integer(ttlMs), holder: text(holder), isHead: integer(isHead) === 1 };
+      return {
+        status,
+        ttlMs: integer(ttlMs),
+        holder: text(holder),
+        isHead: integer(isHead) === 1,
+        meetsJvm: integer(meetsJvm) === 1,
+      };
     case "granted":
     case "gone":
       return { status };

@@ -42,6 +42,8 @@ export type AcquireAnswer =
       readonly holder: string;
       /** True for the next in line. */
       readonly isHead: boolean;
+      /** True when a JVM has the lock or stands in the queue, so that a JVM may free it. */
+      readonly meetsJvm: boolean;
       /** True when this very call put the caller's field into the queue: before it, the field did not stand there. */
       readonly pushed: boolean;
     }
@@ -58,7 +60,7 @@ export interface AcquireCall {
 }
 
 /** The most frequent answers, made once. */
-const HELD: AcquireAnswer = { status: "held" };
+export const HELD: { readonly status: "held" } = { status: "held" };
 const UNHEARD: ReleaseAnswer = { status: "released", heard: 0 };
 const RENEWED: RenewAnswer = { status: "renewed" };
 
@@ -69,7 +71,7 @@ function detailed(raw: RawReply | undefined): readonly RawReply[] {
 
 export function acquireAnswer(raw: RawReply): AcquireAnswer {
   if (raw === "held") return HELD;
-  const [status, first, second, third, fourth] = detailed(raw);
+  const [status, first, second, third, fourth, fifth] = detailed(raw);
   switch (status) {
     case "held":
       return first === undefined ? { status } : { status, token: BigInt(text(first)) };
@@ -85,7 +87,8 @@ export function acquireAnswer(raw: RawReply): AcquireAnswer {
         ttlMs: integer(first),
         holder: text(second),
         isHead: integer(third) === 1,
-        pushed: integer(fourth) === 1,
+        meetsJvm: integer(fourth) === 1,
+        pushed: integer(fifth) === 1,
       };
     case "wrong-type":
       return { status, type: text(first) };

@@ -7,6 +7,7 @@ import {
   type ForceUnlock,
   type ForceUnlockAnswer,
   forceUnlockAnswer,
+  HELD,
   type ReleaseAnswer,
   type ReleaseCall,
   type RenewAnswer,
@@ -36,7 +37,8 @@ export const lockAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
   },
   args({ notAfterMs, together = false, locks }) {
     const [{ leaseMs, heldCount } = NOTHING] = locks;
-    const args: (string | number)[] = [notAfterMs, together ? 1 : 0, leaseMs, heldCount];
+    if (together && heldCount > 0) throw unlike();
+    const args: (string | number)[] = [notAfterMs, leaseMs, together ? "together" : heldCount];
     let fenced = false;
     for (const lock of locks) {
       if (lock.leaseMs !== leaseMs || lock.heldCount !== heldCount || (fenced && !lock.fenced))
@@ -47,6 +49,7 @@ export const lockAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
     return args;
   },
   reply: (answers) => answers.map(acquireAnswer),
+  usual: (serverMs, keys) => ({ serverMs, reply: alike<AcquireAnswer>(HELD, keys) }),
 });
 
 /** Lowers hold counts and frees locks; see lock-release.lua. Only calls that keep no holds may be about several locks. */
@@ -55,15 +58,17 @@ export const lockRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = define
   replicated: "if possible",
   keys: ({ locks }) => locks.map(({ key }) => key),
   args({ notAfterMs, locks }) {
-    const [{ heldCount, keptCount, ttlMs } = NOTHING] = locks;
-    const args: (string | number)[] = [notAfterMs, heldCount, keptCount, ttlMs];
-    for (const lock of locks) {
-      if (locks.length > 1 && lock.keptCount > 0) throw unlike();
-      args.push(lock.holder, lock.channel);
+    const args: (string | number)[] = [notAfterMs];
+    for (const { holder, channel, heldCount, keptCount, ttlMs } of locks) {
+      args.push(holder, channel);
+      if (keptCount === 0) continue;
+      if (locks.length > 1) throw unlike();
+      args.push(heldCount, keptCount, ttlMs);
     }
     return args;
   },
   reply: (answers) => answers.map(releaseAnswer),
+  usual: (heard, keys) => ({ serverMs: 0, reply: alike(releaseAnswer(heard), keys) }),
 });
 
 /** Lets one holder follow another of the same client; see lock-succeed.lua. */
@@ -78,9 +83,15 @@ export const lockSucceed: Script<Succession, SuccessionAnswer> = defineScript({
     ...predecessors,
   ],
   reply: ([answer]) => successionAnswer(answer),
+  usual: (serverMs) => ({ serverMs, reply: HELD }),
 });
 
-const NOTHING = { leaseMs: 0, heldCount: 0, keptCount: 0, ttlMs: 0 } as const;
+const NOTHING = { leaseMs: 0, heldCount: 0 } as const;
+
+/** The same answer for each key. */
+function alike<Answer>(answer: Answer, keys: number): Answer[] {
+  return keys === 1 ? [answer] : new Array<Answer>(keys).fill(answer);
+}
 
 function unlike(): Error {
   return new TypeError("these locks can not be asked for in one command");

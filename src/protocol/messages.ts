@@ -1,6 +1,6 @@
 /**
  * What is published on the channels of Redisson: the decimal text of an integer, nothing else. Source:
- * LockPubSub. Any other payload makes a JVM's listener throw, so it is never published and never acted on.
+ * LockPubSub. Any other payload makes a JVM's listener throw, so it is never published there and never acted on.
  */
 const UNLOCKED = "0";
 const WRITE_UNLOCKED = "1";
@@ -8,6 +8,22 @@ const WRITE_UNLOCKED = "1";
 /** True for the messages that tell the waiters of a lock to try again. */
 export function isWakeUp(message: string): boolean {
   return message === UNLOCKED || message === WRITE_UNLOCKED;
+}
+
+/** What the waiters of one client are told about a fair lock, on a channel of holdfast's own. */
+export interface TurnMessage {
+  /** Names the waiter. */
+  readonly threadId: string;
+  /** Whether the lock was given to it; false: it is to ask. */
+  readonly given: boolean;
+}
+
+const TURN = /^(\d+):(\d+)$/;
+
+/** Reads `<thread id>:<epoch milliseconds until which the lock was given>`, with 0 for a waiter that is to ask. */
+export function turnMessage(message: string): TurnMessage | undefined {
+  const [, threadId, untilMs] = TURN.exec(message) ?? [];
+  return threadId === undefined ? undefined : { threadId, given: untilMs !== UNLOCKED };
 }
 
 /** What a latch's waiters are told. Source: CountDownLatchPubSub. */

@@ -58,9 +58,14 @@ export function fairAliveKey(raw: string): string {
   return prefixed("holdfast_fair_alive", raw);
 }
 
-/** Where one waiter of a fair lock is told that it is its turn. Source: RedissonFairLock. */
+/** Where a JVM tells one waiter of a fair lock that it is its turn. Source: RedissonFairLock. */
 export function waiterChannel(channel: string, holder: string): string {
   return `${channel}:${holder}`;
+}
+
+/** Where holdfast tells the waiters of one client that a fair lock was given to one of them; its own. */
+export function clientChannel(channel: string, clientId: string): string {
+  return `${channel}:${clientId}`;
 }
 
 /** Where the waiters of a semaphore are told how many permits there are. Source: RedissonSemaphore.getChannelName. */

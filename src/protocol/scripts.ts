@@ -44,11 +44,8 @@ export const sources: Readonly<Record<ScriptName, ScriptSource>> = {
 local heard = redis.pcall("PUBLISH", channel, message)
 return type(heard) == "number" and heard or 0
 end
-local function server_time()
 local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local now_ms = server_time()
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -125,11 +122,8 @@ end) }`,
   ),
   "count-look": scriptSource(
     "count-look",
-    `local function server_time()
-local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local now_ms = server_time()
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -198,11 +192,8 @@ return { now_ms, { "count", string.format("%.0f", count_of(KEYS[1]) or 0) } }`,
 local heard = redis.pcall("PUBLISH", channel, message)
 return type(heard) == "number" and heard or 0
 end
-local function server_time()
 local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local now_ms = server_time()
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -299,6 +290,9 @@ local MOST_LOWERED = 500
 local function is_ours(holder)
 return string.sub(holder, 15, 18) == "8001"
 end
+local function client_and_thread(holder)
+return string.sub(holder, 1, 36), string.sub(holder, 38)
+end
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -350,8 +344,12 @@ local function front_of(fair)
 fair.front = fair.front or read(fair, "LRANGE", fair.queue, 0, 1) or {}
 return fair.front
 end
+local function length_of(fair)
+fair.length = fair.length or read(fair, "LLEN", fair.queue)
+return fair.length
+end
 local function queue_changed(fair)
-fair.front, fair.head_alive_ms = nil, nil
+fair.front, fair.head_alive_ms, fair.length = nil, nil, nil
 end
 local function timeout_of(fair, holder)
 return tonumber(redis.call("ZSCORE", fair.timeouts, holder) or nil)
@@ -364,7 +362,19 @@ end
 return fair.top
 end
 local function is_whole(fair)
-return read(fair, "LLEN", fair.queue) == read(fair, "ZCARD", fair.timeouts)
+return length_of(fair) == read(fair, "ZCARD", fair.timeouts)
+end
+local function living_of(fair, now_ms)
+fair.living = fair.living or read(fair, "ZCOUNT", fair.alive, milliseconds(now_ms), "+inf")
+return fair.living
+end
+local function meets_jvm(fair, now_ms)
+if not fair.meets_jvm then
+counts_of(fair)
+local is_held = fair.holder ~= "" and not is_ours(fair.holder)
+fair.meets_jvm = (is_held or length_of(fair) > living_of(fair, now_ms)) and 1 or 0
+end
+return fair.meets_jvm
 end
 local function look(fair, holder)
 local found = { count = counts_of(fair)[holder] }
@@ -397,13 +407,15 @@ end
 local function least_timeout(now_ms, times)
 return now_ms + times.wait_ms + times.horizon_ms
 end
+local function is_low(timeout_ms, now_ms, times)
+return timeout_ms < now_ms + times.wait_ms + times.horizon_ms / 2
+end
 local function timeout_at_end(fair, now_ms, times)
 local top = top_of(fair)
-local behind_ms = top.ms
 if top.holder and not is_ours(top.holder) then
-behind_ms = least_timeout(top.ms, times)
+return math.max(least_timeout(now_ms, times), least_timeout(top.ms, times))
 end
-return math.max(least_timeout(now_ms, times), behind_ms)
+return is_low(top.ms, now_ms, times) and least_timeout(now_ms, times) or top.ms
 end
 local function bring_nearer(fair, place, other, left, left_ms, now_ms, times)
 local other_ms = timeout_of(fair, other)
@@ -569,12 +581,20 @@ bring_nearer(fair, 0, second, head, timeout_ms, now_ms, times)
 end
 end
 end
+local function tell(fair, waiter, until_ms)
+if is_ours(waiter) then
+local client_id, thread_id = client_and_thread(waiter)
+local message = string.format("%s:%s", thread_id, milliseconds(until_ms))
+publish(string.format("%s:%s", fair.channel, client_id), message)
+else
+publish(string.format("%s:%s", fair.channel, waiter), "0")
+end
+end
 local function pass_on(fair, now_ms, times)
-local head = next_in_line(fair, now_ms, times)
+local head, until_ms = next_in_line(fair, now_ms, times), 0
 if not head or head == "" then
 return
 end
-local message = "0"
 if is_ours(head) and times.grant_ms > 0 then
 local given = redis.pcall("HSET", fair.lock, head, "1")
 if type(given) == "table" then
@@ -583,11 +603,11 @@ end
 redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
 lock_changed(fair)
 leave_front(fair, now_ms, times)
-message = milliseconds(now_ms + times.grant_ms)
+until_ms = now_ms + times.grant_ms
 else
 fair.is_to_be_kept = true
 end
-publish(string.format("%s:%s", fair.channel, head), message)
+tell(fair, head, until_ms)
 end
 local function refused(message)
 if string.find(message, "READONLY", 1, true) or string.find(message, "NOREPLICAS", 1, true) then
@@ -669,6 +689,7 @@ end
 return false, place == 0
 end
 queue_changed(fair)
+fair.length = length
 if length - 1 == redis.call("ZCARD", fair.timeouts) then
 return true, length == 1
 end
@@ -676,6 +697,7 @@ local place = redis.call("LPOS", fair.queue, holder)
 local is_new = place == length - 1
 if not is_new then
 redis.call("LREM", fair.queue, -1, holder)
+fair.length = length - 1
 end
 return is_new, place == 0
 end
@@ -703,21 +725,22 @@ if not is_new and not fair.is_kept then
 keep_queue(fair, now_ms)
 fair.is_kept = true
 end
-if not read(fair, "ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder) then
+local added = read(fair, "ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+if not added then
 if is_new then
 redis.call("LREM", fair.queue, -1, holder)
 end
 return wrong(fair)
 end
-fair.has_signs_of_life = true
+fair.has_signs_of_life = fair.has_signs_of_life or added == 1
 if is_new or not timeout_ms then
-local ms = timeout_at_end(fair, now_ms, times)
+local ms, top_ms = timeout_at_end(fair, now_ms, times), top_of(fair).ms
 redis.call("ZADD", fair.timeouts, milliseconds(ms), holder)
 fair.top = { holder = holder, ms = ms }
-fair.is_to_be_kept = true
+fair.is_to_be_kept = fair.is_to_be_kept or ms > top_ms or is_head or not is_new
 end
-counts_of(fair)
-return { "queued", ttl_of(fair), fair.holder, is_head and 1 or 0, is_new and 1 or 0 }
+local is_near_jvm = meets_jvm(fair, now_ms)
+return { "queued", ttl_of(fair), fair.holder, is_head and 1 or 0, is_near_jvm, is_new and 1 or 0 }
 end
 local function acquire(fair, holder, lease_ms, held_count, waits)
 if is_to_be_had(fair, holder) then
@@ -778,6 +801,9 @@ local MOST_LOWERED = 500
 local function is_ours(holder)
 return string.sub(holder, 15, 18) == "8001"
 end
+local function client_and_thread(holder)
+return string.sub(holder, 1, 36), string.sub(holder, 38)
+end
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -829,8 +855,12 @@ local function front_of(fair)
 fair.front = fair.front or read(fair, "LRANGE", fair.queue, 0, 1) or {}
 return fair.front
 end
+local function length_of(fair)
+fair.length = fair.length or read(fair, "LLEN", fair.queue)
+return fair.length
+end
 local function queue_changed(fair)
-fair.front, fair.head_alive_ms = nil, nil
+fair.front, fair.head_alive_ms, fair.length = nil, nil, nil
 end
 local function timeout_of(fair, holder)
 return tonumber(redis.call("ZSCORE", fair.timeouts, holder) or nil)
@@ -843,7 +873,19 @@ end
 return fair.top
 end
 local function is_whole(fair)
-return read(fair, "LLEN", fair.queue) == read(fair, "ZCARD", fair.timeouts)
+return length_of(fair) == read(fair, "ZCARD", fair.timeouts)
+end
+local function living_of(fair, now_ms)
+fair.living = fair.living or read(fair, "ZCOUNT", fair.alive, milliseconds(now_ms), "+inf")
+return fair.living
+end
+local function meets_jvm(fair, now_ms)
+if not fair.meets_jvm then
+counts_of(fair)
+local is_held = fair.holder ~= "" and not is_ours(fair.holder)
+fair.meets_jvm = (is_held or length_of(fair) > living_of(fair, now_ms)) and 1 or 0
+end
+return fair.meets_jvm
 end
 local function look(fair, holder)
 local found = { count = counts_of(fair)[holder] }
@@ -876,13 +918,15 @@ end
 local function least_timeout(now_ms, times)
 return now_ms + times.wait_ms + times.horizon_ms
 end
+local function is_low(timeout_ms, now_ms, times)
+return timeout_ms < now_ms + times.wait_ms + times.horizon_ms / 2
+end
 local function timeout_at_end(fair, now_ms, times)
 local top = top_of(fair)
-local behind_ms = top.ms
 if top.holder and not is_ours(top.holder) then
-behind_ms = least_timeout(top.ms, times)
+return math.max(least_timeout(now_ms, times), least_timeout(top.ms, times))
 end
-return math.max(least_timeout(now_ms, times), behind_ms)
+return is_low(top.ms, now_ms, times) and least_timeout(now_ms, times) or top.ms
 end
 local function bring_nearer(fair, place, other, left, left_ms, now_ms, times)
 local other_ms = timeout_of(fair, other)
@@ -1048,12 +1092,20 @@ bring_nearer(fair, 0, second, head, timeout_ms, now_ms, times)
 end
 end
 end
+local function tell(fair, waiter, until_ms)
+if is_ours(waiter) then
+local client_id, thread_id = client_and_thread(waiter)
+local message = string.format("%s:%s", thread_id, milliseconds(until_ms))
+publish(string.format("%s:%s", fair.channel, client_id), message)
+else
+publish(string.format("%s:%s", fair.channel, waiter), "0")
+end
+end
 local function pass_on(fair, now_ms, times)
-local head = next_in_line(fair, now_ms, times)
+local head, until_ms = next_in_line(fair, now_ms, times), 0
 if not head or head == "" then
 return
 end
-local message = "0"
 if is_ours(head) and times.grant_ms > 0 then
 local given = redis.pcall("HSET", fair.lock, head, "1")
 if type(given) == "table" then
@@ -1062,11 +1114,11 @@ end
 redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
 lock_changed(fair)
 leave_front(fair, now_ms, times)
-message = milliseconds(now_ms + times.grant_ms)
+until_ms = now_ms + times.grant_ms
 else
 fair.is_to_be_kept = true
 end
-publish(string.format("%s:%s", fair.channel, head), message)
+tell(fair, head, until_ms)
 end
 local lock, queue, timeouts, alive = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local not_after_ms, channel = tonumber(ARGV[1]), ARGV[2]
@@ -1117,6 +1169,9 @@ local MOST_LOWERED = 500
 local function is_ours(holder)
 return string.sub(holder, 15, 18) == "8001"
 end
+local function client_and_thread(holder)
+return string.sub(holder, 1, 36), string.sub(holder, 38)
+end
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -1168,8 +1223,12 @@ local function front_of(fair)
 fair.front = fair.front or read(fair, "LRANGE", fair.queue, 0, 1) or {}
 return fair.front
 end
+local function length_of(fair)
+fair.length = fair.length or read(fair, "LLEN", fair.queue)
+return fair.length
+end
 local function queue_changed(fair)
-fair.front, fair.head_alive_ms = nil, nil
+fair.front, fair.head_alive_ms, fair.length = nil, nil, nil
 end
 local function timeout_of(fair, holder)
 return tonumber(redis.call("ZSCORE", fair.timeouts, holder) or nil)
@@ -1182,7 +1241,19 @@ end
 return fair.top
 end
 local function is_whole(fair)
-return read(fair, "LLEN", fair.queue) == read(fair, "ZCARD", fair.timeouts)
+return length_of(fair) == read(fair, "ZCARD", fair.timeouts)
+end
+local function living_of(fair, now_ms)
+fair.living = fair.living or read(fair, "ZCOUNT", fair.alive, milliseconds(now_ms), "+inf")
+return fair.living
+end
+local function meets_jvm(fair, now_ms)
+if not fair.meets_jvm then
+counts_of(fair)
+local is_held = fair.holder ~= "" and not is_ours(fair.holder)
+fair.meets_jvm = (is_held or length_of(fair) > living_of(fair, now_ms)) and 1 or 0
+end
+return fair.meets_jvm
 end
 local function look(fair, holder)
 local found = { count = counts_of(fair)[holder] }
@@ -1215,13 +1286,15 @@ end
 local function least_timeout(now_ms, times)
 return now_ms + times.wait_ms + times.horizon_ms
 end
+local function is_low(timeout_ms, now_ms, times)
+return timeout_ms < now_ms + times.wait_ms + times.horizon_ms / 2
+end
 local function timeout_at_end(fair, now_ms, times)
 local top = top_of(fair)
-local behind_ms = top.ms
 if top.holder and not is_ours(top.holder) then
-behind_ms = least_timeout(top.ms, times)
+return math.max(least_timeout(now_ms, times), least_timeout(top.ms, times))
 end
-return math.max(least_timeout(now_ms, times), behind_ms)
+return is_low(top.ms, now_ms, times) and least_timeout(now_ms, times) or top.ms
 end
 local function bring_nearer(fair, place, other, left, left_ms, now_ms, times)
 local other_ms = timeout_of(fair, other)
@@ -1387,12 +1460,20 @@ bring_nearer(fair, 0, second, head, timeout_ms, now_ms, times)
 end
 end
 end
+local function tell(fair, waiter, until_ms)
+if is_ours(waiter) then
+local client_id, thread_id = client_and_thread(waiter)
+local message = string.format("%s:%s", thread_id, milliseconds(until_ms))
+publish(string.format("%s:%s", fair.channel, client_id), message)
+else
+publish(string.format("%s:%s", fair.channel, waiter), "0")
+end
+end
 local function pass_on(fair, now_ms, times)
-local head = next_in_line(fair, now_ms, times)
+local head, until_ms = next_in_line(fair, now_ms, times), 0
 if not head or head == "" then
 return
 end
-local message = "0"
 if is_ours(head) and times.grant_ms > 0 then
 local given = redis.pcall("HSET", fair.lock, head, "1")
 if type(given) == "table" then
@@ -1401,11 +1482,11 @@ end
 redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
 lock_changed(fair)
 leave_front(fair, now_ms, times)
-message = milliseconds(now_ms + times.grant_ms)
+until_ms = now_ms + times.grant_ms
 else
 fair.is_to_be_kept = true
 end
-publish(string.format("%s:%s", fair.channel, head), message)
+tell(fair, head, until_ms)
 end
 local now_ms, times = server_time(), fair_times(1)
 local function mend(fair)
@@ -1432,7 +1513,7 @@ end
 for i = 1, #stale do
 redis.call("ZREM", fair.timeouts, stale[i])
 end
-fair.top, fair.is_to_be_kept = nil, true
+fair.top, fair.living, fair.is_to_be_kept = nil, nil, true
 end
 local function mark_alive(fair, waiters)
 local until_ms, signs = milliseconds(now_ms + times.alive_ms), {}
@@ -1446,7 +1527,7 @@ end
 local function raise_timeouts(fair, waiters, timeouts)
 local timeout_ms, raised = milliseconds(least_timeout(now_ms, times)), {}
 for i = 1, #waiters do
-if tonumber(timeouts[i]) < now_ms + times.wait_ms + times.horizon_ms / 2 then
+if is_low(tonumber(timeouts[i]), now_ms, times) then
 raised[#raised + 1] = timeout_ms
 raised[#raised + 1] = waiters[i]
 end
@@ -1472,7 +1553,7 @@ local function news(fair, waiters)
 local counts, answers = counts_of(fair), {}
 front_of(fair)
 local there, timeouts = standing(fair, waiters)
-read(fair, "ZCARD", fair.alive)
+living_of(fair, now_ms)
 if fair.is_wrong then
 return answers
 end
@@ -1487,6 +1568,7 @@ if #there > 0 then
 mark_alive(fair, there)
 end
 end
+local is_near_jvm = meets_jvm(fair, now_ms)
 if fair.is_free then
 pass_on(fair, now_ms, times)
 counts = counts_of(fair)
@@ -1501,7 +1583,7 @@ answers[i] = { "gone" }
 if counts[waiter] then
 answers[i] = { "granted" }
 elseif is_there[waiter] then
-answers[i] = { "queued", ttl_of(fair), fair.holder, waiter == head and 1 or 0 }
+answers[i] = { "queued", ttl_of(fair), fair.holder, waiter == head and 1 or 0, is_near_jvm }
 end
 end
 return answers
@@ -1538,6 +1620,9 @@ local MOST_LOWERED = 500
 local function is_ours(holder)
 return string.sub(holder, 15, 18) == "8001"
 end
+local function client_and_thread(holder)
+return string.sub(holder, 1, 36), string.sub(holder, 38)
+end
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -1589,8 +1674,12 @@ local function front_of(fair)
 fair.front = fair.front or read(fair, "LRANGE", fair.queue, 0, 1) or {}
 return fair.front
 end
+local function length_of(fair)
+fair.length = fair.length or read(fair, "LLEN", fair.queue)
+return fair.length
+end
 local function queue_changed(fair)
-fair.front, fair.head_alive_ms = nil, nil
+fair.front, fair.head_alive_ms, fair.length = nil, nil, nil
 end
 local function timeout_of(fair, holder)
 return tonumber(redis.call("ZSCORE", fair.timeouts, holder) or nil)
@@ -1603,7 +1692,19 @@ end
 return fair.top
 end
 local function is_whole(fair)
-return read(fair, "LLEN", fair.queue) == read(fair, "ZCARD", fair.timeouts)
+return length_of(fair) == read(fair, "ZCARD", fair.timeouts)
+end
+local function living_of(fair, now_ms)
+fair.living = fair.living or read(fair, "ZCOUNT", fair.alive, milliseconds(now_ms), "+inf")
+return fair.living
+end
+local function meets_jvm(fair, now_ms)
+if not fair.meets_jvm then
+counts_of(fair)
+local is_held = fair.holder ~= "" and not is_ours(fair.holder)
+fair.meets_jvm = (is_held or length_of(fair) > living_of(fair, now_ms)) and 1 or 0
+end
+return fair.meets_jvm
 end
 local function look(fair, holder)
 local found = { count = counts_of(fair)[holder] }
@@ -1636,13 +1737,15 @@ end
 local function least_timeout(now_ms, times)
 return now_ms + times.wait_ms + times.horizon_ms
 end
+local function is_low(timeout_ms, now_ms, times)
+return timeout_ms < now_ms + times.wait_ms + times.horizon_ms / 2
+end
 local function timeout_at_end(fair, now_ms, times)
 local top = top_of(fair)
-local behind_ms = top.ms
 if top.holder and not is_ours(top.holder) then
-behind_ms = least_timeout(top.ms, times)
+return math.max(least_timeout(now_ms, times), least_timeout(top.ms, times))
 end
-return math.max(least_timeout(now_ms, times), behind_ms)
+return is_low(top.ms, now_ms, times) and least_timeout(now_ms, times) or top.ms
 end
 local function bring_nearer(fair, place, other, left, left_ms, now_ms, times)
 local other_ms = timeout_of(fair, other)
@@ -1808,12 +1911,20 @@ bring_nearer(fair, 0, second, head, timeout_ms, now_ms, times)
 end
 end
 end
+local function tell(fair, waiter, until_ms)
+if is_ours(waiter) then
+local client_id, thread_id = client_and_thread(waiter)
+local message = string.format("%s:%s", thread_id, milliseconds(until_ms))
+publish(string.format("%s:%s", fair.channel, client_id), message)
+else
+publish(string.format("%s:%s", fair.channel, waiter), "0")
+end
+end
 local function pass_on(fair, now_ms, times)
-local head = next_in_line(fair, now_ms, times)
+local head, until_ms = next_in_line(fair, now_ms, times), 0
 if not head or head == "" then
 return
 end
-local message = "0"
 if is_ours(head) and times.grant_ms > 0 then
 local given = redis.pcall("HSET", fair.lock, head, "1")
 if type(given) == "table" then
@@ -1822,11 +1933,11 @@ end
 redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
 lock_changed(fair)
 leave_front(fair, now_ms, times)
-message = milliseconds(now_ms + times.grant_ms)
+until_ms = now_ms + times.grant_ms
 else
 fair.is_to_be_kept = true
 end
-publish(string.format("%s:%s", fair.channel, head), message)
+tell(fair, head, until_ms)
 end
 local not_after_ms = tonumber(ARGV[1])
 local now_ms, times = server_time(), fair_times(2)
@@ -1882,11 +1993,8 @@ return replies`,
 local heard = redis.pcall("PUBLISH", channel, message)
 return type(heard) == "number" and heard or 0
 end
-local function server_time()
 local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local now_ms = server_time()
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -1960,15 +2068,26 @@ end) }`,
   ),
   "lock-acquire": scriptSource(
     "lock-acquire",
-    `local function server_time()
-local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local not_after_ms, lease_ms = tonumber(ARGV[1]), ARGV[3]
-local now_ms = server_time()
-local lock_count = #ARGV - 4
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local not_after_ms, lease_ms, count_before = tonumber(ARGV[1]), ARGV[2], ARGV[3]
+local lock_count = #ARGV - 3
 local unfenced = 2 * lock_count - #KEYS
-local function careful()
+local taken, seen_ttl_ms = 0, nil
+if count_before == "0" and now_ms <= not_after_ms then
+for i = 1, unfenced do
+local lock = KEYS[i]
+seen_ttl_ms = redis.call("PTTL", lock)
+if seen_ttl_ms ~= -2 or redis.pcall("HSET", lock, ARGV[i + 3], "1") ~= 1 then
+break
+end
+redis.call("PEXPIRE", lock, lease_ms)
+taken, seen_ttl_ms = i, nil
+end
+end
+if taken == lock_count then
+return now_ms
+end
 local function raise_ttl(key, lease_ms, is_repeat)
 local ttl_ms = redis.call("PTTL", key)
 if is_repeat or ttl_ms < tonumber(lease_ms) then
@@ -1985,7 +2104,8 @@ redis.call("HDEL", KEYS[1], "")
 end
 return { "refused", message }
 end
-local held_count = tonumber(ARGV[4])
+local is_together = count_before == "together"
+local held_count = is_together and 0 or tonumber(count_before)
 local new_count = string.format("%.0f", held_count + 1)
 local function type_of(key)
 return redis.call("TYPE", key).ok
@@ -2041,42 +2161,30 @@ end
 return token and { "held", redis.call("GET", token) or "0" } or "held"
 end
 local function parts(i)
-return KEYS[i], ARGV[i + 4], i > unfenced and KEYS[lock_count + i - unfenced]
+return KEYS[i], ARGV[i + 3], i > unfenced and KEYS[lock_count + i - unfenced]
 end
 local blocked = false
-for i = 1, ARGV[2] == "1" and lock_count or 0 do
+for i = 1, is_together and lock_count or 0 do
 blocked = blocked or look(parts(i)) ~= nil
 end
-return function(i, known_ttl_ms)
+local function answer_for(i, ttl_ms)
 local lock, holder, token = parts(i)
-local answer, count = look(lock, holder, token, known_ttl_ms)
+local answer, count = look(lock, holder, token, ttl_ms)
 if not answer and blocked then
 return "free"
 end
 return answer or take(lock, holder, token, count)
 end
-end
-local is_plain = ARGV[2] == "0" and ARGV[4] == "0" and now_ms <= not_after_ms
-local answers, answer_for = { now_ms }, nil
+local answers = { now_ms }
 for i = 1, lock_count do
-local lock = KEYS[i]
-local ttl_ms = is_plain and i <= unfenced and redis.call("PTTL", lock) or nil
-if ttl_ms == -2 and redis.pcall("HSET", lock, ARGV[i + 4], "1") == 1 then
-redis.call("PEXPIRE", lock, lease_ms)
-answers[i + 1] = "held"
-else
-answer_for = answer_for or careful()
-answers[i + 1] = answer_for(i, ttl_ms)
-end
+answers[i + 1] = i <= taken and "held" or answer_for(i, i == taken + 1 and seen_ttl_ms or nil)
 end
 return answers`,
   ),
   "lock-confirm": scriptSource(
     "lock-confirm",
-    `local function server_time()
-local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function found_holder(lock, arg_at, count)
 for at = arg_at + 2, arg_at + 1 + count do
 if redis.call("HEXISTS", lock, ARGV[at]) == 1 then
@@ -2104,7 +2212,7 @@ redis.call("HDEL", lock, "")
 redis.call("HSET", lock, holder, redis.call("HGET", lock, holder))
 return { "renewed" }
 end
-local replies = { server_time() }
+local replies = { now_ms }
 local key_at, arg_at = 1, 1
 while key_at <= #KEYS do
 local holds, count = tonumber(ARGV[arg_at]), tonumber(ARGV[arg_at + 1])
@@ -2120,12 +2228,9 @@ return replies`,
 local heard = redis.pcall("PUBLISH", channel, message)
 return type(heard) == "number" and heard or 0
 end
-local function server_time()
 local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local lock, not_after_ms, channel = KEYS[1], tonumber(ARGV[1]), ARGV[2]
-local now_ms = server_time()
 local function force_unlock()
 if now_ms > not_after_ms then
 return { "late" }
@@ -2154,10 +2259,8 @@ return { now_ms, force_unlock() }`,
   ),
   "lock-inspect": scriptSource(
     "lock-inspect",
-    `local function server_time()
-local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local lock, queue, token, count = KEYS[1], KEYS[2], KEYS[3], ARGV[1]
 local function of_type(key, kind)
 return redis.call("TYPE", key).ok == kind
@@ -2177,7 +2280,7 @@ end
 return sum
 end
 return {
-server_time(),
+now_ms,
 redis.call("TYPE", lock).ok,
 redis.call("PTTL", lock),
 fields,
@@ -2192,8 +2295,8 @@ count ~= "" and listeners(),
 local heard = redis.pcall("PUBLISH", channel, message)
 return type(heard) == "number" and heard or 0
 end
-local not_after_ms, kept_count = tonumber(ARGV[1]), ARGV[3]
-local now_ms = 0
+local not_after_ms, now_ms = tonumber(ARGV[1]), 0
+local keeps_holds = #ARGV > 2 * #KEYS + 1
 if not_after_ms > 0 then
 local function server_time()
 local time = redis.call("TIME")
@@ -2201,15 +2304,32 @@ return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 now_ms = server_time()
 end
-local function careful()
+local is_to_free = not keeps_holds and now_ms <= not_after_ms
+local replies = not_after_ms > 0 and { now_ms } or nil
+local heard = nil
+for i = 1, #KEYS do
+local lock, holder, reply = KEYS[i], ARGV[2 * i], nil
+local freed = is_to_free and redis.pcall("HDEL", lock, holder)
+if freed == 1 then
+reply = publish(ARGV[2 * i + 1], "0")
+heard = heard or reply
+else
 local function is_between(count, kept_count, held_count)
 local stored = tonumber(count)
 return stored ~= nil and stored >= tonumber(kept_count) and stored <= tonumber(held_count)
 end
-local held_count, ttl_ms = ARGV[2], ARGV[4]
-local function lower(lock, holder)
+local held_count, kept_count, ttl_ms = ARGV[4], ARGV[5], ARGV[6]
+local function answer()
+if now_ms > not_after_ms then
+return "late"
+elseif freed == 0 then
+return "absent"
+end
 local kind = redis.call("TYPE", lock).ok
 if kind ~= "none" and kind ~= "hash" then
+return { "wrong-type", kind }
+elseif not keeps_holds then
+redis.call("HDEL", lock, holder)
 return { "wrong-type", kind }
 end
 local count = redis.call("HGET", lock, holder)
@@ -2223,41 +2343,24 @@ redis.call("PEXPIRE", lock, ttl_ms)
 redis.call("HSET", lock, holder, kept_count)
 return "released"
 end
-return function(lock, holder, freed)
-if now_ms > not_after_ms then
-return "late"
-elseif kept_count ~= "0" then
-return lower(lock, holder)
-elseif freed == 0 then
-return "absent"
+reply = answer()
 end
-local kind = redis.call("TYPE", lock).ok
-if kind == "none" or kind == "hash" then
-redis.call("HDEL", lock, holder)
-end
-return { "wrong-type", kind }
+if not replies and reply ~= heard then
+replies = { now_ms }
+for before = 1, i - 1 do
+replies[before + 1] = heard
 end
 end
-local is_to_free = kept_count == "0" and now_ms <= not_after_ms
-local replies, answer_for = { now_ms }, nil
-for i, lock in ipairs(KEYS) do
-local holder = ARGV[2 * i + 3]
-local freed = is_to_free and redis.pcall("HDEL", lock, holder)
-if freed == 1 then
-replies[i + 1] = publish(ARGV[2 * i + 4], "0")
-else
-answer_for = answer_for or careful()
-replies[i + 1] = answer_for(lock, holder, freed)
+if replies then
+replies[i + 1] = reply
 end
 end
-return replies`,
+return replies or heard`,
   ),
   "lock-renew": scriptSource(
     "lock-renew",
-    `local function server_time()
-local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function raise_ttl(key, lease_ms, is_repeat)
 local ttl_ms = redis.call("PTTL", key)
 if is_repeat or ttl_ms < tonumber(lease_ms) then
@@ -2274,7 +2377,7 @@ end
 raise_ttl(lock, lease_ms)
 return "renewed"
 end
-local replies, are_renewed = { server_time() }, true
+local replies, are_renewed = { now_ms }, true
 for i, lock in ipairs(KEYS) do
 local answer = renew(lock, ARGV[i], ARGV[math.min(#KEYS + i, #ARGV)])
 are_renewed = are_renewed and answer == "renewed"
@@ -2284,10 +2387,8 @@ return are_renewed and { replies[1], "renewed" } or replies`,
   ),
   "lock-succeed": scriptSource(
     "lock-succeed",
-    `local function server_time()
-local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function raise_ttl(key, lease_ms, is_repeat)
 local ttl_ms = redis.call("PTTL", key)
 if is_repeat or ttl_ms < tonumber(lease_ms) then
@@ -2296,7 +2397,6 @@ end
 end
 local lock = KEYS[1]
 local not_after_ms, lease_ms, successor = tonumber(ARGV[1]), ARGV[2], ARGV[3]
-local now_ms = server_time()
 local function succeed()
 if now_ms > not_after_ms then
 return "late"
@@ -2320,15 +2420,13 @@ end
 end
 return "lost"
 end
-return { now_ms, succeed() }`,
+local answer = succeed()
+return answer == "held" and now_ms or { now_ms, answer }`,
   ),
   "permit-acquire": scriptSource(
     "permit-acquire",
-    `local function server_time()
-local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local now_ms = server_time()
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -2559,11 +2657,8 @@ return { now_ms, answer }`,
   ),
   "permit-cancel": scriptSource(
     "permit-cancel",
-    `local function server_time()
-local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local now_ms = server_time()
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -2758,11 +2853,8 @@ return { now_ms, cancel() }`,
   ),
   "permit-confirm": scriptSource(
     "permit-confirm",
-    `local function server_time()
-local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local now_ms = server_time()
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -2916,11 +3008,8 @@ return replies`,
   ),
   "permit-look": scriptSource(
     "permit-look",
-    `local function server_time()
-local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local now_ms = server_time()
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -3074,11 +3163,8 @@ return { now_ms, { "permits", exists, milliseconds((available or 0) + unswept), 
   ),
   "permit-release": scriptSource(
     "permit-release",
-    `local function server_time()
-local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local now_ms = server_time()
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -3226,11 +3312,8 @@ end) }`,
   ),
   "permit-renew": scriptSource(
     "permit-renew",
-    `local function server_time()
-local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local now_ms = server_time()
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -3383,11 +3466,8 @@ return replies`,
   ),
   "permit-set-lease": scriptSource(
     "permit-set-lease",
-    `local function server_time()
-local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local now_ms = server_time()
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -3537,11 +3617,8 @@ end) }`,
   ),
   "permit-set-total": scriptSource(
     "permit-set-total",
-    `local function server_time()
-local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local now_ms = server_time()
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -3689,10 +3766,8 @@ end) }`,
   ),
   "read-acquire": scriptSource(
     "read-acquire",
-    `local function server_time()
-local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function raise_ttl(key, lease_ms, is_repeat)
 local ttl_ms = redis.call("PTTL", key)
 if is_repeat or ttl_ms < tonumber(lease_ms) then
@@ -3713,7 +3788,6 @@ end
 return { "refused", message }
 end
 local not_after_ms, together, fair = tonumber(ARGV[1]), ARGV[2] == "1", ARGV[3] == "1"
-local now_ms = server_time()
 local function entry_obstacle(lock, kind, kin, mark)
 local mode = kind == "hash" and mode_of(lock)
 if kin ~= "" then
@@ -3799,10 +3873,8 @@ local function is_between(count, kept_count, held_count)
 local stored = tonumber(count)
 return stored ~= nil and stored >= tonumber(kept_count) and stored <= tonumber(held_count)
 end
-local function server_time()
 local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function raise_ttl(key, lease_ms, is_repeat)
 local ttl_ms = redis.call("PTTL", key)
 if is_repeat or ttl_ms < tonumber(lease_ms) then
@@ -3828,7 +3900,6 @@ end
 return longest
 end
 local not_after_ms = tonumber(ARGV[1])
-local now_ms = server_time()
 local function keep(key_at, arg_at, held_count, kept_count)
 for i = 1, kept_count do
 local hold, kept_ms = KEYS[key_at + i], ARGV[arg_at + 4 + i]
@@ -3890,10 +3961,8 @@ return replies`,
   ),
   "read-renew": scriptSource(
     "read-renew",
-    `local function server_time()
-local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function raise_ttl(key, lease_ms, is_repeat)
 local ttl_ms = redis.call("PTTL", key)
 if is_repeat or ttl_ms < tonumber(lease_ms) then
@@ -3925,7 +3994,7 @@ end
 raise_ttl(lock, ARGV[arg_at + 1])
 return { "renewed" }
 end
-local replies = { server_time() }
+local replies = { now_ms }
 local key_at, arg_at = 1, 1
 while key_at <= #KEYS do
 local count = tonumber(ARGV[arg_at + 2])
@@ -3941,12 +4010,9 @@ return replies`,
 local heard = redis.pcall("PUBLISH", channel, message)
 return type(heard) == "number" and heard or 0
 end
-local function server_time()
 local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local lock, not_after_ms, channel, message = KEYS[1], tonumber(ARGV[1]), ARGV[2], ARGV[3]
-local now_ms = server_time()
 local function force_unlock()
 if now_ms > not_after_ms then
 return { "late" }
@@ -3977,11 +4043,8 @@ return { now_ms, force_unlock() }`,
   ),
   "semaphore-acquire": scriptSource(
     "semaphore-acquire",
-    `local function server_time()
-local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local now_ms = server_time()
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -4099,11 +4162,8 @@ end) }`,
   ),
   "semaphore-add": scriptSource(
     "semaphore-add",
-    `local function server_time()
-local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local now_ms = server_time()
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -4188,11 +4248,8 @@ end) }`,
   ),
   "semaphore-cancel": scriptSource(
     "semaphore-cancel",
-    `local function server_time()
-local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local now_ms = server_time()
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -4317,11 +4374,8 @@ return { now_ms, cancel() }`,
   ),
   "semaphore-drain": scriptSource(
     "semaphore-drain",
-    `local function server_time()
-local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local now_ms = server_time()
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -4390,17 +4444,15 @@ end) }`,
   ),
   "server-probe": scriptSource(
     "server-probe",
-    `local function server_time()
-local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local info = redis.pcall("INFO")
 local function told(pattern)
 return type(info) == "string" and string.match(info, pattern)
 end
 local sharded = KEYS[1] and redis.pcall("PUBSUB", "SHARDNUMSUB")
 return {
-server_time(),
+now_ms,
 told("redis_version:([%d.]+)"),
 sharded and not sharded.err and 1 or 0,
 told("maxmemory_policy:([%w-]+)"),
@@ -4408,10 +4460,8 @@ told("maxmemory_policy:([%w-]+)"),
   ),
   "write-acquire": scriptSource(
     "write-acquire",
-    `local function server_time()
-local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function raise_ttl(key, lease_ms, is_repeat)
 local ttl_ms = redis.call("PTTL", key)
 if is_repeat or ttl_ms < tonumber(lease_ms) then
@@ -4432,7 +4482,6 @@ end
 return { "refused", message }
 end
 local not_after_ms, together, mark_ms = tonumber(ARGV[1]), ARGV[2] == "1", ARGV[3]
-local now_ms = server_time()
 local function obstacle(lock, holder, held_count)
 if now_ms > not_after_ms then
 return { "late" }
@@ -4503,10 +4552,8 @@ local function is_between(count, kept_count, held_count)
 local stored = tonumber(count)
 return stored ~= nil and stored >= tonumber(kept_count) and stored <= tonumber(held_count)
 end
-local function server_time()
 local time = redis.call("TIME")
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function is_write_field(field)
 return string.sub(field, -6) == ":write"
 end
@@ -4526,7 +4573,6 @@ end
 return longest
 end
 local not_after_ms = tonumber(ARGV[1])
-local now_ms = server_time()
 local function unmark(mark, holder, channel)
 if redis.call("GET", mark) == holder then
 redis.call("DEL", mark)

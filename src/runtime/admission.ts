@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../clock.js";
 import type { Driver } from "../driver/driver.js";
 import { UnavailableError } from "../errors.js";
+import { invariant } from "../invariant.js";
 import { Link, Ring } from "../linked.js";
 import { wasInVain } from "./command-failures.js";
 import type { Commands } from "./commands.js";
@@ -166,14 +167,14 @@ export class Admission {
 
   /** @param sentAt when the command that was answered was sent */
   answered(room: Room, { monotonicMs }: Instant): void {
-    room.underWay -= 1;
+    leave(room);
     if (monotonicMs > room.answeredMs) room.answeredMs = monotonicMs;
     if (this.#lanes.size > 0) this.#lookSoon(room);
   }
 
   /** @param error why it was not answered */
   failed(room: Room, error: unknown): void {
-    room.underWay -= 1;
+    leave(room);
     if (wasInVain(error)) room.failure = error;
     if (this.#lanes.size > 0) this.#lookSoon(room);
   }
@@ -256,4 +257,9 @@ export class Admission {
       for (const queued of lane.queued) if (queued.sinceMs <= beforeMs) queued.dismiss(error);
     }
   }
+}
+
+function leave(room: Room): void {
+  room.underWay -= 1;
+  invariant(room.underWay >= 0, "a server has less than nothing under way");
 }

@@ -9,42 +9,18 @@ import { type ServerProbe, serverProbe } from "../protocol/lock-scripts.js";
 import { type Bound, CommandFailures, tookTooLong } from "./command-failures.js";
 import { Deadline } from "./deadline.js";
 import { EvictionWarning } from "./eviction-warning.js";
+import type { Exchanged } from "./exchanged.js";
 import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
-import { type Instant, now } from "./instant.js";
+import { now } from "./instant.js";
 import { isTooOld } from "./oldest-version.js";
 import type { Patience } from "./patience.js";
-import { Replication, type Shortfall } from "./replication.js";
+import { type AnyPendingCommand, type Command, PendingCommand, type Started } from "./pending-command.js";
+import { Replication } from "./replication.js";
 import { Sender } from "./sender.js";
 import { type ServerClock, ServerClocks } from "./server-clocks.js";
 import { UnderWay } from "./under-way.js";
 
-/** A reply together with what is known about the way it took. */
-export interface Exchanged<Reply> {
-  readonly reply: Reply;
-  /** Just before the command that was answered was sent. */
-  readonly sentAt: Instant;
-  /** As in `Answered`. */
-  readonly serverMs: number;
-  /** On whose clock that is; undefined when it was not told, or nobody knows which server has answered. */
-  readonly clock: ServerClock | undefined;
-  /** How often the connection had been lost when the command was sent. */
-  readonly resets: number;
-  /** True when the server may have run the command more than once. */
-  readonly repeated: boolean;
-  /** Set when fewer replicas have what it wrote than the client requires. */
-  readonly shortfall?: Shortfall | undefined;
-}
-
-/** A command that has been begun with others. */
-export interface Started {
-  /** When it is given up, on the monotonic clock. */
-  readonly endMs: number;
-  /** How often it was sent without anybody knowing what has become of that. */
-  readonly doubtful: number;
-}
-
-/** The first wait before a command is sent again; each next one is twice as long. */
-const FIRST_BACKOFF_MS = 20;
+/** The wait before a command is sent again doubles up to this. */
 const LONGEST_BACKOFF_MS = 500;
 
 /**
@@ -117,12 +93,13 @@ export class Commands {
    * Sends a command until it is answered or the time for it is over. The input is made anew for each time, so that its
    * deadline is.
    * @param key one of those that it names: says which server answers
+   * @param input is told when the command is given up, on the server's clock
    * @throws UnavailableError when the server refused or did not answer in time; ClientClosedError
    */
   exchange<Input, Reply>(
     script: Script<Input, Reply>,
     key: string,
-    input: () => Input,
+    input: (notAfterMs: number) => Input,
     patience: Patience = {},
   ): Promise<Exchanged<Reply>> {
     return new Promise((answered, failed) => this.begin({ script, key, input, patience, answered, failed }));
@@ -136,70 +113,68 @@ export class Commands {
     const timeoutMs = command.patience.timeoutMs ?? this.timeoutMs;
     const sentAt = now(this.#clock);
     const bound = { timeoutMs, endMs: started?.endMs ?? sentAt.monotonicMs + timeoutMs };
-    const doubtful = started?.doubtful ?? 0;
-    this.#try({ command, bound, doubtful, backoffMs: FIRST_BACKOFF_MS }, sentAt);
+    this.#try(new PendingCommand(command, this.#sender, this.#again, sentAt, bound, started?.doubtful));
   }
 
-  #try<Input, Reply>(effort: Effort<Input, Reply>, sentAt: Instant = now(this.#clock)): void {
-    const { command, bound } = effort;
+  readonly #try = (pending: AnyPendingCommand): void => {
+    const { command } = pending;
+    const place = this.#clocks.placeOf(command.key);
+    const clock = this.#clocks.at(place);
     if (this.#underWay.isStopped) command.failed(new ClientClosedError());
     // The server that was met need not be the one that has the key by now.
-    else if (this.#publishes !== undefined && this.#clocks.knows(command.key)) this.#send(effort, sentAt);
+    else if (this.#publishes !== undefined && clock !== undefined) this.#send(pending, place, clock);
     else
-      this.#meetServer(command.key, bound).then(
-        () => this.#try(effort),
-        (error: unknown) => this.#again(effort, error),
+      this.#meetServer(command.key, pending).then(
+        () => this.#tryAgain(pending),
+        (error: unknown) => this.#again(pending, error),
       );
+  };
+
+  #tryAgain(pending: AnyPendingCommand): void {
+    pending.sentAt = now(this.#clock);
+    pending.resets = undefined;
+    this.#try(pending);
   }
 
-  #send<Input, Reply>(effort: Effort<Input, Reply>, sentAt: Instant): void {
-    const { command, bound } = effort;
-    if (bound.endMs <= sentAt.monotonicMs) {
-      this.#again(effort, tookTooLong(command.script, bound));
+  #send(pending: AnyPendingCommand, place: string, clock: ServerClock): void {
+    const { command, sentAt, endMs } = pending;
+    if (endMs <= sentAt.monotonicMs) {
+      this.#again(pending, tookTooLong(command.script, pending));
       return;
     }
-    const { resets } = this.#driver;
     try {
-      const { script, key, patience } = command;
-      this.#sender.send(
-        { script, key, call: script.encode(command.input(), this.dialect), bound, patience, sentAt },
-        (sent) => command.answered(effort.doubtful > 0 ? { ...sent, repeated: true } : sent),
-        (error) => this.#again(effort, error, { resets }),
-      );
+      const input = command.input(this.#limitMs(sentAt.monotonicMs, clock));
+      this.#sender.send(pending, command.script.encode(input, this.dialect), place);
     } catch (error) {
       // It could not even be put into words.
       command.failed(error);
     }
   }
 
-  /**
-   * What failed is sent again where that may help.
-   * @param sent undefined when it was not sent this time, or the server asked something else first
-   */
-  #again<Input, Reply>(
-    effort: Effort<Input, Reply>,
-    error: unknown,
-    sent?: { readonly resets: number },
-  ): void {
-    const { command, bound, doubtful, backoffMs } = effort;
-    const { patience, failed } = command;
+  /** What failed is sent again where that may help. */
+  readonly #again = (pending: AnyPendingCommand, error: unknown): void => {
+    const { command, doubtful, backoffMs, resets } = pending;
+    const { patience } = command;
     // Before a refusal on another connection than the first, the client may have sent it on that one.
-    const refused = error instanceof ServerReplyError && this.#driver.resets === sent?.resets;
-    const progress = { doubtful, isOpen: sent !== undefined && !refused };
+    const refused = error instanceof ServerReplyError && this.#driver.resets === resets;
+    const progress = { doubtful, isOpen: resets !== undefined && !refused };
     const final = this.#failures.final(error, progress, patience);
     if (final !== undefined) {
-      failed(final);
+      command.failed(final);
       return;
     }
-    if (this.#leftMs(bound) <= backoffMs || patience.cancelled || patience.once) {
-      failed(this.#failures.unavailable(error, progress));
+    if (this.#leftMs(pending) <= backoffMs || patience.cancelled || patience.once) {
+      command.failed(this.#failures.unavailable(error, progress));
       return;
     }
-    if (progress.isOpen) effort.doubtful += 1;
-    effort.backoffMs = Math.min(2 * backoffMs, LONGEST_BACKOFF_MS);
+    if (progress.isOpen) pending.doubtful += 1;
+    pending.backoffMs = Math.min(2 * backoffMs, LONGEST_BACKOFF_MS);
     // Somebody waits for this, and a client that is about to give up does not keep the process alive.
-    this.#underWay.pause(backoffMs, { keepAlive: true }).then(() => this.#try(effort), failed);
-  }
+    this.#underWay.pause(backoffMs, { keepAlive: true }).then(
+      () => this.#tryAgain(pending),
+      (failure: unknown) => command.failed(failure),
+    );
+  };
 
   /** What is begun now is given up after one command timeout. */
   start(): Started {
@@ -242,7 +217,11 @@ export class Commands {
    * Time of the server that has a key after which a command sent now has surely been given up. Not before its first answer.
    */
   notAfterMs(key: string): number {
-    return Math.ceil(this.#clock.monotonicMs() + this.#clocks.of(key).offsetMs + this.timeoutMs);
+    return this.#limitMs(this.#clock.monotonicMs(), this.#clocks.of(key));
+  }
+
+  #limitMs(sentMs: number, { offsetMs }: ServerClock): number {
+    return Math.ceil(sentMs + offsetMs + this.timeoutMs);
   }
 
   /**
@@ -277,10 +256,16 @@ export class Commands {
   async #askServer(key: string): Promise<void> {
     const bound = this.#bound(this.timeoutMs);
     const input = { key: this.#driver.traits.topology === "cluster" ? key : undefined };
-    const { reply } = await new Promise<Exchanged<ServerProbe>>((resolve, reject) => {
-      const call = serverProbe.encode(input, this.dialect);
-      const probe = { script: serverProbe, key, call, bound, patience: {}, sentAt: now(this.#clock) };
-      this.#sender.send(probe, resolve, reject);
+    const { reply } = await new Promise<Exchanged<ServerProbe>>((answered, failed) => {
+      const probe = { script: serverProbe, key, patience: {}, input: () => input, answered, failed };
+      const pending = new PendingCommand(
+        probe,
+        this.#sender,
+        (_, error) => failed(error),
+        now(this.#clock),
+        bound,
+      );
+      this.#sender.send(pending, serverProbe.encode(input, this.dialect), this.#clocks.placeOf(key));
     });
     this.#publishes ??= reply.sharded ? "sharded" : "classic";
     this.#eviction.tell(this.server, reply.policy);
@@ -301,24 +286,3 @@ export class Commands {
 
 /** What a client's options say about its commands. */
 export type CommandSettings = Pick<ClientSettings, "commandTimeoutMs" | "replicas" | "pubSub">;
-
-/** What is to be sent, and who hears of it. */
-export interface Command<Input, Reply> {
-  readonly script: Script<Input, Reply>;
-  /** One of the keys that it names: says which server answers. */
-  readonly key: string;
-  /** Made anew for each time that it is sent. */
-  readonly input: () => Input;
-  readonly patience: Patience;
-  answered(sent: Exchanged<Reply>): void;
-  failed(error: unknown): void;
-}
-
-/** A command that is sent until it is answered or given up. */
-interface Effort<Input, Reply> {
-  readonly command: Command<Input, Reply>;
-  readonly bound: Bound;
-  /** As in {@link Progress}. */
-  doubtful: number;
-  backoffMs: number;
-}

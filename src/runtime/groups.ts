@@ -2,8 +2,10 @@ import { ServerReplyError } from "../driver/driver.js";
 import { ClientClosedError, UnavailableError } from "../errors.js";
 import type { Script } from "../protocol/define-script.js";
 import { unexpected } from "../protocol/replies.js";
-import type { Command, Commands, Exchanged, Started } from "./commands.js";
+import type { Commands } from "./commands.js";
+import type { Exchanged } from "./exchanged.js";
 import type { Patience } from "./patience.js";
+import type { Command, Started } from "./pending-command.js";
 
 /** One key's part of a command that may be about many. */
 export interface Request<Item, Answer> {
@@ -58,7 +60,7 @@ export class Groups {
     const { timeoutMs, replicated = true } = request.patience;
     // Who is in a hurry, or need not wait for replicas, is not to wait for those who do.
     if (this.#enabled && timeoutMs === undefined && replicated) this.#join(script, request);
-    else this.#sendAlone(script, request);
+    else new Group(this.#commands, script, request).send();
   }
 
   #join<Item, Answer>(script: GroupScript<Item, Answer>, request: Request<Item, Answer>): void {
@@ -66,91 +68,101 @@ export class Groups {
     const forming = this.#forming;
     if (forming.length === 0) void SOON.then(this.#flush);
     for (const group of forming) {
-      if (group.slot !== slot || group.script !== script) continue;
       // Of one script, and so of one kind of items and answers.
-      const { requests } = group as Group<Item, Answer>;
-      const [first] = requests;
-      if (requests.length >= (script.mostKeys ?? MOST_REQUESTS) || first?.limited !== request.limited)
-        continue;
-      if (first.isLike(request)) {
-        requests.push(request);
+      if (group.slot === slot && group.script === script && (group as Group<Item, Answer>).takes(request))
         return;
-      }
     }
-    forming.push({ slot, script, requests: [request] } satisfies Group<Item, Answer> as AnyGroup);
+    forming.push(new Group(this.#commands, script, request, slot) as AnyGroup);
   }
 
   readonly #flush = (): void => {
     const groups = this.#forming;
     this.#forming = [];
-    for (const { script, requests } of groups) {
-      const [request] = requests;
-      if (request !== undefined && requests.length === 1) this.#sendAlone(script, request);
-      else this.#sendGroup(script, requests);
-    }
+    for (const group of groups) group.send();
   };
-
-  #sendGroup<Item, Answer>(
-    script: GroupScript<Item, Answer>,
-    requests: readonly Request<Item, Answer>[],
-  ): void {
-    const [{ key, limited } = NOBODY] = requests;
-    const commands = this.#commands;
-    const started = commands.start();
-    const { resets } = commands;
-    const command: Command<GroupInput<Item>, readonly Answer[]> = {
-      script,
-      key,
-      patience: patienceOf(requests),
-      input() {
-        const notAfterMs = limited ? commands.notAfterMs(key) : 0;
-        return { notAfterMs, locks: requests.map((request) => request.item(notAfterMs)) };
-      },
-      answered(sent) {
-        for (let at = 0; at < requests.length; at += 1) answer(requests[at], sent, at);
-      },
-      failed: (error) => {
-        const doubtful = isDoubtful(error) || commands.resets !== resets ? 1 : 0;
-        for (const request of requests) {
-          if (error instanceof ClientClosedError) request.failed(error);
-          else this.#sendAlone(script, request, { ...started, doubtful });
-        }
-      },
-    };
-    commands.begin(command, started);
-  }
-
-  #sendAlone<Item, Answer>(
-    script: GroupScript<Item, Answer>,
-    request: Request<Item, Answer>,
-    started?: Started,
-  ): void {
-    const { key, limited, patience } = request;
-    const commands = this.#commands;
-    const command: Command<GroupInput<Item>, readonly Answer[]> = {
-      script,
-      key,
-      patience,
-      input() {
-        const notAfterMs = limited ? commands.notAfterMs(key) : 0;
-        return { notAfterMs, locks: [request.item(notAfterMs)] };
-      },
-      answered: (sent) => answer(request, sent, 0),
-      failed: (error) => request.failed(error),
-    };
-    commands.begin(command, started);
-  }
 }
 
-interface Group<Item, Answer> {
+/** Requests that are sent as one command, be it only one of them. */
+class Group<Item, Answer> implements Command<GroupInput<Item>, readonly Answer[]> {
   readonly slot: number;
   readonly script: GroupScript<Item, Answer>;
-  readonly requests: Request<Item, Answer>[];
+  readonly #commands: Commands;
+  readonly #first: Request<Item, Answer>;
+  /** With the first; undefined while that is alone. */
+  #requests: Request<Item, Answer>[] | undefined;
+  #patience: Patience;
+  /** What each of several is sent with by itself where the command fails. */
+  #started: Started | undefined;
+  #resets = 0;
+
+  constructor(commands: Commands, script: GroupScript<Item, Answer>, first: Request<Item, Answer>, slot = 0) {
+    this.slot = slot;
+    this.script = script;
+    this.#commands = commands;
+    this.#first = first;
+    this.#patience = first.patience;
+  }
+
+  get key(): string {
+    return this.#first.key;
+  }
+
+  get patience(): Patience {
+    return this.#patience;
+  }
+
+  /** @returns whether the request goes with those that are there */
+  takes(request: Request<Item, Answer>): boolean {
+    const first = this.#first;
+    const requests = this.#requests ?? [first];
+    const most = this.script.mostKeys ?? MOST_REQUESTS;
+    if (requests.length >= most || first.limited !== request.limited || !first.isLike(request)) return false;
+    requests.push(request);
+    this.#requests = requests;
+    return true;
+  }
+
+  send(started?: Started): void {
+    const commands = this.#commands;
+    if (this.#requests === undefined) {
+      commands.begin(this, started);
+      return;
+    }
+    this.#patience = patienceOf(this.#requests);
+    this.#started = commands.start();
+    this.#resets = commands.resets;
+    commands.begin(this, this.#started);
+  }
+
+  input(notAfterMs: number): GroupInput<Item> {
+    const first = this.#first;
+    const limitMs = first.limited ? notAfterMs : 0;
+    const locks = this.#requests?.map((request) => request.item(limitMs)) ?? [first.item(limitMs)];
+    return { notAfterMs: limitMs, locks };
+  }
+
+  answered(sent: Exchanged<readonly Answer[]>): void {
+    const requests = this.#requests;
+    if (requests === undefined) answer(this.#first, sent, 0);
+    else for (let at = 0; at < requests.length; at += 1) answer(requests[at], sent, at);
+  }
+
+  failed(error: unknown): void {
+    const [requests, started] = [this.#requests, this.#started];
+    if (requests === undefined || started === undefined) {
+      this.#first.failed(error);
+      return;
+    }
+    const commands = this.#commands;
+    const doubtful = isDoubtful(error) || commands.resets !== this.#resets ? 1 : 0;
+    for (const request of requests) {
+      if (error instanceof ClientClosedError) request.failed(error);
+      else new Group(commands, this.script, request).send({ ...started, doubtful });
+    }
+  }
 }
 
 type AnyGroup = Group<unknown, unknown>;
-
-const NOBODY = { key: "", limited: false } as const;
 
 function answer<Answer>(
   request: Pick<Request<unknown, Answer>, "answered" | "failed"> | undefined,

@@ -31,8 +31,9 @@ export class ServerClocks {
     return this.#driver.placeOf?.(key) ?? "";
   }
 
-  knows(key: string): boolean {
-    return this.#readings.has(this.placeOf(key));
+  /** The clock at a place, by which a deadline is made now; undefined before its first answer. */
+  at(place: string): ServerClock | undefined {
+    return this.#readings.get(place);
   }
 
   /**

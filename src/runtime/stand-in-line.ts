@@ -8,12 +8,8 @@ import type { Waiter } from "./waiter.js";
 export interface Standing<T> {
   readonly awaited: Awaited;
   readonly waiter: Waiter;
-  /** Whether the head's next question is under way already. Default: it is not. */
-  isAsking?(): boolean;
   /** Asks Redis, for the head. Says in the line when to ask again, when it brings nothing. */
   ask(line: WaitLine): Promise<T | undefined>;
-  /** How long the head may sleep before it asks again unless it is woken. Default: until the line wakes it. */
-  sleepMs?(line: WaitLine): number;
   /** What the waiter was served with while it slept; undefined: nothing yet. */
   served?(): T | undefined;
   /** The time is up, or the wait was cancelled. */
@@ -25,19 +21,16 @@ export interface Standing<T> {
  * tells that it is worth asking.
  * @returns undefined when the waiter's time was up
  * @throws what `ask` and `over` throw
+ * @see docs/internals/states.md#the-line
  */
 export async function standInLine<T>(lines: WaitLines, standing: Standing<T>): Promise<T | undefined> {
-  const { awaited, waiter, sleepMs, over } = standing;
-  waiter.naps = sleepMs !== undefined;
+  const { awaited, waiter, over } = standing;
   const line = lines.join(awaited, waiter);
   try {
     for (;;) {
-      // What was asked before it stood in line is answered whatever the line has heard since.
-      if (standing.isAsking?.() || (line.isHead(waiter) && line.shouldAsk())) {
+      if (line.isHead(waiter) && line.shouldAsk()) {
         const found = await askFor(line, standing);
         if (found !== undefined) return found;
-      } else if (sleepMs !== undefined && line.isHead(waiter)) {
-        await waiter.pause(sleepMs(line));
       } else {
         if (line.isHead(waiter)) line.watch();
         await waiter.pause();
@@ -56,8 +49,7 @@ export async function standInLine<T>(lines: WaitLines, standing: Standing<T>): P
 
 async function askFor<T>(line: WaitLine, standing: Standing<T>): Promise<T | undefined> {
   const { waiter, ask } = standing;
-  // What the line was told since it was sent is news.
-  if (!standing.isAsking?.()) line.asking();
+  line.asking();
   try {
     return await ask(line);
   } catch (error) {

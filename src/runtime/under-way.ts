@@ -3,8 +3,12 @@ import { ClientClosedError } from "../errors.js";
 import { Link, Ring } from "../linked.js";
 
 /** A command that is under way, or the pause before another. */
-export class Pending extends Link {
+export abstract class Pending extends Link {
   /** Ends it. */
+  abstract giveUp(error: Error): void;
+}
+
+class Pause extends Pending {
   readonly giveUp: (error: Error) => void;
 
   constructor(giveUp: (error: Error) => void) {
@@ -68,7 +72,7 @@ export class UnderWay {
         this.#optional.delete(goOn);
         this.settled(pending);
       };
-      const pending = new Pending((error) => {
+      const pending = new Pause((error) => {
         end();
         reject(error);
       });

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from "../clock.js";
 import { environment } from "../environment.js";
+import { invariant } from "../invariant.js";
 import { isWakeUp } from "../protocol/messages.js";
 import type { Awaited } from "./awaited.js";
 import type { Seen, Sighting } from "./sighting.js";
@@ -15,6 +16,9 @@ export interface LineServices {
   readonly usableYield: UsableYield;
 }
 
+/** Why the head of a line asks: a message, a subscription that has begun, a release of this client, or the time. */
+export type LineNews = "message" | "reconnect" | "release" | "timer";
+
 /** How long to live without messages when listening has failed: twice as long each time, up to the safety period. */
 const FIRST_DEAF_MS = 250;
 /** The safety period is drawn from this share of it up to the whole, so that processes do not ask in step. */
@@ -24,6 +28,7 @@ const LEAST_SHARE = 0.8;
  * The waiters of this client for one lock, or one number of permits, or one latch, first come, first served. Only the
  * first, its head, talks to Redis, so that waiting costs a server one waiter for each process and not one for each task.
  * A wake-up belongs to the line: when the head gives up instead of using it, the next one does.
+ * @see docs/internals/states.md#the-line
  */
 export class WaitLine {
   readonly awaited: Awaited;
@@ -37,6 +42,8 @@ export class WaitLine {
   #behind: Set<Waiter> | undefined;
   #unlisten: (() => void) | undefined;
   #woken = false;
+  /** What has woken it last. */
+  #news: LineNews = "timer";
   /** Whether the next message is the one of our own release. */
   #expectsOwn = false;
   /** Whether a message was taken for it since. */
@@ -89,6 +96,7 @@ export class WaitLine {
 
   /** Whatever was known when somebody last stood here is known no more. */
   #begin(head: Waiter): void {
+    invariant(!this.#behind?.size, "a line has waiters and no head");
     this.#woken = false;
     this.#expectsOwn = false;
     this.#hasIgnored = false;
@@ -147,10 +155,13 @@ export class WaitLine {
     return Math.min(this.#askAgainMs, this.#turnMs);
   }
 
-  /** The head is about to ask: wake-ups from now on are news. */
-  asking(): void {
+  /** The head is about to ask: wake-ups from now on are news. @returns why it asks */
+  asking(): LineNews {
+    invariant(this.#head?.isAsleep === false, "a line asks without its head");
+    const news = this.#woken ? this.#news : "timer";
     this.#woken = false;
     this.#turnMs = Number.POSITIVE_INFINITY;
+    return news;
   }
 
   /** Who may be given what another call of this client leaves: the head's, while it sleeps. */
@@ -268,13 +279,13 @@ export class WaitLine {
           this.#hasIgnored = true;
         } else {
           this.#yields?.used(this.#clock.monotonicMs());
-          this.wake();
+          this.wake("message");
         }
       },
       onReady: () => {
         this.#expectsOwn = false;
         this.#deafMs = FIRST_DEAF_MS;
-        this.wake();
+        this.wake("reconnect");
       },
       onFailure: () => this.#failedToListen(),
     });
@@ -293,8 +304,10 @@ export class WaitLine {
     for (const waiter of this.waiters) waiter.cancel(error);
   }
 
-  wake(): void {
+  /** @param news why: a release of this client unless said otherwise */
+  wake(news: LineNews = "release"): void {
     this.#woken = true;
+    this.#news = news;
     this.#head?.wake();
   }
 }

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../clock.js";
+import { invariant } from "../invariant.js";
 import { Link } from "../linked.js";
 import { heed, unheed } from "./abort-signals.js";
 
@@ -11,6 +12,7 @@ export interface OwnObstacle {
 /**
  * One call that waits. It sleeps until something wakes it, its time is up or it is cancelled, and then looks around:
  * `pause` resolves in each of these cases. Constant in size however long it waits, with a timer only while it sleeps.
+ * @see docs/internals/states.md#a-waiter
  */
 export class Waiter extends Link {
   readonly #clock: Clock;
@@ -96,6 +98,7 @@ export class Waiter extends Link {
       resume();
       return;
     }
+    invariant(this.#resume === undefined, "a waiter sleeps twice");
     this.#resume = resume;
     const sleepMs = Math.min(ms, this.#leftMs());
     if (sleepMs === Number.POSITIVE_INFINITY) return;

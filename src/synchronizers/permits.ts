@@ -3,8 +3,9 @@ import { NotHeldError } from "../errors.js";
 import { events } from "../events.js";
 import { AnyLease } from "../lease.js";
 import { guard } from "../threads/abandonment.js";
+import type { HoldState } from "../threads/held.js";
 import type { PermitHold } from "../threads/permit-holds.js";
-import type { HoldState } from "../threads/trust.js";
+import type { AfterBody } from "../threads/threads.js";
 
 /** Permits of a permit-expirable semaphore: proof, deadline, loss signal, and the way to give them back. */
 export interface Permits extends AsyncDisposable {
@@ -65,8 +66,8 @@ export class PermitsLease extends AnyLease implements Permits {
     return this.#hold.ids;
   }
 
-  within<T>(body: () => T | Promise<T>): Promise<T> {
-    return this.#client.threads.runBeside(this, body);
+  protected within<T>(body: () => T | Promise<T>, after?: AfterBody): Promise<T> {
+    return this.#client.threads.runBeside(this, body, after);
   }
 
   release(): Promise<void> {

@@ -1,9 +1,22 @@
 import { Forgotten } from "../environment.js";
 import { events } from "../events.js";
-import type { Trust } from "./trust.js";
+import type { HoldState, Subject } from "./held.js";
+
+/** A hold, as far as it has to be known here. */
+export interface Forgettable {
+  readonly state: HoldState;
+  /** Whose it is, and of what. */
+  readonly about: Subject;
+  /** Whether it can be released without its lease. */
+  readonly isReachable: boolean;
+  /** Where it stands among the holds of young leases; undefined for none of these. */
+  cradle: number | undefined;
+  /** Nobody can release it any more. */
+  forget(): void;
+}
 
 /** Tells which holds nobody can release any more. A hold must never refer to its lease. */
-const forgotten = new Forgotten((hold: Trust) => {
+const forgotten = new Forgotten((hold: Forgettable) => {
   if (hold.state !== "held") return;
   hold.forget();
   if (events.leaseAbandoned.hasSubscribers) events.leaseAbandoned.publish(hold.about);
@@ -14,7 +27,7 @@ const forgotten = new Forgotten((hold: Trust) => {
  * whatever is registered, that one would have to look at, and until then nothing of it could be freed.
  */
 const leases: object[] = [];
-const holds: Trust[] = [];
+const holds: Forgettable[] = [];
 
 let awaitsCollection = false;
 const collected = new Forgotten<undefined>(() => {
@@ -30,7 +43,7 @@ const collected = new Forgotten<undefined>(() => {
 });
 
 /** What a hold is released through. When it is forgotten, so is the hold: as a rule two full collections of garbage later. */
-export function guard(lease: object, hold: Trust): void {
+export function guard(lease: object, hold: Forgettable): void {
   if (hold.isReachable) return;
   if (hold.cradle !== undefined) {
     guardOld(lease, hold);
@@ -45,12 +58,12 @@ export function guard(lease: object, hold: Trust): void {
 }
 
 /** As {@link guard}, for a lease that may have been forgotten already: it is kept by nothing meanwhile. */
-export function guardOld(lease: object, hold: Trust): void {
+export function guardOld(lease: object, hold: Forgettable): void {
   if (!hold.isReachable) forgotten.register(lease, hold);
 }
 
 /** The hold is over. */
-export function unguard(hold: Trust): void {
+export function unguard(hold: Forgettable): void {
   const at = hold.cradle;
   if (at === undefined) return;
   hold.cradle = undefined;

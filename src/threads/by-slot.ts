@@ -1,15 +1,13 @@
-import type { Hold } from "./hold.js";
-
 const NONE: readonly number[] = [];
 
 /**
  * One value for each of the first holds of a stay, in the order in which Redis counts them.
  * @param value gets undefined where there is no hold under that number any more
  */
-export function bySlot(
-  live: readonly Hold[],
+export function bySlot<H extends { readonly slot: number }>(
+  live: readonly H[],
   count: number,
-  value: (hold: Hold | undefined) => number,
+  value: (hold: H | undefined) => number,
 ): readonly number[] {
   if (count === 0) return NONE;
   const holds = new Map(live.map((hold) => [hold.slot, hold]));

@@ -4,7 +4,10 @@ import { lockConfirm } from "../protocol/lock-scripts.js";
 import type { Confirmable, Question } from "../runtime/confirmations.js";
 import type { Instant } from "../runtime/instant.js";
 import type { Held } from "./held.js";
-import type { Hold } from "./hold.js";
+import type { Trust } from "./trust.js";
+
+/** What a new server is asked about. */
+type ConfirmableHold = Pick<Trust, "confirmBy" | "isThere" | "isDoubtful"> & { readonly slot: number };
 
 /** What the server of a lock is asked about the holds of one stay when it is another one than before. */
 export abstract class ConfirmableStay extends Link implements Confirmable {
@@ -15,7 +18,7 @@ export abstract class ConfirmableStay extends Link implements Confirmable {
   /** The fields of which Redis has one for this stay. */
   abstract readonly fields: readonly string[];
   /** The holds that are neither released nor lost, in order of acquisition. */
-  abstract readonly live: readonly Hold[];
+  abstract readonly live: readonly ConfirmableHold[];
   abstract loseAll(reason: LossReason): void;
 
   /** How often holds have ended, or were given other numbers. */

@@ -2,11 +2,10 @@ import type { Clock } from "../clock.js";
 import type { Confirmations } from "../runtime/confirmations.js";
 import type { ExpiryAlarms } from "../runtime/expiry-alarms.js";
 import type { Watchdog } from "../runtime/watchdog.js";
-import type { Holding } from "./holding.js";
 import type { Occupancy } from "./occupancy.js";
 
-/** What a holding needs of its client. */
-export interface Custody {
+/** What a stay needs of its client. */
+export interface Custody<Stay> {
   readonly clock: Clock;
   readonly alarms: ExpiryAlarms;
   readonly watchdog: Watchdog;
@@ -16,6 +15,6 @@ export interface Custody {
   readonly occupancy: Occupancy;
   /** Undefined where one server has all keys and never changes. */
   readonly confirmations: Confirmations | undefined;
-  /** Is told each time that a holding may be over; harmless twice. */
-  over(holding: Holding): void;
+  /** Is told each time that a stay may be over; harmless twice. */
+  over(stay: Stay): void;
 }

@@ -28,3 +28,5 @@ export interface Subject {
   /** As stored in Redis. */
   readonly holder: string;
 }
+
+export type HoldState = "held" | "released" | "lost";

@@ -1,7 +1,6 @@
 import { LeaseLostError, type LossReason } from "../errors.js";
 import type { Custody } from "./custody.js";
-import type { Subject } from "./held.js";
-import type { Holding } from "./holding.js";
+import type { Held, Subject } from "./held.js";
 import type { Since, Terms } from "./terms.js";
 import { Trust } from "./trust.js";
 
@@ -11,15 +10,30 @@ export interface Place extends Since {
   readonly bare: boolean;
   /** The fencing token, of a fenced lock. */
   readonly token?: bigint | undefined;
-  /** True while Redis may still name another holder of this client. */
+  /** True for a hold that was handed over: the client has no answer yet that Redis has its field. */
   readonly unnamed?: boolean | undefined;
 }
 
-type Services = Pick<Custody, "clock" | "alarms">;
+type Services = Pick<Custody<never>, "clock" | "alarms">;
 
-/** One acquisition of a lock. */
-export class Hold extends Trust {
-  readonly holding: Holding;
+/** What a hold asks and tells its stay. */
+interface Stay {
+  readonly lock: Held;
+  readonly field: string;
+  readonly thread: { readonly explicitId: number | undefined };
+  readonly live: readonly unknown[];
+  /** The hold was released. */
+  remove(hold: HoldOf<this>): void;
+  lost(hold: HoldOf<this>, loss: LeaseLostError): void;
+  lapsing(): void;
+}
+
+/**
+ * One acquisition of a lock, as `Hold` in holding.ts: this is what a hold does whatever its stay is like.
+ * @see docs/internals/states.md#trust-of-a-hold
+ */
+export class HoldOf<S extends Stay> extends Trust {
+  readonly holding: S;
   /** 1 for the outermost hold of its holding. */
   readonly holdCount: number;
   readonly bare: boolean;
@@ -30,7 +44,7 @@ export class Hold extends Trust {
   dismissed = false;
 
   /** @param services of its client */
-  constructor(holding: Holding, terms: Terms, place: Place, services: Services) {
+  constructor(holding: S, terms: Terms, place: Place, services: Services) {
     super(terms, place, services.clock, services.alarms);
     this.holding = holding;
     this.holdCount = holding.live.length + 1;

@@ -1,20 +1,23 @@
 import type { LeaseLostError, LossReason } from "../errors.js";
 import { events } from "../events.js";
+import { invariant } from "../invariant.js";
 import type { Renewal } from "../protocol/lock-calls.js";
 import { type Instant, now } from "../runtime/instant.js";
 import type { Waiter } from "../runtime/waiter.js";
 import type { Renewable, Watchdog } from "../runtime/watchdog.js";
 import { bySlot } from "./by-slot.js";
+import type { Chain } from "./chain.js";
 import { ConfirmableStay } from "./confirmable-stay.js";
 import type { Custody } from "./custody.js";
 import { EntryLine } from "./entry-line.js";
 import type { Held } from "./held.js";
-import { Hold, type Place } from "./hold.js";
-import { InRedis } from "./in-redis.js";
-import type { Succession } from "./succession.js";
+import { HoldOf, type Place } from "./hold.js";
+import { ServerRecord } from "./server-record.js";
 import { isOfUse, type Terms } from "./terms.js";
 import type { Thread } from "./thread.js";
 
+/** One acquisition of a lock. */
+export type Hold = HoldOf<Holding>;
 /** Shared, as hardly any stay ever has any. */
 const NOBODY: ReadonlySet<Holding> = new Set();
 const NO_HOLDS: Hold[] = [];
@@ -22,27 +25,32 @@ const NO_HOLDS: Hold[] = [];
 /**
  * One stay of a thread in a lock, from its outermost acquisition to the release of its last hold: one field in Redis,
  * under a number that no other stay ever has, so that a late copy of an old command touches nothing new.
+ * @see docs/internals/states.md#a-stay
  */
 export class Holding extends ConfirmableStay implements Renewable {
-  readonly thread: Thread;
+  readonly thread: Thread<Holding>;
   readonly lock: Held;
   readonly threadId: number;
   readonly field: string;
-  readonly inRedis: InRedis = new InRedis();
+  /** What Redis has of it. A stay that hands its lock over gives its record to the next one. */
+  inRedis: ServerRecord = new ServerRecord();
   /** Whether a call is acquiring its first hold. */
   isBeginning = false;
   /** How many of its holds are being released. */
   releases = 0;
   isWatched = false;
   underRenewal = false;
-  /** Those of this client that have followed each other in the lock, if this is one of them. */
-  succession: Succession | undefined;
-  readonly #custody: Custody;
+  /** The hand-overs that have brought the lock here; undefined where it was acquired by a command. */
+  chain: Chain | undefined;
+  /** The stays that count as one with this, in whichever client. */
+  companions: ReadonlySet<Holding> = NOBODY;
+  readonly #custody: Custody<Holding>;
   /** The stay in the other lock of the pair on whose strength this one began. */
   readonly #host: Holding | undefined;
   #guests: Set<Holding> | undefined;
   #live: Hold[] = NO_HOLDS;
-  #loss: LeaseLostError | undefined;
+  /** Why the latest hold was lost. */
+  loss: LeaseLostError | undefined;
   /** How many commands that change the field are under way or may still arrive. */
   #underWay = 0;
   #line: EntryLine | undefined;
@@ -51,10 +59,10 @@ export class Holding extends ConfirmableStay implements Renewable {
   #renewedChanges: number | undefined;
 
   constructor(
-    thread: Thread,
+    thread: Thread<Holding>,
     lock: Held,
     id: { readonly threadId: number; readonly field: string; readonly host: Holding | undefined },
-    custody: Custody,
+    custody: Custody<Holding>,
   ) {
     super();
     this.thread = thread;
@@ -67,9 +75,6 @@ export class Holding extends ConfirmableStay implements Renewable {
     id.host.#guests ??= new Set();
     id.host.#guests.add(this);
   }
-
-  /** The stays that count as one with this, in whichever client. */
-  companions: ReadonlySet<Holding> = NOBODY;
 
   get live(): readonly Hold[] {
     return this.#each((hold) => hold.checkMs());
@@ -117,14 +122,9 @@ export class Holding extends ConfirmableStay implements Renewable {
     const { inRedis } = this;
     if (live.length !== 1 || live[0] !== hold || inRedis.count !== 1 || inRedis.copiesUntilMs > 0)
       return false;
-    const isBusy = this.#underWay > 0 || (this.isNamed ? inRedis.isChanging : inRedis.isAwaited);
+    const isBusy = this.#underWay > 0 || (inRedis.isNamed ? inRedis.isChanging : inRedis.isAwaited);
     const isCompany = this.lock.kind.shared || this.#host !== undefined || this.#guests !== undefined;
     return !isBusy && !isCompany && this.thread.explicitId === undefined;
-  }
-
-  /** False while Redis may still name another holder of this client. */
-  get isNamed(): boolean {
-    return this.succession === undefined || this.succession.hasNamed(this);
   }
 
   /** To be called before a command that changes the field; the stay is not over before `settled`. */
@@ -134,13 +134,14 @@ export class Holding extends ConfirmableStay implements Renewable {
 
   settled(): void {
     this.#underWay -= 1;
+    invariant(this.#underWay >= this.releases && this.releases >= 0, "a stay has ended more than it began");
     this.#changed();
   }
 
   /** Records what Redis has confirmed. @returns undefined when it is over already, `at` this moment */
   add(terms: Terms, place: Place, at: Instant = now(this.#custody.clock)): Hold | undefined {
     if (place.takenAt.monotonicMs < this.inRedis.freedMs || !isOfUse(terms, place, at)) return undefined;
-    const hold = new Hold(this, terms, place, this.#custody);
+    const hold = new HoldOf<Holding>(this, terms, place, this.#custody);
     hold.slot = this.inRedis.count + 1;
     // Most stays have one, for which a list that may grow would be too large.
     if (this.#live.length === 0) {
@@ -165,7 +166,7 @@ export class Holding extends ConfirmableStay implements Renewable {
   }
 
   get fields(): readonly string[] {
-    return this.succession?.namesOf(this) ?? [this.field];
+    return this.inRedis.names(this.field);
   }
 
   /** Takes a hold off the live ones. No renewal will tell it anything any more. */
@@ -253,49 +254,33 @@ export class Holding extends ConfirmableStay implements Renewable {
     for (const hold of [...this.#live]) hold.lose(reason);
   }
 
-  /** Why the latest hold was lost. */
-  get loss(): LeaseLostError | undefined {
-    return this.#loss;
-  }
-
   /** A hold tells that it is lost. */
   lost(hold: Hold, loss: LeaseLostError): void {
-    this.#loss = loss;
+    this.loss = loss;
     this.remove(hold);
     if (!events.leaseLost.hasSubscribers) return;
-    const { name, kind } = this.lock;
-    const { reason, heldMs } = loss;
-    events.leaseLost.publish({ name, kind: kind.name, holder: this.field, reason, heldMs });
+    events.leaseLost.publish({ ...hold.about, reason: loss.reason, heldMs: loss.heldMs });
   }
 
   /**
-   * Stands in line to enter once more, until nothing is under way, `mayEnter` is true and nobody who came earlier may.
-   * What `mayEnter` throws ends the standing. Who does not just wait for its turn, `isEntry`, has to call `settled` afterwards.
-   * @returns false when the waiter's time was up, or it is not to wait
+   * Stands in line to enter once more, and asks whether it is the waiter's turn: nothing is under way, `mayEnter` is true, and no waiter
+   * that came earlier may. A waiter that enters is to call {@link unsettled} first. To be followed by {@link leaveEntryLine}.
+   * @throws what `mayEnter` throws
    */
-  async enterInTurn(
-    mayEnter: () => boolean,
-    { waiter, waits }: { readonly waiter: Waiter; readonly waits: boolean },
-    isEntry = true,
-  ): Promise<boolean> {
-    const line = this.#line ?? new EntryLine();
-    this.#line = line;
-    line.add(waiter, mayEnter);
-    try {
-      for (;;) {
-        if (mayEnter() && this.#underWay === 0 && line.isFirst(waiter)) {
-          if (isEntry) this.unsettled();
-          return true;
-        }
-        if (!waits || waiter.over) return false;
-        // A hold that ends by itself is to wake the line, too.
-        for (const hold of this.company()) hold.watch();
-        await waiter.pause();
-      }
-    } finally {
-      line.remove(waiter);
-      this.#changed();
-    }
+  isTurnOf(waiter: Waiter, mayEnter: () => boolean): boolean {
+    this.#line ??= new EntryLine();
+    this.#line.add(waiter, mayEnter);
+    return mayEnter() && this.#underWay === 0 && this.#line.isFirst(waiter);
+  }
+
+  /** A hold that ends by itself wakes the line to enter as well. */
+  watchCompany(): void {
+    for (const hold of this.company()) hold.watch();
+  }
+
+  leaveEntryLine(waiter: Waiter): void {
+    this.#line?.remove(waiter);
+    this.#changed();
   }
 
   #changed(): void {

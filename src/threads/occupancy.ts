@@ -1,3 +1,5 @@
+import { invariant } from "../invariant.js";
+
 /** At least so many entries may be zero. */
 const FEW_EMPTY = 64;
 
@@ -21,6 +23,7 @@ export class Occupancy {
 
   left(lockId: string): void {
     const stays = this.of(lockId) - 1;
+    invariant(stays >= 0, "a lock has less than no stays");
     this.#stays.set(lockId, stays);
     if (stays > 0) return;
     this.#empty += 1;

@@ -1,4 +1,4 @@
-import type { Hold } from "./hold.js";
+import type { Hold, Holding } from "./holding.js";
 import type { Thread } from "./thread.js";
 
 /** The body of a hold. */
@@ -15,7 +15,7 @@ export interface Body {
  * everything it awaits. A scope that has ended is as good as none for a flow that outlives it.
  */
 export class Scope {
-  readonly thread: Thread;
+  readonly thread: Thread<Holding>;
   /** True for the scope that `asThread` opened, in which bare holds lie on the path. */
   readonly isThread: boolean;
   readonly #enclosing: Scope | undefined;
@@ -26,7 +26,7 @@ export class Scope {
   readonly #leases = new Map<Hold, object>();
   #ended = false;
 
-  constructor(thread: Thread, enclosing: Scope | undefined, body?: Body) {
+  constructor(thread: Thread<Holding>, enclosing: Scope | undefined, body?: Body) {
     this.thread = thread;
     this.isThread = body === undefined;
     this.#enclosing = enclosing;

@@ -1,11 +1,16 @@
-import type { Holding } from "./holding.js";
+/** What a thread has to know of its stays. */
+interface Stay {
+  readonly lock: { readonly id: string };
+  readonly isBeginning: boolean;
+  readonly live: readonly unknown[];
+}
 
 /** One logical flow of work: the owner of locks. Most only ever have one stay, and for that no map is made. */
-export class Thread {
+export class Thread<S extends Stay> {
   /** The id that the caller chose; undefined for a thread of the client's own making. */
   readonly explicitId: number | undefined;
-  #only: Holding | undefined;
-  #all: Map<string, Holding> | undefined;
+  #only: S | undefined;
+  #all: Map<string, S> | undefined;
 
   constructor(explicitId?: number) {
     this.explicitId = explicitId;
@@ -15,19 +20,19 @@ export class Thread {
    * What it holds or is acquiring of a lock. Under an id that the caller chose also what is still cleaned up: the next stay will have the
    * same field in Redis.
    */
-  stayIn(lockId: string): Holding | undefined {
+  stayIn(lockId: string): S | undefined {
     const stay = this.#latestIn(lockId);
     const isLeftOver = stay?.isBeginning === false && stay.live.length === 0;
     return isLeftOver && this.explicitId === undefined ? undefined : stay;
   }
 
-  #latestIn(lockId: string): Holding | undefined {
+  #latestIn(lockId: string): S | undefined {
     if (this.#all !== undefined) return this.#all.get(lockId);
     return this.#only?.lock.id === lockId ? this.#only : undefined;
   }
 
   /** Its stays, one for each lock at most. */
-  *stays(): Iterable<Holding> {
+  *stays(): Iterable<S> {
     if (this.#only !== undefined) yield this.#only;
     if (this.#all !== undefined) yield* this.#all.values();
   }
@@ -37,7 +42,7 @@ export class Thread {
   }
 
   /** In place of the stay in the same lock, if there is one. */
-  put(stay: Holding): void {
+  put(stay: S): void {
     const { id } = stay.lock;
     if (this.#all === undefined && (this.#only === undefined || this.#only.lock.id === id)) {
       this.#only = stay;
@@ -48,7 +53,7 @@ export class Thread {
     this.#all.set(id, stay);
   }
 
-  remove(stay: Holding): void {
+  remove(stay: S): void {
     const { id } = stay.lock;
     if (this.#only === stay) this.#only = undefined;
     if (this.#all?.get(id) === stay) this.#all.delete(id);

@@ -12,15 +12,21 @@ import { Thread } from "./thread.js";
 const SMALLEST_SWEEP = 64;
 const NONE: readonly Holding[] = [];
 
+/** What follows a body, once its scope has ended. */
+export interface AfterBody {
+  returned<T>(result: T): Promise<T>;
+  threw(error: unknown): Promise<never>;
+}
+
 /** The threads of one client: who calls, under which number, and in which scope. */
 export class Threads {
   readonly #clientId: string;
-  readonly #custody: Custody;
+  readonly #custody: Custody<Holding>;
   /** Nothing enters it before the first scope: on Node 20 it makes every await of the process slower. */
   readonly #scopes = new AsyncLocalStorage<Scope | undefined>();
   #scoped = false;
   #nextId = FIRST_OWN_THREAD_ID;
-  readonly #explicit = new Map<number, Thread>();
+  readonly #explicit = new Map<number, Thread<Holding>>();
   /** When there are so many of them, it is time to look for those that nobody has any more. */
   #sweepAtSize = SMALLEST_SWEEP;
   /** The stays under numbers of the client's own. */
@@ -30,7 +36,7 @@ export class Threads {
   readonly #occupancy = new Occupancy();
   readonly #running = new Set<Promise<unknown>>();
 
-  constructor(clientId: string, services: Omit<Custody, "over" | "occupancy">) {
+  constructor(clientId: string, services: Omit<Custody<Holding>, "over" | "occupancy">) {
     this.#clientId = clientId;
     const over = (holding: Holding) => this.#over(holding);
     this.#custody = { ...services, occupancy: this.#occupancy, over };
@@ -49,32 +55,54 @@ export class Threads {
   }
 
   /** Runs a body as a thread. */
-  runAs<T>(thread: Thread, body: () => T | Promise<T>): Promise<T> {
+  runAs<T>(thread: Thread<Holding>, body: () => T | Promise<T>): Promise<T> {
     return this.#run(new Scope(thread, this.current), body);
   }
 
-  /** Runs a body in a hold. The lease is kept for as long as the body runs. */
-  runIn<T>(hold: Body, body: () => T | Promise<T>): Promise<T> {
+  /**
+   * Runs a body in a hold. The lease is kept for as long as the body runs.
+   * @param after what follows once the scope has ended. Default: the outcome of the body is the call's
+   */
+  runIn<T>(hold: Body, body: () => T | Promise<T>, after?: AfterBody): Promise<T> {
     const found = hold.find();
     const own = found === "to come" ? undefined : found?.holding.thread;
-    return this.#run(new Scope(own ?? this.current?.thread ?? new Thread(), this.current, hold), body);
+    return this.#run(new Scope(own ?? this.current?.thread ?? new Thread(), this.current, hold), body, after);
   }
 
   /** Runs a body that lies in no hold of a lock, but is to end before its client does, and keeps something until then. */
-  runBeside<T>(kept: object, body: () => T | Promise<T>): Promise<T> {
-    return this.runIn({ lockId: "", find: () => undefined, lease: kept }, body);
+  runBeside<T>(kept: object, body: () => T | Promise<T>, after?: AfterBody): Promise<T> {
+    return this.runIn({ lockId: "", find: () => undefined, lease: kept }, body, after);
   }
 
-  async #run<T>(scope: Scope, body: () => T | Promise<T>): Promise<T> {
+  #run<T>(scope: Scope, body: () => T | Promise<T>, after?: AfterBody): Promise<T> {
     this.#scoped = true;
-    const running = this.#scopes.run(scope, async () => body());
-    this.#running.add(running);
-    try {
-      return await running;
-    } finally {
-      this.#running.delete(running);
+    const returned = (result: T): T | Promise<T> => {
       scope.end();
+      return after === undefined ? result : after.returned(result);
+    };
+    const threw = (error: unknown): Promise<never> => {
+      scope.end();
+      return after === undefined ? Promise.reject(error) : after.threw(error);
+    };
+    let result: T | Promise<T>;
+    try {
+      result = this.#scopes.run(scope, body);
+    } catch (error) {
+      return threw(error);
     }
+    if (!isThenable(result)) return Promise.resolve(returned(result));
+    const running = Promise.resolve(result);
+    this.#running.add(running);
+    return running.then(
+      (value) => {
+        this.#running.delete(running);
+        return returned(value);
+      },
+      (error: unknown) => {
+        this.#running.delete(running);
+        return threw(error);
+      },
+    );
   }
 
   /** Runs something outside of any scope. */
@@ -97,7 +125,7 @@ export class Threads {
    * Begins a stay of a thread in a lock, under the number that the caller chose or one never used before.
    * @param host the stay in the other lock of a pair on whose strength it begins
    */
-  begin(thread: Thread, lock: Held, host?: Holding): Holding {
+  begin(thread: Thread<Holding>, lock: Held, host?: Holding): Holding {
     const threadId = thread.explicitId ?? this.#nextId++;
     const field = holderField(this.#clientId, threadId) + lock.kind.fieldEnding;
     const id = { threadId, field, host };
@@ -112,7 +140,7 @@ export class Threads {
   }
 
   /** The thread that an id stands for: a live lease's, or one that the caller chose and that holds something. */
-  find(threadId: number): Thread | undefined {
+  find(threadId: number): Thread<Holding> | undefined {
     return this.stay(threadId)?.thread ?? this.#explicit.get(threadId);
   }
 
@@ -132,7 +160,7 @@ export class Threads {
   stolen(key: string, fields: readonly string[]): void {
     for (const holding of [...this.holdings()]) {
       if (holding.key !== key || !holding.fields.some((field) => fields.includes(field))) continue;
-      holding.inRedis.freedMs = this.#custody.clock.monotonicMs();
+      holding.inRedis.forced(this.#custody.clock.monotonicMs());
       holding.loseAll("stolen");
     }
   }
@@ -174,4 +202,9 @@ export class Threads {
     // The number may stand for a later thread already.
     else if (thread.isIdle && this.#explicit.get(threadId) === thread) this.#explicit.delete(threadId);
   }
+}
+
+/** For most bodies, which are async functions, this is true; one that is not costs no promise of its own. */
+function isThenable<T>(result: T | Promise<T>): result is Promise<T> {
+  return typeof (result as Partial<PromiseLike<T>> | null | undefined)?.then === "function";
 }

@@ -1,21 +1,21 @@
 import type { Clock } from "../clock.js";
 import type { LeaseLostError, LossReason } from "../errors.js";
 import { events } from "../events.js";
+import { invariant } from "../invariant.js";
 import type { Expiring, ExpiryAlarms } from "../runtime/expiry-alarms.js";
 import { earlier, type Instant, leftMs, NEVER, now } from "../runtime/instant.js";
-import { unguard } from "./abandonment.js";
+import { type Forgettable, unguard } from "./abandonment.js";
 import { type Doubt, Doubts } from "./doubts.js";
-import type { Subject } from "./held.js";
+import type { HoldState, Subject } from "./held.js";
 import { latestEnd, leaseEnd, leaseLeftMs, makeTerms, type Since, type Terms } from "./terms.js";
 
-export type HoldState = "held" | "released" | "lost";
-
 /**
- * Something that was acquired, and the time during which that may be believed without asking Redis: from before the command
- * was sent until a margin before the lease ends, on both clocks. Whoever asks for the state makes it look at the clocks, so
- * that the answer is true however long the event loop was blocked. A loss is final.
+ * Something that was acquired, and the time during which that may be believed without asking Redis: until one lease, less a
+ * margin, after the command was sent, on both clocks. Redis set the TTL later than that, and so keeps the field for longer.
+ * `state` looks at the clocks each time, so that it is true however long the event loop was blocked. A loss is final.
+ * @see docs/internals/states.md#trust-of-a-hold
  */
-export abstract class Trust implements Expiring {
+export abstract class Trust implements Expiring, Forgettable {
   /** The release under way or done, so that a second one can join it. */
   releasing: Promise<void> | undefined;
   /** Where it stands among the holds of young leases; undefined for none of these. */
@@ -286,6 +286,7 @@ export abstract class Trust implements Expiring {
   }
 
   #lost(reason: LossReason, heldMs: number): void {
+    invariant(this.#state !== "lost", "a hold is lost twice");
     const loss = this.lossOf(reason, heldMs);
     this.#state = "lost";
     this.#loss = loss;

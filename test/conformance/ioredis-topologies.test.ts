@@ -2,17 +2,17 @@ import { afterAll, afterEach, beforeAll, describe } from "vitest";
 import type { ConformanceHarness } from "../../src/driver/conformance/index.js";
 import type { Driver } from "../../src/driver/driver.js";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
-import { allPairs } from "../support/all-pairs.js";
-import { ask } from "../support/ask.js";
-import { runConformance } from "../support/conformance-runner.js";
-import { destroyClient } from "../support/ioredis-clients.js";
-import { type IoredisFlavour, ioredisFlavours } from "../support/ioredis-flavours.js";
-import { watchLeaks } from "../support/leaks.js";
-import { type ProxiedCluster, proxyCluster } from "../support/proxied-cluster.js";
-import { cut } from "../support/proxy-faults.js";
-import { moveSlotOf, type RedisCluster, startCluster } from "../support/redis-cluster.js";
-import { type ReplicatedRedis, startReplicated } from "../support/replicated-redis.js";
-import { startSentinels, type WatchedRedis } from "../support/sentinels.js";
+import { allPairs } from "../support/clients/all-pairs.js";
+import { destroyClient } from "../support/clients/ioredis-clients.js";
+import { type IoredisFlavour, ioredisFlavours } from "../support/clients/ioredis-flavours.js";
+import { runConformance } from "../support/drivers/conformance-runner.js";
+import { cut } from "../support/faults/proxy-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { ask } from "../support/servers/ask.js";
+import { type ProxiedCluster, proxyCluster } from "../support/servers/proxied-cluster.js";
+import { moveSlotOf, type RedisCluster, startCluster } from "../support/servers/redis-cluster.js";
+import { type ReplicatedRedis, startReplicated } from "../support/servers/replicated-redis.js";
+import { startSentinels, type WatchedRedis } from "../support/servers/sentinels.js";
 
 watchLeaks();
 
@@ -39,7 +39,7 @@ describe("a master with a replica", () => {
   afterAll(() => servers.stop());
 
   for (const { name, redis } of flavours) {
-    runConformance(`ioredisDriver on ${name}`, {
+    const harness: ConformanceHarness = {
       replicas: 1,
       keepsOrder: true,
       countsReceivers: true,
@@ -48,7 +48,8 @@ describe("a master with a replica", () => {
         return drive(client, () => destroyClient(client));
       },
       flushScripts: async () => void (await ask(servers.master, "SCRIPT", "FLUSH")),
-    });
+    };
+    runConformance(`ioredisDriver on ${name}`, harness, { client: name, topology: "standalone" });
   }
 });
 
@@ -60,7 +61,7 @@ describe("a master that Sentinels name", () => {
   afterAll(() => servers.stop());
 
   for (const { name, redis } of flavours) {
-    runConformance(`ioredisDriver on ${name}`, {
+    const harness: ConformanceHarness = {
       replicas: 1,
       keepsOrder: true,
       countsReceivers: true,
@@ -69,7 +70,8 @@ describe("a master that Sentinels name", () => {
         return drive(client, () => destroyClient(client));
       },
       flushScripts: async () => void (await ask(await servers.master(), "SCRIPT", "FLUSH")),
-    });
+    };
+    runConformance(`ioredisDriver on ${name}`, harness, { client: name, topology: "sentinel" });
   }
 });
 
@@ -108,7 +110,8 @@ describe("a cluster", () => {
 
   for (const flavour of flavours) {
     for (const family of ["classic", "sharded"] as const) {
-      runConformance(`ioredisDriver on ${flavour.name}, ${family} messages`, harness(flavour, family));
+      const pair = { client: flavour.name, topology: "cluster" } as const;
+      runConformance(`ioredisDriver on ${flavour.name}, ${family} messages`, harness(flavour, family), pair);
     }
   }
 });

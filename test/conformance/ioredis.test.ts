@@ -3,17 +3,18 @@ import { Redis as Redis5 } from "ioredis5";
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import type { Driver } from "../../src/driver/driver.js";
 import { type IoredisClient, ioredisDriver } from "../../src/driver/ioredis/index.js";
-import { runConformance } from "../support/conformance-runner.js";
-import { destroyClient, quickEnd } from "../support/ioredis-clients.js";
-import { watchLeaks } from "../support/leaks.js";
-import { cut } from "../support/proxy-faults.js";
-import { type RedisServer, startRedis } from "../support/redis-server.js";
-import { startProxy, type TcpProxy } from "../support/tcp-proxy.js";
+import { destroyClient, quickEnd } from "../support/clients/ioredis-clients.js";
+import { runConformance } from "../support/drivers/conformance-runner.js";
+import { cut } from "../support/faults/proxy-faults.js";
+import { startProxy, type TcpProxy } from "../support/faults/tcp-proxy.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import type { RedisServer } from "../support/servers/redis-server.js";
+import { workerServer } from "../support/servers/worker-server.js";
 
 let server: RedisServer;
 let admin: Redis;
 beforeAll(async () => {
-  server = await startRedis();
+  server = await workerServer();
   admin = server.client();
 });
 afterAll(() => server.stop());
@@ -64,20 +65,29 @@ const abilities = {
   },
 };
 
+const ioredis6 = { client: "ioredis 6", topology: "standalone" } as const;
+
 beforeEach(() => admin.flushall());
-runConformance("ioredisDriver on ioredis 6", {
-  connect: () => wire((port) => new Redis({ ...options, port })),
-  ...abilities,
-});
-runConformance("ioredisDriver on ioredis 6 with RESP2", {
-  connect: () => wire((port) => new Redis({ ...options, port, protocol: 2 })),
-  ...abilities,
-});
-runConformance("ioredisDriver on ioredis 6 with auto-pipelining", {
-  connect: () => wire((port) => new Redis({ ...options, port, enableAutoPipelining: true })),
-  ...abilities,
-});
-runConformance("ioredisDriver on ioredis 5", {
-  connect: () => wire((port) => new Redis5({ ...options, port })),
-  ...abilities,
-});
+runConformance(
+  "ioredisDriver on ioredis 6",
+  { connect: () => wire((port) => new Redis({ ...options, port })), ...abilities },
+  ioredis6,
+);
+runConformance(
+  "ioredisDriver on ioredis 6 with RESP2",
+  { connect: () => wire((port) => new Redis({ ...options, port, protocol: 2 })), ...abilities },
+  ioredis6,
+);
+runConformance(
+  "ioredisDriver on ioredis 6 with auto-pipelining",
+  {
+    connect: () => wire((port) => new Redis({ ...options, port, enableAutoPipelining: true })),
+    ...abilities,
+  },
+  ioredis6,
+);
+runConformance(
+  "ioredisDriver on ioredis 5",
+  { connect: () => wire((port) => new Redis5({ ...options, port })), ...abilities },
+  { client: "ioredis 5", topology: "standalone" },
+);

@@ -1,7 +1,7 @@
 import type { ConformanceHarness } from "../../src/driver/conformance/index.js";
 import { MemoryServer, memoryDriver } from "../../src/memory/index.js";
-import { runConformance } from "../support/conformance-runner.js";
-import { watchLeaks } from "../support/leaks.js";
+import { runConformance } from "../support/drivers/conformance-runner.js";
+import { watchLeaks } from "../support/run/leaks.js";
 
 watchLeaks();
 

@@ -2,14 +2,14 @@ import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import type { Driver } from "../../src/driver/driver.js";
 import { type NodeRedisServer, nodeRedisDriver } from "../../src/driver/node-redis/index.js";
-import { allPairs } from "../support/all-pairs.js";
-import { runConformance } from "../support/conformance-runner.js";
-import { watchLeaks } from "../support/leaks.js";
-import { type Connectable, destroyClient, versions } from "../support/node-redis-clients.js";
-import { cut } from "../support/proxy-faults.js";
-import { type ReplicatedRedis, startReplicated } from "../support/replicated-redis.js";
-import { startProxy, type TcpProxy } from "../support/tcp-proxy.js";
-import { until } from "../support/until.js";
+import { allPairs } from "../support/clients/all-pairs.js";
+import { type Connectable, destroyClient, versions } from "../support/clients/node-redis-clients.js";
+import { runConformance } from "../support/drivers/conformance-runner.js";
+import { cut } from "../support/faults/proxy-faults.js";
+import { startProxy, type TcpProxy } from "../support/faults/tcp-proxy.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { until } from "../support/run/until.js";
+import { type ReplicatedRedis, startReplicated } from "../support/servers/replicated-redis.js";
 
 let redis: ReplicatedRedis;
 let admin: Redis;
@@ -73,16 +73,24 @@ const socketOf = (port: number) => ({ host: "127.0.0.1", port, reconnectStrategy
 beforeEach(() => admin.flushall());
 for (const { version, client, pool } of allPairs ? versions : versions.slice(0, 1)) {
   for (const RESP of allPairs ? ([2, 3] as const) : ([3] as const)) {
-    runConformance(`nodeRedisDriver on a client of node-redis ${version} with RESP${RESP}`, {
-      connect: () => wire((port) => client({ RESP, socket: socketOf(port) })),
-      ...abilities,
-      keepsOrder: true,
-    });
+    runConformance(
+      `nodeRedisDriver on a client of node-redis ${version} with RESP${RESP}`,
+      {
+        connect: () => wire((port) => client({ RESP, socket: socketOf(port) })),
+        ...abilities,
+        keepsOrder: true,
+      },
+      { client: `node-redis ${version}`, topology: "standalone" },
+    );
     // Its clients keep no order among them, and cutting scripts off breaks several of them.
     const { cutCommand: _, ...others } = abilities;
-    runConformance(`nodeRedisDriver on a pool of node-redis ${version} with RESP${RESP}`, {
-      connect: () => wire((port) => pool({ RESP, socket: socketOf(port) }, { minimum: 3, maximum: 3 })),
-      ...others,
-    });
+    runConformance(
+      `nodeRedisDriver on a pool of node-redis ${version} with RESP${RESP}`,
+      {
+        connect: () => wire((port) => pool({ RESP, socket: socketOf(port) }, { minimum: 3, maximum: 3 })),
+        ...others,
+      },
+      { client: `node-redis ${version}, a pool`, topology: "standalone" },
+    );
   }
 }

@@ -3,13 +3,13 @@ import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import type { Driver } from "../../src/driver/driver.js";
 import { plainDriver } from "../adapters/plain/index.js";
-import { ask } from "../support/ask.js";
-import { runConformance } from "../support/conformance-runner.js";
-import { watchLeaks } from "../support/leaks.js";
-import { PlainClient } from "../support/plain-client.js";
-import { cut } from "../support/proxy-faults.js";
-import { type ReplicatedRedis, startReplicated } from "../support/replicated-redis.js";
-import { startProxy, type TcpProxy } from "../support/tcp-proxy.js";
+import { PlainClient } from "../support/clients/plain-client.js";
+import { runConformance } from "../support/drivers/conformance-runner.js";
+import { cut } from "../support/faults/proxy-faults.js";
+import { startProxy, type TcpProxy } from "../support/faults/tcp-proxy.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { ask } from "../support/servers/ask.js";
+import { type ReplicatedRedis, startReplicated } from "../support/servers/replicated-redis.js";
 
 let servers: ReplicatedRedis;
 beforeAll(async () => {

@@ -2,15 +2,15 @@ import { type GlideClusterClient, Logger } from "@valkey/valkey-glide";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import type { Driver } from "../../src/driver/driver.js";
 import { valkeyGlideDriver } from "../../src/driver/valkey-glide/index.js";
-import { ask } from "../support/ask.js";
-import { runConformance } from "../support/conformance-runner.js";
-import { watchLeaks } from "../support/leaks.js";
-import { type RedisCluster, startCluster } from "../support/redis-cluster.js";
 import {
   closeGlideClients,
   glideClusterClient,
   glideClusterSubscriber,
-} from "../support/valkey-glide-clients.js";
+} from "../support/clients/valkey-glide-clients.js";
+import { runConformance } from "../support/drivers/conformance-runner.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { ask } from "../support/servers/ask.js";
+import { type RedisCluster, startCluster } from "../support/servers/redis-cluster.js";
 
 Logger.init("off");
 
@@ -49,5 +49,10 @@ const harness = {
   flushScripts: () => toEach("SCRIPT", "FLUSH"),
 } as const;
 
-runConformance("valkeyGlideDriver on a cluster", { ...harness, family: "classic" });
-runConformance("valkeyGlideDriver on a cluster with sharded messages", { ...harness, family: "sharded" });
+const pair = { client: "GLIDE", topology: "cluster" } as const;
+runConformance("valkeyGlideDriver on a cluster", { ...harness, family: "classic" }, pair);
+runConformance(
+  "valkeyGlideDriver on a cluster with sharded messages",
+  { ...harness, family: "sharded" },
+  pair,
+);

@@ -9,12 +9,12 @@ import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import { evaluate, script } from "../../src/driver/conformance/conformance-case.js";
 import type { Driver } from "../../src/driver/driver.js";
 import { valkeyGlideDriver } from "../../src/driver/valkey-glide/index.js";
-import { runConformance } from "../support/conformance-runner.js";
-import { watchLeaks } from "../support/leaks.js";
-import { cut, cutBeforeForward } from "../support/proxy-faults.js";
-import { type RedisServer, startRedis } from "../support/redis-server.js";
-import { startProxy, type TcpProxy } from "../support/tcp-proxy.js";
-import { closeGlideClients, glideClient, glideSubscriber } from "../support/valkey-glide-clients.js";
+import { closeGlideClients, glideClient, glideSubscriber } from "../support/clients/valkey-glide-clients.js";
+import { runConformance } from "../support/drivers/conformance-runner.js";
+import { cut, cutBeforeForward } from "../support/faults/proxy-faults.js";
+import { startProxy, type TcpProxy } from "../support/faults/tcp-proxy.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { type RedisServer, startRedis } from "../support/servers/redis-server.js";
 
 Logger.init("off");
 
@@ -75,8 +75,10 @@ const abilities = {
 } as const;
 
 beforeEach(() => admin.flushall());
-runConformance("valkeyGlideDriver on GLIDE 2", { connect: () => wire({}), ...abilities });
-runConformance("valkeyGlideDriver on GLIDE 2 with RESP2", {
-  connect: () => wire({ protocol: ProtocolVersion.RESP2 }),
-  ...abilities,
-});
+const pair = { client: "GLIDE", topology: "standalone" } as const;
+runConformance("valkeyGlideDriver on GLIDE 2", { connect: () => wire({}), ...abilities }, pair);
+runConformance(
+  "valkeyGlideDriver on GLIDE 2 with RESP2",
+  { connect: () => wire({ protocol: ProtocolVersion.RESP2 }), ...abilities },
+  pair,
+);

@@ -1,19 +1,19 @@
 import { Logger } from "@valkey/valkey-glide";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { ask } from "../support/ask.js";
-import { makeCertificates } from "../support/certificates.js";
-import { noteConnections, traitsOf } from "../support/client-list.js";
+import { noteConnections, traitsOf } from "../support/clients/client-list.js";
 import {
   type ConfiguredClient,
   type ConnectionSettings,
   configuredClients,
-} from "../support/configured-clients.js";
-import { documentedUser, knownRights } from "../support/documented-rights.js";
-import { type HandingOver, handingOver } from "../support/handing-over.js";
-import { watchLeaks } from "../support/leaks.js";
-import { type RedisCluster, startCluster } from "../support/redis-cluster.js";
-import { portFor } from "../support/redis-server.js";
-import type { ServerTls } from "../support/server-tls.js";
+} from "../support/clients/configured-clients.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { ask } from "../support/servers/ask.js";
+import { makeCertificates } from "../support/servers/certificates.js";
+import { documentedUser, knownRights } from "../support/servers/documented-rights.js";
+import { type RedisCluster, startCluster } from "../support/servers/redis-cluster.js";
+import { portFor } from "../support/servers/redis-server.js";
+import type { ServerTls } from "../support/servers/server-tls.js";
+import { type HandingOver, handingOver } from "../support/worlds/handing-over.js";
 
 Logger.init("off");
 

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { Holdfast } from "../../src/holdfast.js";
-import { makeCertificates } from "../support/certificates.js";
-import { type ConnectionSettings, configuredClients } from "../support/configured-clients.js";
-import { watchLeaks } from "../support/leaks.js";
-import type { ConnectedClient } from "../support/pair.js";
-import { type SecuredServer, startSecured } from "../support/secured-server.js";
-import type { Certificates } from "../support/server-tls.js";
+import { type ConnectionSettings, configuredClients } from "../support/clients/configured-clients.js";
+import type { ConnectedClient } from "../support/clients/pair.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { makeCertificates } from "../support/servers/certificates.js";
+import { type SecuredServer, startSecured } from "../support/servers/secured-server.js";
+import type { Certificates } from "../support/servers/server-tls.js";
 
 let certificates: Certificates;
 let server: SecuredServer;

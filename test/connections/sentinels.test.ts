@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { ask } from "../support/ask.js";
-import { makeCertificates } from "../support/certificates.js";
-import { noteConnections, traitsOf } from "../support/client-list.js";
-import { type ConnectionSettings, configuredClients } from "../support/configured-clients.js";
-import { documentedUser, knownRights } from "../support/documented-rights.js";
-import { type HandingOver, handingOver } from "../support/handing-over.js";
-import { watchLeaks } from "../support/leaks.js";
-import { portFor, type RedisServer } from "../support/redis-server.js";
-import { startSentinels, type WatchedRedis } from "../support/sentinels.js";
+import { noteConnections, traitsOf } from "../support/clients/client-list.js";
+import { type ConnectionSettings, configuredClients } from "../support/clients/configured-clients.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { ask } from "../support/servers/ask.js";
+import { makeCertificates } from "../support/servers/certificates.js";
+import { documentedUser, knownRights } from "../support/servers/documented-rights.js";
+import { portFor, type RedisServer } from "../support/servers/redis-server.js";
+import { startSentinels, type WatchedRedis } from "../support/servers/sentinels.js";
+import { type HandingOver, handingOver } from "../support/worlds/handing-over.js";
 
 const sentinelUser = { username: "watcher", password: "hush" } as const;
 

@@ -1,21 +1,21 @@
 import { Logger } from "@valkey/valkey-glide";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { makeCertificates } from "../support/certificates.js";
-import { type ListedConnection, noteConnections, traitsOf } from "../support/client-list.js";
+import { type ListedConnection, noteConnections, traitsOf } from "../support/clients/client-list.js";
 import {
   type ConfiguredClient,
   type ConnectionSettings,
   configuredClients,
   type Place,
-} from "../support/configured-clients.js";
-import { documentedUser } from "../support/documented-rights.js";
-import { type HandingOver, handingOver } from "../support/handing-over.js";
-import { watchLeaks } from "../support/leaks.js";
-import { versions } from "../support/node-redis-clients.js";
-import type { ConnectedClient } from "../support/pair.js";
-import { isBefore7 } from "../support/redis-program.js";
-import { type SecuredServer, startSecured } from "../support/secured-server.js";
-import type { Certificates } from "../support/server-tls.js";
+} from "../support/clients/configured-clients.js";
+import { versions } from "../support/clients/node-redis-clients.js";
+import type { ConnectedClient } from "../support/clients/pair.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { makeCertificates } from "../support/servers/certificates.js";
+import { documentedUser } from "../support/servers/documented-rights.js";
+import { isBefore7 } from "../support/servers/redis-program.js";
+import { type SecuredServer, startSecured } from "../support/servers/secured-server.js";
+import type { Certificates } from "../support/servers/server-tls.js";
+import { type HandingOver, handingOver } from "../support/worlds/handing-over.js";
 
 Logger.init("off");
 

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { killNow } from "../support/guard.js";
+import { killNow } from "../support/run/guard.js";
 
 const PROGRAM = join(import.meta.dirname, "../../build/demo/main.js");
 

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/holdfast.js";
-import { gate } from "../support/gate.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { halfOpen } from "../support/proxy-faults.js";
-import { until } from "../support/until.js";
+import { halfOpen } from "../support/faults/proxy-faults.js";
+import { gate } from "../support/run/gate.js";
+import { until } from "../support/run/until.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
+import { startRedis } from "../support/servers/redis-server.js";
 
-const redis = locksOnRedis();
+const redis = locksOnRedis(startRedis);
 const HOUR_MS = 3_600_000;
 const commandTimeoutMs = 300;
 const closed = { code: "ERR_HOLDFAST_CLOSED" };

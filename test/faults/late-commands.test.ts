@@ -1,15 +1,16 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { commandCounts } from "../support/command-counts.js";
-import { holdNextRequest } from "../support/late-requests.js";
-import type { Connected } from "../support/locks-on-redis.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { dropNextReply, halfOpen, refuse } from "../support/proxy-faults.js";
-import type { ClientOptions } from "../support/redis-server.js";
-import type { ScriptArrivals } from "../support/script-arrivals.js";
-import type { TcpProxy } from "../support/tcp-proxy.js";
-import { until } from "../support/until.js";
+import { holdNextRequest } from "../support/faults/late-requests.js";
+import { dropNextReply, halfOpen, refuse } from "../support/faults/proxy-faults.js";
+import type { TcpProxy } from "../support/faults/tcp-proxy.js";
+import { until } from "../support/run/until.js";
+import { commandCounts } from "../support/servers/command-counts.js";
+import type { Connected } from "../support/servers/locks-on-redis.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
+import { startRedis } from "../support/servers/redis-server.js";
+import type { ScriptArrivals } from "../support/servers/script-arrivals.js";
+import type { ClientOptions } from "../support/servers/server-clients.js";
 
-const redis = locksOnRedis();
+const redis = locksOnRedis(startRedis);
 const KEY = "order:7";
 const HOUR_MS = 3_600_000;
 

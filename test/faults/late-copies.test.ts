@@ -5,11 +5,11 @@ import { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
 import type { Lock } from "../../src/locks/lock.js";
 import { memoryDriver } from "../../src/memory/index.js";
-import { answerLate, answerWith, deliverLate, type LateDelivery } from "../support/call-faults.js";
-import { type FakeTime, type FakeTimeClient, fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import { MomentsDriver } from "../support/moments-driver.js";
-import { type Watched, watched } from "../support/watched.js";
+import { momentsDriver } from "../support/drivers/moments-driver.js";
+import { answerLate, answerWith, deliverLate, type LateDelivery } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { type Watched, watched } from "../support/run/watched.js";
+import { type FakeTime, type FakeTimeClient, fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 const open = fakeTime();
@@ -130,7 +130,7 @@ describe("a client that is closed just after an acquisition was answered", () =>
       for (let i = 0; i < microtasks; i++) await undefined;
       await client.close();
     };
-    const driver = new MomentsDriver(memoryDriver(time.server), (moment) => {
+    const driver = momentsDriver(memoryDriver(time.server), (moment) => {
       if (moment.endsWith("-acquire is answered")) closing ??= close();
     });
     const client: Holdfast = new Holdfast(driver, { clock: time.clock });

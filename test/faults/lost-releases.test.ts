@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import { ServerReplyError } from "../../src/driver/driver.js";
 import type { Holdfast } from "../../src/holdfast.js";
 import type { Lock } from "../../src/locks/lock.js";
-import { answerWith, deliverLate, neverDeliver, rejectAtOnce } from "../support/call-faults.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import { watched } from "../support/watched.js";
+import { answerWith, deliverLate, neverDeliver, rejectAtOnce } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { watched } from "../support/run/watched.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 const open = fakeTime();

@@ -1,9 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { ServerReplyError } from "../../src/driver/driver.js";
 import type { Lease } from "../../src/lease.js";
-import { answerWith, deliverTwice, loseReply, rejectAtOnce, swallowReply } from "../support/call-faults.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import type { CallFault } from "../support/scripted-driver.js";
+import type { CallFault } from "../support/drivers/scripted-driver.js";
+import {
+  answerWith,
+  deliverTwice,
+  loseReply,
+  rejectAtOnce,
+  swallowReply,
+} from "../support/faults/call-faults.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
 
 const open = fakeTime();
 

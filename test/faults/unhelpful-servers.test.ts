@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { halfOpen } from "../support/proxy-faults.js";
-import { until } from "../support/until.js";
+import { halfOpen } from "../support/faults/proxy-faults.js";
+import { until } from "../support/run/until.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
 
-const redis = locksOnRedis({ args: ["--maxmemory-policy", "noeviction"] });
+const redis = locksOnRedis();
 const KEY = "order:7";
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;

@@ -1,11 +1,12 @@
 import { afterAll, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { type ClientOptions, startRedis } from "../support/redis-server.js";
-import { until } from "../support/until.js";
+import { until } from "../support/run/until.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
+import { startRedis } from "../support/servers/redis-server.js";
+import type { ClientOptions } from "../support/servers/server-clients.js";
 
-const redis = locksOnRedis();
+const redis = locksOnRedis(startRedis);
 const KEY = "order:7";
 const HOUR_MS = 3_600_000;
 const commandTimeoutMs = 600;

@@ -4,15 +4,19 @@ import type { PubSub } from "../../src/client-options.js";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { lockChannel } from "../../src/protocol/names.js";
-import { ask } from "../support/ask.js";
-import { release, since } from "../support/interop.js";
-import { quickEnd } from "../support/ioredis-clients.js";
-import { JvmUser, NodeUser, type User } from "../support/lock-user.js";
-import { ObservedDriver } from "../support/observed-driver.js";
-import { type Proof, proves } from "../support/proof.js";
-import { type RedisCluster, startCluster } from "../support/redis-cluster.js";
-import { type Redisson, startRedisson } from "../support/redisson.js";
-import { JvmSynchronizers, NodeSynchronizers, type SynchronizerUser } from "../support/synchronizer-user.js";
+import { quickEnd } from "../support/clients/ioredis-clients.js";
+import { ObservedDriver } from "../support/drivers/observed-driver.js";
+import { release, since } from "../support/jvm/interop.js";
+import { JvmUser, NodeUser, type User } from "../support/jvm/lock-user.js";
+import { type Redisson, startRedisson } from "../support/jvm/redisson.js";
+import {
+  JvmSynchronizers,
+  NodeSynchronizers,
+  type SynchronizerUser,
+} from "../support/jvm/synchronizer-user.js";
+import { type Proof, proves } from "../support/run/proof.js";
+import { ask } from "../support/servers/ask.js";
+import { type RedisCluster, startCluster } from "../support/servers/redis-cluster.js";
 import { interopKinds } from "./kinds.js";
 import { take } from "./synchronizer-fleet.js";
 
@@ -115,7 +119,10 @@ describe.each(synchronizerDirections)(
           const waiting = take(waiter, on);
           await waiter.waits();
           await held.giveBack();
-          await (await waiting).giveBack();
+          const crossed = await waiting;
+          expect(await holder.call(on, "availablePermits")).toBe(0);
+          await crossed.giveBack();
+          expect(await holder.call(on, "availablePermits")).toBe(1);
         }
       });
     });
@@ -132,6 +139,7 @@ describe.each(synchronizerDirections)(
           await waiter.waits();
           await holder.call(on, "countDown");
           await waiting;
+          expect(await waiter.call(on, "getCount")).toBe(0);
         }
       });
     });
@@ -157,7 +165,7 @@ describe(`Redisson ${release} in a cluster, told to use classic messages`, () =>
       await waiter.waits();
       await holder.unlock(lock);
       await waiting;
-      await waiter.unlock(lock);
+      await expect(waiter.unlock(lock)).resolves.toBeUndefined();
     }
   }
 });

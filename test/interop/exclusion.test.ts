@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { interop, release } from "../support/interop.js";
-import { JvmUser, type User } from "../support/lock-user.js";
-import { type Proof, proves } from "../support/proof.js";
-import type { RedissonLockName } from "../support/redisson.js";
+import { interop, release } from "../support/jvm/interop.js";
+import { JvmUser, type User } from "../support/jvm/lock-user.js";
+import type { RedissonLockName } from "../support/jvm/redisson.js";
+import { type Proof, proves } from "../support/run/proof.js";
 import { interopKinds } from "./kinds.js";
 
 const both = interop();

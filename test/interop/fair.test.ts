@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { fairQueueKey, fairTimeoutsKey } from "../../src/protocol/names.js";
-import { interop, release } from "../support/interop.js";
-import type { User } from "../support/lock-user.js";
-import { proves } from "../support/proof.js";
-import { until } from "../support/until.js";
+import { interop, release } from "../support/jvm/interop.js";
+import type { User } from "../support/jvm/lock-user.js";
+import { proves } from "../support/run/proof.js";
+import { until } from "../support/run/until.js";
 import { interopKinds } from "./kinds.js";
 
 const both = interop();

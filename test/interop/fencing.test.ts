@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { interop, release } from "../support/interop.js";
-import { proves } from "../support/proof.js";
+import { interop, release } from "../support/jvm/interop.js";
+import { proves } from "../support/run/proof.js";
 
 const both = interop();
 const lock = { kind: "fenced", name: "order:7" } as const;

@@ -1,5 +1,5 @@
-import { since } from "../support/interop.js";
-import type { RedissonLockName } from "../support/redisson.js";
+import { since } from "../support/jvm/interop.js";
+import type { RedissonLockName } from "../support/jvm/redisson.js";
 
 /** A kind of lock that both sides have. */
 export interface InteropKind {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { release } from "../support/interop.js";
-import { proves } from "../support/proof.js";
-import type { Answer } from "../support/synchronizer-user.js";
+import { release } from "../support/jvm/interop.js";
+import type { Answer } from "../support/jvm/synchronizer-user.js";
+import { proves } from "../support/run/proof.js";
 import { synchronizerFleet } from "./synchronizer-fleet.js";
 
 const { both, directions, clear } = synchronizerFleet();

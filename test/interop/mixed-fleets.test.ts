@@ -6,12 +6,12 @@ import {
   MODE_FIELD,
   readHoldKey,
 } from "../../src/protocol/names.js";
-import { spawnProgram } from "../support/child.js";
-import { interop, release, since } from "../support/interop.js";
-import { keepJournal } from "../support/key-journal.js";
-import { JvmUser } from "../support/lock-user.js";
-import { startRedisson } from "../support/redisson.js";
-import { until } from "../support/until.js";
+import { interop, release, since } from "../support/jvm/interop.js";
+import { JvmUser } from "../support/jvm/lock-user.js";
+import { startRedisson } from "../support/jvm/redisson.js";
+import { until } from "../support/run/until.js";
+import { keepJournal } from "../support/servers/key-journal.js";
+import { spawnProgram } from "../support/worlds/child.js";
 import { interopKinds } from "./kinds.js";
 
 const both = interop();

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { permitLeasesKey, savedPermitsKey } from "../../src/protocol/names.js";
-import { release, since } from "../support/interop.js";
-import type { RedissonSynchronizerName } from "../support/redisson.js";
-import { until } from "../support/until.js";
+import { release, since } from "../support/jvm/interop.js";
+import type { RedissonSynchronizerName } from "../support/jvm/redisson.js";
+import { until } from "../support/run/until.js";
 import { synchronizerFleet } from "./synchronizer-fleet.js";
 
 const { both, jvm: jvmUser, node: nodeUser } = synchronizerFleet();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { interop, release, since, type UserSettings } from "../support/interop.js";
-import { proves } from "../support/proof.js";
-import type { RedissonLockName } from "../support/redisson.js";
+import { interop, release, since, type UserSettings } from "../support/jvm/interop.js";
+import type { RedissonLockName } from "../support/jvm/redisson.js";
+import { proves } from "../support/run/proof.js";
 import { interopKinds } from "./kinds.js";
 
 const both = interop();

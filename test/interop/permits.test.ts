@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { permitLeasesKey } from "../../src/protocol/names.js";
-import { childPrograms } from "../support/child-programs.js";
-import { release, since } from "../support/interop.js";
-import { proves } from "../support/proof.js";
-import { until } from "../support/until.js";
+import { release, since } from "../support/jvm/interop.js";
+import { proves } from "../support/run/proof.js";
+import { until } from "../support/run/until.js";
+import { childPrograms } from "../support/worlds/child-programs.js";
 import { synchronizerFleet, take } from "./synchronizer-fleet.js";
 
 const { both, directions, jvm, clear } = synchronizerFleet();
@@ -65,6 +65,7 @@ describe.each(directions)(`Redisson ${release}: $title, permits with ids`, ({ ti
       await holder.call(leased, "setPermits", { permits: 0 });
       await holder.call(leased, "setPermits", { permits: 2 });
       await waiting;
+      expect(await waiter.call(leased, "availablePermits")).toBe(0);
     });
   });
 

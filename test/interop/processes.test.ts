@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Child, spawnProgram } from "../support/child.js";
-import { interop, release } from "../support/interop.js";
-import type { User } from "../support/lock-user.js";
-import { type Proof, proves } from "../support/proof.js";
-import { type Redisson, type RedissonLockName, startRedisson } from "../support/redisson.js";
-import { until } from "../support/until.js";
+import { interop, release } from "../support/jvm/interop.js";
+import type { User } from "../support/jvm/lock-user.js";
+import { type Redisson, type RedissonLockName, startRedisson } from "../support/jvm/redisson.js";
+import { type Proof, proves } from "../support/run/proof.js";
+import { until } from "../support/run/until.js";
+import { type Child, spawnProgram } from "../support/worlds/child.js";
 import { type InteropKind, interopKinds } from "./kinds.js";
 
 const both = interop();

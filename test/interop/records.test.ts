@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { release, since } from "../support/interop.js";
-import { playLocks } from "../support/play-records.js";
-import { lockRecords } from "../support/record-files.js";
-import type { RecordedStep } from "../support/records.js";
-import { Stage } from "../support/stage.js";
+import { release, since } from "../support/jvm/interop.js";
+import { playLocks } from "../support/jvm/play-records.js";
+import { lockRecords } from "../support/jvm/record-files.js";
+import type { RecordedStep } from "../support/jvm/records.js";
+import { Stage } from "../support/jvm/stage.js";
 import { scenarios } from "./scenarios.js";
 
 const WRITES = process.env["HOLDFAST_WRITE_RECORDS"] === "1";

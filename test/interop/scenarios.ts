@@ -1,5 +1,5 @@
 import { lockChannel, rwChannel } from "../../src/protocol/names.js";
-import type { RedissonKind, RedissonLockName } from "../support/redisson.js";
+import type { RedissonKind, RedissonLockName } from "../support/jvm/redisson.js";
 
 /** Whoever takes part in a scenario, each in a process of its own. */
 export type Actor = "A" | "B" | "C";

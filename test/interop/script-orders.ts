@@ -1,5 +1,5 @@
-import type { JvmUser } from "../support/lock-user.js";
-import type { RedissonKind, RedissonSynchronizerName } from "../support/redisson.js";
+import type { JvmUser } from "../support/jvm/lock-user.js";
+import type { RedissonKind, RedissonSynchronizerName } from "../support/jvm/redisson.js";
 
 /** Threads of a JVM; the last two have a client of their own, whose watchdog beats fast. */
 export type ScriptUsers = Readonly<Record<"a" | "b" | "watched" | "colleague", JvmUser>>;

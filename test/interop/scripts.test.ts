@@ -6,13 +6,13 @@
  *   HOLDFAST_WRITE_RECORDS=1 npx vitest run test/interop/scripts.test.ts
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { release, since } from "../support/interop.js";
-import { JvmUser } from "../support/lock-user.js";
-import { type RedisServer, startRedis } from "../support/redis-server.js";
-import { type Redisson, startRedisson } from "../support/redisson.js";
-import { readScripts, releasesOfScripts, writeScripts } from "../support/script-files.js";
-import { ScriptRecorder } from "../support/script-records.js";
-import { type SeenCommand, ServerMonitor } from "../support/server-monitor.js";
+import { release, since } from "../support/jvm/interop.js";
+import { JvmUser } from "../support/jvm/lock-user.js";
+import { type Redisson, startRedisson } from "../support/jvm/redisson.js";
+import { readScripts, releasesOfScripts, writeScripts } from "../support/jvm/script-files.js";
+import { ScriptRecorder } from "../support/jvm/script-records.js";
+import { type RedisServer, startRedis } from "../support/servers/redis-server.js";
+import { type SeenCommand, ServerMonitor } from "../support/servers/server-monitor.js";
 import { NAME, NUMBERS, type ScriptOrder, scriptOrders, WATCHDOG_MS } from "./script-orders.js";
 
 const WRITES = process.env["HOLDFAST_WRITE_RECORDS"] === "1";

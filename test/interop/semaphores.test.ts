@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { semaphoreChannel } from "../../src/protocol/names.js";
-import { release, since } from "../support/interop.js";
-import { keepJournal } from "../support/key-journal.js";
-import { proves } from "../support/proof.js";
-import type { SynchronizerUser } from "../support/synchronizer-user.js";
-import { until } from "../support/until.js";
+import { release, since } from "../support/jvm/interop.js";
+import type { SynchronizerUser } from "../support/jvm/synchronizer-user.js";
+import { proves } from "../support/run/proof.js";
+import { until } from "../support/run/until.js";
+import { keepJournal } from "../support/servers/key-journal.js";
 import { had, synchronizerFleet, take } from "./synchronizer-fleet.js";
 
 const { both, directions, jvm, node, clear } = synchronizerFleet();

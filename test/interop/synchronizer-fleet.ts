@@ -1,13 +1,13 @@
 import { permitLeasesKey } from "../../src/protocol/names.js";
-import { type Interop, interop, type UserSettings } from "../support/interop.js";
-import type { Proof } from "../support/proof.js";
-import type { RedissonSynchronizerName } from "../support/redisson.js";
+import { type Interop, interop, type UserSettings } from "../support/jvm/interop.js";
+import type { RedissonSynchronizerName } from "../support/jvm/redisson.js";
 import {
   type CallOptions,
   JvmSynchronizers,
   NodeSynchronizers,
   type SynchronizerUser,
-} from "../support/synchronizer-user.js";
+} from "../support/jvm/synchronizer-user.js";
+import type { Proof } from "../support/run/proof.js";
 
 export interface Direction {
   readonly title: Exclude<Proof["direction"], "both">;

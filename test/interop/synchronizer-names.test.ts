@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { release, type UserSettings } from "../support/interop.js";
-import { proves } from "../support/proof.js";
+import { release, type UserSettings } from "../support/jvm/interop.js";
+import { proves } from "../support/run/proof.js";
 import { had, synchronizerFleet, take } from "./synchronizer-fleet.js";
 
 const { directions, clear } = synchronizerFleet();

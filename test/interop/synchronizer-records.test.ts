@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { release, since } from "../support/interop.js";
-import { playSynchronizers } from "../support/play-records.js";
-import { synchronizerRecords } from "../support/record-files.js";
-import { Stage } from "../support/stage.js";
-import type { RecordedStep } from "../support/synchronizer-records.js";
+import { release, since } from "../support/jvm/interop.js";
+import { playSynchronizers } from "../support/jvm/play-records.js";
+import { synchronizerRecords } from "../support/jvm/record-files.js";
+import { Stage } from "../support/jvm/stage.js";
+import type { RecordedStep } from "../support/jvm/synchronizer-records.js";
 import { synchronizerScenarios } from "./synchronizer-scenarios.js";
 
 const WRITES = process.env["HOLDFAST_WRITE_RECORDS"] === "1";

@@ -1,8 +1,8 @@
 import { semaphoreChannel } from "../../src/protocol/names.js";
-import type { RecordedKeys } from "../support/records.js";
-import type { RedissonSynchronizerName } from "../support/redisson.js";
-import type { RecordedStep } from "../support/synchronizer-records.js";
-import type { CallOptions, Method } from "../support/synchronizer-user.js";
+import type { RecordedKeys } from "../support/jvm/records.js";
+import type { RedissonSynchronizerName } from "../support/jvm/redisson.js";
+import type { RecordedStep } from "../support/jvm/synchronizer-records.js";
+import type { CallOptions, Method } from "../support/jvm/synchronizer-user.js";
 import type { Actor } from "./scenarios.js";
 
 /** What is nobody's doing. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { UnavailableError, WrongTypeError } from "../../src/errors.js";
 import { fairTimes } from "../../src/protocol/fair-scripts.js";
+import type { CallFault } from "../support/drivers/scripted-driver.js";
 import {
   answerLate,
   deliverLate,
@@ -8,13 +9,20 @@ import {
   loseReply,
   neverDeliver,
   swallowReply,
-} from "../support/call-faults.js";
-import { ALIVE, JvmThread, QUEUE, queueOf, TIMEOUTS, WAITER_CHANNEL } from "../support/fair-queue.js";
-import { inside, leaseOf, queued, rawOf, release } from "../support/fair-waiters.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import type { CallFault } from "../support/scripted-driver.js";
-import { watched } from "../support/watched.js";
+} from "../support/faults/call-faults.js";
+import {
+  ALIVE,
+  JvmThread,
+  QUEUE,
+  queueOf,
+  TIMEOUTS,
+  toldOurs,
+  WAITER_CHANNEL,
+} from "../support/models/fair-queue.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { watched } from "../support/run/watched.js";
+import { inside, leaseOf, queued, rawOf, release } from "../support/worlds/fair-waiters.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 const open = fakeTime();
@@ -193,7 +201,7 @@ describe("a waiter of a fair lock that hears badly", () => {
     const waiting = await queued(time, {}, client);
     const late = answerLate();
     void waiting.driver.next(late, "fair-acquire");
-    waiting.driver.channels.reconnect();
+    time.server.command("PUBLISH", ...toldOurs(waiting.holder, 0));
     await time.clock.advance(0);
     await lease.unlock();
     await time.clock.advance(10);

@@ -1,9 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { fairTimes } from "../../src/protocol/fair-scripts.js";
-import { JVM_1, JVM_2, JvmThread, QUEUE, queueOf, TIMEOUTS, WAITER_CHANNEL } from "../support/fair-queue.js";
-import { queued, rawOf, release } from "../support/fair-waiters.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
+import {
+  JVM_1,
+  JVM_2,
+  JvmThread,
+  QUEUE,
+  queueOf,
+  TIMEOUTS,
+  WAITER_CHANNEL,
+} from "../support/models/fair-queue.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { queued, rawOf, release } from "../support/worlds/fair-waiters.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 const open = fakeTime();

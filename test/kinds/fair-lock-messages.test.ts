@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { Lease } from "../../src/lease.js";
 import { fairTimes } from "../../src/protocol/fair-scripts.js";
-import { answerLate, deliverLate, loseReply } from "../support/call-faults.js";
-import { queueOf, WAITER_CHANNEL } from "../support/fair-queue.js";
-import { leaseOf, queued, rawOf, type Waiting } from "../support/fair-waiters.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import { gate } from "../support/gate.js";
-import { watchLeaks } from "../support/leaks.js";
-import type { CallFault } from "../support/scripted-driver.js";
-import { watched } from "../support/watched.js";
+import type { CallFault } from "../support/drivers/scripted-driver.js";
+import { answerLate, deliverLate, loseReply } from "../support/faults/call-faults.js";
+import { queueOf, toldOurs, WAITER_CHANNEL } from "../support/models/fair-queue.js";
+import { gate } from "../support/run/gate.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { watched } from "../support/run/watched.js";
+import { leaseOf, queued, rawOf, type Waiting } from "../support/worlds/fair-waiters.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 const open = fakeTime();
@@ -17,7 +17,7 @@ const { grantMs } = fairTimes;
 const PERIOD_MS = 1_500;
 
 function message({ server }: FakeTime, { holder }: Waiting, untilMs: number): void {
-  server.command("PUBLISH", WAITER_CHANNEL + holder, untilMs);
+  server.command("PUBLISH", ...toldOurs(holder, untilMs));
 }
 
 /** An old message that a waiter was given the lock, which a rival has, does not let it in; when the rival leaves, it is. */
@@ -93,8 +93,8 @@ describe("a message that the lock was given", () => {
     ["its sign of life", (_, { clock }) => clock.advance(PERIOD_MS)],
     [
       "asking again",
-      async ({ driver }, { clock }) => {
-        driver.channels.reconnect();
+      async ({ driver, holder }, { clock }) => {
+        driver.channels.hear(...toldOurs(holder, 0));
         await clock.advance(0);
       },
     ],
@@ -180,7 +180,7 @@ describe("a message that the lock was given", () => {
     const other = await queued(time);
     const question = deliverLate();
     void next.driver.next(question, "fair-acquire");
-    next.driver.channels.reconnect();
+    message(time, next, 0);
     await time.clock.advance(60);
     next.driver.channels.mute(true);
     const untilMs = time.clock.wallMs() + grantMs;
@@ -193,7 +193,7 @@ describe("a message that the lock was given", () => {
     await time.clock.advance(0);
     expect(next.lock.outcome).toBeUndefined();
     expect(time.fields("a")).toEqual({ [other.holder]: "1" });
-    // It waits on, under a field that has never been in the queue, and is told on that field's own channel.
+    // It waits on, under a field that has never been in the queue, and is told of that one.
     const [again, ...more] = await queueOf(rawOf(time));
     expect(again).not.toBe(next.holder);
     expect(more).toEqual([]);
@@ -246,7 +246,7 @@ describe("a message that the lock was given", () => {
       },
     };
     void client.driver.next(resent, "fair-acquire");
-    client.driver.channels.reconnect();
+    message(time, next, 0);
     await time.clock.advance(60);
     client.driver.channels.mute(true);
     const untilMs = time.clock.wallMs() + grantMs;
@@ -296,7 +296,7 @@ describe("a message that the lock was given", () => {
     await time.clock.advance(PERIOD_MS + 100);
     // Later than the sign of life it asks, and hears of that first.
     await time.clock.advance(500);
-    next.driver.channels.reconnect();
+    message(time, next, 0);
     await time.clock.advance(0);
     sign.arrive();
     await time.clock.advance(0);
@@ -359,13 +359,30 @@ describe("a message that the lock was given", () => {
     await leaseOf(next).unlock();
   });
 
-  test.each(["", "x", "-1", "1.5", "9e99"])("and says %j is not acted on", async (text) => {
+  test.each([
+    "",
+    "x",
+    "-1",
+    "1.5",
+    "<own>",
+    "<own>:",
+    "<own>:x",
+    "<own>:-1",
+    "<own>:1.5",
+    "<own>:9e99",
+    "<other>:1",
+  ])("and says %j is not acted on", async (text) => {
     const time = open();
     const lease = await time.holdfast.getFairLock("a").lock();
     const next = await queued(time);
-    time.server.command("PUBLISH", WAITER_CHANNEL + next.holder, text);
+    const threadId = Number(next.holder.split(":")[1]);
+    const message = text.replace("<own>", `${threadId}`).replace("<other>", `${threadId + 1}`);
+    const [channel] = toldOurs(next.holder, 0);
+    const before = next.driver.calls.length;
+    for (const each of [channel, WAITER_CHANNEL + next.holder]) time.server.command("PUBLISH", each, message);
     await time.clock.advance(100);
     expect(next.lock.outcome).toBeUndefined();
+    expect(next.driver.calls.length).toBe(before);
     expect(time.fields("a")).toEqual({ [lease.holder]: "1" });
     await lease.unlock();
     await time.clock.advance(0);

@@ -4,10 +4,10 @@ import { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
 import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { fairTimes } from "../../src/protocol/fair-scripts.js";
-import { watchLeaks } from "../support/leaks.js";
-import { MomentsDriver } from "../support/moments-driver.js";
-import { ScriptedDriver } from "../support/scripted-driver.js";
-import { type Watched, watched } from "../support/watched.js";
+import { momentsDriver } from "../support/drivers/moments-driver.js";
+import { ScriptedDriver } from "../support/drivers/scripted-driver.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { type Watched, watched } from "../support/run/watched.js";
 
 watchLeaks();
 
@@ -74,7 +74,7 @@ async function play({ deed, waitMs, k, microtasks }: Schedule): Promise<string |
   };
   const way = new ScriptedDriver(memoryDriver(server));
   const connect = () => new Holdfast(memoryDriver(server), { clock });
-  const telling = new MomentsDriver(way, (moment) => void strike(moment));
+  const telling = momentsDriver(way, (moment) => void strike(moment));
   const victim = new Holdfast(telling, { clock, watchdogMs: WATCHDOG_MS });
   const [holder, rival] = [connect(), connect()];
   const leaving = new AbortController();

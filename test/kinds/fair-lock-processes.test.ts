@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { fairTimes } from "../../src/protocol/fair-scripts.js";
-import type { Child, ChildEvent } from "../support/child.js";
-import { childPrograms } from "../support/child-programs.js";
-import { ALIVE, QUEUE, TIMEOUTS, WAITER_CHANNEL } from "../support/fair-queue.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { until } from "../support/until.js";
+import { ALIVE, QUEUE, TIMEOUTS, WAITER_CHANNEL } from "../support/models/fair-queue.js";
+import { until } from "../support/run/until.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
+import type { Child, ChildEvent } from "../support/worlds/child.js";
+import { childPrograms } from "../support/worlds/child-programs.js";
 
 const redis = locksOnRedis();
 const VISITS = "visits";
@@ -48,7 +48,10 @@ async function visits(): Promise<readonly number[]> {
 async function given(): Promise<readonly string[]> {
   const holders: string[] = [];
   const listener = redis.server.client();
-  listener.on("pmessage", (_, channel: string) => holders.push(channel.slice(WAITER_CHANNEL.length)));
+  listener.on("pmessage", (_, channel: string, message: string) => {
+    const [threadId = ""] = message.split(":");
+    holders.push(`${channel.slice(WAITER_CHANNEL.length)}:${threadId}`);
+  });
   await listener.psubscribe(`${WAITER_CHANNEL}*`);
   return holders;
 }
@@ -113,8 +116,8 @@ describe("tasks of four processes in the queue of a fair lock", () => {
     const [victim, next] = await waiters(2);
     const arrivals = await redis.arrivals();
     const late = victim?.ask("visit", { task: 0 });
-    // It asks again when messages have begun to arrive. One that is stopped with a question open gives up for lack of time.
-    await until(() => arrivals.of("fair-acquire") === 2);
+    // It asks once more when messages have begun to arrive. One that is stopped with a question open gives up for lack of time.
+    await until(() => arrivals.of("fair-refresh") === 1);
     await victim?.ask("listen");
     const behind = next?.ask("enter", { task: 1 });
     await until(async () => (await redis.plain.llen(QUEUE)) === 2);

@@ -2,14 +2,15 @@ import type { Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
-import { ALIVE, QUEUE, TIMEOUTS, WAITER_CHANNEL } from "../support/fair-queue.js";
-import { destroyClient } from "../support/ioredis-clients.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { ScriptedDriver } from "../support/scripted-driver.js";
-import { until } from "../support/until.js";
-import { watched } from "../support/watched.js";
+import { destroyClient } from "../support/clients/ioredis-clients.js";
+import { ScriptedDriver } from "../support/drivers/scripted-driver.js";
+import { ALIVE, QUEUE, TIMEOUTS, toldOurs } from "../support/models/fair-queue.js";
+import { until } from "../support/run/until.js";
+import { watched } from "../support/run/watched.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
+import { startRedis } from "../support/servers/redis-server.js";
 
-const redis = locksOnRedis();
+const redis = locksOnRedis(startRedis);
 const HOUR_MS = 60 * 60 * 1_000;
 
 async function queued(count: number): Promise<void> {
@@ -95,12 +96,13 @@ describe("a server that stands still and handles in one burst what was sent mean
     const messages: string[] = [];
     const listening = redis.server.client();
     listening.on("message", (_, message) => messages.push(message));
-    await listening.subscribe(WAITER_CHANNEL + field);
+    const [channel, isToAsk] = toldOurs(field, 0);
+    await listening.subscribe(channel);
     await redis.plain.call("CLIENT", "PAUSE", 300, "WRITE");
     const released = lease.unlock();
     await postponed(1);
     driver.channels.mute(true);
-    driver.channels.reconnect();
+    driver.channels.hear(channel, isToAsk);
     await postponed(2);
     await released;
     await until(() => other.outcome !== undefined);
@@ -108,7 +110,7 @@ describe("a server that stands still and handles in one burst what was sent mean
     await until(async () => (await redis.plain.llen(QUEUE)) === 1);
     driver.channels.mute(false);
     await until(() => messages.length === 1);
-    await redis.plain.publish(WAITER_CHANNEL + field, messages[0] ?? "");
+    await redis.plain.publish(channel, messages[0] ?? "");
     await hasty.inspect("a");
     expect(hastily.outcome).toBeUndefined();
     if (other.outcome === undefined || !("value" in other.outcome)) throw new Error("nobody has the lock");

@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import { LeaseLostError, NotHeldError, ReentryError, WaitTimeoutError } from "../../src/errors.js";
 import type { Holdfast } from "../../src/holdfast.js";
 import type { Lock } from "../../src/locks/lock.js";
-import { backends, openedFor } from "../support/backends.js";
-import { ALIVE, QUEUE, queueOf, TIMEOUTS } from "../support/fair-queue.js";
-import { watchLeaks } from "../support/leaks.js";
-import { until } from "../support/until.js";
+import { ALIVE, QUEUE, queueOf, TIMEOUTS } from "../support/models/fair-queue.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { until } from "../support/run/until.js";
+import { backends, openedFor } from "../support/servers/backends.js";
 
 watchLeaks();
 const HOUR_MS = 60 * 60 * 1_000;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { fencingTokenKey } from "../../src/protocol/names.js";
-import { backends, openedFor } from "../support/backends.js";
-import { deliverTwice, loseReply } from "../support/call-faults.js";
-import { fakeTime } from "../support/fake-time.js";
-import type { CallFault } from "../support/scripted-driver.js";
+import type { CallFault } from "../support/drivers/scripted-driver.js";
+import { deliverTwice, loseReply } from "../support/faults/call-faults.js";
+import { backends, openedFor } from "../support/servers/backends.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 const NAME = "order:7";
 const TOKEN = fencingTokenKey(NAME);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/holdfast.js";
 import type { Lock } from "../../src/locks/lock.js";
-import { type FakeMasters, fakeMasters } from "../support/fake-masters.js";
-import { watched } from "../support/watched.js";
+import { watched } from "../support/run/watched.js";
+import { type FakeMasters, fakeMasters } from "../support/servers/fake-masters.js";
 
 const HOUR_MS = 3_600_000;
 const LEASE_MS = 30_000;

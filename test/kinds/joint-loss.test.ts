@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { Clock } from "../../src/clock.js";
 import { LeaseLostError, NotHeldError } from "../../src/errors.js";
-import { answerLate } from "../support/call-faults.js";
-import { fakeMasters } from "../support/fake-masters.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import { watched } from "../support/watched.js";
+import { answerLate } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { watched } from "../support/run/watched.js";
+import { fakeMasters } from "../support/servers/fake-masters.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { NotHeldError } from "../../src/errors.js";
 import type { Holdfast } from "../../src/holdfast.js";
 import type { Lock } from "../../src/locks/lock.js";
-import { backends, openedFor } from "../support/backends.js";
-import { watchLeaks } from "../support/leaks.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { backends, openedFor } from "../support/servers/backends.js";
 
 watchLeaks();
 

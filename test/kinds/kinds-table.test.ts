@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { kindsPage } from "../support/kinds-table.js";
+import { kindsPage } from "../support/models/kinds-table.js";
 import { root } from "../support/tidy/tree.js";
 import { chapters, kinds } from "./kinds.js";
 

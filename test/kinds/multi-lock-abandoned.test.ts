@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Lock } from "../../src/locks/lock.js";
-import { fakeMasters } from "../support/fake-masters.js";
-import { fakeTime } from "../support/fake-time.js";
-import { collectAll } from "../support/garbage.js";
+import { collectAll } from "../support/run/garbage.js";
+import { fakeMasters } from "../support/servers/fake-masters.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 /** Takes a lock and forgets its lease, in a frame of its own. */
 async function forget(lock: Lock): Promise<string> {

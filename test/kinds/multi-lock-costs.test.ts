@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Lease } from "../../src/lease.js";
 import { fencingTokenKey } from "../../src/protocol/names.js";
-import { countedDuring, scriptCalls } from "../support/command-counts.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { until } from "../support/until.js";
+import { until } from "../support/run/until.js";
+import { countedDuring, scriptCalls } from "../support/servers/command-counts.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
 
 const redis = locksOnRedis();
 const NAMES = Array.from({ length: 10 }, (_, at) => `order:${at}`);

@@ -8,10 +8,10 @@ import {
   loseReply,
   neverDeliver,
   swallowReply,
-} from "../support/call-faults.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import { CHANNEL, heldByJvm, releasedByJvm } from "../support/foreign-holder.js";
-import { watched } from "../support/watched.js";
+} from "../support/faults/call-faults.js";
+import { watched } from "../support/run/watched.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
+import { CHANNEL, heldByJvm, releasedByJvm } from "../support/worlds/foreign-holder.js";
 
 const HOUR_MS = 3_600_000;
 const NAMES = ["a", "b", "c"];

@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/holdfast.js";
 import type { Lock } from "../../src/locks/lock.js";
 import { fencingTokenKey } from "../../src/protocol/names.js";
-import { backends, openedFor } from "../support/backends.js";
-import { ObservedDriver } from "../support/observed-driver.js";
-import { until } from "../support/until.js";
-import { watched } from "../support/watched.js";
+import { ObservedDriver } from "../support/drivers/observed-driver.js";
+import { until } from "../support/run/until.js";
+import { watched } from "../support/run/watched.js";
+import { backends, openedFor } from "../support/servers/backends.js";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

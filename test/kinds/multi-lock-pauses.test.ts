@@ -2,11 +2,11 @@ import { afterEach, expect, test } from "vitest";
 import { environment, replaceEnvironment } from "../../src/environment.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
-import { DistantDriver } from "../support/distant-driver.js";
-import { fakeTime } from "../support/fake-time.js";
-import { arrived } from "../support/hand-off-scene.js";
-import { watchLeaks } from "../support/leaks.js";
-import { watched } from "../support/watched.js";
+import { DistantDriver } from "../support/drivers/distant-driver.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { watched } from "../support/run/watched.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
+import { arrived } from "../support/worlds/hand-off-scene.js";
 
 watchLeaks();
 const open = fakeTime();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { childPrograms } from "../support/child-programs.js";
-import { watchLeaks } from "../support/leaks.js";
-import { type RedisServer, startRedis } from "../support/redis-server.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { type RedisServer, startRedis } from "../support/servers/redis-server.js";
+import { childPrograms } from "../support/worlds/child-programs.js";
 
 const NAMES = ["a", "b", "c", "d", "e", "f"];
 /** `npm run test:long` asks for 20 s. */

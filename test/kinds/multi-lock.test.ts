@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 import { NotHeldError, ReentryError } from "../../src/errors.js";
 import type { Holdfast } from "../../src/holdfast.js";
 import { fencingTokenKey } from "../../src/protocol/names.js";
-import { backends, openEmbedded, openedFor } from "../support/backends.js";
-import { MomentsDriver } from "../support/moments-driver.js";
-import { ScriptedDriver } from "../support/scripted-driver.js";
-import { until } from "../support/until.js";
-import { watched } from "../support/watched.js";
+import { momentsDriver } from "../support/drivers/moments-driver.js";
+import { ScriptedDriver } from "../support/drivers/scripted-driver.js";
+import { until } from "../support/run/until.js";
+import { watched } from "../support/run/watched.js";
+import { backends, openEmbedded, openedFor } from "../support/servers/backends.js";
 
 const MINUTE_MS = 60_000;
 const JVM = "3f0c5f9e-6f1d-4a53-9b0e-0c1d2e3f4a5b:57";
@@ -84,12 +84,10 @@ describe.each(backends)("a multi lock on $name", (backend) => {
     async (...given) => {
       const asked: string[] = [];
       const clientOf = (name: string) =>
-        server().client(
-          {},
-          (driver) =>
-            new MomentsDriver(driver, (moment) => {
-              if (moment === "lock-acquire is sent") asked.push(name);
-            }),
+        server().client({}, (driver) =>
+          momentsDriver(driver, (moment) => {
+            if (moment === "lock-acquire is sent") asked.push(name);
+          }),
         );
       const [first] = given.map(clientOf);
       await first?.getMultiLock(...given.map((name) => clientOf(name).getLock(name))).using(() => undefined);

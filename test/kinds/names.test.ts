@@ -3,9 +3,9 @@ import type { HoldfastOptions } from "../../src/client-options.js";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { readHoldKey } from "../../src/protocol/names.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { ObservedDriver } from "../support/observed-driver.js";
-import { type Touched, type TouchedNames, touchedNames } from "../support/touched-names.js";
+import { ObservedDriver } from "../support/drivers/observed-driver.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
+import { type Touched, type TouchedNames, touchedNames } from "../support/servers/touched-names.js";
 import { type Kind, kinds } from "./kinds.js";
 
 const redis = locksOnRedis();
@@ -16,6 +16,7 @@ beforeAll(async () => {
 beforeEach(() => names.read());
 
 const HOLDER = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:\d+/g;
+const CLIENT = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 /** The name of a lock after the mapper, and what stands for it in derived names. */
 interface Name {
@@ -51,7 +52,7 @@ const mutex = ({ raw, tag }: Name): Touched => ({
 
 const fair = (name: Name): Touched => ({
   keys: [...mutex(name).keys, `redisson_lock_timeout:${name.tag}`, `holdfast_fair_alive:${name.tag}`],
-  channels: [`redisson_lock__channel:${name.tag}:<holder>`],
+  channels: [`redisson_lock__channel:${name.tag}:<client>`],
 });
 
 const readWrite = (name: Name): Touched => ({
@@ -95,7 +96,7 @@ describe.each(mappings)("the names of keys and channels, $title", ({ options, na
       const expected = (named[kind.name] ?? ((of) => mutex(of("order"))))(name);
       const seen = await names.read();
       const anonymous = (all: readonly string[]) =>
-        all.map((one) => one.replaceAll(HOLDER, "<holder>")).sort();
+        all.map((one) => one.replaceAll(HOLDER, "<holder>").replaceAll(CLIENT, "<client>")).sort();
       expect({ keys: anonymous(seen.keys), channels: anonymous(seen.channels) }).toEqual({
         keys: [...expected.keys].sort(),
         channels: [...expected.channels].sort(),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/holdfast.js";
 import type { Lock } from "../../src/locks/lock.js";
-import { backends, openedFor } from "../support/backends.js";
+import { backends, openedFor } from "../support/servers/backends.js";
 
 const NAME = "order:7";
 

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { fairQueueKey, fencingTokenKey } from "../../src/protocol/names.js";
-import type { Child } from "../support/child.js";
-import { childPrograms } from "../support/child-programs.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
 import type { CounterWorkerSettings } from "../support/programs/counter-worker.js";
 import { type KindOfLock, lockOfKind } from "../support/programs/kind-of-lock.js";
-import { until } from "../support/until.js";
+import { until } from "../support/run/until.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
+import type { Child } from "../support/worlds/child.js";
+import { childPrograms } from "../support/worlds/child-programs.js";
 
 const redis = locksOnRedis();
 const NAME = "order:7";

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { waitingWriterKey } from "../../src/protocol/names.js";
 import { MARK_MS } from "../../src/protocol/read-write-scripts.js";
-import { backends, openedFor } from "../support/backends.js";
-import { neverDeliver } from "../support/call-faults.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import { readWriteParty } from "../support/read-write-party.js";
-import { until } from "../support/until.js";
-import { watched } from "../support/watched.js";
+import { neverDeliver } from "../support/faults/call-faults.js";
+import { until } from "../support/run/until.js";
+import { watched } from "../support/run/watched.js";
+import { backends, openedFor } from "../support/servers/backends.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
+import { readWriteParty } from "../support/worlds/read-write-party.js";
 
 const open = fakeTime();
 
@@ -111,6 +111,8 @@ describe.each(backends)("a fair read-write lock on $name", (backend) => {
       await write.using(() => undefined);
       return { call };
     });
-    await (await rival.call).unlock();
+    const lease = await rival.call;
+    expect(lease.state).toBe("held");
+    await lease.unlock();
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { readHoldKey } from "../../src/protocol/names.js";
-import { answerLate, deliverLate, neverDeliver } from "../support/call-faults.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import { watched } from "../support/watched.js";
+import { answerLate, deliverLate, neverDeliver } from "../support/faults/call-faults.js";
+import { watched } from "../support/run/watched.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
 
 const open = fakeTime();
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { Lock } from "../../src/locks/lock.js";
 import { readHoldKey, rwChannel } from "../../src/protocol/names.js";
-import { backends, openedFor } from "../support/backends.js";
-import { readWriteParty } from "../support/read-write-party.js";
-import { until } from "../support/until.js";
-import { watched } from "../support/watched.js";
+import { until } from "../support/run/until.js";
+import { watched } from "../support/run/watched.js";
+import { backends, openedFor } from "../support/servers/backends.js";
+import { readWriteParty } from "../support/worlds/read-write-party.js";
 
 const NAME = "order:7";
 const SECOND_MS = 1_000;
@@ -146,7 +146,9 @@ describe.each(backends)("on $name", (backend) => {
       await waits();
       await writing.unlock();
       // None is released before all are in.
-      for (const lease of await Promise.all(calls)) await lease.unlock();
+      const leases = await Promise.all(calls);
+      expect(new Set(leases.map(({ state }) => state))).toEqual(new Set(["held"]));
+      for (const lease of leases) await lease.unlock();
     });
   });
 
@@ -159,6 +161,7 @@ describe.each(backends)("on $name", (backend) => {
         return until(() => together === 2);
       };
       await write.using(() => Promise.all([read.using(meet), read.using(meet)]));
+      expect(together).toBe(2);
     });
 
     test("a read passes the strangers that wait for the read lock [R20]", async () => {

@@ -4,8 +4,6 @@ import { HoldfastError } from "../../src/errors.js";
 import type { Holdfast } from "../../src/holdfast.js";
 import type { Lock } from "../../src/locks/lock.js";
 import { readHoldKey } from "../../src/protocol/names.js";
-import { backends, type OpenBackend, openedFor } from "../support/backends.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
 import {
   type Actor,
   CLIENTS,
@@ -14,8 +12,10 @@ import {
   type Outcome,
   ReadWriteModel,
   type Step,
-} from "../support/read-write-model.js";
-import { seededRandom } from "../support/seeded-random.js";
+} from "../support/models/read-write-model.js";
+import { seededRandom } from "../support/run/seeded-random.js";
+import { backends, type OpenBackend, openedFor } from "../support/servers/backends.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
 
 const NAME = "order:7";
 const LEASE_MS = 600_000;

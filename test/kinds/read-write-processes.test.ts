@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { readHoldKey, waitingWriterKey } from "../../src/protocol/names.js";
-import type { Child, ChildEvent } from "../support/child.js";
-import { childPrograms } from "../support/child-programs.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
 import type { KindOfLock } from "../support/programs/kind-of-lock.js";
-import { until } from "../support/until.js";
+import { until } from "../support/run/until.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
+import type { Child, ChildEvent } from "../support/worlds/child.js";
+import { childPrograms } from "../support/worlds/child-programs.js";
 
 const redis = locksOnRedis();
 const NAME = "order:7";

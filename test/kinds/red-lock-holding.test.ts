@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { LeaseLostError, NotHeldError, ReentryError } from "../../src/errors.js";
-import { type FakeMasters, fakeMasters, type Health } from "../support/fake-masters.js";
-import { gate } from "../support/gate.js";
-import { watched } from "../support/watched.js";
+import { gate } from "../support/run/gate.js";
+import { watched } from "../support/run/watched.js";
+import { type FakeMasters, fakeMasters, type Health } from "../support/servers/fake-masters.js";
 
 const HOUR_MS = 3_600_000;
 const LEASE_MS = 30_000;

@@ -4,9 +4,9 @@ import { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
 import type { Lock } from "../../src/locks/lock.js";
 import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
-import { watchLeaks } from "../support/leaks.js";
-import { MomentsDriver } from "../support/moments-driver.js";
-import { type Watched, watched } from "../support/watched.js";
+import { momentsDriver } from "../support/drivers/moments-driver.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { type Watched, watched } from "../support/run/watched.js";
 
 watchLeaks();
 
@@ -76,7 +76,7 @@ async function play(scenario: Scenario, k: number, microtasks: number): Promise<
   };
   const options = { clock, safetyPeriodMs: NEVER_MS };
   const clients = servers.map((server) => {
-    const driver = new MomentsDriver(memoryDriver(server), (moment) => void strike(moment));
+    const driver = momentsDriver(memoryDriver(server), (moment) => void strike(moment));
     return new Holdfast(driver, options);
   });
   const others = servers.map((server) => new Holdfast(memoryDriver(server), options));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { childPrograms } from "../support/child-programs.js";
-import { realMasters } from "../support/real-masters.js";
-import { until } from "../support/until.js";
+import { until } from "../support/run/until.js";
+import { realMasters } from "../support/servers/real-masters.js";
+import { childPrograms } from "../support/worlds/child-programs.js";
 
 const masters = realMasters(3);
 /** Processes take turns, on a machine that may be busy with other tests. */

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { LeaseLostError } from "../../src/errors.js";
 import { events } from "../../src/events.js";
-import { answerLate, neverDeliver } from "../support/call-faults.js";
-import { type FakeMasters, fakeMasters } from "../support/fake-masters.js";
-import { gate } from "../support/gate.js";
-import { watchLeaks } from "../support/leaks.js";
-import { watched } from "../support/watched.js";
+import { answerLate, neverDeliver } from "../support/faults/call-faults.js";
+import { gate } from "../support/run/gate.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { watched } from "../support/run/watched.js";
+import { type FakeMasters, fakeMasters } from "../support/servers/fake-masters.js";
 
 watchLeaks();
 const open = fakeMasters();
@@ -168,7 +168,7 @@ describe("a red lock, one client of which is closed", () => {
     }
     expect([closed.outcome, question.outcome, lease.state]).toEqual([
       { value: undefined },
-      { error: expect.anything() },
+      { error: expect.objectContaining({ code: "ERR_HOLDFAST_UNAVAILABLE" }) },
       "held",
     ]);
     await lease.unlock();

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { LeaseLostError, NotHeldError, QuorumError } from "../../src/errors.js";
 import type { Lock } from "../../src/locks/lock.js";
-import { realMasters } from "../support/real-masters.js";
-import { until } from "../support/until.js";
+import { until } from "../support/run/until.js";
+import { realMasters } from "../support/servers/real-masters.js";
 
 const masters = realMasters(5);
 /** Servers are killed and started, on a machine that may be busy. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { QuorumError } from "../../src/errors.js";
-import { delay, halfOpen } from "../support/proxy-faults.js";
-import { realMasters } from "../support/real-masters.js";
-import { until } from "../support/until.js";
+import { delay, halfOpen } from "../support/faults/proxy-faults.js";
+import { until } from "../support/run/until.js";
+import { realMasters } from "../support/servers/real-masters.js";
 
 const masters = realMasters(3);
 const LONG_MS = 60_000;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { NotHeldError, QuorumError } from "../../src/errors.js";
 import type { Lease } from "../../src/lease.js";
-import { deliverLate } from "../support/call-faults.js";
-import { type FakeMasters, fakeMasters } from "../support/fake-masters.js";
-import { watched } from "../support/watched.js";
+import { deliverLate } from "../support/faults/call-faults.js";
+import { watched } from "../support/run/watched.js";
+import { type FakeMasters, fakeMasters } from "../support/servers/fake-masters.js";
 
 const LEASE_MS = 30_000;
 

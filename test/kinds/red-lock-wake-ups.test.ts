@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Lease } from "../../src/lease.js";
-import { type FakeMasters, fakeMasters, type Party } from "../support/fake-masters.js";
-import { gate } from "../support/gate.js";
-import { watchLeaks } from "../support/leaks.js";
-import { type Watched, watched } from "../support/watched.js";
+import { gate } from "../support/run/gate.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { type Watched, watched } from "../support/run/watched.js";
+import { type FakeMasters, fakeMasters, type Party } from "../support/servers/fake-masters.js";
 
 watchLeaks();
 const open = fakeMasters();

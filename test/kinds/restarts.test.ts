@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { Lease } from "../../src/lease.js";
 import { fencingTokenKey } from "../../src/protocol/names.js";
-import { fakeTime } from "../support/fake-time.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { until } from "../support/until.js";
+import { until } from "../support/run/until.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
+import { startRedis } from "../support/servers/redis-server.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 import { kinds } from "./kinds.js";
 
 const NOT_HELD = { code: "ERR_HOLDFAST_NOT_HELD" };
@@ -32,7 +33,7 @@ describe.each(kinds)("a lock of the kind: $name", ({ of }) => {
 });
 
 describe("on a real server that restarts", () => {
-  const redis = locksOnRedis();
+  const redis = locksOnRedis(startRedis);
   const watchdogMs = 2_000;
 
   test("locks of all kinds are not held any more, and are renewed when they are taken anew [RedissonLockExpirationRenewalTest 1]", async () => {

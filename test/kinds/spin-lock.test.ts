@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { delays } from "../../src/locks/backoff.js";
 import type { Backoff } from "../../src/options.js";
-import { backends, openedFor } from "../support/backends.js";
-import { fakeTime } from "../support/fake-time.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { watched } from "../support/watched.js";
+import { watched } from "../support/run/watched.js";
+import { backends, openedFor } from "../support/servers/backends.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 const NAME = "order:7";
 const MINUTE_MS = 60_000;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { Holdfast, type HoldfastOptions } from "../../src/index.js";
 import { memoryDriver } from "../../src/memory/index.js";
-import { commandCounts, resetCounts } from "../support/command-counts.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
+import { commandCounts, resetCounts } from "../support/servers/command-counts.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
 
 const redis = locksOnRedis();
 const KEY = "order:7";

@@ -44,7 +44,7 @@ describe.each(factories)("%s", (_name, of) => {
   });
 
   test("takes a name with characters of two code units", async () => {
-    await expect((async () => of(open(), "order:😀"))()).resolves.toBeDefined();
+    await expect((async () => of(open(), "order:😀"))()).resolves.toHaveProperty("name", "order:😀");
   });
 });
 

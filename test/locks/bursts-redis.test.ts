@@ -4,8 +4,8 @@ import type { Driver } from "../../src/driver/driver.js";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
-import { destroyClient } from "../support/ioredis-clients.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
+import { destroyClient } from "../support/clients/ioredis-clients.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
 
 const redis = locksOnRedis();
 

@@ -7,11 +7,11 @@ import { FakeClock, MemoryServer } from "../../src/memory/index.js";
 import type { LockOptions } from "../../src/options.js";
 import { hashSlot } from "../../src/protocol/hash-slot.js";
 import type { ScriptCall } from "../../src/protocol/script-call.js";
-import { BusyDriver, ReplicatedBusyDriver } from "../support/busy-driver.js";
-import { type Watched, watched } from "../support/watched.js";
+import { BusyDriver, ReplicatedBusyDriver } from "../support/drivers/busy-driver.js";
+import { type Watched, watched } from "../support/run/watched.js";
 
 /** More than a command timeout, and than what is under way at once: at a millisecond for each. */
-const MANY = 3_000;
+const MANY = 2_200;
 const TIMEOUT_MS = 2_000;
 const MOST_UNDER_WAY = 1_000;
 /** The coarse timers of commands. */

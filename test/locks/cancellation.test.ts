@@ -4,12 +4,12 @@ import { ClientClosedError, WaitTimeoutError } from "../../src/errors.js";
 import { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
 import { FakeClock } from "../../src/memory/index.js";
-import { fakeTime } from "../support/fake-time.js";
-import { CHANNEL, heldByJvm, releasedByJvm } from "../support/foreign-holder.js";
-import { watchLeaks } from "../support/leaks.js";
-import { ModelServer } from "../support/model-server.js";
-import { MomentsDriver } from "../support/moments-driver.js";
-import { type Watched, watched } from "../support/watched.js";
+import { momentsDriver } from "../support/drivers/moments-driver.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { type Watched, watched } from "../support/run/watched.js";
+import { ModelServer } from "../support/servers/model-server.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
+import { CHANNEL, heldByJvm, releasedByJvm } from "../support/worlds/foreign-holder.js";
 
 watchLeaks();
 
@@ -108,7 +108,7 @@ async function play(scenario: Scenario, k: number, microtasks: number): Promise<
     for (let i = 0; i < microtasks; i++) await undefined;
     leaving.abort(reason);
   };
-  const driver = new MomentsDriver(server.driver(), (moment) => void strike(moment));
+  const driver = momentsDriver(server.driver(), (moment) => void strike(moment));
   const client = new Holdfast(driver, { clock, safetyPeriodMs: NEVER_MS });
   const { victim, next } = await scenario({ clock, server, client, signal: leaving.signal });
   const listened = getEventListeners(leaving.signal, "abort").length;

@@ -4,12 +4,12 @@ import { NotHeldError, ReentryError, UnavailableError, UpgradeNotSupportedError 
 import type { Holdfast } from "../../src/holdfast.js";
 import { LeaseLock } from "../../src/locks/lease-lock.js";
 import { fencingTokenKey } from "../../src/protocol/names.js";
-import { backends, openedFor } from "../support/backends.js";
-import { answerWith, deliverLate, deliverTwice, neverDeliver } from "../support/call-faults.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import type { CallFault } from "../support/scripted-driver.js";
-import { watched } from "../support/watched.js";
+import type { CallFault } from "../support/drivers/scripted-driver.js";
+import { answerWith, deliverLate, deliverTwice, neverDeliver } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { watched } from "../support/run/watched.js";
+import { backends, openedFor } from "../support/servers/backends.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { ClientClosedError } from "../../src/errors.js";
 import type { Holdfast } from "../../src/holdfast.js";
-import { fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import { watched } from "../support/watched.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { watched } from "../support/run/watched.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 const open = fakeTime();

@@ -2,10 +2,10 @@ import { AsyncResource } from "node:async_hooks";
 import { describe, expect, test } from "vitest";
 import { ClientClosedError, LeaseLostError, NotHeldError } from "../../src/errors.js";
 import type { Holdfast } from "../../src/holdfast.js";
-import { answerLate, neverDeliver } from "../support/call-faults.js";
-import { fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import { watched } from "../support/watched.js";
+import { answerLate, neverDeliver } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { watched } from "../support/run/watched.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 const open = fakeTime();
@@ -170,7 +170,10 @@ describe("what is held when a client closes", () => {
     const unlocking = watched(inner.unlock());
     const closing = watched(client.close({ releaseHeld: true }));
     await time.clock.advance(10_000);
-    expect([unlocking.outcome, closing.outcome]).toEqual([expect.anything(), { value: undefined }]);
+    expect([unlocking.outcome, closing.outcome]).toEqual([
+      { error: expect.objectContaining({ code: "ERR_HOLDFAST_UNAVAILABLE" }) },
+      { value: undefined },
+    ]);
     expect(Object.keys(time.server.dump())).toEqual([]);
   });
 

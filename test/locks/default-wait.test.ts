@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { HoldfastOptions } from "../../src/client-options.js";
 import type { Holdfast } from "../../src/holdfast.js";
 import type { Lock } from "../../src/locks/lock.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import { watched } from "../support/watched.js";
+import { watched } from "../support/run/watched.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
 
 const open = fakeTime();
 const HOUR_MS = 3_600_000;

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/holdfast.js";
-import { destroyClient } from "../support/ioredis-clients.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { until } from "../support/until.js";
+import { destroyClient } from "../support/clients/ioredis-clients.js";
+import { until } from "../support/run/until.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
+import { startRedis } from "../support/servers/redis-server.js";
 
-const redis = locksOnRedis();
+const redis = locksOnRedis(startRedis);
 const KEY = "order:7";
 /** What is to happen at once may not need any of these. */
 const patient = { commandTimeoutMs: 3_600_000, safetyPeriodMs: 3_600_000 };

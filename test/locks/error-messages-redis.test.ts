@@ -3,8 +3,8 @@ import { describe, expect, test, vi } from "vitest";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { nodeRedisDriver } from "../../src/driver/node-redis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { startRedis } from "../support/redis-server.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
+import { startRedis } from "../support/servers/redis-server.js";
 
 const redis = locksOnRedis();
 const commandTimeoutMs = 400;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { ServerReplyError } from "../../src/driver/driver.js";
 import { UnavailableError } from "../../src/errors.js";
-import { answerWith, rejectAtOnce } from "../support/call-faults.js";
-import { fakeTime } from "../support/fake-time.js";
-import { watched } from "../support/watched.js";
+import { answerWith, rejectAtOnce } from "../support/faults/call-faults.js";
+import { watched } from "../support/run/watched.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 const open = fakeTime();
 const SERVER = "memory:\\d+";

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import type { FakeClock } from "../../src/memory/index.js";
-import { rejectAtOnce } from "../support/call-faults.js";
-import { fakeTime } from "../support/fake-time.js";
-import { gate } from "../support/gate.js";
-import { watchLeaks } from "../support/leaks.js";
-import type { CallFault, ScriptedDriver } from "../support/scripted-driver.js";
-import { watched } from "../support/watched.js";
+import type { CallFault, ScriptedDriver } from "../support/drivers/scripted-driver.js";
+import { rejectAtOnce } from "../support/faults/call-faults.js";
+import { gate } from "../support/run/gate.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { watched } from "../support/run/watched.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 const open = fakeTime();

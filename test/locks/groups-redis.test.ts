@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Lease } from "../../src/lease.js";
 import type { ScriptName } from "../../src/protocol/scripts.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
 import { type KindOfLock, lockOfKind } from "../support/programs/kind-of-lock.js";
-import { until } from "../support/until.js";
+import { until } from "../support/run/until.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
 
 const redis = locksOnRedis();
 const NAMES = ["order:1", "order:2", "order:3"] as const;

@@ -5,6 +5,7 @@ import type { Lease } from "../../src/lease.js";
 import type { Lock } from "../../src/locks/lock.js";
 import { hashSlot } from "../../src/protocol/hash-slot.js";
 import type { ScriptCall } from "../../src/protocol/script-call.js";
+import type { CallFault } from "../support/drivers/scripted-driver.js";
 import {
   answerLate,
   answerWith,
@@ -12,10 +13,9 @@ import {
   loseReply,
   rejectAtOnce,
   swallowReply,
-} from "../support/call-faults.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import type { CallFault } from "../support/scripted-driver.js";
-import { type Watched, watched } from "../support/watched.js";
+} from "../support/faults/call-faults.js";
+import { type Watched, watched } from "../support/run/watched.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
 
 const open = fakeTime();
 

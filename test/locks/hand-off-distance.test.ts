@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { Holdfast } from "../../src/holdfast.js";
 import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
-import { DistantDriver } from "../support/distant-driver.js";
-import { RivalTasks } from "../support/rival-clients.js";
+import { DistantDriver } from "../support/drivers/distant-driver.js";
+import { RivalTasks } from "../support/worlds/rival-clients.js";
 
 const KEY = "order:7";
 const CHANNEL = "redisson_lock__channel:{order:7}";
 const TASKS = 8;
-const HOLD_MS = 2;
+const HOLD_MS = 5;
 /** The default. */
 const MAX_MS = 100;
 const LONG_MS = 10_000;

@@ -1,8 +1,8 @@
-import { test } from "vitest";
+import { expect, test } from "vitest";
 import { systemClock } from "../../src/clock.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { delay } from "../support/proxy-faults.js";
-import { RivalTasks } from "../support/rival-clients.js";
+import { delay } from "../support/faults/proxy-faults.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
+import { RivalTasks } from "../support/worlds/rival-clients.js";
 
 const KEY = "order:7";
 const TASKS = 8;
@@ -26,6 +26,7 @@ test("a client 10 ms away from a real server has its turns beside one that hands
   try {
     for (let visit = 0; visit < VISITS; visit += 1) {
       const lease = await far.getLock(KEY).lock({ waitMs: LONGEST_WAIT_MS });
+      expect(lease.state).toBe("held");
       await lease.unlock();
     }
   } finally {

@@ -5,7 +5,8 @@ import { events } from "../../src/events.js";
 import { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
 import { memoryDriver } from "../../src/memory/index.js";
-import { AcknowledgingDriver } from "../support/acknowledging-driver.js";
+import { AcknowledgingDriver } from "../support/drivers/acknowledging-driver.js";
+import type { CallFault } from "../support/drivers/scripted-driver.js";
 import {
   answerLate,
   answerWith,
@@ -14,11 +15,10 @@ import {
   loseReply,
   neverDeliver,
   swallowReply,
-} from "../support/call-faults.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import { arrived, got, KEY, microtasks, PATIENT, scenes, scripts } from "../support/hand-off-scene.js";
-import type { CallFault } from "../support/scripted-driver.js";
-import { type Watched, watched } from "../support/watched.js";
+} from "../support/faults/call-faults.js";
+import { type Watched, watched } from "../support/run/watched.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
+import { arrived, got, KEY, microtasks, PATIENT, scenes, scripts } from "../support/worlds/hand-off-scene.js";
 
 const open = fakeTime();
 const scene = scenes(open);
@@ -377,6 +377,6 @@ describe("one who waits elsewhere", () => {
     // Whichever of the two it was first: that one's lease is over, and it has not left.
     await time.clock.advance(SOON_MS);
     await arrived(time, watched(got(stranger).unlock()));
-    expect(next.outcome).toBeDefined();
+    expect(next.outcome).toHaveProperty("value");
   });
 });

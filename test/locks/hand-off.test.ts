@@ -10,8 +10,9 @@ import {
   neverDeliver,
   rejectAtOnce,
   swallowReply,
-} from "../support/call-faults.js";
-import { fakeTime } from "../support/fake-time.js";
+} from "../support/faults/call-faults.js";
+import { type Watched, watched } from "../support/run/watched.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 import {
   arrived,
   got,
@@ -21,8 +22,7 @@ import {
   PATIENT,
   scenes,
   scripts,
-} from "../support/hand-off-scene.js";
-import { type Watched, watched } from "../support/watched.js";
+} from "../support/worlds/hand-off-scene.js";
 
 const open = fakeTime();
 const scene = scenes(open);

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { PubSub } from "../../src/client-options.js";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
-import { fakeTime } from "../support/fake-time.js";
-import { quickEnd } from "../support/ioredis-clients.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { type RedisCluster, startCluster } from "../support/redis-cluster.js";
-import { until } from "../support/until.js";
-import { watched } from "../support/watched.js";
+import { quickEnd } from "../support/clients/ioredis-clients.js";
+import { until } from "../support/run/until.js";
+import { watched } from "../support/run/watched.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
+import { type RedisCluster, startCluster } from "../support/servers/redis-cluster.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 const redis = locksOnRedis();
 const open = fakeTime();
@@ -84,11 +84,8 @@ describe("inspect", () => {
         ];
         const lease = await holder.getLock("a").lock();
         const waiting = waiter.getLock("a").lock();
-        if (listeners !== undefined) {
-          await until(async () => (await holder.inspect("a")).listeners === listeners);
-        } else {
-          expect(await holder.inspect("a")).not.toHaveProperty("listeners");
-        }
+        await until(async () => (await holder.inspect("a")).listeners === listeners);
+        expect(Object.hasOwn(await holder.inspect("a"), "listeners")).toBe(listeners !== undefined);
         await lease.unlock();
         await (await waiting).unlock();
         await Promise.all([holder.close(), waiter.close()]);

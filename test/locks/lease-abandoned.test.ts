@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { events } from "../../src/events.js";
 import type { Holdfast } from "../../src/holdfast.js";
-import { fakeTime } from "../support/fake-time.js";
-import { collectAll, untilCollected } from "../support/garbage.js";
-import { gate } from "../support/gate.js";
-import { watchLeaks } from "../support/leaks.js";
-import { endRecordings, recorded } from "../support/recorded-events.js";
+import { collectAll, untilCollected } from "../support/run/garbage.js";
+import { gate } from "../support/run/gate.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 endRecordings();

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import type { Clock } from "../../src/clock.js";
 import { LeaseLostError } from "../../src/errors.js";
 import type { Lease } from "../../src/lease.js";
-import { answerLate } from "../support/call-faults.js";
-import { fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
+import { answerLate } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 const open = fakeTime();

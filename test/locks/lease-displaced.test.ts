@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 import { events } from "../../src/events.js";
 import type { Holdfast } from "../../src/holdfast.js";
 import type { Lock } from "../../src/locks/lock.js";
-import { backends, openedFor } from "../support/backends.js";
-import { answerLate, deliverLate } from "../support/call-faults.js";
-import { fakeTime } from "../support/fake-time.js";
-import { endRecordings, recorded } from "../support/recorded-events.js";
-import { watched } from "../support/watched.js";
+import { answerLate, deliverLate } from "../support/faults/call-faults.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { watched } from "../support/run/watched.js";
+import { backends, openedFor } from "../support/servers/backends.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 endRecordings();
 const open = fakeTime();

@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 import { LeaseLostError, NotHeldError } from "../../src/errors.js";
 import { events } from "../../src/events.js";
 import type { Lease } from "../../src/lease.js";
-import { answerLate, deliverLate, neverDeliver } from "../support/call-faults.js";
-import { fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import { endRecordings, recorded } from "../support/recorded-events.js";
-import type { CallFault, ScriptedDriver } from "../support/scripted-driver.js";
+import type { CallFault, ScriptedDriver } from "../support/drivers/scripted-driver.js";
+import { answerLate, deliverLate, neverDeliver } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 endRecordings();

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { events } from "../../src/events.js";
-import { deliverLate } from "../support/call-faults.js";
-import { fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import { endRecordings, recorded } from "../support/recorded-events.js";
-import { watched } from "../support/watched.js";
+import { deliverLate } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { watched } from "../support/run/watched.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 endRecordings();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { WaitTimeoutError } from "../../src/errors.js";
 import { events, type LeaseLostEvent } from "../../src/events.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
 
 const redis = locksOnRedis();
 const KEY = "order:7";

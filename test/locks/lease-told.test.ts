@@ -3,10 +3,10 @@ import { describe, expect, test } from "vitest";
 import { events } from "../../src/events.js";
 import type { Holdfast } from "../../src/holdfast.js";
 import type { Lock } from "../../src/locks/lock.js";
-import { rejectAtOnce } from "../support/call-faults.js";
-import { fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import { endRecordings, recorded } from "../support/recorded-events.js";
+import { rejectAtOnce } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 endRecordings();

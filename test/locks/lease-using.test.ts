@@ -3,10 +3,10 @@ import { LeaseLostError, NotHeldError, UnavailableError } from "../../src/errors
 import { events } from "../../src/events.js";
 import type { Lease } from "../../src/lease.js";
 import type { Lock } from "../../src/locks/lock.js";
-import { answerLate, neverDeliver } from "../support/call-faults.js";
-import { fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import { endRecordings, recorded } from "../support/recorded-events.js";
+import { answerLate, neverDeliver } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 endRecordings();

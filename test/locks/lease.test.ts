@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { answerLate, ConnectionLostError } from "../support/call-faults.js";
-import { fakeTime } from "../support/fake-time.js";
-import { gate } from "../support/gate.js";
-import { watchLeaks } from "../support/leaks.js";
+import { answerLate, ConnectionLostError } from "../support/faults/call-faults.js";
+import { gate } from "../support/run/gate.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 const open = fakeTime();

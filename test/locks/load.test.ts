@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { NotHeldError } from "../../src/errors.js";
 import type { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
-import { backends, openedFor } from "../support/backends.js";
-import { watchLeaks } from "../support/leaks.js";
-import { seededRandom } from "../support/seeded-random.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { seededRandom } from "../support/run/seeded-random.js";
+import { backends, openedFor } from "../support/servers/backends.js";
 
 watchLeaks();
 

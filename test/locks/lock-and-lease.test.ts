@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { LeaseLostError, NotHeldError, WaitTimeoutError } from "../../src/errors.js";
-import { backends, openedFor } from "../support/backends.js";
-import { watchLeaks } from "../support/leaks.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { backends, openedFor } from "../support/servers/backends.js";
 
 watchLeaks();
 

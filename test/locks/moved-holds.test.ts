@@ -7,11 +7,11 @@ import { events } from "../../src/events.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { permitLeasesKey, readHoldKey } from "../../src/protocol/names.js";
-import { AcknowledgingDriver, ofTopology } from "../support/acknowledging-driver.js";
-import { answerLate, answerWith, neverDeliver } from "../support/call-faults.js";
-import { watchLeaks } from "../support/leaks.js";
-import { endRecordings, recorded } from "../support/recorded-events.js";
-import type { CallFault } from "../support/scripted-driver.js";
+import { AcknowledgingDriver, ofTopology } from "../support/drivers/acknowledging-driver.js";
+import type { CallFault } from "../support/drivers/scripted-driver.js";
+import { answerLate, answerWith, neverDeliver } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
 
 watchLeaks();
 endRecordings();

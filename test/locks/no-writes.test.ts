@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { locksOnRedis } from "../support/locks-on-redis.js";
 import { type KindOfLock, lockOfKind } from "../support/programs/kind-of-lock.js";
-import { until } from "../support/until.js";
+import { until } from "../support/run/until.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
 
 const redis = locksOnRedis();
 const NAME = "order:7";
@@ -53,7 +53,9 @@ describe.each(Object.entries(servers))("while a server %s", (_, { begin, end, co
       await Promise.race([refused, locked]);
       await refused;
       await end();
-      await (await locked).unlock();
+      const lease = await locked;
+      expect(lease.state).toBe("held");
+      await lease.unlock();
     },
   );
 

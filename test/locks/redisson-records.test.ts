@@ -10,10 +10,9 @@ import {
   waiterChannel,
 } from "../../src/protocol/names.js";
 import { type Actor, type Difference, type Step, scenarios } from "../interop/scenarios.js";
-import { backends, type OpenBackend, openedFor } from "../support/backends.js";
-import { NodeUser } from "../support/lock-user.js";
-import { ObservedDriver } from "../support/observed-driver.js";
-import { lockRecords } from "../support/record-files.js";
+import { ObservedDriver } from "../support/drivers/observed-driver.js";
+import { NodeUser } from "../support/jvm/lock-user.js";
+import { lockRecords } from "../support/jvm/record-files.js";
 import {
   Cast,
   Player,
@@ -21,8 +20,9 @@ import {
   type RecordedStep,
   recordKeys,
   restoreKeys,
-} from "../support/records.js";
-import type { RedissonLockName } from "../support/redisson.js";
+} from "../support/jvm/records.js";
+import type { RedissonLockName } from "../support/jvm/redisson.js";
+import { backends, type OpenBackend, openedFor } from "../support/servers/backends.js";
 import { root } from "../support/tidy/tree.js";
 
 const HOUR_MS = 3_600_000;

@@ -4,10 +4,10 @@ import { NotHeldError, UnavailableError } from "../../src/errors.js";
 import { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
 import type { LockOptions } from "../../src/options.js";
-import { backends, openedFor } from "../support/backends.js";
-import { fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import { type RedisServer, startRedis } from "../support/redis-server.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { backends, openedFor } from "../support/servers/backends.js";
+import { type RedisServer, startRedis } from "../support/servers/redis-server.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 
@@ -63,7 +63,11 @@ for (const backend of backends) {
       const held = await Promise.all(["a", "b"].map((name) => holder.getLock(name).lock()));
       const waiting = ["a", "b"].map((name) => client.getLock(name).tryLock({ waitMs: NEVER_MS }));
       await Promise.all(held.map((lease) => lease.unlock()));
-      for (const lease of waiting) await (await taken(lease)).unlock();
+      for (const call of waiting) {
+        const lease = await taken(call);
+        expect(lease.state).toBe("held");
+        await lease.unlock();
+      }
     });
 
     test("keeps the longest TTL when three fixed leases are taken and two given back", async () => {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { ServerReplyError } from "../../src/driver/driver.js";
 import { fairQueueKey } from "../../src/protocol/names.js";
-import { answerLate, answerWith } from "../support/call-faults.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import { arrived, got } from "../support/hand-off-scene.js";
-import { watchLeaks } from "../support/leaks.js";
-import { watched } from "../support/watched.js";
+import { answerLate, answerWith } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { watched } from "../support/run/watched.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
+import { arrived, got } from "../support/worlds/hand-off-scene.js";
 
 watchLeaks();
 const open = fakeTime();

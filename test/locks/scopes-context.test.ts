@@ -6,11 +6,11 @@ import { events } from "../../src/events.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import type { ScriptCall } from "../../src/protocol/script-call.js";
-import { rejectAtOnce } from "../support/call-faults.js";
-import { fakeTime } from "../support/fake-time.js";
-import { gate } from "../support/gate.js";
-import { watchLeaks } from "../support/leaks.js";
-import { ScriptedDriver } from "../support/scripted-driver.js";
+import { ScriptedDriver } from "../support/drivers/scripted-driver.js";
+import { rejectAtOnce } from "../support/faults/call-faults.js";
+import { gate } from "../support/run/gate.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 const open = fakeTime();

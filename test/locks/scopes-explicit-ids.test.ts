@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { NotHeldError, UnavailableError } from "../../src/errors.js";
-import { deliverLate, type LateDelivery, loseReply } from "../support/call-faults.js";
-import { fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import type { CallFault } from "../support/scripted-driver.js";
+import type { CallFault } from "../support/drivers/scripted-driver.js";
+import { deliverLate, type LateDelivery, loseReply } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 const open = fakeTime();

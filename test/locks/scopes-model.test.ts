@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { ReentryError } from "../../src/errors.js";
 import type { Lease } from "../../src/lease.js";
-import { deliverTwice, loseReply, rejectAtOnce } from "../support/call-faults.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import { type SeededRandom, seededRandom } from "../support/seeded-random.js";
+import { deliverTwice, loseReply, rejectAtOnce } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { type SeededRandom, seededRandom } from "../support/run/seeded-random.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 const open = fakeTime();

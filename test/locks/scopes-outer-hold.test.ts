@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { LeaseLostError, ReentryError } from "../../src/errors.js";
 import type { Holdfast } from "../../src/holdfast.js";
-import { fakeTime } from "../support/fake-time.js";
-import { gate } from "../support/gate.js";
-import { watchLeaks } from "../support/leaks.js";
+import { gate } from "../support/run/gate.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 const open = fakeTime();

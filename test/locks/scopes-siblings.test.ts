@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { WaitTimeoutError } from "../../src/errors.js";
 import type { Lock } from "../../src/locks/lock.js";
-import { fakeTime } from "../support/fake-time.js";
-import { type Gate, gate } from "../support/gate.js";
-import { watchLeaks } from "../support/leaks.js";
+import { type Gate, gate } from "../support/run/gate.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 const open = fakeTime();

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { childPrograms } from "../support/child-programs.js";
-import type { FakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import { watched } from "../support/watched.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { watched } from "../support/run/watched.js";
+import { childPrograms } from "../support/worlds/child-programs.js";
+import type { FakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 const start = childPrograms();
@@ -36,6 +36,13 @@ beforeEach(async () => {
 });
 afterEach(() => end());
 
+/** A lease that nothing refers to would be collected as garbage, and run out. */
+const kept: unknown[] = [];
+function keep(lease: unknown): void {
+  kept.push(lease);
+}
+afterEach(() => kept.splice(0));
+
 describe("a call that waits for a lease of its own client", () => {
   test("is warned of after ten seconds, once for each process [own-20]", { timeout: 60_000 }, async () => {
     const child = await start("warned-user", { deed: "own hold" });
@@ -57,7 +64,7 @@ describe("a call that waits for a lease of its own client", () => {
     const { connect, clock } = open();
     const { holdfast } = connect(options);
     const lock = holdfast[factory]("a");
-    await lock.lock();
+    keep(await lock.lock());
     await clock.advance(3_000);
     const waiting = watched(lock.lock());
     await clock.advance(9_900);
@@ -74,7 +81,7 @@ describe("a call that waits for a lease of its own client", () => {
     ["red lock", "getRedLock"],
   ] as const)("in a %s is warned of", async (_kind, factory) => {
     const { holdfast, clock } = open();
-    await holdfast.getLock("a").lock();
+    keep(await holdfast.getLock("a").lock());
     watched(holdfast[factory](holdfast.getLock("a"), holdfast.getLock("b")).lock());
     await clock.advance(10_500);
     expect(warn).toHaveBeenCalledOnce();
@@ -83,7 +90,7 @@ describe("a call that waits for a lease of its own client", () => {
   test("of a reader that wants to write is warned of", async () => {
     const { holdfast, clock } = open();
     const pair = holdfast.getReadWriteLock("a");
-    await pair.readLock().lock();
+    keep(await pair.readLock().lock());
     watched(pair.writeLock().lock());
     await clock.advance(10_500);
     expect(warn).toHaveBeenCalledOnce();
@@ -93,7 +100,7 @@ describe("a call that waits for a lease of its own client", () => {
     const { holdfast, clock } = open();
     const first = await holdfast.getLock("a").lock();
     watched(holdfast.getLock("a").using(() => undefined));
-    await holdfast.getLock("b").lock();
+    keep(await holdfast.getLock("b").lock());
     await clock.advance(4_000);
     watched(holdfast.getLock("b").lock());
     await clock.advance(4_000);
@@ -113,7 +120,7 @@ describe("nobody is warned", () => {
     ["the watchdog stops by itself", { maxHoldMs: 60_000 }, {}],
   ] as const)("when %s", async (_why, terms, wait) => {
     const { holdfast, clock } = open();
-    await holdfast.getLock("a").lock(terms);
+    keep(await holdfast.getLock("a").lock(terms));
     watched(holdfast.getLock("a").lock(wait));
     await clock.advance(40_000);
     expect(warn).not.toHaveBeenCalled();
@@ -121,7 +128,7 @@ describe("nobody is warned", () => {
 
   test("when somebody else has the lock", async () => {
     const { holdfast, connect, clock } = open();
-    await connect().holdfast.getLock("a").lock();
+    keep(await connect().holdfast.getLock("a").lock());
     watched(holdfast.getLock("a").lock());
     await clock.advance(40_000);
     expect(warn).not.toHaveBeenCalled();
@@ -158,7 +165,7 @@ test("contended says that the holder is this very client [own-20]", async () => 
   const heard: unknown[] = [];
   const hear = (event: { own: boolean }) => void heard.push(event.own);
   events.contended.subscribe(hear);
-  await holdfast.getLock("a").lock();
+  keep(await holdfast.getLock("a").lock());
   for (const client of [holdfast, connect().holdfast]) watched(client.getLock("a").tryLock());
   await clock.advance(0);
   events.contended.unsubscribe(hear);

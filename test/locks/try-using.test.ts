@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { LeaseLostError } from "../../src/errors.js";
 import type { Holdfast } from "../../src/holdfast.js";
-import { fakeTime } from "../support/fake-time.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { watched } from "../support/watched.js";
+import { watched } from "../support/run/watched.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 const redis = locksOnRedis();
 const open = fakeTime();

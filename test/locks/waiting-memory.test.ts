@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/clock.js";
 import type { ChannelListener, Driver } from "../../src/driver/driver.js";
 import { Holdfast } from "../../src/holdfast.js";
-import { watchLeaks } from "../support/leaks.js";
+import { watchLeaks } from "../support/run/leaks.js";
 
 watchLeaks();
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { Clock } from "../../src/clock.js";
-import { neverDeliver } from "../support/call-faults.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import { CHANNEL, heldByJvm, releasedByJvm } from "../support/foreign-holder.js";
-import { watchLeaks } from "../support/leaks.js";
-import type { CallFault } from "../support/scripted-driver.js";
-import { watched } from "../support/watched.js";
+import type { CallFault } from "../support/drivers/scripted-driver.js";
+import { neverDeliver } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { watched } from "../support/run/watched.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
+import { CHANNEL, heldByJvm, releasedByJvm } from "../support/worlds/foreign-holder.js";
 
 watchLeaks();
 const open = fakeTime();

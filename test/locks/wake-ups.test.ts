@@ -3,19 +3,20 @@ import { describe, expect, test } from "vitest";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { LeaseLostError, WrongTypeError } from "../../src/errors.js";
 import { Holdfast } from "../../src/holdfast.js";
+import type { Lease } from "../../src/lease.js";
 import { fencingTokenKey } from "../../src/protocol/names.js";
-import { backends, openedFor } from "../support/backends.js";
-import { answerLate, rejectAtOnce } from "../support/call-faults.js";
-import { fakeTime } from "../support/fake-time.js";
-import { gate } from "../support/gate.js";
-import { destroyClient } from "../support/ioredis-clients.js";
-import { watchLeaks } from "../support/leaks.js";
-import { type LocksOnRedis, locksOnRedis } from "../support/locks-on-redis.js";
-import { cut, delay, refuse } from "../support/proxy-faults.js";
-import { ScriptedDriver } from "../support/scripted-driver.js";
-import { startProxy, type TcpProxy } from "../support/tcp-proxy.js";
-import { until } from "../support/until.js";
-import { watched } from "../support/watched.js";
+import { destroyClient } from "../support/clients/ioredis-clients.js";
+import { ScriptedDriver } from "../support/drivers/scripted-driver.js";
+import { answerLate, rejectAtOnce } from "../support/faults/call-faults.js";
+import { cut, delay, refuse } from "../support/faults/proxy-faults.js";
+import { startProxy, type TcpProxy } from "../support/faults/tcp-proxy.js";
+import { gate } from "../support/run/gate.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { until } from "../support/run/until.js";
+import { watched } from "../support/run/watched.js";
+import { backends, openedFor } from "../support/servers/backends.js";
+import { type LocksOnRedis, locksOnRedis } from "../support/servers/locks-on-redis.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 /** So long that a waiter which had to help itself would outlast its test. */
 const NEVER_MS = 10 * 60_000;
@@ -24,6 +25,12 @@ const NEVER_MS = 10 * 60_000;
 function attempts(driver: ScriptedDriver): number {
   const asked = driver.calls.filter(({ call }) => call.script.name === "lock-acquire");
   return asked.reduce((sum, { call }) => sum + call.keys.length, 0);
+}
+
+async function getsIn(waiting: Promise<Lease>): Promise<void> {
+  const lease = await waiting;
+  expect(lease.state).toBe("held");
+  await lease.unlock();
 }
 
 describe("on a real server", () => {
@@ -75,7 +82,7 @@ describe("on a real server", () => {
       await nobodyListens();
       await held.unlock();
       await proxy.heal();
-      await (await waiting).unlock();
+      await getsIn(waiting);
     });
   });
 
@@ -91,7 +98,7 @@ describe("on a real server", () => {
       await nobodyListens();
       await Promise.all(held.map((lease) => lease.unlock()));
       await proxy.heal();
-      for (const lease of await Promise.all(waiting)) await lease.unlock();
+      await Promise.all(waiting.map(getsIn));
     });
   });
 
@@ -138,7 +145,7 @@ for (const backend of backends) {
       await until(() => driver.channels.asked.length === 1);
       await held.unlock();
       subscribe();
-      await (await waiting).unlock();
+      await getsIn(waiting);
     });
 
     test("asks again when the subscriber has come back from a break [B6]", async () => {
@@ -150,7 +157,7 @@ for (const backend of backends) {
       await held.unlock();
       driver.channels.mute(false);
       driver.channels.reconnect();
-      await (await waiting).unlock();
+      await getsIn(waiting);
     });
 
     test("passes the message on when the attempt that it caused is cancelled [wire-L9]", async () => {
@@ -201,7 +208,7 @@ for (const backend of backends) {
       driver.channels.mute(true);
       await read.unlock();
       refusal.arrive();
-      await (await writes).unlock();
+      await getsIn(writes);
     });
   });
 }

@@ -3,11 +3,11 @@ import { ServerReplyError } from "../../src/driver/driver.js";
 import { events } from "../../src/events.js";
 import type { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
-import { answerWith, neverDeliver, rejectAtOnce } from "../support/call-faults.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import { endRecordings, recorded } from "../support/recorded-events.js";
-import type { CallFault } from "../support/scripted-driver.js";
+import type { CallFault } from "../support/drivers/scripted-driver.js";
+import { answerWith, neverDeliver, rejectAtOnce } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 endRecordings();

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/holdfast.js";
-import { answerLate, deliverLate } from "../support/call-faults.js";
-import { fakeTime } from "../support/fake-time.js";
-import { gate } from "../support/gate.js";
-import { watchLeaks } from "../support/leaks.js";
-import type { CallFault } from "../support/scripted-driver.js";
-import { type SeededRandom, seededRandom } from "../support/seeded-random.js";
+import type { CallFault } from "../support/drivers/scripted-driver.js";
+import { answerLate, deliverLate } from "../support/faults/call-faults.js";
+import { gate } from "../support/run/gate.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { type SeededRandom, seededRandom } from "../support/run/seeded-random.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 const open = fakeTime();

@@ -4,10 +4,10 @@ import { NotHeldError } from "../../src/errors.js";
 import { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
 import { FakeClock } from "../../src/memory/index.js";
-import { AgreeingDriver } from "../support/agreeing-driver.js";
-import { loseReply } from "../support/call-faults.js";
-import { fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
+import { AgreeingDriver } from "../support/drivers/agreeing-driver.js";
+import { loseReply } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 const open = fakeTime();

@@ -2,12 +2,12 @@ import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { WaitTimeoutError } from "../../src/errors.js";
 import { type AcquireEvent, events } from "../../src/events.js";
 import type { Lease } from "../../src/lease.js";
-import { commandCounts, countedDuring, resetCounts, scriptCalls } from "../support/command-counts.js";
-import { journalArgs, type KeyJournal, keepJournal } from "../support/key-journal.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { until } from "../support/until.js";
+import { until } from "../support/run/until.js";
+import { commandCounts, countedDuring, resetCounts, scriptCalls } from "../support/servers/command-counts.js";
+import { type KeyJournal, keepJournal } from "../support/servers/key-journal.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
 
-const redis = locksOnRedis({ args: journalArgs });
+const redis = locksOnRedis();
 let journal: KeyJournal;
 beforeAll(async () => {
   journal = await keepJournal(redis.server);
@@ -87,7 +87,9 @@ describe("a lock that a JVM holds", () => {
     await redis.plain.publish(CHANNEL, "0");
     await until(async () => scriptCalls(await commandCounts(redis.plain)) === 4);
     await jvmUnlocks("order:7");
-    await (await lock).unlock();
+    const lease = await lock;
+    expect(lease.state).toBe("held");
+    await lease.unlock();
   });
 
   test("is not asked for again after any other payload", async () => {

@@ -1,9 +1,9 @@
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { journalArgs, type KeyJournal, keepJournal } from "../support/key-journal.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { until } from "../support/until.js";
+import { until } from "../support/run/until.js";
+import { type KeyJournal, keepJournal } from "../support/servers/key-journal.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
 
-const redis = locksOnRedis({ args: journalArgs });
+const redis = locksOnRedis();
 let journal: KeyJournal;
 beforeAll(async () => {
   journal = await keepJournal(redis.server);

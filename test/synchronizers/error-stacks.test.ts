@@ -8,10 +8,10 @@ import {
   WrongTypeError,
 } from "../../src/errors.js";
 import type { Holdfast } from "../../src/holdfast.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { expectToldWhere, FRAMES_OF_NODE, rejectionOf } from "../support/my-program.js";
-import { halfOpen } from "../support/proxy-faults.js";
-import { until } from "../support/until.js";
+import { halfOpen } from "../support/faults/proxy-faults.js";
+import { expectToldWhere, FRAMES_OF_NODE, rejectionOf } from "../support/run/my-program.js";
+import { until } from "../support/run/until.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
 
 const redis = locksOnRedis();
 const HOUR_MS = 3_600_000;

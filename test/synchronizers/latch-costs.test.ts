@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { commandCounts, countedDuring, resetCounts, scriptCalls } from "../support/command-counts.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { until } from "../support/until.js";
+import { until } from "../support/run/until.js";
+import { commandCounts, countedDuring, resetCounts, scriptCalls } from "../support/servers/command-counts.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
 
 const redis = locksOnRedis();
 

@@ -2,10 +2,10 @@ import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ClientClosedError, UnavailableError } from "../../src/errors.js";
 import type { CountDownLatch } from "../../src/index.js";
-import { answerLate, deliverLate, neverDeliver } from "../support/call-faults.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import { type Watched, watched } from "../support/watched.js";
+import { answerLate, deliverLate, neverDeliver } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { type Watched, watched } from "../support/run/watched.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 const open = fakeTime();
@@ -273,7 +273,7 @@ describe("a copy of a call about a latch", () => {
       void time.driver.next(copy);
       const called = watched(call(latch));
       await time.clock.advance(100);
-      expect(called.outcome).toBeDefined();
+      expect(called.outcome).toHaveProperty("value");
       await latch.countDown();
       await latch.countDown();
       time.server.command("SET", "l", 7);

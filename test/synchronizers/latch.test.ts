@@ -2,10 +2,10 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { HoldfastOptions } from "../../src/client-options.js";
 import { InvalidNameError, WrongTypeError } from "../../src/errors.js";
 import type { CountDownLatch } from "../../src/index.js";
-import { backends, openedFor } from "../support/backends.js";
-import { deliverTwice, loseReply, rejectAtOnce } from "../support/call-faults.js";
-import { scriptedClient } from "../support/scripted-client.js";
-import { until } from "../support/until.js";
+import { scriptedClient } from "../support/drivers/scripted-client.js";
+import { deliverTwice, loseReply, rejectAtOnce } from "../support/faults/call-faults.js";
+import { until } from "../support/run/until.js";
+import { backends, openedFor } from "../support/servers/backends.js";
 
 /** So long that a waiter which had to help itself would outlast its test. */
 const NEVER_MS = 10 * 60_000;

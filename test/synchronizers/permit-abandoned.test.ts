@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { events } from "../../src/events.js";
 import type { Holdfast } from "../../src/holdfast.js";
-import { collectAll, untilCollected } from "../support/garbage.js";
-import { watchLeaks } from "../support/leaks.js";
-import { type PermitExpirableSemaphore, permitTime } from "../support/permit-time.js";
-import { endRecordings, recorded } from "../support/recorded-events.js";
+import { collectAll, untilCollected } from "../support/run/garbage.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { type PermitExpirableSemaphore, permitTime } from "../support/worlds/permit-time.js";
 
 watchLeaks();
 endRecordings();

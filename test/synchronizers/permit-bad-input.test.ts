@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ClientClosedError, InvalidNameError } from "../../src/errors.js";
-import { watchLeaks } from "../support/leaks.js";
-import { type PermitExpirableSemaphore, permitTime } from "../support/permit-time.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { type PermitExpirableSemaphore, permitTime } from "../support/worlds/permit-time.js";
 
 watchLeaks();
 const open = permitTime();

@@ -1,10 +1,10 @@
 import { setMaxListeners } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
 import { FakeClock } from "../../src/memory/index.js";
-import { commandCounts, resetCounts, scriptCalls } from "../support/command-counts.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { EXPIRIES, type PermitExpirableSemaphore, type Permits } from "../support/permit-time.js";
-import { until } from "../support/until.js";
+import { until } from "../support/run/until.js";
+import { commandCounts, resetCounts, scriptCalls } from "../support/servers/command-counts.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
+import { EXPIRIES, type PermitExpirableSemaphore, type Permits } from "../support/worlds/permit-time.js";
 
 const redis = locksOnRedis();
 afterEach(() => redis.plain.del("a", EXPIRIES));

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { events } from "../../src/events.js";
-import { answerLate, deliverLate, loseReply, neverDeliver } from "../support/call-faults.js";
-import { permitTime } from "../support/permit-time.js";
-import { endRecordings, recorded } from "../support/recorded-events.js";
-import type { CallFault } from "../support/scripted-driver.js";
-import { watched } from "../support/watched.js";
+import type { CallFault } from "../support/drivers/scripted-driver.js";
+import { answerLate, deliverLate, loseReply, neverDeliver } from "../support/faults/call-faults.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { watched } from "../support/run/watched.js";
+import { permitTime } from "../support/worlds/permit-time.js";
 
 const open = permitTime();
 endRecordings();

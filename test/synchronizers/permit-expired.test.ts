@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { backends, openedFor } from "../support/backends.js";
-import { watchLeaks } from "../support/leaks.js";
-import { EXPIRIES, type PermitExpirableSemaphore } from "../support/permit-time.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { backends, openedFor } from "../support/servers/backends.js";
+import { EXPIRIES, type PermitExpirableSemaphore } from "../support/worlds/permit-time.js";
 
 watchLeaks();
 /** More than Redis' Lua can pass to one command, and more than is swept in one. */

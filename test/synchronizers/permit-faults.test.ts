@@ -10,9 +10,10 @@ import {
   neverDeliver,
   rejectAtOnce,
   swallowReply,
-} from "../support/call-faults.js";
-import { gate } from "../support/gate.js";
-import { watchLeaks } from "../support/leaks.js";
+} from "../support/faults/call-faults.js";
+import { gate } from "../support/run/gate.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { watched } from "../support/run/watched.js";
 import {
   CHANNEL,
   type PermitExpirableSemaphore,
@@ -20,8 +21,7 @@ import {
   type PermitTime,
   permitTime,
   type StoredPermits,
-} from "../support/permit-time.js";
-import { watched } from "../support/watched.js";
+} from "../support/worlds/permit-time.js";
 
 watchLeaks();
 const open = permitTime();

@@ -2,12 +2,12 @@ import { describe, expect, test } from "vitest";
 import type { Clock } from "../../src/clock.js";
 import { LeaseLostError, NotHeldError } from "../../src/errors.js";
 import { events } from "../../src/events.js";
-import { answerLate, loseReply } from "../support/call-faults.js";
-import { watchLeaks } from "../support/leaks.js";
-import { EXPIRIES, type Permits, permitTime } from "../support/permit-time.js";
-import { endRecordings, recorded } from "../support/recorded-events.js";
-import { skewedClock } from "../support/skewed-clock.js";
-import { watched } from "../support/watched.js";
+import { answerLate, loseReply } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { watched } from "../support/run/watched.js";
+import { EXPIRIES, type Permits, permitTime } from "../support/worlds/permit-time.js";
+import { skewedClock } from "../support/worlds/skewed-clock.js";
 
 watchLeaks();
 endRecordings();

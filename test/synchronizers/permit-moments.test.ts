@@ -2,11 +2,11 @@ import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
 import { Holdfast } from "../../src/holdfast.js";
 import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
-import { watchLeaks } from "../support/leaks.js";
-import { MomentsDriver } from "../support/moments-driver.js";
-import { CHANNEL, EXPIRIES, type Permits } from "../support/permit-time.js";
-import { isRequestKey } from "../support/request-keys.js";
-import { type Watched, watched } from "../support/watched.js";
+import { momentsDriver } from "../support/drivers/moments-driver.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { type Watched, watched } from "../support/run/watched.js";
+import { isRequestKey } from "../support/servers/request-keys.js";
+import { CHANNEL, EXPIRIES, type Permits } from "../support/worlds/permit-time.js";
 
 watchLeaks();
 
@@ -72,7 +72,7 @@ async function play(
     if (end === "cancelled") leaving.abort(new Error("cancelled"));
     else closing = client.close();
   };
-  const driver = new MomentsDriver(memoryDriver(server), (moment) => void strike(moment));
+  const driver = momentsDriver(memoryDriver(server), (moment) => void strike(moment));
   const client: Holdfast = new Holdfast(driver, { clock, safetyPeriodMs: NEVER_MS });
   const { outcome } = await scenario({ clock, server, client, signal: leaving.signal });
   const given = outcome !== undefined && "value" in outcome ? outcome.value : null;

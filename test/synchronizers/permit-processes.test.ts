@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { childPrograms } from "../support/child-programs.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { EXPIRIES } from "../support/permit-time.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
+import { childPrograms } from "../support/worlds/child-programs.js";
+import { EXPIRIES } from "../support/worlds/permit-time.js";
 
 const redis = locksOnRedis();
 afterEach(() => redis.plain.del("a", EXPIRIES, "inside", "inside:full"));

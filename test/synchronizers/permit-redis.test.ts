@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { WrongTypeError } from "../../src/errors.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { EXPIRIES, PERMANENT, type PermitExpirableSemaphore } from "../support/permit-time.js";
-import { cutBeforeForward, dropNextReply } from "../support/proxy-faults.js";
-import type { Fault } from "../support/tcp-proxy.js";
+import { cutBeforeForward, dropNextReply } from "../support/faults/proxy-faults.js";
+import type { Fault } from "../support/faults/tcp-proxy.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
+import { EXPIRIES, PERMANENT, type PermitExpirableSemaphore } from "../support/worlds/permit-time.js";
 
-const redis = locksOnRedis({ args: ["--maxmemory-policy", "noeviction"] });
+const redis = locksOnRedis();
 afterEach(() => redis.plain.del("a", EXPIRIES));
 const HOUR_MS = 3_600_000;
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { NotHeldError } from "../../src/errors.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
-import { watchLeaks } from "../support/leaks.js";
+import { watchLeaks } from "../support/run/leaks.js";
 
 watchLeaks();
 

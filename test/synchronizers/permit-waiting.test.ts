@@ -1,10 +1,15 @@
 import { describe, expect, test } from "vitest";
 import type { FakeClock } from "../../src/memory/index.js";
 import { savedPermitsKey } from "../../src/protocol/names.js";
-import { watchLeaks } from "../support/leaks.js";
-import { CHANNEL, type PermitExpirableSemaphore, type Permits, permitTime } from "../support/permit-time.js";
-import { isRequestKey } from "../support/request-keys.js";
-import { type Watched, watched } from "../support/watched.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { type Watched, watched } from "../support/run/watched.js";
+import { isRequestKey } from "../support/servers/request-keys.js";
+import {
+  CHANNEL,
+  type PermitExpirableSemaphore,
+  type Permits,
+  permitTime,
+} from "../support/worlds/permit-time.js";
 
 watchLeaks();
 const open = permitTime();

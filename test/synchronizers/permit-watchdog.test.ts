@@ -3,11 +3,11 @@ import type { Clock } from "../../src/clock.js";
 import { ServerReplyError } from "../../src/driver/driver.js";
 import { NotHeldError, UnavailableError } from "../../src/errors.js";
 import { events } from "../../src/events.js";
-import { answerLate, answerWith, neverDeliver, rejectAtOnce } from "../support/call-faults.js";
-import { watchLeaks } from "../support/leaks.js";
-import { EXPIRIES, permitTime } from "../support/permit-time.js";
-import { endRecordings, recorded } from "../support/recorded-events.js";
-import type { CallFault, ScriptedDriver } from "../support/scripted-driver.js";
+import type { CallFault, ScriptedDriver } from "../support/drivers/scripted-driver.js";
+import { answerLate, answerWith, neverDeliver, rejectAtOnce } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { EXPIRIES, permitTime } from "../support/worlds/permit-time.js";
 
 watchLeaks();
 endRecordings();

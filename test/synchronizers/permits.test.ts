@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { NotHeldError, WaitTimeoutError } from "../../src/errors.js";
 import type { Holdfast } from "../../src/holdfast.js";
-import { backends, openedFor } from "../support/backends.js";
-import { gate } from "../support/gate.js";
-import { watchLeaks } from "../support/leaks.js";
-import { ObservedDriver } from "../support/observed-driver.js";
-import { CHANNEL, EXPIRIES, type PermitExpirableSemaphore } from "../support/permit-time.js";
-import { isRequestKey } from "../support/request-keys.js";
-import { until } from "../support/until.js";
+import { ObservedDriver } from "../support/drivers/observed-driver.js";
+import { gate } from "../support/run/gate.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { until } from "../support/run/until.js";
+import { backends, openedFor } from "../support/servers/backends.js";
+import { isRequestKey } from "../support/servers/request-keys.js";
+import { CHANNEL, EXPIRIES, type PermitExpirableSemaphore } from "../support/worlds/permit-time.js";
 
 watchLeaks();
 const HOUR_MS = 3_600_000;
@@ -360,7 +360,9 @@ describe.each(backends)("a permit-expirable semaphore on $name", (backend) => {
     const entering = waiter.acquire();
     await waits();
     await semaphoreWith(1);
-    await (await entering).release();
+    const lease = await entering;
+    expect(lease.ids).toHaveLength(1);
+    await lease.release();
   });
 
   test("gives waiters of two permits, and of one and of two, their turns [B28]", async () => {

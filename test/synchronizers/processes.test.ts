@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
-import type { Child } from "../support/child.js";
-import { childPrograms } from "../support/child-programs.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { PERMITS_CHANNEL, SAVER_KEY } from "../support/permits.js";
 import type { WorkOrder } from "../support/programs/permit-user.js";
-import { until } from "../support/until.js";
+import { until } from "../support/run/until.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
+import type { Child } from "../support/worlds/child.js";
+import { childPrograms } from "../support/worlds/child-programs.js";
+import { PERMITS_CHANNEL, SAVER_KEY } from "../support/worlds/permits.js";
 
 const redis = locksOnRedis();
 const start = childPrograms();

@@ -8,10 +8,9 @@ import type { ScriptSource } from "../../src/protocol/script-call.js";
 import type { Actor } from "../interop/scenarios.js";
 import { synchronizerScenarios } from "../interop/synchronizer-scenarios.js";
 import { isHappening, type SynchronizerStep } from "../interop/synchronizer-steps.js";
-import { backends, type OpenBackend, openedFor } from "../support/backends.js";
-import { NodeUser } from "../support/lock-user.js";
-import { ObservedDriver } from "../support/observed-driver.js";
-import { synchronizerRecords } from "../support/record-files.js";
+import { ObservedDriver } from "../support/drivers/observed-driver.js";
+import { NodeUser } from "../support/jvm/lock-user.js";
+import { synchronizerRecords } from "../support/jvm/record-files.js";
 import {
   PermitIds,
   type RecordedStep,
@@ -19,8 +18,9 @@ import {
   restoreKeys,
   type ScriptedStore,
   SynchronizerPlayer,
-} from "../support/synchronizer-records.js";
-import { NodeSynchronizers } from "../support/synchronizer-user.js";
+} from "../support/jvm/synchronizer-records.js";
+import { NodeSynchronizers } from "../support/jvm/synchronizer-user.js";
+import { backends, type OpenBackend, openedFor } from "../support/servers/backends.js";
 import { root } from "../support/tidy/tree.js";
 
 const HOUR_MS = 3_600_000;

@@ -3,9 +3,9 @@ import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { lockConfirm } from "../../src/protocol/lock-scripts.js";
 import { permitConfirm } from "../../src/protocol/semaphore-scripts.js";
-import { ask, info } from "../support/ask.js";
-import { locksOnReplicas } from "../support/locks-on-replicas.js";
-import { ScriptedDriver } from "../support/scripted-driver.js";
+import { ScriptedDriver } from "../support/drivers/scripted-driver.js";
+import { ask, info } from "../support/servers/ask.js";
+import { locksOnReplicas } from "../support/servers/locks-on-replicas.js";
 
 /** WAIT is about what its own connection has written, and a repeat may be all that a new one has sent. */
 const redis = locksOnReplicas();

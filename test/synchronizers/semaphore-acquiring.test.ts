@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { backends, openedFor } from "../support/backends.js";
-import { gate } from "../support/gate.js";
-import { PERMITS_CHANNEL } from "../support/permits.js";
-import { seededRandom } from "../support/seeded-random.js";
-import { until } from "../support/until.js";
+import { gate } from "../support/run/gate.js";
+import { seededRandom } from "../support/run/seeded-random.js";
+import { until } from "../support/run/until.js";
+import { backends, openedFor } from "../support/servers/backends.js";
+import { PERMITS_CHANNEL } from "../support/worlds/permits.js";
 
 /** So long that a waiter which had to help itself would outlast its test. */
 const NEVER_MS = 10 * 60_000;

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { InvalidNameError, WrongTypeError } from "../../src/errors.js";
 import type { Semaphore } from "../../src/index.js";
-import { backends, openedFor } from "../support/backends.js";
-import { fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { backends, openedFor } from "../support/servers/backends.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 /** As JavaScript would pass it: whatever, unchecked by a compiler. */
 function whatever<T>(value: unknown): T {

@@ -2,11 +2,17 @@ import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ClientClosedError, WaitTimeoutError } from "../../src/errors.js";
 import type { Semaphore } from "../../src/index.js";
-import { answerLate, neverDeliver, rejectAtOnce } from "../support/call-faults.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import { available, givenByJvm, permitListeners, SAVER_KEY, setAvailable } from "../support/permits.js";
-import { type Watched, watched } from "../support/watched.js";
+import { answerLate, neverDeliver, rejectAtOnce } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { type Watched, watched } from "../support/run/watched.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
+import {
+  available,
+  givenByJvm,
+  permitListeners,
+  SAVER_KEY,
+  setAvailable,
+} from "../support/worlds/permits.js";
 
 watchLeaks();
 const open = fakeTime();

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { ClientClosedError } from "../../src/errors.js";
 import { events } from "../../src/events.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import { type Gate, gate } from "../support/gate.js";
-import { watchLeaks } from "../support/leaks.js";
-import { available, setAvailable } from "../support/permits.js";
-import { endRecordings, recorded } from "../support/recorded-events.js";
-import { type Watched, watched } from "../support/watched.js";
+import { type Gate, gate } from "../support/run/gate.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { type Watched, watched } from "../support/run/watched.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
+import { available, setAvailable } from "../support/worlds/permits.js";
 
 watchLeaks();
 const open = fakeTime();

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Semaphore } from "../../src/index.js";
 import { FakeClock } from "../../src/memory/index.js";
-import { commandCounts, countedDuring, resetCounts, scriptCalls } from "../support/command-counts.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { PERMITS_CHANNEL } from "../support/permits.js";
-import { until } from "../support/until.js";
+import { until } from "../support/run/until.js";
+import { commandCounts, countedDuring, resetCounts, scriptCalls } from "../support/servers/command-counts.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
+import { PERMITS_CHANNEL } from "../support/worlds/permits.js";
 
 const redis = locksOnRedis();
 afterEach(() => redis.plain.del("s"));

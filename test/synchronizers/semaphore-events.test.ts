@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { UnavailableError } from "../../src/errors.js";
 import { type AcquireEvent, events } from "../../src/events.js";
-import { neverDeliver } from "../support/call-faults.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import { available, setAvailable } from "../support/permits.js";
-import { endRecordings, recorded } from "../support/recorded-events.js";
-import { watched } from "../support/watched.js";
+import { neverDeliver } from "../support/faults/call-faults.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { watched } from "../support/run/watched.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
+import { available, setAvailable } from "../support/worlds/permits.js";
 
 const open = fakeTime();
 endRecordings();

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Semaphore } from "../../src/index.js";
-import { backends, openedFor } from "../support/backends.js";
-import { deliverTwice, loseReply, rejectAtOnce, swallowReply } from "../support/call-faults.js";
-import { PERMITS_CHANNEL } from "../support/permits.js";
-import { scriptedClient } from "../support/scripted-client.js";
-import type { CallFault } from "../support/scripted-driver.js";
-import { until } from "../support/until.js";
+import { scriptedClient } from "../support/drivers/scripted-client.js";
+import type { CallFault } from "../support/drivers/scripted-driver.js";
+import { deliverTwice, loseReply, rejectAtOnce, swallowReply } from "../support/faults/call-faults.js";
+import { until } from "../support/run/until.js";
+import { backends, openedFor } from "../support/servers/backends.js";
+import { PERMITS_CHANNEL } from "../support/worlds/permits.js";
 
 /** A call and what it comes to, however its command and its answer fare on their way. */
 interface Deed {

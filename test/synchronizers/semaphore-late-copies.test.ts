@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ServerReplyError } from "../../src/driver/driver.js";
 import type { Semaphore } from "../../src/index.js";
-import { answerLate, deliverLate, type LateDelivery, neverDeliver } from "../support/call-faults.js";
-import { type FakeTime, type FakeTimeClient, fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import { available, PERMITS_CHANNEL, setAvailable } from "../support/permits.js";
-import { isRequestKey } from "../support/request-keys.js";
-import { watched } from "../support/watched.js";
+import { answerLate, deliverLate, type LateDelivery, neverDeliver } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { watched } from "../support/run/watched.js";
+import { isRequestKey } from "../support/servers/request-keys.js";
+import { type FakeTime, type FakeTimeClient, fakeTime } from "../support/worlds/fake-time.js";
+import { available, PERMITS_CHANNEL, setAvailable } from "../support/worlds/permits.js";
 
 watchLeaks();
 const open = fakeTime();

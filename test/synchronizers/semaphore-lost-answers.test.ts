@@ -10,11 +10,11 @@ import {
   neverDeliver,
   rejectAtOnce,
   swallowReply,
-} from "../support/call-faults.js";
-import { type FakeTime, type FakeTimeClient, fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import { available, PERMITS_CHANNEL, setAvailable } from "../support/permits.js";
-import { watched } from "../support/watched.js";
+} from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { watched } from "../support/run/watched.js";
+import { type FakeTime, type FakeTimeClient, fakeTime } from "../support/worlds/fake-time.js";
+import { available, PERMITS_CHANNEL, setAvailable } from "../support/worlds/permits.js";
 
 watchLeaks();
 const open = fakeTime();

@@ -2,10 +2,10 @@ import { getEventListeners } from "node:events";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { Holdfast } from "../../src/holdfast.js";
 import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
-import { watchLeaks } from "../support/leaks.js";
-import { MomentsDriver } from "../support/moments-driver.js";
-import { isRequestKey } from "../support/request-keys.js";
-import { type Watched, watched } from "../support/watched.js";
+import { momentsDriver } from "../support/drivers/moments-driver.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { type Watched, watched } from "../support/run/watched.js";
+import { isRequestKey } from "../support/servers/request-keys.js";
 
 watchLeaks();
 
@@ -98,7 +98,7 @@ async function play(
     for (let i = 0; i < microtasks; i++) await undefined;
     leaving.abort(reason);
   };
-  const driver = new MomentsDriver(memoryDriver(server), (moment) => void strike(moment));
+  const driver = momentsDriver(memoryDriver(server), (moment) => void strike(moment));
   const client = new Holdfast(driver, { clock, safetyPeriodMs: NEVER_MS });
   const { victim, next } = await scenario({ clock, server, client, signal: leaving.signal });
   await clock.advance(100);

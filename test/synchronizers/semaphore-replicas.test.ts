@@ -12,7 +12,7 @@ import { NotReplicatedError } from "../../src/errors.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
-import { watched } from "../support/watched.js";
+import { watched } from "../support/run/watched.js";
 
 const TIMEOUT_MS = 500;
 

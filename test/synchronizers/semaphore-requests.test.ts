@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { ServerReplyError } from "../../src/driver/driver.js";
-import { answerWith, neverDeliver } from "../support/call-faults.js";
-import { fakeTime } from "../support/fake-time.js";
-import { watched } from "../support/watched.js";
+import { answerWith, neverDeliver } from "../support/faults/call-faults.js";
+import { watched } from "../support/run/watched.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 const open = fakeTime();
 

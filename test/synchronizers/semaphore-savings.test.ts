@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Semaphore } from "../../src/index.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import { available, givenByJvm, SAVER_KEY, setAvailable } from "../support/permits.js";
-import { type Watched, watched } from "../support/watched.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { type Watched, watched } from "../support/run/watched.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
+import { available, givenByJvm, SAVER_KEY, setAvailable } from "../support/worlds/permits.js";
 
 watchLeaks();
 const open = fakeTime();

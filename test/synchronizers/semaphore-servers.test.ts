@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { gate } from "../support/gate.js";
-import { destroyClient } from "../support/ioredis-clients.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { PERMITS_CHANNEL } from "../support/permits.js";
-import { cut, cutBeforeForward, dropNextReply, halfOpen, refuse } from "../support/proxy-faults.js";
-import { until } from "../support/until.js";
+import { destroyClient } from "../support/clients/ioredis-clients.js";
+import { cut, cutBeforeForward, dropNextReply, halfOpen, refuse } from "../support/faults/proxy-faults.js";
+import { gate } from "../support/run/gate.js";
+import { until } from "../support/run/until.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
+import { PERMITS_CHANNEL } from "../support/worlds/permits.js";
 
-const redis = locksOnRedis({ args: ["--maxmemory-policy", "noeviction"] });
+const redis = locksOnRedis();
 const HOUR_MS = 3_600_000;
 const unavailable = { code: "ERR_HOLDFAST_UNAVAILABLE", outcomeUnknown: true };
 

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { UnavailableError } from "../../src/errors.js";
 import type { Semaphore } from "../../src/index.js";
-import { neverDeliver } from "../support/call-faults.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
+import { neverDeliver } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { type Watched, watched } from "../support/run/watched.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
 import {
   asked,
   available,
@@ -11,8 +12,7 @@ import {
   PERMITS_CHANNEL,
   permitListeners,
   setAvailable,
-} from "../support/permits.js";
-import { type Watched, watched } from "../support/watched.js";
+} from "../support/worlds/permits.js";
 
 watchLeaks();
 const open = fakeTime();

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { backends, openedFor } from "../support/backends.js";
-import { PERMITS_CHANNEL } from "../support/permits.js";
-import { until } from "../support/until.js";
+import { until } from "../support/run/until.js";
+import { backends, openedFor } from "../support/servers/backends.js";
+import { PERMITS_CHANNEL } from "../support/worlds/permits.js";
 
 /** So long that a waiter which had to help itself would outlast its test. */
 const NEVER_MS = 10 * 60_000;

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
-import { ask } from "../support/ask.js";
-import { bounded, Fleet, KEY_OF_FLEET, valuesOfFleet } from "../support/fleet.js";
 import { connectTo } from "../support/programs/place.js";
-import { type RedisCluster, startCluster } from "../support/redis-cluster.js";
-import { isRequestKey } from "../support/request-keys.js";
-import { until } from "../support/until.js";
+import { until } from "../support/run/until.js";
+import { ask } from "../support/servers/ask.js";
+import { type RedisCluster, startCluster } from "../support/servers/redis-cluster.js";
+import { isBefore7 } from "../support/servers/redis-program.js";
+import { isRequestKey } from "../support/servers/request-keys.js";
+import { bounded, Fleet, KEY_OF_FLEET, valuesOfFleet } from "../support/worlds/fleet.js";
 
 const HOUR_MS = 3_600_000;
 /**
@@ -53,7 +54,8 @@ afterAll(async () => {
 
 /** Also a replica takes subscriptions, and a master that gave way keeps those that it had. */
 async function channels(): Promise<string[]> {
-  const told = servers.nodes.map((node) => ask(node, "PUBSUB", "SHARDCHANNELS") as Promise<string[]>);
+  const question = isBefore7() ? "CHANNELS" : "SHARDCHANNELS";
+  const told = servers.nodes.map((node) => ask(node, "PUBSUB", question) as Promise<string[]>);
   return (await Promise.all(told)).flat();
 }
 

@@ -3,10 +3,10 @@ import type { Driver } from "../../src/driver/driver.js";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { nodeRedisDriver } from "../../src/driver/node-redis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
-import { ioredisFlavours } from "../support/ioredis-flavours.js";
-import { destroyClient, versions } from "../support/node-redis-clients.js";
-import { type RedisCluster, startCluster } from "../support/redis-cluster.js";
-import { until } from "../support/until.js";
+import { ioredisFlavours } from "../support/clients/ioredis-flavours.js";
+import { destroyClient, versions } from "../support/clients/node-redis-clients.js";
+import { until } from "../support/run/until.js";
+import { type RedisCluster, startCluster } from "../support/servers/redis-cluster.js";
 
 const TEST_MS = 60_000;
 

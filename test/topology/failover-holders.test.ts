@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ask } from "../support/ask.js";
-import { pairs } from "../support/pairs.js";
-import { type DoubleHold, type Findings, findDoubles, Taker } from "../support/second-holders.js";
-import { startSentinels, type WatchedRedis } from "../support/sentinels.js";
+import { pairs } from "../support/clients/pairs.js";
+import { startSentinels, type WatchedRedis } from "../support/servers/sentinels.js";
+import { type DoubleHold, type Findings, findDoubles, Taker } from "../support/worlds/second-holders.js";
 
 /** Each takes a quarter of a minute. `npm run test:long` plays some more. */
 const ROUNDS = Number(process.env["HOLDFAST_HOLDER_ROUNDS"] ?? 1);
@@ -60,9 +59,7 @@ test.each(rounds)(
   { timeout: ROUND_MS },
   async (what, round, fault) => {
     await servers.settled();
-    for (const watcher of servers.watchers) {
-      await ask(watcher, "SENTINEL", "DEBUG", "PUBLISH-PERIOD", PUBLISH_PERIOD_MS);
-    }
+    await servers.announceEvery(PUBLISH_PERIOD_MS);
     for (const taker of takers) taker.begin();
     await new Promise((resolve) => setTimeout(resolve, BEFORE_MS));
     await fault();

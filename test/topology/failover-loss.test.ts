@@ -2,11 +2,11 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { ReplicaOptions } from "../../src/client-options.js";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
-import type { Child } from "../support/child.js";
-import { childPrograms } from "../support/child-programs.js";
-import type { RedisServer } from "../support/redis-server.js";
-import { type ReplicatedRedis, startReplicated } from "../support/replicated-redis.js";
-import { overlaps, rest } from "../support/visits.js";
+import type { RedisServer } from "../support/servers/redis-server.js";
+import { type ReplicatedRedis, startReplicated } from "../support/servers/replicated-redis.js";
+import type { Child } from "../support/worlds/child.js";
+import { childPrograms } from "../support/worlds/child-programs.js";
+import { overlaps, rest } from "../support/worlds/visits.js";
 
 const start = childPrograms();
 const started: { stop(): Promise<void> }[] = [];

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
-import { ask } from "../support/ask.js";
-import { Fleet, valuesOfFleet } from "../support/fleet.js";
-import { isRequestKey } from "../support/request-keys.js";
-import { startSentinels, type WatchedRedis } from "../support/sentinels.js";
-import { until } from "../support/until.js";
+import { until } from "../support/run/until.js";
+import { ask } from "../support/servers/ask.js";
+import { isRequestKey } from "../support/servers/request-keys.js";
+import { startSentinels, type WatchedRedis } from "../support/servers/sentinels.js";
+import { Fleet, valuesOfFleet } from "../support/worlds/fleet.js";
 
 /** `npm run test:long` asks for 20. */
 const FAILOVERS = Number(process.env["HOLDFAST_FAILOVERS"] ?? 2);

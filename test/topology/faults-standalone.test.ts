@@ -2,13 +2,13 @@ import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
-import { type Child, spawnProgram } from "../support/child.js";
+import { cut, dropNextReply, refuse } from "../support/faults/proxy-faults.js";
+import { startProxy, type TcpProxy } from "../support/faults/tcp-proxy.js";
 import type { LockVisitorSettings } from "../support/programs/lock-visitor.js";
-import { cut, dropNextReply, refuse } from "../support/proxy-faults.js";
-import { type RedisServer, startRedis } from "../support/redis-server.js";
-import { isRequestKey } from "../support/request-keys.js";
-import { startProxy, type TcpProxy } from "../support/tcp-proxy.js";
-import { until } from "../support/until.js";
+import { until } from "../support/run/until.js";
+import { type RedisServer, startRedis } from "../support/servers/redis-server.js";
+import { isRequestKey } from "../support/servers/request-keys.js";
+import { type Child, spawnProgram } from "../support/worlds/child.js";
 import {
   endVisits,
   everybodyEnters,
@@ -17,7 +17,7 @@ import {
   overlaps,
   rest,
   somebodyEnters,
-} from "../support/visits.js";
+} from "../support/worlds/visits.js";
 
 /** How long the tests go on that repeat their fault. */
 const CAMPAIGN_MS = Number(process.env["HOLDFAST_CAMPAIGN_MS"] ?? 500);

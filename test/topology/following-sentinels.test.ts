@@ -5,17 +5,17 @@ import type { Driver } from "../../src/driver/driver.js";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { events } from "../../src/events.js";
 import { Holdfast } from "../../src/holdfast.js";
-import { allPairs } from "../support/all-pairs.js";
-import { ask, info } from "../support/ask.js";
-import { destroyClient, quickEnd } from "../support/ioredis-clients.js";
-import { findLeaks, openThings, watchLeaks } from "../support/leaks.js";
-import type { ConnectedClient, Pair } from "../support/pair.js";
-import { pairs } from "../support/pairs.js";
-import { endRecordings, recorded } from "../support/recorded-events.js";
-import type { RedisServer } from "../support/redis-server.js";
-import { startSentinels, type WatchedRedis } from "../support/sentinels.js";
-import { startProxy } from "../support/tcp-proxy.js";
-import { until } from "../support/until.js";
+import { allPairs } from "../support/clients/all-pairs.js";
+import { destroyClient, quickEnd } from "../support/clients/ioredis-clients.js";
+import type { ConnectedClient, Pair } from "../support/clients/pair.js";
+import { pairs } from "../support/clients/pairs.js";
+import { startProxy } from "../support/faults/tcp-proxy.js";
+import { findLeaks, openThings, watchLeaks } from "../support/run/leaks.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { until } from "../support/run/until.js";
+import { ask, info } from "../support/servers/ask.js";
+import type { RedisServer } from "../support/servers/redis-server.js";
+import { startSentinels, type WatchedRedis } from "../support/servers/sentinels.js";
 
 const TEST_MS = 40_000;
 const HOUR_MS = 3_600_000;
@@ -35,7 +35,7 @@ const ends: (() => Promise<unknown>)[] = [];
 beforeEach(async () => {
   await servers.settled();
   // Nobody tells the old master for minutes that it is one no longer, nor ends its clients' connections.
-  for (const watcher of servers.watchers) await ask(watcher, "SENTINEL", "DEBUG", "PUBLISH-PERIOD", 60_000);
+  await servers.announceEvery(60_000);
 }, TEST_MS);
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();

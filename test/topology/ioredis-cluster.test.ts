@@ -6,10 +6,10 @@ import type { Driver } from "../../src/driver/driver.js";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { events } from "../../src/events.js";
 import { Holdfast } from "../../src/holdfast.js";
-import { untilCollected } from "../support/garbage.js";
-import { quickEnd } from "../support/ioredis-clients.js";
-import { type RedisCluster, startCluster } from "../support/redis-cluster.js";
-import type { RedisServer } from "../support/redis-server.js";
+import { quickEnd } from "../support/clients/ioredis-clients.js";
+import { untilCollected } from "../support/run/garbage.js";
+import { type RedisCluster, startCluster } from "../support/servers/redis-cluster.js";
+import type { RedisServer } from "../support/servers/redis-server.js";
 
 let cluster: RedisCluster;
 const ends: (() => Promise<unknown>)[] = [];
@@ -114,7 +114,8 @@ test.each(["off", "auto"] as const)(
       await requests.run(context, () => holdfast.getLock(name).using(() => undefined));
     };
     for (const name of NAMES) await visit(name);
-    await untilCollected(() => contexts.every((context) => context.deref() === undefined));
+    const isCollected = () => contexts.every((context) => context.deref() === undefined);
+    await expect(untilCollected(isCollected)).resolves.toBeUndefined();
   },
 );
 

@@ -1,8 +1,8 @@
 import { describe } from "vitest";
-import { allPairs } from "../support/all-pairs.js";
-import { backendOf } from "../support/backends.js";
-import { describeKinds } from "../support/kinds-runner.js";
-import { pairs } from "../support/pairs.js";
+import { allPairs } from "../support/clients/all-pairs.js";
+import { pairs } from "../support/clients/pairs.js";
+import { describeKinds } from "../support/models/kinds-runner.js";
+import { backendOf } from "../support/servers/backends.js";
 
 /** One on one server is played with the kinds. */
 const played = pairs.filter(

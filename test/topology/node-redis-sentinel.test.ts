@@ -2,14 +2,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { evaluate, Recorder, script } from "../../src/driver/conformance/conformance-case.js";
 import type { Driver } from "../../src/driver/driver.js";
 import { nodeRedisDriver } from "../../src/driver/node-redis/index.js";
-import { ask } from "../support/ask.js";
-import { runConformance } from "../support/conformance-runner.js";
-import { watchLeaks } from "../support/leaks.js";
-import { type Connectable, destroyClient, versions } from "../support/node-redis-clients.js";
-import { dropNextReply } from "../support/proxy-faults.js";
-import { startSentinels, type WatchedRedis } from "../support/sentinels.js";
-import { startProxy } from "../support/tcp-proxy.js";
-import { until } from "../support/until.js";
+import { type Connectable, destroyClient, versions } from "../support/clients/node-redis-clients.js";
+import { runConformance } from "../support/drivers/conformance-runner.js";
+import { dropNextReply } from "../support/faults/proxy-faults.js";
+import { startProxy } from "../support/faults/tcp-proxy.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { until } from "../support/run/until.js";
+import { ask } from "../support/servers/ask.js";
+import { startSentinels, type WatchedRedis } from "../support/servers/sentinels.js";
 
 const increment = script("increment", 'return redis.call("INCR", KEYS[1])');
 const key = "counter";
@@ -65,10 +65,11 @@ for (const { version, sentinel } of versions) {
   } as const;
 
   for (const RESP of [2, 3] as const) {
-    runConformance(`nodeRedisDriver on Sentinels with node-redis ${version} and RESP${RESP}`, {
-      connect: () => drive({ RESP }),
-      ...abilities,
-    });
+    runConformance(
+      `nodeRedisDriver on Sentinels with node-redis ${version} and RESP${RESP}`,
+      { connect: () => drive({ RESP }), ...abilities },
+      { client: `node-redis ${version}`, topology: "sentinel" },
+    );
   }
 
   describe(`Sentinels with node-redis ${version}`, () => {

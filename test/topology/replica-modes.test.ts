@@ -1,13 +1,14 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { HoldfastOptions, ReplicaOptions } from "../../src/client-options.js";
 import { ServerReplyError, WaitRefusedError } from "../../src/driver/driver.js";
 import { events } from "../../src/events.js";
 import type { Holdfast } from "../../src/holdfast.js";
-import { commandCounts, resetCounts } from "../support/command-counts.js";
-import { locksOnRedis } from "../support/locks-on-redis.js";
-import { locksOnReplicas } from "../support/locks-on-replicas.js";
-import { endRecordings, recorded } from "../support/recorded-events.js";
-import { until } from "../support/until.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { until } from "../support/run/until.js";
+import { commandCounts, resetCounts } from "../support/servers/command-counts.js";
+import { locksOnRedis } from "../support/servers/locks-on-redis.js";
+import { locksOnReplicas } from "../support/servers/locks-on-replicas.js";
+import { startRedis } from "../support/servers/redis-server.js";
 
 endRecordings();
 const NAME = "order:7";
@@ -129,7 +130,7 @@ interface Refusing {
 }
 
 function renamed(): Refusing {
-  const server = locksOnRedis({ args: ["--rename-command", "WAIT", ""] });
+  const server = locksOnRedis(() => startRedis({ args: ["--rename-command", "WAIT", ""] }));
   return { server, connect: (options) => server.holdfast(options) };
 }
 
@@ -139,6 +140,7 @@ function forbidden(): Refusing {
   beforeAll(() =>
     server.plain.acl("SETUSER", user.username, "on", `>${user.password}`, "~*", "&*", "+@all", "-wait"),
   );
+  afterAll(() => server.plain.acl("DELUSER", user.username));
   return { server, connect: (options) => server.holdfast(options, user) };
 }
 

@@ -3,11 +3,11 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { HoldfastOptions } from "../../src/client-options.js";
 import { events } from "../../src/events.js";
 import type { Holdfast } from "../../src/holdfast.js";
-import { locksOnReplicas } from "../support/locks-on-replicas.js";
 import { type KindOfLock, lockOfKind } from "../support/programs/kind-of-lock.js";
-import { endRecordings, recorded } from "../support/recorded-events.js";
-import { isRequestKey } from "../support/request-keys.js";
-import { until } from "../support/until.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { until } from "../support/run/until.js";
+import { locksOnReplicas } from "../support/servers/locks-on-replicas.js";
+import { isRequestKey } from "../support/servers/request-keys.js";
 
 const redis = locksOnReplicas();
 endRecordings();

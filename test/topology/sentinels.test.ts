@@ -2,11 +2,11 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
-import { ask } from "../support/ask.js";
-import { destroyClient, quickEnd } from "../support/ioredis-clients.js";
-import { findLeaks, openThings } from "../support/leaks.js";
-import { startSentinels, type WatchedRedis } from "../support/sentinels.js";
-import { until } from "../support/until.js";
+import { destroyClient, quickEnd } from "../support/clients/ioredis-clients.js";
+import { findLeaks, openThings } from "../support/run/leaks.js";
+import { until } from "../support/run/until.js";
+import { ask } from "../support/servers/ask.js";
+import { startSentinels, type WatchedRedis } from "../support/servers/sentinels.js";
 
 let servers: WatchedRedis;
 beforeAll(async () => {
@@ -46,21 +46,20 @@ test("a client that listens to the Sentinels itself has no further connections t
   redis.disconnect();
 });
 
-test("a client that listens to the Sentinels itself connects anew once", async () => {
+test("a client that listens to the Sentinels itself connects to the new master once", async () => {
   const { name } = servers;
   const redis = new Redis({ sentinels: [...servers.sentinels], name, failoverDetector: true, ...quickEnd });
   const holdfast = new Holdfast(ioredisDriver(redis));
   await (await holdfast.getLock("order:7").lock()).unlock();
-  let ended = 0;
-  redis.on("close", () => {
-    ended += 1;
-  });
+  // Where a Sentinel is late, it is told of the old master once more before.
+  const ports: (number | undefined)[] = [];
+  redis.on("ready", () => ports.push(redis.stream.remotePort));
   const master = await servers.failover();
   const lease = await holdfast.getLock("order:7").lock();
   expect(await ask(master, "EXISTS", "order:7")).toBe(1);
   await lease.unlock();
   await until(() => redis.status === "ready" && redis.stream.remotePort === master.port);
-  expect(ended).toBe(1);
+  expect(ports.filter((port) => port === master.port)).toHaveLength(1);
   expect(redis.options.failoverDetector).toBe(true);
   await holdfast.close();
   redis.disconnect();

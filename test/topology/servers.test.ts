@@ -1,15 +1,18 @@
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { watchLeaks } from "../support/leaks.js";
-import { startCluster } from "../support/redis-cluster.js";
-import type { RedisServer } from "../support/redis-server.js";
-import { type ReplicatedRedis, startReplicated } from "../support/replicated-redis.js";
-import { startSentinels } from "../support/sentinels.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { startCluster } from "../support/servers/redis-cluster.js";
+import type { RedisServer } from "../support/servers/redis-server.js";
+import { type ReplicatedRedis, startReplicated } from "../support/servers/replicated-redis.js";
+import { startSentinels } from "../support/servers/sentinels.js";
 
 interface Started {
   readonly all: readonly RedisServer[];
   stop(): Promise<void>;
 }
+
+/** Servers that watch over each other agree in their own time, and say what they waited for before this. */
+const TEST_MS = 60_000;
 
 const started: Started[] = [];
 
@@ -127,7 +130,9 @@ describe("servers that belong together, of which nothing is left when they are s
   });
 
   describe("Sentinels", () => {
-    it("have another master when asked to, and when theirs was killed, which comes back as a replica", async () => {
+    it("have another master when asked to, and when theirs was killed, which comes back as a replica", {
+      timeout: TEST_MS,
+    }, async () => {
       const servers = await startSentinels();
       started.push({ all: [...servers.watchers, ...servers.nodes], stop: () => servers.stop() });
       expect(servers.sentinels).toHaveLength(3);
@@ -150,7 +155,9 @@ describe("servers that belong together, of which nothing is left when they are s
   });
 
   describe("a cluster", () => {
-    it("serves all slots, brings what is written to replicas, moves a slot and replaces a master", async () => {
+    it("serves all slots, brings what is written to replicas, moves a slot and replaces a master", {
+      timeout: TEST_MS,
+    }, async () => {
       const cluster = await startCluster();
       started.push({ all: cluster.nodes, stop: () => cluster.stop() });
       const masters = await cluster.masters();

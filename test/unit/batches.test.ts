@@ -4,8 +4,8 @@ import { UnavailableError } from "../../src/errors.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { batches, inParts } from "../../src/runtime/batches.js";
-import { AcknowledgingDriver, ofTopology } from "../support/acknowledging-driver.js";
-import { watchLeaks } from "../support/leaks.js";
+import { AcknowledgingDriver, ofTopology } from "../support/drivers/acknowledging-driver.js";
+import { watchLeaks } from "../support/run/leaks.js";
 
 watchLeaks();
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { events } from "../../src/events.js";
 import { believedMs } from "../../src/lease.js";
-import type { HoldState } from "../../src/threads/trust.js";
-import { type FakeTime, fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import { endRecordings, recorded } from "../support/recorded-events.js";
+import type { HoldState } from "../../src/threads/held.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 endRecordings();

@@ -1,15 +1,16 @@
 import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { childPrograms } from "../support/child-programs.js";
-import { watchLeaks } from "../support/leaks.js";
-import { type RedisServer, startRedis } from "../support/redis-server.js";
-import { until } from "../support/until.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { until } from "../support/run/until.js";
+import type { RedisServer } from "../support/servers/redis-server.js";
+import { workerServer } from "../support/servers/worker-server.js";
+import { childPrograms } from "../support/worlds/child-programs.js";
 
 let server: RedisServer;
 let admin: Redis;
 
 beforeAll(async () => {
-  server = await startRedis();
+  server = await workerServer();
   admin = server.client();
 });
 afterAll(() => server.stop());

@@ -7,6 +7,7 @@ import { lockInspect, lockRelease } from "../../src/protocol/lock-scripts.js";
 import { Commands } from "../../src/runtime/commands.js";
 import { HashedWheelTimer } from "../../src/runtime/hashed-wheel-timer.js";
 import type { Patience } from "../../src/runtime/patience.js";
+import { type CallFault, ScriptedDriver } from "../support/drivers/scripted-driver.js";
 import {
   answerLate,
   answerWith,
@@ -14,9 +15,8 @@ import {
   deliverTwice,
   neverDeliver,
   rejectAtOnce,
-} from "../support/call-faults.js";
-import { CountingClock } from "../support/counting-clock.js";
-import { type CallFault, ScriptedDriver } from "../support/scripted-driver.js";
+} from "../support/faults/call-faults.js";
+import { CountingClock } from "../support/worlds/counting-clock.js";
 
 const TIMEOUT_MS = 3_000;
 /** The wheel's: so late a timeout may be. */

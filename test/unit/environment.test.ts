@@ -5,9 +5,9 @@ import { delays } from "../../src/locks/backoff.js";
 import { newIds } from "../../src/synchronizers/permit-ids.js";
 import { whenListened } from "../../src/threads/loss-listeners.js";
 import { OwnEnvironment } from "../simulation/world/own-environment.js";
-import { fakeTime } from "../support/fake-time.js";
-import { watchLeaks } from "../support/leaks.js";
-import { endRecordings, recorded } from "../support/recorded-events.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 endRecordings();

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { ServerReplyError } from "../../src/driver/driver.js";
 import { type AcquireEvent, events } from "../../src/events.js";
-import { answerWith, rejectAtOnce } from "../support/call-faults.js";
-import { fakeTime } from "../support/fake-time.js";
-import { endRecordings, recorded } from "../support/recorded-events.js";
-import { watched } from "../support/watched.js";
+import { answerWith, rejectAtOnce } from "../support/faults/call-faults.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { watched } from "../support/run/watched.js";
+import { fakeTime } from "../support/worlds/fake-time.js";
 
 const open = fakeTime();
 endRecordings();

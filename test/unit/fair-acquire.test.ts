@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { fairAcquire, fairTimes } from "../../src/protocol/fair-scripts.js";
 import type { AcquireAnswer, AcquireCall, Acquisition } from "../../src/protocol/lock-calls.js";
-import { ALIVE, JVM_1, JVM_2, QUEUE, TIMEOUTS } from "../support/fair-queue.js";
+import { ALIVE, JVM_1, JVM_2, QUEUE, TIMEOUTS } from "../support/models/fair-queue.js";
 import {
   A,
   B,
   C,
   CHANNEL,
+  company,
   contents,
   DAY_MS,
   type FairServer,
@@ -20,7 +21,7 @@ import {
   stored,
   ttlOf,
   waits,
-} from "../support/fair-servers.js";
+} from "../support/servers/fair-servers.js";
 
 const LEASE_MS = 600_000;
 const NEVER = Number.MAX_SAFE_INTEGER;
@@ -139,6 +140,7 @@ describe.each(fairServers)("fair-acquire on $name", ({ open }) => {
         ttlMs: -2,
         holder: "",
         isHead: false,
+        meetsJvm: true,
         pushed: true,
       });
       expect((await acquire(B, { waits: false })).answer).toEqual({
@@ -167,17 +169,57 @@ describe.each(fairServers)("fair-acquire on $name", ({ open }) => {
       const first = await acquire(A);
       const second = await acquire(B);
       const ttlMs = expect.any(Number);
-      expect(first.answer).toEqual({ status: "queued", ttlMs, holder: C, isHead: true, pushed: true });
-      expect(second.answer).toEqual({ status: "queued", ttlMs, holder: C, isHead: false, pushed: true });
+      expect(first.answer).toEqual({
+        status: "queued",
+        ttlMs,
+        holder: C,
+        isHead: true,
+        meetsJvm: false,
+        pushed: true,
+      });
+      expect(second.answer).toEqual({
+        status: "queued",
+        ttlMs,
+        holder: C,
+        isHead: false,
+        meetsJvm: false,
+        pushed: true,
+      });
       expect(await stored(server)).toEqual({
         fields: { [C]: "1" },
         queue: [A, B],
-        timeouts: { [A]: first.serverMs + SCORE_MS, [B]: second.serverMs + SCORE_MS },
+        timeouts: { [A]: first.serverMs + SCORE_MS, [B]: first.serverMs + SCORE_MS },
         alive: { [A]: first.serverMs + fairTimes.aliveMs, [B]: second.serverMs + fairTimes.aliveMs },
       });
       await expectTtl(ALIVE, 10 * fairTimes.aliveMs);
       for (const key of [QUEUE, TIMEOUTS]) await expectTtl(key, DAY_MS + SCORE_MS);
       expect(await server.heard()).toEqual([]);
+    });
+
+    test.each([
+      ["has", SCORE_MS - fairTimes.horizonMs / 2 + SLACK_MS / 2, false],
+      ["is not to have", SCORE_MS - fairTimes.horizonMs / 2 - 1, true],
+    ])(
+      "gives one who comes the score that the last of ours %s until its next sign of life",
+      async (_, timeoutMs, isRaised) => {
+        const nowMs = await waits(server, B, { ...living, timeoutMs });
+        for (const key of [QUEUE, TIMEOUTS]) await server.raw("PEXPIRE", key, DAY_MS + timeoutMs);
+        const { serverMs } = await acquire(A);
+        const { timeouts } = await stored(server);
+        expect(timeouts).toEqual({
+          [B]: nowMs + timeoutMs,
+          [A]: isRaised ? serverMs + SCORE_MS : nowMs + timeoutMs,
+        });
+        for (const key of [QUEUE, TIMEOUTS]) await expectTtl(key, DAY_MS + (isRaised ? SCORE_MS : timeoutMs));
+      },
+    );
+
+    describe("who may free the lock and tell the waiters as a JVM does", () => {
+      test.each(company)("%s: %j", async (_, meetsJvm, come) => {
+        await come(server);
+        for (const _ of ["comes", "asks again"])
+          expect((await acquire(A)).answer).toMatchObject({ status: "queued", meetsJvm });
+      });
     });
 
     test("keeps the place and the score of one who asks again, and takes it for a sign of life", async () => {
@@ -253,6 +295,7 @@ describe.each(fairServers)("fair-acquire on $name", ({ open }) => {
         ttlMs: -1,
         holder: C,
         isHead: true,
+        meetsJvm: false,
         pushed: true,
       });
       expect((await acquire(B, { waits: false })).answer).toEqual({ status: "busy", ttlMs: -1, holder: C });

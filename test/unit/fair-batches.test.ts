@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { fairAcquire, fairRelease } from "../../src/protocol/fair-scripts.js";
 import type { AcquireAnswer, ReleaseAnswer } from "../../src/protocol/lock-calls.js";
-import { ALIVE, QUEUE, TIMEOUTS } from "../support/fair-queue.js";
+import { ALIVE, QUEUE, TIMEOUTS } from "../support/models/fair-queue.js";
 import {
   A,
   B,
@@ -13,7 +13,7 @@ import {
   living,
   SLACK_MS,
   waits,
-} from "../support/fair-servers.js";
+} from "../support/servers/fair-servers.js";
 
 const LEASE_MS = 600_000;
 const NEVER = Number.MAX_SAFE_INTEGER;

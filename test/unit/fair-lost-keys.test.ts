@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { type Dialect, PLAIN } from "../../src/protocol/dialect.js";
 import { fairAcquire, fairRefresh, fairRelease, fairTimes } from "../../src/protocol/fair-scripts.js";
 import type { AcquireAnswer, ReleaseAnswer } from "../../src/protocol/lock-calls.js";
-import { ALIVE, JVM_1, QUEUE, TIMEOUTS } from "../support/fair-queue.js";
+import { ALIVE, JVM_1, QUEUE, TIMEOUTS } from "../support/models/fair-queue.js";
 import {
   A,
   B,
@@ -18,7 +18,7 @@ import {
   stored,
   ttlOf,
   waits,
-} from "../support/fair-servers.js";
+} from "../support/servers/fair-servers.js";
 
 const LEASE_MS = 600_000;
 const NEVER = Number.MAX_SAFE_INTEGER;

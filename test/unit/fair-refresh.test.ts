@@ -6,12 +6,13 @@ import {
   type RefreshAnswer,
 } from "../../src/protocol/fair-scripts.js";
 import type { ForceUnlock, ForceUnlockAnswer } from "../../src/protocol/lock-calls.js";
-import { ALIVE, JVM_1, QUEUE, TIMEOUTS } from "../support/fair-queue.js";
+import { ALIVE, JVM_1, QUEUE, TIMEOUTS } from "../support/models/fair-queue.js";
 import {
   A,
   B,
   C,
   CHANNEL,
+  company,
   contents,
   DAY_MS,
   dead,
@@ -26,7 +27,7 @@ import {
   stored,
   ttlOf,
   waits,
-} from "../support/fair-servers.js";
+} from "../support/servers/fair-servers.js";
 
 const granted = { status: "granted" };
 const gone = { status: "gone" };
@@ -52,7 +53,7 @@ describe.each(fairServers)("on $name", ({ open }) => {
   }
 
   function waiting(holder: string, isHead: boolean): RefreshAnswer {
-    return { status: "queued", ttlMs: expect.any(Number), holder, isHead };
+    return { status: "queued", ttlMs: expect.any(Number), holder, isHead, meetsJvm: false };
   }
 
   async function expectShortLived(key: string): Promise<void> {
@@ -123,6 +124,15 @@ describe.each(fairServers)("on $name", ({ open }) => {
       await expectShortLived(ALIVE);
     });
 
+    describe("who may free the lock and tell the waiters as a JVM does", () => {
+      test.each(company)("%s: %j", async (_, meetsJvm, come) => {
+        await holds(server, C);
+        await come(server);
+        await waits(server, A, living);
+        expect((await refresh(A)).answers).toMatchObject([{ status: "queued", meetsJvm }]);
+      });
+    });
+
     test("stores nothing about one who has lost its place", async () => {
       await holds(server, C);
       expect((await refresh(A)).answers).toEqual([gone]);
@@ -145,7 +155,7 @@ describe.each(fairServers)("on $name", ({ open }) => {
       await waits(server, A, living);
       for (const _ of ["first", "again"]) {
         expect((await refresh(A)).answers).toEqual([
-          { status: "queued", ttlMs: -2, holder: "", isHead: false },
+          { status: "queued", ttlMs: -2, holder: "", isHead: false, meetsJvm: true },
         ]);
         expect(await server.heard()).toEqual([[JVM_1, "0"]]);
       }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { fairRelease, fairTimes } from "../../src/protocol/fair-scripts.js";
 import type { Release, ReleaseAnswer, ReleaseCall } from "../../src/protocol/lock-calls.js";
-import { ALIVE, JVM_1, JVM_2, JvmThread, QUEUE, TIMEOUTS } from "../support/fair-queue.js";
+import { ALIVE, JVM_1, JVM_2, JvmThread, QUEUE, TIMEOUTS } from "../support/models/fair-queue.js";
 import {
   A,
   B,
@@ -22,7 +22,7 @@ import {
   stored,
   ttlOf,
   waits,
-} from "../support/fair-servers.js";
+} from "../support/servers/fair-servers.js";
 
 const NO_LIMIT = 0;
 const NOTHING = { fields: {}, queue: [], timeouts: {}, alive: {} };
@@ -350,12 +350,17 @@ test("a user who may not publish gives the lock to the next one all the same", a
   try {
     await holds(server, A);
     await waits(server, B, living);
-    await server.raw("ACL", "SETUSER", "default", "resetchannels");
+    // A user of its own: taken from the default one, the right would end the connection that listens.
+    await server.raw("ACL", "SETUSER", "quiet", "on", "nopass", "~*", "+@all", "resetchannels");
+    await server.raw("AUTH", "quiet", "any");
+    await expect(server.raw("PUBLISH", CHANNEL, "")).rejects.toThrow("NOPERM");
     const lock = { key: "a", holder: A, heldCount: 1, keptCount: 0, ttlMs: 1, keptMs: [], channel: CHANNEL };
     const { reply } = await server.run(fairRelease, { notAfterMs: NO_LIMIT, locks: [lock] });
     expect(reply).toEqual([released]);
     expect(await stored(server)).toEqual({ ...NOTHING, fields: { [B]: "1" } });
   } finally {
+    await server.raw("AUTH", "default", "any");
+    await server.raw("ACL", "DELUSER", "quiet");
     await server.close();
   }
 });

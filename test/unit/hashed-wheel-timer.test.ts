@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/clock.js";
 import { HashedWheelTimer, type Timeout } from "../../src/runtime/hashed-wheel-timer.js";
 
-import { CountingClock, recorder } from "../support/counting-clock.js";
+import { CountingClock, recorder } from "../support/worlds/counting-clock.js";
 
 const HOUR_MS = 3_600_000;
 const nothing = () => undefined;

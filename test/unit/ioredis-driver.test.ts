@@ -6,12 +6,13 @@ import { evaluate, script } from "../../src/driver/conformance/conformance-case.
 import { type Driver, DriverClosedError, ServerReplyError } from "../../src/driver/driver.js";
 import { fromIoredis } from "../../src/driver/ioredis/errors.js";
 import { type IoredisClient, ioredisDriver } from "../../src/driver/ioredis/index.js";
-import { destroyClient, quickEnd } from "../support/ioredis-clients.js";
-import { watchLeaks } from "../support/leaks.js";
-import { cut, cutBeforeForward, dropNextReply, halfOpen } from "../support/proxy-faults.js";
-import { type RedisServer, startRedis } from "../support/redis-server.js";
-import { startProxy, type TcpProxy } from "../support/tcp-proxy.js";
-import { until } from "../support/until.js";
+import { destroyClient, quickEnd } from "../support/clients/ioredis-clients.js";
+import { cut, cutBeforeForward, dropNextReply, halfOpen } from "../support/faults/proxy-faults.js";
+import { startProxy, type TcpProxy } from "../support/faults/tcp-proxy.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { until } from "../support/run/until.js";
+import type { RedisServer } from "../support/servers/redis-server.js";
+import { workerServer } from "../support/servers/worker-server.js";
 
 const increment = script("increment", 'return redis.call("INCR", KEYS[1])');
 const key = "counter";
@@ -23,7 +24,7 @@ const clients: (Redis | Redis5)[] = [];
 const drivers: Driver[] = [];
 
 beforeAll(async () => {
-  server = await startRedis();
+  server = await workerServer();
   admin = server.client();
 });
 afterAll(() => server.stop());

@@ -5,12 +5,21 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { evaluate, Recorder, script } from "../../src/driver/conformance/conformance-case.js";
 import { type Driver, DriverClosedError } from "../../src/driver/driver.js";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
-import { destroyClient, quickEnd } from "../support/ioredis-clients.js";
-import { openThings, watchLeaks } from "../support/leaks.js";
-import { cut, cutBeforeForward, delay, dropNextReply, halfOpen, refuse } from "../support/proxy-faults.js";
-import { type RedisServer, startRedis } from "../support/redis-server.js";
-import { startProxy, type TcpProxy } from "../support/tcp-proxy.js";
-import { until } from "../support/until.js";
+import { destroyClient, quickEnd } from "../support/clients/ioredis-clients.js";
+import {
+  cut,
+  cutBeforeForward,
+  delay,
+  dropNextReply,
+  halfOpen,
+  refuse,
+} from "../support/faults/proxy-faults.js";
+import { startProxy, type TcpProxy } from "../support/faults/tcp-proxy.js";
+import { untilCollected } from "../support/run/garbage.js";
+import { openThings, watchLeaks } from "../support/run/leaks.js";
+import { until } from "../support/run/until.js";
+import type { RedisServer } from "../support/servers/redis-server.js";
+import { workerServer } from "../support/servers/worker-server.js";
 
 const nothing = script("nothing", "return nil");
 const subscribing = "\r\nsubscribe";
@@ -22,7 +31,7 @@ const clients: (Redis | Redis5)[] = [];
 const drivers: Driver[] = [];
 
 beforeAll(async () => {
-  server = await startRedis();
+  server = await workerServer();
   admin = server.client();
 });
 afterAll(() => server.stop());
@@ -149,10 +158,7 @@ describe.each(versions)("the subscriber on ioredis $version", ({ connect }) => {
       });
       return new WeakRef(request);
     })();
-    await until(() => {
-      globalThis.gc?.();
-      return pinned.deref() === undefined;
-    });
+    await expect(untilCollected(() => pinned.deref() === undefined)).resolves.toBeUndefined();
   });
 
   it("rejects when the server can not be reached, and works as soon as it can", async () => {
@@ -398,7 +404,7 @@ describe.each(versions)("the subscriber on ioredis $version", ({ connect }) => {
       proxy.inject(refuse);
       await proxy.inject(cut({ on: subscribing })).struck;
       await noticed;
-      await driver.close();
+      await expect(driver.close()).resolves.toBeUndefined();
     });
   });
 });

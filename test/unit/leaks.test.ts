@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { describe, expect, it } from "vitest";
-import { findLeaks, openThings } from "../support/leaks.js";
+import { findLeaks, openThings } from "../support/run/leaks.js";
 
 describe("the search for leaks", () => {
   it("finds a timer that keeps nothing alive, and the place where it was made", async () => {

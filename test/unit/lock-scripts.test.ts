@@ -9,7 +9,7 @@ import {
   lockSucceed,
 } from "../../src/protocol/lock-scripts.js";
 import { fencingTokenKey } from "../../src/protocol/names.js";
-import { ScriptServer } from "../support/script-server.js";
+import { ScriptServer } from "../support/servers/script-server.js";
 
 const NEVER = Number.MAX_SAFE_INTEGER;
 const NO_LIMIT = 0;
@@ -34,14 +34,22 @@ function stored(key: string): readonly unknown[] {
 
 const NOTHING = [[], -2];
 
+function acquisitionOf(keys: readonly string[], options: Partial<Acquisition> = {}): readonly Acquisition[] {
+  const lock = { holder: "me", leaseMs: LEASE_MS, heldCount: 0, kin: "", waits: false, fenced: false };
+  return keys.map((key) => ({ key, ...lock, channel: CHANNEL, ...options }));
+}
+
 function acquire(
   keys: readonly string[],
   options: Partial<Acquisition> = {},
   call: { readonly together?: boolean; readonly notAfterMs?: number } = {},
 ): readonly AcquireAnswer[] {
-  const lock = { holder: "me", leaseMs: LEASE_MS, heldCount: 0, kin: "", waits: false, fenced: false };
-  const locks = keys.map((key) => ({ key, ...lock, channel: CHANNEL, ...options }));
-  return server.run(lockAcquire, { notAfterMs: NEVER, ...call, locks });
+  return server.run(lockAcquire, { notAfterMs: NEVER, ...call, locks: acquisitionOf(keys, options) });
+}
+
+function releaseOf(keys: readonly string[], options: Partial<Release> = {}): readonly Release[] {
+  const counts = { heldCount: 1, keptCount: 0, ttlMs: LEASE_MS, keptMs: [] };
+  return keys.map((key) => ({ key, holder: "me", ...counts, channel: CHANNEL, ...options }));
 }
 
 function release(
@@ -49,9 +57,7 @@ function release(
   options: Partial<Release> = {},
   notAfterMs = NO_LIMIT,
 ): readonly ReleaseAnswer[] {
-  const counts = { heldCount: 1, keptCount: 0, ttlMs: LEASE_MS, keptMs: [] };
-  const locks = keys.map((key) => ({ key, holder: "me", ...counts, channel: CHANNEL, ...options }));
-  return server.run(lockRelease, { notAfterMs, locks });
+  return server.run(lockRelease, { notAfterMs, locks: releaseOf(keys, options) });
 }
 
 const held = { status: "held" };
@@ -128,6 +134,47 @@ describe("a lock", () => {
     server.full(true);
     expect(acquire(["a"], { fenced: true })).toEqual([refused]);
     expect(stored("a")).toEqual(NOTHING);
+  });
+});
+
+describe("an answer is one number, as a list costs more,", () => {
+  const taken = (keys: readonly string[], options?: Partial<Acquisition>) =>
+    server.answer(lockAcquire, { notAfterMs: NEVER, locks: acquisitionOf(keys, options) });
+  const freed = (keys: readonly string[], notAfterMs = NO_LIMIT) =>
+    server.answer(lockRelease, { notAfterMs, locks: releaseOf(keys) });
+
+  test("the server's time, when all locks were free and none has a counter", () => {
+    const nowMs = server.clock.wallMs();
+    expect(taken(["a"])).toBe(nowMs);
+    expect(taken(["b", "c"])).toBe(nowMs);
+    expect(taken(["d", "a"], { holder: "another" })).toEqual([nowMs, "held", ["busy", LEASE_MS, "me"]]);
+    expect(taken(["e"], { fenced: true })).toEqual([nowMs, ["held", "1"]]);
+    expect(taken(["b", "f"])).toEqual([nowMs, "held", "held"]);
+  });
+
+  test("how many heard of each, when all were freed and no time was asked for", () => {
+    const nowMs = server.clock.wallMs();
+    for (const key of ["a", "b", "c", "d", "e"]) holds(key, "me");
+    expect(freed(["a"])).toBe(1);
+    expect(freed(["b", "c"])).toBe(1);
+    expect(freed(["d", "a", "e"])).toEqual([0, 1, "absent", 1]);
+    holds("a", "me");
+    expect(freed(["a"], NEVER)).toEqual([nowMs, 1]);
+    holds("a", "me");
+    holds("b", "me");
+    const [here, ...elsewhere] = releaseOf(["a", "b"]);
+    const locks = [here, ...elsewhere.map((lock) => ({ ...lock, channel: "nobody listens" }))];
+    expect(server.answer(lockRelease, { notAfterMs: NO_LIMIT, locks: locks as Release[] })).toEqual([
+      0, 1, 0,
+    ]);
+  });
+
+  test("the server's time, when the lock was handed to the next one", () => {
+    holds("a", "me");
+    const next = { notAfterMs: NEVER, key: "a", leaseMs: LEASE_MS, successor: "next", predecessors: ["me"] };
+    expect(server.answer(lockSucceed, next)).toBe(server.clock.wallMs());
+    server.raw("DEL", "a");
+    expect(server.answer(lockSucceed, next)).toEqual([server.clock.wallMs(), "lost"]);
   });
 });
 

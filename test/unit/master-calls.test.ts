@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { DriverClosedError, type ReplicaDemand } from "../../src/driver/driver.js";
 import { MasterCalls } from "../../src/driver/own/master-calls.js";
 import { Slots } from "../../src/driver/own/slots.js";
-import { callOf, reply, ScriptedMaster, ticket } from "../support/scripted-master.js";
+import { callOf, reply, ScriptedMaster, ticket } from "../support/servers/scripted-master.js";
 
 const demand: ReplicaDemand = { replicas: 1, timeoutMs: 1_000 };
 

@@ -12,19 +12,20 @@ import {
   nodeRedisDriver,
 } from "../../src/driver/node-redis/index.js";
 import { onlyEnd } from "../../src/driver/own/connection.js";
-import { untilCollected } from "../support/garbage.js";
-import { openThings, watchLeaks } from "../support/leaks.js";
 import {
   type ClientOptions,
   type Connectable,
   destroyClient,
   type Version,
   versions,
-} from "../support/node-redis-clients.js";
-import { cut, dropNextReply, halfOpen } from "../support/proxy-faults.js";
-import { type RedisServer, startRedis } from "../support/redis-server.js";
-import { startProxy, type TcpProxy } from "../support/tcp-proxy.js";
-import { until } from "../support/until.js";
+} from "../support/clients/node-redis-clients.js";
+import { cut, dropNextReply, halfOpen } from "../support/faults/proxy-faults.js";
+import { startProxy, type TcpProxy } from "../support/faults/tcp-proxy.js";
+import { untilCollected } from "../support/run/garbage.js";
+import { openThings, watchLeaks } from "../support/run/leaks.js";
+import { until } from "../support/run/until.js";
+import type { RedisServer } from "../support/servers/redis-server.js";
+import { workerServer } from "../support/servers/worker-server.js";
 
 const increment = script("increment", 'return redis.call("INCR", KEYS[1])');
 const nested = script("nested", 'return { "text", 7, false, { ARGV[1] } }');
@@ -40,7 +41,7 @@ const clients: Connectable[] = [];
 const drivers: Driver[] = [];
 
 beforeAll(async () => {
-  server = await startRedis();
+  server = await workerServer();
   admin = server.client();
 });
 afterAll(() => server.stop());
@@ -52,6 +53,7 @@ afterEach(async () => {
   await Promise.all(drivers.splice(0).map((driver) => driver.close()));
   await Promise.all(clients.splice(0).map((client) => destroyClient(client)));
   await proxy.close();
+  await admin.acl("DELUSER", "guarded");
   await admin.flushall();
 });
 
@@ -183,7 +185,6 @@ describe.each(versions)("scripts on node-redis $version", (version) => {
     const error = await evaluate(driver, increment, [key]).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(ServerReplyError);
     expect(error).toMatchObject({ code: "NOPERM", cause: expect.any(Error) });
-    await admin.acl("DELUSER", "guarded");
   });
 
   it("are refused while the client is not open, and taken when its owner has connected it", async () => {
@@ -405,6 +406,7 @@ describe.each(versions)("the subscriber on node-redis $version", (version) => {
       await redis.connect();
       await proxy.inject(cut()).struck;
       await until(() => heard.length > 0);
+      expect(heard[0]).toBeInstanceOf(Error);
     });
 
     it("ends a connection that is only about to be made", async () => {
@@ -447,7 +449,8 @@ describe("a connection to a master", () => {
       await requests.run(sender, () => link.send(["PING"]));
     };
     for (let i = 0; i < 50; i++) await send();
-    await untilCollected(() => senders.every((sender) => sender.deref() === undefined));
+    const isCollected = () => senders.every((sender) => sender.deref() === undefined);
+    await expect(untilCollected(isCollected)).resolves.toBeUndefined();
     await link.close();
   });
 
@@ -462,7 +465,8 @@ describe("a connection to a master", () => {
     for (let i = 0; i < 100; i++) await link.send(["PING"]);
     watch.disable();
     // The test itself has some.
-    await untilCollected(() => promises.filter((promise) => promise.deref() !== undefined).length < 50);
+    const isCollected = () => promises.filter((promise) => promise.deref() !== undefined).length < 50;
+    await expect(untilCollected(isCollected)).resolves.toBeUndefined();
     await link.close();
   });
 });

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { AcquireAnswer, Acquisition } from "../../src/protocol/lock-calls.js";
 import { waitingWriterKey } from "../../src/protocol/names.js";
 import { MARK_MS, readAcquire, readRelease, writeAcquire } from "../../src/protocol/read-write-scripts.js";
-import { ScriptServer } from "../support/script-server.js";
+import { ScriptServer } from "../support/servers/script-server.js";
 
 const NEVER = Number.MAX_SAFE_INTEGER;
 const LONG_AGO = 1;

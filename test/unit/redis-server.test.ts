@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { childPrograms } from "../support/child-programs.js";
-import { watchLeaks } from "../support/leaks.js";
-import { type RedisServer, startMasters, startRedis } from "../support/redis-server.js";
-import { until } from "../support/until.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { until } from "../support/run/until.js";
+import { type RedisServer, startMasters, startRedis } from "../support/servers/redis-server.js";
+import { childPrograms } from "../support/worlds/child-programs.js";
 
 const servers: RedisServer[] = [];
 

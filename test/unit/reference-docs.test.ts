@@ -5,7 +5,7 @@ import { clientSettings } from "../../src/client-options.js";
 import { events } from "../../src/events.js";
 import * as api from "../../src/index.js";
 import * as names from "../../src/protocol/names.js";
-import { type MarkdownTable, markdownTables } from "../support/markdown-tables.js";
+import { type MarkdownTable, markdownTables } from "../support/models/markdown-tables.js";
 
 const root = join(import.meta.dirname, "../..");
 const source = (path: string) => readFileSync(join(root, "src", path), "utf8");

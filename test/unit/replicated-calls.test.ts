@@ -2,9 +2,9 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DriverClosedError, type ReplicaDemand, WaitRefusedError } from "../../src/driver/driver.js";
 import type { ReplicatedCalls } from "../../src/driver/own/replicated-calls.js";
-import { gate } from "../support/gate.js";
-import { callOf, reply, ScriptedMaster, ticket } from "../support/scripted-master.js";
-import { until } from "../support/until.js";
+import { gate } from "../support/run/gate.js";
+import { until } from "../support/run/until.js";
+import { callOf, reply, ScriptedMaster, ticket } from "../support/servers/scripted-master.js";
 
 const TIMEOUT_MS = 1_000;
 const one: ReplicaDemand = { replicas: 1, timeoutMs: TIMEOUT_MS };

@@ -5,12 +5,12 @@ import { NotReplicatedError } from "../../src/errors.js";
 import { events } from "../../src/events.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
-import { AcknowledgingDriver, ofTopology } from "../support/acknowledging-driver.js";
-import { answerLate, answerWith, loseReply } from "../support/call-faults.js";
-import { watchLeaks } from "../support/leaks.js";
-import { endRecordings, recorded } from "../support/recorded-events.js";
-import { isRequestKey } from "../support/request-keys.js";
-import type { CallFault } from "../support/scripted-driver.js";
+import { AcknowledgingDriver, ofTopology } from "../support/drivers/acknowledging-driver.js";
+import type { CallFault } from "../support/drivers/scripted-driver.js";
+import { answerLate, answerWith, loseReply } from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { isRequestKey } from "../support/servers/request-keys.js";
 
 watchLeaks();
 endRecordings();

@@ -3,11 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Driver } from "../../src/driver/driver.js";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { memoryDriver } from "../../src/memory/index.js";
-import { type RedisServer, startRedis } from "../support/redis-server.js";
+import type { RedisServer } from "../support/servers/redis-server.js";
+import { workerServer } from "../support/servers/worker-server.js";
 
 let server: RedisServer;
 beforeAll(async () => {
-  server = await startRedis();
+  server = await workerServer();
 });
 afterAll(() => server.stop());
 

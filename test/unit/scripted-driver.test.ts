@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { evaluate, Recorder, script } from "../../src/driver/conformance/conformance-case.js";
 import { MemoryServer, memoryDriver } from "../../src/memory/index.js";
+import { ScriptedDriver } from "../support/drivers/scripted-driver.js";
 import {
   answerLate,
   answerWith,
@@ -10,9 +11,8 @@ import {
   neverDeliver,
   rejectAtOnce,
   swallowReply,
-} from "../support/call-faults.js";
-import { watchLeaks } from "../support/leaks.js";
-import { ScriptedDriver } from "../support/scripted-driver.js";
+} from "../support/faults/call-faults.js";
+import { watchLeaks } from "../support/run/leaks.js";
 
 const increment = script("increment", 'return redis.call("INCR", KEYS[1])');
 const read = script("read", 'return redis.call("GET", KEYS[1])');

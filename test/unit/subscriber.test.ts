@@ -5,7 +5,7 @@ import { DriverClosedError, ServerReplyError } from "../../src/driver/driver.js"
 import type { ConnectionEvents, PubSubConnection } from "../../src/driver/own/connection.js";
 import { Slots } from "../../src/driver/own/slots.js";
 import { Subscriber } from "../../src/driver/own/subscriber.js";
-import { gate } from "../support/gate.js";
+import { gate } from "../support/run/gate.js";
 
 const RETRY_MS = 50;
 

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import type { ChannelListener, Driver, Unsubscribe } from "../../src/driver/driver.js";
 import { events } from "../../src/events.js";
 import type { Listener } from "../../src/runtime/subscriptions.js";
-import { CountingClock } from "../support/counting-clock.js";
-import { plainSubscriptions } from "../support/plain-subscriptions.js";
-import { endRecordings, recorded } from "../support/recorded-events.js";
+import { plainSubscriptions } from "../support/clients/plain-subscriptions.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { CountingClock } from "../support/worlds/counting-clock.js";
 
 endRecordings();
 

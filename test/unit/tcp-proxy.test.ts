@@ -2,12 +2,20 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { destroyClient } from "../support/ioredis-clients.js";
-import { watchLeaks } from "../support/leaks.js";
-import { cut, cutBeforeForward, delay, dropNextReply, halfOpen, refuse } from "../support/proxy-faults.js";
-import { type RedisServer, startRedis } from "../support/redis-server.js";
-import { startProxy, type TcpProxy } from "../support/tcp-proxy.js";
-import { until } from "../support/until.js";
+import { destroyClient } from "../support/clients/ioredis-clients.js";
+import {
+  cut,
+  cutBeforeForward,
+  delay,
+  dropNextReply,
+  halfOpen,
+  refuse,
+} from "../support/faults/proxy-faults.js";
+import { startProxy, type TcpProxy } from "../support/faults/tcp-proxy.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { until } from "../support/run/until.js";
+import type { RedisServer } from "../support/servers/redis-server.js";
+import { workerServer } from "../support/servers/worker-server.js";
 
 let server: RedisServer;
 let admin: Redis;
@@ -15,7 +23,7 @@ let proxy: TcpProxy;
 const clients: Redis[] = [];
 
 beforeAll(async () => {
-  server = await startRedis();
+  server = await workerServer();
   admin = server.client();
 });
 afterAll(() => server.stop());
@@ -74,6 +82,7 @@ describe("a healthy proxy", () => {
     await admin.client("KILL", "ID", ours ?? "");
     await end;
     await until(() => proxy.connections.length === 0);
+    expect([client.status, other.status]).toEqual(["end", "end"]);
   });
 });
 

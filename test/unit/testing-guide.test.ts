@@ -74,6 +74,7 @@ describe(GUIDE, () => {
     await waits;
     await lease.unlock();
     await (await waiting).unlock();
+    expect((await waiting).state).toBe("released");
     await Promise.all([ours.close(), theirs.close()]);
   });
 

@@ -10,10 +10,10 @@ import { Deadline } from "../../src/runtime/deadline.js";
 import { Holding } from "../../src/threads/holding.js";
 import { Occupancy } from "../../src/threads/occupancy.js";
 import { Thread } from "../../src/threads/thread.js";
-import { answerWith, deliverLate, rejectAtOnce } from "../support/call-faults.js";
-import { CountingClock } from "../support/counting-clock.js";
-import { gate } from "../support/gate.js";
-import { ScriptedDriver } from "../support/scripted-driver.js";
+import { ScriptedDriver } from "../support/drivers/scripted-driver.js";
+import { answerWith, deliverLate, rejectAtOnce } from "../support/faults/call-faults.js";
+import { gate } from "../support/run/gate.js";
+import { CountingClock } from "../support/worlds/counting-clock.js";
 
 function setUp() {
   const clock = new CountingClock();
@@ -113,16 +113,20 @@ describe("the bodies that run in a scope", () => {
   test("are known for as long as they run, so that closing can wait for them", async () => {
     const { client, lock } = setUp();
     const { running } = client.threads;
-    const [leave, entered] = [gate(), gate()];
+    const [leave, entered, leaveThread] = [gate(), gate(), gate()];
     const body = () => {
       entered.open();
       return leave.opened;
     };
-    const works = [lock("a").using(body), client.threads.runAs(new Thread(), () => leave.opened)];
+    const using = lock("a").using(body);
+    const asThread = client.threads.runAs(new Thread(), () => leaveThread.opened);
     await entered.opened;
     expect(running.size).toBe(2);
     leave.open();
-    await Promise.all(works);
+    await using;
+    expect(running.size).toBe(1);
+    leaveThread.open();
+    await asThread;
     expect(running.size).toBe(0);
     await expect(lock("a").using(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
     expect(running.size).toBe(0);

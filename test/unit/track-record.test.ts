@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { markdownTables } from "../support/markdown-tables.js";
+import { markdownTables } from "../support/models/markdown-tables.js";
 import { read, root } from "../support/tidy/tree.js";
 
 /** Bugs of other libraries, defects of Redisson's protocol, findings of the design review, and our own defects. */

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ClientClosedError } from "../../src/errors.js";
 import { Pending, UnderWay } from "../../src/runtime/under-way.js";
-import { CountingClock } from "../support/counting-clock.js";
-import { collectAll } from "../support/garbage.js";
-import { watched } from "../support/watched.js";
+import { collectAll } from "../support/run/garbage.js";
+import { watched } from "../support/run/watched.js";
+import { CountingClock } from "../support/worlds/counting-clock.js";
 
 let clock: CountingClock;
 let underWay: UnderWay;
@@ -16,10 +16,13 @@ afterEach(() => expect([underWay.busy, clock.pendingTimers]).toEqual([false, 0])
 /** A command that ends when it is told to. */
 function command() {
   const errors: Error[] = [];
-  const pending = new Pending((error) => {
-    errors.push(error);
-    underWay.settled(pending);
-  });
+  class Sent extends Pending {
+    override giveUp(error: Error): void {
+      errors.push(error);
+      underWay.settled(this);
+    }
+  }
+  const pending = new Sent();
   underWay.add(pending);
   return { errors, end: () => underWay.settled(pending) };
 }

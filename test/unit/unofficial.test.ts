@@ -5,12 +5,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { selectedDatabase, startupNodesOf } from "../../src/driver/ioredis/unofficial.js";
 import { execute, keyPrefixOf, optionsOf, rediscover } from "../../src/driver/node-redis/unofficial.js";
 import { hiddenOf } from "../../src/driver/valkey-glide/unofficial.js";
-import { destroyClient } from "../support/ioredis-clients.js";
-import { ioredisFlavours } from "../support/ioredis-flavours.js";
-import { watchLeaks } from "../support/leaks.js";
-import { versions } from "../support/node-redis-clients.js";
-import { type RedisServer, startRedis } from "../support/redis-server.js";
-import { closeGlideClients, glideSubscriber } from "../support/valkey-glide-clients.js";
+import { destroyClient } from "../support/clients/ioredis-clients.js";
+import { ioredisFlavours } from "../support/clients/ioredis-flavours.js";
+import { versions } from "../support/clients/node-redis-clients.js";
+import { closeGlideClients, glideSubscriber } from "../support/clients/valkey-glide-clients.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { type RedisServer, startRedis } from "../support/servers/redis-server.js";
 
 let server: RedisServer;
 let admin: Redis;

@@ -11,12 +11,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { evaluate, script } from "../../src/driver/conformance/conformance-case.js";
 import { type Driver, DriverClosedError, ServerReplyError } from "../../src/driver/driver.js";
 import { type ValkeyGlideClient, valkeyGlideDriver } from "../../src/driver/valkey-glide/index.js";
-import { watchLeaks } from "../support/leaks.js";
-import { cutBeforeForward, dropNextReply, halfOpen } from "../support/proxy-faults.js";
-import { type RedisServer, startRedis } from "../support/redis-server.js";
-import { startProxy, type TcpProxy } from "../support/tcp-proxy.js";
-import { until } from "../support/until.js";
-import { closeGlideClients, glideClient, glideSubscriber } from "../support/valkey-glide-clients.js";
+import { closeGlideClients, glideClient, glideSubscriber } from "../support/clients/valkey-glide-clients.js";
+import { cutBeforeForward, dropNextReply, halfOpen } from "../support/faults/proxy-faults.js";
+import { startProxy, type TcpProxy } from "../support/faults/tcp-proxy.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { until } from "../support/run/until.js";
+import { type RedisServer, startRedis } from "../support/servers/redis-server.js";
 
 Logger.init("off");
 

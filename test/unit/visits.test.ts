@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { overlaps, type Visit } from "../support/visits.js";
+import { overlaps, type Visit } from "../support/worlds/visits.js";
 
 function visit(who: string, sinceUs: number, untilUs: number, { shared = false, name = "a" } = {}): Visit {
   return { who, name, shared, sinceUs, untilUs };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { WaitLine } from "../../src/runtime/wait-line.js";
-import { asksInVain, LOCK, listeningLine, TTL_MS } from "../support/listening-line.js";
+import { asksInVain, LOCK, listeningLine, TTL_MS } from "../support/worlds/listening-line.js";
 
 describe("the message of its own client's release", () => {
   test("is no news to a line, but the next message is", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { asksInVain, LOCK, listeningLine, TTL_MS } from "../support/listening-line.js";
-import { watched } from "../support/watched.js";
+import { watched } from "../support/run/watched.js";
+import { asksInVain, LOCK, listeningLine, TTL_MS } from "../support/worlds/listening-line.js";
 
 describe("a line that leaves the lock to others", () => {
   test("asks once they have had their turn, whatever was seen meanwhile", async () => {
@@ -106,7 +106,7 @@ test("whoever comes after a line was empty is woken by an alarm of its own", asy
   line.watch();
   const slept = watched(next.pause());
   await clock.advance(TTL_MS + 2);
-  expect(slept.outcome).toBeDefined();
+  expect(slept.outcome).toEqual({ value: undefined });
 });
 
 test("a head that naps asks again after that, whatever was seen before", async () => {

@@ -3,11 +3,11 @@ import { MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import type { WaitLine } from "../../src/runtime/wait-line.js";
 import { WaitLines } from "../../src/runtime/wait-lines.js";
 import { Waiter } from "../../src/runtime/waiter.js";
-import { CountingClock } from "../support/counting-clock.js";
-import { collectAll } from "../support/garbage.js";
-import { plainSubscriptions } from "../support/plain-subscriptions.js";
-import { ScriptedDriver } from "../support/scripted-driver.js";
-import { watched } from "../support/watched.js";
+import { plainSubscriptions } from "../support/clients/plain-subscriptions.js";
+import { ScriptedDriver } from "../support/drivers/scripted-driver.js";
+import { collectAll } from "../support/run/garbage.js";
+import { watched } from "../support/run/watched.js";
+import { CountingClock } from "../support/worlds/counting-clock.js";
 
 const SAFETY_MS = 5_000;
 const CHANNEL = "redisson_lock__channel:{a}";

@@ -1,8 +1,8 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
 import { Waiter } from "../../src/runtime/waiter.js";
-import { CountingClock } from "../support/counting-clock.js";
-import { watched } from "../support/watched.js";
+import { watched } from "../support/run/watched.js";
+import { CountingClock } from "../support/worlds/counting-clock.js";
 
 const value = { outcome: { value: undefined } };
 

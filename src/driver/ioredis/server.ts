@@ -19,6 +19,7 @@ export class IoredisServerPort implements ClientPort, Masters {
   readonly traits: DriverTraits;
   readonly calls: MasterCalls = new MasterCalls(this);
   readonly toError: ClientPort["toError"] = fromIoredis;
+  readonly placeOf?: () => string;
   readonly lookForMoves?: () => Promise<void>;
   readonly confirm?: () => Promise<void>;
   resets = 0;
@@ -43,6 +44,7 @@ export class IoredisServerPort implements ClientPort, Masters {
         events.onMoved();
       });
       this.#master = master;
+      this.placeOf = () => master.place;
       this.lookForMoves = () => master.look();
       this.confirm = () => master.confirm();
     }
@@ -57,10 +59,6 @@ export class IoredisServerPort implements ClientPort, Masters {
 
   get notOpen(): string | undefined {
     return this.#redis.status === "end" ? ENDED : undefined;
-  }
-
-  placeOf(): string {
-    return this.#master?.place ?? "";
   }
 
   readonly met = (): Promise<unknown> | undefined => this.#master?.meet();

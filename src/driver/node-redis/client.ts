@@ -1,5 +1,6 @@
 import type { EventEmitter } from "node:events";
-import { type AddressMap, inUrl } from "../addresses.js";
+import { inUrl } from "../addresses.js";
+import type { NodeRedisAddress, NodeRedisOptions } from "./options.js";
 import { keyPrefixOf, optionsOf } from "./unofficial.js";
 
 /** What the adapter uses of a client that `createClient()` of node-redis makes. Structural, so that nothing is imported. */
@@ -72,36 +73,6 @@ export type NodeRedisListener = (message: string, channel: string) => void;
 
 interface NodeRedisEvents extends Pick<EventEmitter, "off" | "eventNames"> {
   on(event: string | symbol, listener: (error: Error) => void): unknown;
-}
-
-export interface NodeRedisAddress {
-  readonly host?: string | undefined;
-  readonly port?: number | undefined;
-}
-
-/** The options that change what the adapter has to do. */
-export interface NodeRedisOptions {
-  readonly url?: string | undefined;
-  readonly socket?: NodeRedisSocketOptions | undefined;
-  readonly database?: number | undefined;
-}
-
-export interface NodeRedisSocketOptions extends NodeRedisAddress {
-  readonly path?: string | undefined;
-  readonly tls?: boolean | undefined;
-  readonly reconnectStrategy?: NodeRedisReconnectStrategy | undefined;
-}
-
-export type NodeRedisReconnectStrategy =
-  | number
-  | false
-  | ((retries: number, cause: Error) => number | false | Error);
-
-/** The options of a cluster that change what the adapter has to do. */
-export interface NodeRedisClusterOptions {
-  readonly rootNodes: readonly NodeRedisOptions[];
-  readonly defaults?: NodeRedisOptions | undefined;
-  readonly nodeAddressMap?: AddressMap;
 }
 
 /** What runs commands on one server at a time. */

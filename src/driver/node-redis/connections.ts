@@ -1,11 +1,7 @@
 import type { PubSubFamily } from "../driver.js";
 import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
-import type {
-  NodeRedisAddress,
-  NodeRedisClient,
-  NodeRedisOwnClient,
-  NodeRedisReconnectStrategy,
-} from "./client.js";
+import type { NodeRedisClient, NodeRedisOwnClient } from "./client.js";
+import type { NodeRedisAddress, NodeRedisReconnectStrategy } from "./options.js";
 
 /** Makes a client for a connection of our own, with the options of one of the caller's. */
 export type Duplicate = () => Promise<NodeRedisOwnClient>;

@@ -5,20 +5,22 @@ import { NodeRedisClusterPort } from "./cluster.js";
 import { NodeRedisServerPort } from "./server.js";
 
 export type {
-  NodeRedisAddress,
   NodeRedisClient,
   NodeRedisCluster,
-  NodeRedisClusterOptions,
   NodeRedisListener,
   NodeRedisNode,
-  NodeRedisOptions,
   NodeRedisOwnClient,
   NodeRedisPool,
-  NodeRedisReconnectStrategy,
   NodeRedisSentinel,
   NodeRedisServer,
-  NodeRedisSocketOptions,
 } from "./client.js";
+export type {
+  NodeRedisAddress,
+  NodeRedisClusterOptions,
+  NodeRedisOptions,
+  NodeRedisReconnectStrategy,
+  NodeRedisSocketOptions,
+} from "./options.js";
 
 /**
  * Runs holdfast on a client of node-redis 5 or 6, which its owner connects: what `createClient()`, `createClientPool()`,

@@ -44,7 +44,7 @@ function lendOfSentinel(sentinel: NodeRedisSentinel, losses: ConnectionLosses): 
     try {
       // It may connect for it, and that connection outlives the call.
       return await inRootContext(() =>
-        execute(sentinel, (client) => {
+        execute(sentinel, (client: NodeRedisClient) => {
           // The one before, in whose place another may be by now, and this one.
           if (lent !== undefined) losses.look(lent);
           losses.look(client);

@@ -10,7 +10,6 @@ import {
   isPool,
   isSentinel,
   type NodeRedisClient,
-  type NodeRedisReconnectStrategy,
   type NodeRedisSentinel,
   type NodeRedisServer,
   nodeName,
@@ -20,6 +19,7 @@ import { AS_THEY_ARE, duplicateOnce, NodeRedisConnection, retryDelayMs } from ".
 import { fromNodeRedis } from "./errors.js";
 import { type Lend, lendOf } from "./lend.js";
 import { ConnectionLosses } from "./losses.js";
+import type { NodeRedisReconnectStrategy } from "./options.js";
 
 const NOT_OPEN =
   "the node-redis client is not open: it was not connected yet, or it was closed, or its reconnectStrategy gave up";

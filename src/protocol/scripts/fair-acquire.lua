@@ -13,12 +13,12 @@
     leaseMs    integer > 0, milliseconds
     heldCount  integer >= 0, the holder's hold count before this acquisition
     waits      1: one who is refused stands in the queue
-    channel    where waiters listen, without the holder that each adds
+    channel    where waiters listen, without the holder or client id that each adds
 
   Returns  { serverMs, answer, … } with one answer per lock, as lock-acquire, and
-           { "queued", ttlMs, holder, 0 or 1, 0 or 1 }
+           { "queued", ttlMs, holder, 0 or 1, 0 or 1, 0 or 1 }
              in the queue; ttlMs is -1 without a TTL and -2 when nobody has the lock, holder is empty then;
-             1 for the next in line; 1 when this call put it there
+             1 for the next in line; 1 when a JVM has the lock or stands in the queue; 1 when this call put it there
   Compat   Redisson RedissonFairLock.tryLockInnerAsync keeps the same queue and scores. Times are the server's; our scores
            are those of our waiters before us, or a constant wait and a horizon behind a JVM's, so that the arithmetic of a
            JVM that leaves can not kill a waiter that lives; a lock that is found free goes to the next at once.
@@ -112,6 +112,7 @@ local function push(fair, holder)
     return false, place == 0
   end
   queue_changed(fair)
+  fair.length = length
   if length - 1 == redis.call("ZCARD", fair.timeouts) then
     return true, length == 1
   end
@@ -119,6 +120,7 @@ local function push(fair, holder)
   local is_new = place == length - 1
   if not is_new then
     redis.call("LREM", fair.queue, -1, holder)
+    fair.length = length - 1
   end
   return is_new, place == 0
 end
@@ -149,21 +151,22 @@ local function stand_in_queue(fair, holder)
     keep_queue(fair, now_ms)
     fair.is_kept = true
   end
-  if not read(fair, "ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder) then
+  local added = read(fair, "ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
+  if not added then
     if is_new then
       redis.call("LREM", fair.queue, -1, holder)
     end
     return wrong(fair)
   end
-  fair.has_signs_of_life = true
+  fair.has_signs_of_life = fair.has_signs_of_life or added == 1
   if is_new or not timeout_ms then
-    local ms = timeout_at_end(fair, now_ms, times)
+    local ms, top_ms = timeout_at_end(fair, now_ms, times), top_of(fair).ms
     redis.call("ZADD", fair.timeouts, milliseconds(ms), holder)
     fair.top = { holder = holder, ms = ms }
-    fair.is_to_be_kept = true
+    fair.is_to_be_kept = fair.is_to_be_kept or ms > top_ms or is_head or not is_new
   end
-  counts_of(fair)
-  return { "queued", ttl_of(fair), fair.holder, is_head and 1 or 0, is_new and 1 or 0 }
+  local is_near_jvm = meets_jvm(fair, now_ms)
+  return { "queued", ttl_of(fair), fair.holder, is_head and 1 or 0, is_near_jvm, is_new and 1 or 0 }
 end
 
 local function acquire(fair, holder, lease_ms, held_count, waits)

@@ -7,7 +7,7 @@
   KEYS[3]  timeouts    sorted set, waiting holder -> epoch milliseconds until which a JVM believes it alive
   KEYS[4]  alive       sorted set, waiting holder of holdfast -> epoch milliseconds until which holdfast does
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
-  ARGV[2]  channel     where waiters listen, without the holder that each adds
+  ARGV[2]  channel     where waiters listen, without the holder or client id that each adds
   then the five times of fair-queue, then for each holder seen:
     holder     "<client id>:<thread id>"
     holdCount  integer > 0

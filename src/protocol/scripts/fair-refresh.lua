@@ -8,12 +8,12 @@
     timeouts     sorted set, waiting holder -> epoch milliseconds until which a JVM believes it alive
     alive        sorted set, waiting holder of holdfast -> epoch milliseconds until which holdfast does
   ARGV         the five times of fair-queue, then for each lock:
-    channel    where waiters listen, without the holder that each adds
+    channel    where waiters listen, without the holder or client id that each adds
     count      how many holders follow
     holder, …  "<client id>:<thread id>"
 
   Returns  { serverMs, { answer, … }, … } with one list per lock and one answer per holder:
-           { "queued", ttlMs, holder, 0 or 1 }  as fair-acquire
+           { "queued", ttlMs, holder, 0 or 1, 0 or 1 }  as fair-acquire, whose last number is left out
            { "granted" }                        it has the lock
            { "gone" }                           it has lost its place
   Compat   Redisson has no signs of life: a waiter there has its place until its score, and then loses it.
@@ -48,7 +48,7 @@ local function mend(fair)
   for i = 1, #stale do
     redis.call("ZREM", fair.timeouts, stale[i])
   end
-  fair.top, fair.is_to_be_kept = nil, true
+  fair.top, fair.living, fair.is_to_be_kept = nil, nil, true
 end
 
 -- Redis takes as many values in one command as a script can unpack.
@@ -67,7 +67,7 @@ end
 local function raise_timeouts(fair, waiters, timeouts)
   local timeout_ms, raised = milliseconds(least_timeout(now_ms, times)), {}
   for i = 1, #waiters do
-    if tonumber(timeouts[i]) < now_ms + times.wait_ms + times.horizon_ms / 2 then
+    if is_low(tonumber(timeouts[i]), now_ms, times) then
       raised[#raised + 1] = timeout_ms
       raised[#raised + 1] = waiters[i]
     end
@@ -96,7 +96,7 @@ local function news(fair, waiters)
   local counts, answers = counts_of(fair), {}
   front_of(fair)
   local there, timeouts = standing(fair, waiters)
-  read(fair, "ZCARD", fair.alive)
+  living_of(fair, now_ms)
   if fair.is_wrong then
     return answers
   end
@@ -111,6 +111,7 @@ local function news(fair, waiters)
       mark_alive(fair, there)
     end
   end
+  local is_near_jvm = meets_jvm(fair, now_ms)
   if fair.is_free then
     pass_on(fair, now_ms, times)
     counts = counts_of(fair)
@@ -125,7 +126,7 @@ local function news(fair, waiters)
     if counts[waiter] then
       answers[i] = { "granted" }
     elseif is_there[waiter] then
-      answers[i] = { "queued", ttl_of(fair), fair.holder, waiter == head and 1 or 0 }
+      answers[i] = { "queued", ttl_of(fair), fair.holder, waiter == head and 1 or 0, is_near_jvm }
     end
   end
   return answers

@@ -13,12 +13,12 @@
     heldCount  integer > 0, the holder's hold count before this release, at most
     keptCount  integer >= 0, the hold count to leave; 0 frees the lock whatever the count was
     ttlMs      integer > 0, milliseconds the lock is to live on when holds are kept
-    channel    where waiters listen, without the holder that each adds
+    channel    where waiters listen, without the holder or client id that each adds
 
   Returns  { serverMs, answer, … } with one answer per lock, as lock-release
   Compat   Redisson RedissonFairLock.unlockInnerAsync and acquireFailedAsync. A waiter of holdfast has the lock when it
-           hears of it: the message is the epoch milliseconds until which it may use it without asking. A JVM's waiter is
-           told to come. One who gives up its place tells the next if the lock is free.
+           hears of it: the message "<thread id>:<milliseconds>" on its client's channel says until when, as an epoch time. A
+           JVM's waiter is told to come. One who gives up its place tells the next if the lock is free.
 ]]
 --@include hold-count
 --@include server-time

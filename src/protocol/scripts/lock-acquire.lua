@@ -4,12 +4,13 @@
   KEYS[i]      lock         hash, holder -> hold count; one for each lock, then
   KEYS[n + j]  token        string, the fencing counter of one of the last of the n locks; none of the others has one
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing
-  ARGV[2]      together     1: all locks or none; 0: each by itself
-  ARGV[3]      leaseMs      integer > 0, milliseconds
-  ARGV[4]      heldCount    integer >= 0, the holders' hold count before this acquisition
-  ARGV[4 + i]  holder       "<client id>:<thread id>"
+  ARGV[2]      leaseMs      integer > 0, milliseconds
+  ARGV[3]      heldCount    integer >= 0, the holders' hold count before this acquisition; each lock is answered by itself.
+                            "together": 0, and all locks are taken or none
+  ARGV[3 + i]  holder       "<client id>:<thread id>"
 
-  Returns  { serverMs, answer, … } with one answer per lock:
+  Returns  serverMs                     all were free and are taken, and none has a counter
+           { serverMs, answer, … } with one answer per lock, in all other cases:
            "held"                       taken or re-entered; also when this is a repeat of a call that did so
            { "held", token }            the same with the fencing token, as text
            "free"                       together only: it could be had, but another lock could not
@@ -22,110 +23,116 @@
   Compat   Redisson RedissonLock.tryLockInnerAsync and RedissonFencedLock store the same. The count is written, not
            incremented, so that a repeat does no harm and takes no token; a re-entry never lowers the TTL. The counter
            is read back by GET, as a number in Lua would lose digits, and never has a TTL. Of a lock that is free nothing is
-           asked but that, and an answer without details is no table: most of a call for many locks is spent on these.
+           asked but that, and the usual answer is a number: a list costs the server and the client several microseconds.
 ]]
---@include server-time
-local not_after_ms, lease_ms = tonumber(ARGV[1]), ARGV[3]
-local now_ms = server_time()
-local lock_count = #ARGV - 4
+--@include now-ms
+local not_after_ms, lease_ms, count_before = tonumber(ARGV[1]), ARGV[2], ARGV[3]
+local lock_count = #ARGV - 3
 local unfenced = 2 * lock_count - #KEYS
 
--- Answers for the lock at a place, whatever there is. Most calls need none of this, and so do not make it.
-local function careful()
-  --@include raise-ttl
-  --@include any-holder
-  --@include refused
-  local held_count = tonumber(ARGV[4])
-  local new_count = string.format("%.0f", held_count + 1)
-
-  local function type_of(key)
-    return redis.call("TYPE", key).ok
-  end
-
-  local function look(lock, holder, token, known_ttl_ms)
-    if now_ms > not_after_ms then
-      return "late"
+-- Locks that are free, up to the first that is not. Most calls end here: what the others need is not even made before.
+local taken, seen_ttl_ms = 0, nil
+if count_before == "0" and now_ms <= not_after_ms then
+  for i = 1, unfenced do
+    local lock = KEYS[i]
+    seen_ttl_ms = redis.call("PTTL", lock)
+    -- A write that the server refuses is made once more below, and told.
+    if seen_ttl_ms ~= -2 or redis.pcall("HSET", lock, ARGV[i + 3], "1") ~= 1 then
+      break
     end
-    local ttl_ms = known_ttl_ms or redis.call("PTTL", lock)
-    local kind = ttl_ms ~= -2 and type_of(lock) or "none"
-    if kind ~= "none" and kind ~= "hash" then
-      return { "wrong-type", kind }
-    end
-    local token_kind = token and type_of(token) or "none"
-    if token_kind ~= "none" and token_kind ~= "string" then
-      return { "wrong-type", token_kind }
-    end
-    local count = kind == "hash" and redis.call("HGET", lock, holder)
-    if not count then
-      if held_count > 0 then
-        return "lost"
-      end
-      if kind == "hash" then
-        return { "busy", ttl_ms, any_holder(lock) }
-      end
-    elseif tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
-      return { "miscounted", count }
-    end
-    return nil, count
-  end
-
-  local function count_up(lock, holder, token)
-    if token then
-      local drawn = redis.pcall("INCR", token)
-      if type(drawn) == "table" then
-        return drawn
-      end
-      redis.call("PERSIST", token)
-    end
-    local written = redis.pcall("HSET", lock, holder, new_count)
-    return type(written) == "table" and written or nil
-  end
-
-  local function take(lock, holder, token, count)
-    -- A repeat has counted already; a full server would refuse it to count again.
-    local failure = count ~= new_count and count_up(lock, holder, token)
-    if failure then
-      local counter = token and redis.call("GET", token)
-      return counter and not tonumber(counter) and { "wrong-type", "string" } or refused(failure.err)
-    end
-    if count then
-      raise_ttl(lock, lease_ms, count == new_count)
-    else
-      redis.call("PEXPIRE", lock, lease_ms)
-    end
-    return token and { "held", redis.call("GET", token) or "0" } or "held"
-  end
-
-  local function parts(i)
-    return KEYS[i], ARGV[i + 4], i > unfenced and KEYS[lock_count + i - unfenced]
-  end
-
-  local blocked = false
-  for i = 1, ARGV[2] == "1" and lock_count or 0 do
-    blocked = blocked or look(parts(i)) ~= nil
-  end
-  return function(i, known_ttl_ms)
-    local lock, holder, token = parts(i)
-    local answer, count = look(lock, holder, token, known_ttl_ms)
-    if not answer and blocked then
-      return "free"
-    end
-    return answer or take(lock, holder, token, count)
+    redis.call("PEXPIRE", lock, lease_ms)
+    taken, seen_ttl_ms = i, nil
   end
 end
+if taken == lock_count then
+  return now_ms
+end
 
-local is_plain = ARGV[2] == "0" and ARGV[4] == "0" and now_ms <= not_after_ms
-local answers, answer_for = { now_ms }, nil
-for i = 1, lock_count do
-  local lock = KEYS[i]
-  local ttl_ms = is_plain and i <= unfenced and redis.call("PTTL", lock) or nil
-  -- A write that the server refuses is made once more below, and told.
-  if ttl_ms == -2 and redis.pcall("HSET", lock, ARGV[i + 4], "1") == 1 then
-    redis.call("PEXPIRE", lock, lease_ms)
-    answers[i + 1] = "held"
-  else
-    answer_for = answer_for or careful()
-    answers[i + 1] = answer_for(i, ttl_ms)
+--@include raise-ttl
+--@include any-holder
+--@include refused
+local is_together = count_before == "together"
+local held_count = is_together and 0 or tonumber(count_before)
+local new_count = string.format("%.0f", held_count + 1)
+
+local function type_of(key)
+  return redis.call("TYPE", key).ok
+end
+
+local function look(lock, holder, token, known_ttl_ms)
+  if now_ms > not_after_ms then
+    return "late"
   end
+  local ttl_ms = known_ttl_ms or redis.call("PTTL", lock)
+  local kind = ttl_ms ~= -2 and type_of(lock) or "none"
+  if kind ~= "none" and kind ~= "hash" then
+    return { "wrong-type", kind }
+  end
+  local token_kind = token and type_of(token) or "none"
+  if token_kind ~= "none" and token_kind ~= "string" then
+    return { "wrong-type", token_kind }
+  end
+  local count = kind == "hash" and redis.call("HGET", lock, holder)
+  if not count then
+    if held_count > 0 then
+      return "lost"
+    end
+    if kind == "hash" then
+      return { "busy", ttl_ms, any_holder(lock) }
+    end
+  elseif tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
+    return { "miscounted", count }
+  end
+  return nil, count
+end
+
+local function count_up(lock, holder, token)
+  if token then
+    local drawn = redis.pcall("INCR", token)
+    if type(drawn) == "table" then
+      return drawn
+    end
+    redis.call("PERSIST", token)
+  end
+  local written = redis.pcall("HSET", lock, holder, new_count)
+  return type(written) == "table" and written or nil
+end
+
+local function take(lock, holder, token, count)
+  -- A repeat has counted already; a full server would refuse it to count again.
+  local failure = count ~= new_count and count_up(lock, holder, token)
+  if failure then
+    local counter = token and redis.call("GET", token)
+    return counter and not tonumber(counter) and { "wrong-type", "string" } or refused(failure.err)
+  end
+  if count then
+    raise_ttl(lock, lease_ms, count == new_count)
+  else
+    redis.call("PEXPIRE", lock, lease_ms)
+  end
+  return token and { "held", redis.call("GET", token) or "0" } or "held"
+end
+
+local function parts(i)
+  return KEYS[i], ARGV[i + 3], i > unfenced and KEYS[lock_count + i - unfenced]
+end
+
+local blocked = false
+for i = 1, is_together and lock_count or 0 do
+  blocked = blocked or look(parts(i)) ~= nil
+end
+
+local function answer_for(i, ttl_ms)
+  local lock, holder, token = parts(i)
+  local answer, count = look(lock, holder, token, ttl_ms)
+  if not answer and blocked then
+    return "free"
+  end
+  return answer or take(lock, holder, token, count)
+end
+
+local answers = { now_ms }
+for i = 1, lock_count do
+  answers[i + 1] = i <= taken and "held" or answer_for(i, i == taken + 1 and seen_ttl_ms or nil)
 end
 return answers

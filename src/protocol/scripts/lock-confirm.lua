@@ -13,7 +13,7 @@
   Returns  { serverMs, answer, … } with one answer per lock, as lock-renew
   Compat   Redisson does not ask when a server changes; nothing that it reads is changed.
 ]]
---@include server-time
+--@include now-ms
 local function found_holder(lock, arg_at, count)
   for at = arg_at + 2, arg_at + 1 + count do
     if redis.call("HEXISTS", lock, ARGV[at]) == 1 then
@@ -44,7 +44,7 @@ local function confirm(key_at, arg_at, holds, count)
   return { "renewed" }
 end
 
-local replies = { server_time() }
+local replies = { now_ms }
 local key_at, arg_at = 1, 1
 while key_at <= #KEYS do
   local holds, count = tonumber(ARGV[arg_at]), tonumber(ARGV[arg_at + 1])

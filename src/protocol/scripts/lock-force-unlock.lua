@@ -17,9 +17,8 @@
   Compat   Redisson RedissonLock.forceUnlockAsync deletes whatever is there, so that a repeat hits the next holder.
 ]]
 --@include publish
---@include server-time
+--@include now-ms
 local lock, not_after_ms, channel = KEYS[1], tonumber(ARGV[1]), ARGV[2]
-local now_ms = server_time()
 
 local function force_unlock()
   if now_ms > not_after_ms then

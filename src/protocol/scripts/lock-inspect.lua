@@ -13,7 +13,7 @@
            nil where PUBSUB is not allowed
   Compat   Reads only.
 ]]
---@include server-time
+--@include now-ms
 local lock, queue, token, count = KEYS[1], KEYS[2], KEYS[3], ARGV[1]
 local function of_type(key, kind)
   return redis.call("TYPE", key).ok == kind
@@ -36,7 +36,7 @@ local function listeners()
 end
 
 return {
-  server_time(),
+  now_ms,
   redis.call("TYPE", lock).ok,
   redis.call("PTTL", lock),
   fields,

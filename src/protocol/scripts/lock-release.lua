@@ -5,14 +5,16 @@
   KEYS[i]      lock         hash, holder -> hold count
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no limit, and
                             the time is not told
-  ARGV[2]      heldCount    integer > 0, the holders' hold count before this release, at most
-  ARGV[3]      keptCount    integer >= 0, the hold count to leave; 0 frees the locks whatever the count was
-  ARGV[4]      ttlMs        integer > 0, milliseconds the locks are to live on when holds are kept
   then for each lock:
     holder     "<client id>:<thread id>"
     channel    where waiters listen
+  then, where holds are kept, which goes for one lock only; without these it is freed whatever the count was:
+  ARGV[4]      heldCount    integer > 0, the holder's hold count before this release, at most
+  ARGV[5]      keptCount    integer > 0, the hold count to leave
+  ARGV[6]      ttlMs        integer > 0, milliseconds the lock is to live on
 
-  Returns  { serverMs, answer, … } with one answer per lock:
+  Returns  heard                        without a limit: all are freed, and so many heard of each
+           { serverMs, answer, … } with one answer per lock, in all other cases:
            heard                        freed; how many heard of it, as far as this server knows
            "released"                   lowered; also when this is a repeat of a call that did so
            "absent"                     the holder is not there
@@ -24,63 +26,64 @@
            frees the lock; waiters then live by its TTL.
 ]]
 --@include publish
-local not_after_ms, kept_count = tonumber(ARGV[1]), ARGV[3]
-local now_ms = 0
+local not_after_ms, now_ms = tonumber(ARGV[1]), 0
+local keeps_holds = #ARGV > 2 * #KEYS + 1
 -- To ask for the time would be a fifth of a call that only frees one lock.
 if not_after_ms > 0 then
   --@include server-time
   now_ms = server_time()
 end
 
--- Answers for a lock that was not just freed. Most calls need none of this, and so do not make it.
-local function careful()
-  --@include hold-count
-  local held_count, ttl_ms = ARGV[2], ARGV[4]
-
-  local function lower(lock, holder)
-    local kind = redis.call("TYPE", lock).ok
-    if kind ~= "none" and kind ~= "hash" then
-      return { "wrong-type", kind }
-    end
-    local count = redis.call("HGET", lock, holder)
-    if not count then
-      return "absent"
-    end
-    if not is_between(count, kept_count, held_count) then
-      return { "miscounted", count }
-    end
-    redis.call("PEXPIRE", lock, ttl_ms)
-    redis.call("HSET", lock, holder, kept_count)
-    return "released"
-  end
-
-  return function(lock, holder, freed)
-    if now_ms > not_after_ms then
-      return "late"
-    elseif kept_count ~= "0" then
-      return lower(lock, holder)
-    elseif freed == 0 then
-      return "absent"
-    end
-    local kind = redis.call("TYPE", lock).ok
-    if kind == "none" or kind == "hash" then
-      -- What else it is that the server refuses fails the call.
-      redis.call("HDEL", lock, holder)
-    end
-    return { "wrong-type", kind }
-  end
-end
-
-local is_to_free = kept_count == "0" and now_ms <= not_after_ms
-local replies, answer_for = { now_ms }, nil
-for i, lock in ipairs(KEYS) do
-  local holder = ARGV[2 * i + 3]
+local is_to_free = not keeps_holds and now_ms <= not_after_ms
+local replies = not_after_ms > 0 and { now_ms } or nil
+local heard = nil
+for i = 1, #KEYS do
+  local lock, holder, reply = KEYS[i], ARGV[2 * i], nil
   local freed = is_to_free and redis.pcall("HDEL", lock, holder)
   if freed == 1 then
-    replies[i + 1] = publish(ARGV[2 * i + 4], "0")
+    reply = publish(ARGV[2 * i + 1], "0")
+    heard = heard or reply
   else
-    answer_for = answer_for or careful()
-    replies[i + 1] = answer_for(lock, holder, freed)
+    --@include hold-count
+    local held_count, kept_count, ttl_ms = ARGV[4], ARGV[5], ARGV[6]
+
+    -- For a lock that was not just freed. Most calls do without it, and so it is made only here.
+    local function answer()
+      if now_ms > not_after_ms then
+        return "late"
+      elseif freed == 0 then
+        return "absent"
+      end
+      local kind = redis.call("TYPE", lock).ok
+      if kind ~= "none" and kind ~= "hash" then
+        return { "wrong-type", kind }
+      elseif not keeps_holds then
+        -- What else it is that the server refuses fails the call.
+        redis.call("HDEL", lock, holder)
+        return { "wrong-type", kind }
+      end
+      local count = redis.call("HGET", lock, holder)
+      if not count then
+        return "absent"
+      end
+      if not is_between(count, kept_count, held_count) then
+        return { "miscounted", count }
+      end
+      redis.call("PEXPIRE", lock, ttl_ms)
+      redis.call("HSET", lock, holder, kept_count)
+      return "released"
+    end
+
+    reply = answer()
+  end
+  if not replies and reply ~= heard then
+    replies = { now_ms }
+    for before = 1, i - 1 do
+      replies[before + 1] = heard
+    end
+  end
+  if replies then
+    replies[i + 1] = reply
   end
 end
-return replies
+return replies or heard

@@ -13,7 +13,7 @@
            { "refused", message }  the server refused the command
   Compat   Redisson LockTask; a TTL is only raised, where Redisson overwrites it.
 ]]
---@include server-time
+--@include now-ms
 --@include raise-ttl
 local function renew(lock, holder, lease_ms)
   local there = redis.pcall("HEXISTS", lock, holder)
@@ -26,7 +26,7 @@ local function renew(lock, holder, lease_ms)
   return "renewed"
 end
 
-local replies, are_renewed = { server_time() }, true
+local replies, are_renewed = { now_ms }, true
 for i, lock in ipairs(KEYS) do
   local answer = renew(lock, ARGV[i], ARGV[math.min(#KEYS + i, #ARGV)])
   are_renewed = are_renewed and answer == "renewed"

@@ -8,8 +8,8 @@
   then for each holder of the same client that may have the lock:
     predecessor  "<client id>:<thread id>"
 
-  Returns  { serverMs, answer }:
-           "held"                the successor has it, with a hold count of 1; also when this is a repeat
+  Returns  serverMs              the successor has it, with a hold count of 1; also when this is a repeat
+           { serverMs, answer }, in all other cases:
            "late"                notAfterMs has passed
            "lost"                none of them has it
            { "wrong-type", type }
@@ -17,11 +17,10 @@
            may be longer, and is written anew; a repeat never shortens what the successor has by then. The first write is a
            PEXPIRE, which a full server still accepts.
 ]]
---@include server-time
+--@include now-ms
 --@include raise-ttl
 local lock = KEYS[1]
 local not_after_ms, lease_ms, successor = tonumber(ARGV[1]), ARGV[2], ARGV[3]
-local now_ms = server_time()
 
 local function succeed()
   if now_ms > not_after_ms then
@@ -47,4 +46,5 @@ local function succeed()
   return "lost"
 end
 
-return { now_ms, succeed() }
+local answer = succeed()
+return answer == "held" and now_ms or { now_ms, answer }

@@ -18,13 +18,12 @@
   Compat   Redisson RedissonReadLock.tryLockInnerAsync stores the same. The write field is not derived from the holder,
            which nobody but its owner has to know. A repeat writes the key of the hold anew, and never shortens it.
 ]]
---@include server-time
+--@include now-ms
 --@include raise-ttl
 --@include read-write-look
 --@include any-holder
 --@include refused
 local not_after_ms, together, fair = tonumber(ARGV[1]), ARGV[2] == "1", ARGV[3] == "1"
-local now_ms = server_time()
 
 local function entry_obstacle(lock, kind, kin, mark)
   local mode = kind == "hash" and mode_of(lock)

@@ -22,11 +22,10 @@
 ]]
 --@include publish
 --@include hold-count
---@include server-time
+--@include now-ms
 --@include raise-ttl
 --@include read-write-holds
 local not_after_ms = tonumber(ARGV[1])
-local now_ms = server_time()
 
 local function keep(key_at, arg_at, held_count, kept_count)
   for i = 1, kept_count do

@@ -15,7 +15,7 @@
   Compat   Redisson ReadLockTask; TTLs are only raised, where Redisson overwrites them: before 4.4 those of all holds
            of the lock, be they another client's.
 ]]
---@include server-time
+--@include now-ms
 --@include raise-ttl
 local function is_gone(key_at, arg_at, count)
   for i = 1, count do
@@ -44,7 +44,7 @@ local function renew(key_at, arg_at, count)
   return { "renewed" }
 end
 
-local replies = { server_time() }
+local replies = { now_ms }
 local key_at, arg_at = 1, 1
 while key_at <= #KEYS do
   local count = tonumber(ARGV[arg_at + 2])

@@ -15,9 +15,8 @@
   Compat   Redisson RedissonReadLock and RedissonWriteLock.forceUnlockAsync, which leave the keys of the holds behind.
 ]]
 --@include publish
---@include server-time
+--@include now-ms
 local lock, not_after_ms, channel, message = KEYS[1], tonumber(ARGV[1]), ARGV[2], ARGV[3]
-local now_ms = server_time()
 
 local function force_unlock()
   if now_ms > not_after_ms then

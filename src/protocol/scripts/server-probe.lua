@@ -10,14 +10,14 @@
   Compat   Valkey answers the version of Redis that it is compatible with. Redisson PublishSubscribeService asks a cluster for
            sharded messages by the same command.
 ]]
---@include server-time
+--@include now-ms
 local info = redis.pcall("INFO")
 local function told(pattern)
   return type(info) == "string" and string.match(info, pattern)
 end
 local sharded = KEYS[1] and redis.pcall("PUBSUB", "SHARDNUMSUB")
 return {
-  server_time(),
+  now_ms,
   told("redis_version:([%d.]+)"),
   sharded and not sharded.err and 1 or 0,
   told("maxmemory_policy:([%w-]+)"),

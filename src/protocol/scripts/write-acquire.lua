@@ -17,13 +17,12 @@
   Compat   Redisson RedissonWriteLock.tryLockInnerAsync stores the same; a re-entry raises the TTL, where Redisson adds
            the lease to it. The mark is holdfast's own.
 ]]
---@include server-time
+--@include now-ms
 --@include raise-ttl
 --@include read-write-look
 --@include any-holder
 --@include refused
 local not_after_ms, together, mark_ms = tonumber(ARGV[1]), ARGV[2] == "1", ARGV[3]
-local now_ms = server_time()
 
 local function obstacle(lock, holder, held_count)
   if now_ms > not_after_ms then

@@ -21,10 +21,9 @@
 ]]
 --@include publish
 --@include hold-count
---@include server-time
+--@include now-ms
 --@include read-write-holds
 local not_after_ms = tonumber(ARGV[1])
-local now_ms = server_time()
 
 local function unmark(mark, holder, channel)
   if redis.call("GET", mark) == holder then

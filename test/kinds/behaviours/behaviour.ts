@@ -1,7 +1,7 @@
 import type { HoldfastOptions } from "../../../src/client-options.js";
 import type { Holdfast } from "../../../src/holdfast.js";
 import type { Lock } from "../../../src/locks/lock.js";
-import type { OpenBackend } from "../../support/backends.js";
+import type { OpenBackend } from "../../support/servers/backends.js";
 
 /** What a behaviour takes for granted, and not every kind of lock has. */
 export type Need =

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { until } from "../../support/until.js";
+import { until } from "../../support/run/until.js";
 import type { Chapter } from "./behaviour.js";
 
 const MINUTE_MS = 60_000;
@@ -50,14 +50,16 @@ export const exclusion: Chapter = {
         const waiting = lock(other).lock();
         await waits(other);
         await lease.unlock();
-        await (await waiting).unlock();
+        const next = await waiting;
+        expect(next.state).toBe("held");
+        await next.unlock();
       },
     },
     {
       promise:
         "lets a waiter in when what was in its way falls by itself, and refuses that one's late release",
       async run({ client, lock, obstacle }) {
-        const lease = await obstacle(client()).lock({ leaseMs: 100 });
+        const lease = await obstacle(client()).lock({ leaseMs: 300 });
         const waiter = await lock(client()).lock({ waitMs: MINUTE_MS });
         expect(lease.state).toBe("lost");
         await expect(lease.unlock()).rejects.toMatchObject({ code: "ERR_HOLDFAST_NOT_HELD" });
@@ -102,6 +104,7 @@ export const exclusion: Chapter = {
       async run({ client, lock }) {
         const own = client();
         const leases = [await lock(own, "one").lock(), await lock(own, "two").lock()];
+        expect(leases.map(({ state }) => state)).toEqual(["held", "held"]);
         for (const lease of leases) await lease.unlock();
       },
     },

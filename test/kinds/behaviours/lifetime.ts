@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { until } from "../../support/until.js";
+import { until } from "../../support/run/until.js";
 import type { Chapter } from "./behaviour.js";
 
 const MINUTE_MS = 60_000;

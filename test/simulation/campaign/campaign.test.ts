@@ -43,7 +43,7 @@ async function play(
       minutes: Number.POSITIVE_INFINITY,
       workers: 2,
       shrinkSeconds: 5,
-      longestSilenceMs: 1_500,
+      longestSilenceMs: 30_000,
       ...options,
     },
     program,
@@ -91,10 +91,12 @@ describe("a campaign", () => {
 
   it("names the seed of a worker that hangs, and goes on with the others", async () => {
     const [first = 0] = seedsOf(hangs, 10_000);
-    const { end, tally } = await play({ firstSeed: first - 30, schedules: 100 }, [hangs]);
+    const { end, tally } = await play({ firstSeed: first - 30, schedules: 100, longestSilenceMs: 3_000 }, [
+      hangs,
+    ]);
     expect(end).toBe("all were played");
     expect(tally.broken).toEqual([
-      { seed: first, rule: "world", text: expect.stringContaining("finished nothing in 1.5 s") },
+      { seed: first, rule: "world", text: expect.stringContaining("finished nothing in 3 s") },
     ]);
     expect(tally.schedules).toBe(99);
   });

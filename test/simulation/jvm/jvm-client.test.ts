@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { neverDeliver, swallowReply } from "../../support/call-faults.js";
-import type { ScriptedDriver } from "../../support/scripted-driver.js";
-import { SimulatedFleet } from "../../support/simulated-fleet.js";
+import type { ScriptedDriver } from "../../support/drivers/scripted-driver.js";
+import { neverDeliver, swallowReply } from "../../support/faults/call-faults.js";
+import { SimulatedFleet } from "../../support/jvm/simulated-fleet.js";
 import type { JvmClient } from "./jvm-client.js";
 import { JvmInterruptedError, JvmMonitorError, JvmShutdownError, JvmTimeoutError } from "./jvm-errors.js";
 import { scripts as oldScripts } from "./scripts-3.24.3.js";

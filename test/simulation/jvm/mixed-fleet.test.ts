@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { NodeUser } from "../../support/lock-user.js";
-import type { RedissonSynchronizerName } from "../../support/redisson.js";
-import { SimulatedFleet } from "../../support/simulated-fleet.js";
-import { SimulatedSynchronizers, type SimulatedUser } from "../../support/simulated-jvm.js";
-import { NodeSynchronizers, type SynchronizerUser } from "../../support/synchronizer-user.js";
+import type { NodeUser } from "../../support/jvm/lock-user.js";
+import type { RedissonSynchronizerName } from "../../support/jvm/redisson.js";
+import { SimulatedFleet } from "../../support/jvm/simulated-fleet.js";
+import { SimulatedSynchronizers, type SimulatedUser } from "../../support/jvm/simulated-jvm.js";
+import { NodeSynchronizers, type SynchronizerUser } from "../../support/jvm/synchronizer-user.js";
 import { type JvmLockKind, kindsOfJvmLock } from "./jvm-lock-kinds.js";
 
 const HOUR_MS = 3_600_000;

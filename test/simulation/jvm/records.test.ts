@@ -9,9 +9,9 @@ import {
 import { scenarios } from "../../interop/scenarios.js";
 import { synchronizerScenarios } from "../../interop/synchronizer-scenarios.js";
 import { NAME } from "../../interop/synchronizer-steps.js";
-import { playLocks, playSynchronizers } from "../../support/play-records.js";
-import { lockRecords, synchronizerRecords } from "../../support/record-files.js";
-import { SimulatedStage } from "../../support/simulated-stage.js";
+import { playLocks, playSynchronizers } from "../../support/jvm/play-records.js";
+import { lockRecords, synchronizerRecords } from "../../support/jvm/record-files.js";
+import { SimulatedStage } from "../../support/jvm/simulated-stage.js";
 import type { RecordedCalls } from "./recorded-call.js";
 import { scripts as oldScripts } from "./scripts-3.24.3.js";
 import { scripts as newestScripts } from "./scripts-4.7.0.js";

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Holdfast, HoldfastError, type HoldfastOptions, type Lease, LeaseLostError } from "holdfast";
 import { ioredisDriver } from "holdfast/ioredis";
-import { nowUs, type Tally, type Visit } from "../visits.js";
+import { nowUs, type Tally, type Visit } from "../worlds/visits.js";
 import { type KindOfLock, lockOfKind } from "./kind-of-lock.js";
 import { describe, obey, settings, tell } from "./orders.js";
 import { connectTo, type Place } from "./place.js";

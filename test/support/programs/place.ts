@@ -1,5 +1,5 @@
 import { Cluster, Redis } from "ioredis";
-import { quickEnd } from "../ioredis-clients.js";
+import { quickEnd } from "../clients/ioredis-clients.js";
 
 /** Where the servers are; all ports are those of 127.0.0.1. */
 export type Place =

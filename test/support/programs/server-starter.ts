@@ -1,4 +1,4 @@
-import { startRedis } from "../redis-server.js";
+import { startRedis } from "../servers/redis-server.js";
 import { obey, tell } from "./orders.js";
 
 /** A process that starts a server and does not stop it, to show that the server ends nevertheless. */

@@ -6,13 +6,15 @@ import { root } from "./tree.js";
 const isDocument = (path: string) => path.endsWith(".md");
 
 const linksResolve: TidyRule = {
-  promise: "a relative link in a document leads to a file, and its anchor to a heading",
+  promise: "a relative link or picture in a document leads to a file, and its anchor to a heading",
   applies: isDocument,
   problems: (text, path) => relativeLinks(text).flatMap((link) => brokenLink(link, text, path)),
   offences: [
     "See [the guide](guide/no-such-page.md).",
     "See [the reason][1].\n\n[1]: decisions/999-none.md",
     "# A heading\n\nSee [below](#another-heading).",
+    '<source srcset="docs/no-such-picture.svg">',
+    '<img alt="A picture" src="no-such-picture.svg">',
   ].map((text) => ({ path: "docs/example.md", text })),
 };
 
@@ -20,7 +22,10 @@ function relativeLinks(markdown: string): string[] {
   const prose = markdown.replace(/^```[\s\S]*?^```/gm, "").replace(/`[^`\n]*`/g, "");
   const inline = [...prose.matchAll(/\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)/g)];
   const references = [...prose.matchAll(/^\[[^\]]+\]:\s+(\S+)/gm)];
-  return [...inline, ...references].flatMap(([, link]) => (link && !/^[a-z]+:/.test(link) ? [link] : []));
+  const pictures = [...prose.matchAll(/<(?:img|source)\b[^>]*?\bsrc(?:set)?="([^"]+)"/g)];
+  return [...inline, ...references, ...pictures].flatMap(([, link]) =>
+    link && !/^[a-z]+:/.test(link) ? [link] : [],
+  );
 }
 
 function brokenLink(link: string, text: string, path: string): string[] {

@@ -17,6 +17,11 @@ local function is_ours(holder)
   return string.sub(holder, 15, 18) == "8001"
 end
 
+-- The two parts of a holder of ours. Its client id is a UUID, of 36 characters.
+local function client_and_thread(holder)
+  return string.sub(holder, 1, 36), string.sub(holder, 38)
+end
+
 local function milliseconds(number)
   return string.format("%.0f", number)
 end
@@ -78,8 +83,14 @@ local function front_of(fair)
   return fair.front
 end
 
+-- How many stand in the queue.
+local function length_of(fair)
+  fair.length = fair.length or read(fair, "LLEN", fair.queue)
+  return fair.length
+end
+
 local function queue_changed(fair)
-  fair.front, fair.head_alive_ms = nil, nil
+  fair.front, fair.head_alive_ms, fair.length = nil, nil, nil
 end
 
 local function timeout_of(fair, holder)
@@ -97,7 +108,24 @@ end
 
 -- False when the queue or the scores were lost.
 local function is_whole(fair)
-  return read(fair, "LLEN", fair.queue) == read(fair, "ZCARD", fair.timeouts)
+  return length_of(fair) == read(fair, "ZCARD", fair.timeouts)
+end
+
+-- How many of ours have given a sign of life.
+local function living_of(fair, now_ms)
+  fair.living = fair.living or read(fair, "ZCOUNT", fair.alive, milliseconds(now_ms), "+inf")
+  return fair.living
+end
+
+-- 1 when a JVM has the lock or stands in the queue: more stand there, then, than have given signs of life. A call that adds
+-- waiters of ours adds as many to the one as to the other, so that it looks once. One of ours that is dead counts as a JVM.
+local function meets_jvm(fair, now_ms)
+  if not fair.meets_jvm then
+    counts_of(fair)
+    local is_held = fair.holder ~= "" and not is_ours(fair.holder)
+    fair.meets_jvm = (is_held or length_of(fair) > living_of(fair, now_ms)) and 1 or 0
+  end
+  return fair.meets_jvm
 end
 
 -- What is stored about a holder, and all that is needed of the head, so that all keys are known to be of their types.
@@ -140,14 +168,19 @@ local function least_timeout(now_ms, times)
   return now_ms + times.wait_ms + times.horizon_ms
 end
 
--- Behind ours the same score as theirs, behind a JVM one that outlives what it takes off when it leaves.
+-- Half of the horizon is used up: the next sign of life raises the score.
+local function is_low(timeout_ms, now_ms, times)
+  return timeout_ms < now_ms + times.wait_ms + times.horizon_ms / 2
+end
+
+-- Behind ours the same score as theirs, as long as that is to do until the next sign of life: the two keys need not be kept for
+-- longer then. Behind a JVM one that outlives what it takes off when it leaves.
 local function timeout_at_end(fair, now_ms, times)
   local top = top_of(fair)
-  local behind_ms = top.ms
   if top.holder and not is_ours(top.holder) then
-    behind_ms = least_timeout(top.ms, times)
+    return math.max(least_timeout(now_ms, times), least_timeout(top.ms, times))
   end
-  return math.max(least_timeout(now_ms, times), behind_ms)
+  return is_low(top.ms, now_ms, times) and least_timeout(now_ms, times) or top.ms
 end
 
 -- One has left who stood before the JVM `other`, with the score `left_ms`. What it had added to the scores behind it is taken

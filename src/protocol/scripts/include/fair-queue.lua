@@ -1,6 +1,7 @@
 --[[
   fair-queue: who is next for a fair lock, and how the lock gets there. A waiter of holdfast may be given the lock, a JVM's
-  is told to come.
+  is told to come. A JVM's waiter listens on a channel of its own. All waiters of one client of holdfast listen on one channel,
+  so that a client that waits again need not subscribe again; each message there begins with the thread id of the waiter.
 ]]
 --@include publish
 --@include fair-keys
@@ -123,12 +124,22 @@ local function leave_front(fair, now_ms, times)
   end
 end
 
+-- A waiter of holdfast has the lock until then; 0: it is to come and ask.
+local function tell(fair, waiter, until_ms)
+  if is_ours(waiter) then
+    local client_id, thread_id = client_and_thread(waiter)
+    local message = string.format("%s:%s", thread_id, milliseconds(until_ms))
+    publish(string.format("%s:%s", fair.channel, client_id), message)
+  else
+    publish(string.format("%s:%s", fair.channel, waiter), "0")
+  end
+end
+
 local function pass_on(fair, now_ms, times)
-  local head = next_in_line(fair, now_ms, times)
+  local head, until_ms = next_in_line(fair, now_ms, times), 0
   if not head or head == "" then
     return
   end
-  local message = "0"
   if is_ours(head) and times.grant_ms > 0 then
     local given = redis.pcall("HSET", fair.lock, head, "1")
     if type(given) == "table" then
@@ -137,9 +148,9 @@ local function pass_on(fair, now_ms, times)
     redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
     lock_changed(fair)
     leave_front(fair, now_ms, times)
-    message = milliseconds(now_ms + times.grant_ms)
+    until_ms = now_ms + times.grant_ms
   else
     fair.is_to_be_kept = true
   end
-  publish(string.format("%s:%s", fair.channel, head), message)
+  tell(fair, head, until_ms)
 end

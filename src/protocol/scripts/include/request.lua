@@ -3,8 +3,7 @@
   value a client keeps a hash with a field for each of its requests, "<status>:<number>": what was answered. A repeat is
   answered the same. A request is { requests, id, not_after_ms, memory_ms, settled }.
 ]]
---@include server-time
-local now_ms = server_time()
+--@include now-ms
 
 local function milliseconds(number)
   return string.format("%.0f", number)

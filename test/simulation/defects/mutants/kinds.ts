@@ -9,7 +9,7 @@ const COUNTS = ["semaphore", "permit semaphore", "latch"] as const;
 
 /** What a file is about by its name. The first that fits decides. */
 const BY_NAME: readonly (readonly [RegExp, readonly string[] | undefined])[] = [
-  [/fair-|wait-in-queue|grant|signs-of-life/, FAIR],
+  [/fair-|wait-in-queue|grant/, FAIR],
   [/scripts\/(?:read|write)-|include\/(?:read-write|write-field)/, PAIRS],
   [/latch/, ["latch"]],
   [/permit-|leased-permits|permit-holds|doubts/, ["permit semaphore"]],
@@ -17,7 +17,7 @@ const BY_NAME: readonly (readonly [RegExp, readonly string[] | undefined])[] = [
   [/synchronizers|requests|request\.lua|saved-permits|announce|scripts\/count-/, COUNTS],
   [/red-lock|retake/, ["red"]],
   [/joint|take-together/, ["multi", "red"]],
-  [/succession|hand-off|lock-succeed/, ["lock", "non-reentrant", "multi"]],
+  [/chain|naming|hand-off|lock-succeed/, ["lock", "non-reentrant", "multi"]],
   [/scripts\/lock-/, PLAIN],
 ];
 

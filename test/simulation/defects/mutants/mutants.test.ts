@@ -7,10 +7,13 @@ import { explains } from "../survivors/survivor.js";
 import { survivors } from "../survivors/survivors.js";
 import { root } from "../variant.js";
 import { luaMutants } from "./lua-mutants.js";
-import { allMutants, decidingFiles, mutantsOfFile } from "./mutants.js";
+import { allMutants, decidingFiles } from "./mutants.js";
 import { scriptMutants } from "./script-mutants.js";
 
 const WORDS_IN_A_ROW = 3;
+/** A campaign parses each of them. */
+const STRIDE = Number(process.env["HOLDFAST_STRIDE"] ?? 5);
+const mutants = allMutants();
 
 const replacements = (mutants: readonly { readonly line: string }[]) => mutants.map(({ line }) => line);
 
@@ -44,19 +47,22 @@ describe("the mutants", () => {
   });
 
   it("are of all files that decide, each under an id of its own", () => {
-    const mutants = allMutants();
     expect(new Set(mutants.map(({ id }) => id)).size).toBe(mutants.length);
     const without = decidingFiles().filter((file) => !mutants.some((mutant) => mutant.file === file));
     // They only include, or read.
     expect(without).toEqual([
+      "src/protocol/scripts/include/now-ms.lua",
       "src/protocol/scripts/include/read-write-look.lua",
       "src/protocol/scripts/include/server-time.lua",
     ]);
   });
 
-  it.each(decidingFiles())("of %s are programs", (file) => {
+  const mutated = decidingFiles().filter((file) => mutants.some((mutant) => mutant.file === file));
+
+  it.each(mutated)("of %s are programs", (file) => {
     const source = readFileSync(join(root, file), "utf8");
-    for (const { id, start, end, replacement } of mutantsOfFile(file)) {
+    const some = mutants.filter((mutant) => mutant.file === file).filter((_, nth) => nth % STRIDE === 0);
+    for (const { id, start, end, replacement } of some) {
       const changed = source.slice(0, start) + replacement + source.slice(end);
       expect(changed, id).not.toBe(source);
       if (file.endsWith(".lua")) expect(luaMistake(changed), id).toBeUndefined();
@@ -65,7 +71,6 @@ describe("the mutants", () => {
   });
 
   it("that are said to survive are there", () => {
-    const mutants = allMutants();
     const stale = survivors.filter((survivor) => !mutants.some((mutant) => explains(survivor, mutant)));
     expect(stale).toEqual([]);
   });

@@ -75,7 +75,7 @@ export const answerDefects: readonly Defect[] = [
     origin: "simulation.md",
     edits: [
       {
-        file: "src/locks/acquire.ts",
+        file: "src/locks/refusal.ts",
         find: "kind: lock.kind.name, holder, ttlMs, own });",
         replace: "kind: lock.kind.name, holder: lock.client.id, ttlMs, own });",
       },

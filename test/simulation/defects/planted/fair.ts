@@ -14,8 +14,8 @@ export const fairDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/wait-in-queue.ts",
-        find: "const isChosen = holding.thread.explicitId !== undefined;",
-        replace: "const isChosen = true;",
+        find: "this.asksAgain = holding.thread.explicitId !== undefined;",
+        replace: "this.asksAgain = true;",
       },
       {
         file: "src/locks/wait-in-queue.ts",
@@ -23,9 +23,14 @@ export const fairDefects: readonly Defect[] = [
         replace: "",
       },
       {
+        file: "src/protocol/messages.ts",
+        find: "given: untilMs !== UNLOCKED",
+        replace: "given: Number(untilMs) as unknown as boolean",
+      },
+      {
         file: "src/locks/wait-in-queue.ts",
-        find: "this.#granted = true;",
-        replace: "this.#granted = Number(message);",
+        find: "if (given) this.#granted = true;",
+        replace: "if (given) this.#granted = given;",
       },
       {
         file: "src/locks/wait-in-queue.ts",
@@ -40,14 +45,28 @@ export const fairDefects: readonly Defect[] = [
           '} else {\n      if (answer.status === "gone") this.#once = false;\n      this.#askNow();\n    }',
       },
       {
-        file: "src/locks/acquire.ts",
+        file: "src/locks/refusal.ts",
         find: "{ sentAt, resets, repeated }: Exchanged<unknown>,",
         replace: "{ sentAt, resets, repeated, serverMs }: Exchanged<unknown>,",
       },
       {
-        file: "src/locks/acquire.ts",
+        file: "src/locks/refusal.ts",
         find: "pushed: answer.pushed,",
         replace: "pushed: answer.pushed, serverMs,",
+      },
+    ],
+  },
+  {
+    name: "grant-heard-by-all",
+    promise: "A message about a grant lets nobody in but the waiter that it names.",
+    shows: "Several calls of one client wait, and one of them is granted the lock.",
+    kinds: FAIR,
+    edits: [
+      {
+        file: "src/runtime/fair-queue.ts",
+        find: "if (turn !== undefined) this.#entries.get(turn.threadId)?.told(turn.given);",
+        replace:
+          "if (turn !== undefined) for (const entry of this.#entries.values()) entry.told(turn.given);",
       },
     ],
   },
@@ -172,8 +191,8 @@ export const fairDefects: readonly Defect[] = [
     kinds: FAIR,
     edits: [
       {
-        file: "src/locks/wait-in-queue.ts",
-        find: "this.#lock.client.signsOfLife.add(this);",
+        file: "src/runtime/fair-queues.ts",
+        find: "this.#refreshAll(standing);",
         replace: "",
       },
     ],
@@ -200,9 +219,14 @@ export const fairDefects: readonly Defect[] = [
     kinds: FAIR,
     edits: [
       {
-        file: "src/locks/fulfil.ts",
+        file: "src/locks/acquisition.ts",
         find: "undoCopies(lock, holding, lock.kind.recordsWaiters && wish.waits && wish.attempts > 0);",
         replace: "undoCopies(lock, holding);",
+      },
+      {
+        file: "src/locks/acquire-command.ts",
+        find: 'if (status === "queued") inRedis.queued();',
+        replace: 'if (status === "queued") inRedis.refused(true);',
       },
     ],
   },

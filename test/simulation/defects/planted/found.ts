@@ -28,9 +28,9 @@ export const foundDefects: readonly Defect[] = [
     origin: "own-36",
     edits: [
       {
-        file: "src/locks/acquire.ts",
-        find: "while (!isClean && !waiter.over) await waiter.pause();",
-        replace: "while (!isClean) await waiter.pause();",
+        file: "src/locks/attempt.ts",
+        find: "if (!isClean && !waiter.over) waiter.sleep(() => this.safely(goOn));",
+        replace: "if (!isClean) lock.client.after(50, () => this.safely(goOn));",
       },
     ],
   },
@@ -73,7 +73,7 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/commands.ts",
-        find: "error instanceof ServerReplyError && this.#driver.resets === sent?.resets;",
+        find: "error instanceof ServerReplyError && this.#driver.resets === resets;",
         replace: "error instanceof ServerReplyError;",
       },
     ],
@@ -107,10 +107,14 @@ export const foundDefects: readonly Defect[] = [
     kinds: PAIRS,
     edits: [
       {
-        file: "src/locks/fulfil.ts",
-        find: 'return (await other.enterInTurn(() => true, wish, false)) ? "changed" : refuseEntry(lock, wish, other);',
-        replace:
-          'if (!(await other.enterInTurn(() => true, wish))) return refuseEntry(lock, wish, other);\n  other.settled();\n  return "changed";',
+        file: "src/locks/entrance.ts",
+        find: 'if (isTurn && by !== "settle") stay.unsettled();',
+        replace: "if (isTurn) stay.unsettled();",
+      },
+      {
+        file: "src/locks/acquisition.ts",
+        find: 'if (by !== "settle") this.#entered = stay;',
+        replace: "this.#entered = stay;",
       },
     ],
   },
@@ -132,24 +136,24 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/sender.ts",
-        find: "      if (sent.givenUp) return;\n      let decoded",
-        replace: "      let decoded",
+        find: "    if (pending.givenUp) return;\n    const { command, sentAt",
+        replace: "    const { command, sentAt",
       },
       {
         file: "src/runtime/sender.ts",
-        find: "      end();\n      const repeated",
-        replace: "      if (sent.givenUp) return;\n      end();\n      const repeated",
+        find: "    this.#end(pending);\n    const repeated",
+        replace: "    if (pending.givenUp) return;\n    this.#end(pending);\n    const repeated",
       },
       // Each of the two ways to see that an answer is late covers for the other: own-61.
       {
         file: "src/runtime/sender.ts",
         find: "serverMs > 0 && this.#clock",
-        replace: "serverMs > 0 && (sent.givenUp || this.#clock",
+        replace: "serverMs > 0 && (pending.givenUp || this.#clock",
       },
       {
         file: "src/runtime/sender.ts",
-        find: "<= bound.endMs;",
-        replace: "<= bound.endMs);",
+        find: "<= pending.endMs;",
+        replace: "<= pending.endMs);",
       },
     ],
   },
@@ -249,8 +253,8 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/release.ts",
-        find: "const isDone = inRedis.lowerings++ !== lowerings;",
-        replace: "const isDone = inRedis.lowerings++ < 0 && lowerings < 0;",
+        find: "const isDone = inRedis.lowerings !== lowerings;",
+        replace: "const isDone = lowerings < 0;",
       },
     ],
   },
@@ -281,7 +285,7 @@ export const foundDefects: readonly Defect[] = [
         replace: "livesOn()",
       },
       {
-        file: "src/locks/acquire.ts",
+        file: "src/locks/attempt.ts",
         find: "if (isClean && holding.inRedis.copiesUntilMs > 0) throw",
         replace: "if (isClean && holding.inRedis.copiesUntilMs < 0) throw",
       },
@@ -321,7 +325,7 @@ export const foundDefects: readonly Defect[] = [
     shows: "A lock that was handed on is lost unnamed while its holder waits to enter it once more.",
     origin: "own-60",
     kinds: ["lock"],
-    edits: [{ file: "src/threads/succession.ts", find: "holding.inRedis.count = 0;", replace: "" }],
+    edits: [{ file: "src/locks/naming.ts", find: "inRedis.namesFreed();", replace: "" }],
   },
   {
     name: "heir-that-gives-back",
@@ -330,7 +334,7 @@ export const foundDefects: readonly Defect[] = [
       "What came too late can not be given back, and another call of the client hands its lock to the same one meanwhile.",
     origin: "own-55",
     kinds: ["lock", "multi"],
-    edits: [{ file: "src/locks/acquire.ts", find: "waiter.heir = undefined;", replace: "" }],
+    edits: [{ file: "src/locks/wait-in-line.ts", find: "this.wish.waiter.heir = undefined;", replace: "" }],
   },
   {
     name: "copy-shortens-another-read",
@@ -360,9 +364,9 @@ export const foundDefects: readonly Defect[] = [
         replace: "commands.deadline(this.#holding.key, notAfterMs)",
       },
       {
-        file: "src/locks/asking.ts",
-        find: "commands.deadline(lock.key, notAfterMs, this.#deadline)",
-        replace: "commands.deadline(lock.key, notAfterMs)",
+        file: "src/locks/acquire-command.ts",
+        find: "commands.deadline(key, notAfterMs, this.#deadline)",
+        replace: "commands.deadline(key, notAfterMs)",
       },
     ],
   },
@@ -374,7 +378,7 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/sender.ts",
-        find: "const isTimely = serverMs > 0 && this.#clock.monotonicMs() <= bound.endMs;",
+        find: "const isTimely = serverMs > 0 && this.#clock.monotonicMs() <= pending.endMs;",
         replace: "const isTimely = serverMs > 0 && this.#clock.monotonicMs() <= Infinity;",
       },
     ],
@@ -388,7 +392,7 @@ export const foundDefects: readonly Defect[] = [
     kinds: FAIR,
     edits: [
       {
-        file: "src/locks/acquire.ts",
+        file: "src/locks/refusal.ts",
         find: "repeated: wish.repeated,",
         replace: "repeated,",
       },

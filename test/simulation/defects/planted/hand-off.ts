@@ -27,8 +27,8 @@ export const handOffDefects: readonly Defect[] = [
     kinds: HANDED,
     edits: [
       {
-        file: "src/locks/wait-in-line.ts",
-        find: "lock.client.inBackground(() => release(lock, hold));",
+        file: "src/locks/acquisition.ts",
+        find: "this.lock.client.inBackground(() => release(this.lock, hold));",
         replace: "void release;",
       },
     ],
@@ -56,9 +56,9 @@ export const handOffDefects: readonly Defect[] = [
     kinds: HANDED,
     edits: [
       {
-        file: "src/threads/succession.ts",
-        find: "return this.#latest.holding === holding ? [...new Set([...this.#names, holding.field])] : [holding.field];",
-        replace: "return [holding.field];",
+        file: "src/threads/server-record.ts",
+        find: "return this.#names === undefined ? [field] : [...new Set([...this.#names, field])];",
+        replace: "return [field];",
       },
     ],
   },
@@ -69,8 +69,8 @@ export const handOffDefects: readonly Defect[] = [
     kinds: HANDED,
     edits: [
       {
-        file: "src/threads/succession.ts",
-        find: "if (hold !== this.#latest) return false;\n        holding.named(sentAt);",
+        file: "src/locks/naming.ts",
+        find: "if (sent !== latest) return false;\n      holding.named(sentAt);",
         replace: "holding.named(sentAt);",
       },
     ],
@@ -82,8 +82,8 @@ export const handOffDefects: readonly Defect[] = [
     kinds: HANDED,
     edits: [
       {
-        file: "src/threads/succession.ts",
-        find: "free(this.#names, this.#leaseMs);",
+        file: "src/locks/naming.ts",
+        find: "free(lock, inRedis.names(field), inRedis.longestLeaseMs);",
         replace: "void free;",
       },
     ],

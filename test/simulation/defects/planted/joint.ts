@@ -9,7 +9,11 @@ export const jointDefects: readonly Defect[] = [
     origin: "B13",
     kinds: ["multi", "lock"],
     edits: [
-      { file: "src/locks/multi-lock.ts", find: "await releaseAll(members);", replace: "void releaseAll;" },
+      {
+        file: "src/locks/multi-lock.ts",
+        find: "await releaseAll(outcome.members);",
+        replace: "void releaseAll;",
+      },
     ],
   },
   {

@@ -24,8 +24,8 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/lowering.ts",
-        find: "this.limited = !isFinal || copiesUntilMs > 0;",
-        replace: "this.limited = false;",
+        find: "this.limited = limited;",
+        replace: "this.limited = limited && false;",
       },
     ],
   },
@@ -88,9 +88,9 @@ export const releaseDefects: readonly Defect[] = [
     origin: "B14",
     edits: [
       {
-        file: "src/runtime/commands.ts",
-        find: "command.answered(effort.doubtful > 0 ? { ...sent, repeated: true } : sent)",
-        replace: "command.answered(sent)",
+        file: "src/runtime/sender.ts",
+        find: "const repeated = pending.doubtful > 0 || this.#driver.resets !== resets;",
+        replace: "const repeated = this.#driver.resets !== resets;",
       },
     ],
   },
@@ -103,8 +103,8 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/sender.ts",
-        find: "const repeated = this.#driver.resets !== resets;",
-        replace: "const repeated = false;",
+        find: "const repeated = pending.doubtful > 0 || this.#driver.resets !== resets;",
+        replace: "const repeated = pending.doubtful > 0;",
       },
     ],
   },
@@ -117,8 +117,8 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/groups.ts",
-        find: "else this.#sendAlone(script, request, { ...started, doubtful });",
-        replace: "else this.#sendAlone(script, request, { ...started, doubtful: 0 });",
+        find: "else new Group(commands, this.script, request).send({ ...started, doubtful });",
+        replace: "else new Group(commands, this.script, request).send({ ...started, doubtful: 0 });",
       },
     ],
   },
@@ -170,9 +170,9 @@ export const releaseDefects: readonly Defect[] = [
     origin: "B37",
     edits: [
       {
-        file: "src/locks/acquire.ts",
-        find: "(late === undefined ? undefined : giveBack(lock, late))",
-        replace: "(late === undefined ? undefined : undefined)",
+        file: "src/locks/attempt.ts",
+        find: "if (hold !== undefined) return giveBack(lock, hold);",
+        replace: "if (hold !== undefined) return void giveBack;",
       },
     ],
   },
@@ -184,8 +184,8 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/clean-up.ts",
-        find: "if (count === 0 && (isRecorded || copiesUntilMs > 0)) cleanUp(lock, holding);",
-        replace: "if (count === 0 && isRecorded) cleanUp(lock, holding);",
+        find: "if (inRedis.count === 0 && inRedis.isDoubtful) cleanUp(lock, holding);",
+        replace: "if (inRedis.count === 0 && isRecorded) cleanUp(lock, holding);",
       },
     ],
   },
@@ -225,13 +225,13 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/protocol/scripts/lock-acquire.lua",
-        find: 'if now_ms > not_after_ms then\n      return "late"\n    end\n',
+        find: 'if now_ms > not_after_ms then\n    return "late"\n  end\n',
         replace: "",
       },
       {
         file: "src/protocol/scripts/lock-acquire.lua",
-        find: " and now_ms <= not_after_ms\nlocal answers",
-        replace: "\nlocal answers",
+        find: " and now_ms <= not_after_ms then",
+        replace: " then",
       },
     ],
   },
@@ -275,7 +275,7 @@ export const releaseDefects: readonly Defect[] = [
     shows: "Two holds of one stay are released at once while the first command is delayed or repeated.",
     edits: [
       {
-        file: "src/threads/in-redis.ts",
+        file: "src/threads/turns.ts",
         find: "const mine = before === undefined ? work() : before.then(work, work);",
         replace: "const mine = work();",
       },
@@ -288,9 +288,9 @@ export const releaseDefects: readonly Defect[] = [
     origin: "simulation.md",
     edits: [
       {
-        file: "src/locks/fulfil.ts",
-        find: 'return "changed";\n  } finally {\n    present.settled();\n  }',
-        replace: 'return "changed";\n  } finally {\n  }',
+        file: "src/locks/acquisition.ts",
+        find: "this.#entered?.settled();",
+        replace: "",
       },
     ],
   },

@@ -96,9 +96,9 @@ export const serverDefects: readonly Defect[] = [
     topologies: ["sentinel", "cluster"],
     edits: [
       {
-        file: "src/locks/acquire.ts",
-        find: "else await takeBack(lock, holding);",
-        replace: "else void takeBack;",
+        file: "src/locks/attempt.ts",
+        find: "void takeBack(lock, holding).then(() => this.failForCaller(error));",
+        replace: "void takeBack;\n    this.failForCaller(error);",
       },
     ],
   },
@@ -124,11 +124,11 @@ export const serverDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/commands.ts",
-        find: "return Math.ceil(this.#clock.monotonicMs() + this.#clocks.of(key).offsetMs + this.timeoutMs);",
-        replace: "return Math.ceil(this.#clock.monotonicMs() + this.#clocks.of(key).offsetMs + 1e9);",
+        find: "return Math.ceil(sentMs + offsetMs + this.timeoutMs);",
+        replace: "return Math.ceil(sentMs + offsetMs + 1e9);",
       },
       {
-        file: "src/threads/in-redis.ts",
+        file: "src/threads/server-record.ts",
         find: "this.#copiesUntil = serverMs > until.ms ? undefined : until;",
         replace: "this.#copiesUntil = serverMs > until.ms - 1e9 + 1_000 ? undefined : until;",
       },

@@ -11,9 +11,9 @@ export const trustDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/sender.ts",
-        find: "answered({ reply, serverMs, clock, sentAt, resets, repeated, shortfall });",
+        find: "command.answered({ reply, serverMs, clock, sentAt, resets, repeated, shortfall });",
         replace:
-          "answered({ reply, serverMs, clock, sentAt: { monotonicMs: this.#clock.monotonicMs(), wallMs: this.#clock.wallMs() }, resets, repeated, shortfall });",
+          "command.answered({ reply, serverMs, clock, sentAt: { monotonicMs: this.#clock.monotonicMs(), wallMs: this.#clock.wallMs() }, resets, repeated, shortfall });",
       },
     ],
   },

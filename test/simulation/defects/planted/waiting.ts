@@ -27,7 +27,7 @@ export const waitingDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/wait-line.ts",
-        find: "this.#deafMs = FIRST_DEAF_MS;\n        this.wake();",
+        find: 'this.#deafMs = FIRST_DEAF_MS;\n        this.wake("reconnect");',
         replace: "this.#deafMs = FIRST_DEAF_MS;",
       },
     ],
@@ -107,8 +107,8 @@ export const waitingDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/sender.ts",
-        find: "sent.giveUp(tookTooLong(call.script, bound)),",
-        replace: "tookTooLong(call.script, bound),",
+        find: "pending.giveUp(tookTooLong(call.script, pending))",
+        replace: "tookTooLong(call.script, pending)",
       },
     ],
   },
@@ -225,8 +225,8 @@ export const waitingDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/threads/holding.ts",
-        find: "if (mayEnter() && this.#underWay === 0 && line.isFirst(waiter)) {",
-        replace: "if (mayEnter() && line.isFirst(waiter)) {",
+        find: "return mayEnter() && this.#underWay === 0 && this.#line.isFirst(waiter);",
+        replace: "return mayEnter() && this.#line.isFirst(waiter);",
       },
     ],
   },
@@ -245,7 +245,7 @@ export const waitingDefects: readonly Defect[] = [
       { file: "src/runtime/admission.ts", find: "const GROUP = 100;", replace: "const GROUP = 1;" },
       {
         file: "src/runtime/admission.ts",
-        find: "room.underWay -= 1;\n    if (wasInVain(error))",
+        find: "leave(room);\n    if (wasInVain(error))",
         replace: "if (wasInVain(error))",
       },
     ],

@@ -13,11 +13,11 @@ export const costs: readonly Survivor[] = [
     "only cost",
     "Each pause is as long as the first: a server that does not answer is asked more often.",
     [
-      ...["threads/succession", "locks/clean-up", "locks/red-lock", "synchronizers/count"].map(
+      ...["locks/naming", "locks/clean-up", "locks/red-lock", "synchronizers/count"].map(
         (file) =>
           [`${file}.ts`, "assignment-dropped", "pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);"] as const,
       ),
-      ["runtime/commands.ts", "assignment-dropped", "effort.backoffMs = Math.min("],
+      ["runtime/commands.ts", "assignment-dropped", "pending.backoffMs = Math.min("],
     ],
   ),
   ...alike(
@@ -67,23 +67,14 @@ export const costs: readonly Survivor[] = [
     [`${SCRIPTS}/permit-cancel.lua`, "call-dropped", "forget_settled(request)"],
     [`${SCRIPTS}/semaphore-cancel.lua`, "call-dropped", "forget_settled(request)"],
   ]),
-  ...alike("only cost", "A group has one more.", [["runtime/groups.ts", ">=-to->", "MOST_REQUESTS"]]),
+  ...alike("only cost", "A group has one more.", [
+    ["runtime/groups.ts", ">=-to->", "requests.length >= most"],
+  ]),
   ...alike("only cost", "A call whose answers all come late is given up one try later.", [
-    ["locks/acquire.ts", ">=-to->", "MOST_VAIN_TRIES"],
     ["locks/lowering.ts", ">=-to->", "MOST_VAIN_TRIES"],
     ["locks/take-together.ts", ">=-to->", "MOST_VAIN_TRIES"],
     ["synchronizers/count.ts", ">=-to->", "MOST_VAIN_TRIES"],
   ]),
-  ...alike(
-    "only cost",
-    "The release under the first number of a client has a deadline, which it need not have.",
-    [["locks/lowering.ts", ">=-to->", "holding.threadId >= FIRST_OWN_THREAD_ID"]],
-  ),
-  ...alike(
-    "only cost",
-    "A release names more holds than there can be: those that are not there are not found.",
-    [["locks/lowering.ts", "assignment-dropped", "inRedis.highestCount = this.#keptCount;"]],
-  ),
   ...alike(
     "only cost",
     "It is asked each half second whether copies can come still, instead of when they can not.",
@@ -92,9 +83,6 @@ export const costs: readonly Survivor[] = [
   ...alike("only cost", "A lock that could be handed on is freed, and asked for again.", [
     ["locks/hand-off.ts", "assignment-dropped", "this.hold = enter("],
     ["locks/hand-off.ts", "<-to-<=", "leftMs(hold.end, at) < LEAST_TRUST_MS"],
-  ]),
-  ...alike("only cost", "A lock is handed on once more, out of as many times as the settings say.", [
-    ["locks/hand-off.ts", ">=-to->", "succession.count >= maxCount"],
   ]),
   ...alike("only cost", "One look more at the dead in one call.", [
     [`${SCRIPTS}/include/fair-queue.lua`, "<-to-<=", "while fair.looks < MOST_LOOKS do"],

@@ -41,35 +41,19 @@ export const inHolds: readonly Survivor[] = [
   ...alike(
     "equivalent",
     "While Redis has yet to name it, who waits for the end of its turn has begun by saying what ends it.",
-    [["threads/in-redis.ts", "61:||-to-&&", "return this.#turn !== undefined && ("]],
+    [["threads/turns.ts", "61:||-to-&&", "return this.#turn !== undefined && ("]],
   ),
   ...alike("equivalent", "A stay is handed the lock once, so that nobody asks any more.", [
-    ["threads/in-redis.ts", "assignment-dropped", "this.#turnEnds = undefined;"],
+    ["threads/turns.ts", "assignment-dropped", "this.#turnEnds = undefined;"],
   ]),
-  ...alike(
-    "only cost",
-    "The latest holder is released in the same breath, which ends the naming as well. An answer that comes later makes the line ask once more.",
-    [["threads/succession.ts", "assignment-dropped", "this.#isOver = true;"]],
-  ),
   ...alike(
     "only cost",
     "A stay that was entered on the strength of another one is kept by that until it ends itself.",
     [["threads/holding.ts", "31:call-dropped", "host.#guests?.delete(this);"]],
   ),
-  ...alike("equivalent", "Nobody waits for the turn of a stay that is handed on, which ends with that.", [
-    ["threads/succession.ts", "5:call-dropped", "this.#latest.holding.inRedis.endTurn();"],
-  ]),
   ...alike("only cost", "What holds nothing any more is looked for, and asked about, as well.", [
     ["threads/confirmable-stay.ts", ">-to->=", "return this.live.length > 0;"],
   ]),
-  ...alike(
-    "only cost",
-    "A lost holder is cleaned up with those before it, of whom Redis has none any more.",
-    [
-      ["threads/succession.ts", "9:assignment-dropped", "this.#names = [holding.field];"],
-      ["threads/succession.ts", "7:assignment-dropped", "this.#names = [holding.field];"],
-    ],
-  ),
   ...alike(
     "equivalent",
     "What is held is among the live holds, and Redis has counted at least as many as there are.",
@@ -80,11 +64,6 @@ export const inHolds: readonly Survivor[] = [
         "if (live.length !== 1 || live[0] !== hold || inRedis.count !== 1",
       ],
     ],
-  ),
-  ...alike(
-    "only cost",
-    "A release names more holds than there can be: those that are not there are not found.",
-    [["threads/in-redis.ts", "assignment-dropped", "this.highestCount = 0;"]],
   ),
   ...alike(
     "a test sees it",

@@ -8,23 +8,19 @@ const ON_ANOTHER_SERVER =
 /** What survives in the code that takes locks and gives them back. */
 export const inLocks: readonly Survivor[] = [
   ...alike("only cost", AS_A_HAND_OFF, [
-    ["locks/acquire.ts", "assignment-dropped", "waiter.heir = heir;"],
-    ["locks/wait-in-line.ts", "assignment-dropped", "waiter.heir = heir;"],
+    ["locks/wait-in-line.ts", "assignment-dropped", "waiter.heir = this.#heir;"],
   ]),
   ...alike(
     "equivalent",
     "A call that sleeps in no line inherits nothing, and the next line that it sleeps in sets its heir anew.",
-    [
-      ["locks/wait-in-line.ts", "5:assignment-dropped", "waiter.heir = undefined;"],
-      ["locks/straight-call.ts", "assignment-dropped", "waiter.heir = undefined;"],
-    ],
+    [["locks/wait-in-line.ts", "5:assignment-dropped", "waiter.heir = undefined;"]],
   ),
   ...alike("only cost", TOLD_AGAIN, [
     // Whoever has begun the stay cleans up as well.
-    ["locks/asking.ts", ">-to->=", "if (holding.inRedis.count > 0) cleanUp("],
+    ["locks/acquire-command.ts", ">-to->=", "if (holding.inRedis.count > 0) cleanUp("],
     ["locks/clean-up.ts", "31:>-to->=", "if (inRedis.copiesUntilMs > 0) cleanUp("],
     ["locks/release.ts", "<=-to-<", "if (inRedis.count <= keptCount) return true;"],
-    ["locks/fulfil.ts", "89:>-to->=", "lock.kind.recordsWaiters && wish.waits && wish.attempts > 0"],
+    ["locks/acquisition.ts", "89:>-to->=", "lock.kind.recordsWaiters && wish.waits && wish.attempts > 0"],
     ["locks/clean-up.ts", "37:&&-to-||", "if (shortfall !== undefined && !after.goesOn) tellReplicas("],
   ]),
   ...alike("only cost", "It is waited until no copy can come of what was surely not carried out.", [
@@ -34,9 +30,9 @@ export const inLocks: readonly Survivor[] = [
       "if (error instanceof UnavailableError && error.outcomeUnknown) this.#copyMayArrive();",
     ],
     [
-      "locks/asking.ts",
+      "locks/acquire-command.ts",
       "46:||-to-&&",
-      "if (!(error instanceof UnavailableError) || !error.outcomeUnknown) return;",
+      "if (!(error instanceof UnavailableError) || !error.outcomeUnknown) {",
     ],
   ]),
   ...alike("only cost", "It is asked a moment before it can be otherwise, and then once more.", [
@@ -58,14 +54,7 @@ export const inLocks: readonly Survivor[] = [
     "A release that ends a stay is sent while nothing else is under way, and nothing is asked for under its field after it.",
     [["locks/release.ts", "call-dropped", "inRedis.beginTurn();"]],
   ),
-  ...alike("equivalent", "A line of one forgets what it was told when that one leaves.", [
-    ["locks/straight-call.ts", "43:>-to->=", "if (line !== undefined && line.length > 1)"],
-  ]),
-  ...alike("equivalent", "Whoever goes on waits for it before the microtasks end.", [
-    ["locks/straight-call.ts", "call-dropped", "asked?.catch(() => undefined);"],
-  ]),
   ...alike("equivalent", "There are as many answers and wishes as locks, and at least one lock.", [
-    ["locks/take-together.ts", "27:||-to-&&", "if (first === undefined || firstWanted === undefined)"],
     ["locks/take-together.ts", "32:||-to-&&", "if (answer === undefined || lock === undefined) return;"],
   ]),
   ...alike("not judged", ON_ANOTHER_SERVER, [
@@ -110,7 +99,7 @@ export const inLocks: readonly Survivor[] = [
     ["locks/clean-up.ts", "55:call-dropped", "if (shortfall !== undefined && !after.goesOn) tellReplicas("],
   ]),
   ...alike("one moment", "What has nothing left at that very moment is asked for with the next news of it.", [
-    ["locks/acquire.ts", "50:>=-to->", "fallsInMs: answer.isHead && answer.ttlMs >= 0"],
+    ["locks/refusal.ts", "50:>=-to->", "fallsInMs: answer.isHead && answer.ttlMs >= 0"],
     ["locks/wait-in-queue.ts", "70:>=-to->", "fallsInMs: answer.isHead && answer.ttlMs >= 0"],
     ["locks/red-lock.ts", ">=-to->", "(ttlMs >= 0 ? [ttlMs + 1] : [])"],
     ["locks/red-lock.ts", "<-to-<=", "return ttlMs < 0 ?"],
@@ -119,14 +108,9 @@ export const inLocks: readonly Survivor[] = [
     ["locks/wait-in-queue.ts", "63:<-to-<=", "place.sentAt.monotonicMs < this.#place.sentAt.monotonicMs"],
     ["locks/grant.ts", "<-to-<=", "if (place.sentAt.monotonicMs < holding.inRedis.freedMs)"],
   ]),
-  ...alike("only cost", "The lease of a grant that is as long as it is written at once.", [
-    ["locks/grant.ts", "<-to-<=", "wish.terms.leaseMs < grantMs ? 0"],
+  ...alike("only cost", "A lease of half a second may be written at once, too.", [
+    ["locks/grant.ts", "<-to-<=", "leaseMs < SHORT_LEASE_MS ? 0"],
   ]),
-  ...alike(
-    "equivalent",
-    "A stay that has handed its lock over has ended: nobody asks what it has in Redis.",
-    [["locks/hand-off.ts", "call-dropped", "hold.holding.inRedis.empty();"]],
-  ),
   ...alike(
     "only cost",
     "The line knows of an older holder: its head asks once more, or frees what it could hand on.",
@@ -148,7 +132,6 @@ export const inLocks: readonly Survivor[] = [
     [
       ["locks/wait-in-queue.ts", "*", 'if (answer.holder !== "") this.#wish.saw('],
       ["locks/wait-in-line.ts", "assignment-dropped", "wish.obstacle = { ...sighting"],
-      ["locks/straight-call.ts", "call-dropped", "if (this.#line !== undefined) refuse("],
     ],
   ),
 ];

@@ -31,7 +31,7 @@ export const moments: readonly Survivor[] = [
   ...alike("one moment", "A waiter is dead a millisecond later or earlier, out of six seconds.", [
     [`${SCRIPTS}/include/fair-queue.lua`, "<=-to-<", "<= now_ms"],
     [`${SCRIPTS}/include/fair-queue.lua`, ">-to->=", "tonumber(fair.head_alive_ms) > now_ms"],
-    [`${SCRIPTS}/fair-refresh.lua`, "<-to-<=", "if tonumber(timeouts[i]) < now_ms"],
+    [`${SCRIPTS}/include/fair-keys.lua`, "<-to-<=", "return timeout_ms < now_ms + times.wait_ms"],
   ]),
   ...alike("one moment", "What has no time left at that moment is lost at the next look at it.", [
     ["threads/terms.ts", "<=-to-<", "<= 0) return false;"],
@@ -43,16 +43,16 @@ export const moments: readonly Survivor[] = [
     [
       ["locks/clean-up.ts", "<-to-<=", "clock.monotonicMs() < endMs"],
       ["locks/clean-up.ts", ">=-to->", "clock.monotonicMs() >= endMs"],
-      ["runtime/commands.ts", "<=-to-<", "if (bound.endMs <= sentAt.monotonicMs)"],
+      ["runtime/commands.ts", "<=-to-<", "if (endMs <= sentAt.monotonicMs)"],
       ["runtime/commands.ts", "<=-to-<", "if (this.#leftMs(bound) <= 0)"],
       ["runtime/requests.ts", "<-to-<=", "< this.#begunMs + MEMORY_MS"],
-      ["runtime/sender.ts", "<=-to-<", "this.#clock.monotonicMs() <= bound.endMs"],
+      ["runtime/sender.ts", "<=-to-<", "this.#clock.monotonicMs() <= pending.endMs"],
     ],
   ),
   ...alike(
     "one moment",
     "What is given back to Redis is looked for a minute after the last lease has ended.",
-    [["threads/in-redis.ts", ">-to->=", "nowMs > this.#outlivedMs"]],
+    [["threads/server-record.ts", ">-to->=", "nowMs > this.#outlivedMs"]],
   ),
   ...alike("one moment", "The turns of those for whom permits are saved up begin or end a moment later.", [
     ["synchronizers/acquire-permits.ts", "<-to-<=", "waitedMs < this.#savesFromMs"],

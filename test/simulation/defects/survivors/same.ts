@@ -34,11 +34,7 @@ export const same: readonly Survivor[] = [
   ]),
   ...alike("equivalent", "Nothing is begun after the end of the client.", [
     ["runtime/watchdog.ts", "5:assignment-dropped", "this.#beat = undefined;"],
-    ["runtime/signs-of-life.ts", "5:assignment-dropped", "this.#beat = undefined;"],
-  ]),
-  ...alike("equivalent", "Whoever asks has counted the hold that it asks for already.", [
-    ["locks/clean-up.ts", "+-1-dropped", "return Math.max(inRedis.highestCount, inRedis.count + 1);"],
-    ["locks/clean-up.ts", "+-to--", "return Math.max(inRedis.highestCount, inRedis.count + 1);"],
+    ["runtime/fair-queues.ts", "5:assignment-dropped", "this.#beat = undefined;"],
   ]),
   ...alike("equivalent", "A list of one is copied, or a hold confirms itself by what it was taken with.", [
     ["threads/holding.ts", ">-to->=", "live.length > 1 ? [...live] : live"],

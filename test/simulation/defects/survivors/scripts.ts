@@ -37,10 +37,6 @@ export const inScripts: readonly Survivor[] = [
   ...alike("equivalent", "The key of the next hold is not there when one enters once more.", [
     [`${SCRIPTS}/read-acquire.lua`, ">-to->=", "return nil, tonumber(count) > held_count"],
   ]),
-  ...alike("only cost", "The lock is looked at in the longer way, which comes to the same.", [
-    [`${SCRIPTS}/lock-acquire.lua`, "<=-to-<", "local ttl_ms = is_plain and i <= unfenced"],
-    [`${SCRIPTS}/lock-acquire.lua`, "74:or-to-and", "local ttl_ms = is_plain and i <= unfenced"],
-  ]),
   ...alike("only cost", "One who has no place in the queue is looked for there.", [
     [`${SCRIPTS}/fair-acquire.lua`, "54:and-to-or", "elseif found.timeout_ms or found.alive_ms"],
   ]),

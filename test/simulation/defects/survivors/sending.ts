@@ -4,14 +4,14 @@ import { alike, type Survivor } from "./survivor.js";
 export const inSending: readonly Survivor[] = [
   ...alike("equivalent", "The wheel that it is set on is stopped in the same breath.", [
     ["runtime/watchdog.ts", "5:call-dropped", "this.#beat?.cancel();"],
-    ["runtime/signs-of-life.ts", "5:call-dropped", "this.#beat?.cancel();"],
+    ["runtime/fair-queues.ts", "5:call-dropped", "this.#beat?.cancel();"],
     ["runtime/confirmations.ts", "5:call-dropped", "this.#looking?.cancel();"],
   ]),
   ...alike("equivalent", "Numbers below zero are as good: each stands for one request of the client.", [
     ["runtime/requests.ts", "+=-to--=", "this.#latestId += 1;"],
   ]),
   ...alike("one moment", "It is tried once more at the very moment at which that is given up.", [
-    ["runtime/commands.ts", "29:<=-to-<", "if (this.#leftMs(bound) <= backoffMs"],
+    ["runtime/commands.ts", "31:<=-to-<", "if (this.#leftMs(pending) <= backoffMs"],
   ]),
   ...alike(
     "only cost",

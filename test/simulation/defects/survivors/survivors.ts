@@ -10,7 +10,6 @@ import { seenInCommands } from "./seen-by-tests/commands.js";
 import { seenInCountScripts } from "./seen-by-tests/count-scripts.js";
 import { seenInCounts } from "./seen-by-tests/counts.js";
 import { seenInFairScripts } from "./seen-by-tests/fair-scripts.js";
-import { seenInHandOver } from "./seen-by-tests/hand-over.js";
 import { seenInHolds } from "./seen-by-tests/holds.js";
 import { seenInJointLocks } from "./seen-by-tests/joint-locks.js";
 import { seenInLines } from "./seen-by-tests/lines.js";
@@ -38,7 +37,6 @@ export const survivors: readonly Survivor[] = [
   ...seenInCountScripts,
   ...seenInCounts,
   ...seenInFairScripts,
-  ...seenInHandOver,
   ...seenInHolds,
   ...seenInJointLocks,
   ...seenInLines,

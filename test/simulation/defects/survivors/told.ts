@@ -6,7 +6,7 @@ export const told: readonly Survivor[] = [
     ["threads/holding.ts", "*", "events.leaseLost"],
     ["threads/permit-holds.ts", "*", "events.leaseLost.publish("],
     ["threads/permit-holds.ts", "not-dropped", "!events.leaseLost.hasSubscribers"],
-    ["locks/acquire.ts", "*", "events.contended"],
+    ["locks/refusal.ts", "*", "events.contended"],
     ["locks/release.ts", "*", "events.release"],
     ["locks/release.ts", "*", "tell("],
     ["runtime/watchdog.ts", "*", "events.renewalFailed"],

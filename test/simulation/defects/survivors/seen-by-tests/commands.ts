@@ -4,17 +4,12 @@ import { alike, type Survivor } from "../survivor.js";
 export const seenInCommands: readonly Survivor[] = [
   ...alike(
     "a test sees it",
-    "test/locks/groups.test.ts: is divided by lease, by kind, and by whether holds are kept",
-    [["runtime/groups.ts", "31:||-to-&&", "if (group.slot !== slot || group.script !== script) continue;"]],
-  ),
-  ...alike(
-    "a test sees it",
     "test/locks/groups.test.ts: that is refused as a whole fails only the one to blame",
     [
       [
         "runtime/groups.ts",
-        "63:!==-to-===",
-        "const doubtful = isDoubtful(error) || commands.resets !== resets ? 1 : 0;",
+        "59:!==-to-===",
+        "const doubtful = isDoubtful(error) || commands.resets !== this.#resets ? 1 : 0;",
       ],
       [
         "runtime/groups.ts",
@@ -30,8 +25,8 @@ export const seenInCommands: readonly Survivor[] = [
     [
       [
         "runtime/groups.ts",
-        "44:||-to-&&",
-        "const doubtful = isDoubtful(error) || commands.resets !== resets ? 1 : 0;",
+        "40:||-to-&&",
+        "const doubtful = isDoubtful(error) || commands.resets !== this.#resets ? 1 : 0;",
       ],
       [
         "runtime/groups.ts",
@@ -59,8 +54,8 @@ export const seenInCommands: readonly Survivor[] = [
   ...alike("a test sees it", "test/locks/groups.test.ts: travels as a command for each hundred", [
     [
       "runtime/groups.ts",
-      "65:||-to-&&",
-      "if (requests.length >= (script.mostKeys ?? MOST_REQUESTS) || first?.limited !== request.limited)",
+      "33:||-to-&&",
+      "if (requests.length >= most || first.limited !== request.limited || !first.isLike(request)) return false;",
     ],
   ]),
   ...alike(

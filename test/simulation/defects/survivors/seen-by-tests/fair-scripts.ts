@@ -66,8 +66,8 @@ export const seenInFairScripts: readonly Survivor[] = [
     "test/unit/fair-acquire.test.ts: tells a waiter whether this very call put its field into the queue",
     [
       [`${SCRIPTS}/fair-acquire.lua`, "34:*", "local is_new = place =="],
-      [`${SCRIPTS}/fair-acquire.lua`, "76:and-to-or", 'return { "queued", ttl_of'],
-      [`${SCRIPTS}/include/fair-keys.lua`, "41:==-to-~=", 'return read(fair, "LLEN"'],
+      [`${SCRIPTS}/fair-acquire.lua`, "89:and-to-or", 'return { "queued", ttl_of'],
+      [`${SCRIPTS}/include/fair-keys.lua`, "26:==-to-~=", "return length_of(fair) =="],
     ],
   ),
   ...alike(
@@ -90,7 +90,7 @@ export const seenInFairScripts: readonly Survivor[] = [
   ]),
   ...alike("a test sees it", "test/unit/fair-acquire.test.ts: is offered to the JVM that is next", [
     [`${SCRIPTS}/fair-acquire.lua`, "57:and-to-or", 'return { "queued", ttl_of'],
-    [`${SCRIPTS}/fair-acquire.lua`, "82:or-to-and", 'return { "queued", ttl_of'],
+    [`${SCRIPTS}/fair-acquire.lua`, "95:or-to-and", 'return { "queued", ttl_of'],
     [`${SCRIPTS}/fair-acquire.lua`, "50:or-to-and", 'return { "busy", grace_ms'],
   ]),
   ...alike("a test sees it", "test/unit/fair-acquire.test.ts: are none taken when one is not to be had", [
@@ -136,7 +136,7 @@ export const seenInFairScripts: readonly Survivor[] = [
     "a test sees it",
     "test/unit/fair-refresh.test.ts: raises the scores of those who wait when they fall low",
     [
-      [`${SCRIPTS}/fair-refresh.lua`, "30:<-to->=", "if tonumber(timeouts[i])"],
+      [`${SCRIPTS}/include/fair-keys.lua`, "21:<-to->=", "return timeout_ms < now_ms"],
       [`${SCRIPTS}/fair-refresh.lua`, "*", "raised[#raised + 1] = timeout_ms"],
       [`${SCRIPTS}/fair-refresh.lua`, "*", "raised[#raised + 1] = waiters[i]"],
       [`${SCRIPTS}/fair-refresh.lua`, "5:call-dropped", 'redis.call("ZADD", fair.timeouts, unpack'],
@@ -236,7 +236,11 @@ export const seenInFairScripts: readonly Survivor[] = [
     [`${SCRIPTS}/include/fair-queue.lua`, "15:==-to-~=", "if #heads == 0 then"],
   ]),
   ...alike("a test sees it", "test/unit/fair-release.test.ts: gives the lock to the next one of ours", [
-    [`${SCRIPTS}/include/fair-queue.lua`, "3:call-dropped", 'publish(string.format("%s:%s"'],
+    [
+      `${SCRIPTS}/include/fair-queue.lua`,
+      "5:call-dropped",
+      'publish(string.format("%s:%s", fair.channel, cl',
+    ],
     [`${SCRIPTS}/include/fair-queue.lua`, "3:call-dropped", 'redis.call("ZREM", fair.alive, head'],
   ]),
   ...alike(

@@ -7,12 +7,12 @@ export const seenInHolds: readonly Survivor[] = [
     "test/locks/chosen-ids.test.ts: are forgotten when nothing of them can be left",
     [
       [
-        "threads/in-redis.ts",
+        "threads/server-record.ts",
         "5:assignment-dropped",
         "this.#outlivedMs = nowMs + this.#longestLeaseMs + COPIES_MS;",
       ],
       [
-        "threads/in-redis.ts",
+        "threads/server-record.ts",
         "29:!==-to-===",
         "return this.#outlivedMs !== undefined && nowMs > this.#outlivedMs;",
       ],
@@ -24,12 +24,12 @@ export const seenInHolds: readonly Survivor[] = [
     "test/locks/chosen-ids.test.ts: has a greater fencing token, though its field was still there: after its client has looked for what it can forget",
     [
       [
-        "threads/in-redis.ts",
+        "threads/server-record.ts",
         "43:&&-to-||",
         "return this.#outlivedMs !== undefined && nowMs > this.#outlivedMs;",
       ],
       [
-        "threads/in-redis.ts",
+        "threads/server-record.ts",
         "52:>-to-<=",
         "return this.#outlivedMs !== undefined && nowMs > this.#outlivedMs;",
       ],
@@ -42,20 +42,10 @@ export const seenInHolds: readonly Survivor[] = [
   ),
   ...alike(
     "a test sees it",
-    "test/locks/chosen-ids.test.ts: has a greater fencing token, though its field was still there: at once",
-    [["threads/in-redis.ts", "27:||-to-&&", "return this.count > 0 || this.#copiesUntil !== undefined;"]],
-  ),
-  ...alike(
-    "a test sees it",
-    "test/locks/chosen-ids.test.ts: loses nothing to a late unlock of the lost one, which its client has forgotten",
-    [["threads/in-redis.ts", "5:assignment-dropped", "this.count = 0;"]],
-  ),
-  ...alike(
-    "a test sees it",
     "test/locks/lease-ttl.test.ts: does not fall under an outer hold that is released while the clean-up of an inner one goes on",
     [
       [
-        "threads/in-redis.ts",
+        "threads/server-record.ts",
         "5:assignment-dropped",
         "this.#longestLeaseMs = Math.max(this.#longestLeaseMs, leaseMs);",
       ],
@@ -108,36 +98,27 @@ export const seenInHolds: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/unit/threads.test.ts: may still arrive until the latest of their deadlines has passed on the server's clock",
-    [["threads/in-redis.ts", "34:>-to->=", "this.#copiesUntil = serverMs > until.ms ? undefined : until;"]],
+    [
+      [
+        "threads/server-record.ts",
+        "34:>-to->=",
+        "this.#copiesUntil = serverMs > until.ms ? undefined : until;",
+      ],
+    ],
   ),
   ...alike(
     "a test sees it",
     "test/unit/threads.test.ts: that Redis refused, but one with an unknown outcome only once that is cleaned up",
     [
       [
-        "threads/in-redis.ts",
+        "threads/server-record.ts",
         "5:assignment-dropped",
         "this.#copiesUntil = deadline.orLater(this.#copiesUntil);",
       ],
-      ["threads/in-redis.ts", "34:>-to-<=", "this.#copiesUntil = serverMs > until.ms ? undefined : until;"],
-    ],
-  ),
-  ...alike(
-    "a test sees it",
-    "test/unit/threads.test.ts: with the release of its last hold, whoever chose its number",
-    [
-      ["threads/in-redis.ts", "23:>-to-<=", "return this.count > 0 || this.#copiesUntil !== undefined;"],
-      ["threads/in-redis.ts", "23:>-to->=", "return this.count > 0 || this.#copiesUntil !== undefined;"],
-      ["threads/in-redis.ts", "48:!==-to-===", "return this.count > 0 || this.#copiesUntil !== undefined;"],
       [
-        "threads/in-redis.ts",
-        "64:+-1-dropped",
-        "this.highestCount = Math.max(this.highestCount, this.count + 1);",
-      ],
-      [
-        "threads/in-redis.ts",
-        "64:+-to--",
-        "this.highestCount = Math.max(this.highestCount, this.count + 1);",
+        "threads/server-record.ts",
+        "34:>-to-<=",
+        "this.#copiesUntil = serverMs > until.ms ? undefined : until;",
       ],
     ],
   ),
@@ -174,11 +155,6 @@ export const seenInHolds: readonly Survivor[] = [
     [["threads/holding.ts", ">-to->=", "return this.#underWay > 0;"]],
   ),
   ...alike("a test sees it", "test/locks/hand-off-races.test.ts: leaves before it was named", [
-    ["threads/in-redis.ts", "79:!==-to-===", "return this.#turn !== undefined && ("],
+    ["threads/turns.ts", "79:!==-to-===", "return this.#turn !== undefined && ("],
   ]),
-  ...alike(
-    "a test sees it",
-    "test/locks/hand-off.test.ts: after so many hand-overs another client has a turn",
-    [["threads/succession.ts", "assignment-dropped", "this.count += 1;"]],
-  ),
 ];

@@ -57,7 +57,7 @@ export const seenInLines: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/unit/wait-lines.test.ts: is woken by the 0 of a release and by no other message",
-    [["runtime/wait-line.ts", "11:call-dropped", "this.wake();"]],
+    [["runtime/wait-line.ts", "11:call-dropped", 'this.wake("message");']],
   ),
   ...alike(
     "a test sees it",
@@ -108,7 +108,7 @@ export const seenInLines: readonly Survivor[] = [
         "38:||-to-&&",
         "if (this.#unlisten !== undefined || this.#clock.monotonicMs() < this.#listenAgainMs) return;",
       ],
-      ["runtime/wait-line.ts", "9:call-dropped", "this.wake();"],
+      ["runtime/wait-line.ts", "9:call-dropped", 'this.wake("reconnect");'],
     ],
   ),
   ...alike(

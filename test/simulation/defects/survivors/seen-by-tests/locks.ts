@@ -5,23 +5,23 @@ export const seenInLocks: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/locks/bursts.test.ts: are all taken by multi locks, whose commands count as one each",
-    [["locks/asking.ts", "5:assignment-dropped", "this.#room = room;"]],
+    [["locks/acquire-command.ts", "5:assignment-dropped", "this.#room = room;"]],
   ),
   ...alike(
     "a test sees it",
     "test/locks/bursts.test.ts: are all taken, a thousand under way at once, in full groups [own-14]",
     [
-      ["locks/asking.ts", "24:===-to-!=="],
-      ["locks/asking.ts", "9:call-dropped"],
+      ["locks/acquire-command.ts", "24:===-to-!=="],
+      ["locks/acquire-command.ts", "9:call-dropped"],
       [
-        "locks/asking.ts",
+        "locks/acquire-command.ts",
         "20:!==-to-===",
-        "if (this.#room !== undefined) lock.client.admission.answered(this.#roo",
+        "if (this.#room !== undefined) this.lock.client.admission.answered(",
       ],
       [
-        "locks/asking.ts",
+        "locks/acquire-command.ts",
         "35:call-dropped",
-        "if (this.#room !== undefined) lock.client.admission.answered(this.#roo",
+        "if (this.#room !== undefined) this.lock.client.admission.answered(",
       ],
     ],
   ),
@@ -29,11 +29,6 @@ export const seenInLocks: readonly Survivor[] = [
     ["locks/release.ts", "49:>-to->="],
     ["locks/release.ts", "21:&&-to-||"],
   ]),
-  ...alike(
-    "a test sees it",
-    "test/locks/costs.test.ts: lock and unlock cost two script calls and nothing else",
-    [["locks/lowering.ts", "46:>-to->="]],
-  ),
   ...alike(
     "a test sees it",
     "test/locks/hand-off.test.ts: is that call's at once, and Redis is told of it by one command",
@@ -44,19 +39,14 @@ export const seenInLocks: readonly Survivor[] = [
       ["locks/hand-off.ts", "44:not-dropped"],
       ["locks/hand-off.ts", "9:not-dropped"],
       ["locks/hand-off.ts", "39:!==-to-==="],
-      ["locks/hand-off.ts", "35:>=-to-<"],
-      ["locks/hand-off.ts", "65:>=-to-<"],
       ["locks/hand-off.ts", "38:<-to->="],
-      ["locks/hand-off.ts", "52:!==-to-==="],
+      ["locks/own-release.ts", "52:!==-to-==="],
     ],
   ),
   ...alike(
     "a test sees it",
     "test/locks/hand-off.test.ts: after so many hand-overs another client has its turn [R36]",
-    [
-      ["locks/hand-off.ts", "47:||-to-&&"],
-      ["locks/hand-off.ts", "3:call-dropped", "lineOf(lock)?.freeing();"],
-    ],
+    [["locks/own-release.ts", "3:call-dropped", "lineOf(lock)?.freeing();"]],
   ),
   ...alike(
     "a test sees it",
@@ -64,7 +54,7 @@ export const seenInLocks: readonly Survivor[] = [
     [
       ["locks/hand-off.ts", "14:||-to-&&"],
       [
-        "locks/hand-off.ts",
+        "locks/own-release.ts",
         "3:call-dropped",
         "lineOf(lock)?.freed(lock.client.knowsListeners ? heard : undefined);",
       ],
@@ -73,53 +63,42 @@ export const seenInLocks: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/locks/hand-off.test.ts: is not handed on by who lost it by force, once it was seen to be another client's [own-27]",
-    [["locks/hand-off.ts", "3:call-dropped", "lineOf(lock)?.notFreed();"]],
-  ),
-  ...alike(
-    "a test sees it",
-    "test/locks/cancellation.test.ts: sends nothing when the signal was aborted before",
-    [["locks/straight-call.ts", "80:||-to-&&"]],
+    [["locks/own-release.ts", "3:call-dropped", "lineOf(lock)?.notFreed();"]],
   ),
   ...alike(
     "a test sees it",
     "test/locks/bursts.test.ts: are asked for in the order of their calls, those of one key as well",
     [
-      ["locks/asking.ts", "22:>-to-<="],
-      ["locks/asking.ts", "22:>-to->="],
-      ["locks/asking.ts", "38:!==-to-==="],
+      ["locks/acquire-command.ts", "22:>-to-<="],
+      ["locks/acquire-command.ts", "22:>-to->="],
+      ["locks/acquire-command.ts", "38:!==-to-==="],
     ],
   ),
   ...alike(
     "a test sees it",
     "test/locks/bursts.test.ts: of a thread that has the lock already goes first, and holds up no release once it has left",
-    [["locks/asking.ts", "26:||-to-&&"]],
+    [["locks/acquire-command.ts", "26:||-to-&&"]],
   ),
   ...alike(
     "a test sees it",
     "test/locks/bursts.test.ts: whose waitMs runs out ends at that moment, and was never sent",
     [
-      ["locks/asking.ts", "81:&&-to-||"],
-      ["locks/asking.ts", "98:>-to-<="],
-      ["locks/asking.ts", "98:>-to->="],
-      ["locks/asking.ts", "15:===-to-!=="],
-      ["locks/asking.ts", "30:call-dropped"],
+      ["locks/acquire-command.ts", "81:&&-to-||"],
+      ["locks/acquire-command.ts", "98:>-to-<="],
+      ["locks/acquire-command.ts", "98:>-to->="],
     ],
   ),
   ...alike("a test sees it", "test/locks/groups.test.ts: travels as one command, and is released by one", [
-    [
-      "locks/asking.ts",
-      "47:===-to-!==",
-      "const sameTerms = part.wish.terms.leaseMs === wish.terms.leaseMs && pa",
-    ],
-    ["locks/asking.ts", "88:===-to-!=="],
-    ["locks/asking.ts", "47:===-to-!==", "return sameTerms && part.lock.kind.fenced === lock.kind.fenced;"],
+    ["locks/acquire-command.ts", "===-to-!==", "const sameTerms = wish.terms.leaseMs ==="],
+
+    ["locks/acquire-command.ts", "===-to-!==", "return sameTerms && lock.kind.fenced ==="],
   ]),
   ...alike(
     "a test sees it",
     "test/locks/groups.test.ts: is divided by lease, by kind, and by whether holds are kept",
     [
-      ["locks/asking.ts", "70:&&-to-||"],
-      ["locks/asking.ts", "22:&&-to-||"],
+      ["locks/acquire-command.ts", "70:&&-to-||"],
+      ["locks/acquire-command.ts", "22:&&-to-||"],
     ],
   ),
   ...alike(
@@ -127,7 +106,7 @@ export const seenInLocks: readonly Survivor[] = [
     "test/locks/bursts.test.ts: is a member of a red lock, which has little time to be answered",
     [
       [
-        "locks/asking.ts",
+        "locks/acquire-command.ts",
         "20:!==-to-===",
         "if (this.#room !== undefined) lock.client.admission.failed(this.#room,",
       ],
@@ -138,7 +117,7 @@ export const seenInLocks: readonly Survivor[] = [
     "test/locks/bursts.test.ts: all have failed within two command timeouts, and only what was sent is cleaned up behind",
     [
       [
-        "locks/asking.ts",
+        "locks/acquire-command.ts",
         "35:call-dropped",
         "if (this.#room !== undefined) lock.client.admission.failed(this.#room,",
       ],
@@ -148,8 +127,8 @@ export const seenInLocks: readonly Survivor[] = [
     "a test sees it",
     "test/locks/groups.test.ts: that meets: 'swallowed reply', counts once for each",
     [
-      ["locks/asking.ts", "9:not-dropped"],
-      ["locks/asking.ts", "49:not-dropped"],
+      ["locks/acquire-command.ts", "9:not-dropped"],
+      ["locks/acquire-command.ts", "49:not-dropped"],
     ],
   ),
   ...alike(
@@ -159,7 +138,7 @@ export const seenInLocks: readonly Survivor[] = [
       ["locks/grant.ts", "7:not-dropped"],
       ["locks/grant.ts", "30:!==-to-==="],
       ["locks/grant.ts", "32:<-to->="],
-      ["locks/grant.ts", "38:<-to->="],
+      ["locks/grant.ts", "27:<-to->="],
       [
         "locks/wait-in-queue.ts",
         "5:assignment-dropped",
@@ -169,7 +148,6 @@ export const seenInLocks: readonly Survivor[] = [
       ["locks/wait-in-queue.ts", "40:!==-to-==="],
       ["locks/wait-in-queue.ts", "57:===-to-!=="],
       ["locks/wait-in-queue.ts", "5:call-dropped", "this.#seen(place);"],
-      ["locks/wait-in-queue.ts", "5:call-dropped", "this.#listen();"],
     ],
   ),
   ...alike(
@@ -184,11 +162,6 @@ export const seenInLocks: readonly Survivor[] = [
     "a test sees it",
     "test/kinds/fair-lock-grants.test.ts: is not trusted for longer than Redis keeps it, when it can not be confirmed [R4]",
     [["locks/grant.ts", "9:call-dropped"]],
-  ),
-  ...alike(
-    "a test sees it",
-    "test/kinds/fair-lock-messages.test.ts: whose lock was taken as well, spent and given back in that millisecond lets nobody in beside another [own-1]",
-    [["locks/wait-in-queue.ts", "46:!==-to-==="]],
   ),
   ...alike(
     "a test sees it",
@@ -210,11 +183,11 @@ export const seenInLocks: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/kinds/fair-lock-messages.test.ts: and that is lost does not cost the place: the next sign of life tells [R23]",
-    [["locks/wait-in-queue.ts", "5:call-dropped", "this.#lock.client.signsOfLife.add(this);"]],
+    [["locks/wait-in-queue.ts", "5:call-dropped", "this.#lock.client.fairQueues.stands(this, place);"]],
   ),
   ...alike(
     "a test sees it",
     "test/locks/bursts.test.ts: whose waitMs runs out ends at that moment, and was never sent",
-    [["locks/straight-call.ts", "15:!==-to-===", "if (error !== undefined) {"]],
+    [["locks/acquisition.ts", "15:!==-to-===", "if (error !== undefined) {"]],
   ),
 ];

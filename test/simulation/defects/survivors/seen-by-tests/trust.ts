@@ -17,7 +17,6 @@ export const seenInTrust: readonly Survivor[] = [
         "53:call-dropped",
         'if (this.state === "held" && this.#provisional) this.#confirm(this.isRenewed ? sentAt : this.takenAt);',
       ],
-      ["threads/succession.ts", "23:!==-to-===", "if (shortfall !== undefined) return false;"],
     ],
   ),
   ...alike(

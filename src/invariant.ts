@@ -1,0 +1,13 @@
+import { environment } from "./environment.js";
+
+/**
+ * Asserts what is true in a right program, whatever callers, servers and networks do. A broken one is told by a warning as well: work in the
+ * background drops the error.
+ * @throws Error that names what is broken
+ */
+export function invariant(holds: boolean, broken: string): void {
+  if (holds) return;
+  const message = `bug in holdfast: ${broken}`;
+  environment.warn(message, "HoldfastWarning");
+  throw new Error(message);
+}

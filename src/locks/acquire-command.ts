@@ -1,0 +1,120 @@
+import { UnavailableError } from "../errors.js";
+import type { AcquireAnswer, Acquisition } from "../protocol/lock-calls.js";
+import type { Entrant, Room } from "../runtime/admission.js";
+import type { Deadline } from "../runtime/deadline.js";
+import type { Exchanged } from "../runtime/exchanged.js";
+import type { Request } from "../runtime/groups.js";
+import type { Patience } from "../runtime/patience.js";
+import type { Waiter } from "../runtime/waiter.js";
+import type { Holding } from "../threads/holding.js";
+import { cleanUp } from "./clean-up.js";
+import type { LockIdentity, Part } from "./lock-kind.js";
+import type { Wish } from "./wish.js";
+
+/**
+ * One lock of an acquire command on its way to Redis, and what its answer says about the stay's field.
+ * @see docs/internals/states.md#commands-of-one-call
+ */
+export class AcquireCommand implements Request<Acquisition, AcquireAnswer>, Entrant, Part {
+  readonly limited = true;
+  readonly lock: LockIdentity;
+  readonly wish: Wish;
+  holding: Holding;
+  /** The hold count before it. */
+  heldCount = 0;
+  #room: Room | undefined;
+  #deadline: Deadline | undefined;
+
+  /** @param room taken for it already */
+  constructor({ lock, holding, wish }: Part, room?: Room) {
+    this.lock = lock;
+    this.holding = holding;
+    this.wish = wish;
+    this.#room = room;
+  }
+
+  get key(): string {
+    return this.lock.key;
+  }
+
+  get patience(): Patience {
+    return this.wish;
+  }
+
+  get waiter(): Waiter {
+    return this.wish.waiter;
+  }
+
+  /** A re-entry keeps the lock from others meanwhile; a waiter in a queue in Redis may be given the lock any moment. */
+  get goesFirst(): boolean {
+    const { lock, wish, heldCount } = this;
+    return heldCount > 0 || wish.kin !== undefined || (lock.kind.recordsWaiters && wish.attempts > 0);
+  }
+
+  /** Sends it as soon as its server has room for it. One of several servers is asked at once, as it has little time to answer. */
+  protected send(): void {
+    const { lock, wish } = this;
+    const { admission, groups } = lock.client;
+    if (wish.timeoutMs === undefined) {
+      this.#room = admission.enter(lock.key);
+      if (this.#room === undefined) {
+        admission.wait(this);
+        return;
+      }
+    }
+    wish.attempts += 1;
+    groups.send(lock.kind.acquire, this);
+  }
+
+  /** From here on it may reach Redis, whatever becomes of its caller. */
+  admitted(room: Room): void {
+    this.#room = room;
+    this.wish.attempts += 1;
+    this.lock.client.groups.send(this.lock.kind.acquire, this);
+  }
+
+  dismissed(_error?: UnavailableError): void {
+    // Those that travel together wait before they are made.
+  }
+
+  isLike({ lock, wish, heldCount }: AcquireCommand): boolean {
+    const sameTerms = wish.terms.leaseMs === this.wish.terms.leaseMs && heldCount === this.heldCount;
+    return sameTerms && lock.kind.fenced === this.lock.kind.fenced;
+  }
+
+  item(notAfterMs: number): Acquisition {
+    const { lock, wish, holding, heldCount } = this;
+    const { key, kind, channel, client } = lock;
+    this.#deadline = client.commands.deadline(key, notAfterMs, this.#deadline);
+    const { terms, waits } = wish;
+    const kin = wish.kin?.holding.field ?? "";
+    const { leaseMs } = terms;
+    holding.inRedis.asking(leaseMs);
+    return { key, holder: holding.field, leaseMs, heldCount, kin, waits, fenced: kind.fenced, channel };
+  }
+
+  answered({ status }: AcquireAnswer, { repeated, clock, serverMs, sentAt }: Exchanged<unknown>): void {
+    const { inRedis } = this.holding;
+    if (this.#room !== undefined) this.lock.client.admission.answered(this.#room, sentAt);
+    if (repeated) this.#copyMayArrive();
+    inRedis.seenServer(clock, serverMs);
+    if (status === "queued") inRedis.queued();
+    else if (status !== "held" && status !== "miscounted") inRedis.refused(status !== "late" || !repeated);
+  }
+
+  failed(error: unknown): void {
+    const { lock, holding } = this;
+    if (this.#room !== undefined) lock.client.admission.failed(this.#room, error);
+    if (!(error instanceof UnavailableError) || !error.outcomeUnknown) {
+      holding.inRedis.refused(true);
+      return;
+    }
+    this.#copyMayArrive();
+    // Where nothing is held, the call that has begun the stay sees to it at its end.
+    if (holding.inRedis.count > 0) cleanUp(lock, holding);
+  }
+
+  #copyMayArrive(): void {
+    if (this.#deadline !== undefined) this.holding.inRedis.copyMayArrive(this.#deadline);
+  }
+}

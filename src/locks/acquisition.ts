@@ -1,0 +1,309 @@
+import type { UnavailableError } from "../errors.js";
+import { events } from "../events.js";
+import type { AcquireAnswer } from "../protocol/lock-calls.js";
+import type { Exchanged } from "../runtime/exchanged.js";
+import { forCaller } from "../runtime/for-caller.js";
+import type { Hold, Holding } from "../threads/holding.js";
+import { Attempt, type State } from "./attempt.js";
+import { assertReentrant } from "./claim.js";
+import { clearLeftover, undoCopies } from "./clean-up.js";
+import { enterByAnswer } from "./enter.js";
+import {
+  beginBeside,
+  beginStay,
+  type Caller,
+  type Come,
+  type Entrance,
+  entranceOf,
+  noteNoTurn,
+  turnIn,
+} from "./entrance.js";
+import type { LockIdentity } from "./lock-kind.js";
+import { refusal } from "./refusal.js";
+import { release } from "./release.js";
+import type { WaitEnd } from "./way-of-waiting.js";
+import type { Wish } from "./wish.js";
+
+/**
+ * Takes a lock for a caller: the first hold of a stay, or one more.
+ * @throws the reason of a cancelled wait; NotHeldError, ReentryError, UpgradeNotSupportedError, LeaseLostError,
+ * UnavailableError, WrongTypeError, ClientClosedError
+ * @see docs/internals/states.md#one-acquisition
+ */
+export function acquire<T>(lock: LockIdentity, wish: Wish, caller: Caller, come: Come<T>): Promise<T> {
+  try {
+    return new Acquisition(lock, wish, caller, come).run();
+  } catch (error) {
+    if (!wish.isPart) lock.client.dismiss(wish.waiter);
+    return Promise.reject(forCaller(error, lock, wish.waiter));
+  }
+}
+
+/**
+ * One call that wants a lock, of any kind, from its claim to its end. An answer or a wake-up calls the next step directly; only the
+ * caller has a promise. To publish an event, to make an error, and to decide about a hold that was handed over or granted is left to
+ * the `then` of that promise, since only that runs in the caller's async context.
+ */
+class Acquisition<T> extends Attempt {
+  /** What has ended the wait. */
+  waitEndedBy: WaitEnd = "free";
+  readonly #caller: Caller;
+  readonly #come: Come<T>;
+  #entrance: Entrance;
+  /** Whether it has begun the stay, and so ends it unless it enters. */
+  #hasBegun = false;
+  /** The stay of its thread in which it has a turn: no other call of the thread enters meanwhile. */
+  #entered: Holding | undefined;
+  #hold: Hold | undefined;
+  #error: unknown;
+  /** For the caller's async context. */
+  #work: (() => void) | undefined;
+  /** Has the caller's promise go on. */
+  #tell: (() => void) | undefined;
+
+  /** @throws what a claim throws that can not be met */
+  constructor(lock: LockIdentity, wish: Wish, caller: Caller, come: Come<T>) {
+    const entrance = entranceOf(lock, wish, caller);
+    super({ lock, holding: entrance.stay, wish });
+    this.#caller = caller;
+    this.#come = come;
+    this.#entrance = entrance;
+  }
+
+  run(): Promise<T> {
+    return new Promise<void>((resolve) => {
+      this.#tell = resolve;
+      try {
+        this.#enter();
+      } catch (error) {
+        this.fail(error);
+      }
+    }).then(this.#forCaller);
+  }
+
+  protected safely(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  protected inCallersContext(work: () => void): void {
+    this.#work = work;
+    this.#tell?.();
+  }
+
+  readonly #forCaller = (): Promise<T> | T => {
+    for (let work = this.#work; work !== undefined; work = this.#work) {
+      this.#work = undefined;
+      this.safely(work);
+    }
+    switch (this.state) {
+      case "entered":
+      case "refused":
+      case "over":
+        return this.#come(this.#hold, this.wish);
+      case "cancelled":
+        throw forCaller(this.waiter.reason, this.lock, this.waiter);
+      case "failed":
+        throw forCaller(this.#error, this.lock, this.waiter);
+      default:
+        return new Promise<void>((resolve) => {
+          this.#tell = resolve;
+        }).then(this.#forCaller);
+    }
+  };
+
+  #enter(): void {
+    if (this.#entrance.by === "begin") this.#begin();
+    else this.#enterInTurn();
+  }
+
+  #enterAnew(): void {
+    this.#leaveStay();
+    this.#entrance = entranceOf(this.lock, this.wish, this.#caller);
+    this.holding = this.#entrance.stay;
+    this.#enter();
+  }
+
+  #enterInTurn(): void {
+    const { lock, wish, waiter } = this;
+    const { by, stay, claim } = this.#entrance;
+    this.waitEndedBy = "re-entry";
+    const turn = turnIn(this.#entrance, wish);
+    if (turn === "later") {
+      waiter.sleep(() => this.inCallersContext(() => this.#enterInTurn()));
+      return;
+    }
+    if (turn === "none") {
+      if (!waiter.cancelled) noteNoTurn(lock, wish, stay);
+      this.#giveUp();
+      return;
+    }
+    if (by !== "settle") this.#entered = stay;
+    if (by === "again") this.#again(stay);
+    else {
+      const beside = by === "beside" ? beginBeside(lock, claim) : undefined;
+      if (beside === undefined) this.#enterAnew();
+      else {
+        this.holding = beside;
+        this.#begin();
+      }
+    }
+  }
+
+  /** One more hold of the stay. Under a chosen id the stay may have ended meanwhile, and the call begins the next one. */
+  #again(stay: Holding): void {
+    const { lock, wish } = this;
+    wish.again = stay.live.length > 0;
+    if (wish.again) {
+      assertReentrant(lock);
+      this.ask();
+      return;
+    }
+    this.takesBack();
+    const anew = () => {
+      if (this.state !== "cancelled") this.#enterAnew();
+    };
+    clearLeftover(lock, stay, { timeoutMs: wish.timeoutMs }).then(
+      () => this.inCallersContext(anew),
+      (error: unknown) => this.failForCaller(error),
+    );
+  }
+
+  /** The first hold of a stay. A read beside its own write lock passes all that wait for it. */
+  #begin(): void {
+    const { lock, wish } = this;
+    this.#hasBegun = true;
+    this.holding.isBeginning = true;
+    if (wish.waits && wish.kin === undefined) {
+      this.way = lock.kind.wait(this);
+      this.asksAgain = this.way.asksAgain;
+    }
+    this.#askOrSleep();
+  }
+
+  #askOrSleep(): void {
+    const way = this.way;
+    if (way === undefined) this.ask();
+    else if (way.shouldAsk()) {
+      this.waitEndedBy = way.asking();
+      this.ask();
+    } else {
+      this.state = "waiting";
+      way.sleep(() => this.#awake());
+    }
+  }
+
+  /** Within the call of its waker, which must not fail by it. */
+  #awake(): void {
+    const taken = this.way?.taken();
+    if (taken !== undefined) {
+      this.waitEndedBy = taken.by;
+      this.inCallersContext(() => this.#takenOver(taken.hold));
+    } else if (this.waiter.over) this.#giveUp();
+    else this.safely(() => this.#askOrSleep());
+  }
+
+  /** A hold that another call has left or given: that call did not know whether this one was cancelled in that moment. */
+  #takenOver(hold: Hold): void {
+    const { cancelled } = this.waiter;
+    if (cancelled) this.lock.client.inBackground(() => release(this.lock, hold));
+    else this.#hold = hold;
+    this.end(cancelled ? "cancelled" : "entered");
+  }
+
+  protected heard(answer: AcquireAnswer, command: Exchanged<unknown>): void {
+    if (answer.status === "held" && command.shortfall === undefined) {
+      const given = { takenAt: command.sentAt, token: answer.token };
+      const hold = enterByAnswer(this.lock, this.holding, this.wish, given);
+      if (hold === undefined) this.safely(() => this.useless("spent"));
+      else {
+        this.#hold = hold;
+        this.endTurn();
+        this.way?.entered();
+        this.end("entered");
+      }
+    } else if (answer.status === "busy" && !events.contended.hasSubscribers) {
+      refusal(this, answer, command);
+      this.safely(() => this.busy());
+    } else this.inCallersContext(() => this.#read(answer, command));
+  }
+
+  /** It was not sent: its time is up, or its server answers no call. */
+  override dismissed(error?: UnavailableError): void {
+    if (error !== undefined) {
+      this.failForCaller(error);
+      return;
+    }
+    this.endTurn();
+    if (this.waiter.cancelled) this.way?.failed(this.waiter.reason);
+    this.#giveUp();
+  }
+
+  #read(answer: AcquireAnswer, command: Exchanged<unknown>): void {
+    if (this.isAbandoned) this.readLate(answer, command);
+    else if (answer.status === "held") this.tooFewReplicas(command);
+    else {
+      const outcome = refusal(this, answer, command);
+      if (outcome === "busy") this.busy();
+      else this.useless(outcome);
+    }
+  }
+
+  protected busy(): void {
+    this.endTurn();
+    this.waiter.onCancel(undefined);
+    const isSameField = this.way?.refused();
+    if (isSameField === undefined) this.end("refused");
+    else if (this.waiter.over) this.#giveUp();
+    else if (isSameField) this.#askOrSleep();
+    else {
+      const { thread } = this.holding;
+      this.#leaveStay();
+      this.holding = beginStay(this.lock, thread);
+      this.#begin();
+    }
+  }
+
+  protected fail(error: unknown): void {
+    if (this.isAbandoned) this.endLate();
+    if (this.state === "cancelled") return;
+    this.endTurn();
+    // A failure that ends the whole line cancels this call as well.
+    this.waiter.onCancel(undefined);
+    this.way?.failed(error);
+    this.#error = error;
+    this.end("failed");
+  }
+
+  #giveUp(): void {
+    if (!this.waiter.cancelled) this.way?.over();
+    this.end(this.waiter.cancelled ? "cancelled" : "over");
+  }
+
+  protected end(state: State): void {
+    const { lock, wish, waiter } = this;
+    this.state = state;
+    waiter.onCancel(undefined);
+    this.#leaveStay();
+    if (!wish.isPart) lock.client.dismiss(waiter);
+    this.#tell?.();
+  }
+
+  #leaveStay(): void {
+    const { lock, holding, wish } = this;
+    this.way?.leave();
+    this.way = undefined;
+    if (this.#hasBegun) {
+      this.#hasBegun = false;
+      holding.isBeginning = false;
+      // Takes it out of a queue as well, and passes on what may have been given to it at this very moment.
+      undoCopies(lock, holding, lock.kind.recordsWaiters && wish.waits && wish.attempts > 0);
+      holding.settled();
+    }
+    this.#entered?.settled();
+    this.#entered = undefined;
+  }
+}

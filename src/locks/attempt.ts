@@ -1,0 +1,243 @@
+import { UnavailableError } from "../errors.js";
+import type { AcquireAnswer } from "../protocol/lock-calls.js";
+import type { Exchanged } from "../runtime/exchanged.js";
+import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
+import { AcquireCommand } from "./acquire-command.js";
+import { cleanUp, takeBack, undoCopies } from "./clean-up.js";
+import { enterByAnswer } from "./enter.js";
+import { lossOf, notReplicated, refusal, unanswered } from "./refusal.js";
+import { giveBack } from "./release.js";
+import type { WayOfWaiting } from "./way-of-waiting.js";
+
+/**
+ * The states of an acquisition. `waiting`: for something to ask for, or for its turn in a stay; `asking`: an attempt is under way;
+ * `takingBack`: what it has in Redis is of no use and is being given back. The others are ends: `refused`, as it may not wait; `over`, as
+ * its time is up; `entered`, `cancelled`, `failed`.
+ * @see docs/internals/states.md#one-acquisition
+ */
+export type State =
+  | "waiting"
+  | "asking"
+  | "takingBack"
+  | "entered"
+  | "refused"
+  | "over"
+  | "cancelled"
+  | "failed";
+
+/**
+ * Asks Redis for one call, again and again but once at a time, in turn with the other commands of its stay. When the call is cancelled
+ * meanwhile, the attempt that is under way goes on, and what it brings is given back in the background.
+ * @see docs/internals/states.md#commands-of-one-call
+ */
+export abstract class Attempt extends AcquireCommand {
+  /** Whether the call asks again under the same field once it has given back what it got too late. */
+  protected asksAgain = true;
+  protected state: State = "waiting";
+  /** How the call waits; undefined where it asks once. */
+  protected way: WayOfWaiting | undefined;
+  #vainTries = 0;
+  /** Ends its turn among the commands of the stay; true: `endTurn` of the stay's record does. */
+  #turn: (() => void) | true | undefined;
+  /** Ends the background work of a call that is gone; undefined while it is there. */
+  #lateEnd: (() => void) | undefined;
+
+  /** The attempt was answered, and its call is there. Ends the turn. */
+  protected abstract heard(answer: AcquireAnswer, command: Exchanged<unknown>): void;
+
+  /** The attempt has failed, or could not be made, and its call is there. Ends the turn. */
+  protected abstract fail(error: unknown): void;
+
+  /** The lock was not to be had. */
+  protected abstract busy(): void;
+
+  protected abstract end(state: State): void;
+
+  protected abstract safely(work: () => void): void;
+
+  protected abstract inCallersContext(work: () => void): void;
+
+  /** Whether its call was cancelled while the latest attempt was under way. */
+  protected get isAbandoned(): boolean {
+    return this.#lateEnd !== undefined;
+  }
+
+  /** Asks once it has its turn, so that it knows the count before it. @throws LeaseLostError for a stay that has ended before */
+  protected ask(): void {
+    const { inRedis } = this.holding;
+    this.state = "asking";
+    this.waiter.onCancel(this.#cancelled);
+    if (!inRedis.isChanging) {
+      inRedis.beginTurn();
+      this.#turn = true;
+      this.#sendInTurn();
+      return;
+    }
+    const turn = () =>
+      new Promise<void>((ended) => {
+        this.#turn = ended;
+        this.#sendLater();
+      });
+    void inRedis.inTurn(turn);
+  }
+
+  #sendInTurn(): void {
+    const { wish, holding } = this;
+    const { inRedis } = holding;
+    this.heldCount = inRedis.count;
+    if (wish.again && this.heldCount === 0) throw lossOf(this);
+    wish.place = undefined;
+    this.send();
+  }
+
+  #sendLater(): void {
+    if (this.isAbandoned) {
+      this.endLate();
+      return;
+    }
+    try {
+      this.#sendInTurn();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  protected endTurn(): void {
+    const turn = this.#turn;
+    this.#turn = undefined;
+    if (turn === true) this.holding.inRedis.endTurn();
+    else turn?.();
+  }
+
+  /** An attempt has changed nothing, or what it has left in Redis is given back before the next. */
+  protected useless(outcome: "late" | "spent" | "leftover"): void {
+    const { lock, holding, wish, waiter } = this;
+    this.endTurn();
+    if (outcome === "late") {
+      this.#tryAgain();
+      return;
+    }
+    let isClean = wish.timeoutMs !== undefined;
+    cleanUp(lock, holding, { goesOn: isClean || this.asksAgain }, () => {
+      isClean = true;
+      waiter.wake();
+    });
+    this.takesBack();
+    const goOn = () => {
+      if (this.state === "cancelled") return;
+      if (!isClean && !waiter.over) waiter.sleep(() => this.safely(goOn));
+      else if (wish.timeoutMs !== undefined || !this.asksAgain) this.busy();
+      // A copy of the release would take away what is asked for next.
+      else if (isClean && holding.inRedis.copiesUntilMs > 0) throw unanswered(lock);
+      else if (outcome === "leftover") this.#tryAgain();
+      else if (waiter.over) this.busy();
+      else this.ask();
+    };
+    goOn();
+  }
+
+  #tryAgain(): void {
+    this.#vainTries += 1;
+    if (this.#vainTries < MOST_VAIN_TRIES) this.ask();
+    else throw new UnavailableError(this.lock.client.commands.server, ANSWERS_LATE, false);
+  }
+
+  protected tooFewReplicas({ shortfall }: Exchanged<unknown>): void {
+    const { lock, holding, wish } = this;
+    this.endTurn();
+    if (shortfall === undefined) return;
+    const error = notReplicated(lock.name, shortfall);
+    // A call for several servers does not wait for one that is slow to take its lock back.
+    if (wish.timeoutMs !== undefined) {
+      cleanUp(lock, holding, { goesOn: true });
+      throw error;
+    }
+    this.takesBack();
+    void takeBack(lock, holding).then(() => this.failForCaller(error));
+  }
+
+  protected takesBack(): void {
+    this.state = "takingBack";
+    this.waiter.onCancel(this.#cancelled);
+  }
+
+  protected failForCaller(error: unknown): void {
+    this.inCallersContext(() => this.fail(error));
+  }
+
+  /** The caller hears of it at once, whatever is under way. */
+  readonly #cancelled = (): void => {
+    if (this.state === "asking") this.#abandon();
+    this.way?.failed(this.waiter.reason);
+    this.end("cancelled");
+  };
+
+  /** The call is gone while the attempt is under way. */
+  #abandon(): void {
+    const { lock, holding } = this;
+    holding.unsettled();
+    const late = new Promise<void>((resolve) => {
+      this.#lateEnd = resolve;
+    });
+    lock.client.inBackground(() => late);
+  }
+
+  override answered(answer: AcquireAnswer, command: Exchanged<unknown>): void {
+    super.answered(answer, command);
+    if (this.#lateEnd !== undefined) this.readLate(answer, command);
+    else this.heard(answer, command);
+  }
+
+  override failed(error: unknown): void {
+    super.failed(error);
+    if (this.isAbandoned) this.endLate();
+    else this.failForCaller(error);
+  }
+
+  /** Of an attempt whose call is gone. */
+  protected readLate(answer: AcquireAnswer, command: Exchanged<unknown>): void {
+    const givenBack = this.#giveBack(answer, command);
+    this.endTurn();
+    const end = () => this.endLate();
+    if (givenBack === undefined) end();
+    else givenBack.then(end, end);
+  }
+
+  #giveBack(answer: AcquireAnswer, command: Exchanged<unknown>): Promise<void> | undefined {
+    const { lock, holding, wish } = this;
+    const goesOn = wish.timeoutMs !== undefined || this.asksAgain;
+    switch (answer.status) {
+      case "busy":
+      case "queued":
+      case "free":
+        return undefined;
+      case "held": {
+        if (command.shortfall !== undefined) return takeBack(lock, holding);
+        const { token } = answer;
+        const hold = enterByAnswer(lock, holding, wish, { takenAt: command.sentAt, token });
+        if (hold !== undefined) return giveBack(lock, hold);
+        cleanUp(lock, holding, { goesOn });
+        return undefined;
+      }
+      default:
+        try {
+          if (refusal(this, answer, command) === "leftover") cleanUp(lock, holding, { goesOn });
+        } catch {
+          // The caller has heard that its call was cancelled.
+        }
+        return undefined;
+    }
+  }
+
+  /** Nothing of an attempt whose call is gone is under way any more. */
+  protected endLate(): void {
+    const { lock, holding } = this;
+    const end = this.#lateEnd;
+    this.#lateEnd = undefined;
+    this.endTurn();
+    if (end === undefined) return;
+    undoCopies(lock, holding);
+    holding.settled();
+    end();
+  }
+}

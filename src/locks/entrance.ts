@@ -1,0 +1,128 @@
+import type { Hold, Holding } from "../threads/holding.js";
+import { Thread } from "../threads/thread.js";
+import { type Claim, claimOf, mayEnter, scopeOf } from "./claim.js";
+import { type LockIdentity, otherHalfId } from "./lock-kind.js";
+import { unanswered } from "./refusal.js";
+import type { Wish } from "./wish.js";
+
+/** As what a call acquires. */
+export interface Caller {
+  /** Chosen by the program, or of a live lease; undefined: decided by the path that the call lies on. */
+  readonly threadId: number | undefined;
+  /** The thread of a call that is on no path. Default: a new one. */
+  readonly stranger?: () => Thread<Holding>;
+}
+
+/** What a call comes to, without a hold when the lock was not to be had in the time that its wish allows. */
+export type Come<T> = (hold: Hold | undefined, wish: Wish) => T | Promise<T>;
+
+/**
+ * The stay that a call has to do with first. `begin`: its own, which is begun. The others are of its thread, and it waits for its turn in
+ * them: `again`, to enter once more; `beside`, a write stay, to read beside it; `settle`, of a chosen id, which is just ending in the other
+ * lock of the pair.
+ */
+export interface Entrance {
+  readonly by: "begin" | "again" | "beside" | "settle";
+  readonly stay: Holding;
+  /** False while another body excludes the call. @throws what a claim throws that can not be met any more */
+  readonly mayEnter: () => boolean;
+  readonly claim: Claim | undefined;
+}
+
+/**
+ * Decides which stay a call enters, and begins one where that is its first.
+ * @throws the reason of a cancelled wait; what `claimOf` throws
+ */
+export function entranceOf(lock: LockIdentity, wish: Wish, caller: Caller): Entrance {
+  if (wish.waiter.cancelled) throw wish.waiter.reason;
+  const { threadId, stranger = newThread } = caller;
+  // Outside of any scope a call is on no path.
+  if (threadId === undefined && lock.client.threads.current === undefined) {
+    const thread = caller.stranger === undefined ? new Thread<Holding>() : stranger();
+    return { by: "begin", stay: beginStay(lock, thread), mayEnter: always, claim: undefined };
+  }
+  const claim = claimOf(lock, threadId, stranger, wish.replaced);
+  const { outer, kin, thread, scope } = claim;
+  wish.takenIn = threadId === undefined ? scopeOf(lock, wish, claim) : undefined;
+  wish.kin = kin;
+  const present = outer?.holding ?? thread.stayIn(lock.id);
+  if (present !== undefined) {
+    return {
+      by: "again",
+      stay: present,
+      mayEnter: () => mayEnter(lock, scope, outer, present.company()),
+      claim,
+    };
+  }
+  const other = threadId === undefined ? undefined : unsettledHalf(lock, claim);
+  // Takes no turn of its own: two calls that did would find each other under way, and wait again, for ever.
+  if (other !== undefined) return { by: "settle", stay: other, mayEnter: always, claim };
+  if (kin !== undefined) {
+    const host = kin.holding;
+    return { by: "beside", stay: host, mayEnter: () => mayEnter(lock, scope, kin, host.live), claim };
+  }
+  return { by: "begin", stay: beginStay(lock, thread), mayEnter: always, claim };
+}
+
+/** @param host the write stay beside which it reads */
+export function beginStay(lock: LockIdentity, thread: Thread<Holding>, host?: Holding): Holding {
+  const stay = lock.client.threads.begin(thread, lock, host);
+  stay.unsettled();
+  return stay;
+}
+
+/** Begins to read beside a write lock. @returns undefined where the write lock is over, or its thread has begun to read since */
+export function beginBeside(lock: LockIdentity, claim: Claim | undefined): Holding | undefined {
+  if (claim?.kin?.state !== "held" || claim.thread.stayIn(lock.id) !== undefined) return undefined;
+  return beginStay(lock, claim.thread, claim.kin.holding);
+}
+
+/**
+ * Asks whether it is a call's turn in a stay of its thread: nothing is under way there, and no holder excludes it. To be asked again
+ * each time that its waiter wakes.
+ * @returns `taken`: the call has to end it by `settled`, but for `settle`; `none`: it may not wait for it any longer
+ * @throws what `mayEnter` throws
+ */
+export function turnIn(
+  { stay, by, mayEnter }: Entrance,
+  { waiter, waits }: Wish,
+): "taken" | "later" | "none" {
+  let isTurn = false;
+  let isLater = false;
+  try {
+    isTurn = stay.isTurnOf(waiter, mayEnter);
+    isLater = !isTurn && waits && !waiter.over;
+  } finally {
+    if (isTurn && by !== "settle") stay.unsettled();
+    if (!isLater) stay.leaveEntryLine(waiter);
+  }
+  if (isLater) stay.watchCompany();
+  if (isTurn) return "taken";
+  return isLater ? "later" : "none";
+}
+
+/** What a call learns that has not got its turn in a stay. @throws UnavailableError where the outcome of the last stay is unknown */
+export function noteNoTurn(lock: LockIdentity, wish: Wish, stay: Holding): void {
+  const { field, innermost, inRedis, releases } = stay;
+  if (innermost === undefined && releases === 0 && inRedis.copiesUntilMs > 0) {
+    wish.unanswered = unanswered(lock);
+    // One of several servers may be asked again soon.
+    if (wish.timeoutMs === undefined) throw wish.unanswered;
+  }
+  wish.saw(lock, field, innermost?.checkMs() ?? -1);
+}
+
+/** What the chosen thread is just acquiring or releasing in the other lock of the pair. */
+function unsettledHalf(lock: LockIdentity, { thread }: Claim): Holding | undefined {
+  const id = otherHalfId(lock);
+  const other = id === undefined ? undefined : thread.stayIn(id);
+  return other === undefined || other.live.length > 0 || other.isIdle ? undefined : other;
+}
+
+function newThread(): Thread<Holding> {
+  return new Thread();
+}
+
+function always(): boolean {
+  return true;
+}

@@ -1,0 +1,95 @@
+import { ServerReplyError } from "../driver/driver.js";
+import {
+  LeaseLostError,
+  type LossReason,
+  NotReplicatedError,
+  UnavailableError,
+  WrongTypeError,
+} from "../errors.js";
+import { events } from "../events.js";
+import type { AcquireAnswer } from "../protocol/lock-calls.js";
+import type { Exchanged } from "../runtime/exchanged.js";
+import type { Shortfall } from "../runtime/replication.js";
+import type { LockIdentity, Part } from "./lock-kind.js";
+import type { Wish } from "./wish.js";
+
+/** The last call of a chosen id has an unknown outcome, so that the next one can not be sent. */
+export function unanswered({ client }: LockIdentity): UnavailableError {
+  const why = "it has not answered the last call of this thread for the lock";
+  return new UnavailableError(client.commands.server, why, false);
+}
+
+export function notReplicated(
+  name: string,
+  { acknowledged, wanted, timeoutMs }: Shortfall,
+  what?: string,
+): NotReplicatedError {
+  return new NotReplicatedError(name, acknowledged, wanted, timeoutMs, what);
+}
+
+/**
+ * What an answer other than "held" comes to. `late`: the command arrived after its deadline. `leftover`: holds of an earlier stay under
+ * the same chosen id, which were lost, are still there.
+ * @throws LeaseLostError, WrongTypeError, UnavailableError
+ */
+export function refusal(
+  part: Part,
+  answer: Exclude<AcquireAnswer, { status: "held" }>,
+  { sentAt, resets, repeated }: Exchanged<unknown>,
+): "busy" | "late" | "leftover" {
+  const { lock, wish } = part;
+  // Also the copies of one that came too late in the end.
+  wish.repeated ||= repeated;
+  switch (answer.status) {
+    case "queued":
+      wish.place = {
+        sentAt,
+        resets,
+        pushed: answer.pushed,
+        meetsJvm: answer.meetsJvm,
+        repeated: wish.repeated,
+        fallsInMs: answer.isHead && answer.ttlMs >= 0 ? answer.ttlMs : undefined,
+      };
+      seenHeld(lock, wish, answer);
+      return "busy";
+    case "busy":
+      seenHeld(lock, wish, answer);
+      return "busy";
+    case "free":
+      return "busy";
+    case "late":
+      return "late";
+    case "lost":
+      throw lossOf(part, "stolen");
+    case "miscounted":
+      if (!wish.again) return "leftover";
+      throw lossOf(part, "stolen");
+    case "wrong-type":
+      throw new WrongTypeError(lock.key, answer.type);
+    case "refused": {
+      const cause = new ServerReplyError(answer.message);
+      throw new UnavailableError(lock.client.commands.server, cause.message, false, { cause });
+    }
+  }
+}
+
+function seenHeld(
+  lock: LockIdentity,
+  wish: Wish,
+  { holder, ttlMs }: { holder: string; ttlMs: number },
+): void {
+  if (holder === "") return;
+  wish.saw(lock, holder, ttlMs);
+  if (wish.attempts === 1 && events.contended.hasSubscribers) {
+    const own = lock.client.owns(holder);
+    events.contended.publish({ name: lock.name, kind: lock.kind.name, holder, ttlMs, own });
+  }
+}
+
+/** @param found what Redis has just told; undefined when the loss was known before */
+export function lossOf({ lock, holding, wish }: Part, found?: LossReason): LeaseLostError {
+  // A reader that is to enter on the strength of a write hold finds that one gone.
+  const gone = wish.again ? holding : (wish.kin?.holding ?? holding);
+  if (found !== undefined) gone.loseAll(found);
+  return gone.loss ?? new LeaseLostError(lock.name, gone.field, "released", 0);
+}

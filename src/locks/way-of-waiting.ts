@@ -1,0 +1,46 @@
+import type { Hold } from "../threads/holding.js";
+
+/** What ends a wait: the lock was free at once, the call was told or asked again by itself, or it was handed the lock. */
+export type WaitEnd =
+  | "free"
+  | "message"
+  | "reconnect"
+  | "release"
+  | "timer"
+  | "grant"
+  | "hand-off"
+  | "re-entry";
+
+/** What a call was given while it slept. */
+export interface Taken {
+  readonly hold: Hold;
+  readonly by: WaitEnd;
+}
+
+/**
+ * How a call waits for the first hold of its stay: in the line of its client, spinning, or in the queue of a fair lock. The call asks
+ * when this says so, and sleeps otherwise.
+ * @see docs/internals/states.md#one-acquisition
+ */
+export interface WayOfWaiting {
+  /** Whether the call asks again under the same field after it has given back what it got too late. */
+  readonly asksAgain: boolean;
+  /** Whether it is worth asking now. */
+  shouldAsk(): boolean;
+  /** The call is about to ask: what is heard from now on is news. @returns why it asks */
+  asking(): WaitEnd;
+  /** Redis has refused. @returns false when the call has to wait on under another field */
+  refused(): boolean;
+  /** Redis could not be asked, or the call was cancelled while it asked. */
+  failed(error: unknown): void;
+  /** Redis has given the lock. */
+  entered(): void;
+  /** Sleeps until there is something to ask or to take. `awake` may be called within this call, or by the waker. */
+  sleep(awake: () => void): void;
+  /** To be asked each time it wakes. */
+  taken(): Taken | undefined;
+  /** The time is up. */
+  over(): void;
+  /** The call waits no more, however that came. */
+  leave(): void;
+}

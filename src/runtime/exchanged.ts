@@ -1,0 +1,20 @@
+import type { Instant } from "./instant.js";
+import type { Shortfall } from "./replication.js";
+import type { ServerClock } from "./server-clocks.js";
+
+/** A reply together with what is known about the way it took. */
+export interface Exchanged<Reply> {
+  readonly reply: Reply;
+  /** Just before the command that was answered was sent. */
+  readonly sentAt: Instant;
+  /** As in `Answered` of protocol/define-script.ts. */
+  readonly serverMs: number;
+  /** On whose clock that is; undefined when it was not told, or nobody knows which server has answered. */
+  readonly clock: ServerClock | undefined;
+  /** How often the connection had been lost when the command was sent. */
+  readonly resets: number;
+  /** True when the server may have run the command more than once. */
+  readonly repeated: boolean;
+  /** Set when fewer replicas have what it wrote than the client requires. */
+  readonly shortfall?: Shortfall | undefined;
+}

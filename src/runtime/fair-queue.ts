@@ -1,0 +1,185 @@
+import type { RefreshAnswer } from "../protocol/fair-scripts.js";
+import { isWakeUp, turnMessage } from "../protocol/messages.js";
+import { clientChannel, waiterChannel } from "../protocol/names.js";
+import type { Instant } from "./instant.js";
+import type { Subscriptions } from "./subscriptions.js";
+
+/** A call that stands in the queue of a fair lock, or is about to. */
+export interface FairWaiter {
+  readonly key: string;
+  /** The lock's channel. */
+  readonly channel: string;
+  /** The field that stands for the call in the queue. */
+  readonly holder: string;
+  /** A message names this call. @param given whether the lock was given to it; false: it is to ask */
+  told(given: boolean): void;
+  refreshed(answer: RefreshAnswer, seen: Sighted): void;
+}
+
+/** When something was seen in Redis. */
+export interface Sighted {
+  /** Just before the command that saw it was sent. */
+  readonly sentAt: Instant;
+  /** How often the connection had been lost by then. */
+  readonly resets: number;
+}
+
+interface Services {
+  readonly clientId: string;
+  readonly subscriptions: Subscriptions;
+  /** Sends a question about these entries. */
+  ask(entries: Iterable<FairWaiter>): void;
+}
+
+/**
+ * The calls of this client that wait for one fair lock. They share one subscription, to the client's channel of this lock, which
+ * outlives them for a while: a call whose question was sent while messages arrived has missed none and need not ask a second time.
+ *
+ * A JVM that frees the lock knows no client's channel: it tells the head of the queue on the channel of that waiter. While a JVM
+ * has the lock or stands in the queue, the first of this client's calls listens to its own channel too.
+ * @see docs/internals/states.md#a-place-in-a-fair-queue
+ */
+export class FairQueue {
+  readonly #clientId: string;
+  readonly #subscriptions: Subscriptions;
+  readonly #ask: Services["ask"];
+  readonly #channel: string;
+  /** The calls that messages may name, by thread id. */
+  readonly #entries = new Map<string, FairWaiter>();
+  /** Those of them that Redis has answered to stand in the queue, the first first. */
+  readonly #standing = new Set<FairWaiter>();
+  /** Those of them that have asked while messages arrived: no message about them was missed. */
+  readonly #heard = new Set<FairWaiter>();
+  #unlisten: (() => void) | undefined;
+  /** Whether messages arrive on the client's channel. */
+  #isOpen = false;
+  /** By the newest answer, which was asked for at `#seenMs`. */
+  #meetsJvm = false;
+  #seenMs = Number.NEGATIVE_INFINITY;
+  /** The call that listens to its own channel. */
+  #jvmListener: { readonly entry: FairWaiter; readonly unlisten: () => void } | undefined;
+
+  constructor(channel: string, { clientId, subscriptions, ask }: Services) {
+    this.#channel = channel;
+    this.#clientId = clientId;
+    this.#subscriptions = subscriptions;
+    this.#ask = ask;
+  }
+
+  get standing(): ReadonlySet<FairWaiter> {
+    return this.#standing;
+  }
+
+  get isEmpty(): boolean {
+    return this.#entries.size === 0;
+  }
+
+  /** The question of this call is about to be sent. */
+  expect(entry: FairWaiter): void {
+    this.#entries.set(this.#threadId(entry), entry);
+    if (this.#subscriptions.isOpen(this.#clientChannel)) this.#listen();
+    if (this.#isOpen) this.#heard.add(entry);
+  }
+
+  /** Redis has answered that this call stands in the queue. @param pushed whether it was put there anew */
+  stands(entry: FairWaiter, { pushed, ...seen }: StandsAnswer): void {
+    this.#entries.set(this.#threadId(entry), entry);
+    if (pushed) this.#standing.delete(entry);
+    this.#standing.add(entry);
+    this.#listen();
+    this.saw(seen);
+    if (!this.#isOpen || this.#heard.has(entry)) return;
+    this.#heard.add(entry);
+    this.#ask([entry]);
+  }
+
+  /** An answer of Redis tells whether a JVM may free the lock. */
+  saw({ sentAt, meetsJvm }: Pick<StandsAnswer, "sentAt" | "meetsJvm">): void {
+    if (sentAt.monotonicMs >= this.#seenMs) {
+      this.#seenMs = sentAt.monotonicMs;
+      this.#meetsJvm = meetsJvm;
+    }
+    this.#listen();
+    this.#listenToJvms();
+  }
+
+  remove(entry: FairWaiter): void {
+    const threadId = this.#threadId(entry);
+    if (this.#entries.get(threadId) === entry) this.#entries.delete(threadId);
+    this.#standing.delete(entry);
+    this.#heard.delete(entry);
+    this.#listenToJvms();
+    if (this.isEmpty) this.#deafen();
+  }
+
+  /** Ends the listening. The subscription lingers. */
+  #deafen(): void {
+    this.#unlisten?.();
+    this.#unlisten = undefined;
+    this.#isOpen = false;
+  }
+
+  get #clientChannel(): string {
+    return clientChannel(this.#channel, this.#clientId);
+  }
+
+  #threadId({ holder }: FairWaiter): string {
+    return holder.slice(this.#clientId.length + 1);
+  }
+
+  /** After a failure the signs of life bring the news, a little later, and each of them tries to listen again. */
+  #listen(): void {
+    this.#unlisten ??= this.#subscriptions.listen(this.#clientChannel, {
+      onMessage: (message) => {
+        const turn = turnMessage(message);
+        if (turn !== undefined) this.#entries.get(turn.threadId)?.told(turn.given);
+      },
+      onReady: () => this.#ready(),
+      onFailure: () => {
+        this.#unlisten = undefined;
+        this.#isOpen = false;
+      },
+    });
+  }
+
+  /** Messages may have been missed: one command asks for all that stand in the queue. The others are asked for as they do. */
+  #ready(): void {
+    this.#isOpen = true;
+    this.#heard.clear();
+    for (const entry of this.#standing) this.#heard.add(entry);
+    this.#ask(this.#standing);
+  }
+
+  #listenToJvms(): void {
+    const head = this.#meetsJvm ? firstOf(this.#standing) : undefined;
+    if (this.#jvmListener?.entry === head) return;
+    this.#jvmListener?.unlisten();
+    this.#jvmListener = undefined;
+    if (head === undefined) return;
+    const unlisten = this.#subscriptions.listen(
+      waiterChannel(this.#channel, head.holder),
+      {
+        onMessage: (message) => {
+          if (isWakeUp(message)) head.told(false);
+        },
+        onReady: () => this.#ask([head]),
+        onFailure: () => {
+          if (this.#jvmListener?.entry === head) this.#jvmListener = undefined;
+        },
+      },
+      { lingers: false },
+    );
+    this.#jvmListener = { entry: head, unlisten };
+  }
+}
+
+interface StandsAnswer {
+  readonly sentAt: Instant;
+  readonly meetsJvm: boolean;
+  readonly pushed: boolean;
+}
+
+function firstOf<T>(items: Iterable<T>): T | undefined {
+  for (const item of items) return item;
+  return undefined;
+}

@@ -1,0 +1,158 @@
+import { fairRefresh } from "../protocol/fair-scripts.js";
+import { clientChannel } from "../protocol/names.js";
+import { inRootContext } from "../root-context.js";
+import { batches, inParts } from "./batches.js";
+import type { Commands } from "./commands.js";
+import { FairQueue, type FairWaiter } from "./fair-queue.js";
+import type { HashedWheelTimer, Timeout } from "./hashed-wheel-timer.js";
+import type { Instant } from "./instant.js";
+import type { Subscriptions } from "./subscriptions.js";
+
+interface Services {
+  readonly clientId: string;
+  readonly commands: Commands;
+  readonly subscriptions: Subscriptions;
+  readonly wheel: HashedWheelTimer;
+}
+
+/** Redis believes a waiter alive for four times as long. */
+const PERIOD_MS = 1_500;
+/** As many waiters go into one call: more would hold up the server for others. */
+const BATCH_SIZE = 500;
+/** Cheaper than `queueMicrotask`, which keeps an async resource. */
+const SOON = Promise.resolve();
+
+/**
+ * The calls of this client that wait for fair locks, lock by lock. Gives their signs of life: each period one command tells Redis
+ * that they still wait, and brings back what became of them, so that no lost message costs a place. Idle, with no timer, when no
+ * call waits.
+ */
+export class FairQueues {
+  readonly #services: Services;
+  readonly #queues = new Map<string, FairQueue>();
+  /** Those that are asked for in this tick. */
+  #asked: Set<FairWaiter> | undefined;
+  #beat: Timeout | undefined;
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  /** The question of this call is about to be sent: the messages that come from now on may be about it. */
+  expect(entry: FairWaiter): void {
+    const { clientId, subscriptions } = this.#services;
+    let queue = this.#queues.get(entry.key);
+    // A lock that is free as a rule costs no subscription, and no queue.
+    if (queue === undefined && subscriptions.isOpen(clientChannel(entry.channel, clientId)))
+      queue = this.#open(entry);
+    queue?.expect(entry);
+  }
+
+  /** Redis has answered that this call stands in the queue. */
+  stands(
+    entry: FairWaiter,
+    answer: { readonly sentAt: Instant; readonly meetsJvm: boolean; readonly pushed: boolean },
+  ): void {
+    (this.#queues.get(entry.key) ?? this.#open(entry)).stands(entry, answer);
+    this.#schedule();
+  }
+
+  remove(entry: FairWaiter): void {
+    const queue = this.#queues.get(entry.key);
+    queue?.remove(entry);
+    if (queue?.isEmpty) this.#queues.delete(entry.key);
+  }
+
+  stop(): void {
+    this.#queues.clear();
+    this.#beat?.cancel();
+    this.#beat = undefined;
+  }
+
+  #open({ key, channel }: FairWaiter): FairQueue {
+    const { clientId, subscriptions } = this.#services;
+    const queue = new FairQueue(channel, {
+      clientId,
+      subscriptions,
+      ask: (entries) => this.#askSoon(entries),
+    });
+    this.#queues.set(key, queue);
+    return queue;
+  }
+
+  /** One command for all questions of a tick. */
+  #askSoon(entries: Iterable<FairWaiter>): void {
+    if (this.#asked === undefined) {
+      this.#asked = new Set();
+      // The answers concern other calls too.
+      inRootContext(() => {
+        void SOON.then(() => {
+          const asked = this.#asked ?? [];
+          this.#asked = undefined;
+          this.#refreshAll([...asked].filter((entry) => this.#has(entry)));
+        });
+      });
+    }
+    for (const entry of entries) this.#asked.add(entry);
+  }
+
+  #schedule(): void {
+    this.#beat ??= this.#services.wheel.schedule(PERIOD_MS, () => {
+      this.#beat = undefined;
+      const standing = [...this.#queues.values()].flatMap((queue) => [...queue.standing]);
+      if (standing.length === 0) return;
+      this.#schedule();
+      this.#refreshAll(standing);
+    });
+  }
+
+  #refreshAll(entries: readonly FairWaiter[]): void {
+    for (const batch of batches(this.#services.commands, entries, BATCH_SIZE)) {
+      const parts = [...byKey(batch).values()];
+      // What is not answered is asked again in the next period.
+      inParts(parts, (part, divisible) => this.#refresh(part, divisible)).catch(() => undefined);
+    }
+  }
+
+  async #refresh(parts: readonly Part[], divisible: boolean): Promise<void> {
+    const input = () =>
+      parts.map(({ key, channel, entries }) => ({
+        key,
+        channel,
+        holders: entries.map(({ holder }) => holder),
+      }));
+    const [{ key = "" } = {}] = parts;
+    const patience = { timeoutMs: PERIOD_MS, divisible };
+    const seen = await this.#services.commands.exchange(fairRefresh, key, input, patience);
+    parts.forEach(({ key, entries }, at) => {
+      entries.forEach((entry, place) => {
+        const answer = seen.reply[at]?.[place];
+        if (answer === undefined || !this.#has(entry)) return;
+        if (answer.status === "queued")
+          this.#queues.get(key)?.saw({ sentAt: seen.sentAt, meetsJvm: answer.meetsJvm });
+        entry.refreshed(answer, seen);
+      });
+    });
+  }
+
+  #has(entry: FairWaiter): boolean {
+    return this.#queues.get(entry.key)?.standing.has(entry) ?? false;
+  }
+}
+
+/** What one command says about one lock. */
+interface Part {
+  readonly key: string;
+  readonly channel: string;
+  readonly entries: FairWaiter[];
+}
+
+function byKey(batch: readonly FairWaiter[]): ReadonlyMap<string, Part> {
+  const parts = new Map<string, Part>();
+  for (const entry of batch) {
+    const part = parts.get(entry.key) ?? { key: entry.key, channel: entry.channel, entries: [] };
+    parts.set(entry.key, part);
+    part.entries.push(entry);
+  }
+  return parts;
+}

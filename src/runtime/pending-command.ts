@@ -1,0 +1,86 @@
+import type { Ticket } from "../driver/driver.js";
+import type { Script } from "../protocol/define-script.js";
+import type { Bound } from "./command-failures.js";
+import type { Exchanged } from "./exchanged.js";
+import type { Instant } from "./instant.js";
+import type { Patience } from "./patience.js";
+import { Pending } from "./under-way.js";
+
+/** What is to be sent, and who hears of it. */
+export interface Command<Input, Reply> {
+  readonly script: Script<Input, Reply>;
+  /** One of the keys that it names: says which server answers. */
+  readonly key: string;
+  readonly patience: Patience;
+  /**
+   * Made anew for each time that it is sent.
+   * @param notAfterMs on the server's clock, when it has surely been given up
+   */
+  input(notAfterMs: number): Input;
+  answered(sent: Exchanged<Reply>): void;
+  failed(error: unknown): void;
+}
+
+/** Hears of a try that was not answered: it may be sent again. */
+type Unanswered = (pending: AnyPendingCommand, error: unknown) => void;
+
+/** Ends the try of a command that is under way. */
+interface Ends {
+  giveUp(pending: AnyPendingCommand, error: Error): void;
+}
+
+/** When a command is given up, and how often it was sent before. */
+export interface Started {
+  /** On the monotonic clock. */
+  readonly endMs: number;
+  /** How often it was sent without anybody knowing what has become of that. */
+  readonly doubtful: number;
+}
+
+/** The first wait before a command is sent again; each next one is twice as long. */
+const FIRST_BACKOFF_MS = 20;
+
+/** A command through all its tries, until it is answered or given up: the one record of it, and the ticket of each try. */
+export class PendingCommand<Input, Reply> extends Pending implements Ticket, Bound {
+  readonly command: Command<Input, Reply>;
+  readonly unanswered: Unanswered;
+  readonly timeoutMs: number;
+  readonly endMs: number;
+  doubtful: number;
+  /** The wait before it is sent again. */
+  backoffMs: number = FIRST_BACKOFF_MS;
+  givenUp = false;
+  /** Just before its latest try. */
+  sentAt: Instant;
+  /** How often the connection had been lost by then; undefined: nothing was sent in that try. */
+  resets: number | undefined = undefined;
+  /** Where its key was by then. */
+  place = "";
+  /** What ends the try; undefined while none is under way. */
+  timeout: { cancel(): void } | undefined = undefined;
+  readonly #sender: Ends;
+
+  constructor(
+    command: Command<Input, Reply>,
+    sender: Ends,
+    unanswered: Unanswered,
+    sentAt: Instant,
+    { timeoutMs, endMs }: Bound,
+    doubtful = 0,
+  ) {
+    super();
+    this.command = command;
+    this.unanswered = unanswered;
+    this.timeoutMs = timeoutMs;
+    this.endMs = endMs;
+    this.doubtful = doubtful;
+    this.sentAt = sentAt;
+    this.#sender = sender;
+  }
+
+  override giveUp(error: Error): void {
+    this.#sender.giveUp(this, error);
+  }
+}
+
+export type AnyPendingCommand = PendingCommand<unknown, unknown>;

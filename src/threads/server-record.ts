@@ -1,0 +1,286 @@
+import { invariant } from "../invariant.js";
+import type { Deadline } from "../runtime/deadline.js";
+import type { ServerClock } from "../runtime/server-clocks.js";
+import { Turns } from "./turns.js";
+
+/** Long after a lease no copy of a command is under way any more. */
+const COPIES_MS = 60_000;
+
+/** What a release was answered; `late` changes nothing and is no answer. */
+type ReleaseStatus = "released" | "absent" | "miscounted" | "wrong-type";
+
+/** What a stay wants of its record. */
+export interface Wanted {
+  /** The holds that go on, numbered as Redis counts them. A hold that was cancelled, came too late or was lost is none of them. */
+  readonly holds: readonly WantedHold[];
+  /** How many holds are being released by commands of their own. */
+  readonly releases: number;
+  /** Whether one more hold is asked for. */
+  readonly asks: boolean;
+  /** Whether something is asked for under the same field afterwards: by this stay, or by the next one under a chosen id. */
+  readonly goesOn: boolean;
+}
+
+export interface WantedHold {
+  /** 1 for the outermost. */
+  readonly slot: number;
+  /** Whether Redis has its own lease yet: a hold that was given by another client begins without it. */
+  readonly provisional: boolean;
+}
+
+/** The command that brings Redis nearer to what is wanted. */
+export type Step =
+  /** Redis has what is wanted, as far as this can be known. */
+  | { readonly does: "nothing" }
+  /** The latest holder of a chain is to be written in the place of whichever holder Redis has. */
+  | { readonly does: "name" }
+  /** The holders of a chain have left: Redis has one of their fields. */
+  | { readonly does: "free-names" }
+  /** The count is lowered to `keptCount`, or written once more, with the TTL that the holds need. */
+  | ({ readonly does: "release" } & Lowered)
+  /** One more hold is asked for, by the count before it. */
+  | { readonly does: "acquire"; readonly heldCount: number };
+
+/** How far a release lowers the count. */
+export interface Lowered {
+  /** The count that Redis may have at most. */
+  readonly heldCount: number;
+  readonly keptCount: number;
+  /** Whether a copy that arrives late would do harm, so that the command has a deadline. */
+  readonly limited: boolean;
+}
+
+/**
+ * What Redis has, or may have, of a stay. Commands may be lost, doubled or late, so that the stored count is known as an
+ * interval only: it is between `lowestCount` and `highestCount` unless it was removed from outside (by force, or by its TTL). Pure: it gets
+ * told what was sent and answered, and says what to send next.
+ *
+ * A stored count that no live hold stands for is *tainted*: its acquisition was cancelled, answered too late or lost. Nothing is
+ * asked for under the same field before it is gone, since the answer `held` would then be about the older acquisition.
+ *
+ * A stay that hands its lock over gives its record to the next stay: the record then also says which of their fields Redis may have.
+ * @see docs/internals/states.md#what-redis-has-of-a-stay
+ */
+export class ServerRecord extends Turns {
+  #count = 0;
+  #lowest = 0;
+  #highest = 0;
+  #lowerings = 0;
+  #freedMs = 0;
+  /** Until then, copies of commands with an unknown outcome may arrive; undefined: none can. */
+  #copiesUntil: Deadline | undefined;
+  #longestLeaseMs = 0;
+  /** On the monotonic clock: from then on nothing can be there. */
+  #outlivedMs: number | undefined;
+  /** Whether replicas may miss the latest release. */
+  #isShort = false;
+  /** Whether the field may stand in the queue of a fair lock, from where it may be given the lock. */
+  #isQueued = false;
+  /** Redis has one of these fields; undefined: the stay's own, or none. */
+  #names: readonly string[] | undefined;
+
+  /** The hold count that Redis has or is to have. Holds that were lost are in it until the next release. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** The hold count that Redis has at least, while the lease lasts. */
+  get lowestCount(): number {
+    return this.#lowest;
+  }
+
+  /** The hold count that Redis may have at most: a command that lowers it may have been lost. */
+  get highestCount(): number {
+    return this.#highest;
+  }
+
+  /** How often releases have lowered it, each for all that were being released by then. */
+  get lowerings(): number {
+    return this.#lowerings;
+  }
+
+  /** When it was known to be freed by force: what was asked for before is gone as well. On the monotonic clock. */
+  get freedMs(): number {
+    return this.#freedMs;
+  }
+
+  /** Until then, copies of commands with an unknown outcome may arrive; 0: none can. On the clock of the server that answered last. */
+  get copiesUntilMs(): number {
+    return this.#copiesUntil?.ms ?? 0;
+  }
+
+  /** The longest lease that was ever asked for: nothing in Redis lives longer without this client. */
+  get longestLeaseMs(): number {
+    return this.#longestLeaseMs;
+  }
+
+  /** True when something may be there. */
+  get isPossible(): boolean {
+    return this.#count > 0 || this.#copiesUntil !== undefined;
+  }
+
+  /** True when Redis may have more than it is to have, now or later: a copy may arrive, or the field may be given the lock in a queue. */
+  get isDoubtful(): boolean {
+    const isTainted = this.#highest > this.#count && !this.#isShort;
+    return isTainted || this.#isQueued || this.#copiesUntil !== undefined;
+  }
+
+  /** True once nothing can be there any more, unless something was asked for since. */
+  isOutlived(nowMs: number): boolean {
+    return this.#outlivedMs !== undefined && nowMs > this.#outlivedMs;
+  }
+
+  /** False from a hand-over until the client has the answer that Redis has the latest holder's field. */
+  get isNamed(): boolean {
+    return this.#names === undefined;
+  }
+
+  /** The fields of which Redis may have one. @param field the stay's own */
+  names(field: string): readonly string[] {
+    return this.#names === undefined ? [field] : [...new Set([...this.#names, field])];
+  }
+
+  /** What to send next. Nothing is sent twice at a time but a last release, which may overtake a naming. */
+  next({ holds, releases, asks, goesOn }: Wanted): Step {
+    const isLeft = holds.length === 0 && releases === 0;
+    if (this.#names !== undefined) return { does: isLeft ? "free-names" : "name" };
+    const keptCount = isLeft ? 0 : this.#count;
+    const isLeftOver = this.#count > keptCount;
+    // Replicas hear of a stay that goes on by what is sent next.
+    const isToTell = this.#isShort && keptCount === 0 && !goesOn;
+    if (isLeftOver || this.isDoubtful || isToTell || holds.some(({ provisional }) => provisional)) {
+      return { does: "release", ...this.lowered(keptCount, goesOn) };
+    }
+    return asks ? { does: "acquire", heldCount: this.#count } : { does: "nothing" };
+  }
+
+  /**
+   * How a release lowers the count. A late copy of one that deletes a field does no harm if the field is never used again. A release that
+   * is sent while copies may arrive asks for the server's time, by which they are known to be too late.
+   * @param goesOn whether something is asked for under the same field afterwards
+   */
+  lowered(keptCount: number, goesOn: boolean): Lowered {
+    const limited = goesOn || keptCount > 0 || this.#copiesUntil !== undefined;
+    return { heldCount: Math.max(this.#highest, keptCount, 1), keptCount, limited };
+  }
+
+  /** An acquisition is about to be sent. @param leaseMs its lease */
+  asking(leaseMs: number): void {
+    this.#longestLeaseMs = Math.max(this.#longestLeaseMs, leaseMs);
+    this.#highest = Math.max(this.#highest, this.#count + 1);
+  }
+
+  /**
+   * The acquisition was answered that it changed nothing.
+   * @param isProof whether no earlier copy can have changed anything either: `late` says nothing about one that was in time
+   */
+  refused(isProof: boolean): void {
+    if (isProof && this.#copiesUntil === undefined && !this.#isQueued) this.#highest = this.#count;
+  }
+
+  /** The acquisition was answered that the field stands in the queue of a fair lock. */
+  queued(): void {
+    this.#isQueued = true;
+  }
+
+  /** A hold is believed from now on: its acquisition was answered in time, or another client has given it the lock. */
+  entered(): void {
+    this.#count += 1;
+    this.#lowest = this.#count;
+    this.#highest = Math.max(this.#highest, this.#count);
+    this.#isQueued = false;
+    this.#isShort = false;
+  }
+
+  /** The count is to be `keptCount` from now on, whatever becomes of the command that is sent for it. */
+  lowers(keptCount: number): void {
+    invariant(keptCount >= 0 && keptCount <= this.#count, "a release would raise the hold count");
+    this.#count = keptCount;
+    this.#lowest = Math.min(this.#lowest, keptCount);
+    this.#lowerings += 1;
+  }
+
+  /** A release to 0 was refused, or not even sent: Redis has what it had. */
+  keeps(count: number): void {
+    this.#count = count;
+  }
+
+  /** A release was answered. @param isShort whether too few replicas have it */
+  released(keptCount: number, status: ReleaseStatus, isShort: boolean): void {
+    const isGone = status === "absent" || status === "wrong-type";
+    const left = isGone ? 0 : keptCount;
+    this.#isShort = isShort;
+    this.#lowest = Math.min(this.#lowest, left);
+    if (isShort || this.#copiesUntil !== undefined) return;
+    this.#highest = left;
+    if (left === 0) this.#isQueued = false;
+  }
+
+  /** Redis was found to have nothing of what it was to have. */
+  gone(): void {
+    this.#count = 0;
+    this.#lowest = 0;
+  }
+
+  /** A force-unlock of this client has removed the field. @param nowMs on the monotonic clock */
+  forced(nowMs: number): void {
+    this.#freedMs = nowMs;
+    this.#lowest = 0;
+  }
+
+  /** A command has an unknown outcome, or may have been sent twice. @param deadline its own */
+  copyMayArrive(deadline: Deadline): void {
+    this.#copiesUntil = deadline.orLater(this.#copiesUntil);
+  }
+
+  /** A server's clock has been seen. @param clock undefined when it is not known which server's */
+  seenServer(clock: ServerClock | undefined, serverMs: number): void {
+    if (this.#copiesUntil === undefined || clock === undefined) return;
+    const until = this.#copiesUntil.on(clock, serverMs);
+    this.#copiesUntil = serverMs > until.ms ? undefined : until;
+  }
+
+  /** Nothing is asked for any more for now. @param nowMs on the monotonic clock */
+  rests(nowMs: number): void {
+    this.#outlivedMs = nowMs + this.#longestLeaseMs + COPIES_MS;
+  }
+
+  /** There is surely nothing any more. */
+  empty(): void {
+    this.#count = 0;
+    this.#lowest = 0;
+    this.#highest = 0;
+    this.#copiesUntil = undefined;
+  }
+
+  /**
+   * The lock has passed to another stay, which this record belongs to from now on. Redis still has a field of the stay before it.
+   * @param field of the stay before
+   * @param leaseMs of the new holder
+   */
+  handedOver(field: string, leaseMs: number): void {
+    this.#longestLeaseMs = Math.max(this.#longestLeaseMs, leaseMs);
+    if (this.#names === undefined) this.beginTurn();
+    this.#names ??= [field];
+  }
+
+  /** A command is sent that names the latest holder. @returns the fields in whose place that is written */
+  naming(field: string): readonly string[] {
+    const predecessors = this.names(field).filter((name) => name !== field);
+    this.#names = [...predecessors, field];
+    return predecessors;
+  }
+
+  /** Redis has the field that was sent last. @param isLatest whether it is still that of the latest holder */
+  named(field: string, isLatest: boolean): void {
+    this.#names = isLatest ? undefined : [field];
+  }
+
+  /** Redis has none of the names any more, or a command that is repeated until it is answered frees them. */
+  namesFreed(): void {
+    this.#names = undefined;
+    this.#count = 0;
+    this.#lowest = 0;
+    this.#highest = 0;
+  }
+}

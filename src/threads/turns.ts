@@ -1,0 +1,51 @@
+import { invariant } from "../invariant.js";
+
+/**
+ * The commands of one stay, which go one after the other, so that each knows the hold count before it.
+ * @see docs/internals/states.md#what-redis-has-of-a-stay
+ */
+export class Turns {
+  /** The latest command; true for one that nothing waits behind yet. */
+  #turn: Promise<unknown> | true | undefined;
+  #turnEnds: (() => void) | undefined;
+
+  /** Whether a command is under way. */
+  get isChanging(): boolean {
+    return this.#turn !== undefined;
+  }
+
+  /** Sends a command when those before it have been answered. */
+  async inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const before = this.#turn === true ? this.#endOfTurn() : this.#turn;
+    const mine = before === undefined ? work() : before.then(work, work);
+    this.#turn = mine;
+    try {
+      return await mine;
+    } finally {
+      if (this.#turn === mine) this.#turn = undefined;
+    }
+  }
+
+  /** A command is sent without {@link inTurn}; no other one may be under way. */
+  beginTurn(): void {
+    invariant(this.#turn === undefined, "two commands of a stay are under way");
+    this.#turn = true;
+  }
+
+  /** Whether a command waits for the end of a turn. */
+  get isAwaited(): boolean {
+    return this.#turn !== undefined && (this.#turn !== true || this.#turnEnds !== undefined);
+  }
+
+  endTurn(): void {
+    if (this.#turn === true) this.#turn = undefined;
+    this.#turnEnds?.();
+    this.#turnEnds = undefined;
+  }
+
+  #endOfTurn(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#turnEnds = resolve;
+    });
+  }
+}

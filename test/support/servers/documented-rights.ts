@@ -1,0 +1,22 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { isBefore7 } from "./redis-program.js";
+
+const page = readFileSync(fileURLToPath(new URL("../../../docs/guide/servers.md", import.meta.url)), "utf8");
+
+/** The rights of the user `orders`, as the guide names them, for `ACL SETUSER`. */
+export const documentedRights: readonly string[] = words(/```text\nACL SETUSER orders ([^`]+)```/);
+
+const unknownTo62 = words(/Redis 6\.2 refuses the whole line, .*: leave out `([^`]+)`/);
+
+/** Those of them that the server to test with knows. */
+export const knownRights: readonly string[] = isBefore7()
+  ? documentedRights.filter((right) => !unknownTo62.includes(right))
+  : documentedRights;
+
+/** What they let in. */
+export const documentedUser = { username: "orders", password: "secret" } as const;
+
+function words(part: RegExp): readonly string[] {
+  return (part.exec(page)?.[1] ?? "").trim().split(/\s+/);
+}

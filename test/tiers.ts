@@ -1,0 +1,62 @@
+/**
+ * Which files run together. A file belongs to the first group whose patterns fit, so that a new one is in the first tier, which
+ * `npm test` runs, unless it is named here. `npx vitest run <file>` finds each, whatever its group.
+ */
+export interface TestGroup {
+  /** The name of its project in Vitest: the tier, and "alone" where each file has a process of its own. */
+  readonly name: string;
+  /** Without it a worker runs one file after the other in one process, with the modules that it has loaded. */
+  readonly alone: boolean;
+  readonly files: readonly string[];
+}
+
+export const groups: readonly TestGroup[] = [
+  { name: "interop-alone", alone: true, files: ["test/interop/**/*.test.ts"] },
+  {
+    name: "topologies-alone",
+    alone: true,
+    files: [
+      "test/{connections,topology}/**/*.test.ts",
+      "test/conformance/{ioredis-topologies,valkey-glide-cluster}.test.ts",
+    ],
+  },
+  { name: "long-alone", alone: true, files: ["test/{kinds,synchronizers}/*processes.test.ts"] },
+  {
+    name: "redis-alone",
+    alone: true,
+    files: [
+      // It runs the demo, and measures for how long.
+      "test/demo/demo.test.ts",
+      // They look at stacks, which are as deep as what has run before.
+      "test/{locks,synchronizers}/error-stacks.test.ts",
+    ],
+  },
+  {
+    name: "redis",
+    alone: false,
+    files: [
+      "test/conformance/{differential,node-redis}.test.ts",
+      "test/faults/{closing,late-commands,lost-replies-clients,subscriptions,unhelpful-servers,unreachable}.test.ts",
+      "test/kinds/{fair-lock,fair-lock-crowds,fair-lock-redis,kinds-settings,read-write-lock,read-write-model}.test.ts",
+      "test/kinds/{red-lock-servers,red-lock-slow-servers,restarts}.test.ts",
+      "test/locks/{bursts-redis,ended-client,error-messages-redis,groups-redis,hand-off-far-clients,inspect-listeners}.test.ts",
+      "test/locks/{lease-told-redis,load,reentrant-lock,wake-ups}.test.ts",
+      "test/{locks,synchronizers}/redisson-records.test.ts",
+      "test/synchronizers/{permit-expired,permits,semaphore-faults,semaphore-servers}.test.ts",
+    ],
+  },
+  {
+    name: "first-alone",
+    alone: true,
+    files: [
+      // They load modules of the package anew, replace what belongs to the process, or measure its memory. To collect garbage again
+      // and again takes long where many files have left some.
+      "test/{kinds/multi-lock,locks/lease,synchronizers/permit}-abandoned.test.ts",
+      "test/locks/{self-wait,waiting-memory}.test.ts",
+      "test/unit/{embedded-server,environment,fake-timers,testing-guide}.test.ts",
+    ],
+  },
+  // The simulator's trap replaces clocks, timers and random numbers for good: no other file may follow in its process.
+  { name: "first-simulator", alone: false, files: ["test/simulation/**/*.test.ts"] },
+  { name: "first", alone: false, files: ["test/**/*.test.ts"] },
+];

@@ -1,0 +1,27 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { LockScriptsBeside } from "../support/models/lock-scripts-beside.js";
+import { CHOICES, ServerRecordModel } from "../support/models/server-record-model.js";
+import { seededRandom } from "../support/run/seeded-random.js";
+
+const RUNS = Number(process.env["HOLDFAST_RECORD_RUNS"] ?? 20_000);
+/** One of so many sequences is played on the real scripts as well, which takes most of the time. */
+const ON_SCRIPTS = 10;
+const { seed } = seededRandom();
+const sequences = fc.array(fc.nat(CHOICES - 1), { maxLength: 60, size: "max" });
+
+describe("the record of what Redis has of a stay", () => {
+  it("is right whatever is lost, doubled, late, handed over, freed by force or closed, and comes to rest", () => {
+    const rest = (choices: readonly number[]): void => {
+      expect(new ServerRecordModel().play(choices)).toBe("at rest");
+    };
+    fc.assert(fc.property(sequences, rest), { numRuns: RUNS, seed });
+  });
+
+  it("is right about the keys that the real scripts leave", () => {
+    const rest = (choices: readonly number[]): void => {
+      expect(new ServerRecordModel(new LockScriptsBeside()).play(choices)).toBe("at rest");
+    };
+    fc.assert(fc.property(sequences, rest), { numRuns: Math.ceil(RUNS / ON_SCRIPTS), seed });
+  });
+});
