@@ -20,8 +20,8 @@ async function trace<T>(
 ): ReturnType<typeof traced<T>> {
   const event: AcquireEvent = { name: lock.name, kind: lock.kind.name };
   let acquired: T | undefined;
-  // What the traced function resolves with would be put into the event.
-  await events.acquire.tracePromise(async () => {
+  // What it resolves with would be put into the event.
+  const run = async (): Promise<void> => {
     let outcome: AcquireEvent["outcome"] = "failed";
     try {
       acquired = await acquire();
@@ -35,7 +35,11 @@ async function trace<T>(
       Object.assign(event, { outcome, waitedMs, attempts: wish.attempts });
       if (acquired !== undefined) Object.assign(event, describe(acquired));
     }
-  }, event);
+  };
+  let running: Promise<void> | undefined;
+  // How many microtasks the promise of tracePromise takes to reject depends on the release of Node: nobody waits for it.
+  events.acquire.tracePromise(() => (running = run()), event).catch(() => {});
+  await running;
   return acquired;
 }
 
