@@ -28,6 +28,7 @@ const LONGEST_PAUSE_US = 10_000_000;
 /** What keeps a release, which a full server allows, from being carried out. */
 const OUTAGES = [
   "cut",
+  "stall",
   "half-open",
   "late copy",
   "refuses for a moment",
@@ -52,6 +53,8 @@ export class LeasedPermits extends SemaphoreWatch {
   readonly #cutShort = new Set<string>();
   /** By id: when they were last to be given back. */
   readonly #givenUs = new Map<string, number>();
+  /** By id: when they were granted to a call that has not been told of it. It gives them back when it fails, or is cancelled. */
+  readonly #untoldUs = new Map<string, number>();
   /** Ids that somebody may have for good. */
   readonly #kept = new Set<string>();
   readonly #excused = new Set<string>();
@@ -61,6 +64,7 @@ export class LeasedPermits extends SemaphoreWatch {
   /** A call has brought permits. */
   entered(member: Member, permits: Permits, label: string): void {
     this.#beliefs.set(permits, { member, permits, label, ids: new Set(permits.ids) });
+    for (const id of permits.ids) this.#untoldUs.delete(id);
     this.#look(this.state);
   }
 
@@ -138,7 +142,7 @@ export class LeasedPermits extends SemaphoreWatch {
 
   /** Whether the process could not give the permit back from when it was to until it tries no more. */
   #isTriedInVain({ process, plan }: Member, id: string): boolean {
-    const fromUs = this.#givenUs.get(id);
+    const fromUs = this.#givenUs.get(id) ?? this.#untoldUs.get(id);
     if (fromUs === undefined) return false;
     // Its last try may be followed by a pause that goes beyond the minute.
     const untilUs = fromUs + TRIED_ON_US - LONGEST_PAUSE_US - 2_000 * plan.options.commandTimeoutMs;
@@ -154,7 +158,10 @@ export class LeasedPermits extends SemaphoreWatch {
     const { script, status, by, args, isRepeat, before } = answered;
     if (isRepeat) return;
     if (status === "granted") {
-      for (const id of hexIds(args[2])) this.#takers.set(id, by);
+      for (const id of hexIds(args[2])) {
+        this.#takers.set(id, by);
+        this.#untoldUs.set(id, this.parts.time.nowUs);
+      }
       const { count = 0, leases } = after;
       if (count < 0)
         this.#fail("exclusion", `${by} was given permits, and ${leases.size} are out of ${totalOf(after)}`);
