@@ -89,8 +89,8 @@ export const answerDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/traced.ts",
-        find: "}, event);\n  return acquired;",
-        replace: "}, event);\n  events.acquire.asyncEnd.publish(event);\n  return acquired;",
+        find: "  await running;\n  return acquired;",
+        replace: "  await running;\n  events.acquire.asyncEnd.publish(event);\n  return acquired;",
       },
     ],
   },
