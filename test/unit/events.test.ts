@@ -311,7 +311,7 @@ describe("without a subscriber", () => {
     const time = open();
     const { acquire, ...plain } = events;
     const spies = Object.values(plain).map((channel) => vi.spyOn(channel, "publish"));
-    const tracing = vi.spyOn(acquire, "tracePromise");
+    const tracing = vi.spyOn(acquire.start, "runStores");
     const { holdfast: client, driver } = time.connect({ commandTimeoutMs: 100 });
     const lock = client.getLock("a");
     const lease = await lock.lock();

@@ -89,8 +89,8 @@ export const answerDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/traced.ts",
-        find: "  await running;\n  return acquired;",
-        replace: "  await running;\n  events.acquire.asyncEnd.publish(event);\n  return acquired;",
+        find: "    asyncEnd.publish(event);\n",
+        replace: "    asyncEnd.publish(event);\n    asyncEnd.publish(event);\n",
       },
     ],
   },
