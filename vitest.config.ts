@@ -89,6 +89,12 @@ function projectOf({ name, alone, files }: TestGroup, nth: number): TestProjectI
 export default defineConfig({
   test: {
     projects: groups.map(projectOf),
+    // All projects and all runs share what was made of a file: its content is in the key, and so is the configuration, but not what
+    // `oneCopy` resolves to.
+    experimental: {
+      fsModuleCache: true,
+      fsModuleCachePath: join(root, "node_modules/.cache/holdfast-tests", testsBuilt ? "built" : "sources"),
+    },
     globalSetup: ["test/support/run/global-setup.ts"],
     reporters: [
       "default",

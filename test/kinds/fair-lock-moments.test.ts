@@ -7,6 +7,7 @@ import { fairTimes } from "../../src/protocol/fair-scripts.js";
 import { momentsDriver } from "../support/drivers/moments-driver.js";
 import { ScriptedDriver } from "../support/drivers/scripted-driver.js";
 import { watchLeaks } from "../support/run/leaks.js";
+import { strideOf } from "../support/run/stride.js";
 import { type Watched, watched } from "../support/run/watched.js";
 
 watchLeaks();
@@ -15,7 +16,7 @@ const NEVER_MS = 60 * 60 * 1_000;
 /** More than there are awaits between the driver and the caller of a lock. */
 const MICROTASKS = 30;
 /** A campaign tries each of them. */
-const STRIDE = Number(process.env["HOLDFAST_STRIDE"] ?? 4);
+const STRIDE = strideOf(4);
 /** Longer than a lock is given for, so that the confirmation comes later. */
 const WATCHDOG_MS = fairTimes.grantMs + 2_000;
 /** By then the lease of a dead holder has ended, and a dead waiter is passed over. */

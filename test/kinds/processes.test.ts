@@ -36,7 +36,7 @@ function workers(
 
 /** A client that only a message or the end of a TTL makes ask again. */
 function patientLock(kind: KindOfLock) {
-  return lockOfKind(redis.holdfast({ safetyPeriodMs: HOUR_MS, redMemberTimeoutMs: 3_000 }), kind, NAME);
+  return lockOfKind(redis.holdfast({ safetyPeriodMs: HOUR_MS }), kind, NAME);
 }
 
 const exclusive: readonly KindOfLock[] = [

@@ -11,6 +11,9 @@ import { type ScriptArrivals, watchArrivals } from "./script-arrivals.js";
 import type { ClientOptions } from "./server-clients.js";
 import { workerServer } from "./worker-server.js";
 
+/** A busy machine may hold up a server that is one of several. */
+const PATIENT_MS = 3_000;
+
 /** A client of holdfast and the Redis client below it. */
 export interface Connected {
   readonly holdfast: Holdfast;
@@ -70,7 +73,10 @@ export function locksOnRedis(start: () => Promise<RedisServer> = workerServer): 
     },
     connect(options = {}, connection = {}) {
       const redis = started(server).client(connection);
-      const pair = { redis, holdfast: new Holdfast(ioredisDriver(redis), options) };
+      const pair = {
+        redis,
+        holdfast: new Holdfast(ioredisDriver(redis), { redMemberTimeoutMs: PATIENT_MS, ...options }),
+      };
       connected.push(pair);
       return pair;
     },

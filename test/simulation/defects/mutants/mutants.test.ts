@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseAst } from "vite";
 import { describe, expect, it } from "vitest";
+import { strideOf } from "../../../support/run/stride.js";
 import { luaMistake } from "../lua-syntax.js";
 import { explains } from "../survivors/survivor.js";
 import { survivors } from "../survivors/survivors.js";
@@ -12,7 +13,7 @@ import { scriptMutants } from "./script-mutants.js";
 
 const WORDS_IN_A_ROW = 3;
 /** A campaign parses each of them. */
-const STRIDE = Number(process.env["HOLDFAST_STRIDE"] ?? 5);
+const STRIDE = strideOf(10);
 const mutants = allMutants();
 
 const replacements = (mutants: readonly { readonly line: string }[]) => mutants.map(({ line }) => line);
