@@ -32,7 +32,12 @@ import type { Wish } from "./wish.js";
  */
 export function acquire<T>(lock: LockIdentity, wish: Wish, caller: Caller, come: Come<T>): Promise<T> {
   try {
-    return new Acquisition(lock, wish, caller, come).run();
+    const acquisition = new Acquisition(lock, wish, caller);
+    const goOn = (): Promise<T> | T =>
+      acquisition.goesOn()
+        ? new Promise<void>((resolve) => acquisition.tellBy(resolve)).then(goOn)
+        : come(acquisition.outcome(), wish);
+    return new Promise<void>((resolve) => acquisition.start(resolve)).then(goOn);
   } catch (error) {
     if (!wish.isPart) lock.client.dismiss(wish.waiter);
     return Promise.reject(forCaller(error, lock, wish.waiter));
@@ -42,13 +47,12 @@ export function acquire<T>(lock: LockIdentity, wish: Wish, caller: Caller, come:
 /**
  * One call that wants a lock, of any kind, from its claim to its end. An answer or a wake-up calls the next step directly; only the
  * caller has a promise. To publish an event, to make an error, and to decide about a hold that was handed over or granted is left to
- * the `then` of that promise, since only that runs in the caller's async context.
+ * what follows that promise (`goesOn`, `outcome`), since only that runs in the caller's async context.
  */
-class Acquisition<T> extends Attempt {
+export class Acquisition extends Attempt {
   /** What has ended the wait. */
   waitEndedBy: WaitEnd = "free";
   readonly #caller: Caller;
-  readonly #come: Come<T>;
   #entrance: Entrance;
   /** Whether it has begun the stay, and so ends it unless it enters. */
   #hasBegun = false;
@@ -62,58 +66,54 @@ class Acquisition<T> extends Attempt {
   #tell: (() => void) | undefined;
 
   /** @throws what a claim throws that can not be met */
-  constructor(lock: LockIdentity, wish: Wish, caller: Caller, come: Come<T>) {
+  constructor(lock: LockIdentity, wish: Wish, caller: Caller) {
     const entrance = entranceOf(lock, wish, caller);
     super({ lock, holding: entrance.stay, wish });
     this.#caller = caller;
-    this.#come = come;
     this.#entrance = entrance;
   }
 
-  run(): Promise<T> {
-    return new Promise<void>((resolve) => {
-      this.#tell = resolve;
-      try {
-        this.#enter();
-      } catch (error) {
-        this.fail(error);
-      }
-    }).then(this.#forCaller);
-  }
-
-  protected safely(work: () => void): void {
+  /** @param tell called when something waits for the caller's async context, and at the end, be it twice */
+  start(tell: () => void): void {
+    this.#tell = tell;
     try {
-      work();
+      this.#enter();
     } catch (error) {
       this.fail(error);
     }
+  }
+
+  /** From now on it calls this instead. */
+  tellBy(tell: () => void): void {
+    this.#tell = tell;
+  }
+
+  /** Whether the call has come to its end. */
+  get isOver(): boolean {
+    return this.state !== "waiting" && this.state !== "asking" && this.state !== "takingBack";
+  }
+
+  /** Does what waits for the caller's async context, and so is to be called there. @returns false at the end */
+  goesOn(): boolean {
+    for (let work = this.#work; work !== undefined; work = this.#work) {
+      this.#work = undefined;
+      this.safely(work);
+    }
+    return !this.isOver;
+  }
+
+  /** What it has come to, for the caller: to be called in its async context. @throws what it has failed with */
+  outcome(): Hold | undefined {
+    const { lock, waiter } = this;
+    if (this.state === "cancelled") throw forCaller(waiter.reason, lock, waiter);
+    if (this.state === "failed") throw forCaller(this.#error, lock, waiter);
+    return this.#hold;
   }
 
   protected inCallersContext(work: () => void): void {
     this.#work = work;
     this.#tell?.();
   }
-
-  readonly #forCaller = (): Promise<T> | T => {
-    for (let work = this.#work; work !== undefined; work = this.#work) {
-      this.#work = undefined;
-      this.safely(work);
-    }
-    switch (this.state) {
-      case "entered":
-      case "refused":
-      case "over":
-        return this.#come(this.#hold, this.wish);
-      case "cancelled":
-        throw forCaller(this.waiter.reason, this.lock, this.waiter);
-      case "failed":
-        throw forCaller(this.#error, this.lock, this.waiter);
-      default:
-        return new Promise<void>((resolve) => {
-          this.#tell = resolve;
-        }).then(this.#forCaller);
-    }
-  };
 
   #enter(): void {
     if (this.#entrance.by === "begin") this.#begin();

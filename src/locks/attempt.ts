@@ -53,13 +53,19 @@ export abstract class Attempt extends AcquireCommand {
 
   protected abstract end(state: State): void;
 
-  protected abstract safely(work: () => void): void;
-
   protected abstract inCallersContext(work: () => void): void;
 
   /** Whether its call was cancelled while the latest attempt was under way. */
   protected get isAbandoned(): boolean {
     return this.#lateEnd !== undefined;
+  }
+
+  protected safely(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.fail(error);
+    }
   }
 
   /** Asks once it has its turn, so that it knows the count before it. @throws LeaseLostError for a stay that has ended before */

@@ -10,12 +10,12 @@ import {
 } from "../errors.js";
 import type { LockOptions } from "../options.js";
 import { isWakeUp } from "../protocol/messages.js";
-import { acquire } from "./acquisition.js";
 import type { JointHold, Member } from "./joint-hold.js";
 import type { JointLease } from "./joint-lease.js";
 import { giveBack, type JointCall, JointLock, Strangers } from "./joint-lock.js";
 import { jointMembers } from "./joint-members.js";
 import type { Lock } from "./lock.js";
+import { type Asked, RedRound } from "./red-round.js";
 import { retake } from "./retake.js";
 import type { SingleLock } from "./single-lock.js";
 
@@ -84,37 +84,22 @@ export class RedLock extends JointLock {
   /** @param first to be waited for, before the others are asked */
   async #askAll(call: JointCall, first: SingleLock | undefined): Promise<readonly Answer[]> {
     const strangers = new Strangers();
-    const answer = first && (await this.#askMember(call, first, { strangers, waits: true }));
-    const others = this.members.filter((lock) => lock !== first);
-    const answers = others.map((lock) => this.#askMember(call, lock, { strangers, waits: false }));
-    return [...(answer === undefined ? [] : [answer]), ...(await Promise.all(answers))];
-  }
-
-  async #askMember(
-    call: JointCall,
-    lock: SingleLock,
-    { strangers, waits }: { readonly strangers: Strangers; readonly waits: boolean },
-  ): Promise<Answer> {
-    const { client } = lock.identity;
-    const waiter = call.waiter.part();
-    const wish = this.newWish(lock, { ...call, waiter }, waits, this.#timeoutMs(call.options));
-    try {
-      const threadId = this.threadIdFor(lock, call.options.threadId);
-      const stranger = () => strangers.to(client);
-      const hold = await acquire(lock.identity, wish, { threadId, stranger }, (taken) => taken);
-      if (hold !== undefined) return { lock, member: { lock, hold } };
-      const { obstacle, attempts, unanswered } = wish;
-      // On a server that answers, a call that waits may yet ask.
-      if (unanswered !== undefined && !call.waits) return { lock, failure: unanswered };
-      if (attempts === 0) return notAsked(lock, obstacle?.ttlMs ?? -1);
-      // Nobody is in the way of a lock whose answer came too late to be of use: it may be asked for again soon.
-      return { lock, ttlMs: obstacle?.ttlMs ?? 0 };
-    } catch (failure) {
-      return { lock, failure };
-    } finally {
-      waiter.dispose();
+    const round = new RedRound((wish) => {
+      wish.waiter.dispose();
       this.note(call, wish);
-    }
+    });
+    const ask = (lock: SingleLock, waits: boolean) => {
+      const part = { ...call, waiter: call.waiter.part() };
+      round.ask(lock, this.newWish(lock, part, waits, this.#timeoutMs(call.options)), () => ({
+        threadId: this.threadIdFor(lock, call.options.threadId),
+        stranger: () => strangers.to(lock.identity.client),
+      }));
+    };
+    if (first !== undefined) ask(first, true);
+    while (round.goesOn()) await round.news();
+    for (const lock of this.members) if (lock !== first) ask(lock, false);
+    while (round.goesOn()) await round.news();
+    return round.outcomes().map((asked) => answerOf(asked, call.waits));
   }
 
   /** @throws the reason of a cancelled wait; QuorumError when a majority can not be had; what the caller did wrong */
@@ -146,6 +131,18 @@ interface Answer {
   /** A sibling's body is in the way, so that the server was not asked. */
   readonly bySibling?: boolean;
   readonly failure?: unknown;
+}
+
+/** @param waits whether the call may ask again */
+function answerOf({ lock, wish, hold, ...failed }: Asked, waits: boolean): Answer {
+  if ("failure" in failed) return { lock, failure: failed.failure };
+  if (hold !== undefined) return { lock, member: { lock, hold } };
+  const { obstacle, attempts, unanswered } = wish;
+  // On a server that answers, a call that waits may yet ask.
+  if (unanswered !== undefined && !waits) return { lock, failure: unanswered };
+  if (attempts === 0) return notAsked(lock, obstacle?.ttlMs ?? -1);
+  // Nobody is in the way of a lock whose answer came too late to be of use: it may be asked for again soon.
+  return { lock, ttlMs: obstacle?.ttlMs ?? 0 };
 }
 
 /** @param ttlMs of the sibling that is in the way; -1 while the caller's last stay is still being cleaned up. */

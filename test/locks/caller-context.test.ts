@@ -48,6 +48,10 @@ const kinds: readonly (readonly [kind: string, lockOf: LockOf])[] = [
   ["write lock", (holdfast) => holdfast.getReadWriteLock("a").writeLock()],
   ["multi lock", (holdfast) => holdfast.getMultiLock(holdfast.getLock("a"), holdfast.getLock("b"))],
   ["red lock", (holdfast) => holdfast.getRedLock(holdfast.getLock("a"))],
+  [
+    "red lock of three",
+    (holdfast) => holdfast.getRedLock(...["a", "b", "c"].map((name) => holdfast.getLock(name))),
+  ],
 ];
 const told = [[], ["contended"], ["acquire"], ["contended", "acquire", "release"]] as const;
 const cases = kinds.flatMap(([kind, lockOf]) => told.map((names) => [kind, names, lockOf] as const));

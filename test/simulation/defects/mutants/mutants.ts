@@ -39,6 +39,7 @@ const DECIDING: Readonly<Record<string, readonly string[]>> = {
     "take-together",
     "joint-hold",
     "red-lock",
+    "red-round",
     "retake",
     "claim",
   ],

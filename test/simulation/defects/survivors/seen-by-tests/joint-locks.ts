@@ -131,9 +131,8 @@ export const seenInJointLocks: readonly Survivor[] = [
     "a test sees it",
     "test/kinds/red-lock.test.ts: is held on all servers, excludes others, and leaves nothing [wire-RedissonMultiLockTest]",
     [
-      ["locks/red-lock.ts", "26:&&-to-||"],
-      ["locks/red-lock.ts", "22:!==-to-==="],
-      ["locks/red-lock.ts", "36:&&-to-||"],
+      ["locks/red-lock.ts", "18:!==-to-==="],
+      ["locks/red-lock.ts", "32:&&-to-||"],
       ["locks/red-lock.ts", "17:!==-to-==="],
       ["locks/red-lock.ts", "25:>-to-<="],
     ],
@@ -141,7 +140,7 @@ export const seenInJointLocks: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/kinds/red-lock-threads.test.ts: is had when that is done, without a message",
-    [["locks/red-lock.ts", "39:not-dropped"]],
+    [["locks/red-lock.ts", "35:not-dropped"]],
   ),
   ...alike("a test sees it", "test/kinds/red-lock.test.ts: ends its wait in time and holds nothing then", [
     ["locks/red-lock.ts", "7:call-dropped", "this.note(call, wish);"],

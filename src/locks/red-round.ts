@@ -1,0 +1,78 @@
+import { forCaller } from "../runtime/for-caller.js";
+import type { Hold } from "../threads/holding.js";
+import { Acquisition } from "./acquisition.js";
+import type { Caller } from "./entrance.js";
+import type { SingleLock } from "./single-lock.js";
+import type { Wish } from "./wish.js";
+
+/** What asking for one lock has come to: neither a hold nor a failure when it was not to be had in the time that its wish allows. */
+export interface Asked {
+  readonly lock: SingleLock;
+  readonly wish: Wish;
+  readonly hold?: Hold | undefined;
+  readonly failure?: unknown;
+}
+
+/**
+ * Locks that one call asks for at the same time. They share its promise: an answer goes straight to the acquisition that it is for, and the
+ * caller goes on once all are over, or one has something to do in the caller's async context.
+ */
+export class RedRound {
+  readonly #asked: (() => Asked)[] = [];
+  readonly #underWay = new Set<Acquisition>();
+  /** Those that have something to do in the caller's async context. */
+  readonly #toDo: Acquisition[] = [];
+  readonly #ended: (wish: Wish) => void;
+  /** Has the caller go on. */
+  #tell: (() => void) | undefined;
+
+  /** @param ended called as soon as asking for one of the locks is over */
+  constructor(ended: (wish: Wish) => void) {
+    this.#ended = ended;
+  }
+
+  ask(lock: SingleLock, wish: Wish, callerOf: () => Caller): void {
+    try {
+      const acquisition = new Acquisition(lock.identity, wish, callerOf());
+      this.#asked.push(() => outcomeOf(acquisition, { lock, wish }));
+      this.#underWay.add(acquisition);
+      acquisition.start(() => this.#told(acquisition));
+    } catch (error) {
+      const failure = forCaller(error, lock.identity, wish.waiter);
+      this.#asked.push(() => ({ lock, wish, failure }));
+      this.#ended(wish);
+    }
+  }
+
+  /** Does what waits for the caller's async context, and so is to be called there. @returns false when all are over */
+  goesOn(): boolean {
+    for (let next = this.#toDo.shift(); next !== undefined; next = this.#toDo.shift()) next.goesOn();
+    return this.#underWay.size > 0;
+  }
+
+  /** Resolves when `goesOn` is to be called again. */
+  news(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#tell = resolve;
+    });
+  }
+
+  /** In the order in which they were asked. To be called in the caller's async context, as that makes the errors. */
+  outcomes(): readonly Asked[] {
+    return this.#asked.map((outcome) => outcome());
+  }
+
+  #told(acquisition: Acquisition): void {
+    if (!acquisition.isOver) this.#toDo.push(acquisition);
+    else if (this.#underWay.delete(acquisition)) this.#ended(acquisition.wish);
+    if (this.#toDo.length > 0 || this.#underWay.size === 0) this.#tell?.();
+  }
+}
+
+function outcomeOf(acquisition: Acquisition, asked: Asked): Asked {
+  try {
+    return { ...asked, hold: acquisition.outcome() };
+  } catch (failure) {
+    return { ...asked, failure };
+  }
+}
