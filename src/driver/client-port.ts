@@ -17,7 +17,7 @@ export interface ClientPort extends ScriptSender, Pick<Driver, "traits" | "reset
   readonly reached?: () => Promise<void> | undefined;
   /** Settles when it is known where connections of our own are to lead; undefined once it is. */
   readonly met?: () => Promise<unknown> | undefined;
-  /** The servers of a cluster, where the client tells who has which slot. `placeOf` then need not. */
+  /** The servers of a cluster by slot, where the client tells them. The driver then needs no `placeOf` of the client. */
   readonly slots?: Slots;
   /** Makes an error of the server of what the client rejects with, where it is one. */
   readonly toError: (failure: unknown) => unknown;

@@ -1,4 +1,4 @@
-/** Those who are told that some keys have another server than before. */
+/** The callbacks of {@link Driver.onMoved}: some keys have another server than before. */
 export class Moves {
   readonly #told = new Set<() => void>();
 
@@ -45,8 +45,8 @@ export class SlotMoves {
   }
 
   /**
-   * Asks one of the nodes for the slots, another each time: one may be behind the others, or silent.
-   * @returns whether it answers otherwise than the one before, or could not be asked. Never rejects
+   * Asks one random node for the slots: a fixed one might lag behind the cluster, or be silent.
+   * @returns whether its answer differs from the one before, or there was none. Never rejects
    */
   async ask<Node extends object>(
     nodes: readonly Node[],

@@ -123,8 +123,8 @@ function kindOf(value: unknown): string {
 }
 
 /**
- * Names the server as in a URL, without credentials. What does not tell its server apart from others gets a number: a lock
- * made of several must not take two for one.
+ * Names the server as in a URL, without credentials. A client that does not show its server gets a number instead: a lock made of
+ * several must not take two servers for one.
  */
 export function serverName(redis: NodeRedisServer): string {
   if (isSentinel(redis)) {

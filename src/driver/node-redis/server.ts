@@ -103,7 +103,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
   async close(): Promise<void> {
     this.#closed = true;
     // What createClient() returns inherits from the client that emits, and shares its listeners until the last one is
-    // taken off: whoever listens after that is heard by nobody, so that the next error would end the process.
+    // removed. A listener added after that is not called, so the next "error" would end the process.
     if (this.#redis.eventNames().length > 1) this.#redis.off(errorMonitor, this.#onError);
     if (isSentinel(this.#redis)) this.#redis.off("topology-change", this.#onChange);
   }
@@ -139,7 +139,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
     if (master !== undefined) this.#place = nodeName(master);
     if (this.#place === before || before === "" || this.#closed) return;
     this.#events.onReplaced();
-    // Whoever asks for the place is not to be called meanwhile.
+    // A microtask later: the caller of `placeOf` is not to be called back while that call runs.
     queueMicrotask(this.#events.onMoved);
   }
 

@@ -7,8 +7,8 @@ const COUNT_AGAIN_MS = 5_000;
 const MORE_THAN_THERE_ARE = 1_000;
 const AT_ONCE_MS = 10;
 /**
- * A replica that has let a call wait in vain is waited for again for so many milliseconds, then for twice as long each time, as
- * its acknowledgements may take that long.
+ * After a replica has not acknowledged in time, the next trial waits for it 100 ms, then each time twice as long, up to 1.6 s: its
+ * acknowledgements may take that long.
  */
 const FIRST_TRIAL_MS = 100;
 const LONGEST_TRIAL_MS = 1_600;
@@ -53,7 +53,7 @@ export class ReplicaCount {
       throw error;
     });
     const [, told] = /connected_slaves:(\d+)/.exec(String(info)) ?? [];
-    // A user who may not ask for it counts those that have the latest write by now.
+    // INFO is refused to this user: WAIT counts the replicas that have the latest write by now.
     const count = Number(told ?? (await askReplicas(link, MORE_THAN_THERE_ARE, AT_ONCE_MS)) ?? 0);
     this.#connected = { count, atMs: nowMs };
     this.#expected = Math.max(this.#expected, count);
@@ -84,7 +84,7 @@ export class ReplicaCount {
     const wanted = numberOf(replicas, connected);
     const keepUp = replicas === "connected" ? this.#keepUp : undefined;
     if (keepUp === undefined) return { wanted, needed: wanted, untilMs: nowMs + timeoutMs };
-    // Who does not need them all waits for those that keep up, and now and then looks whether all do again.
+    // `connected` waits only for the replicas that keep up, and tries now and then whether all of them do again.
     if (nowMs < keepUp.untilMs) {
       return { wanted, needed: Math.min(wanted, keepUp.count), untilMs: nowMs + timeoutMs };
     }
@@ -115,7 +115,7 @@ export class ReplicaCount {
   }
 }
 
-/** Undefined when that can not be learned. */
+/** How many replicas have all writes of this connection; undefined when WAIT fails. */
 export function askReplicas(
   link: CommandConnection,
   replicas: number,
