@@ -7,7 +7,7 @@ export interface Script<Input, Reply> {
   readonly name: string;
   /**
    * Whether it writes what replicas are to acknowledge; `if possible`: it frees something, and is to do so also where
-   * the server can not ask them.
+   * the server cannot ask them.
    */
   readonly replicated: boolean | "if possible";
   /** How many keys one call of it is to be about, at most; undefined: as many as of any script. */

@@ -4,7 +4,7 @@ import { type ScriptSource, scriptSource } from "./script-call.js";
 export interface Dialect {
   /** Which messages its scripts publish. */
   readonly publishes: Publishing;
-  /** Whether its scripts give a lock to one who waits for it: nobody may enter on a write that no replica has. */
+  /** Whether its scripts give a freed lock to a waiter. Not with replicas: the waiter would enter on a write that no replica has. */
   readonly grants: boolean;
 }
 

@@ -134,7 +134,7 @@ export const lockForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = defineScr
   reply: ([answer]) => forceUnlockAnswer(answer),
 });
 
-/** What is stored about a lock, whoever stored it. */
+/** What is stored about a lock, by holdfast or by Redisson. */
 export interface LockRecord {
   /** Redis' name of the type of the lock's key; `none` when it is missing. */
   readonly type: string;
@@ -147,12 +147,12 @@ export interface LockRecord {
   readonly listeners: number | null;
 }
 
-/** Whose state is read. */
+/** The keys and channels of the lock that is read. */
 interface LockLook {
   readonly key: string;
   readonly queueKey: string;
   readonly tokenKey: string;
-  /** The subcommand of PUBSUB that counts who listens; undefined: they are not counted. */
+  /** The subcommand of PUBSUB that counts the subscribers; undefined: they are not counted. */
   readonly counting?: "NUMSUB" | "SHARDNUMSUB" | undefined;
   /** Where waiters may listen. */
   readonly channels?: readonly string[];

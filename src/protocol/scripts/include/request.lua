@@ -1,5 +1,5 @@
 --[[
-  request: how a call that changes a value which nobody owns has its effect once, however often it arrives. For each such
+  request: how a call that changes a value without an owner has its effect once, however often it arrives. For each such
   value a client keeps a hash with a field for each of its requests, "<status>:<number>": what was answered. A repeat is
   answered the same. A request is { requests, id, not_after_ms, memory_ms, settled }.
 ]]
