@@ -38,7 +38,7 @@ export interface Lease extends AsyncDisposable {
   /**
    * Releases this hold. Twice is harmless. Where a call of the same client waits, the lock passes to it, and nothing is sent.
    * @throws NotHeldError when the lease was lost before; UnavailableError when Redis did not answer or refused: the release
-   * is then tried on behind the scenes, and at the latest the lock falls by its TTL
+   * is then repeated in the background, and at the latest the lock falls by its TTL
    */
   unlock(): Promise<void>;
 }
@@ -70,7 +70,7 @@ export interface Believed {
   readonly loss: LeaseLostError | undefined;
   /** Milliseconds for which it may be trusted; 0 when it is over. */
   checkMs(): number;
-  /** The same for whoever only looks: it changes nothing. */
+  /** The same without side effects: an expired lease is not declared lost by it. */
   believedMs(at?: Instant): number;
 }
 
@@ -176,8 +176,8 @@ function inTheStackOfTheCaller<R>(work: () => R): Promise<R> {
 }
 
 /**
- * Milliseconds for which a lease, or permits, would be believed at a moment, for whoever only looks: it changes nothing. 0: it would not
- * be, or is over.
+ * Milliseconds for which a lease, or permits, would be believed at a moment; 0 when not, or when it is over. Without side effects: an
+ * expired lease is not declared lost by it.
  * @param at default: this moment, on the clock of each client that has a part in it
  */
 export function believedMs(lease: object, at?: Instant): number {

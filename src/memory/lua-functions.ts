@@ -5,7 +5,7 @@ import { parseNumber, shortNumberText, wholeText } from "./number-text.js";
 
 const { LUA_TNUMBER, LUA_TSTRING, LUA_TTABLE } = lua;
 
-/** Functions of Lua 5.1 whose namesakes in fengari, which speaks 5.3, do otherwise. */
+/** Functions of Lua 5.1 that behave differently in fengari, which is Lua 5.3. */
 export const luaFunctions: Readonly<Record<string, StateFunction>> = {
   tonumber(state) {
     lauxlib.luaL_checkany(state, 1);
