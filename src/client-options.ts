@@ -97,7 +97,7 @@ const RED_MEMBER_TIMEOUT_MS = 50;
 const REPLICAS_TIMEOUT_MS = 1_000;
 /** As many cost about as much as one hand-over between processes, so waiters of other processes hardly notice. */
 const HAND_OFFS = 100;
-/** What a user of another process may have to wait on top, where sections are long. */
+/** The longest additional wait of another process, where critical sections are long. */
 const HAND_OFF_MS = 100;
 /** Below this the watchdog could not renew in time on a busy machine. */
 const SHORTEST_WATCHDOG_MS = 100;
@@ -199,7 +199,7 @@ function replicaSettings(replicas: ReplicaOptions, commandTimeoutMs: number): Re
     throw new TypeError(`replicas.min must be a number, "majority" or "all", got ${String(min)}`);
   }
   const longestMs = commandTimeoutMs / 2;
-  // One that is given has to fit; the default gives way to a short bound on commands.
+  // A given number has to fit; the default is lowered where `commandTimeoutMs` is short.
   const chosenMs = duration("replicas.timeoutMs", timeoutMs, 1);
   if (chosenMs !== undefined && chosenMs > longestMs) {
     throw new RangeError(`replicas.timeoutMs must be at most half of commandTimeoutMs, got ${chosenMs}`);

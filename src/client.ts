@@ -48,7 +48,7 @@ export class Client {
   readonly selfWaits: SelfWaits;
   readonly permits: PermitHolds;
   readonly requests: Requests;
-  /** What gives back the permits of a plain semaphore that the running bodies have. */
+  /** One function for each running body with permits of a plain semaphore: it gives them back. */
   readonly inUse: Set<() => Promise<void>> = new Set();
   readonly #driver: Driver;
   readonly #wheel: HashedWheelTimer;
@@ -57,7 +57,7 @@ export class Client {
   readonly #permitWatchdog: Watchdog;
   readonly #confirmations: Confirmations | undefined;
   readonly #waiters = new Ring<Waiter>();
-  /** Those of calls for the locks of several clients, with whether they wait for a running body of this one. */
+  /** Waiters of calls for locks of several clients; true for those of a running body of this client. */
   readonly #admitted = new Map<Waiter, boolean>();
   readonly #background = new Set<Promise<unknown>>();
   readonly #unlisten: () => void;

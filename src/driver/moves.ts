@@ -22,9 +22,9 @@ export class SlotMoves {
   readonly #moved: () => void;
   /** Undefined where none was known yet. */
   readonly #masters: (string | undefined)[] = new Array(SLOTS);
-  /** What `CLUSTER SLOTS` was answered last. */
+  /** The latest answer to `CLUSTER SLOTS`. */
   #answer: string | undefined;
-  /** Those that have not answered yet. */
+  /** The nodes that have not answered yet. */
   readonly #asked = new WeakSet<object>();
 
   /** @param moved is called when some have */

@@ -70,8 +70,8 @@ export const luaFunctions: Readonly<Record<string, StateFunction>> = {
 };
 
 /**
- * Pushes the table that comes between the two operands of a `..`. As `..` begins at its right end, the table is asked for the
- * operand on its right first, keeps the text of that, and gives itself to the operand on its left.
+ * Pushes the table that comes between the two operands of a `..`. `..` is evaluated from the right: the table first gets its right
+ * operand, keeps the text of that and returns itself, and then gets its left operand.
  */
 export function pushJoint(state: State): void {
   let right = "";

@@ -20,12 +20,12 @@ export function requestArgs({ notAfterMs, id, memoryMs, settled }: Request): (st
   return [notAfterMs, id, memoryMs, settled.join(",")];
 }
 
-/** What a script has decided about a number: of permits, or of what a latch is to be counted down by. */
+/** The decision of a script about a number of permits, or about the count of a latch. */
 export interface Decision {
   readonly status: string;
 }
 
-/** What it answers: the decision, or why there is none. */
+/** The answer of such a script: the decision, or why there is none. */
 export type CountAnswer<Decided extends Decision> =
   | Decided
   | { readonly why: "late" }

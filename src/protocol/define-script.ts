@@ -34,7 +34,7 @@ interface Definition<Input, Reply> {
   args(input: Input, dialect: Dialect): (string | number)[];
   /** Gets what follows the server's time. */
   reply(rest: readonly RawReply[]): Reply;
-  /** What a number says in place of a list, which costs the server and the client more: for scripts that answer so in their usual case. */
+  /** Reads an answer that is a bare number, as some scripts give in their usual case: a list costs the server and the client more. */
   usual?(number: number, keys: number): Answered<Reply>;
 }
 

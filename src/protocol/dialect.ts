@@ -11,7 +11,7 @@ export interface Dialect {
 /** `PUBLISH`, `SPUBLISH`, or one after the other. */
 export type Publishing = "classic" | "sharded" | "both";
 
-/** What is spoken to one server. */
+/** The dialect for a single server. */
 export const PLAIN: Dialect = { publishes: "classic", grants: true };
 
 /** The one statement in which scripts publish; see include/publish.lua. */

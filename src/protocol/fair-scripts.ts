@@ -24,7 +24,7 @@ export const fairTimes = {
   aliveMs: 6_000,
   /** Redisson's fairLockWaitTimeout: what a JVM adds to the scores when it joins, and takes off when it leaves. */
   waitMs: 300_000,
-  /** What our scores have on top, so that a JVM which leaves does not make a live waiter look dead. */
+  /** Added to our scores: a leaving JVM takes its wait off the scores behind it, and must not make a live waiter look dead. */
   horizonMs: 30_000,
   /** How far the clock of a JVM may be behind the server's. */
   graceMs: 30_000,

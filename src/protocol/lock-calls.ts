@@ -203,10 +203,10 @@ export function renewAnswer(raw: RawReply): RenewAnswer {
   }
 }
 
-/** What a server is asked about something held when it has not had it before. */
+/** The question to a new server of a key: does it have this hold, or these leased permits? */
 export interface Confirmation {
   readonly key: string;
-  /** Of a lock: the fields of which one has it. Of leased permits: their ids, one after the other. */
+  /** Of a lock: fields, one of which is stored. Of leased permits: their ids. */
   readonly holders: readonly string[];
   /** The numbers of a reader's holds. */
   readonly slots: readonly number[];

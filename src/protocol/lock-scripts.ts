@@ -24,8 +24,8 @@ import type { RawReply } from "./script-call.js";
 import { sources } from "./scripts.js";
 
 /**
- * Takes or re-enters locks; see lock-acquire.lua. Those of one call have one lease and one hold count, and the fenced ones come
- * last.
+ * Takes or re-enters locks; see lock-acquire.lua. The locks of one call share one lease and one hold count, and the fenced ones
+ * come last.
  */
 export const lockAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = defineScript({
   source: sources["lock-acquire"],
@@ -185,7 +185,7 @@ export interface ServerProbe {
   readonly version: string | null;
   /** Whether it has sharded messages. */
   readonly sharded: boolean;
-  /** What it does when its memory is full, as its setting `maxmemory-policy` says; null where it does not tell. */
+  /** Its setting `maxmemory-policy`; null where the server does not tell. */
   readonly policy: string | null;
 }
 

@@ -79,7 +79,7 @@ export const semaphoreAcquire: Script<PermitWish, CountAnswer<PermitDecision>> =
   reply: countAnswer<Granted | Short | Cancelled>({ granted: ["available"], short: SHORT, cancelled: [] }),
 });
 
-/** What is taken back is so however late. */
+/** Without a deadline: a cancellation has its effect however late it arrives. */
 function cancelArgs({ id, memoryMs, settled }: Request): (string | number)[] {
   return [id, memoryMs, settled.join(",")];
 }
@@ -224,7 +224,7 @@ interface Permits {
   readonly exists: number;
   readonly available: number;
   readonly acquired: number;
-  /** What is left of the lease of the one that was asked about; -1 of a permanent permit, -2 of none. */
+  /** What is left of the lease of the permit with that id; -1: it is permanent, -2: there is none. */
   readonly leftMs: number;
 }
 

@@ -135,7 +135,7 @@ export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
     };
     const onClose = () => {
       this.#events.onLost(`${node.options.host}:${node.options.port}`);
-      // What was under way on it is sent again, be it to another node.
+      // ioredis sends the commands under way again, perhaps to another node.
       if (ready) this.resets += 1;
       ready = false;
     };

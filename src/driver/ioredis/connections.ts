@@ -73,7 +73,7 @@ export function connectLazy(client: Pick<IoredisConnection, "status" | "connect"
 /** A connection that fails rejects the commands that wait for it as well. */
 function toldByTheCommand(): void {}
 
-/** Not by disconnect(), which waits for a server that may be gone to say goodbye, but where there is no socket yet. */
+/** Destroys the socket: disconnect() would wait for the server to close its end, and the server may be gone. */
 async function end(client: IoredisOwnClient): Promise<void> {
   const { stream } = client;
   if (stream === undefined) client.disconnect();

@@ -20,7 +20,7 @@ export class PresentMaster {
   readonly #redis: IoredisClient;
   readonly #moved: () => void;
   readonly #sentinels: Sentinels;
-  /** As the Sentinels name it, and the client reaches it; undefined while they do not. */
+  /** The master's address by the Sentinels, mapped by `natMap`; undefined while they name none. */
   #named: string | undefined;
   #place = "";
   /** The first question to the Sentinels; undefined until a call needs the answer. */
@@ -97,7 +97,7 @@ export class PresentMaster {
     else this.#arrive();
   }
 
-  /** The client connects no more. */
+  /** The client has ended: nothing waits for its connection any more. */
   onEnd(): void {
     this.#arrive();
   }
@@ -156,7 +156,7 @@ export class PresentMaster {
   async #lookAgain(): Promise<void> {
     const word = await this.#sentinels.ask();
     if (this.#closed) return;
-    // Then ioredis knows better.
+    // No majority of the Sentinels answers: the master that ioredis has found counts.
     if (word === undefined) this.#named = undefined;
     if (this.#standing(this.#named) === "elsewhere") this.#lead();
     else if (this.#redis.status === "ready") this.onReady();

@@ -50,7 +50,7 @@ export interface NodeRedisCluster extends NodeRedisEvents {
 /** One server of a cluster. */
 export interface NodeRedisNode {
   readonly address: string;
-  /** Not there before it is first needed, where connections are to be few. */
+  /** Undefined until a command needs it, with the option `minimizeConnections`. */
   readonly client?: NodeRedisClient | undefined;
 }
 

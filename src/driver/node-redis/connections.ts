@@ -118,7 +118,7 @@ export class NodeRedisConnection implements OwnConnection {
 /** Ignored: `send`, `subscribe` and `unsubscribe` await the same promise and report the rejection. */
 function toldByTheCommand(): void {}
 
-/** Also one that has ended by itself, which has not let go of its credentials yet. */
+/** Also for a client that has just lost its connection, so that it releases its credentials. */
 function destroy(client: NodeRedisOwnClient): void {
   try {
     client.destroy();

@@ -13,7 +13,7 @@ import { execute } from "./unofficial.js";
 /** Hands out a plain client for one use of it. */
 export type Lend = <T>(use: (client: NodeRedisClient) => Promise<T>) => Promise<T>;
 
-/** Calls made in order are lent in order, but for a pool. Counts what is lost where the client does not tell of it. */
+/** Clients are lent in the order of the calls, except by a pool. Counts lost connections of a Sentinel's clients, which emit no event. */
 export function lendOf(redis: NodeRedisServer, losses: ConnectionLosses): Lend {
   if (isSentinel(redis)) return lendOfSentinel(redis, losses);
   if (isPool(redis)) return lendOfPool(redis);

@@ -77,7 +77,7 @@ export class ChannelTable {
   deliver(name: string, message: string): void {
     const channel = this.#channels.get(name);
     if (channel === undefined) return;
-    // A message can arrive together with the answer to SUBSCRIBE, and is then read before that answer is told.
+    // A message in the same packet as the answer to SUBSCRIBE is delivered before the promise of that answer continues.
     if (channel.phase === "joining") confirm(channel);
     if (channel.member?.joining === undefined) channel.member?.listener.onMessage(message);
   }
@@ -88,7 +88,7 @@ export class ChannelTable {
     await this.#settle(channel);
   }
 
-  /** One at a time per channel, so that a SUBSCRIBE never has an UNSUBSCRIBE of the same channel before it. */
+  /** Starts `#follow` unless it runs: with one per channel a SUBSCRIBE never overtakes an UNSUBSCRIBE of the same channel. */
   #settle(channel: Channel): Promise<void> {
     channel.work ??= inRootContext(() => this.#follow(channel));
     return channel.work;
@@ -133,7 +133,7 @@ export class ChannelTable {
 /** The listener of a channel. */
 interface Member {
   readonly listener: ChannelListener;
-  /** Until it was told that messages arrive. Not kept any longer: it holds on to the asynchronous context of its caller. */
+  /** Set until `onReady` was called. Not kept any longer: it keeps the asynchronous context of its caller alive. */
   joining: Joining | undefined;
 }
 

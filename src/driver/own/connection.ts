@@ -15,12 +15,12 @@ export interface CommandConnection extends Pick<PubSubConnection, "close"> {
   send(words: readonly string[]): Promise<unknown>;
 }
 
-/** What a connection tells. Nothing any more after it was closed, but perhaps its end. */
+/** The callbacks of a connection. After `close` none is called any more, except perhaps `onEnd`. */
 export interface ConnectionEvents {
-  /** It may subscribe from now on. Told again when messages may have been missed, and its subscriptions are kept. */
+  /** It can subscribe from now on. Called again when messages may have been missed while its subscriptions are kept. */
   onReady(): void;
   onMessage(channel: string, message: string): void;
-  /** It has ended, or some of its subscriptions are in doubt. Told once, and the last that is. */
+  /** It has ended, or some of its subscriptions are in doubt. Called once, as the last callback. */
   onEnd(cause: unknown): void;
 }
 

@@ -28,18 +28,18 @@ export class ReplicaCount {
   readonly #clock: Clock;
   /** Those that are connected; undefined while that is not known. */
   #connected: { readonly count: number; readonly atMs: number } | undefined;
-  /** As many as there were when it was last known that this is the master. */
+  /** The most that were connected since the Sentinels last confirmed this master. */
   #expected = 0;
-  /** Whether some ever were. */
+  /** Whether any replica was ever connected. */
   #hadAny = false;
-  /** As many as had the latest write that some did not have in time; undefined while all keep up. */
+  /** The number of replicas that acknowledged the latest write which not all had in time; undefined while all keep up. */
   #keepUp: { readonly count: number; readonly trialMs: number; readonly untilMs: number } | undefined;
 
   constructor(clock: Clock = systemClock) {
     this.#clock = clock;
   }
 
-  /** What there is to know before calls with these demands are sent. Rejects when the connection is lost. */
+  /** Counts the connected replicas, if one of these demands depends on it. Rejects when the connection is lost. */
   async look(
     link: CommandConnection,
     demands: readonly ReplicaDemand[],
@@ -64,7 +64,7 @@ export class ReplicaCount {
     return this.#connected?.count;
   }
 
-  /** Whether some have gone since it was last known that this is the master: they may follow another one. */
+  /** Whether fewer replicas are connected than when this master was last confirmed: the missing ones may follow another master. */
   get hasFewer(): boolean {
     return (this.connected ?? 0) < this.#expected;
   }
@@ -78,7 +78,7 @@ export class ReplicaCount {
   of({ replicas, timeoutMs }: ReplicaDemand): Wanted {
     const nowMs = this.#clock.monotonicMs();
     const connected = this.#connected?.count ?? 0;
-    // Those that a master had and has no longer may follow another one by now.
+    // A master that has lost all its replicas may have been replaced: they may follow another one by now.
     if (replicas === "connected" && connected === 0 && this.#hadAny)
       return { wanted: 1, needed: 0, untilMs: nowMs };
     const wanted = numberOf(replicas, connected);

@@ -40,7 +40,7 @@ interface Waiting {
 /** A call that was carried out, and waits for replicas. */
 interface Written extends Waiting, Wanted {
   readonly reply: RawReply;
-  /** How often there had been another master by then. */
+  /** The number of changes of the master when the script was sent. */
   readonly moves: number;
 }
 
@@ -54,8 +54,8 @@ const ANSWER_TIMEOUT_MS = 5_000;
 
 /**
  * Runs scripts on one master and waits until its replicas have what they wrote. `WAIT` counts the writes of its own
- * connection, so these calls have one. It also holds up what comes after it: hence rounds, each of which sends what has come
- * meanwhile and asks once for all that has been written.
+ * connection, so these calls have one. It also blocks the commands behind it: hence rounds, each of which sends the calls that have
+ * come meanwhile and asks once for everything written so far.
  */
 export class ReplicatedCalls {
   readonly #options: MasterOptions;
@@ -141,7 +141,7 @@ export class ReplicatedCalls {
       else this.#reject(call, outcome.reason);
     });
     const { count, isFinal } = await answer;
-    // The connection has ended, and the next would count what it has not written.
+    // The connection has ended. The next one has written nothing, so its WAIT would count all replicas.
     if (this.#link !== link) this.#settle(undefined, Number.POSITIVE_INFINITY);
     // A script that had to be sent again, in full, has written after the question.
     else if (sender.late) this.#settle(undefined, this.#clock.monotonicMs());
@@ -183,14 +183,14 @@ export class ReplicatedCalls {
   }
 
   #reject({ reject }: Waiting, error: unknown): void {
-    // It is a replica by now, and the next connection leads to the master.
+    // This server has become a replica; the next connection leads to the master.
     if (error instanceof ServerReplyError && error.code === "READONLY") void this.#leave();
     reject(error);
   }
 
   async #open(): Promise<CommandConnection> {
     if (this.#link !== undefined) return this.#link;
-    // What a former connection has written.
+    // Answers the calls that a former connection has written: a new one cannot count their replicas.
     this.#settle(undefined, Number.POSITIVE_INFINITY);
     if (this.#closed) throw new DriverClosedError();
     const link = this.#options.open(
@@ -217,7 +217,7 @@ export class ReplicatedCalls {
     await link?.close();
   }
 
-  /** Throws what no later call would be answered otherwise, and remembers it. Anything else the script is told as well. */
+  /** Throws and remembers a refusal that is final for this user. Any other error of the server is left to the script behind it. */
   #checkRefusal(failure: unknown): void {
     const error = this.#options.toError(failure);
     if (!(error instanceof ServerReplyError)) throw error;
@@ -231,7 +231,7 @@ export class ReplicatedCalls {
 interface Count {
   /** Undefined where the server could not tell. */
   readonly count: number | undefined;
-  /** Whether to ask again would bring nothing else. */
+  /** True if asking again would bring the same. */
   readonly isFinal: boolean;
 }
 

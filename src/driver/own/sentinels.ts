@@ -113,7 +113,7 @@ class Sentinel {
   readonly #open: OpenSentinel;
   readonly #name: string;
   readonly #heard: () => void;
-  /** What it said last; undefined while it is gone. */
+  /** Its latest answer; undefined while it does not answer. */
   word: Word | undefined;
   #listening: LiveConnection | undefined;
   #link: CommandConnection | undefined;
@@ -136,7 +136,7 @@ class Sentinel {
         connection.subscribe(CHANNEL).then(
           () => {
             this.#failures = 0;
-            // It may have been said before.
+            // The master may have changed before this subscription began.
             this.#heard();
           },
           () => this.#listenAgain(connection),
@@ -208,7 +208,7 @@ class Sentinel {
 function wordOf(state: ReadonlyMap<string, string>, address: unknown): Word | undefined {
   if (!Array.isArray(address)) return undefined;
   const master = address.join(":");
-  // Once another server is the master the name leads there, while the old one is what is looked after for a while yet.
+  // After a failover the name leads to the new master at once, while SENTINEL MASTER still describes the old one for a while.
   const isMade = `${state.get("ip")}:${state.get("port")}` !== master;
   const isFailingOver = !isMade && (state.get("flags") ?? "").includes("failover_in_progress");
   return { master, epoch: Number(state.get("config-epoch") ?? 0), isFailingOver };

@@ -8,7 +8,7 @@ export interface KnownSlots {
   refresh(): Promise<void>;
 }
 
-/** A slot that is being moved redirects once, to a master that knows. */
+/** The server of a moving slot redirects once, to the other one; a few more allow for moves meanwhile. */
 const MOST_REDIRECTS = 3;
 
 /** The servers that have the slots of a cluster. */

@@ -9,7 +9,7 @@ type Client = ValkeyGlideClient | ValkeyGlideClusterClient;
 
 /** GLIDE reconnects by itself and emits no event: it is asked so often for its connections while there is a subscription. */
 const LOOK_MS = 1_000;
-/** A cluster that has not told by then has a master that is gone or stands still. */
+/** If a cluster has not answered by then, one of its masters is gone or stands still. */
 const ANSWER_MS = 500;
 
 /**
@@ -28,7 +28,7 @@ export class GlideListening implements PubSubConnection {
   #timer: Timer | undefined;
   #over = false;
 
-  /** @param toError makes of what GLIDE rejects with what is told */
+  /** @param toError maps a rejection of GLIDE to the error that is reported */
   constructor(
     client: Client,
     subscriptions: GlideSubscriptions,

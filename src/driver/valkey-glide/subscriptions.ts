@@ -13,8 +13,8 @@ const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 64;
 
 /**
- * What a client of GLIDE is asked to subscribe to, and subscribes to by itself on each new connection, until it is asked
- * not to. Lazily: calls that wait for the server ask it again at once when it refuses, thousands of times a second.
+ * The channels that a client of GLIDE keeps subscribed, by itself on each new connection, until it is asked to unsubscribe. By the
+ * lazy methods: when the server refuses, the waiting ones would repeat the question at once, thousands of times a second.
  */
 export class GlideSubscriptions {
   readonly #lazily: Lazily;
@@ -114,7 +114,7 @@ interface Lazily {
 
 interface Waiting {
   readonly channel: string;
-  /** Whether it is to be subscribed or not to be. */
+  /** Whether the call waits for a subscription or for its end. */
   readonly subscribed: boolean;
   resolve(): void;
   reject(error: unknown): void;

@@ -51,7 +51,7 @@ local function mend(fair)
   fair.top, fair.living, fair.is_to_be_kept = nil, nil, true
 end
 
--- Redis takes as many values in one command as a script can unpack.
+-- One ZADD for all: as many waiters as come in one call can be unpacked.
 local function mark_alive(fair, waiters)
   local until_ms, signs = milliseconds(now_ms + times.alive_ms), {}
   for i = 1, #waiters do
@@ -63,7 +63,7 @@ local function mark_alive(fair, waiters)
   fair.has_signs_of_life = not is_there
 end
 
--- Not each time: a score that has changed costs more than one that is looked at.
+-- Raises only low scores: to change a score costs the server more than to read it.
 local function raise_timeouts(fair, waiters, timeouts)
   local timeout_ms, raised = milliseconds(least_timeout(now_ms, times)), {}
   for i = 1, #waiters do

@@ -22,8 +22,8 @@
            { "refused", message }       the server refused the write
   Compat   Redisson RedissonLock.tryLockInnerAsync and RedissonFencedLock store the same. The count is written, not
            incremented, so that a repeat does no harm and takes no token; a re-entry never lowers the TTL. The counter
-           is read back by GET, as a number in Lua would lose digits, and never has a TTL. Of a lock that is free nothing is
-           asked but that, and the usual answer is a number: a list costs the server and the client several microseconds.
+           is read back by GET, as a number in Lua would lose digits, and never has a TTL. For a free lock PTTL is the only
+           read, and the usual answer is a number: a list costs the server and the client several microseconds.
 ]]
 --@include now-ms
 local not_after_ms, lease_ms, count_before = tonumber(ARGV[1]), ARGV[2], ARGV[3]

@@ -26,7 +26,7 @@ local function milliseconds(number)
   return string.format("%.0f", number)
 end
 
--- As redis.call, but for a key of another type, which is remembered.
+-- As redis.call. For a key of another type it returns nil and sets fair.is_wrong.
 local function read(fair, ...)
   local ask, insist = redis.pcall, redis.call
   local reply = ask(...)
@@ -128,7 +128,7 @@ local function meets_jvm(fair, now_ms)
   return fair.meets_jvm
 end
 
--- What is stored about a holder, and all that is needed of the head, so that all keys are known to be of their types.
+-- Reads what is stored about a holder, and about the head where that matters: each key is read, so a wrong type is found before a write.
 local function look(fair, holder)
   local found = { count = counts_of(fair)[holder] }
   found.timeout_ms = read(fair, "ZSCORE", fair.timeouts, holder)
@@ -233,7 +233,7 @@ local function fair_lock_at(key_at, channel)
   return fair_lock(KEYS[key_at], KEYS[key_at + 1], KEYS[key_at + 2], KEYS[key_at + 3], channel)
 end
 
--- What is done once for each lock, when everything else is.
+-- The last step of a call: once for each lock, however many parts of the call were about it.
 local function finish(now_ms, times)
   for i = 1, #fair_locks do
     if fair_locks[i].is_to_be_kept then
