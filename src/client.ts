@@ -128,7 +128,7 @@ export class Client {
     return this.commands.inCluster;
   }
 
-  /** Whether all subscribers of a channel are at one server, so that `PUBSUB NUMSUB` counts them. In a cluster it misses those of other nodes. */
+  /** Whether `PUBSUB NUMSUB` counts all subscribers of a channel: in a cluster, and after a failover, some may be at another server. */
   get knowsListeners(): boolean {
     const { topology } = this.#driver.traits;
     return topology === "standalone" || topology === "memory";
