@@ -60,7 +60,7 @@ export abstract class ConfirmableStay extends Link implements Confirmable {
     return true;
   }
 
-  /** The changes that an answer to a command that is made up now is about; undefined where nobody can say. */
+  /** The `changes` that the answer to a command made up now is about; undefined while another command is changing the holds. */
   protected get settledChanges(): number | undefined {
     return this.isChanging ? undefined : this.changes;
   }

@@ -45,7 +45,7 @@ export class Holding extends ConfirmableStay implements Renewable {
   /** The stays that count as one with this, in whichever client. */
   companions: ReadonlySet<Holding> = NOBODY;
   readonly #custody: Custody<Holding>;
-  /** The stay in the other lock of the pair on whose strength this one began. */
+  /** The write stay beside which this read stay began. */
   readonly #host: Holding | undefined;
   #guests: Set<Holding> | undefined;
   #live: Hold[] = NO_HOLDS;
@@ -80,14 +80,14 @@ export class Holding extends ConfirmableStay implements Renewable {
     return this.#each((hold) => hold.checkMs());
   }
 
-  /** Does something to each of the live holds, whichever end by it and leave the list. @returns those that are left */
+  /** Calls `act` with each live hold; a hold that ends by it leaves the list. @returns the holds that are left */
   #each(act: (hold: Hold) => void): readonly Hold[] {
     const live = this.#live;
     for (const hold of live.length > 1 ? [...live] : live) act(hold);
     return live;
   }
 
-  /** The live holds in both locks of a pair, as far as one was entered on the strength of the other. */
+  /** The live holds of this stay, of the read stays beside it, and of the write stay that it began beside. */
   *company(): Iterable<Hold> {
     yield* this.live;
     for (const guest of this.#guests ?? NOBODY) yield* guest.live;
@@ -184,7 +184,9 @@ export class Holding extends ConfirmableStay implements Renewable {
     return this.lock.kind.shared ? this.#custody.sharedWatchdog : this.#custody.watchdog;
   }
 
-  /** Among those who share a lock, somebody's watchdog may lower its TTL, so that fixed leases are seen to as well. */
+  /**
+   * The watchdog of another reader, such as a JVM's, may lower the TTL of a shared lock, so that fixed leases are written again as well.
+   */
   #needsRenewal({ isRenewed }: Hold): boolean {
     return isRenewed || this.lock.kind.shared;
   }
@@ -240,7 +242,7 @@ export class Holding extends ConfirmableStay implements Renewable {
   }
 
   gone(): boolean {
-    // A hold has ended since, or a release is, or was, under way beside it: nobody knows which keys are to be there.
+    // A hold has ended since the renewal was made up, or a release overlapped it: its answer `lost` may be about a hold that was released.
     if (this.lock.kind.shared && (!this.isAlive() || this.#renewedChanges !== this.changes)) return false;
     this.loseAll(this.isMoved ? "server-changed" : "stolen");
     return true;

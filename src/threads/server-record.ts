@@ -264,7 +264,7 @@ export class ServerRecord extends Turns {
     this.#names ??= [field];
   }
 
-  /** A command is sent that names the latest holder. @returns the fields in whose place that is written */
+  /** A command is sent that names the latest holder. @returns the fields that it replaces */
   naming(field: string): readonly string[] {
     const predecessors = this.names(field).filter((name) => name !== field);
     this.#names = [...predecessors, field];

@@ -1,6 +1,6 @@
 import { earlier, type Instant, later, leftMs, NEVER } from "../runtime/instant.js";
 
-/** How long a hold may last and who keeps it alive. */
+/** How long a hold may last, and whether the watchdog keeps it alive. */
 export interface Terms {
   /** What Redis is told at each acquisition and renewal, in milliseconds; Infinity: it never ends by itself. */
   readonly leaseMs: number;
@@ -31,7 +31,7 @@ const LARGEST_MARGIN_SHARE = 0.5;
 export interface Since {
   /** Before the acquisition was sent. */
   readonly takenAt: Instant;
-  /** Somebody else gave it, to be trusted only until then: the lease has yet to be written. */
+  /** Set for a hold that was granted or handed over: Redis does not have its own lease yet, and it is trusted only until then. */
   readonly until?: Instant | undefined;
   /** After so many milliseconds it is over, however its lease is prolonged. */
   readonly ttlMs?: number | undefined;

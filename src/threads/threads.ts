@@ -18,7 +18,7 @@ export interface AfterBody {
   threw(error: unknown): Promise<never>;
 }
 
-/** The threads of one client: who calls, under which number, and in which scope. */
+/** The threads of one client: says which thread a call belongs to, under which number, and in which scope. */
 export class Threads {
   readonly #clientId: string;
   readonly #custody: Custody<Holding>;
@@ -27,7 +27,7 @@ export class Threads {
   #scoped = false;
   #nextId = FIRST_OWN_THREAD_ID;
   readonly #explicit = new Map<number, Thread<Holding>>();
-  /** When there are so many of them, it is time to look for those that nobody has any more. */
+  /** When `#explicit` has so many threads, `#sweep` looks for those that have nothing any more. */
   #sweepAtSize = SMALLEST_SWEEP;
   /** The stays under numbers of the client's own. */
   readonly #own = new Ring<Holding>();
@@ -123,7 +123,7 @@ export class Threads {
 
   /**
    * Begins a stay of a thread in a lock, under the number that the caller chose or one never used before.
-   * @param host the stay in the other lock of a pair on whose strength it begins
+   * @param host the write stay beside which a read stay begins
    */
   begin(thread: Thread<Holding>, lock: Held, host?: Holding): Holding {
     const threadId = thread.explicitId ?? this.#nextId++;
@@ -166,7 +166,7 @@ export class Threads {
   }
 
   /**
-   * The stays of other threads that can not be beside one that is to begin.
+   * The stays of other threads that exclude one which is about to begin.
    * @param otherId the other lock of a pair, if it is one of a pair
    */
   excludedBy({ lock: { id, kind }, thread }: Holding, otherId: string | undefined): readonly Holding[] {
