@@ -23,7 +23,7 @@ const SOON = Promise.resolve();
 export interface Entrant {
   readonly key: string;
   readonly waiter: Waiter;
-  /** Whether it passes the others that wait: it already has something that it may lose by waiting. */
+  /** Whether it passes the rest of the queue, as it already has a hold or a place that it may lose by waiting. */
   readonly goesFirst: boolean;
   /** It has room. To be sent now, and then told to {@link Admission.answered} or {@link Admission.failed}. */
   admitted(room: Room): void;
@@ -122,7 +122,7 @@ export class Admission {
     if (driver.placeOf === undefined) this.#only = new Room();
   }
 
-  /** Takes room at the server that has a key. @returns undefined where there is none, or others wait for it: see {@link wait} */
+  /** Takes room at the server that has a key. @returns undefined where there is none, or a queue waits for it: see {@link wait} */
   enter(key: string): Room | undefined {
     if (this.#lanes.size > 0 && this.#lanes.has(this.#commands.slotOf(key))) return undefined;
     const room = this.#only ?? this.#roomOf(key);

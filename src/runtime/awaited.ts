@@ -1,6 +1,6 @@
 /** What is waited for: a lock, permits or a latch. */
 export interface Awaited {
-  /** Whose line it is. */
+  /** The id of its line in `WaitLines`. */
   readonly id: string;
   /** Where releases are told. */
   readonly channel: string;

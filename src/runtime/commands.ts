@@ -24,8 +24,8 @@ import { UnderWay } from "./under-way.js";
 const LONGEST_BACKOFF_MS = 500;
 
 /**
- * Sends commands, bounds their time, repeats them while nobody knows whether they arrived, and keeps the
- * server's clock in mind. Only commands that may arrive twice may be sent through it.
+ * Sends commands, bounds their time, repeats those without an answer, and keeps the server's clock from their answers. Only commands that
+ * may arrive twice may be sent through it.
  */
 export class Commands {
   readonly #driver: Driver;
@@ -44,7 +44,7 @@ export class Commands {
   readonly #underWay: UnderWay;
   readonly #eviction = new EvictionWarning();
 
-  /** @throws TypeError when the driver can not do what the settings ask for */
+  /** @throws TypeError when the driver cannot do what the settings ask for */
   constructor(driver: Driver, clock: Clock, wheel: HashedWheelTimer, settings: CommandSettings) {
     const { commandTimeoutMs, replicas, pubSub } = settings;
     const { topology, sharded = false } = driver.traits;
@@ -90,8 +90,7 @@ export class Commands {
   }
 
   /**
-   * Sends a command until it is answered or the time for it is over. The input is made anew for each time, so that its
-   * deadline is.
+   * Sends a command until it is answered or the time for it is over. The input is made again for each sending, with a new deadline.
    * @param key one of those that it names: says which server answers
    * @param input is told when the command is given up, on the server's clock
    * @throws UnavailableError when the server refused or did not answer in time; ClientClosedError
@@ -106,7 +105,7 @@ export class Commands {
   }
 
   /**
-   * As {@link exchange}, for whoever needs no promise.
+   * As {@link exchange}, with callbacks in place of a promise.
    * @param started what became of it so far. Default: it begins now
    */
   begin<Input, Reply>(command: Command<Input, Reply>, started?: Started): void {
@@ -169,7 +168,7 @@ export class Commands {
     }
     if (progress.isOpen) pending.doubtful += 1;
     pending.backoffMs = Math.min(2 * backoffMs, LONGEST_BACKOFF_MS);
-    // Somebody waits for this, and a client that is about to give up does not keep the process alive.
+    // A caller waits for the answer, and a Redis client between two connections does not keep the process alive: the pause does.
     this.#underWay.pause(backoffMs, { keepAlive: true }).then(
       () => this.#tryAgain(pending),
       (failure: unknown) => command.failed(failure),
@@ -207,7 +206,7 @@ export class Commands {
 
   /**
    * Until when copies of a command may arrive that was sent with a {@link notAfterMs}.
-   * @param before the same of its earlier sendings: by a clock that was read anew they may end later
+   * @param before the deadline of its earlier sendings: by a clock that was read again since it may be later
    */
   deadline(key: string, notAfterMs: number, before?: Deadline): Deadline {
     return new Deadline(this.#clocks.of(key), notAfterMs, this.timeoutMs).orLater(before);
@@ -239,8 +238,8 @@ export class Commands {
   }
 
   /**
-   * Waits until the clock of a key's server is known, as long as this caller may: one probe serves all who come meanwhile,
-   * and has a whole command timeout however short the time of the first of them is.
+   * Waits until the clock of a key's server is known, for as long as `bound` allows. One probe serves all commands that wait for it, and
+   * has a whole command timeout, however short the bound of the first command is.
    */
   #meetServer(key: string, bound: Bound): Promise<void> {
     if (this.#leftMs(bound) <= 0) return Promise.reject(tookTooLong(serverProbe, bound));

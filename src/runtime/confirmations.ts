@@ -8,7 +8,7 @@ import type { Commands } from "./commands.js";
 import type { HashedWheelTimer, Timeout } from "./hashed-wheel-timer.js";
 import { type Instant, later, now } from "./instant.js";
 
-/** Something held, of which the server is to be asked again when it is another one. */
+/** Something held. When its key moves to another server, that one is asked whether it has it. */
 export interface Confirmable {
   readonly key: string;
   /** The server that is known to have it; "" while none is. Confirmations see to it. */
@@ -40,7 +40,7 @@ export interface Question {
 const BATCH_SIZE = 100;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
-/** Where replicas are required, the cluster is asked so often who has which slot while something is held. */
+/** Where replicas are required, the cluster is asked so often which master has which slot, while something is held. */
 const LOOK_MS = 1_000;
 
 interface Services {
@@ -96,7 +96,7 @@ export class Confirmations {
     this.#confirm([...this.#services.held()].filter((one) => one.isHeld && this.#isElsewhere(one)));
   };
 
-  /** Who has a slot may be unknown for a while. */
+  /** The master of a slot may be unknown for a while: then nothing has moved yet. */
   #isElsewhere(one: Confirmable): boolean {
     const place = this.#placeOf(one);
     return place !== "" && place !== one.place;
@@ -124,7 +124,7 @@ export class Confirmations {
     for (const batch of batches(this.#services.commands, moved, BATCH_SIZE)) void this.#ask(batch, pauseMs);
   }
 
-  /** Never rejects. What is not confirmed is asked about again, until it is or nobody holds it any more. */
+  /** Never rejects. What is not confirmed is asked about again, until it is confirmed or no longer held. */
   async #ask(batch: readonly Confirmable[], pauseMs: number): Promise<void> {
     const wanted = batch.filter((one) => this.#isWanted(one));
     const [first] = wanted;
@@ -176,7 +176,7 @@ export class Confirmations {
     if (!required || driver.lookForMoves === undefined || this.#stopped) return;
     this.#looking ??= wheel.schedule(LOOK_MS, () => {
       this.#looking = undefined;
-      // Any that turns out to be over may take others with it.
+      // `isHeld` looks at the clocks: a hold that is over then leaves the list, so that a copy of it is walked.
       if (![...held()].some(({ isHeld }) => isHeld)) return;
       void driver.lookForMoves?.();
       this.#lookLater();

@@ -20,9 +20,9 @@ function titleOf({ name, kind }: Subject): string {
 }
 
 /**
- * What a call rejects with when something failed elsewhere: in a timer, in a reply handler, or for several calls at once. An error
- * of ours is made anew, so that it has this caller in its stack, and tells in its text what the call was about. All others are the
- * caller's own, as is the reason of its signal: these stay as they are.
+ * What a call rejects with when something failed elsewhere: in a timer, in a reply handler, or for several calls at once. An error of
+ * holdfast is copied, so that it has this caller in its stack, and tells in its text what the call was about. Any other error is the
+ * caller's own, as is the reason of its signal, and stays as it is.
  *
  * To be used in an async function that the caller awaits: V8 adds the functions that wait for it to the stack.
  */

@@ -26,7 +26,7 @@ export interface Span {
   readonly leaseMs: number;
   /** Whether replicas are waited for at all. */
   readonly awaited: boolean;
-  /** Whether nothing is to be done where replicas are required and the server can not ask them. */
+  /** Whether the command fails, with nothing sent, where replicas are required and the server cannot ask them. */
   readonly required: boolean;
 }
 
@@ -42,7 +42,7 @@ export class Replication {
   readonly #replicas: ReplicaDemand["replicas"];
   #mode: "auto" | "require" | "off";
 
-  /** @throws TypeError when replicas are required and the driver can not ask them */
+  /** @throws TypeError when replicas are required and the driver cannot ask them */
   constructor(driver: Driver, settings: ReplicaSettings) {
     const { topology } = driver.traits;
     const several = topology === "cluster" || topology === "sentinel";

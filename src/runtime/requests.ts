@@ -13,7 +13,7 @@ const TIMEOUTS_UNDER_WAY = 4;
 const MOST_SETTLED = 32;
 const SMALLEST_SWEEP = 64;
 
-/** A request whose answer is needed no more once no copies of it can arrive. */
+/** A request that has ended: Redis may forget its answer once no copies of it can arrive. */
 interface Settled {
   readonly id: string;
   /** Until then copies of it may arrive; undefined: none can. */
@@ -39,7 +39,7 @@ class Book {
     this.#settled.push(settled);
   }
 
-  /** Takes out what one command may make Redis forget: others that are under way are to name others. */
+  /** Takes out the requests that one command makes Redis forget, so that no other command under way names the same. */
   take(clock: ServerClock | undefined): readonly Settled[] {
     const taken: Settled[] = [];
     const kept: Settled[] = [];
@@ -67,8 +67,8 @@ interface Services {
 }
 
 /**
- * The requests of a client about values that nobody owns. Redis remembers the answer of each, so that a repeat has no second
- * effect; the next request about the same value makes it forget those that can not be repeated any more.
+ * The requests of a client about values without an owner, such as the count of a latch. Redis remembers the answer of each, so that a
+ * repeat has no second effect; the next request about the same value makes it forget the answers to those that cannot be repeated any more.
  */
 export class Requests {
   readonly #services: Services;
@@ -114,7 +114,7 @@ interface Means {
   readonly memoryMs: number;
 }
 
-/** A request whose outcome is not known yet. */
+/** A request without a known outcome so far. */
 export class OpenRequest {
   readonly #id: string;
   readonly #book: Book;

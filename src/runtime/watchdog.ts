@@ -34,14 +34,14 @@ export interface Renewable {
   renewing(): void;
 }
 
-/** As Redisson's lockWatchdogBatchSize: a script call for more would hold up the server for others. */
+/** As Redisson's lockWatchdogBatchSize: a script call for more would keep the server from other commands for too long. */
 const BATCH_SIZE = 100;
 /** The lease is renewed each third of it, so that two renewals in a row may fail. */
 const RENEWALS_PER_LEASE = 3;
 const FIRST_RETRY_MS = 100;
 /** The pauses between tries grow up to this part of the lease, so that a server that recovers is met in time. */
 const RETRIES_PER_LEASE = 30;
-/** A renewal without an answer is given up after this part of the lease at the latest: others must fit in. */
+/** A renewal without an answer is given up after this part of the lease at the latest: further tries must fit in. */
 const ANSWERS_PER_LEASE = 6;
 
 /**
@@ -102,7 +102,7 @@ export class Watchdog {
     });
   }
 
-  /** Never rejects. What is not answered is tried again, until it is or nobody wants it any more. */
+  /** Never rejects. What is not answered is tried again, until it is answered or no longer held. */
   async #renew(batch: readonly Renewable[], retryMs: number): Promise<void> {
     let wanted = this.#wantedOf(batch);
     if (wanted.length === 0) return;
@@ -129,7 +129,7 @@ export class Watchdog {
       if (unsettled.length > 0) this.#retry(unsettled, retryMs, new Error(complaint(shortfall)));
     } catch (error) {
       if (wanted.length > 1 && wasRefused(error)) {
-        // One bad key may fail a whole call: find out which, and keep the others alive.
+        // One bad key may fail a whole call: each is sent by itself, so that the good ones are renewed.
         for (const renewable of wanted) void this.#renew([renewable], retryMs);
       } else {
         this.#retry(wanted, retryMs, error);
