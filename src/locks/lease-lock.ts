@@ -116,9 +116,9 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
       threadId === undefined
         ? client.threads.current?.holdOf(id)?.holding
         : client.threads.find(threadId)?.stayIn(id);
-    // What this client never took nobody else can have taken in its name.
+    // Only this client writes fields with its id: a stay that it does not know holds nothing.
     if (holding === undefined) return 0;
-    // Redis is just being told whose it is.
+    // The lock was handed over: Redis gets the field of this stay by `lock-succeed`, which holds the turn until it is answered.
     if (!holding.inRedis.isNamed) await holding.inRedis.inTurn(() => Promise.resolve());
     return Number((await look(this.#lock)).fields[holding.field] ?? 0);
   }
@@ -160,7 +160,9 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
     throw new WaitTimeoutError(this.name, waiter.waitedMs, seen, wanted);
   }
 
-  /** @param come what the call comes to, without a hold when it was not to be had in time; called in the caller's async context */
+  /**
+   * @param come makes the call's result of its hold, undefined when it could not be acquired in time; called in the caller's async context
+   */
   #take<T>(call: Take, come: (hold: Hold | undefined, wish: Wish) => T | Promise<T>): Promise<T> {
     let wish: Wish;
     try {

@@ -16,7 +16,9 @@ export interface Sending {
   readonly goesOn?: boolean;
 }
 
-/** Sends the release of what is above the count to be had until it is answered in time. With nothing above, it writes the TTL. */
+/**
+ * Lowers the count in Redis to that of the stay's record, again until an answer comes in time. With nothing to lower, it writes the TTL.
+ */
 export async function sendRelease(
   lock: LockIdentity,
   holding: Holding,

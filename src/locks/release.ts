@@ -21,7 +21,7 @@ export function release(lock: LockIdentity, hold: Hold): Promise<void> {
   if (hold.state === "lost") {
     hold.dismissed = true;
     const { holding } = hold;
-    // The field of a lost lease may outlive the trust in it; then others need not wait for its TTL.
+    // Redis may keep the field of a lost lease until its TTL: freed now, it holds up no waiter until then.
     if (holding.live.length === 0 && holding.inRedis.count > 0) cleanUp(lock, holding);
     return Promise.reject(lateRelease(hold));
   }
@@ -30,7 +30,7 @@ export function release(lock: LockIdentity, hold: Hold): Promise<void> {
   return hold.releasing;
 }
 
-/** Releases a hold that nobody was told of, be it lost by now. */
+/** Releases a hold that no caller has received, even one that is lost by now. */
 export async function giveBack(lock: LockIdentity, hold: Hold): Promise<void> {
   if (hold.state === "held") return release(lock, hold);
   hold.dismissed = true;
@@ -67,7 +67,7 @@ function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
 interface Ending {
   readonly lock: LockIdentity;
   readonly hold: Hold;
-  /** How long it was held, if anybody wanted to know when the release began. */
+  /** How long the hold was held; undefined if the event had no subscriber when the release began. */
   readonly heldMs: number | undefined;
 }
 
@@ -108,7 +108,7 @@ async function ended(ending: Ending, work: () => Promise<boolean>): Promise<void
     failure = stillOpen(error);
   }
   holding.releases -= 1;
-  // Where the hold was gone, a late copy of its acquisition would take the lock for nobody.
+  // Also where the hold was gone: a late copy of its acquisition would take the lock again, and no hold would stand for it.
   if (!isFinal || holding.inRedis.copiesUntilMs > 0) cleanUp(lock, holding);
   holding.settled();
   if (failure === undefined) return;
