@@ -9,7 +9,7 @@ export interface Forgettable {
   readonly about: Subject;
   /** Whether it can be released without its lease. */
   readonly isReachable: boolean;
-  /** Where it stands among the holds of young leases; undefined for none of these. */
+  /** Its index among the young leases; undefined when it is not among them. */
   cradle: number | undefined;
   /** Its lease object was garbage collected: no code can release it any more. */
   forget(): void;
@@ -45,7 +45,10 @@ const collected = new Forgotten<undefined>(() => {
   holds.length = 0;
 });
 
-/** What a hold is released through. When it is forgotten, so is the hold: as a rule two full collections of garbage later. */
+/**
+ * Watches the lease object that a hold is released through. The hold is forgotten with it: as a rule two full garbage collections after its
+ * last use.
+ */
 export function guard(lease: object, hold: Forgettable): void {
   if (hold.isReachable) return;
   if (hold.cradle !== undefined) {

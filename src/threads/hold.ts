@@ -38,7 +38,7 @@ export class HoldOf<S extends Stay> extends Trust {
   readonly holdCount: number;
   readonly bare: boolean;
   readonly token: bigint | undefined;
-  /** Which of the holds of its holding it is in Redis, counted from 1. */
+  /** Its number among the holds of its stay, as Redis counts them from 1. */
   slot = 1;
   /** True once the caller has heard that the lease is lost by trying to release it. */
   dismissed = false;

@@ -61,7 +61,7 @@ export class SelfWaits {
     if (leastMs < LONG_MS) this.#lookIn(leastMs);
   }
 
-  /** Those of the holders that nothing will end, each with the outermost of its holds that is so. */
+  /** The holders that have a hold without an end, each with the outermost such hold. */
   #endlessHolds(holders: ReadonlySet<string | undefined>): ReadonlyMap<string, Hold> {
     const holds = new Map<string, Hold>();
     if (holders.size === 0) return holds;

@@ -45,7 +45,7 @@ export function latestEnd(terms: Terms, { takenAt, ttlMs = Number.POSITIVE_INFIN
   return maxHoldMs === undefined ? end : earlier(end, later(takenAt, maxHoldMs));
 }
 
-/** When the trust in a lease ends that was asked for at `sentAt`. */
+/** When the trust ends in a lease that was asked for at `sentAt`. */
 export function leaseEnd({ trustedMs }: Terms, sentAt: Instant): Instant {
   return trustedMs === Number.POSITIVE_INFINITY ? NEVER : later(sentAt, trustedMs);
 }
@@ -56,12 +56,12 @@ export function leaseLeftMs({ trustedMs: ms }: Terms, sentAt: Instant, at: Insta
   return Math.min(sentAt.monotonicMs + ms - at.monotonicMs, sentAt.wallMs + ms - at.wallMs);
 }
 
-/** What is taken off a time that was read from another clock so long ago, or is to be measured by this one. */
+/** The margin to take off a duration, as this clock and another one measure it differently. */
 export function marginMs(durationMs: number, { clockSkewMs }: Pick<Terms, "clockSkewMs">): number {
   return MARGIN_MS + MARGIN_SHARE * durationMs + clockSkewMs;
 }
 
-/** Whether what was taken may be trusted at all at a moment: an answer may come when its lease is over already. */
+/** Whether an acquisition may be trusted at all at a moment: its answer may come when its lease is over already. */
 export function isOfUse(terms: Terms, since: Since, at: Instant): boolean {
   const { takenAt, until } = since;
   if (leaseLeftMs(terms, takenAt, at) <= 0) return false;

@@ -69,7 +69,7 @@ export class Threads {
     return this.#run(new Scope(own ?? this.current?.thread ?? new Thread(), this.current, hold), body, after);
   }
 
-  /** Runs a body that lies in no hold of a lock, but is to end before its client does, and keeps something until then. */
+  /** Runs a body outside of any hold of a lock. The client waits for it when it closes, and `kept` stays reachable until it ends. */
   runBeside<T>(kept: object, body: () => T | Promise<T>, after?: AfterBody): Promise<T> {
     return this.runIn({ lockId: "", find: () => undefined, lease: kept }, body, after);
   }
@@ -115,7 +115,7 @@ export class Threads {
     return this.#scoped ? this.#scopes.run(scope, body) : body();
   }
 
-  /** Leaves nothing that each await of the process would have to carry on. */
+  /** Disables the storage of scopes, which each await of the process would otherwise carry on. */
   stop(): void {
     this.#scoped = false;
     this.#scopes.disable();
@@ -173,7 +173,7 @@ export class Threads {
     const alike = kind.shared ? 0 : this.#occupancy.of(id);
     const others = otherId === undefined ? 0 : this.#occupancy.of(otherId);
     if (alike + others <= 0) return NONE;
-    // A thread may have both locks of a pair, of which one may be on its way back.
+    // Stays of the same thread exclude nothing: it may have both locks of a pair, and may just be giving one back.
     return [...this.holdings()].filter(
       (holding) =>
         holding.thread !== thread &&

@@ -18,7 +18,7 @@ import { latestEnd, leaseEnd, leaseLeftMs, makeTerms, type Since, type Terms } f
 export abstract class Trust implements Expiring, Forgettable {
   /** The release under way or done, so that a second one can join it. */
   releasing: Promise<void> | undefined;
-  /** Where it stands among the holds of young leases; undefined for none of these. */
+  /** Its index among the young leases of abandonment.ts; undefined when it is not among them. */
   cradle: number | undefined;
   readonly terms: Terms;
   readonly takenAt: Instant;
@@ -68,10 +68,10 @@ export abstract class Trust implements Expiring, Forgettable {
   /** It is over. @param loss undefined when it was released */
   protected abstract ended(loss: LeaseLostError | undefined): void;
 
-  /** The watchdog is to leave it alone from now on. */
+  /** From now on the watchdog must not renew it. */
   protected abstract lapsed(): void;
 
-  /** The watchdog is to keep it alive again. */
+  /** The watchdog must renew it again. */
   protected abstract resumed(): void;
 
   get state(): HoldState {
@@ -117,7 +117,7 @@ export abstract class Trust implements Expiring, Forgettable {
     if (this.#abort !== undefined || (isCertain && events.leaseLost.hasSubscribers)) this.watch();
   }
 
-  /** Milliseconds for which it may be trusted from this moment on; 0 when it is over. Once it is, that is told. */
+  /** Milliseconds for which it may be trusted from this moment on; 0 when it is over, which this declares as a loss. */
   checkMs(at?: Instant): number {
     const ms = this.believedMs(at);
     if (ms <= 0 && this.#state === "held") this.#ranOut();
@@ -148,7 +148,7 @@ export abstract class Trust implements Expiring, Forgettable {
     return earlier(this.#doubts?.earliest(lease) ?? lease, this.#confirmBy ?? NEVER);
   }
 
-  /** Whether the watchdog is to keep it alive. */
+  /** Whether the watchdog renews it. */
   get isRenewed(): boolean {
     return this.terms.renewed && !this.#lapses && (this.#doubts?.isEmpty ?? true);
   }
@@ -266,7 +266,7 @@ export abstract class Trust implements Expiring, Forgettable {
     this.ended(undefined);
   }
 
-  /** It is over for a reason of its own, unless its time was over before. */
+  /** Loses it for this reason, unless its time was over before. */
   lose(reason: LossReason): void {
     if (this.checkMs() > 0) this.#lost(reason, this.heldMs);
   }
@@ -280,7 +280,7 @@ export abstract class Trust implements Expiring, Forgettable {
     else this.#ranOut();
   }
 
-  /** Its time is over, be it noticed only now. */
+  /** Its time is over, even if that is noticed only now. */
   #ranOut(): void {
     this.#lost(this.#reasonOfEnd(), this.end.monotonicMs - this.takenAt.monotonicMs);
   }
