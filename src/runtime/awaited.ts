@@ -2,7 +2,7 @@
 export interface Awaited {
   /** The id of its line in `WaitLines`. */
   readonly id: string;
-  /** Where releases are told. */
+  /** The channel that releases are published on. */
   readonly channel: string;
   /** Which messages make it worth asking. Default: those of locks. */
   readonly tells?: (message: string) => boolean;

@@ -47,7 +47,7 @@ export interface Progress {
   isOpen: boolean;
 }
 
-/** What the failures of commands come to. */
+/** Decides with which error a command fails, and whether it is sent again. */
 export class CommandFailures {
   readonly #driver: Driver;
 
@@ -56,7 +56,7 @@ export class CommandFailures {
   }
 
   /**
-   * What to throw at once for an error after which it would be pointless to send again.
+   * The error to fail with at once, where it would be pointless to send the command again.
    * @param divisible whether the caller can send in parts what is about several keys
    */
   final(
@@ -85,7 +85,7 @@ export class CommandFailures {
   }
 }
 
-/** Whether a server has answered that it will not do what it was sent. */
+/** Whether a server has answered that it refuses a command. */
 export function wasRefused(error: unknown): boolean {
   return error instanceof UnavailableError && error.cause instanceof ServerReplyError;
 }
@@ -125,7 +125,7 @@ class NoAnswerError extends Error {
   }
 }
 
-/** This time nothing was carried out, but an earlier one may have been. */
+/** Nothing was carried out in this try, but something may have been in an earlier one. */
 function withUnknownOutcome({ server, message, cause }: UnavailableError): UnavailableError {
   return new UnavailableError(server, message.slice(`${server}: `.length), true, { cause });
 }

@@ -82,7 +82,7 @@ export class Commands {
     return this.inCluster ? hashSlot(key) : 0;
   }
 
-  /** Which messages to listen to for those of a key. In a cluster its server may have to be asked. @throws UnavailableError */
+  /** Which family of messages tells of a key. In a cluster its server may have to be asked. @throws UnavailableError */
   publishes(key: string): Publishing | Promise<Publishing> {
     if (this.#publishes !== undefined) return this.#publishes;
     const met = this.#meetServer(key, this.#bound(this.timeoutMs));
@@ -91,8 +91,8 @@ export class Commands {
 
   /**
    * Sends a command until it is answered or the time for it is over. The input is made again for each sending, with a new deadline.
-   * @param key one of those that it names: says which server answers
-   * @param input is told when the command is given up, on the server's clock
+   * @param key one of those that it names: decides which server it goes to
+   * @param input gets the time on the server's clock at which the command is given up
    * @throws UnavailableError when the server refused or did not answer in time; ClientClosedError
    */
   exchange<Input, Reply>(
@@ -145,16 +145,16 @@ export class Commands {
       const input = command.input(this.#limitMs(sentAt.monotonicMs, clock));
       this.#sender.send(pending, command.script.encode(input, this.dialect), place);
     } catch (error) {
-      // It could not even be put into words.
+      // Its input could not be made or encoded, and nothing was sent.
       command.failed(error);
     }
   }
 
-  /** What failed is sent again where that may help. */
+  /** Sends a command that has failed again, where that may help. */
   readonly #again = (pending: AnyPendingCommand, error: unknown): void => {
     const { command, doubtful, backoffMs, resets } = pending;
     const { patience } = command;
-    // Before a refusal on another connection than the first, the client may have sent it on that one.
+    // A refusal on a later connection proves nothing: the client may have sent the command on the first one as well.
     const refused = error instanceof ServerReplyError && this.#driver.resets === resets;
     const progress = { doubtful, isOpen: resets !== undefined && !refused };
     const final = this.#failures.final(error, progress, patience);
@@ -175,7 +175,7 @@ export class Commands {
     );
   };
 
-  /** What is begun now is given up after one command timeout. */
+  /** The start of a command that begins now, and is given up after one command timeout. */
   start(): Started {
     return { endMs: this.#clock.monotonicMs() + this.timeoutMs, doubtful: 0 };
   }
@@ -212,9 +212,7 @@ export class Commands {
     return new Deadline(this.#clocks.of(key), notAfterMs, this.timeoutMs).orLater(before);
   }
 
-  /**
-   * Time of the server that has a key after which a command sent now has surely been given up. Not before its first answer.
-   */
+  /** The time on the clock of a key's server after which a command sent now has surely been given up. Not before its first answer. */
   notAfterMs(key: string): number {
     return this.#limitMs(this.#clock.monotonicMs(), this.#clocks.of(key));
   }

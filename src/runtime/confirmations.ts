@@ -11,9 +11,9 @@ import { type Instant, later, now } from "./instant.js";
 /** Something held. When its key moves to another server, that one is asked whether it has it. */
 export interface Confirmable {
   readonly key: string;
-  /** The server that is known to have it; "" while none is. Confirmations see to it. */
+  /** The server that is known to have it; "" while none is. Set by `Confirmations`. */
   place: string;
-  /** True from when its server has changed until the new one has confirmed it. Confirmations see to it. */
+  /** True from when its server has changed until the new one has confirmed it. Set by `Confirmations`. */
   isMoved: boolean;
   readonly confirmScript: Script<readonly Confirmation[], readonly RenewAnswer[]>;
   /** Whether any of it is neither released nor lost. */
@@ -48,17 +48,17 @@ interface Services {
   readonly clock: Clock;
   readonly wheel: HashedWheelTimer;
   readonly commands: Commands;
-  /** Whether what too few replicas of the new server have is lost. */
+  /** Whether a hold is lost that too few replicas of the new server have. */
   readonly required: boolean;
   /** All that is held. */
   readonly held: () => Iterable<Confirmable>;
 }
 
 /**
- * Asks the new server, when that of a key changes, whether it has what is held there: a slot that moves is copied to its new
- * master and not to that one's replicas, and a replica that is promoted may lack what the old master has answered. What it does not
- * have is lost at once. Where replicas are required, so is what they have not acknowledged within one command timeout. With nothing
- * changed nothing is sent.
+ * Asks the new server, when that of a key changes, whether it has what is held there: a slot that moves is copied to its new master and not
+ * to that one's replicas, and a replica that is promoted may lack what the old master has answered. A hold that it does not have is lost at
+ * once. Where replicas are required, so is a hold that they have not acknowledged within one command timeout. As long as no server changes,
+ * nothing is sent.
  */
 export class Confirmations {
   readonly #services: Services;

@@ -53,7 +53,7 @@ export class FairQueue {
   #unlisten: (() => void) | undefined;
   /** Whether messages arrive on the client's channel. */
   #isOpen = false;
-  /** By the newest answer, which was asked for at `#seenMs`. */
+  /** Whether a JVM may free the lock, by the newest answer, which was asked for at `#seenMs`. */
   #meetsJvm = false;
   #seenMs = Number.NEGATIVE_INFINITY;
   /** The call that listens to its own channel. */

@@ -46,8 +46,8 @@ export function copyOf<E extends HoldfastError>(error: E, message: string = erro
 const handedOut = new WeakSet<HoldfastError>();
 
 /**
- * What the signal of a lease has as its reason, for a caller that is told of the loss: that very object for the first, with the stack of this
- * moment, as a timer may have made it; a copy for each other.
+ * The error of a loss, for a caller that is told of it. The first caller gets the object that is the reason of the lease's signal, with the
+ * stack of this moment, as a timer may have made it; each later caller gets a copy.
  */
 export function lossForCaller<E extends HoldfastError>(loss: E): E {
   if (handedOut.has(loss)) return copyOf(loss);
@@ -56,7 +56,7 @@ export function lossForCaller<E extends HoldfastError>(loss: E): E {
   return loss;
 }
 
-/** For one more caller of what is under way for another. */
+/** For a caller that joins the work of an earlier call. */
 export async function alsoForCaller(underWay: Promise<void>, subject: Subject): Promise<void> {
   try {
     await underWay;

@@ -7,10 +7,10 @@ import type { Exchanged } from "./exchanged.js";
 import type { Patience } from "./patience.js";
 import type { Command, Started } from "./pending-command.js";
 
-/** One key's part of a command that may be about many. */
+/** The part for one key of a command that may be about many. */
 export interface Request<Item, Answer> {
   readonly key: string;
-  /** Whether it is to change nothing once it has surely been given up. */
+  /** Whether it has a deadline, after which it changes nothing. */
   readonly limited: boolean;
   readonly patience: Patience;
   /** Whether both can be asked in one command of their script. */
@@ -20,7 +20,7 @@ export interface Request<Item, Answer> {
    * @param notAfterMs on the server's clock, when the command is given up; 0 without a limit
    */
   item(notAfterMs: number): Item;
-  /** @param command what goes for all of it */
+  /** @param command what is known of the command as a whole */
   answered(answer: Answer, command: Exchanged<unknown>): void;
   /** @param error as {@link Commands.exchange} throws it */
   failed(error: unknown): void;
@@ -46,7 +46,7 @@ const MOST_REQUESTS = 100;
 export class Groups {
   readonly #commands: Commands;
   readonly #enabled: boolean;
-  /** Those of which nothing was sent yet. A new list for each tick: a Map that is cleared keeps alive what it had. */
+  /** The groups of which nothing was sent yet. A new list for each tick: a Map that is cleared keeps alive what it had. */
   #forming: AnyGroup[] = [];
 
   constructor(commands: Commands, { groupCommit }: { readonly groupCommit: boolean }) {
@@ -81,7 +81,7 @@ export class Groups {
   };
 }
 
-/** Requests that are sent as one command, be it only one of them. */
+/** One request or more that are sent as one command. */
 class Group<Item, Answer> implements Command<GroupInput<Item>, readonly Answer[]> {
   readonly slot: number;
   readonly script: GroupScript<Item, Answer>;
@@ -90,7 +90,7 @@ class Group<Item, Answer> implements Command<GroupInput<Item>, readonly Answer[]
   /** With the first; undefined while that is alone. */
   #requests: Request<Item, Answer>[] | undefined;
   #patience: Patience;
-  /** What each of several is sent with by itself where the command fails. */
+  /** The time limit of the command: where it fails, each request is sent by itself with the same. */
   #started: Started | undefined;
   #resets = 0;
 

@@ -9,7 +9,7 @@ import { Pending } from "./under-way.js";
 /** What is to be sent, and the callbacks that get its outcome. */
 export interface Command<Input, Reply> {
   readonly script: Script<Input, Reply>;
-  /** One of the keys that it names: says which server answers. */
+  /** One of the keys that it names: decides which server it goes to. */
   readonly key: string;
   readonly patience: Patience;
   /**

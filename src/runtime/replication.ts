@@ -4,7 +4,7 @@ import { UnavailableError } from "../errors.js";
 import { events } from "../events.js";
 import type { RawReply, ScriptCall } from "../protocol/script-call.js";
 
-/** Too few replicas had in time what a command wrote, and more are required. */
+/** Fewer replicas acknowledged in time what a command wrote than are required. */
 export interface Shortfall {
   readonly acknowledged: number;
   readonly wanted: number;
@@ -30,9 +30,9 @@ export interface Span {
   readonly required: boolean;
 }
 
-/** The answer has to be here before the command is given up. */
+/** Replicas are waited for during half of the time left, so that the answer comes before the command is given up. */
 const PARTS_OF_BOUND = 2;
-/** A lease that was waited for is to be of use still. */
+/** And during a quarter of the lease at most, so that enough of it is left. */
 const PARTS_OF_LEASE = 4;
 
 /** Has replicas acknowledge what commands write, as far as the client's options ask for it. */

@@ -5,7 +5,7 @@ import type { Commands } from "./commands.js";
 import type { Deadline } from "./deadline.js";
 import type { ServerClock } from "./server-clocks.js";
 
-/** For how long at least Redis knows what a request was answered, and so for how long it may be sent again. */
+/** Redis keeps the answer to a request for so long at least, and so the request may be repeated for as long. */
 const MEMORY_MS = 60_000;
 /** After its last sending a command may be under way for so many command timeouts. */
 const TIMEOUTS_UNDER_WAY = 4;
@@ -20,7 +20,7 @@ interface Settled {
   readonly copiesUntil: Deadline | undefined;
 }
 
-/** What one client has asked about one value. */
+/** The requests of one client about one value. */
 class Book {
   /** The key of the value. */
   readonly count: string;
@@ -121,7 +121,7 @@ export class OpenRequest {
   readonly #means: Means;
   /** On the monotonic clock. */
   readonly #begunMs: number;
-  /** Later no copy of any sending changes anything. */
+  /** A copy of any sending that arrives later changes nothing. */
   #deadline: Deadline | undefined;
   #told: readonly Settled[] = [];
   #ended = false;
@@ -139,7 +139,7 @@ export class OpenRequest {
     return this.#means.clock.monotonicMs() < this.#begunMs + MEMORY_MS;
   }
 
-  /** What a command says of it that is sent now. */
+  /** The request, as a command that is sent now tells it. */
   next(): Request {
     const { commands, memoryMs } = this.#means;
     const { count } = this.#book;
@@ -151,7 +151,7 @@ export class OpenRequest {
     return { requests: this.#book.requests, id: this.#id, notAfterMs, memoryMs, settled };
   }
 
-  /** The latest command was carried out: what it was to make Redis forget is forgotten. */
+  /** The latest command was carried out: Redis has forgotten the answers that it named. */
   answered(): void {
     this.#told = [];
   }

@@ -109,7 +109,7 @@ export class Sender {
     this.#underWay.settled(pending);
   }
 
-  /** What a driver throws is what it fails with. */
+  /** A driver that throws counts as one that rejects. */
   #run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
     try {
       return this.#driver.run(call, ticket);
@@ -118,7 +118,7 @@ export class Sender {
     }
   }
 
-  /** The wheel is for the many that are far off; its grain is too coarse for a short bound. */
+  /** Most bounds are long, and share the wheel; its grain is too coarse for a short one. */
   after(ms: number, callback: () => void): { cancel(): void } {
     if (ms >= SHORT_BOUND_MS) return this.#wheel.schedule(ms, callback);
     return this.#clock.schedule(Math.max(ms, 0), callback);

@@ -16,7 +16,7 @@ export interface ServerClock {
 
 type Reading = { -readonly [Part in keyof ServerClock]: ServerClock[Part] };
 
-/** Keeps the clocks of the servers in mind; each answer tells one. A server is known by a key that it has. */
+/** Keeps a clock for each server, set by its answers. A server is found by a key that it has. */
 export class ServerClocks {
   readonly #driver: Pick<Driver, "placeOf" | "resets">;
   /** By place. */

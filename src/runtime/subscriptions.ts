@@ -110,7 +110,8 @@ export class Subscriptions {
     };
     const joined = await Promise.allSettled(joining);
     const refusals = joined.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
-    // One of them is better than none where the other is not allowed. What failed in passing is to be tried again.
+    // Where the server allows only one of the two families, that one is listened to. Any other failure may pass, and so both are tried
+    // again later.
     if (refusals.length === 0 || (refusals.length === 1 && isForbidden(refusals[0]))) return leave;
     void leave().catch(() => undefined);
     throw refusals[0];

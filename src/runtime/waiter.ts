@@ -118,7 +118,10 @@ export class Waiter extends Link {
     return this.#endMs === Number.POSITIVE_INFINITY ? this.#endMs : this.#endMs - this.#clock.monotonicMs();
   }
 
-  /** How long it may wait to be sent. A call that is not to wait makes one attempt in any case, and so may for ever. */
+  /**
+   * How long it may wait to be sent. A call that may not wait for the lock makes one attempt in any case, and so waits for room without an
+   * end.
+   */
   get queueMs(): number {
     return this.#endMs === this.#startMs ? Number.POSITIVE_INFINITY : this.#leftMs();
   }

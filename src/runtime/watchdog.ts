@@ -12,9 +12,9 @@ import type { Shortfall } from "./replication.js";
 /** What the watchdog keeps alive: one field of one lock. */
 export interface Renewable {
   readonly key: string;
-  /** Whether it is to be kept alive. The watchdog sees to it. */
+  /** Whether it is kept alive. Set by the watchdog. */
   isWatched: boolean;
-  /** True while it is being renewed or to be tried again: a beat leaves it alone. The watchdog sees to it. */
+  /** True while it is being renewed or to be tried again: a beat leaves it alone. Set by the watchdog. */
   underRenewal: boolean;
   /** What it needs now, when it has just been seen alive. */
   renewal(): Renewal;
@@ -113,7 +113,7 @@ export class Watchdog {
     try {
       let isFresh = true;
       const renewals = () => {
-        // Sent later, or again, it leaves out what was released meanwhile; all may be.
+        // A command that is sent later, or again, leaves out the fields that were released meanwhile; none may be left.
         if (!isFresh) wanted = this.#wantedOf(wanted);
         return wanted.map((renewable) => renewable.renewal());
       };
@@ -143,17 +143,17 @@ export class Watchdog {
     answer: RenewAnswer | undefined,
     { sentAt, at, shortfall }: Answered,
   ): boolean {
-    // What only the master knows of does not prolong what is believed.
+    // A renewal that too few replicas have extends no trust.
     const short = answer?.status === "renewed" && shortfall !== undefined;
     if (answer?.status !== "refused" && !short) renewable.underRenewal = false;
-    // A hold that was released meanwhile is not to hear of the renewal that was under way.
+    // The watchdog gave it up while the renewal was under way, for example as it was released: the answer does not concern it any more.
     if (!renewable.isWatched) return true;
     switch (answer?.status) {
       case "renewed":
         if (!short) renewable.renewed(sentAt, at);
         return !short;
       case "lost":
-        // One that was overtaken is due again at the next beat.
+        // A renewal that a release has overtaken is sent again at the next beat.
         if (renewable.gone()) this.remove(renewable);
         return true;
       default:
@@ -179,7 +179,7 @@ export class Watchdog {
   }
 }
 
-/** What goes for all renewals of one command. */
+/** The facts that all renewals of one command share. */
 interface Answered {
   readonly sentAt: Instant;
   /** When the answer came. */
