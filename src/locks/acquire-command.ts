@@ -12,7 +12,7 @@ import type { LockIdentity, Part } from "./lock-kind.js";
 import type { Wish } from "./wish.js";
 
 /**
- * One lock of an acquire command on its way to Redis, and what its answer says about the stay's field.
+ * The part of an acquire command for one lock, and what its answer says about the stay's field.
  * @see docs/internals/states.md#commands-of-one-call
  */
 export class AcquireCommand implements Request<Acquisition, AcquireAnswer>, Entrant, Part {

@@ -302,7 +302,7 @@ class Acquisition<T> extends Attempt {
     if (this.#hasBegun) {
       this.#hasBegun = false;
       holding.isBeginning = false;
-      // Takes it out of a queue as well, and passes on what may have been given to it at this very moment.
+      // This also takes the field out of a fair queue, and passes the lock on if it was granted at this very moment.
       undoCopies(lock, holding, lock.kind.recordsWaiters && wish.waits && wish.attempts > 0);
       holding.settled();
     }

@@ -42,10 +42,10 @@ export abstract class Attempt extends AcquireCommand {
   /** Ends the background work of a cancelled call; undefined while the call waits for the attempt. */
   #lateEnd: (() => void) | undefined;
 
-  /** The attempt was answered, and its call is there. Ends the turn. */
+  /** The attempt was answered, and its call still waits for it. Ends the turn. */
   protected abstract heard(answer: AcquireAnswer, command: Exchanged<unknown>): void;
 
-  /** The attempt has failed, or could not be made, and its call is there. Ends the turn. */
+  /** The attempt has failed, or could not be made, and its call still waits for it. Ends the turn. */
   protected abstract fail(error: unknown): void;
 
   /** The attempt has not brought the lock: the call waits on, or ends. */
@@ -172,7 +172,7 @@ export abstract class Attempt extends AcquireCommand {
     this.end("cancelled");
   };
 
-  /** The call is gone while the attempt is under way. */
+  /** The call was cancelled while the attempt is under way: the client still waits for the attempt when it closes. */
   #abandon(): void {
     const { lock, holding } = this;
     holding.unsettled();

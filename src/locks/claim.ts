@@ -75,7 +75,7 @@ export function assertReentrant({ name, kind }: LockIdentity): void {
   if (!kind.reentrant) throw new ReentryError(name, "this kind of lock is not reentrant");
 }
 
-/** What the caller has of the other lock of the pair. */
+/** The hold that the caller has of the other lock of the pair. */
 function otherHalf(lock: LockIdentity, find: (id: string) => Hold | undefined): Hold | undefined {
   const id = otherHalfId(lock);
   return id === undefined ? undefined : find(id);

@@ -7,10 +7,10 @@ import type { Holding } from "../threads/holding.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { type Sending, sendRelease } from "./lowering.js";
 
-/** How long clean-up leaves a server alone that does not answer: twice as long each time. */
+/** The pause before a server that does not answer is asked again: twice as long each time. */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
-/** For how long replicas that are late are told of a release. */
+/** For how long a release is repeated for replicas that do not acknowledge it. */
 const TELLING_MS = 60_000;
 
 /**

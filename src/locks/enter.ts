@@ -8,7 +8,7 @@ import type { Wish } from "./wish.js";
 type Given = Pick<Place, "takenAt" | "until" | "token" | "unnamed">;
 
 /**
- * Redis has given the hold.
+ * Records a hold that the stay was given, by Redis or by a hand-over.
  * @param at this moment, if the caller has just looked
  * @returns undefined when its lease is over already
  * @see docs/internals/states.md#one-acquisition

@@ -55,7 +55,7 @@ export function entranceOf(lock: LockIdentity, wish: Wish, caller: Caller): Entr
     };
   }
   const other = threadId === undefined ? undefined : unsettledHalf(lock, claim);
-  // Takes no turn of its own: two calls that did would find each other under way, and wait again, for ever.
+  // Takes no turn: two calls that both took one would find each other under way, and wait for ever.
   if (other !== undefined) return { by: "settle", stay: other, mayEnter: always, claim };
   if (kin !== undefined) {
     const host = kin.holding;
@@ -112,7 +112,7 @@ export function noteNoTurn(lock: LockIdentity, wish: Wish, stay: Holding): void 
   wish.saw(lock, field, innermost?.checkMs() ?? -1);
 }
 
-/** What the chosen thread is just acquiring or releasing in the other lock of the pair. */
+/** The stay in which the chosen thread is just acquiring or releasing the other lock of the pair. */
 function unsettledHalf(lock: LockIdentity, { thread }: Claim): Holding | undefined {
   const id = otherHalfId(lock);
   const other = id === undefined ? undefined : thread.stayIn(id);

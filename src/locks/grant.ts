@@ -8,7 +8,7 @@ import type { LockIdentity } from "./lock-kind.js";
 import { sendRelease } from "./lowering.js";
 import type { QueuePlace, Wish } from "./wish.js";
 
-/** A hold that goes on gets its own lease after this part of the time for which it is trusted until then. */
+/** When this part of the trust in a grant has passed, the hold gets its own lease. */
 const CONFIRMED_AFTER = 1 / 3;
 /**
  * A shorter lease is written at once: it could end before the wheel comes to it, and Redis would keep the lock for the whole time of

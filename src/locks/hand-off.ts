@@ -45,6 +45,7 @@ export class Heir {
  * @returns the chain, for `nameLatest`; undefined when the lock is to be freed, as no call of this client may take over, or other clients
  * have their turn
  * @see docs/internals/states.md#hand-over
+ * @see docs/decisions/022-a-lock-passes-on-inside-a-client.md
  */
 export function handOver(lock: LockIdentity, hold: Hold): Chain | undefined {
   const { client } = lock;

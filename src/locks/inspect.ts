@@ -9,8 +9,8 @@ export interface LockState {
   /** The key in Redis. */
   readonly key: string;
   /**
-   * What the stored state looks like: `none` when the lock is free. Without waiters, a fair lock is stored as any other, and so is a
-   * `lock`. A fenced lock is known by its counter.
+   * What the stored state looks like: `none` when the lock is free. A fair lock without waiters is stored as any other, and so is a `lock`
+   * here. A fenced lock is known by its counter.
    */
   readonly kind: "none" | "lock" | "fair-lock" | "fenced-lock" | "read-write-lock";
   /** The holders as stored: `<client id>:<thread id>`, with `:write` behind those of a write lock. */

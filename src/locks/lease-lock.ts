@@ -16,7 +16,7 @@ import { release } from "./release.js";
 import type { SingleLock } from "./single-lock.js";
 import { obstacleAt, Wish } from "./wish.js";
 
-/** The engine of all locks that are one key with a lease; a {@link LockIdentity} says of which kind. */
+/** The engine of all locks that are one key with a lease; its {@link LockIdentity} says which kind it is. */
 export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, Lock<L> {
   readonly #lock: LockIdentity;
   readonly #leaseClass: new (
@@ -142,7 +142,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
     return lease;
   }
 
-  /** A bare lease that was taken in `asThread` need not be kept by the caller. */
+  /** Keeps a bare lease that was taken in `asThread` until that ends, so that the caller need not keep it. */
   keep(hold: Hold, lease: object): void {
     if (!hold.bare) this.#ownScope()?.keepLease(hold, lease);
   }

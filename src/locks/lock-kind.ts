@@ -8,7 +8,7 @@ import type { Holding } from "../threads/holding.js";
 import type { WayOfWaiting } from "./way-of-waiting.js";
 import type { Wish } from "./wish.js";
 
-/** In what one kind of lock differs from another; the rest is the same for all. */
+/** All in which one kind of lock differs from another. See docs/decisions/010-a-kind-is-a-description.md. */
 export interface LockKind extends HeldKind {
   readonly acquire: Script<AcquireCall, readonly AcquireAnswer[]>;
   readonly forceUnlock: Script<ForceUnlock, ForceUnlockAnswer>;

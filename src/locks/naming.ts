@@ -13,9 +13,9 @@ const LONGEST_PAUSE_MS = 1_000;
 type FreeNames = (lock: LockIdentity, names: readonly string[], leaseMs: number) => void;
 
 /**
- * Has Redis name the latest holder of a chain, for as long as that is held. One command at a time names the latest and lists all
- * fields of which Redis may have one. Until it is named, a holder is trusted for as long as the one before it was, and its own commands
- * wait. Never rejects.
+ * Has Redis write the field of a chain's latest holder, for as long as that is held. One command at a time names the latest holder, and
+ * lists all fields of which Redis may have one: it replaces the one that it finds. Until it is named, a holder is trusted for as long as
+ * the one before it was, and its own commands wait. Never rejects.
  * @see docs/internals/states.md#hand-over
  */
 export async function nameLatest(lock: LockIdentity, chain: Chain, free: FreeNames): Promise<void> {
@@ -57,7 +57,7 @@ function send(
   );
 }
 
-/** @returns false when there is something left to tell */
+/** @returns false when one more command has to name the latest holder */
 function isSettled(
   { client, id }: LockIdentity,
   chain: Chain,

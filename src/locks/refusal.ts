@@ -86,7 +86,7 @@ function seenHeld(
   }
 }
 
-/** @param found what Redis has just told; undefined when the loss was known before */
+/** @param found the loss that an answer has just shown; undefined when it was known before */
 export function lossOf({ lock, holding, wish }: Part, found?: LossReason): LeaseLostError {
   // For a read beside a write hold, it is the write hold that is gone.
   const gone = wish.again ? holding : (wish.kin?.holding ?? holding);

@@ -137,7 +137,7 @@ async function lowerCount(lock: LockIdentity, hold: Hold, lowerings: number): Pr
   const { inRedis } = holding;
   const keptCount = holding.keepLive();
   if (inRedis.count <= keptCount) return true;
-  // Another release has taken the hold away with its own: what is left is of holds that have run out.
+  // Another release has lowered the count for this hold as well: what is left belongs to holds that have run out.
   const isDone = inRedis.lowerings !== lowerings;
   inRedis.lowers(keptCount);
   if (keptCount === 0 && !inRedis.isNamed) return freeAll(lock, hold, holding.fields);
@@ -145,7 +145,7 @@ async function lowerCount(lock: LockIdentity, hold: Hold, lowerings: number): Pr
   return lowered(hold, keptCount, { ...sent, repeated: isDone || sent.repeated });
 }
 
-/** What the answer to a release comes to. @returns false when too few replicas have it */
+/** Reads the answer to a release. @returns false when too few replicas have it */
 function lowered(
   hold: Hold,
   keptCount: number,
@@ -156,7 +156,7 @@ function lowered(
     if (keptCount > 0 && shortfall === undefined) holding.renewed(sentAt);
     return shortfall === undefined;
   }
-  // Gone after a repeat: the copy that was not answered has done it, and the holds that it left have run out since.
+  // Absent after a repeat: the copy without an answer has released it, and the holds that it kept have run out since.
   const isOver = keptCount === 0 || holding.live.length === 0;
   if (reply.status === "absent" && repeated && isOver) return shortfall === undefined;
   holding.loseAll("stolen");

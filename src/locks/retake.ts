@@ -90,7 +90,7 @@ async function retakeOne(lock: SingleLock, retaking: Retaking): Promise<void> {
   }
 }
 
-/** What has a fixed end keeps it. */
+/** A lease with a fixed end keeps that end. */
 function restOf({ leaseMs, maxHoldMs }: LockOptions, hold: JointHold): LockOptions {
   if (leaseMs !== undefined) return { leaseMs: Math.max(1, Math.floor(hold.checkMs())) };
   if (maxHoldMs !== undefined) return { maxHoldMs: Math.max(1, maxHoldMs - Math.ceil(hold.heldMs)) };

@@ -53,7 +53,7 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
     return this.#lock.channel;
   }
 
-  /** What is heard from now on is news for the next attempt: its answer may be older. So is a grant that was heard of. */
+  /** News from now on is for the next attempt, as the answer to this one may be older. So is a grant that a message has told. */
   asking(): WaitEnd {
     const why = this.#heard ? "message" : "timer";
     this.#heard = false;
@@ -79,9 +79,10 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
 
   over(): void {}
 
-  /** The latest attempt was answered: this is the place, and there is nothing to ask for now but for news. */
+  /** The latest attempt was answered with this place: there is nothing to ask before news comes. */
   #queued(place: FoundPlace): void {
-    // Only the first attempt may put the field into the queue. One of several copies may have done it twice, unseen.
+    // Only the first attempt may put the field into the queue. If it arrived more than once, its copies may have put the field there twice:
+    // the one answer does not tell.
     if (place.repeated || place.pushed !== (this.#place === undefined)) this.#once = false;
     this.#seen(place);
     this.#lock.client.fairQueues.stands(this, place);
@@ -117,7 +118,7 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
 
   /** The next in the queue asks when the holder's lease is over: a holder that died publishes nothing. */
   #seen(place: QueuePlace): void {
-    // The answer to a sign of life may come after that to an attempt which was sent later, and tells less.
+    // An attempt that was sent after a sign of life may be answered before it: the older answer tells less.
     if (this.#place !== undefined && place.sentAt.monotonicMs < this.#place.sentAt.monotonicMs) return;
     this.#place = place;
     if (this.#heard) return;

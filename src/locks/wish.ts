@@ -29,14 +29,14 @@ export interface SeenObstacle extends Obstacle {
   readonly seenMs: number;
 }
 
-/** What errors tell of it: how long the lease lasts from this moment on. */
+/** The obstacle as errors tell it, with the time that its lease lasts from `nowMs` on. */
 export function obstacleAt(nowMs: number, seen: SeenObstacle | undefined): Obstacle | undefined {
   if (seen === undefined) return undefined;
   const { holder, ttlMs, own, seenMs } = seen;
   return { holder, ttlMs: ttlMs < 0 ? ttlMs : Math.max(0, Math.round(seenMs + ttlMs - nowMs)), own };
 }
 
-/** The lock that is wanted, as far as a wish has to know it. */
+/** What a wish uses of the lock that it wants. */
 interface Wanted {
   readonly client: Client;
   readonly name: string;
@@ -62,12 +62,12 @@ export class Wish implements Patience {
   again = false;
   /** How often Redis was asked. */
   attempts = 0;
-  /** Whether one of these may have been carried out more than once. */
+  /** Whether one of the attempts may have been carried out more than once. */
   repeated = false;
   obstacle: SeenObstacle | undefined;
   /** Set when Redis was not asked, as the outcome of the last stay under the same chosen id is unknown. */
   unanswered: UnavailableError | undefined;
-  /** The place in the lock's queue that the latest attempt has found; undefined when it was answered something else. */
+  /** The place in the lock's queue that the latest attempt has found; undefined when it had another answer. */
   place: FoundPlace | undefined;
 
   constructor({ settings, usualTerms }: Client, { leaseMs, maxHoldMs }: LockOptions, call: Call) {
