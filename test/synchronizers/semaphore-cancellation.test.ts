@@ -9,6 +9,7 @@ import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
 import {
   available,
   givenByJvm,
+  PERMITS_CHANNEL,
   permitListeners,
   SAVER_KEY,
   setAvailable,
@@ -149,6 +150,23 @@ describe("a wait that is given up", () => {
     expect(waiting.outcome).toEqual({ error: "changed my mind" });
     expect(driver.names).toEqual([]);
     expect(available(time)).toBe("2");
+  });
+
+  test("together with all that wait for the same, has none of them ask in the place of the first, which asks just now", async () => {
+    const leaving = new AbortController();
+    const calls = [1, 2, 3].map(() => watched(semaphore.acquire({ signal: leaving.signal })));
+    await time.clock.advance(0);
+    const late = answerLate();
+    const met = time.driver.next(late, "semaphore-acquire");
+    time.server.command("PUBLISH", PERMITS_CHANNEL, "1");
+    await met;
+    time.driver.calls.length = 0;
+    leaving.abort("gone");
+    await time.clock.advance(0);
+    for (const { outcome } of calls) expect(outcome).toEqual({ error: "gone" });
+    late.arrive();
+    await time.clock.advance(10);
+    expect(time.driver.names).toEqual([]);
   });
 
   test("leaves nothing when its time is up, but the listener and the timers in it are gone", async () => {
