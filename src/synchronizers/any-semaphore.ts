@@ -44,8 +44,11 @@ export function askedToUse<Options extends object, Body>(
   return { ...askedFor(first, second), body: body as Body };
 }
 
+/** What a call has seen that wants no permits. */
+const WANTS_NOTHING: InVain = { permits: 0, waitedMs: 0, available: 0 };
+
 /** What both kinds of semaphores have in common. */
-export abstract class AnySemaphore<Granted> {
+export abstract class AnySemaphore<Granted, Options extends WaitOptions> {
   protected readonly count: Count;
 
   constructor(count: Count) {
@@ -115,23 +118,35 @@ export abstract class AnySemaphore<Granted> {
     return added.status === "added";
   }
 
+  /** @throws TypeError, RangeError for arguments that are wrong */
+  protected abstract sourceOf(asked: Asked<Options>): PermitSource<Granted>;
+
   /**
+   * @param asking throws for arguments that are wrong
    * @param defaultWaitMs how long to wait when the options do not say. Default: what the client's say
    * @param come what the call comes to, without permits when there were not enough in time; called in the caller's async context
-   * @throws ClientClosedError, and the reason of a signal that was aborted before
    */
-  protected take<T>(
-    source: PermitSource<Granted>,
-    { permits, options: { waitMs, signal } }: Asked<WaitOptions>,
+  protected take<T, A extends Asked<Options>>(
+    asking: () => A,
     defaultWaitMs: number | undefined,
-    come: (granted: Granted | undefined, call: InVain) => T | Promise<T>,
+    come: (granted: Granted | undefined, call: InVain, asked: A) => T | Promise<T>,
   ): Promise<T> {
-    const { client } = this.count;
-    client.assertOpen(this.count);
-    signal?.throwIfAborted();
-    const boundMs = waitMs ?? defaultWaitMs ?? client.settings.waitMs;
-    const waiter = client.newWaiter(boundMs, signal);
-    return acquirePermits(source, { permits, waiter, waits: boundMs !== 0 }, come);
+    try {
+      const asked = asking();
+      const { permits, options } = asked;
+      const source = this.sourceOf(asked);
+      const { client } = this.count;
+      client.assertOpen(this.count);
+      const comeTo = (granted: Granted | undefined, call: InVain) => come(granted, call, asked);
+      const { nothing } = source;
+      if (nothing !== undefined) return Promise.resolve().then(() => comeTo(nothing, WANTS_NOTHING));
+      options.signal?.throwIfAborted();
+      const waitMs = options.waitMs ?? defaultWaitMs ?? client.settings.waitMs;
+      const waiter = client.newWaiter(waitMs, options.signal);
+      return acquirePermits(source, { permits, waiter, waits: waitMs !== 0 }, comeTo);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   protected orThrow(granted: Granted | undefined, { permits, waitedMs, available }: InVain): Granted {

@@ -15,6 +15,8 @@ export interface PermitSource<Granted> {
   readonly count: Count;
   readonly acquire: Script<PermitWish, CountAnswer<PermitDecision>>;
   readonly cancel: Script<PermitWish, CountAnswer<Cancelled>>;
+  /** What a call is given at once that wants no permits; undefined for any other. */
+  readonly nothing?: Granted | undefined;
   /** The permits of one attempt. */
   lot(): Lot;
   /** They were granted. @returns undefined when their lease is over already */

@@ -12,7 +12,6 @@ import {
 } from "../protocol/semaphore-scripts.js";
 import { forCaller } from "../runtime/for-caller.js";
 import type { PermitHold } from "../threads/permit-holds.js";
-import type { InVain } from "./acquire-permits.js";
 import {
   AnySemaphore,
   type Asked,
@@ -23,6 +22,7 @@ import {
 } from "./any-semaphore.js";
 import { change, type Decided, read } from "./count.js";
 import { leasedPermits } from "./leased-permits.js";
+import type { PermitSource } from "./permit-command.js";
 import { checkedId, idsOf, MOST_AT_ONCE } from "./permit-ids.js";
 import { lateRelease, type Permits, PermitsLease, permitsNotHeld } from "./permits.js";
 import { releasePermits, releaseWhatIsLeft } from "./release-permits.js";
@@ -138,7 +138,10 @@ export interface PermitExpirableSemaphore {
 type PermitsBody<T> = (permits: Permits) => T | Promise<T>;
 
 /** A permit-expirable semaphore in Redis. */
-export class LeasingSemaphore extends AnySemaphore<PermitHold> implements PermitExpirableSemaphore {
+export class LeasingSemaphore
+  extends AnySemaphore<PermitHold, PermitOptions>
+  implements PermitExpirableSemaphore
+{
   protected override get belongings(): readonly string[] {
     return [...super.belongings, permitLeasesKey(this.count.key)];
   }
@@ -152,7 +155,7 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
   }
 
   acquire(first?: number | PermitOptions, second?: PermitOptions): Promise<Permits> {
-    return this.#take(
+    return this.take(
       () => askedFor(first, second),
       undefined,
       (granted, call) => this.#lease(this.orThrow(granted, call)),
@@ -160,7 +163,7 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
   }
 
   tryAcquire(first?: number | PermitOptions, second?: PermitOptions): Promise<Permits | null> {
-    return this.#take(
+    return this.take(
       () => askedFor(first, second),
       0,
       (granted) => (granted === undefined ? null : this.#lease(granted)),
@@ -168,7 +171,7 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
   }
 
   using<T>(...given: readonly unknown[]): Promise<T> {
-    return this.#take(
+    return this.take(
       () => askedToUse<PermitOptions, PermitsBody<T>>("using", given),
       undefined,
       (granted, call, { body }) => {
@@ -179,7 +182,7 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
   }
 
   tryUsing<T>(...given: readonly unknown[]): Promise<Tried<T>> {
-    return this.#take<Tried<T>, AskedToUse<PermitOptions, PermitsBody<T>>>(
+    return this.take<Tried<T>, AskedToUse<PermitOptions, PermitsBody<T>>>(
       () => askedToUse("tryUsing", given),
       0,
       (granted, _, { body }) => {
@@ -260,21 +263,10 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
     return new PermitsLease(this.count.client, hold, () => this.#release(hold));
   }
 
-  #take<T, A extends Asked<PermitOptions>>(
-    asking: () => A,
-    defaultWaitMs: number | undefined,
-    come: (granted: PermitHold | undefined, call: InVain, asked: A) => T | Promise<T>,
-  ): Promise<T> {
-    try {
-      const asked = asking();
-      const { permits, options } = asked;
-      checkCount("permits", permits, 1, MOST_AT_ONCE);
-      checkPermitOptions(options);
-      const source = leasedPermits(this.count, permits, options, (hold) => this.#release(hold));
-      return this.take(source, asked, defaultWaitMs, (granted, call) => come(granted, call, asked));
-    } catch (error) {
-      return Promise.reject(error);
-    }
+  protected sourceOf({ permits, options }: Asked<PermitOptions>): PermitSource<PermitHold> {
+    checkCount("permits", permits, 1, MOST_AT_ONCE);
+    checkPermitOptions(options);
+    return leasedPermits(this.count, permits, options, (hold) => this.#release(hold));
   }
 
   /** Releases what a call has taken. Twice is harmless. What is held may be lost a moment later: it is looked at first. */

@@ -3,7 +3,6 @@ import { events } from "../events.js";
 import { REFUSED, type Tried } from "../lease.js";
 import { checkWaitOptions, type SemaphoreSettings, type WaitOptions } from "../options.js";
 import { semaphoreAcquire, semaphoreCancel, semaphoreDrain } from "../protocol/semaphore-scripts.js";
-import type { InVain } from "./acquire-permits.js";
 import {
   AnySemaphore,
   type Asked,
@@ -97,13 +96,10 @@ export interface Semaphore {
 
 type PermitsBody<T> = () => T | Promise<T>;
 
-/** A call for no permits, which always has them. */
-const NOTHING: InVain = { permits: 0, waitedMs: 0, available: 0 };
-
 /** A semaphore in Redis. What it grants is a number of permits. */
-export class CountingSemaphore extends AnySemaphore<number> implements Semaphore {
+export class CountingSemaphore extends AnySemaphore<number, WaitOptions> implements Semaphore {
   acquire(first?: number | WaitOptions, second?: WaitOptions): Promise<void> {
-    return this.#take(
+    return this.take(
       () => askedFor(first, second),
       undefined,
       (granted, call) => void this.orThrow(granted, call),
@@ -111,7 +107,7 @@ export class CountingSemaphore extends AnySemaphore<number> implements Semaphore
   }
 
   tryAcquire(first?: number | WaitOptions, second?: WaitOptions): Promise<boolean> {
-    return this.#take(
+    return this.take(
       () => askedFor(first, second),
       0,
       (granted) => granted !== undefined,
@@ -119,7 +115,7 @@ export class CountingSemaphore extends AnySemaphore<number> implements Semaphore
   }
 
   using<T>(...given: readonly unknown[]): Promise<T> {
-    return this.#take(
+    return this.take(
       () => askedToUse<WaitOptions, PermitsBody<T>>("using", given),
       undefined,
       (granted, call, { body }) => this.#use(this.orThrow(granted, call), body),
@@ -127,7 +123,7 @@ export class CountingSemaphore extends AnySemaphore<number> implements Semaphore
   }
 
   tryUsing<T>(...given: readonly unknown[]): Promise<Tried<T>> {
-    return this.#take<Tried<T>, AskedToUse<WaitOptions, PermitsBody<T>>>(
+    return this.take<Tried<T>, AskedToUse<WaitOptions, PermitsBody<T>>>(
       () => askedToUse("tryUsing", given),
       0,
       async (granted, _, { body }) =>
@@ -173,33 +169,14 @@ export class CountingSemaphore extends AnySemaphore<number> implements Semaphore
     return look(this.count);
   }
 
-  #take<T, A extends Asked<WaitOptions>>(
-    asking: () => A,
-    defaultWaitMs: number | undefined,
-    come: (granted: number | undefined, call: InVain, asked: A) => T | Promise<T>,
-  ): Promise<T> {
-    try {
-      const asked = asking();
-      const { permits, options } = asked;
-      checkCount("permits", permits, 0, MOST_PERMITS);
-      checkWaitOptions(options);
-      if (permits > 0) {
-        return this.take(this.#source(permits), asked, defaultWaitMs, (granted, call) =>
-          come(granted, call, asked),
-        );
-      }
-      this.count.client.assertOpen(this.count);
-      return Promise.resolve().then(() => come(0, NOTHING, asked));
-    } catch (error) {
-      return Promise.reject(error);
-    }
-  }
-
-  #source(permits: number): PermitSource<number> {
+  protected sourceOf({ permits, options }: Asked<WaitOptions>): PermitSource<number> {
+    checkCount("permits", permits, 0, MOST_PERMITS);
+    checkWaitOptions(options);
     return {
       count: this.count,
       acquire: semaphoreAcquire,
       cancel: semaphoreCancel,
+      nothing: permits === 0 ? 0 : undefined,
       lot: () => ({ permits, ids: [], leaseMs: 0 }),
       enter: () => permits,
       giveBack: (granted) => this.#giveBack(granted),

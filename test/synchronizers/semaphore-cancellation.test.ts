@@ -169,6 +169,19 @@ describe("a wait that is given up", () => {
     expect(time.driver.names).toEqual([]);
   });
 
+  test("while it asks is over in the background as soon as that fails: closing waits for nothing more", async () => {
+    void time.driver.next(neverDeliver, "semaphore-acquire");
+    const leaving = new AbortController();
+    const call = watched(semaphore.acquire({ signal: leaving.signal }));
+    await time.clock.advance(0);
+    leaving.abort("gone");
+    await time.clock.advance(10_000);
+    expect(call.outcome).toEqual({ error: "gone" });
+    const closed = watched(time.holdfast.close());
+    await time.clock.advance(10);
+    expect(closed.outcome).toEqual({ value: undefined });
+  });
+
   test("leaves nothing when its time is up, but the listener and the timers in it are gone", async () => {
     const staying = new AbortController();
     const waiting = watched(semaphore.acquire(3, { waitMs: 50, signal: staying.signal }));
