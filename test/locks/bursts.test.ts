@@ -259,7 +259,7 @@ describe("a call in the queue", () => {
     expect(scripts(time.busy.calls)).toEqual({ "lock-acquire": 20 });
   });
 
-  test("whose waitMs runs out leaves the message that has woken it to the next in line", async () => {
+  test("whose waitMs runs out leaves the message that has woken it to the next in line [own-69]", async () => {
     const time = await open({ safetyPeriodMs: LONG_MS });
     const { holdfast, clock, server, busy } = time;
     server.command("SET", "s", 0);
