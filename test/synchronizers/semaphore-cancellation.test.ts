@@ -182,6 +182,28 @@ describe("a wait that is given up", () => {
     expect(closed.outcome).toEqual({ value: undefined });
   });
 
+  test("in the moments after it was answered has its permits, or gives them back", async () => {
+    for (let microtasks = 0; microtasks <= 12; microtasks += 1) {
+      setAvailable(time, 1);
+      const late = answerLate();
+      const met = time.driver.next(late, "semaphore-acquire");
+      const leaving = new AbortController();
+      const call = watched(semaphore.acquire({ signal: leaving.signal }));
+      await met;
+      await time.clock.advance(0);
+      late.arrive();
+      for (let i = 0; i < microtasks; i += 1) await undefined;
+      leaving.abort("gone");
+      await time.clock.advance(100);
+      const hasThem = call.outcome !== undefined && "value" in call.outcome;
+      expect({ microtasks, outcome: call.outcome, left: available(time) }).toEqual({
+        microtasks,
+        outcome: hasThem ? ENTERED : { error: "gone" },
+        left: hasThem ? "0" : "1",
+      });
+    }
+  });
+
   test("leaves nothing when its time is up, but the listener and the timers in it are gone", async () => {
     const staying = new AbortController();
     const waiting = watched(semaphore.acquire(3, { waitMs: 50, signal: staying.signal }));
