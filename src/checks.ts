@@ -38,7 +38,7 @@ export function known<Options>(what: string, of: string, names: Record<keyof Opt
 }
 
 /**
- * A misspelt option would be as good as none, and nobody would notice.
+ * A misspelt option would silently have no effect.
  * @param others what is left when all known ones were taken away, so that the compiler knows that none was forgotten
  * @throws TypeError naming the option, those that there are, and the one that was meant
  */

@@ -7,7 +7,7 @@ export interface ReplicaOptions {
   /**
    * `require`: an acquisition that too few replicas have in time is given back and fails, and a renewal that too few have
    * does not prolong the lease. `auto`: all replicas that are connected are waited for, and too few are an event. `off`:
-   * nobody is asked. Default: `auto` in a cluster and with Sentinels where the Redis client can ask, else `off`.
+   * no replica is asked. Default: `auto` in a cluster and with Sentinels where the Redis client can ask, else `off`.
    */
   readonly mode?: "auto" | "require" | "off";
   /**
@@ -28,7 +28,7 @@ export interface ReplicaOptions {
  */
 export type PubSub = "auto" | "classic" | "sharded" | "both";
 
-/** For how long a lock stays with the calls of one client while others wait for it. */
+/** For how long a lock stays with the calls of one client while other clients wait for it. */
 export interface HandOffOptions {
   /** How often it is handed on at most. Default: 100. */
   readonly maxCount?: number;
@@ -69,7 +69,7 @@ export interface HoldfastOptions {
   readonly groupCommit?: boolean;
   /**
    * Whether a plain or non-reentrant lock passes from one call of this client to the next that waits for it without being free
-   * in between, and for how long: others have their turn afterwards. Default: 100 times, for 100 ms at most.
+   * in between, and for how long: other clients have their turn afterwards. Default: 100 times, for 100 ms at most.
    */
   readonly handOff?: false | HandOffOptions;
   /** Turns the name that the program uses into the name of the key in Redis. Default: unchanged. */
@@ -95,9 +95,9 @@ const SAFETY_PERIOD_MS = 5_000;
 const RED_MEMBER_TIMEOUT_MS = 50;
 /** Redisson's slavesSyncTimeout. */
 const REPLICAS_TIMEOUT_MS = 1_000;
-/** As many cost about as much as one hand-over between processes: who waits elsewhere hardly notices. */
+/** As many cost about as much as one hand-over between processes, so waiters of other processes hardly notice. */
 const HAND_OFFS = 100;
-/** What a user of another process may have to wait on top, where sections are long. */
+/** The longest additional wait of another process, where critical sections are long. */
 const HAND_OFF_MS = 100;
 /** Below this the watchdog could not renew in time on a busy machine. */
 const SHORTEST_WATCHDOG_MS = 100;
@@ -199,7 +199,7 @@ function replicaSettings(replicas: ReplicaOptions, commandTimeoutMs: number): Re
     throw new TypeError(`replicas.min must be a number, "majority" or "all", got ${String(min)}`);
   }
   const longestMs = commandTimeoutMs / 2;
-  // One that is given has to fit; the default gives way to a short bound on commands.
+  // A given number has to fit; the default is lowered where `commandTimeoutMs` is short.
   const chosenMs = duration("replicas.timeoutMs", timeoutMs, 1);
   if (chosenMs !== undefined && chosenMs > longestMs) {
     throw new RangeError(`replicas.timeoutMs must be at most half of commandTimeoutMs, got ${chosenMs}`);

@@ -35,7 +35,7 @@ const TICKS_PER_WATCHDOG_LEASE = 30;
 export class Client {
   readonly id: string = newClientId();
   readonly settings: ClientSettings;
-  /** Those of a lock whose caller says nothing else. */
+  /** The terms of a lock call without `leaseMs` and `maxHoldMs`. */
   readonly usualTerms: Terms;
   readonly clock: Clock;
   readonly commands: Commands;
@@ -48,7 +48,7 @@ export class Client {
   readonly selfWaits: SelfWaits;
   readonly permits: PermitHolds;
   readonly requests: Requests;
-  /** What gives back the permits of a plain semaphore that the running bodies have. */
+  /** One function for each running body with permits of a plain semaphore: it gives them back. */
   readonly inUse: Set<() => Promise<void>> = new Set();
   readonly #driver: Driver;
   readonly #wheel: HashedWheelTimer;
@@ -57,11 +57,11 @@ export class Client {
   readonly #permitWatchdog: Watchdog;
   readonly #confirmations: Confirmations | undefined;
   readonly #waiters = new Ring<Waiter>();
-  /** Those of calls for the locks of several clients, with whether they wait for a running body of this one. */
+  /** Waiters of calls for locks of several clients; true for those of a running body of this client. */
   readonly #admitted = new Map<Waiter, boolean>();
   readonly #background = new Set<Promise<unknown>>();
   readonly #unlisten: () => void;
-  /** Whose work is taken: everybody's, only that of running bodies, or nobody's. */
+  /** Which calls are accepted: all, only those of running bodies, or none. */
   #open: "to all" | "to bodies" | "to nobody" = "to all";
   #stopped = false;
 
@@ -117,7 +117,7 @@ export class Client {
     this.#unlisten = whenListened(this);
   }
 
-  /** Somebody listens from now on, also to the ends of leases that were taken before. */
+  /** `holdfast:lease:lost` has got a subscriber: sets the alarms of leases that were taken before it. */
   tellEnds(): void {
     for (const holding of [...this.threads.holdings()]) for (const hold of [...holding.live]) hold.tellEnd();
     for (const hold of this.permits.all()) hold.tellEnd();
@@ -128,7 +128,7 @@ export class Client {
     return this.commands.inCluster;
   }
 
-  /** Whether one server has all who listen: elsewhere some may listen at others. */
+  /** Whether `PUBSUB NUMSUB` counts all subscribers of a channel: in a cluster, and after a failover, some may be at another server. */
   get knowsListeners(): boolean {
     const { topology } = this.#driver.traits;
     return topology === "standalone" || topology === "memory";
@@ -176,8 +176,8 @@ export class Client {
   }
 
   /**
-   * Starts work that nobody waits for but `close`, outside of the caller's async context. What it rejects with is
-   * nobody's concern.
+   * Starts work that only `close` waits for, outside of the caller's async context. A rejection is dropped: the caller has its answer
+   * by then.
    */
   inBackground(work: () => Promise<unknown>): void {
     const settled: Promise<unknown> = inRootContext(work).catch(() => undefined);
@@ -222,7 +222,7 @@ export class Client {
     await this.#within(commandTimeoutMs, this.#driver.close());
   }
 
-  /** What is held is confirmed anew where the server of a key can change. */
+  /** Where the server of a key can change, `Confirmations` asks the new server whether it has the holds. */
   #confirm(): Confirmations | undefined {
     const { topology } = this.#driver.traits;
     if (topology !== "cluster" && topology !== "sentinel") return undefined;
@@ -253,7 +253,7 @@ export class Client {
     }
   }
 
-  /** Bodies may open scopes for others. */
+  /** In a loop: a running body may start further ones. */
   async #bodiesEnd(): Promise<void> {
     while (this.threads.running.size > 0) await Promise.allSettled(this.threads.running);
   }

@@ -48,7 +48,7 @@ export function inLaterTurn(callback: () => void): void {
 
 /**
  * Fake timers hold `setImmediate` until they are advanced, but a turn of the event loop is no time: a promise takes its place.
- * Whoever advances them lets all promises settle before the next timer fires; a real turn might come too late for that.
+ * The test that advances them lets all promises settle before the next timer fires; a real turn might come after that timer.
  */
 function soon(callback: () => void): Timer {
   let isCancelled = false;

@@ -17,8 +17,8 @@ export interface Environment {
   randomHex(bytes: number): string;
   weak<T extends object>(object: T): Weak<T>;
   /**
-   * Stands in for the collection of garbage: calls `tell` once it finds that nobody has the object any more, as for a bare one with
-   * the next collection. Undefined: what collects garbage is the process itself.
+   * Stands in for garbage collection: calls `tell` once it finds the object unreachable. Undefined: a `FinalizationRegistry` of the
+   * process does that.
    */
   readonly whenForgotten: ((object: object, tell: () => void) => void) | undefined;
   warn(message: string, kind: WarningKind): void;
@@ -49,7 +49,7 @@ export function replaceEnvironment(other: Environment): () => void {
   };
 }
 
-/** Tells what was registered for an object once nobody has that any more. */
+/** Calls back with the registered value once the object that it was registered for is garbage. */
 export class Forgotten<T> {
   readonly #tell: (value: T) => void;
   #registry: FinalizationRegistry<T> | undefined;

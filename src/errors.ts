@@ -29,7 +29,7 @@ export class WaitTimeoutError extends HoldfastError {
   constructor(
     readonly lockName: string,
     waitedMs: number,
-    /** Who had the lock when it was last asked for; undefined when nobody was seen. */
+    /** The holder that the last attempt saw; undefined when it saw none. */
     readonly obstacle: Obstacle | undefined,
     /** What was waited for, in the words of the message. */
     wanted: string = lockBehind(lockName, obstacle),
@@ -39,7 +39,7 @@ export class WaitTimeoutError extends HoldfastError {
   }
 }
 
-/** A lock and who has it, in the words of an error. @param reentry as the option: how the caller may enter what it holds */
+/** A lock and its holder, in the words of an error. @param reentry as the option: how the caller may enter what it holds */
 export function lockBehind(
   lockName: string,
   obstacle: Obstacle | undefined,
@@ -69,7 +69,7 @@ export type LossReason =
   | "released"
   | "server-changed";
 
-/** The lease can not be trusted any more: somebody else may hold the lock, or the permits. */
+/** The lease cannot be trusted any more: another caller may hold the lock, or the permits. */
 export class LeaseLostError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_LEASE_LOST";
   /** Whole milliseconds from the acquisition to the end of the lease, however late that was noticed. */
@@ -96,7 +96,7 @@ const LOSSES: Readonly<Record<LossReason, string>> = {
   released: "it was released before it could be entered again",
 };
 
-/** A release by somebody who does not hold the lock, or the permits, or not any more. */
+/** The caller released a lock, or permits, that it does not hold, or no longer holds. */
 export class NotHeldError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_NOT_HELD";
   constructor(
@@ -120,7 +120,7 @@ export class ReentryError extends HoldfastError {
   }
 }
 
-/** The write lock was asked for by who holds only the read lock: two that do would wait for each other for ever. */
+/** A reader asked for the write lock without releasing its read lock: two readers that do so would wait for each other for ever. */
 export class UpgradeNotSupportedError extends HoldfastError {
   override readonly code = "ERR_HOLDFAST_UPGRADE";
   constructor(readonly lockName: string) {
@@ -178,7 +178,7 @@ export class QuorumError extends HoldfastError {
     readonly acquired: number,
     /** How many would have had to. */
     readonly wanted: number,
-    /** Why the others failed, one error each. */
+    /** Why the other servers failed, one error each. */
     readonly failures: readonly unknown[],
   ) {
     const why = failures.map((failure) => (failure instanceof Error ? failure.message : String(failure)));

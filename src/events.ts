@@ -15,7 +15,7 @@ interface AboutLock {
 }
 
 interface AboutHold extends AboutLock {
-  /** The holder as stored in Redis; of leased permits their ids, with commas between; "" of permits that nobody owns. */
+  /** The holder as stored in Redis; of leased permits their ids, with commas between; "" of a plain semaphore, whose permits have no owner. */
   readonly holder: string;
 }
 
@@ -40,11 +40,11 @@ export interface AcquireEvent extends AboutLock {
 
 /** `holdfast:lock:contended`: the first attempt of an acquisition found the lock held. Locks only. */
 export interface ContendedEvent extends AboutLock {
-  /** Who has the lock. */
+  /** The holder as stored in Redis. */
   readonly holder: string;
   /** Milliseconds its lease has left, -1 without a TTL. */
   readonly ttlMs: number;
-  /** True when that is this very client: the caller may be waiting for itself. */
+  /** True when this client holds the lock: the caller may be waiting for itself. */
   readonly own: boolean;
 }
 
@@ -89,7 +89,7 @@ export interface ReplicasShortEvent {
   readonly command: string;
   readonly acknowledged: number;
   readonly wanted: number;
-  /** Why nobody is asked any more: the server refuses `WAIT`. Told once. */
+  /** Why replicas are not asked any more: the server refuses `WAIT`. Published once. */
   readonly error?: unknown;
 }
 
@@ -104,7 +104,7 @@ export interface EventChannel<Event> {
 
 type AcquireHandlers = TracingChannelSubscribers<AcquireEvent>;
 
-/** The tracing channel of acquisitions, to which anybody may listen with some handlers only. */
+/** The tracing channel of acquisitions. Unlike Node's type, it takes a subscriber with only some of the handlers. */
 export interface AcquireChannel
   extends Omit<TracingChannel<unknown, AcquireEvent>, "subscribe" | "unsubscribe"> {
   subscribe(handlers: Partial<AcquireHandlers>): void;

@@ -48,8 +48,8 @@ import { Thread } from "./threads/thread.js";
 /** How to close a client. */
 export interface CloseOptions {
   /**
-   * Also release what is still held, so that others need not wait for the TTL; permits of a plain semaphore have none. Default:
-   * false.
+   * Also release what is still held, so that other clients need not wait for the TTL; permits of a plain semaphore have none.
+   * Default: false.
    */
   readonly releaseHeld?: boolean;
   /** How long the bodies of `using`, `run` and `asThread` may go on, in milliseconds. Default: 0. */
@@ -126,7 +126,7 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * A lock whose leases carry fencing tokens, so that a store can refuse who comes too late. Source: Redisson's
+   * A lock with a fencing token in each lease, so that a store can refuse the writes of a former holder. Source: Redisson's
    * getFencedLock.
    * @throws InvalidNameError, TypeError
    */
@@ -165,8 +165,8 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * A number of permits that nobody owns. Where a crash is to give permits back, use `getPermitExpirableSemaphore`. Source:
-   * Redisson's getSemaphore.
+   * A number of permits without owners: any caller may release one. After a crash they stay taken; the leased ones of
+   * `getPermitExpirableSemaphore` return by themselves. Source: Redisson's getSemaphore.
    * @throws InvalidNameError
    */
   getSemaphore(name: string): Semaphore {
@@ -214,7 +214,7 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * What is stored about a lock, whoever holds it, Node or JVM. Advisory: it may have changed by the time it is read.
+   * What Redis has stored about a lock, also one that a JVM holds. Advisory: it may have changed by the time it is read.
    * @throws InvalidNameError, UnavailableError, WrongTypeError, ClientClosedError
    */
   async inspect(name: string): Promise<LockState> {
@@ -222,7 +222,7 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Takes no new work and rejects whoever waits, with ClientClosedError. Running bodies go on for `graceMs`, with all the
+   * Refuses new calls and rejects waiting ones with ClientClosedError. Running bodies go on for `graceMs`, with all the
    * locks that they still take. Then declares what is still held lost and stops renewing it. Closes only the connections
    * that holdfast opened. Takes `graceMs` and three command timeouts at most, also when Redis is gone. Safe twice.
    * @throws TypeError, RangeError before anything is done

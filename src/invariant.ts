@@ -1,8 +1,8 @@
 import { environment } from "./environment.js";
 
 /**
- * Asserts what is true in a right program, whatever callers, servers and networks do. A broken one is told by a warning as well: work in the
- * background drops the error.
+ * Asserts what is true in a correct program, whatever callers, servers and networks do. If broken it also emits a warning: work in
+ * the background drops the error.
  * @throws Error that names what is broken
  */
 export function invariant(holds: boolean, broken: string): void {

@@ -38,7 +38,7 @@ export interface Lease extends AsyncDisposable {
   /**
    * Releases this hold. Twice is harmless. Where a call of the same client waits, the lock passes to it, and nothing is sent.
    * @throws NotHeldError when the lease was lost before; UnavailableError when Redis did not answer or refused: the release
-   * is then tried on behind the scenes, and at the latest the lock falls by its TTL
+   * is then repeated in the background, and at the latest the lock falls by its TTL
    */
   unlock(): Promise<void>;
 }
@@ -63,18 +63,18 @@ export interface Keeper {
   runIn<T>(find: Body["find"], lease: object, body: () => T | Promise<T>, after?: AfterBody): Promise<T>;
 }
 
-/** What a lease is believed by: one hold, or several that count as one. */
+/** The base of trust in a lease: one hold, or several that count as one. */
 export interface Believed {
   readonly state: HoldState;
   readonly signal: AbortSignal;
   readonly loss: LeaseLostError | undefined;
   /** Milliseconds for which it may be trusted; 0 when it is over. */
   checkMs(): number;
-  /** The same for whoever only looks: it changes nothing. */
+  /** The same without side effects: an expired lease is not declared lost by it. */
   believedMs(at?: Instant): number;
 }
 
-/** What all leases have in common: what they tell, and how the work that they are for ends. */
+/** The common part of all leases: state, signal and `run`, and the release at the end of `using` and `await using`. */
 export abstract class AnyLease implements AfterBody {
   abstract readonly name: string;
   /** Runs a body in the scope of the lease. @param after what follows. Default: the outcome of the body is the call's */
@@ -151,8 +151,8 @@ export abstract class AnyLease implements AfterBody {
   }
 
   /**
-   * Releases after the work that the lease was for, unless that has done so itself.
-   * @param after what follows, with the loss if the lease was lost before. What goes wrong with the release is no error of the work
+   * Releases the lease after the body, unless the body has released it.
+   * @param after follows the release, and gets the loss if the lease was lost before. A failed release does not fail the call
    */
   #end<R>(after: (loss: LeaseLostError | undefined) => R): Promise<R> {
     const { releasing } = this;
@@ -160,7 +160,7 @@ export abstract class AnyLease implements AfterBody {
       const { loss } = this.believed;
       return loss === undefined ? after(loss) : inTheStackOfTheCaller(() => after(loss));
     };
-    // What the release under way brings is told to the call that has begun it.
+    // The outcome of a release under way is for the call that has begun it: here only its end matters.
     if (releasing !== undefined) return releasing.then(ended, ended);
     return this.giveBack().then(ended, (error: unknown) => {
       if (events.releaseFailed.hasSubscribers) this.failed(error);
@@ -169,15 +169,18 @@ export abstract class AnyLease implements AfterBody {
   }
 }
 
-/** Promises that were returned on the way to the caller follow this one only after a microtask each, and without that V8 does not find it. */
+/**
+ * Runs some microtasks later. Each promise that an async function returns on the way to the caller takes a microtask to follow this
+ * one; before they do, V8 finds no async stack from an error to the caller.
+ */
 function inTheStackOfTheCaller<R>(work: () => R): Promise<R> {
   const soon = Promise.resolve();
   return soon.then().then().then(work);
 }
 
 /**
- * Milliseconds for which a lease, or permits, would be believed at a moment, for whoever only looks: it changes nothing. 0: it would not
- * be, or is over.
+ * Milliseconds for which a lease, or permits, would be believed at a moment; 0 when not, or when it is over. Without side effects: an
+ * expired lease is not declared lost by it.
  * @param at default: this moment, on the clock of each client that has a part in it
  */
 export function believedMs(lease: object, at?: Instant): number {

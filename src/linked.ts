@@ -7,7 +7,7 @@ export class Link {
   declare next: Link;
   declare previous: Link;
 
-  /** Assigned here, as field initializers are slow in a class that many others extend. */
+  /** Assigned here, as field initializers are slow in a class with many subclasses. */
   constructor() {
     this.next = this;
     this.previous = this;
@@ -47,7 +47,7 @@ export class Ring<T extends Link> {
     head.previous = link;
   }
 
-  /** Puts before all others what is in no ring. */
+  /** Puts at the front what is in no ring. */
   addFirst(link: T): void {
     const head = this.#head;
     link.previous = head;
@@ -56,7 +56,7 @@ export class Ring<T extends Link> {
     head.next = link;
   }
 
-  /** The one at hand may be unlinked meanwhile, others may not. */
+  /** The loop body may unlink the link that it got. It must not unlink the next one, which is read before the body runs. */
   *[Symbol.iterator](): Iterator<T> {
     for (let link = this.#head.next; link !== this.#head; ) {
       const { next } = link;

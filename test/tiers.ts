@@ -43,6 +43,8 @@ export const groups: readonly TestGroup[] = [
       "test/locks/{lease-told-redis,load,reentrant-lock,wake-ups}.test.ts",
       "test/{locks,synchronizers}/redisson-records.test.ts",
       "test/synchronizers/{permit-expired,permits,semaphore-faults,semaphore-servers}.test.ts",
+      // What the tests themselves stand on.
+      "test/unit/{child,redis-server}.test.ts",
     ],
   },
   {

@@ -6,7 +6,7 @@ import type { Slots } from "./own/slots.js";
 
 /**
  * What an adapter gives of one client of its Redis library: how to send scripts with it, what it tells of its connections, and how to
- * open connections of our own like it. `ScriptDriver` makes a driver of it. What is marked with a `?` is for clients that have it.
+ * open connections of our own like it. `ScriptDriver` makes a driver of it. Members with a `?` are for clients with that ability.
  */
 export interface ClientPort extends ScriptSender, Pick<Driver, "traits" | "resets" | "outage" | "placeOf"> {
   /** Why nothing can be sent: the client is not connected yet, or has ended, until its owner connects it. Undefined while it can. */
@@ -17,9 +17,9 @@ export interface ClientPort extends ScriptSender, Pick<Driver, "traits" | "reset
   readonly reached?: () => Promise<void> | undefined;
   /** Settles when it is known where connections of our own are to lead; undefined once it is. */
   readonly met?: () => Promise<unknown> | undefined;
-  /** The servers of a cluster, where the client tells who has which slot. `placeOf` then need not. */
+  /** The servers of a cluster by slot, where the client tells them. The driver then needs no `placeOf` of the client. */
   readonly slots?: Slots;
-  /** Makes an error of the server of what the client rejects with, where it is one. */
+  /** Turns a rejection of the client into a {@link ServerReplyError}, where the server has answered with an error. */
   readonly toError: (failure: unknown) => unknown;
   /** The pause before the next connection, after so many that failed in a row; undefined where none is to be opened. */
   retryDelayMs(failures: number): number | undefined;
@@ -29,7 +29,7 @@ export interface ClientPort extends ScriptSender, Pick<Driver, "traits" | "reset
    * @param family which messages it may be asked to listen to
    */
   open(server: string, family: PubSubFamily, events: ConnectionEvents): PubSubConnection;
-  /** What runs scripts and waits for replicas, on such connections, where they can send as well. */
+  /** Runs scripts and waits for replicas on connections of our own. Undefined where these cannot send commands. */
   readonly calls?: MasterCalls;
   /** Lets go of the client, after what listens with it was closed. Called once. */
   close(): Promise<void>;

@@ -27,8 +27,8 @@ export interface Driver {
    */
   onMoved?(moved: () => void): () => void;
   /**
-   * Asks the servers whether keys have moved, and tells those who called `onMoved` if so: a client that sends nothing to a slot
-   * need not hear that it has moved. Never rejects. Not there where the client is told in any case.
+   * Asks the servers whether keys have moved, and runs the callbacks of `onMoved` if so: a client that sends nothing to a slot
+   * gets no redirection when it moves. Never rejects. Not there where the client is told in any case.
    */
   lookForMoves?(): Promise<void>;
   /**
@@ -52,8 +52,8 @@ export interface Driver {
    * `onReady` is called whenever messages begin to arrive: once at first, then after each reconnect, as
    * messages may have been missed. Resolves when the listening began; a rejection leaves nothing behind.
    *
-   * A channel has one listener, which the caller shares: who listens to it again needs the one before no more. That one may hear
-   * messages or not, its promise may be rejected, and its leaving changes nothing.
+   * A channel has one listener, which the caller shares: a second `subscribe` of the same channel replaces the first. From then on the
+   * first may hear messages or not, its promise may be rejected, and its unsubscribing changes nothing.
    * @param family which messages: those of `PUBLISH` or those of `SPUBLISH`. Default: classic
    */
   subscribe(channel: string, listener: ChannelListener, family?: PubSubFamily): Promise<Unsubscribe>;
@@ -72,12 +72,12 @@ export interface DriverTraits {
   readonly sharded?: boolean;
 }
 
-/** `PUBLISH` and `SUBSCRIBE`, or `SPUBLISH` and `SSUBSCRIBE`: who listens to one does not hear the other. */
+/** `PUBLISH` and `SUBSCRIBE`, or `SPUBLISH` and `SSUBSCRIBE`: a listener of one family does not hear the messages of the other one. */
 export type PubSubFamily = "classic" | "sharded";
 
 /** How many replicas are to have a write. */
 export interface ReplicaDemand {
-  /** `connected`: as many as are connected, perhaps none. The others want one at least. */
+  /** `connected`: as many as are connected, perhaps none. `majority` and `all` demand at least one. */
   readonly replicas: number | "majority" | "all" | "connected";
   /** How long to wait for them, in milliseconds. */
   readonly timeoutMs: number;
@@ -90,9 +90,9 @@ export interface ReplicatedReply {
   readonly wanted: number;
 }
 
-/** Shared by a call and the one who waits for it. */
+/** Shared by the adapter that runs a call and the caller that waits for its answer. */
 export interface Ticket {
-  /** True once nobody waits for the answer any more: do not begin another try of this call. */
+  /** Set once the caller no longer waits for the answer: do not begin another try of this call. */
   givenUp: boolean;
 }
 
@@ -101,7 +101,7 @@ export interface ChannelListener {
   onReady(): void;
 }
 
-/** Stops listening. Resolves once the server knows or can not be told. Safe twice. */
+/** Stops listening. Resolves once the server has confirmed it, or its connection is gone. Safe twice. */
 export type Unsubscribe = () => Promise<void>;
 
 /**
@@ -135,7 +135,7 @@ function ownWords(answer: string): string {
   return CODE.test(words) ? words : `ERR ${words}`;
 }
 
-/** The server does not carry out `WAIT` for this user, so that nobody can know what its replicas have. Nothing was sent. */
+/** The server does not carry out `WAIT` for this user, so what its replicas have stays unknown. The script was not sent. */
 export class WaitRefusedError extends Error {
   override readonly name = "WaitRefusedError";
 }

@@ -27,7 +27,7 @@ export class KnownScripts {
     this.#toError = toError;
   }
 
-  /** Runs a script, once more in full where its server has forgotten it, unless it was given up by then. */
+  /** Runs a script. After a NOSCRIPT, sends it again with its text, unless the caller has given the call up. */
   run(call: ScriptCall, ticket: Ticket, sender: ScriptSender, server = ""): Promise<RawReply> {
     // In full at first, rather than after a NOSCRIPT, when later calls would overtake this one.
     const command = this.#learn(server, call.script.sha1) ? "EVAL" : "EVALSHA";
@@ -41,7 +41,7 @@ export class KnownScripts {
     });
   }
 
-  /** Nothing is sent a second time any more. */
+  /** From now on a NOSCRIPT rejects: nothing is sent again. */
   close(): void {
     this.#closed = true;
   }

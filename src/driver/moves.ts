@@ -1,4 +1,4 @@
-/** Those who are told that some keys have another server than before. */
+/** The callbacks of {@link Driver.onMoved}: some keys have another server than before. */
 export class Moves {
   readonly #told = new Set<() => void>();
 
@@ -22,9 +22,9 @@ export class SlotMoves {
   readonly #moved: () => void;
   /** Undefined where none was known yet. */
   readonly #masters: (string | undefined)[] = new Array(SLOTS);
-  /** What `CLUSTER SLOTS` was answered last. */
+  /** The latest answer to `CLUSTER SLOTS`. */
   #answer: string | undefined;
-  /** Those that have not answered yet. */
+  /** The nodes that have not answered yet. */
   readonly #asked = new WeakSet<object>();
 
   /** @param moved is called when some have */
@@ -45,8 +45,8 @@ export class SlotMoves {
   }
 
   /**
-   * Asks one of the nodes for the slots, another each time: one may be behind the others, or silent.
-   * @returns whether it answers otherwise than the one before, or could not be asked. Never rejects
+   * Asks one random node for the slots: a fixed one might lag behind the cluster, or be silent.
+   * @returns whether its answer differs from the one before, or there was none. Never rejects
    */
   async ask<Node extends object>(
     nodes: readonly Node[],

@@ -20,7 +20,7 @@ import { Subscriber } from "./own/subscriber.js";
 /** The driver for one client, of whatever Redis library. It offers no more than the client's port does. */
 export class ScriptDriver implements Driver {
   readonly traits: DriverTraits;
-  // Not there at all where the client's port does not offer it.
+  // `declare`: no such property where the client's port does not offer it.
   declare readonly placeOf?: (key: string) => string;
   declare readonly lookForMoves?: () => Promise<void>;
   declare readonly runReplicated?: NonNullable<Driver["runReplicated"]>;

@@ -12,7 +12,7 @@ import type { LockIdentity, Part } from "./lock-kind.js";
 import type { Wish } from "./wish.js";
 
 /**
- * One lock of an acquire command on its way to Redis, and what its answer says about the stay's field.
+ * The part of an acquire command for one lock, and what its answer says about the stay's field.
  * @see docs/internals/states.md#commands-of-one-call
  */
 export class AcquireCommand implements Request<Acquisition, AcquireAnswer>, Entrant, Part {
@@ -45,7 +45,10 @@ export class AcquireCommand implements Request<Acquisition, AcquireAnswer>, Entr
     return this.wish.waiter;
   }
 
-  /** A re-entry keeps the lock from others meanwhile; a waiter in a queue in Redis may be given the lock any moment. */
+  /**
+   * True for a re-entry, which holds the lock while it waits for room, and for a waiter in a fair queue, which may be granted the lock at
+   * any moment.
+   */
   get goesFirst(): boolean {
     const { lock, wish, heldCount } = this;
     return heldCount > 0 || wish.kin !== undefined || (lock.kind.recordsWaiters && wish.attempts > 0);
@@ -74,7 +77,7 @@ export class AcquireCommand implements Request<Acquisition, AcquireAnswer>, Entr
   }
 
   dismissed(_error?: UnavailableError): void {
-    // Those that travel together wait before they are made.
+    // `takeTogether` waits for room before it makes its commands, so that they never stand in the queue.
   }
 
   isLike({ lock, wish, heldCount }: AcquireCommand): boolean {
@@ -110,7 +113,7 @@ export class AcquireCommand implements Request<Acquisition, AcquireAnswer>, Entr
       return;
     }
     this.#copyMayArrive();
-    // Where nothing is held, the call that has begun the stay sees to it at its end.
+    // Without a hold, the call that began the stay undoes the copies at its end.
     if (holding.inRedis.count > 0) cleanUp(lock, holding);
   }
 

@@ -65,7 +65,7 @@ export class Acquisition extends Attempt {
   /** Has the caller's promise go on. */
   #tell: (() => void) | undefined;
 
-  /** @throws what a claim throws that can not be met */
+  /** @throws the error of a claim that cannot be met */
   constructor(lock: LockIdentity, wish: Wish, caller: Caller) {
     const entrance = entranceOf(lock, wish, caller);
     super({ lock, holding: entrance.stay, wish });
@@ -196,7 +196,7 @@ export class Acquisition extends Attempt {
     }
   }
 
-  /** Within the call of its waker, which must not fail by it. */
+  /** Runs on the waker's stack, and so must not throw. */
   #awake(): void {
     const taken = this.way?.taken();
     if (taken !== undefined) {
@@ -206,7 +206,10 @@ export class Acquisition extends Attempt {
     else this.safely(() => this.#askOrSleep());
   }
 
-  /** A hold that another call has left or given: that call did not know whether this one was cancelled in that moment. */
+  /**
+   * A hold that was handed over or granted. If this call was cancelled in the same moment, which the giver could not know, the hold is
+   * released.
+   */
   #takenOver(hold: Hold): void {
     const { cancelled } = this.waiter;
     if (cancelled) this.lock.client.inBackground(() => release(this.lock, hold));
@@ -299,7 +302,7 @@ export class Acquisition extends Attempt {
     if (this.#hasBegun) {
       this.#hasBegun = false;
       holding.isBeginning = false;
-      // Takes it out of a queue as well, and passes on what may have been given to it at this very moment.
+      // This also takes the field out of a fair queue, and passes the lock on if it was granted at this very moment.
       undoCopies(lock, holding, lock.kind.recordsWaiters && wish.waits && wish.attempts > 0);
       holding.settled();
     }

@@ -11,8 +11,8 @@ import type { WayOfWaiting } from "./way-of-waiting.js";
 
 /**
  * The states of an acquisition. `waiting`: for something to ask for, or for its turn in a stay; `asking`: an attempt is under way;
- * `takingBack`: what it has in Redis is of no use and is being given back. The others are ends: `refused`, as it may not wait; `over`, as
- * its time is up; `entered`, `cancelled`, `failed`.
+ * `takingBack`: what it has in Redis is of no use and is being given back. The other five are ends: `refused`, as it may not wait; `over`,
+ * as its time is up; `entered`, `cancelled`, `failed`.
  * @see docs/internals/states.md#one-acquisition
  */
 export type State =
@@ -39,16 +39,16 @@ export abstract class Attempt extends AcquireCommand {
   #vainTries = 0;
   /** Ends its turn among the commands of the stay; true: `endTurn` of the stay's record does. */
   #turn: (() => void) | true | undefined;
-  /** Ends the background work of a call that is gone; undefined while it is there. */
+  /** Ends the background work of a cancelled call; undefined while the call waits for the attempt. */
   #lateEnd: (() => void) | undefined;
 
-  /** The attempt was answered, and its call is there. Ends the turn. */
+  /** The attempt was answered, and its call still waits for it. Ends the turn. */
   protected abstract heard(answer: AcquireAnswer, command: Exchanged<unknown>): void;
 
-  /** The attempt has failed, or could not be made, and its call is there. Ends the turn. */
+  /** The attempt has failed, or could not be made, and its call still waits for it. Ends the turn. */
   protected abstract fail(error: unknown): void;
 
-  /** The lock was not to be had. */
+  /** The attempt has not brought the lock: the call waits on, or ends. */
   protected abstract busy(): void;
 
   protected abstract end(state: State): void;
@@ -171,14 +171,14 @@ export abstract class Attempt extends AcquireCommand {
     this.inCallersContext(() => this.fail(error));
   }
 
-  /** The caller hears of it at once, whatever is under way. */
+  /** Ends the call at once; an attempt that is under way goes on in the background. */
   readonly #cancelled = (): void => {
     if (this.state === "asking") this.#abandon();
     this.way?.failed(this.waiter.reason);
     this.end("cancelled");
   };
 
-  /** The call is gone while the attempt is under way. */
+  /** The call was cancelled while the attempt is under way: the client still waits for the attempt when it closes. */
   #abandon(): void {
     const { lock, holding } = this;
     holding.unsettled();
@@ -200,7 +200,7 @@ export abstract class Attempt extends AcquireCommand {
     else this.failForCaller(error);
   }
 
-  /** Of an attempt whose call is gone. */
+  /** The call was cancelled while its attempt was under way: what the answer brings is given back. */
   protected readLate(answer: AcquireAnswer, command: Exchanged<unknown>): void {
     const givenBack = this.#giveBack(answer, command);
     this.endTurn();
@@ -235,7 +235,7 @@ export abstract class Attempt extends AcquireCommand {
     }
   }
 
-  /** Nothing of an attempt whose call is gone is under way any more. */
+  /** The attempt of a cancelled call has ended: undoes what it may have left in Redis, and lets `close` stop waiting for it. */
   protected endLate(): void {
     const { lock, holding } = this;
     const end = this.#lateEnd;

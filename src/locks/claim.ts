@@ -6,7 +6,7 @@ import { Thread } from "../threads/thread.js";
 import { type LockIdentity, lockId, otherHalfId } from "./lock-kind.js";
 import type { Wish } from "./wish.js";
 
-/** Who a call is. */
+/** The thread that a call acts as, and the holds on its path. */
 export interface Claim {
   /** The owner of what it acquires. */
   readonly thread: Thread<Holding>;
@@ -18,11 +18,12 @@ export interface Claim {
 }
 
 /**
- * Decides who a call is. Re-entry follows the path on which a flow awaits: a hold that one of the scopes around the call
- * lies in is entered once more; whatever is held elsewhere, be it by the same thread, is a stranger's.
- * @throws NotHeldError for the threadId of a lease that is over; ReentryError, UpgradeNotSupportedError where waiting
- * would be for ever; LeaseLostError when the hold to re-enter is over
- * @param replaced a lost hold in whose place another is to be taken
+ * Decides which thread a call acts as, and which hold it re-enters: only a hold of a scope around it. Any other hold counts as a
+ * stranger's, even one of the same thread: siblings that run at the same time could otherwise be in the lock together. See
+ * docs/decisions/003-the-path-decides-re-entry.md.
+ * @throws NotHeldError for the threadId of a lease that is over; ReentryError, UpgradeNotSupportedError where waiting would be for ever;
+ * LeaseLostError when the hold to re-enter is over
+ * @param replaced a lost hold that a red lock acquires again
  * @see docs/internals/states.md#one-acquisition
  */
 export function claimOf(
@@ -48,12 +49,12 @@ function claimOnPath(lock: LockIdentity, stranger: () => Thread<Holding>, replac
   const other = otherHalf(lock, onPath);
   if (outer !== undefined) return { thread: outer.holding.thread, outer, kin: undefined, scope };
   refuseUpgrade(lock, other);
-  // A stay of its own would be in the way of the hold that is to come, and the other way round.
+  // The joint lock around this call is still acquiring this member: a second stay and that acquisition would wait for each other.
   const half = otherHalfId(lock) ?? lock.id;
   if (lock.reentry === "scope" && (scope?.awaits(lock.id) || scope?.awaits(half))) {
     throw new LeaseLostError(lock.name, lock.client.id, "unreachable", 0);
   }
-  // A thread that is in the lock, but not on this path, excludes the call like any other.
+  // A stay that the scope's thread has in the lock, but not on this path, excludes the call, which gets another thread.
   const thread =
     scope === undefined || scope.thread.stayIn(lock.id) !== undefined ? stranger() : scope.thread;
   return { thread, outer, kin: other, scope };
@@ -69,12 +70,12 @@ function claimById(lock: LockIdentity, threadId: number): Claim {
   return { thread, outer: undefined, kin: other, scope: undefined };
 }
 
-/** For one who is in the lock. @throws ReentryError */
+/** For a call that would enter the lock once more. @throws ReentryError */
 export function assertReentrant({ name, kind }: LockIdentity): void {
   if (!kind.reentrant) throw new ReentryError(name, "this kind of lock is not reentrant");
 }
 
-/** What the caller has of the other lock of the pair. */
+/** The hold that the caller has of the other lock of the pair. */
 function otherHalf(lock: LockIdentity, find: (id: string) => Hold | undefined): Hold | undefined {
   const id = otherHalfId(lock);
   return id === undefined ? undefined : find(id);
@@ -94,11 +95,10 @@ function threadOf(lock: LockIdentity, threadId: number): Thread<Holding> {
 }
 
 /**
- * True when nobody is in the lock but holders on the caller's path; false while a sibling's body is.
+ * False while a hold outside the caller's path excludes the call, for example that of a sibling's body: the call waits until it ends.
  * @param outer the hold on the path that is to be entered
- * @param others the holds that exclude the caller unless they are on its path
- * @throws LeaseLostError when the hold to enter is over; ReentryError, UpgradeNotSupportedError when waiting would be
- * for ever
+ * @param others the live holds of the stay, and of those beside it
+ * @throws LeaseLostError when the hold to enter is over; ReentryError, UpgradeNotSupportedError when waiting would be for ever
  */
 export function mayEnter(
   lock: LockIdentity,

@@ -7,15 +7,15 @@ import type { Holding } from "../threads/holding.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { type Sending, sendRelease } from "./lowering.js";
 
-/** How long clean-up leaves a server alone that does not answer: twice as long each time. */
+/** The pause before a server that does not answer is asked again: twice as long each time. */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
-/** For how long replicas that are late are told of a release. */
+/** For how long a release is repeated for replicas that do not acknowledge it. */
 const TELLING_MS = 60_000;
 
 /**
- * Brings Redis to the count that the holding is to have, again and again until no copy of an older command can arrive
- * any more. Goes on behind the scenes; the stay is not over before, so that nothing new is done under its field.
+ * Sends releases in the background until Redis has the count that the stay's record says, and no copy of an older command can arrive. The
+ * stay is not over before that, so that the next one under a chosen id does not begin under the same field.
  * @param ended called when that is done, or is given up
  * @see docs/internals/states.md#endings
  */
@@ -35,20 +35,20 @@ export function cleanUp(
 }
 
 /**
- * A call has ended without a hold: a copy of its acquisition may arrive yet, and take the lock for nobody.
- * @param isRecorded whether it may stand in a queue in Redis
+ * The call has ended without a hold, but a copy of its acquisition may still take the lock in Redis: releases it in the background.
+ * @param isRecorded whether the field may stand in the queue of a fair lock
  */
 export function undoCopies(lock: LockIdentity, holding: Holding, isRecorded?: boolean): void {
   const { inRedis } = holding;
   if (isRecorded) inRedis.queued();
-  // What becomes of a command that is under way is seen to when it is answered.
+  // A command of the stay is under way: its answer leads here again.
   else if (inRedis.isChanging) return;
   if (inRedis.count === 0 && inRedis.isDoubtful) cleanUp(lock, holding);
 }
 
 /**
- * Takes away what a stay that was lost has left in Redis, before the next one under the same id. While copies of commands
- * may arrive, the stay is not over.
+ * Releases what a lost stay under a chosen id has left in Redis, before the next stay begins under the same field. While copies of its
+ * commands may arrive, the stay is not over, and `cleanUp` goes on.
  * @throws UnavailableError
  */
 export async function clearLeftover(lock: LockIdentity, holding: Holding, patience: Patience): Promise<void> {
@@ -60,7 +60,7 @@ export async function clearLeftover(lock: LockIdentity, holding: Holding, patien
   try {
     await inRedis.inTurn(() => sendRelease(lock, holding, { patience }));
   } catch (error) {
-    // It was refused: what there is stays.
+    // The release was refused or never sent: Redis has what it had.
     if (inRedis.copiesUntilMs === 0) inRedis.keeps(count);
     throw error;
   } finally {
@@ -70,7 +70,7 @@ export async function clearLeftover(lock: LockIdentity, holding: Holding, patien
 }
 
 /**
- * Takes back what was given a moment ago and is of no use: at once where that can be had, behind the scenes otherwise. Never
+ * Releases what an acquisition took with too few replicas: by one command that the call waits for, and by `cleanUp` if that fails. Never
  * rejects.
  */
 export async function takeBack(lock: LockIdentity, holding: Holding): Promise<void> {
@@ -79,7 +79,7 @@ export async function takeBack(lock: LockIdentity, holding: Holding): Promise<vo
   try {
     const sending = { goesOn, patience: { replicated: false } };
     await holding.inRedis.inTurn(() => sendRelease(lock, holding, sending));
-    // One may have it nevertheless.
+    // A replica may have the acquisition without having acknowledged it, and restores the lock if it is promoted.
     if (holding.inRedis.copiesUntilMs === 0) tellReplicas(lock, holding);
     else cleanUp(lock, holding, { goesOn });
   } catch {
@@ -90,11 +90,11 @@ export async function takeBack(lock: LockIdentity, holding: Holding): Promise<vo
 }
 
 /**
- * Has replicas know of what was released, again and again, behind the scenes: one that takes over is not to bring it back. On
- * the server it is done, so that the stay is over meanwhile; one that goes on tells them by what it sends next.
+ * Repeats a release in the background until enough replicas acknowledge it, so that a promoted replica does not restore the hold. The
+ * master has applied it, and so the stay may end meanwhile. A stay that goes on tells the replicas by its next command.
  */
 export function tellReplicas(lock: LockIdentity, holding: Holding): void {
-  // The next stay under an id that the caller chose has the same field.
+  // The next stay under a chosen id has the same field: a repeated release would free it.
   if (holding.thread.explicitId !== undefined) return;
   const { client } = lock;
   const { clock, commands } = client;
@@ -117,15 +117,15 @@ export function tellReplicas(lock: LockIdentity, holding: Holding): void {
 }
 
 /**
- * By then even what was taken last has ended by itself, and so has a place in a queue: who is silent loses it, and what is given to him
- * before that ends sooner than he would lose another one. On the monotonic clock.
+ * When Redis can have nothing of the stay any more, on the monotonic clock: its longest lease is over, and its place in a fair queue as
+ * well. Redis drops a waiter that has been silent for `aliveMs`, and a grant of the last moment ends within another `aliveMs`.
  */
 function endOfCleanUp({ client: { clock, commands }, kind }: LockIdentity, { inRedis }: Holding): number {
   const aliveMs = kind.recordsWaiters ? fairTimes.aliveMs : 0;
   return clock.monotonicMs() + inRedis.longestLeaseMs + 2 * (aliveMs + commands.timeoutMs);
 }
 
-/** As {@link cleanUp}, for somebody who waits for it. Never rejects. */
+/** The loop of {@link cleanUp}. Never rejects. */
 async function reachStoredCount(
   lock: LockIdentity,
   holding: Holding,
@@ -135,7 +135,7 @@ async function reachStoredCount(
   const { clock, commands } = client;
   const endMs = endOfCleanUp(lock, holding);
   const livesOn = () => holding.live.length > 0;
-  // A copy may take the next hold of a stay that goes on.
+  // A stay that goes on: a copy that arrives later could release its next hold.
   const goesOn = () => holding.inRedis.copiesUntilMs > 0 && (after.goesOn || livesOn());
   let pauseMs = FIRST_PAUSE_MS;
   while (!client.stopped && (clock.monotonicMs() < endMs || goesOn())) {
@@ -146,21 +146,22 @@ async function reachStoredCount(
         serverMs,
         shortfall,
       } = await holding.inRedis.inTurn(() => {
-        // Nobody relies on what a stay that was lost has left. What is being released is left to the release, and looked at again.
+        // Without a live hold, all that Redis has is released. A release that is under way lowers the count itself; the next round looks
+        // again.
         if (holding.live.length === 0 && holding.releases === 0) holding.inRedis.lowers(0);
         return sendRelease(lock, holding, after);
       });
       const { copiesUntilMs } = holding.inRedis;
       if (copiesUntilMs > 0) {
-        // A release that was sent while no copies could come is not told the time, and somebody has to have told it.
+        // A release without a deadline is answered without the server's time. With it, the pause ends when the copies are too late.
         if (serverClock !== undefined) waitMs = copiesUntilMs - serverMs + 1;
       } else if (holding.live.length > 0 || holding.inRedis.count === 0) {
-        // What is about to be asked for again in the same stay tells them.
+        // If the stay is about to ask for the lock again, that command tells the replicas.
         if (shortfall !== undefined && !after.goesOn) tellReplicas(lock, holding);
         return;
       }
     } catch (error) {
-      // A server that refuses, or can not be reached, may do better later; a call that waits for it does not do so for ever.
+      // A server that refuses, or cannot be reached, may answer later. The loop has an end, as a call may wait for it.
       if (!(error instanceof UnavailableError) || isOver(error)) return;
       if (clock.monotonicMs() >= endMs && !livesOn()) return;
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
@@ -170,8 +171,8 @@ async function reachStoredCount(
 }
 
 /**
- * What frees a lock from all of these holders, one of whom may have it.
- * @param heldCount how often at most
+ * The releases that free a lock from each of these holders: one of them may have it.
+ * @param heldCount how often it has the lock, at most
  */
 export function releasesOf(
   { key, channel }: Pick<LockIdentity, "key" | "channel">,
@@ -184,8 +185,8 @@ export function releasesOf(
 }
 
 /**
- * Releases every field of a chain in the background, of which Redis may have one, again and again until it is answered.
- * @param leaseMs by then it has ended by itself
+ * Releases every field of a chain in the background, as Redis may have one of them, and repeats that until it is answered.
+ * @param leaseMs the longest lease of the chain: after it nothing is left to release
  */
 export function freeNames(lock: LockIdentity, names: readonly string[], leaseMs: number): void {
   const { client, kind, key } = lock;

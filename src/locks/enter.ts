@@ -8,7 +8,7 @@ import type { Wish } from "./wish.js";
 type Given = Pick<Place, "takenAt" | "until" | "token" | "unnamed">;
 
 /**
- * Redis has given the hold.
+ * Records a hold that the stay was given, by Redis or by a hand-over.
  * @param at this moment, if the caller has just looked
  * @returns undefined when its lease is over already
  * @see docs/internals/states.md#one-acquisition
@@ -28,8 +28,8 @@ export function enter(holding: Holding, wish: Wish, given: Given, at?: Instant):
 /**
  * As {@link enter}, by the answer `held` to the acquisition itself: the lock was free for it then, so that leases of this client that say
  * otherwise are lost. A hand-off and a grant do not prove that: Redis was not asked, or the message is about an older stay. Neither does an
- * answer that came after its own lease had ended: another call may have taken the lock since. So it has if Redis gave it to a call that
- * was sent later, but heard earlier.
+ * answer that came after its own lease had ended: another call may have taken the lock since. One has it for certain if it was sent later,
+ * and its answer `held` was heard earlier.
  * @returns undefined when its lease is over already, or another one has got the lock since
  */
 export function enterByAnswer(
@@ -38,7 +38,7 @@ export function enterByAnswer(
   wish: Wish,
   given: Pick<Given, "takenAt" | "token">,
 ): Hold | undefined {
-  // Who reads on the strength of its own write hold is beside that.
+  // A read beside its own write hold does not displace that.
   const isFirst = holding.live.length === 0 && wish.kin === undefined;
   const others = isFirst ? lock.client.threads.excludedBy(holding, otherHalfId(lock)) : [];
   const isLater = ({ takenAt, provisional }: Hold) =>

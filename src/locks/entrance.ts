@@ -5,7 +5,7 @@ import { type LockIdentity, otherHalfId } from "./lock-kind.js";
 import { unanswered } from "./refusal.js";
 import type { Wish } from "./wish.js";
 
-/** As what a call acquires. */
+/** The identity under which a call acquires. */
 export interface Caller {
   /** Chosen by the program, or of a live lease; undefined: decided by the path that the call lies on. */
   readonly threadId: number | undefined;
@@ -13,18 +13,18 @@ export interface Caller {
   readonly stranger?: () => Thread<Holding>;
 }
 
-/** What a call comes to, without a hold when the lock was not to be had in the time that its wish allows. */
+/** Makes the call's result of its hold; undefined when it could not acquire the lock in the time that its wish allows. */
 export type Come<T> = (hold: Hold | undefined, wish: Wish) => T | Promise<T>;
 
 /**
- * The stay that a call has to do with first. `begin`: its own, which is begun. The others are of its thread, and it waits for its turn in
- * them: `again`, to enter once more; `beside`, a write stay, to read beside it; `settle`, of a chosen id, which is just ending in the other
- * lock of the pair.
+ * The stay that a call has to do with first. `begin`: a new one. The other three exist already and belong to its thread, and the call waits
+ * for its turn in them: `again`, to enter once more; `beside`, a write stay, to read beside it; `settle`, of a chosen id, which is just
+ * ending in the other lock of the pair.
  */
 export interface Entrance {
   readonly by: "begin" | "again" | "beside" | "settle";
   readonly stay: Holding;
-  /** False while another body excludes the call. @throws what a claim throws that can not be met any more */
+  /** False while another body excludes the call. @throws the error of a claim that can no longer be met */
   readonly mayEnter: () => boolean;
   readonly claim: Claim | undefined;
 }
@@ -55,7 +55,7 @@ export function entranceOf(lock: LockIdentity, wish: Wish, caller: Caller): Entr
     };
   }
   const other = threadId === undefined ? undefined : unsettledHalf(lock, claim);
-  // Takes no turn of its own: two calls that did would find each other under way, and wait again, for ever.
+  // Takes no turn: two calls that both took one would find each other under way, and wait for ever.
   if (other !== undefined) return { by: "settle", stay: other, mayEnter: always, claim };
   if (kin !== undefined) {
     const host = kin.holding;
@@ -78,9 +78,9 @@ export function beginBeside(lock: LockIdentity, claim: Claim | undefined): Holdi
 }
 
 /**
- * Asks whether it is a call's turn in a stay of its thread: nothing is under way there, and no holder excludes it. To be asked again
- * each time that its waiter wakes.
- * @returns `taken`: the call has to end it by `settled`, but for `settle`; `none`: it may not wait for it any longer
+ * Asks whether it is a call's turn in a stay of its thread: nothing is under way there, and no holder excludes it. To be asked again each
+ * time that its waiter wakes.
+ * @returns `taken`: the call has to end the turn by `settled`, unless it came to `settle`; `none`: it may not wait any longer
  * @throws what `mayEnter` throws
  */
 export function turnIn(
@@ -101,7 +101,7 @@ export function turnIn(
   return isLater ? "later" : "none";
 }
 
-/** What a call learns that has not got its turn in a stay. @throws UnavailableError where the outcome of the last stay is unknown */
+/** Notes in the wish why the call has not got its turn in a stay. @throws UnavailableError where the outcome of the last stay is unknown */
 export function noteNoTurn(lock: LockIdentity, wish: Wish, stay: Holding): void {
   const { field, innermost, inRedis, releases } = stay;
   if (innermost === undefined && releases === 0 && inRedis.copiesUntilMs > 0) {
@@ -112,7 +112,7 @@ export function noteNoTurn(lock: LockIdentity, wish: Wish, stay: Holding): void 
   wish.saw(lock, field, innermost?.checkMs() ?? -1);
 }
 
-/** What the chosen thread is just acquiring or releasing in the other lock of the pair. */
+/** The stay in which the chosen thread is just acquiring or releasing the other lock of the pair. */
 function unsettledHalf(lock: LockIdentity, { thread }: Claim): Holding | undefined {
   const id = otherHalfId(lock);
   const other = id === undefined ? undefined : thread.stayIn(id);

@@ -5,7 +5,7 @@ import type { LockIdentity, LockKind } from "./lock-kind.js";
 import { look } from "./look.js";
 import { reentrantLock } from "./reentrant-lock.js";
 
-/** A lock whose leases carry fencing tokens. Source: Redisson's RFencedLock. */
+/** A lock that gives a fencing token with each lease. Source: Redisson's RFencedLock. */
 export interface FencedLock extends Lock<FencedLease> {
   /**
    * The latest token that was given out; null when none ever was.

@@ -3,11 +3,12 @@ import { MODE_FIELD } from "../protocol/names.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { look } from "./look.js";
 
-/** A lock that was found otherwise than it was seen is looked at again after pauses that double up to this. */
+/** A lock that has changed between `look` and the command is looked at again, after pauses that double up to this. */
 const LONGEST_PAUSE_MS = 32;
 
 /**
- * Frees a lock from the holders that it has now, and from no others: a repeat of the command can not hit the next one.
+ * Frees a lock from the holders that it has now. The command names the fields that were seen, so that a repeat of it cannot remove the next
+ * holder.
  * @returns false when it was free
  * @throws UnavailableError, WrongTypeError
  */
@@ -31,7 +32,8 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
       client.threads.stolen(key, Object.keys(seen));
       return true;
     }
-    // The copy that was not answered may have freed it, and somebody else be in: look whether those seen are gone.
+    // A copy without an answer may have freed the lock, and another owner may have taken it since: look whether the fields that were seen
+    // are gone.
     if (repeated) {
       const { fields: now } = await look(lock);
       const gone = Object.keys(seen).filter((field) => field !== MODE_FIELD);
@@ -40,7 +42,7 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
         return true;
       }
     }
-    // Amid a failover it may be looked at on one server, and found otherwise on another one, again and again.
+    // In a failover `look` may read from one server while the command goes to another one, in round after round.
     await commands.pause(pauseMs);
     pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
   } while (clock.monotonicMs() < endMs);

@@ -8,7 +8,7 @@ import type { LockIdentity } from "./lock-kind.js";
 import { sendRelease } from "./lowering.js";
 import type { QueuePlace, Wish } from "./wish.js";
 
-/** A hold that goes on gets its own lease after this part of the time for which it is trusted until then. */
+/** When this part of the trust in a grant has passed, the hold gets its own lease. */
 const CONFIRMED_AFTER = 1 / 3;
 /**
  * A shorter lease is written at once: it could end before the wheel comes to it, and Redis would keep the lock for the whole time of
@@ -18,9 +18,10 @@ const SHORT_LEASE_MS = 500;
 const RETRY_MS = 200;
 
 /**
- * Enters a lock that somebody else has given to this waiter, for `grantMs` from then on. The waiter's field stands in the queue
- * once in its life, so that it was given after Redis said last that it stood there, and after that was asked for.
- * @returns undefined when that may be too long ago, or the waiter can not rely on it without asking
+ * Enters a fair lock that a script of another owner has granted to this waiter for `grantMs`. The waiter's field stands in the queue once
+ * in its life. At `place.sentAt` it had no grant yet, as Redis answered that question with `queued`; so the grant came later, and is
+ * trusted for `grantMs` from then.
+ * @returns undefined when the grant may be over, or cannot be trusted without asking Redis
  * @see docs/internals/states.md#a-place-in-a-fair-queue
  */
 export function enterByGrant(
@@ -30,11 +31,11 @@ export function enterByGrant(
   place: QueuePlace,
 ): Hold | undefined {
   const { client } = lock;
-  // One who wants replicas to have its hold asks for that.
+  // Where replicas must have the hold, the waiter asks: only the answer to its own command says what they have.
   if (!client.commands.dialect.grants) return undefined;
-  // Another server may have taken over, on which nobody was given anything.
+  // The connection was lost since: a server that took over may not have the grant.
   if (client.commands.resets !== place.resets) return undefined;
-  // What this client has freed by force since then may have been given before.
+  // This client has freed the lock by force since then, and the grant may be older than that.
   if (place.sentAt.monotonicMs < holding.inRedis.freedMs) return undefined;
   const { grantMs } = fairTimes;
   const until = later(place.sentAt, grantMs - marginMs(grantMs, wish.terms));
@@ -47,7 +48,9 @@ export function enterByGrant(
   return hold;
 }
 
-/** Writes the lease of a hold that was given. A hold that is gone is not made again. */
+/**
+ * Writes the lease of a hold that was granted. Where Redis has no field of it any more, the hold is lost: its field is never written again.
+ */
 async function confirm(lock: LockIdentity, holding: Holding, hold: Hold): Promise<void> {
   const { commands } = lock.client;
   while (hold.state === "held" && hold.provisional) {

@@ -9,7 +9,7 @@ import type { Wish } from "./wish.js";
 /** With less trust left, Redis may not be told of the successor in time. */
 const LEAST_TRUST_MS = 500;
 
-/** One who waits for a lock, and takes over when another call of its client leaves. */
+/** Enters for a sleeping waiter when another call of its client hands the lock over. */
 export class Heir {
   readonly #holding: Holding;
   readonly #wish: Wish;
@@ -27,7 +27,8 @@ export class Heir {
    */
   inherit(takenAt: Instant, { end, holding: before }: Hold): Hold | undefined {
     const { waiter, terms } = this.#wish;
-    // Whoever waits elsewhere sleeps by the TTL that it has seen, and hears of a shorter one only when the lock is freed.
+    // Waiters of other clients sleep by the TTL that they have seen, and would oversleep the end of a shorter lease: it publishes no
+    // message.
     if (terms.leaseMs < before.inRedis.longestLeaseMs) return undefined;
     const { thread, inRedis } = this.#holding;
     const isClean = !inRedis.isPossible && !inRedis.isChanging;
@@ -39,10 +40,12 @@ export class Heir {
 }
 
 /**
- * Hands the lock to the next waiter of this client instead of freeing it: the waiter enters at once, and Redis is told behind.
- * For a hold that is all that its stay has.
- * @returns the chain whose latest holder Redis has to name; undefined when it is to be freed: nobody waits here, or it is the turn of others
+ * Hands the lock to the next waiter of this client instead of freeing it: the waiter enters at once, and Redis is told afterwards. Only for
+ * a hold that is the only one of its stay.
+ * @returns the chain, for `nameLatest`; undefined when the lock is to be freed, as no call of this client may take over, or other clients
+ * have their turn
  * @see docs/internals/states.md#hand-over
+ * @see docs/decisions/022-a-lock-passes-on-inside-a-client.md
  */
 export function handOver(lock: LockIdentity, hold: Hold): Chain | undefined {
   const { client } = lock;
@@ -50,7 +53,7 @@ export function handOver(lock: LockIdentity, hold: Hold): Chain | undefined {
   const line = lineOf(lock);
   const heir = line?.heir;
   if (line === undefined || !(heir instanceof Heir) || settings.handOff === false) return undefined;
-  // Somebody has freed it by force: who was last seen to have it is no one of this client.
+  // An answer has shown a holder of another client: Redis does not have this hold any more, for example since the lock was freed by force.
   if (line.isElsewhere) return undefined;
   const at = now(clock);
   const chain = hold.holding.chain ?? new Chain(hold, at.monotonicMs);

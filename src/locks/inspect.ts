@@ -9,8 +9,8 @@ export interface LockState {
   /** The key in Redis. */
   readonly key: string;
   /**
-   * What the stored state looks like: `none` when the lock is free. A lock that nobody waits for is a `lock` whichever
-   * way it was taken, unless its counter shows that it is fenced.
+   * What the stored state looks like: `none` when the lock is free. A fair lock without waiters is stored as any other, and so is a `lock`
+   * here. A fenced lock is known by its counter.
    */
   readonly kind: "none" | "lock" | "fair-lock" | "fenced-lock" | "read-write-lock";
   /** The holders as stored: `<client id>:<thread id>`, with `:write` behind those of a write lock. */
@@ -19,13 +19,12 @@ export interface LockState {
   readonly holdCounts: Readonly<Record<string, number>>;
   /** Milliseconds until it falls by itself, -2 when it is free, -1 when its key has no TTL. */
   readonly ttlMs: number;
-  /** Who waits for a fair lock, the next first. No other lock has a queue: of its waiters only `listeners` tells. */
+  /** The waiters of a fair lock, the next first. No other lock has a queue: of its waiters only `listeners` tells. */
   readonly queue: readonly string[];
   /**
-   * How many processes listen for the release of the lock: those that wait for it, and for some ten seconds those that have waited.
-   * Waiters of fair and spin locks do not listen there. In a cluster with sharded messages those count that are connected to the
-   * master. Absent where it can not be known: with Sentinels, in a cluster with classic messages, and where `PUBSUB` is not
-   * allowed.
+   * How many processes listen for the release of the lock: those that wait for it, and for some ten seconds those that have waited. Waiters
+   * of fair and spin locks do not listen there. In a cluster with sharded messages only those that are connected to the master are counted.
+   * Absent where the number cannot be known: with Sentinels, in a cluster with classic messages, and where `PUBSUB` is not allowed.
    */
   readonly listeners?: number;
   /** The latest fencing token; null when none was ever given out. */

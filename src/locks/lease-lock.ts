@@ -16,7 +16,7 @@ import { release } from "./release.js";
 import type { SingleLock } from "./single-lock.js";
 import { obstacleAt, Wish } from "./wish.js";
 
-/** The engine of all locks that are one key with a lease; a {@link LockIdentity} says of which kind. */
+/** The engine of all locks that are one key with a lease; its {@link LockIdentity} says which kind it is. */
 export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, Lock<L> {
   readonly #lock: LockIdentity;
   readonly #leaseClass: new (
@@ -116,9 +116,9 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
       threadId === undefined
         ? client.threads.current?.holdOf(id)?.holding
         : client.threads.find(threadId)?.stayIn(id);
-    // What this client never took nobody else can have taken in its name.
+    // Only this client writes fields with its id: a stay that it does not know holds nothing.
     if (holding === undefined) return 0;
-    // Redis is just being told whose it is.
+    // The lock was handed over: Redis gets the field of this stay by `lock-succeed`, which holds the turn until it is answered.
     if (!holding.inRedis.isNamed) await holding.inRedis.inTurn(() => Promise.resolve());
     return Number((await look(this.#lock)).fields[holding.field] ?? 0);
   }
@@ -142,7 +142,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
     return lease;
   }
 
-  /** A bare lease that was taken in `asThread` need not be kept by the caller. */
+  /** Keeps a bare lease that was taken in `asThread` until that ends, so that the caller need not keep it. */
   keep(hold: Hold, lease: object): void {
     if (!hold.bare) this.#ownScope()?.keepLease(hold, lease);
   }
@@ -160,7 +160,9 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
     throw new WaitTimeoutError(this.name, waiter.waitedMs, seen, wanted);
   }
 
-  /** @param come what the call comes to, without a hold when it was not to be had in time; called in the caller's async context */
+  /**
+   * @param come makes the call's result of its hold, undefined when it could not be acquired in time; called in the caller's async context
+   */
   #take<T>(call: Take, come: (hold: Hold | undefined, wish: Wish) => T | Promise<T>): Promise<T> {
     let wish: Wish;
     try {

@@ -8,7 +8,7 @@ import type { Holding } from "../threads/holding.js";
 import type { WayOfWaiting } from "./way-of-waiting.js";
 import type { Wish } from "./wish.js";
 
-/** In what one kind of lock differs from another; the rest is the same for all. */
+/** All in which one kind of lock differs from another. See docs/decisions/010-a-kind-is-a-description.md. */
 export interface LockKind extends HeldKind {
   readonly acquire: Script<AcquireCall, readonly AcquireAnswer[]>;
   readonly forceUnlock: Script<ForceUnlock, ForceUnlockAnswer>;
@@ -20,15 +20,15 @@ export interface LockKind extends HeldKind {
   readonly fenced: boolean;
   /** Which lock of a read-write pair it is; undefined for a lock of its own. */
   readonly half: Half | undefined;
-  /** Whether one who waits is recorded in Redis, and has to be taken out when it gives up. */
+  /** Whether Redis records each waiter, so that one that gives up has to be taken out. */
   readonly recordsWaiters: boolean;
   /** Whether one call of a client may hand it to the next without freeing it. */
   readonly handsOver: boolean;
-  /** One who waits asks again after so many milliseconds at the latest, if that is sooner than the client would. */
+  /** A waiter asks again after so many milliseconds at the latest, where the client's safety period is longer. */
   readonly asksEachMs?: number;
-  /** Begins the wait of a call that may wait for the first hold of a stay. To be left. */
+  /** Begins the wait of a call that may wait for the first hold of a stay. The call ends it by `leave`. */
   wait(part: Part): WayOfWaiting;
-  /** Whether somebody holds it, as far as this is stored. */
+  /** Whether the stored record shows a holder. */
   isHeld(record: LockRecord): boolean;
   /** Whether there is something to free by force. */
   isForceable(record: LockRecord): boolean;
@@ -59,7 +59,7 @@ export interface Part {
   readonly wish: Wish;
 }
 
-/** What sets the locks of one key apart. No two locks that exclude each other have different ones, but those of a pair. */
+/** Tells the locks of one key apart. Locks that exclude each other have the same id, except for the two of a read-write pair. */
 export function lockId(half: Half | undefined, key: string): string {
   return `${half ?? ""}:${key}`;
 }

@@ -27,7 +27,7 @@ export interface Lock<L extends Lease = Lease> {
 
   /**
    * Acquires the lock if it is free, by default without waiting, in one round trip.
-   * @returns null when somebody else has it
+   * @returns null when another owner has it
    * @throws as `lock`, but for WaitTimeoutError
    */
   tryLock(options?: LockOptions): Promise<L | null>;
@@ -35,9 +35,9 @@ export interface Lock<L extends Lease = Lease> {
   /**
    * Runs a body under the lock and releases it afterwards. What the body calls may enter the lock once more.
    *
-   * Rejects with the body's own error if it threw. Else with LeaseLostError if the lease was lost while it ran: the work
-   * may have collided with somebody else's. Else it resolves with what the body returned. A release that failed is told by
-   * the event `holdfast:lease:release-failed`.
+   * Rejects with the body's own error if it threw. Else with LeaseLostError if the lease was lost while it ran: the work may have collided
+   * with that of another owner. Else it resolves with what the body returned. A release that failed is told by the event
+   * `holdfast:lease:release-failed`.
    */
   using<T>(body: (lease: L) => T | Promise<T>): Promise<T>;
   using<T>(options: LockOptions, body: (lease: L) => T | Promise<T>): Promise<T>;
@@ -58,12 +58,12 @@ export interface Lock<L extends Lease = Lease> {
   unlock(threadId?: number): Promise<void>;
 
   /**
-   * Frees the lock, whoever holds it, and tells its waiters. The former holder finds its lease lost.
+   * Frees the lock from any holder, and tells its waiters. The former holder finds its lease lost.
    * @returns false when it was free
    */
   forceUnlock(): Promise<boolean>;
 
-  /** Whether anybody holds the lock. */
+  /** Whether the lock is held, by this or any other client. */
   isLocked(): Promise<boolean>;
 
   /** Whether a scope around the caller holds the lock. */

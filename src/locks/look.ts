@@ -29,7 +29,7 @@ export async function look(
   }
 }
 
-/** How the server that is asked counts those who listen; undefined where some may listen at others. */
+/** The command that counts the listeners of a channel at the server that is asked; undefined where clients may listen at other servers. */
 function countingAt({ knowsListeners, commands }: Client): "NUMSUB" | "SHARDNUMSUB" | undefined {
   if (knowsListeners) return "NUMSUB";
   return commands.dialect.publishes === "sharded" ? "SHARDNUMSUB" : undefined;

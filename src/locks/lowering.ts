@@ -16,7 +16,9 @@ export interface Sending {
   readonly goesOn?: boolean;
 }
 
-/** Sends the release of what is above the count to be had until it is answered in time. With nothing above, it writes the TTL. */
+/**
+ * Lowers the count in Redis to that of the stay's record, again until an answer comes in time. With nothing to lower, it writes the TTL.
+ */
 export async function sendRelease(
   lock: LockIdentity,
   holding: Holding,
@@ -49,7 +51,7 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
   #resolve: ((sent: Exchanged<ReleaseAnswer>) => void) | undefined;
   #reject: ((error: unknown) => void) | undefined;
 
-  /** @param repeated whether an earlier try was */
+  /** @param repeated whether an earlier try was repeated */
   constructor(
     lock: LockIdentity,
     holding: Holding,
@@ -72,7 +74,7 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
     return this.#holding.key;
   }
 
-  /** What keeps holds says by itself how many, and for how long. */
+  /** A release that keeps holds has counts and a TTL of its own, and so is sent alone. */
   isLike(other: Lowering): boolean {
     return this.#keptCount === 0 && other.#keptCount === 0;
   }
@@ -84,7 +86,7 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
     const { key, field: holder } = this.#holding;
     const keptCount = this.#keptCount;
     const keptMs = this.#holding.keptMs(keptCount);
-    // One of the counted ones may be about to be released: until then the key must not fall under it.
+    // One of the counted holds may be about to be released: until then the key must not expire.
     const ttlMs = Math.max(this.#holding.neededMs(), ...keptMs);
     const { channel } = this.#lock;
     return { key, holder, heldCount: this.#heldCount, keptCount, ttlMs, keptMs, channel };

@@ -9,13 +9,13 @@ import type { LockIdentity } from "./lock-kind.js";
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 
-/** Frees a lock from holders of which Redis may have one, whose leases have ended after so many milliseconds. */
+/** Frees a lock from these holders, as Redis may have one of them. All their leases have ended after `leaseMs`. */
 type FreeNames = (lock: LockIdentity, names: readonly string[], leaseMs: number) => void;
 
 /**
- * Has Redis name the latest holder of a chain, for as long as that is held. One command at a time names the latest and lists all
- * fields of which Redis may have one. Until it is named, a holder is trusted for as long as the one before it was, and its own commands
- * wait. Never rejects.
+ * Has Redis write the field of a chain's latest holder, for as long as that is held. One command at a time names the latest holder, and
+ * lists all fields of which Redis may have one: it replaces the one that it finds. Until it is named, a holder is trusted for as long as
+ * the one before it was, and its own commands wait. Never rejects.
  * @see docs/internals/states.md#hand-over
  */
 export async function nameLatest(lock: LockIdentity, chain: Chain, free: FreeNames): Promise<void> {
@@ -57,7 +57,7 @@ function send(
   );
 }
 
-/** @returns false when there is something left to tell */
+/** @returns false when one more command has to name the latest holder */
 function isSettled(
   { client, id }: LockIdentity,
   chain: Chain,
@@ -84,14 +84,17 @@ function isSettled(
   }
 }
 
-/** What waits for the latest holder's turn goes on. Of a holder that was lost before it was named nothing is left in Redis. */
+/**
+ * Lets the commands go on that wait for the latest holder's turn. If that holder was lost before it was named, all names are freed, as
+ * Redis has one of them.
+ */
 function end(lock: LockIdentity, { isOver, latest: { holding, loss } }: Chain, free: FreeNames): void {
   if (isOver) return;
   const { inRedis, field } = holding;
-  // Of a client that closes the leases are left to their TTLs: bodies may still run.
+  // When the client closes, bodies may still run: their leases are left to their TTLs.
   if (loss !== undefined && loss.reason !== "closed" && !inRedis.isNamed) {
     free(lock, inRedis.names(field), inRedis.longestLeaseMs);
-    // A call that waits to enter once more would be freed with them.
+    // A call that waits to enter once more then finds the count 0, and fails: its hold would be freed with the names.
     inRedis.namesFreed();
   }
   inRedis.endTurn();

@@ -9,12 +9,15 @@ export function freeing(lock: LockIdentity): void {
   lineOf(lock)?.freeing();
 }
 
-/** What has become of the release nobody knows. */
+/** The release has freed nothing, or was not answered. If a message was taken for its own, the line asks again. */
 export function notFreed(lock: LockIdentity): void {
   lineOf(lock)?.notFreed();
 }
 
-/** The lock was freed: whoever waits elsewhere has a turn before the calls of this client. */
+/**
+ * The lock was freed: the line leaves it to other clients for a while, before its head asks. See
+ * docs/decisions/029-yields-grow-until-they-are-used.md.
+ */
 export function freed(lock: LockIdentity, heard: number | undefined): void {
   lineOf(lock)?.freed(lock.client.knowsListeners ? heard : undefined);
 }
@@ -24,7 +27,7 @@ export function handsOver({ client, kind }: LockIdentity): boolean {
   return kind.handsOver && client.settings.handOff !== false;
 }
 
-/** Those who wait here for a lock that is handed over; undefined for none. */
+/** The line of this client for a lock that may be handed over; undefined where no call waits. */
 export function lineOf(lock: LockIdentity): WaitLine | undefined {
   return handsOver(lock) ? lock.client.lines.of(lock.id) : undefined;
 }

@@ -14,8 +14,8 @@ import type { LockKind } from "./lock-kind.js";
 import { WaitInLine } from "./wait-in-line.js";
 
 /**
- * Many readers or one writer. Who writes may read as well, and go on reading when the write lock is released.
- * Source: Redisson's RReadWriteLock.
+ * Many readers or one writer. The writer may read as well, and go on reading after it has released the write lock. Source: Redisson's
+ * RReadWriteLock.
  */
 export interface ReadWriteLock {
   readonly name: string;

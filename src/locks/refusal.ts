@@ -13,7 +13,7 @@ import type { Shortfall } from "../runtime/replication.js";
 import type { LockIdentity, Part } from "./lock-kind.js";
 import type { Wish } from "./wish.js";
 
-/** The last call of a chosen id has an unknown outcome, so that the next one can not be sent. */
+/** The outcome of the last call under a chosen id is unknown, so that the next one cannot be sent. */
 export function unanswered({ client }: LockIdentity): UnavailableError {
   const why = "it has not answered the last call of this thread for the lock";
   return new UnavailableError(client.commands.server, why, false);
@@ -38,7 +38,7 @@ export function refusal(
   { sentAt, resets, repeated }: Exchanged<unknown>,
 ): "busy" | "late" | "leftover" {
   const { lock, wish } = part;
-  // Also the copies of one that came too late in the end.
+  // Kept for all later attempts: a copy of one that was answered `late` may have been in time.
   wish.repeated ||= repeated;
   switch (answer.status) {
     case "queued":
@@ -86,9 +86,9 @@ function seenHeld(
   }
 }
 
-/** @param found what Redis has just told; undefined when the loss was known before */
+/** @param found the loss that an answer has just shown; undefined when it was known before */
 export function lossOf({ lock, holding, wish }: Part, found?: LossReason): LeaseLostError {
-  // A reader that is to enter on the strength of a write hold finds that one gone.
+  // For a read beside a write hold, it is the write hold that is gone.
   const gone = wish.again ? holding : (wish.kin?.holding ?? holding);
   if (found !== undefined) gone.loseAll(found);
   return gone.loss ?? new LeaseLostError(lock.name, gone.field, "released", 0);

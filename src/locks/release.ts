@@ -21,7 +21,7 @@ export function release(lock: LockIdentity, hold: Hold): Promise<void> {
   if (hold.state === "lost") {
     hold.dismissed = true;
     const { holding } = hold;
-    // The field of a lost lease may outlive the trust in it; then others need not wait for its TTL.
+    // Redis may keep the field of a lost lease until its TTL: freed now, it holds up no waiter until then.
     if (holding.live.length === 0 && holding.inRedis.count > 0) cleanUp(lock, holding);
     return Promise.reject(lateRelease(hold));
   }
@@ -30,7 +30,7 @@ export function release(lock: LockIdentity, hold: Hold): Promise<void> {
   return hold.releasing;
 }
 
-/** Releases a hold that nobody was told of, be it lost by now. */
+/** Releases a hold that no caller has received, even one that is lost by now. */
 export async function giveBack(lock: LockIdentity, hold: Hold): Promise<void> {
   if (hold.state === "held") return release(lock, hold);
   hold.dismissed = true;
@@ -67,7 +67,7 @@ function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
 interface Ending {
   readonly lock: LockIdentity;
   readonly hold: Hold;
-  /** How long it was held, if anybody wanted to know when the release began. */
+  /** How long the hold was held; undefined if the event had no subscriber when the release began. */
   readonly heldMs: number | undefined;
 }
 
@@ -108,7 +108,7 @@ async function ended(ending: Ending, work: () => Promise<boolean>): Promise<void
     failure = stillOpen(error);
   }
   holding.releases -= 1;
-  // Where the hold was gone, a late copy of its acquisition would take the lock for nobody.
+  // Also where the hold was gone: a late copy of its acquisition would take the lock again, and no hold would stand for it.
   if (!isFinal || holding.inRedis.copiesUntilMs > 0) cleanUp(lock, holding);
   holding.settled();
   if (failure === undefined) return;
@@ -137,7 +137,7 @@ async function lowerCount(lock: LockIdentity, hold: Hold, lowerings: number): Pr
   const { inRedis } = holding;
   const keptCount = holding.keepLive();
   if (inRedis.count <= keptCount) return true;
-  // Another release has taken the hold away with its own: what is left is of holds that have run out.
+  // Another release has lowered the count for this hold as well: what is left belongs to holds that have run out.
   const isDone = inRedis.lowerings !== lowerings;
   inRedis.lowers(keptCount);
   if (keptCount === 0 && !inRedis.isNamed) return freeAll(lock, hold, holding.fields);
@@ -145,7 +145,7 @@ async function lowerCount(lock: LockIdentity, hold: Hold, lowerings: number): Pr
   return lowered(hold, keptCount, { ...sent, repeated: isDone || sent.repeated });
 }
 
-/** What the answer to a release comes to. @returns false when too few replicas have it */
+/** Reads the answer to a release. @returns false when too few replicas have it */
 function lowered(
   hold: Hold,
   keptCount: number,
@@ -156,7 +156,7 @@ function lowered(
     if (keptCount > 0 && shortfall === undefined) holding.renewed(sentAt);
     return shortfall === undefined;
   }
-  // Gone after a repeat: the copy that was not answered has done it, and the holds that it left have run out since.
+  // Absent after a repeat: the copy without an answer has released it, and the holds that it kept have run out since.
   const isOver = keptCount === 0 || holding.live.length === 0;
   if (reply.status === "absent" && repeated && isOver) return shortfall === undefined;
   holding.loseAll("stolen");

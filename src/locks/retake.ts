@@ -9,13 +9,13 @@ import { giveBack } from "./joint-lock.js";
 import type { SingleLock } from "./single-lock.js";
 import { Wish } from "./wish.js";
 
-/** A red lease that is held, and what it was asked for with. */
+/** A red lease that is held, and the options that it was acquired with. */
 export interface Retaking {
   /** How long to wait for the answer of one server. */
   readonly timeoutMs: number;
   readonly options: LockOptions;
   readonly form: Wish["form"];
-  /** Who takes one of the locks. */
+  /** The thread id that acquires one of the locks; undefined: the path decides. */
   threadIdFor(lock: SingleLock): number | undefined;
   readonly hold: JointHold;
   readonly lease: Weak<object>;
@@ -26,9 +26,9 @@ const TRIES_PER_LEASE = 20;
 const SHORTEST_PAUSE_MS = 100;
 
 /**
- * Takes the locks of servers that did not answer, or have lost their data, for as long as the lease is held by a majority:
- * so that the failure of the next server does not end it. To be called by whoever has taken the lease: what is taken again
- * lies on the same path.
+ * Acquires the locks of servers that did not answer, or have lost their data, for as long as a majority holds the lease, so that the
+ * failure of the next server does not end it. To be called in the async context of the call that has acquired the lease, so that each lock
+ * acquired again lies on the same path.
  */
 export function retake(retaking: Retaking): void {
   const { locks } = retaking.hold;
@@ -48,7 +48,7 @@ function lookAfter(
   const { hold, lease, options } = retaking;
   const leaseMs = options.leaseMs ?? client.settings.watchdogMs;
   client.after(Math.max(SHORTEST_PAUSE_MS, leaseMs / TRIES_PER_LEASE), () => {
-    // One that came back while the others were released has missed that.
+    // A member that was acquired while the lease was being released was not among those released.
     if (hold.state === "released") giveBack(hold.members.filter((member) => member.hold.state === "held"));
     if (hold.state !== "held" || lease.deref() === undefined) return;
     const missing = locks.filter((lock) => hold.of(lock)?.state !== "held");
@@ -90,7 +90,7 @@ async function retakeOne(lock: SingleLock, retaking: Retaking): Promise<void> {
   }
 }
 
-/** What has a fixed end keeps it. */
+/** A lease with a fixed end keeps that end. */
 function restOf({ leaseMs, maxHoldMs }: LockOptions, hold: JointHold): LockOptions {
   if (leaseMs !== undefined) return { leaseMs: Math.max(1, Math.floor(hold.checkMs())) };
   if (maxHoldMs !== undefined) return { maxHoldMs: Math.max(1, maxHoldMs - Math.ceil(hold.heldMs)) };

@@ -5,8 +5,8 @@ import { reentrantLock } from "./reentrant-lock.js";
 import { WaitInLine } from "./wait-in-line.js";
 
 /**
- * A lock that is waited for by asking again and again, without a connection for messages. Its release still tells those
- * who listen, as a plain lock of the same name may be waited for. Source: Redisson's RedissonSpinLock.
+ * A lock for which calls wait by asking again and again, without a connection for messages. Its release is published all the same, since
+ * calls may wait for a plain lock of the same name. Source: Redisson's RedissonSpinLock.
  */
 export function spinLock(backoff: Backoff): LockKind {
   return {

@@ -32,7 +32,8 @@ export class WaitInLine implements WayOfWaiting {
   }
 
   asking(): WaitEnd {
-    // What comes too late, and is given back, can not take over meanwhile what another call leaves.
+    // No lock is handed to a call that asks: if its answer comes too late, its stay gives back what it took, and cannot take over a lock
+    // meanwhile.
     this.wish.waiter.heir = undefined;
     const news = this.line.asking();
     return this.#hasSlept ? news : "free";
@@ -44,13 +45,13 @@ export class WaitInLine implements WayOfWaiting {
     return true;
   }
 
-  /** A server that fails one call fails all. A wake-up that the call has used up otherwise is for the next in line. */
+  /** A server that fails one call fails the whole line. In all other cases the wake-up that this call used up goes to the next one. */
   failed(error: unknown): void {
     if (error instanceof UnavailableError && !this.wish.cancelled) this.line.fail(error);
     else this.line.wake();
   }
 
-  /** What the others in line have to know. */
+  /** Tells the line: the next waiter may enter a shared lock as well; of any other lock the line learns the new TTL. */
   entered(): void {
     if (this.line.length <= 1) return;
     const { holding, wish } = this.#part;
@@ -72,7 +73,7 @@ export class WaitInLine implements WayOfWaiting {
     return hold && { hold, by: "hand-off" };
   }
 
-  /** A call that has waited in vain tells who had the lock when a call of the line saw it last. */
+  /** For the error of a call that has waited in vain: the holder that the line saw last. */
   over(): void {
     const { sighting } = this.line;
     if (sighting === undefined) return;

@@ -10,9 +10,10 @@ import type { FoundPlace, QueuePlace, Wish } from "./wish.js";
  * Waits in the lock's queue in Redis. A call that frees the lock gives it to the next in the queue and says so on a channel of that
  * waiter's client; the waiter is in when the message arrives.
  *
- * A field stands in a queue once in its life. Otherwise a message that tells of the first time, and that was overtaken by what
- * came of it, would let the waiter in beside whoever has the lock by then. So a call that was in too late, and has given the lock
- * back, waits on under another field.
+ * A field stands in a queue once in its life. Otherwise two could be in the lock: a message grants it to the field; the answer to the
+ * field's own question overtakes the message, but comes after its lease, so that the call gives the lock back and queues again; another
+ * owner takes the lock; then the message arrives and lets the call in. So a call that had to give the lock back waits on under another
+ * field.
  * @see docs/internals/states.md#a-place-in-a-fair-queue
  */
 export class WaitInQueue implements WayOfWaiting, FairWaiter {
@@ -27,12 +28,12 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
    * chose, earlier stays had the same field.
    */
   #once: boolean;
-  /** Something came in since the latest attempt was sent. */
+  /** Whether there was news since the latest attempt was sent, of which its answer may not know. */
   #heard = false;
   #place: QueuePlace | undefined;
   /** On the monotonic clock: the first attempt is made at once. */
   #askAtMs = Number.NEGATIVE_INFINITY;
-  /** Somebody says that this waiter was given the lock. */
+  /** A message says that this waiter was granted the lock. */
   #granted = false;
 
   constructor({ lock, holding, wish }: Part) {
@@ -52,7 +53,7 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
     return this.#lock.channel;
   }
 
-  /** What is heard from now on is news for the next attempt: its answer may be older. So is a grant that was heard of. */
+  /** News from now on is for the next attempt, as the answer to this one may be older. So is a grant that a message has told. */
   asking(): WaitEnd {
     const why = this.#heard ? "message" : "timer";
     this.#heard = false;
@@ -78,9 +79,10 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
 
   over(): void {}
 
-  /** The latest attempt was answered: this is the place, and there is nothing to ask for now but for news. */
+  /** The latest attempt was answered with this place: there is nothing to ask before news comes. */
   #queued(place: FoundPlace): void {
-    // Only the first attempt may put the field into the queue. One of several copies may have done it twice, unseen.
+    // Only the first attempt may put the field into the queue. If it arrived more than once, its copies may have put the field there twice:
+    // the one answer does not tell.
     if (place.repeated || place.pushed !== (this.#place === undefined)) this.#once = false;
     this.#seen(place);
     this.#lock.client.fairQueues.stands(this, place);
@@ -114,9 +116,9 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
     return hold && { hold, by: "grant" };
   }
 
-  /** Who is next asks by itself when the holder's lease is over: nobody may be there to tell. */
+  /** The next in the queue asks when the holder's lease is over: a holder that died publishes nothing. */
   #seen(place: QueuePlace): void {
-    // The answer to a sign of life may come after that to an attempt which was sent later, and tells less.
+    // An attempt that was sent after a sign of life may be answered before it: the older answer tells less.
     if (this.#place !== undefined && place.sentAt.monotonicMs < this.#place.sentAt.monotonicMs) return;
     this.#place = place;
     if (this.#heard) return;

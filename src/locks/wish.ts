@@ -17,26 +17,26 @@ interface Call {
   readonly waiter: Waiter;
   /** How long to wait for an answer of Redis. Default: one command timeout. */
   readonly timeoutMs?: number | undefined;
-  /** The lost hold in whose place one is to be taken. */
+  /** The lost hold that the call replaces. */
   readonly replaced?: Hold | undefined;
   /** Whether the waiter belongs to a larger call, which dismisses it. Default: false. */
   readonly isPart?: boolean;
 }
 
-/** Who was in the way when the lock was last seen. */
+/** The holder that was in the way when the lock was last seen. */
 export interface SeenObstacle extends Obstacle {
   /** On the monotonic clock of the client. */
   readonly seenMs: number;
 }
 
-/** What errors tell of it: how long the lease lasts from this moment on. */
+/** The obstacle as errors tell it, with the time that its lease lasts from `nowMs` on. */
 export function obstacleAt(nowMs: number, seen: SeenObstacle | undefined): Obstacle | undefined {
   if (seen === undefined) return undefined;
   const { holder, ttlMs, own, seenMs } = seen;
   return { holder, ttlMs: ttlMs < 0 ? ttlMs : Math.max(0, Math.round(seenMs + ttlMs - nowMs)), own };
 }
 
-/** The lock that is wanted, as far as a wish has to know it. */
+/** What a wish uses of the lock that it wants. */
 interface Wanted {
   readonly client: Client;
   readonly name: string;
@@ -56,18 +56,18 @@ export class Wish implements Patience {
   readonly isPart: boolean;
   /** The scope of `asThread` that a bare hold is to lie in. */
   takenIn: Scope | undefined;
-  /** The hold of the other lock of the pair on whose strength the call may enter. */
+  /** The write hold beside which the call may read. */
   kin: Hold | undefined;
   /** True for one more hold of a stay that goes on: it may never become the first of another. */
   again = false;
   /** How often Redis was asked. */
   attempts = 0;
-  /** Whether one of these may have been carried out more than once. */
+  /** Whether one of the attempts may have been carried out more than once. */
   repeated = false;
   obstacle: SeenObstacle | undefined;
-  /** Why it was not even asked for: nobody knows what the last stay under the same id has left. */
+  /** Set when Redis was not asked, as the outcome of the last stay under the same chosen id is unknown. */
   unanswered: UnavailableError | undefined;
-  /** The place in the lock's queue that the latest attempt has found; undefined when it was answered something else. */
+  /** The place in the lock's queue that the latest attempt has found; undefined when it had another answer. */
   place: FoundPlace | undefined;
 
   constructor({ settings, usualTerms }: Client, { leaseMs, maxHoldMs }: LockOptions, call: Call) {
@@ -97,7 +97,7 @@ export class Wish implements Patience {
     return this.terms.leaseMs;
   }
 
-  /** Somebody has the lock just now. */
+  /** An answer shows a holder of the lock. */
   saw({ client, name }: Wanted, holder: string, ttlMs: number): void {
     const own = client.owns(holder);
     this.obstacle = { holder, ttlMs, own, seenMs: client.clock.monotonicMs() };
@@ -105,7 +105,7 @@ export class Wish implements Patience {
   }
 }
 
-/** The answer that a caller stands in a lock's queue: nobody had given it the lock when the command was sent that was answered. */
+/** The answer that a call stands in a lock's queue: when that command was sent, the lock was not granted to it yet. */
 export interface QueuePlace extends Sighted {
   /** Milliseconds until the lock falls by itself; undefined unless this is the next in line and knows. */
   readonly fallsInMs: number | undefined;

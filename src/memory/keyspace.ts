@@ -27,7 +27,7 @@ function copyOf({ type, value, expiresAtMs }: Readonly<Entry>): Entry {
 /** Below so many keys, leftovers are not worth looking for. */
 const FIRST_SWEEP_SIZE = 1024;
 
-/** The keys of one database, which expire as Redis' keys do: on the server's wall clock, and seen by nobody after. */
+/** The keys of one database, which expire as Redis' keys do: on the server's wall clock. No command sees an expired key. */
 export class Keyspace {
   /** The server's wall clock, which stands still while a command or script runs. */
   timeMs = 0;
@@ -112,7 +112,7 @@ export class Keyspace {
     return undefined;
   }
 
-  /** Keys that nobody asks for any more must not pile up. Each sweep halves the keys or doubles the bound. */
+  /** Expired keys that no command reads again must not pile up. Each sweep halves the keys or doubles the bound. */
   #sweep(): void {
     if (this.#entries.size < this.#sweepAtSize) return;
     this.#sweepAtSize = Math.max(FIRST_SWEEP_SIZE, 2 * this.keys().length);

@@ -5,7 +5,7 @@ import { parseNumber, shortNumberText, wholeText } from "./number-text.js";
 
 const { LUA_TNUMBER, LUA_TSTRING, LUA_TTABLE } = lua;
 
-/** Functions of Lua 5.1 whose namesakes in fengari, which speaks 5.3, do otherwise. */
+/** Functions of Lua 5.1 that behave differently in fengari, which is Lua 5.3. */
 export const luaFunctions: Readonly<Record<string, StateFunction>> = {
   tonumber(state) {
     lauxlib.luaL_checkany(state, 1);
@@ -70,8 +70,8 @@ export const luaFunctions: Readonly<Record<string, StateFunction>> = {
 };
 
 /**
- * Pushes the table that comes between the two operands of a `..`. As `..` begins at its right end, the table is asked for the
- * operand on its right first, keeps the text of that, and gives itself to the operand on its left.
+ * Pushes the table that comes between the two operands of a `..`. `..` is evaluated from the right: the table first gets its right
+ * operand, keeps the text of that and returns itself, and then gets its left operand.
  */
 export function pushJoint(state: State): void {
   let right = "";

@@ -22,7 +22,7 @@ export class LuaInterpreter {
   readonly #state = lauxlib.luaL_newstate();
   readonly #namesRef: number;
   readonly #functionRefs = new Map<string, number>();
-  /** What a function of ours threw, which is a bug of ours and no error of the script's. */
+  /** An error that a function of ours threw: a bug of ours, not an error of the script. */
   #fault: { readonly error: unknown } | undefined;
 
   constructor(run: CommandRunner) {

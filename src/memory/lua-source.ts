@@ -1,4 +1,4 @@
-/** What is matched is passed over, so that nothing inside is taken for a numeral; only group 2 is one. */
+/** Comments, strings and names are matched as well, so that no digit inside them is taken for a numeral; group 2 is a numeral. */
 const TOKEN = new RegExp(
   [
     /(?:--)?\[(=*)\[[\s\S]*?\]\1\]/,

@@ -47,7 +47,7 @@ class MemoryDriver implements Driver {
     });
   }
 
-  /** What was sent before is answered first. */
+  /** Resolves in a later turn: the calls sent before are answered first. */
   close(): Promise<void> {
     this.#closed = true;
     for (const end of this.#subscriptions) end();

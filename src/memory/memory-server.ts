@@ -18,7 +18,7 @@ let serversSoFar = 0;
  * The scripts run in fengari, which is to be installed beside holdfast.
  */
 export class MemoryServer {
-  /** Tells this server from the others of the process. */
+  /** Unique among the memory servers of the process. */
   readonly name: string = `memory:${++serversSoFar}`;
   readonly clock: Clock;
   readonly #channels: Channels;

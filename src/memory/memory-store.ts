@@ -139,7 +139,7 @@ export class MemoryStore {
     if (this.#full && command.effect === "may-grow" && !this.#hasWritten) {
       return new Refusal("OOM command not allowed when used memory > 'maxmemory'.");
     }
-    // Even a write that changes nothing, or fails, opens the way for the others.
+    // As in Redis: once a script has called a write command, even one that fails, its later writes are not refused for want of memory.
     if (command.effect !== "none") {
       this.#hasWritten = true;
       this.#writes += 1;

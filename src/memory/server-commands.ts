@@ -1,7 +1,7 @@
 import type { Commands } from "./command.js";
 import { CommandError } from "./reply.js";
 
-/** The version whose behaviour is imitated where versions differ. */
+/** The version to imitate where versions of Redis differ. */
 const VERSION = "7.2.0";
 
 export const serverCommands: Commands = {

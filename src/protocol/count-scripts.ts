@@ -3,7 +3,7 @@ import { list, text, unexpected } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 import { sources } from "./scripts.js";
 
-/** What goes with every call that changes a value which nobody owns, so that it has its effect once; see request.lua. */
+/** What goes with every call that changes a value without an owner, so that a repeated call has its effect once; see request.lua. */
 export interface Request {
   /** The client's hash of answers. */
   readonly requests: string;
@@ -12,7 +12,7 @@ export interface Request {
   readonly notAfterMs: number;
   /** For how long the answer is kept. */
   readonly memoryMs: number;
-  /** Requests whose answers are needed no more. */
+  /** The ids of requests that have ended: the server may delete their answers. */
   readonly settled: readonly string[];
 }
 
@@ -20,12 +20,12 @@ export function requestArgs({ notAfterMs, id, memoryMs, settled }: Request): (st
   return [notAfterMs, id, memoryMs, settled.join(",")];
 }
 
-/** What a script has decided about a number: of permits, or of what a latch is to be counted down by. */
+/** The decision of a script about a number of permits, or about the count of a latch. */
 export interface Decision {
   readonly status: string;
 }
 
-/** What it answers: the decision, or why there is none. */
+/** The answer of such a script: the decision, or why there is none. */
 export type CountAnswer<Decided extends Decision> =
   | Decided
   | { readonly why: "late" }

@@ -7,7 +7,7 @@ export interface Script<Input, Reply> {
   readonly name: string;
   /**
    * Whether it writes what replicas are to acknowledge; `if possible`: it frees something, and is to do so also where
-   * the server can not ask them.
+   * the server cannot ask them.
    */
   readonly replicated: boolean | "if possible";
   /** How many keys one call of it is to be about, at most; undefined: as many as of any script. */
@@ -34,7 +34,7 @@ interface Definition<Input, Reply> {
   args(input: Input, dialect: Dialect): (string | number)[];
   /** Gets what follows the server's time. */
   reply(rest: readonly RawReply[]): Reply;
-  /** What a number says in place of a list, which costs the server and the client more: for scripts that answer so in their usual case. */
+  /** Reads an answer that is a bare number, as some scripts give in their usual case: a list costs the server and the client more. */
   usual?(number: number, keys: number): Answered<Reply>;
 }
 

@@ -4,14 +4,14 @@ import { type ScriptSource, scriptSource } from "./script-call.js";
 export interface Dialect {
   /** Which messages its scripts publish. */
   readonly publishes: Publishing;
-  /** Whether its scripts give a lock to one who waits for it: nobody may enter on a write that no replica has. */
+  /** Whether its scripts give a freed lock to a waiter. Not with replicas: the waiter would enter on a write that no replica has. */
   readonly grants: boolean;
 }
 
 /** `PUBLISH`, `SPUBLISH`, or one after the other. */
 export type Publishing = "classic" | "sharded" | "both";
 
-/** What is spoken to one server. */
+/** The dialect for a single server. */
 export const PLAIN: Dialect = { publishes: "classic", grants: true };
 
 /** The one statement in which scripts publish; see include/publish.lua. */

@@ -18,19 +18,19 @@ import { sources } from "./scripts.js";
 
 /** The times of a fair lock's queue, in milliseconds. */
 export const fairTimes = {
-  /** How long one to whom the lock was given has it: a dead one costs the others that long. */
+  /** The lease of a waiter that the lock was given to, until it confirms: if it is dead, the queue waits that long. */
   grantMs: 4_000,
   /** How long a waiter is believed alive: four signs of life. */
   aliveMs: 6_000,
   /** Redisson's fairLockWaitTimeout: what a JVM adds to the scores when it joins, and takes off when it leaves. */
   waitMs: 300_000,
-  /** What our scores have on top, so that a JVM which leaves does not make a live waiter look dead. */
+  /** Added to our scores: a leaving JVM takes its wait off the scores behind it, and must not make a live waiter look dead. */
   horizonMs: 30_000,
   /** How far the clock of a JVM may be behind the server's. */
   graceMs: 30_000,
 } as const;
 
-/** Nobody is given a lock for 0 milliseconds: the next in line is told to come. */
+/** A grant of 0 milliseconds means none: the script then tells the head of the queue to acquire the lock itself. */
 function times({ grants }: Dialect): number[] {
   const { grantMs, aliveMs, waitMs, horizonMs, graceMs } = fairTimes;
   return [grants ? grantMs : 0, aliveMs, waitMs, horizonMs, graceMs];
@@ -64,7 +64,7 @@ export const fairAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
 export const fairRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
   source: sources["fair-release"],
   replicated: "if possible",
-  // Whoever gives up in the middle of a long queue has to be looked for in it.
+  // A waiter that gives up in the middle of a long queue has to be searched for in it.
   mostKeys: 20,
   keys: ({ locks }) => locks.flatMap(keysOf),
   args: ({ notAfterMs, locks }, dialect) => [
@@ -75,20 +75,20 @@ export const fairRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = define
   reply: (answers) => answers.map(releaseAnswer),
 });
 
-/** Those of one client who wait for one fair lock. */
+/** The waiters of one client for one fair lock. */
 export interface Queue {
   readonly key: string;
   readonly channel: string;
   readonly holders: readonly string[];
 }
 
-/** What has become of one who waits. */
+/** What has become of one waiter. */
 export type RefreshAnswer =
   | {
       readonly status: "queued";
-      /** -1 without a TTL, -2 when nobody has the lock. */
+      /** -1 without a TTL, -2 when the lock is free. */
       readonly ttlMs: number;
-      /** Who has the lock; "" for nobody. */
+      /** The holder; "" when the lock is free. */
       readonly holder: string;
       /** True for the next in line. */
       readonly isHead: boolean;
@@ -97,7 +97,7 @@ export type RefreshAnswer =
     }
   | { readonly status: "granted" | "gone" };
 
-/** Gives signs of life of those who wait; see fair-refresh.lua. */
+/** Gives the waiters' signs of life; see fair-refresh.lua. */
 export const fairRefresh: Script<readonly Queue[], readonly (readonly RefreshAnswer[])[]> = defineScript({
   source: sources["fair-refresh"],
   keys: (queues) => queues.flatMap(keysOf),

@@ -9,13 +9,13 @@ export interface Acquisition {
   readonly leaseMs: number;
   /** The holder's hold count before this acquisition. */
   readonly heldCount: number;
-  /** A field of the caller's own, also in this lock, on whose strength a reader may enter; "" for none. */
+  /** Another field of the caller in this lock: the reader may enter beside the writer while it is there. "" for none. */
   readonly kin: string;
   /** Whether a caller that is refused stays: in the queue of a fair lock, or as a writer that readers give way to. */
   readonly waits: boolean;
   /** Whether each acquisition draws a fencing token. */
   readonly fenced: boolean;
-  /** Where those who wait listen. */
+  /** The channel of the waiters. */
   readonly channel: string;
 }
 
@@ -36,9 +36,9 @@ export type AcquireAnswer =
     }
   | {
       readonly status: "queued";
-      /** -1 without a TTL, -2 when nobody has the lock. */
+      /** -1 without a TTL, -2 when the lock is free. */
       readonly ttlMs: number;
-      /** Who has the lock; "" for nobody. */
+      /** The holder; "" when the lock is free. */
       readonly holder: string;
       /** True for the next in line. */
       readonly isHead: boolean;
@@ -118,7 +118,7 @@ export interface Release {
 export type ReleaseAnswer =
   | {
       readonly status: "released";
-      /** How many heard that the lock is free, of those who listen at this server; undefined where it was not told, or not counted. */
+      /** How many subscribers at this server got the message that the lock is free; undefined where none was sent, or it was not counted. */
       readonly heard?: number;
     }
   | { readonly status: "absent" | "late" }
@@ -154,7 +154,7 @@ export interface Succession {
   /** What the lock is to live on for. */
   readonly leaseMs: number;
   readonly successor: string;
-  /** Holders of the same client, one of whom has the lock. */
+  /** Holder fields of the same client; exactly one of them is stored. */
   readonly predecessors: readonly string[];
 }
 
@@ -203,10 +203,10 @@ export function renewAnswer(raw: RawReply): RenewAnswer {
   }
 }
 
-/** What a server is asked about something held when it has not had it before. */
+/** The question to a new server of a key: does it have this hold, or these leased permits? */
 export interface Confirmation {
   readonly key: string;
-  /** Of a lock: the fields of which one has it. Of leased permits: their ids, one after the other. */
+  /** Of a lock: fields, one of which is stored. Of leased permits: their ids. */
   readonly holders: readonly string[];
   /** The numbers of a reader's holds. */
   readonly slots: readonly number[];

@@ -24,8 +24,8 @@ import type { RawReply } from "./script-call.js";
 import { sources } from "./scripts.js";
 
 /**
- * Takes or re-enters locks; see lock-acquire.lua. Those of one call have one lease and one hold count, and the fenced ones come
- * last.
+ * Takes or re-enters locks; see lock-acquire.lua. The locks of one call share one lease and one hold count, and the fenced ones
+ * come last.
  */
 export const lockAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = defineScript({
   source: sources["lock-acquire"],
@@ -134,7 +134,7 @@ export const lockForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = defineScr
   reply: ([answer]) => forceUnlockAnswer(answer),
 });
 
-/** What is stored about a lock, whoever stored it. */
+/** What is stored about a lock, by holdfast or by Redisson. */
 export interface LockRecord {
   /** Redis' name of the type of the lock's key; `none` when it is missing. */
   readonly type: string;
@@ -147,12 +147,12 @@ export interface LockRecord {
   readonly listeners: number | null;
 }
 
-/** Whose state is read. */
+/** The keys and channels of the lock that is read. */
 interface LockLook {
   readonly key: string;
   readonly queueKey: string;
   readonly tokenKey: string;
-  /** The subcommand of PUBSUB that counts who listens; undefined: they are not counted. */
+  /** The subcommand of PUBSUB that counts the subscribers; undefined: they are not counted. */
   readonly counting?: "NUMSUB" | "SHARDNUMSUB" | undefined;
   /** Where waiters may listen. */
   readonly channels?: readonly string[];
@@ -185,7 +185,7 @@ export interface ServerProbe {
   readonly version: string | null;
   /** Whether it has sharded messages. */
   readonly sharded: boolean;
-  /** What it does when its memory is full, as its setting `maxmemory-policy` says; null where it does not tell. */
+  /** Its setting `maxmemory-policy`; null where the server does not tell. */
   readonly policy: string | null;
 }
 

@@ -78,7 +78,7 @@ export function permitLeasesKey(raw: string): string {
   return raw.includes("{") ? `${raw}:timeout` : `{${raw}}:timeout`;
 }
 
-/** For whom permits are saved up; holdfast's own. */
+/** The key that names the owner for which permits are saved up; holdfast's own. */
 export function savedPermitsKey(raw: string): string {
   return prefixed("holdfast_sc_saved", raw);
 }
@@ -88,12 +88,12 @@ export function latchChannel(raw: string): string {
   return `redisson_countdownlatch__channel__{${raw}}`;
 }
 
-/** What the keys begin with in which clients have their requests about a value that nobody owns; holdfast's own. */
+/** The prefix of the keys of clients' requests about a value without an owner; holdfast's own. */
 export function requestsPrefix(raw: string): string {
   return prefixed("holdfast_req", raw);
 }
 
-/** What one client was answered to its requests about a value that nobody owns. */
+/** The key of the answers to one client's requests about a value without an owner. */
 export function requestsKey(raw: string, clientId: string): string {
   return `${requestsPrefix(raw)}:${clientId}`;
 }

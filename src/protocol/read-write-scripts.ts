@@ -51,7 +51,7 @@ export function readAcquire(fair: boolean): Script<AcquireCall, readonly Acquire
 
 /**
  * Takes or re-enters write locks; see write-acquire.lua.
- * @param fair whether one who waits keeps new readers away
+ * @param fair whether a waiting writer keeps new readers away
  */
 export function writeAcquire(fair: boolean): Script<AcquireCall, readonly AcquireAnswer[]> {
   return defineScript({
@@ -78,7 +78,8 @@ export const readRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = define
   source: sources["read-release"],
   replicated: "if possible",
   keys: ({ locks }) =>
-    // While its slot moves the keys of other readers may be missing. One more, which nobody has, makes a cluster put it off until then.
+    // While a slot moves, the keys of other readers may already be at the new server. One more key, which never exists, makes the
+    // cluster answer TRYAGAIN until the move is over.
     locks.flatMap(({ key, holder, heldCount }) => [key, ...holdKeys(key, holder, heldCount + 1)]),
   args: ({ notAfterMs, locks }) => [
     notAfterMs,

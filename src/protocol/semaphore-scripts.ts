@@ -10,7 +10,7 @@ interface ToSemaphore {
   readonly channel: string;
 }
 
-/** The permits that somebody wants. */
+/** The permits that a call asks for. */
 export interface Lot {
   readonly permits: number;
   /** Of leased permits: 32 hexadecimal digits for each. */
@@ -19,9 +19,9 @@ export interface Lot {
   readonly leaseMs: number;
 }
 
-/** What both kinds of semaphores are asked by one who wants permits; each sends as much of it as it needs. */
+/** A request for permits to either kind of semaphore; each sends as much of it as it needs. */
 export interface PermitWish extends ToSemaphore, Lot {
-  /** Who asks. */
+  /** "<client id>:<number>" of the asking call, under which permits are saved up. */
   readonly owner: string;
   /** For how long permits are to be saved up for the owner; 0: not at all. */
   readonly saveMs: number;
@@ -79,7 +79,7 @@ export const semaphoreAcquire: Script<PermitWish, CountAnswer<PermitDecision>> =
   reply: countAnswer<Granted | Short | Cancelled>({ granted: ["available"], short: SHORT, cancelled: [] }),
 });
 
-/** What is taken back is so however late. */
+/** Without a deadline: a cancellation has its effect however late it arrives. */
 function cancelArgs({ id, memoryMs, settled }: Request): (string | number)[] {
   return [id, memoryMs, settled.join(",")];
 }
@@ -224,7 +224,7 @@ interface Permits {
   readonly exists: number;
   readonly available: number;
   readonly acquired: number;
-  /** What is left of the lease of the one that was asked about; -1 of a permanent permit, -2 of none. */
+  /** What is left of the lease of the permit with that id; -1: it is permanent, -2: there is none. */
   readonly leftMs: number;
 }
 

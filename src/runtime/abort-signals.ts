@@ -5,7 +5,7 @@ interface Cancellable {
 
 const callsOf = new WeakMap<AbortSignal, SignalledCalls>();
 
-/** Has a call cancelled when a signal aborts, be that now. To be followed by {@link unheed}. */
+/** Cancels a call when a signal aborts, or at once if that has aborted already. To be followed by {@link unheed}. */
 export function heed(signal: AbortSignal, call: Cancellable): void {
   if (signal.aborted) {
     call.cancel(signal.reason);

@@ -23,7 +23,7 @@ const SOON = Promise.resolve();
 export interface Entrant {
   readonly key: string;
   readonly waiter: Waiter;
-  /** Whether it passes the others that wait: it already has something that it may lose by waiting. */
+  /** Whether it passes the rest of the queue, as it already has a hold or a place that it may lose by waiting. */
   readonly goesFirst: boolean;
   /** It has room. To be sent now, and then told to {@link Admission.answered} or {@link Admission.failed}. */
   admitted(room: Room): void;
@@ -34,20 +34,20 @@ export interface Entrant {
   dismissed(error?: UnavailableError): void;
 }
 
-/** What one server has room for. */
+/** The acquisitions that one server has room for. */
 export class Room {
   /** Acquisitions that were sent, or are about to be, and are not answered. */
   underWay = 0;
-  /** When the latest of those that were answered had been sent, on the monotonic clock. */
+  /** When the latest acquisition was sent that was answered, on the monotonic clock. */
   answeredMs: number = Number.NEGATIVE_INFINITY;
-  /** Why one has failed in vain since the queue was last looked at. */
+  /** The error of one that has failed in vain since the queue was last looked at. */
   failure: unknown;
   /** Whether the queue is about to be looked at. */
   isDue = false;
   readonly lanes: Ring<Lane> = new Ring();
 }
 
-/** Those in the queue that one command can name: of one slot in a cluster, all of them elsewhere. */
+/** The part of the queue that one command can name: of one slot in a cluster, all of them elsewhere. */
 class Lane extends Link {
   readonly slot: number;
   readonly queued: Ring<Queued> = new Ring();
@@ -100,9 +100,9 @@ interface Services {
 }
 
 /**
- * Bounds how many acquisitions are under way to each server, so that what is asked for at once is not all sent against one
- * timeout. The rest waits in a queue, first come, first served. What leaves the queue in another way than by being sent has a
- * known outcome, and leaves nothing to clean up. See decision 30.
+ * Bounds how many acquisitions are under way to each server, so that a burst of them is not sent all at once, against one command timeout.
+ * The rest waits in a queue, first come, first served. An acquisition that leaves the queue unsent has a known outcome, and nothing to
+ * clean up. See decision 30.
  */
 export class Admission {
   readonly #driver: Pick<Driver, "placeOf">;
@@ -122,7 +122,7 @@ export class Admission {
     if (driver.placeOf === undefined) this.#only = new Room();
   }
 
-  /** Takes room at the server that has a key. @returns undefined where there is none, or others wait for it: see {@link wait} */
+  /** Takes room at the server that has a key. @returns undefined where there is none, or a queue waits for it: see {@link wait} */
   enter(key: string): Room | undefined {
     if (this.#lanes.size > 0 && this.#lanes.has(this.#commands.slotOf(key))) return undefined;
     const room = this.#only ?? this.#roomOf(key);
@@ -154,7 +154,7 @@ export class Admission {
   /**
    * As {@link enter}, and {@link wait} where that is needed.
    * @returns undefined when the waiter's time is up, or it was cancelled
-   * @throws UnavailableError when the server answers none of those before it
+   * @throws UnavailableError when the server answers none of the acquisitions before it
    */
   turn(wanted: Pick<Entrant, "key" | "waiter" | "goesFirst">): Promise<Room | undefined> {
     const { key, waiter, goesFirst } = wanted;
@@ -199,7 +199,7 @@ export class Admission {
     return lane;
   }
 
-  /** Once for all that is answered by the same packet. */
+  /** Looks at the queue once for all answers of one packet. */
   #lookSoon(room: Room): void {
     if (room.isDue) return;
     room.isDue = true;
@@ -218,7 +218,7 @@ export class Admission {
     }
   }
 
-  /** As many of a lane as fit into one command. Then it is the turn of the next lane. */
+  /** Admits as many of a lane as fit into one command. Then the next lane has its turn. */
   #admit(lane: Lane, room: Room): void {
     lane.unlink();
     for (let count = 0; count < GROUP; count += 1) {
@@ -243,8 +243,8 @@ export class Admission {
   }
 
   /**
-   * The server has let the time of a command pass. Those fail that have waited for as long, when nothing that was sent
-   * meanwhile was answered.
+   * A command has had no answer in its time. If nothing else that was sent in that time was answered either, the acquisitions fail that
+   * have waited for as long.
    */
   #giveUp(room: Room, failure: unknown): void {
     const { timeoutMs, server } = this.#commands;

@@ -1,8 +1,8 @@
 /** What is waited for: a lock, permits or a latch. */
 export interface Awaited {
-  /** Whose line it is. */
+  /** The id of its line in `WaitLines`. */
   readonly id: string;
-  /** Where releases are told. */
+  /** The channel that releases are published on. */
   readonly channel: string;
   /** Which messages make it worth asking. Default: those of locks. */
   readonly tells?: (message: string) => boolean;

@@ -1,7 +1,10 @@
 import { wasRefused } from "./command-failures.js";
 import type { Commands } from "./commands.js";
 
-/** Divides what is about many keys into what one command can name, and that into parts of a size at most. */
+/**
+ * Divides items by the slots of their keys, as in a cluster one command names keys of one slot only, and those of a slot into parts of at
+ * most `size`.
+ */
 export function batches<T extends { readonly key: string }>(
   commands: Pick<Commands, "slotOf">,
   items: Iterable<T>,
@@ -20,8 +23,8 @@ export function batches<T extends { readonly key: string }>(
 }
 
 /**
- * Sends what is about many keys in one command, and each by itself where the server refuses that: one bad key fails a whole
- * command, and while a slot is moved its keys are on two servers.
+ * Sends items in one command, and each by itself where the server refuses that: one bad key fails a whole command, and while a slot is
+ * moved its keys are on two servers.
  * @param send rejects where it was refused; is told whether it may be divided
  */
 export async function inParts<T>(

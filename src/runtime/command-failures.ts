@@ -14,7 +14,7 @@ const PASSING = new Set([
   "NOREPLICAS",
 ]);
 
-/** What to do about refusals whose words do not say it. */
+/** Advice about refusals that do not say themselves what to do. */
 const HINTS: readonly (readonly [RegExp, string])[] = [
   [
     /unknown command.{0,3}eval/i,
@@ -41,13 +41,13 @@ export interface Bound {
 
 /** How far a command has come when it fails. */
 export interface Progress {
-  /** How often it was sent before this time without anybody knowing what has become of that. */
+  /** How many of its earlier tries have an unknown outcome. */
   readonly doubtful: number;
   /** Whether it may have been carried out this time: it was sent, and not refused on the connection that it was sent on. */
   isOpen: boolean;
 }
 
-/** What the failures of commands come to. */
+/** Decides with which error a command fails, and whether it is sent again. */
 export class CommandFailures {
   readonly #driver: Driver;
 
@@ -56,7 +56,7 @@ export class CommandFailures {
   }
 
   /**
-   * What to throw at once for an error after which it would be pointless to send again.
+   * The error to fail with at once, where it would be pointless to send the command again.
    * @param divisible whether the caller can send in parts what is about several keys
    */
   final(
@@ -85,7 +85,7 @@ export class CommandFailures {
   }
 }
 
-/** Whether a server has answered that it will not do what it was sent. */
+/** Whether a server has answered that it refuses a command. */
 export function wasRefused(error: unknown): boolean {
   return error instanceof UnavailableError && error.cause instanceof ServerReplyError;
 }
@@ -102,7 +102,10 @@ export function isOver({ cause }: UnavailableError): boolean {
   return cause instanceof DriverClosedError;
 }
 
-/** What is tried on may have its effect yet, also when it was refused or never sent so far: nobody is to ask for it once more. */
+/**
+ * The error of a release that is repeated in the background. It may still have its effect, even if it was refused or never sent so far, and
+ * so its outcome is told as unknown.
+ */
 export function stillOpen(error: unknown): unknown {
   if (!(error instanceof UnavailableError) || error.outcomeUnknown || isOver(error)) return error;
   const why = error.message.slice(`${error.server}: `.length);
@@ -122,7 +125,7 @@ class NoAnswerError extends Error {
   }
 }
 
-/** This time nothing was carried out, but an earlier one may have been. */
+/** Nothing was carried out in this try, but something may have been in an earlier one. */
 function withUnknownOutcome({ server, message, cause }: UnavailableError): UnavailableError {
   return new UnavailableError(server, message.slice(`${server}: `.length), true, { cause });
 }
@@ -134,7 +137,7 @@ function toldOf(error: unknown, cause: unknown): string {
   return `can not be reached (${textOf(cause)}), tried for ${error.timeoutMs} ms`;
 }
 
-/** Node's error about several addresses that can not be reached has a code, but no message. */
+/** Node's error about several addresses that cannot be reached has a code, but no message. */
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.message || ("code" in error ? String(error.code) : error.name);

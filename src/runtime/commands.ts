@@ -24,8 +24,8 @@ import { UnderWay } from "./under-way.js";
 const LONGEST_BACKOFF_MS = 500;
 
 /**
- * Sends commands, bounds their time, repeats them while nobody knows whether they arrived, and keeps the
- * server's clock in mind. Only commands that may arrive twice may be sent through it.
+ * Sends commands, bounds their time, repeats those without an answer, and keeps the server's clock from their answers. Only commands that
+ * may arrive twice may be sent through it.
  */
 export class Commands {
   readonly #driver: Driver;
@@ -44,7 +44,7 @@ export class Commands {
   readonly #underWay: UnderWay;
   readonly #eviction = new EvictionWarning();
 
-  /** @throws TypeError when the driver can not do what the settings ask for */
+  /** @throws TypeError when the driver cannot do what the settings ask for */
   constructor(driver: Driver, clock: Clock, wheel: HashedWheelTimer, settings: CommandSettings) {
     const { commandTimeoutMs, replicas, pubSub } = settings;
     const { topology, sharded = false } = driver.traits;
@@ -82,7 +82,7 @@ export class Commands {
     return this.inCluster ? hashSlot(key) : 0;
   }
 
-  /** Which messages to listen to for those of a key. In a cluster its server may have to be asked. @throws UnavailableError */
+  /** Which family of messages tells of a key. In a cluster its server may have to be asked. @throws UnavailableError */
   publishes(key: string): Publishing | Promise<Publishing> {
     if (this.#publishes !== undefined) return this.#publishes;
     const met = this.#meetServer(key, this.#bound(this.timeoutMs));
@@ -90,10 +90,9 @@ export class Commands {
   }
 
   /**
-   * Sends a command until it is answered or the time for it is over. The input is made anew for each time, so that its
-   * deadline is.
-   * @param key one of those that it names: says which server answers
-   * @param input is told when the command is given up, on the server's clock
+   * Sends a command until it is answered or the time for it is over. The input is made again for each sending, with a new deadline.
+   * @param key one of those that it names: decides which server it goes to
+   * @param input gets the time on the server's clock at which the command is given up
    * @throws UnavailableError when the server refused or did not answer in time; ClientClosedError
    */
   exchange<Input, Reply>(
@@ -106,7 +105,7 @@ export class Commands {
   }
 
   /**
-   * As {@link exchange}, for whoever needs no promise.
+   * As {@link exchange}, with callbacks in place of a promise.
    * @param started what became of it so far. Default: it begins now
    */
   begin<Input, Reply>(command: Command<Input, Reply>, started?: Started): void {
@@ -146,16 +145,16 @@ export class Commands {
       const input = command.input(this.#limitMs(sentAt.monotonicMs, clock));
       this.#sender.send(pending, command.script.encode(input, this.dialect), place);
     } catch (error) {
-      // It could not even be put into words.
+      // Its input could not be made or encoded, and nothing was sent.
       command.failed(error);
     }
   }
 
-  /** What failed is sent again where that may help. */
+  /** Sends a command that has failed again, where that may help. */
   readonly #again = (pending: AnyPendingCommand, error: unknown): void => {
     const { command, doubtful, backoffMs, resets } = pending;
     const { patience } = command;
-    // Before a refusal on another connection than the first, the client may have sent it on that one.
+    // A refusal on a later connection proves nothing: the client may have sent the command on the first one as well.
     const refused = error instanceof ServerReplyError && this.#driver.resets === resets;
     const progress = { doubtful, isOpen: resets !== undefined && !refused };
     const final = this.#failures.final(error, progress, patience);
@@ -169,14 +168,14 @@ export class Commands {
     }
     if (progress.isOpen) pending.doubtful += 1;
     pending.backoffMs = Math.min(2 * backoffMs, LONGEST_BACKOFF_MS);
-    // Somebody waits for this, and a client that is about to give up does not keep the process alive.
+    // A caller waits for the answer, and a Redis client between two connections does not keep the process alive: the pause does.
     this.#underWay.pause(backoffMs, { keepAlive: true }).then(
       () => this.#tryAgain(pending),
       (failure: unknown) => command.failed(failure),
     );
   };
 
-  /** What is begun now is given up after one command timeout. */
+  /** The start of a command that begins now, and is given up after one command timeout. */
   start(): Started {
     return { endMs: this.#clock.monotonicMs() + this.timeoutMs, doubtful: 0 };
   }
@@ -207,15 +206,13 @@ export class Commands {
 
   /**
    * Until when copies of a command may arrive that was sent with a {@link notAfterMs}.
-   * @param before the same of its earlier sendings: by a clock that was read anew they may end later
+   * @param before the deadline of its earlier sendings: by a clock that was read again since it may be later
    */
   deadline(key: string, notAfterMs: number, before?: Deadline): Deadline {
     return new Deadline(this.#clocks.of(key), notAfterMs, this.timeoutMs).orLater(before);
   }
 
-  /**
-   * Time of the server that has a key after which a command sent now has surely been given up. Not before its first answer.
-   */
+  /** The time on the clock of a key's server after which a command sent now has surely been given up. Not before its first answer. */
   notAfterMs(key: string): number {
     return this.#limitMs(this.#clock.monotonicMs(), this.#clocks.of(key));
   }
@@ -239,8 +236,8 @@ export class Commands {
   }
 
   /**
-   * Waits until the clock of a key's server is known, as long as this caller may: one probe serves all who come meanwhile,
-   * and has a whole command timeout however short the time of the first of them is.
+   * Waits until the clock of a key's server is known, for as long as `bound` allows. One probe serves all commands that wait for it, and
+   * has a whole command timeout, however short the bound of the first command is.
    */
   #meetServer(key: string, bound: Bound): Promise<void> {
     if (this.#leftMs(bound) <= 0) return Promise.reject(tookTooLong(serverProbe, bound));

@@ -8,12 +8,12 @@ import type { Commands } from "./commands.js";
 import type { HashedWheelTimer, Timeout } from "./hashed-wheel-timer.js";
 import { type Instant, later, now } from "./instant.js";
 
-/** Something held, of which the server is to be asked again when it is another one. */
+/** Something held. When its key moves to another server, that one is asked whether it has it. */
 export interface Confirmable {
   readonly key: string;
-  /** The server that is known to have it; "" while none is. Confirmations see to it. */
+  /** The server that is known to have it; "" while none is. Set by `Confirmations`. */
   place: string;
-  /** True from when its server has changed until the new one has confirmed it. Confirmations see to it. */
+  /** True from when its server has changed until the new one has confirmed it. Set by `Confirmations`. */
   isMoved: boolean;
   readonly confirmScript: Script<readonly Confirmation[], readonly RenewAnswer[]>;
   /** Whether any of it is neither released nor lost. */
@@ -40,7 +40,7 @@ export interface Question {
 const BATCH_SIZE = 100;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
-/** Where replicas are required, the cluster is asked so often who has which slot while something is held. */
+/** Where replicas are required, the cluster is asked so often which master has which slot, while something is held. */
 const LOOK_MS = 1_000;
 
 interface Services {
@@ -48,17 +48,17 @@ interface Services {
   readonly clock: Clock;
   readonly wheel: HashedWheelTimer;
   readonly commands: Commands;
-  /** Whether what too few replicas of the new server have is lost. */
+  /** Whether a hold is lost that too few replicas of the new server have. */
   readonly required: boolean;
   /** All that is held. */
   readonly held: () => Iterable<Confirmable>;
 }
 
 /**
- * Asks the new server, when that of a key changes, whether it has what is held there: a slot that moves is copied to its new
- * master and not to that one's replicas, and a replica that is promoted may lack what the old master has answered. What it does not
- * have is lost at once. Where replicas are required, so is what they have not acknowledged within one command timeout. With nothing
- * changed nothing is sent.
+ * Asks the new server, when that of a key changes, whether it has what is held there: a slot that moves is copied to its new master and not
+ * to that one's replicas, and a replica that is promoted may lack what the old master has answered. A hold that it does not have is lost at
+ * once. Where replicas are required, so is a hold that they have not acknowledged within one command timeout. As long as no server changes,
+ * nothing is sent.
  */
 export class Confirmations {
   readonly #services: Services;
@@ -96,7 +96,7 @@ export class Confirmations {
     this.#confirm([...this.#services.held()].filter((one) => one.isHeld && this.#isElsewhere(one)));
   };
 
-  /** Who has a slot may be unknown for a while. */
+  /** The master of a slot may be unknown for a while: then nothing has moved yet. */
   #isElsewhere(one: Confirmable): boolean {
     const place = this.#placeOf(one);
     return place !== "" && place !== one.place;
@@ -124,7 +124,7 @@ export class Confirmations {
     for (const batch of batches(this.#services.commands, moved, BATCH_SIZE)) void this.#ask(batch, pauseMs);
   }
 
-  /** Never rejects. What is not confirmed is asked about again, until it is or nobody holds it any more. */
+  /** Never rejects. What is not confirmed is asked about again, until it is confirmed or no longer held. */
   async #ask(batch: readonly Confirmable[], pauseMs: number): Promise<void> {
     const wanted = batch.filter((one) => this.#isWanted(one));
     const [first] = wanted;
@@ -176,7 +176,7 @@ export class Confirmations {
     if (!required || driver.lookForMoves === undefined || this.#stopped) return;
     this.#looking ??= wheel.schedule(LOOK_MS, () => {
       this.#looking = undefined;
-      // Any that turns out to be over may take others with it.
+      // `isHeld` looks at the clocks: a hold that is over then leaves the list, so that a copy of it is walked.
       if (![...held()].some(({ isHeld }) => isHeld)) return;
       void driver.lookForMoves?.();
       this.#lookLater();

@@ -1,9 +1,11 @@
 import type { ServerClock } from "./server-clocks.js";
 
-/** So long after another server has answered for the first time no copy of what was sent before is under way, whatever the clocks say. */
+/**
+ * The longest that copies of earlier commands are under way after another server has answered for the first time, whatever the clocks say.
+ */
 const LONGEST_WAY_MS = 60_000;
 
-/** On the clock of one server: copies of a command change nothing that arrive later. */
+/** A time on the clock of one server: copies of a command that arrive later change nothing. */
 export class Deadline {
   readonly clock: ServerClock;
   readonly ms: number;
@@ -17,8 +19,8 @@ export class Deadline {
   }
 
   /**
-   * What goes for copies of the command when another server has the key. That one compares the deadline with its own clock, on
-   * which it may be over since long, or far off: it is given its term anew at least, and `LONGEST_WAY_MS` at most.
+   * The deadline for copies of the command once another server has the key. That server compares it with its own clock, by which it may be
+   * long over or far off: so it is moved to one more term from now at least, and `LONGEST_WAY_MS` at most.
    * @param nowMs on that clock
    */
   on(clock: ServerClock, nowMs: number): Deadline {
@@ -27,7 +29,7 @@ export class Deadline {
     return new Deadline(clock, ms, this.#termMs);
   }
 
-  /** Of this one and an earlier command's the one that ends later, on the clock of this one. */
+  /** The later one of this deadline and that of an earlier command, on the clock of this one. */
   orLater(other: Deadline | undefined): Deadline {
     const same = other?.on(this.clock, this.clock.latestMs);
     return same !== undefined && same.ms > this.ms ? same : this;

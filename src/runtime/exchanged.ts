@@ -9,7 +9,7 @@ export interface Exchanged<Reply> {
   readonly sentAt: Instant;
   /** As in `Answered` of protocol/define-script.ts. */
   readonly serverMs: number;
-  /** On whose clock that is; undefined when it was not told, or nobody knows which server has answered. */
+  /** The clock that `serverMs` was read on; undefined when the answer had no time, or it is not known which server has answered. */
   readonly clock: ServerClock | undefined;
   /** How often the connection had been lost when the command was sent. */
   readonly resets: number;

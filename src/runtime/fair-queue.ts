@@ -32,11 +32,11 @@ interface Services {
 }
 
 /**
- * The calls of this client that wait for one fair lock. They share one subscription, to the client's channel of this lock, which
- * outlives them for a while: a call whose question was sent while messages arrived has missed none and need not ask a second time.
+ * The calls of this client that wait for one fair lock. They share one subscription, to the client's channel of this lock, which outlives
+ * them for a while: a call that asked while messages arrived has missed none and need not ask a second time.
  *
- * A JVM that frees the lock knows no client's channel: it tells the head of the queue on the channel of that waiter. While a JVM
- * has the lock or stands in the queue, the first of this client's calls listens to its own channel too.
+ * A JVM that frees the lock knows no client's channel: it tells the head of the queue on the channel of that waiter. While a JVM has the
+ * lock or stands in the queue, the first of this client's calls listens to its own channel too.
  * @see docs/internals/states.md#a-place-in-a-fair-queue
  */
 export class FairQueue {
@@ -53,7 +53,7 @@ export class FairQueue {
   #unlisten: (() => void) | undefined;
   /** Whether messages arrive on the client's channel. */
   #isOpen = false;
-  /** By the newest answer, which was asked for at `#seenMs`. */
+  /** Whether a JVM may free the lock, by the newest answer, which was asked for at `#seenMs`. */
   #meetsJvm = false;
   #seenMs = Number.NEGATIVE_INFINITY;
   /** The call that listens to its own channel. */
@@ -81,7 +81,7 @@ export class FairQueue {
     if (this.#isOpen) this.#heard.add(entry);
   }
 
-  /** Redis has answered that this call stands in the queue. @param pushed whether it was put there anew */
+  /** Redis has answered that this call stands in the queue. @param pushed whether this attempt has put it there */
   stands(entry: FairWaiter, { pushed, ...seen }: StandsAnswer): void {
     this.#entries.set(this.#threadId(entry), entry);
     if (pushed) this.#standing.delete(entry);
@@ -142,7 +142,10 @@ export class FairQueue {
     });
   }
 
-  /** Messages may have been missed: one command asks for all that stand in the queue. The others are asked for as they do. */
+  /**
+   * Messages may have been missed: one command asks for all that stand in the queue. The calls that are not in it yet are asked for once
+   * they are.
+   */
   #ready(): void {
     this.#isOpen = true;
     this.#heard.clear();

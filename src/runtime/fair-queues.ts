@@ -17,7 +17,7 @@ interface Services {
 
 /** Redis believes a waiter alive for four times as long. */
 const PERIOD_MS = 1_500;
-/** As many waiters go into one call: more would hold up the server for others. */
+/** As many waiters go into one call: more would keep the server from other commands for too long. */
 const BATCH_SIZE = 500;
 /** Cheaper than `queueMicrotask`, which keeps an async resource. */
 const SOON = Promise.resolve();

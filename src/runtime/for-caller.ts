@@ -20,9 +20,9 @@ function titleOf({ name, kind }: Subject): string {
 }
 
 /**
- * What a call rejects with when something failed elsewhere: in a timer, in a reply handler, or for several calls at once. An error
- * of ours is made anew, so that it has this caller in its stack, and tells in its text what the call was about. All others are the
- * caller's own, as is the reason of its signal: these stay as they are.
+ * What a call rejects with when something failed elsewhere: in a timer, in a reply handler, or for several calls at once. An error of
+ * holdfast is copied, so that it has this caller in its stack, and tells in its text what the call was about. Any other error is the
+ * caller's own, as is the reason of its signal, and stays as it is.
  *
  * To be used in an async function that the caller awaits: V8 adds the functions that wait for it to the stack.
  */
@@ -46,8 +46,8 @@ export function copyOf<E extends HoldfastError>(error: E, message: string = erro
 const handedOut = new WeakSet<HoldfastError>();
 
 /**
- * What the signal of a lease has as its reason, for a caller that is told of the loss: that very object for the first, with the stack of this
- * moment, as a timer may have made it; a copy for each other.
+ * The error of a loss, for a caller that is told of it. The first caller gets the object that is the reason of the lease's signal, with the
+ * stack of this moment, as a timer may have made it; each later caller gets a copy.
  */
 export function lossForCaller<E extends HoldfastError>(loss: E): E {
   if (handedOut.has(loss)) return copyOf(loss);
@@ -56,7 +56,7 @@ export function lossForCaller<E extends HoldfastError>(loss: E): E {
   return loss;
 }
 
-/** For one more caller of what is under way for another. */
+/** For a caller that joins the work of an earlier call. */
 export async function alsoForCaller(underWay: Promise<void>, subject: Subject): Promise<void> {
   try {
     await underWay;

@@ -7,20 +7,20 @@ import type { Exchanged } from "./exchanged.js";
 import type { Patience } from "./patience.js";
 import type { Command, Started } from "./pending-command.js";
 
-/** One key's part of a command that may be about many. */
+/** The part for one key of a command that may be about many. */
 export interface Request<Item, Answer> {
   readonly key: string;
-  /** Whether it is to change nothing once it has surely been given up. */
+  /** Whether it has a deadline, after which it changes nothing. */
   readonly limited: boolean;
   readonly patience: Patience;
   /** Whether both can be asked in one command of their script. */
   isLike(other: Request<Item, Answer>): boolean;
   /**
-   * What to send, made anew for each time.
+   * What to send, made again for each sending.
    * @param notAfterMs on the server's clock, when the command is given up; 0 without a limit
    */
   item(notAfterMs: number): Item;
-  /** @param command what goes for all of it */
+  /** @param command what is known of the command as a whole */
   answered(answer: Answer, command: Exchanged<unknown>): void;
   /** @param error as {@link Commands.exchange} throws it */
   failed(error: unknown): void;
@@ -36,18 +36,17 @@ interface GroupInput<Item> {
 
 /** Cheaper than `queueMicrotask`, which keeps an async resource. */
 const SOON = Promise.resolve();
-/** A script call for more would hold up the server for others. */
+/** A script call for more would keep the server from other commands for too long. */
 const MOST_REQUESTS = 100;
 
 /**
- * Sends what is asked for in the same tick together: one script call for many keys, each of which is answered by itself. What
- * is alone goes as it would without. A group that fails as a whole is sent key by key, since only one of them may be to
- * blame.
+ * Sends what is asked for in the same tick together: one script call for many keys, with an answer for each. A request that is alone is
+ * sent as it would be without groups. A group that fails as a whole is sent key by key, since only one of them may be to blame.
  */
 export class Groups {
   readonly #commands: Commands;
   readonly #enabled: boolean;
-  /** Those of which nothing was sent yet. A new list for each tick: a Map that is cleared keeps alive what it had. */
+  /** The groups of which nothing was sent yet. A new list for each tick: a Map that is cleared keeps alive what it had. */
   #forming: AnyGroup[] = [];
 
   constructor(commands: Commands, { groupCommit }: { readonly groupCommit: boolean }) {
@@ -58,7 +57,7 @@ export class Groups {
   /** As {@link Commands.exchange}, for one key. */
   send<Item, Answer>(script: GroupScript<Item, Answer>, request: Request<Item, Answer>): void {
     const { timeoutMs, replicated = true } = request.patience;
-    // Who is in a hurry, or need not wait for replicas, is not to wait for those who do.
+    // A request with a shorter timeout, or without a wait for replicas, would wait for the rest of its group: it is sent alone.
     if (this.#enabled && timeoutMs === undefined && replicated) this.#join(script, request);
     else new Group(this.#commands, script, request).send();
   }
@@ -82,7 +81,7 @@ export class Groups {
   };
 }
 
-/** Requests that are sent as one command, be it only one of them. */
+/** One request or more that are sent as one command. */
 class Group<Item, Answer> implements Command<GroupInput<Item>, readonly Answer[]> {
   readonly slot: number;
   readonly script: GroupScript<Item, Answer>;
@@ -91,7 +90,7 @@ class Group<Item, Answer> implements Command<GroupInput<Item>, readonly Answer[]
   /** With the first; undefined while that is alone. */
   #requests: Request<Item, Answer>[] | undefined;
   #patience: Patience;
-  /** What each of several is sent with by itself where the command fails. */
+  /** The time limit of the command: where it fails, each request is sent by itself with the same. */
   #started: Started | undefined;
   #resets = 0;
 
@@ -186,7 +185,7 @@ function patienceOf(requests: readonly { readonly patience: Patience }[]): Patie
 /** Whether some of a command that has failed may have been carried out. */
 function isDoubtful(error: unknown): boolean {
   if (!(error instanceof UnavailableError) || error.outcomeUnknown) return true;
-  // A script that fails on one key has been at others before.
+  // A script that fails on one key may have changed the keys before it.
   const { cause } = error;
   return cause instanceof ServerReplyError && cause.fromScript;
 }

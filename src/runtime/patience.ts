@@ -1,4 +1,4 @@
-/** For how long an answer is wanted. */
+/** For how long, and how, a command is sent for its caller. */
 export interface Patience {
   /** Once true, the command is not sent again. */
   readonly cancelled?: boolean;
@@ -8,7 +8,7 @@ export interface Patience {
   readonly timeoutMs?: number | undefined;
   /** Whether the command is refused as soon as its keys are on different servers, as the caller can send it in parts. */
   readonly divisible?: boolean;
-  /** False for what takes back: it need not be known to replicas. Default: true. */
+  /** False for a command that takes something back: replicas need not have it. Default: true. */
   readonly replicated?: boolean;
   /** The lease that it brings, in milliseconds: replicas are waited for during a part of it. Default: none. */
   readonly leaseMs?: number;

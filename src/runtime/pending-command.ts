@@ -6,14 +6,14 @@ import type { Instant } from "./instant.js";
 import type { Patience } from "./patience.js";
 import { Pending } from "./under-way.js";
 
-/** What is to be sent, and who hears of it. */
+/** What is to be sent, and the callbacks that get its outcome. */
 export interface Command<Input, Reply> {
   readonly script: Script<Input, Reply>;
-  /** One of the keys that it names: says which server answers. */
+  /** One of the keys that it names: decides which server it goes to. */
   readonly key: string;
   readonly patience: Patience;
   /**
-   * Made anew for each time that it is sent.
+   * Made again for each sending, as the deadline is.
    * @param notAfterMs on the server's clock, when it has surely been given up
    */
   input(notAfterMs: number): Input;
@@ -33,7 +33,7 @@ interface Ends {
 export interface Started {
   /** On the monotonic clock. */
   readonly endMs: number;
-  /** How often it was sent without anybody knowing what has become of that. */
+  /** How many of its tries have an unknown outcome. */
   readonly doubtful: number;
 }
 

@@ -4,7 +4,7 @@ import { UnavailableError } from "../errors.js";
 import { events } from "../events.js";
 import type { RawReply, ScriptCall } from "../protocol/script-call.js";
 
-/** Too few replicas had in time what a command wrote, and more are required. */
+/** Fewer replicas acknowledged in time what a command wrote than are required. */
 export interface Shortfall {
   readonly acknowledged: number;
   readonly wanted: number;
@@ -26,13 +26,13 @@ export interface Span {
   readonly leaseMs: number;
   /** Whether replicas are waited for at all. */
   readonly awaited: boolean;
-  /** Whether nothing is to be done where replicas are required and the server can not ask them. */
+  /** Whether the command fails, with nothing sent, where replicas are required and the server cannot ask them. */
   readonly required: boolean;
 }
 
-/** The answer has to be here before the command is given up. */
+/** Replicas are waited for during half of the time left, so that the answer comes before the command is given up. */
 const PARTS_OF_BOUND = 2;
-/** A lease that was waited for is to be of use still. */
+/** And during a quarter of the lease at most, so that enough of it is left. */
 const PARTS_OF_LEASE = 4;
 
 /** Has replicas acknowledge what commands write, as far as the client's options ask for it. */
@@ -42,7 +42,7 @@ export class Replication {
   readonly #replicas: ReplicaDemand["replicas"];
   #mode: "auto" | "require" | "off";
 
-  /** @throws TypeError when replicas are required and the driver can not ask them */
+  /** @throws TypeError when replicas are required and the driver cannot ask them */
   constructor(driver: Driver, settings: ReplicaSettings) {
     const { topology } = driver.traits;
     const several = topology === "cluster" || topology === "sentinel";

@@ -5,7 +5,7 @@ import type { Commands } from "./commands.js";
 import type { Deadline } from "./deadline.js";
 import type { ServerClock } from "./server-clocks.js";
 
-/** For how long at least Redis knows what a request was answered, and so for how long it may be sent again. */
+/** Redis keeps the answer to a request for so long at least, and so the request may be repeated for as long. */
 const MEMORY_MS = 60_000;
 /** After its last sending a command may be under way for so many command timeouts. */
 const TIMEOUTS_UNDER_WAY = 4;
@@ -13,14 +13,14 @@ const TIMEOUTS_UNDER_WAY = 4;
 const MOST_SETTLED = 32;
 const SMALLEST_SWEEP = 64;
 
-/** A request whose answer is needed no more once no copies of it can arrive. */
+/** A request that has ended: Redis may forget its answer once no copies of it can arrive. */
 interface Settled {
   readonly id: string;
   /** Until then copies of it may arrive; undefined: none can. */
   readonly copiesUntil: Deadline | undefined;
 }
 
-/** What one client has asked about one value. */
+/** The requests of one client about one value. */
 class Book {
   /** The key of the value. */
   readonly count: string;
@@ -39,7 +39,7 @@ class Book {
     this.#settled.push(settled);
   }
 
-  /** Takes out what one command may make Redis forget: others that are under way are to name others. */
+  /** Takes out the requests that one command makes Redis forget, so that no other command under way names the same. */
   take(clock: ServerClock | undefined): readonly Settled[] {
     const taken: Settled[] = [];
     const kept: Settled[] = [];
@@ -67,8 +67,8 @@ interface Services {
 }
 
 /**
- * The requests of a client about values that nobody owns. Redis remembers the answer of each, so that a repeat has no second
- * effect; the next request about the same value makes it forget those that can not be repeated any more.
+ * The requests of a client about values without an owner, such as the count of a latch. Redis remembers the answer of each, so that a
+ * repeat has no second effect; the next request about the same value makes it forget the answers to those that cannot be repeated any more.
  */
 export class Requests {
   readonly #services: Services;
@@ -114,14 +114,14 @@ interface Means {
   readonly memoryMs: number;
 }
 
-/** A request whose outcome is not known yet. */
+/** A request without a known outcome so far. */
 export class OpenRequest {
   readonly #id: string;
   readonly #book: Book;
   readonly #means: Means;
   /** On the monotonic clock. */
   readonly #begunMs: number;
-  /** Later no copy of any sending changes anything. */
+  /** A copy of any sending that arrives later changes nothing. */
   #deadline: Deadline | undefined;
   #told: readonly Settled[] = [];
   #ended = false;
@@ -139,7 +139,7 @@ export class OpenRequest {
     return this.#means.clock.monotonicMs() < this.#begunMs + MEMORY_MS;
   }
 
-  /** What a command says of it that is sent now. */
+  /** The request, as a command that is sent now tells it. */
   next(): Request {
     const { commands, memoryMs } = this.#means;
     const { count } = this.#book;
@@ -151,7 +151,7 @@ export class OpenRequest {
     return { requests: this.#book.requests, id: this.#id, notAfterMs, memoryMs, settled };
   }
 
-  /** The latest command was carried out: what it was to make Redis forget is forgotten. */
+  /** The latest command was carried out: Redis has forgotten the answers that it named. */
   answered(): void {
     this.#told = [];
   }

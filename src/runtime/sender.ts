@@ -12,7 +12,7 @@ import type { UnderWay } from "./under-way.js";
 /** Commands that may take longer are timed coarsely. */
 const SHORT_BOUND_MS = 1_000;
 
-/** What a sender needs of those whom it serves. */
+/** The services that a sender uses. */
 interface Services {
   readonly driver: Driver;
   readonly clock: Clock;
@@ -41,7 +41,7 @@ export class Sender {
   }
 
   /**
-   * One try. A call without an answer in time is given up; its late answer is nobody's any more.
+   * One try. A command without an answer in time is given up, and a later answer is dropped.
    * @param place where its key is at present
    */
   send<Input, Reply>(pending: PendingCommand<Input, Reply>, call: ScriptCall, place: string): void {
@@ -78,7 +78,8 @@ export class Sender {
     raw: RawReply,
     shortfall?: Shortfall,
   ): void {
-    // Nor does it tell the time: it may have been on its way to the server for long, and deadlines made by it would end far too late.
+    // The server's time is not read from a late answer either: the command may have been on its way to the server for long, and deadlines
+    // made by it would end far too late.
     if (pending.givenUp) return;
     const { command, sentAt, place, resets = 0 } = pending;
     let decoded: Answered<Reply>;
@@ -89,7 +90,7 @@ export class Sender {
       return;
     }
     const { reply, serverMs } = decoded;
-    // Nor does one that its process has held up before it went out.
+    // Nor is it read if this process was blocked until after the deadline, as it may have sent the command late.
     const isTimely = serverMs > 0 && this.#clock.monotonicMs() <= pending.endMs;
     const clock = isTimely ? this.#clocks.read(command.key, place, serverMs, { sentAt, resets }) : undefined;
     this.#end(pending);
@@ -108,7 +109,7 @@ export class Sender {
     this.#underWay.settled(pending);
   }
 
-  /** What a driver throws is what it fails with. */
+  /** A driver that throws counts as one that rejects. */
   #run(call: ScriptCall, ticket: Ticket): Promise<RawReply> {
     try {
       return this.#driver.run(call, ticket);
@@ -117,7 +118,7 @@ export class Sender {
     }
   }
 
-  /** The wheel is for the many that are far off; its grain is too coarse for a short bound. */
+  /** Most bounds are long, and share the wheel; its grain is too coarse for a short one. */
   after(ms: number, callback: () => void): { cancel(): void } {
     if (ms >= SHORT_BOUND_MS) return this.#wheel.schedule(ms, callback);
     return this.#clock.schedule(Math.max(ms, 0), callback);

@@ -16,7 +16,7 @@ export interface ServerClock {
 
 type Reading = { -readonly [Part in keyof ServerClock]: ServerClock[Part] };
 
-/** Keeps the clocks of the servers in mind; each answer tells one. A server is known by a key that it has. */
+/** Keeps a clock for each server, set by its answers. A server is found by a key that it has. */
 export class ServerClocks {
   readonly #driver: Pick<Driver, "placeOf" | "resets">;
   /** By place. */
@@ -26,7 +26,7 @@ export class ServerClocks {
     this.#driver = driver;
   }
 
-  /** Where a key is at present; "" where one server has all keys, or nobody knows. */
+  /** Where a key is at present; "" where one server has all keys, or the server is not known. */
   placeOf(key: string): string {
     return this.#driver.placeOf?.(key) ?? "";
   }
@@ -39,7 +39,7 @@ export class ServerClocks {
   /**
    * @param place where the key was when the command was sent, at `sentAt`
    * @param resets how often the connection had been lost by then
-   * @returns the clock; undefined when nobody knows which server has answered
+   * @returns the clock; undefined when it is not known which server has answered
    */
   read(
     key: string,
@@ -48,7 +48,8 @@ export class ServerClocks {
     { sentAt, resets }: { readonly sentAt: Instant; readonly resets: number },
   ): ServerClock | undefined {
     const answeredAt = this.placeOf(key);
-    // Of a key that has just moved nobody knows who has answered; before there is a connection none is known.
+    // The key has moved meanwhile: either server may have answered. With the place "" it was sent before there was a connection, and has
+    // not moved.
     if (place !== answeredAt && place !== "") return undefined;
     // The client may have sent it again, to another server.
     if (resets !== this.#driver.resets) return undefined;

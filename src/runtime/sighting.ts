@@ -1,4 +1,4 @@
-/** Who holds a lock, and for how long, as Redis has answered. */
+/** The holder of a lock and the rest of its lease, as Redis has answered. */
 export interface Seen {
   readonly holder: string;
   /** Milliseconds its lease has left; -1 without a TTL. */
@@ -7,7 +7,7 @@ export interface Seen {
   readonly own?: boolean;
 }
 
-/** Who was seen to hold a lock when. */
+/** A holder that was seen, and when. */
 export interface Sighting extends Omit<Seen, "own"> {
   /** On the monotonic clock. */
   readonly seenMs: number;

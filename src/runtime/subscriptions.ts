@@ -5,7 +5,7 @@ import { inRootContext } from "../root-context.js";
 import type { Commands } from "./commands.js";
 import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
 
-/** Somebody who waits for messages of a channel. */
+/** Gets the messages of a channel. */
 export interface Listener {
   onMessage(message: string): void;
   /** Messages begin to arrive; what was published before may have been missed. */
@@ -23,7 +23,7 @@ interface Services {
 /** A lock that was waited for will be waited for again: an idle channel is kept this long. */
 const LINGER_MS = 10_000;
 
-/** One subscription for each channel, shared by all who listen to it. */
+/** One subscription for each channel, shared by all its listeners. */
 export class Subscriptions {
   readonly #driver: Driver;
   readonly #commands: Services["commands"];
@@ -42,8 +42,8 @@ export class Subscriptions {
   }
 
   /**
-   * Never throws: a failed subscription is told to its listeners, who then live without messages for a while.
-   * @param lingers false for a channel that nobody will listen to again
+   * Never throws: a failed subscription is told to its listeners, which then go on without messages for a while.
+   * @param lingers false for a channel that will not be listened to again
    * @returns what ends the listening
    */
   listen(
@@ -54,12 +54,12 @@ export class Subscriptions {
     const entry = this.#channels.get(channel) ?? this.#open(channel);
     entry.listeners.add(listener);
     entry.lingering?.cancel();
-    // Others have opened it before: messages have arrived that this listener did not hear.
+    // The channel was open before: messages have arrived that this listener did not hear.
     if (entry.open) listener.onReady();
     return () => {
       if (!entry.listeners.delete(listener) || entry.listeners.size > 0) return;
       if (this.#channels.get(channel) !== entry) return;
-      // Whoever has waited goes on before the server is told of it.
+      // By a timer even where the channel does not linger: the call that has waited goes on before UNSUBSCRIBE is sent.
       entry.lingering = this.#wheel.schedule(lingers ? LINGER_MS : 0, () => this.#close(channel, entry));
     };
   }
@@ -110,7 +110,8 @@ export class Subscriptions {
     };
     const joined = await Promise.allSettled(joining);
     const refusals = joined.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
-    // One of them is better than none where the other is not allowed. What failed in passing is to be tried again.
+    // Where the server allows only one of the two families, that one is listened to. Any other failure may pass, and so both are tried
+    // again later.
     if (refusals.length === 0 || (refusals.length === 1 && isForbidden(refusals[0]))) return leave;
     void leave().catch(() => undefined);
     throw refusals[0];

@@ -12,8 +12,8 @@ interface Wanted {
 }
 
 /**
- * Runs an acquisition inside the tracing channel, if anybody listens to it: as TracingChannel.tracePromise, of which the releases of
- * Node differ in how many microtasks a rejection takes.
+ * Runs an acquisition inside the tracing channel, if that has subscribers. As TracingChannel.tracePromise, but a rejection takes the same
+ * number of microtasks on all releases of Node.
  */
 export function traced<T>(
   lock: { readonly name: string; readonly kind: { readonly name: string } },
@@ -59,7 +59,7 @@ async function tell<T>(
   }
 }
 
-/** Whether anybody listens. As TracingChannel.hasSubscribers, which Node 20.19 does not have. */
+/** Whether the channel has subscribers. As TracingChannel.hasSubscribers, which Node 20.19 does not have. */
 export function isTraced(): boolean {
   const { start, end, asyncStart, asyncEnd, error } = events.acquire;
   const ends = end.hasSubscribers || asyncEnd.hasSubscribers || error.hasSubscribers;

@@ -2,7 +2,7 @@ import type { Clock } from "../clock.js";
 import { ClientClosedError } from "../errors.js";
 import { Link, Ring } from "../linked.js";
 
-/** A command that is under way, or the pause before another. */
+/** A command that is under way, or the pause before it is sent again. */
 export abstract class Pending extends Link {
   /** Ends it. */
   abstract giveUp(error: Error): void;
@@ -17,7 +17,7 @@ class Pause extends Pending {
   }
 }
 
-/** What one client has under way: commands, and the pauses before others. */
+/** What one client has under way: commands, and the pauses before they are sent again. */
 export class UnderWay {
   readonly #clock: Clock;
   readonly #pending = new Ring<Pending>();

@@ -5,13 +5,13 @@ import { type LineServices, WaitLine } from "./wait-line.js";
 import type { Waiter } from "./waiter.js";
 import { usableYield } from "./yields.js";
 
-/** So many lines in which nobody stands are kept at least. */
+/** So many empty lines are kept at least. */
 const FEW_EMPTY = 64;
 
 /** The waiters of this client, in one line for each lock or other thing that they wait for. */
 export class WaitLines {
   readonly #services: LineServices;
-  /** Those in which nobody stands among them: most that come next want one of these. */
+  /** By what is waited for. Empty lines are kept: most waiters that come next join one of them. */
   #lines = new Map<string, WaitLine>();
   #empty = 0;
 
@@ -19,7 +19,7 @@ export class WaitLines {
     this.#services = { clock, subscriptions, safetyPeriodMs, usableYield: usableYield() };
   }
 
-  /** Puts a waiter at the end of the line of those who wait for the same. */
+  /** Puts a waiter at the end of the line for what it waits for. */
   join(awaited: Awaited, waiter: Waiter): WaitLine {
     let line = this.#lines.get(awaited.id);
     if (line === undefined) {

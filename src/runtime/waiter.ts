@@ -3,7 +3,7 @@ import { invariant } from "../invariant.js";
 import { Link } from "../linked.js";
 import { heed, unheed } from "./abort-signals.js";
 
-/** What a call waits for, and who of its own client was seen to have it. */
+/** What a call waits for, and the holder of its own client that was seen to have it. */
 export interface OwnObstacle {
   readonly name: string;
   readonly holder: string;
@@ -19,11 +19,11 @@ export class Waiter extends Link {
   readonly #signal: AbortSignal | undefined;
   readonly #startMs: number;
   readonly #endMs: number;
-  /** Whether it waits for a running body. */
+  /** Whether it belongs to a running body, which `close` lets go on for `graceMs`. */
   inBody = false;
-  /** Whether it sleeps for a time of its own where it is the head of a line, and so has to know that it is. */
+  /** Whether it sleeps for times of its own while it is the head of a line, as in spin locks: then it is woken when it becomes the head. */
   naps = false;
-  /** Who takes over, in its place, what another call of this client leaves; known to whoever has set it. */
+  /** An `Heir` of locks/: takes over, for this waiter, a lock that another call of this client hands over. Undefined while it must not. */
   heir: object | undefined;
   #behind: OwnObstacle | undefined;
   /** Its place among those that wait to be sent; undefined while it has none. */
@@ -91,7 +91,7 @@ export class Waiter extends Link {
     return new Promise((resolve) => this.sleep(resolve, ms));
   }
 
-  /** As {@link pause}, for whoever needs no promise: `resume` may be called within this call, or within `wake`. */
+  /** As {@link pause}, without a promise: `resume` may be called within this call, or within `wake`. */
   sleep(resume: () => void, ms: number = Number.POSITIVE_INFINITY): void {
     if (this.#awake || this.over) {
       this.#awake = false;
@@ -118,7 +118,10 @@ export class Waiter extends Link {
     return this.#endMs === Number.POSITIVE_INFINITY ? this.#endMs : this.#endMs - this.#clock.monotonicMs();
   }
 
-  /** How long it may wait to be sent. A call that is not to wait makes one attempt in any case, and so may for ever. */
+  /**
+   * How long it may wait to be sent. A call that may not wait for the lock makes one attempt in any case, and so waits for room without an
+   * end.
+   */
   get queueMs(): number {
     return this.#endMs === this.#startMs ? Number.POSITIVE_INFINITY : this.#leftMs();
   }

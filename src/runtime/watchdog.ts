@@ -12,9 +12,9 @@ import type { Shortfall } from "./replication.js";
 /** What the watchdog keeps alive: one field of one lock. */
 export interface Renewable {
   readonly key: string;
-  /** Whether it is to be kept alive. The watchdog sees to it. */
+  /** Whether it is kept alive. Set by the watchdog. */
   isWatched: boolean;
-  /** True while it is being renewed or to be tried again: a beat leaves it alone. The watchdog sees to it. */
+  /** True while it is being renewed or to be tried again: a beat leaves it alone. Set by the watchdog. */
   underRenewal: boolean;
   /** What it needs now, when it has just been seen alive. */
   renewal(): Renewal;
@@ -34,14 +34,14 @@ export interface Renewable {
   renewing(): void;
 }
 
-/** As Redisson's lockWatchdogBatchSize: a script call for more would hold up the server for others. */
+/** As Redisson's lockWatchdogBatchSize: a script call for more would keep the server from other commands for too long. */
 const BATCH_SIZE = 100;
 /** The lease is renewed each third of it, so that two renewals in a row may fail. */
 const RENEWALS_PER_LEASE = 3;
 const FIRST_RETRY_MS = 100;
 /** The pauses between tries grow up to this part of the lease, so that a server that recovers is met in time. */
 const RETRIES_PER_LEASE = 30;
-/** A renewal without an answer is given up after this part of the lease at the latest: others must fit in. */
+/** A renewal without an answer is given up after this part of the lease at the latest: further tries must fit in. */
 const ANSWERS_PER_LEASE = 6;
 
 /**
@@ -102,7 +102,7 @@ export class Watchdog {
     });
   }
 
-  /** Never rejects. What is not answered is tried again, until it is or nobody wants it any more. */
+  /** Never rejects. What is not answered is tried again, until it is answered or no longer held. */
   async #renew(batch: readonly Renewable[], retryMs: number): Promise<void> {
     let wanted = this.#wantedOf(batch);
     if (wanted.length === 0) return;
@@ -113,7 +113,7 @@ export class Watchdog {
     try {
       let isFresh = true;
       const renewals = () => {
-        // Sent later, or again, it leaves out what was released meanwhile; all may be.
+        // A command that is sent later, or again, leaves out the fields that were released meanwhile; none may be left.
         if (!isFresh) wanted = this.#wantedOf(wanted);
         return wanted.map((renewable) => renewable.renewal());
       };
@@ -129,7 +129,7 @@ export class Watchdog {
       if (unsettled.length > 0) this.#retry(unsettled, retryMs, new Error(complaint(shortfall)));
     } catch (error) {
       if (wanted.length > 1 && wasRefused(error)) {
-        // One bad key may fail a whole call: find out which, and keep the others alive.
+        // One bad key may fail a whole call: each is sent by itself, so that the good ones are renewed.
         for (const renewable of wanted) void this.#renew([renewable], retryMs);
       } else {
         this.#retry(wanted, retryMs, error);
@@ -143,17 +143,17 @@ export class Watchdog {
     answer: RenewAnswer | undefined,
     { sentAt, at, shortfall }: Answered,
   ): boolean {
-    // What only the master knows of does not prolong what is believed.
+    // A renewal that too few replicas have extends no trust.
     const short = answer?.status === "renewed" && shortfall !== undefined;
     if (answer?.status !== "refused" && !short) renewable.underRenewal = false;
-    // A hold that was released meanwhile is not to hear of the renewal that was under way.
+    // The watchdog gave it up while the renewal was under way, for example as it was released: the answer does not concern it any more.
     if (!renewable.isWatched) return true;
     switch (answer?.status) {
       case "renewed":
         if (!short) renewable.renewed(sentAt, at);
         return !short;
       case "lost":
-        // One that was overtaken is due again at the next beat.
+        // A renewal that a release has overtaken is sent again at the next beat.
         if (renewable.gone()) this.remove(renewable);
         return true;
       default:
@@ -179,7 +179,7 @@ export class Watchdog {
   }
 }
 
-/** What goes for all renewals of one command. */
+/** The facts that all renewals of one command share. */
 interface Answered {
   readonly sentAt: Instant;
   /** When the answer came. */

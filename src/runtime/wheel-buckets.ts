@@ -9,7 +9,7 @@ export class WheelBuckets {
   /** New timeouts, until the next tick: one that is cancelled before then costs no bucket anything. */
   readonly #incoming = new Ring<WheelTimeout>();
   readonly #due = new Ring<WheelTimeout>();
-  /** The last tick whose bucket was looked at. */
+  /** The last tick that the wheel has turned to. */
   #lastTick = 0;
 
   constructor(dial: Dial) {

@@ -4,8 +4,9 @@ import { checkSemaphoreSettings, type SemaphoreSettings, type WaitOptions } from
 import { countDelete, countTrySet } from "../protocol/count-scripts.js";
 import { savedPermitsKey } from "../protocol/names.js";
 import { semaphoreAdd } from "../protocol/semaphore-scripts.js";
-import { acquirePermits, type PermitSource, Seeker } from "./acquire-permits.js";
+import { acquirePermits, type InVain } from "./acquire-permits.js";
 import { type Count, change } from "./count.js";
+import type { PermitSource } from "./permit-command.js";
 
 /** As many as a JVM can count. */
 export const MOST_PERMITS: number = 2 ** 31 - 1;
@@ -28,19 +29,26 @@ export function askedFor<Options extends object>(
   return { permits: 1, options: first };
 }
 
+export interface AskedToUse<Options, Body> extends Asked<Options> {
+  readonly body: Body;
+}
+
 /** `using(permits?, options?, body)` and `tryUsing` likewise. */
 export function askedToUse<Options extends object, Body>(
   method: "using" | "tryUsing",
   given: readonly unknown[],
-): Asked<Options> & { readonly body: Body } {
+): AskedToUse<Options, Body> {
   const body = given.at(-1);
   checkBody(method, body);
   const [first, second] = given.slice(0, -1) as [(number | Options)?, Options?];
   return { ...askedFor(first, second), body: body as Body };
 }
 
+/** What a call has seen that wants no permits. */
+const WANTS_NOTHING: InVain = { permits: 0, waitedMs: 0, available: 0 };
+
 /** What both kinds of semaphores have in common. */
-export abstract class AnySemaphore<Granted> {
+export abstract class AnySemaphore<Granted, Options extends WaitOptions> {
   protected readonly count: Count;
 
   constructor(count: Count) {
@@ -110,28 +118,38 @@ export abstract class AnySemaphore<Granted> {
     return added.status === "added";
   }
 
-  /** @param defaultWaitMs how long to wait when the options do not say. Default: what the client's say */
-  protected async take(
-    source: PermitSource<Granted>,
-    permits: number,
-    { waitMs, signal }: WaitOptions,
+  /** @throws TypeError, RangeError for arguments that are wrong */
+  protected abstract sourceOf(asked: Asked<Options>): PermitSource<Granted>;
+
+  /**
+   * @param asking throws for arguments that are wrong
+   * @param defaultWaitMs how long to wait when the options do not say. Default: what the client's say
+   * @param come what the call comes to, without permits when there were not enough in time; called in the caller's async context
+   */
+  protected take<T, A extends Asked<Options>>(
+    asking: () => A,
     defaultWaitMs: number | undefined,
-  ): Promise<Taken<Granted>> {
-    const { client } = this.count;
-    client.assertOpen(this.count);
-    signal?.throwIfAborted();
-    const boundMs = waitMs ?? defaultWaitMs ?? client.settings.waitMs;
-    const waiter = client.newWaiter(boundMs, signal);
-    const seeker = new Seeker(source, permits, waiter, boundMs !== 0);
+    come: (granted: Granted | undefined, call: InVain, asked: A) => T | Promise<T>,
+  ): Promise<T> {
     try {
-      const granted = await acquirePermits(seeker);
-      return { granted, waitedMs: waiter.waitedMs, available: seeker.available };
-    } finally {
-      client.dismiss(waiter);
+      const asked = asking();
+      const { permits, options } = asked;
+      const source = this.sourceOf(asked);
+      const { client } = this.count;
+      client.assertOpen(this.count);
+      const comeTo = (granted: Granted | undefined, call: InVain) => come(granted, call, asked);
+      const { nothing } = source;
+      if (nothing !== undefined) return Promise.resolve().then(() => comeTo(nothing, WANTS_NOTHING));
+      options.signal?.throwIfAborted();
+      const waitMs = options.waitMs ?? defaultWaitMs ?? client.settings.waitMs;
+      const waiter = client.newWaiter(waitMs, options.signal);
+      return acquirePermits(source, { permits, waiter, waits: waitMs !== 0 }, comeTo);
+    } catch (error) {
+      return Promise.reject(error);
     }
   }
 
-  protected orThrow(permits: number, { granted, waitedMs, available }: Taken<Granted>): Granted {
+  protected orThrow(granted: Granted | undefined, { permits, waitedMs, available }: InVain): Granted {
     if (granted !== undefined) return granted;
     const wanted = `${permits === 1 ? "a permit" : `${permits} permits`} of "${this.name}"`;
     let seen = "";
@@ -139,13 +157,4 @@ export abstract class AnySemaphore<Granted> {
     else if (available !== undefined) seen = ` (${available} available)`;
     throw new WaitTimeoutError(this.name, waitedMs, undefined, wanted + seen);
   }
-}
-
-/** How a call for permits has ended. */
-export interface Taken<Granted> {
-  /** undefined: there were not enough in time. */
-  readonly granted: Granted | undefined;
-  readonly waitedMs: number;
-  /** How many there were when this call last saw; "unset": there was no semaphore; undefined when it never saw. */
-  readonly available: number | "unset" | undefined;
 }

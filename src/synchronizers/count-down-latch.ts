@@ -2,9 +2,8 @@ import { checkCount } from "../checks.js";
 import { checkWaitOptions, type WaitOptions } from "../options.js";
 import { countDelete, countTrySet, latchCountDown } from "../protocol/count-scripts.js";
 import { LATCH_CLOSED, LATCH_OPENED } from "../protocol/messages.js";
-import { forCaller } from "../runtime/for-caller.js";
-import { standInLine } from "../runtime/stand-in-line.js";
-import type { WaitLine } from "../runtime/wait-line.js";
+import type { Waiter } from "../runtime/waiter.js";
+import { CallInLine } from "./call-in-line.js";
 import { type Count, change, look } from "./count.js";
 
 /**
@@ -76,33 +75,16 @@ export class RemoteLatch implements CountDownLatch {
     return look(this.#count);
   }
 
-  async await(options: WaitOptions = {}): Promise<boolean> {
-    checkWaitOptions(options);
-    const { client, key, channel, kind } = this.#count;
-    const { waitMs = client.settings.waitMs, signal } = options;
-    client.assertOpen(this.#count);
-    signal?.throwIfAborted();
-    const waiter = client.newWaiter(waitMs, signal);
+  await(options: WaitOptions = {}): Promise<boolean> {
     try {
-      const opened = await standInLine(client.lines, {
-        awaited: { id: `${kind}:${key}`, channel, tells: () => true },
-        waiter,
-        ask: async (line) => {
-          const open = await waiter.unlessCancelled(this.#isOpen(line));
-          // The next in line is to ask in its place.
-          if (open === undefined) throw waiter.reason;
-          return open || undefined;
-        },
-        served: () => waiter.served || undefined,
-        over() {
-          if (waiter.cancelled) throw waiter.reason;
-        },
-      });
-      return opened ?? false;
+      checkWaitOptions(options);
+      const { client } = this.#count;
+      const { waitMs = client.settings.waitMs, signal } = options;
+      client.assertOpen(this.#count);
+      signal?.throwIfAborted();
+      return new LatchWait(this.#count, client.newWaiter(waitMs, signal)).run();
     } catch (error) {
-      throw forCaller(error, this.#count, waiter);
-    } finally {
-      client.dismiss(waiter);
+      return Promise.reject(error);
     }
   }
 
@@ -113,17 +95,38 @@ export class RemoteLatch implements CountDownLatch {
     const { status } = await change(this.#count, countDelete, (request) => ({ ...deletion, request }));
     return status === "deleted";
   }
+}
 
-  /** One answer serves all who waited when it was asked for. */
-  async #isOpen(line: WaitLine): Promise<boolean> {
-    const { waiters } = line;
-    const open = (await look(this.#count)) <= 0;
-    if (!open) line.rest(-1);
-    else {
-      for (const waiter of waiters) waiter.serve();
-      // Who came meanwhile asks at once.
-      line.wake();
-    }
-    return open;
+/** One call that waits until the latch is open. */
+class LatchWait extends CallInLine<boolean> {
+  run(): Promise<boolean> {
+    const { kind, key, channel } = this.count;
+    return this.begin({ id: `${kind}:${key}`, channel, tells: () => true });
+  }
+
+  protected ask(): void {
+    const { line } = this;
+    const waiters = line?.waiters ?? [];
+    look(this.count)
+      .then((count) => {
+        if (count <= 0) this.#opened(waiters);
+        else {
+          line?.rest(-1);
+          this.refused();
+        }
+      })
+      .catch((error: unknown) => this.failed(error));
+  }
+
+  /** One answer serves all that waited when it was asked for. */
+  #opened(waiters: readonly Waiter[]): void {
+    for (const waiter of waiters) waiter.serve();
+    // What came meanwhile asks at once.
+    this.line?.wake();
+    this.entered();
+  }
+
+  protected come(): boolean {
+    return this.hasEntered;
   }
 }

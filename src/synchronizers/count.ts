@@ -3,10 +3,12 @@ import { UnavailableError, WrongTypeError } from "../errors.js";
 import { type CountAnswer, countLook, type Decision, type Request } from "../protocol/count-scripts.js";
 import type { Script } from "../protocol/define-script.js";
 import { stillOpen } from "../runtime/command-failures.js";
+import type { Exchanged } from "../runtime/exchanged.js";
 import { forCaller } from "../runtime/for-caller.js";
 import type { Instant } from "../runtime/instant.js";
 import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
 import type { Patience } from "../runtime/patience.js";
+import type { Command } from "../runtime/pending-command.js";
 import type { Shortfall } from "../runtime/replication.js";
 import type { OpenRequest } from "../runtime/requests.js";
 import type { Counted } from "../threads/permit-holds.js";
@@ -28,36 +30,83 @@ export type Decided<Told extends Decision> = Told & {
   readonly shortfall?: Shortfall;
 };
 
+/** What is to be decided by a request, and what hears of it. */
+interface Question<Input, Told extends Decision> {
+  readonly script: Script<Input, CountAnswer<Told>>;
+  readonly patience: Patience;
+  /** Made anew for each time that it is sent. */
+  input(request: Request): Input;
+  decided(decision: Decided<Told>): void;
+  /** @param error UnavailableError, WrongTypeError, ClientClosedError */
+  failed(error: unknown): void;
+}
+
 /**
  * Sends a request until it is answered or the time for it is over. Whatever becomes of the commands, it has its effect
  * once, or not at all.
+ */
+export class Deciding<Input, Told extends Decision> implements Command<Input, CountAnswer<Told>> {
+  readonly key: string;
+  readonly script: Script<Input, CountAnswer<Told>>;
+  readonly patience: Patience;
+  readonly #count: Count;
+  readonly #request: OpenRequest;
+  readonly #question: Question<Input, Told>;
+  #tries = 0;
+  #repeated = false;
+
+  constructor(count: Count, request: OpenRequest, question: Question<Input, Told>) {
+    this.key = count.key;
+    this.script = question.script;
+    this.patience = question.patience;
+    this.#count = count;
+    this.#request = request;
+    this.#question = question;
+  }
+
+  send(): void {
+    this.#tries += 1;
+    this.#count.client.commands.begin(this);
+  }
+
+  input(): Input {
+    return this.#question.input(this.#request.next());
+  }
+
+  answered({ reply, sentAt, shortfall, repeated }: Exchanged<CountAnswer<Told>>): void {
+    this.#repeated ||= repeated;
+    if ("status" in reply) {
+      this.#request.answered();
+      this.#question.decided({ ...reply, sentAt, repeated: this.#repeated, ...(shortfall && { shortfall }) });
+    } else if (reply.why === "wrong-type") {
+      const { key, kind } = this.#count;
+      this.#question.failed(new WrongTypeError(key, reply.type, kind));
+    } else if (this.#tries < MOST_VAIN_TRIES) this.send();
+    else {
+      const { server } = this.#count.client.commands;
+      this.#question.failed(new UnavailableError(server, ANSWERS_LATE, this.#repeated));
+    }
+  }
+
+  failed(error: unknown): void {
+    this.#question.failed(this.#repeated ? unknownAfterAll(error) : error);
+  }
+}
+
+/**
+ * As {@link Deciding}, for a caller that wants a promise.
  * @throws UnavailableError, WrongTypeError, ClientClosedError
  */
-export async function decide<Input, Told extends Decision>(
+export function decide<Input, Told extends Decision>(
   count: Count,
   request: OpenRequest,
   script: Script<Input, CountAnswer<Told>>,
   input: (request: Request) => Input,
-  patience?: Patience,
+  patience: Patience = {},
 ): Promise<Decided<Told>> {
-  const { commands } = count.client;
-  let repeated = false;
-  for (let tries = 1; ; tries += 1) {
-    const sending = commands.exchange(script, count.key, () => input(request.next()), patience);
-    const sent = await sending.catch((error: unknown) => {
-      throw repeated ? unknownAfterAll(error) : error;
-    });
-    const { reply, sentAt, shortfall } = sent;
-    repeated ||= sent.repeated;
-    if ("status" in reply) {
-      request.answered();
-      return { ...reply, sentAt, repeated, ...(shortfall && { shortfall }) };
-    }
-    if (reply.why === "wrong-type") throw new WrongTypeError(count.key, reply.type, count.kind);
-    if (tries >= MOST_VAIN_TRIES) {
-      throw new UnavailableError(commands.server, ANSWERS_LATE, repeated);
-    }
-  }
+  return new Promise((decided, failed) => {
+    new Deciding(count, request, { script, input, patience, decided, failed }).send();
+  });
 }
 
 /** The latest command had no effect, but one before it may have had. */

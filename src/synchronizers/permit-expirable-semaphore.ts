@@ -5,22 +5,25 @@ import { REFUSED, type Tried } from "../lease.js";
 import { checkPermitOptions, type PermitOptions, type SemaphoreSettings } from "../options.js";
 import { permitLeasesKey } from "../protocol/names.js";
 import {
-  type Lot,
   type PermitRelease,
-  permitAcquire,
-  permitCancel,
   permitLook,
   permitSetLease,
   permitSetTotal,
 } from "../protocol/semaphore-scripts.js";
 import { forCaller } from "../runtime/for-caller.js";
-import { later } from "../runtime/instant.js";
 import type { PermitHold } from "../threads/permit-holds.js";
-import { makeTerms, marginMs, type Since, type Terms } from "../threads/terms.js";
-import type { PermitSource } from "./acquire-permits.js";
-import { AnySemaphore, type Asked, askedFor, askedToUse, MOST_PERMITS, type Taken } from "./any-semaphore.js";
+import {
+  AnySemaphore,
+  type Asked,
+  type AskedToUse,
+  askedFor,
+  askedToUse,
+  MOST_PERMITS,
+} from "./any-semaphore.js";
 import { change, type Decided, read } from "./count.js";
-import { checkedId, idsOf, MOST_AT_ONCE, newIds } from "./permit-ids.js";
+import { leasedPermits } from "./leased-permits.js";
+import type { PermitSource } from "./permit-command.js";
+import { checkedId, idsOf, MOST_AT_ONCE } from "./permit-ids.js";
 import { lateRelease, type Permits, PermitsLease, permitsNotHeld } from "./permits.js";
 import { releasePermits, releaseWhatIsLeft } from "./release-permits.js";
 
@@ -135,7 +138,10 @@ export interface PermitExpirableSemaphore {
 type PermitsBody<T> = (permits: Permits) => T | Promise<T>;
 
 /** A permit-expirable semaphore in Redis. */
-export class LeasingSemaphore extends AnySemaphore<PermitHold> implements PermitExpirableSemaphore {
+export class LeasingSemaphore
+  extends AnySemaphore<PermitHold, PermitOptions>
+  implements PermitExpirableSemaphore
+{
   protected override get belongings(): readonly string[] {
     return [...super.belongings, permitLeasesKey(this.count.key)];
   }
@@ -148,27 +154,43 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
     await change(this.count, permitSetTotal, (request) => ({ ...setting, request }));
   }
 
-  async acquire(first?: number | PermitOptions, second?: PermitOptions): Promise<Permits> {
-    return this.#acquire(askedFor(first, second));
+  acquire(first?: number | PermitOptions, second?: PermitOptions): Promise<Permits> {
+    return this.take(
+      () => askedFor(first, second),
+      undefined,
+      (granted, call) => this.#lease(this.orThrow(granted, call)),
+    );
   }
 
-  async tryAcquire(first?: number | PermitOptions, second?: PermitOptions): Promise<Permits | null> {
-    const { granted } = await this.#take(askedFor(first, second), 0);
-    return granted === undefined ? null : this.#lease(granted);
+  tryAcquire(first?: number | PermitOptions, second?: PermitOptions): Promise<Permits | null> {
+    return this.take(
+      () => askedFor(first, second),
+      0,
+      (granted) => (granted === undefined ? null : this.#lease(granted)),
+    );
   }
 
-  async using<T>(...given: readonly unknown[]): Promise<T> {
-    const { body, ...asked } = askedToUse<PermitOptions, PermitsBody<T>>("using", given);
-    const permits = await this.#acquire(asked);
-    return permits.use(() => body(permits));
+  using<T>(...given: readonly unknown[]): Promise<T> {
+    return this.take(
+      () => askedToUse<PermitOptions, PermitsBody<T>>("using", given),
+      undefined,
+      (granted, call, { body }) => {
+        const permits = this.#lease(this.orThrow(granted, call));
+        return permits.use(() => body(permits));
+      },
+    );
   }
 
-  async tryUsing<T>(...given: readonly unknown[]): Promise<Tried<T>> {
-    const { body, ...asked } = askedToUse<PermitOptions, PermitsBody<T>>("tryUsing", given);
-    const { granted } = await this.#take(asked, 0);
-    if (granted === undefined) return REFUSED;
-    const permits = this.#lease(granted);
-    return { ran: true, value: await permits.use(() => body(permits)) };
+  tryUsing<T>(...given: readonly unknown[]): Promise<Tried<T>> {
+    return this.take<Tried<T>, AskedToUse<PermitOptions, PermitsBody<T>>>(
+      () => askedToUse("tryUsing", given),
+      0,
+      (granted, _, { body }) => {
+        if (granted === undefined) return REFUSED;
+        const permits = this.#lease(granted);
+        return permits.use(() => body(permits)).then((value) => ({ ran: true, value }));
+      },
+    );
   }
 
   async release(ids: string | readonly string[]): Promise<void> {
@@ -237,59 +259,14 @@ export class LeasingSemaphore extends AnySemaphore<PermitHold> implements Permit
     return read(this.count, permitLook, { count: key, channel, id });
   }
 
-  async #acquire(asked: Asked<PermitOptions>): Promise<PermitsLease> {
-    return this.#lease(this.orThrow(asked.permits, await this.#take(asked, undefined)));
-  }
-
   #lease(hold: PermitHold): PermitsLease {
     return new PermitsLease(this.count.client, hold, () => this.#release(hold));
   }
 
-  async #take(
-    { permits, options }: Asked<PermitOptions>,
-    defaultWaitMs: number | undefined,
-  ): Promise<Taken<PermitHold>> {
+  protected sourceOf({ permits, options }: Asked<PermitOptions>): PermitSource<PermitHold> {
     checkCount("permits", permits, 1, MOST_AT_ONCE);
     checkPermitOptions(options);
-    return this.take(this.#source(permits, options), permits, options, defaultWaitMs);
-  }
-
-  #source(permits: number, options: PermitOptions): PermitSource<PermitHold> {
-    const { count } = this;
-    const terms = this.#terms(options);
-    const { leaseMs } = terms;
-    return {
-      count,
-      acquire: permitAcquire,
-      cancel: permitCancel,
-      lot: () => ({
-        permits,
-        ids: newIds(permits),
-        leaseMs: leaseMs === Number.POSITIVE_INFINITY ? 0 : leaseMs,
-      }),
-      enter({ ids }: Lot, { ttlMs = -1, leftMs = -1, sentAt }) {
-        // Permits end with their semaphore. What a repeat has found is older than the repeat.
-        const since: Since = {
-          takenAt: sentAt,
-          ...(ttlMs < 0 ? {} : { ttlMs }),
-          ...(leftMs < 0 ? {} : { until: later(sentAt, leftMs - marginMs(leftMs, terms)) }),
-        };
-        return count.client.permits.add(count, ids, terms, since);
-      },
-      giveBack: (hold) => this.#release(hold),
-      describe: (hold) => hold.about.holder,
-    };
-  }
-
-  #terms({ leaseMs, watchdog = false, maxHoldMs }: PermitOptions): Terms {
-    const { watchdogMs, clockSkewMs } = this.count.client.settings;
-    const permanent = Number.POSITIVE_INFINITY;
-    return makeTerms({
-      leaseMs: leaseMs ?? (watchdog ? watchdogMs : permanent),
-      renewed: watchdog,
-      maxHoldMs,
-      clockSkewMs,
-    });
+    return leasedPermits(this.count, permits, options, (hold) => this.#release(hold));
   }
 
   /** Releases what a call has taken. Twice is harmless. What is held may be lost a moment later: it is looked at first. */

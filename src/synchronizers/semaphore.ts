@@ -3,9 +3,16 @@ import { events } from "../events.js";
 import { REFUSED, type Tried } from "../lease.js";
 import { checkWaitOptions, type SemaphoreSettings, type WaitOptions } from "../options.js";
 import { semaphoreAcquire, semaphoreCancel, semaphoreDrain } from "../protocol/semaphore-scripts.js";
-import type { PermitSource } from "./acquire-permits.js";
-import { AnySemaphore, type Asked, askedFor, askedToUse, MOST_PERMITS, type Taken } from "./any-semaphore.js";
+import {
+  AnySemaphore,
+  type Asked,
+  type AskedToUse,
+  askedFor,
+  askedToUse,
+  MOST_PERMITS,
+} from "./any-semaphore.js";
 import { change, look } from "./count.js";
+import type { PermitSource } from "./permit-command.js";
 
 /**
  * A number of permits that any process may take and give back. Nobody owns them: a process that dies with permits does not
@@ -87,26 +94,41 @@ export interface Semaphore {
   delete(): Promise<boolean>;
 }
 
+type PermitsBody<T> = () => T | Promise<T>;
+
 /** A semaphore in Redis. What it grants is a number of permits. */
-export class CountingSemaphore extends AnySemaphore<number> implements Semaphore {
-  async acquire(first?: number | WaitOptions, second?: WaitOptions): Promise<void> {
-    await this.#acquire(askedFor(first, second));
+export class CountingSemaphore extends AnySemaphore<number, WaitOptions> implements Semaphore {
+  acquire(first?: number | WaitOptions, second?: WaitOptions): Promise<void> {
+    return this.take(
+      () => askedFor(first, second),
+      undefined,
+      (granted, call) => void this.orThrow(granted, call),
+    );
   }
 
-  async tryAcquire(first?: number | WaitOptions, second?: WaitOptions): Promise<boolean> {
-    const { granted } = await this.#take(askedFor(first, second), 0);
-    return granted !== undefined;
+  tryAcquire(first?: number | WaitOptions, second?: WaitOptions): Promise<boolean> {
+    return this.take(
+      () => askedFor(first, second),
+      0,
+      (granted) => granted !== undefined,
+    );
   }
 
-  async using<T>(...given: readonly unknown[]): Promise<T> {
-    const { body, ...asked } = askedToUse<WaitOptions, () => T | Promise<T>>("using", given);
-    return this.#use(await this.#acquire(asked), body);
+  using<T>(...given: readonly unknown[]): Promise<T> {
+    return this.take(
+      () => askedToUse<WaitOptions, PermitsBody<T>>("using", given),
+      undefined,
+      (granted, call, { body }) => this.#use(this.orThrow(granted, call), body),
+    );
   }
 
-  async tryUsing<T>(...given: readonly unknown[]): Promise<Tried<T>> {
-    const { body, ...asked } = askedToUse<WaitOptions, () => T | Promise<T>>("tryUsing", given);
-    const { granted } = await this.#take(asked, 0);
-    return granted === undefined ? REFUSED : { ran: true, value: await this.#use(granted, body) };
+  tryUsing<T>(...given: readonly unknown[]): Promise<Tried<T>> {
+    return this.take<Tried<T>, AskedToUse<WaitOptions, PermitsBody<T>>>(
+      () => askedToUse("tryUsing", given),
+      0,
+      async (granted, _, { body }) =>
+        granted === undefined ? REFUSED : { ran: true, value: await this.#use(granted, body) },
+    );
   }
 
   async #use<T>(permits: number, body: () => T | Promise<T>): Promise<T> {
@@ -147,28 +169,14 @@ export class CountingSemaphore extends AnySemaphore<number> implements Semaphore
     return look(this.count);
   }
 
-  async #acquire(asked: Asked<WaitOptions>): Promise<number> {
-    return this.orThrow(asked.permits, await this.#take(asked, undefined));
-  }
-
-  async #take(
-    { permits, options }: Asked<WaitOptions>,
-    defaultWaitMs: number | undefined,
-  ): Promise<Taken<number>> {
+  protected sourceOf({ permits, options }: Asked<WaitOptions>): PermitSource<number> {
     checkCount("permits", permits, 0, MOST_PERMITS);
     checkWaitOptions(options);
-    if (permits === 0) {
-      this.count.client.assertOpen(this.count);
-      return { granted: 0, waitedMs: 0, available: 0 };
-    }
-    return this.take(this.#source(permits), permits, options, defaultWaitMs);
-  }
-
-  #source(permits: number): PermitSource<number> {
     return {
       count: this.count,
       acquire: semaphoreAcquire,
       cancel: semaphoreCancel,
+      nothing: permits === 0 ? 0 : undefined,
       lot: () => ({ permits, ids: [], leaseMs: 0 }),
       enter: () => permits,
       giveBack: (granted) => this.#giveBack(granted),

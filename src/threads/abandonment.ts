@@ -5,17 +5,20 @@ import type { HoldState, Subject } from "./held.js";
 /** A hold, as far as it has to be known here. */
 export interface Forgettable {
   readonly state: HoldState;
-  /** Whose it is, and of what. */
+  /** The lock or semaphore and the holder, for messages and events. */
   readonly about: Subject;
   /** Whether it can be released without its lease. */
   readonly isReachable: boolean;
-  /** Where it stands among the holds of young leases; undefined for none of these. */
+  /** Its index among the young leases; undefined when it is not among them. */
   cradle: number | undefined;
-  /** Nobody can release it any more. */
+  /** Its lease object was garbage collected: no code can release it any more. */
   forget(): void;
 }
 
-/** Tells which holds nobody can release any more. A hold must never refer to its lease. */
+/**
+ * Forgets a hold when its lease object is garbage collected, as no code can release it then. A hold must never refer to its lease, or that
+ * would never be collected.
+ */
 const forgotten = new Forgotten((hold: Forgettable) => {
   if (hold.state !== "held") return;
   hold.forget();
@@ -23,8 +26,8 @@ const forgotten = new Forgotten((hold: Forgettable) => {
 });
 
 /**
- * Leases that no collection of garbage has seen, each with its hold at the same place. Most are released before the next one;
- * whatever is registered, that one would have to look at, and until then nothing of it could be freed.
+ * Leases that have not survived a garbage collection yet, each with its hold at the same index. Only survivors are registered: most leases
+ * are released before the next collection, and that would have to look at each registered one, and could free nothing of it before.
  */
 const leases: object[] = [];
 const holds: Forgettable[] = [];
@@ -42,7 +45,10 @@ const collected = new Forgotten<undefined>(() => {
   holds.length = 0;
 });
 
-/** What a hold is released through. When it is forgotten, so is the hold: as a rule two full collections of garbage later. */
+/**
+ * Watches the lease object that a hold is released through. The hold is forgotten with it: as a rule two full garbage collections after its
+ * last use.
+ */
 export function guard(lease: object, hold: Forgettable): void {
   if (hold.isReachable) return;
   if (hold.cradle !== undefined) {
@@ -57,7 +63,7 @@ export function guard(lease: object, hold: Forgettable): void {
   collected.register({}, undefined);
 }
 
-/** As {@link guard}, for a lease that may have been forgotten already: it is kept by nothing meanwhile. */
+/** As {@link guard}, for a lease that may be garbage already: it is registered at once, as the list above would keep it alive. */
 export function guardOld(lease: object, hold: Forgettable): void {
   if (!hold.isReachable) forgotten.register(lease, hold);
 }

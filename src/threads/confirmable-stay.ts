@@ -9,7 +9,7 @@ import type { Trust } from "./trust.js";
 /** What a new server is asked about. */
 type ConfirmableHold = Pick<Trust, "confirmBy" | "isThere" | "isDoubtful"> & { readonly slot: number };
 
-/** What the server of a lock is asked about the holds of one stay when it is another one than before. */
+/** The part of a stay that asks a new server, after a failover or the move of a slot, whether it has the stay's holds. */
 export abstract class ConfirmableStay extends Link implements Confirmable {
   place = "";
   isMoved = false;
@@ -60,7 +60,7 @@ export abstract class ConfirmableStay extends Link implements Confirmable {
     return true;
   }
 
-  /** The changes that an answer to a command that is made up now is about; undefined where nobody can say. */
+  /** The `changes` that the answer to a command made up now is about; undefined while another command is changing the holds. */
   protected get settledChanges(): number | undefined {
     return this.isChanging ? undefined : this.changes;
   }

@@ -9,7 +9,7 @@ export interface Custody<Stay> {
   readonly clock: Clock;
   readonly alarms: ExpiryAlarms;
   readonly watchdog: Watchdog;
-  /** Keeps alive the holds of locks that several have at once. */
+  /** Renews the holds of shared locks. */
   readonly sharedWatchdog: Watchdog;
   /** How many stays have live holds of each lock. */
   readonly occupancy: Occupancy;

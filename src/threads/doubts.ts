@@ -1,12 +1,12 @@
 import { earlier, type Instant } from "../runtime/instant.js";
 
-/** A new lease of which nobody knows yet whether it holds. */
+/** A lease that a command under way sets: the outcome is not known yet. */
 export interface Doubt {
   /** When the trust in it ends, if it does. */
   readonly end: Instant;
 }
 
-/** The leases that commands under way set anew: until their outcome is known, the shortest of them is trusted. */
+/** The leases that commands under way set: until their outcome is known, the shortest of them is trusted. */
 export class Doubts {
   #open: { end: Instant }[] = [];
 

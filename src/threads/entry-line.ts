@@ -1,6 +1,6 @@
 import type { Waiter } from "../runtime/waiter.js";
 
-/** Who wants to enter a lock once more, in order of arrival, and whether it may as far as others are concerned. */
+/** The waiters that want to enter a stay once more, in order of arrival, each with its `mayEnter`: false while another body excludes it. */
 export class EntryLine {
   readonly #waiting = new Map<Waiter, () => boolean>();
 
@@ -12,7 +12,7 @@ export class EntryLine {
     this.#waiting.delete(waiter);
   }
 
-  /** Whoever waits for a body to end may not hold up that body's own calls, and so is passed. */
+  /** Skips waiters that are blocked on a running body: that body's own calls would otherwise wait behind them, for ever. */
   isFirst(waiter: Waiter): boolean {
     for (const [earlier, mayEnter] of this.#waiting) {
       if (earlier === waiter) return true;

@@ -6,7 +6,7 @@ import { Trust } from "./trust.js";
 
 /** Where a hold comes from. */
 export interface Place extends Since {
-  /** True for a hold that nobody's body lies in: it is on no path. */
+  /** True for a hold that `lock()` or `tryLock()` returned outside of `asThread()`: no body has it, so that no nested call re-enters it. */
   readonly bare: boolean;
   /** The fencing token, of a fenced lock. */
   readonly token?: bigint | undefined;
@@ -38,7 +38,7 @@ export class HoldOf<S extends Stay> extends Trust {
   readonly holdCount: number;
   readonly bare: boolean;
   readonly token: bigint | undefined;
-  /** Which of the holds of its holding it is in Redis, counted from 1. */
+  /** Its number among the holds of its stay, as Redis counts them from 1. */
   slot = 1;
   /** True once the caller has heard that the lease is lost by trying to release it. */
   dismissed = false;
@@ -57,7 +57,7 @@ export class HoldOf<S extends Stay> extends Trust {
     return { name: lock.name, kind: lock.kind.name, holder: field };
   }
 
-  /** Who chose the id can still unlock by it. */
+  /** True under a chosen id: the program can unlock by the id alone. */
   get isReachable(): boolean {
     return this.holding.thread.explicitId !== undefined;
   }
@@ -76,6 +76,6 @@ export class HoldOf<S extends Stay> extends Trust {
     this.holding.lapsing();
   }
 
-  /** Nobody sets the lease of a hold anew. */
+  /** Never needed: only the leases of permits can be set again. */
   protected resumed(): void {}
 }

@@ -42,10 +42,10 @@ export class Holding extends ConfirmableStay implements Renewable {
   underRenewal = false;
   /** The hand-overs that have brought the lock here; undefined where it was acquired by a command. */
   chain: Chain | undefined;
-  /** The stays that count as one with this, in whichever client. */
+  /** The stays of the same joint lease, of any client: the id of one stands for all. */
   companions: ReadonlySet<Holding> = NOBODY;
   readonly #custody: Custody<Holding>;
-  /** The stay in the other lock of the pair on whose strength this one began. */
+  /** The write stay beside which this read stay began. */
   readonly #host: Holding | undefined;
   #guests: Set<Holding> | undefined;
   #live: Hold[] = NO_HOLDS;
@@ -80,14 +80,14 @@ export class Holding extends ConfirmableStay implements Renewable {
     return this.#each((hold) => hold.checkMs());
   }
 
-  /** Does something to each of the live holds, whichever end by it and leave the list. @returns those that are left */
+  /** Calls `act` with each live hold; a hold that ends by it leaves the list. @returns the holds that are left */
   #each(act: (hold: Hold) => void): readonly Hold[] {
     const live = this.#live;
     for (const hold of live.length > 1 ? [...live] : live) act(hold);
     return live;
   }
 
-  /** The live holds in both locks of a pair, as far as one was entered on the strength of the other. */
+  /** The live holds of this stay, of the read stays beside it, and of the write stay that it began beside. */
   *company(): Iterable<Hold> {
     yield* this.live;
     for (const guest of this.#guests ?? NOBODY) yield* guest.live;
@@ -99,8 +99,8 @@ export class Holding extends ConfirmableStay implements Renewable {
   }
 
   /**
-   * True when nothing of the stay is left, neither here nor under way to Redis. Under an id that the caller chose, which
-   * the next stay will have as well, it is not over while something of it may be left in Redis.
+   * True when nothing of the stay is left, neither here nor under way to Redis. Under a chosen id, which the next stay has as well, it is
+   * not over while Redis may have something of it.
    */
   get isOver(): boolean {
     return this.isIdle && (this.thread.explicitId === undefined || !this.inRedis.isPossible);
@@ -111,7 +111,7 @@ export class Holding extends ConfirmableStay implements Renewable {
     return this.#underWay === 0 && this.live.length === 0;
   }
 
-  /** True once nothing of a stay that goes on no more can be left in Redis. */
+  /** True once Redis can have nothing of an idle stay any more. */
   get isOutlived(): boolean {
     return this.isIdle && this.inRedis.isOutlived(this.#custody.clock.monotonicMs());
   }
@@ -169,7 +169,7 @@ export class Holding extends ConfirmableStay implements Renewable {
     return this.inRedis.names(this.field);
   }
 
-  /** Takes a hold off the live ones. No renewal will tell it anything any more. */
+  /** Takes a hold off the live ones. From here on no renewal concerns it. */
   remove(hold: Hold): void {
     const at = this.#live.indexOf(hold);
     if (at < 0) return;
@@ -184,7 +184,9 @@ export class Holding extends ConfirmableStay implements Renewable {
     return this.lock.kind.shared ? this.#custody.sharedWatchdog : this.#custody.watchdog;
   }
 
-  /** Among those who share a lock, somebody's watchdog may lower its TTL, so that fixed leases are seen to as well. */
+  /**
+   * The watchdog of another reader, such as a JVM's, may lower the TTL of a shared lock, so that fixed leases are written again as well.
+   */
   #needsRenewal({ isRenewed }: Hold): boolean {
     return isRenewed || this.lock.kind.shared;
   }
@@ -194,7 +196,7 @@ export class Holding extends ConfirmableStay implements Renewable {
     if (!this.isAlive()) this.#watchdog.remove(this);
   }
 
-  /** The hold count to leave. From here on the holds that stay are numbered without gaps. */
+  /** Numbers the live holds without gaps. @returns how many they are: the hold count that Redis is to keep */
   keepLive(): number {
     this.changes += 1;
     this.live.forEach((hold, at) => {
@@ -212,7 +214,10 @@ export class Holding extends ConfirmableStay implements Renewable {
     return live.reduce((ms, hold) => Math.max(ms, Math.ceil(hold.neededMs())), 1);
   }
 
-  /** What each of the first holds must live on for, in whole milliseconds of at least 1: one that is being released, as above. */
+  /**
+   * For how long Redis must keep each of the first `count` holds, in whole milliseconds of at least 1. A hold that is being released is
+   * kept as in {@link neededMs}.
+   */
   keptMs(count: number): readonly number[] {
     const restMs = this.releases > 0 ? this.neededMs([]) : 1;
     return bySlot(this.live, count, (hold) => Math.max(1, Math.ceil(hold?.neededMs() ?? restMs)));
@@ -220,7 +225,7 @@ export class Holding extends ConfirmableStay implements Renewable {
 
   renewal(): Renewal {
     this.#renewedChanges = this.settledChanges;
-    // A JVM's watchdog may shorten fixed leases as well, be it of the lock or of a hold.
+    // A JVM's watchdog may shorten fixed leases as well, of the lock or of a single hold.
     const holdMs = bySlot(this.#live, this.lock.kind.shared ? this.inRedis.count : 0, (hold) =>
       hold === undefined ? 0 : Math.max(1, Math.ceil(hold.neededMs())),
     );
@@ -240,7 +245,7 @@ export class Holding extends ConfirmableStay implements Renewable {
   }
 
   gone(): boolean {
-    // A hold has ended since, or a release is, or was, under way beside it: nobody knows which keys are to be there.
+    // A hold has ended since the renewal was made up, or a release overlapped it: its answer `lost` may be about a hold that was released.
     if (this.lock.kind.shared && (!this.isAlive() || this.#renewedChanges !== this.changes)) return false;
     this.loseAll(this.isMoved ? "server-changed" : "stolen");
     return true;

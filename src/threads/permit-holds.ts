@@ -36,10 +36,13 @@ interface Services {
 export class PermitHolds {
   readonly #services: Services;
   readonly #byId = new Map<string, PermitHold>();
-  /** Permits that nobody renews may be given back by somebody else, who has their ids. Who has the signal relies on it. */
+  /**
+   * The lease object was garbage collected. A hold goes on while its signal is in use. Permits that are renewed are left to run out;
+   * permits with a fixed lease may be released elsewhere, by their ids.
+   */
   readonly #forgotten = new Forgotten((hold: PermitHold) => {
     if (hold.isObserved) return;
-    // Its end would be told although somebody has given it back.
+    // Its permits may have been released elsewhere: the end of its lease is then not told as a loss.
     if (hold.isReachable) hold.release();
     else this.remove(hold);
   });
@@ -139,7 +142,7 @@ export class PermitHold extends Trust implements Renewable, Confirmable {
     return { name, kind, holder: this.ids.join(",") };
   }
 
-  /** Others may have the ids of permits that nobody renews, and release them. */
+  /** True for permits with a fixed lease: any code that has their ids can release them. */
   get isReachable(): boolean {
     return !this.terms.renewed;
   }

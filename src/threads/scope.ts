@@ -4,7 +4,7 @@ import type { Thread } from "./thread.js";
 /** The body of a hold. */
 export interface Body {
   readonly lockId: string;
-  /** The hold as it is at the time. "to come": one of several locks that count as one is to be taken yet. */
+  /** The hold as it is at the time. "to come": a joint lock is still acquiring it. */
   readonly find: () => Hold | "to come" | undefined;
   /** Is not abandoned while the body runs. */
   readonly lease: object;
@@ -79,7 +79,7 @@ export class Scope {
     return undefined;
   }
 
-  /** True when a lock is to be taken yet for a body on the path. */
+  /** True while a joint lock around the call is still acquiring this lock. */
   awaits(lockId: string): boolean {
     for (const scope of this.#path()) {
       if (scope.#body?.lockId === lockId && scope.#body.find() === "to come") return true;

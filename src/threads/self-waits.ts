@@ -10,15 +10,15 @@ interface Services {
   after(delayMs: number, work: () => void): void;
 }
 
-/** Far longer than a lock should be held, and short enough for whoever looks at a process that hangs. */
+/** Far longer than a lock should be held, and short enough for a developer who looks at a process that hangs. */
 const LONG_MS = 10_000;
 /** Told once: one warning is enough to find the mistake, and a busy process would repeat it for ever. */
 const CODE = "HOLDFAST_WAITS_FOR_ITSELF";
 
 /**
- * Warns of a call that may wait for itself: a call without an end, behind one lease of its own client that the watchdog renews without
- * an end. Which code has the lease can not be known, so that this is no error. A lock that passes from call to call is no case of it: no
- * lease of it lasts that long. Costs one look at all waiters in ten seconds, and nothing while no call finds its own client in the way.
+ * Warns of a call that may wait for itself: a call without an end, behind one lease of its own client that the watchdog renews without an
+ * end. Which code has the lease cannot be known, so that this is no error. A lock that passes from call to call is no case of it: no lease
+ * of it lasts that long. Costs one look at all waiters in ten seconds, and nothing while no call finds its own client in the way.
  */
 export class SelfWaits {
   readonly #services: Services;
@@ -61,7 +61,7 @@ export class SelfWaits {
     if (leastMs < LONG_MS) this.#lookIn(leastMs);
   }
 
-  /** Those of the holders that nothing will end, each with the outermost of its holds that is so. */
+  /** The holders that have a hold without an end, each with the outermost such hold. */
   #endlessHolds(holders: ReadonlySet<string | undefined>): ReadonlyMap<string, Hold> {
     const holds = new Map<string, Hold>();
     if (holders.size === 0) return holds;

@@ -3,7 +3,7 @@ import type { Deadline } from "../runtime/deadline.js";
 import type { ServerClock } from "../runtime/server-clocks.js";
 import { Turns } from "./turns.js";
 
-/** Long after a lease no copy of a command is under way any more. */
+/** So long after a lease no copy of a command is under way any more. */
 const COPIES_MS = 60_000;
 
 /** What a release was answered; `late` changes nothing and is no answer. */
@@ -99,7 +99,7 @@ export class ServerRecord extends Turns {
     return this.#lowerings;
   }
 
-  /** When it was known to be freed by force: what was asked for before is gone as well. On the monotonic clock. */
+  /** When this client removed the field by force, on the monotonic clock: what was acquired before is gone as well. */
   get freedMs(): number {
     return this.#freedMs;
   }
@@ -140,7 +140,7 @@ export class ServerRecord extends Turns {
     return this.#names === undefined ? [field] : [...new Set([...this.#names, field])];
   }
 
-  /** What to send next. Nothing is sent twice at a time but a last release, which may overtake a naming. */
+  /** What to send next. One command is under way at a time, except for a last release, which may overtake a naming. */
   next({ holds, releases, asks, goesOn }: Wanted): Step {
     const isLeft = holds.length === 0 && releases === 0;
     if (this.#names !== undefined) return { does: isLeft ? "free-names" : "name" };
@@ -264,7 +264,7 @@ export class ServerRecord extends Turns {
     this.#names ??= [field];
   }
 
-  /** A command is sent that names the latest holder. @returns the fields in whose place that is written */
+  /** A command is sent that names the latest holder. @returns the fields that it replaces */
   naming(field: string): readonly string[] {
     const predecessors = this.names(field).filter((name) => name !== field);
     this.#names = [...predecessors, field];

@@ -1,6 +1,6 @@
 import { earlier, type Instant, later, leftMs, NEVER } from "../runtime/instant.js";
 
-/** How long a hold may last and who keeps it alive. */
+/** How long a hold may last, and whether the watchdog keeps it alive. */
 export interface Terms {
   /** What Redis is told at each acquisition and renewal, in milliseconds; Infinity: it never ends by itself. */
   readonly leaseMs: number;
@@ -31,7 +31,7 @@ const LARGEST_MARGIN_SHARE = 0.5;
 export interface Since {
   /** Before the acquisition was sent. */
   readonly takenAt: Instant;
-  /** Somebody else gave it, to be trusted only until then: the lease has yet to be written. */
+  /** Set for a hold that was granted or handed over: Redis does not have its own lease yet, and it is trusted only until then. */
   readonly until?: Instant | undefined;
   /** After so many milliseconds it is over, however its lease is prolonged. */
   readonly ttlMs?: number | undefined;
@@ -45,7 +45,7 @@ export function latestEnd(terms: Terms, { takenAt, ttlMs = Number.POSITIVE_INFIN
   return maxHoldMs === undefined ? end : earlier(end, later(takenAt, maxHoldMs));
 }
 
-/** When the trust in a lease ends that was asked for at `sentAt`. */
+/** When the trust ends in a lease that was asked for at `sentAt`. */
 export function leaseEnd({ trustedMs }: Terms, sentAt: Instant): Instant {
   return trustedMs === Number.POSITIVE_INFINITY ? NEVER : later(sentAt, trustedMs);
 }
@@ -56,12 +56,12 @@ export function leaseLeftMs({ trustedMs: ms }: Terms, sentAt: Instant, at: Insta
   return Math.min(sentAt.monotonicMs + ms - at.monotonicMs, sentAt.wallMs + ms - at.wallMs);
 }
 
-/** What is taken off a time that was read from another clock so long ago, or is to be measured by this one. */
+/** The margin to take off a duration, as this clock and another one measure it differently. */
 export function marginMs(durationMs: number, { clockSkewMs }: Pick<Terms, "clockSkewMs">): number {
   return MARGIN_MS + MARGIN_SHARE * durationMs + clockSkewMs;
 }
 
-/** Whether what was taken may be trusted at all at a moment: an answer may come when its lease is over already. */
+/** Whether an acquisition may be trusted at all at a moment: its answer may come when its lease is over already. */
 export function isOfUse(terms: Terms, since: Since, at: Instant): boolean {
   const { takenAt, until } = since;
   if (leaseLeftMs(terms, takenAt, at) <= 0) return false;

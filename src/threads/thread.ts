@@ -17,8 +17,8 @@ export class Thread<S extends Stay> {
   }
 
   /**
-   * What it holds or is acquiring of a lock. Under an id that the caller chose also what is still cleaned up: the next stay will have the
-   * same field in Redis.
+   * What it holds or is acquiring of a lock. Under a chosen id also a stay that is still being cleaned up, as the next one has the same
+   * field in Redis.
    */
   stayIn(lockId: string): S | undefined {
     const stay = this.#latestIn(lockId);

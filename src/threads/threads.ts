@@ -18,7 +18,7 @@ export interface AfterBody {
   threw(error: unknown): Promise<never>;
 }
 
-/** The threads of one client: who calls, under which number, and in which scope. */
+/** The threads of one client: says which thread a call belongs to, under which number, and in which scope. */
 export class Threads {
   readonly #clientId: string;
   readonly #custody: Custody<Holding>;
@@ -27,7 +27,7 @@ export class Threads {
   #scoped = false;
   #nextId = FIRST_OWN_THREAD_ID;
   readonly #explicit = new Map<number, Thread<Holding>>();
-  /** When there are so many of them, it is time to look for those that nobody has any more. */
+  /** When `#explicit` has so many threads, `#sweep` looks for those that have nothing any more. */
   #sweepAtSize = SMALLEST_SWEEP;
   /** The stays under numbers of the client's own. */
   readonly #own = new Ring<Holding>();
@@ -69,7 +69,7 @@ export class Threads {
     return this.#run(new Scope(own ?? this.current?.thread ?? new Thread(), this.current, hold), body, after);
   }
 
-  /** Runs a body that lies in no hold of a lock, but is to end before its client does, and keeps something until then. */
+  /** Runs a body outside of any hold of a lock. The client waits for it when it closes, and `kept` stays reachable until it ends. */
   runBeside<T>(kept: object, body: () => T | Promise<T>, after?: AfterBody): Promise<T> {
     return this.runIn({ lockId: "", find: () => undefined, lease: kept }, body, after);
   }
@@ -115,7 +115,7 @@ export class Threads {
     return this.#scoped ? this.#scopes.run(scope, body) : body();
   }
 
-  /** Leaves nothing that each await of the process would have to carry on. */
+  /** Disables the storage of scopes, which each await of the process would otherwise carry on. */
   stop(): void {
     this.#scoped = false;
     this.#scopes.disable();
@@ -123,7 +123,7 @@ export class Threads {
 
   /**
    * Begins a stay of a thread in a lock, under the number that the caller chose or one never used before.
-   * @param host the stay in the other lock of a pair on whose strength it begins
+   * @param host the write stay beside which a read stay begins
    */
   begin(thread: Thread<Holding>, lock: Held, host?: Holding): Holding {
     const threadId = thread.explicitId ?? this.#nextId++;
@@ -166,14 +166,14 @@ export class Threads {
   }
 
   /**
-   * The stays of other threads that can not be beside one that is to begin.
+   * The stays of other threads that exclude one which is about to begin.
    * @param otherId the other lock of a pair, if it is one of a pair
    */
   excludedBy({ lock: { id, kind }, thread }: Holding, otherId: string | undefined): readonly Holding[] {
     const alike = kind.shared ? 0 : this.#occupancy.of(id);
     const others = otherId === undefined ? 0 : this.#occupancy.of(otherId);
     if (alike + others <= 0) return NONE;
-    // A thread may have both locks of a pair, of which one may be on its way back.
+    // Stays of the same thread exclude nothing: it may have both locks of a pair, and may just be giving one back.
     return [...this.holdings()].filter(
       (holding) =>
         holding.thread !== thread &&

@@ -18,7 +18,7 @@ import { latestEnd, leaseEnd, leaseLeftMs, makeTerms, type Since, type Terms } f
 export abstract class Trust implements Expiring, Forgettable {
   /** The release under way or done, so that a second one can join it. */
   releasing: Promise<void> | undefined;
-  /** Where it stands among the holds of young leases; undefined for none of these. */
+  /** Its index among the young leases of abandonment.ts; undefined when it is not among them. */
   cradle: number | undefined;
   readonly terms: Terms;
   readonly takenAt: Instant;
@@ -26,7 +26,7 @@ export abstract class Trust implements Expiring, Forgettable {
   readonly #alarms: ExpiryAlarms;
   /** When the newest confirmation was asked for. */
   #confirmedAt: Instant;
-  /** What was asked for by then says nothing: the hold was not there yet, or a newer confirmation has come. */
+  /** Answers to commands sent by then extend nothing: the hold was not there yet, or a newer confirmation has come. */
   #heardMs: number;
   /** When the trust in what Redis has confirmed ends, if that is not by its lease. */
   #otherEnd: Instant | undefined;
@@ -56,7 +56,7 @@ export abstract class Trust implements Expiring, Forgettable {
     this.#provisional = true;
   }
 
-  /** Whose it is, and of what. */
+  /** The lock or semaphore and the holder, for messages and events. */
   abstract readonly about: Subject;
 
   /** Whether it can be released without its lease. */
@@ -68,10 +68,10 @@ export abstract class Trust implements Expiring, Forgettable {
   /** It is over. @param loss undefined when it was released */
   protected abstract ended(loss: LeaseLostError | undefined): void;
 
-  /** The watchdog is to leave it alone from now on. */
+  /** From now on the watchdog must not renew it. */
   protected abstract lapsed(): void;
 
-  /** The watchdog is to keep it alive again. */
+  /** The watchdog must renew it again. */
   protected abstract resumed(): void;
 
   get state(): HoldState {
@@ -90,7 +90,7 @@ export abstract class Trust implements Expiring, Forgettable {
     return this.#loss;
   }
 
-  /** Aborts when the lease is lost, in the next turn of the timers if nobody asks earlier. */
+  /** Aborts when the lease is lost: at the first look at the hold after its end, or else by its alarm, in the next turn of the timers. */
   get signal(): AbortSignal {
     this.checkMs();
     if (this.#abort === undefined) {
@@ -101,12 +101,12 @@ export abstract class Trust implements Expiring, Forgettable {
     return this.#abort.signal;
   }
 
-  /** Whether somebody relies on its signal. */
+  /** Whether the signal was asked for, so that a program may rely on it. */
   get isObserved(): boolean {
     return this.#abort !== undefined;
   }
 
-  /** Makes the hold end by itself in time, without anybody asking. */
+  /** Sets an alarm, so that the hold ends in time although no code looks at it. */
   watch(): void {
     if (this.checkMs() < Number.POSITIVE_INFINITY) this.#alarms.set(this);
   }
@@ -117,14 +117,14 @@ export abstract class Trust implements Expiring, Forgettable {
     if (this.#abort !== undefined || (isCertain && events.leaseLost.hasSubscribers)) this.watch();
   }
 
-  /** Milliseconds for which it may be trusted from this moment on; 0 when it is over. Once it is, that is told. */
+  /** Milliseconds for which it may be trusted from this moment on; 0 when it is over, which this declares as a loss. */
   checkMs(at?: Instant): number {
     const ms = this.believedMs(at);
     if (ms <= 0 && this.#state === "held") this.#ranOut();
     return ms;
   }
 
-  /** The same for whoever only looks: it changes nothing. */
+  /** As {@link checkMs}, but declares no loss: it changes nothing. */
   believedMs(at: Instant = now(this.#clock)): number {
     if (this.#state !== "held") return 0;
     let ms =
@@ -148,12 +148,12 @@ export abstract class Trust implements Expiring, Forgettable {
     return earlier(this.#doubts?.earliest(lease) ?? lease, this.#confirmBy ?? NEVER);
   }
 
-  /** Whether the watchdog is to keep it alive. */
+  /** Whether the watchdog renews it. */
   get isRenewed(): boolean {
     return this.terms.renewed && !this.#lapses && (this.#doubts?.isEmpty ?? true);
   }
 
-  /** It is of no use any more, but not released: the watchdog leaves it alone, and its lease runs out. */
+  /** It is of no use any more, but not released: the watchdog does not renew it, and its lease runs out. */
   letLapse(): void {
     if (this.#lapses) return;
     this.#lapses = true;
@@ -161,7 +161,7 @@ export abstract class Trust implements Expiring, Forgettable {
     this.tellEnd();
   }
 
-  /** Nobody can release it any more. Whoever has its signal relies on it until its lease runs out. */
+  /** No code can release it any more. If its signal is in use, a program may rely on it until its lease runs out. */
   forget(): void {
     if (this.#abort === undefined) this.release();
     else this.letLapse();
@@ -181,12 +181,12 @@ export abstract class Trust implements Expiring, Forgettable {
     if (this.checkMs(at) > 0 && sentAt.monotonicMs > this.#heardMs) this.#confirm(sentAt);
   }
 
-  /** True until the lease of a hold that somebody else gave has been written. */
+  /** True for a hold that was granted or handed over, until its own lease has been written. */
   get provisional(): boolean {
     return this.#provisional;
   }
 
-  /** The lease of a hold that somebody else gave has been written, by a command sent at `sentAt`. */
+  /** The own lease of a hold that was granted or handed over has been written, by a command sent at `sentAt`. */
   confirmed(sentAt: Instant): void {
     if (this.state === "held" && this.#provisional) this.#confirm(this.isRenewed ? sentAt : this.takenAt);
   }
@@ -200,8 +200,8 @@ export abstract class Trust implements Expiring, Forgettable {
   }
 
   /**
-   * The lease is about to be set anew, by a command sent from now on: until its outcome is known, the shorter one is trusted, and
-   * the watchdog leaves it alone.
+   * A command is about to change the lease: until its outcome is known, the shorter of the two leases is trusted, and the watchdog does not
+   * renew it.
    * @returns what to hand to `relet` or `notRelet` once the outcome is known; if it never is, to neither
    */
   reletting(leaseMs: number): Doubt {
@@ -213,11 +213,11 @@ export abstract class Trust implements Expiring, Forgettable {
     return doubt;
   }
 
-  /** The lease was set anew: it began when that was asked for, or later. The watchdog leaves it alone for good. */
+  /** The lease was changed: the new one began when the command was sent, or later. The watchdog never renews it again. */
   relet(doubt: Doubt): void {
     this.letLapse();
     this.#otherEnd = doubt.end;
-    // Which came first at Redis, this one or one that is still under way, nobody knows.
+    // Redis may carry out a change that is still under way before this one or after it: no doubt is trusted for longer than this lease.
     this.#doubts?.cap(doubt.end);
     this.notRelet(doubt);
   }
@@ -266,7 +266,7 @@ export abstract class Trust implements Expiring, Forgettable {
     this.ended(undefined);
   }
 
-  /** It is over for a reason of its own, unless its time was over before. */
+  /** Loses it for this reason, unless its time was over before. */
   lose(reason: LossReason): void {
     if (this.checkMs() > 0) this.#lost(reason, this.heldMs);
   }
@@ -280,7 +280,7 @@ export abstract class Trust implements Expiring, Forgettable {
     else this.#ranOut();
   }
 
-  /** Its time is over, be it noticed only now. */
+  /** Its time is over, even if that is noticed only now. */
   #ranOut(): void {
     this.#lost(this.#reasonOfEnd(), this.end.monotonicMs - this.takenAt.monotonicMs);
   }

@@ -259,6 +259,25 @@ describe("a call in the queue", () => {
     expect(scripts(time.busy.calls)).toEqual({ "lock-acquire": 20 });
   });
 
+  test("whose waitMs runs out leaves the message that has woken it to the next in line [own-69]", async () => {
+    const time = await open({ safetyPeriodMs: LONG_MS });
+    const { holdfast, clock, server, busy } = time;
+    server.command("SET", "s", 0);
+    const first = watched(holdfast.getSemaphore("s").tryAcquire({ waitMs: 1_000 }));
+    const second = watched(holdfast.getSemaphore("s").acquire());
+    await clock.advance(50);
+    fill(time, 2 * MOST_UNDER_WAY);
+    busy.calls.length = 0;
+    server.command("INCRBY", "s", 1);
+    server.command("PUBLISH", "redisson_sc:{s}", "1");
+    await clock.advance(950);
+    expect(first.outcome).toEqual({ value: false });
+    expect(about(busy.calls, "s")).toEqual([]);
+    await clock.advance(2 * TIMEOUT_MS);
+    expect(second.outcome).toEqual({ value: undefined });
+    expect(about(busy.calls, "s")).toEqual(["semaphore-acquire"]);
+  });
+
   test("is over when the client is closed, and was never sent", async () => {
     const time = await open();
     const calls = lockAll(time, names(MANY));

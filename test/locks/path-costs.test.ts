@@ -36,8 +36,21 @@ const walks: Readonly<
   "red lock of three: unlock()": [22, 129, 40, 7],
   "lock: using()": [11, 238, 60, 15],
   "lock: using() in using()": [32, 290, 62, 16],
-  "leased permit: acquire()": [33, 148, 41, 6],
-  "leased permit: release()": [15, 84, 29, 4],
+  "semaphore: acquire()": [3, 138, 36, 6],
+  "semaphore: tryAcquire() that is refused": [3, 119, 33, 6],
+  "semaphore: acquire() of another client, until it sleeps": [10, 144, 38, 6],
+  "semaphore: message, entry of the other client": [3, 118, 34, 6],
+  "semaphore: release()": [8, 67, 23, 3],
+  "semaphore: using()": [19, 161, 39, 6],
+  "leased permit: acquire()": [3, 158, 43, 9],
+  "leased permit: tryAcquire() that is refused": [3, 126, 36, 8],
+  "leased permit: acquire() of another client, until it sleeps": [10, 151, 41, 8],
+  "leased permit: message, entry of the other client": [3, 134, 41, 9],
+  "leased permit: release()": [12, 87, 30, 4],
+  "leased permit: using()": [18, 208, 50, 10],
+  "latch: await() of an open one": [10, 95, 27, 3],
+  "latch: await() of another client, until it sleeps": [24, 106, 29, 3],
+  "latch: message, entry of the other client": [10, 83, 25, 3],
 };
 
 const counted = new Map<string, PathCosts>();

@@ -10,7 +10,7 @@ watchLeaks();
 const open = fakeTime();
 
 const NAMES = ["a", "b", "c"] as const;
-const PROGRAMS = 60;
+const PROGRAMS = 30;
 const MOST_NODES = 24;
 /** Ten times what the longest of them needs. */
 const MOST_TURNS = 40_000;

@@ -9,6 +9,7 @@ import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
 import {
   available,
   givenByJvm,
+  PERMITS_CHANNEL,
   permitListeners,
   SAVER_KEY,
   setAvailable,
@@ -149,6 +150,58 @@ describe("a wait that is given up", () => {
     expect(waiting.outcome).toEqual({ error: "changed my mind" });
     expect(driver.names).toEqual([]);
     expect(available(time)).toBe("2");
+  });
+
+  test("together with all that wait for the same, has none of them ask in the place of the first, which asks just now", async () => {
+    const leaving = new AbortController();
+    const calls = [1, 2, 3].map(() => watched(semaphore.acquire({ signal: leaving.signal })));
+    await time.clock.advance(0);
+    const late = answerLate();
+    const met = time.driver.next(late, "semaphore-acquire");
+    time.server.command("PUBLISH", PERMITS_CHANNEL, "1");
+    await met;
+    time.driver.calls.length = 0;
+    leaving.abort("gone");
+    await time.clock.advance(0);
+    for (const { outcome } of calls) expect(outcome).toEqual({ error: "gone" });
+    late.arrive();
+    await time.clock.advance(10);
+    expect(time.driver.names).toEqual([]);
+  });
+
+  test("while it asks is over in the background as soon as that fails: closing waits for nothing more", async () => {
+    void time.driver.next(neverDeliver, "semaphore-acquire");
+    const leaving = new AbortController();
+    const call = watched(semaphore.acquire({ signal: leaving.signal }));
+    await time.clock.advance(0);
+    leaving.abort("gone");
+    await time.clock.advance(10_000);
+    expect(call.outcome).toEqual({ error: "gone" });
+    const closed = watched(time.holdfast.close());
+    await time.clock.advance(10);
+    expect(closed.outcome).toEqual({ value: undefined });
+  });
+
+  test("in the moments after it was answered has its permits, or gives them back", async () => {
+    for (let microtasks = 0; microtasks <= 12; microtasks += 1) {
+      setAvailable(time, 1);
+      const late = answerLate();
+      const met = time.driver.next(late, "semaphore-acquire");
+      const leaving = new AbortController();
+      const call = watched(semaphore.acquire({ signal: leaving.signal }));
+      await met;
+      await time.clock.advance(0);
+      late.arrive();
+      for (let i = 0; i < microtasks; i += 1) await undefined;
+      leaving.abort("gone");
+      await time.clock.advance(100);
+      const hasThem = call.outcome !== undefined && "value" in call.outcome;
+      expect({ microtasks, outcome: call.outcome, left: available(time) }).toEqual({
+        microtasks,
+        outcome: hasThem ? ENTERED : { error: "gone" },
+        left: hasThem ? "0" : "1",
+      });
+    }
   });
 
   test("leaves nothing when its time is up, but the listener and the timers in it are gone", async () => {

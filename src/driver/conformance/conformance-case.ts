@@ -114,7 +114,7 @@ export function script(name: string, lua: string): ScriptSource {
   return scriptSource(`conformance-${name}`, lua);
 }
 
-/** Runs a script for an answer that somebody waits for. */
+/** Runs a script, with a ticket that is never given up. */
 export function evaluate(
   driver: Driver,
   source: ScriptSource,

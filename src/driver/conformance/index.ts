@@ -12,7 +12,7 @@ export type { ConformanceAbility, ConformanceCase, ConformanceHarness } from "./
  * ```ts
  * for (const { name, needs, run } of conformanceCases) {
  *   const missing = missingAbilities({ needs }, harness);
- *   test(name, { skip: missing.length > 0 && `not applicable: the harness can not ${missing}` }, () => run(harness));
+ *   test(name, { skip: missing.length > 0 && `not applicable: the harness cannot ${missing}` }, () => run(harness));
  * }
  * ```
  *

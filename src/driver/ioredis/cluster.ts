@@ -16,7 +16,7 @@ import { Unanswered } from "./unanswered.js";
 
 const ENDED = "the ioredis cluster client has ended, by quit(), disconnect() or its clusterRetryStrategy";
 
-/** A cluster. ioredis knows who has which slot, follows redirections and sends again what a lost connection has rejected. */
+/** A cluster. ioredis knows the servers of all slots, follows redirections and sends again what a lost connection has rejected. */
 export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
   readonly traits: DriverTraits;
   readonly slots: Slots = new Slots(this);
@@ -28,9 +28,9 @@ export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
   readonly #events: ClientEvents;
   readonly #unanswered = new Unanswered();
   readonly #moves: SlotMoves;
-  /** The nodes whose connections are looked at, and what ends that. */
+  /** The nodes with listeners on their connections, and for each a function that removes these. */
   readonly #watched = new Map<IoredisNode, () => void>();
-  /** Settles when the nodes are known; undefined while nobody waits for that. */
+  /** Settles when the nodes are known; undefined while no call waits for that. */
   #meeting: Promise<void> | undefined;
   #endMeeting: () => void = () => undefined;
 
@@ -119,7 +119,7 @@ export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
     return node.duplicate(options);
   };
 
-  /** A node that is not known yet is reached as the others are. */
+  /** For a node that ioredis does not know yet: with the options of any other node. */
   #node(address: string): (options: object) => IoredisOwnClient {
     const nodes = this.#cluster.nodes("all");
     const node = nodes.find(({ options: { host, port } }) => `${host}:${port}` === address);
@@ -135,7 +135,7 @@ export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
     };
     const onClose = () => {
       this.#events.onLost(`${node.options.host}:${node.options.port}`);
-      // What was under way on it is sent again, be it to another node.
+      // ioredis sends the commands under way again, perhaps to another node.
       if (ready) this.resets += 1;
       ready = false;
     };
@@ -163,7 +163,7 @@ export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
     this.#settleMeeting();
   };
 
-  /** ioredis has asked who has which slot: after a redirection, or as somebody wanted to know. */
+  /** ioredis has refreshed its slots: after a redirection, at an interval of its own, or because `refresh` has asked it to. */
   readonly #onRefresh = () => this.#moves.look((slot) => this.#cluster.slots[slot]?.[0]);
 
   readonly #onEnd = () => {

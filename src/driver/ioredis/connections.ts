@@ -14,7 +14,7 @@ const ONE_CONNECTION = {
   sentinelRetryStrategy: () => null,
   // It would listen to the Sentinels, on connections that only disconnect() ends.
   failoverDetector: false,
-  // An answer that comes late is still an answer, and a refused channel no reason to break the others.
+  // A late answer is still valid, and one refused channel is no reason to break the subscriptions of all other ones.
   commandTimeout: undefined,
   reconnectOnError: null,
   // A connection of a cluster that was made for a replica would otherwise ask for reads.
@@ -48,7 +48,7 @@ export function openConnection(
   client.on(sharded ? "smessage" : "message", events.onMessage);
   if (sharded) {
     // The server unsubscribes from the channels of a slot that it gives away. ioredis 6 tells so where it speaks RESP3;
-    // otherwise it takes the announcement for an answer, and complains that nobody has asked for one.
+    // otherwise it takes the announcement for an answer without a command, and emits an error.
     const doubt = () => events.onEnd(new Error("the server has ended a sharded subscription"));
     client.on("moved", doubt);
     client.on("ready", () => client.on("error", doubt));
@@ -65,7 +65,7 @@ export function openConnection(
 /** The event "end" follows a failed connect, and "error" comes before it with the reason. */
 function toldByEnd(): void {}
 
-/** A lazy client connects with its first command, and would do so in the context of whoever sends that. */
+/** A lazy client connects with its first command, and would keep the asynchronous context of the call that sends it. */
 export function connectLazy(client: Pick<IoredisConnection, "status" | "connect">): void {
   if (client.status === "wait") void inRootContext(() => client.connect().catch(toldByTheCommand));
 }
@@ -73,7 +73,7 @@ export function connectLazy(client: Pick<IoredisConnection, "status" | "connect"
 /** A connection that fails rejects the commands that wait for it as well. */
 function toldByTheCommand(): void {}
 
-/** Not by disconnect(), which waits for a server that may be gone to say goodbye, but where there is no socket yet. */
+/** Destroys the socket: disconnect() would wait for the server to close its end, and the server may be gone. */
 async function end(client: IoredisOwnClient): Promise<void> {
   const { stream } = client;
   if (stream === undefined) client.disconnect();

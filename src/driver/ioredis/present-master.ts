@@ -6,7 +6,7 @@ import { openConnection } from "./connections.js";
 
 /** As many as ioredis listens to itself, by default. */
 const MOST_SENTINELS = 10;
-/** Sentinels that ioredis asks may not have heard yet of the master that others have named. */
+/** ioredis asks one Sentinel, which may not know the new master yet that the majority has named. */
 const MOST_TRIES = 10;
 const TRY_AGAIN_MS = 100;
 /** A client that was about to connect, and is not connected after so long, is on its way to a server which stands still. */
@@ -20,13 +20,13 @@ export class PresentMaster {
   readonly #redis: IoredisClient;
   readonly #moved: () => void;
   readonly #sentinels: Sentinels;
-  /** As the Sentinels name it, and the client reaches it; undefined while they do not. */
+  /** The master's address by the Sentinels, mapped by `natMap`; undefined while they name none. */
   #named: string | undefined;
   #place = "";
-  /** Until the Sentinels were asked for the first time; undefined before anybody needed that. */
+  /** The first question to the Sentinels; undefined until a call needs the answer. */
   #met: Promise<unknown> | undefined;
   #isMet = false;
-  /** While the client is to connect anew. */
+  /** While the client has to reconnect to the present master. */
   #journey: Journey | undefined;
   #tries = 0;
   #retry: Timer | undefined;
@@ -97,7 +97,7 @@ export class PresentMaster {
     else this.#arrive();
   }
 
-  /** The client connects no more. */
+  /** The client has ended: nothing waits for its connection any more. */
   onEnd(): void {
     this.#arrive();
   }
@@ -141,7 +141,7 @@ export class PresentMaster {
     else this.#later(STUCK_MS, () => this.#redis.stream?.destroy());
   }
 
-  /** ioredis has asked a Sentinel that has not heard yet of the master that others name, or ours are gone. */
+  /** ioredis has reached another server than the one that is named: its Sentinel lags behind, or ours do not answer any more. */
   #tryAgain(): void {
     this.#tries += 1;
     this.#journey ??= new Journey();
@@ -156,7 +156,7 @@ export class PresentMaster {
   async #lookAgain(): Promise<void> {
     const word = await this.#sentinels.ask();
     if (this.#closed) return;
-    // Then ioredis knows better.
+    // No majority of the Sentinels answers: the master that ioredis has found counts.
     if (word === undefined) this.#named = undefined;
     if (this.#standing(this.#named) === "elsewhere") this.#lead();
     else if (this.#redis.status === "ready") this.onReady();
@@ -174,7 +174,7 @@ export class PresentMaster {
     if (named === undefined || remotePort === undefined) return "unknown";
     const { host, port } = addressOf(named, undefined);
     if (port !== remotePort) return "elsewhere";
-    // A name may be anybody's, and an address of IPv6 is written in several ways.
+    // A host name cannot be compared with the address of a socket, and an address of IPv6 is written in several ways.
     if (!(IPV4.test(host) && IPV4.test(remoteAddress))) return "unknown";
     return host === remoteAddress ? "there" : "elsewhere";
   }

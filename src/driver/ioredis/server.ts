@@ -37,7 +37,7 @@ export class IoredisServerPort implements ClientPort, Masters {
     this.traits = { server: serverName(options), topology };
     this.#redis = redis;
     this.#events = events;
-    // A client that is to be led to replicas stays where it is.
+    // With the role "slave" the caller wants a replica: the client is not led to the master.
     if (topology === "sentinel" && options.role !== "slave") {
       const master = new PresentMaster(redis, () => {
         events.onReplaced();
@@ -122,7 +122,7 @@ export class IoredisServerPort implements ClientPort, Masters {
     if (!this.#ready) this.outage = error;
   };
 
-  /** What waited to be sent again when ioredis gave up. */
+  /** ioredis has given up: rejects the commands that waited to be sent again. */
   readonly #onEnd = () => {
     this.#unanswered.reject(new Error(ENDED));
     this.#master?.onEnd();

@@ -29,7 +29,7 @@ export class Unanswered {
     });
   }
 
-  /** What is still to come of them is dropped. */
+  /** Rejects all scripts under way. An answer that comes after that is dropped. */
   reject(error: Error): void {
     for (const command of [...this.#commands]) command.fail(error);
   }

@@ -50,7 +50,7 @@ export interface NodeRedisCluster extends NodeRedisEvents {
 /** One server of a cluster. */
 export interface NodeRedisNode {
   readonly address: string;
-  /** Not there before it is first needed, where connections are to be few. */
+  /** Undefined until a command needs it, with the option `minimizeConnections`. */
   readonly client?: NodeRedisClient | undefined;
 }
 
@@ -123,8 +123,8 @@ function kindOf(value: unknown): string {
 }
 
 /**
- * Names the server as in a URL, without credentials. What does not tell its server apart from others gets a number: a lock
- * made of several must not take two for one.
+ * Names the server as in a URL, without credentials. A client that does not show its server gets a number instead: a lock made of
+ * several must not take two servers for one.
  */
 export function serverName(redis: NodeRedisServer): string {
   if (isSentinel(redis)) {

@@ -24,8 +24,8 @@ import { optionsOf, rediscover } from "./unofficial.js";
 const NOT_OPEN = "the node-redis cluster client is not open: it was not connected yet, or it was closed";
 
 /**
- * A cluster. Node-redis knows who has which slot and follows redirections, of which the server has carried out nothing.
- * What a lost connection has rejected it does not send again.
+ * A cluster. Node-redis knows the servers of all slots and follows redirections: a redirected command was not carried out. It does
+ * not send again what a lost connection has rejected.
  */
 export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
   readonly traits: DriverTraits;
@@ -36,7 +36,7 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
   readonly #cluster: NodeRedisCluster;
   readonly #losses: ConnectionLosses;
   readonly #moves: SlotMoves;
-  /** Who had which slot when that was last looked at. */
+  /** The slots of node-redis at the last look. */
   #slots: NodeRedisCluster["slots"] | undefined;
 
   constructor(cluster: NodeRedisCluster, events: ClientEvents) {
@@ -105,7 +105,7 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
     this.#cluster.off("node-disconnect", this.#onNodeEnd);
   }
 
-  /** Node-redis asks one, and everybody waits as long as that one is silent: it may be the master that has failed. */
+  /** The first node that answers a PING. Node-redis asks a single one for the slots: were that the failed master, all calls would wait. */
   #whoAnswers(): Promise<NodeRedisClient | undefined> {
     const ready = this.#clients().filter(({ isReady }) => isReady);
     const answers = ready.map((client) => client.sendCommand(["PING"], AS_THEY_ARE).then(() => client));
@@ -130,7 +130,7 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
     return this.#cluster.nodeClient(master);
   }
 
-  /** A node that has no client yet is reached as the others are. */
+  /** For a node without a client: with the options of any other node. */
   #node(address: string): Duplicate {
     return async () => {
       const client = this.#cluster.nodeByAddress.get(address)?.client;
@@ -140,7 +140,7 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
     };
   }
 
-  /** Node-redis tells nobody that it has asked who has which slot, but keeps the answer in a new list each time. */
+  /** Node-redis emits no event when it has asked for the slots, but each answer becomes a new list. */
   #lookAtSlots(): void {
     const { slots } = this.#cluster;
     if (slots === this.#slots) return;
@@ -155,7 +155,7 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
     if (clients.every(({ isReady }) => isReady)) this.outage = undefined;
   };
 
-  /** Node-redis goes on trying to reach a master that has failed, and would ask who has taken its place much later or never. */
+  /** Node-redis keeps trying to reach a failed master, and would look for the one that has replaced it much later or never. */
   readonly #onNodeError = (error: Error) => {
     this.outage = error;
     this.#look();

@@ -6,7 +6,7 @@ import type { NodeRedisAddress, NodeRedisReconnectStrategy } from "./options.js"
 /** Makes a client for a connection of our own, with the options of one of the caller's. */
 export type Duplicate = () => Promise<NodeRedisOwnClient>;
 
-/** Whatever the caller's client makes of answers: text as text, integers as numbers, and nothing before others. */
+/** Overrides the command options of the caller's client: text as text, integers as numbers, and in order, not `asap`. */
 export const AS_THEY_ARE = { typeMapping: {}, asap: false, abortSignal: undefined };
 
 /**
@@ -57,7 +57,7 @@ export class NodeRedisConnection implements OwnConnection {
     });
     const made = this.#open(duplicate);
     made.catch((error: unknown) => this.#end(error));
-    // Once: what lives on keeps all that is raced against it.
+    // Raced once here, not in each call: a pending promise keeps every reaction that a race adds to it.
     this.#client = Promise.race([made, closed]);
     this.#client.catch(toldByTheCommand);
   }
@@ -82,8 +82,8 @@ export class NodeRedisConnection implements OwnConnection {
 
   /**
    * Does not wait for a client that is still to be made, nor for one that is about to connect: node-redis forgets a
-   * socket that it has no connection of yet, so that it is ended as soon as there is one. At once, also where it has just
-   * broken: one that has ended already lets go of its credentials no more.
+   * socket that is still connecting, so that one is ended as soon as it is connected. At once, also where it has just
+   * broken: after the client has ended by itself, `destroy` would not release its credentials.
    */
   async close(): Promise<void> {
     this.#over = true;
@@ -93,7 +93,7 @@ export class NodeRedisConnection implements OwnConnection {
 
   async #open(duplicate: Duplicate): Promise<NodeRedisOwnClient> {
     const client = await duplicate();
-    // Also what it can not make sense of, after which its answers no longer match what was asked.
+    // Also a reply that it cannot parse: from then on its answers no longer match the commands.
     client.on("error", (error) => this.#end(error));
     // The server unsubscribes from the channels of a slot that it gives away.
     client.on("sharded-channel-moved", () =>
@@ -115,10 +115,10 @@ export class NodeRedisConnection implements OwnConnection {
   }
 }
 
-/** Whoever sends hears of it. */
+/** Ignored: `send`, `subscribe` and `unsubscribe` await the same promise and report the rejection. */
 function toldByTheCommand(): void {}
 
-/** Also one that has ended by itself, which has not let go of its credentials yet. */
+/** Also for a client that has just lost its connection, so that it releases its credentials. */
 function destroy(client: NodeRedisOwnClient): void {
   try {
     client.destroy();

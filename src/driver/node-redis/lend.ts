@@ -13,7 +13,7 @@ import { execute } from "./unofficial.js";
 /** Hands out a plain client for one use of it. */
 export type Lend = <T>(use: (client: NodeRedisClient) => Promise<T>) => Promise<T>;
 
-/** Calls made in order are lent in order, but for a pool. Counts what is lost where the client does not tell of it. */
+/** Clients are lent in the order of the calls, except by a pool. Counts lost connections of a Sentinel's clients, which emit no event. */
 export function lendOf(redis: NodeRedisServer, losses: ConnectionLosses): Lend {
   if (isSentinel(redis)) return lendOfSentinel(redis, losses);
   if (isPool(redis)) return lendOfPool(redis);
@@ -27,9 +27,9 @@ function lendOfPool(pool: NodeRedisPool): Lend {
 }
 
 /**
- * Node-redis uses the master's client for all calls at once, but where none is under way each call of a turn asks for a
- * client of its own, and those that get none wait until all others, later ones too, are through. So each waits here
- * until the one before has a client.
+ * Calls of node-redis share the master's client while one is under way. While none is, each call of a turn asks for a client of its
+ * own, and those that get none wait until all calls with one, later ones too, are done. So a call waits here until the one before
+ * it has a client: calls keep their order.
  */
 function lendOfSentinel(sentinel: NodeRedisSentinel, losses: ConnectionLosses): Lend {
   let last: Promise<void> = Promise.resolve();
@@ -45,7 +45,7 @@ function lendOfSentinel(sentinel: NodeRedisSentinel, losses: ConnectionLosses): 
       // It may connect for it, and that connection outlives the call.
       return await inRootContext(() =>
         execute(sentinel, (client: NodeRedisClient) => {
-          // The one before, in whose place another may be by now, and this one.
+          // Both the last client, which may have been replaced since, and this one.
           if (lent !== undefined) losses.look(lent);
           losses.look(client);
           lent = client;

@@ -24,7 +24,7 @@ export class ConnectionLosses {
     const losses = client.socketEpoch - (client.isReady ? 1 : 0);
     const known = this.#known.get(client) ?? losses;
     this.#known.set(client, losses);
-    // It begins anew where a server under maintenance has handed its clients over to another.
+    // `socketEpoch` restarts at zero after a server under maintenance has handed its clients over to another one.
     if (losses > known) this.add(losses - known);
   }
 

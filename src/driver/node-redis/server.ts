@@ -34,7 +34,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
   readonly #events: ClientEvents;
   readonly #lend: Lend;
   readonly #losses: ConnectionLosses;
-  /** As the client says of which the last connection of our own was made. */
+  /** Of the client that the last connection of our own was duplicated from. */
   #reconnectStrategy: NodeRedisReconnectStrategy | undefined;
   #error: Error | undefined;
   #place = "";
@@ -48,7 +48,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
     this.#losses = new ConnectionLosses(events.onLost);
     this.#lend = lendOf(redis, this.#losses);
     if (isPlain(redis)) this.#losses.look(redis);
-    // Whether the caller listens to errors himself stays his choice.
+    // `errorMonitor` leaves it to the caller whether "error" has a listener.
     redis.on(errorMonitor, this.#onError);
     if (isSentinel(redis)) {
       redis.on("topology-change", this.#onChange);
@@ -103,7 +103,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
   async close(): Promise<void> {
     this.#closed = true;
     // What createClient() returns inherits from the client that emits, and shares its listeners until the last one is
-    // taken off: whoever listens after that is heard by nobody, so that the next error would end the process.
+    // removed. A listener added after that is not called, so the next "error" would end the process.
     if (this.#redis.eventNames().length > 1) this.#redis.off(errorMonitor, this.#onError);
     if (isSentinel(this.#redis)) this.#redis.off("topology-change", this.#onChange);
   }
@@ -118,7 +118,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
     this.#error = undefined;
   };
 
-  /** Another server is the master, or has come or gone. Of a new master node-redis lends a client once it answers. */
+  /** The master has changed, or a server was added or removed. Node-redis lends the client of a new master once that answers. */
   readonly #onChange = () =>
     void this.#lend(async () => undefined).then(() => this.placeOf(), toldByItsErrors);
 
@@ -139,14 +139,14 @@ export class NodeRedisServerPort implements ClientPort, Masters {
     if (master !== undefined) this.#place = nodeName(master);
     if (this.#place === before || before === "" || this.#closed) return;
     this.#events.onReplaced();
-    // Whoever asks for the place is not to be called meanwhile.
+    // A microtask later: the caller of `placeOf` is not to be called back while that call runs.
     queueMicrotask(this.#events.onMoved);
   }
 
   readonly #onError = (error: Error) => {
     this.#error = error;
     if (isPlain(this.#redis)) this.#losses.look(this.#redis);
-    // Of its clients it tells no more than their errors.
+    // A pool emits only the errors of its clients, not their losses: each error counts as one.
     else if (isPool(this.#redis)) this.#losses.add();
   };
 }

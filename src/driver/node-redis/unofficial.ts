@@ -18,7 +18,7 @@ interface Slots {
   readonly _slots: { rediscover(startWith: object | undefined): Promise<void> };
 }
 
-/** Has a cluster's client ask a node who has which slot. */
+/** Has a cluster's client ask a node for the slots. */
 export function rediscover(cluster: object, node: object | undefined): Promise<void> {
   return (cluster as Slots)._slots.rediscover(node);
 }

@@ -7,7 +7,7 @@ export interface PubSubLink {
   unsubscribe(channel: string): Promise<unknown>;
 }
 
-/** Who listens to which channel, one for each. Keeps the subscriptions of a link equal to that. */
+/** The listener of each channel. Keeps the subscriptions of a link equal to the channels that have one. */
 export class ChannelTable {
   readonly #channels = new Map<string, Channel>();
   readonly #link: PubSubLink;
@@ -17,8 +17,8 @@ export class ChannelTable {
   }
 
   /**
-   * Resolves when messages have begun to arrive; rejects when the subscription fails. Takes the channel from the one that
-   * listens to it by then, if any.
+   * Resolves when messages have begun to arrive; rejects when the subscription fails. Replaces the present listener of the
+   * channel, if any.
    */
   add(name: string, listener: ChannelListener): Promise<Unsubscribe> {
     const channel = this.#channels.get(name) ?? new Channel(name);
@@ -32,13 +32,13 @@ export class ChannelTable {
     return joined.then((member) => () => this.#leave(channel, member));
   }
 
-  /** Whether somebody was told that messages of the channel arrive, and has not left since. */
+  /** Whether the channel has a listener whose `onReady` was called. */
   isHeard(name: string): boolean {
     const member = this.#channels.get(name)?.member;
     return member !== undefined && member.joining === undefined;
   }
 
-  /** Tells those who listen that they may have missed messages. */
+  /** Calls `onReady` of the listeners again: they may have missed messages. */
   missed(names: Iterable<string>): void {
     for (const name of names) {
       if (this.isHeard(name)) this.#channels.get(name)?.member?.listener.onReady();
@@ -57,7 +57,7 @@ export class ChannelTable {
     return any;
   }
 
-  /** Makes subscriptions anew that were lost or refused, where somebody still listens. */
+  /** Subscribes again to channels whose subscription was lost or refused and which still have a listener. */
   renew(names: Iterable<string>): void {
     for (const name of names) {
       const channel = this.#channels.get(name);
@@ -65,7 +65,7 @@ export class ChannelTable {
     }
   }
 
-  /** Nobody listens any more. */
+  /** Removes all listeners. Those that still join are rejected. */
   clear(error: unknown): void {
     for (const channel of this.#channels.values()) {
       channel.member?.joining?.reject(error);
@@ -77,7 +77,7 @@ export class ChannelTable {
   deliver(name: string, message: string): void {
     const channel = this.#channels.get(name);
     if (channel === undefined) return;
-    // A message can arrive together with the answer to SUBSCRIBE, and is then read before that answer is told.
+    // A message in the same packet as the answer to SUBSCRIBE is delivered before the promise of that answer continues.
     if (channel.phase === "joining") confirm(channel);
     if (channel.member?.joining === undefined) channel.member?.listener.onMessage(message);
   }
@@ -88,7 +88,7 @@ export class ChannelTable {
     await this.#settle(channel);
   }
 
-  /** One at a time per channel, so that a SUBSCRIBE never has an UNSUBSCRIBE of the same channel before it. */
+  /** Starts `#follow` unless it runs: with one per channel a SUBSCRIBE never overtakes an UNSUBSCRIBE of the same channel. */
   #settle(channel: Channel): Promise<void> {
     channel.work ??= inRootContext(() => this.#follow(channel));
     return channel.work;
@@ -96,13 +96,13 @@ export class ChannelTable {
 
   /** Subscribes and unsubscribes until the link does what is wanted. */
   async #follow(channel: Channel): Promise<void> {
-    // Not within the call that asked: nobody expects to be told before they have their promise.
+    // A microtask later: the link may fail at once, and `add` is to return its promise before `onReady` or a rejection reaches the caller.
     await null;
     for (;;) {
       const { member, phase, name } = channel;
       if (phase === "live" && member === undefined) {
         channel.phase = "leaving";
-        // Refused or lost: what still comes of the channel is dropped, and the connection's end ends it.
+        // Refused or lost: messages that still arrive have no listener, and the subscription ends with the connection.
         await this.#link.unsubscribe(name).catch(() => undefined);
         channel.phase = "off";
       } else if (phase === "off" && member !== undefined) {
@@ -118,7 +118,10 @@ export class ChannelTable {
     }
   }
 
-  /** In the same turn as the last look at what there is to do, so that nobody relies on work that is over. */
+  /**
+   * Runs without an `await` after the last look at `member` and `phase`. In between, `add` would find `work` set, rely on it, and its
+   * listener would never be subscribed.
+   */
   #end(channel: Channel, error?: unknown): void {
     channel.work = undefined;
     if (error !== undefined) refuse(channel, error);
@@ -127,10 +130,10 @@ export class ChannelTable {
   }
 }
 
-/** The one that listens to a channel. */
+/** The listener of a channel. */
 interface Member {
   readonly listener: ChannelListener;
-  /** Until it was told that messages arrive. Not kept any longer: it holds on to the asynchronous context of its caller. */
+  /** Set until `onReady` was called. Not kept any longer: it keeps the asynchronous context of its caller alive. */
   joining: Joining | undefined;
 }
 
@@ -161,7 +164,7 @@ function admit(member: Member, joining: Joining): void {
   joining.resolve();
 }
 
-/** One that listened before stays: it is tried again for it. */
+/** A joining listener is rejected. One that has heard messages before stays: `Subscriber` subscribes again for it. */
 function refuse(channel: Channel, error: unknown): void {
   channel.phase = "off";
   const { member } = channel;

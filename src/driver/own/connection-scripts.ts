@@ -25,5 +25,5 @@ export class ConnectionScripts implements ScriptSender {
   }
 }
 
-/** What can not ask is redirected again. */
+/** Ignored: if ASKING fails, the script behind it is redirected once more, and that answer is reported. */
 function toldByTheScript(): void {}

@@ -23,7 +23,7 @@ export class LiveConnection implements PubSubLink {
   readonly #ready: Promise<void>;
   #tellReady: () => void = () => undefined;
   #refuse: (cause: unknown) => void = () => undefined;
-  /** What rejects those who wait for an answer. Some clients leave one open for ever when the connection ends. */
+  /** Rejects the calls that wait for an answer: some clients never settle them when the connection ends. */
   readonly #unanswered = new Set<(cause: unknown) => void>();
   /** Why it has ended; undefined while it has not. */
   #end: { readonly cause: unknown } | undefined;
@@ -35,7 +35,7 @@ export class LiveConnection implements PubSubLink {
       this.#tellReady = resolve;
       this.#refuse = reject;
     });
-    // Whoever waits for it hears of it.
+    // `#answered` awaits `#ready` and reports the rejection; without a call in `#answered` it would be an unhandled one.
     this.#ready.catch(() => undefined);
     this.#readyTimeout = this.#giveUpAfter(READY_TIMEOUT_MS, "was not ready");
     this.#connection = this.#opened(open, {
@@ -60,7 +60,7 @@ export class LiveConnection implements PubSubLink {
     return this.#answered((connection) => connection?.unsubscribe(channel));
   }
 
-  /** @param cause what those are told who wait for an answer */
+  /** @param cause what the calls that wait for an answer reject with */
   async close(cause: unknown = new Error("the connection was closed")): Promise<void> {
     this.#end ??= { cause };
     this.#refuse(this.#end.cause);
@@ -69,7 +69,7 @@ export class LiveConnection implements PubSubLink {
     await this.#connection?.close();
   }
 
-  /** Where none can even be begun, that is told later, as any other end. */
+  /** An `open` that throws is told later, as any other end: the caller has no reference to this connection yet. */
   #opened(open: OpenPubSub, events: ConnectionEvents): PubSubConnection | undefined {
     try {
       return open(events);
@@ -97,7 +97,7 @@ export class LiveConnection implements PubSubLink {
       this.#unanswered.delete(end);
       timeout.cancel();
     }
-    // Its end can arrive together with the answer, and is then read before that is told.
+    // The end can arrive in the same packet as the answer; the client then reports it before this promise continues.
     this.#assertLive();
   }
 

@@ -19,7 +19,7 @@ export interface Masters extends Omit<MasterOptions, "open"> {
   open(master: string, family: PubSubFamily, events: ConnectionEvents): CommandConnection;
 }
 
-/** A master that was not needed for so long is given up; should it be needed again, it is reached anew. */
+/** The connection to a master that got no call for so long is closed; the next call opens it again. */
 const UNUSED_MS = 60_000;
 
 interface Used {
@@ -77,7 +77,7 @@ export class MasterCalls {
     return opened;
   }
 
-  /** Where there is a new master, another may be none any more. */
+  /** Called when another master is reached: a master that it replaced gets no calls any more. */
   #closeUnused(): void {
     const sinceMs = this.#clock.monotonicMs() - UNUSED_MS;
     for (const [master, { calls, usedMs }] of this.#calls) {

@@ -1,6 +1,6 @@
 /**
- * A question that many ask. Those who come while one is under way share the next: what they want to know of may have happened
- * after the answer that is on its way.
+ * A question with many callers. A call that comes while one question is under way shares the next one: what it asks about may have
+ * happened after the server made the answer that is on its way.
  */
 export class NextAnswer<Answer> {
   readonly #ask: () => Promise<Answer>;

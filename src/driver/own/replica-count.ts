@@ -7,8 +7,8 @@ const COUNT_AGAIN_MS = 5_000;
 const MORE_THAN_THERE_ARE = 1_000;
 const AT_ONCE_MS = 10;
 /**
- * A replica that has let a call wait in vain is waited for again for so many milliseconds, then for twice as long each time, as
- * its acknowledgements may take that long.
+ * After a replica has not acknowledged in time, the next trial waits for it 100 ms, then each time twice as long, up to 1.6 s: its
+ * acknowledgements may take that long.
  */
 const FIRST_TRIAL_MS = 100;
 const LONGEST_TRIAL_MS = 1_600;
@@ -28,18 +28,18 @@ export class ReplicaCount {
   readonly #clock: Clock;
   /** Those that are connected; undefined while that is not known. */
   #connected: { readonly count: number; readonly atMs: number } | undefined;
-  /** As many as there were when it was last known that this is the master. */
+  /** The most that were connected since the Sentinels last confirmed this master. */
   #expected = 0;
-  /** Whether some ever were. */
+  /** Whether any replica was ever connected. */
   #hadAny = false;
-  /** As many as had the latest write that some did not have in time; undefined while all keep up. */
+  /** The number of replicas that acknowledged the latest write which not all had in time; undefined while all keep up. */
   #keepUp: { readonly count: number; readonly trialMs: number; readonly untilMs: number } | undefined;
 
   constructor(clock: Clock = systemClock) {
     this.#clock = clock;
   }
 
-  /** What there is to know before calls with these demands are sent. Rejects when the connection is lost. */
+  /** Counts the connected replicas, if one of these demands depends on it. Rejects when the connection is lost. */
   async look(
     link: CommandConnection,
     demands: readonly ReplicaDemand[],
@@ -53,7 +53,7 @@ export class ReplicaCount {
       throw error;
     });
     const [, told] = /connected_slaves:(\d+)/.exec(String(info)) ?? [];
-    // A user who may not ask for it counts those that have the latest write by now.
+    // INFO is refused to this user: WAIT counts the replicas that have the latest write by now.
     const count = Number(told ?? (await askReplicas(link, MORE_THAN_THERE_ARE, AT_ONCE_MS)) ?? 0);
     this.#connected = { count, atMs: nowMs };
     this.#expected = Math.max(this.#expected, count);
@@ -64,7 +64,7 @@ export class ReplicaCount {
     return this.#connected?.count;
   }
 
-  /** Whether some have gone since it was last known that this is the master: they may follow another one. */
+  /** Whether fewer replicas are connected than when this master was last confirmed: the missing ones may follow another master. */
   get hasFewer(): boolean {
     return (this.connected ?? 0) < this.#expected;
   }
@@ -78,13 +78,13 @@ export class ReplicaCount {
   of({ replicas, timeoutMs }: ReplicaDemand): Wanted {
     const nowMs = this.#clock.monotonicMs();
     const connected = this.#connected?.count ?? 0;
-    // Those that a master had and has no longer may follow another one by now.
+    // A master that has lost all its replicas may have been replaced: they may follow another one by now.
     if (replicas === "connected" && connected === 0 && this.#hadAny)
       return { wanted: 1, needed: 0, untilMs: nowMs };
     const wanted = numberOf(replicas, connected);
     const keepUp = replicas === "connected" ? this.#keepUp : undefined;
     if (keepUp === undefined) return { wanted, needed: wanted, untilMs: nowMs + timeoutMs };
-    // Who does not need them all waits for those that keep up, and now and then looks whether all do again.
+    // `connected` waits only for the replicas that keep up, and tries now and then whether all of them do again.
     if (nowMs < keepUp.untilMs) {
       return { wanted, needed: Math.min(wanted, keepUp.count), untilMs: nowMs + timeoutMs };
     }
@@ -115,7 +115,7 @@ export class ReplicaCount {
   }
 }
 
-/** Undefined when that can not be learned. */
+/** How many replicas have all writes of this connection; undefined when WAIT fails. */
 export function askReplicas(
   link: CommandConnection,
   replicas: number,

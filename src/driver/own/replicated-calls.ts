@@ -17,8 +17,8 @@ import { askReplicas, ReplicaCount, type Wanted } from "./replica-count.js";
 export interface MasterOptions {
   open(events: ConnectionEvents): CommandConnection;
   /**
-   * Resolves once it is known who the master is, after `move` was called where that is another one; rejects where nobody can
-   * tell. Not there where nobody else would make another one.
+   * Resolves once the Sentinels have named the master, after `move` was called where that is another server; rejects where too few
+   * of them answer. Not there without Sentinels: then no other server becomes the master.
    */
   readonly confirm?: () => Promise<void>;
   /** Makes an error of the server of what the Redis client rejects with, where it is one. */
@@ -31,7 +31,7 @@ interface Waiting {
   readonly call: ScriptCall;
   readonly ticket: Ticket;
   readonly demand: ReplicaDemand;
-  /** Whether the master gets the slot only now, and takes calls for it from those who say that they were sent. */
+  /** Whether the slot is being imported by this master, which then takes a call for it only after `ASKING`. */
   readonly asking: boolean;
   resolve(reply: ReplicatedReply): void;
   reject(error: unknown): void;
@@ -40,11 +40,11 @@ interface Waiting {
 /** A call that was carried out, and waits for replicas. */
 interface Written extends Waiting, Wanted {
   readonly reply: RawReply;
-  /** How often there had been another master by then. */
+  /** The number of changes of the master when the script was sent. */
   readonly moves: number;
 }
 
-/** Who comes while others wait for replicas is held up no longer than this. */
+/** A call that comes while earlier ones wait for replicas is held up no longer than this. */
 const ROUND_MS = 50;
 /**
  * A connection on which nothing is answered so long after the replicas' time is over is dead, though the kernel may not know
@@ -54,8 +54,8 @@ const ANSWER_TIMEOUT_MS = 5_000;
 
 /**
  * Runs scripts on one master and waits until its replicas have what they wrote. `WAIT` counts the writes of its own
- * connection, so these calls have one. It also holds up what comes after it: hence rounds, each of which sends what has come
- * meanwhile and asks once for all that has been written.
+ * connection, so these calls have one. It also blocks the commands behind it: hence rounds, each of which sends the calls that have
+ * come meanwhile and asks once for everything written so far.
  */
 export class ReplicatedCalls {
   readonly #options: MasterOptions;
@@ -141,7 +141,7 @@ export class ReplicatedCalls {
       else this.#reject(call, outcome.reason);
     });
     const { count, isFinal } = await answer;
-    // The connection has ended, and the next would count what it has not written.
+    // The connection has ended. The next one has written nothing, so its WAIT would count all replicas.
     if (this.#link !== link) this.#settle(undefined, Number.POSITIVE_INFINITY);
     // A script that had to be sent again, in full, has written after the question.
     else if (sender.late) this.#settle(undefined, this.#clock.monotonicMs());
@@ -149,8 +149,8 @@ export class ReplicatedCalls {
   }
 
   /**
-   * Answers the calls whose replicas have what they wrote, or whose time is over.
-   * @param counted undefined where nobody could be asked
+   * Answers each call that enough replicas have acknowledged, that is out of time or that was given up.
+   * @param counted undefined where the replicas could not be counted
    */
   #settle(counted: number | undefined, nowMs: number): void {
     const acknowledged = counted ?? 0;
@@ -163,7 +163,7 @@ export class ReplicatedCalls {
     });
   }
 
-  /** What some replicas do not have, was perhaps written to what is the master no longer. */
+  /** If replicas lack the write, this server may have been replaced as the master: then the Sentinels have to confirm it first. */
   #answer(call: Written, acknowledged: number): void {
     const { reply, demand, wanted, resolve, reject } = call;
     const answer = () => {
@@ -176,21 +176,21 @@ export class ReplicatedCalls {
       if (connected !== undefined) this.#count.confirmed(connected);
       answer();
     };
-    // Who needs replicas to have it does not believe it anyway.
+    // With any other demand the caller itself rejects too few acknowledgements; `connected` accepts them, so the master must be confirmed.
     const isDoubtful = demand.replicas === "connected" && (acknowledged < wanted || hasFewer);
     if (isDoubtful && confirm !== undefined) confirm().then(confirmed, reject);
     else answer();
   }
 
   #reject({ reject }: Waiting, error: unknown): void {
-    // It is a replica by now, and the next connection leads to the master.
+    // This server has become a replica; the next connection leads to the master.
     if (error instanceof ServerReplyError && error.code === "READONLY") void this.#leave();
     reject(error);
   }
 
   async #open(): Promise<CommandConnection> {
     if (this.#link !== undefined) return this.#link;
-    // What a former connection has written.
+    // Answers the calls that a former connection has written: a new one cannot count their replicas.
     this.#settle(undefined, Number.POSITIVE_INFINITY);
     if (this.#closed) throw new DriverClosedError();
     const link = this.#options.open(
@@ -200,7 +200,7 @@ export class ReplicatedCalls {
     );
     this.#link = link;
     this.#scripts.forget();
-    // Before anything is written: a server that can not be asked for its replicas is to say so now.
+    // Before anything is written: a server that refuses WAIT to this user says so now.
     await link.send(["WAIT", "0", "0"]).catch((error: unknown) => this.#checkRefusal(error));
     return link;
   }
@@ -217,7 +217,7 @@ export class ReplicatedCalls {
     await link?.close();
   }
 
-  /** Throws what no later call would be answered otherwise, and remembers it. Anything else the script is told as well. */
+  /** Throws and remembers a refusal that is final for this user. Any other error of the server is left to the script behind it. */
   #checkRefusal(failure: unknown): void {
     const error = this.#options.toError(failure);
     if (!(error instanceof ServerReplyError)) throw error;
@@ -231,7 +231,7 @@ export class ReplicatedCalls {
 interface Count {
   /** Undefined where the server could not tell. */
   readonly count: number | undefined;
-  /** Whether to ask again would bring nothing else. */
+  /** True if asking again would bring the same. */
   readonly isFinal: boolean;
 }
 
@@ -243,12 +243,12 @@ async function askFor(link: CommandConnection, calls: readonly Wanted[], clock: 
   const leftMs = Math.min(...calls.map(({ untilMs }) => untilMs)) - askedMs;
   const roundMs = Math.max(1, Math.min(ROUND_MS, Math.ceil(leftMs)));
   const count = await askReplicas(link, needed, roundMs);
-  // A server that can not tell, or does not wait, has said all.
+  // No number, or one that came too early for a server that waits: to ask again would bring the same.
   const isEarly = clock.monotonicMs() - askedMs < roundMs / 2;
   return { count, isFinal: count === undefined || (count < needed && isEarly) };
 }
 
-/** Refuses a call for which nobody waits any more. */
+/** Rejects a call that its caller has given up. */
 function isWanted({ ticket, reject }: Waiting): boolean {
   if (ticket.givenUp) reject(new Error("the call was given up before it was sent"));
   return !ticket.givenUp;

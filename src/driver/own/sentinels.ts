@@ -21,7 +21,7 @@ interface Word {
 const CHANNEL = "+switch-master";
 /** A Sentinel that says nothing for so long is taken for gone. */
 const ANSWER_TIMEOUT_MS = 1_000;
-/** Once most have answered, the others are waited for no longer than this. */
+/** Once most Sentinels have answered, the rest is waited for no longer than this. */
 const GRACE_MS = 50;
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 5_000;
@@ -58,7 +58,7 @@ export class Sentinels {
     return this.#answer.get();
   }
 
-  /** Rejects unless most of them say who the master is, and that they are not about to make another one. */
+  /** Rejects unless most of them answer, and the latest answer names a master that no failover is replacing. */
   async confirm(): Promise<void> {
     const word = await this.ask();
     if (word === undefined) throw new Error("most Sentinels do not say who the master is");
@@ -84,14 +84,14 @@ export class Sentinels {
         if (word === undefined) return;
         words.push(word);
         this.#judge(isMost());
-        // The one that is making another master may be slower than others.
+        // The Sentinel that leads a failover may answer later than the majority.
         if (isMost()) grace ??= systemClock.schedule(GRACE_MS, end);
       });
       void Promise.all(asked).then(end);
     });
   }
 
-  /** @param isSettled false while those who have said nothing yet may know of a later master than the rest */
+  /** @param isSettled false while less than a majority has answered: a Sentinel still to answer may know of a later master */
   #judge(isSettled: boolean): void {
     const words = this.#sentinels.flatMap(({ word }) => (word === undefined ? [] : [word]));
     const latest = latestOf(words);
@@ -101,19 +101,19 @@ export class Sentinels {
   }
 }
 
-/** One that is about to make another master knows more than others of its epoch, and so does one that has made it. */
+/** Of answers with the highest epoch one with a failover goes first: that Sentinel leads it and knows more than those that only watch. */
 function latestOf(words: readonly Word[]): Word | undefined {
   const epoch = Math.max(...words.map((word) => word.epoch));
   const latest = words.filter((word) => word.epoch === epoch);
   return latest.find(({ isFailingOver }) => isFailingOver) ?? latest[0];
 }
 
-/** One Sentinel, with a connection that listens and one that asks: while it listens it can not be asked where it speaks RESP2. */
+/** One Sentinel, with a connection that listens and one that asks: in RESP2 a connection that listens cannot send other commands. */
 class Sentinel {
   readonly #open: OpenSentinel;
   readonly #name: string;
   readonly #heard: () => void;
-  /** What it said last; undefined while it is gone. */
+  /** Its latest answer; undefined while it does not answer. */
   word: Word | undefined;
   #listening: LiveConnection | undefined;
   #link: CommandConnection | undefined;
@@ -136,7 +136,7 @@ class Sentinel {
         connection.subscribe(CHANNEL).then(
           () => {
             this.#failures = 0;
-            // It may have been said before.
+            // The master may have changed before this subscription began.
             this.#heard();
           },
           () => this.#listenAgain(connection),
@@ -154,9 +154,10 @@ class Sentinel {
     const link = this.#reach();
     const timeout = systemClock.schedule(ANSWER_TIMEOUT_MS, () => this.#leave(link));
     try {
-      // In this order: whoever has another master by the second answer had no higher epoch in the first one.
+      // In this order. A failover between the two answers pairs the old epoch with the new master; the other order would pair the new
+      // epoch with the old master, and that answer would win.
       const [state, address] = await Promise.all([
-        // Who may not ask for it, has no epochs to tell Sentinels by.
+        // Refused to this user: without epochs the Sentinels count as equally informed.
         link.send(["SENTINEL", "MASTER", this.#name]).catch(() => undefined),
         link.send(["SENTINEL", "GET-MASTER-ADDR-BY-NAME", this.#name]),
       ]);
@@ -207,7 +208,7 @@ class Sentinel {
 function wordOf(state: ReadonlyMap<string, string>, address: unknown): Word | undefined {
   if (!Array.isArray(address)) return undefined;
   const master = address.join(":");
-  // Once another server is the master the name leads there, while the old one is what is looked after for a while yet.
+  // After a failover the name leads to the new master at once, while SENTINEL MASTER still describes the old one for a while.
   const isMade = `${state.get("ip")}:${state.get("port")}` !== master;
   const isFailingOver = !isMade && (state.get("flags") ?? "").includes("failover_in_progress");
   return { master, epoch: Number(state.get("config-epoch") ?? 0), isFailingOver };

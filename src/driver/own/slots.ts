@@ -4,11 +4,11 @@ import { ServerReplyError, WaitRefusedError } from "../driver.js";
 export interface KnownSlots {
   /** The server that has the slot of a key or a channel; undefined while none is known. */
   serverOf(key: string): string | undefined;
-  /** Asks the cluster anew who has which slot. Never rejects. */
+  /** Asks the cluster again which server has which slot. Never rejects. */
   refresh(): Promise<void>;
 }
 
-/** A slot that is being moved redirects once, to a master that knows. */
+/** The server of a moving slot redirects once, to the other one; a few more allow for moves meanwhile. */
 const MOST_REDIRECTS = 3;
 
 /** The servers that have the slots of a cluster. */
@@ -50,7 +50,7 @@ export class Slots implements KnownSlots {
       } catch (error) {
         const { code = "", message = "" } = error instanceof ServerReplyError ? error : {};
         if (code !== "MOVED" && code !== "ASK") {
-          // It may have failed, or be outvoted, and another be there by now.
+          // The server may have failed, or be in a minority, and another one may have its slots by now.
           if (isLost(error)) void this.refresh();
           throw error;
         }
@@ -62,7 +62,7 @@ export class Slots implements KnownSlots {
     }
   }
 
-  /** What the client knows after a look goes before the address in a redirection, which it may reach by another one. */
+  /** What the client knows after a refresh goes before the address in a redirection: the client may reach that server by another address. */
   async #newServer(key: string, old: string, redirectedTo: string | undefined): Promise<string | undefined> {
     await this.refresh();
     const known = this.serverOf(key);

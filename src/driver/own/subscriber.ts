@@ -5,12 +5,12 @@ import type { ConnectionEvents, PubSubConnection } from "./connection.js";
 import { LiveConnection, type ToError } from "./live-connection.js";
 import type { Slots } from "./slots.js";
 
-/** After a subscription has ended by itself. By the last of them the servers of a cluster agree who has which slot. */
+/** When to look up the slots after a connection has ended. By the last look the servers of a cluster agree which of them has which slot. */
 const LOOKS_MS: readonly number[] = [1_000, 5_000, 15_000];
 
 /** Where and how to listen. */
 export interface Listening {
-  /** Who has the slots of the channels. Without, each server has all channels. */
+  /** The servers that have the slots of the channels. Without, each server has all channels. */
   readonly slots?: Slots | undefined;
   /** Opens a connection to a server; to any where that is "". */
   readonly open: (server: string, events: ConnectionEvents) => PubSubConnection;
@@ -22,15 +22,15 @@ export interface Listening {
 /**
  * Listens to channels, on one connection for each server that is listened to: one for all messages of `PUBLISH`, which every server
  * has, and one for each master of a cluster whose slots have channels of `SPUBLISH`. A connection is opened when it is first needed
- * and again as long as it is. A subscription that ends, as its slot has moved or its master has failed, is made anew where the slot is
- * then. The one that had it before may have become a replica, which takes subscriptions as well, and hears of nothing: who has the
- * slot is looked up for a while, and what is listened to elsewhere follows.
+ * and opened again while it is needed. A subscription that ends, as its slot has moved or its master has failed, is made again at the
+ * server that has the slot then. The old master may have become a replica, which accepts subscriptions as well but does not get the
+ * messages of the new master: so the slots are looked up for a while, and subscriptions at a wrong server move.
  */
 export class Subscriber {
   readonly #listening: Listening;
   readonly #channels: ChannelTable;
   readonly #connections = new Map<string, ServerConnection>();
-  /** Channels whose subscriptions are to be made anew when the pause is over. */
+  /** Channels to subscribe to again when the pause is over. */
   readonly #lost = new Set<string>();
   #retry: Timer | undefined;
   #look: Timer | undefined;
@@ -54,7 +54,7 @@ export class Subscriber {
     return joined;
   }
 
-  /** Another server is the one to listen to: goes there at once. */
+  /** Another server is the master: subscribes there at once. */
   move(): void {
     if (this.#closing !== undefined) return;
     this.#moves += 1;
@@ -80,7 +80,7 @@ export class Subscriber {
       await (this.#listening.slots?.at(channel, subscribeAt, isOver) ?? subscribeAt(""));
     } catch (error) {
       if (this.#moves !== moves) return this.#subscribe(channel);
-      // The one that listens already is not told of the failure. That of a connection is seen to where it has ended.
+      // A listener that was ready before is not told of the failure, so it is tried again here. `#onEnd` has done so for a connection.
       if (!this.#lost.has(channel)) {
         this.#lose([channel]);
         this.#renewLater();
@@ -115,7 +115,7 @@ export class Subscriber {
     const { server, live, channels } = connection;
     channels.delete(channel);
     if (channels.size > 0 || this.#connections.get(server) !== connection) return;
-    // The one connection waits for those who come.
+    // Outside of a cluster the one connection stays open for later subscriptions.
     if (this.#listening.slots === undefined) return;
     this.#connections.delete(server);
     void live.close();
@@ -156,14 +156,14 @@ export class Subscriber {
     if (ms === undefined || this.#closing !== undefined) return;
     const follow = async () => {
       await this.#follow(slots);
-      // Another end has begun anew meanwhile.
+      // The end of another connection may have restarted the looks meanwhile.
       if (this.#look === look) this.#lookAgain(slots, others);
     };
     const look = systemClock.schedule(ms, () => void follow());
     this.#look = look;
   }
 
-  /** Looks up who has which slot, and listens there. */
+  /** Looks up the slots, and moves the subscriptions of those that have another server now. */
   async #follow(slots: Slots): Promise<void> {
     await slots.refresh();
     for (const connection of this.#connections.values()) {
@@ -175,7 +175,7 @@ export class Subscriber {
   }
 
   #moveChannel(connection: ServerConnection, channel: string): void {
-    // What is being subscribed to is redirected.
+    // Only a live subscription is moved: one that is being made is redirected by the server.
     if (!this.#channels.lost([channel])) return;
     connection.live.unsubscribe(channel).catch(() => undefined);
     this.#leave(connection, channel);
@@ -188,10 +188,10 @@ export class Subscriber {
   }
 
   #renewLater(): void {
-    // One connection that fails is told of by itself and by all who wait for it.
+    // A connection that fails gets here once through `#onEnd` and once for each subscription that waited for it.
     if (this.#lost.size === 0 || this.#retry !== undefined || this.#closing !== undefined) return;
     const delayMs = this.#listening.retryDelayMs(Math.max(1, this.#failures));
-    // Otherwise the next subscription tries again, for all.
+    // Without a delay nothing is opened until the next `subscribe`, which tries again for all channels.
     if (delayMs !== undefined) this.#retry = systemClock.schedule(delayMs, () => this.#renew());
   }
 
@@ -216,6 +216,6 @@ export class Subscriber {
 interface ServerConnection {
   readonly server: string;
   readonly live: LiveConnection;
-  /** Those that are listened to on it, or are about to be. */
+  /** The channels that are subscribed to on it, or about to be. */
   readonly channels: Set<string>;
 }

@@ -27,7 +27,7 @@ export interface ValkeyGlideSubscriptions {
   };
 }
 
-/** GLIDE tells messages of patterns from others, but not those of `SPUBLISH` from those of `PUBLISH`. */
+/** A message of a pattern has that pattern; those of `SPUBLISH` and those of `PUBLISH` look alike. */
 export interface ValkeyGlideMessage {
   readonly channel: unknown;
   readonly message: unknown;
@@ -39,8 +39,8 @@ export type ValkeyGlideRoute = "allPrimaries" | { readonly type: "primarySlotKey
 /** What may be given along with a client. */
 export interface ValkeyGlideOptions<Client> {
   /**
-   * A second client, of the same kind, that nobody else listens with. Made with the options of the first and
-   * `defaultDecoder: Decoder.Bytes`; closed by whoever made it, after holdfast.
+   * A second client, of the same kind, with which only this driver listens. Made with the options of the first and
+   * `defaultDecoder: Decoder.Bytes`; the caller closes it, after holdfast.
    */
   readonly subscriber: Client;
 }

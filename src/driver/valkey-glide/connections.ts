@@ -7,15 +7,15 @@ import type { GlideSubscriptions } from "./subscriptions.js";
 
 type Client = ValkeyGlideClient | ValkeyGlideClusterClient;
 
-/** GLIDE connects anew by itself and tells nobody: it is asked so often for its connections while somebody listens. */
+/** GLIDE reconnects by itself and emits no event: it is asked so often for its connections while there is a subscription. */
 const LOOK_MS = 1_000;
-/** A cluster that has not told by then has a master that is gone or stands still. */
+/** If a cluster has not answered by then, one of its masters is gone or stands still. */
 const ANSWER_MS = 500;
 
 /**
  * Listens with a client of the caller's. What the port calls a connection is here the time in which the client has the
- * same connections and, in a cluster, each master the same slots, so that those who listen are told when messages may have
- * been missed. While that is not known they are told so with each look.
+ * same connections and, in a cluster, each master the same slots. When they change, messages may have been missed, and the
+ * listeners are told. While the answer is unknown, each look tells them so.
  */
 export class GlideListening implements PubSubConnection {
   readonly #client: Client;
@@ -23,12 +23,12 @@ export class GlideListening implements PubSubConnection {
   readonly #toError: (failure: unknown) => unknown;
   readonly #events: ConnectionEvents;
   readonly #stopReading: () => void;
-  /** Settles once it is known what is looked after; undefined while nobody listens. */
+  /** Settles once the connections to compare with are known; undefined while there is no subscription. */
   #watched: Promise<void> | undefined;
   #timer: Timer | undefined;
   #over = false;
 
-  /** @param toError makes of what GLIDE rejects with what is told */
+  /** @param toError maps a rejection of GLIDE to the error that is reported */
   constructor(
     client: Client,
     subscriptions: GlideSubscriptions,
@@ -87,7 +87,7 @@ export class GlideListening implements PubSubConnection {
     if (connections !== UNKNOWN && connections !== before)
       throw new Error("GLIDE has connected anew, or a slot of the cluster has moved");
     if (this.#over) return;
-    // Who stopped listening while there was no connection has left them behind.
+    // Subscriptions that were ended while GLIDE had no connection are still there.
     await this.#subscriptions.endOthers(this);
     if (this.#subscriptions.inUse) this.#lookLater(before);
     else this.#watched = undefined;
@@ -95,12 +95,12 @@ export class GlideListening implements PubSubConnection {
   }
 }
 
-/** Whoever opened it hears of its end. */
+/** Ignored: `#watch` has called `onEnd` with it. */
 function toldByEnd(): void {}
 
 const readers = new WeakMap<Client, Set<ConnectionEvents>>();
 
-/** A read can not be taken back: one goes on for the life of the client, for those who listen at the time. */
+/** A pending read of GLIDE cannot be cancelled: one loop reads for the life of the client, and delivers to the present listeners. */
 function read(client: Client, events: ConnectionEvents): () => void {
   const known = readers.get(client);
   const told = known ?? new Set();
@@ -125,13 +125,13 @@ async function readAll(client: Client, told: ReadonlySet<ConnectionEvents>): Pro
   }
 }
 
-/** Something went wrong, or is slow, at one of the masters of a cluster, and nobody can say what the others have missed. */
+/** A master of a cluster was too slow or failed, so the answers of all masters are missing: messages may have been missed anywhere. */
 const UNKNOWN: unique symbol = Symbol("unknown");
 type Connections = string | typeof UNKNOWN;
 
 const MAY_NOT_ASK: ReadonlySet<string> = new Set(["NOPERM", "ERR"]);
 
-/** Names the connections that the client has now; in a cluster, also who has which slot. */
+/** Names the connections that the client has now; in a cluster, also the slots of each master. */
 async function connectionsOf(client: Client): Promise<Connections> {
   try {
     if (!isCluster(client)) {
@@ -140,7 +140,7 @@ async function connectionsOf(client: Client): Promise<Connections> {
     return await unlessLate(connectionsOfCluster(client));
   } catch (failure) {
     const error = fromSubscriber(failure);
-    // A user who may not ask is not told. A master of a cluster that is starting tells later.
+    // A refusal of the command is as constant as an answer: this user goes without looks. A master that is starting answers later.
     if (error instanceof ServerReplyError && (MAY_NOT_ASK.has(error.code) || !isCluster(client))) {
       return error.code;
     }

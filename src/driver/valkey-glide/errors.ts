@@ -29,7 +29,7 @@ export function fromGlide(error: unknown): unknown {
   return new ServerReplyError(`${code} ${detail}`.trimEnd(), { cause: error });
 }
 
-/** The same for who listens, where it does not matter what was sent. */
+/** The same for the subscriber, which sends no scripts: any `ClosingError` means that it has ended. */
 export function fromSubscriber(error: unknown): unknown {
   const ended = error instanceof Error && error.name === "ClosingError";
   return ended ? new DriverClosedError(ENDED) : fromGlide(error);

@@ -19,14 +19,13 @@ export type {
 
 /**
  * Runs holdfast on clients of Valkey GLIDE 2.3 or later: two of `GlideClient`, or two of `GlideClusterClient`. The first runs
- * scripts, whatever else it is used for. With the second holdfast listens, and nobody else may. Both stay the caller's, who
- * closes them.
+ * scripts, whatever else it is used for. With the second only holdfast listens. The caller closes both.
  *
- * GLIDE does not tell when it has connected anew. The subscriber is asked once in a second, as long as somebody listens: so
- * late do those who wait for a lock learn that they may have missed a message.
+ * GLIDE emits no event when it has reconnected. The subscriber is asked once in a second, as long as there is a subscription: a call
+ * that waits for a lock so learns a second late, at most, that it may have missed a message.
  *
- * @throws TypeError for what are no two such clients, a subscriber with RESP2, with a callback or without
- * `defaultDecoder: Decoder.Bytes`, and one that another driver listens with.
+ * @throws TypeError unless both are such clients; for a subscriber with RESP2, with a callback, without
+ * `defaultDecoder: Decoder.Bytes`, or with which another driver listens.
  */
 export function valkeyGlideDriver<Client extends ValkeyGlideClient | ValkeyGlideClusterClient>(
   client: Client,

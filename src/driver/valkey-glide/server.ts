@@ -20,11 +20,11 @@ type Client = ValkeyGlideClient | ValkeyGlideClusterClient;
 const FIRST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 1_000;
 
-/** Subscribers that a driver listens with: it ends subscriptions as if nobody else had made them. */
+/** Subscribers that a driver listens with: it ends every subscription of theirs that it did not make. */
 const taken = new WeakSet<Client>();
 
 /**
- * A server or a cluster. There are no `calls`: GLIDE connects anew without telling, also between a script and its `WAIT`, and on a
+ * A server or a cluster. There are no `calls`: GLIDE reconnects without an event, also between a script and its `WAIT`, and on a
  * connection that has written nothing `WAIT` counts all replicas.
  */
 export class ValkeyGlidePort implements ClientPort {
@@ -61,7 +61,7 @@ export class ValkeyGlidePort implements ClientPort {
     };
   }
 
-  /** GLIDE does not tell who has a slot, so that each is a place of its own. */
+  /** GLIDE does not tell the server of a slot, so each slot counts as a place of its own. */
   placeOf(key: string): string {
     return isCluster(this.#client) ? String(hashSlot(key)) : "";
   }
@@ -111,9 +111,8 @@ export class ValkeyGlidePort implements ClientPort {
   }
 
   /**
-   * GLIDE sends nothing again that the server may have carried out, and does not tell when it has connected anew: of a
-   * connection that was lost while no call was under way nobody learns. Here one may have been, after each call without
-   * an answer, for which GLIDE does not wait any longer than its `requestTimeout`.
+   * GLIDE sends nothing again that the server may have carried out. It emits no event when it has reconnected, so a loss between two
+   * calls goes unnoticed. A call without an answer, which GLIDE rejects after its `requestTimeout`, counts as a loss.
    */
   #onLost(error: unknown): void {
     this.resets += 1;

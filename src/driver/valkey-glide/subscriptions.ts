@@ -13,13 +13,13 @@ const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 64;
 
 /**
- * What a client of GLIDE is asked to subscribe to, and subscribes to by itself on each new connection, until it is asked
- * not to. Lazily: calls that wait for the server ask it again at once when it refuses, thousands of times a second.
+ * The channels that a client of GLIDE keeps subscribed, by itself on each new connection, until it is asked to unsubscribe. By the
+ * lazy methods: when the server refuses, the waiting ones would repeat the question at once, thousands of times a second.
  */
 export class GlideSubscriptions {
   readonly #lazily: Lazily;
   readonly #confirmed: () => Promise<ReadonlySet<string>>;
-  /** Each with who was the last to claim it. */
+  /** Each channel with the `GlideListening` that was the last to claim it. */
   readonly #channels = new Map<string, object>();
   readonly #waiting = new Set<Waiting>();
   #timer: Timer | undefined;
@@ -41,12 +41,12 @@ export class GlideSubscriptions {
     return this.#channels.size > 0;
   }
 
-  /** Who claims a channel is about to subscribe to it. */
+  /** Called before `subscribe`: from now on `endOthers` of `by` leaves the channel subscribed. */
   claim(channel: string, by: object): void {
     this.#channels.set(channel, by);
   }
 
-  /** Resolves once the server has confirmed it. What it refuses it never does: whoever waits gives up. */
+  /** Resolves once the server has confirmed it, and never when the server refuses: `LiveConnection` bounds the wait. */
   async subscribe(channel: string): Promise<void> {
     await this.#lazily.subscribe([channel]);
     await this.#until(channel, true);
@@ -58,13 +58,13 @@ export class GlideSubscriptions {
     await this.#until(channel, false);
   }
 
-  /** Ends those that somebody else was the last to claim, without waiting for the server. */
+  /** Ends the subscriptions that `by` was not the last to claim, without waiting for the server. */
   async endOthers(by: object): Promise<void> {
     const others = [...this.#channels].filter(([, last]) => last !== by);
     if (others.length > 0) await this.#end(others.map(([channel]) => channel));
   }
 
-  /** Whoever waits is told that there will be no answer. What is not confirmed by now is not to be. */
+  /** Rejects all calls that wait for the server, and ends the subscriptions that it has not confirmed yet. */
   giveUp(): void {
     this.#timer?.cancel();
     const waiting = [...this.#waiting];
@@ -86,7 +86,7 @@ export class GlideSubscriptions {
     });
   }
 
-  /** For all who wait. */
+  /** Asks GLIDE once for all waiting calls. */
   async #ask(pauseMs: number): Promise<void> {
     try {
       const channels = await this.#confirmed();
@@ -96,7 +96,7 @@ export class GlideSubscriptions {
         one.resolve();
       }
     } catch {
-      // Whether it has ended is for others to find out.
+      // Retried: if the client has ended, `GlideListening` learns it with its next look and calls `giveUp`.
     }
     if (this.#waiting.size === 0) return;
     const nextMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
@@ -114,7 +114,7 @@ interface Lazily {
 
 interface Waiting {
   readonly channel: string;
-  /** Whether it is to be subscribed or not to be. */
+  /** Whether the call waits for a subscription or for its end. */
   readonly subscribed: boolean;
   resolve(): void;
   reject(error: unknown): void;

@@ -3,11 +3,11 @@
 
   KEYS[1]  count       string, integer
   KEYS[2]  requests    hash, request id -> answer
-  KEYS[i]  others      for each i from 3: what is deleted along with it, of any type
+  KEYS[i]  further     for each i from 3: deleted along with it, of any type
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]  id          of the request
   ARGV[3]  memoryMs    integer > 0, how long the answer is kept
-  ARGV[4]  settled     ids of requests whose answers are needed no more
+  ARGV[4]  settled     ids of requests that have ended: their answers are deleted
   ARGV[5]  channel     where waiters listen
   ARGV[6]  message     what they are told when there was one; "" for nothing
 

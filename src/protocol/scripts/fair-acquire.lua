@@ -7,21 +7,21 @@
     timeouts     sorted set, waiting holder -> epoch milliseconds until which a JVM believes it alive
     alive        sorted set, waiting holder of holdfast -> epoch milliseconds until which holdfast does
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing
-  ARGV[2]      together     1: all locks or none, and nobody stands in a queue; 0: each by itself
+  ARGV[2]      together     1: all locks or none, and no holder is queued; 0: each by itself
   then the five times of fair-queue, then for each lock:
     holder     "<client id>:<thread id>"
     leaseMs    integer > 0, milliseconds
     heldCount  integer >= 0, the holder's hold count before this acquisition
-    waits      1: one who is refused stands in the queue
+    waits      1: a refused holder stands in the queue
     channel    where waiters listen, without the holder or client id that each adds
 
   Returns  { serverMs, answer, … } with one answer per lock, as lock-acquire, and
            { "queued", ttlMs, holder, 0 or 1, 0 or 1, 0 or 1 }
-             in the queue; ttlMs is -1 without a TTL and -2 when nobody has the lock, holder is empty then;
+             in the queue; ttlMs is -1 without a TTL and -2 when the lock is free, holder is empty then;
              1 for the next in line; 1 when a JVM has the lock or stands in the queue; 1 when this call put it there
   Compat   Redisson RedissonFairLock.tryLockInnerAsync keeps the same queue and scores. Times are the server's; our scores
            are those of our waiters before us, or a constant wait and a horizon behind a JVM's, so that the arithmetic of a
-           JVM that leaves can not kill a waiter that lives; a lock that is found free goes to the next at once.
+           JVM that leaves cannot kill a waiter that lives; a lock that is found free goes to the next at once.
 ]]
 --@include server-time
 --@include raise-ttl
@@ -66,7 +66,7 @@ local function is_to_be_had(fair, holder)
   return fair.is_free and is_next(fair, holder)
 end
 
--- Who takes the lock leaves nothing where waiters are, also when a key was lost.
+-- The new holder may have waited: removes all traces of it from the queue's keys, also when one of these was lost.
 local function leave_if_there(fair, holder)
   local found, head = fair.found, front_of(fair)[1]
   if head == holder then
@@ -78,7 +78,7 @@ end
 
 local function take(fair, holder, lease_ms, held_count)
   local count = string.format("%.0f", held_count + 1)
-  -- A full server would refuse it also to one who was given the lock.
+  -- A waiter that the lock was given to has this count already: a full server would refuse to write it again.
   local is_repeat = counts_of(fair)[holder] == count
   if not is_repeat then
     local written = redis.pcall("HSET", fair.lock, holder, count)
@@ -97,14 +97,14 @@ local function take(fair, holder, lease_ms, held_count)
   return { "held" }
 end
 
--- Returns whether it is new there and whether it is the head, or the answer to one that can not stand there.
+-- Returns whether the holder is new in the queue and whether it is the head, or the answer if it cannot be queued.
 local function push(fair, holder)
   local length = redis.pcall("RPUSH", fair.queue, holder)
   if type(length) == "table" then
     if string.find(length.err, "WRONGTYPE", 1, true) then
       return nil, nil, wrong(fair)
     end
-    -- A full server: one who stands there, and whose score was lost, keeps its place.
+    -- A full server: a holder that is queued already, but without its lost score, keeps its place.
     local place = redis.call("LPOS", fair.queue, holder)
     if not place then
       return nil, nil, refused(length.err)

@@ -1,6 +1,6 @@
 --[[
-  fair-force-unlock: free a fair lock from the holders that the caller has seen, and from no others; the next in line has
-  it then.
+  fair-force-unlock: free a fair lock from the holders that the caller has seen, and from no other holder; the next in line
+  has it then.
 
   KEYS[1]  lock        hash, holder -> hold count
   KEYS[2]  queue       list of waiting holders, the next first

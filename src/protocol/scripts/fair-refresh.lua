@@ -1,6 +1,6 @@
 --[[
-  fair-refresh: signs of life of those who stand in the queues of fair locks, and what has become of them. A lock that is
-  found free goes to the next in line: nobody may have been there to pass it on.
+  fair-refresh: signs of life of the waiters in the queues of fair locks, and what has become of them. A lock that is found free
+  goes to the next in line: its TTL may have run out, and no release has passed it on.
 
   KEYS, for each lock:
     lock         hash, holder -> hold count
@@ -13,7 +13,7 @@
     holder, …  "<client id>:<thread id>"
 
   Returns  { serverMs, { answer, … }, … } with one list per lock and one answer per holder:
-           { "queued", ttlMs, holder, 0 or 1, 0 or 1 }  as fair-acquire, whose last number is left out
+           { "queued", ttlMs, holder, 0 or 1, 0 or 1 }  as fair-acquire, without its last number
            { "granted" }                        it has the lock
            { "gone" }                           it has lost its place
   Compat   Redisson has no signs of life: a waiter there has its place until its score, and then loses it.
@@ -22,7 +22,7 @@
 --@include fair-queue
 local now_ms, times = server_time(), fair_times(1)
 
--- Keys were lost: each who stands in the queue has a score again, and nobody else.
+-- Keys were lost: gives each waiter in the queue a score again, and removes scores without a waiter.
 local function mend(fair)
   local stands, added, stale = {}, {}, {}
   local waiting, scores = redis.call("LRANGE", fair.queue, 0, -1), redis.call("ZRANGE", fair.timeouts, 0, -1)
@@ -51,7 +51,7 @@ local function mend(fair)
   fair.top, fair.living, fair.is_to_be_kept = nil, nil, true
 end
 
--- Redis takes as many values in one command as a script can unpack.
+-- One ZADD for all: as many waiters as come in one call can be unpacked.
 local function mark_alive(fair, waiters)
   local until_ms, signs = milliseconds(now_ms + times.alive_ms), {}
   for i = 1, #waiters do
@@ -63,7 +63,7 @@ local function mark_alive(fair, waiters)
   fair.has_signs_of_life = not is_there
 end
 
--- Not each time: a score that has changed costs more than one that is looked at.
+-- Raises only low scores: to change a score costs the server more than to read it.
 local function raise_timeouts(fair, waiters, timeouts)
   local timeout_ms, raised = milliseconds(least_timeout(now_ms, times)), {}
   for i = 1, #waiters do
@@ -79,7 +79,7 @@ local function raise_timeouts(fair, waiters, timeouts)
   return #raised > 0
 end
 
--- Those of the waiters who stand in the queue, with their scores.
+-- The waiters that stand in the queue, with their scores.
 local function standing(fair, waiters)
   local there, there_timeouts = {}, {}
   local timeouts = #waiters > 0 and read(fair, "ZMSCORE", fair.timeouts, unpack(waiters))

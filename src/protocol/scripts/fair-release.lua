@@ -1,5 +1,5 @@
 --[[
-  fair-release: lower hold counts; give the locks whose count becomes 0 to the next in line. One who is still in the queue
+  fair-release: lower hold counts; give locks to the next in line when their count becomes 0. A holder that is still in the queue
   is taken out of it instead. Each lock is answered by itself.
 
   KEYS, for each lock:
@@ -18,7 +18,7 @@
   Returns  { serverMs, answer, … } with one answer per lock, as lock-release
   Compat   Redisson RedissonFairLock.unlockInnerAsync and acquireFailedAsync. A waiter of holdfast has the lock when it
            hears of it: the message "<thread id>:<milliseconds>" on its client's channel says until when, as an epoch time. A
-           JVM's waiter is told to come. One who gives up its place tells the next if the lock is free.
+           JVM's waiter is told to come. When a waiter gives up its place and the lock is free, the next is told.
 ]]
 --@include hold-count
 --@include server-time

@@ -1,8 +1,8 @@
 --[[
-  lock-acquire: take locks, re-enter them, or say who has them and for how long.
+  lock-acquire: take locks, re-enter them, or answer their holders and for how long they have them.
 
   KEYS[i]      lock         hash, holder -> hold count; one for each lock, then
-  KEYS[n + j]  token        string, the fencing counter of one of the last of the n locks; none of the others has one
+  KEYS[n + j]  token        string, the fencing counter of one of the last of the n locks; those before have none
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]      leaseMs      integer > 0, milliseconds
   ARGV[3]      heldCount    integer >= 0, the holders' hold count before this acquisition; each lock is answered by itself.
@@ -14,7 +14,7 @@
            "held"                       taken or re-entered; also when this is a repeat of a call that did so
            { "held", token }            the same with the fencing token, as text
            "free"                       together only: it could be had, but another lock could not
-           { "busy", ttlMs, holder }    somebody else's; ttlMs is -1 without a TTL
+           { "busy", ttlMs, holder }    another holder has it; ttlMs is -1 without a TTL
            "late"                       notAfterMs has passed
            "lost"                       heldCount > 0 but the holder is not there
            { "wrong-type", type }       the key, or that of the counter, holds something else, be it text for a number
@@ -22,15 +22,15 @@
            { "refused", message }       the server refused the write
   Compat   Redisson RedissonLock.tryLockInnerAsync and RedissonFencedLock store the same. The count is written, not
            incremented, so that a repeat does no harm and takes no token; a re-entry never lowers the TTL. The counter
-           is read back by GET, as a number in Lua would lose digits, and never has a TTL. Of a lock that is free nothing is
-           asked but that, and the usual answer is a number: a list costs the server and the client several microseconds.
+           is read back by GET, as a number in Lua would lose digits, and never has a TTL. For a free lock PTTL is the only
+           read, and the usual answer is a number: a list costs the server and the client several microseconds.
 ]]
 --@include now-ms
 local not_after_ms, lease_ms, count_before = tonumber(ARGV[1]), ARGV[2], ARGV[3]
 local lock_count = #ARGV - 3
 local unfenced = 2 * lock_count - #KEYS
 
--- Locks that are free, up to the first that is not. Most calls end here: what the others need is not even made before.
+-- Locks that are free, up to the first that is not. Most calls end here, so the functions that only the rest needs are made after it.
 local taken, seen_ttl_ms = 0, nil
 if count_before == "0" and now_ms <= not_after_ms then
   for i = 1, unfenced do

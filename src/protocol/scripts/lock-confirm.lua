@@ -1,6 +1,6 @@
 --[[
-  lock-confirm: say which locks are still held, and write, so that a replica that acknowledges it has all that was found.
-  What is held lives on for as long as before. Each lock is answered by itself.
+  lock-confirm: answer which locks are still held, and write, so that a replica that acknowledges the write has all holds that
+  were found. No TTL is changed. Each lock is answered by itself.
 
   KEYS, for each lock:
     lock         hash, holder -> hold count

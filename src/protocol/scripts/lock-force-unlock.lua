@@ -1,5 +1,5 @@
 --[[
-  lock-force-unlock: free a lock from the holders that the caller has seen, and from no others.
+  lock-force-unlock: free a lock from the holders that the caller has seen, and from no other holder.
 
   KEYS[1]  lock        hash, holder -> hold count
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
@@ -11,7 +11,7 @@
   Returns  { serverMs, answer }:
            { "released" }          freed; the waiters are told
            { "absent" }            the lock is free
-           { "changed" }           it is held otherwise than was seen; nothing was done
+           { "changed" }           its holders or their counts differ from those seen; nothing was done
            { "late" }              notAfterMs has passed
            { "wrong-type", type }  the key is no hash
   Compat   Redisson RedissonLock.forceUnlockAsync deletes whatever is there, so that a repeat hits the next holder.

@@ -4,7 +4,7 @@
   KEYS[1]  lock   hash, holder -> hold count, and "mode" on a read-write lock
   KEYS[2]  queue  list of waiting holders (fair lock)
   KEYS[3]  token  string, the fencing counter (fenced lock)
-  ARGV[1]  count  the subcommand of PUBSUB that counts listeners; "": nobody asks
+  ARGV[1]  count  the subcommand of PUBSUB that counts listeners; "": they are not counted
   then for each place where waiters may listen:
     channel
 

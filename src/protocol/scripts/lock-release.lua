@@ -1,5 +1,5 @@
 --[[
-  lock-release: lower hold counts; free the locks whose count becomes 0 and tell their waiters.
+  lock-release: lower hold counts; when a count becomes 0 free the lock and tell its waiters.
   Each lock is answered by itself.
 
   KEYS[i]      lock         hash, holder -> hold count
@@ -22,8 +22,8 @@
            { "wrong-type", type }       the key is no hash
            { "miscounted", holdCount }  holds are to be kept, but the count is not between keptCount and heldCount
   Compat   Redisson RedissonLock.unlockInnerAsync stores and publishes the same. No unlock latch is written.
-           The first write is a HDEL or a PEXPIRE, which a full server still accepts. A user who may not publish still
-           frees the lock; waiters then live by its TTL.
+           The first write is a HDEL or a PEXPIRE, which a full server still accepts. A user without the right to publish
+           still frees the lock; waiters then live by its TTL.
 ]]
 --@include publish
 local not_after_ms, now_ms = tonumber(ARGV[1]), 0
@@ -58,7 +58,7 @@ for i = 1, #KEYS do
       if kind ~= "none" and kind ~= "hash" then
         return { "wrong-type", kind }
       elseif not keeps_holds then
-        -- What else it is that the server refuses fails the call.
+        -- Fails the call with the server's refusal, unless the type was the cause.
         redis.call("HDEL", lock, holder)
         return { "wrong-type", kind }
       end

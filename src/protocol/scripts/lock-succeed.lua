@@ -14,7 +14,7 @@
            "lost"                none of them has it
            { "wrong-type", type }
   Compat   Redisson has nothing like it; what is stored looks as if the successor had taken the lock. A predecessor's TTL
-           may be longer, and is written anew; a repeat never shortens what the successor has by then. The first write is a
+           may be longer, and is overwritten; a repeat never shortens what the successor has by then. The first write is a
            PEXPIRE, which a full server still accepts.
 ]]
 --@include now-ms

@@ -3,14 +3,14 @@
 
   KEYS[1]  permits     string, integer: what is available
   KEYS[2]  requests    hash, request id -> answer
-  KEYS[3]  saved       string, for whom permits are saved up, and how many
+  KEYS[3]  saved       string, the owner that permits are saved up for, and how many
   KEYS[4]  leases      sorted set, id of a permit -> end of its lease
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]  id          of the request
   ARGV[3]  memoryMs    integer > 0, how long the answer is kept
-  ARGV[4]  settled     ids of requests whose answers are needed no more
+  ARGV[4]  settled     ids of requests that have ended: their answers are deleted
   ARGV[5]  channel     where waiters listen
-  ARGV[6]  owner       "<client id>:<number>", who asks
+  ARGV[6]  owner       "<client id>:<number>" of the call that asks
   ARGV[7]  permitIds   32 hexadecimal digits for each permit that is wanted
   ARGV[8]  saveMs      integer, how long permits are to be saved up for the owner; 0: not at all
   ARGV[9]  leaseMs     integer, milliseconds; 0: the permits are permanent
@@ -23,8 +23,8 @@
            { "gone", 0 }                 a repeat: they were granted, but their lease has ended
            { "short", available, ms, saving, exists }
                                          not enough for the owner, but after so many milliseconds there may be; -1: unknown;
-                                         saving: 1, they are saved up for it; 0, they are not; exists: 0, nobody has set
-                                         how many there are
+                                         saving: 1, they are saved up for it; 0, they are not; exists: 0, the number of
+                                         permits is not set
            { "cancelled", 0 }            the request was cancelled
            { "late" }                    notAfterMs has passed
            { "wrong-type", type }        a key is something else

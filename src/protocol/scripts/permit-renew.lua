@@ -1,5 +1,5 @@
 --[[
-  permit-renew: let the leases of permits live on. A permit that is gone, or whose lease has ended, is never made again.
+  permit-renew: let the leases of permits live on. A permit that is gone, or past its lease, is never made again.
   Each semaphore is answered by itself.
 
   KEYS[i]      leases     for each semaphore: sorted set, id of a permit -> end of its lease

@@ -7,7 +7,7 @@
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]  id          of the request
   ARGV[3]  memoryMs    integer > 0, how long the answer is kept
-  ARGV[4]  settled     ids of requests whose answers are needed no more
+  ARGV[4]  settled     ids of requests that have ended: their answers are deleted
   ARGV[5]  channel     where waiters listen
   ARGV[6]  permitIds   32 hexadecimal digits for each permit
   ARGV[7]  leaseMs     integer > 0, milliseconds from now

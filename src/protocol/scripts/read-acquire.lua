@@ -1,5 +1,5 @@
 --[[
-  read-acquire: take read locks, re-enter them, or say who is in the way and for how long.
+  read-acquire: take read locks, re-enter them, or answer which holder is in the way and for how long.
 
   KEYS, for each lock:
     lock         hash, "mode" -> "read" or "write", holder -> hold count
@@ -12,11 +12,12 @@
     holder     "<client id>:<thread id>"
     leaseMs    integer > 0, milliseconds
     heldCount  integer >= 0, the holder's hold count before this acquisition
-    kin        a field of the caller's own on whose strength it may read beside the writer; empty for none
+    kin        another field of the caller in this lock: while it is there the reader may enter beside the writer; empty for none
 
   Returns  { serverMs, answer, … } with one answer per lock, as lock-acquire. { "lost" } also when kin is gone.
   Compat   Redisson RedissonReadLock.tryLockInnerAsync stores the same. The write field is not derived from the holder,
-           which nobody but its owner has to know. A repeat writes the key of the hold anew, and never shortens it.
+           because only the caller knows how its own fields are named. A repeat writes the key of the hold again, and never
+           shortens it.
 ]]
 --@include now-ms
 --@include raise-ttl

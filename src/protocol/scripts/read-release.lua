@@ -1,10 +1,10 @@
 --[[
-  read-release: lower the hold counts of readers; free the locks that nobody holds any more and tell the waiters.
+  read-release: lower the hold counts of readers; free the locks without a live hold and tell the waiters.
 
   KEYS, for each lock:
     lock         hash, "mode" -> "read" or "write", holder -> hold count
-    hold, …      strings, the keys of the holder's holds, heldCount of them, and one that nobody has: the cluster puts off
-                 what names several keys while it moves them, and the keys of other readers are not named
+    hold, …      strings, the keys of the holder's holds, heldCount of them, and one that never exists: while a cluster moves the
+                 slot it so answers TRYAGAIN, as the keys of other readers, which are not named, may be at the new server
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no limit
   then for each lock:
     holder     "<client id>:<thread id>"

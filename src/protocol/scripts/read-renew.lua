@@ -10,7 +10,7 @@
     count      how many holdMs follow
     holdMs, …  integers, milliseconds; 0 for a number without a hold
 
-  Returns  { serverMs, answer, … } with one answer per lock, as lock-renew. A hold whose key is gone makes the whole lock
+  Returns  { serverMs, answer, … } with one answer per lock, as lock-renew. A hold without its key makes the whole lock
            lost: a field in the hash is not a hold alive.
   Compat   Redisson ReadLockTask; TTLs are only raised, where Redisson overwrites them: before 4.4 those of all holds
            of the lock, be they another client's.

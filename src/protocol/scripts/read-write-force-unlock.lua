@@ -1,5 +1,5 @@
 --[[
-  read-write-force-unlock: free a read-write lock from the holders that the caller has seen, and from no others.
+  read-write-force-unlock: free a read-write lock from the holders that the caller has seen, and from no other holder.
 
   KEYS[1]  lock        hash, "mode" -> "read" or "write", holder -> hold count
   then for each hold of a reader seen:

@@ -3,13 +3,13 @@
 
   KEYS[1]  permits     string, integer: what is available
   KEYS[2]  requests    hash, request id -> answer
-  KEYS[3]  saved       string, for whom permits are saved up, and how many
+  KEYS[3]  saved       string, the owner that permits are saved up for, and how many
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]  id          of the request
   ARGV[3]  memoryMs    integer > 0, how long the answer is kept
-  ARGV[4]  settled     ids of requests whose answers are needed no more
+  ARGV[4]  settled     ids of requests that have ended: their answers are deleted
   ARGV[5]  channel     where waiters listen
-  ARGV[6]  owner       "<client id>:<number>", who asks
+  ARGV[6]  owner       "<client id>:<number>" of the call that asks
   ARGV[7]  wanted      integer > 0, permits
   ARGV[8]  saveMs      integer, how long permits are to be saved up for the owner; 0: not at all
 
@@ -17,8 +17,8 @@
            { "granted", left }           done, and so many are available still
            { "short", available, ms, saving, exists }
                                          not enough for the owner, but after so many milliseconds there may be; -1: unknown;
-                                         saving: 1, they are saved up for it; 0, they are not; exists: 0, nobody has set
-                                         how many there are
+                                         saving: 1, they are saved up for it; 0, they are not; exists: 0, the number of
+                                         permits is not set
            { "cancelled", 0 }            the request was cancelled
            { "late" }                    notAfterMs has passed
            { "wrong-type", type }        a key is something else

@@ -1,14 +1,15 @@
 --[[
-  semaphore-cancel: take back a request for permits whose outcome nobody knows or wants, be it that it arrives only later.
+  semaphore-cancel: take back a request for permits: its outcome is unknown, or its caller has given up. If it arrives only after
+  this call, it is answered "cancelled".
 
   KEYS[1]  permits    string, integer: what is available
   KEYS[2]  requests   hash, request id -> answer
-  KEYS[3]  saved      string, for whom permits are saved up, and how many
+  KEYS[3]  saved      string, the owner that permits are saved up for, and how many
   ARGV[1]  id         of the request
   ARGV[2]  memoryMs   integer > 0, how long it is known to be cancelled
-  ARGV[3]  settled    ids of requests whose answers are needed no more
+  ARGV[3]  settled    ids of requests that have ended: their answers are deleted
   ARGV[4]  channel    where waiters listen
-  ARGV[5]  owner      who had asked: nothing is saved up for it any more
+  ARGV[5]  owner      of the request: nothing is saved up for it any more
   ARGV[6]  wanted     integer > 0, permits: given back if they were granted
 
   Returns  { serverMs, answer }:
@@ -32,7 +33,7 @@ local function cancel()
   local freed = save_no_more(saved, owner)
   even_when_full(request)
   forget_settled(request)
-  -- What was deleted meanwhile is not made again.
+  -- A semaphore that was deleted meanwhile is not made again.
   local available = count_of(permits)
   if available then
     if granted then

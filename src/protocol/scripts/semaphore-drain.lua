@@ -6,7 +6,7 @@
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]  id          of the request
   ARGV[3]  memoryMs    integer > 0, how long the answer is kept
-  ARGV[4]  settled     ids of requests whose answers are needed no more
+  ARGV[4]  settled     ids of requests that have ended: their answers are deleted
 
   Returns  { serverMs, answer }:
            { "drained", permits }  done; 0 when none were available

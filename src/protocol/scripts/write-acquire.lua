@@ -1,5 +1,5 @@
 --[[
-  write-acquire: take write locks, re-enter them, or say who is in the way and for how long.
+  write-acquire: take write locks, re-enter them, or answer which holder is in the way and for how long.
 
   KEYS, for each lock:
     lock         hash, "mode" -> "read" or "write", holder -> hold count
@@ -11,7 +11,7 @@
     holder     "<client id>:<thread id>:write"
     leaseMs    integer > 0, milliseconds
     heldCount  integer >= 0, the holder's hold count before this acquisition
-    waits      1: one who is refused waits
+    waits      1: a refused writer waits, and leaves its mark
 
   Returns  { serverMs, answer, … } with one answer per lock, as lock-acquire
   Compat   Redisson RedissonWriteLock.tryLockInnerAsync stores the same; a re-entry raises the TTL, where Redisson adds

@@ -5,7 +5,8 @@
   KEYS, for each lock:
     lock         hash, "mode" -> "read" or "write", holder -> hold count
     mark         string, the writer that waits
-    nothing      never there: the cluster puts off what names several keys while it moves them, and the keys of reads are not named
+    nothing      never exists: while a cluster moves the slot it so answers TRYAGAIN, as the keys of reads, which are not named, may be
+                 at the new server
   ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no limit
   then for each lock:
     holder     "<client id>:<thread id>:write"
@@ -16,8 +17,8 @@
     prefix     what the keys of all read holds of this lock begin with
 
   Returns  { serverMs, answer, … } with one answer per lock, as lock-release
-  Compat   Redisson RedissonWriteLock.unlockInnerAsync, which tells nobody when the writer goes on reading. The mark of
-           one who gives up waiting is taken away as well, and the readers that gave way to it are told.
+  Compat   Redisson RedissonWriteLock.unlockInnerAsync, which publishes nothing when the writer goes on reading. A writer
+           that gives up waiting calls this as well: its mark is deleted, and the readers that gave way to it are told.
 ]]
 --@include publish
 --@include hold-count

@@ -9,7 +9,7 @@ import { markdownTable, type Row, summary, textLine } from "./hunt/table.js";
 import { kindsOf, topologiesOf } from "./mutants/kinds.js";
 import type { Mutant } from "./mutants/mutant.js";
 import { allMutants } from "./mutants/mutants.js";
-import { explains } from "./survivors/survivor.js";
+import { explainer } from "./survivors/survivor.js";
 import { survivors } from "./survivors/survivors.js";
 import { root } from "./variant.js";
 
@@ -119,8 +119,9 @@ async function huntMutants(options: Options): Promise<number> {
       topologies,
     };
   });
+  const explainers = survivors.map(explainer);
   const explained = new Set(
-    mutants.filter((mutant) => survivors.some((survivor) => explains(survivor, mutant))).map(({ id }) => id),
+    mutants.filter((mutant) => explainers.some((explains) => explains(mutant))).map(({ id }) => id),
   );
   const rows = await huntAll(preys, options, async (prey, finding) => {
     if (finding.how !== "not found" || explained.has(prey.name) || !options.tests) return finding;

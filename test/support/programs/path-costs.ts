@@ -207,11 +207,56 @@ await lockAndUnlock("red lock of three", ours.getRedLock(...servers));
 await walk("lock: using()", () => lock.using(() => undefined));
 await walk("lock: using() in using()", () => lock.using(() => lock.using(() => undefined)));
 
-const permits = ours.getPermitExpirableSemaphore("permits");
-await permits.trySetPermits(2);
-await (await permits.acquire()).release();
-const permit = new Call(() => permits.acquire());
+/** What another client does that wants what is taken, and is told that it has come. */
+async function waitFor(kind: string, verb: string, wait: () => Promise<unknown>, come: () => void) {
+  const call = new Call(wait);
+  await walk(`${kind}: ${verb} of another client, until it sleeps`, () => {
+    void call.start();
+    return turns(12);
+  });
+  await walk(`${kind}: message, entry of the other client`, () => {
+    come();
+    return call.taken();
+  });
+}
+
+const permitComes = (name: string) => () => {
+  server.command("INCRBY", name, 1);
+  server.command("PUBLISH", `redisson_sc:{${name}}`, "1");
+};
+
+const [semaphore, sameSemaphore] = [ours.getSemaphore("semaphore"), theirs.getSemaphore("semaphore")];
+await semaphore.trySetPermits(1);
+for (const each of [semaphore, sameSemaphore]) await each.using(() => undefined);
+await walk("semaphore: acquire()", () => semaphore.acquire());
+await walk("semaphore: tryAcquire() that is refused", () => sameSemaphore.tryAcquire());
+await waitFor("semaphore", "acquire()", () => sameSemaphore.acquire(), permitComes("semaphore"));
+await walk("semaphore: release()", () => semaphore.release());
+await walk("semaphore: using()", () => semaphore.using(() => undefined));
+
+const leasing = ours.getPermitExpirableSemaphore("permits");
+const sameLeasing = theirs.getPermitExpirableSemaphore("permits");
+await leasing.trySetPermits(1);
+for (const each of [leasing, sameLeasing]) await (await each.acquire()).release();
+const permit = new Call(() => leasing.acquire());
 await walk("leased permit: acquire()", permit.start);
-const { release } = await permit.taken().then((taken) => ({ release: () => taken.release() }));
-await walk("leased permit: release()", release);
+const permits = await permit.taken();
+await walk("leased permit: tryAcquire() that is refused", () => sameLeasing.tryAcquire());
+await waitFor("leased permit", "acquire()", () => sameLeasing.acquire(), permitComes("permits"));
+await walk("leased permit: release()", () => permits.release());
+await walk("leased permit: using()", () => leasing.using(() => undefined));
+
+const [latch, sameLatch] = [ours.getCountDownLatch("latch"), theirs.getCountDownLatch("latch")];
+await latch.await();
+await walk("latch: await() of an open one", () => latch.await());
+await latch.trySetCount(1);
+await waitFor(
+  "latch",
+  "await()",
+  () => sameLatch.await(),
+  () => {
+    server.command("DEL", "latch");
+    server.command("PUBLISH", "redisson_countdownlatch__channel__{latch}", "0");
+  },
+);
 process.exit(0);

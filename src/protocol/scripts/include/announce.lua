@@ -1,6 +1,6 @@
 --[[
-  announce: tell the waiters of a semaphore how many permits there are. Where there are none, nobody is told; a JVM's
-  listener fails at negative numbers.
+  announce: tell the waiters of a semaphore how many permits there are. Without any, nothing is published: a JVM's listener
+  fails at negative numbers.
 ]]
 --@include publish
 local function announce(channel, available)

@@ -1,5 +1,5 @@
 --[[
-  any-holder: one of those who hold a lock, "" when it is free. A read-write lock says its mode in a field besides.
+  any-holder: one of the holders of a lock, "" when it is free. A read-write lock has its mode in a further field.
 ]]
 local function any_holder(lock)
   local fields = redis.call("HKEYS", lock)

@@ -1,11 +1,11 @@
 --[[
   fair-keys: what is stored about a fair lock { lock, queue, timeouts, alive, channel } and its waiters, and how long it is
-  kept. A waiter of holdfast is one whose client id is a UUID of version 8 with our protocol's number; any other is a
+  kept. The client id of a waiter of holdfast is a UUID of version 8 with our protocol's number; any other waiter is a
   JVM's. All times are the server's.
 
-  A script reads the two at the head of a queue, the highest score and what is stored about those it was asked for, and
-  remembers that for the others of its call. It reads a whole queue only when a key was lost: each who stands in the
-  queue has a score, so that the queue and the scores are equally many.
+  A script reads the two waiters at the head of a queue, the highest score and what is stored about the holders of its call, and
+  remembers that until the call ends. It reads a whole queue only when a key was lost: each waiter in the queue has a score, so a
+  difference between their numbers shows the loss.
 ]]
 local DAY_MS = 24 * 60 * 60 * 1000
 -- JVMs may wait for as long as a number can say; an expiry has to be a time.
@@ -26,7 +26,7 @@ local function milliseconds(number)
   return string.format("%.0f", number)
 end
 
--- As redis.call, but for a key of another type, which is remembered.
+-- As redis.call. For a key of another type it returns nil and sets fair.is_wrong.
 local function read(fair, ...)
   local ask, insist = redis.pcall, redis.call
   local reply = ask(...)
@@ -77,13 +77,13 @@ local function lock_changed(fair)
   fair.counts, fair.ttl_ms = nil, nil
 end
 
--- The two who stand at the head.
+-- The two waiters at the head of the queue.
 local function front_of(fair)
   fair.front = fair.front or read(fair, "LRANGE", fair.queue, 0, 1) or {}
   return fair.front
 end
 
--- How many stand in the queue.
+-- The number of waiters in the queue.
 local function length_of(fair)
   fair.length = fair.length or read(fair, "LLEN", fair.queue)
   return fair.length
@@ -97,7 +97,7 @@ local function timeout_of(fair, holder)
   return tonumber(redis.call("ZSCORE", fair.timeouts, holder) or nil)
 end
 
--- The highest score and who has it: as a rule the last in the queue.
+-- The highest score and its waiter: as a rule the last in the queue.
 local function top_of(fair)
   if not fair.top then
     local top = read(fair, "ZRANGE", fair.timeouts, -1, -1, "WITHSCORES") or {}
@@ -111,14 +111,14 @@ local function is_whole(fair)
   return length_of(fair) == read(fair, "ZCARD", fair.timeouts)
 end
 
--- How many of ours have given a sign of life.
+-- How many waiters of holdfast have given a sign of life.
 local function living_of(fair, now_ms)
   fair.living = fair.living or read(fair, "ZCOUNT", fair.alive, milliseconds(now_ms), "+inf")
   return fair.living
 end
 
--- 1 when a JVM has the lock or stands in the queue: more stand there, then, than have given signs of life. A call that adds
--- waiters of ours adds as many to the one as to the other, so that it looks once. One of ours that is dead counts as a JVM.
+-- 1 when a JVM has the lock or stands in the queue: the queue is longer, then, than the list of signs of life. A call that adds
+-- waiters of ours adds as many to the one as to the other, so it looks only once. A dead waiter of ours counts as a JVM.
 local function meets_jvm(fair, now_ms)
   if not fair.meets_jvm then
     counts_of(fair)
@@ -128,7 +128,7 @@ local function meets_jvm(fair, now_ms)
   return fair.meets_jvm
 end
 
--- What is stored about a holder, and all that is needed of the head, so that all keys are known to be of their types.
+-- Reads what is stored about a holder, and about the head where that matters: each key is read, so a wrong type is found before a write.
 local function look(fair, holder)
   local found = { count = counts_of(fair)[holder] }
   found.timeout_ms = read(fair, "ZSCORE", fair.timeouts, holder)
@@ -144,7 +144,7 @@ local function look(fair, holder)
   return found
 end
 
--- Neither key is left behind when the last who wait die: both go a day after the last of them could have been alive.
+-- Neither key is left behind when the last waiters die: both expire a day after the last of them could have been alive.
 local function keep_queue(fair, now_ms)
   local left_ms = math.max(top_of(fair).ms - now_ms, 0) + DAY_MS
   local ttl_ms = milliseconds(math.min(left_ms, LONGEST_MS))
@@ -173,8 +173,8 @@ local function is_low(timeout_ms, now_ms, times)
   return timeout_ms < now_ms + times.wait_ms + times.horizon_ms / 2
 end
 
--- Behind ours the same score as theirs, as long as that is to do until the next sign of life: the two keys need not be kept for
--- longer then. Behind a JVM one that outlives what it takes off when it leaves.
+-- Behind a waiter of ours the same score, if it lasts until the next sign of life: then the TTLs of the two keys need no raise.
+-- Behind a JVM a score that stays high enough when the JVM leaves and takes its wait off the scores behind it.
 local function timeout_at_end(fair, now_ms, times)
   local top = top_of(fair)
   if top.holder and not is_ours(top.holder) then
@@ -183,9 +183,10 @@ local function timeout_at_end(fair, now_ms, times)
   return is_low(top.ms, now_ms, times) and least_timeout(now_ms, times) or top.ms
 end
 
--- One has left who stood before the JVM `other`, with the score `left_ms`. What it had added to the scores behind it is taken
--- off again: `other` has its own wait from now on, or on top of those before it, as if it had come now. One that is next after
--- one of ours, and has waited for longer than Redisson thinks a JVM can, is not thrown out before it has heard that it is.
+-- The waiter `left`, with the score `left_ms`, stood before the JVM `other` and has left. What it had added to the scores behind it
+-- is taken off again: `other` gets its own wait, counted from now or from the score before it, as if it had come now. A JVM that
+-- becomes the head after a waiter of ours may have a score in the past: it is raised, or the JVM would be dropped before it hears
+-- that it is next.
 local function bring_nearer(fair, place, other, left, left_ms, now_ms, times)
   local other_ms = timeout_of(fair, other)
   if not other_ms then
@@ -217,7 +218,7 @@ end
 
 local fair_locks, fair_lock_by_key = {}, {}
 
--- The same for each part of a call that is about this lock.
+-- One table for each lock: several parts of a call may be about the same lock, and share what was read.
 local function fair_lock(lock, queue, timeouts, alive, channel)
   local fair = fair_lock_by_key[lock]
   if not fair then
@@ -232,7 +233,7 @@ local function fair_lock_at(key_at, channel)
   return fair_lock(KEYS[key_at], KEYS[key_at + 1], KEYS[key_at + 2], KEYS[key_at + 3], channel)
 end
 
--- What is done once for each lock, when everything else is.
+-- The last step of a call: once for each lock, however many parts of the call were about it.
 local function finish(now_ms, times)
   for i = 1, #fair_locks do
     if fair_locks[i].is_to_be_kept then

@@ -1,5 +1,5 @@
 --[[
-  fair-queue: who is next for a fair lock, and how the lock gets there. A waiter of holdfast may be given the lock, a JVM's
+  fair-queue: which waiter is next for a fair lock, and how it gets the lock. A waiter of holdfast may be given the lock, a JVM's
   is told to come. A JVM's waiter listens on a channel of its own. All waiters of one client of holdfast listen on one channel,
   so that a client that waits again need not subscribe again; each message there begins with the thread id of the waiter.
 ]]
@@ -8,7 +8,8 @@
 -- How many heads are looked at together whether they are dead, and how often in one call; the next call goes on.
 local HEADS_AT_ONCE, MOST_LOOKS = 100, 20
 
--- Takes the first ones out of the queue. Before the others' scores are changed: a full server may only remove first.
+-- Takes the first waiters out of the queue. Removes before it changes the scores of the rest: a full server accepts a write that
+-- adds only after one that does not.
 local function forget_first(fair, first, now_ms, times)
   local last_ms = timeout_of(fair, first[#first])
   redis.call("ZREM", fair.timeouts, unpack(first))
@@ -22,8 +23,8 @@ local function forget_first(fair, first, now_ms, times)
   end
 end
 
--- Signs of life were lost, as when the server's clock was set forward by a minute. Many at the head get one together: were it one
--- after the other, each who is dead would be given the lock.
+-- Signs of life were lost, as when the server's clock was set forward by a minute. Many waiters at the head get one together: were
+-- it one after the other, each dead waiter would be given the lock in turn.
 local function presume_alive(fair, now_ms, times)
   local heads = redis.call("LRANGE", fair.queue, 0, HEADS_AT_ONCE - 1)
   local signs = redis.call("ZMSCORE", fair.alive, unpack(heads))
@@ -64,7 +65,7 @@ local function forget_the_dead(fair, heads, now_ms, times)
   return #dead == #heads
 end
 
--- Returns nil when nobody waits, and "" when there are so many dead that the next call has to go on.
+-- Returns nil when the queue is empty, and "" when there are so many dead waiters that the next call has to go on.
 local function next_in_line(fair, now_ms, times)
   local head = front_of(fair)[1]
   if not head then
@@ -88,7 +89,7 @@ local function next_in_line(fair, now_ms, times)
   return ""
 end
 
--- Also one whose place is lost: the scores of others keep the key.
+-- Also removes the score of a waiter that is not in the queue any more: no expiry would, as the other waiters keep the key.
 local function leave(fair, holder, found, now_ms, times)
   local place = found.place or redis.call("LPOS", fair.queue, holder)
   redis.call("ZREM", fair.timeouts, holder)

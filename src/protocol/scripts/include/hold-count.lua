@@ -1,5 +1,6 @@
 --[[
-  hold-count: whether a hold count that is stored can be that of a holder whose latest releases may have been lost.
+  hold-count: whether a stored hold count is between the count to keep and the holder's count before: earlier releases of this
+  holder may not have been applied.
 ]]
 local function is_between(count, kept_count, held_count)
   local stored = tonumber(count)

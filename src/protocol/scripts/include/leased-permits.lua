@@ -1,7 +1,7 @@
 --[[
   leased-permits: the permits of a permit-expirable semaphore { permits, leases, channel } that are out. The sorted set of
-  leases has, for each, the 16 bytes of its id and when its lease ends, in epoch milliseconds. Those whose lease has ended
-  are given back by whoever comes by; a bounded number at a time, so that the server is not held up.
+  leases has, for each, the 16 bytes of its id and when its lease ends, in epoch milliseconds. Most calls first give
+  back the permits past their lease; a bounded number at a time, so that the server is not held up.
 ]]
 --@include announce
 local PERMANENT = 922337203685477

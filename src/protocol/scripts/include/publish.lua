@@ -1,7 +1,7 @@
 --[[
-  publish: tell all who listen to a channel. A client of a cluster with sharded messages sends SPUBLISH in place of PUBLISH.
-  A user who may not publish changes what is stored all the same; waiters then live by TTLs and their own timers. Returns how
-  many heard it at this server.
+  publish: send a message to a channel. A client of a cluster with sharded messages sends SPUBLISH in place of PUBLISH. For a
+  user without the right to publish the script goes on; waiters then live by TTLs and their own timers. Returns the number of
+  subscribers at this server that got it.
 ]]
 local function publish(channel, message)
   local heard = redis.pcall("PUBLISH", channel, message)

@@ -1,5 +1,5 @@
 --[[
-  request: how a call that changes a value which nobody owns has its effect once, however often it arrives. For each such
+  request: how a call that changes a value without an owner has its effect once, however often it arrives. For each such
   value a client keeps a hash with a field for each of its requests, "<status>:<number>": what was answered. A repeat is
   answered the same. A request is { requests, id, not_after_ms, memory_ms, settled }.
 ]]
@@ -48,7 +48,7 @@ end
 
 local function record(request, status, number)
   local answer = { status, string.format("%.0f", number) }
-  -- Also where nothing was done: a copy may find more to do.
+  -- Also where nothing was done: a late copy of the request may find another state and would then act.
   even_when_full(request)
   redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
   redis.call("PEXPIRE", request.requests, request.memory_ms)
@@ -65,7 +65,7 @@ local function once(request, foreign, decide)
   end
   local answer = answer_of(request)
   if answer then
-    -- Replicas are asked about what its own connection has written, of which this may be all.
+    -- WAIT counts only writes of its own connection: on a new connection this write may be the only one.
     even_when_full(request)
   else
     answer = decide()

@@ -1,6 +1,6 @@
 --[[
-  saved-permits: permits that are kept for one waiter of holdfast who needs several at once and has waited for long.
-  The key says for whom, how many, and since when: "<owner>:<permits>:<epoch milliseconds>". After a turn, however it ended,
+  saved-permits: permits that are kept for one waiter of holdfast, which needs several at once and has waited for long.
+  The key names that owner, the number and the start: "<owner>:<permits>:<epoch milliseconds>". After a turn, however it ended,
   nothing is saved up for as long again, a second at least: "-:0:…".
 ]]
 local function saved_for(saved)

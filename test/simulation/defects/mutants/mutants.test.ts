@@ -4,7 +4,7 @@ import { parseAst } from "vite";
 import { describe, expect, it } from "vitest";
 import { strideOf } from "../../../support/run/stride.js";
 import { luaMistake } from "../lua-syntax.js";
-import { explains } from "../survivors/survivor.js";
+import { explainer } from "../survivors/survivor.js";
 import { survivors } from "../survivors/survivors.js";
 import { root } from "../variant.js";
 import { luaMutants } from "./lua-mutants.js";
@@ -72,7 +72,7 @@ describe("the mutants", () => {
   });
 
   it("that are said to survive are there", () => {
-    const stale = survivors.filter((survivor) => !mutants.some((mutant) => explains(survivor, mutant)));
+    const stale = survivors.filter((survivor) => !mutants.some(explainer(survivor)));
     expect(stale).toEqual([]);
   });
 

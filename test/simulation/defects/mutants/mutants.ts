@@ -57,7 +57,11 @@ const DECIDING: Readonly<Record<string, readonly string[]>> = {
     "wait-line",
   ],
   "src/synchronizers": [
+    "call-in-line",
     "acquire-permits",
+    "permit-command",
+    "saving-turns",
+    "leased-permits",
     "semaphore",
     "permit-expirable-semaphore",
     "count",

@@ -84,9 +84,9 @@ export const permitDefects: readonly Defect[] = [
     kinds: BOTH,
     edits: [
       {
-        file: "src/synchronizers/acquire-permits.ts",
-        find: "if (error instanceof UnavailableError && error.outcomeUnknown) takeBack(source, request, lot, owner);\n    else request.end",
-        replace: "request.end",
+        file: "src/synchronizers/permit-command.ts",
+        find: "if (error instanceof UnavailableError && error.outcomeUnknown) this.takeBack();\n    else this.end",
+        replace: "this.end",
       },
     ],
   },
@@ -168,7 +168,7 @@ export const permitDefects: readonly Defect[] = [
     kinds: ["permit semaphore"],
     edits: [
       {
-        file: "src/synchronizers/permit-expirable-semaphore.ts",
+        file: "src/synchronizers/leased-permits.ts",
         find: "...(leftMs < 0 ? {} : { until: later(sentAt, leftMs - marginMs(leftMs, terms)) }),",
         replace:
           "...(leftMs < 0 ? {} : { until: later(sentAt, terms.trustedMs + 0 * marginMs(leftMs, terms)) }),",
@@ -231,8 +231,8 @@ export const permitDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/synchronizers/acquire-permits.ts",
-        find: "if (granted !== undefined && left >= seeker.permits) line.wake();\n  else line.rest",
-        replace: "line.rest",
+        find: "if (answer.available >= this.permits) line?.wake();\n    else this.#rest",
+        replace: "this.#rest",
       },
     ],
   },

@@ -73,7 +73,7 @@ export const costs: readonly Survivor[] = [
   ...alike("only cost", "A call whose answers all come late is given up one try later.", [
     ["locks/lowering.ts", ">=-to->", "MOST_VAIN_TRIES"],
     ["locks/take-together.ts", ">=-to->", "MOST_VAIN_TRIES"],
-    ["synchronizers/count.ts", ">=-to->", "MOST_VAIN_TRIES"],
+    ["synchronizers/count.ts", "<-to-<=", "MOST_VAIN_TRIES"],
   ]),
   ...alike(
     "only cost",
@@ -105,7 +105,7 @@ export const costs: readonly Survivor[] = [
   ]),
   ...alike("only cost", "What was surely not carried out is taken back all the same.", [
     [
-      "synchronizers/acquire-permits.ts",
+      "synchronizers/permit-command.ts",
       "&&-to-||",
       "error instanceof UnavailableError && error.outcomeUnknown",
     ],

@@ -55,8 +55,8 @@ export const moments: readonly Survivor[] = [
     [["threads/server-record.ts", ">-to->=", "nowMs > this.#outlivedMs"]],
   ),
   ...alike("one moment", "The turns of those for whom permits are saved up begin or end a moment later.", [
-    ["synchronizers/acquire-permits.ts", "<-to-<=", "waitedMs < this.#savesFromMs"],
-    ["synchronizers/acquire-permits.ts", "<-to-<=", "waitedMs < this.#turn.endMs"],
-    ["synchronizers/acquire-permits.ts", ">=-to->", "waitedMs >= turn.endMs"],
+    ["synchronizers/saving-turns.ts", "<-to-<=", "waitedMs < this.#savesFromMs"],
+    ["synchronizers/saving-turns.ts", "<-to-<=", "waitedMs < this.#turn.endMs"],
+    ["synchronizers/saving-turns.ts", ">=-to->", "waitedMs >= turn.endMs"],
   ]),
 ];

@@ -41,7 +41,7 @@ export const same: readonly Survivor[] = [
     ["threads/holding.ts", ">-to->=", "const raisesAll = this.#live.length > 1"],
   ]),
   ...alike("equivalent", "What is left of a lease that is there is more than 0.", [
-    ["synchronizers/permit-expirable-semaphore.ts", "<-to-<=", "(leftMs < 0 ?"],
+    ["synchronizers/leased-permits.ts", "<-to-<=", "(leftMs < 0 ?"],
   ]),
   ...alike("shorter trust", "What has raised the TTL of a lock says nothing about the holds that stay.", [
     ["locks/release.ts", "call-dropped", "holding.renewed(sentAt);"],

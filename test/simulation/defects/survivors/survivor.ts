@@ -42,7 +42,10 @@ export function alike(why: Why, because: string, places: readonly Place[]): read
   });
 }
 
-export function explains({ id, line = "" }: Survivor, mutant: Mutant): boolean {
-  const parts = id.split("*").map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  return new RegExp(`^${parts.join(".*")}$`).test(mutant.id) && mutant.was.includes(line);
+/** Whether it says why nothing finds a mutant, as a question that can be asked of many. */
+export function explainer({ id, line = "" }: Survivor): (mutant: Mutant) => boolean {
+  const [start = "", ...rest] = id.split("*");
+  const parts = [start, ...rest].map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  const pattern = new RegExp(`^${parts.join(".*")}$`);
+  return (mutant) => mutant.id.startsWith(start) && pattern.test(mutant.id) && mutant.was.includes(line);
 }

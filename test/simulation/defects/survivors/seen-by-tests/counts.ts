@@ -3,13 +3,8 @@ import { alike, type Survivor } from "../survivor.js";
 /** What was planted in the code of semaphores and latches, whereupon the test that is named was red. */
 export const seenInCounts: readonly Survivor[] = [
   ...alike("a test sees it", "test/synchronizers/semaphore-bad-input.test.ts: permits: null", [
-    ["synchronizers/semaphore.ts", "5:call-dropped", "checkWaitOptions(options);"],
+    ["synchronizers/semaphore.ts", "call-dropped", "checkWaitOptions(options);"],
   ]),
-  ...alike(
-    "a test sees it",
-    "test/synchronizers/semaphore-cancellation.test.ts: by closing the client ends with ClientClosedError, whatever it waits for",
-    [["synchronizers/semaphore.ts", "7:call-dropped", "this.count.client.assertOpen(this.count);"]],
-  ),
   ...alike(
     "a test sees it",
     "test/synchronizers/permit-bad-input.test.ts: with a TypeError: a total that is no number",
@@ -27,7 +22,7 @@ export const seenInCounts: readonly Survivor[] = [
     [
       [
         "synchronizers/acquire-permits.ts",
-        "19:===-to-!==",
+        "===-to-!==",
         "return holder === undefined ? { permits } : { permits, holder };",
       ],
     ],
@@ -36,81 +31,75 @@ export const seenInCounts: readonly Survivor[] = [
     "a test sees it",
     "test/synchronizers/permit-waiting.test.ts: a waiter of two is not starved by a stream of ones of its own client [B28]",
     [
-      ["synchronizers/acquire-permits.ts", "9:not-dropped"],
-      [
-        "synchronizers/acquire-permits.ts",
-        "37:===-to-!==",
-        "if (!this.waits || this.permits === 1 || waitedMs < this.#savesFromMs)",
-      ],
-      ["synchronizers/acquire-permits.ts", "49:<-to->="],
-      [
-        "synchronizers/acquire-permits.ts",
-        "37:===-to-!==",
-        'if (saveMs === 0 || answer.status === "granted") seeker.saving = undef',
-      ],
-      ["synchronizers/acquire-permits.ts", "52:assignment-dropped"],
+      ["synchronizers/acquire-permits.ts", ">-to-<=", "waits && permits > 1"],
+      ["synchronizers/saving-turns.ts", "<-to->=", "waitedMs < this.#turn.endMs"],
+      ["synchronizers/acquire-permits.ts", "47:===-to-!==", "if (command.saveMs === 0 ||"],
+      ["synchronizers/acquire-permits.ts", "assignment-dropped", "if (command.saveMs === 0 ||"],
     ],
   ),
   ...alike(
     "a test sees it",
     "test/synchronizers/permit-waiting.test.ts: a waiter of two is not starved by a stream of ones of other clients [B28]",
-    [["synchronizers/acquire-permits.ts", "21:||-to-&&"]],
+    [["synchronizers/acquire-permits.ts", "&&-to-||", "waits && permits > 1"]],
   ),
   ...alike(
     "a test sees it",
     "test/synchronizers/semaphore-events.test.ts: tell of each acquisition, how many permits it brought and what it took",
     [
-      ["synchronizers/acquire-permits.ts", "43:||-to-&&"],
-      ["synchronizers/acquire-permits.ts", "55:<-to->="],
-      ["synchronizers/acquire-permits.ts", "18:===-to-!=="],
-      ["synchronizers/acquire-permits.ts", "3:assignment-dropped", "seeker.attempts += 1;"],
-      ["synchronizers/acquire-permits.ts", "19:+=-to--="],
+      ["synchronizers/saving-turns.ts", "<-to->=", "waitedMs < this.#savesFromMs"],
+      ["synchronizers/acquire-permits.ts", "===-to-!==", "if (this.#late === undefined)"],
+      ["synchronizers/acquire-permits.ts", "*", "this.attempts += 1;"],
     ],
   ),
   ...alike(
     "a test sees it",
     "test/synchronizers/semaphore-savings.test.ts: who wants more than there will ever be does not starve those who want one [B28]",
     [
-      ["synchronizers/acquire-permits.ts", "17:assignment-dropped"],
-      ["synchronizers/acquire-permits.ts", "7:call-dropped", "seeker.savedUp(answer.saving === 1);"],
+      ["synchronizers/saving-turns.ts", "assignment-dropped", "if (saving) this.#turn ??="],
+      ["synchronizers/acquire-permits.ts", "call-dropped", "savedUp(answer.saving === 1);"],
     ],
   ),
   ...alike(
     "a test sees it",
     "test/synchronizers/semaphore-savings.test.ts: who wants more than there will ever be does not keep those from theirs who began to wait with it [B28]",
     [
-      ["synchronizers/acquire-permits.ts", "20:>=-to-<"],
-      ["synchronizers/acquire-permits.ts", "35:assignment-dropped"],
+      ["synchronizers/saving-turns.ts", ">=-to-<", "waitedMs >= turn.endMs"],
+      ["synchronizers/saving-turns.ts", "assignment-dropped", "waitedMs >= turn.endMs"],
     ],
   ),
   ...alike(
     "a test sees it",
     "test/synchronizers/permit-waiting.test.ts: permits that were saved up go to others at once when the one they were for gives up",
     [
-      ["synchronizers/acquire-permits.ts", "33:call-dropped"],
-      ["synchronizers/acquire-permits.ts", "14:>-to-<="],
-      ["synchronizers/acquire-permits.ts", "19:assignment-dropped"],
-      ["synchronizers/acquire-permits.ts", "14:===-to-!=="],
+      ["synchronizers/acquire-permits.ts", "call-dropped", "letGo();"],
+      ["synchronizers/acquire-permits.ts", ">-to-<=", "if (command.saveMs > 0)"],
+      ["synchronizers/acquire-permits.ts", "assignment-dropped", "if (command.saveMs > 0)"],
+      ["synchronizers/acquire-permits.ts", "24:===-to-!==", "if (command.saveMs === 0 ||"],
     ],
   ),
   ...alike(
     "a test sees it",
     "test/synchronizers/semaphore-waiting.test.ts: a lost message costs a waiter the safety period at most [wire-L13]",
     [
-      ["synchronizers/acquire-permits.ts", "37:>=-to-<"],
-      ["synchronizers/acquire-permits.ts", "37:>=-to->"],
-      ["synchronizers/acquire-permits.ts", "41:===-to-!=="],
+      ["synchronizers/acquire-permits.ts", ">-to->=", "waits && permits > 1"],
+      ["synchronizers/acquire-permits.ts", ">=-to-<", "answer.available >= this.permits"],
+      ["synchronizers/acquire-permits.ts", ">=-to->", "answer.available >= this.permits"],
+      [
+        "synchronizers/acquire-permits.ts",
+        "===-to-!==",
+        "this.#turns === undefined ? undefined : ASKS_EACH_MS",
+      ],
     ],
   ),
   ...alike(
     "a test sees it",
     "test/synchronizers/semaphore-waiting.test.ts: a waiter asks again when the subscription stands, for it may have come too late [B6]",
-    [["synchronizers/acquire-permits.ts", "56:call-dropped"]],
+    [["synchronizers/acquire-permits.ts", "call-dropped", "answer.available >= this.permits"]],
   ),
   ...alike(
     "a test sees it",
     "test/synchronizers/semaphore-cancellation.test.ts: while it asks once more has no permits saved up for it, which others may have at once",
-    [["synchronizers/acquire-permits.ts", "40:===-to-!=="]],
+    [["synchronizers/acquire-permits.ts", "===-to-!==", "savedUp(answer.saving === 1);"]],
   ),
   ...alike(
     "a test sees it",
@@ -161,8 +150,8 @@ export const seenInCounts: readonly Survivor[] = [
     "test/synchronizers/permit-costs.test.ts: is the renewal of a hundred semaphores",
     [
       [
-        "synchronizers/permit-expirable-semaphore.ts",
-        "26:===-to-!==",
+        "synchronizers/leased-permits.ts",
+        "===-to-!==",
         "leaseMs: leaseMs === Number.POSITIVE_INFINITY ? 0 : leaseMs,",
       ],
     ],
