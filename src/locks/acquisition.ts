@@ -241,7 +241,7 @@ export class Acquisition extends Attempt {
       return;
     }
     this.endTurn();
-    if (this.waiter.cancelled) this.way?.failed(this.waiter.reason);
+    this.way?.failed(this.waiter.reason);
     this.#giveUp();
   }
 

@@ -31,7 +31,7 @@ export interface WayOfWaiting {
   asking(): WaitEnd;
   /** Redis has refused. @returns false when the call has to wait on under another field */
   refused(): boolean;
-  /** Redis could not be asked, or the call was cancelled while it asked. */
+  /** Redis could not be asked, or was not: the call was cancelled while it asked, or (`undefined`) its time was up before it was sent. */
   failed(error: unknown): void;
   /** Redis has given the lock. */
   entered(): void;

@@ -277,6 +277,24 @@ describe("a call in the queue", () => {
     expect(second.outcome).toEqual({ value: undefined });
     expect(about(busy.calls, "s")).toEqual(["semaphore-acquire"]);
   });
+  test("whose waitMs runs out leaves the message that has woken it to the next in line, for locks as well [own-69]", async () => {
+    const time = await open({ safetyPeriodMs: LONG_MS });
+    const { holdfast, clock, server, busy } = time;
+    server.command("HSET", "s", "another:1", 1);
+    const first = watched(holdfast.getLock("s").tryLock({ waitMs: 1_000 }));
+    const second = watched(holdfast.getLock("s").lock());
+    await clock.advance(50);
+    fill(time, 2 * MOST_UNDER_WAY);
+    busy.calls.length = 0;
+    server.command("DEL", "s");
+    server.command("PUBLISH", "redisson_lock__channel:{s}", "0");
+    await clock.advance(950);
+    expect(first.outcome).toEqual({ value: null });
+    expect(about(busy.calls, "s")).toEqual([]);
+    await clock.advance(2 * TIMEOUT_MS);
+    expect(second.outcome).toEqual({ value: expect.objectContaining({ state: "held" }) });
+    expect(about(busy.calls, "s")).toEqual(["lock-acquire"]);
+  });
 
   test("is over when the client is closed, and was never sent", async () => {
     const time = await open();
