@@ -66,6 +66,12 @@ export class Occupied {
     return its.length === 0 ? undefined : Math.max(...its.map(({ atUs }) => atUs));
   }
 
+  /** Whether it was free and taken again since then, be it by a call that came to nothing. */
+  wasTakenAgain(name: string, sinceUs: number): boolean {
+    const byServer = this.#spells.get(name) ?? new Map<string, Spell[]>();
+    return [...byServer.values()].some((spells) => spells.some(({ fromUs }) => fromUs >= sinceUs));
+  }
+
   /** Whether somebody had it at some time since then. */
   wasTaken(name: string, sinceUs: number): boolean {
     const byServer = this.#spells.get(name);

@@ -48,7 +48,10 @@ export function untrue(error: unknown, failed: Failed): string | undefined {
   // What befalls replicas befalls everybody who wants them.
   if (error instanceof NotReplicatedError && (isTooShort(asked) || scene.trouble.hasBegun)) return undefined;
   if (error instanceof UnavailableError || error instanceof NotReplicatedError) {
-    const isOutpaced = call.names.some((name) => scene.checker.calls.changedUs(name) >= call.startUs);
+    const { calls } = scene.checker;
+    const isOutpaced = call.names.some(
+      (name) => calls.changedUs(name) >= call.startUs || scene.occupied.wasTakenAgain(name, call.startUs),
+    );
     if (asked.isForce === true && isOutpaced) return undefined;
     // A call under the same id that was cancelled may not have been answered yet.
     if (asked.sharesId === true && error.message.includes("the last call of this thread")) return undefined;
