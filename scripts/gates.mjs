@@ -5,9 +5,11 @@
  *   node scripts/gates.mjs         the checks of the built package
  *   node scripts/gates.mjs --all   the tests as well, here and on other releases of Node
  */
-import { rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { runCommand } from "./run-command.mjs";
-import { tallies } from "./tiers.mjs";
+import { root, tallies } from "./tiers.mjs";
 
 /** npm scripts with their arguments. `npm test` comes first: it also installs what is missing. */
 const packageGates = [
@@ -39,18 +41,25 @@ const gates = process.argv.includes("--all")
 
 // What an earlier run has left is not of this one.
 if (gates.length > packageGates.length) rmSync(tallies, { recursive: true, force: true });
+const folder = mkdtempSync(join(tmpdir(), "holdfast-gates-"));
+const failures = join(folder, "failures.txt");
 const failed = [];
 for (const gate of gates) {
   const name = `npm run ${gate.join(" ")}`;
   console.log(`\n======== ${name} ========`);
   const startMs = performance.now();
-  const { ok } = await runCommand("npm", ["run", "--silent", ...gate]);
+  const { ok } = await runCommand("npm", ["run", "--silent", ...gate], {
+    env: { ...process.env, HOLDFAST_FAILURES: failures },
+  });
   console.log(
     `-------- ${name}: ${ok ? "passed" : "FAILED"} in ${Math.round((performance.now() - startMs) / 1000)} s`,
   );
   if (!ok) failed.push(name);
 }
 
+if (existsSync(failures))
+  console.log(`\nFailed tests:\n${readFileSync(failures, "utf8").replaceAll(root, "")}`);
+rmSync(folder, { recursive: true });
 console.log(failed.length === 0 ? "\nAll gates passed." : `\nFailed:\n  ${failed.join("\n  ")}`);
 console.log(`gates: ${gates.length - failed.length} passed, ${failed.length} failed`);
 process.exitCode = failed.length === 0 ? 0 : 1;

@@ -14,3 +14,11 @@ function isReply(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   return error.name === "ReplyError" || ("command" in error && /^[A-Z][A-Z0-9]+ /.test(error.message));
 }
+
+/**
+ * Whether ioredis has given up commands since its connections failed too often. It tells of that as of an error of the connection where its
+ * own `INFO` is among them, but that says nothing about why there is no connection.
+ */
+export function isGivenUp({ message }: Error): boolean {
+  return message.startsWith("Reached the max retries per request limit");
+}

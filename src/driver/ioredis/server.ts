@@ -7,7 +7,7 @@ import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
 import { MasterCalls, type Masters } from "../own/master-calls.js";
 import { type IoredisClient, type IoredisOwnClient, serverName } from "./client.js";
 import { connectLazy, delayOf, openConnection } from "./connections.js";
-import { fromIoredis } from "./errors.js";
+import { fromIoredis, isGivenUp } from "./errors.js";
 import { PresentMaster } from "./present-master.js";
 import { Unanswered } from "./unanswered.js";
 import { selectedDatabase } from "./unofficial.js";
@@ -119,7 +119,7 @@ export class IoredisServerPort implements ClientPort, Masters {
   };
 
   readonly #onError = (error: Error) => {
-    if (!this.#ready) this.outage = error;
+    if (!this.#ready && !isGivenUp(error)) this.outage = error;
   };
 
   /** ioredis has given up: rejects the commands that waited to be sent again. */

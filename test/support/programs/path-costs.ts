@@ -36,6 +36,28 @@ const { named } = settings<PathCostsSettings>();
 const root = import.meta.resolve("holdfast").replace(/index\.js$/, "");
 /** The embedded server stands for one that is elsewhere, and it is chance whether a collection of garbage was asked for before. */
 const LEFT_OUT = ["memory/", "environment.js"];
+// Nor does any object become garbage while a walk is counted.
+globalThis.FinalizationRegistry = class {
+  readonly [Symbol.toStringTag] = "FinalizationRegistry";
+  register(): void {
+    // It would never be told.
+  }
+  unregister(): boolean {
+    return false;
+  }
+};
+globalThis.WeakRef = class<T extends WeakKey> {
+  readonly [Symbol.toStringTag] = "WeakRef";
+  readonly #target: T;
+
+  constructor(target: T) {
+    this.#target = target;
+  }
+
+  deref(): T {
+    return this.#target;
+  }
+};
 
 const session = new Session();
 session.connect();

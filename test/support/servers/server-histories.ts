@@ -159,10 +159,12 @@ const informed: fc.Arbitrary<InformedStep> = fc
     acquisition,
     kind: fc.constantFrom(0, 1, 2, 3),
     act: fc.constantFrom("acquire", "release", "force-unlock", "refresh", "miscount"),
+    // A release that frees the lock, and has no limit, is answered by a mere number.
+    releasedBy: fc.constantFrom(epochFarOffMs, 0),
   })
   .map((given) => ({
     decide(stored: Snapshot) {
-      const { act, kind, acquisition: lock } = given;
+      const { act, kind, acquisition: lock, releasedBy } = given;
       const notAfterMs = epochFarOffMs;
       const entry = stored[lock.key];
       const seen = entry?.type === "hash" ? entry.value : {};
@@ -185,7 +187,10 @@ const informed: fc.Arbitrary<InformedStep> = fc
         keptMs,
         ttlMs: lock.leaseMs,
       };
-      return (releasing[kind] ?? lockRelease).encode({ notAfterMs, locks: [{ ...lock, ...counts }] });
+      return (releasing[kind] ?? lockRelease).encode({
+        notAfterMs: releasedBy,
+        locks: [{ ...lock, ...counts }],
+      });
     },
     [fc.toStringMethod]: () => `{ informed: ${JSON.stringify(given)} }`,
   }));
