@@ -29,7 +29,7 @@ const { ok } = await runTier("long", campaigns, {
     HOLDFAST_FAILOVERS: "20",
     HOLDFAST_HOLDER_ROUNDS: process.env["HOLDFAST_HOLDER_ROUNDS"] ?? "4",
     HOLDFAST_MODEL_RUNS: "5000",
-    HOLDFAST_RECORD_RUNS: "100000",
+    HOLDFAST_RECORD_RUNS: "400000",
     HOLDFAST_STRIDE: "1",
   },
 });

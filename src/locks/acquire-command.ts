@@ -7,8 +7,8 @@ import type { Request } from "../runtime/groups.js";
 import type { Patience } from "../runtime/patience.js";
 import type { Waiter } from "../runtime/waiter.js";
 import type { Holding } from "../threads/holding.js";
-import { cleanUp } from "./clean-up.js";
 import type { LockIdentity, Part } from "./lock-kind.js";
+import { reconcile } from "./reconciler.js";
 import type { Wish } from "./wish.js";
 
 /**
@@ -114,7 +114,7 @@ export class AcquireCommand implements Request<Acquisition, AcquireAnswer>, Entr
     }
     this.#copyMayArrive();
     // Without a hold, the call that began the stay undoes the copies at its end.
-    if (holding.inRedis.count > 0) cleanUp(lock, holding);
+    if (holding.inRedis.count > 0) reconcile(lock, holding);
   }
 
   #copyMayArrive(): void {

@@ -3,8 +3,9 @@ import type { AcquireAnswer } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/exchanged.js";
 import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
 import { AcquireCommand } from "./acquire-command.js";
-import { cleanUp, takeBack, undoCopies } from "./clean-up.js";
+import { takeBack, undoCopies } from "./clean-up.js";
 import { enterByAnswer } from "./enter.js";
+import { reconcile } from "./reconciler.js";
 import { lossOf, notReplicated, refusal, unanswered } from "./refusal.js";
 import { giveBack } from "./release.js";
 import type { WayOfWaiting } from "./way-of-waiting.js";
@@ -124,7 +125,7 @@ export abstract class Attempt extends AcquireCommand {
       return;
     }
     let isClean = wish.timeoutMs !== undefined;
-    cleanUp(lock, holding, { goesOn: isClean || this.asksAgain }, () => {
+    reconcile(lock, holding, { goesOn: isClean || this.asksAgain }, () => {
       isClean = true;
       waiter.wake();
     });
@@ -155,7 +156,7 @@ export abstract class Attempt extends AcquireCommand {
     const error = notReplicated(lock.name, shortfall);
     // A call for several servers does not wait for one that is slow to take its lock back.
     if (wish.timeoutMs !== undefined) {
-      cleanUp(lock, holding, { goesOn: true });
+      reconcile(lock, holding, { goesOn: true });
       throw error;
     }
     this.takesBack();
@@ -222,12 +223,12 @@ export abstract class Attempt extends AcquireCommand {
         const { token } = answer;
         const hold = enterByAnswer(lock, holding, wish, { takenAt: command.sentAt, token });
         if (hold !== undefined) return giveBack(lock, hold);
-        cleanUp(lock, holding, { goesOn });
+        reconcile(lock, holding, { goesOn });
         return undefined;
       }
       default:
         try {
-          if (refusal(this, answer, command) === "leftover") cleanUp(lock, holding, { goesOn });
+          if (refusal(this, answer, command) === "leftover") reconcile(lock, holding, { goesOn });
         } catch {
           // The caller has heard that its call was cancelled.
         }

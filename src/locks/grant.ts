@@ -1,11 +1,10 @@
-import { UnavailableError } from "../errors.js";
 import { fairTimes } from "../protocol/fair-scripts.js";
 import { later, leftMs, now } from "../runtime/instant.js";
 import type { Hold, Holding } from "../threads/holding.js";
 import { marginMs } from "../threads/terms.js";
 import { enter } from "./enter.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { sendRelease } from "./lowering.js";
+import { reconcile } from "./reconciler.js";
 import type { QueuePlace, Wish } from "./wish.js";
 
 /** When this part of the trust in a grant has passed, the hold gets its own lease. */
@@ -15,7 +14,6 @@ const CONFIRMED_AFTER = 1 / 3;
  * the grant.
  */
 const SHORT_LEASE_MS = 500;
-const RETRY_MS = 200;
 
 /**
  * Enters a fair lock that a script of another owner has granted to this waiter for `grantMs`. The waiter's field stands in the queue once
@@ -44,27 +42,7 @@ export function enterByGrant(
   if (hold === undefined) return undefined;
   const { leaseMs } = wish.terms;
   const delayMs = leaseMs < SHORT_LEASE_MS ? 0 : Math.min(leaseMs, leftMs(until, takenAt)) * CONFIRMED_AFTER;
-  client.after(delayMs, () => client.inBackground(() => confirm(lock, holding, hold)));
+  // Where Redis has no field of it any more, the hold is lost: its field is never written again.
+  client.after(delayMs, () => reconcile(lock, holding));
   return hold;
-}
-
-/**
- * Writes the lease of a hold that was granted. Where Redis has no field of it any more, the hold is lost: its field is never written again.
- */
-async function confirm(lock: LockIdentity, holding: Holding, hold: Hold): Promise<void> {
-  const { commands } = lock.client;
-  while (hold.state === "held" && hold.provisional) {
-    try {
-      await holding.inRedis.inTurn(async () => {
-        if (hold.state !== "held" || !hold.provisional) return;
-        hold.renewing();
-        const { reply, sentAt } = await sendRelease(lock, holding);
-        if (reply.status === "released") hold.confirmed(sentAt);
-        else holding.loseAll("stolen");
-      });
-    } catch (error) {
-      if (!(error instanceof UnavailableError)) throw error;
-      await commands.pause(RETRY_MS);
-    }
-  }
 }

@@ -42,12 +42,12 @@ export class Heir {
 /**
  * Hands the lock to the next waiter of this client instead of freeing it: the waiter enters at once, and Redis is told afterwards. Only for
  * a hold that is the only one of its stay.
- * @returns the chain, for `nameLatest`; undefined when the lock is to be freed, as no call of this client may take over, or other clients
- * have their turn
+ * @returns the next hold, of which Redis is to be told; undefined when the lock is to be freed, as no call of this client may take over, or
+ * other clients have their turn
  * @see docs/internals/states.md#hand-over
  * @see docs/decisions/022-a-lock-passes-on-inside-a-client.md
  */
-export function handOver(lock: LockIdentity, hold: Hold): Chain | undefined {
+export function handOver(lock: LockIdentity, hold: Hold): Hold | undefined {
   const { client } = lock;
   const { clock, settings } = client;
   const line = lineOf(lock);
@@ -65,5 +65,5 @@ export function handOver(lock: LockIdentity, hold: Hold): Chain | undefined {
   chain.pass(next);
   const { field } = next.holding;
   line.seenHeld({ holder: field, ttlMs: next.terms.leaseMs });
-  return chain;
+  return next;
 }

@@ -35,6 +35,20 @@ export async function sendRelease(
 }
 
 /**
+ * The releases that free a lock from each of these holders: one of them may have it.
+ * @param heldCount how often it has the lock, at most
+ */
+export function releasesOf(
+  { key, channel }: Pick<LockIdentity, "key" | "channel">,
+  names: readonly string[],
+  heldCount = 1,
+): readonly Release[] {
+  return names.map((holder) => {
+    return { key, holder, heldCount, keptCount: 0, ttlMs: 1, keptMs: [], channel };
+  });
+}
+
+/**
  * One try to lower a hold count.
  * @see docs/internals/states.md#commands-of-one-call
  */
@@ -108,7 +122,9 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
     inRedis.seenServer(clock, serverMs);
     if (answer.status !== "released") notFreed(this.#lock);
     else if (this.#keptCount === 0) freed(this.#lock, answer.heard);
-    if (answer.status !== "late") inRedis.released(this.#keptCount, answer.status, shortfall !== undefined);
+    // A release that did not wait for replicas is not known to them.
+    const isShort = shortfall !== undefined || this.patience.replicated === false;
+    if (answer.status !== "late") inRedis.released(this.#keptCount, answer.status, isShort);
     this.#resolve?.({ reply: answer, sentAt, serverMs, clock, resets, repeated, shortfall });
   }
 

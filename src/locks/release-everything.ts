@@ -2,7 +2,7 @@ import type { Client } from "../client.js";
 import type { Release } from "../protocol/lock-calls.js";
 import { batches, inParts } from "../runtime/batches.js";
 import type { HeldKind } from "../threads/held.js";
-import { releasesOf } from "./clean-up.js";
+import { releasesOf } from "./lowering.js";
 
 /** As many as a renewal takes in one call, and for the same reason. */
 const BATCH_SIZE = 100;

@@ -5,12 +5,11 @@ import { stillOpen } from "../runtime/command-failures.js";
 import type { Exchanged } from "../runtime/exchanged.js";
 import { alsoForCaller, forCaller } from "../runtime/for-caller.js";
 import type { Hold } from "../threads/holding.js";
-import { cleanUp, freeNames, releasesOf, tellReplicas } from "./clean-up.js";
 import { handOver } from "./hand-off.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { Lowering, sendRelease } from "./lowering.js";
-import { nameLatest } from "./naming.js";
+import { Lowering, releasesOf, sendRelease } from "./lowering.js";
 import { freed, freeing, notFreed } from "./own-release.js";
+import { reconcile } from "./reconciler.js";
 
 /**
  * Releases one hold. Twice is harmless.
@@ -22,7 +21,7 @@ export function release(lock: LockIdentity, hold: Hold): Promise<void> {
     hold.dismissed = true;
     const { holding } = hold;
     // Redis may keep the field of a lost lease until its TTL: freed now, it holds up no waiter until then.
-    if (holding.live.length === 0 && holding.inRedis.count > 0) cleanUp(lock, holding);
+    if (holding.live.length === 0 && holding.inRedis.count > 0) reconcile(lock, holding);
     return Promise.reject(lateRelease(hold));
   }
   if (hold.releasing !== undefined) return alsoForCaller(hold.releasing, lock);
@@ -35,7 +34,7 @@ export async function giveBack(lock: LockIdentity, hold: Hold): Promise<void> {
   if (hold.state === "held") return release(lock, hold);
   hold.dismissed = true;
   hold.holding.inRedis.lowers(hold.holding.keepLive());
-  cleanUp(lock, hold.holding);
+  reconcile(lock, hold.holding);
 }
 
 /** Most releases end a stay, with nothing else under way: one command, and few promises. Some need no command at all. */
@@ -44,9 +43,9 @@ function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
   const { inRedis } = holding;
   const heldMs = events.release.hasSubscribers ? hold.heldMs : undefined;
   const isLast = holding.isAlone(hold);
-  const chain = isLast ? handOver(lock, hold) : undefined;
-  if (chain !== undefined) {
-    if (!chain.isNaming) lock.client.inBackground(() => nameLatest(lock, chain, freeNames));
+  const next = isLast ? handOver(lock, hold) : undefined;
+  if (next !== undefined) {
+    reconcile(lock, next.holding);
     hold.release();
     tell({ lock, hold, heldMs });
     return Promise.resolve();
@@ -98,10 +97,10 @@ async function ended(ending: Ending, work: () => Promise<boolean>): Promise<void
   const { lock, hold } = ending;
   const { holding } = hold;
   let isFinal = true;
+  let isReplicated = true;
   let failure: unknown;
   try {
-    const replicated = await work();
-    if (!replicated && holding.inRedis.copiesUntilMs === 0) tellReplicas(lock, holding);
+    isReplicated = await work();
     tell(ending);
   } catch (error) {
     isFinal = error instanceof NotHeldError;
@@ -109,7 +108,7 @@ async function ended(ending: Ending, work: () => Promise<boolean>): Promise<void
   }
   holding.releases -= 1;
   // Also where the hold was gone: a late copy of its acquisition would take the lock again, and no hold would stand for it.
-  if (!isFinal || holding.inRedis.copiesUntilMs > 0) cleanUp(lock, holding);
+  if (!isFinal || !isReplicated || holding.inRedis.copiesUntilMs > 0) reconcile(lock, holding);
   holding.settled();
   if (failure === undefined) return;
   // The promise of `free` follows this one only after a microtask, and without that V8 does not find the caller.
@@ -172,6 +171,7 @@ function lowered(
  */
 async function freeAll(lock: LockIdentity, hold: Hold, names: readonly string[]): Promise<boolean> {
   const { key, client, kind } = lock;
+  const { inRedis } = hold.holding;
   const locks = releasesOf(lock, names);
   freeing(lock);
   try {
@@ -180,12 +180,10 @@ async function freeAll(lock: LockIdentity, hold: Hold, names: readonly string[])
       sent.reply[0] ?? { status: "absent" };
     if (reply.status === "released") freed(lock, reply.heard);
     else notFreed(lock);
+    inRedis.namesFreed(sent.shortfall !== undefined);
     return lowered(hold, 0, { ...sent, reply });
   } catch (error) {
     notFreed(lock);
-    if (!(error instanceof NotHeldError)) {
-      freeNames(lock, names, hold.holding.inRedis.longestLeaseMs);
-    }
     throw error;
   }
 }

@@ -7,11 +7,12 @@ import type { Waiter } from "../runtime/waiter.js";
 import { Thread } from "../threads/thread.js";
 import { AcquireCommand } from "./acquire-command.js";
 import { claimOf, scopeOf } from "./claim.js";
-import { cleanUp, undoCopies } from "./clean-up.js";
+import { undoCopies } from "./clean-up.js";
 import { enterByAnswer } from "./enter.js";
 import type { Member } from "./joint-hold.js";
 import { giveBack, type Strangers } from "./joint-lock.js";
 import type { LockIdentity, Part } from "./lock-kind.js";
+import { reconcile } from "./reconciler.js";
 import { notReplicated, refusal } from "./refusal.js";
 import type { SingleLock } from "./single-lock.js";
 import type { Wish } from "./wish.js";
@@ -166,7 +167,7 @@ function read(
   } finally {
     // What was written beside a refusal, or came too late to be of use, is taken back.
     parts.forEach(({ lock, holding }, at) => {
-      if (answers[at]?.status === "held" && holding.inRedis.count === 0) cleanUp(lock, holding);
+      if (answers[at]?.status === "held" && holding.inRedis.count === 0) reconcile(lock, holding);
     });
   }
 }

@@ -224,10 +224,11 @@ export class Commands {
   /**
    * Lets time pass before something is sent again. Does not keep the process alive.
    * @param optional whether a client that closes does not wait for what is to be sent
+   * @param begun gets what ends it early
    * @throws ClientClosedError
    */
-  pause(ms: number, optional = false): Promise<void> {
-    return this.#underWay.pause(ms, { optional });
+  pause(ms: number, optional = false, begun?: (end: () => void) => void): Promise<void> {
+    return this.#underWay.pause(ms, { optional, begun });
   }
 
   /** Ends the optional pauses, those to come as well. */

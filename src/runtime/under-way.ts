@@ -17,6 +17,12 @@ class Pause extends Pending {
   }
 }
 
+interface PauseOptions {
+  readonly keepAlive?: boolean;
+  readonly optional?: boolean;
+  readonly begun?: ((end: () => void) => void) | undefined;
+}
+
 /** What one client has under way: commands, and the pauses before they are sent again. */
 export class UnderWay {
   readonly #clock: Clock;
@@ -59,11 +65,12 @@ export class UnderWay {
 
   /**
    * Lets time pass.
-   * @param how `keepAlive`: whether it keeps the process alive; `optional`: whether it ends as soon as there is no time left
+   * @param how `keepAlive`: whether it keeps the process alive; `optional`: whether it ends as soon as there is no time left;
+   * `begun`: gets what ends it early
    * @throws ClientClosedError
    */
-  async pause(ms: number, how: { readonly keepAlive?: boolean; readonly optional?: boolean }): Promise<void> {
-    const { keepAlive = false, optional = false } = how;
+  async pause(ms: number, how: PauseOptions): Promise<void> {
+    const { keepAlive = false, optional = false, begun } = how;
     if (this.#stopped) throw new ClientClosedError();
     if (optional && this.#hurries) return;
     await new Promise<void>((resolve, reject) => {
@@ -83,6 +90,7 @@ export class UnderWay {
       const timer = this.#clock.schedule(ms, goOn, keepAlive);
       this.add(pending);
       if (optional) this.#optional.add(goOn);
+      begun?.(goOn);
     });
   }
 

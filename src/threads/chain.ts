@@ -38,8 +38,6 @@ export class Chain {
   readonly sinceMs: number;
   /** The hold that has the lock now. */
   latest: Holder;
-  /** Whether a command that names the latest holder, or the pause before the next one, is under way. */
-  isNaming = false;
   /** Whether the latest holder has left, so that its release frees all names. */
   isOver = false;
 

@@ -12,7 +12,7 @@ import type { Custody } from "./custody.js";
 import { EntryLine } from "./entry-line.js";
 import type { Held } from "./held.js";
 import { HoldOf, type Place } from "./hold.js";
-import { ServerRecord } from "./server-record.js";
+import { ServerRecord, type Wanted } from "./server-record.js";
 import { isOfUse, type Terms } from "./terms.js";
 import type { Thread } from "./thread.js";
 
@@ -194,6 +194,13 @@ export class Holding extends ConfirmableStay implements Renewable {
   /** One of the holds is not to be kept alive any more. */
   lapsing(): void {
     if (!this.isAlive()) this.#watchdog.remove(this);
+  }
+
+  /** What Redis is to have of it. @param goesOn whether something is asked for under the same field afterwards */
+  wanted(goesOn: boolean): Wanted {
+    const holds = this.live;
+    const isReused = this.thread.explicitId !== undefined;
+    return { holds, releases: this.releases, goesOn: goesOn || holds.length > 0 || isReused };
   }
 
   /** Numbers the live holds without gaps. @returns how many they are: the hold count that Redis is to keep */

@@ -15,8 +15,6 @@ export interface Wanted {
   readonly holds: readonly WantedHold[];
   /** How many holds are being released by commands of their own. */
   readonly releases: number;
-  /** Whether one more hold is asked for. */
-  readonly asks: boolean;
   /** Whether something is asked for under the same field afterwards: by this stay, or by the next one under a chosen id. */
   readonly goesOn: boolean;
 }
@@ -37,9 +35,7 @@ export type Step =
   /** The holders of a chain have left: Redis has one of their fields. */
   | { readonly does: "free-names" }
   /** The count is lowered to `keptCount`, or written once more, with the TTL that the holds need. */
-  | ({ readonly does: "release" } & Lowered)
-  /** One more hold is asked for, by the count before it. */
-  | { readonly does: "acquire"; readonly heldCount: number };
+  | ({ readonly does: "release" } & Lowered);
 
 /** How far a release lowers the count. */
 export interface Lowered {
@@ -78,6 +74,10 @@ export class ServerRecord extends Turns {
   #isQueued = false;
   /** Redis has one of these fields; undefined: the stay's own, or none. */
   #names: readonly string[] | undefined;
+  /** Whether a command is to free all names, as no holder of the chain is left. */
+  #namesAreLeft = false;
+  /** The {@link Reconciler} of locks/ that brings Redis to what is wanted; undefined while nothing is left to do. */
+  reconciler: object | undefined;
 
   /** The hold count that Redis has or is to have. Holds that were lost are in it until the next release. */
   get count(): number {
@@ -91,7 +91,7 @@ export class ServerRecord extends Turns {
 
   /** The hold count that Redis may have at most: a command that lowers it may have been lost. */
   get highestCount(): number {
-    return this.#highest;
+    return this.#namesAreLeft ? 1 : this.#highest;
   }
 
   /** How often releases have lowered it, each for all that were being released by then. */
@@ -130,9 +130,14 @@ export class ServerRecord extends Turns {
     return this.#outlivedMs !== undefined && nowMs > this.#outlivedMs;
   }
 
-  /** False from a hand-over until the client has the answer that Redis has the latest holder's field. */
+  /** False from a hand-over until the client has the answer that Redis has the latest holder's field, or that holder has left. */
   get isNamed(): boolean {
-    return this.#names === undefined;
+    return this.#names === undefined || this.#namesAreLeft;
+  }
+
+  /** Whether replicas may miss the latest release. */
+  get isShort(): boolean {
+    return this.#isShort;
   }
 
   /** The fields of which Redis may have one. @param field the stay's own */
@@ -140,18 +145,24 @@ export class ServerRecord extends Turns {
     return this.#names === undefined ? [field] : [...new Set([...this.#names, field])];
   }
 
-  /** What to send next. One command is under way at a time, except for a last release, which may overtake a naming. */
-  next({ holds, releases, asks, goesOn }: Wanted): Step {
+  /**
+   * What is to be sent so that Redis has what is wanted. One command is under way at a time, except for a last release, which may overtake a
+   * naming.
+   */
+  next({ holds, releases, goesOn }: Wanted): Step {
     const isLeft = holds.length === 0 && releases === 0;
-    if (this.#names !== undefined) return { does: isLeft ? "free-names" : "name" };
+    if (this.#names !== undefined) {
+      if (this.#namesAreLeft || isLeft) return { does: "free-names" };
+      // The release that is under way frees all names.
+      return { does: holds.length === 0 ? "nothing" : "name" };
+    }
     const keptCount = isLeft ? 0 : this.#count;
     const isLeftOver = this.#count > keptCount;
     // Replicas hear of a stay that goes on by what is sent next.
     const isToTell = this.#isShort && keptCount === 0 && !goesOn;
-    if (isLeftOver || this.isDoubtful || isToTell || holds.some(({ provisional }) => provisional)) {
-      return { does: "release", ...this.lowered(keptCount, goesOn) };
-    }
-    return asks ? { does: "acquire", heldCount: this.#count } : { does: "nothing" };
+    const isGranted = holds.some(({ provisional }) => provisional);
+    const isToRelease = isLeftOver || this.isDoubtful || isToTell || isGranted;
+    return isToRelease ? { does: "release", ...this.lowered(keptCount, goesOn) } : { does: "nothing" };
   }
 
   /**
@@ -276,11 +287,19 @@ export class ServerRecord extends Turns {
     this.#names = isLatest ? undefined : [field];
   }
 
-  /** Redis has none of the names any more, or a command that is repeated until it is answered frees them. */
-  namesFreed(): void {
-    this.#names = undefined;
+  /** The holders of a chain have left without a command that frees their fields. What is asked for meanwhile finds the count 0. */
+  namesLeft(): void {
+    this.#namesAreLeft = true;
     this.#count = 0;
     this.#lowest = 0;
     this.#highest = 0;
+  }
+
+  /** Redis has none of the names any more. @param isShort whether too few replicas have their release */
+  namesFreed(isShort: boolean): void {
+    this.namesLeft();
+    this.#names = undefined;
+    this.#namesAreLeft = false;
+    this.#isShort = isShort;
   }
 }

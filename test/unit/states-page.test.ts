@@ -27,6 +27,7 @@ const classes: readonly (readonly [name: string, file: string, section: string])
   ["WaitInQueue", "src/locks/wait-in-queue.ts", "A place in a fair queue"],
   ["FairQueue", "src/runtime/fair-queue.ts", "A place in a fair queue"],
   ["Lowering", "src/locks/lowering.ts", "Commands of one call"],
+  ["Reconciler", "src/locks/reconciler.ts", "Endings"],
 ];
 
 /** The fields of a class that may be written again. */

@@ -46,7 +46,7 @@ export class ModelStay implements Holder {
   get wanted(): Wanted {
     const holds = this.holds.map((_, at) => ({ slot: at + 1, provisional: false }));
     const asks = this.asked !== undefined;
-    return { holds, releases: this.works.length, asks, goesOn: asks || this.isReused };
+    return { holds, releases: this.works.length, goesOn: asks || this.isReused };
   }
 
   renewing(): void {

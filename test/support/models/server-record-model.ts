@@ -227,16 +227,17 @@ export class ServerRecordModel {
     const step = inRedis.next(stay.wanted);
     switch (step.does) {
       case "nothing":
+        if (stay.asked !== undefined && inRedis.isNamed) this.#acquire(stay, inRedis.count);
         return;
       case "name":
         this.#name(stay);
         return;
       case "free-names":
-        if (inRedis.count > 0) inRedis.lowers(0);
+        if (!inRedis.isNamed) {
+          inRedis.namesLeft();
+          inRedis.endTurn();
+        }
         this.#free(stay, inRedis.names(stay.field));
-        return;
-      case "acquire":
-        this.#acquire(stay, step.heldCount);
         return;
       case "release":
         // What was answered meanwhile stays so until no copy can come any more.
@@ -309,23 +310,19 @@ export class ServerRecordModel {
   #name(stay: ModelStay): void {
     const { chain, field, inRedis } = stay;
     if (chain === undefined) throw new Error("a record without a chain is unnamed");
-    chain.isNaming = true;
     const predecessors = inRedis.naming(field);
     this.#send(stay, { does: "name", successor: field, predecessors }, true, {
       answered: (answer) => {
-        chain.isNaming = false;
         if (chain.isOver || answer === "late") return;
         const latest = chain.latest as ModelStay;
         if (answer === "held") inRedis.named(field, latest === stay);
         else {
-          inRedis.named(latest.field, true);
+          inRedis.namesFreed(false);
           latest.loseAll("stolen");
         }
         if (inRedis.isNamed) inRedis.endTurn();
       },
-      failed: () => {
-        chain.isNaming = false;
-      },
+      failed: () => undefined,
     });
   }
 
@@ -338,7 +335,7 @@ export class ServerRecordModel {
     this.#send(stay, { does: "release", fields, heldCount: 1, keptCount: 0 }, false, {
       answered: () => {
         inRedis.endTurn();
-        inRedis.namesFreed();
+        inRedis.namesFreed(false);
       },
       failed: () => undefined,
     });

@@ -123,8 +123,8 @@ export const fairDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/grant.ts",
-        find: "client.after(delayMs, () => client.inBackground(() => confirm(lock, holding, hold)));",
-        replace: "client.after(delayMs, () => confirm);",
+        find: "client.after(delayMs, () => reconcile(lock, holding));",
+        replace: "client.after(delayMs, () => reconcile);",
       },
     ],
   },

@@ -15,7 +15,7 @@ export const foundDefects: readonly Defect[] = [
     kinds: FAIR,
     edits: [
       {
-        file: "src/locks/clean-up.ts",
+        file: "src/locks/reconciler.ts",
         find: "const aliveMs = kind.recordsWaiters ? fairTimes.aliveMs : 0;",
         replace: "const aliveMs = kind.recordsWaiters ? 0 * fairTimes.aliveMs : 0;",
       },
@@ -181,8 +181,9 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/release.ts",
-        find: "if (!isFinal || holding.inRedis.copiesUntilMs > 0)",
-        replace: "if (!isFinal || (failure === undefined && holding.inRedis.copiesUntilMs > 0))",
+        find: "if (!isFinal || !isReplicated || holding.inRedis.copiesUntilMs > 0)",
+        replace:
+          "if (!isFinal || !isReplicated || (failure === undefined && holding.inRedis.copiesUntilMs > 0))",
       },
     ],
   },
@@ -209,8 +210,8 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/release.ts",
-        find: "if (holding.live.length === 0 && holding.inRedis.count > 0) cleanUp(lock, holding);",
-        replace: "if (holding.isIdle && holding.inRedis.count > 0) cleanUp(lock, holding);",
+        find: "if (holding.live.length === 0 && holding.inRedis.count > 0) reconcile(lock, holding);",
+        replace: "if (holding.isIdle && holding.inRedis.count > 0) reconcile(lock, holding);",
       },
     ],
   },
@@ -266,9 +267,9 @@ export const foundDefects: readonly Defect[] = [
     origin: "own-53",
     edits: [
       {
-        file: "src/locks/clean-up.ts",
-        find: "while (!client.stopped && (clock.monotonicMs() < endMs || goesOn())) {",
-        replace: "while (!client.stopped && clock.monotonicMs() < endMs && goesOn !== undefined) {",
+        file: "src/locks/reconciler.ts",
+        find: "return this.#isTooLate && !mayHarm;",
+        replace: "return this.#isTooLate && mayHarm !== undefined;",
       },
     ],
   },
@@ -280,9 +281,9 @@ export const foundDefects: readonly Defect[] = [
     origin: "own-54",
     edits: [
       {
-        file: "src/locks/clean-up.ts",
-        find: "(after.goesOn || livesOn())",
-        replace: "livesOn()",
+        file: "src/locks/reconciler.ts",
+        find: "(this.#goesOn || live.length > 0)",
+        replace: "live.length > 0",
       },
       {
         file: "src/locks/attempt.ts",
@@ -325,7 +326,13 @@ export const foundDefects: readonly Defect[] = [
     shows: "A lock that was handed on is lost unnamed while its holder waits to enter it once more.",
     origin: "own-60",
     kinds: ["lock"],
-    edits: [{ file: "src/locks/naming.ts", find: "inRedis.namesFreed();", replace: "" }],
+    edits: [
+      {
+        file: "src/threads/server-record.ts",
+        find: "this.#namesAreLeft = true;\n    this.#count = 0;",
+        replace: "this.#namesAreLeft = true;",
+      },
+    ],
   },
   {
     name: "heir-that-gives-back",

@@ -70,8 +70,8 @@ export const handOffDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/naming.ts",
-        find: "if (sent !== latest) return false;\n      holding.named(sentAt);",
-        replace: "holding.named(sentAt);",
+        find: "if (sent !== latest) return false;\n    latest.holding.named(sentAt);",
+        replace: "latest.holding.named(sentAt);",
       },
     ],
   },
@@ -82,9 +82,9 @@ export const handOffDefects: readonly Defect[] = [
     kinds: HANDED,
     edits: [
       {
-        file: "src/locks/naming.ts",
-        find: "free(lock, inRedis.names(field), inRedis.longestLeaseMs);",
-        replace: "void free;",
+        file: "src/locks/reconciler.ts",
+        find: "await client.commands.exchange(kind.release, key, () => ({ notAfterMs: 0, locks }));",
+        replace: "void [client, kind, key, locks];",
       },
     ],
   },

@@ -130,7 +130,7 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/release.ts",
-        find: "if (!isFinal || holding.inRedis.copiesUntilMs > 0) cleanUp(lock, holding);",
+        find: "if (!isFinal || !isReplicated || holding.inRedis.copiesUntilMs > 0) reconcile(lock, holding);",
         replace: "",
       },
     ],
@@ -142,10 +142,9 @@ export const releaseDefects: readonly Defect[] = [
     origin: "own-29",
     edits: [
       {
-        file: "src/locks/clean-up.ts",
-        find: "if (!(error instanceof UnavailableError) || isOver(error)) return;",
-        replace:
-          "if (!(error instanceof UnavailableError) || !error.outcomeUnknown || isOver(error)) return;",
+        file: "src/locks/reconciler.ts",
+        find: "if (!(error instanceof UnavailableError) || isOver(error)) return",
+        replace: "if (!(error instanceof UnavailableError) || !error.outcomeUnknown || isOver(error)) return",
       },
     ],
   },
@@ -184,8 +183,8 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/clean-up.ts",
-        find: "if (inRedis.count === 0 && inRedis.isDoubtful) cleanUp(lock, holding);",
-        replace: "if (inRedis.count === 0 && isRecorded) cleanUp(lock, holding);",
+        find: "if (inRedis.isDoubtful) reconcile(lock, holding);",
+        replace: "if (inRedis.isDoubtful && isRecorded) reconcile(lock, holding);",
       },
     ],
   },
@@ -210,9 +209,10 @@ export const releaseDefects: readonly Defect[] = [
     origin: "R2",
     edits: [
       {
-        file: "src/locks/clean-up.ts",
-        find: "if (copiesUntilMs > 0) {\n        // A release",
-        replace: "if (copiesUntilMs < 0) {\n        // A release",
+        file: "src/locks/reconciler.ts",
+        find: "const step = this.#record.next(this.#holding.wanted(this.#goesOn));",
+        replace:
+          'const step = this.#failures < 0 ? ({ does: "nothing" } as const) : this.#record.next(this.#holding.wanted(this.#goesOn));\n    this.#failures = -1;',
       },
     ],
   },

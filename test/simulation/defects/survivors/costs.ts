@@ -13,7 +13,7 @@ export const costs: readonly Survivor[] = [
     "only cost",
     "Each pause is as long as the first: a server that does not answer is asked more often.",
     [
-      ...["locks/naming", "locks/clean-up", "locks/red-lock", "synchronizers/count"].map(
+      ...["locks/red-lock", "synchronizers/count"].map(
         (file) =>
           [`${file}.ts`, "assignment-dropped", "pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);"] as const,
       ),
@@ -75,11 +75,6 @@ export const costs: readonly Survivor[] = [
     ["locks/take-together.ts", ">=-to->", "MOST_VAIN_TRIES"],
     ["synchronizers/count.ts", "<-to-<=", "MOST_VAIN_TRIES"],
   ]),
-  ...alike(
-    "only cost",
-    "It is asked each half second whether copies can come still, instead of when they can not.",
-    [["locks/clean-up.ts", "assignment-dropped", "waitMs = copiesUntilMs - serverMs + 1;"]],
-  ),
   ...alike("only cost", "A lock that could be handed on is freed, and asked for again.", [
     ["locks/hand-off.ts", "assignment-dropped", "this.hold = enter("],
     ["locks/hand-off.ts", "<-to-<=", "leftMs(hold.end, at) < LEAST_TRUST_MS"],

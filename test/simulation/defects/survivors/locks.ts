@@ -17,11 +17,10 @@ export const inLocks: readonly Survivor[] = [
   ),
   ...alike("only cost", TOLD_AGAIN, [
     // Whoever has begun the stay cleans up as well.
-    ["locks/acquire-command.ts", ">-to->=", "if (holding.inRedis.count > 0) cleanUp("],
-    ["locks/clean-up.ts", "31:>-to->=", "if (inRedis.copiesUntilMs > 0) cleanUp("],
+    ["locks/acquire-command.ts", ">-to->=", "if (holding.inRedis.count > 0) reconcile("],
+    ["locks/clean-up.ts", "31:>-to->=", "if (inRedis.copiesUntilMs > 0) reconcile("],
     ["locks/release.ts", "<=-to-<", "if (inRedis.count <= keptCount) return true;"],
     ["locks/acquisition.ts", "89:>-to->=", "lock.kind.recordsWaiters && wish.waits && wish.attempts > 0"],
-    ["locks/clean-up.ts", "37:&&-to-||", "if (shortfall !== undefined && !after.goesOn) tellReplicas("],
   ]),
   ...alike("only cost", "It is waited until no copy can come of what was surely not carried out.", [
     [
@@ -36,7 +35,6 @@ export const inLocks: readonly Survivor[] = [
     ],
   ]),
   ...alike("only cost", "It is asked a moment before it can be otherwise, and then once more.", [
-    ["locks/clean-up.ts", "+-1-dropped", "waitMs = copiesUntilMs - serverMs + 1;"],
     ["locks/wait-in-queue.ts", "+-1-dropped", "place.sentAt.monotonicMs + place.fallsInMs + 1"],
     ["locks/wait-in-queue.ts", "+-to--", "place.sentAt.monotonicMs + place.fallsInMs + 1"],
     ["locks/red-lock.ts", "+-1-dropped", "[ttlMs + 1]"],
@@ -58,45 +56,9 @@ export const inLocks: readonly Survivor[] = [
     ["locks/take-together.ts", "32:||-to-&&", "if (answer === undefined || lock === undefined) return;"],
   ]),
   ...alike("not judged", ON_ANOTHER_SERVER, [
-    [
-      "locks/release.ts",
-      "54:===-to-!==",
-      "if (!replicated && holding.inRedis.copiesUntilMs === 0) tellReplicas(",
-    ],
-    [
-      "locks/release.ts",
-      "61:call-dropped",
-      "if (!replicated && holding.inRedis.copiesUntilMs === 0) tellReplicas(",
-    ],
-    [
-      "locks/release.ts",
-      "9:not-dropped",
-      "if (!replicated && holding.inRedis.copiesUntilMs === 0) tellReplicas(",
-    ],
     ["locks/release.ts", "73:===-to-!==", "const isDone = "],
     ["locks/release.ts", "22:===-to-!==", "return shortfall === undefined;"],
     ["locks/release.ts", "73:===-to-!==", "repeated && isOver) return shortfall === undefined;"],
-    ["locks/clean-up.ts", "46:call-dropped", "if (holding.inRedis.copiesUntilMs === 0) tellReplicas("],
-    ["locks/clean-up.ts", "40:not-dropped", "!client.isClosing && clock.monotonicMs() < endMs"],
-    ["locks/clean-up.ts", "81:<-to->=", "!client.isClosing && clock.monotonicMs() < endMs"],
-    [
-      "locks/clean-up.ts",
-      "46:>-to-<=",
-      "const goesOn = holding.live.length > 0 || holding.inRedis.count > 0;",
-    ],
-    [
-      "locks/clean-up.ts",
-      "46:>-to->=",
-      "const goesOn = holding.live.length > 0 || holding.inRedis.count > 0;",
-    ],
-    [
-      "locks/clean-up.ts",
-      "75:>-to->=",
-      "const goesOn = holding.live.length > 0 || holding.inRedis.count > 0;",
-    ],
-    ["locks/clean-up.ts", "23:!==-to-===", "if (shortfall !== undefined && !after.goesOn) tellReplicas("],
-    ["locks/clean-up.ts", "40:not-dropped", "if (shortfall !== undefined && !after.goesOn) tellReplicas("],
-    ["locks/clean-up.ts", "55:call-dropped", "if (shortfall !== undefined && !after.goesOn) tellReplicas("],
   ]),
   ...alike("one moment", "What has nothing left at that very moment is asked for with the next news of it.", [
     ["locks/refusal.ts", "50:>=-to->", "fallsInMs: answer.isHead && answer.ttlMs >= 0"],

@@ -41,8 +41,6 @@ export const moments: readonly Survivor[] = [
     "one moment",
     "It is tried once more at the very moment at which that is given up, or once less.",
     [
-      ["locks/clean-up.ts", "<-to-<=", "clock.monotonicMs() < endMs"],
-      ["locks/clean-up.ts", ">=-to->", "clock.monotonicMs() >= endMs"],
       ["runtime/commands.ts", "<=-to-<", "if (endMs <= sentAt.monotonicMs)"],
       ["runtime/commands.ts", "<=-to-<", "if (this.#leftMs(bound) <= 0)"],
       ["runtime/requests.ts", "<-to-<=", "< this.#begunMs + MEMORY_MS"],

@@ -25,10 +25,6 @@ export const seenInLocks: readonly Survivor[] = [
       ],
     ],
   ),
-  ...alike("a test sees it", "test/locks/hand-off.test.ts: is a non-reentrant lock's likewise", [
-    ["locks/release.ts", "49:>-to->="],
-    ["locks/release.ts", "21:&&-to-||"],
-  ]),
   ...alike(
     "a test sees it",
     "test/locks/hand-off.test.ts: is that call's at once, and Redis is told of it by one command",
@@ -153,15 +149,12 @@ export const seenInLocks: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/kinds/fair-lock-grants.test.ts: is kept by its new holder's watchdog after a third of the time it was given for",
-    [
-      ["locks/grant.ts", "3:call-dropped"],
-      ["locks/grant.ts", "26:===-to-!=="],
-    ],
+    [["locks/grant.ts", "3:call-dropped"]],
   ),
   ...alike(
     "a test sees it",
     "test/kinds/fair-lock-grants.test.ts: is not trusted for longer than Redis keeps it, when it can not be confirmed [R4]",
-    [["locks/grant.ts", "9:call-dropped"]],
+    [],
   ),
   ...alike(
     "a test sees it",

@@ -1,0 +1,260 @@
+import { UnavailableError } from "../errors.js";
+import { invariant } from "../invariant.js";
+import { fairTimes } from "../protocol/fair-scripts.js";
+import { isOver } from "../runtime/command-failures.js";
+import type { Holding } from "../threads/holding.js";
+import type { ServerRecord, Step } from "../threads/server-record.js";
+import type { LockIdentity } from "./lock-kind.js";
+import { releasesOf, type Sending, sendRelease } from "./lowering.js";
+import { isNamedBy, sendName } from "./naming.js";
+
+/** The pause before the next try is twice as long each time. */
+interface Pauses {
+  readonly firstMs: number;
+  readonly longestMs: number;
+}
+
+/** While Redis lacks something of a lock that is held. */
+const OF_A_HELD_LOCK: Pauses = { firstMs: 50, longestMs: 1_000 };
+/** While Redis may have something that no hold stands for. */
+const OF_LEFTOVERS: Pauses = { firstMs: 500, longestMs: 10_000 };
+/** For how long a release is repeated for replicas that do not acknowledge it. */
+const TELLING_MS = 60_000;
+
+/**
+ * Brings Redis to what a stay wants of it, in the background. A record that is reconciled already has one reconciler more reason to go on.
+ * @param goesOn whether something is asked for under the same field afterwards by this stay. Default: false
+ * @param ended called when Redis has what is wanted and no copy can change that, or when this is given up
+ * @see docs/internals/states.md#endings
+ */
+export function reconcile(
+  lock: LockIdentity,
+  holding: Holding,
+  { goesOn = false }: Pick<Sending, "goesOn"> = {},
+  ended?: () => void,
+): void {
+  const { inRedis } = holding;
+  const running = inRedis.reconciler;
+  if (running instanceof Reconciler) {
+    running.join(holding, goesOn, ended);
+    return;
+  }
+  if (ended === undefined && inRedis.next(holding.wanted(goesOn)).does === "nothing") return;
+  const reconciler = new Reconciler(lock, holding);
+  inRedis.reconciler = reconciler;
+  reconciler.join(holding, goesOn, ended);
+  lock.client.inBackground(() => reconciler.run());
+}
+
+/**
+ * The one loop that repairs: sends what the record says is next, one command at a time, until it says that nothing is. There is one for
+ * each record with something left to do, and none waits for another.
+ */
+class Reconciler {
+  readonly #lock: LockIdentity;
+  readonly #record: ServerRecord;
+  /** The stay that has the record now. */
+  #holding: Holding;
+  #goesOn = false;
+  /** Something was asked for since the latest step was chosen. */
+  #hasNews = false;
+  /** The stay is not over before this has brought it to 0: the next one under a chosen id has the same field. */
+  #keepsStay = false;
+  #ended: (() => void)[] = [];
+  #failures = 0;
+  /** On the monotonic clock: from then on Redis can have nothing of the stay. */
+  #endMs: number | undefined;
+  #tellingEndMs: number | undefined;
+  #endPause: (() => void) | undefined;
+
+  constructor(lock: LockIdentity, holding: Holding) {
+    this.#lock = lock;
+    this.#record = holding.inRedis;
+    this.#holding = holding;
+  }
+
+  /** @param holding the stay that has the record now */
+  join(holding: Holding, goesOn: boolean, ended?: () => void): void {
+    this.#hasNews = true;
+    this.#endMs = undefined;
+    invariant(!this.#keepsStay || holding === this.#holding, "a record passes on while it is reconciled");
+    this.#holding = holding;
+    if (ended !== undefined) this.#ended.push(ended);
+    // The holders of a chain follow each other faster than a server that fails should be asked.
+    if (!this.#record.isNamed) return;
+    this.#goesOn ||= goesOn;
+    this.#failures = 0;
+    this.#keepStay();
+    this.#endPause?.();
+  }
+
+  /** Never rejects. */
+  async run(): Promise<void> {
+    const record = this.#record;
+    try {
+      do {
+        this.#hasNews = false;
+        // A naming, and the release of all names, have the turn that began with the hand-over.
+        const { isNamed } = record;
+        const next = await (isNamed ? record.inTurn(async () => this.#round()) : this.#round());
+        if (next === "rest") continue;
+        this.#hasNews = true;
+        if (next > 0) await this.#pause(next);
+      } while (this.#hasNews);
+    } finally {
+      record.reconciler = undefined;
+      if (!record.isNamed && this.#holding.chain?.isOver === false) record.endTurn();
+      this.#letStay();
+    }
+  }
+
+  /** Sends what is next. @returns how long to pause before the step after it, in milliseconds; "rest" when there is none */
+  #round(): Promise<number | "rest"> | number | "rest" {
+    const step = this.#record.next(this.#holding.wanted(this.#goesOn));
+    this.#keepStay();
+    if (this.#isGivenUp(step)) return "rest";
+    // The release that is under way lowers the count to that of the holds which it found: they may have been lost since.
+    if (step.does === "nothing") return this.#keepsStay ? OF_LEFTOVERS.firstMs : "rest";
+    const pauses = step.does === "name" || this.#isConfirming ? OF_A_HELD_LOCK : OF_LEFTOVERS;
+    return this.#take(step).then(
+      (next) => (next === "again" ? this.#nextPauseMs(pauses) : next),
+      (error: unknown) => this.#failed(error, pauses),
+    );
+  }
+
+  #failed(error: unknown, pauses: Pauses): number | "rest" {
+    // A server that refuses, or cannot be reached, may answer later.
+    if (!(error instanceof UnavailableError) || isOver(error)) return "rest";
+    if (pauses === OF_LEFTOVERS && this.#isTooLate && this.#holding.live.length === 0) return "rest";
+    return this.#nextPauseMs(pauses);
+  }
+
+  #nextPauseMs({ firstMs, longestMs }: Pauses): number {
+    const ms = Math.min(firstMs * 2 ** this.#failures, longestMs);
+    this.#failures += 1;
+    return ms;
+  }
+
+  /** Sends a step. @returns how long to pause before the next one; "again" where this one has to be tried again after the usual pause */
+  #take({ does }: Step): Promise<number | "again" | "rest"> {
+    switch (does) {
+      case "name":
+        return this.#name();
+      case "free-names":
+        return this.#freeNames();
+      default:
+        return this.#release();
+    }
+  }
+
+  /** Has Redis write the field of a chain's latest holder, who is trusted for as long as the one before was until then. */
+  #name(): Promise<0 | "again" | "rest"> {
+    const { chain } = this.#holding;
+    if (chain === undefined) throw new Error("a record without a chain has no name");
+    const { latest } = chain;
+    return sendName(this.#lock, latest).then((sent) => {
+      if (isNamedBy(this.#lock, chain, latest, sent)) return "rest";
+      return latest === chain.latest ? "again" : 0;
+    });
+  }
+
+  /** Releases every field of a chain that its holders have left: Redis has one of them. */
+  async #freeNames(): Promise<0> {
+    const { client, kind, key } = this.#lock;
+    const record = this.#record;
+    const { field, chain } = this.#holding;
+    const locks = releasesOf(this.#lock, record.names(field));
+    // A call that waits to enter once more then finds the count 0, and fails: its hold would be freed with the names.
+    if (!record.isNamed) {
+      record.namesLeft();
+      if (chain?.isOver === false) record.endTurn();
+    }
+    await client.commands.exchange(kind.release, key, () => ({ notAfterMs: 0, locks }));
+    record.namesFreed(false);
+    return 0;
+  }
+
+  /** Lowers the count to that of the record, or writes it once more with the TTL that the holds need. */
+  async #release(): Promise<number | "again"> {
+    const record = this.#record;
+    const holding = this.#holding;
+    const granted = holding.live.filter(({ provisional }) => provisional);
+    // Without a live hold, all that Redis has is released. A release that is under way lowers the count itself.
+    if (holding.live.length === 0 && holding.releases === 0) record.lowers(0);
+    for (const hold of granted) hold.renewing();
+    const sent = await sendRelease(this.#lock, holding, { goesOn: this.#goesOn });
+    const { reply, sentAt, clock, serverMs, shortfall } = sent;
+    // Where Redis has no field of a granted hold any more, the hold is lost: its field is never written again.
+    if (granted.length > 0 && reply.status !== "released") holding.loseAll("stolen");
+    for (const hold of granted) hold.confirmed(sentAt);
+    const { copiesUntilMs } = record;
+    if (copiesUntilMs > 0) return clock === undefined ? OF_LEFTOVERS.firstMs : copiesUntilMs - serverMs + 1;
+    return shortfall === undefined ? 0 : "again";
+  }
+
+  /** True when all that is left is to write the lease of a hold that was granted. */
+  get #isConfirming(): boolean {
+    return !this.#record.isDoubtful && this.#holding.live.some(({ provisional }) => provisional);
+  }
+
+  /** True when all that is left is to have replicas know of the last release, so that a promoted one does not restore the hold. */
+  get #isTelling(): boolean {
+    const { count, isShort, isDoubtful } = this.#record;
+    return isShort && count === 0 && !isDoubtful;
+  }
+
+  /** Whether Redis can have nothing of the stay any more: its longest lease is over, and its place in a fair queue as well. */
+  get #isTooLate(): boolean {
+    const { clock } = this.#lock.client;
+    this.#endMs ??= this.#end();
+    return clock.monotonicMs() >= this.#endMs;
+  }
+
+  /** Redis drops a waiter that has been silent for `aliveMs`, and a grant of the last moment ends within another `aliveMs`. */
+  #end(): number {
+    const { client, kind } = this.#lock;
+    const aliveMs = kind.recordsWaiters ? fairTimes.aliveMs : 0;
+    const { clock, commands } = client;
+    return clock.monotonicMs() + this.#record.longestLeaseMs + 2 * (aliveMs + commands.timeoutMs);
+  }
+
+  #isGivenUp({ does }: Step): boolean {
+    const { client } = this.#lock;
+    const { live, loss } = this.#holding;
+    if (client.stopped) return true;
+    if (does === "name" || this.#isConfirming) return false;
+    // When the client closes, bodies may still run: their leases are left to their TTLs.
+    if (does === "free-names") return loss?.reason === "closed" || this.#isTooLate;
+    if (this.#isTelling) {
+      this.#tellingEndMs ??= client.clock.monotonicMs() + TELLING_MS;
+      return client.isClosing || this.#isTooLate || client.clock.monotonicMs() >= this.#tellingEndMs;
+    }
+    // A copy that arrives later could release the next hold of a stay that goes on.
+    const mayHarm = this.#record.copiesUntilMs > 0 && (this.#goesOn || live.length > 0);
+    return this.#isTooLate && !mayHarm;
+  }
+
+  /** Keeps the stay while Redis may have something that no hold stands for, and lets it end after that. */
+  #keepStay(): void {
+    const record = this.#record;
+    const isLeftOver = record.count > 0 && this.#holding.live.length === 0;
+    if (record.isNamed && (record.isDoubtful || isLeftOver)) {
+      if (!this.#keepsStay) this.#holding.unsettled();
+      this.#keepsStay = true;
+    } else if (this.#keepsStay) this.#letStay();
+  }
+
+  #letStay(): void {
+    if (this.#keepsStay) this.#holding.settled();
+    this.#keepsStay = false;
+    for (const ended of this.#ended.splice(0)) ended();
+  }
+
+  async #pause(ms: number): Promise<void> {
+    const begun = (end: () => void) => {
+      this.#endPause = end;
+    };
+    await this.#lock.client.commands.pause(ms, this.#isTelling, begun).catch(() => undefined);
+    this.#endPause = undefined;
+  }
+}
