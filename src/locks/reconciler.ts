@@ -97,7 +97,7 @@ class Reconciler {
         // A naming, and the release of all names, have the turn that began with the hand-over.
         const { isNamed } = record;
         const next = await (isNamed ? record.inTurn(async () => this.#round()) : this.#round());
-        if (next === "rest") continue;
+        if (next === "rest" || this.#hasNews) continue;
         this.#hasNews = true;
         if (next > 0) await this.#pause(next);
       } while (this.#hasNews);
@@ -113,7 +113,7 @@ class Reconciler {
     const step = this.#record.next(this.#holding.wanted(this.#goesOn));
     this.#keepStay();
     if (this.#isGivenUp(step)) return "rest";
-    // The release that is under way lowers the count to that of the holds which it found: they may have been lost since.
+    // A release that is under way lowers the count to that of the holds which it found: they may have been lost since. Its end ends the pause.
     if (step.does === "nothing") return this.#keepsStay ? OF_LEFTOVERS.firstMs : "rest";
     const pauses = step.does === "name" || this.#isConfirming ? OF_A_HELD_LOCK : OF_LEFTOVERS;
     return this.#take(step).then(

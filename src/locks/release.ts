@@ -108,7 +108,8 @@ async function ended(ending: Ending, work: () => Promise<boolean>): Promise<void
   }
   holding.releases -= 1;
   // Also where the hold was gone: a late copy of its acquisition would take the lock again, and no hold would stand for it.
-  if (!isFinal || !isReplicated || holding.inRedis.copiesUntilMs > 0) reconcile(lock, holding);
+  const { copiesUntilMs, reconciler } = holding.inRedis;
+  if (!isFinal || !isReplicated || copiesUntilMs > 0 || reconciler !== undefined) reconcile(lock, holding);
   holding.settled();
   if (failure === undefined) return;
   // The promise of `free` follows this one only after a microtask, and without that V8 does not find the caller.

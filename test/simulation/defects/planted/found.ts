@@ -181,9 +181,8 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/release.ts",
-        find: "if (!isFinal || !isReplicated || holding.inRedis.copiesUntilMs > 0)",
-        replace:
-          "if (!isFinal || !isReplicated || (failure === undefined && holding.inRedis.copiesUntilMs > 0))",
+        find: "if (!isFinal || !isReplicated || copiesUntilMs > 0",
+        replace: "if (!isFinal || !isReplicated || (failure === undefined && copiesUntilMs > 0)",
       },
     ],
   },

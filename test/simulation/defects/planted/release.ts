@@ -130,7 +130,7 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/release.ts",
-        find: "if (!isFinal || !isReplicated || holding.inRedis.copiesUntilMs > 0) reconcile(lock, holding);",
+        find: "if (!isFinal || !isReplicated || copiesUntilMs > 0 || reconciler !== undefined) reconcile(lock, holding);",
         replace: "",
       },
     ],
