@@ -31,7 +31,7 @@ export const lockAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
   source: sources["lock-acquire"],
   replicated: true,
   keys({ locks }) {
-    const keys = locks.map(({ key }) => key);
+    const keys = keysOf(locks);
     for (const { key, fenced } of locks) if (fenced) keys.push(fencingTokenKey(key));
     return keys;
   },
@@ -49,14 +49,14 @@ export const lockAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
     return args;
   },
   reply: (answers) => answers.map(acquireAnswer),
-  usual: (serverMs, keys) => ({ serverMs, reply: alike<AcquireAnswer>(HELD, keys) }),
+  usual: (serverMs, keys) => ({ serverMs, reply: new Array<AcquireAnswer>(keys).fill(HELD) }),
 });
 
 /** Lowers hold counts and frees locks; see lock-release.lua. Only calls that keep no holds may be about several locks. */
 export const lockRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
   source: sources["lock-release"],
   replicated: "if possible",
-  keys: ({ locks }) => locks.map(({ key }) => key),
+  keys: ({ locks }) => keysOf(locks),
   args({ notAfterMs, locks }) {
     const args: (string | number)[] = [notAfterMs];
     for (const { holder, channel, heldCount, keptCount, ttlMs } of locks) {
@@ -68,7 +68,7 @@ export const lockRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = define
     return args;
   },
   reply: (answers) => answers.map(releaseAnswer),
-  usual: (heard, keys) => ({ serverMs: 0, reply: alike(releaseAnswer(heard), keys) }),
+  usual: (heard, keys) => ({ serverMs: 0, reply: new Array<ReleaseAnswer>(keys).fill(releaseAnswer(heard)) }),
 });
 
 /** Lets one holder follow another of the same client; see lock-succeed.lua. */
@@ -88,9 +88,11 @@ export const lockSucceed: Script<Succession, SuccessionAnswer> = defineScript({
 
 const NOTHING = { leaseMs: 0, heldCount: 0 } as const;
 
-/** The same answer for each key. */
-function alike<Answer>(answer: Answer, keys: number): Answer[] {
-  return keys === 1 ? [answer] : new Array<Answer>(keys).fill(answer);
+/** In a loop: `map` would call a function for each of them. */
+function keysOf(locks: readonly { readonly key: string }[]): string[] {
+  const keys: string[] = [];
+  for (const { key } of locks) keys.push(key);
+  return keys;
 }
 
 function unlike(): Error {
