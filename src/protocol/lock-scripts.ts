@@ -31,8 +31,12 @@ export const lockAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
   source: sources["lock-acquire"],
   replicated: true,
   keys({ locks }) {
-    const keys = keysOf(locks);
-    for (const { key, fenced } of locks) if (fenced) keys.push(fencingTokenKey(key));
+    const [keys, tokens]: [string[], string[]] = [[], []];
+    for (const { key, fenced } of locks) {
+      keys.push(key);
+      if (fenced) tokens.push(fencingTokenKey(key));
+    }
+    keys.push(...tokens);
     return keys;
   },
   args({ notAfterMs, together = false, locks }) {
@@ -56,7 +60,11 @@ export const lockAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
 export const lockRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
   source: sources["lock-release"],
   replicated: "if possible",
-  keys: ({ locks }) => keysOf(locks),
+  keys({ locks }) {
+    const keys: string[] = [];
+    for (const { key } of locks) keys.push(key);
+    return keys;
+  },
   args({ notAfterMs, locks }) {
     const args: (string | number)[] = [notAfterMs];
     for (const { holder, channel, heldCount, keptCount, ttlMs } of locks) {
@@ -87,13 +95,6 @@ export const lockSucceed: Script<Succession, SuccessionAnswer> = defineScript({
 });
 
 const NOTHING = { leaseMs: 0, heldCount: 0 } as const;
-
-/** In a loop: `map` would call a function for each of them. */
-function keysOf(locks: readonly { readonly key: string }[]): string[] {
-  const keys: string[] = [];
-  for (const { key } of locks) keys.push(key);
-  return keys;
-}
 
 function unlike(): Error {
   return new TypeError("these locks can not be asked for in one command");
