@@ -80,7 +80,7 @@ export class Sender {
     // The server's time is not read from a late answer either: the command may have been on its way to the server for long, and deadlines
     // made by it would end far too late.
     if (pending.givenUp) return;
-    const { command, sentAt, server, resets = 0 } = pending;
+    const { command, sentAt, resets = 0 } = pending;
     let decoded: Answered<Reply>;
     try {
       decoded = command.script.decode(raw, call.keys.length);
@@ -91,7 +91,7 @@ export class Sender {
     const { reply, serverMs } = decoded;
     // Nor is it read if this process was blocked until after the deadline, as it may have sent the command late.
     const isTimely = serverMs > 0 && this.#clock.monotonicMs() <= pending.endMs;
-    const clock = isTimely ? this.#clocks.read(command.key, server, serverMs, { sentAt, resets }) : undefined;
+    const clock = isTimely ? this.#clocks.read(pending, serverMs) : undefined;
     this.#underWay.settled(pending);
     const repeated = pending.doubtful > 0 || this.#driver.resets !== resets;
     command.answered({ reply, serverMs, clock, sentAt, resets, repeated, shortfall });

@@ -28,10 +28,20 @@ export class Server {
   }
 }
 
+/** A command as it was sent. */
+interface Sent {
+  readonly command: { readonly key: string };
+  /** The one that had its key when it was sent. */
+  readonly server: Server | undefined;
+  readonly sentAt: Instant;
+  /** How often the connection had been lost by then. */
+  readonly resets: number | undefined;
+}
+
 /** Keeps a clock for each server, set by its answers. A server is found by a key that it has. */
 export class ServerClocks {
   readonly #driver: Pick<Driver, "placeOf" | "resets">;
-  /** The one without a name. */
+  /** For all keys where one server has them, and for keys whose server the driver does not name. */
   readonly #unplaced = new Server("");
   /** The others, by place. */
   readonly #servers = new Map<string, Server>();
@@ -52,17 +62,11 @@ export class ServerClocks {
   }
 
   /**
-   * @param server the one that had the key when the command was sent, at `sentAt`
-   * @param resets how often the connection had been lost by then
+   * @param serverMs what the answer to the command says
    * @returns the clock; undefined when it is not known which server has answered
    */
-  read(
-    key: string,
-    server: Server | undefined,
-    serverMs: number,
-    { sentAt, resets }: { readonly sentAt: Instant; readonly resets: number },
-  ): ServerClock | undefined {
-    const answering = this.serverOf(key);
+  read({ command, server, sentAt, resets }: Sent, serverMs: number): ServerClock | undefined {
+    const answering = this.serverOf(command.key);
     // The key has moved meanwhile: either server may have answered. With the place "" it was sent before there was a connection, and has
     // not moved.
     if (server !== answering && server?.place !== "") return undefined;

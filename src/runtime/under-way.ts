@@ -32,8 +32,8 @@ export class UnderWay {
   #onIdle: (() => void) | undefined;
   #hurries = false;
   /**
-   * Rings when the first command's time is up that was under way when it was set, answered since or not. One for all: nearly every command
-   * is answered in time, and then has never had a timer of its own.
+   * Rings at the earliest `expiresMs` of the commands that were under way when it was set, also where those have been answered since. It
+   * serves all commands, as nearly all are answered in time: setting and cancelling a timer for each would be for nothing.
    */
   #alarm: Timer | undefined;
   /** When it rings; infinite: it is not set. */
@@ -55,8 +55,8 @@ export class UnderWay {
     if (pending.expiresMs < this.#alarmMs) this.#setAlarm(pending.expiresMs);
   }
 
-  settled(pending: Link): void {
-    pending.unlink();
+  settled(ended: Pending | Pause): void {
+    ended.unlink();
     if (this.#onIdle !== undefined && !this.busy) this.#onIdle();
   }
 
