@@ -73,7 +73,7 @@ export class Client {
     this.clock = inRoot(options.clock ?? systemClock);
     const tickMs = Math.min(COARSEST_TICK_MS, Math.floor(watchdogMs / TICKS_PER_WATCHDOG_LEASE));
     this.#wheel = new HashedWheelTimer(this.clock, { tickMs });
-    this.commands = new Commands(driver, this.clock, this.#wheel, this.settings);
+    this.commands = new Commands(driver, this.clock, this.settings);
     this.admission = new Admission({ driver, clock: this.clock, commands: this.commands });
     this.groups = new Groups(this.commands, this.settings);
     this.requests = new Requests({ clientId: this.id, clock: this.clock, commands: this.commands });

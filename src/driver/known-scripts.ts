@@ -29,8 +29,12 @@ export class KnownScripts {
 
   /** Runs a script. After a NOSCRIPT, sends it again with its text, unless the caller has given the call up. */
   run(call: ScriptCall, ticket: Ticket, sender: ScriptSender, server = ""): Promise<RawReply> {
+    const { sha1 } = call.script;
+    const known = this.#known.get(server) ?? new Set();
+    this.#known.set(server, known);
     // In full at first, rather than after a NOSCRIPT, when later calls would overtake this one.
-    const command = this.#learn(server, call.script.sha1) ? "EVAL" : "EVALSHA";
+    const command = known.has(sha1) ? "EVALSHA" : "EVAL";
+    known.add(sha1);
     return sender.send(command, call, ticket).catch((failure: unknown) => {
       const error = this.#toError(failure);
       const isUnknown = error instanceof ServerReplyError && error.code === "NOSCRIPT";
@@ -50,14 +54,5 @@ export class KnownScripts {
   forget(server?: string): void {
     if (server === undefined) this.#known.clear();
     else this.#known.delete(server);
-  }
-
-  /** @returns whether this is the first time */
-  #learn(server: string, sha1: string): boolean {
-    const known = this.#known.get(server);
-    if (known === undefined) this.#known.set(server, new Set([sha1]));
-    else if (known.has(sha1)) return false;
-    else known.add(sha1);
-    return true;
   }
 }

@@ -44,11 +44,11 @@ export function defineScript<Input, Reply>(definition: Definition<Input, Reply>)
     name: source.name,
     replicated: definition.replicated ?? false,
     mostKeys: definition.mostKeys,
-    encode: (input, dialect = PLAIN) => ({
-      script: publishing(source, dialect.publishes),
-      keys: definition.keys(input),
-      args: definition.args(input, dialect).map(String),
-    }),
+    encode(input, dialect = PLAIN) {
+      const { publishes } = dialect;
+      const script = publishes === "classic" ? source : publishing(source, publishes);
+      return { script, keys: definition.keys(input), args: definition.args(input, dialect).map(String) };
+    },
     decode(raw, keys) {
       if (typeof raw === "number" && definition.usual !== undefined)
         return definition.usual(integer(raw), keys);

@@ -26,9 +26,9 @@ const statements: Readonly<Record<Exclude<Publishing, "classic">, string>> = {
 /** The scripts that were made of each for other messages. */
 const made = new WeakMap<ScriptSource, Map<Publishing, ScriptSource>>();
 
-/** The script that does the same and publishes these messages. */
-export function publishing(source: ScriptSource, publishes: Publishing): ScriptSource {
-  if (publishes === "classic" || !source.lua.includes(STATEMENT)) return source;
+/** The script that does the same and publishes these messages in place of classic ones. */
+export function publishing(source: ScriptSource, publishes: Exclude<Publishing, "classic">): ScriptSource {
+  if (!source.lua.includes(STATEMENT)) return source;
   const variants = made.get(source) ?? new Map<Publishing, ScriptSource>();
   made.set(source, variants);
   const variant = variants.get(publishes) ?? rewritten(source, statements[publishes]);

@@ -31,8 +31,12 @@ export const lockAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
   source: sources["lock-acquire"],
   replicated: true,
   keys({ locks }) {
-    const keys = locks.map(({ key }) => key);
-    for (const { key, fenced } of locks) if (fenced) keys.push(fencingTokenKey(key));
+    const [keys, tokens]: [string[], string[]] = [[], []];
+    for (const { key, fenced } of locks) {
+      keys.push(key);
+      if (fenced) tokens.push(fencingTokenKey(key));
+    }
+    keys.push(...tokens);
     return keys;
   },
   args({ notAfterMs, together = false, locks }) {
@@ -49,14 +53,18 @@ export const lockAcquire: Script<AcquireCall, readonly AcquireAnswer[]> = define
     return args;
   },
   reply: (answers) => answers.map(acquireAnswer),
-  usual: (serverMs, keys) => ({ serverMs, reply: alike<AcquireAnswer>(HELD, keys) }),
+  usual: (serverMs, keys) => ({ serverMs, reply: new Array<AcquireAnswer>(keys).fill(HELD) }),
 });
 
 /** Lowers hold counts and frees locks; see lock-release.lua. Only calls that keep no holds may be about several locks. */
 export const lockRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
   source: sources["lock-release"],
   replicated: "if possible",
-  keys: ({ locks }) => locks.map(({ key }) => key),
+  keys({ locks }) {
+    const keys: string[] = [];
+    for (const { key } of locks) keys.push(key);
+    return keys;
+  },
   args({ notAfterMs, locks }) {
     const args: (string | number)[] = [notAfterMs];
     for (const { holder, channel, heldCount, keptCount, ttlMs } of locks) {
@@ -68,7 +76,7 @@ export const lockRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = define
     return args;
   },
   reply: (answers) => answers.map(releaseAnswer),
-  usual: (heard, keys) => ({ serverMs: 0, reply: alike(releaseAnswer(heard), keys) }),
+  usual: (heard, keys) => ({ serverMs: 0, reply: new Array<ReleaseAnswer>(keys).fill(releaseAnswer(heard)) }),
 });
 
 /** Lets one holder follow another of the same client; see lock-succeed.lua. */
@@ -87,11 +95,6 @@ export const lockSucceed: Script<Succession, SuccessionAnswer> = defineScript({
 });
 
 const NOTHING = { leaseMs: 0, heldCount: 0 } as const;
-
-/** The same answer for each key. */
-function alike<Answer>(answer: Answer, keys: number): Answer[] {
-  return keys === 1 ? [answer] : new Array<Answer>(keys).fill(answer);
-}
 
 function unlike(): Error {
   return new TypeError("these locks can not be asked for in one command");

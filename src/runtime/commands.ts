@@ -10,7 +10,6 @@ import { type Bound, CommandFailures, tookTooLong } from "./command-failures.js"
 import { Deadline } from "./deadline.js";
 import { EvictionWarning } from "./eviction-warning.js";
 import type { Exchanged } from "./exchanged.js";
-import type { HashedWheelTimer } from "./hashed-wheel-timer.js";
 import { now } from "./instant.js";
 import { isTooOld } from "./oldest-version.js";
 import type { Patience } from "./patience.js";
@@ -39,13 +38,14 @@ export class Commands {
   readonly inCluster: boolean;
   /** Which messages are sent and listened to; undefined until the cluster was asked what it knows. */
   #publishes: Publishing | undefined;
+  #dialect: Dialect;
   /** By place. */
   readonly #probes = new Map<string, Promise<void>>();
   readonly #underWay: UnderWay;
   readonly #eviction = new EvictionWarning();
 
   /** @throws TypeError when the driver cannot do what the settings ask for */
-  constructor(driver: Driver, clock: Clock, wheel: HashedWheelTimer, settings: CommandSettings) {
+  constructor(driver: Driver, clock: Clock, settings: CommandSettings) {
     const { commandTimeoutMs, replicas, pubSub } = settings;
     const { topology, sharded = false } = driver.traits;
     this.#driver = driver;
@@ -57,7 +57,7 @@ export class Commands {
     this.#clocks = clocks;
     this.#underWay = underWay;
     this.#replication = replication;
-    this.#sender = new Sender({ driver, clock, wheel, replication, clocks, underWay });
+    this.#sender = new Sender({ driver, clock, replication, clocks, underWay });
     this.#failures = new CommandFailures(driver);
     if ((pubSub === "sharded" || pubSub === "both") && !sharded) {
       throw new TypeError(
@@ -66,6 +66,7 @@ export class Commands {
     }
     const undecided = pubSub === "auto" && topology === "cluster" && sharded;
     if (!undecided) this.#publishes = pubSub === "auto" ? "classic" : pubSub;
+    this.#dialect = dialectOf(this.#publishes, replication);
   }
 
   get server(): string {
@@ -74,7 +75,7 @@ export class Commands {
 
   /** How commands are worded. */
   get dialect(): Dialect {
-    return { publishes: this.#publishes ?? "classic", grants: !this.#replication.isOn };
+    return this.#dialect;
   }
 
   /** What one command can name: keys of one slot in a cluster, all keys elsewhere. */
@@ -116,38 +117,37 @@ export class Commands {
   }
 
   readonly #try = (pending: AnyPendingCommand): void => {
-    const { command } = pending;
-    const place = this.#clocks.placeOf(command.key);
-    const clock = this.#clocks.at(place);
-    if (this.#underWay.isStopped) command.failed(new ClientClosedError());
+    const { command, sentAt, endMs } = pending;
+    if (this.#underWay.isStopped) {
+      command.failed(new ClientClosedError());
+      return;
+    }
+    const server = this.#clocks.serverOf(command.key);
     // The server that was met need not be the one that has the key by now.
-    else if (this.#publishes !== undefined && clock !== undefined) this.#send(pending, place, clock);
-    else
+    if (this.#publishes === undefined || server.clock === undefined) {
       this.#meetServer(command.key, pending).then(
         () => this.#tryAgain(pending),
         (error: unknown) => this.#again(pending, error),
       );
+      return;
+    }
+    if (endMs <= sentAt.monotonicMs) {
+      this.#again(pending, tookTooLong(command.script, pending));
+      return;
+    }
+    try {
+      const input = command.input(this.#limitMs(sentAt.monotonicMs, server.clock));
+      this.#sender.send(pending, command.script.encode(input, this.#dialect), server);
+    } catch (error) {
+      // Its input could not be made or encoded, and nothing was sent.
+      command.failed(error);
+    }
   };
 
   #tryAgain(pending: AnyPendingCommand): void {
     pending.sentAt = now(this.#clock);
     pending.resets = undefined;
     this.#try(pending);
-  }
-
-  #send(pending: AnyPendingCommand, place: string, clock: ServerClock): void {
-    const { command, sentAt, endMs } = pending;
-    if (endMs <= sentAt.monotonicMs) {
-      this.#again(pending, tookTooLong(command.script, pending));
-      return;
-    }
-    try {
-      const input = command.input(this.#limitMs(sentAt.monotonicMs, clock));
-      this.#sender.send(pending, command.script.encode(input, this.dialect), place);
-    } catch (error) {
-      // Its input could not be made or encoded, and nothing was sent.
-      command.failed(error);
-    }
   }
 
   /** Sends a command that has failed again, where that may help. */
@@ -209,12 +209,19 @@ export class Commands {
    * @param before the deadline of its earlier sendings: by a clock that was read again since it may be later
    */
   deadline(key: string, notAfterMs: number, before?: Deadline): Deadline {
-    return new Deadline(this.#clocks.of(key), notAfterMs, this.timeoutMs).orLater(before);
+    const deadline = new Deadline(this.#clockOf(key), notAfterMs, this.timeoutMs);
+    return before === undefined ? deadline : deadline.orLater(before);
   }
 
   /** The time on the clock of a key's server after which a command sent now has surely been given up. Not before its first answer. */
   notAfterMs(key: string): number {
-    return this.#limitMs(this.#clock.monotonicMs(), this.#clocks.of(key));
+    return this.#limitMs(this.#clock.monotonicMs(), this.#clockOf(key));
+  }
+
+  #clockOf(key: string): ServerClock {
+    const { clock } = this.#clocks.serverOf(key);
+    if (clock === undefined) throw new Error("the server's time is not known yet");
+    return clock;
   }
 
   #limitMs(sentMs: number, { offsetMs }: ServerClock): number {
@@ -242,11 +249,12 @@ export class Commands {
    */
   #meetServer(key: string, bound: Bound): Promise<void> {
     if (this.#leftMs(bound) <= 0) return Promise.reject(tookTooLong(serverProbe, bound));
-    const place = this.#clocks.placeOf(key);
+    const { place } = this.#clocks.serverOf(key);
     const probe = this.#probes.get(place) ?? this.#askServer(key).finally(() => this.#probes.delete(place));
     this.#probes.set(place, probe);
     return new Promise((resolve, reject) => {
-      const timeout = this.#sender.after(this.#leftMs(bound), () => reject(tookTooLong(serverProbe, bound)));
+      const isOver = () => reject(tookTooLong(serverProbe, bound));
+      const timeout = this.#clock.schedule(this.#leftMs(bound), isOver);
       probe.then(resolve, reject).finally(() => timeout.cancel());
     });
   }
@@ -263,9 +271,12 @@ export class Commands {
         now(this.#clock),
         bound,
       );
-      this.#sender.send(pending, serverProbe.encode(input, this.dialect), this.#clocks.placeOf(key));
+      this.#sender.send(pending, serverProbe.encode(input, this.#dialect), this.#clocks.serverOf(key));
     });
-    this.#publishes ??= reply.sharded ? "sharded" : "classic";
+    if (this.#publishes === undefined) {
+      this.#publishes = reply.sharded ? "sharded" : "classic";
+      this.#dialect = dialectOf(this.#publishes, this.#replication);
+    }
     this.#eviction.tell(this.server, reply.policy);
     if (isTooOld(reply.version)) {
       this.#clocks.forget(key);
@@ -280,6 +291,16 @@ export class Commands {
   #leftMs({ endMs }: Bound): number {
     return endMs - this.#clock.monotonicMs();
   }
+}
+
+/** Whether the scripts give locks away is asked for each time: a server that refuses WAIT ends the replication. */
+function dialectOf(publishes: Publishing = "classic", replication: Replication): Dialect {
+  return {
+    publishes,
+    get grants() {
+      return !replication.isOn;
+    },
+  };
 }
 
 /** What a client's options say about its commands. */

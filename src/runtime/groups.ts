@@ -58,11 +58,10 @@ export class Groups {
   send<Item, Answer>(script: GroupScript<Item, Answer>, request: Request<Item, Answer>): void {
     const { timeoutMs, replicated = true } = request.patience;
     // A request with a shorter timeout, or without a wait for replicas, would wait for the rest of its group: it is sent alone.
-    if (this.#enabled && timeoutMs === undefined && replicated) this.#join(script, request);
-    else new Group(this.#commands, script, request).send();
-  }
-
-  #join<Item, Answer>(script: GroupScript<Item, Answer>, request: Request<Item, Answer>): void {
+    if (!this.#enabled || timeoutMs !== undefined || !replicated) {
+      new Group(this.#commands, script, request).send();
+      return;
+    }
     const slot = this.#commands.inCluster ? this.#commands.slotOf(request.key) : 0;
     const forming = this.#forming;
     if (forming.length === 0) void SOON.then(this.#flush);
@@ -85,11 +84,12 @@ export class Groups {
 class Group<Item, Answer> implements Command<GroupInput<Item>, readonly Answer[]> {
   readonly slot: number;
   readonly script: GroupScript<Item, Answer>;
+  readonly key: string;
+  patience: Patience;
   readonly #commands: Commands;
   readonly #first: Request<Item, Answer>;
-  /** With the first; undefined while that is alone. */
-  #requests: Request<Item, Answer>[] | undefined;
-  #patience: Patience;
+  /** With the first. */
+  readonly #requests: Request<Item, Answer>[];
   /** The time limit of the command: where it fails, each request is sent by itself with the same. */
   #started: Started | undefined;
   #resets = 0;
@@ -97,64 +97,59 @@ class Group<Item, Answer> implements Command<GroupInput<Item>, readonly Answer[]
   constructor(commands: Commands, script: GroupScript<Item, Answer>, first: Request<Item, Answer>, slot = 0) {
     this.slot = slot;
     this.script = script;
+    this.key = first.key;
+    this.patience = first.patience;
     this.#commands = commands;
     this.#first = first;
-    this.#patience = first.patience;
-  }
-
-  get key(): string {
-    return this.#first.key;
-  }
-
-  get patience(): Patience {
-    return this.#patience;
+    this.#requests = [first];
   }
 
   /** @returns whether the request goes with those that are there */
   takes(request: Request<Item, Answer>): boolean {
-    const first = this.#first;
-    const requests = this.#requests ?? [first];
+    const [first, requests] = [this.#first, this.#requests];
     const most = this.script.mostKeys ?? MOST_REQUESTS;
     if (requests.length >= most || first.limited !== request.limited || !first.isLike(request)) return false;
     requests.push(request);
-    this.#requests = requests;
     return true;
   }
 
   send(started?: Started): void {
     const commands = this.#commands;
-    if (this.#requests === undefined) {
+    if (this.#requests.length === 1) {
       commands.begin(this, started);
       return;
     }
-    this.#patience = patienceOf(this.#requests);
+    this.patience = patienceOf(this.#requests);
     this.#started = commands.start();
     this.#resets = commands.resets;
     commands.begin(this, this.#started);
   }
 
   input(notAfterMs: number): GroupInput<Item> {
-    const first = this.#first;
-    const limitMs = first.limited ? notAfterMs : 0;
-    const locks = this.#requests?.map((request) => request.item(limitMs)) ?? [first.item(limitMs)];
+    const limitMs = this.#first.limited ? notAfterMs : 0;
+    const locks: Item[] = [];
+    for (const request of this.#requests) locks.push(request.item(limitMs));
     return { notAfterMs: limitMs, locks };
   }
 
   answered(sent: Exchanged<readonly Answer[]>): void {
-    const requests = this.#requests;
-    if (requests === undefined) answer(this.#first, sent, 0);
-    else for (let at = 0; at < requests.length; at += 1) answer(requests[at], sent, at);
+    const [answers, requests] = [sent.reply, this.#requests];
+    for (let at = 0; at < requests.length; at += 1) {
+      const answer = answers[at];
+      if (answer === undefined) requests[at]?.failed(unexpected("an answer for each key", null));
+      else requests[at]?.answered(answer, sent);
+    }
   }
 
   failed(error: unknown): void {
-    const [requests, started] = [this.#requests, this.#started];
-    if (requests === undefined || started === undefined) {
+    const started = this.#started;
+    if (started === undefined) {
       this.#first.failed(error);
       return;
     }
     const commands = this.#commands;
     const doubtful = isDoubtful(error) || commands.resets !== this.#resets ? 1 : 0;
-    for (const request of requests) {
+    for (const request of this.#requests) {
       if (error instanceof ClientClosedError) request.failed(error);
       else new Group(commands, this.script, request).send({ ...started, doubtful });
     }
@@ -162,16 +157,6 @@ class Group<Item, Answer> implements Command<GroupInput<Item>, readonly Answer[]
 }
 
 type AnyGroup = Group<unknown, unknown>;
-
-function answer<Answer>(
-  request: Pick<Request<unknown, Answer>, "answered" | "failed"> | undefined,
-  sent: Exchanged<readonly Answer[]>,
-  at: number,
-): void {
-  const own = sent.reply[at];
-  if (own === undefined) request?.failed(unexpected("an answer for each key", null));
-  else request?.answered(own, sent);
-}
 
 /** Replicas are waited for during a part of the shortest lease. */
 function patienceOf(requests: readonly { readonly patience: Patience }[]): Patience {

@@ -1,9 +1,10 @@
 import type { Ticket } from "../driver/driver.js";
 import type { Script } from "../protocol/define-script.js";
-import type { Bound } from "./command-failures.js";
+import { type Bound, tookTooLong } from "./command-failures.js";
 import type { Exchanged } from "./exchanged.js";
 import type { Instant } from "./instant.js";
 import type { Patience } from "./patience.js";
+import type { Server } from "./server-clocks.js";
 import { Pending } from "./under-way.js";
 
 /** What is to be sent, and the callbacks that get its outcome. */
@@ -54,10 +55,10 @@ export class PendingCommand<Input, Reply> extends Pending implements Ticket, Bou
   sentAt: Instant;
   /** How often the connection had been lost by then; undefined: nothing was sent in that try. */
   resets: number | undefined = undefined;
-  /** Where its key was by then. */
-  place = "";
-  /** What ends the try; undefined while none is under way. */
-  timeout: { cancel(): void } | undefined = undefined;
+  /** When that try is given up: after `endMs` where the process was held up between `sentAt` and the sending. */
+  expiresMs = 0;
+  /** The one that had its key by then. */
+  server: Server | undefined = undefined;
   readonly #sender: Ends;
 
   constructor(
@@ -76,6 +77,10 @@ export class PendingCommand<Input, Reply> extends Pending implements Ticket, Bou
     this.doubtful = doubtful;
     this.sentAt = sentAt;
     this.#sender = sender;
+  }
+
+  override expire(): void {
+    this.giveUp(tookTooLong(this.command.script, this));
   }
 
   override giveUp(error: Error): void {

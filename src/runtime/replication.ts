@@ -41,6 +41,8 @@ export class Replication {
   readonly #settings: ReplicaSettings;
   readonly #replicas: ReplicaDemand["replicas"];
   #mode: "auto" | "require" | "off";
+  /** Whether replicas are asked at all. */
+  isOn: boolean;
 
   /** @throws TypeError when replicas are required and the driver cannot ask them */
   constructor(driver: Driver, settings: ReplicaSettings) {
@@ -50,18 +52,14 @@ export class Replication {
     this.#driver = driver;
     this.#settings = settings;
     this.#mode = settings.mode ?? (several && able ? "auto" : "off");
+    this.isOn = this.#mode !== "off";
     this.#replicas = this.#mode === "require" ? settings.min : "connected";
-    if (this.#mode !== "off" && !able) {
+    if (this.isOn && !able) {
       throw new TypeError(
         `replicas.mode "${this.#mode}" is not possible with this client: it offers no connection on which WAIT counts ` +
           "what was written there. Use another client, or leave replicas out",
       );
     }
-  }
-
-  /** Whether replicas are asked at all. */
-  get isOn(): boolean {
-    return this.#mode !== "off";
   }
 
   /**
@@ -103,6 +101,7 @@ export class Replication {
     if (this.#mode === "auto") {
       this.#tell({ command: call.script.name, acknowledged: 0, wanted: 0, error });
       this.#mode = "off";
+      this.isOn = false;
     }
     return { raw: await this.#driver.run(call, ticket) };
   }

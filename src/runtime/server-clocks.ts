@@ -16,69 +16,80 @@ export interface ServerClock {
 
 type Reading = { -readonly [Part in keyof ServerClock]: ServerClock[Part] };
 
+/** A server that has, or had, some of the keys. */
+export class Server {
+  /** As `Driver.placeOf` names it; "" where one server has all keys, or for keys whose server is not known. */
+  readonly place: string;
+  /** By which a deadline is made now; undefined before its first answer. */
+  clock: Reading | undefined;
+
+  constructor(place: string) {
+    this.place = place;
+  }
+}
+
+/** A command as it was sent. */
+interface Sent {
+  readonly command: { readonly key: string };
+  /** The one that had its key when it was sent. */
+  readonly server: Server | undefined;
+  readonly sentAt: Instant;
+  /** How often the connection had been lost by then. */
+  readonly resets: number | undefined;
+}
+
 /** Keeps a clock for each server, set by its answers. A server is found by a key that it has. */
 export class ServerClocks {
   readonly #driver: Pick<Driver, "placeOf" | "resets">;
-  /** By place. */
-  readonly #readings = new Map<string, Reading>();
+  /** For all keys where one server has them, and for keys whose server the driver does not name. */
+  readonly #unplaced = new Server("");
+  /** The others, by place. */
+  readonly #servers = new Map<string, Server>();
 
   constructor(driver: Pick<Driver, "placeOf" | "resets">) {
     this.#driver = driver;
   }
 
-  /** Where a key is at present; "" where one server has all keys, or the server is not known. */
-  placeOf(key: string): string {
-    return this.#driver.placeOf?.(key) ?? "";
-  }
-
-  /** The clock at a place, by which a deadline is made now; undefined before its first answer. */
-  at(place: string): ServerClock | undefined {
-    return this.#readings.get(place);
+  /** The server that has a key at present. */
+  serverOf(key: string): Server {
+    const place = this.#driver.placeOf?.(key) ?? "";
+    if (place === "") return this.#unplaced;
+    const known = this.#servers.get(place);
+    if (known !== undefined) return known;
+    const server = new Server(place);
+    this.#servers.set(place, server);
+    return server;
   }
 
   /**
-   * @param place where the key was when the command was sent, at `sentAt`
-   * @param resets how often the connection had been lost by then
+   * @param serverMs what the answer to the command says
    * @returns the clock; undefined when it is not known which server has answered
    */
-  read(
-    key: string,
-    place: string,
-    serverMs: number,
-    { sentAt, resets }: { readonly sentAt: Instant; readonly resets: number },
-  ): ServerClock | undefined {
-    const answeredAt = this.placeOf(key);
+  read({ command, server, sentAt, resets }: Sent, serverMs: number): ServerClock | undefined {
+    const answering = this.serverOf(command.key);
     // The key has moved meanwhile: either server may have answered. With the place "" it was sent before there was a connection, and has
     // not moved.
-    if (place !== answeredAt && place !== "") return undefined;
+    if (server !== answering && server?.place !== "") return undefined;
     // The client may have sent it again, to another server.
     if (resets !== this.#driver.resets) return undefined;
     const offsetMs = serverMs - sentAt.monotonicMs;
-    const known = this.#readings.get(answeredAt);
+    const known = answering.clock;
     if (known?.resets === resets) {
       known.offsetMs = offsetMs;
       known.latestMs = Math.max(serverMs, known.latestMs);
       return known;
     }
-    const reading = { resets, offsetMs, latestMs: serverMs };
-    this.#readings.set(answeredAt, reading);
-    return reading;
+    answering.clock = { resets, offsetMs, latestMs: serverMs };
+    return answering.clock;
   }
 
   forget(key: string): void {
-    this.#readings.delete(this.placeOf(key));
-  }
-
-  /** The clock by which a deadline is made now. Not before the first answer. */
-  of(key: string): ServerClock {
-    const reading = this.#readings.get(this.placeOf(key));
-    if (reading === undefined) throw new Error("the server's time is not known yet");
-    return reading;
+    this.serverOf(key).clock = undefined;
   }
 
   /** The clock of the server that has a key; undefined while it has answered nothing since the connection was lost. */
   current(key: string): ServerClock | undefined {
-    const reading = this.#readings.get(this.placeOf(key));
-    return reading?.resets === this.#driver.resets ? reading : undefined;
+    const { clock } = this.serverOf(key);
+    return clock?.resets === this.#driver.resets ? clock : undefined;
   }
 }

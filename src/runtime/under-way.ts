@@ -1,14 +1,19 @@
-import type { Clock } from "../clock.js";
+import type { Clock, Timer } from "../clock.js";
 import { ClientClosedError } from "../errors.js";
 import { Link, Ring } from "../linked.js";
 
-/** A command that is under way, or the pause before it is sent again. */
+/** A command that is under way. */
 export abstract class Pending extends Link {
+  /** When its time is up, on the monotonic clock. Does not change while it is under way. */
+  abstract readonly expiresMs: number;
+  /** Ends it, as its time is up. */
+  abstract expire(): void;
   /** Ends it. */
   abstract giveUp(error: Error): void;
 }
 
-class Pause extends Pending {
+/** The pause before a command is sent again. */
+class Pause extends Link {
   readonly giveUp: (error: Error) => void;
 
   constructor(giveUp: (error: Error) => void) {
@@ -26,32 +31,38 @@ interface PauseOptions {
 /** What one client has under way: commands, and the pauses before they are sent again. */
 export class UnderWay {
   readonly #clock: Clock;
-  readonly #pending = new Ring<Pending>();
+  readonly #commands = new Ring<Pending>();
+  readonly #pauses = new Ring<Pause>();
   /** What ends the optional pauses. */
   readonly #optional = new Set<() => void>();
   #onIdle: (() => void) | undefined;
   #hurries = false;
-  #stopped = false;
+  /**
+   * Rings at the earliest `expiresMs` of the commands that were under way when it was set, also where those have been answered since. It
+   * serves all commands, as nearly all are answered in time: setting and cancelling a timer for each would be for nothing.
+   */
+  #alarm: Timer | undefined;
+  /** When it rings; infinite: it is not set. */
+  #alarmMs = Number.POSITIVE_INFINITY;
+  /** Whether nothing may begin any more. */
+  isStopped = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   get busy(): boolean {
-    return !this.#pending.isEmpty;
+    return !this.#commands.isEmpty || !this.#pauses.isEmpty;
   }
 
-  get isStopped(): boolean {
-    return this.#stopped;
-  }
-
-  /** To be handed to `settled` as soon as it is over. */
+  /** Expires the command at its `expiresMs`, unless it was handed to `settled` before. */
   add(pending: Pending): void {
-    this.#pending.add(pending);
+    this.#commands.add(pending);
+    if (pending.expiresMs < this.#alarmMs) this.#setAlarm(pending.expiresMs);
   }
 
-  settled(pending: Pending): void {
-    pending.unlink();
+  settled(ended: Pending | Pause): void {
+    ended.unlink();
     if (this.#onIdle !== undefined && !this.busy) this.#onIdle();
   }
 
@@ -71,7 +82,7 @@ export class UnderWay {
    */
   async pause(ms: number, how: PauseOptions): Promise<void> {
     const { keepAlive = false, optional = false, begun } = how;
-    if (this.#stopped) throw new ClientClosedError();
+    if (this.isStopped) throw new ClientClosedError();
     if (optional && this.#hurries) return;
     await new Promise<void>((resolve, reject) => {
       const end = () => {
@@ -88,7 +99,7 @@ export class UnderWay {
         resolve();
       };
       const timer = this.#clock.schedule(ms, goOn, keepAlive);
-      this.add(pending);
+      this.#pauses.add(pending);
       if (optional) this.#optional.add(goOn);
       begun?.(goOn);
     });
@@ -102,7 +113,30 @@ export class UnderWay {
 
   /** Ends what is under way with {@link ClientClosedError}, and all that comes. */
   stop(): void {
-    this.#stopped = true;
-    for (const pending of [...this.#pending]) pending.giveUp(new ClientClosedError());
+    this.isStopped = true;
+    this.#alarm?.cancel();
+    for (const pending of [...this.#commands, ...this.#pauses]) pending.giveUp(new ClientClosedError());
   }
+
+  #setAlarm(ms: number): void {
+    this.#alarm?.cancel();
+    this.#alarmMs = ms;
+    this.#alarm = this.#clock.schedule(Math.max(ms - this.#clock.monotonicMs(), 0), this.#onAlarm);
+  }
+
+  readonly #onAlarm = (): void => {
+    const nowMs = this.#clock.monotonicMs();
+    const expired: Pending[] = [];
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const pending of this.#commands) {
+      if (pending.expiresMs <= nowMs) expired.push(pending);
+      else nextMs = Math.min(nextMs, pending.expiresMs);
+    }
+    this.#alarmMs = Number.POSITIVE_INFINITY;
+    if (nextMs < Number.POSITIVE_INFINITY) this.#setAlarm(nextMs);
+    for (const pending of expired) {
+      // What one of them tells its caller may have ended others: a client that is stopped ends all.
+      if (pending.isLinked) pending.expire();
+    }
+  };
 }

@@ -32,7 +32,10 @@ function withWallClock() {
 
 test("a lease that was released takes its alarm with it", async () => {
   const { holdfast, clock } = open();
-  const lease = await holdfast.getLock("a").lock({ leaseMs: 60_000 });
+  const [lock, other] = [holdfast.getLock("a"), holdfast.getLock("b")];
+  // The alarms share a beat, which outlives them.
+  expect((await other.lock({ leaseMs: 60_000 })).signal.aborted).toBe(false);
+  const lease = await lock.lock({ leaseMs: 60_000 });
   const timers = clock.pendingTimers;
   expect(lease.signal.aborted).toBe(false);
   expect(clock.pendingTimers).toBe(timers + 1);

@@ -70,7 +70,7 @@ describe("the watchdog", () => {
     await clock.advance(10_000);
     expect(clock.pendingTimers).toBe(0);
     const lease = await holdfast.getLock("b").lock();
-    await clock.advance(60_000);
+    await clock.advance(65_000);
     expect(clock.pendingTimers).toBe(1);
     await lease.unlock();
     await clock.advance(10_000 + TICK_MS);

@@ -5,7 +5,6 @@ import { ClientClosedError, UnavailableError } from "../../src/errors.js";
 import { MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { lockInspect, lockRelease } from "../../src/protocol/lock-scripts.js";
 import { Commands } from "../../src/runtime/commands.js";
-import { HashedWheelTimer } from "../../src/runtime/hashed-wheel-timer.js";
 import type { Patience } from "../../src/runtime/patience.js";
 import { type CallFault, ScriptedDriver } from "../support/drivers/scripted-driver.js";
 import {
@@ -19,17 +18,13 @@ import {
 import { CountingClock } from "../support/worlds/counting-clock.js";
 
 const TIMEOUT_MS = 3_000;
-/** The wheel's: so late a timeout may be. */
-const TICK_MS = 100;
-
 const question = () => ({ key: "a", queueKey: "b", tokenKey: "c" });
 
 function setUp() {
   const clock = new CountingClock();
   const server = new MemoryServer({ clock });
   const driver = new ScriptedDriver(memoryDriver(server));
-  const wheel = new HashedWheelTimer(clock);
-  const commands = new Commands(driver, clock, wheel, clientSettings({ commandTimeoutMs: TIMEOUT_MS }));
+  const commands = new Commands(driver, clock, clientSettings({ commandTimeoutMs: TIMEOUT_MS }));
   const ask = (patience?: Patience) => commands.exchange(lockInspect, "a", question, patience);
   /** What a question brings while time passes: its answer or its error. */
   const askFor = async (ms: number, patience?: Patience): Promise<unknown> => {
@@ -37,7 +32,7 @@ function setUp() {
     await clock.advance(ms);
     return answered;
   };
-  return { clock, server, driver, wheel, commands, ask, askFor };
+  return { clock, server, driver, commands, ask, askFor };
 }
 
 /** How a server answers the probe of its version. */
@@ -50,7 +45,7 @@ test("an answer that comes long after its call was given up does not tell the ti
   await ask();
   const late = deliverLate();
   void driver.next(late, "lock-inspect");
-  expect(await askFor(TIMEOUT_MS + TICK_MS)).toBeInstanceOf(UnavailableError);
+  expect(await askFor(TIMEOUT_MS)).toBeInstanceOf(UnavailableError);
   await clock.advance(20_000);
   await late.arrive();
   await clock.advance(0);
@@ -118,7 +113,7 @@ describe("before the first command", () => {
     const { clock, driver, ask, askFor } = setUp();
     void driver.next(neverDeliver, "server-probe");
     const both = Promise.allSettled([ask(), ask()]);
-    await clock.advance(TIMEOUT_MS + TICK_MS);
+    await clock.advance(TIMEOUT_MS);
     expect((await both).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     expect(await askFor(0)).toMatchObject({ reply: { type: "none" } });
   });
@@ -155,10 +150,11 @@ describe("before the first command", () => {
     const { clock, driver, ask } = setUp();
     const late = answerLate();
     void driver.next(late, "server-probe");
-    const timeoutMs = TIMEOUT_MS - TICK_MS / 2;
+    const timeoutMs = TIMEOUT_MS - 50;
     const answered = ask({ timeoutMs }).catch((error: unknown) => error);
-    // The wheel has yet to tell that the time is over.
-    await clock.advance(timeoutMs);
+    await clock.advance(0);
+    // The timer has yet to tell that the time is over.
+    clock.block(timeoutMs);
     late.arrive();
     expect(await answered).toMatchObject({
       message: expect.stringContaining("did not answer within 2950 ms (lock-inspect)"),
@@ -180,7 +176,7 @@ describe("before the first command", () => {
     breakDown();
     await clock.advance(0);
     const second = ask().catch((error: unknown) => error);
-    await clock.advance(TIMEOUT_MS - 1_000 + TICK_MS);
+    await clock.advance(TIMEOUT_MS - 1_000);
     expect(await Promise.race([first, Promise.resolve("still waiting")])).toMatchObject({
       message: expect.stringContaining("did not answer within 3000 ms"),
     });
@@ -361,7 +357,7 @@ describe("a command that fails", () => {
     const outage = Object.assign(new Error(""), { code: "ECONNREFUSED" });
     Object.assign(driver, { outage });
     void driver.next(neverDeliver);
-    const error = await askFor(TIMEOUT_MS + TICK_MS);
+    const error = await askFor(TIMEOUT_MS);
     expect(error).toMatchObject({ cause: outage, outcomeUnknown: true });
     expect(error).toMatchObject({
       message: expect.stringMatching(/: can not be reached \(ECONNREFUSED\), tried for 3000 ms$/),
@@ -385,7 +381,7 @@ describe("a command without an answer", () => {
     const { clock, driver, ask, askFor } = setUp();
     await ask();
     const given = driver.next(neverDeliver);
-    const error = await askFor(TIMEOUT_MS + TICK_MS);
+    const error = await askFor(TIMEOUT_MS);
     expect(error).toMatchObject({ outcomeUnknown: true });
     expect(error).toMatchObject({
       message: expect.stringContaining("did not answer within 3000 ms (lock-inspect)"),
@@ -398,7 +394,7 @@ describe("a command without an answer", () => {
     const { driver, ask, askFor } = setUp();
     await ask();
     void driver.next(neverDeliver);
-    const error = await askFor(500 + TICK_MS, { timeoutMs: 500 });
+    const error = await askFor(500, { timeoutMs: 500 });
     expect(error).toMatchObject({ message: expect.stringContaining("did not answer within 500 ms") });
   });
 
@@ -407,7 +403,7 @@ describe("a command without an answer", () => {
     await ask();
     const late = deliverLate();
     void driver.next(late);
-    expect(await askFor(TIMEOUT_MS + TICK_MS)).toBeInstanceOf(UnavailableError);
+    expect(await askFor(TIMEOUT_MS)).toBeInstanceOf(UnavailableError);
     await late.arrive();
     expect(await askFor(0)).toMatchObject({ repeated: false, reply: { type: "none" } });
   });
@@ -415,14 +411,14 @@ describe("a command without an answer", () => {
   test("but a timer is no cost of one that is answered", async () => {
     const { clock, ask } = setUp();
     for (let i = 0; i < 100; i++) await ask();
-    await clock.advance(TIMEOUT_MS + TICK_MS);
+    await clock.advance(TIMEOUT_MS);
     expect(clock.pendingTimers).toBe(0);
   });
 });
 
 describe("the end", () => {
   test("rejects what is under way, in a pause between two tries and to come, and gives up its tickets", async () => {
-    const { clock, driver, wheel, commands, ask } = setUp();
+    const { clock, driver, commands, ask } = setUp();
     await ask();
     const given = driver.next(neverDeliver);
     const unanswered = ask().catch((error: unknown) => error);
@@ -435,8 +431,6 @@ describe("the end", () => {
     expect((await given).ticket.givenUp).toBe(true);
     await expect(ask()).rejects.toBeInstanceOf(ClientClosedError);
     await expect(commands.pause(10)).rejects.toBeInstanceOf(ClientClosedError);
-    expect(wheel.pending).toBe(0);
-    wheel.stop();
     expect(clock.pendingTimers).toBe(0);
   });
 

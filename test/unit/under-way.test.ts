@@ -13,18 +13,32 @@ beforeEach(() => {
 });
 afterEach(() => expect([underWay.busy, clock.pendingTimers]).toEqual([false, 0]));
 
-/** A command that ends when it is told to. */
-function command() {
-  const errors: Error[] = [];
-  class Sent extends Pending {
-    override giveUp(error: Error): void {
-      errors.push(error);
-      underWay.settled(this);
-    }
+const EXPIRED = new Error("its time is up");
+
+class Sent extends Pending {
+  readonly errors: Error[] = [];
+  readonly expiresMs: number;
+
+  constructor(expiresMs: number) {
+    super();
+    this.expiresMs = expiresMs;
   }
-  const pending = new Sent();
+
+  override expire(): void {
+    this.giveUp(EXPIRED);
+  }
+
+  override giveUp(error: Error): void {
+    this.errors.push(error);
+    underWay.settled(this);
+  }
+}
+
+/** A command that ends when it is told to. */
+function command(boundMs = Number.POSITIVE_INFINITY) {
+  const pending = new Sent(clock.monotonicMs() + boundMs);
   underWay.add(pending);
-  return { errors, end: () => underWay.settled(pending) };
+  return { errors: pending.errors, end: () => underWay.settled(pending) };
 }
 
 describe("idle", () => {
@@ -44,6 +58,63 @@ describe("idle", () => {
     second.end();
     await clock.advance(0);
     expect([underWay.busy, idle.outcome]).toEqual([false, { value: undefined }]);
+  });
+});
+
+describe("a command whose time is up", () => {
+  test("expires at that moment, in whatever order they were sent", async () => {
+    const [long, short, middle] = [command(300), command(100.25), command(200)];
+    const ended = () => [long, short, middle].map(({ errors }) => errors.length);
+    await clock.advance(100);
+    expect(ended()).toEqual([0, 0, 0]);
+    await clock.advance(0.25);
+    expect(ended()).toEqual([0, 1, 0]);
+    await clock.advance(99.75);
+    expect(ended()).toEqual([0, 1, 1]);
+    await clock.advance(100);
+    expect(ended()).toEqual([1, 1, 1]);
+    expect(short.errors).toEqual([EXPIRED]);
+  });
+
+  test("expires when it was sent after the alarm of an earlier one was set, or has rung for nothing", async () => {
+    command(100).end();
+    await clock.advance(50);
+    const later = command(100);
+    await clock.advance(50);
+    expect(clock.pendingTimers).toBe(1);
+    await clock.advance(49);
+    expect(later.errors).toEqual([]);
+    await clock.advance(1);
+    expect(later.errors).toEqual([EXPIRED]);
+  });
+
+  test("has no timer of its own", async () => {
+    for (let i = 0; i < 100; i += 1) {
+      command(1_000).end();
+      await clock.advance(1);
+    }
+    expect(clock.timersArmed).toBe(1);
+    expect(clock.timersKeepingAlive).toBe(0);
+    await clock.advance(1_000);
+  });
+
+  test("does not expire when another one that expires has ended it", async () => {
+    const first = command(100);
+    const second = command(100);
+    first.errors.push = () => {
+      second.end();
+      return 1;
+    };
+    await clock.advance(100);
+    expect(second.errors).toEqual([]);
+  });
+
+  test("does not expire once all has been stopped", async () => {
+    const { errors } = command(100);
+    underWay.stop();
+    expect(clock.pendingTimers).toBe(0);
+    await clock.advance(100);
+    expect(errors).toEqual([expect.any(ClientClosedError)]);
   });
 });
 

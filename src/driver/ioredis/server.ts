@@ -22,6 +22,7 @@ export class IoredisServerPort implements ClientPort, Masters {
   readonly placeOf?: () => string;
   readonly lookForMoves?: () => Promise<void>;
   readonly confirm?: () => Promise<void>;
+  readonly reached?: () => Promise<void> | undefined;
   resets = 0;
   outage: Error | undefined;
   readonly #redis: IoredisClient;
@@ -47,6 +48,10 @@ export class IoredisServerPort implements ClientPort, Masters {
       this.placeOf = () => master.place;
       this.lookForMoves = () => master.look();
       this.confirm = () => master.confirm();
+      this.reached = () => {
+        void master.meet();
+        return master.reached;
+      };
     }
     this.#ready = redis.status === "ready";
     if (this.#ready) this.#master?.onReady();
@@ -62,11 +67,6 @@ export class IoredisServerPort implements ClientPort, Masters {
   }
 
   readonly met = (): Promise<unknown> | undefined => this.#master?.meet();
-
-  readonly reached = (): Promise<void> | undefined => {
-    void this.#master?.meet();
-    return this.#master?.reached;
-  };
 
   send(command: ScriptCommand, call: ScriptCall): Promise<RawReply> {
     connectLazy(this.#redis);

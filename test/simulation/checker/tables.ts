@@ -26,7 +26,8 @@ const MAY_KEEP: ReadonlyMap<string, number> = new Map([
   // Zeros: decision 23. Their sum is counted by itself.
   ["Occupancy.#stays", MOST_KEPT],
   // One for each place where a key can be.
-  ["ServerClocks.#readings", MOST_KEPT],
+  ["ServerClocks.#servers", MOST_KEPT],
+  ["Server", MOST_KEPT],
   ["Admission.#rooms", MOST_KEPT],
   ["Room", MOST_KEPT],
   // Handles of timeouts that have fired or were cancelled: one that is pending is in a ring of the wheel, and in `Dial.pending`.

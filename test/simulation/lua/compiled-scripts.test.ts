@@ -23,7 +23,8 @@ describe("the compiler knows", () => {
   const scripts = new CompiledScripts(nobody);
 
   test.each(Object.values(sources))("$name", (source) => {
-    for (const publishes of ["classic", "sharded", "both"] as const) {
+    expect(scripts.knows(source)).toBe(true);
+    for (const publishes of ["sharded", "both"] as const) {
       expect(scripts.knows(publishing(source, publishes))).toBe(true);
     }
   });

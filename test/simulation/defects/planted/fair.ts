@@ -281,8 +281,8 @@ export const fairDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/commands.ts",
-        find: "grants: !this.#replication.isOn };",
-        replace: "grants: true };",
+        find: "return !replication.isOn;",
+        replace: "return true;",
       },
     ],
   },

@@ -141,8 +141,8 @@ export const foundDefects: readonly Defect[] = [
       },
       {
         file: "src/runtime/sender.ts",
-        find: "    this.#end(pending);\n    const repeated",
-        replace: "    if (pending.givenUp) return;\n    this.#end(pending);\n    const repeated",
+        find: "    this.#underWay.settled(pending);\n    const repeated",
+        replace: "    if (pending.givenUp) return;\n    this.#underWay.settled(pending);\n    const repeated",
       },
       // Each of the two ways to see that an answer is late covers for the other: own-61.
       {

@@ -106,9 +106,9 @@ export const waitingDefects: readonly Defect[] = [
     origin: "R31",
     edits: [
       {
-        file: "src/runtime/sender.ts",
-        find: "pending.giveUp(tookTooLong(call.script, pending))",
-        replace: "tookTooLong(call.script, pending)",
+        file: "src/runtime/under-way.ts",
+        find: "if (pending.isLinked) pending.expire();",
+        replace: "pending.unlink();",
       },
     ],
   },

@@ -24,9 +24,6 @@ export const same: readonly Survivor[] = [
     ["runtime/deadline.ts", ">-to->=", "same.ms > this.ms"],
     ["runtime/groups.ts", "<-to-<=", "patience.leaseMs < leaseMs"],
   ]),
-  ...alike("equivalent", "The wheel and the clock keep that very bound alike.", [
-    ["runtime/sender.ts", ">=-to->", "ms >= SHORT_BOUND_MS"],
-  ]),
   ...alike("equivalent", "What is over hears of it without effect.", [
     ["threads/trust.ts", "26:>-to->=", "if (this.checkMs(at) > 0 && sentAt.monotonicMs > this.#heardMs)"],
     ["threads/trust.ts", ">-to->=", "if (this.checkMs() > 0) this.#confirmBy = undefined;"],

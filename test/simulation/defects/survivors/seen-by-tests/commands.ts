@@ -39,16 +39,8 @@ export const seenInCommands: readonly Survivor[] = [
     "a test sees it",
     "test/locks/groups.test.ts: travels as a command each where groupCommit is false",
     [
-      [
-        "runtime/groups.ts",
-        "23:&&-to-||",
-        "if (this.#enabled && timeoutMs === undefined && replicated) this.#join(script, request);",
-      ],
-      [
-        "runtime/groups.ts",
-        "50:&&-to-||",
-        "if (this.#enabled && timeoutMs === undefined && replicated) this.#join(script, request);",
-      ],
+      ["runtime/groups.ts", "24:||-to-&&", "if (!this.#enabled || timeoutMs !== undefined || !replicated) {"],
+      ["runtime/groups.ts", "51:||-to-&&", "if (!this.#enabled || timeoutMs !== undefined || !replicated) {"],
     ],
   ),
   ...alike("a test sees it", "test/locks/groups.test.ts: travels as a command for each hundred", [
