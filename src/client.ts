@@ -102,13 +102,8 @@ export class Client {
       watchdog: this.#permitWatchdog,
       confirmations,
     });
-    this.threads = new Threads(this.id, {
-      clock: this.clock,
-      alarms,
-      watchdog: this.#watchdog,
-      sharedWatchdog: this.#sharedWatchdog,
-      confirmations,
-    });
+    const custody = { clock: this.clock, alarms, watchdog: this.#watchdog, confirmations };
+    this.threads = new Threads(this.id, custody, this.#sharedWatchdog);
     this.selfWaits = new SelfWaits({
       threads: this.threads,
       waiting: () => [...this.#waiters, ...this.#admitted.keys()],
@@ -150,7 +145,7 @@ export class Client {
 
   /** @throws ClientClosedError */
   assertOpen(subject?: Subject): void {
-    if (this.#open === "to nobody" || (this.#open === "to bodies" && !this.#inBody)) {
+    if (this.#open === "to nobody" || (this.#open === "to bodies" && this.threads.current === undefined)) {
       const error = new ClientClosedError();
       throw subject === undefined ? error : forCaller(error, subject);
     }
@@ -159,14 +154,14 @@ export class Client {
   /** A waiter that closing the client cancels. To be given back to `dismiss`. */
   newWaiter(waitMs: number | undefined, signal: AbortSignal | undefined): Waiter {
     const waiter = new Waiter(this.clock, waitMs, signal);
-    waiter.inBody = this.#inBody;
+    waiter.inBody = this.threads.current !== undefined;
     this.#waiters.add(waiter);
     return waiter;
   }
 
   /** Closing this client cancels the waiter of another, too. To be given back to `dismiss`. */
   admit(waiter: Waiter): void {
-    this.#admitted.set(waiter, this.#inBody);
+    this.#admitted.set(waiter, this.threads.current !== undefined);
   }
 
   dismiss(waiter: Waiter): void {
@@ -238,10 +233,6 @@ export class Client {
         yield* client.permits.all();
       },
     });
-  }
-
-  get #inBody(): boolean {
-    return this.threads.current !== undefined;
   }
 
   #refuse(open: "to bodies" | "to nobody"): void {

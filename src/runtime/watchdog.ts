@@ -75,7 +75,7 @@ export class Watchdog {
   add(renewable: Renewable): void {
     renewable.isWatched = true;
     this.#renewables.add(renewable);
-    this.#schedule();
+    if (this.#beat === undefined) this.#schedule();
   }
 
   remove(renewable: Renewable): void {
@@ -93,7 +93,7 @@ export class Watchdog {
 
   /** A beat that finds nothing to do is the last: adding and removing in between costs no timer. */
   #schedule(): void {
-    this.#beat ??= this.#wheel.schedule(this.#leaseMs / RENEWALS_PER_LEASE, () => {
+    this.#beat = this.#wheel.schedule(this.#leaseMs / RENEWALS_PER_LEASE, () => {
       this.#beat = undefined;
       if (this.#renewables.size === 0) return;
       this.#schedule();

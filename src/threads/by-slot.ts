@@ -1,4 +1,5 @@
-const NONE: readonly number[] = [];
+/** The values of no holds. */
+export const NO_VALUES: readonly number[] = [];
 
 /**
  * One value for each of the first holds of a stay, in the order in which Redis counts them.
@@ -9,7 +10,6 @@ export function bySlot<H extends { readonly slot: number }>(
   count: number,
   value: (hold: H | undefined) => number,
 ): readonly number[] {
-  if (count === 0) return NONE;
   const holds = new Map(live.map((hold) => [hold.slot, hold]));
   return Array.from({ length: count }, (_, at) => value(holds.get(at + 1)));
 }

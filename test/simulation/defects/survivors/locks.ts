@@ -20,7 +20,7 @@ export const inLocks: readonly Survivor[] = [
     ["locks/acquire-command.ts", ">-to->=", "if (holding.inRedis.count > 0) cleanUp("],
     ["locks/clean-up.ts", "31:>-to->=", "if (inRedis.copiesUntilMs > 0) cleanUp("],
     ["locks/release.ts", "<=-to-<", "if (inRedis.count <= keptCount) return true;"],
-    ["locks/acquisition.ts", "89:>-to->=", "lock.kind.recordsWaiters && wish.waits && wish.attempts > 0"],
+    ["locks/acquisition.ts", "91:>-to->=", "lock.kind.recordsWaiters && wish.waits && wish.attempts > 0"],
     ["locks/clean-up.ts", "37:&&-to-||", "if (shortfall !== undefined && !after.goesOn) tellReplicas("],
   ]),
   ...alike("only cost", "It is waited until no copy can come of what was surely not carried out.", [
