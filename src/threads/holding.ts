@@ -88,10 +88,11 @@ export class Holding extends ConfirmableStay implements Renewable {
   }
 
   /** The live holds of this stay, of the read stays beside it, and of the write stay that it began beside. */
-  *company(): Iterable<Hold> {
-    yield* this.live;
-    for (const guest of this.#guests ?? NOBODY) yield* guest.live;
-    if (this.#host !== undefined) yield* this.#host.live;
+  company(): readonly Hold[] {
+    const { live } = this;
+    if (this.#guests === undefined && this.#host === undefined) return live;
+    const guests = [...(this.#guests ?? NOBODY)].flatMap((guest) => guest.live);
+    return [...live, ...guests, ...(this.#host?.live ?? NO_HOLDS)];
   }
 
   get innermost(): Hold | undefined {
@@ -145,7 +146,7 @@ export class Holding extends ConfirmableStay implements Renewable {
     } else this.#live.push(hold);
     // The same write has raised the TTL for the holds around this one.
     const raisesAll = this.#live.length > 1 && terms.renewed && !this.lock.kind.shared;
-    if (raisesAll && place.until === undefined) this.renewed(place.takenAt);
+    if (raisesAll && place.until === undefined) this.renewed(place.takenAt, at);
     if (this.#needsRenewal(hold) && !place.unnamed) this.#custody.watchdog.add(this);
     hold.tellEnd();
     this.#custody.confirmations?.taken(this, place.takenAt);
@@ -190,10 +191,11 @@ export class Holding extends ConfirmableStay implements Renewable {
   /** Numbers the live holds without gaps. @returns how many they are: the hold count that Redis is to keep */
   keepLive(): number {
     this.changes += 1;
-    this.live.forEach((hold, at) => {
+    const { live } = this;
+    live.forEach((hold, at) => {
       hold.slot = at + 1;
     });
-    return this.live.length;
+    return live.length;
   }
 
   /**

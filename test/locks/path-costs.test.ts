@@ -35,7 +35,7 @@ const walks: Readonly<
   "red lock of three: lock()": [14, 175, 50, 13],
   "red lock of three: unlock()": [22, 122, 39, 7],
   "lock: using()": [11, 206, 57, 13],
-  "lock: using() in using()": [32, 262, 60, 14],
+  "lock: using() in using()": [32, 261, 60, 14],
   "semaphore: acquire()": [3, 129, 36, 6],
   "semaphore: tryAcquire() that is refused": [3, 117, 33, 6],
   "semaphore: acquire() of another client, until it sleeps": [10, 138, 38, 6],
