@@ -20,7 +20,7 @@ import { Requests } from "./runtime/requests.js";
 import { Subscriptions } from "./runtime/subscriptions.js";
 import { WaitLines } from "./runtime/wait-lines.js";
 import { Waiter } from "./runtime/waiter.js";
-import { Watchdog } from "./runtime/watchdog.js";
+import { type Renewable, Watchdog } from "./runtime/watchdog.js";
 import { whenListened } from "./threads/loss-listeners.js";
 import { PermitHolds } from "./threads/permit-holds.js";
 import { SelfWaits } from "./threads/self-waits.js";
@@ -83,7 +83,9 @@ export class Client {
       wheel: this.#wheel,
     });
     this.lines = new WaitLines(this.clock, this.subscriptions, safetyPeriodMs);
-    this.#watchdog = new Watchdog(this.commands, this.clock, this.#wheel, lockRenew, watchdogMs);
+    const renewing = (script: typeof lockRenew, leaseMs: number, held: () => Iterable<Renewable>) =>
+      new Watchdog(this.commands, this.clock, this.#wheel, script, leaseMs, held);
+    this.#watchdog = renewing(lockRenew, watchdogMs, () => this.threads.ofLocks({ shared: false }));
     this.fairQueues = new FairQueues({
       clientId: this.id,
       commands: this.commands,
@@ -91,8 +93,8 @@ export class Client {
       wheel: this.#wheel,
     });
     const sharedMs = Math.min(watchdogMs, fleetWatchdogMs);
-    this.#sharedWatchdog = new Watchdog(this.commands, this.clock, this.#wheel, readRenew, sharedMs);
-    this.#permitWatchdog = new Watchdog(this.commands, this.clock, this.#wheel, permitRenew, watchdogMs);
+    this.#sharedWatchdog = renewing(readRenew, sharedMs, () => this.threads.ofLocks({ shared: true }));
+    this.#permitWatchdog = renewing(permitRenew, watchdogMs, () => this.permits.all());
     const alarms = new ExpiryAlarms(this.clock, this.#wheel);
     const confirmations = this.#confirm();
     this.#confirmations = confirmations;

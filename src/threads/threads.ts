@@ -4,7 +4,7 @@ import { FIRST_OWN_THREAD_ID } from "../options.js";
 import { holderField } from "../protocol/names.js";
 import type { Watchdog } from "../runtime/watchdog.js";
 import type { Custody } from "./custody.js";
-import type { Held } from "./held.js";
+import type { Held, HeldKind } from "./held.js";
 import { Holding } from "./holding.js";
 import { Occupancy } from "./occupancy.js";
 import { type Body, Scope } from "./scope.js";
@@ -165,6 +165,11 @@ export class Threads {
   *holdings(): Iterable<Holding> {
     yield* this.#own;
     for (const thread of this.#explicit.values()) yield* thread.stays();
+  }
+
+  /** The stays in locks that several may hold at once, or in all others. */
+  ofLocks({ shared }: Pick<HeldKind, "shared">): readonly Holding[] {
+    return [...this.holdings()].filter(({ lock }) => lock.kind.shared === shared);
   }
 
   /** The fields of a lock were removed in Redis: what they stood for is lost. */
