@@ -78,8 +78,7 @@ export class Acquisition extends Attempt {
   start(tell: () => void): void {
     this.#tell = tell;
     try {
-      if (this.#entrance.by === "begin") this.#begin();
-      else this.#enterInTurn();
+      this.#enter();
     } catch (error) {
       this.fail(error);
     }
@@ -116,17 +115,21 @@ export class Acquisition extends Attempt {
     this.#leaveStay();
     this.#entrance = entranceOf(this.lock, this.wish, this.#caller);
     this.holding = this.#entrance.stay;
-    if (this.#entrance.by === "begin") this.#begin();
-    else this.#enterInTurn();
+    this.#enter();
   }
 
-  #enterInTurn(): void {
+  /** Begins the stay, or waits for the call's turn in one that exists: called again each time that the waiter wakes. */
+  #enter(): void {
     const { lock, wish, waiter } = this;
     const { by, stay, claim } = this.#entrance;
+    if (by === "begin") {
+      this.#begin();
+      return;
+    }
     this.waitEndedBy = "re-entry";
     const turn = turnIn(this.#entrance, wish);
     if (turn === "later") {
-      waiter.sleep(() => this.inCallersContext(() => this.#enterInTurn()));
+      waiter.sleep(() => this.inCallersContext(() => this.#enter()));
       return;
     }
     if (turn === "none") {
@@ -180,11 +183,9 @@ export class Acquisition extends Attempt {
   #askOrSleep(): void {
     const { way } = this;
     const why = way?.asks();
-    if (way === undefined) this.ask();
-    else if (why !== undefined) {
-      this.waitEndedBy = why;
-      this.ask();
-    } else {
+    if (why !== undefined) this.waitEndedBy = why;
+    if (way === undefined || why !== undefined) this.ask();
+    else {
       this.state = "waiting";
       way.sleep(() => this.#awake());
     }
