@@ -20,7 +20,7 @@ import { Requests } from "./runtime/requests.js";
 import { Subscriptions } from "./runtime/subscriptions.js";
 import { WaitLines } from "./runtime/wait-lines.js";
 import { Waiter } from "./runtime/waiter.js";
-import { Watchdog } from "./runtime/watchdog.js";
+import { type Renewable, Watchdog } from "./runtime/watchdog.js";
 import { whenListened } from "./threads/loss-listeners.js";
 import { PermitHolds } from "./threads/permit-holds.js";
 import { SelfWaits } from "./threads/self-waits.js";
@@ -83,7 +83,9 @@ export class Client {
       wheel: this.#wheel,
     });
     this.lines = new WaitLines(this.clock, this.subscriptions, safetyPeriodMs);
-    this.#watchdog = new Watchdog(this.commands, this.clock, this.#wheel, lockRenew, watchdogMs);
+    const renewing = (script: typeof lockRenew, leaseMs: number, held: () => Iterable<Renewable>) =>
+      new Watchdog(this.commands, this.clock, this.#wheel, script, leaseMs, held);
+    this.#watchdog = renewing(lockRenew, watchdogMs, () => this.threads.ofLocks({ shared: false }));
     this.fairQueues = new FairQueues({
       clientId: this.id,
       commands: this.commands,
@@ -91,8 +93,8 @@ export class Client {
       wheel: this.#wheel,
     });
     const sharedMs = Math.min(watchdogMs, fleetWatchdogMs);
-    this.#sharedWatchdog = new Watchdog(this.commands, this.clock, this.#wheel, readRenew, sharedMs);
-    this.#permitWatchdog = new Watchdog(this.commands, this.clock, this.#wheel, permitRenew, watchdogMs);
+    this.#sharedWatchdog = renewing(readRenew, sharedMs, () => this.threads.ofLocks({ shared: true }));
+    this.#permitWatchdog = renewing(permitRenew, watchdogMs, () => this.permits.all());
     const alarms = new ExpiryAlarms(this.clock, this.#wheel);
     const confirmations = this.#confirm();
     this.#confirmations = confirmations;
@@ -102,13 +104,8 @@ export class Client {
       watchdog: this.#permitWatchdog,
       confirmations,
     });
-    this.threads = new Threads(this.id, {
-      clock: this.clock,
-      alarms,
-      watchdog: this.#watchdog,
-      sharedWatchdog: this.#sharedWatchdog,
-      confirmations,
-    });
+    const custody = { clock: this.clock, alarms, watchdog: this.#watchdog, confirmations };
+    this.threads = new Threads(this.id, custody, this.#sharedWatchdog);
     this.selfWaits = new SelfWaits({
       threads: this.threads,
       waiting: () => [...this.#waiters, ...this.#admitted.keys()],
@@ -150,7 +147,7 @@ export class Client {
 
   /** @throws ClientClosedError */
   assertOpen(subject?: Subject): void {
-    if (this.#open === "to nobody" || (this.#open === "to bodies" && !this.#inBody)) {
+    if (this.#open === "to nobody" || (this.#open === "to bodies" && this.threads.current === undefined)) {
       const error = new ClientClosedError();
       throw subject === undefined ? error : forCaller(error, subject);
     }
@@ -159,14 +156,14 @@ export class Client {
   /** A waiter that closing the client cancels. To be given back to `dismiss`. */
   newWaiter(waitMs: number | undefined, signal: AbortSignal | undefined): Waiter {
     const waiter = new Waiter(this.clock, waitMs, signal);
-    waiter.inBody = this.#inBody;
+    waiter.inBody = this.threads.current !== undefined;
     this.#waiters.add(waiter);
     return waiter;
   }
 
   /** Closing this client cancels the waiter of another, too. To be given back to `dismiss`. */
   admit(waiter: Waiter): void {
-    this.#admitted.set(waiter, this.#inBody);
+    this.#admitted.set(waiter, this.threads.current !== undefined);
   }
 
   dismiss(waiter: Waiter): void {
@@ -238,10 +235,6 @@ export class Client {
         yield* client.permits.all();
       },
     });
-  }
-
-  get #inBody(): boolean {
-    return this.threads.current !== undefined;
   }
 
   #refuse(open: "to bodies" | "to nobody"): void {

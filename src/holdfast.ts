@@ -18,7 +18,7 @@ import { FencedLeaseLock, type FencedLock, fencedLock } from "./locks/fenced-loc
 import { inspect, type LockState } from "./locks/inspect.js";
 import { LeaseLock } from "./locks/lease-lock.js";
 import type { Lock } from "./locks/lock.js";
-import { type LockIdentity, type LockKind, lockId } from "./locks/lock-kind.js";
+import { type LockIdentity, type LockKind, lockId, otherHalfId } from "./locks/lock-kind.js";
 import { MultiLock } from "./locks/multi-lock.js";
 import { nonReentrantLock } from "./locks/non-reentrant-lock.js";
 import { type ReadWriteLock, readWriteKinds } from "./locks/read-write-lock.js";
@@ -269,7 +269,9 @@ export class Holdfast implements AsyncDisposable {
     const client = this.#client;
     const key = this.#keyOf(name);
     const { reentry = client.settings.reentry } = settings;
-    return { client, kind, name, key, id: lockId(kind.half, key), channel: kind.channel(key), reentry };
+    const id = lockId(kind.half, key);
+    const otherId = otherHalfId(kind.half, key);
+    return { client, kind, name, key, id, otherId, channel: kind.channel(key), reentry };
   }
 }
 

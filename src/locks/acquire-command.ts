@@ -18,31 +18,26 @@ import type { Wish } from "./wish.js";
 export class AcquireCommand implements Request<Acquisition, AcquireAnswer>, Entrant, Part {
   readonly limited = true;
   readonly lock: LockIdentity;
+  readonly key: string;
   readonly wish: Wish;
+  readonly patience: Patience;
+  readonly waiter: Waiter;
   holding: Holding;
   /** The hold count before it. */
   heldCount = 0;
+  /** Room for it at its server; undefined before it has some, and where it needs none. */
   #room: Room | undefined;
   #deadline: Deadline | undefined;
 
   /** @param room taken for it already */
   constructor({ lock, holding, wish }: Part, room?: Room) {
     this.lock = lock;
+    this.key = lock.key;
     this.holding = holding;
     this.wish = wish;
+    this.patience = wish;
+    this.waiter = wish.waiter;
     this.#room = room;
-  }
-
-  get key(): string {
-    return this.lock.key;
-  }
-
-  get patience(): Patience {
-    return this.wish;
-  }
-
-  get waiter(): Waiter {
-    return this.wish.waiter;
   }
 
   /**
@@ -54,23 +49,8 @@ export class AcquireCommand implements Request<Acquisition, AcquireAnswer>, Entr
     return heldCount > 0 || wish.kin !== undefined || (lock.kind.recordsWaiters && wish.attempts > 0);
   }
 
-  /** Sends it as soon as its server has room for it. One of several servers is asked at once, as it has little time to answer. */
-  protected send(): void {
-    const { lock, wish } = this;
-    const { admission, groups } = lock.client;
-    if (wish.timeoutMs === undefined) {
-      this.#room = admission.enter(lock.key);
-      if (this.#room === undefined) {
-        admission.wait(this);
-        return;
-      }
-    }
-    wish.attempts += 1;
-    groups.send(lock.kind.acquire, this);
-  }
-
   /** From here on it may reach Redis, whatever becomes of its caller. */
-  admitted(room: Room): void {
+  admitted(room: Room | undefined): void {
     this.#room = room;
     this.wish.attempts += 1;
     this.lock.client.groups.send(this.lock.kind.acquire, this);

@@ -10,7 +10,6 @@ import { clearLeftover, undoCopies } from "./clean-up.js";
 import { enterByAnswer } from "./enter.js";
 import {
   beginBeside,
-  beginStay,
   type Caller,
   type Come,
   type Entrance,
@@ -60,6 +59,8 @@ export class Acquisition extends Attempt {
   #entered: Holding | undefined;
   #hold: Hold | undefined;
   #error: unknown;
+  /** Whether the call has come to its end. */
+  isOver = false;
   /** For the caller's async context. */
   #work: (() => void) | undefined;
   /** Has the caller's promise go on. */
@@ -88,11 +89,6 @@ export class Acquisition extends Attempt {
     this.#tell = tell;
   }
 
-  /** Whether the call has come to its end. */
-  get isOver(): boolean {
-    return this.state !== "waiting" && this.state !== "asking" && this.state !== "takingBack";
-  }
-
   /** Does what waits for the caller's async context, and so is to be called there. @returns false at the end */
   goesOn(): boolean {
     for (let work = this.#work; work !== undefined; work = this.#work) {
@@ -115,11 +111,6 @@ export class Acquisition extends Attempt {
     this.#tell?.();
   }
 
-  #enter(): void {
-    if (this.#entrance.by === "begin") this.#begin();
-    else this.#enterInTurn();
-  }
-
   #enterAnew(): void {
     this.#leaveStay();
     this.#entrance = entranceOf(this.lock, this.wish, this.#caller);
@@ -127,13 +118,18 @@ export class Acquisition extends Attempt {
     this.#enter();
   }
 
-  #enterInTurn(): void {
+  /** Begins the stay, or waits for the call's turn in one that exists: called again each time that the waiter wakes. */
+  #enter(): void {
     const { lock, wish, waiter } = this;
     const { by, stay, claim } = this.#entrance;
+    if (by === "begin") {
+      this.#begin();
+      return;
+    }
     this.waitEndedBy = "re-entry";
     const turn = turnIn(this.#entrance, wish);
     if (turn === "later") {
-      waiter.sleep(() => this.inCallersContext(() => this.#enterInTurn()));
+      waiter.sleep(() => this.inCallersContext(() => this.#enter()));
       return;
     }
     if (turn === "none") {
@@ -185,12 +181,11 @@ export class Acquisition extends Attempt {
   }
 
   #askOrSleep(): void {
-    const way = this.way;
-    if (way === undefined) this.ask();
-    else if (way.shouldAsk()) {
-      this.waitEndedBy = way.asking();
-      this.ask();
-    } else {
+    const { way } = this;
+    const why = way?.asks();
+    if (why !== undefined) this.waitEndedBy = why;
+    if (way === undefined || why !== undefined) this.ask();
+    else {
       this.state = "waiting";
       way.sleep(() => this.#awake());
     }
@@ -217,16 +212,17 @@ export class Acquisition extends Attempt {
     this.end(cancelled ? "cancelled" : "entered");
   }
 
-  protected heard(answer: AcquireAnswer, command: Exchanged<unknown>): void {
-    if (answer.status === "held" && command.shortfall === undefined) {
+  override answered(answer: AcquireAnswer, command: Exchanged<unknown>): void {
+    super.answered(answer, command);
+    if (this.lateEnd !== undefined) this.readLate(answer, command);
+    else if (answer.status === "held" && command.shortfall === undefined) {
       const given = { takenAt: command.sentAt, token: answer.token };
       const hold = enterByAnswer(this.lock, this.holding, this.wish, given);
       if (hold === undefined) this.safely(() => this.useless("spent"));
       else {
         this.#hold = hold;
         this.endTurn();
-        this.way?.entered();
-        this.end("entered");
+        this.end("entered", true);
       }
     } else if (answer.status === "busy" && !events.contended.hasSubscribers) {
       refusal(this, answer, command);
@@ -246,7 +242,7 @@ export class Acquisition extends Attempt {
   }
 
   #read(answer: AcquireAnswer, command: Exchanged<unknown>): void {
-    if (this.isAbandoned) this.readLate(answer, command);
+    if (this.lateEnd !== undefined) this.readLate(answer, command);
     else if (answer.status === "held") this.tooFewReplicas(command);
     else {
       const outcome = refusal(this, answer, command);
@@ -257,7 +253,7 @@ export class Acquisition extends Attempt {
 
   protected busy(): void {
     this.endTurn();
-    this.waiter.onCancel(undefined);
+    this.waiter.onCancel = undefined;
     const isSameField = this.way?.refused();
     if (isSameField === undefined) this.end("refused");
     else if (this.waiter.over) this.#giveUp();
@@ -265,17 +261,17 @@ export class Acquisition extends Attempt {
     else {
       const { thread } = this.holding;
       this.#leaveStay();
-      this.holding = beginStay(this.lock, thread);
+      this.holding = this.lock.client.threads.begin(thread, this.lock);
       this.#begin();
     }
   }
 
   protected fail(error: unknown): void {
-    if (this.isAbandoned) this.endLate();
+    if (this.lateEnd !== undefined) this.endLate();
     if (this.state === "cancelled") return;
     this.endTurn();
     // A failure that ends the whole line cancels this call as well.
-    this.waiter.onCancel(undefined);
+    this.waiter.onCancel = undefined;
     this.way?.failed(error);
     this.#error = error;
     this.end("failed");
@@ -286,24 +282,28 @@ export class Acquisition extends Attempt {
     this.end(this.waiter.cancelled ? "cancelled" : "over");
   }
 
-  protected end(state: State): void {
+  /** @param byAnswer whether Redis has answered that it has the lock */
+  protected end(state: State, byAnswer = false): void {
     const { lock, wish, waiter } = this;
     this.state = state;
-    waiter.onCancel(undefined);
-    this.#leaveStay();
+    this.isOver = true;
+    waiter.onCancel = undefined;
+    this.#leaveStay(byAnswer);
     if (!wish.isPart) lock.client.dismiss(waiter);
     this.#tell?.();
   }
 
-  #leaveStay(): void {
+  #leaveStay(byAnswer = false): void {
     const { lock, holding, wish } = this;
-    this.way?.leave();
+    this.way?.leave(byAnswer);
     this.way = undefined;
     if (this.#hasBegun) {
       this.#hasBegun = false;
       holding.isBeginning = false;
-      // This also takes the field out of a fair queue, and passes the lock on if it was granted at this very moment.
-      undoCopies(lock, holding, lock.kind.recordsWaiters && wish.waits && wish.attempts > 0);
+      if (this.state !== "entered") {
+        // This also takes the field out of a fair queue, and passes the lock on if it was granted at this very moment.
+        undoCopies(lock, holding, lock.kind.recordsWaiters && wish.waits && wish.attempts > 0);
+      }
       holding.settled();
     }
     this.#entered?.settled();

@@ -40,11 +40,8 @@ export abstract class Attempt extends AcquireCommand {
   #vainTries = 0;
   /** Ends its turn among the commands of the stay; true: `endTurn` of the stay's record does. */
   #turn: (() => void) | true | undefined;
-  /** Ends the background work of a cancelled call; undefined while the call waits for the attempt. */
-  #lateEnd: (() => void) | undefined;
-
-  /** The attempt was answered, and its call still waits for it. Ends the turn. */
-  protected abstract heard(answer: AcquireAnswer, command: Exchanged<unknown>): void;
+  /** The call was cancelled while its latest attempt was under way: ends the background work. Undefined while the call waits for it. */
+  protected lateEnd: (() => void) | undefined;
 
   /** The attempt has failed, or could not be made, and its call still waits for it. Ends the turn. */
   protected abstract fail(error: unknown): void;
@@ -56,11 +53,6 @@ export abstract class Attempt extends AcquireCommand {
 
   protected abstract inCallersContext(work: () => void): void;
 
-  /** Whether its call was cancelled while the latest attempt was under way. */
-  protected get isAbandoned(): boolean {
-    return this.#lateEnd !== undefined;
-  }
-
   protected safely(work: () => void): void {
     try {
       work();
@@ -69,44 +61,39 @@ export abstract class Attempt extends AcquireCommand {
     }
   }
 
-  /** Asks once it has its turn, so that it knows the count before it. @throws LeaseLostError for a stay that has ended before */
+  /**
+   * Asks once it has its turn, so that it knows the count before it, and its server has room for it. One of several servers is asked without
+   * that, as it has little time to answer.
+   * @throws LeaseLostError for a stay that has ended before
+   */
   protected ask(): void {
-    const { inRedis } = this.holding;
+    const { lock, wish, holding } = this;
+    const { inRedis } = holding;
     this.state = "asking";
-    this.waiter.onCancel(this.#cancelled);
-    if (!inRedis.isChanging) {
+    this.waiter.onCancel = this.#cancelled;
+    if (this.#turn === undefined) {
+      if (inRedis.isChanging) {
+        void inRedis.inTurn(() => new Promise<void>((ended) => this.#askInTurn(ended)));
+        return;
+      }
       inRedis.beginTurn();
       this.#turn = true;
-      this.#sendInTurn();
-      return;
     }
-    const turn = () =>
-      new Promise<void>((ended) => {
-        this.#turn = ended;
-        this.#sendLater();
-      });
-    void inRedis.inTurn(turn);
-  }
-
-  #sendInTurn(): void {
-    const { wish, holding } = this;
-    const { inRedis } = holding;
     this.heldCount = inRedis.count;
     if (wish.again && this.heldCount === 0) throw lossOf(this);
     wish.place = undefined;
-    this.send();
+    const { admission } = lock.client;
+    const needsRoom = wish.timeoutMs === undefined;
+    const room = needsRoom ? admission.enter(lock.key) : undefined;
+    if (needsRoom && room === undefined) admission.wait(this);
+    else this.admitted(room);
   }
 
-  #sendLater(): void {
-    if (this.isAbandoned) {
-      this.endLate();
-      return;
-    }
-    try {
-      this.#sendInTurn();
-    } catch (error) {
-      this.fail(error);
-    }
+  /** @param ended ends the turn */
+  #askInTurn(ended: () => void): void {
+    this.#turn = ended;
+    if (this.lateEnd !== undefined) this.endLate();
+    else this.safely(() => this.ask());
   }
 
   protected endTurn(): void {
@@ -165,7 +152,7 @@ export abstract class Attempt extends AcquireCommand {
 
   protected takesBack(): void {
     this.state = "takingBack";
-    this.waiter.onCancel(this.#cancelled);
+    this.waiter.onCancel = this.#cancelled;
   }
 
   protected failForCaller(error: unknown): void {
@@ -184,20 +171,14 @@ export abstract class Attempt extends AcquireCommand {
     const { lock, holding } = this;
     holding.unsettled();
     const late = new Promise<void>((resolve) => {
-      this.#lateEnd = resolve;
+      this.lateEnd = resolve;
     });
     lock.client.inBackground(() => late);
   }
 
-  override answered(answer: AcquireAnswer, command: Exchanged<unknown>): void {
-    super.answered(answer, command);
-    if (this.#lateEnd !== undefined) this.readLate(answer, command);
-    else this.heard(answer, command);
-  }
-
   override failed(error: unknown): void {
     super.failed(error);
-    if (this.isAbandoned) this.endLate();
+    if (this.lateEnd !== undefined) this.endLate();
     else this.failForCaller(error);
   }
 
@@ -239,8 +220,8 @@ export abstract class Attempt extends AcquireCommand {
   /** The attempt of a cancelled call has ended: undoes what it may have left in Redis, and lets `close` stop waiting for it. */
   protected endLate(): void {
     const { lock, holding } = this;
-    const end = this.#lateEnd;
-    this.#lateEnd = undefined;
+    const end = this.lateEnd;
+    this.lateEnd = undefined;
     this.endTurn();
     if (end === undefined) return;
     undoCopies(lock, holding);

@@ -3,7 +3,7 @@ import { FIRST_OWN_THREAD_ID } from "../options.js";
 import type { Hold, Holding } from "../threads/holding.js";
 import type { Scope } from "../threads/scope.js";
 import { Thread } from "../threads/thread.js";
-import { type LockIdentity, lockId, otherHalfId } from "./lock-kind.js";
+import { type LockIdentity, lockId } from "./lock-kind.js";
 import type { Wish } from "./wish.js";
 
 /** The thread that a call acts as, and the holds on its path. */
@@ -50,8 +50,7 @@ function claimOnPath(lock: LockIdentity, stranger: () => Thread<Holding>, replac
   if (outer !== undefined) return { thread: outer.holding.thread, outer, kin: undefined, scope };
   refuseUpgrade(lock, other);
   // The joint lock around this call is still acquiring this member: a second stay and that acquisition would wait for each other.
-  const half = otherHalfId(lock) ?? lock.id;
-  if (lock.reentry === "scope" && (scope?.awaits(lock.id) || scope?.awaits(half))) {
+  if (lock.reentry === "scope" && (scope?.awaits(lock.id) || scope?.awaits(lock.otherId ?? lock.id))) {
     throw new LeaseLostError(lock.name, lock.client.id, "unreachable", 0);
   }
   // A stay that the scope's thread has in the lock, but not on this path, excludes the call, which gets another thread.
@@ -77,8 +76,7 @@ export function assertReentrant({ name, kind }: LockIdentity): void {
 
 /** The hold that the caller has of the other lock of the pair. */
 function otherHalf(lock: LockIdentity, find: (id: string) => Hold | undefined): Hold | undefined {
-  const id = otherHalfId(lock);
-  return id === undefined ? undefined : find(id);
+  return lock.otherId === undefined ? undefined : find(lock.otherId);
 }
 
 function refuseUpgrade(lock: LockIdentity, other: Hold | undefined): void {

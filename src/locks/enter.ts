@@ -1,8 +1,10 @@
 import type { Instant } from "../runtime/instant.js";
 import type { Place } from "../threads/hold.js";
 import type { Hold, Holding } from "../threads/holding.js";
-import { type LockIdentity, otherHalfId } from "./lock-kind.js";
+import type { LockIdentity } from "./lock-kind.js";
 import type { Wish } from "./wish.js";
+
+const NONE: readonly Holding[] = [];
 
 /** What was given. */
 type Given = Pick<Place, "takenAt" | "until" | "token" | "unnamed">;
@@ -40,7 +42,7 @@ export function enterByAnswer(
 ): Hold | undefined {
   // A read beside its own write hold does not displace that.
   const isFirst = holding.live.length === 0 && wish.kin === undefined;
-  const others = isFirst ? lock.client.threads.excludedBy(holding, otherHalfId(lock)) : [];
+  const others = isFirst ? lock.client.threads.excludedBy(holding, lock.otherId) : NONE;
   const isLater = ({ takenAt, provisional }: Hold) =>
     !provisional && takenAt.monotonicMs > given.takenAt.monotonicMs;
   if (others.some(({ live }) => live.some(isLater))) return undefined;

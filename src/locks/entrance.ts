@@ -1,7 +1,7 @@
 import type { Hold, Holding } from "../threads/holding.js";
 import { Thread } from "../threads/thread.js";
 import { type Claim, claimOf, mayEnter, scopeOf } from "./claim.js";
-import { type LockIdentity, otherHalfId } from "./lock-kind.js";
+import type { LockIdentity } from "./lock-kind.js";
 import { unanswered } from "./refusal.js";
 import type { Wish } from "./wish.js";
 
@@ -39,7 +39,7 @@ export function entranceOf(lock: LockIdentity, wish: Wish, caller: Caller): Entr
   // Outside of any scope a call is on no path.
   if (threadId === undefined && lock.client.threads.current === undefined) {
     const thread = caller.stranger === undefined ? new Thread<Holding>() : stranger();
-    return { by: "begin", stay: beginStay(lock, thread), mayEnter: always, claim: undefined };
+    return { by: "begin", stay: lock.client.threads.begin(thread, lock), mayEnter: always, claim: undefined };
   }
   const claim = claimOf(lock, threadId, stranger, wish.replaced);
   const { outer, kin, thread, scope } = claim;
@@ -61,20 +61,13 @@ export function entranceOf(lock: LockIdentity, wish: Wish, caller: Caller): Entr
     const host = kin.holding;
     return { by: "beside", stay: host, mayEnter: () => mayEnter(lock, scope, kin, host.live), claim };
   }
-  return { by: "begin", stay: beginStay(lock, thread), mayEnter: always, claim };
-}
-
-/** @param host the write stay beside which it reads */
-export function beginStay(lock: LockIdentity, thread: Thread<Holding>, host?: Holding): Holding {
-  const stay = lock.client.threads.begin(thread, lock, host);
-  stay.unsettled();
-  return stay;
+  return { by: "begin", stay: lock.client.threads.begin(thread, lock), mayEnter: always, claim };
 }
 
 /** Begins to read beside a write lock. @returns undefined where the write lock is over, or its thread has begun to read since */
 export function beginBeside(lock: LockIdentity, claim: Claim | undefined): Holding | undefined {
   if (claim?.kin?.state !== "held" || claim.thread.stayIn(lock.id) !== undefined) return undefined;
-  return beginStay(lock, claim.thread, claim.kin.holding);
+  return lock.client.threads.begin(claim.thread, lock, claim.kin.holding);
 }
 
 /**
@@ -114,8 +107,7 @@ export function noteNoTurn(lock: LockIdentity, wish: Wish, stay: Holding): void 
 
 /** The stay in which the chosen thread is just acquiring or releasing the other lock of the pair. */
 function unsettledHalf(lock: LockIdentity, { thread }: Claim): Holding | undefined {
-  const id = otherHalfId(lock);
-  const other = id === undefined ? undefined : thread.stayIn(id);
+  const other = lock.otherId === undefined ? undefined : thread.stayIn(lock.otherId);
   return other === undefined || other.live.length > 0 || other.isIdle ? undefined : other;
 }
 

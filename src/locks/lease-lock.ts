@@ -164,28 +164,25 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
    * @param come makes the call's result of its hold, undefined when it could not be acquired in time; called in the caller's async context
    */
   #take<T>(call: Take, come: (hold: Hold | undefined, wish: Wish) => T | Promise<T>): Promise<T> {
+    const lock = this.#lock;
+    const { client } = lock;
+    const { options, form } = call;
     let wish: Wish;
     try {
       call.check?.();
-      wish = this.#wish(call);
+      if (options !== NO_OPTIONS) checkLockOptions(options);
+      client.assertOpen(lock);
+      const waitMs = options.waitMs ?? call.waitMs ?? client.settings.waitMs;
+      const waiter = client.newWaiter(waitMs, options.signal);
+      wish = new Wish(client, options, { form, waits: waitMs !== 0, waiter, timeoutMs: undefined });
     } catch (error) {
       return Promise.reject(error);
     }
-    const lock = this.#lock;
-    const { threadId } = call.options;
+    const { threadId } = options;
     if (!isTraced()) return acquire(lock, wish, { threadId }, come);
     const describe = ({ holding, holdCount }: Hold) => ({ holder: holding.field, holdCount });
     const work = () => acquire(lock, wish, { threadId }, (hold) => hold);
     return traced(lock, wish, work, describe).then((hold) => come(hold, wish));
-  }
-
-  #wish({ options, form, waitMs: defaultWaitMs }: Take): Wish {
-    const { client } = this.#lock;
-    if (options !== NO_OPTIONS) checkLockOptions(options);
-    client.assertOpen(this.#lock);
-    const waitMs = options.waitMs ?? defaultWaitMs ?? client.settings.waitMs;
-    const waiter = client.newWaiter(waitMs, options.signal);
-    return new Wish(client, options, { form, waits: waitMs !== 0, waiter, timeoutMs: undefined });
   }
 }
 

@@ -47,6 +47,8 @@ export interface LockIdentity {
   readonly key: string;
   /** Tells the locks of a client apart, also those of one key. */
   readonly id: string;
+  /** The id of the other lock of the pair; undefined for a lock of its own. */
+  readonly otherId: string | undefined;
   /** Where its waiters listen. */
   readonly channel: string;
   readonly reentry: Reentry;
@@ -65,6 +67,6 @@ export function lockId(half: Half | undefined, key: string): string {
 }
 
 /** The id of the other lock of the pair; undefined for a lock of its own. */
-export function otherHalfId({ kind: { half }, key }: LockIdentity): string | undefined {
+export function otherHalfId(half: Half | undefined, key: string): string | undefined {
   return half === undefined ? undefined : lockId(half === "read" ? "write" : "read", key);
 }

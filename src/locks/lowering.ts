@@ -18,15 +18,17 @@ export interface Sending {
 
 /**
  * Lowers the count in Redis to that of the stay's record, again until an answer comes in time. With nothing to lower, it writes the TTL.
+ * @param late the answer to the first try, if that was sent already
  */
 export async function sendRelease(
   lock: LockIdentity,
   holding: Holding,
   sending: Sending = {},
+  late?: Exchanged<ReleaseAnswer>,
 ): Promise<Exchanged<ReleaseAnswer>> {
   const { commands } = lock.client;
-  let repeated = false;
-  for (let tries = 1; ; tries += 1) {
+  let repeated = late?.repeated ?? false;
+  for (let tries = late === undefined ? 1 : 2; ; tries += 1) {
     const sent = await new Lowering(lock, holding, sending, repeated).send();
     ({ repeated } = sent);
     if (sent.reply.status !== "late") return sent;

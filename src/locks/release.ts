@@ -56,10 +56,13 @@ function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
   hold.release();
   const ending = { lock, hold, heldMs };
   const { lowerings } = inRedis;
-  if (!isLast) return ended(ending, () => inRedis.inTurn(() => lowerCount(lock, hold, lowerings)));
-  inRedis.lowers(0);
-  if (names !== undefined) return ended(ending, () => inRedis.inTurn(() => freeAll(lock, hold, names)));
-  return free(ending);
+  if (names !== undefined) {
+    inRedis.lowers(0);
+    return ended(ending, () => inRedis.inTurn(() => freeAll(lock, hold, names)));
+  }
+  // A command of the stay is under way, and decides which count this one lowers.
+  if (inRedis.isChanging) return ended(ending, () => inRedis.inTurn(() => lowerCount(lock, hold, lowerings)));
+  return lowerAtOnce(ending, isLast ? 0 : holding.keepLive());
 }
 
 /** A release under way. */
@@ -70,17 +73,26 @@ interface Ending {
   readonly heldMs: number | undefined;
 }
 
-/** Frees a lock with nothing else under way. */
-function free(ending: Ending): Promise<void> {
+/** Lowers the count with no other command of the stay under way. */
+function lowerAtOnce(ending: Ending, keptCount: number): Promise<void> {
   const { lock, hold } = ending;
   const { holding } = hold;
   const { inRedis } = holding;
+  // What was released with another hold needs no command.
+  if (inRedis.count <= keptCount) return ended(ending, () => Promise.resolve(true));
+  inRedis.lowers(keptCount);
   inRedis.beginTurn();
   return new Lowering(lock, holding).send().then(
     (sent) => {
       inRedis.endTurn();
-      const isDone = sent.reply.status === "released" && sent.shortfall === undefined && !inRedis.isPossible;
-      if (!isDone) return ended(ending, async () => lowered(hold, 0, sent));
+      const { reply, shortfall, sentAt } = sent;
+      const isLate = reply.status === "late";
+      if (isLate)
+        return ended(ending, async () => lowered(hold, keptCount, await sendAgain(lock, hold, sent)));
+      const isSettled = inRedis.copiesUntilMs === 0 && inRedis.reconciler === undefined;
+      const isDone = reply.status === "released" && shortfall === undefined && isSettled;
+      if (!isDone) return ended(ending, async () => lowered(hold, keptCount, sent));
+      if (keptCount > 0) holding.renewed(sentAt);
       tell(ending);
       holding.releases -= 1;
       return holding.settled();
@@ -90,6 +102,15 @@ function free(ending: Ending): Promise<void> {
       return ended(ending, () => Promise.reject(error));
     },
   );
+}
+
+/** Sends a release again whose answer was late. */
+function sendAgain(
+  lock: LockIdentity,
+  { holding }: Hold,
+  late: Exchanged<ReleaseAnswer>,
+): Promise<Exchanged<ReleaseAnswer>> {
+  return holding.inRedis.inTurn(() => sendRelease(lock, holding, {}, late));
 }
 
 /** @param work brings false when too few replicas have what was released */

@@ -29,7 +29,7 @@ class Spinning extends WaitInLine {
 
   override sleep(awake: () => void): void {
     const { waiter } = this.wish;
-    if (this.line.isHead(waiter)) waiter.sleep(awake, this.line.nap(this.#nextDelay()));
+    if (this.line.head === waiter) waiter.sleep(awake, this.line.nap(this.#nextDelay()));
     else super.sleep(awake);
   }
 }

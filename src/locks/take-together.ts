@@ -79,7 +79,6 @@ async function attemptTogether(parts: readonly Part[], wanted: readonly Wanted[]
   if (first === undefined) return { members: [] };
   const { client, key, kind } = first.lock;
   const { commands, admission } = client;
-  for (const { holding } of parts) holding.unsettled();
   try {
     for (let tries = 1; ; tries += 1) {
       const { waiter } = first.wish;

@@ -27,14 +27,12 @@ export class WaitInLine implements WayOfWaiting {
     this.line = lock.client.lines.join(lock, wish.waiter);
   }
 
-  shouldAsk(): boolean {
-    return this.line.isHead(this.wish.waiter) && this.line.shouldAsk();
-  }
-
-  asking(): WaitEnd {
+  asks(): WaitEnd | undefined {
+    const { waiter } = this.wish;
+    if (this.line.head !== waiter || !this.line.shouldAsk()) return undefined;
     // No lock is handed to a call that asks: if its answer comes too late, its stay gives back what it took, and cannot take over a lock
     // meanwhile.
-    this.wish.waiter.heir = undefined;
+    waiter.heir = undefined;
     const news = this.line.asking();
     return this.#hasSlept ? news : "free";
   }
@@ -51,20 +49,12 @@ export class WaitInLine implements WayOfWaiting {
     else this.line.wake();
   }
 
-  /** Tells the line: the next waiter may enter a shared lock as well; of any other lock the line learns the new TTL. */
-  entered(): void {
-    if (this.line.length <= 1) return;
-    const { holding, wish } = this.#part;
-    if (this.#lock.kind.shared) this.line.wake();
-    else this.line.seenHeld({ holder: holding.field, ttlMs: wish.terms.leaseMs });
-  }
-
   sleep(awake: () => void): void {
     const { waiter } = this.wish;
     this.#hasSlept = true;
     if (handsOver(this.#lock)) this.#heir ??= new Heir(this.#part.holding, this.wish);
     waiter.heir = this.#heir;
-    if (this.line.isHead(waiter)) this.line.watch();
+    if (this.line.head === waiter) this.line.watch();
     waiter.sleep(awake);
   }
 
@@ -80,9 +70,15 @@ export class WaitInLine implements WayOfWaiting {
     this.wish.obstacle = { ...sighting, own: this.#lock.client.owns(sighting.holder) };
   }
 
-  leave(): void {
+  /** Those behind it in line learn what has come of it: they may enter a shared lock as well; of any other lock they learn the new TTL. */
+  leave(byAnswer: boolean): void {
     const { waiter } = this.wish;
     waiter.heir = undefined;
+    if (byAnswer && this.line.length > 1) {
+      const { holding, wish } = this.#part;
+      if (this.#lock.kind.shared) this.line.wake();
+      else this.line.seenHeld({ holder: holding.field, ttlMs: wish.terms.leaseMs });
+    }
     this.#lock.client.lines.leave(this.line, waiter);
   }
 }

@@ -54,7 +54,8 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
   }
 
   /** News from now on is for the next attempt, as the answer to this one may be older. So is a grant that a message has told. */
-  asking(): WaitEnd {
+  asks(): WaitEnd | undefined {
+    if (this.#lock.client.clock.monotonicMs() < this.#askAtMs) return undefined;
     const why = this.#heard ? "message" : "timer";
     this.#heard = false;
     this.#askAtMs = Number.POSITIVE_INFINITY;
@@ -69,8 +70,6 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
   }
 
   failed(): void {}
-
-  entered(): void {}
 
   sleep(awake: () => void): void {
     const ms = Math.max(0, this.#askAtMs - this.#lock.client.clock.monotonicMs());
@@ -90,10 +89,6 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
 
   leave(): void {
     this.#lock.client.fairQueues.remove(this);
-  }
-
-  shouldAsk(): boolean {
-    return this.#lock.client.clock.monotonicMs() >= this.#askAtMs;
   }
 
   refreshed(answer: RefreshAnswer, seen: Sighted): void {

@@ -25,22 +25,18 @@ export interface Taken {
 export interface WayOfWaiting {
   /** Whether the call asks again under the same field after it has given back what it got too late. */
   readonly asksAgain: boolean;
-  /** Whether it is worth asking now. */
-  shouldAsk(): boolean;
-  /** The call is about to ask: what is heard from now on is news. @returns why it asks */
-  asking(): WaitEnd;
+  /** Whether the call is to ask now; what is heard from then on is news. @returns why it asks; undefined: it is to sleep */
+  asks(): WaitEnd | undefined;
   /** Redis has refused. @returns false when the call has to wait on under another field */
   refused(): boolean;
   /** Redis could not be asked, or was not: the call was cancelled while it asked, or (`undefined`) its time was up before it was sent. */
   failed(error: unknown): void;
-  /** Redis has given the lock. */
-  entered(): void;
   /** Sleeps until there is something to ask or to take. `awake` may be called within this call, or by the waker. */
   sleep(awake: () => void): void;
   /** To be asked each time it wakes. */
   taken(): Taken | undefined;
   /** The time is up. */
   over(): void;
-  /** The call waits no more, however that came. */
-  leave(): void;
+  /** The call waits no more. @param byAnswer whether Redis has answered that it has the lock */
+  leave(byAnswer: boolean): void;
 }

@@ -37,7 +37,8 @@ export class WaitLine {
   readonly #safetyPeriodMs: number;
   readonly #usableYield: UsableYield;
   #yields: Yields | undefined;
-  #head: Waiter | undefined;
+  /** The first in line; undefined while the line is empty. Set by the line. */
+  head: Waiter | undefined;
   /** Those behind the head; undefined before the first. */
   #behind: Set<Waiter> | undefined;
   #unlisten: (() => void) | undefined;
@@ -72,7 +73,7 @@ export class WaitLine {
   }
 
   get length(): number {
-    return (this.#head === undefined ? 0 : 1) + (this.#behind?.size ?? 0);
+    return (this.head === undefined ? 0 : 1) + (this.#behind?.size ?? 0);
   }
 
   /** Who had the lock when somebody of this line last saw it. */
@@ -82,20 +83,18 @@ export class WaitLine {
 
   /** Those who stand in it, the head first. */
   get waiters(): readonly Waiter[] {
-    return this.#head === undefined ? [] : [this.#head, ...(this.#behind ?? [])];
+    return this.head === undefined ? [] : [this.head, ...(this.#behind ?? [])];
   }
 
   /** Puts a waiter at the end, unless it stands in line already. */
   add(waiter: Waiter): void {
-    if (this.#head === undefined) this.#begin(waiter);
-    else if (this.#head !== waiter) {
+    if (this.head !== undefined) {
+      if (this.head === waiter) return;
       this.#behind ??= new Set();
       this.#behind.add(waiter);
+      return;
     }
-  }
-
-  /** Whatever was known when somebody last stood here is known no more. */
-  #begin(head: Waiter): void {
+    // The line was empty: what was known when a call last stood in it is known no more.
     invariant(!this.#behind?.size, "a line has waiters and no head");
     this.#woken = false;
     this.#expectsOwn = false;
@@ -108,47 +107,34 @@ export class WaitLine {
     this.#deafMs = FIRST_DEAF_MS;
     // With the messages coming in already, the first attempt misses none, and no second one is needed.
     if (this.#subscriptions.isOpen(this.awaited.channel)) this.#listen();
-    this.#head = head;
+    this.head = waiter;
   }
 
   /** @returns true when the line is empty now */
   remove(waiter: Waiter): boolean {
-    if (this.#head !== waiter) {
+    if (this.head !== waiter) {
       this.#behind?.delete(waiter);
       return false;
     }
-    this.#head = this.#next();
-    if (this.#head === undefined) {
-      this.#end();
+    const next = this.#behind?.values().next().value;
+    this.head = next;
+    if (next === undefined) {
+      this.#unlisten?.();
+      this.#unlisten = undefined;
+      this.#alarm?.cancel();
+      this.#alarm = undefined;
       return true;
     }
+    this.#behind?.delete(next);
     const mayDoze = !this.#woken && this.#unlisten !== undefined && this.#isWatched(this.#nextMs);
-    if (!mayDoze || this.#head.naps) this.#head.wake();
+    if (!mayDoze || next.naps) next.wake();
     return false;
-  }
-
-  #end(): void {
-    this.#unlisten?.();
-    this.#unlisten = undefined;
-    this.#unset();
-  }
-
-  /** Takes out the first of those behind the head. */
-  #next(): Waiter | undefined {
-    for (const next of this.#behind ?? []) {
-      this.#behind?.delete(next);
-      return next;
-    }
-    return undefined;
-  }
-
-  isHead(waiter: Waiter): boolean {
-    return this.#head === waiter;
   }
 
   /** True when it may be worth asking Redis for the lock now. */
   shouldAsk(): boolean {
-    return this.#woken || this.#clock.monotonicMs() >= this.#nextMs;
+    const nowMs = this.#clock.monotonicMs();
+    return this.#woken || nowMs >= this.#askAgainMs || nowMs >= this.#turnMs;
   }
 
   get #nextMs(): number {
@@ -157,7 +143,7 @@ export class WaitLine {
 
   /** The head is about to ask: wake-ups from now on are news. @returns why it asks */
   asking(): LineNews {
-    invariant(this.#head?.isAsleep === false, "a line asks without its head");
+    invariant(this.head?.isAsleep === false, "a line asks without its head");
     const news = this.#woken ? this.#news : "timer";
     this.#woken = false;
     this.#turnMs = Number.POSITIVE_INFINITY;
@@ -166,7 +152,7 @@ export class WaitLine {
 
   /** Who may be given what another call of this client leaves: the head's, while it sleeps. */
   get heir(): object | undefined {
-    return this.#head?.isAsleep ? this.#head.heir : undefined;
+    return this.head?.isAsleep ? this.head.heir : undefined;
   }
 
   /** This client is about to free what is waited for: its own message is no news. */
@@ -190,7 +176,7 @@ export class WaitLine {
       this.rest(yieldMs);
       this.#turnMs = nowMs + yieldMs;
     }
-    this.#head?.wake();
+    this.head?.wake();
   }
 
   /** Nobody knows whether this client has freed it. */
@@ -238,10 +224,10 @@ export class WaitLine {
     const listening = this.#unlisten !== undefined;
     const untilMs = listening ? this.#nextMs : Math.min(this.#nextMs, this.#listenAgainMs);
     if (this.#isWatched(untilMs)) return;
-    this.#unset();
+    this.#alarm?.cancel();
     const ring = () => {
       this.#alarm = undefined;
-      this.#head?.wake();
+      this.head?.wake();
     };
     this.#alarmMs = untilMs;
     this.#alarm = this.#clock.schedule(Math.max(untilMs - this.#clock.monotonicMs(), 0), ring, true);
@@ -250,11 +236,6 @@ export class WaitLine {
   /** Whether the head will be woken by then, at the latest. */
   #isWatched(untilMs: number): boolean {
     return this.#alarm !== undefined && this.#alarmMs <= untilMs;
-  }
-
-  #unset(): void {
-    this.#alarm?.cancel();
-    this.#alarm = undefined;
   }
 
   /** The head asks again after so many milliseconds, or when it is woken. @returns how long it may sleep */
@@ -296,7 +277,7 @@ export class WaitLine {
     this.#unlisten = undefined;
     this.#listenAgainMs = this.#clock.monotonicMs() + this.#deafMs;
     this.#deafMs = Math.min(2 * this.#deafMs, this.#safetyPeriodMs);
-    this.#head?.wake();
+    this.head?.wake();
   }
 
   /** Redis could not be asked: everybody in line hears of it now and not one after the other. */
@@ -308,6 +289,6 @@ export class WaitLine {
   wake(news: LineNews = "release"): void {
     this.#woken = true;
     this.#news = news;
-    this.#head?.wake();
+    this.head?.wake();
   }
 }

@@ -25,7 +25,7 @@ export class WaitLines {
     if (line === undefined) {
       line = new WaitLine(awaited, this.#services);
       this.#lines.set(awaited.id, line);
-    } else if (line.length === 0) {
+    } else if (line.head === undefined) {
       this.#empty -= 1;
     }
     line.add(waiter);
@@ -44,7 +44,7 @@ export class WaitLines {
   /** The line for a lock; undefined while no call of this client waits for it. */
   of(lockId: string): WaitLine | undefined {
     const line = this.#lines.get(lockId);
-    return line === undefined || line.length === 0 ? undefined : line;
+    return line?.head === undefined ? undefined : line;
   }
 
   /** How many calls of this client wait for a lock. */

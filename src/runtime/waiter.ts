@@ -34,7 +34,8 @@ export class Waiter extends Link {
   #served = false;
   #resume: (() => void) | undefined;
   #timer: Timer | undefined;
-  #onCancel: (() => void) | undefined;
+  /** Called when it is cancelled. At most one at a time. */
+  onCancel: (() => void) | undefined;
   #whole: Waiter | undefined;
   #parts: Set<Waiter> | undefined;
 
@@ -152,7 +153,7 @@ export class Waiter extends Link {
     this.#cancelled = true;
     this.#reason = reason;
     this.queued?.dismiss();
-    this.#onCancel?.();
+    this.onCancel?.();
     this.wake();
     if (this.#parts !== undefined) for (const part of this.#parts) part.cancel(reason);
   }
@@ -167,19 +168,14 @@ export class Waiter extends Link {
     return part;
   }
 
-  /** At most one at a time. @param callback called when it is cancelled; undefined: not any more */
-  onCancel(callback: (() => void) | undefined): void {
-    this.#onCancel = callback;
-  }
-
   /** What the promise brings; undefined when the waiter is cancelled first, whatever the promise does later. */
   unlessCancelled<T>(promise: Promise<T>): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
       const onCancel = () => resolve(undefined);
       if (this.#cancelled) onCancel();
-      else this.#onCancel = onCancel;
+      else this.onCancel = onCancel;
       const settled = () => {
-        if (this.#onCancel === onCancel) this.#onCancel = undefined;
+        if (this.onCancel === onCancel) this.onCancel = undefined;
       };
       promise.then(
         (value) => {

@@ -46,7 +46,7 @@ const ANSWERS_PER_LEASE = 6;
 
 /**
  * Renews what it was given, all in one beat each third of the lease, so that n locks cost n / 100 commands. Idle, with
- * no timer, when there is nothing to renew.
+ * no timer, when there is nothing to renew. It keeps no list of its own, as most locks come and go between two beats: see decision 23.
  */
 export class Watchdog {
   readonly #commands: Commands;
@@ -54,50 +54,58 @@ export class Watchdog {
   readonly #wheel: HashedWheelTimer;
   readonly #script: Script<readonly Renewal[], readonly RenewAnswer[]>;
   readonly #leaseMs: number;
-  readonly #renewables = new Set<Renewable>();
+  readonly #held: () => Iterable<Renewable>;
   #beat: Timeout | undefined;
 
-  /** @param leaseMs the shortest lease that has to be kept alive */
+  /**
+   * @param leaseMs the shortest lease that has to be kept alive
+   * @param held all that may be watched
+   */
   constructor(
     commands: Commands,
     clock: Clock,
     wheel: HashedWheelTimer,
     script: Script<readonly Renewal[], readonly RenewAnswer[]>,
     leaseMs: number,
+    held: () => Iterable<Renewable>,
   ) {
     this.#commands = commands;
     this.#clock = clock;
     this.#wheel = wheel;
     this.#script = script;
     this.#leaseMs = leaseMs;
+    this.#held = held;
   }
 
   add(renewable: Renewable): void {
     renewable.isWatched = true;
-    this.#renewables.add(renewable);
-    this.#schedule();
+    if (this.#beat === undefined) this.#schedule();
   }
 
   remove(renewable: Renewable): void {
     if (!renewable.isWatched) return;
-    this.#renewables.delete(renewable);
     renewable.isWatched = false;
     renewable.underRenewal = false;
   }
 
   stop(): void {
-    for (const renewable of this.#renewables) this.remove(renewable);
+    for (const renewable of this.#watched) this.remove(renewable);
     this.#beat?.cancel();
     this.#beat = undefined;
   }
 
+  get #watched(): readonly Renewable[] {
+    return [...this.#held()].filter(({ isWatched }) => isWatched);
+  }
+
   /** A beat that finds nothing to do is the last: adding and removing in between costs no timer. */
   #schedule(): void {
-    this.#beat ??= this.#wheel.schedule(this.#leaseMs / RENEWALS_PER_LEASE, () => {
+    this.#beat = this.#wheel.schedule(this.#leaseMs / RENEWALS_PER_LEASE, () => {
       this.#beat = undefined;
-      if (this.#renewables.size === 0) return;
+      const watched = this.#watched;
+      if (watched.length === 0) return;
       this.#schedule();
-      const due = [...this.#renewables].filter(({ underRenewal }) => !underRenewal);
+      const due = watched.filter(({ underRenewal }) => !underRenewal);
       for (const batch of batches(this.#commands, due, BATCH_SIZE)) void this.#renew(batch, FIRST_RETRY_MS);
     });
   }

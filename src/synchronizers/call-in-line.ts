@@ -84,14 +84,14 @@ export abstract class CallInLine<T> {
   #askOrSleep(): void {
     const { line, waiter } = this;
     try {
-      if (line === undefined || (line.isHead(waiter) && line.shouldAsk())) {
+      if (line === undefined || (line.head === waiter && line.shouldAsk())) {
         line?.asking();
         this.#state = "asking";
-        waiter.onCancel(this.#cancelled);
+        waiter.onCancel = this.#cancelled;
         this.ask();
       } else {
         this.#state = "waiting";
-        if (line.isHead(waiter)) line.watch();
+        if (line.head === waiter) line.watch();
         waiter.sleep(this.#awake);
       }
     } catch (error) {
@@ -113,7 +113,7 @@ export abstract class CallInLine<T> {
   /** It can not have now what it wants. */
   protected refused(): void {
     if (!this.isAsking) return;
-    this.waiter.onCancel(undefined);
+    this.waiter.onCancel = undefined;
     if (this.line === undefined) this.giveUp();
     else this.#awake();
   }
@@ -142,7 +142,7 @@ export abstract class CallInLine<T> {
   #end(state: State): void {
     this.#state = state;
     // What cancels its line, or the caller from now on, comes too late for this call.
-    this.waiter.onCancel(undefined);
+    this.waiter.onCancel = undefined;
     this.#tell?.();
   }
 }

@@ -1,7 +1,9 @@
-const NONE: readonly number[] = [];
+/** The values of no holds. */
+export const NO_VALUES: readonly number[] = [];
 
 /**
  * One value for each of the first holds of a stay, in the order in which Redis counts them.
+ * @param live in the order of their numbers
  * @param value gets undefined where there is no hold under that number any more
  */
 export function bySlot<H extends { readonly slot: number }>(
@@ -9,7 +11,10 @@ export function bySlot<H extends { readonly slot: number }>(
   count: number,
   value: (hold: H | undefined) => number,
 ): readonly number[] {
-  if (count === 0) return NONE;
-  const holds = new Map(live.map((hold) => [hold.slot, hold]));
-  return Array.from({ length: count }, (_, at) => value(holds.get(at + 1)));
+  let next = 0;
+  return Array.from({ length: count }, (_, at) => {
+    const hold = live[next]?.slot === at + 1 ? live[next] : undefined;
+    if (hold !== undefined) next += 1;
+    return value(hold);
+  });
 }

@@ -8,9 +8,8 @@ import type { Occupancy } from "./occupancy.js";
 export interface Custody<Stay> {
   readonly clock: Clock;
   readonly alarms: ExpiryAlarms;
+  /** Renews the holds: those of shared locks have one of their own. */
   readonly watchdog: Watchdog;
-  /** Renews the holds of shared locks. */
-  readonly sharedWatchdog: Watchdog;
   /** How many stays have live holds of each lock. */
   readonly occupancy: Occupancy;
   /** Undefined where one server has all keys and never changes. */

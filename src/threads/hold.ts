@@ -1,4 +1,5 @@
 import { LeaseLostError, type LossReason } from "../errors.js";
+import type { Instant } from "../runtime/instant.js";
 import type { Custody } from "./custody.js";
 import type { Held, Subject } from "./held.js";
 import type { Since, Terms } from "./terms.js";
@@ -43,9 +44,12 @@ export class HoldOf<S extends Stay> extends Trust {
   /** True once the caller has heard that the lease is lost by trying to release it. */
   dismissed = false;
 
-  /** @param services of its client */
-  constructor(holding: S, terms: Terms, place: Place, services: Services) {
-    super(terms, place, services.clock, services.alarms);
+  /**
+   * @param services of its client
+   * @param at this moment
+   */
+  constructor(holding: S, terms: Terms, place: Place, services: Services, at: Instant) {
+    super(terms, place, services.clock, services.alarms, at);
     this.holding = holding;
     this.holdCount = holding.live.length + 1;
     this.bare = place.bare;

@@ -4,8 +4,8 @@ import { invariant } from "../invariant.js";
 import type { Renewal } from "../protocol/lock-calls.js";
 import { type Instant, now } from "../runtime/instant.js";
 import type { Waiter } from "../runtime/waiter.js";
-import type { Renewable, Watchdog } from "../runtime/watchdog.js";
-import { bySlot } from "./by-slot.js";
+import type { Renewable } from "../runtime/watchdog.js";
+import { bySlot, NO_VALUES } from "./by-slot.js";
 import type { Chain } from "./chain.js";
 import { ConfirmableStay } from "./confirmable-stay.js";
 import type { Custody } from "./custody.js";
@@ -13,7 +13,7 @@ import { EntryLine } from "./entry-line.js";
 import type { Held } from "./held.js";
 import { HoldOf, type Place } from "./hold.js";
 import { ServerRecord, type Wanted } from "./server-record.js";
-import { isOfUse, type Terms } from "./terms.js";
+import type { Terms } from "./terms.js";
 import type { Thread } from "./thread.js";
 
 /** One acquisition of a lock. */
@@ -51,8 +51,8 @@ export class Holding extends ConfirmableStay implements Renewable {
   #live: Hold[] = NO_HOLDS;
   /** Why the latest hold was lost. */
   loss: LeaseLostError | undefined;
-  /** How many commands that change the field are under way or may still arrive. */
-  #underWay = 0;
+  /** How many commands that change the field are under way or may still arrive. A stay begins with its acquisition. */
+  #underWay = 1;
   #line: EntryLine | undefined;
   changes = 0;
   /** The same when the latest renewal was made up; undefined when a command was under way. */
@@ -77,7 +77,7 @@ export class Holding extends ConfirmableStay implements Renewable {
   }
 
   get live(): readonly Hold[] {
-    return this.#each((hold) => hold.checkMs());
+    return this.#live.length === 0 ? this.#live : this.#each((hold) => hold.checkMs());
   }
 
   /** Calls `act` with each live hold; a hold that ends by it leaves the list. @returns the holds that are left */
@@ -88,22 +88,15 @@ export class Holding extends ConfirmableStay implements Renewable {
   }
 
   /** The live holds of this stay, of the read stays beside it, and of the write stay that it began beside. */
-  *company(): Iterable<Hold> {
-    yield* this.live;
-    for (const guest of this.#guests ?? NOBODY) yield* guest.live;
-    if (this.#host !== undefined) yield* this.#host.live;
+  company(): readonly Hold[] {
+    const { live } = this;
+    if (this.#guests === undefined && this.#host === undefined) return live;
+    const guests = [...(this.#guests ?? NOBODY)].flatMap((guest) => guest.live);
+    return [...live, ...guests, ...(this.#host?.live ?? NO_HOLDS)];
   }
 
   get innermost(): Hold | undefined {
     return this.live.at(-1);
-  }
-
-  /**
-   * True when nothing of the stay is left, neither here nor under way to Redis. Under a chosen id, which the next stay has as well, it is
-   * not over while Redis may have something of it.
-   */
-  get isOver(): boolean {
-    return this.isIdle && (this.thread.explicitId === undefined || !this.inRedis.isPossible);
   }
 
   /** True when it has no holds, and nothing is under way to Redis. */
@@ -140,9 +133,12 @@ export class Holding extends ConfirmableStay implements Renewable {
 
   /** Records what Redis has confirmed. @returns undefined when it is over already, `at` this moment */
   add(terms: Terms, place: Place, at: Instant = now(this.#custody.clock)): Hold | undefined {
-    if (place.takenAt.monotonicMs < this.inRedis.freedMs || !isOfUse(terms, place, at)) return undefined;
-    const hold = new HoldOf<Holding>(this, terms, place, this.#custody);
-    hold.slot = this.inRedis.count + 1;
+    const { inRedis } = this;
+    if (place.takenAt.monotonicMs < inRedis.freedMs) return undefined;
+    const hold = new HoldOf<Holding>(this, terms, place, this.#custody, at);
+    // Its answer may come when its lease is over already.
+    if (hold.believedMs(at) === 0) return undefined;
+    hold.slot = inRedis.count + 1;
     // Most stays have one, for which a list that may grow would be too large.
     if (this.#live.length === 0) {
       this.#live = [hold];
@@ -150,8 +146,8 @@ export class Holding extends ConfirmableStay implements Renewable {
     } else this.#live.push(hold);
     // The same write has raised the TTL for the holds around this one.
     const raisesAll = this.#live.length > 1 && terms.renewed && !this.lock.kind.shared;
-    if (raisesAll && place.until === undefined) this.renewed(place.takenAt);
-    if (this.#needsRenewal(hold) && !place.unnamed) this.#watchdog.add(this);
+    if (raisesAll && place.until === undefined) this.renewed(place.takenAt, at);
+    if (this.#needsRenewal(hold) && !place.unnamed) this.#custody.watchdog.add(this);
     hold.tellEnd();
     this.#custody.confirmations?.taken(this, place.takenAt);
     return hold;
@@ -161,7 +157,7 @@ export class Holding extends ConfirmableStay implements Renewable {
   named(sentAt: Instant): void {
     for (const hold of this.live) {
       hold.confirmed(sentAt);
-      if (this.#needsRenewal(hold)) this.#watchdog.add(this);
+      if (this.#needsRenewal(hold)) this.#custody.watchdog.add(this);
     }
   }
 
@@ -180,10 +176,6 @@ export class Holding extends ConfirmableStay implements Renewable {
     this.#changed();
   }
 
-  get #watchdog(): Watchdog {
-    return this.lock.kind.shared ? this.#custody.sharedWatchdog : this.#custody.watchdog;
-  }
-
   /**
    * The watchdog of another reader, such as a JVM's, may lower the TTL of a shared lock, so that fixed leases are written again as well.
    */
@@ -193,7 +185,7 @@ export class Holding extends ConfirmableStay implements Renewable {
 
   /** One of the holds is not to be kept alive any more. */
   lapsing(): void {
-    if (!this.isAlive()) this.#watchdog.remove(this);
+    if (this.#live.length === 0 || !this.isAlive()) this.#custody.watchdog.remove(this);
   }
 
   /** What Redis is to have of it. @param goesOn whether something is asked for under the same field afterwards */
@@ -206,10 +198,11 @@ export class Holding extends ConfirmableStay implements Renewable {
   /** Numbers the live holds without gaps. @returns how many they are: the hold count that Redis is to keep */
   keepLive(): number {
     this.changes += 1;
-    this.live.forEach((hold, at) => {
+    const { live } = this;
+    live.forEach((hold, at) => {
       hold.slot = at + 1;
     });
-    return this.live.length;
+    return live.length;
   }
 
   /**
@@ -226,6 +219,7 @@ export class Holding extends ConfirmableStay implements Renewable {
    * kept as in {@link neededMs}.
    */
   keptMs(count: number): readonly number[] {
+    if (count === 0) return NO_VALUES;
     const restMs = this.releases > 0 ? this.neededMs([]) : 1;
     return bySlot(this.live, count, (hold) => Math.max(1, Math.ceil(hold?.neededMs() ?? restMs)));
   }
@@ -233,9 +227,11 @@ export class Holding extends ConfirmableStay implements Renewable {
   renewal(): Renewal {
     this.#renewedChanges = this.settledChanges;
     // A JVM's watchdog may shorten fixed leases as well, of the lock or of a single hold.
-    const holdMs = bySlot(this.#live, this.lock.kind.shared ? this.inRedis.count : 0, (hold) =>
-      hold === undefined ? 0 : Math.max(1, Math.ceil(hold.neededMs())),
-    );
+    const holdMs = this.lock.kind.shared
+      ? bySlot(this.#live, this.inRedis.count, (hold) =>
+          hold === undefined ? 0 : Math.max(1, Math.ceil(hold.neededMs())),
+        )
+      : NO_VALUES;
     return { key: this.key, holder: this.field, leaseMs: this.neededMs(this.#live), holdMs };
   }
 
@@ -295,13 +291,17 @@ export class Holding extends ConfirmableStay implements Renewable {
     this.#changed();
   }
 
+  /** Looks at no clock: a hold that is found to have run out later changes the stay once more. */
   #changed(): void {
     const host = this.#host;
-    if (this.isOver) {
-      if (host !== undefined) host.#guests?.delete(this);
-      this.#custody.over(this);
-    } else if (this.isIdle) {
-      this.inRedis.rests(this.#custody.clock.monotonicMs());
+    if (this.#underWay === 0 && this.#live.length === 0) {
+      // Under a chosen id, which the next stay has as well, it is not over while Redis may have something of it.
+      if (this.thread.explicitId !== undefined && this.inRedis.isPossible) {
+        this.inRedis.rests(this.#custody.clock.monotonicMs());
+      } else {
+        if (host !== undefined) host.#guests?.delete(this);
+        this.#custody.over(this);
+      }
     }
     this.#line?.wake();
     if (host !== undefined) host.#line?.wake();

@@ -9,7 +9,7 @@ import type { ExpiryAlarms } from "../runtime/expiry-alarms.js";
 import { type Instant, now } from "../runtime/instant.js";
 import type { Renewable, Watchdog } from "../runtime/watchdog.js";
 import type { Subject } from "./held.js";
-import { isOfUse, type Since, type Terms } from "./terms.js";
+import type { Since, Terms } from "./terms.js";
 import { Trust } from "./trust.js";
 
 /** A semaphore, or a latch. */
@@ -54,8 +54,9 @@ export class PermitHolds {
   /** Records permits that Redis has granted. @returns undefined when their lease is over already */
   add(count: Counted, ids: readonly string[], terms: Terms, since: Since): PermitHold | undefined {
     const { clock, alarms, watchdog, confirmations } = this.#services;
-    if (!isOfUse(terms, since, now(clock))) return undefined;
-    const hold = new PermitHold({ count, ids, terms, since, holds: this }, clock, alarms);
+    const at = now(clock);
+    const hold = new PermitHold({ count, ids, terms, since, holds: this }, clock, alarms, at);
+    if (hold.believedMs(at) === 0) return undefined;
     for (const id of ids) this.#byId.set(id, hold);
     if (terms.renewed) watchdog.add(hold);
     hold.tellEnd();
@@ -122,8 +123,9 @@ export class PermitHold extends Trust implements Renewable, Confirmable {
   /** The same when the latest renewal was made up; undefined when a release was under way. */
   #renewedChanges: number | undefined;
 
-  constructor({ count, ids, terms, since, holds }: Origin, clock: Clock, alarms: ExpiryAlarms) {
-    super(terms, since, clock, alarms);
+  /** @param at this moment */
+  constructor({ count, ids, terms, since, holds }: Origin, clock: Clock, alarms: ExpiryAlarms, at: Instant) {
+    super(terms, since, clock, alarms, at);
     this.count = count;
     this.#ids = new Set(ids);
     this.#holds = holds;

@@ -1,3 +1,4 @@
+import type { HoldState } from "./held.js";
 import type { Hold, Holding } from "./holding.js";
 import type { Thread } from "./thread.js";
 
@@ -20,10 +21,10 @@ export class Scope {
   readonly isThread: boolean;
   readonly #enclosing: Scope | undefined;
   #body: Body | undefined;
-  /** Bare holds taken in `asThread`. */
-  readonly #taken = new Set<Hold>();
+  /** Bare holds taken in `asThread`; undefined before the first, as most scopes never have one. */
+  #taken: Set<Hold> | undefined;
   /** The leases of these holds: the caller need not keep them, and while the body runs they are not abandoned. */
-  readonly #leases = new Map<Hold, object>();
+  #leases: Map<Hold, object> | undefined;
   #ended = false;
 
   constructor(thread: Thread<Holding>, enclosing: Scope | undefined, body?: Body) {
@@ -40,29 +41,33 @@ export class Scope {
   end(): void {
     this.#ended = true;
     this.#body = undefined;
-    this.#taken.clear();
-    this.#leases.clear();
+    this.#taken = undefined;
+    this.#leases = undefined;
   }
 
   /** Puts a bare hold on the path. To be called in the same step that makes it live. */
   take(hold: Hold): void {
+    this.#taken ??= new Set();
     for (const old of [...this.#taken]) if (!isPresent(old)) this.#forget(old);
     this.#taken.add(hold);
   }
 
   keepLease(hold: Hold, lease: object): void {
-    if (!this.#ended) this.#leases.set(hold, lease);
+    if (this.#ended) return;
+    this.#leases ??= new Map();
+    this.#leases.set(hold, lease);
   }
 
   /** The innermost hold of a lock that was taken bare in this very scope. */
   innermostTaken(lockId: string, replaced?: Hold): Hold | undefined {
+    if (this.#taken === undefined) return undefined;
     return [...this.#taken].reverse().find((hold) => counts(hold, lockId, replaced));
   }
 
   /** True when the flow lies in this hold: it is held by this scope or by one around it. */
   covers(hold: Hold): boolean {
     for (const scope of this.#path()) {
-      if (scope.#body?.find() === hold || scope.#taken.has(hold)) return true;
+      if (scope.#body?.find() === hold || scope.#taken?.has(hold)) return true;
     }
     return false;
   }
@@ -94,8 +99,8 @@ export class Scope {
   }
 
   #forget(hold: Hold): void {
-    this.#taken.delete(hold);
-    this.#leases.delete(hold);
+    this.#taken?.delete(hold);
+    this.#leases?.delete(hold);
   }
 
   *#path(): Iterable<Scope> {
@@ -106,12 +111,13 @@ export class Scope {
 }
 
 function counts(hold: Hold, lockId: string, replaced: Hold | undefined): boolean {
-  const { holding, state } = hold;
-  if (holding.lock.id !== lockId || (state === "lost" && holding === replaced?.holding)) return false;
-  return isPresent(hold);
+  const { holding } = hold;
+  if (holding.lock.id !== lockId) return false;
+  const { state } = hold;
+  return isPresent(hold, state) && (state === "held" || holding !== replaced?.holding);
 }
 
 /** A lost hold stands in the way of its thread until the caller has heard of the loss. */
-function isPresent(hold: Hold): boolean {
-  return hold.state === "held" || (hold.state === "lost" && !hold.dismissed);
+function isPresent(hold: Hold, state: HoldState = hold.state): boolean {
+  return state === "held" || (state === "lost" && !hold.dismissed);
 }

@@ -1,4 +1,4 @@
-import { earlier, type Instant, later, leftMs, NEVER } from "../runtime/instant.js";
+import { earlier, type Instant, later, NEVER } from "../runtime/instant.js";
 
 /** How long a hold may last, and whether the watchdog keeps it alive. */
 export interface Terms {
@@ -59,13 +59,4 @@ export function leaseLeftMs({ trustedMs: ms }: Terms, sentAt: Instant, at: Insta
 /** The margin to take off a duration, as this clock and another one measure it differently. */
 export function marginMs(durationMs: number, { clockSkewMs }: Pick<Terms, "clockSkewMs">): number {
   return MARGIN_MS + MARGIN_SHARE * durationMs + clockSkewMs;
-}
-
-/** Whether an acquisition may be trusted at all at a moment: its answer may come when its lease is over already. */
-export function isOfUse(terms: Terms, since: Since, at: Instant): boolean {
-  const { takenAt, until } = since;
-  if (leaseLeftMs(terms, takenAt, at) <= 0) return false;
-  if (until !== undefined && leftMs(until, at) <= 0) return false;
-  const latest = latestEnd(terms, since);
-  return latest === NEVER || leftMs(latest, at) > 0;
 }

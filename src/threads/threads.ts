@@ -2,8 +2,9 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { Ring } from "../linked.js";
 import { FIRST_OWN_THREAD_ID } from "../options.js";
 import { holderField } from "../protocol/names.js";
+import type { Watchdog } from "../runtime/watchdog.js";
 import type { Custody } from "./custody.js";
-import type { Held } from "./held.js";
+import type { Held, HeldKind } from "./held.js";
 import { Holding } from "./holding.js";
 import { Occupancy } from "./occupancy.js";
 import { type Body, Scope } from "./scope.js";
@@ -22,6 +23,8 @@ export interface AfterBody {
 export class Threads {
   readonly #clientId: string;
   readonly #custody: Custody<Holding>;
+  /** The same for shared locks. */
+  readonly #sharedCustody: Custody<Holding>;
   /** Nothing enters it before the first scope: on Node 20 it makes every await of the process slower. */
   readonly #scopes = new AsyncLocalStorage<Scope | undefined>();
   #scoped = false;
@@ -36,10 +39,15 @@ export class Threads {
   readonly #occupancy = new Occupancy();
   readonly #running = new Set<Promise<unknown>>();
 
-  constructor(clientId: string, services: Omit<Custody<Holding>, "over" | "occupancy">) {
+  /** @param sharedWatchdog renews the holds of shared locks, `services.watchdog` all others */
+  constructor(
+    clientId: string,
+    services: Omit<Custody<Holding>, "over" | "occupancy">,
+    sharedWatchdog: Watchdog,
+  ) {
     this.#clientId = clientId;
-    const over = (holding: Holding) => this.#over(holding);
-    this.#custody = { ...services, occupancy: this.#occupancy, over };
+    this.#custody = { ...services, occupancy: this.#occupancy, over: this.#over };
+    this.#sharedCustody = { ...this.#custody, watchdog: sharedWatchdog };
   }
 
   /** The scope of the calling flow; undefined outside of any, also when the flow has outlived its own. */
@@ -122,20 +130,23 @@ export class Threads {
   }
 
   /**
-   * Begins a stay of a thread in a lock, under the number that the caller chose or one never used before.
+   * Begins a stay of a thread in a lock, under the number that the caller chose or one never used before. Its acquisition is under way until
+   * {@link Holding.settled}.
    * @param host the write stay beside which a read stay begins
    */
   begin(thread: Thread<Holding>, lock: Held, host?: Holding): Holding {
     const threadId = thread.explicitId ?? this.#nextId++;
     const field = holderField(this.#clientId, threadId) + lock.kind.fieldEnding;
     const id = { threadId, field, host };
-    const holding = new Holding(thread, lock, id, this.#custody);
-    this.#sweep();
+    const holding = new Holding(thread, lock, id, lock.kind.shared ? this.#sharedCustody : this.#custody);
     thread.put(holding);
     if (thread.explicitId === undefined) {
       this.#own.add(holding);
       this.#byNumber?.set(threadId, holding);
-    } else this.#explicit.set(threadId, thread);
+    } else {
+      if (this.#explicit.size >= this.#sweepAtSize) this.#sweep();
+      this.#explicit.set(threadId, thread);
+    }
     return holding;
   }
 
@@ -154,6 +165,11 @@ export class Threads {
   *holdings(): Iterable<Holding> {
     yield* this.#own;
     for (const thread of this.#explicit.values()) yield* thread.stays();
+  }
+
+  /** The stays in locks that several may hold at once, or in all others. */
+  ofLocks({ shared }: Pick<HeldKind, "shared">): readonly Holding[] {
+    return [...this.holdings()].filter(({ lock }) => lock.kind.shared === shared);
   }
 
   /** The fields of a lock were removed in Redis: what they stood for is lost. */
@@ -183,7 +199,6 @@ export class Threads {
 
   /** Forgets stays under chosen ids that were lost, and never asked about again. */
   #sweep(): void {
-    if (this.#explicit.size < this.#sweepAtSize) return;
     for (const holding of [...this.holdings()]) {
       if (!holding.isOutlived) continue;
       holding.inRedis.empty();
@@ -192,7 +207,7 @@ export class Threads {
     this.#sweepAtSize = Math.max(SMALLEST_SWEEP, 2 * this.#explicit.size);
   }
 
-  #over(holding: Holding): void {
+  readonly #over = (holding: Holding): void => {
     const { thread, threadId } = holding;
     thread.remove(holding);
     if (thread.explicitId === undefined) {
@@ -201,7 +216,7 @@ export class Threads {
     }
     // The number may stand for a later thread already.
     else if (thread.isIdle && this.#explicit.get(threadId) === thread) this.#explicit.delete(threadId);
-  }
+  };
 }
 
 /** For most bodies, which are async functions, this is true; one that is not costs no promise of its own. */

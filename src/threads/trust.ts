@@ -43,13 +43,13 @@ export abstract class Trust implements Expiring, Forgettable {
   #lapses = false;
   #abort: AbortController | undefined;
 
-  constructor(terms: Terms, since: Since, clock: Clock, alarms: ExpiryAlarms) {
+  constructor(terms: Terms, since: Since, clock: Clock, alarms: ExpiryAlarms, at: Instant) {
     this.terms = terms;
     this.takenAt = since.takenAt;
     this.#clock = clock;
     this.#alarms = alarms;
     this.#latest = latestEnd(terms, since);
-    this.#heardMs = clock.monotonicMs();
+    this.#heardMs = at.monotonicMs;
     this.#confirmedAt = since.takenAt;
     if (since.until === undefined) return;
     this.#otherEnd = earlier(this.#end, since.until);

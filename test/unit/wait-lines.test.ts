@@ -39,9 +39,9 @@ describe("a line", () => {
     const line = lines.join(LOCK, first);
     expect(lines.join(LOCK, second)).toBe(line);
     expect(lines.join({ id: ":another", channel: "another" }, third)).not.toBe(line);
-    expect([line.isHead(first), line.isHead(second), lines.lengthOf(LOCK.id)]).toEqual([true, false, 2]);
+    expect([line.head, lines.lengthOf(LOCK.id)]).toEqual([first, 2]);
     lines.leave(line, first);
-    expect([line.isHead(second), lines.lengthOf(LOCK.id)]).toEqual([true, 1]);
+    expect([line.head, lines.lengthOf(LOCK.id)]).toEqual([second, 1]);
   });
 
   test("wakes the next when its head leaves, and nobody when another does", async () => {
@@ -164,7 +164,7 @@ describe("asking Redis", () => {
     line.seenHeld({ holder: "somebody", ttlMs: 30_000 });
     line.wake();
     lines.leave(line, first);
-    expect([line.isHead(second), line.shouldAsk()]).toEqual([true, true]);
+    expect([line.head, line.shouldAsk()]).toEqual([second, true]);
   });
 
   test("is no reason to wake the next in line, which sleeps on until it is", async () => {

@@ -44,7 +44,7 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/threads/holding.ts",
-        find: "place.takenAt.monotonicMs < this.inRedis.freedMs || ",
+        find: "if (place.takenAt.monotonicMs < inRedis.freedMs) return undefined;",
         replace: "",
       },
     ],
@@ -340,7 +340,13 @@ export const foundDefects: readonly Defect[] = [
       "What came too late can not be given back, and another call of the client hands its lock to the same one meanwhile.",
     origin: "own-55",
     kinds: ["lock", "multi"],
-    edits: [{ file: "src/locks/wait-in-line.ts", find: "this.wish.waiter.heir = undefined;", replace: "" }],
+    edits: [
+      {
+        file: "src/locks/wait-in-line.ts",
+        find: "waiter.heir = undefined;\n    const news",
+        replace: "const news",
+      },
+    ],
   },
   {
     name: "copy-shortens-another-read",

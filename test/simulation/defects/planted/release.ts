@@ -37,8 +37,8 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/threads/holding.ts",
-        find: "return this.isIdle && (this.thread.explicitId === undefined || !this.inRedis.isPossible);",
-        replace: "return this.isIdle;",
+        find: "if (this.thread.explicitId !== undefined && this.inRedis.isPossible) {",
+        replace: "if (this.thread.explicitId === Number.NaN) {",
       },
     ],
   },

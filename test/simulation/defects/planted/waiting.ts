@@ -12,8 +12,8 @@ export const waitingDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/wait-line.ts",
-        find: "if (!mayDoze || this.#head.naps) this.#head.wake();",
-        replace: "",
+        find: "if (!mayDoze || next.naps) next.wake();",
+        replace: "void mayDoze;",
       },
     ],
   },

@@ -9,7 +9,7 @@ export const inHolds: readonly Survivor[] = [
       ["threads/trust.ts", "5:call-dropped", "this.lapsed();"],
       ["threads/hold.ts", "5:call-dropped", "this.holding.lapsing();"],
       ["threads/holding.ts", "5:call-dropped", "this.lapsing();"],
-      ["threads/holding.ts", "26:call-dropped", "if (!this.isAlive()) this.#watchdog.remove(this);"],
+      ["threads/holding.ts", "53:call-dropped", "this.#custody.watchdog.remove(this);"],
     ],
   ),
   ...alike("equivalent", "What is lost, or not to be kept alive any more, has left the watchdog by itself.", [
@@ -49,7 +49,7 @@ export const inHolds: readonly Survivor[] = [
   ...alike(
     "only cost",
     "A stay that was entered on the strength of another one is kept by that until it ends itself.",
-    [["threads/holding.ts", "31:call-dropped", "host.#guests?.delete(this);"]],
+    [["threads/holding.ts", "33:call-dropped", "host.#guests?.delete(this);"]],
   ),
   ...alike("only cost", "What holds nothing any more is looked for, and asked about, as well.", [
     ["threads/confirmable-stay.ts", ">-to->=", "return this.live.length > 0;"],

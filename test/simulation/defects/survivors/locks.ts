@@ -20,7 +20,7 @@ export const inLocks: readonly Survivor[] = [
     ["locks/acquire-command.ts", ">-to->=", "if (holding.inRedis.count > 0) reconcile("],
     ["locks/clean-up.ts", "31:>-to->=", "if (inRedis.copiesUntilMs > 0) reconcile("],
     ["locks/release.ts", "<=-to-<", "if (inRedis.count <= keptCount) return true;"],
-    ["locks/acquisition.ts", "89:>-to->=", "lock.kind.recordsWaiters && wish.waits && wish.attempts > 0"],
+    ["locks/acquisition.ts", "91:>-to->=", "lock.kind.recordsWaiters && wish.waits && wish.attempts > 0"],
   ]),
   ...alike("only cost", "It is waited until no copy can come of what was surely not carried out.", [
     [
@@ -56,7 +56,6 @@ export const inLocks: readonly Survivor[] = [
     ["locks/take-together.ts", "32:||-to-&&", "if (answer === undefined || lock === undefined) return;"],
   ]),
   ...alike("not judged", ON_ANOTHER_SERVER, [
-    ["locks/release.ts", "73:===-to-!==", "const isDone = "],
     ["locks/release.ts", "22:===-to-!==", "return shortfall === undefined;"],
     ["locks/release.ts", "73:===-to-!==", "repeated && isOver) return shortfall === undefined;"],
   ]),

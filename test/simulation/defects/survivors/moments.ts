@@ -33,10 +33,6 @@ export const moments: readonly Survivor[] = [
     [`${SCRIPTS}/include/fair-queue.lua`, ">-to->=", "tonumber(fair.head_alive_ms) > now_ms"],
     [`${SCRIPTS}/include/fair-keys.lua`, "<-to-<=", "return timeout_ms < now_ms + times.wait_ms"],
   ]),
-  ...alike("one moment", "What has no time left at that moment is lost at the next look at it.", [
-    ["threads/terms.ts", "<=-to-<", "<= 0) return false;"],
-    ["threads/terms.ts", ">-to->=", "leftMs(latest, at) > 0;"],
-  ]),
   ...alike(
     "one moment",
     "It is tried once more at the very moment at which that is given up, or once less.",

@@ -47,7 +47,7 @@ export const same: readonly Survivor[] = [
       "19:>-to-*",
       "if (keptCount > 0 && shortfall === undefined) holding.renewed(sentAt);",
     ],
-    ["threads/holding.ts", "call-dropped", "this.renewed(place.takenAt);"],
+    ["threads/holding.ts", "call-dropped", "this.renewed(place.takenAt, at);"],
     ["threads/holding.ts", "===-to-!==", "if (raisesAll && place.until === undefined)"],
   ]),
   ...alike("not judged", BESIDE_A_JVM, [

@@ -16,7 +16,7 @@ export const seenInHolds: readonly Survivor[] = [
         "29:!==-to-===",
         "return this.#outlivedMs !== undefined && nowMs > this.#outlivedMs;",
       ],
-      ["threads/holding.ts", "7:call-dropped", "this.inRedis.rests(this.#custody.clock.monotonicMs());"],
+      ["threads/holding.ts", "9:call-dropped", "this.inRedis.rests(this.#custody.clock.monotonicMs());"],
     ],
   ),
   ...alike(

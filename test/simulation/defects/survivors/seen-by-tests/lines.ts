@@ -44,14 +44,13 @@ export const seenInLines: readonly Survivor[] = [
     [
       [
         "runtime/wait-line.ts",
-        "24:===-to-!==",
-        "return (this.#head === undefined ? 0 : 1) + (this.#behind?.size ?? 0);",
+        "23:===-to-!==",
+        "return (this.head === undefined ? 0 : 1) + (this.#behind?.size ?? 0);",
       ],
-      ["runtime/wait-line.ts", "25:!==-to-===", "else if (this.#head !== waiter) {"],
+      ["runtime/wait-line.ts", "21:===-to-!==", "if (this.head === waiter) return;"],
       ["runtime/wait-line.ts", "7:assignment-dropped", "this.#behind ??= new Set();"],
       ["runtime/wait-line.ts", "7:call-dropped", "this.#behind.add(waiter);"],
-      ["runtime/wait-line.ts", "7:call-dropped", "this.#behind?.delete(next);"],
-      ["runtime/wait-line.ts", "23:===-to-!==", "return this.#head === waiter;"],
+      ["runtime/wait-line.ts", "5:call-dropped", "this.#behind?.delete(next);"],
     ],
   ),
   ...alike(
@@ -97,7 +96,7 @@ export const seenInLines: readonly Survivor[] = [
         "this.#askAgainMs = nowMs + (ms < 0 ? safetyMs : Math.min(ms + 1, safetyMs));",
       ],
       ["runtime/wait-line.ts", "38:!==-to-===", "const listening = this.#unlisten !== undefined;"],
-      ["runtime/wait-line.ts", "7:call-dropped", "this.#head?.wake();"],
+      ["runtime/wait-line.ts", "7:call-dropped", "this.head?.wake();"],
       [
         "runtime/wait-line.ts",
         "5:assignment-dropped",
@@ -122,8 +121,8 @@ export const seenInLines: readonly Survivor[] = [
       ],
       [
         "runtime/wait-line.ts",
-        "53:>=-to->",
-        "return this.#woken || this.#clock.monotonicMs() >= this.#nextMs;",
+        "33:>=-to->",
+        "return this.#woken || nowMs >= this.#askAgainMs || nowMs >= this.#turnMs;",
       ],
     ],
   ),
@@ -135,10 +134,7 @@ export const seenInLines: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/unit/wait-lines.test.ts: listens once, however often it is told to, and no more when it is empty",
-    [
-      ["runtime/wait-line.ts", "7:call-dropped", "this.#end();"],
-      ["runtime/wait-line.ts", "5:call-dropped", "this.#unlisten?.();"],
-    ],
+    [["runtime/wait-line.ts", "7:call-dropped", "this.#unlisten?.();"]],
   ),
   ...alike("a test sees it", "test/unit/wait-lines.test.ts: remembers who was seen, and when", [
     ["runtime/wait-line.ts", "5:assignment-dropped", "this.#sighting = { holder, ttlMs, seenMs };"],
@@ -149,8 +145,8 @@ export const seenInLines: readonly Survivor[] = [
     [
       [
         "runtime/wait-line.ts",
-        "23:===-to-!==",
-        "return this.#head === undefined ? [] : [this.#head, ...(this.#behind ?? [])];",
+        "22:===-to-!==",
+        "return this.head === undefined ? [] : [this.head, ...(this.#behind ?? [])];",
       ],
       ["runtime/wait-line.ts", "40:call-dropped", "for (const waiter of this.waiters) waiter.cancel(error);"],
     ],
@@ -159,14 +155,14 @@ export const seenInLines: readonly Survivor[] = [
     "a test sees it",
     "test/unit/wait-lines.test.ts: wakes the next when its head leaves, and nobody when another does",
     [
-      ["runtime/wait-line.ts", "20:===-to-!==", "if (this.#head === undefined) {"],
+      ["runtime/wait-line.ts", "14:===-to-!==", "if (next === undefined) {"],
       [
         "runtime/wait-line.ts",
         "34:&&-to-||",
         "const mayDoze = !this.#woken && this.#unlisten !== undefined && this.#isWatched(this.#nextMs);",
       ],
-      ["runtime/wait-line.ts", "9:not-dropped", "if (!mayDoze || this.#head.naps) this.#head.wake();"],
-      ["runtime/wait-line.ts", "18:||-to-&&", "if (!mayDoze || this.#head.naps) this.#head.wake();"],
+      ["runtime/wait-line.ts", "9:not-dropped", "if (!mayDoze || next.naps) next.wake();"],
+      ["runtime/wait-line.ts", "18:||-to-&&", "if (!mayDoze || next.naps) next.wake();"],
     ],
   ),
 ];

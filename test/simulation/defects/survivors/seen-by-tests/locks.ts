@@ -11,8 +11,8 @@ export const seenInLocks: readonly Survivor[] = [
     "a test sees it",
     "test/locks/bursts.test.ts: are all taken, a thousand under way at once, in full groups [own-14]",
     [
-      ["locks/acquire-command.ts", "24:===-to-!=="],
-      ["locks/acquire-command.ts", "9:call-dropped"],
+      ["locks/attempt.ts", "27:===-to-!==", "if (needsRoom && room === undefined) admission.wait(this);"],
+      ["locks/attempt.ts", "42:call-dropped", "if (needsRoom && room === undefined) admission.wait(this);"],
       [
         "locks/acquire-command.ts",
         "20:!==-to-===",
