@@ -4,7 +4,7 @@ import type { Hold, Holding } from "../threads/holding.js";
 import { marginMs } from "../threads/terms.js";
 import { enter } from "./enter.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { reconcile } from "./reconciler.js";
+import { confirm } from "./reconciler.js";
 import type { QueuePlace, Wish } from "./wish.js";
 
 /** When this part of the trust in a grant has passed, the hold gets its own lease. */
@@ -43,6 +43,8 @@ export function enterByGrant(
   const { leaseMs } = wish.terms;
   const delayMs = leaseMs < SHORT_LEASE_MS ? 0 : Math.min(leaseMs, leftMs(until, takenAt)) * CONFIRMED_AFTER;
   // Where Redis has no field of it any more, the hold is lost: its field is never written again.
-  client.after(delayMs, () => reconcile(lock, holding));
+  client.after(delayMs, () => {
+    if (hold.state === "held" && hold.provisional) confirm(lock, holding);
+  });
   return hold;
 }

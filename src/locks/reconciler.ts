@@ -21,28 +21,49 @@ const OF_LEFTOVERS: Pauses = { firstMs: 500, longestMs: 10_000 };
 /** For how long a release is repeated for replicas that do not acknowledge it. */
 const TELLING_MS = 60_000;
 
+/** What a call asks for that leaves something undone in Redis. */
+interface Undoing extends Pick<Sending, "goesOn"> {
+  /** Called when Redis has what is wanted and no copy can change that, or when this is given up. */
+  readonly ended?: (() => void) | undefined;
+}
+
 /**
- * Brings Redis to what a stay wants of it, in the background. A record that is reconciled already has one reconciler more reason to go on.
- * @param goesOn whether something is asked for under the same field afterwards by this stay. Default: false
- * @param ended called when Redis has what is wanted and no copy can change that, or when this is given up
+ * Brings Redis to what a stay wants of it, in the background: what no live hold stands for is given back. A record that is reconciled
+ * already has one reconciler, which gets one reason more to go on.
+ * @param after whether something is asked for under the same field afterwards by this stay
  * @see docs/internals/states.md#endings
  */
 export function reconcile(
   lock: LockIdentity,
   holding: Holding,
-  { goesOn = false }: Pick<Sending, "goesOn"> = {},
+  after: Pick<Sending, "goesOn"> = {},
   ended?: () => void,
 ): void {
+  const { inRedis, releases } = holding;
+  // A release that is under way may leave something that only this call wants to be given back.
+  const isIdle = ended === undefined && releases === 0 && inRedis.reconciler === undefined;
+  if (isIdle && inRedis.next(holding.wanted(after.goesOn === true)).does === "nothing") return;
+  begin(lock, holding, { ...after, ended });
+}
+
+/**
+ * Has Redis write what the live holds of a stay lack: the field of one that was handed the lock, or the lease of one that was granted it. A
+ * hold that is lost meanwhile keeps its field until it is given back, or the TTL has passed.
+ */
+export function confirm(lock: LockIdentity, holding: Holding): void {
+  begin(lock, holding, undefined);
+}
+
+function begin(lock: LockIdentity, holding: Holding, undoing: Undoing | undefined): void {
   const { inRedis } = holding;
   const running = inRedis.reconciler;
   if (running instanceof Reconciler) {
-    running.join(holding, goesOn, ended);
+    running.join(holding, undoing);
     return;
   }
-  if (ended === undefined && inRedis.next(holding.wanted(goesOn)).does === "nothing") return;
   const reconciler = new Reconciler(lock, holding);
   inRedis.reconciler = reconciler;
-  reconciler.join(holding, goesOn, ended);
+  reconciler.join(holding, undoing);
   lock.client.inBackground(() => reconciler.run());
 }
 
@@ -56,6 +77,8 @@ class Reconciler {
   /** The stay that has the record now. */
   #holding: Holding;
   #goesOn = false;
+  /** Whether what no live hold stands for is given back; false: only what live holds lack is written. */
+  #undoes = false;
   /** Something was asked for since the latest step was chosen. */
   #hasNews = false;
   /** The stay is not over before this has brought it to 0: the next one under a chosen id has the same field. */
@@ -74,15 +97,18 @@ class Reconciler {
   }
 
   /** @param holding the stay that has the record now */
-  join(holding: Holding, goesOn: boolean, ended?: () => void): void {
+  join(holding: Holding, undoing: Undoing | undefined): void {
     this.#hasNews = true;
     this.#endMs = undefined;
     invariant(!this.#keepsStay || holding === this.#holding, "a record passes on while it is reconciled");
     this.#holding = holding;
-    if (ended !== undefined) this.#ended.push(ended);
+    if (undoing !== undefined) {
+      this.#undoes = true;
+      this.#goesOn ||= undoing.goesOn === true;
+      if (undoing.ended !== undefined) this.#ended.push(undoing.ended);
+    }
     // The holders of a chain follow each other faster than a server that fails should be asked.
     if (!this.#record.isNamed) return;
-    this.#goesOn ||= goesOn;
     this.#failures = 0;
     this.#keepStay();
     this.#endPause?.();
@@ -97,9 +123,10 @@ class Reconciler {
         // A naming, and the release of all names, have the turn that began with the hand-over.
         const { isNamed } = record;
         const next = await (isNamed ? record.inTurn(async () => this.#round()) : this.#round());
-        if (next === "rest" || this.#hasNews) continue;
+        if (next === "rest") continue;
+        const isUrgent = this.#hasNews && record.isNamed;
         this.#hasNews = true;
-        if (next > 0) await this.#pause(next);
+        if (next > 0 && !isUrgent) await this.#pause(next);
       } while (this.#hasNews);
     } finally {
       record.reconciler = undefined;
@@ -188,13 +215,13 @@ class Reconciler {
     if (granted.length > 0 && reply.status !== "released") holding.loseAll("stolen");
     for (const hold of granted) hold.confirmed(sentAt);
     const { copiesUntilMs } = record;
-    if (copiesUntilMs > 0) return clock === undefined ? OF_LEFTOVERS.firstMs : copiesUntilMs - serverMs + 1;
+    if (copiesUntilMs > 0 && this.#undoes) return clock === undefined ? OF_LEFTOVERS.firstMs : copiesUntilMs - serverMs + 1;
     return shortfall === undefined ? 0 : "again";
   }
 
-  /** True when all that is left is to write the lease of a hold that was granted. */
+  /** True while the lease of a hold that was granted is to be written. */
   get #isConfirming(): boolean {
-    return !this.#record.isDoubtful && this.#holding.live.some(({ provisional }) => provisional);
+    return this.#holding.live.some(({ provisional }) => provisional);
   }
 
   /** True when all that is left is to have replicas know of the last release, so that a promoted one does not restore the hold. */
@@ -223,8 +250,12 @@ class Reconciler {
     const { live, loss } = this.#holding;
     if (client.stopped) return true;
     if (does === "name" || this.#isConfirming) return false;
-    // When the client closes, bodies may still run: their leases are left to their TTLs.
-    if (does === "free-names") return loss?.reason === "closed" || this.#isTooLate;
+    if (does === "free-names") {
+      // When the client closes, bodies may still run: their leases are left to their TTLs, and so is one that its program has forgotten.
+      const isLeft = loss === undefined ? !this.#undoes : loss.reason === "closed";
+      return isLeft || this.#isTooLate;
+    }
+    if (!this.#undoes) return true;
     if (this.#isTelling) {
       this.#tellingEndMs ??= client.clock.monotonicMs() + TELLING_MS;
       return client.isClosing || this.#isTooLate || client.clock.monotonicMs() >= this.#tellingEndMs;
@@ -238,7 +269,7 @@ class Reconciler {
   #keepStay(): void {
     const record = this.#record;
     const isLeftOver = record.count > 0 && this.#holding.live.length === 0;
-    if (record.isNamed && (record.isDoubtful || isLeftOver)) {
+    if (this.#undoes && record.isNamed && (record.isDoubtful || isLeftOver)) {
       if (!this.#keepsStay) this.#holding.unsettled();
       this.#keepsStay = true;
     } else if (this.#keepsStay) this.#letStay();

@@ -9,7 +9,7 @@ import { handOver } from "./hand-off.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { Lowering, releasesOf, sendRelease } from "./lowering.js";
 import { freed, freeing, notFreed } from "./own-release.js";
-import { reconcile } from "./reconciler.js";
+import { confirm, reconcile } from "./reconciler.js";
 
 /**
  * Releases one hold. Twice is harmless.
@@ -45,7 +45,7 @@ function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
   const isLast = holding.isAlone(hold);
   const next = isLast ? handOver(lock, hold) : undefined;
   if (next !== undefined) {
-    reconcile(lock, next.holding);
+    confirm(lock, next.holding);
     hold.release();
     tell({ lock, hold, heldMs });
     return Promise.resolve();
@@ -84,11 +84,9 @@ function lowerAtOnce(ending: Ending, keptCount: number): Promise<void> {
   inRedis.beginTurn();
   return new Lowering(lock, holding).send().then(
     (sent) => {
-      inRedis.endTurn();
       const { reply, shortfall, sentAt } = sent;
-      const isLate = reply.status === "late";
-      if (isLate)
-        return ended(ending, async () => lowered(hold, keptCount, await sendAgain(lock, hold, sent)));
+      if (reply.status === "late") return ended(ending, () => lowerAgain(lock, hold, keptCount, sent));
+      inRedis.endTurn();
       const isSettled = inRedis.copiesUntilMs === 0 && inRedis.reconciler === undefined;
       const isDone = reply.status === "released" && shortfall === undefined && isSettled;
       if (!isDone) return ended(ending, async () => lowered(hold, keptCount, sent));
@@ -104,13 +102,19 @@ function lowerAtOnce(ending: Ending, keptCount: number): Promise<void> {
   );
 }
 
-/** Sends a release again whose answer was late. */
-function sendAgain(
+/** Sends a release again whose answer was `late`, in the same turn: a release behind it would lower the count for it. */
+async function lowerAgain(
   lock: LockIdentity,
-  { holding }: Hold,
+  hold: Hold,
+  keptCount: number,
   late: Exchanged<ReleaseAnswer>,
-): Promise<Exchanged<ReleaseAnswer>> {
-  return holding.inRedis.inTurn(() => sendRelease(lock, holding, {}, late));
+): Promise<boolean> {
+  const { holding } = hold;
+  try {
+    return lowered(hold, keptCount, await sendRelease(lock, holding, {}, late));
+  } finally {
+    holding.inRedis.endTurn();
+  }
 }
 
 /** @param work brings false when too few replicas have what was released */

@@ -126,17 +126,16 @@ export class UnderWay {
 
   readonly #onAlarm = (): void => {
     const nowMs = this.#clock.monotonicMs();
-    const expired: Pending[] = [];
-    let nextMs = Number.POSITIVE_INFINITY;
-    for (const pending of this.#commands) {
-      if (pending.expiresMs <= nowMs) expired.push(pending);
-      else nextMs = Math.min(nextMs, pending.expiresMs);
-    }
     this.#alarmMs = Number.POSITIVE_INFINITY;
-    if (nextMs < Number.POSITIVE_INFINITY) this.#setAlarm(nextMs);
-    for (const pending of expired) {
-      // What one of them tells its caller may have ended others: a client that is stopped ends all.
-      if (pending.isLinked) pending.expire();
+    try {
+      for (const pending of [...this.#commands]) {
+        // What one of them tells its caller may have ended others: a client that is stopped ends all.
+        if (pending.isLinked && pending.expiresMs <= nowMs) pending.expire();
+      }
+    } finally {
+      let nextMs = this.#alarmMs;
+      for (const { expiresMs } of this.#commands) nextMs = Math.min(nextMs, expiresMs);
+      if (nextMs < this.#alarmMs) this.#setAlarm(nextMs);
     }
   };
 }

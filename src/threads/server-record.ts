@@ -222,9 +222,9 @@ export class ServerRecord extends Turns {
     const left = isGone ? 0 : keptCount;
     this.#isShort = isShort;
     this.#lowest = Math.min(this.#lowest, left);
-    if (isShort || this.#copiesUntil !== undefined) return;
-    this.#highest = left;
+    if (this.#copiesUntil !== undefined) return;
     if (left === 0) this.#isQueued = false;
+    if (!isShort) this.#highest = left;
   }
 
   /** Redis was found to have nothing of what it was to have. */

@@ -32,9 +32,9 @@ export class Threads {
   readonly #explicit = new Map<number, Thread<Holding>>();
   /** When `#explicit` has so many threads, `#sweep` looks for those that have nothing any more. */
   #sweepAtSize = SMALLEST_SWEEP;
-  /** The stays under numbers of the client's own. */
-  readonly #own = new Ring<Holding>();
-  /** The same by number, from the first time that one is looked for by it. */
+  /** All stays, also those of a thread whose chosen number stands for a later thread by now. */
+  readonly #stays = new Ring<Holding>();
+  /** Those under numbers of the client's own, from the first time that one is looked for by its number. */
   #byNumber: Map<number, Holding> | undefined;
   readonly #occupancy = new Occupancy();
   readonly #running = new Set<Promise<unknown>>();
@@ -140,10 +140,9 @@ export class Threads {
     const id = { threadId, field, host };
     const holding = new Holding(thread, lock, id, lock.kind.shared ? this.#sharedCustody : this.#custody);
     thread.put(holding);
-    if (thread.explicitId === undefined) {
-      this.#own.add(holding);
-      this.#byNumber?.set(threadId, holding);
-    } else {
+    this.#stays.add(holding);
+    if (thread.explicitId === undefined) this.#byNumber?.set(threadId, holding);
+    else {
       if (this.#explicit.size >= this.#sweepAtSize) this.#sweep();
       this.#explicit.set(threadId, thread);
     }
@@ -157,14 +156,16 @@ export class Threads {
 
   /** The stay under a number of the client's own. */
   stay(threadId: number): Holding | undefined {
-    this.#byNumber ??= new Map([...this.#own].map((holding) => [holding.threadId, holding]));
+    if (this.#byNumber === undefined) {
+      const own = [...this.#stays].filter(({ thread }) => thread.explicitId === undefined);
+      this.#byNumber = new Map(own.map((holding) => [holding.threadId, holding]));
+    }
     return this.#byNumber.get(threadId);
   }
 
   /** All stays of this client. */
-  *holdings(): Iterable<Holding> {
-    yield* this.#own;
-    for (const thread of this.#explicit.values()) yield* thread.stays();
+  holdings(): Iterable<Holding> {
+    return this.#stays;
   }
 
   /** The stays in locks that several may hold at once, or in all others. */
@@ -210,10 +211,8 @@ export class Threads {
   readonly #over = (holding: Holding): void => {
     const { thread, threadId } = holding;
     thread.remove(holding);
-    if (thread.explicitId === undefined) {
-      holding.unlink();
-      this.#byNumber?.delete(threadId);
-    }
+    holding.unlink();
+    if (thread.explicitId === undefined) this.#byNumber?.delete(threadId);
     // The number may stand for a later thread already.
     else if (thread.isIdle && this.#explicit.get(threadId) === thread) this.#explicit.delete(threadId);
   };

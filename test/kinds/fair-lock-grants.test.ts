@@ -99,6 +99,18 @@ describe("a fair lock that is passed on", () => {
     await expect(leaseOf(next).unlock()).rejects.toThrow(NotHeldError);
   });
 
+  test("and lost before it was confirmed keeps its field until it is given back", async () => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    const next = await queued(time, { maxHoldMs: 1_000 });
+    await lease.unlock();
+    await time.clock.advance(2_000);
+    expect([leaseOf(next).state, Object.keys(time.fields("a"))]).toEqual(["lost", [leaseOf(next).holder]]);
+    await expect(leaseOf(next).unlock()).rejects.toThrow(NotHeldError);
+    await time.clock.advance(0);
+    expect(time.fields("a")).toEqual({});
+  });
+
   test("and released before it was confirmed is not confirmed any more, and goes on to the next", async () => {
     const time = open();
     const lease = await time.holdfast.getFairLock("a").lock();

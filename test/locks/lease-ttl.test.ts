@@ -290,3 +290,16 @@ describe("holds with and without the watchdog", () => {
     await lease.unlock();
   });
 });
+
+test("a release that is answered late is sent again before the one that was called after it", async () => {
+  const { holdfast, driver, clock, fields } = open();
+  const lock = holdfast.getLock("a");
+  const outer = await lock.lock();
+  const inner = await lock.lock({ threadId: outer.threadId });
+  const late: CallFault = { name: "late", meet: () => Promise.resolve([clock.wallMs(), "late"]) };
+  void driver.next(late, "lock-release");
+  const released = Promise.allSettled([inner.unlock(), outer.unlock()]);
+  await clock.advance(100);
+  expect((await released).map(({ status }) => status)).toEqual(["fulfilled", "fulfilled"]);
+  expect(fields("a")).toEqual({});
+});

@@ -243,3 +243,17 @@ describe("many locks", () => {
     await holdfast.close();
   });
 });
+
+test("what was taken under a chosen id is renewed, also when a body of an earlier thread of that id takes another lock [own-70]", async () => {
+  const { holdfast, clock } = open();
+  const first = await holdfast.getLock("a").lock({ threadId: 7 });
+  await first.run(async () => {
+    await first.unlock();
+    const second = await holdfast.getLock("b").lock({ threadId: 7 });
+    const third = await holdfast.getLock("c").lock();
+    await clock.advance(40_000);
+    expect([second.state, third.state]).toEqual(["held", "held"]);
+    await second.unlock();
+    await third.unlock();
+  });
+});

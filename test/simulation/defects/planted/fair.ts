@@ -123,8 +123,8 @@ export const fairDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/grant.ts",
-        find: "client.after(delayMs, () => reconcile(lock, holding));",
-        replace: "client.after(delayMs, () => reconcile);",
+        find: 'if (hold.state === "held" && hold.provisional) confirm(lock, holding);',
+        replace: "void confirm;",
       },
     ],
   },

@@ -107,8 +107,8 @@ export const waitingDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/under-way.ts",
-        find: "if (pending.isLinked) pending.expire();",
-        replace: "pending.unlink();",
+        find: "if (pending.isLinked && pending.expiresMs <= nowMs) pending.expire();",
+        replace: "if (pending.expiresMs <= nowMs) pending.unlink();",
       },
     ],
   },
