@@ -215,7 +215,8 @@ class Reconciler {
     if (granted.length > 0 && reply.status !== "released") holding.loseAll("stolen");
     for (const hold of granted) hold.confirmed(sentAt);
     const { copiesUntilMs } = record;
-    if (copiesUntilMs > 0 && this.#undoes) return clock === undefined ? OF_LEFTOVERS.firstMs : copiesUntilMs - serverMs + 1;
+    if (copiesUntilMs > 0 && this.#undoes)
+      return clock === undefined ? OF_LEFTOVERS.firstMs : copiesUntilMs - serverMs + 1;
     return shortfall === undefined ? 0 : "again";
   }
 
