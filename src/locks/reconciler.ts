@@ -48,7 +48,8 @@ export function reconcile(
 
 /**
  * Has Redis write what the live holds of a stay lack: the field of one that was handed the lock, or the lease of one that was granted it. A
- * hold that is lost meanwhile keeps its field until it is given back, or the TTL has passed.
+ * granted hold that is lost meanwhile keeps its field until it is given back, or the TTL has passed. Of one that was handed the lock and is
+ * lost before Redis has its field, all names are freed, but not when the client closes.
  */
 export function confirm(lock: LockIdentity, holding: Holding): void {
   begin(lock, holding, undefined);
@@ -77,7 +78,7 @@ class Reconciler {
   /** The stay that has the record now. */
   #holding: Holding;
   #goesOn = false;
-  /** Whether what no live hold stands for is given back; false: only what live holds lack is written. */
+  /** Whether what no live hold stands for is given back; false: only what live holds lack is written, and names of lost ones are freed. */
   #undoes = false;
   /** Something was asked for since the latest step was chosen. */
   #hasNews = false;
