@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { ServerRecord } from "../../src/threads/server-record.js";
 import { LockScriptsBeside } from "../support/models/lock-scripts-beside.js";
 import { CHOICES, ServerRecordModel } from "../support/models/server-record-model.js";
 import { seededRandom } from "../support/run/seeded-random.js";
@@ -23,5 +24,14 @@ describe("the record of what Redis has of a stay", () => {
       expect(new ServerRecordModel(new LockScriptsBeside()).play(choices)).toBe("at rest");
     };
     fc.assert(fc.property(sequences, rest), { numRuns: Math.ceil(RUNS / ON_SCRIPTS), seed });
+  });
+
+  it("has no place in a queue after a release that only replicas lack, and tells them unless something is asked for again", () => {
+    const record = new ServerRecord();
+    record.asking(1_000);
+    record.queued();
+    record.released(0, "absent", true);
+    const next = (goesOn: boolean) => record.next({ holds: [], releases: 0, goesOn }).does;
+    expect([record.isDoubtful, next(false), next(true)]).toEqual([false, "release", "nothing"]);
   });
 });
