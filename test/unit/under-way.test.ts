@@ -177,3 +177,20 @@ describe("once stopped", () => {
     underWay.stop();
   });
 });
+
+describe("commands whose time is up together", () => {
+  test("are all given up, also when what one of them tells its caller throws", async () => {
+    const failure = new Error("told badly");
+    class Throwing extends Sent {
+      override expire(): void {
+        super.expire();
+        throw failure;
+      }
+    }
+    underWay.add(new Throwing(clock.monotonicMs() + 100));
+    const other = command(100);
+    await expect(clock.advance(100)).rejects.toBe(failure);
+    await clock.advance(1);
+    expect(other.errors).toEqual([EXPIRED]);
+  });
+});
