@@ -142,7 +142,7 @@ describe("a JVM that waits", () => {
     const jvm = redis.server.client();
     jvm.on("message", (_, message) => heard.push(message));
     await jvm.subscribe(CHANNEL);
-    const lock = redis.holdfast({ watchdogMs: 300 }).getLock("order:7");
+    const lock = redis.holdfast({ watchdogMs: 3_000 }).getLock("order:7");
     await lock.using(async () => {
       await lock.using(async () => undefined);
       let lowestMs = Number.POSITIVE_INFINITY;
