@@ -33,6 +33,7 @@ const DECIDING: Readonly<Record<string, readonly string[]>> = {
     "grant",
     "hand-off",
     "naming",
+    "reconciler",
     "own-release",
     "wait-in-line",
     "wait-in-queue",
