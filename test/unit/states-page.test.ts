@@ -60,6 +60,14 @@ function words(): readonly { readonly word: string; readonly where: string; read
   });
 }
 
+/** What the rows of a table name, by a text before it or by its heading. */
+function rows(before: string): readonly string[] {
+  const [table = ""] = (page.split(before)[1] ?? "")
+    .split("\n\n")
+    .filter((text) => /^\||\| --- \|/m.test(text));
+  return [...table.matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name = ""]) => name);
+}
+
 /** What links name. */
 function headings(): readonly string[] {
   return [...page.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
@@ -122,6 +130,20 @@ describe("the page of states", () => {
     const listed = section("What is checked while it runs").match(/^\| (?!Invariant|---).*$/gm) ?? [];
     expect(asserted.length).toBeGreaterThan(0);
     expect(listed.length).toBe(asserted.length);
+  });
+
+  it("lists each answer of a script about locks", () => {
+    const answers = [...read("src/protocol/lock-calls.ts").matchAll(/readonly status: ([^;]+?)(?:;| \})/g)];
+    const names = answers.flatMap(([, union = ""]) => union.match(/(?<=")[\w-]+(?=")/g) ?? []);
+    expect(names.length).toBeGreaterThan(20);
+    expect([...new Set(names)].sort()).toEqual([...rows("What scripts answer")].sort());
+  });
+
+  it("lists each reason of a loss", () => {
+    const [, union = ""] = /export type LossReason =([^;]+);/.exec(read("src/errors.ts")) ?? [];
+    const reasons = union.match(/(?<=")[\w-]+(?=")/g) ?? [];
+    expect(reasons.length).toBeGreaterThan(5);
+    expect([...reasons].sort()).toEqual([...rows("| Reason of a loss |")].sort());
   });
 
   it("has no more words than a maintainer can learn", () => {

@@ -273,25 +273,6 @@ export const foundDefects: readonly Defect[] = [
     ],
   },
   {
-    name: "asks-again-amid-copies",
-    promise: "Who believes in a lock has it.",
-    shows:
-      "What came too late was given back again and again, and the last release comes once more, after it was asked for anew.",
-    origin: "own-54",
-    edits: [
-      {
-        file: "src/locks/reconciler.ts",
-        find: "(this.#goesOn || live.length > 0)",
-        replace: "live.length > 0",
-      },
-      {
-        file: "src/locks/attempt.ts",
-        find: "if (isClean && holding.inRedis.copiesUntilMs > 0) throw",
-        replace: "if (isClean && holding.inRedis.copiesUntilMs < 0) throw",
-      },
-    ],
-  },
-  {
     name: "nothing-done-is-not-remembered",
     promise: "A request about permits has its effect once, whatever it was answered first.",
     shows:
