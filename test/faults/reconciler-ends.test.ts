@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { DriverClosedError } from "../../src/driver/driver.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { reconcile } from "../../src/locks/reconciler.js";
 import { memoryDriver } from "../../src/memory/index.js";
 import { fairTimes } from "../../src/protocol/fair-scripts.js";
 import { AcknowledgingDriver } from "../support/drivers/acknowledging-driver.js";
-import { neverDeliver, swallowReply } from "../support/faults/call-faults.js";
+import { answerWith, neverDeliver, swallowReply } from "../support/faults/call-faults.js";
 import { watchLeaks } from "../support/run/leaks.js";
 import { watched } from "../support/run/watched.js";
 import { type FakeTimeClient, fakeTime } from "../support/worlds/fake-time.js";
@@ -76,6 +77,16 @@ describe("a repair of what a lost hold has left", () => {
     const sent = sentMs().length;
     await clock.advance(2 * MINUTE_MS);
     expect(sentMs()).toHaveLength(sent);
+  });
+
+  test("ends with the Redis client", async () => {
+    const time = open(WARY);
+    const lease = await time.holdfast.getLock("a").lock({ leaseMs: LEASE_MS });
+    await time.clock.advance(LEASE_MS / 2 + 1);
+    void time.driver.next(answerWith(new DriverClosedError()), "lock-release");
+    await expect(lease.unlock()).rejects.toMatchObject({ code: "ERR_HOLDFAST_NOT_HELD" });
+    await time.clock.advance(LEASE_MS);
+    expect(time.driver.timesOf("lock-release")).toHaveLength(1);
   });
 
   test("goes on for as long as a copy of it could free the next hold of a stay that goes on", async () => {

@@ -95,4 +95,19 @@ export const inLocks: readonly Survivor[] = [
       ["locks/wait-in-line.ts", "assignment-dropped", "wish.obstacle = { ...sighting"],
     ],
   ),
+  ...alike("equivalent", "A right program breaks no invariant.", [
+    ["locks/reconciler.ts", "5:call-dropped", "invariant(!this.#keepsStay || holding === this.#holding"],
+  ]),
+  ...alike(
+    "equivalent",
+    "The step that follows is chosen in the same moment and keeps the stay, or the command before it in its turn keeps it until then.",
+    [["locks/reconciler.ts", "5:call-dropped", "this.#keepStay();"]],
+  ),
+  ...alike("only cost", "It pauses for no time at all, which is one turn of the timers more.", [
+    ["locks/reconciler.ts", "18:>-to->=", "if (next > 0 && !isUrgent) await this.#pause(next);"],
+  ]),
+  ...alike("one moment", "A repair is given up at its end, or a millisecond later.", [
+    ["locks/reconciler.ts", "32:>=-to->", "return clock.monotonicMs() >= this.#endMs;"],
+    ["locks/reconciler.ts", "80:>=-to->", "client.clock.monotonicMs() >= this.#tellingEndMs"],
+  ]),
 ];

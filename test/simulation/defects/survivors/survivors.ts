@@ -15,6 +15,7 @@ import { seenInJointLocks } from "./seen-by-tests/joint-locks.js";
 import { seenInLines } from "./seen-by-tests/lines.js";
 import { seenInLockScripts } from "./seen-by-tests/lock-scripts.js";
 import { seenInLocks } from "./seen-by-tests/locks.js";
+import { seenInReconciler } from "./seen-by-tests/reconciler.js";
 import { seenInTrust } from "./seen-by-tests/trust.js";
 import { seenInTurns } from "./seen-by-tests/turns.js";
 import { inSending } from "./sending.js";
@@ -42,6 +43,7 @@ export const survivors: readonly Survivor[] = [
   ...seenInLines,
   ...seenInLockScripts,
   ...seenInLocks,
+  ...seenInReconciler,
   ...seenInTrust,
   ...seenInTurns,
 ];
