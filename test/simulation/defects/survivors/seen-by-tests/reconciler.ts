@@ -88,6 +88,27 @@ export const seenInReconciler: readonly Survivor[] = [
   ]),
   ...alike(
     "a test sees it",
+    "test/faults/reconciler-ends.test.ts: keep no question about the stay waiting when its lease object was forgotten",
+    [
+      [
+        "locks/reconciler.ts",
+        "11:not-dropped",
+        "if (!record.isNamed && this.#holding.chain?.isOver === false",
+      ],
+      [
+        "locks/reconciler.ts",
+        "58:===-to-!==",
+        "if (!record.isNamed && this.#holding.chain?.isOver === false",
+      ],
+      [
+        "locks/reconciler.ts",
+        "69:call-dropped",
+        "if (!record.isNamed && this.#holding.chain?.isOver === false",
+      ],
+    ],
+  ),
+  ...alike(
+    "a test sees it",
     "test/faults/reconciler.test.ts: hears of it once Redis has what is wanted, and no copy can change that, each of several once",
     [["locks/reconciler.ts", "5:call-dropped", "this.#keepStay();"]],
   ),
