@@ -18,6 +18,7 @@ import { Groups } from "./runtime/groups.js";
 import { HashedWheelTimer } from "./runtime/hashed-wheel-timer.js";
 import { Requests } from "./runtime/requests.js";
 import { Subscriptions } from "./runtime/subscriptions.js";
+import { UnsuitedServers } from "./runtime/unsuited-servers.js";
 import { WaitLines } from "./runtime/wait-lines.js";
 import { Waiter } from "./runtime/waiter.js";
 import { type Renewable, Watchdog } from "./runtime/watchdog.js";
@@ -38,6 +39,7 @@ export class Client {
   /** The terms of a lock call without `leaseMs` and `maxHoldMs`. */
   readonly usualTerms: Terms;
   readonly clock: Clock;
+  readonly unsuited: UnsuitedServers;
   readonly commands: Commands;
   readonly admission: Admission;
   readonly groups: Groups;
@@ -73,7 +75,8 @@ export class Client {
     this.clock = inRoot(options.clock ?? systemClock);
     const tickMs = Math.min(COARSEST_TICK_MS, Math.floor(watchdogMs / TICKS_PER_WATCHDOG_LEASE));
     this.#wheel = new HashedWheelTimer(this.clock, { tickMs });
-    this.commands = new Commands(driver, this.clock, this.settings);
+    this.unsuited = new UnsuitedServers(this.id);
+    this.commands = new Commands(driver, this.clock, this.settings, this.unsuited);
     this.admission = new Admission({ driver, clock: this.clock, commands: this.commands });
     this.groups = new Groups(this.commands, this.settings);
     this.requests = new Requests({ clientId: this.id, clock: this.clock, commands: this.commands });

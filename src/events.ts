@@ -93,6 +93,21 @@ export interface ReplicasShortEvent {
   readonly error?: unknown;
 }
 
+/** `holdfast:server:unsuited`: locks should not be entrusted to a server. Published once for each client, server and fault. */
+export interface ServerUnsuitedEvent {
+  /** The client that has met the server. */
+  readonly clientId: string;
+  /** The server in question, without credentials; of several, where the Redis client tells, which one. */
+  readonly server: string;
+  /**
+   * `evicts`: its `maxmemory-policy` is another than `noeviction`, so that it may remove a lock that is held. `is-replica`: it is no master,
+   * and refuses writes.
+   */
+  readonly what: "evicts" | "is-replica";
+  /** What the server has told: `maxmemory-policy allkeys-lru, maxmemory 1073741824`, `role slave`. */
+  readonly found: string;
+}
+
 /** A channel of `node:diagnostics_channel` whose payload has a type. */
 export interface EventChannel<Event> {
   readonly name: string | symbol;
@@ -126,6 +141,7 @@ export const events: {
   readonly renewalFailed: EventChannel<RenewalFailedEvent>;
   readonly subscriptionFailed: EventChannel<SubscriptionFailedEvent>;
   readonly replicasShort: EventChannel<ReplicasShortEvent>;
+  readonly serverUnsuited: EventChannel<ServerUnsuitedEvent>;
 } = {
   acquire: tracingChannel<unknown, AcquireEvent>("holdfast:lock:acquire") as AcquireChannel,
   contended: typed("holdfast:lock:contended"),
@@ -136,4 +152,5 @@ export const events: {
   renewalFailed: typed("holdfast:renewal:failed"),
   subscriptionFailed: typed("holdfast:subscription:failed"),
   replicasShort: typed("holdfast:replicas:short"),
+  serverUnsuited: typed("holdfast:server:unsuited"),
 };

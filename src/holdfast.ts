@@ -15,6 +15,7 @@ import type { Driver } from "./driver/driver.js";
 import { HeldLease } from "./lease.js";
 import { fairLock, nonReentrantFairLock } from "./locks/fair-lock.js";
 import { FencedLeaseLock, type FencedLock, fencedLock } from "./locks/fenced-lock.js";
+import { type ForceUnlockOutcome, forceUnlockSeen } from "./locks/force-unlock.js";
 import { inspect, type LockState } from "./locks/inspect.js";
 import { LeaseLock } from "./locks/lease-lock.js";
 import type { Lock } from "./locks/lock.js";
@@ -25,6 +26,7 @@ import { type ReadWriteLock, readWriteKinds } from "./locks/read-write-lock.js";
 import { RedLock } from "./locks/red-lock.js";
 import { reentrantLock } from "./locks/reentrant-lock.js";
 import { releaseEverything } from "./locks/release-everything.js";
+import { seenLock } from "./locks/seen-lock.js";
 import { spinLock } from "./locks/spin-lock.js";
 import {
   checkLockSettings,
@@ -34,6 +36,7 @@ import {
   type ReadWriteLockSettings,
   type SpinLockSettings,
 } from "./options.js";
+import { checkPingOptions, type PingOptions, type Pong, ping } from "./ping.js";
 import { latchChannel, semaphoreChannel } from "./protocol/names.js";
 import type { Count } from "./synchronizers/count.js";
 import { type CountDownLatch, RemoteLatch } from "./synchronizers/count-down-latch.js";
@@ -214,11 +217,39 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * What Redis has stored about a lock, also one that a JVM holds. Advisory: it may have changed by the time it is read.
+   * What Redis has stored about a lock, a semaphore or a latch, also one that a JVM uses. Advisory: it may have changed by the time it is
+   * read.
    * @throws InvalidNameError, UnavailableError, WrongTypeError, ClientClosedError
    */
   async inspect(name: string): Promise<LockState> {
     return inspect(this.#client, name, this.#keyOf(name));
+  }
+
+  /**
+   * Frees a lock from exactly the holders and hold counts that `inspect` has seen, as a tool does that shows a lock before it frees it. What
+   * counts is the key of the state, so that it may be one that a `nameMapper` has made for another client.
+   *
+   * Two things cannot be told apart: the calls to which the client of a holder has handed the lock on since lose it with that holder; and
+   * holders whose ids recur, those of JVM threads and of chosen ids, may lose a later hold of the same count. A former holder in another
+   * client learns of it as from any `forceUnlock`: with its next renewal, or by `lost`. Own leases are told at once.
+   * @returns `released`: they are gone; `absent`: the lock was free; `changed`: its holders are others by now, and nothing was done
+   * @throws TypeError for what is no state of a lock, that of a semaphore included; InvalidNameError, UnavailableError, WrongTypeError,
+   * ClientClosedError
+   */
+  async forceUnlock(seen: LockState): Promise<ForceUnlockOutcome> {
+    const lock = seenLock(seen);
+    if (this.#client.inCluster) checkClusterKey(lock.key);
+    return forceUnlockSeen(this.#client, lock);
+  }
+
+  /**
+   * Asks the server whether it answers: for health checks. Asks one server, also in a cluster: the one that has the key of the name
+   * `clientId`.
+   * @throws UnavailableError at the latest after `timeoutMs`; TypeError, RangeError, ClientClosedError; the reason of the signal
+   */
+  async ping(options: PingOptions = {}): Promise<Pong> {
+    checkPingOptions(options);
+    return ping(this.#client, this.#keyOf(this.clientId), options);
   }
 
   /**

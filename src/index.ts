@@ -39,12 +39,14 @@ export {
   type ReleaseFailedEvent,
   type RenewalFailedEvent,
   type ReplicasShortEvent,
+  type ServerUnsuitedEvent,
   type SubscriptionFailedEvent,
 } from "./events.js";
 export { type CloseOptions, Holdfast } from "./holdfast.js";
 export type { FencedLease, Lease, Tried } from "./lease.js";
 export type { FencedLock } from "./locks/fenced-lock.js";
-export type { LockState } from "./locks/inspect.js";
+export type { ForceUnlockOutcome } from "./locks/force-unlock.js";
+export type { LockState, TakenPermit } from "./locks/inspect.js";
 export type { Lock } from "./locks/lock.js";
 export type { ReadWriteLock } from "./locks/read-write-lock.js";
 export type {
@@ -60,6 +62,7 @@ export type {
   SpinLockSettings,
   WaitOptions,
 } from "./options.js";
+export type { PingOptions, Pong } from "./ping.js";
 export type { RawReply, ScriptCall, ScriptSource } from "./protocol/script-call.js";
 export type { CountDownLatch } from "./synchronizers/count-down-latch.js";
 export type { PermitExpirableSemaphore } from "./synchronizers/permit-expirable-semaphore.js";

@@ -1,7 +1,11 @@
+import type { Client } from "../client.js";
 import { UnavailableError, WrongTypeError } from "../errors.js";
 import { MODE_FIELD } from "../protocol/names.js";
+import { forCaller } from "../runtime/for-caller.js";
+import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { look } from "./look.js";
+import type { SeenLock } from "./seen-lock.js";
 
 /** A lock that has changed between `look` and the command is looked at again, after pauses that double up to this. */
 const LONGEST_PAUSE_MS = 32;
@@ -34,17 +38,65 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
     }
     // A copy without an answer may have freed the lock, and another owner may have taken it since: look whether the fields that were seen
     // are gone.
-    if (repeated) {
-      const { fields: now } = await look(lock);
-      const gone = Object.keys(seen).filter((field) => field !== MODE_FIELD);
-      if (gone.every((field) => now[field] === undefined)) {
-        client.threads.stolen(key, gone);
-        return true;
-      }
+    if (repeated && (await areGone(lock, seen))) {
+      client.threads.stolen(key, Object.keys(seen));
+      return true;
     }
     // In a failover `look` may read from one server while the command goes to another one, in round after round.
     await commands.pause(pauseMs);
     pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
   } while (clock.monotonicMs() < endMs);
   throw new UnavailableError(commands.server, "the lock changes hands faster than it can be freed", false);
+}
+
+/** What has become of a lock that was seen: freed; free already; or its holders are others by now, and nothing was done. */
+export type ForceUnlockOutcome = "released" | "absent" | "changed";
+
+/**
+ * Frees a lock from the holders that an earlier look has seen, and from no others.
+ * @throws UnavailableError, WrongTypeError, ClientClosedError
+ */
+export async function forceUnlockSeen(client: Client, lock: SeenLock): Promise<ForceUnlockOutcome> {
+  client.assertOpen(lock);
+  try {
+    return await freeSeen(client, lock);
+  } catch (error) {
+    throw forCaller(error, lock);
+  }
+}
+
+async function freeSeen(client: Client, lock: SeenLock): Promise<ForceUnlockOutcome> {
+  const { commands } = client;
+  const { script, key, channel, seen } = lock;
+  const holders = Object.keys(seen).filter((field) => field !== MODE_FIELD);
+  let isDoubtful = false;
+  for (let tries = 0; tries < MOST_VAIN_TRIES; tries += 1) {
+    const { reply, repeated } = await commands.exchange(script, key, (notAfterMs) => ({
+      key,
+      notAfterMs,
+      channel,
+      seen,
+    }));
+    isDoubtful ||= repeated;
+    if (reply.status === "wrong-type") throw new WrongTypeError(key, reply.type);
+    if (reply.status === "late") continue;
+    // A copy without an answer may have freed the lock, and another owner may have taken it since.
+    const isFreed =
+      reply.status === "released" ||
+      (isDoubtful &&
+        holders.length > 0 &&
+        (reply.status === "absent" || (await areGone({ ...lock, client }, seen))));
+    if (isFreed || reply.status === "absent") client.threads.stolen(key, holders);
+    return isFreed ? "released" : reply.status;
+  }
+  throw new UnavailableError(commands.server, ANSWERS_LATE, isDoubtful);
+}
+
+/** Whether a lock has none of the holders any more that were seen. */
+async function areGone(
+  lock: Parameters<typeof look>[0],
+  seen: Readonly<Record<string, string>>,
+): Promise<boolean> {
+  const { fields: now } = await look(lock);
+  return Object.keys(seen).every((field) => field === MODE_FIELD || now[field] === undefined);
 }

@@ -1,8 +1,17 @@
 import type { Client } from "../client.js";
-import { MODE_FIELD } from "../protocol/names.js";
+import type { LockRecord } from "../protocol/lock-scripts.js";
+import { isKeptField, MODE_FIELD } from "../protocol/names.js";
 import { look } from "./look.js";
 
-/** What is stored about a lock. */
+/** A permit of a permit-expirable semaphore that is out. */
+export interface TakenPermit {
+  /** As the semaphore calls it: 32 hexadecimal digits. */
+  readonly id: string;
+  /** Milliseconds until it returns by itself; -1 of a permanent one. */
+  readonly endsInMs: number;
+}
+
+/** What is stored about a lock, a semaphore or a latch. */
 export interface LockState {
   /** As the program calls it. */
   readonly name: string;
@@ -10,10 +19,18 @@ export interface LockState {
   readonly key: string;
   /**
    * What the stored state looks like: `none` when the lock is free. A fair lock without waiters is stored as any other, and so is a `lock`
-   * here. A fenced lock is known by its counter.
+   * here. A fenced lock is known by its counter. A semaphore and a latch are stored alike, and so is a permit-expirable semaphore of which
+   * no permit is out.
    */
-  readonly kind: "none" | "lock" | "fair-lock" | "fenced-lock" | "read-write-lock";
-  /** The holders as stored: `<client id>:<thread id>`, with `:write` behind those of a write lock. */
+  readonly kind:
+    | "none"
+    | "lock"
+    | "fair-lock"
+    | "fenced-lock"
+    | "read-write-lock"
+    | "semaphore-or-latch"
+    | "permit-expirable-semaphore";
+  /** The holders as stored: `<client id>:<thread id>`, with `:write` behind those of a write lock. None of a semaphore or a latch. */
   readonly holders: readonly string[];
   /** How often each holder holds it. */
   readonly holdCounts: Readonly<Record<string, number>>;
@@ -31,25 +48,51 @@ export interface LockState {
   readonly token: bigint | null;
   /** The holders that belong to the client that asked. */
   readonly own: readonly string[];
+  /** True when its only holder is `<client id>:0`: it was released, and its key was left for a while. */
+  readonly kept: boolean;
+  /** How many permits a semaphore has to give, or how far a latch is to be counted down. Absent for a lock. */
+  readonly available?: number;
+  /** The leased permits of a permit-expirable semaphore, the first to return first: 1,000 at most. Absent for all others. */
+  readonly taken?: readonly TakenPermit[];
+  /** How many permits of a permit-expirable semaphore are out, those included that `taken` has no room for. Absent for all others. */
+  readonly takenCount?: number;
 }
 
 export async function inspect(client: Client, name: string, key: string): Promise<LockState> {
-  const record = await look({ client, key, name, kind: "lock" }, { counting: true });
+  const record = await look({ client, key, name, kind: "lock" }, { whole: true });
   const { type, ttlMs, fields, queue, token, listeners } = record;
   const { [MODE_FIELD]: mode, ...counts } = fields;
   const holders = Object.keys(counts);
+  const [only = ""] = holders;
+  const permits = permitsOf(record);
   return {
     name,
     key,
-    kind: kindOf({ free: type === "none" && queue.length === 0, mode, queue, token }),
+    kind: permits?.kind ?? kindOf({ free: type === "none" && queue.length === 0, mode, queue, token }),
     holders,
     holdCounts: Object.fromEntries(Object.entries(counts).map(([holder, count]) => [holder, Number(count)])),
     ttlMs,
     queue,
     token: token === null ? null : BigInt(token),
     own: holders.filter((holder) => client.owns(holder)),
+    kept: holders.length === 1 && isKeptField(only),
     ...(listeners === null ? {} : { listeners }),
+    ...permits?.counts,
   };
+}
+
+/** What is told of a semaphore or a latch alone. */
+interface Permits {
+  readonly kind: "semaphore-or-latch" | "permit-expirable-semaphore";
+  readonly counts: Pick<LockState, "available" | "taken" | "takenCount">;
+}
+
+function permitsOf({ permits }: LockRecord): Permits | undefined {
+  if (permits === null) return undefined;
+  const { count, leases } = permits;
+  if (leases === undefined) return { kind: "semaphore-or-latch", counts: { available: count } };
+  const { expired, taken: takenCount, first: taken } = leases;
+  return { kind: "permit-expirable-semaphore", counts: { available: count + expired, taken, takenCount } };
 }
 
 interface Evidence {

@@ -1,17 +1,17 @@
 import type { Client } from "../client.js";
 import { WrongTypeError } from "../errors.js";
 import { type LockRecord, lockInspect } from "../protocol/lock-scripts.js";
-import { fairQueueKey, fencingTokenKey, lockChannel, rwChannel } from "../protocol/names.js";
+import { fairQueueKey, fencingTokenKey, lockChannel, permitLeasesKey, rwChannel } from "../protocol/names.js";
 import { forCaller, type Subject } from "../runtime/for-caller.js";
 
 /**
  * All that Redis has about the lock of a key.
- * @param options `counting`: also how many connections listen
+ * @param options `whole`: also how many connections listen; and a semaphore or a latch is an answer, too
  * @throws UnavailableError, WrongTypeError, ClientClosedError
  */
 export async function look(
   lock: Subject & { readonly client: Client; readonly key: string },
-  { counting = false }: { readonly counting?: boolean } = {},
+  { whole = false }: { readonly whole?: boolean } = {},
 ): Promise<LockRecord> {
   const { client, key } = lock;
   client.assertOpen(lock);
@@ -20,9 +20,11 @@ export async function look(
       key,
       queueKey: fairQueueKey(key),
       tokenKey: fencingTokenKey(key),
-      ...(counting && { counting: countingAt(client), channels: [lockChannel(key), rwChannel(key)] }),
+      leasesKey: permitLeasesKey(key),
+      ...(whole && { counting: countingAt(client), channels: [lockChannel(key), rwChannel(key)] }),
     }));
-    if (reply.type !== "none" && reply.type !== "hash") throw new WrongTypeError(key, reply.type);
+    const isCount = whole && reply.permits !== null;
+    if (reply.type !== "none" && reply.type !== "hash" && !isCount) throw new WrongTypeError(key, reply.type);
     return reply;
   } catch (error) {
     throw forCaller(error, lock);

@@ -4,6 +4,12 @@ import { CommandError } from "./reply.js";
 /** The version to imitate where versions of Redis differ. */
 const VERSION = "7.2.0";
 
+const INFO = [
+  `# Server\r\nredis_version:${VERSION}\r\nredis_mode:standalone`,
+  "# Memory\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction",
+  "# Replication\r\nrole:master\r\n",
+].join("\r\n");
+
 export const serverCommands: Commands = {
   TIME: {
     arity: 1,
@@ -16,8 +22,7 @@ export const serverCommands: Commands = {
   INFO: {
     arity: -1,
     effect: "none",
-    run: () =>
-      `# Server\r\nredis_version:${VERSION}\r\nredis_mode:standalone\r\n# Memory\r\nmaxmemory_policy:noeviction\r\n`,
+    run: () => INFO,
   },
   PUBLISH: {
     arity: 3,

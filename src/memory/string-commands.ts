@@ -16,6 +16,11 @@ export const stringCommands: Commands = {
     effect: "none",
     run: ({ keyspace }, key) => keyspace.get(key, "string") ?? null,
   },
+  STRLEN: {
+    arity: 2,
+    effect: "none",
+    run: ({ keyspace }, key) => keyspace.get(key, "string")?.length ?? 0,
+  },
   SET: {
     arity: -3,
     effect: "may-grow",

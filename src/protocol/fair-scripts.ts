@@ -128,15 +128,23 @@ function refreshAnswer(raw: RawReply): RefreshAnswer {
 }
 
 /** Frees a fair lock from the holders that were seen; see fair-force-unlock.lua. */
-export const fairForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = defineScript({
-  source: sources["fair-force-unlock"],
-  replicated: "if possible",
-  keys: (call) => keysOf(call),
-  args: ({ notAfterMs, channel, seen }, dialect) => [
-    notAfterMs,
-    channel,
-    ...times(dialect),
-    ...Object.entries(seen).flat(),
-  ],
-  reply: ([answer]) => forceUnlockAnswer(answer),
-});
+export const fairForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = forceUnlock({ tellsAll: false });
+
+/** The same for a lock that may be a fair one or one without a queue. */
+export const anyForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = forceUnlock({ tellsAll: true });
+
+function forceUnlock({ tellsAll }: { readonly tellsAll: boolean }): Script<ForceUnlock, ForceUnlockAnswer> {
+  return defineScript({
+    source: sources["fair-force-unlock"],
+    replicated: "if possible",
+    keys: (call) => keysOf(call),
+    args: ({ notAfterMs, channel, seen }, dialect) => [
+      notAfterMs,
+      channel,
+      tellsAll ? 1 : 0,
+      ...times(dialect),
+      ...Object.entries(seen).flat(),
+    ],
+    reply: ([answer]) => forceUnlockAnswer(answer),
+  });
+}

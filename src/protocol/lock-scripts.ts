@@ -137,7 +137,7 @@ export const lockForceUnlock: Script<ForceUnlock, ForceUnlockAnswer> = defineScr
   reply: ([answer]) => forceUnlockAnswer(answer),
 });
 
-/** What is stored about a lock, by holdfast or by Redisson. */
+/** What is stored about a lock, a semaphore or a latch, by holdfast or by Redisson. */
 export interface LockRecord {
   /** Redis' name of the type of the lock's key; `none` when it is missing. */
   readonly type: string;
@@ -148,6 +148,28 @@ export interface LockRecord {
   readonly token: string | null;
   /** How many connections listen; null unless that was asked for, and where the server does not tell. */
   readonly listeners: number | null;
+  /** Of a semaphore or a latch; null where the key is no count. */
+  readonly permits: PermitRecord | null;
+}
+
+export interface PermitRecord {
+  /** What is stored; leases that are over are not counted. */
+  readonly count: number;
+  /** The permits that are leased; undefined where there are none. */
+  readonly leases?: {
+    readonly expired: number;
+    readonly taken: number;
+    /** The first to end, 1,000 at most. */
+    readonly first: readonly LeasedPermit[];
+  };
+}
+
+/** A permit of a permit-expirable semaphore that is out. */
+export interface LeasedPermit {
+  /** 32 hexadecimal digits. */
+  readonly id: string;
+  /** Milliseconds until it returns by itself; -1 of a permanent one. */
+  readonly endsInMs: number;
 }
 
 /** The keys and channels of the lock that is read. */
@@ -155,26 +177,40 @@ interface LockLook {
   readonly key: string;
   readonly queueKey: string;
   readonly tokenKey: string;
+  readonly leasesKey: string;
   /** The subcommand of PUBSUB that counts the subscribers; undefined: they are not counted. */
   readonly counting?: "NUMSUB" | "SHARDNUMSUB" | undefined;
   /** Where waiters may listen. */
   readonly channels?: readonly string[];
 }
 
-/** Reads all that is stored about a lock; see lock-inspect.lua. */
+/** Reads all that is stored about a lock, a semaphore or a latch; see lock-inspect.lua. */
 export const lockInspect: Script<LockLook, LockRecord> = defineScript({
   source: sources["lock-inspect"],
-  keys: ({ key, queueKey, tokenKey }) => [key, queueKey, tokenKey],
+  keys: ({ key, queueKey, tokenKey, leasesKey }) => [key, queueKey, tokenKey, leasesKey],
   args: ({ counting = "", channels = [] }) => [counting, ...channels],
-  reply: ([type, ttlMs, fields, queue, token, listeners]) => ({
+  reply: ([type, ttlMs, fields, queue, token, listeners, permits]) => ({
     type: text(type),
     ttlMs: integer(ttlMs),
     fields: pairs(list(fields)),
     queue: list(queue).map(text),
     token: textOrNull(token),
     listeners: typeof listeners === "number" ? listeners : null,
+    permits: permits === null || permits === undefined ? null : permitRecord(list(permits)),
   }),
 });
+
+function permitRecord([count, expired, taken, first]: readonly RawReply[]): PermitRecord {
+  if (first === undefined) return { count: integer(count) };
+  const flat = list(first);
+  const permits: LeasedPermit[] = [];
+  for (let i = 0; i < flat.length; i += 2)
+    permits.push({ id: text(flat[i]), endsInMs: integer(flat[i + 1]) });
+  return {
+    count: integer(count),
+    leases: { expired: integer(expired), taken: integer(taken), first: permits },
+  };
+}
 
 function pairs(flat: readonly RawReply[]): Record<string, string> {
   const record: Record<string, string> = {};
@@ -190,16 +226,22 @@ export interface ServerProbe {
   readonly sharded: boolean;
   /** Its setting `maxmemory-policy`; null where the server does not tell. */
   readonly policy: string | null;
+  /** Its role, `master` or `slave`; null where the server does not tell. */
+  readonly role: string | null;
+  /** Its setting `maxmemory` in bytes, as digits; "0": no limit. null where the server does not tell. */
+  readonly memory: string | null;
 }
 
-/** Asks a server for its clock, its version and its messages; see server-probe.lua. */
+/** Asks a server for its clock, its version, its messages, its memory and its role; see server-probe.lua. */
 export const serverProbe: Script<{ readonly key: string | undefined }, ServerProbe> = defineScript({
   source: sources["server-probe"],
   keys: ({ key }) => (key === undefined ? [] : [key]),
   args: () => [],
-  reply: ([version, sharded, policy]) => ({
+  reply: ([version, sharded, policy, role, memory]) => ({
     version: textOrNull(version),
     sharded: sharded === 1,
     policy: textOrNull(policy),
+    role: textOrNull(role),
+    memory: textOrNull(memory),
   }),
 });

@@ -1121,8 +1121,8 @@ end
 tell(fair, head, until_ms)
 end
 local lock, queue, timeouts, alive = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local not_after_ms, channel = tonumber(ARGV[1]), ARGV[2]
-local now_ms, times = server_time(), fair_times(3)
+local not_after_ms, channel, tells_all = tonumber(ARGV[1]), ARGV[2], ARGV[3] == "1"
+local now_ms, times = server_time(), fair_times(4)
 local function force_unlock()
 local fair = fair_lock(lock, queue, timeouts, alive, channel)
 if now_ms > not_after_ms then
@@ -1135,18 +1135,21 @@ end
 if redis.call("EXISTS", lock) == 0 then
 return { "absent" }
 end
-local seen = (#ARGV - 7) / 2
+local seen = (#ARGV - 8) / 2
 if redis.call("HLEN", lock) ~= seen then
 return { "changed" }
 end
 for i = 1, seen do
-if redis.call("HGET", lock, ARGV[2 * i + 6]) ~= ARGV[2 * i + 7] then
+if redis.call("HGET", lock, ARGV[2 * i + 7]) ~= ARGV[2 * i + 8] then
 return { "changed" }
 end
 end
 redis.call("DEL", lock)
 lock_changed(fair)
 pass_on(fair, now_ms, times)
+if tells_all then
+publish(channel, "0")
+end
 return { "released" }
 end
 local answer = force_unlock()
@@ -2261,11 +2264,14 @@ return { now_ms, force_unlock() }`,
     "lock-inspect",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local lock, queue, token, count = KEYS[1], KEYS[2], KEYS[3], ARGV[1]
+local lock, queue, token, leases, count = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1]
+local PERMANENT = 922337203685477
+local LONGEST_COUNT, MOST_SHOWN = 17, "1000"
 local function of_type(key, kind)
 return redis.call("TYPE", key).ok == kind
 end
-local fields = of_type(lock, "hash") and redis.call("HGETALL", lock) or {}
+local kind = redis.call("TYPE", lock).ok
+local fields = kind == "hash" and redis.call("HGETALL", lock) or {}
 local waiters = of_type(queue, "list") and redis.call("LRANGE", queue, 0, -1) or {}
 local counter = of_type(token, "string") and redis.call("GET", token)
 local function listeners()
@@ -2279,14 +2285,42 @@ sum = sum + counts[at]
 end
 return sum
 end
+local function hex(id)
+local digits = string.gsub(id, ".", function(byte)
+return string.format("%02x", string.byte(byte))
+end)
+return digits
+end
+local function count_of_lock()
+local is_short = kind == "string" and redis.call("STRLEN", lock) <= LONGEST_COUNT
+local stored = is_short and redis.call("GET", lock)
+local number = stored and tonumber(stored)
+return number and math.abs(number) < 2 ^ 53 and string.format("%.0f", number + 0) == stored and number
+end
+local function permits()
+local number = count_of_lock()
+if not number or not of_type(leases, "zset") then
+return number and { number }
+end
+local now = string.format("%.0f", now_ms)
+local after = string.format("(%.0f", now_ms)
+local shown = redis.call("ZRANGE", leases, after, "+inf", "BYSCORE", "LIMIT", "0", MOST_SHOWN, "WITHSCORES")
+for at = 1, #shown, 2 do
+local ends_ms = tonumber(shown[at + 1])
+shown[at] = hex(shown[at])
+shown[at + 1] = ends_ms < PERMANENT and ends_ms - now_ms or -1
+end
+return { number, redis.call("ZCOUNT", leases, "-inf", now), redis.call("ZCOUNT", leases, after, "+inf"), shown }
+end
 return {
 now_ms,
-redis.call("TYPE", lock).ok,
+kind,
 redis.call("PTTL", lock),
 fields,
 waiters,
 counter,
 count ~= "" and listeners(),
+permits(),
 }`,
   ),
   "lock-release": scriptSource(
@@ -4456,6 +4490,8 @@ now_ms,
 told("redis_version:([%d.]+)"),
 sharded and not sharded.err and 1 or 0,
 told("maxmemory_policy:([%w-]+)"),
+told("\\nrole:(%a+)"),
+told("\\nmaxmemory:(%d+)"),
 }`,
   ),
   "write-acquire": scriptSource(

@@ -8,7 +8,6 @@ import { hashSlot } from "../protocol/hash-slot.js";
 import { type ServerProbe, serverProbe } from "../protocol/lock-scripts.js";
 import { type Bound, CommandFailures, tookTooLong } from "./command-failures.js";
 import { Deadline } from "./deadline.js";
-import { EvictionWarning } from "./eviction-warning.js";
 import type { Exchanged } from "./exchanged.js";
 import { now } from "./instant.js";
 import { isTooOld } from "./oldest-version.js";
@@ -18,6 +17,7 @@ import { Replication } from "./replication.js";
 import { Sender } from "./sender.js";
 import { type ServerClock, ServerClocks } from "./server-clocks.js";
 import { UnderWay } from "./under-way.js";
+import type { UnsuitedServers } from "./unsuited-servers.js";
 
 /** The wait before a command is sent again doubles up to this. */
 const LONGEST_BACKOFF_MS = 500;
@@ -42,10 +42,10 @@ export class Commands {
   /** By place. */
   readonly #probes = new Map<string, Promise<void>>();
   readonly #underWay: UnderWay;
-  readonly #eviction = new EvictionWarning();
+  readonly #unsuited: UnsuitedServers;
 
   /** @throws TypeError when the driver cannot do what the settings ask for */
-  constructor(driver: Driver, clock: Clock, settings: CommandSettings) {
+  constructor(driver: Driver, clock: Clock, settings: CommandSettings, unsuited: UnsuitedServers) {
     const { commandTimeoutMs, replicas, pubSub } = settings;
     const { topology, sharded = false } = driver.traits;
     this.#driver = driver;
@@ -59,6 +59,7 @@ export class Commands {
     this.#replication = replication;
     this.#sender = new Sender({ driver, clock, replication, clocks, underWay });
     this.#failures = new CommandFailures(driver);
+    this.#unsuited = unsuited;
     if ((pubSub === "sharded" || pubSub === "both") && !sharded) {
       throw new TypeError(
         `pubSub "${pubSub}" needs a cluster and a driver that can listen to sharded messages`,
@@ -71,6 +72,11 @@ export class Commands {
 
   get server(): string {
     return this.#driver.traits.server;
+  }
+
+  /** Names the server that has a key at present, where the driver tells; else as {@link server}. */
+  serverOf(key: string): string {
+    return this.#clocks.serverOf(key).place || this.server;
   }
 
   /** How commands are worded. */
@@ -261,7 +267,7 @@ export class Commands {
 
   async #askServer(key: string): Promise<void> {
     const bound = this.#bound(this.timeoutMs);
-    const input = { key: this.#driver.traits.topology === "cluster" ? key : undefined };
+    const input = { key: this.inCluster ? key : undefined };
     const { reply } = await new Promise<Exchanged<ServerProbe>>((answered, failed) => {
       const probe = { script: serverProbe, key, patience: {}, input: () => input, answered, failed };
       const pending = new PendingCommand(
@@ -277,7 +283,7 @@ export class Commands {
       this.#publishes = reply.sharded ? "sharded" : "classic";
       this.#dialect = dialectOf(this.#publishes, this.#replication);
     }
-    this.#eviction.tell(this.server, reply.policy);
+    this.#unsuited.met(this.serverOf(key), reply);
     if (isTooOld(reply.version)) {
       this.#clocks.forget(key);
       throw new UnavailableError(this.server, `Redis ${reply.version} is too old, 6.2 is needed`, false);

@@ -6,6 +6,7 @@ import { MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { lockInspect, lockRelease } from "../../src/protocol/lock-scripts.js";
 import { Commands } from "../../src/runtime/commands.js";
 import type { Patience } from "../../src/runtime/patience.js";
+import { UnsuitedServers } from "../../src/runtime/unsuited-servers.js";
 import { type CallFault, ScriptedDriver } from "../support/drivers/scripted-driver.js";
 import {
   answerLate,
@@ -18,13 +19,18 @@ import {
 import { CountingClock } from "../support/worlds/counting-clock.js";
 
 const TIMEOUT_MS = 3_000;
-const question = () => ({ key: "a", queueKey: "b", tokenKey: "c" });
+const question = () => ({ key: "a", queueKey: "b", tokenKey: "c", leasesKey: "d" });
 
 function setUp() {
   const clock = new CountingClock();
   const server = new MemoryServer({ clock });
   const driver = new ScriptedDriver(memoryDriver(server));
-  const commands = new Commands(driver, clock, clientSettings({ commandTimeoutMs: TIMEOUT_MS }));
+  const commands = new Commands(
+    driver,
+    clock,
+    clientSettings({ commandTimeoutMs: TIMEOUT_MS }),
+    new UnsuitedServers("client"),
+  );
   const ask = (patience?: Patience) => commands.exchange(lockInspect, "a", question, patience);
   /** What a question brings while time passes: its answer or its error. */
   const askFor = async (ms: number, patience?: Patience): Promise<unknown> => {

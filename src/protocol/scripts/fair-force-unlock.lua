@@ -1,6 +1,6 @@
 --[[
   fair-force-unlock: free a fair lock from the holders that the caller has seen, and from no other holder; the next in line
-  has it then.
+  has it then. Also for a lock of which only its holders are known: without waiters a fair lock is stored as any other.
 
   KEYS[1]  lock        hash, holder -> hold count
   KEYS[2]  queue       list of waiting holders, the next first
@@ -8,6 +8,7 @@
   KEYS[4]  alive       sorted set, waiting holder of holdfast -> epoch milliseconds until which holdfast does
   ARGV[1]  notAfterMs  epoch milliseconds on the server's clock; later the call changes nothing
   ARGV[2]  channel     where waiters listen, without the holder or client id that each adds
+  ARGV[3]  tellsAll    1: it may be a lock without a queue, whose waiters listen on the channel itself and are told; else 0
   then the five times of fair-queue, then for each holder seen:
     holder     "<client id>:<thread id>"
     holdCount  integer > 0
@@ -18,8 +19,8 @@
 --@include server-time
 --@include fair-queue
 local lock, queue, timeouts, alive = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local not_after_ms, channel = tonumber(ARGV[1]), ARGV[2]
-local now_ms, times = server_time(), fair_times(3)
+local not_after_ms, channel, tells_all = tonumber(ARGV[1]), ARGV[2], ARGV[3] == "1"
+local now_ms, times = server_time(), fair_times(4)
 
 local function force_unlock()
   local fair = fair_lock(lock, queue, timeouts, alive, channel)
@@ -33,18 +34,21 @@ local function force_unlock()
   if redis.call("EXISTS", lock) == 0 then
     return { "absent" }
   end
-  local seen = (#ARGV - 7) / 2
+  local seen = (#ARGV - 8) / 2
   if redis.call("HLEN", lock) ~= seen then
     return { "changed" }
   end
   for i = 1, seen do
-    if redis.call("HGET", lock, ARGV[2 * i + 6]) ~= ARGV[2 * i + 7] then
+    if redis.call("HGET", lock, ARGV[2 * i + 7]) ~= ARGV[2 * i + 8] then
       return { "changed" }
     end
   end
   redis.call("DEL", lock)
   lock_changed(fair)
   pass_on(fair, now_ms, times)
+  if tells_all then
+    publish(channel, "0")
+  end
   return { "released" }
 end
 

@@ -1,25 +1,35 @@
 --[[
-  lock-inspect: everything that is stored about a lock, of whatever kind, in one look.
+  lock-inspect: everything that is stored about a lock, of whatever kind, or about a semaphore or a latch, in one look.
 
-  KEYS[1]  lock   hash, holder -> hold count, and "mode" on a read-write lock
-  KEYS[2]  queue  list of waiting holders (fair lock)
-  KEYS[3]  token  string, the fencing counter (fenced lock)
-  ARGV[1]  count  the subcommand of PUBSUB that counts listeners; "": they are not counted
+  KEYS[1]  lock    hash, holder -> hold count, and "mode" on a read-write lock; or string, what is available of a semaphore
+  KEYS[2]  queue   list of waiting holders (fair lock)
+  KEYS[3]  token   string, the fencing counter (fenced lock)
+  KEYS[4]  leases  sorted set, id of a permit -> end of its lease (permit-expirable semaphore)
+  ARGV[1]  count   the subcommand of PUBSUB that counts listeners; "": they are not counted
   then for each place where waiters may listen:
     channel
 
-  Returns  { serverMs, type, ttlMs, { field, value, … }, { waiter, … }, token or nil, listeners or nil }
+  Returns  { serverMs, type, ttlMs, { field, value, … }, { waiter, … }, token or nil, listeners or nil, permits or nil }
            ttlMs is -2 for a missing key and -1 for one without a TTL; fields are answered for a hash only; listeners is
            nil where PUBSUB is not allowed
+           permits, of a string that is a count:
+           { count }                                       nothing is leased
+           { count, expired, taken, { permitId, ms, … } }  how many leases are over, how many are not, and of these the first
+                                                           to end: 32 hexadecimal digits, and what is left of the lease, -1
+                                                           of a permanent permit
   Compat   Reads only.
 ]]
 --@include now-ms
-local lock, queue, token, count = KEYS[1], KEYS[2], KEYS[3], ARGV[1]
+local lock, queue, token, leases, count = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1]
+-- As in leased-permits: the end of the lease of a permanent permit.
+local PERMANENT = 922337203685477
+local LONGEST_COUNT, MOST_SHOWN = 17, "1000"
 local function of_type(key, kind)
   return redis.call("TYPE", key).ok == kind
 end
 
-local fields = of_type(lock, "hash") and redis.call("HGETALL", lock) or {}
+local kind = redis.call("TYPE", lock).ok
+local fields = kind == "hash" and redis.call("HGETALL", lock) or {}
 local waiters = of_type(queue, "list") and redis.call("LRANGE", queue, 0, -1) or {}
 local counter = of_type(token, "string") and redis.call("GET", token)
 
@@ -35,12 +45,44 @@ local function listeners()
   return sum
 end
 
+local function hex(id)
+  local digits = string.gsub(id, ".", function(byte)
+    return string.format("%02x", string.byte(byte))
+  end)
+  return digits
+end
+
+-- As count_of of request.lua. A string that is no count may be of any length.
+local function count_of_lock()
+  local is_short = kind == "string" and redis.call("STRLEN", lock) <= LONGEST_COUNT
+  local stored = is_short and redis.call("GET", lock)
+  local number = stored and tonumber(stored)
+  return number and math.abs(number) < 2 ^ 53 and string.format("%.0f", number + 0) == stored and number
+end
+
+local function permits()
+  local number = count_of_lock()
+  if not number or not of_type(leases, "zset") then
+    return number and { number }
+  end
+  local now = string.format("%.0f", now_ms)
+  local after = string.format("(%.0f", now_ms)
+  local shown = redis.call("ZRANGE", leases, after, "+inf", "BYSCORE", "LIMIT", "0", MOST_SHOWN, "WITHSCORES")
+  for at = 1, #shown, 2 do
+    local ends_ms = tonumber(shown[at + 1])
+    shown[at] = hex(shown[at])
+    shown[at + 1] = ends_ms < PERMANENT and ends_ms - now_ms or -1
+  end
+  return { number, redis.call("ZCOUNT", leases, "-inf", now), redis.call("ZCOUNT", leases, after, "+inf"), shown }
+end
+
 return {
   now_ms,
-  redis.call("TYPE", lock).ok,
+  kind,
   redis.call("PTTL", lock),
   fields,
   waiters,
   counter,
   count ~= "" and listeners(),
+  permits(),
 }

@@ -91,12 +91,16 @@ const single: Readonly<Record<string, (...args: Value[]) => Value>> = {
   "math.min": chosen("min", (best, each) => each < best),
   "string.format"(format, ...values) {
     let at = 0;
-    return text(format, 1, "format").replace(/%(\.0f|s|.?)/gs, (_, verb) => {
+    return text(format, 1, "format").replace(/%(\.0f|02x|s|.?)/gs, (_, verb) => {
       at += 1;
       const value = values[at - 1];
       if (verb === ".0f") return wholeText(number(value, at + 1, "format"));
+      if (verb === "02x")
+        return number(value, at + 1, "format")
+          .toString(16)
+          .padStart(2, "0");
       if (verb === "s" && typeof value === "string") return value;
-      throw new ScriptFault('the only formats are "%.0f" for numbers and "%s" for texts');
+      throw new ScriptFault('the only formats are "%.0f" and "%02x" for numbers and "%s" for texts');
     });
   },
   "string.sub"(subject, start, end) {
@@ -107,6 +111,7 @@ const single: Readonly<Record<string, (...args: Value[]) => Value>> = {
     return whole.slice(from - 1, Math.max(last < 0 ? whole.length + last + 1 : last, 0));
   },
   "string.char": (...codes) => String.fromCharCode(...codes.map((code, at) => number(code, at + 1, "char"))),
+  "string.byte": (subject) => text(subject, 1, "byte").charCodeAt(0),
   "string.len": (subject) => text(subject, 1, "len").length,
 };
 

@@ -145,7 +145,7 @@ const scripts: fc.Arbitrary<Action> = fc
         oneToThree,
       )
       .map(lockConfirm.encode),
-    fc.record({ key, queueKey: key, tokenKey: key }).map(lockInspect.encode),
+    fc.record({ key, queueKey: key, tokenKey: key, leasesKey: key }).map(lockInspect.encode),
   )
   .map((call) => ({ ...call, [fc.toStringMethod]: () => textOf(call) }));
 

@@ -27,6 +27,6 @@ export const told: readonly Survivor[] = [
     ["synchronizers/permit-expirable-semaphore.ts", "*", 'absent === 1 ? "is unknown'],
   ]),
   ...alike("only told", "A warning about how the server is set up.", [
-    ["runtime/commands.ts", "call-dropped", "this.#eviction.tell("],
+    ["runtime/commands.ts", "call-dropped", "this.#unsuited.met("],
   ]),
 ];

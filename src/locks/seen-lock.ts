@@ -1,0 +1,67 @@
+import { keyOf, shown } from "../checks.js";
+import type { Script } from "../protocol/define-script.js";
+import { anyForceUnlock } from "../protocol/fair-scripts.js";
+import type { ForceUnlock, ForceUnlockAnswer } from "../protocol/lock-calls.js";
+import { lockChannel, MODE_FIELD, rwChannel } from "../protocol/names.js";
+import { readForceUnlock, writeForceUnlock } from "../protocol/read-write-scripts.js";
+import type { LockState } from "./inspect.js";
+
+/** A lock as it was seen, in the words of the command that frees it. */
+export interface SeenLock {
+  /** As the program calls it. */
+  readonly name: string;
+  readonly kind: "lock" | "read-write-lock";
+  readonly key: string;
+  readonly script: Script<ForceUnlock, ForceUnlockAnswer>;
+  /** Where its waiters listen. */
+  readonly channel: string;
+  /** The fields that were seen. */
+  readonly seen: Readonly<Record<string, string>>;
+}
+
+/** The kinds of what can be freed by force. */
+const KINDS = new Set<unknown>(["none", "lock", "fair-lock", "fenced-lock", "read-write-lock"]);
+const WAY = "as in forceUnlock(await holdfast.inspect(name))";
+
+/**
+ * @throws TypeError for what `inspect` does not answer about a lock; InvalidNameError for a key that cannot be one
+ */
+export function seenLock(state: LockState): SeenLock {
+  checkState(state);
+  const { name, kind, holders, holdCounts } = state;
+  const key = keyOf(state.key, (itself) => itself);
+  const counts = Object.fromEntries(holders.map((holder) => [holder, String(holdCounts[holder])]));
+  if (kind !== "read-write-lock") {
+    return { name, kind: "lock", key, script: anyForceUnlock, channel: lockChannel(key), seen: counts };
+  }
+  // A writer's own reads stand beside its write hold.
+  const isWritten = holders.some((holder) => holder.endsWith(":write"));
+  const seen = { ...counts, [MODE_FIELD]: isWritten ? "write" : "read" };
+  const script = isWritten ? writeForceUnlock : readForceUnlock;
+  return { name, kind, key, script, channel: rwChannel(key), seen };
+}
+
+/** As it may come from a program without types, or from text that was parsed. */
+function checkState(state: unknown): void {
+  if (typeof state !== "object" || state === null) throw wrong("a lock state", state);
+  const { name, key, kind, holders, holdCounts } = state as Partial<Record<keyof LockState, unknown>>;
+  if (typeof name !== "string") throw wrong("a lock state whose name is a string", name);
+  if (typeof key !== "string") throw wrong("a lock state whose key is a string", key);
+  if (!KINDS.has(kind)) throw wrong(`a state of kind ${[...KINDS].join(", ")}`, kind);
+  if (!Array.isArray(holders) || holders.some((holder) => typeof holder !== "string" || holder === "")) {
+    throw wrong("a lock state whose holders are an array of strings", holders);
+  }
+  if (typeof holdCounts !== "object" || holdCounts === null) {
+    throw wrong("a lock state whose holdCounts are an object", holdCounts);
+  }
+  const counted = Object.entries(holdCounts);
+  const unlike = counted.find(([holder, count]) => !holders.includes(holder) || !Number.isSafeInteger(count));
+  if (unlike !== undefined) throw wrong("a whole number for each holder in holdCounts", unlike[1]);
+  if (counted.length !== holders.length) {
+    throw wrong(`a hold count for each of ${holders.length} holders`, counted.length);
+  }
+}
+
+function wrong(wanted: string, value: unknown): TypeError {
+  return new TypeError(`forceUnlock needs ${wanted}, ${WAY}, got ${shown(value)}`);
+}

@@ -1,0 +1,73 @@
+import { checkObject, checkSignal, duration, known, refuseUnknown } from "./checks.js";
+import type { Client } from "./client.js";
+import { HoldfastError } from "./errors.js";
+import { serverProbe } from "./protocol/lock-scripts.js";
+import { copyOf } from "./runtime/for-caller.js";
+
+/** How to ask a server whether it answers. */
+export interface PingOptions {
+  /** How long to wait for the answer, in milliseconds. Default: the client's `commandTimeoutMs`. */
+  readonly timeoutMs?: number | undefined;
+  /** Cancels the wait: the call rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What a server has answered, and when. */
+export interface Pong {
+  /** The server, without credentials; of several, where the Redis client tells, which one. */
+  readonly server: string;
+  /** Milliseconds from the sending to the answer. */
+  readonly rttMs: number;
+  /** The server's clock minus the wall clock of this process at the middle of that time, in whole milliseconds. */
+  readonly clockOffsetMs: number;
+  /** Its version of Redis; of Valkey the one that it is compatible with. null where `INFO` is not allowed. */
+  readonly version: string | null;
+}
+
+const PING_OPTIONS = known<PingOptions>("option", "ping", { timeoutMs: true, signal: true });
+
+/** @throws TypeError, RangeError */
+export function checkPingOptions(options: PingOptions): void {
+  checkObject("options", options, "{ timeoutMs: 500 }");
+  const { timeoutMs, signal, ...unknown } = options;
+  refuseUnknown(PING_OPTIONS, unknown);
+  duration("timeoutMs", timeoutMs, 1);
+  checkSignal(signal);
+}
+
+/**
+ * Asks the server of a key.
+ * @throws UnavailableError, ClientClosedError; the reason of the signal
+ */
+export async function ping(client: Client, key: string, { timeoutMs, signal }: PingOptions): Promise<Pong> {
+  client.assertOpen();
+  const waiter = client.newWaiter(undefined, signal);
+  try {
+    if (waiter.cancelled) throw waiter.reason;
+    const patience = {
+      timeoutMs,
+      get cancelled() {
+        return waiter.cancelled;
+      },
+    };
+    const { commands, clock } = client;
+    const input = () => ({ key: client.inCluster ? key : undefined });
+    const answer = commands
+      .exchange(serverProbe, key, input, patience)
+      .then(({ reply, serverMs, sentAt }) => {
+        const rttMs = clock.monotonicMs() - sentAt.monotonicMs;
+        const server = commands.serverOf(key);
+        client.unsuited.met(server, reply);
+        const clockOffsetMs = Math.round(serverMs - (sentAt.wallMs + rttMs / 2));
+        return { server, rttMs, clockOffsetMs, version: reply.version };
+      });
+    const pong = await waiter.unlessCancelled(answer);
+    if (pong === undefined) throw waiter.reason;
+    return pong;
+  } catch (error) {
+    // Made in a timer or where an answer comes in: this caller is to be in its stack.
+    throw error instanceof HoldfastError && !waiter.isReasonOfSignal(error) ? copyOf(error) : error;
+  } finally {
+    client.dismiss(waiter);
+  }
+}

@@ -1,0 +1,53 @@
+import { environment } from "../environment.js";
+import { events, type ServerUnsuitedEvent } from "../events.js";
+import type { ServerProbe } from "../protocol/lock-scripts.js";
+
+/** Tells of servers to which locks should not be entrusted, as far as a probe shows it. */
+export class UnsuitedServers {
+  readonly #clientId: string;
+  /** Whether the process was warned. */
+  #warned = false;
+  /** The servers that were told by an event, each with its fault. */
+  readonly #told = new Set<string>();
+
+  constructor(clientId: string) {
+    this.#clientId = clientId;
+  }
+
+  /** @param server names the one that was probed */
+  met(server: string, { policy, memory, role }: ServerProbe): void {
+    if (policy !== null && policy !== "noeviction") {
+      this.#warn(server, policy);
+      this.#tell({ server, what: "evicts", found: `maxmemory-policy ${policy}${limit(memory)}` });
+    }
+    if (role === "slave" || role === "replica") {
+      this.#tell({ server, what: "is-replica", found: `role ${role}` });
+    }
+  }
+
+  /**
+   * Warns the process, once for each client, of a server that removes keys when its memory is full: every policy but one may remove a
+   * lock before its TTL is over.
+   */
+  #warn(server: string, policy: string): void {
+    if (this.#warned) return;
+    this.#warned = true;
+    const why = "a lock that is evicted when memory is full may have two holders; set noeviction";
+    const kind = { type: "HoldfastWarning", code: "HOLDFAST_EVICTION" };
+    environment.warn(`${server}: maxmemory-policy is ${policy}: ${why}`, kind);
+  }
+
+  #tell(fault: Omit<ServerUnsuitedEvent, "clientId">): void {
+    if (!events.serverUnsuited.hasSubscribers) return;
+    const id = `${fault.what} ${fault.server}`;
+    if (this.#told.has(id)) return;
+    this.#told.add(id);
+    events.serverUnsuited.publish({ clientId: this.#clientId, ...fault });
+  }
+}
+
+/** @param memory the server's `maxmemory` in bytes; null where it does not tell */
+function limit(memory: string | null): string {
+  if (memory === null) return "";
+  return memory === "0" ? ", maxmemory not set" : `, maxmemory ${memory}`;
+}
