@@ -1,6 +1,7 @@
 import type { EventEmitter, errorMonitor } from "node:events";
 import { type AddressMap, inUrl } from "../addresses.js";
-import { type StartupNode, startupNodesOf } from "./unofficial.js";
+import { assertShape } from "../shape.js";
+import { type StartupNode, startupNodesOf, TESTED } from "./unofficial.js";
 
 /**
  * What the adapter uses of ioredis' `Redis`. Structural, so that ioredis 5 and 6 and its fork iovalkey all fit
@@ -105,6 +106,11 @@ export interface IoredisClusterOptions {
   readonly natMap?: AddressMap;
 }
 
+/** What the adapter needs of a client. */
+const MEMBERS = ["eval", "evalsha", "options", "connect", "on", "off"];
+const SERVER_MEMBERS = [...MEMBERS, "duplicate", "mode", "status"];
+const CLUSTER_MEMBERS = [...MEMBERS, "nodes", "slots", "refreshSlotsCache", "status"];
+
 /** Throws a TypeError that says what to do about what is no client of ioredis, or one that would break the protocol. */
 export function assertUsable(redis: IoredisClient | IoredisCluster): void {
   if (typeof redis?.evalsha !== "function") {
@@ -113,6 +119,8 @@ export function assertUsable(redis: IoredisClient | IoredisCluster): void {
       `ioredisDriver needs a Redis or Cluster client of ioredis, ${way}, got ${kindOf(redis)}`,
     );
   }
+  const members = isCluster(redis) ? CLUSTER_MEMBERS : SERVER_MEMBERS;
+  assertShape(redis, { adapter: "ioredisDriver", tested: TESTED, members });
   const { keyPrefix } = redis.options;
   if (keyPrefix) {
     throw new TypeError(
@@ -144,7 +152,7 @@ function kindOf(value: unknown): string {
   if ("then" in value) return "a promise: await it";
   return "evalSha" in value
     ? 'a client of node-redis: use nodeRedisDriver of "holdfast/node-redis"'
-    : "another object";
+    : `another object; tested is ${TESTED}`;
 }
 
 /** Names the server as in a URL, without credentials. */

@@ -1,4 +1,6 @@
-// What the types of ioredis keep private. Each was seen in ioredis 5.9.2 and 6.0.0, and in iovalkey 0.4.0.
+// What the types of ioredis keep private. Each was seen in the versions that are tested.
+
+export const TESTED = "ioredis 5.9.2 and 6.0.0 and iovalkey 0.4.0";
 
 /** One of the servers that a cluster's client was told of. */
 export type StartupNode = string | number | { readonly host?: string; readonly port?: number };

@@ -1,7 +1,8 @@
 import type { EventEmitter } from "node:events";
 import { inUrl } from "../addresses.js";
+import { assertShape } from "../shape.js";
 import type { NodeRedisAddress, NodeRedisOptions } from "./options.js";
-import { keyPrefixOf, optionsOf } from "./unofficial.js";
+import { keyPrefixOf, optionsOf, TESTED } from "./unofficial.js";
 
 /** What the adapter uses of a client that `createClient()` of node-redis makes. Structural, so that nothing is imported. */
 export interface NodeRedisClient extends NodeRedisEvents {
@@ -78,6 +79,13 @@ interface NodeRedisEvents extends Pick<EventEmitter, "off" | "eventNames"> {
 /** What runs commands on one server at a time. */
 export type NodeRedisServer = NodeRedisClient | NodeRedisPool | NodeRedisSentinel;
 
+/** What the adapter needs of a client, besides that by which its kind is known. */
+const MEMBERS = ["on", "off", "eventNames"];
+const SERVER_MEMBERS = [...MEMBERS, "isReady", "sendCommand", "duplicate"];
+const POOL_MEMBERS = [...MEMBERS, "execute"];
+const SENTINEL_MEMBERS = [...MEMBERS, "getSentinelNode", "_execute"];
+const CLUSTER_MEMBERS = [...MEMBERS, "slots", "masters", "nodeClient", "sendCommand", "_options", "_slots"];
+
 /** Throws a TypeError that says what to do about what is no client of node-redis, or one that would break the protocol. */
 export function assertUsable(redis: NodeRedisServer | NodeRedisCluster): void {
   if (!isOneOf(redis)) {
@@ -86,6 +94,7 @@ export function assertUsable(redis: NodeRedisServer | NodeRedisCluster): void {
       `nodeRedisDriver needs a client, pool, Sentinel client or cluster of node-redis, ${way}, got ${kindOf(redis)}`,
     );
   }
+  assertShape(redis, { adapter: "nodeRedisDriver", tested: TESTED, members: membersOf(redis) });
   // Among the options, which only some kinds of clients show.
   const keyPrefix = keyPrefixOf(redis);
   if (keyPrefix !== undefined) {
@@ -108,6 +117,12 @@ export function isPool(redis: NodeRedisServer): redis is NodeRedisPool {
   return "idleClients" in redis;
 }
 
+function membersOf(redis: NodeRedisServer | NodeRedisCluster): readonly string[] {
+  if (isCluster(redis)) return CLUSTER_MEMBERS;
+  if (isSentinel(redis)) return SENTINEL_MEMBERS;
+  return isPool(redis) ? POOL_MEMBERS : SERVER_MEMBERS;
+}
+
 function isOneOf(redis: NodeRedisServer | NodeRedisCluster): boolean {
   if (redis === null || typeof redis !== "object" || !("isOpen" in redis)) return false;
   return isCluster(redis) || isSentinel(redis) || isPool(redis) || "socketEpoch" in redis;
@@ -119,7 +134,7 @@ function kindOf(value: unknown): string {
   if ("then" in value) return "a promise: await it";
   return "evalsha" in value
     ? 'a client of ioredis: use ioredisDriver of "holdfast/ioredis"'
-    : "another object";
+    : `another object; tested is ${TESTED}`;
 }
 
 /**

@@ -1,7 +1,9 @@
 import type { NodeRedisClusterOptions } from "./options.js";
 
-// What node-redis marks as its own with a "_". Each was seen in node-redis 5.12.1 and 6.3.1, but for the prefix of keys, which
-// came with version 6.
+// What node-redis marks as its own with a "_". Each was seen in the versions that are tested, but for the prefix of keys, which came with
+// version 6.
+
+export const TESTED = "node-redis 5.12.1 and 6.3.1";
 
 /** The prefix of keys; undefined where there is none. */
 export function keyPrefixOf(redis: object): string | Uint8Array | undefined {

@@ -1,5 +1,6 @@
 import { inUrl } from "../addresses.js";
-import { hiddenOf } from "./unofficial.js";
+import { assertShape } from "../shape.js";
+import { hiddenOf, TESTED } from "./unofficial.js";
 
 /**
  * What the adapter uses of GLIDE's `GlideClient`. Structural, so that nothing of GLIDE is imported.
@@ -60,6 +61,10 @@ export function isCluster(client: AnyClient): client is ValkeyGlideClusterClient
   return "ssubscribeLazy" in client;
 }
 
+/** What the adapter needs of a client, besides that by which it is known. */
+const MEMBERS = ["unsubscribeLazy", "getSubscriptions", "getPubSubMessage"];
+const CLUSTER_MEMBERS = [...MEMBERS, "sunsubscribeLazy"];
+
 /** Throws a TypeError that says what to do about what are no clients of GLIDE, or such that would break the protocol. */
 export function assertUsable(client: AnyClient, subscriber: AnyClient | undefined): void {
   assertClient(client, "");
@@ -103,12 +108,14 @@ function assertClient(client: AnyClient, role: string): void {
     throw new TypeError(
       "valkeyGlideDriver needs GLIDE 2.3 or later: earlier ones can not subscribe at run time",
     );
+  const members = isCluster(client) ? CLUSTER_MEMBERS : MEMBERS;
+  assertShape(client, { adapter: "valkeyGlideDriver", tested: TESTED, members });
 }
 
 function kindOf(value: unknown): string {
   if (value === null || typeof value !== "object")
     return value === undefined ? "nothing" : `a ${typeof value}`;
-  return "then" in value ? "a promise: await it" : "another object";
+  return "then" in value ? "a promise: await it" : `another object; tested is ${TESTED}`;
 }
 
 /** Names the server, or those of the cluster that its client was told of, as in a URL, without credentials. */

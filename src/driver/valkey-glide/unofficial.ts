@@ -1,4 +1,6 @@
-/** What the types of GLIDE keep private. Seen in GLIDE 2.5.2. */
+export const TESTED = "GLIDE 2.5.2";
+
+/** What the types of GLIDE keep private. Seen in the version that is tested. */
 export interface Hidden {
   readonly defaultDecoder?: number;
   readonly config?: {

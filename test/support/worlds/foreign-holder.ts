@@ -1,7 +1,7 @@
 import type { FakeTime } from "./fake-time.js";
 
 /** A holder in a JVM, as Redisson names it. */
-const FOREIGN = "3f0c5f9e-6f1d-4a53-9b0e-0c1d2e3f4a5b:57";
+export const FOREIGN = "3f0c5f9e-6f1d-4a53-9b0e-0c1d2e3f4a5b:57";
 /** Where the waiters of the lock "a" listen. */
 export const CHANNEL = "redisson_lock__channel:{a}";
 

@@ -1,0 +1,21 @@
+/** What an adapter was tested with, and what it uses of a client. */
+interface Wanted {
+  /** The function that makes the driver. */
+  readonly adapter: string;
+  /** The versions of the Redis libraries that the tests run. */
+  readonly tested: string;
+  readonly members: readonly string[];
+}
+
+/**
+ * No version of a Redis library is refused by its number. One that the tests do not run may lack what the adapter uses: that is told here,
+ * and not in the midst of a call.
+ * @throws TypeError
+ */
+export function assertShape(client: object, { adapter, tested, members }: Wanted): void {
+  const missing = members.filter((member) => !(member in client));
+  if (missing.length === 0) return;
+  throw new TypeError(
+    `${adapter} can not use this client: it has no ${missing.join(", ")}. Is its version one that was tested? Those are ${tested}`,
+  );
+}
