@@ -20,7 +20,11 @@ export const groups: readonly TestGroup[] = [
       "test/conformance/{ioredis-topologies,valkey-glide-cluster}.test.ts",
     ],
   },
-  { name: "long-alone", alone: true, files: ["test/{kinds,synchronizers}/*processes.test.ts"] },
+  {
+    name: "long-alone",
+    alone: true,
+    files: ["test/{kinds,synchronizers}/*processes.test.ts", "test/locks/force-unlock-races-redis.test.ts"],
+  },
   {
     name: "redis-alone",
     alone: true,
@@ -39,7 +43,7 @@ export const groups: readonly TestGroup[] = [
       "test/faults/{closing,late-commands,lost-replies-clients,subscriptions,unhelpful-servers,unreachable}.test.ts",
       "test/kinds/{fair-lock,fair-lock-crowds,fair-lock-redis,kinds-settings,read-write-lock,read-write-model}.test.ts",
       "test/kinds/{red-lock-servers,red-lock-slow-servers,restarts}.test.ts",
-      "test/locks/{bursts-redis,ended-client,error-messages-redis,force-unlock-races-redis,groups-redis,hand-off-far-clients,inspect-listeners}.test.ts",
+      "test/locks/{bursts-redis,ended-client,error-messages-redis,groups-redis,hand-off-far-clients,inspect-listeners}.test.ts",
       "test/locks/{lease-told-redis,load,reentrant-lock,wake-ups}.test.ts",
       "test/{locks,synchronizers}/redisson-records.test.ts",
       "test/synchronizers/{permit-expired,permits,semaphore-faults,semaphore-servers}.test.ts",

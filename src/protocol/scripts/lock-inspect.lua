@@ -45,9 +45,15 @@ local function listeners()
   return sum
 end
 
+local function digit(value)
+  return string.sub("0123456789abcdef", value + 1, value + 1)
+end
+
 local function hex(id)
   local digits = string.gsub(id, ".", function(byte)
-    return string.format("%02x", string.byte(byte))
+    local value = string.byte(byte)
+    local high = math.floor(value / 16)
+    return string.format("%s%s", digit(high), digit(value - 16 * high))
   end)
   return digits
 end

@@ -91,7 +91,7 @@ const single: Readonly<Record<string, (...args: Value[]) => Value>> = {
   "math.min": chosen("min", (best, each) => each < best),
   "string.format"(format, ...values) {
     let at = 0;
-    return text(format, 1, "format").replace(/%(\.0f|02x|s|.?)/gs, (_, verb) => {
+    return text(format, 1, "format").replace(/%(\.0f|s|.?)/gs, (_, verb) => {
       at += 1;
       const value = values[at - 1];
       if (verb === ".0f") return wholeText(number(value, at + 1, "format"));
@@ -100,7 +100,7 @@ const single: Readonly<Record<string, (...args: Value[]) => Value>> = {
           .toString(16)
           .padStart(2, "0");
       if (verb === "s" && typeof value === "string") return value;
-      throw new ScriptFault('the only formats are "%.0f" and "%02x" for numbers and "%s" for texts');
+      throw new ScriptFault('the only formats are "%.0f" for numbers and "%s" for texts');
     });
   },
   "string.sub"(subject, start, end) {
