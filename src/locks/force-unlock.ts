@@ -38,9 +38,12 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
     }
     // A copy without an answer may have freed the lock, and another owner may have taken it since: look whether the fields that were seen
     // are gone.
-    if (repeated && (await areGone(lock, seen))) {
-      client.threads.stolen(key, Object.keys(seen));
-      return true;
+    if (repeated) {
+      const gone = await goneOf(lock, seen);
+      if (gone.length === holdersOf(seen).length) {
+        client.threads.stolen(key, gone);
+        return true;
+      }
     }
     // In a failover `look` may read from one server while the command goes to another one, in round after round.
     await commands.pause(pauseMs);
@@ -68,7 +71,7 @@ export async function forceUnlockSeen(client: Client, lock: SeenLock): Promise<F
 async function freeSeen(client: Client, lock: SeenLock): Promise<ForceUnlockOutcome> {
   const { commands } = client;
   const { script, key, channel, seen } = lock;
-  const holders = Object.keys(seen).filter((field) => field !== MODE_FIELD);
+  const holders = holdersOf(seen);
   let isDoubtful = false;
   for (let tries = 0; tries < MOST_VAIN_TRIES; tries += 1) {
     const { reply, repeated } = await commands.exchange(script, key, (notAfterMs) => ({
@@ -78,25 +81,28 @@ async function freeSeen(client: Client, lock: SeenLock): Promise<ForceUnlockOutc
       seen,
     }));
     isDoubtful ||= repeated;
-    if (reply.status === "wrong-type") throw new WrongTypeError(key, reply.type);
-    if (reply.status === "late") continue;
+    const { status } = reply;
+    if (status === "wrong-type") throw new WrongTypeError(key, reply.type);
+    if (status === "late") continue;
+    if (status === "changed" && !isDoubtful) return status;
     // A copy without an answer may have freed the lock, and another owner may have taken it since.
-    const isFreed =
-      reply.status === "released" ||
-      (isDoubtful &&
-        holders.length > 0 &&
-        (reply.status === "absent" || (await areGone({ ...lock, client }, seen))));
-    if (isFreed || reply.status === "absent") client.threads.stolen(key, holders);
-    return isFreed ? "released" : reply.status;
+    const gone = status === "changed" ? await goneOf({ ...lock, client }, seen) : holders;
+    client.threads.stolen(key, gone);
+    if (status === "released" || holders.length === 0 || !isDoubtful) return status;
+    return gone.length === holders.length ? "released" : status;
   }
   throw new UnavailableError(commands.server, ANSWERS_LATE, isDoubtful);
 }
 
-/** Whether a lock has none of the holders any more that were seen. */
-async function areGone(
+function holdersOf(seen: Readonly<Record<string, string>>): readonly string[] {
+  return Object.keys(seen).filter((field) => field !== MODE_FIELD);
+}
+
+/** Which of the holders that were seen a lock does not have any more. */
+async function goneOf(
   lock: Parameters<typeof look>[0],
   seen: Readonly<Record<string, string>>,
-): Promise<boolean> {
+): Promise<readonly string[]> {
   const { fields: now } = await look(lock);
-  return Object.keys(seen).every((field) => field === MODE_FIELD || now[field] === undefined);
+  return holdersOf(seen).filter((holder) => now[holder] === undefined);
 }

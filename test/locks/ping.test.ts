@@ -18,7 +18,7 @@ endRecordings();
 
 /** The way there takes so long, and the way back; the server's clock is ahead by a second. */
 function slow({ clock }: FakeTime, thereMs: number, backMs: number, aheadMs = 1_000): CallFault {
-  const pause = (ms: number) => new Promise<void>((resolve) => clock.schedule(ms, resolve, true));
+  const pause = (ms: number) => new Promise<void>((resolve) => clock.schedule(ms, resolve));
   return {
     name: "slow",
     async meet(deliver) {

@@ -1,6 +1,7 @@
 import type { CountDownLatch } from "../../../src/synchronizers/count-down-latch.js";
 import { LatchWatch } from "../checker/latches.js";
-import { pick } from "../draw.js";
+import { oneIn, pick } from "../draw.js";
+import { inspectCount } from "./ask-count.js";
 import type { Caller } from "./caller.js";
 import { isUnknown, plainCall, waitOptions, wordsOf } from "./count-calls.js";
 import type { Family } from "./family.js";
@@ -72,6 +73,7 @@ async function all(visit: Visit): Promise<void> {
 }
 
 async function look({ caller, latch, watch }: Visit): Promise<void> {
+  if (oneIn(caller.tools, 3)) return inspectCount(caller, watch);
   const became = await plainCall(caller, `getCount of "${watch.name}"`, () => latch.getCount());
   if (became.ok) watch.told(caller, became.sinceUs, "count-look", "count", became.value);
 }

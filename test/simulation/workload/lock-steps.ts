@@ -11,6 +11,7 @@ import type { Family } from "./family.js";
 import { type Door, LOCK_KINDS, type LockName, membersOf, openDoor } from "./lock-names.js";
 import type { Member } from "./member.js";
 import { readLease } from "./read-lease.js";
+import { forceSeen, ping } from "./tool-steps.js";
 
 /** The reasons for which a lease ends by itself. */
 const OVER = ["expired", "unreachable", "max-hold"];
@@ -197,12 +198,15 @@ async function chosenId(caller: Caller, door: Door): Promise<void> {
 }
 
 async function look(caller: Caller, door: Door): Promise<void> {
-  if (!isJoint(door)) await askLock(caller, door);
+  if (isJoint(door)) return;
+  if (oneIn(caller.tools, 8)) await ping(caller);
+  else await askLock(caller, door);
 }
 
 async function force(caller: Caller, door: Door): Promise<void> {
   if (!oneIn(caller.stream, 4) || isJoint(door)) return lockAndUnlock(caller, door);
-  await forceNow(caller, door);
+  if (oneIn(caller.tools, 2)) await forceSeen(caller, door);
+  else await forceNow(caller, door);
 }
 
 /** Frees a lock by force. */

@@ -1,4 +1,5 @@
 import { oneIn, pick } from "../draw.js";
+import { inspectCount } from "./ask-count.js";
 import { holdMs, plainCall } from "./count-calls.js";
 import type { PermitVisit } from "./permit-ids.js";
 
@@ -22,6 +23,7 @@ export async function changeTotal(visit: PermitVisit): Promise<void> {
 
 export async function look(visit: PermitVisit): Promise<void> {
   const { caller, semaphore, watch } = visit;
+  if (oneIn(caller.tools, 3)) return inspectCount(caller, watch);
   const sees = async (
     what: string,
     act: () => Promise<number>,

@@ -3,6 +3,7 @@ import type { WaitOptions } from "../../../src/options.js";
 import type { Semaphore } from "../../../src/synchronizers/semaphore.js";
 import { PlainPermits } from "../checker/plain-permits.js";
 import { oneIn, pick } from "../draw.js";
+import { inspectCount } from "./ask-count.js";
 import type { Became, Caller } from "./caller.js";
 import { holdMs, isUnknown, plainCall, waitOptions, wantedOf, wordsOf } from "./count-calls.js";
 import type { Family } from "./family.js";
@@ -156,6 +157,7 @@ async function drain(visit: Visit): Promise<void> {
 }
 
 async function look({ caller, semaphore, watch }: Visit): Promise<void> {
+  if (oneIn(caller.tools, 3)) return inspectCount(caller, watch);
   const what = `availablePermits of "${watch.name}"`;
   const became = await plainCall(caller, what, () => semaphore.availablePermits());
   if (became.ok) watch.told(caller, became.sinceUs, "count-look", "count", became.value);
