@@ -1,6 +1,6 @@
 import type { Client } from "../client.js";
 import type { LockRecord } from "../protocol/lock-scripts.js";
-import { isKeptField, MODE_FIELD } from "../protocol/names.js";
+import { MODE_FIELD } from "../protocol/names.js";
 import { look } from "./look.js";
 
 /** A permit of a permit-expirable semaphore that is out. */
@@ -58,6 +58,9 @@ export interface LockState {
   readonly takenCount?: number;
 }
 
+/** Of a lock that was released, and whose key is left for a while: no thread has the id 0. */
+const KEPT = /^[0-9a-f-]{36}:0$/;
+
 export async function inspect(client: Client, name: string, key: string): Promise<LockState> {
   const record = await look({ client, key, name, kind: "lock" }, { whole: true });
   const { type, ttlMs, fields, queue, token, listeners } = record;
@@ -75,7 +78,7 @@ export async function inspect(client: Client, name: string, key: string): Promis
     queue,
     token: token === null ? null : BigInt(token),
     own: holders.filter((holder) => client.owns(holder)),
-    kept: holders.length === 1 && isKeptField(only),
+    kept: holders.length === 1 && KEPT.test(only),
     ...(listeners === null ? {} : { listeners }),
     ...permits?.counts,
   };

@@ -102,8 +102,3 @@ export function requestsKey(raw: string, clientId: string): string {
 export function holderField(clientId: string, threadId: number): string {
   return `${clientId}:${threadId}`;
 }
-
-/** Whether a field stands for no holder any more: the lock was released, and its key is left for a while. Holdfast's own. */
-export function isKeptField(field: string): boolean {
-  return /^[0-9a-f-]{36}:0$/.test(field);
-}

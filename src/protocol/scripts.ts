@@ -2289,11 +2289,12 @@ local function digit(value)
 return string.sub("0123456789abcdef", value + 1, value + 1)
 end
 local function hex(id)
-local digits = string.gsub(id, ".", function(byte)
+local pairs_of_digits = string.gsub(id, ".", function(byte)
 local value = string.byte(byte)
 local high = math.floor(value / 16)
-return string.format("%s%s", digit(high), digit(value - 16 * high))
+return string.format("%s:%s", digit(high), digit(value - 16 * high))
 end)
+local digits = string.gsub(pairs_of_digits, ":", "")
 return digits
 end
 local function count_of_lock()
@@ -2307,8 +2308,7 @@ local number = count_of_lock()
 if not number or not of_type(leases, "zset") then
 return number and { number }
 end
-local now = string.format("%.0f", now_ms)
-local after = string.format("(%.0f", now_ms)
+local now, after = string.format("%.0f", now_ms), string.format("%.0f", now_ms + 1)
 local shown = redis.call("ZRANGE", leases, after, "+inf", "BYSCORE", "LIMIT", "0", MOST_SHOWN, "WITHSCORES")
 for at = 1, #shown, 2 do
 local ends_ms = tonumber(shown[at + 1])

@@ -20,8 +20,10 @@ export class DrawnTokens {
     this.#checker = checker;
   }
 
-  starts(server: SimServer, { keys }: ScriptCall): void {
-    this.#before = keys.flatMap((key) => {
+  starts(server: SimServer, { keys, script }: ScriptCall): void {
+    // A look may be at a semaphore.
+    const named = script.name === "lock-inspect" ? [] : keys;
+    this.#before = named.flatMap((key) => {
       const [, name] = TOKEN.exec(key) ?? [];
       return name === undefined ? [] : [drawn(server, key, name)];
     });
