@@ -9,7 +9,7 @@ const open = fakeTime();
 const random = seededRandom();
 
 test.each(forceRaces)(
-  "what was seen is freed, or what its client has handed on since, and nothing else: $kind",
+  "what was seen is freed, or what its client has handed on since, and nothing else: $kind [P5]",
   async ({ lockOf, handsOver }) => {
     const time = open({ watchdogMs: 300 });
     const clients = [1, 2, 3].map(() => time.connect({ watchdogMs: 300 }).holdfast);

@@ -66,7 +66,7 @@ describe("ping", () => {
     });
   });
 
-  test("asks anew each time", async () => {
+  test("asks anew each time [P7]", async () => {
     const time = open();
     await time.holdfast.getLock("a").isLocked();
     const before = time.driver.names.length;
@@ -208,7 +208,7 @@ describe("holdfast:server:unsuited", () => {
     expect(heard).toHaveLength(1);
   });
 
-  test("tells of each server that is met, by its place", async () => {
+  test("tells of each server that is met, by its place [P11]", async () => {
     const { clock, driver } = cluster((key) => `server of ${key}`);
     const holdfast = new Holdfast(driver, { clock });
     const heard = recorded(events.serverUnsuited);

@@ -66,7 +66,7 @@ test("inspect shows a thousand leased permits at most, and counts them all", asy
   await semaphore.delete();
 });
 
-test("inspect reads on a server what the permits themselves are told, ids and leases alike", async () => {
+test("inspect reads on a server what the permits themselves are told, ids and leases alike [P6]", async () => {
   const holdfast = redis.holdfast();
   const semaphore = holdfast.getPermitExpirableSemaphore("p");
   await semaphore.trySetPermits(40);

@@ -73,7 +73,7 @@ describe("a client of a version that was not tested", () => {
       () => valkeyGlideDriver({} as never, {} as never),
       /got another object; tested is GLIDE/,
     ],
-  ])("is refused where it lacks what the adapter uses, with those that were: %s", (_, make, message) => {
+  ])("is refused where it lacks what the adapter uses, with those that were: %s [D2]", (_, make, message) => {
     expect(make).toThrow(TypeError);
     expect(make).toThrow(message);
   });

@@ -202,6 +202,8 @@ describe("scripts on the embedded server", () => {
       "7.2.0",
       0,
       "noeviction",
+      "master",
+      "0",
     ]);
   });
 });
