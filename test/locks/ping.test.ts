@@ -221,6 +221,18 @@ describe("holdfast:server:unsuited", () => {
     await closedOn(clock, holdfast);
   });
 
+  test("is told by a real server that is a replica", async () => {
+    const heard = recorded(events.serverUnsuited);
+    // No server is there: it stays a replica without a master.
+    await redis.plain.replicaof("127.0.0.1", 1);
+    try {
+      await redis.holdfast().ping();
+      expect(heard).toMatchObject([{ what: "is-replica", found: "role slave" }]);
+    } finally {
+      await redis.plain.call("REPLICAOF", "NO", "ONE");
+    }
+  });
+
   test("is told by a real server whose policy evicts", async () => {
     const heard = recorded(events.serverUnsuited);
     await redis.plain.config("SET", "maxmemory-policy", "allkeys-lfu");
