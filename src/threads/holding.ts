@@ -4,7 +4,7 @@ import { invariant } from "../invariant.js";
 import type { Renewal } from "../protocol/lock-calls.js";
 import { type Instant, now } from "../runtime/instant.js";
 import type { Waiter } from "../runtime/waiter.js";
-import type { Renewable } from "../runtime/watchdog.js";
+import type { Renewable, Watchdog } from "../runtime/watchdog.js";
 import { bySlot, NO_VALUES } from "./by-slot.js";
 import type { Chain } from "./chain.js";
 import { ConfirmableStay } from "./confirmable-stay.js";
@@ -38,8 +38,11 @@ export class Holding extends ConfirmableStay implements Renewable {
   isBeginning = false;
   /** How many of its holds are being released. */
   releases = 0;
-  isWatched = false;
+  watchdog: Watchdog | undefined;
   underRenewal = false;
+  /** The lease that a further renewed hold needs: the watchdog keeps its beat, and one TTL is written for all holds. */
+  leastLeaseMs = 0;
+  #watchdogOnceNamed: Watchdog | undefined;
   /** The hand-overs that have brought the lock here; undefined where it was acquired by a command. */
   chain: Chain | undefined;
   /** The stays of the same joint lease, of any client: the id of one stands for all. */
@@ -147,7 +150,14 @@ export class Holding extends ConfirmableStay implements Renewable {
     // The same write has raised the TTL for the holds around this one.
     const raisesAll = this.#live.length > 1 && terms.renewed && !this.lock.kind.shared;
     if (raisesAll && place.until === undefined) this.renewed(place.takenAt, at);
-    if (this.#needsRenewal(hold) && !place.unnamed) this.#custody.watchdog.add(this);
+    if (this.#needsRenewal(hold)) {
+      const { watchdogMs: ms, leaseMs } = terms;
+      const { watchdogs } = this.#custody;
+      const watchdog = this.watchdog ?? (ms === undefined ? watchdogs.usual : watchdogs.of(ms));
+      this.leastLeaseMs = Math.max(this.leastLeaseMs, terms.renewed ? leaseMs : watchdog.leaseMs);
+      if (place.unnamed) this.#watchdogOnceNamed = watchdog;
+      else watchdog.add(this);
+    }
     hold.tellEnd();
     this.#custody.confirmations?.taken(this, place.takenAt);
     return hold;
@@ -157,7 +167,7 @@ export class Holding extends ConfirmableStay implements Renewable {
   named(sentAt: Instant): void {
     for (const hold of this.live) {
       hold.confirmed(sentAt);
-      if (this.#needsRenewal(hold)) this.#custody.watchdog.add(this);
+      if (this.#needsRenewal(hold)) this.#watchdogOnceNamed?.add(this);
     }
   }
 
@@ -176,16 +186,14 @@ export class Holding extends ConfirmableStay implements Renewable {
     this.#changed();
   }
 
-  /**
-   * The watchdog of another reader, such as a JVM's, may lower the TTL of a shared lock, so that fixed leases are written again as well.
-   */
+  /** The watchdog of another reader, such as a JVM's, may lower the TTL of a shared lock: fixed leases are written again as well. */
   #needsRenewal({ isRenewed }: Hold): boolean {
     return isRenewed || this.lock.kind.shared;
   }
 
   /** One of the holds is not to be kept alive any more. */
   lapsing(): void {
-    if (this.#live.length === 0 || !this.isAlive()) this.#custody.watchdog.remove(this);
+    if (this.#live.length === 0 || !this.isAlive()) this.watchdog?.remove(this);
   }
 
   /** What Redis is to have of it. @param goesOn whether something is asked for under the same field afterwards */
@@ -205,19 +213,13 @@ export class Holding extends ConfirmableStay implements Renewable {
     return live.length;
   }
 
-  /**
-   * The TTL that the key must have for the holds that stay, in whole milliseconds of at least 1. With none left the next
-   * command frees the lock; until then it must not fall by itself, or that command would find the hold gone.
-   */
+  /** The TTL that the key must have for these holds. With none left the next command frees the lock: it must not fall before that. */
   neededMs(live: readonly Hold[] = this.live): number {
     if (live.length === 0) return Math.max(1, this.inRedis.longestLeaseMs);
     return live.reduce((ms, hold) => Math.max(ms, Math.ceil(hold.neededMs())), 1);
   }
 
-  /**
-   * For how long Redis must keep each of the first `count` holds, in whole milliseconds of at least 1. A hold that is being released is
-   * kept as in {@link neededMs}.
-   */
+  /** For how long Redis must keep each of the first `count` holds. One that is being released is kept as in {@link neededMs}. */
   keptMs(count: number): readonly number[] {
     if (count === 0) return NO_VALUES;
     const restMs = this.releases > 0 ? this.neededMs([]) : 1;
@@ -271,8 +273,8 @@ export class Holding extends ConfirmableStay implements Renewable {
   }
 
   /**
-   * Stands in line to enter once more, and asks whether it is the waiter's turn: nothing is under way, `mayEnter` is true, and no waiter
-   * that came earlier may. A waiter that enters is to call {@link unsettled} first. To be followed by {@link leaveEntryLine}.
+   * Stands in line to enter once more, and asks whether it is the waiter's turn: no command is under way, and no earlier waiter may enter.
+   * A waiter that enters is to call {@link unsettled} first. To be followed by {@link leaveEntryLine}.
    * @throws what `mayEnter` throws
    */
   isTurnOf(waiter: Waiter, mayEnter: () => boolean): boolean {

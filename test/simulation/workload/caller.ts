@@ -16,6 +16,8 @@ export interface Asked {
   readonly waitMs: number;
   readonly signal?: AbortSignal | undefined;
   readonly leaseMs?: number | undefined;
+  /** As the option; with a hold around it, it is renewed as that is. */
+  readonly watchdogMs?: number | undefined;
   readonly maxHoldMs?: number | undefined;
   /** The calls whose holds it is made inside of. */
   readonly around?: readonly Asked[];
@@ -46,6 +48,8 @@ export class Caller {
   readonly stream: Stream;
   /** What it looks at besides. */
   readonly looks: Stream;
+  /** How long the leases are that its calls ask for. */
+  readonly beats: Stream;
 
   /** When the latest call began. */
   startUs = 0;
@@ -56,6 +60,7 @@ export class Caller {
     this.member = member;
     this.stream = stream;
     this.looks = scene.chooser.stream(`${name}.looks`);
+    this.beats = scene.chooser.stream(`${name}.beats`);
   }
 
   /** Lets time pass for the task. */

@@ -16,8 +16,8 @@ export const renewalDefects: readonly Defect[] = [
       },
       {
         file: "src/runtime/watchdog.ts",
-        find: "const isWanted = renewable.isWatched && renewable.isAlive(at);",
-        replace: "const isWanted = renewable.isWatched;",
+        find: "const isWanted = renewable.isAlive(at);",
+        replace: "const isWanted = true;",
       },
     ],
   },
