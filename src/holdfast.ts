@@ -218,7 +218,7 @@ export class Holdfast implements AsyncDisposable {
    * The lease of the innermost body around the caller (of `using`, `tryUsing` or `run`, or of `asThread` where the lock was taken in it) that
    * has the lock of this name, of whatever kind; for a member of a joint lock the joint lease. Also one that was lost, as its `state` tells;
    * not one that was released. Sends nothing. Of a fenced lock it is a {@link FencedLease}, which `"token" in lease` tells.
-   * @returns undefined outside of such a body, as in a callback that has outlived it
+   * @returns undefined outside of such a body, as in a callback that has outlived it, and once the client is closed
    * @throws InvalidNameError
    */
   leaseHere(name: string): Lease | undefined {

@@ -136,12 +136,11 @@ export class Holding extends ConfirmableStay implements Renewable {
 
   /** Records what Redis has confirmed. @returns undefined when it is over already, `at` this moment */
   add(terms: Terms, place: Place, at: Instant = now(this.#custody.clock)): Hold | undefined {
-    const { inRedis } = this;
-    if (place.takenAt.monotonicMs < inRedis.freedMs) return undefined;
+    if (place.takenAt.monotonicMs < this.inRedis.freedMs) return undefined;
     const hold = new HoldOf<Holding>(this, terms, place, this.#custody, at);
     // Its answer may come when its lease is over already.
     if (hold.believedMs(at) === 0) return undefined;
-    hold.slot = inRedis.count + 1;
+    hold.slot = this.inRedis.count + 1;
     // Most stays have one, for which a list that may grow would be too large.
     if (this.#live.length === 0) {
       this.#live = [hold];
@@ -151,9 +150,9 @@ export class Holding extends ConfirmableStay implements Renewable {
     const raisesAll = this.#live.length > 1 && terms.renewed && !this.lock.kind.shared;
     if (raisesAll && place.until === undefined) this.renewed(place.takenAt, at);
     if (this.#needsRenewal(hold)) {
+      const { usual } = this.#custody.watchdogs;
       const { watchdogMs: ms, leaseMs } = terms;
-      const { watchdogs } = this.#custody;
-      const watchdog = this.watchdog ?? (ms === undefined ? watchdogs.usual : watchdogs.of(ms));
+      const watchdog = this.watchdog ?? (ms === undefined ? usual : this.#custody.watchdogs.of(ms));
       this.leastLeaseMs = Math.max(this.leastLeaseMs, terms.renewed ? leaseMs : watchdog.leaseMs);
       if (place.unnamed) this.#watchdogOnceNamed = watchdog;
       else watchdog.add(this);
@@ -229,11 +228,8 @@ export class Holding extends ConfirmableStay implements Renewable {
   renewal(): Renewal {
     this.#renewedChanges = this.settledChanges;
     // A JVM's watchdog may shorten fixed leases as well, of the lock or of a single hold.
-    const holdMs = this.lock.kind.shared
-      ? bySlot(this.#live, this.inRedis.count, (hold) =>
-          hold === undefined ? 0 : Math.max(1, Math.ceil(hold.neededMs())),
-        )
-      : NO_VALUES;
+    const msOf = (hold?: Hold) => (hold === undefined ? 0 : Math.max(1, Math.ceil(hold.neededMs())));
+    const holdMs = this.lock.kind.shared ? bySlot(this.#live, this.inRedis.count, msOf) : NO_VALUES;
     return { key: this.key, holder: this.field, leaseMs: this.neededMs(this.#live), holdMs };
   }
 

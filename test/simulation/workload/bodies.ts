@@ -43,9 +43,9 @@ export function begins(caller: Caller, door: Door, lease: Lease): void {
   isHere(caller, door, lease);
 }
 
-/** In the body of a lease each of its locks is found by its name, until `close` has released it. To look is a step: it may find a loss. */
+/** In the body of a lease each of its locks is found by its name, until the client is closed. To look is a step: it may find a loss. */
 export function isHere({ member, scene, name, beats }: Caller, { members }: Door, lease: Lease): void {
-  if (!oneIn(beats, 4)) return;
+  if (member.isClosing || !oneIn(beats, 4)) return;
   for (const lock of members) {
     const found = member.holdfast.leaseHere(lock);
     if (found === lease || lease.state === "released") continue;
