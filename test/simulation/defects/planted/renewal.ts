@@ -103,7 +103,8 @@ export const renewalDefects: readonly Defect[] = [
   {
     name: "call-beat-ignored",
     promise: "A hold with a watchdogMs of its own is renewed each third of that.",
-    shows: "A call asks for a shorter lease than the client's, and holds for longer than that lasts, without any fault.",
+    shows:
+      "A call asks for a shorter lease than the client's, and holds for longer than that lasts, without any fault.",
     edits: [
       {
         file: "src/runtime/watchdogs.ts",
@@ -115,10 +116,15 @@ export const renewalDefects: readonly Defect[] = [
   {
     name: "inner-lease-not-lengthened",
     promise: "A hold within a hold of a longer lease is kept as long as that.",
-    shows: "A call enters once more for a shorter lease, and stays for longer than that, or the renewals of the outer one fail.",
+    shows:
+      "A call enters once more for a shorter lease, and stays for longer than that, or the renewals of the outer one fail.",
     origin: "R37",
     edits: [
-      { file: "src/locks/attempt.ts", find: "wish.lengthen(leastLeaseMs);", replace: "wish.lengthen(wish.leaseMs);" },
+      {
+        file: "src/locks/attempt.ts",
+        find: "wish.lengthen(leastLeaseMs);",
+        replace: "wish.lengthen(wish.leaseMs);",
+      },
     ],
   },
   {
