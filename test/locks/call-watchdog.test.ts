@@ -262,20 +262,17 @@ describe("a hold within a hold", () => {
   test("does not make an outer one of a longer lease trusted for longer than Redis keeps it [R37]", async () => {
     const { holdfast, clock, driver, ttlMs } = open();
     const lock = holdfast.getLock("a");
-    await lock
-      .using({ watchdogMs: 5_000 }, async (first) => {
-        await lock.using({ watchdogMs: MINUTE_MS }, async (second) => {
-          await clock.advance(1_500);
-          for (let i = 0; i < 1_000; i += 1) void driver.next(neverDeliver, "lock-renew");
-          await lock.using(async (third) => {
-            for (const lease of [first, second, third]) expect(lease.remainingMs()).toBeLessThan(ttlMs("a"));
-            expect(ttlMs("a")).toBe(MINUTE_MS);
-          });
+    await lock.using({ watchdogMs: 5_000 }, async (first) => {
+      await lock.using({ watchdogMs: MINUTE_MS }, async (second) => {
+        await clock.advance(1_500);
+        void driver.next(neverDeliver, "lock-renew");
+        await lock.using(async (third) => {
+          expect(ttlMs("a")).toBe(MINUTE_MS);
+          await clock.advance(1_000);
+          for (const lease of [first, second, third]) expect(lease.remainingMs()).toBeLessThan(ttlMs("a"));
         });
-        for (let i = 0; i < 1_000; i += 1) void driver.next(neverDeliver, "lock-renew");
-        expect(first.remainingMs()).toBeLessThan(ttlMs("a"));
-      })
-      .catch(() => undefined);
+      });
+    });
   });
 
   test("goes on when the outer one is released first", async () => {
