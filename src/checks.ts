@@ -64,14 +64,19 @@ export function checkBody(method: string, body: unknown): void {
  * A number of milliseconds, checked at the door.
  * @throws TypeError, RangeError naming the option
  */
-export function duration(option: string, value: number | undefined, leastMs: number): number | undefined {
+export function duration(
+  option: string,
+  value: number | undefined,
+  leastMs: number,
+  mostMs: number = LONGEST_MS,
+): number | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== "number") {
     throw new TypeError(`${option} must be a number of milliseconds, got ${shown(value)}`);
   }
-  if (!Number.isInteger(value) || value < leastMs || value > LONGEST_MS) {
+  if (!Number.isInteger(value) || value < leastMs || value > mostMs) {
     throw new RangeError(
-      `${option} must be a whole number of milliseconds from ${leastMs} to ${LONGEST_MS}, got ${value}`,
+      `${option} must be a whole number of milliseconds from ${leastMs} to ${mostMs}, got ${value}`,
     );
   }
   return value;

@@ -1,4 +1,13 @@
-import { checkCount, checkFlag, checkObject, checkWait, duration, known, refuseUnknown } from "./checks.js";
+import {
+  checkCount,
+  checkFlag,
+  checkObject,
+  checkWait,
+  duration,
+  known,
+  refuseUnknown,
+  shown,
+} from "./checks.js";
 import type { Clock } from "./clock.js";
 import { checkReentry, type Reentry } from "./options.js";
 
@@ -35,6 +44,23 @@ export interface HandOffOptions {
   /** For how many milliseconds it is handed on at most. Default: 100. */
   readonly maxMs?: number;
 }
+
+/** What a body has while it runs: the hold of a lock, the holds of a joint lock, or permits. */
+export interface AroundHold {
+  /** The name of the lock or semaphore. */
+  readonly name: string;
+  /** As events call it: `lock`, `fair-lock`, `multi-lock`, `semaphore` … */
+  readonly kind: string;
+  /** As stored in Redis: of a joint lock those of its members, of leased permits their ids; empty for plain permits. */
+  readonly holder: string;
+  /** The fencing token, of a fenced lock. */
+  readonly token?: bigint;
+  /** What the call has said about it. */
+  readonly note?: string;
+}
+
+/** Runs a body inside something of the program's own. */
+export type Around = <T>(hold: AroundHold, body: () => T) => T;
 
 /** How a client works. */
 export interface HoldfastOptions {
@@ -81,6 +107,12 @@ export interface HoldfastOptions {
   readonly reentry?: Reentry;
   /** Milliseconds to take off every lease, for servers whose clocks may differ after a failover. Default: 0. */
   readonly clockSkewMs?: number;
+  /**
+   * Runs each body of `using`, `tryUsing` and `run`, those with permits as well, inside something of the program's own, as a span or a log
+   * context. It is called in the scope of the hold, once for each body, and is to call the body once and to return what that returns. If it
+   * throws before, the call fails with that, and the lock is freed. Default: bodies run by themselves.
+   */
+  readonly around?: Around;
   /** Time and timers. Default: those of the process. */
   readonly clock?: Clock;
 }
@@ -117,6 +149,7 @@ export interface ClientSettings {
   readonly nameMapper: (name: string) => string;
   readonly reentry: Reentry;
   readonly clockSkewMs: number;
+  readonly around: Around | undefined;
 }
 
 /** The same with every default filled in but that of the mode, which the topology decides. */
@@ -140,6 +173,7 @@ const CLIENT_OPTIONS = known<HoldfastOptions>("option", "a client", {
   nameMapper: true,
   reentry: true,
   clockSkewMs: true,
+  around: true,
   clock: true,
 });
 const REPLICA_OPTIONS = known<ReplicaOptions>("setting", "replicas", {
@@ -157,6 +191,7 @@ export function clientSettings(options: HoldfastOptions): ClientSettings {
   const {
     redMemberTimeoutMs,
     clockSkewMs,
+    around,
     replicas = {},
     pubSub = "auto",
     groupCommit = true,
@@ -166,6 +201,9 @@ export function clientSettings(options: HoldfastOptions): ClientSettings {
   refuseUnknown(CLIENT_OPTIONS, unknown);
   if (typeof nameMapper !== "function") throw new TypeError("nameMapper must be a function");
   if (clock !== undefined) checkClock(clock);
+  if (around !== undefined && typeof around !== "function") {
+    throw new TypeError(`around must be a function, got ${shown(around)}`);
+  }
   checkReentry(reentry);
   checkPubSub(pubSub);
   checkFlag("groupCommit", groupCommit);
@@ -183,6 +221,7 @@ export function clientSettings(options: HoldfastOptions): ClientSettings {
     nameMapper,
     reentry,
     clockSkewMs: duration("clockSkewMs", clockSkewMs, 0) ?? 0,
+    around,
   };
 }
 

@@ -22,6 +22,7 @@ import { UnsuitedServers } from "./runtime/unsuited-servers.js";
 import { WaitLines } from "./runtime/wait-lines.js";
 import { Waiter } from "./runtime/waiter.js";
 import { type Renewable, Watchdog } from "./runtime/watchdog.js";
+import { Watchdogs } from "./runtime/watchdogs.js";
 import { whenListened } from "./threads/loss-listeners.js";
 import { PermitHolds } from "./threads/permit-holds.js";
 import { SelfWaits } from "./threads/self-waits.js";
@@ -36,7 +37,7 @@ const TICKS_PER_WATCHDOG_LEASE = 30;
 export class Client {
   readonly id: string = newClientId();
   readonly settings: ClientSettings;
-  /** The terms of a lock call without `leaseMs` and `maxHoldMs`. */
+  /** The terms of a lock call whose options say nothing about them. */
   readonly usualTerms: Terms;
   readonly clock: Clock;
   readonly unsuited: UnsuitedServers;
@@ -54,8 +55,8 @@ export class Client {
   readonly inUse: Set<() => Promise<void>> = new Set();
   readonly #driver: Driver;
   readonly #wheel: HashedWheelTimer;
-  readonly #watchdog: Watchdog;
-  readonly #sharedWatchdog: Watchdog;
+  readonly #watchdogs: Watchdogs;
+  readonly #sharedWatchdogs: Watchdogs;
   readonly #permitWatchdog: Watchdog;
   readonly #confirmations: Confirmations | undefined;
   readonly #waiters = new Ring<Waiter>();
@@ -88,15 +89,18 @@ export class Client {
     this.lines = new WaitLines(this.clock, this.subscriptions, safetyPeriodMs);
     const renewing = (script: typeof lockRenew, leaseMs: number, held: () => Iterable<Renewable>) =>
       new Watchdog(this.commands, this.clock, this.#wheel, script, leaseMs, held);
-    this.#watchdog = renewing(lockRenew, watchdogMs, () => this.threads.ofLocks({ shared: false }));
+    this.#watchdogs = new Watchdogs(watchdogMs, Number.POSITIVE_INFINITY, (leaseMs) =>
+      renewing(lockRenew, leaseMs, () => this.threads.ofLocks({ shared: false })),
+    );
     this.fairQueues = new FairQueues({
       clientId: this.id,
       commands: this.commands,
       subscriptions: this.subscriptions,
       wheel: this.#wheel,
     });
-    const sharedMs = Math.min(watchdogMs, fleetWatchdogMs);
-    this.#sharedWatchdog = renewing(readRenew, sharedMs, () => this.threads.ofLocks({ shared: true }));
+    this.#sharedWatchdogs = new Watchdogs(watchdogMs, fleetWatchdogMs, (leaseMs) =>
+      renewing(readRenew, leaseMs, () => this.threads.ofLocks({ shared: true })),
+    );
     this.#permitWatchdog = renewing(permitRenew, watchdogMs, () => this.permits.all());
     const alarms = new ExpiryAlarms(this.clock, this.#wheel);
     const confirmations = this.#confirm();
@@ -107,8 +111,8 @@ export class Client {
       watchdog: this.#permitWatchdog,
       confirmations,
     });
-    const custody = { clock: this.clock, alarms, watchdog: this.#watchdog, confirmations };
-    this.threads = new Threads(this.id, custody, this.#sharedWatchdog);
+    const custody = { clock: this.clock, alarms, watchdogs: this.#watchdogs, confirmations };
+    this.threads = new Threads(this.id, custody, this.#sharedWatchdogs);
     this.selfWaits = new SelfWaits({
       threads: this.threads,
       waiting: () => [...this.#waiters, ...this.#admitted.keys()],
@@ -210,8 +214,8 @@ export class Client {
     await this.#within(2 * commandTimeoutMs, this.#quiet());
     this.#stopped = true;
     this.#unlisten();
-    this.#watchdog.stop();
-    this.#sharedWatchdog.stop();
+    this.#watchdogs.stop();
+    this.#sharedWatchdogs.stop();
     this.#permitWatchdog.stop();
     this.#confirmations?.stop();
     this.fairQueues.stop();

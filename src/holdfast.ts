@@ -12,11 +12,12 @@ import {
 import { Client } from "./client.js";
 import type { HoldfastOptions } from "./client-options.js";
 import type { Driver } from "./driver/driver.js";
-import { HeldLease } from "./lease.js";
+import { HeldLease, type Lease } from "./lease.js";
 import { fairLock, nonReentrantFairLock } from "./locks/fair-lock.js";
 import { FencedLeaseLock, type FencedLock, fencedLock } from "./locks/fenced-lock.js";
 import { type ForceUnlockOutcome, forceUnlockSeen } from "./locks/force-unlock.js";
 import { inspect, type LockState } from "./locks/inspect.js";
+import { assertLocked, leaseHere } from "./locks/lease-here.js";
 import { LeaseLock } from "./locks/lease-lock.js";
 import type { Lock } from "./locks/lock.js";
 import { type LockIdentity, type LockKind, lockId, otherHalfId } from "./locks/lock-kind.js";
@@ -214,6 +215,25 @@ export class Holdfast implements AsyncDisposable {
   outside<T>(body: () => T): T {
     checkBody("outside", body);
     return this.#client.threads.outside(body);
+  }
+
+  /**
+   * The lease of the innermost body around the caller (of `using`, `tryUsing` or `run`, or of `asThread` where the lock was taken in it) that
+   * has the lock of this name, of whatever kind; for a member of a joint lock the joint lease. Also one that was lost, as its `state` tells;
+   * not one that was released. Sends nothing. Of a fenced lock it is a {@link FencedLease}, which `"token" in lease` tells.
+   * @returns undefined outside of such a body, as in a callback that has outlived it, and once the client is closed
+   * @throws InvalidNameError
+   */
+  leaseHere(name: string): Lease | undefined {
+    return leaseHere(this.#client, this.#keyOf(name));
+  }
+
+  /**
+   * Asserts that the code runs in a body that has the lock of this name, as {@link leaseHere} finds it. Sends nothing.
+   * @throws NotHeldError when no body around the caller has it; LeaseLostError when the lease was lost; InvalidNameError
+   */
+  assertLocked(name: string): void {
+    assertLocked(name, this.leaseHere(name));
   }
 
   /**

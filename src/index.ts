@@ -1,4 +1,11 @@
-export type { HandOffOptions, HoldfastOptions, PubSub, ReplicaOptions } from "./client-options.js";
+export type {
+  Around,
+  AroundHold,
+  HandOffOptions,
+  HoldfastOptions,
+  PubSub,
+  ReplicaOptions,
+} from "./client-options.js";
 export type { Clock, Timer } from "./clock.js";
 export type {
   ChannelListener,

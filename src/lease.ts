@@ -1,4 +1,5 @@
 import { checkBody } from "./checks.js";
+import type { Around } from "./client-options.js";
 import { type LeaseLostError, NotHeldError } from "./errors.js";
 import { events } from "./events.js";
 import { copyOf, lossForCaller } from "./runtime/for-caller.js";
@@ -7,6 +8,7 @@ import { guard } from "./threads/abandonment.js";
 import type { HoldState } from "./threads/held.js";
 import type { Hold } from "./threads/holding.js";
 import type { Body } from "./threads/scope.js";
+import { surrounded } from "./threads/surrounded.js";
 import type { AfterBody } from "./threads/threads.js";
 
 /** What a caller gets for a hold: proof, deadline, loss signal, and the way to release it. */
@@ -59,6 +61,8 @@ export const REFUSED: Tried<never> = { ran: false };
 
 /** What a lease needs of the lock that it came from. */
 export interface Keeper {
+  /** As the client's option says. */
+  readonly around: Around | undefined;
   release(hold: Hold): Promise<void>;
   runIn<T>(find: Body["find"], lease: object, body: () => T | Promise<T>, after?: AfterBody): Promise<T>;
 }
@@ -217,7 +221,14 @@ export class HeldLease extends AnyLease implements Lease {
   }
 
   protected within<T>(body: () => T | Promise<T>, after?: AfterBody): Promise<T> {
-    return this.#keeper.runIn(() => this.#hold, this, body, after);
+    const { around } = this.#keeper;
+    const run = around === undefined ? body : this.#surrounded(around, body);
+    return this.#keeper.runIn(() => this.#hold, this, run, after);
+  }
+
+  #surrounded<T>(around: Around, body: () => T | Promise<T>): () => T | Promise<T> {
+    const { about, token, terms } = this.#hold;
+    return surrounded(around, { ...about, token, note: terms.note }, body);
   }
 
   unlock(): Promise<void> {

@@ -23,6 +23,13 @@ export interface LockOptions {
    */
   readonly leaseMs?: number | undefined;
   /**
+   * The TTL of this hold in milliseconds, which the watchdog renews each third of it: for so long at most the lock stays after a crash, and
+   * for so long the hold outlasts an outage. From 1 000 to 86 400 000, rounded down to 1, 2, 5, 10, 20 or 30 seconds or minutes, or to 1, 2,
+   * 6, 12 or 24 hours, so that holds are renewed together. One more hold of a lock that the caller has is renewed with the first, by the
+   * longer of the two. Not together with `leaseMs`. Default: the client's `watchdogMs`, which is not rounded.
+   */
+  readonly watchdogMs?: number | undefined;
+  /**
    * The watchdog stops renewing after so many milliseconds, and the lease is lost; the lock falls by its TTL then, unless
    * it is released. Not together with `leaseMs`. Default: never.
    */
@@ -34,6 +41,8 @@ export interface LockOptions {
    * client. The caller answers for it. Default: decided by the scope of the call.
    */
   readonly threadId?: number | undefined;
+  /** What the hold is for, as "invoice 42", for tools: at most 200 characters. Never sent with the acquisition. Default: none. */
+  readonly note?: string | undefined;
 }
 
 /** How one call acquires permits of a semaphore, or awaits a latch. */
@@ -58,6 +67,8 @@ export interface PermitOptions extends WaitOptions {
   readonly watchdog?: boolean | undefined;
   /** The watchdog stops renewing after so many milliseconds, and the permits are lost. Default: never. */
   readonly maxHoldMs?: number | undefined;
+  /** What the permits are for, for tools: at most 200 characters. Never sent with the acquisition. Default: none. */
+  readonly note?: string | undefined;
 }
 
 /** How a semaphore is set up. */
@@ -111,15 +122,38 @@ export interface ReadWriteLockSettings extends LockSettings {
   readonly fair?: boolean;
 }
 
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+/** The leases of the watchdog that calls may have: holds of one lease are renewed together, so that there are few beats. */
+const WATCHDOG_LADDER_MS: readonly number[] = [
+  ...[1, 2, 5, 10, 20, 30].map((seconds) => seconds * SECOND_MS),
+  ...[1, 2, 5, 10, 20, 30].map((minutes) => minutes * MINUTE_MS),
+  ...[1, 2, 6, 12, 24].map((hours) => hours * HOUR_MS),
+];
+/** Below this the watchdog, whose timers are a tenth of a second apart, could not renew in time. */
+const SHORTEST_WATCHDOG_MS = SECOND_MS;
+/** A lock that outlives its process for longer than a day is a mistake of the unit. */
+const LONGEST_WATCHDOG_MS = 24 * HOUR_MS;
+
+/** What the `watchdogMs` of a call is rounded down to. */
+export function rungOf(watchdogMs: number): number {
+  return WATCHDOG_LADDER_MS.findLast((ms) => ms <= watchdogMs) ?? SHORTEST_WATCHDOG_MS;
+}
+
+const LONGEST_NOTE = 200;
+
 /** Explicit thread ids end where those that the client gives out begin. */
 export const FIRST_OWN_THREAD_ID: number = 2 ** 32;
 
 const LOCK_OPTIONS = known<LockOptions>("option", "a lock", {
   waitMs: true,
   leaseMs: true,
+  watchdogMs: true,
   maxHoldMs: true,
   signal: true,
   threadId: true,
+  note: true,
 });
 const WAIT_OPTIONS = known<WaitOptions>("option", "this call", { waitMs: true, signal: true });
 const PERMIT_OPTIONS = known<PermitOptions>("option", "this call", {
@@ -128,6 +162,7 @@ const PERMIT_OPTIONS = known<PermitOptions>("option", "this call", {
   watchdog: true,
   maxHoldMs: true,
   signal: true,
+  note: true,
 });
 const SEMAPHORE_SETTINGS = known<SemaphoreSettings>("setting", "a semaphore", { ttlMs: true });
 const LOCK_SETTINGS = known<LockSettings>("setting", "a lock", { reentry: true });
@@ -156,14 +191,17 @@ function exampleOf(options: unknown, ...likely: readonly string[]): string | und
 /** @throws TypeError, RangeError naming the option that is wrong */
 export function checkLockOptions(options: LockOptions): void {
   checkObject("options", options, exampleOf(options, "waitMs", "leaseMs"));
-  const { waitMs, leaseMs, maxHoldMs, signal, threadId, ...unknown } = options;
+  const { waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note, ...unknown } = options;
   refuseUnknown(LOCK_OPTIONS, unknown);
   checkWait(waitMs);
   duration("leaseMs", leaseMs, 1);
   duration("maxHoldMs", maxHoldMs, 1);
-  if (leaseMs !== undefined && maxHoldMs !== undefined) {
-    throw new TypeError("leaseMs and maxHoldMs exclude each other: a fixed lease is never renewed");
+  duration("watchdogMs", watchdogMs, SHORTEST_WATCHDOG_MS, LONGEST_WATCHDOG_MS);
+  if (leaseMs !== undefined && (maxHoldMs !== undefined || watchdogMs !== undefined)) {
+    const other = maxHoldMs === undefined ? "watchdogMs" : "maxHoldMs";
+    throw new TypeError(`leaseMs and ${other} exclude each other: a fixed lease is never renewed`);
   }
+  if (note !== undefined) checkNote(note);
   checkSignal(signal);
   if (threadId !== undefined) checkThreadId(threadId);
 }
@@ -180,8 +218,9 @@ export function checkWaitOptions(options: WaitOptions, names: Known = WAIT_OPTIO
 /** @throws TypeError, RangeError naming the option that is wrong */
 export function checkPermitOptions(options: PermitOptions): void {
   checkObject("options", options, exampleOf(options, "waitMs", "leaseMs"));
-  const { leaseMs, watchdog, maxHoldMs, ...others } = options;
+  const { leaseMs, watchdog, maxHoldMs, note, ...others } = options;
   checkWaitOptions(others, PERMIT_OPTIONS);
+  if (note !== undefined) checkNote(note);
   duration("leaseMs", leaseMs, 1);
   duration("maxHoldMs", maxHoldMs, 1);
   if (watchdog !== undefined) checkFlag("watchdog", watchdog);
@@ -206,6 +245,14 @@ export function checkThreadId(threadId: number): void {
   }
   if (!Number.isSafeInteger(threadId) || threadId < 1) {
     throw new RangeError(`threadId must be an integer of at least 1, got ${threadId}`);
+  }
+}
+
+/** @throws TypeError, RangeError */
+function checkNote(note: string): void {
+  if (typeof note !== "string") throw new TypeError(`note must be a string, got ${shown(note)}`);
+  if (note.length > LONGEST_NOTE) {
+    throw new RangeError(`note must have at most ${LONGEST_NOTE} characters, got ${note.length}`);
   }
 }
 

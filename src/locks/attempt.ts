@@ -81,6 +81,8 @@ export abstract class Attempt extends AcquireCommand {
     }
     this.heldCount = inRedis.count;
     if (wish.again && this.heldCount === 0) throw lossOf(this);
+    const { leastLeaseMs } = holding;
+    if (wish.again && wish.terms.renewed && wish.terms.leaseMs < leastLeaseMs) wish.lengthen(leastLeaseMs);
     wish.place = undefined;
     const { admission } = lock.client;
     const needsRoom = wish.timeoutMs === undefined;

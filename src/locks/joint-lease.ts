@@ -1,22 +1,34 @@
+import type { Around } from "../client-options.js";
 import { NotHeldError } from "../errors.js";
 import { events } from "../events.js";
 import { AnyLease, type Lease } from "../lease.js";
 import { alsoForCaller, forCaller, type Subject } from "../runtime/for-caller.js";
 import { guard } from "../threads/abandonment.js";
+import { surrounded } from "../threads/surrounded.js";
 import type { AfterBody } from "../threads/threads.js";
 import type { JointHold, Member } from "./joint-hold.js";
+
+interface Said {
+  readonly around: Around | undefined;
+  readonly note: string | undefined;
+}
 
 /** The lease of several locks that count as one. */
 export class JointLease extends AnyLease implements Lease {
   readonly holdCount: number;
   readonly #hold: JointHold;
   readonly #kind: string;
+  readonly #around: Around | undefined;
+  readonly #note: string | undefined;
   #releasing: Promise<void> | undefined;
 
-  constructor(hold: JointHold, kind: string) {
+  /** @param said what the call and the client that made the lock say about its bodies */
+  constructor(hold: JointHold, kind: string, { around, note }: Said) {
     super();
     this.#hold = hold;
     this.#kind = kind;
+    this.#around = around;
+    this.#note = note;
     const { members } = hold;
     this.holdCount = Math.min(...members.map((member) => member.hold.holdCount));
     for (const member of members) guard(this, member.hold);
@@ -43,14 +55,21 @@ export class JointLease extends AnyLease implements Lease {
 
   /** In the scope of each member, also one that is held again only later. */
   protected within<T>(body: () => T | Promise<T>, after?: AfterBody): Promise<T> {
+    const around = this.#around;
+    const run = around === undefined ? body : this.#surrounded(around, body);
     const [first, ...others] = this.#hold.locks;
     const inner = others.reduceRight<() => T | Promise<T>>(
       (next, lock) => () => lock.runIn(() => this.#hold.find(lock), this, next),
-      body,
+      run,
     );
     return first === undefined
       ? Promise.resolve(inner())
       : first.runIn(() => this.#hold.find(first), this, inner, after);
+  }
+
+  #surrounded<T>(around: Around, body: () => T | Promise<T>): () => T | Promise<T> {
+    const { name, holder } = this;
+    return surrounded(around, { name, kind: this.#kind, holder, note: this.#note }, body);
   }
 
   unlock(): Promise<void> {

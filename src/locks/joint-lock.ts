@@ -237,7 +237,8 @@ export abstract class JointLock implements Lock {
       throw waiter.reason;
     }
     const hold = new JointHold(this.name, this.members, members, this.quorum);
-    const lease = new JointLease(hold, this.#subject.kind.name);
+    const { around } = this.settings;
+    const lease = new JointLease(hold, this.#subject.kind.name, { around, note: call.options.note });
     if (call.form === "lock") for (const member of members) member.lock.keep(member.hold, lease);
     this.taken(hold, lease, call);
     return lease;

@@ -1,4 +1,5 @@
 import { checkBody } from "../checks.js";
+import type { Around } from "../client-options.js";
 import { lockBehind, NotHeldError, WaitTimeoutError } from "../errors.js";
 import { type HeldLease, type Keeper, REFUSED, type Tried } from "../lease.js";
 import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
@@ -18,6 +19,7 @@ import { obstacleAt, Wish } from "./wish.js";
 
 /** The engine of all locks that are one key with a lease; its {@link LockIdentity} says which kind it is. */
 export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, Lock<L> {
+  readonly around: Around | undefined;
   readonly #lock: LockIdentity;
   readonly #leaseClass: new (
     hold: Hold,
@@ -25,6 +27,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
   ) => L;
 
   constructor(lock: LockIdentity, leaseClass: new (hold: Hold, keeper: Keeper) => L) {
+    this.around = lock.client.settings.around;
     this.#lock = lock;
     this.#leaseClass = leaseClass;
   }

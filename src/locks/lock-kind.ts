@@ -66,6 +66,11 @@ export function lockId(half: Half | undefined, key: string): string {
   return `${half ?? ""}:${key}`;
 }
 
+/** The ids of all locks that a key can be. */
+export function lockIds(key: string): readonly string[] {
+  return [lockId(undefined, key), lockId("read", key), lockId("write", key)];
+}
+
 /** The id of the other lock of the pair; undefined for a lock of its own. */
 export function otherHalfId(half: Half | undefined, key: string): string | undefined {
   return half === undefined ? undefined : lockId(half === "read" ? "write" : "read", key);

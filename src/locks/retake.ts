@@ -1,6 +1,6 @@
 import type { Client } from "../client.js";
 import type { Weak } from "../environment.js";
-import type { LockOptions } from "../options.js";
+import { type LockOptions, rungOf } from "../options.js";
 import { guardOld } from "../threads/abandonment.js";
 import type { Scope } from "../threads/scope.js";
 import { acquire } from "./acquisition.js";
@@ -46,7 +46,9 @@ function lookAfter(
   retaking: Retaking,
 ): void {
   const { hold, lease, options } = retaking;
-  const leaseMs = options.leaseMs ?? client.settings.watchdogMs;
+  const { watchdogMs } = options;
+  const renewedMs = watchdogMs === undefined ? client.settings.watchdogMs : rungOf(watchdogMs);
+  const leaseMs = options.leaseMs ?? renewedMs;
   client.after(Math.max(SHORTEST_PAUSE_MS, leaseMs / TRIES_PER_LEASE), () => {
     // A member that was acquired while the lease was being released was not among those released.
     if (hold.state === "released") giveBack(hold.members.filter((member) => member.hold.state === "held"));

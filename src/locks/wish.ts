@@ -1,6 +1,7 @@
 import type { Client } from "../client.js";
+import type { ClientSettings } from "../client-options.js";
 import type { Obstacle, UnavailableError } from "../errors.js";
-import type { LockOptions } from "../options.js";
+import { type LockOptions, rungOf } from "../options.js";
 import type { Sighted } from "../runtime/fair-queue.js";
 import type { Patience } from "../runtime/patience.js";
 import type { Waiter } from "../runtime/waiter.js";
@@ -47,7 +48,7 @@ interface Wanted {
  * @see docs/internals/states.md#a-wish
  */
 export class Wish implements Patience {
-  readonly terms: Terms;
+  terms: Terms;
   readonly form: Call["form"];
   readonly waits: boolean;
   readonly waiter: Waiter;
@@ -70,23 +71,22 @@ export class Wish implements Patience {
   /** The place in the lock's queue that the latest attempt has found; undefined when it had another answer. */
   place: FoundPlace | undefined;
 
-  constructor({ settings, usualTerms }: Client, { leaseMs, maxHoldMs }: LockOptions, call: Call) {
-    const { watchdogMs, clockSkewMs } = settings;
-    const isUsual = leaseMs === undefined && maxHoldMs === undefined;
-    this.terms = isUsual
-      ? usualTerms
-      : makeTerms({
-          leaseMs: leaseMs ?? watchdogMs,
-          renewed: leaseMs === undefined,
-          maxHoldMs,
-          clockSkewMs,
-        });
+  constructor({ settings, usualTerms }: Client, options: LockOptions, call: Call) {
+    const { leaseMs, maxHoldMs, watchdogMs, note } = options;
+    const isUsual =
+      leaseMs === undefined && maxHoldMs === undefined && watchdogMs === undefined && note === undefined;
+    this.terms = isUsual ? usualTerms : termsOf(settings, options);
     this.form = call.form;
     this.waits = call.waits;
     this.waiter = call.waiter;
     this.timeoutMs = call.timeoutMs;
     this.replaced = call.replaced;
     this.isPart = call.isPart ?? false;
+  }
+
+  /** It enters a stay whose other holds need a longer lease: its own is as long, and renewed with theirs. */
+  lengthen(leaseMs: number): void {
+    this.terms = makeTerms({ ...this.terms, leaseMs, watchdogMs: leaseMs });
   }
 
   get cancelled(): boolean {
@@ -103,6 +103,18 @@ export class Wish implements Patience {
     this.obstacle = { holder, ttlMs, own, seenMs: client.clock.monotonicMs() };
     if (own) client.selfWaits.suspect(this.waiter, { name, holder });
   }
+}
+
+function termsOf(settings: ClientSettings, { leaseMs, maxHoldMs, watchdogMs, note }: LockOptions): Terms {
+  const ownMs = watchdogMs === undefined ? undefined : rungOf(watchdogMs);
+  return makeTerms({
+    leaseMs: leaseMs ?? ownMs ?? settings.watchdogMs,
+    renewed: leaseMs === undefined,
+    maxHoldMs,
+    clockSkewMs: settings.clockSkewMs,
+    watchdogMs: ownMs,
+    note,
+  });
 }
 
 /** The answer that a call stands in a lock's queue: when that command was sent, the lock was not granted to it yet. */

@@ -12,8 +12,8 @@ import type { Shortfall } from "./replication.js";
 /** What the watchdog keeps alive: one field of one lock. */
 export interface Renewable {
   readonly key: string;
-  /** Whether it is kept alive. Set by the watchdog. */
-  isWatched: boolean;
+  /** What keeps it alive; undefined: nothing does. Set by the watchdog. */
+  watchdog: Watchdog | undefined;
   /** True while it is being renewed or to be tried again: a beat leaves it alone. Set by the watchdog. */
   underRenewal: boolean;
   /** What it needs now, when it has just been seen alive. */
@@ -53,7 +53,8 @@ export class Watchdog {
   readonly #clock: Clock;
   readonly #wheel: HashedWheelTimer;
   readonly #script: Script<readonly Renewal[], readonly RenewAnswer[]>;
-  readonly #leaseMs: number;
+  /** The shortest lease that has to be kept alive. */
+  readonly leaseMs: number;
   readonly #held: () => Iterable<Renewable>;
   #beat: Timeout | undefined;
 
@@ -73,18 +74,18 @@ export class Watchdog {
     this.#clock = clock;
     this.#wheel = wheel;
     this.#script = script;
-    this.#leaseMs = leaseMs;
+    this.leaseMs = leaseMs;
     this.#held = held;
   }
 
   add(renewable: Renewable): void {
-    renewable.isWatched = true;
+    renewable.watchdog = this;
     if (this.#beat === undefined) this.#schedule();
   }
 
   remove(renewable: Renewable): void {
-    if (!renewable.isWatched) return;
-    renewable.isWatched = false;
+    if (renewable.watchdog === undefined) return;
+    renewable.watchdog = undefined;
     renewable.underRenewal = false;
   }
 
@@ -95,12 +96,12 @@ export class Watchdog {
   }
 
   get #watched(): readonly Renewable[] {
-    return [...this.#held()].filter(({ isWatched }) => isWatched);
+    return [...this.#held()].filter(({ watchdog }) => watchdog === this);
   }
 
   /** A beat that finds nothing to do is the last: adding and removing in between costs no timer. */
   #schedule(): void {
-    this.#beat = this.#wheel.schedule(this.#leaseMs / RENEWALS_PER_LEASE, () => {
+    this.#beat = this.#wheel.schedule(this.leaseMs / RENEWALS_PER_LEASE, () => {
       this.#beat = undefined;
       const watched = this.#watched;
       if (watched.length === 0) return;
@@ -125,7 +126,7 @@ export class Watchdog {
         if (!isFresh) wanted = this.#wantedOf(wanted);
         return wanted.map((renewable) => renewable.renewal());
       };
-      const timeoutMs = Math.min(this.#commands.timeoutMs, this.#leaseMs / ANSWERS_PER_LEASE);
+      const timeoutMs = Math.min(this.#commands.timeoutMs, this.leaseMs / ANSWERS_PER_LEASE);
       const patience = { timeoutMs, divisible: wanted.length > 1 };
       const [{ key = "" } = {}] = wanted;
       const exchanged = this.#commands.exchange(this.#script, key, renewals, patience);
@@ -151,11 +152,11 @@ export class Watchdog {
     answer: RenewAnswer | undefined,
     { sentAt, at, shortfall }: Answered,
   ): boolean {
+    // The watchdog gave it up while the renewal was under way, for example as it was released: the answer does not concern it any more.
+    if (renewable.watchdog !== this) return true;
     // A renewal that too few replicas have extends no trust.
     const short = answer?.status === "renewed" && shortfall !== undefined;
     if (answer?.status !== "refused" && !short) renewable.underRenewal = false;
-    // The watchdog gave it up while the renewal was under way, for example as it was released: the answer does not concern it any more.
-    if (!renewable.isWatched) return true;
     switch (answer?.status) {
       case "renewed":
         if (!short) renewable.renewed(sentAt, at);
@@ -173,14 +174,15 @@ export class Watchdog {
     const wanted = this.#wantedOf(batch);
     if (wanted.length === 0) return;
     if (events.renewalFailed.hasSubscribers) events.renewalFailed.publish({ locks: wanted.length, error });
-    const nextMs = Math.min(2 * retryMs, this.#leaseMs / RETRIES_PER_LEASE);
+    const nextMs = Math.min(2 * retryMs, this.leaseMs / RETRIES_PER_LEASE);
     this.#wheel.schedule(retryMs, () => void this.#renew(wanted, nextMs));
   }
 
   #wantedOf(batch: readonly Renewable[]): readonly Renewable[] {
     const at = now(this.#clock);
     return batch.filter((renewable) => {
-      const isWanted = renewable.isWatched && renewable.isAlive(at);
+      if (renewable.watchdog !== this) return false;
+      const isWanted = renewable.isAlive(at);
       if (!isWanted) this.remove(renewable);
       return isWanted;
     });

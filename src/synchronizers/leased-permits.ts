@@ -39,7 +39,7 @@ export function leasedPermits(
   };
 }
 
-function termsOf({ client }: Count, { leaseMs, watchdog = false, maxHoldMs }: PermitOptions): Terms {
+function termsOf({ client }: Count, { leaseMs, watchdog = false, maxHoldMs, note }: PermitOptions): Terms {
   const { watchdogMs, clockSkewMs } = client.settings;
   const permanent = Number.POSITIVE_INFINITY;
   return makeTerms({
@@ -47,5 +47,6 @@ function termsOf({ client }: Count, { leaseMs, watchdog = false, maxHoldMs }: Pe
     renewed: watchdog,
     maxHoldMs,
     clockSkewMs,
+    note,
   });
 }

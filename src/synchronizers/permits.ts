@@ -1,10 +1,12 @@
 import type { Client } from "../client.js";
+import type { Around } from "../client-options.js";
 import { NotHeldError } from "../errors.js";
 import { events } from "../events.js";
 import { AnyLease } from "../lease.js";
 import { guard } from "../threads/abandonment.js";
 import type { HoldState } from "../threads/held.js";
 import type { PermitHold } from "../threads/permit-holds.js";
+import { surrounded } from "../threads/surrounded.js";
 import type { AfterBody } from "../threads/threads.js";
 
 /** Permits of a permit-expirable semaphore: proof, deadline, loss signal, and the way to give them back. */
@@ -67,7 +69,14 @@ export class PermitsLease extends AnyLease implements Permits {
   }
 
   protected within<T>(body: () => T | Promise<T>, after?: AfterBody): Promise<T> {
-    return this.#client.threads.runBeside(this, body, after);
+    const { settings, threads } = this.#client;
+    const run = settings.around === undefined ? body : this.#surrounded(settings.around, body);
+    return threads.runBeside(this, run, after);
+  }
+
+  #surrounded<T>(around: Around, body: () => T | Promise<T>): () => T | Promise<T> {
+    const { about, terms } = this.#hold;
+    return surrounded(around, { ...about, note: terms.note }, body);
   }
 
   release(): Promise<void> {

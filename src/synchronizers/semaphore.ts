@@ -3,6 +3,7 @@ import { events } from "../events.js";
 import { REFUSED, type Tried } from "../lease.js";
 import { checkWaitOptions, type SemaphoreSettings, type WaitOptions } from "../options.js";
 import { semaphoreAcquire, semaphoreCancel, semaphoreDrain } from "../protocol/semaphore-scripts.js";
+import { surrounded } from "../threads/surrounded.js";
 import {
   AnySemaphore,
   type Asked,
@@ -132,7 +133,9 @@ export class CountingSemaphore extends AnySemaphore<number, WaitOptions> impleme
   }
 
   async #use<T>(permits: number, body: () => T | Promise<T>): Promise<T> {
-    const { client } = this.count;
+    const { client, name, kind } = this.count;
+    const { around } = client.settings;
+    const run = around === undefined ? body : surrounded(around, { name, kind, holder: "" }, body);
     let release: Promise<void> | undefined;
     const giveBack = () => {
       release ??= this.#giveBack(permits);
@@ -141,7 +144,7 @@ export class CountingSemaphore extends AnySemaphore<number, WaitOptions> impleme
     client.inUse.add(giveBack);
     try {
       client.assertOpen(this.count);
-      return await client.threads.runBeside(this, body);
+      return await client.threads.runBeside(this, run);
     } finally {
       client.inUse.delete(giveBack);
       await giveBack();

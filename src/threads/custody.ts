@@ -1,15 +1,15 @@
 import type { Clock } from "../clock.js";
 import type { Confirmations } from "../runtime/confirmations.js";
 import type { ExpiryAlarms } from "../runtime/expiry-alarms.js";
-import type { Watchdog } from "../runtime/watchdog.js";
+import type { Watchdogs } from "../runtime/watchdogs.js";
 import type { Occupancy } from "./occupancy.js";
 
 /** What a stay needs of its client. */
 export interface Custody<Stay> {
   readonly clock: Clock;
   readonly alarms: ExpiryAlarms;
-  /** Renews the holds: those of shared locks have one of their own. */
-  readonly watchdog: Watchdog;
+  /** Renew the holds: those of shared locks have watchdogs of their own. */
+  readonly watchdogs: Watchdogs;
   /** How many stays have live holds of each lock. */
   readonly occupancy: Occupancy;
   /** Undefined where one server has all keys and never changes. */

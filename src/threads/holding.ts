@@ -4,7 +4,7 @@ import { invariant } from "../invariant.js";
 import type { Renewal } from "../protocol/lock-calls.js";
 import { type Instant, now } from "../runtime/instant.js";
 import type { Waiter } from "../runtime/waiter.js";
-import type { Renewable } from "../runtime/watchdog.js";
+import type { Renewable, Watchdog } from "../runtime/watchdog.js";
 import { bySlot, NO_VALUES } from "./by-slot.js";
 import type { Chain } from "./chain.js";
 import { ConfirmableStay } from "./confirmable-stay.js";
@@ -38,8 +38,11 @@ export class Holding extends ConfirmableStay implements Renewable {
   isBeginning = false;
   /** How many of its holds are being released. */
   releases = 0;
-  isWatched = false;
+  watchdog: Watchdog | undefined;
   underRenewal = false;
+  /** The lease that a further renewed hold needs: the watchdog keeps its beat, and one TTL is written for all holds. */
+  leastLeaseMs = 0;
+  #watchdogOnceNamed: Watchdog | undefined;
   /** The hand-overs that have brought the lock here; undefined where it was acquired by a command. */
   chain: Chain | undefined;
   /** The stays of the same joint lease, of any client: the id of one stands for all. */
@@ -133,12 +136,11 @@ export class Holding extends ConfirmableStay implements Renewable {
 
   /** Records what Redis has confirmed. @returns undefined when it is over already, `at` this moment */
   add(terms: Terms, place: Place, at: Instant = now(this.#custody.clock)): Hold | undefined {
-    const { inRedis } = this;
-    if (place.takenAt.monotonicMs < inRedis.freedMs) return undefined;
+    if (place.takenAt.monotonicMs < this.inRedis.freedMs) return undefined;
     const hold = new HoldOf<Holding>(this, terms, place, this.#custody, at);
     // Its answer may come when its lease is over already.
     if (hold.believedMs(at) === 0) return undefined;
-    hold.slot = inRedis.count + 1;
+    hold.slot = this.inRedis.count + 1;
     // Most stays have one, for which a list that may grow would be too large.
     if (this.#live.length === 0) {
       this.#live = [hold];
@@ -147,7 +149,14 @@ export class Holding extends ConfirmableStay implements Renewable {
     // The same write has raised the TTL for the holds around this one.
     const raisesAll = this.#live.length > 1 && terms.renewed && !this.lock.kind.shared;
     if (raisesAll && place.until === undefined) this.renewed(place.takenAt, at);
-    if (this.#needsRenewal(hold) && !place.unnamed) this.#custody.watchdog.add(this);
+    if (this.#needsRenewal(hold)) {
+      const { usual } = this.#custody.watchdogs;
+      const { watchdogMs: ms, leaseMs } = terms;
+      const watchdog = this.watchdog ?? (ms === undefined ? usual : this.#custody.watchdogs.of(ms));
+      this.leastLeaseMs = Math.max(this.leastLeaseMs, terms.renewed ? leaseMs : watchdog.leaseMs);
+      if (place.unnamed) this.#watchdogOnceNamed = watchdog;
+      else watchdog.add(this);
+    }
     hold.tellEnd();
     this.#custody.confirmations?.taken(this, place.takenAt);
     return hold;
@@ -157,7 +166,7 @@ export class Holding extends ConfirmableStay implements Renewable {
   named(sentAt: Instant): void {
     for (const hold of this.live) {
       hold.confirmed(sentAt);
-      if (this.#needsRenewal(hold)) this.#custody.watchdog.add(this);
+      if (this.#needsRenewal(hold)) this.#watchdogOnceNamed?.add(this);
     }
   }
 
@@ -176,16 +185,14 @@ export class Holding extends ConfirmableStay implements Renewable {
     this.#changed();
   }
 
-  /**
-   * The watchdog of another reader, such as a JVM's, may lower the TTL of a shared lock, so that fixed leases are written again as well.
-   */
+  /** The watchdog of another reader, such as a JVM's, may lower the TTL of a shared lock: fixed leases are written again as well. */
   #needsRenewal({ isRenewed }: Hold): boolean {
     return isRenewed || this.lock.kind.shared;
   }
 
   /** One of the holds is not to be kept alive any more. */
   lapsing(): void {
-    if (this.#live.length === 0 || !this.isAlive()) this.#custody.watchdog.remove(this);
+    if (this.#live.length === 0 || !this.isAlive()) this.watchdog?.remove(this);
   }
 
   /** What Redis is to have of it. @param goesOn whether something is asked for under the same field afterwards */
@@ -205,19 +212,13 @@ export class Holding extends ConfirmableStay implements Renewable {
     return live.length;
   }
 
-  /**
-   * The TTL that the key must have for the holds that stay, in whole milliseconds of at least 1. With none left the next
-   * command frees the lock; until then it must not fall by itself, or that command would find the hold gone.
-   */
+  /** The TTL that the key must have for these holds. With none left the next command frees the lock: it must not fall before that. */
   neededMs(live: readonly Hold[] = this.live): number {
     if (live.length === 0) return Math.max(1, this.inRedis.longestLeaseMs);
     return live.reduce((ms, hold) => Math.max(ms, Math.ceil(hold.neededMs())), 1);
   }
 
-  /**
-   * For how long Redis must keep each of the first `count` holds, in whole milliseconds of at least 1. A hold that is being released is
-   * kept as in {@link neededMs}.
-   */
+  /** For how long Redis must keep each of the first `count` holds. One that is being released is kept as in {@link neededMs}. */
   keptMs(count: number): readonly number[] {
     if (count === 0) return NO_VALUES;
     const restMs = this.releases > 0 ? this.neededMs([]) : 1;
@@ -227,11 +228,8 @@ export class Holding extends ConfirmableStay implements Renewable {
   renewal(): Renewal {
     this.#renewedChanges = this.settledChanges;
     // A JVM's watchdog may shorten fixed leases as well, of the lock or of a single hold.
-    const holdMs = this.lock.kind.shared
-      ? bySlot(this.#live, this.inRedis.count, (hold) =>
-          hold === undefined ? 0 : Math.max(1, Math.ceil(hold.neededMs())),
-        )
-      : NO_VALUES;
+    const msOf = (hold?: Hold) => (hold === undefined ? 0 : Math.max(1, Math.ceil(hold.neededMs())));
+    const holdMs = this.lock.kind.shared ? bySlot(this.#live, this.inRedis.count, msOf) : NO_VALUES;
     return { key: this.key, holder: this.field, leaseMs: this.neededMs(this.#live), holdMs };
   }
 
@@ -271,8 +269,8 @@ export class Holding extends ConfirmableStay implements Renewable {
   }
 
   /**
-   * Stands in line to enter once more, and asks whether it is the waiter's turn: nothing is under way, `mayEnter` is true, and no waiter
-   * that came earlier may. A waiter that enters is to call {@link unsettled} first. To be followed by {@link leaveEntryLine}.
+   * Stands in line to enter once more, and asks whether it is the waiter's turn: no command is under way, and no earlier waiter may enter.
+   * A waiter that enters is to call {@link unsettled} first. To be followed by {@link leaveEntryLine}.
    * @throws what `mayEnter` throws
    */
   isTurnOf(waiter: Waiter, mayEnter: () => boolean): boolean {

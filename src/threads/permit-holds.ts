@@ -109,7 +109,7 @@ export class PermitHold extends Trust implements Renewable, Confirmable {
   readonly count: Counted;
   /** True once the caller has heard that the permits are lost by trying to release them. */
   dismissed = false;
-  isWatched = false;
+  watchdog: Watchdog | undefined;
   underRenewal = false;
   place = "";
   isMoved = false;

@@ -84,6 +84,16 @@ export class Scope {
     return undefined;
   }
 
+  /** The leases that the bodies around the call have of some locks, also of those that were lost or released: the innermost first. */
+  *leasesOf(lockIds: readonly string[]): Iterable<object> {
+    for (const scope of this.#path()) {
+      if (scope.#body !== undefined && lockIds.includes(scope.#body.lockId)) yield scope.#body.lease;
+      for (const [hold, lease] of [...(scope.#leases ?? [])].reverse()) {
+        if (lockIds.includes(hold.holding.lock.id)) yield lease;
+      }
+    }
+  }
+
   /** True while a joint lock around the call is still acquiring this lock. */
   awaits(lockId: string): boolean {
     for (const scope of this.#path()) {

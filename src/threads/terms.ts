@@ -10,15 +10,23 @@ export interface Terms {
   readonly maxHoldMs: number | undefined;
   /** Taken off every lease on top of the margin. */
   readonly clockSkewMs: number;
+  /** The lease that the watchdog beats for, where a call has one of its own; undefined: the client's watchdog renews it. */
+  readonly watchdogMs: number | undefined;
+  /** What the caller says about the hold, for tools. */
+  readonly note: string | undefined;
   /** For how long a lease is trusted from the moment before it was asked for. */
   readonly trustedMs: number;
 }
 
-export function makeTerms(given: Omit<Terms, "trustedMs">): Terms {
-  const { leaseMs, renewed, maxHoldMs, clockSkewMs } = given;
+/** What terms are made of. */
+type Given = Pick<Terms, "leaseMs" | "renewed" | "maxHoldMs" | "clockSkewMs"> &
+  Partial<Pick<Terms, "watchdogMs" | "note">>;
+
+export function makeTerms(given: Given): Terms {
+  const { leaseMs, renewed, maxHoldMs, clockSkewMs, watchdogMs, note } = given;
   const isEndless = leaseMs === Number.POSITIVE_INFINITY;
   const lostMs = isEndless ? 0 : Math.min(marginMs(leaseMs, given), LARGEST_MARGIN_SHARE * leaseMs);
-  return { leaseMs, renewed, maxHoldMs, clockSkewMs, trustedMs: leaseMs - lostMs };
+  return { leaseMs, renewed, maxHoldMs, clockSkewMs, watchdogMs, note, trustedMs: leaseMs - lostMs };
 }
 
 /** The share of a lease, and the milliseconds besides, that are not trusted: clocks run at different rates. */

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { Ring } from "../linked.js";
 import { FIRST_OWN_THREAD_ID } from "../options.js";
 import { holderField } from "../protocol/names.js";
-import type { Watchdog } from "../runtime/watchdog.js";
+import type { Watchdogs } from "../runtime/watchdogs.js";
 import type { Custody } from "./custody.js";
 import type { Held, HeldKind } from "./held.js";
 import { Holding } from "./holding.js";
@@ -39,15 +39,15 @@ export class Threads {
   readonly #occupancy = new Occupancy();
   readonly #running = new Set<Promise<unknown>>();
 
-  /** @param sharedWatchdog renews the holds of shared locks, `services.watchdog` all others */
+  /** @param sharedWatchdogs renew the holds of shared locks, `services.watchdogs` all others */
   constructor(
     clientId: string,
     services: Omit<Custody<Holding>, "over" | "occupancy">,
-    sharedWatchdog: Watchdog,
+    sharedWatchdogs: Watchdogs,
   ) {
     this.#clientId = clientId;
     this.#custody = { ...services, occupancy: this.#occupancy, over: this.#over };
-    this.#sharedCustody = { ...this.#custody, watchdog: sharedWatchdog };
+    this.#sharedCustody = { ...this.#custody, watchdogs: sharedWatchdogs };
   }
 
   /** The scope of the calling flow; undefined outside of any, also when the flow has outlived its own. */
@@ -219,6 +219,6 @@ export class Threads {
 }
 
 /** For most bodies, which are async functions, this is true; one that is not costs no promise of its own. */
-function isThenable<T>(result: T | Promise<T>): result is Promise<T> {
+export function isThenable<T>(result: T | Promise<T>): result is Promise<T> {
   return typeof (result as Partial<PromiseLike<T>> | null | undefined)?.then === "function";
 }

@@ -31,6 +31,7 @@ import type { Chooser } from "./chooser/chooser.js";
 import { between, oneIn, pick } from "./draw.js";
 import type { Outcome } from "./outcome.js";
 import type { ScheduleOptions } from "./schedule.js";
+import { Bodies } from "./workload/bodies.js";
 import { Caller } from "./workload/caller.js";
 import { clientStep } from "./workload/client-steps.js";
 import { familyOf, KINDS } from "./workload/families.js";
@@ -38,7 +39,7 @@ import type { Shared } from "./workload/family.js";
 import { forJvm } from "./workload/jvm-steps.js";
 import type { Member, Scene } from "./workload/member.js";
 import { drawMix, type Mix, planIn } from "./workload/mixes.js";
-import { planClient, planServerEpoch } from "./workload/plan.js";
+import { planCalls, planClient, planServerEpoch } from "./workload/plan.js";
 import { Faults } from "./world/faults.js";
 import { type Node, startNode } from "./world/fleet.js";
 import { JvmProcess } from "./world/jvm-process.js";
@@ -312,13 +313,16 @@ export class Run {
     const usual = planClient(stream, FLEET_WATCHDOG_MS);
     const mix = this.#mix;
     const own = this.#chooser.stream(`${name}.mix`);
-    const plan = mix === undefined ? usual : planIn(mix, usual, own, this.#nodes.length);
+    const planned = mix === undefined ? usual : planIn(mix, usual, own, this.#nodes.length);
+    const plan = { ...planned, ...planCalls(this.#chooser.stream(`${name}.calls`)) };
+    const bodies = plan.hasAround ? new Bodies(name, this.#checker) : undefined;
     this.#progress.takesPart(plan);
     const node = startNode(this.#topology, {
       name,
       time: this.#time,
       chooser: this.#chooser,
       plan,
+      around: bodies?.around,
       watch: this.#faults,
       history: this.#history,
     });
@@ -326,7 +330,7 @@ export class Run {
     this.#tables.began(node);
     this.#costs.takesPart(node, plan);
     const [holdfast] = node.clients;
-    const member: Member = { ...node, holdfast, plan, whenCalled: new Set(), isClosing: false };
+    const member: Member = { ...node, holdfast, plan, bodies, whenCalled: new Set(), isClosing: false };
     this.#holders.takesPart(member);
     this.#lockWatch?.takesPart(member);
     this.#orphans.takesPart(member);

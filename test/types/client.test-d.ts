@@ -1,4 +1,6 @@
 import {
+  type Around,
+  type AroundHold,
   type Clock,
   type CloseOptions,
   type Driver,
@@ -37,6 +39,12 @@ expectTypeOf(memoryDriver(new MemoryServer({ clock }))).toEqualTypeOf<Driver>();
 // A client needs a driver; its options are those that there are.
 const holdfast = new Holdfast(memoryDriver());
 new Holdfast(memoryDriver(), { clock, watchdogMs: 30_000, nameMapper: (name) => `app:${name}` });
+new Holdfast(memoryDriver(), { around: (_hold, body) => body() });
+expectTypeOf<HoldfastOptions["around"]>().toEqualTypeOf<Around | undefined>();
+expectTypeOf<AroundHold["token"]>().toEqualTypeOf<bigint | undefined>();
+expectTypeOf<AroundHold["note"]>().toEqualTypeOf<string | undefined>();
+// @ts-expect-error it returns what the body returns
+new Holdfast(memoryDriver(), { around: (_hold, body) => void body() });
 // @ts-expect-error a client of Redis is no driver
 new Holdfast(new Redis());
 // @ts-expect-error there must be a driver
@@ -57,6 +65,7 @@ expectTypeOf<keyof HoldfastOptions>().toEqualTypeOf<
   | "redMemberTimeoutMs"
   | "replicas"
   | "nameMapper"
+  | "around"
   | "reentry"
   | "clockSkewMs"
   | "clock"

@@ -91,13 +91,18 @@ lock.name = "b";
 expectTypeOf<LockOptions>().toEqualTypeOf<{
   readonly waitMs?: number | undefined;
   readonly leaseMs?: number | undefined;
+  readonly watchdogMs?: number | undefined;
   readonly maxHoldMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly threadId?: number | undefined;
+  readonly note?: string | undefined;
 }>();
 expectTypeOf<LockSettings>().toEqualTypeOf<{ readonly reentry?: "scope" | "explicit" }>();
 void lock.lock({});
 void lock.lock({ signal: AbortSignal.abort(), waitMs: undefined });
+void lock.lock({ watchdogMs: 10_000, maxHoldMs: 60_000, note: "invoice 42" });
+// @ts-expect-error a note is text
+void lock.lock({ note: 42 });
 // @ts-expect-error there is no such option
 void lock.lock({ wait: 5 });
 // @ts-expect-error there is no such option
@@ -114,6 +119,12 @@ void lock.lock({ signal: new AbortController() });
 holdfast.getLock("a", { reentry: "never" });
 // @ts-expect-error read-only
 options.waitMs = 5;
+
+// What the body around the caller holds; a fenced lease is told by its token.
+expectTypeOf(holdfast.leaseHere).toEqualTypeOf<(name: string) => Lease | undefined>();
+expectTypeOf(holdfast.assertLocked).toEqualTypeOf<(name: string) => void>();
+const here = holdfast.leaseHere("a");
+if (here !== undefined && "token" in here) expectTypeOf(here.token).toEqualTypeOf<unknown>();
 
 // The look from outside.
 expectTypeOf(await holdfast.inspect("a")).toEqualTypeOf<LockState>();

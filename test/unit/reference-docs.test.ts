@@ -79,6 +79,7 @@ describe("docs/reference", () => {
 
   const interfaces = [
     ["HoldfastOptions", "client-options.ts"],
+    ["AroundHold", "client-options.ts"],
     ["ReplicaOptions", "client-options.ts"],
     ["HandOffOptions", "client-options.ts"],
     ["LockOptions", "options.ts"],

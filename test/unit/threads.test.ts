@@ -142,8 +142,7 @@ describe("the commands of one stay", () => {
     const custody = {
       clock: client.clock,
       alarms: { set: () => undefined, cancel: () => undefined } as never,
-      watchdog: { add: () => undefined, remove: () => undefined } as never,
-      sharedWatchdog: undefined as never,
+      watchdogs: { usual: { add: () => undefined, leaseMs: 30_000 } } as never,
       occupancy: new Occupancy(),
       confirmations: undefined,
       over: (holding: Holding) => void over.push(holding),

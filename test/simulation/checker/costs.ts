@@ -127,14 +127,18 @@ export class Costs {
     const members = shared.some(({ kind }) => kind === "multi") ? MULTI_MEMBERS : 1;
     const spins = shared.filter(({ kind }) => kind === "spin").length;
     const permits = shared.filter(({ kind }) => kind.includes("semaphore")).length;
-    const shortestMs = Math.min(...[...this.#senders.values()].map((each) => each.plan.options.watchdogMs));
+    const plans = [...this.#senders.values()].map((each) => each.plan);
+    const shortestMs = Math.min(
+      ...plans.flatMap((each) => [each.options.watchdogMs, ...each.callWatchdogsMs]),
+    );
+    const beats = [watchdogMs, ...plan.callWatchdogsMs].reduce((sum, leaseMs) => sum + 1 / leaseMs, 0);
     const whileItWaits = 1 / (SAFETY_PART * safetyPeriodMs) + ENDS_A_LEASE / shortestMs + 1 / SIGN_OF_LIFE_MS;
     const heard = node.lines.reduce((sum, { messages }) => sum + messages.heard, 0);
     const perServer =
       OF_A_SERVER +
       (OF_A_CALL * members + (spins > 0 ? FIRST_SPINS : 0)) * this.#checker.calls.begunBy(name) +
       ms *
-        (RENEWALS_A_LEASE / watchdogMs +
+        (RENEWALS_A_LEASE * beats +
           shared.length * members * whileItWaits +
           spins / SPIN_MS +
           permits / PERMIT_MS);

@@ -1,3 +1,4 @@
+import { longestWatchdogMs } from "../workload/plan.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 import type { Belief, Entered, Excuse } from "./checker.js";
 import type { Departure, Holders } from "./holders.js";
@@ -70,7 +71,8 @@ export class ForcedUnlocks implements Excuse {
     const member = this.#holders.memberOf(owner);
     if (isFixed === true || member === undefined) return true;
     const { options, distance } = member.plan;
-    const { watchdogMs, commandTimeoutMs } = options;
+    const { commandTimeoutMs } = options;
+    const watchdogMs = longestWatchdogMs(member.plan);
     const wayMs = (2 * (distance.leastUs + distance.spreadUs)) / US;
     const untilUs = atUs + ((WHEEL * watchdogMs) / 3 + wayMs + LATE_MS) * US;
     const sinceUs = atUs - (commandTimeoutMs + ECHO_MS) * US;

@@ -1,5 +1,5 @@
 import type { LeaseLostError, LossReason } from "../../../src/errors.js";
-import type { ClientPlan } from "../workload/plan.js";
+import { type ClientPlan, longestWatchdogMs } from "../workload/plan.js";
 import type { Checker } from "./checker.js";
 import type { Holders, How } from "./holders.js";
 import type { Trouble } from "./trouble.js";
@@ -128,7 +128,8 @@ export class Losses {
     const member = this.#holders.memberOf(holder);
     if (member === undefined) return true;
     const { process, plan } = member;
-    const { watchdogMs, commandTimeoutMs } = plan.options;
+    const { commandTimeoutMs } = plan.options;
+    const watchdogMs = longestWatchdogMs(plan);
     const echoUs = (watchdogMs + 2 * commandTimeoutMs) * US + ECHO_US;
     // What came so late that its lease is over before the watchdog's next beat is not renewed in time.
     const isScarce =
@@ -153,8 +154,10 @@ export class Losses {
 }
 
 /** So long after all is well again a renewal is confirmed: one that was sent before is given up, and the next one answered. */
-function soonUs({ distance, options }: ClientPlan): number {
-  const { watchdogMs, commandTimeoutMs } = options;
+function soonUs(plan: ClientPlan): number {
+  const { distance, options } = plan;
+  const { commandTimeoutMs } = options;
+  const watchdogMs = longestWatchdogMs(plan);
   const givenUpMs = Math.min(commandTimeoutMs, watchdogMs / ANSWERS_PER_LEASE);
   const pauseMs = Math.max(FIRST_RETRY_MS, watchdogMs / RETRIES_PER_LEASE);
   return (givenUpMs + pauseMs + LATE_MS) * US + WAYS * (distance.leastUs + distance.spreadUs);

@@ -4,6 +4,7 @@ import type { ScriptCall } from "../../../src/protocol/script-call.js";
 import { familyOf } from "../workload/families.js";
 import type { Shared } from "../workload/family.js";
 import type { Member } from "../workload/member.js";
+import { longestWatchdogMs } from "../workload/plan.js";
 import type { SimServer } from "../world/sim-server.js";
 import type { Topology } from "../world/topology.js";
 import type { VirtualTime } from "../world/virtual-time.js";
@@ -197,8 +198,8 @@ export class Orphans {
 }
 
 /** No lease of it is longer. */
-function leaseUs({ plan: { options } }: Member): number {
-  return Math.max(options.watchdogMs, 2 * options.commandTimeoutMs) * US;
+function leaseUs({ plan }: Member): number {
+  return Math.max(longestWatchdogMs(plan), 2 * plan.options.commandTimeoutMs) * US;
 }
 
 function boundUs({ plan: { distance } }: Member): number {

@@ -1,4 +1,4 @@
-import type { ClientPlan } from "../workload/plan.js";
+import { type ClientPlan, longestWatchdogMs } from "../workload/plan.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 import type { Calls, PendingCall } from "./calls.js";
 import type { Checker } from "./checker.js";
@@ -46,8 +46,9 @@ export class Progress {
   }
 
   /** A client that others may have to wait for. */
-  takesPart({ options }: ClientPlan): void {
-    const { watchdogMs, fleetWatchdogMs = watchdogMs, safetyPeriodMs, commandTimeoutMs } = options;
+  takesPart(plan: ClientPlan): void {
+    const watchdogMs = longestWatchdogMs(plan);
+    const { fleetWatchdogMs = watchdogMs, safetyPeriodMs, commandTimeoutMs } = plan.options;
     const leaseMs = Math.max(watchdogMs, fleetWatchdogMs, 2 * commandTimeoutMs);
     const boundMs = LEASES * leaseMs + safetyPeriodMs + COMMANDS * commandTimeoutMs + SLACK_MS;
     this.#boundMs = Math.max(this.#boundMs, boundMs);

@@ -1,4 +1,4 @@
-import type { ClientPlan } from "../workload/plan.js";
+import { type ClientPlan, longestWatchdogMs } from "../workload/plan.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 import type { PendingCall } from "./calls.js";
 import type { Checker } from "./checker.js";
@@ -49,9 +49,11 @@ export class Prompt {
     this.#fleet = fleet;
   }
 
-  takesPart({ distance, options: { watchdogMs, commandTimeoutMs } }: ClientPlan): void {
+  takesPart(plan: ClientPlan): void {
+    const { distance, options } = plan;
+    const watchdogMs = longestWatchdogMs(plan);
     this.#wayUs = Math.max(this.#wayUs, distance.leastUs + distance.spreadUs);
-    this.#leaseUs = Math.max(this.#leaseUs, watchdogMs * US, 2 * commandTimeoutMs * US);
+    this.#leaseUs = Math.max(this.#leaseUs, watchdogMs * US, 2 * options.commandTimeoutMs * US);
   }
 
   glance(): void {

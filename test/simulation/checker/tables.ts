@@ -30,6 +30,9 @@ const MAY_KEEP: ReadonlyMap<string, number> = new Map([
   ["Server", MOST_KEPT],
   ["Admission.#rooms", MOST_KEPT],
   ["Room", MOST_KEPT],
+  // One for each lease of the ladder that a call has asked for, without a timer.
+  ["Watchdog", MOST_KEPT],
+  ["Watchdogs.#others", MOST_KEPT],
   // Handles of timeouts that have fired or were cancelled: one that is pending is in a ring of the wheel, and in `Dial.pending`.
   ["WheelTimeout", MOST_KEPT],
 ]);

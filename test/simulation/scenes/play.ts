@@ -217,6 +217,7 @@ class Playing {
       ...node,
       holdfast: node.clients[0],
       plan,
+      bodies: undefined,
       whenCalled: new Set(),
       isClosing: false,
     };

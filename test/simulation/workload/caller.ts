@@ -16,6 +16,8 @@ export interface Asked {
   readonly waitMs: number;
   readonly signal?: AbortSignal | undefined;
   readonly leaseMs?: number | undefined;
+  /** As the option; with a hold around it, it is renewed as that is. */
+  readonly watchdogMs?: number | undefined;
   readonly maxHoldMs?: number | undefined;
   /** The calls whose holds it is made inside of. */
   readonly around?: readonly Asked[];
@@ -48,6 +50,8 @@ export class Caller {
   readonly looks: Stream;
   /** What it does as a tool would. */
   readonly tools: Stream;
+  /** How long the leases are that its calls ask for. */
+  readonly beats: Stream;
 
   /** When the latest call began. */
   startUs = 0;
@@ -59,6 +63,7 @@ export class Caller {
     this.stream = stream;
     this.looks = scene.chooser.stream(`${name}.looks`);
     this.tools = scene.chooser.stream(`${name}.tools`);
+    this.beats = scene.chooser.stream(`${name}.beats`);
   }
 
   /** Lets time pass for the task. */

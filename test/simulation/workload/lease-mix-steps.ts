@@ -1,5 +1,6 @@
 import type { LockOptions } from "../../../src/options.js";
 import { between, oneIn, pick } from "../draw.js";
+import { begins } from "./bodies.js";
 import type { Asked, Caller } from "./caller.js";
 import type { Shared } from "./family.js";
 import { type Door, type LockName, membersOf, openDoor } from "./lock-names.js";
@@ -21,6 +22,7 @@ async function enterDeeper(caller: Caller, door: Door, depth: number, outer?: As
   const asked = askedFor(door, `using, ${depth} deep`, outer === undefined ? [] : [outer]);
   await caller.call(asked, () =>
     door.lock.using(async (lease) => {
+      begins(caller, door, lease);
       enter(caller, door, lease);
       const ms = pick(stream, [20, 1, watchdogMs / 6, watchdogMs / 3, watchdogMs * 1.2]);
       await caller.pause(ms);

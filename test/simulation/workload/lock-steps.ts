@@ -5,11 +5,13 @@ import type { Part } from "../checker/checker.js";
 import type { Stream } from "../chooser/chooser.js";
 import { oneIn, pick } from "../draw.js";
 import { askHolder, askLock } from "./ask-lock.js";
+import { begins, isHere } from "./bodies.js";
 import type { Asked, Caller } from "./caller.js";
 import { shortestLeaseMs } from "./count-calls.js";
 import type { Family } from "./family.js";
 import { type Door, LOCK_KINDS, type LockName, membersOf, openDoor } from "./lock-names.js";
 import type { Member } from "./member.js";
+import { longestWatchdogMs } from "./plan.js";
 import { readLease } from "./read-lease.js";
 import { forceSeen, ping } from "./tool-steps.js";
 
@@ -88,8 +90,10 @@ async function using(caller: Caller, door: Door): Promise<void> {
   const wish = wishOf(caller, door, "using", 4);
   await caller.call(wish.asked, () =>
     door.lock.using(wish.options, async (lease) => {
+      begins(caller, door, lease);
       enter(caller, door, lease, wish.options);
       await caller.pause(holdMs(caller));
+      isHere(caller, door, lease);
       leave(caller, lease);
     }),
   );
@@ -102,10 +106,12 @@ export async function nested(caller: Caller, door: Door): Promise<void> {
   const inner = wishOf(caller, door, "inner", 4, wish.asked);
   await caller.call(wish.asked, () =>
     door.lock.using(wish.options, async (outer) => {
+      begins(caller, door, outer);
       enter(caller, door, outer, wish.options);
       await caller.pause(holdMs(caller));
       await caller.call(inner.asked, () =>
         door.lock.using(inner.options, async (lease) => {
+          begins(caller, door, lease);
           countsUp(caller, door, outer, lease);
           enter(caller, door, lease, inner.options);
           await caller.pause(holdMs(caller));
@@ -124,11 +130,13 @@ async function siblings(caller: Caller, door: Door): Promise<void> {
   const wish = wishOf(caller, door, "using, with siblings", 4);
   await caller.call(wish.asked, () =>
     door.lock.using(wish.options, async (outer) => {
+      begins(caller, door, outer);
       enter(caller, door, outer, wish.options);
       const sibling = async (which: string) => {
         const inner = wishOf(caller, door, which, 4, wish.asked);
         await caller.call(inner.asked, () =>
           door.lock.using(inner.options, async (lease) => {
+            begins(caller, door, lease);
             countsUp(caller, door, outer, lease);
             enter(caller, door, lease, inner.options);
             await caller.pause(holdMs(caller));
@@ -265,9 +273,10 @@ export function enter(caller: Caller, door: Door, lease: Lease, options: LockOpt
   const terms = { isFixed: leaseMs !== undefined, latestMs };
   const parts = partsOf(door, lease);
   isWhole(caller, door, lease, label);
-  const { watchdogMs } = caller.member.plan.options;
+  // A hold within others is renewed as long as they are.
+  const longestMs = leaseMs ?? longestWatchdogMs(caller.member.plan);
   for (const { name, owners } of parts) {
-    for (const owner of owners) caller.scene.holders.handedOut(name, owner, leaseMs ?? watchdogMs);
+    for (const owner of owners) caller.scene.holders.handedOut(name, owner, longestMs);
   }
   checker.entered({ process, lease, parts, kind: door.kind, label, startUs, ...terms }, token);
   isOfUse(caller, lease, label);
@@ -369,13 +378,14 @@ function wishOf(caller: Caller, door: Door, what: string, foreverIn: number, out
         shortestLeaseMs(caller),
       ])
     : undefined;
+  const ownMs = leaseMs === undefined ? callWatchdogMs(caller) : undefined;
   const maxHoldMs =
     leaseMs === undefined && oneIn(stream, 12)
       ? pick(stream, [watchdogMs, shortestLeaseMs(caller)])
       : undefined;
   const signal = oneIn(stream, 10) ? abortsAfter(caller, pick(stream, [1, 0, 5, 30, 200])) : undefined;
-  const options = { waitMs, leaseMs, maxHoldMs, signal };
-  const words = Object.entries({ waitMs, leaseMs, maxHoldMs }).flatMap(([name, value]) =>
+  const options = { waitMs, leaseMs, watchdogMs: ownMs, maxHoldMs, signal };
+  const words = Object.entries({ waitMs, leaseMs, watchdogMs: ownMs, maxHoldMs }).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name} ${value}`],
   );
   const half = door.mode === "shared" ? " (read)" : "";
@@ -390,12 +400,19 @@ function wishOf(caller: Caller, door: Door, what: string, foreverIn: number, out
       waitMs: longest,
       signal,
       leaseMs,
+      watchdogMs: ownMs,
       maxHoldMs,
       around,
       isRed: door.kind === "red",
       isAlone: /^(?:lock|tryLock)\b/.test(what),
     },
   };
+}
+
+/** What a call may ask for as `watchdogMs`. */
+function callWatchdogMs({ member: { plan }, beats }: Caller): number | undefined {
+  const [first, ...others] = plan.callWatchdogsMs;
+  return first === undefined || oneIn(beats, 3) ? undefined : pick(beats, [first, ...others]);
 }
 
 export function abortsAfter(caller: Caller, ms: number): AbortSignal {

@@ -12,6 +12,7 @@ import type { Chooser } from "../chooser/chooser.js";
 import type { Line } from "../world/fleet.js";
 import type { OwnEnvironment } from "../world/own-environment.js";
 import type { SimProcess } from "../world/sim-process.js";
+import type { Bodies } from "./bodies.js";
 import type { Shared } from "./family.js";
 import type { ClientPlan } from "./plan.js";
 
@@ -47,6 +48,8 @@ export interface Member {
   /** One for each of the servers that know nothing of each other; the first is `holdfast`. */
   readonly clients: readonly [Holdfast, ...Holdfast[]];
   readonly plan: ClientPlan;
+  /** Undefined where nothing goes around them. */
+  readonly bodies: Bodies | undefined;
   /** Whether somebody has closed the client. */
   isClosing: boolean;
 }

@@ -20,6 +20,10 @@ export interface ClientPlan {
     readonly safetyPeriodMs: number;
     readonly redMemberTimeoutMs: number;
   };
+  /** What its calls may ask for as `watchdogMs`; most processes do not. */
+  readonly callWatchdogsMs: readonly number[];
+  /** Whether its bodies run inside `around`. */
+  readonly hasAround: boolean;
 }
 
 /** How the Redis clients that holdfast knows behave by their defaults and otherwise. */
@@ -57,7 +61,29 @@ export function planClient(stream: Stream, fleetWatchdogMs = 30_000): ClientPlan
       redMemberTimeoutMs: pick(stream, distance === FAR ? [200, 100] : [50, 20, 200]),
       reentry: pick(stream, ["scope", "scope", "scope", "explicit"]),
     },
+    callWatchdogsMs: [],
+    hasAround: false,
   };
+}
+
+const CALL_WATCHDOGS_MS: readonly [readonly number[], ...(readonly number[])[]] = [
+  [],
+  [],
+  [],
+  [],
+  [1_000],
+  [1_500, 5_000],
+  [2_000, 10_000],
+];
+
+/** What the calls of a process may ask for besides, and what goes around its bodies. */
+export function planCalls(stream: Stream): Pick<ClientPlan, "callWatchdogsMs" | "hasAround"> {
+  return { callWatchdogsMs: pick(stream, CALL_WATCHDOGS_MS), hasAround: oneIn(stream, 3) };
+}
+
+/** The longest lease that the watchdog renews for the process. */
+export function longestWatchdogMs({ options, callWatchdogsMs }: ClientPlan): number {
+  return Math.max(options.watchdogMs, ...callWatchdogsMs);
 }
 
 /** What the clock of a server shows at the beginning of a run. */

@@ -1,4 +1,4 @@
-import type { HoldfastOptions } from "../../../src/client-options.js";
+import type { Around, HoldfastOptions } from "../../../src/client-options.js";
 import type { Driver } from "../../../src/driver/driver.js";
 import { Holdfast } from "../../../src/holdfast.js";
 import type { History } from "../checker/history.js";
@@ -33,6 +33,7 @@ export interface NodeParts {
   readonly time: VirtualTime;
   readonly chooser: Chooser;
   readonly plan: ClientPlan;
+  readonly around?: Around | undefined;
   readonly watch: LinkWatch;
   readonly history: History;
 }
@@ -52,11 +53,11 @@ export interface Connected {
 
 /** Starts a process with its clients. */
 export function startNode(topology: Topology, parts: NodeParts): Node {
-  const { name, time, chooser, plan } = parts;
+  const { name, time, chooser, plan, around } = parts;
   const process = new SimProcess(name, time, plan.clock, chooser.stream(`${name}.timers`));
   const lines: Line[] = [];
   const [first, ...others] = topology.connect({ ...parts, process, lines });
-  const options = { ...plan.options, clock: process.clock };
+  const options = { ...plan.options, clock: process.clock, ...(around === undefined ? {} : { around }) };
   return {
     process,
     lines,

@@ -44,7 +44,7 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/threads/holding.ts",
-        find: "if (place.takenAt.monotonicMs < inRedis.freedMs) return undefined;",
+        find: "if (place.takenAt.monotonicMs < this.inRedis.freedMs) return undefined;",
         replace: "",
       },
     ],

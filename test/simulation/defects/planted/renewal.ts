@@ -16,8 +16,8 @@ export const renewalDefects: readonly Defect[] = [
       },
       {
         file: "src/runtime/watchdog.ts",
-        find: "const isWanted = renewable.isWatched && renewable.isAlive(at);",
-        replace: "const isWanted = renewable.isWatched;",
+        find: "const isWanted = renewable.isAlive(at);",
+        replace: "const isWanted = true;",
       },
     ],
   },
@@ -97,6 +97,33 @@ export const renewalDefects: readonly Defect[] = [
         file: "src/runtime/watchdog.ts",
         find: "const RENEWALS_PER_LEASE = 3;",
         replace: "const RENEWALS_PER_LEASE = 60;",
+      },
+    ],
+  },
+  {
+    name: "call-beat-ignored",
+    promise: "A hold with a watchdogMs of its own is renewed each third of that.",
+    shows:
+      "A call asks for a shorter lease than the client's, and holds for longer than that lasts, without any fault.",
+    edits: [
+      {
+        file: "src/runtime/watchdogs.ts",
+        find: "if (ms === this.usual.leaseMs) return this.usual;",
+        replace: "if (ms > 0) return this.usual;",
+      },
+    ],
+  },
+  {
+    name: "inner-lease-not-lengthened",
+    promise: "A hold within a hold of a longer lease is kept as long as that.",
+    shows:
+      "A call enters once more for a shorter lease, and stays for longer than that, or the renewals of the outer one fail.",
+    origin: "R37",
+    edits: [
+      {
+        file: "src/locks/attempt.ts",
+        find: "wish.lengthen(leastLeaseMs);",
+        replace: "wish.lengthen(wish.leaseMs);",
       },
     ],
   },

@@ -9,7 +9,6 @@ export const inHolds: readonly Survivor[] = [
       ["threads/trust.ts", "5:call-dropped", "this.lapsed();"],
       ["threads/hold.ts", "5:call-dropped", "this.holding.lapsing();"],
       ["threads/holding.ts", "5:call-dropped", "this.lapsing();"],
-      ["threads/holding.ts", "53:call-dropped", "this.#custody.watchdog.remove(this);"],
     ],
   ),
   ...alike("equivalent", "What is lost, or not to be kept alive any more, has left the watchdog by itself.", [

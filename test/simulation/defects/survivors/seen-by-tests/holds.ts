@@ -138,11 +138,6 @@ export const seenInHolds: readonly Survivor[] = [
   ]),
   ...alike(
     "a test sees it",
-    "test/locks/hand-off-races.test.ts: hears that the server could not be reached",
-    [["threads/holding.ts", "&&-to-||", "if (this.#needsRenewal(hold) && !place.unnamed)"]],
-  ),
-  ...alike(
-    "a test sees it",
     "test/locks/hand-off-races.test.ts: when the message of the release came first",
     [["threads/holding.ts", "20:&&-to-||", "return !isBusy && !isCompany"]],
   ),

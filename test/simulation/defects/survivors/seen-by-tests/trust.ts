@@ -122,7 +122,7 @@ export const seenInTrust: readonly Survivor[] = [
     "test/synchronizers/permit-doubts.test.ts: a renewal that is confirmed after a new lease does not make it last longer",
     [
       ["threads/trust.ts", "24:&&-to-||", 'if (this.isRenewed && this.#state === "held") this.resumed();'],
-      ["runtime/watchdog.ts", "5:assignment-dropped", "renewable.isWatched = false;"],
+      ["runtime/watchdog.ts", "5:assignment-dropped", "renewable.watchdog = undefined;"],
     ],
   ),
   ...alike(
