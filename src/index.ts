@@ -58,6 +58,7 @@ export type {
   Reentry,
   SemaphoreSettings,
   SpinLockSettings,
+  UnlockOptions,
   WaitOptions,
 } from "./options.js";
 export type { RawReply, ScriptCall, ScriptSource } from "./protocol/script-call.js";

@@ -1,10 +1,13 @@
 import { NotHeldError } from "../errors.js";
 import { events } from "../events.js";
 import { AnyLease, type Lease } from "../lease.js";
-import { alsoForCaller, forCaller, type Subject } from "../runtime/for-caller.js";
+import { checkLease, checkUnlockOptions, type UnlockOptions } from "../options.js";
+import { alsoForCaller, forCaller, lossForCaller, type Subject } from "../runtime/for-caller.js";
 import { guard } from "../threads/abandonment.js";
 import type { AfterBody } from "../threads/threads.js";
+import { watched } from "./extend.js";
 import type { JointHold, Member } from "./joint-hold.js";
+import { notKept } from "./keep.js";
 
 /** The lease of several locks that count as one. */
 export class JointLease extends AnyLease implements Lease {
@@ -53,10 +56,55 @@ export class JointLease extends AnyLease implements Lease {
       : first.runIn(() => this.#hold.find(first), this, inner, after);
   }
 
-  unlock(): Promise<void> {
+  unlock(options?: UnlockOptions): Promise<void> {
+    if (options !== undefined) return this.#unlockWith(options);
     if (this.#releasing !== undefined) return alsoForCaller(this.#releasing, this.#subject);
     this.#releasing = this.#release();
     return this.#releasing;
+  }
+
+  async #unlockWith(options: UnlockOptions): Promise<void> {
+    checkUnlockOptions(options);
+    if (options.keepForMs !== undefined) throw notKept(this.name, `a ${this.#kind} can not be kept`);
+    await this.unlock();
+  }
+
+  /** Asks all members; as soon as enough of them have the new lease, it is theirs together. */
+  async extend(leaseMs: number): Promise<void> {
+    checkLease(leaseMs);
+    const { members } = this.#hold;
+    if (members.some(({ hold }) => hold.terms.renewed)) throw watched(this.name);
+    this.#assertHeld();
+    const failures = await this.#extendEnough(members, leaseMs);
+    this.#assertHeld();
+    if (failures.length > 0) throw forCaller(failures[0], this.#subject);
+  }
+
+  /** @returns why not enough members could be extended */
+  #extendEnough(members: readonly Member[], leaseMs: number): Promise<readonly unknown[]> {
+    const { quorum } = this.#hold;
+    const failures: unknown[] = [];
+    let extended = 0;
+    return new Promise((resolve) => {
+      for (const { lock, hold } of members) {
+        lock.extend(hold, leaseMs).then(
+          () => {
+            extended += 1;
+            if (extended === quorum) resolve([]);
+          },
+          (error: unknown) => {
+            failures.push(error);
+            if (failures.length > members.length - quorum) resolve(failures);
+          },
+        );
+      }
+    });
+  }
+
+  #assertHeld(): void {
+    const { loss } = this.#hold;
+    if (loss !== undefined) throw lossForCaller(loss);
+    if (this.#hold.state === "released") throw this.notHeld("the lease was released");
   }
 
   protected giveBack(): Promise<void> {

@@ -112,6 +112,8 @@ export interface Release {
   readonly ttlMs: number;
   /** What each of the kept holds is to live on for, the outermost first. */
   readonly keptMs: readonly number[];
+  /** For how long the key is to stay when no holds are kept. Default: 0, it is freed. */
+  readonly keepForMs?: number;
   readonly channel: string;
 }
 

@@ -102,3 +102,11 @@ export function requestsKey(raw: string, clientId: string): string {
 export function holderField(clientId: string, threadId: number): string {
   return `${clientId}:${threadId}`;
 }
+
+/** What a kept field has behind the client id: a thread id that no thread has. */
+export const KEPT_ENDING = ":0";
+
+/** The field that stays in the place of a holder's while a lock is kept after its release; holdfast's own. */
+export function keptField(holder: string): string {
+  return holder.slice(0, holder.lastIndexOf(":")) + KEPT_ENDING;
+}
