@@ -15,17 +15,22 @@ import { reconcile } from "./reconciler.js";
 export async function extend(lock: LockIdentity, hold: Hold, leaseMs: number): Promise<void> {
   if (hold.terms.renewed) throw watched(lock.name);
   const { holding } = hold;
+  /** Whether Redis may have something else than the holds need. */
+  let isOpen = false;
   holding.unsettled();
-  let isSettled = false;
   try {
     assertHeld(lock, hold);
-    await holding.inRedis.inTurn(() => extendInTurn(lock, hold, leaseMs));
+    await holding.inRedis.inTurn(async () => {
+      assertHeld(lock, hold);
+      isOpen = true;
+      await sendExtension(lock, hold, leaseMs);
+    });
     assertHeld(lock, hold);
-    isSettled = holding.inRedis.copiesUntilMs === 0;
+    isOpen = holding.inRedis.copiesUntilMs > 0;
   } catch (error) {
     throw forCaller(error, lock);
   } finally {
-    if (!isSettled) reconcile(lock, holding);
+    if (isOpen) reconcile(lock, holding);
     holding.settled();
   }
 }
@@ -37,8 +42,7 @@ export function watched(name: string): TypeError {
 }
 
 /** Sends the command, with no other one of the stay under way. */
-async function extendInTurn(lock: LockIdentity, hold: Hold, leaseMs: number): Promise<void> {
-  assertHeld(lock, hold);
+async function sendExtension(lock: LockIdentity, hold: Hold, leaseMs: number): Promise<void> {
   const { holding } = hold;
   const { inRedis } = holding;
   inRedis.extends(leaseMs);

@@ -122,7 +122,10 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
     const keptMs = this.#holding.keptMs(keptCount);
     // One of the counted holds may be about to be released: until then the key must not expire.
     const ttlMs = Math.max(this.#holding.neededMs(), ...keptMs);
-    if (keptCount > 0) this.#leastTtlMs = Math.min(this.#leastTtlMs, this.#leastOf(ttlMs));
+    if (keptCount > 0) {
+      const leastMs = this.#lock.kind.shared ? this.#leastOf(ttlMs) : ttlMs;
+      this.#leastTtlMs = Math.min(this.#leastTtlMs, leastMs);
+    }
     const { channel } = this.#lock;
     const keepForMs = this.#keepForMs;
     return { key, holder, heldCount: this.#heldCount, keptCount, ttlMs, keptMs, keepForMs, channel };
@@ -130,7 +133,6 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
 
   /** Each hold of a shared lock has a TTL of its own. */
   #leastOf(ttlMs: number): number {
-    if (!this.#lock.kind.shared) return ttlMs;
     return this.#holding.live.reduce((least, hold) => Math.min(least, Math.ceil(hold.neededMs())), ttlMs);
   }
 

@@ -35,7 +35,7 @@ export class ServerRecord extends Turns {
   /** On the monotonic clock: from then on nothing can be there. */
   #outlivedMs: number | undefined;
   /** For how long the key is to stay when the last hold is released; 0: the lock is freed. */
-  #keepForMs = 0;
+  keepForMs = 0;
   /** Whether replicas may miss the latest release. */
   #isShort = false;
   /** Whether the field may stand in the queue of a fair lock, from where it may be given the lock. */
@@ -80,11 +80,6 @@ export class ServerRecord extends Turns {
   /** The shortest TTL that copies may write while {@link copiesUntilMs} has not passed: a longer lease may be shortened to it. */
   get copiesTtlMs(): number {
     return this.#copiesTtlMs;
-  }
-
-  /** For how long the key is to stay when the last hold is released; 0: the lock is freed. */
-  get keepForMs(): number {
-    return this.#keepForMs;
   }
 
   /** The longest lease that was ever asked for: nothing in Redis lives longer without this client. */
@@ -188,7 +183,7 @@ export class ServerRecord extends Turns {
 
   /** The last hold is about to be released, and the key is to stay for so long. Until Redis has done that, each release does it. */
   keepsFor(ms: number): void {
-    this.#keepForMs = ms;
+    this.keepForMs = ms;
   }
 
   /** The count is to be `keptCount` from now on, whatever becomes of the command that is sent for it. */
@@ -211,7 +206,7 @@ export class ServerRecord extends Turns {
     this.#isShort = isShort;
     this.#lowest = Math.min(this.#lowest, left);
     // From now on only a copy of an acquisition can bring the field back, and that is freed at once.
-    if (left === 0 && !isShort) this.#keepForMs = 0;
+    if (left === 0 && !isShort) this.keepForMs = 0;
     if (this.#copiesUntil !== undefined) return;
     if (left === 0) this.#isQueued = false;
     if (!isShort) this.#highest = left;
@@ -259,7 +254,7 @@ export class ServerRecord extends Turns {
     this.#highest = 0;
     this.#copiesUntil = undefined;
     this.#copiesTtlMs = Number.POSITIVE_INFINITY;
-    this.#keepForMs = 0;
+    this.keepForMs = 0;
   }
 
   /**
@@ -299,6 +294,6 @@ export class ServerRecord extends Turns {
     this.#names = undefined;
     this.#namesAreLeft = false;
     this.#isShort = isShort;
-    if (!isShort) this.#keepForMs = 0;
+    if (!isShort) this.keepForMs = 0;
   }
 }

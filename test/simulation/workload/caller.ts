@@ -46,6 +46,8 @@ export class Caller {
   readonly stream: Stream;
   /** What it looks at besides. */
   readonly looks: Stream;
+  /** Which leases it sets anew, and which locks it keeps after their release. */
+  readonly ends: Stream;
 
   /** When the latest call began. */
   startUs = 0;
@@ -56,6 +58,7 @@ export class Caller {
     this.member = member;
     this.stream = stream;
     this.looks = scene.chooser.stream(`${name}.looks`);
+    this.ends = scene.chooser.stream(`${name}.ends`);
   }
 
   /** Lets time pass for the task. */

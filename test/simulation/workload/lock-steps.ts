@@ -8,6 +8,7 @@ import { askHolder, askLock } from "./ask-lock.js";
 import type { Asked, Caller } from "./caller.js";
 import { shortestLeaseMs } from "./count-calls.js";
 import type { Family } from "./family.js";
+import { isKept, keepForMs, mayExtend } from "./lease-ends.js";
 import { type Door, LOCK_KINDS, type LockName, membersOf, openDoor } from "./lock-names.js";
 import type { Member } from "./member.js";
 import { readLease } from "./read-lease.js";
@@ -89,6 +90,7 @@ async function using(caller: Caller, door: Door): Promise<void> {
     door.lock.using(wish.options, async (lease) => {
       enter(caller, door, lease, wish.options);
       await caller.pause(holdMs(caller));
+      await mayExtend(caller, lease, wish.asked);
       leave(caller, lease);
     }),
   );
@@ -109,6 +111,8 @@ export async function nested(caller: Caller, door: Door): Promise<void> {
           enter(caller, door, lease, inner.options);
           await caller.pause(holdMs(caller));
           if (!isJoint(door) && oneIn(caller.looks, 4)) await askHolder(caller, door, lease);
+          await mayExtend(caller, lease, inner.asked);
+          await mayExtend(caller, outer, wish.asked);
           leave(caller, lease);
         }),
       );
@@ -221,6 +225,7 @@ export async function forceNow(caller: Caller, door: Door): Promise<void> {
 async function hold(caller: Caller, door: Door, lease: Lease, { asked, options }: Wish): Promise<void> {
   enter(caller, door, lease, options);
   await caller.pause(holdMs(caller));
+  await mayExtend(caller, lease, asked);
   if (oneIn(caller.stream, 6)) readLease(caller, lease);
   if (!isJoint(door) && oneIn(caller.looks, 8)) await askHolder(caller, door, lease);
   const isForgotten = oneIn(caller.stream, 16);
@@ -230,7 +235,12 @@ async function hold(caller: Caller, door: Door, lease: Lease, { asked, options }
     return;
   }
   const calledUs = caller.scene.nowUs();
-  const unlocked = await caller.call({ ...asked, what: "unlock" }, () => lease.unlock());
+  const keptMs = keepForMs(caller, door);
+  const what = keptMs === undefined ? "unlock" : `unlock, and keep for ${keptMs} ms`;
+  const unlocked = await caller.call({ ...asked, what }, () =>
+    lease.unlock(keptMs === undefined ? undefined : { keepForMs: keptMs }),
+  );
+  if (unlocked.ok && keptMs !== undefined) isKept(caller, door, lease, keptMs, calledUs);
   // What another call of the client waits for passes to it, and nothing is sent.
   const mayPass = /^(?:lock|non-reentrant)$/.test(door.kind) && caller.member.plan.options.handOff !== false;
   if (unlocked.ok && !mayPass) caller.scene.losses.released(lease, calledUs);
