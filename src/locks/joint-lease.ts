@@ -102,8 +102,7 @@ export class JointLease extends AnyLease implements Lease {
   }
 
   #assertHeld(): void {
-    const { loss } = this.#hold;
-    if (loss !== undefined) throw lossForCaller(loss);
+    if (this.#hold.loss !== undefined) throw lossForCaller(this.#hold.loss);
     if (this.#hold.state === "released") throw this.notHeld("the lease was released");
   }
 

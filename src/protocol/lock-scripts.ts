@@ -8,6 +8,7 @@ import {
   type ForceUnlockAnswer,
   forceUnlockAnswer,
   HELD,
+  keptField,
   type ReleaseAnswer,
   type ReleaseCall,
   type RenewAnswer,
@@ -18,7 +19,7 @@ import {
   type SuccessionAnswer,
   successionAnswer,
 } from "./lock-calls.js";
-import { fencingTokenKey, keptField, readHoldKey } from "./names.js";
+import { fencingTokenKey, readHoldKey } from "./names.js";
 import { integer, list, text, textOrNull } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 import { sources } from "./scripts.js";

@@ -103,10 +103,5 @@ export function holderField(clientId: string, threadId: number): string {
   return `${clientId}:${threadId}`;
 }
 
-/** What a kept field has behind the client id: a thread id that no thread has. */
+/** What the field of a lock that is kept after its release has behind the client id: a thread id that no thread has; holdfast's own. */
 export const KEPT_ENDING = ":0";
-
-/** The field that stays in the place of a holder's while a lock is kept after its release; holdfast's own. */
-export function keptField(holder: string): string {
-  return holder.slice(0, holder.lastIndexOf(":")) + KEPT_ENDING;
-}

@@ -249,7 +249,7 @@ describe("two extensions", () => {
     [60_000, 5_000],
     [5_000, 60_000],
   ])(
-    "of %i and of %i ms, and the first has no answer, but is carried out after the second",
+    "of %i and of %i ms, and the first has no answer, but is carried out after the second [P3-2]",
     async (first, second) => {
       const time = open({ commandTimeoutMs: 1_000 });
       const lease = await time.holdfast.getLock(KEY).lock({ leaseMs: 20_000 });
@@ -268,7 +268,7 @@ describe("two extensions", () => {
     },
   );
 
-  test("a copy of an inner release shortens neither of them below what is believed", async () => {
+  test("a copy of an inner release shortens neither of them below what is believed [P3-2]", async () => {
     const time = open();
     const lock = time.holdfast.getLock(KEY);
     const outer = await lock.lock({ leaseMs: 10_000 });

@@ -237,23 +237,26 @@ describe("a release that keeps the lock, and of which a command", () => {
   test.each([
     ["never arrives", neverDeliver],
     ["is carried out, and never answered", swallowReply],
-  ])("%s has an unknown outcome: what is repeated in the background keeps it as well", async (_, fault) => {
-    const time = open({ handOff: false });
-    const messages = listen(time);
-    const lock = time.holdfast.getLock(KEY);
-    const lease = await lock.lock({ leaseMs: 60_000 });
-    void time.driver.next(fault, "lock-keep");
-    const released = watched(lease.unlock({ keepForMs: 10_000 }));
-    await time.clock.advance(COMMAND_MS);
-    const { error } = released.outcome as { error: unknown };
-    expect(error).toBeInstanceOf(UnavailableError);
-    expect(error).toMatchObject({ outcomeUnknown: true });
-    await time.clock.advance(1_000);
-    expect(time.fields(KEY)).toEqual(keptBy(time));
-    expect(time.driver.names).not.toContain("lock-release");
-    await time.clock.advance(10_000);
-    expect([time.fields(KEY), messages]).toEqual([{}, []]);
-  });
+  ])(
+    "%s has an unknown outcome: what is repeated in the background keeps it as well [P3-1]",
+    async (_, fault) => {
+      const time = open({ handOff: false });
+      const messages = listen(time);
+      const lock = time.holdfast.getLock(KEY);
+      const lease = await lock.lock({ leaseMs: 60_000 });
+      void time.driver.next(fault, "lock-keep");
+      const released = watched(lease.unlock({ keepForMs: 10_000 }));
+      await time.clock.advance(COMMAND_MS);
+      const { error } = released.outcome as { error: unknown };
+      expect(error).toBeInstanceOf(UnavailableError);
+      expect(error).toMatchObject({ outcomeUnknown: true });
+      await time.clock.advance(1_000);
+      expect(time.fields(KEY)).toEqual(keptBy(time));
+      expect(time.driver.names).not.toContain("lock-release");
+      await time.clock.advance(10_000);
+      expect([time.fields(KEY), messages]).toEqual([{}, []]);
+    },
+  );
 
   test("finds the hold gone tells that it was not held", async () => {
     const time = open();

@@ -1,5 +1,5 @@
 import type { Lease } from "../../../src/lease.js";
-import { keptField } from "../../../src/protocol/names.js";
+import { keptField } from "../../../src/protocol/lock-calls.js";
 import { oneIn, pick } from "../draw.js";
 import type { Asked, Caller } from "./caller.js";
 import { shortestLeaseMs } from "./count-calls.js";
@@ -38,6 +38,11 @@ export function keepForMs({ ends }: Caller, { kind }: Door): number | undefined 
 export function isKept(caller: Caller, door: Door, { holder }: Lease, ms: number, sinceUs: number): void {
   const { scene, member, name } = caller;
   const lease = {};
+  const kept = keptField(holder);
+  const wasForced = () =>
+    scene.holders
+      .departures(door.name, kept, sinceUs)
+      .some(({ field, how }) => field === kept && how === "by force");
   const untilUs = sinceUs + (ms * (1 - MARGIN_SHARE) - MARGIN_MS) * US;
   scene.checker.entered({
     process: member.process,
@@ -47,8 +52,8 @@ export function isKept(caller: Caller, door: Door, { holder }: Lease, ms: number
     startUs: sinceUs,
     isFixed: true,
     isKept: true,
-    parts: [{ name: door.name, owners: [keptField(holder)], mode: "exclusive" }],
-    leftMs: () => Math.max(0, (untilUs - scene.nowUs()) / US),
+    parts: [{ name: door.name, owners: [kept], mode: "exclusive" }],
+    leftMs: () => (wasForced() ? 0 : Math.max(0, (untilUs - scene.nowUs()) / US)),
   });
   member.process.after(ms, () => scene.checker.left(lease));
 }

@@ -1,8 +1,8 @@
 import type { LeaseLostError, LossReason } from "../../../src/errors.js";
 import type { Chain, Holder } from "../../../src/threads/chain.js";
 import { ServerRecord } from "../../../src/threads/server-record.js";
-import type { Wanted } from "../../../src/threads/wanted.js";
 import { makeTerms } from "../../../src/threads/terms.js";
+import type { Wanted } from "../../../src/threads/wanted.js";
 
 const TERMS = makeTerms({ leaseMs: 30_000, renewed: true, maxHoldMs: undefined, clockSkewMs: 0 });
 
