@@ -39,10 +39,9 @@ export function isKept(caller: Caller, door: Door, { holder }: Lease, ms: number
   const { scene, member, name } = caller;
   const lease = {};
   const kept = keptField(holder);
-  const wasForced = () =>
-    scene.holders
-      .departures(door.name, kept, sinceUs)
-      .some(({ field, how }) => field === kept && how === "by force");
+  // A release that is repeated does not tell whether its hold was freed by force before.
+  const heldUs = scene.checker.startOf(door.name, holder) ?? sinceUs;
+  const wasForced = () => scene.holders.hasGone(door.name, kept, heldUs, ["by force"]);
   const untilUs = sinceUs + (ms * (1 - MARGIN_SHARE) - MARGIN_MS) * US;
   scene.checker.entered({
     process: member.process,
@@ -56,4 +55,21 @@ export function isKept(caller: Caller, door: Door, { holder }: Lease, ms: number
     leftMs: () => (wasForced() ? 0 : Math.max(0, (untilUs - scene.nowUs()) / US)),
   });
   member.process.after(ms, () => scene.checker.left(lease));
+}
+
+/**
+ * A release that was to keep the lock has an unknown outcome: its client goes on with it, and frees nothing. To be looked at when it has
+ * done so.
+ */
+export function isKeptOrLeft(caller: Caller, door: Door, { holder }: Lease, calledUs: number): void {
+  const { scene, member, name } = caller;
+  const kept = keptField(holder);
+  const look = () => {
+    const isFreed = scene.holders
+      .departures(door.name, holder, calledUs)
+      .some(({ field, how }) => field === holder && how === "by its client");
+    if (!isFreed || scene.keyspace.since(door.name, calledUs).some(({ fields }) => fields.has(kept))) return;
+    scene.checker.fail("exclusion", `"${door.name}" was freed, and was to be kept by ${name}`);
+  };
+  member.process.after(2 * member.plan.options.commandTimeoutMs, look);
 }

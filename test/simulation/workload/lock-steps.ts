@@ -8,7 +8,7 @@ import { askHolder, askLock } from "./ask-lock.js";
 import type { Asked, Caller } from "./caller.js";
 import { shortestLeaseMs } from "./count-calls.js";
 import type { Family } from "./family.js";
-import { isKept, keepForMs, mayExtend } from "./lease-ends.js";
+import { isKept, isKeptOrLeft, keepForMs, mayExtend } from "./lease-ends.js";
 import { type Door, LOCK_KINDS, type LockName, membersOf, openDoor } from "./lock-names.js";
 import type { Member } from "./member.js";
 import { readLease } from "./read-lease.js";
@@ -222,7 +222,13 @@ export async function forceNow(caller: Caller, door: Door): Promise<void> {
   caller.scene.checker.look();
 }
 
-async function hold(caller: Caller, door: Door, lease: Lease, { asked, options }: Wish): Promise<void> {
+/** Has a lock for a while, and gives it back. */
+export async function hold(
+  caller: Caller,
+  door: Door,
+  lease: Lease,
+  { asked, options }: Wish,
+): Promise<void> {
   enter(caller, door, lease, options);
   await caller.pause(holdMs(caller));
   await mayExtend(caller, lease, asked);
@@ -241,6 +247,7 @@ async function hold(caller: Caller, door: Door, lease: Lease, { asked, options }
     lease.unlock(keptMs === undefined ? undefined : { keepForMs: keptMs }),
   );
   if (unlocked.ok && keptMs !== undefined) isKept(caller, door, lease, keptMs, calledUs);
+  else if (keptMs !== undefined) isKeptOrLeft(caller, door, lease, calledUs);
   // What another call of the client waits for passes to it, and nothing is sent.
   const mayPass = /^(?:lock|non-reentrant)$/.test(door.kind) && caller.member.plan.options.handOff !== false;
   if (unlocked.ok && !mayPass) caller.scene.losses.released(lease, calledUs);
