@@ -1,4 +1,4 @@
-import { LeaseLostError, NotHeldError } from "../../../src/errors.js";
+import { LeaseLostError, NotHeldError, UnavailableError } from "../../../src/errors.js";
 import type { FencedLease, Lease } from "../../../src/lease.js";
 import type { LockOptions } from "../../../src/options.js";
 import type { Part } from "../checker/checker.js";
@@ -247,7 +247,8 @@ export async function hold(
     lease.unlock(keptMs === undefined ? undefined : { keepForMs: keptMs }),
   );
   if (unlocked.ok && keptMs !== undefined) isKept(caller, door, lease, keptMs, calledUs);
-  else if (keptMs !== undefined) isKeptOrLeft(caller, door, lease, calledUs);
+  const isOpen = !unlocked.ok && unlocked.error instanceof UnavailableError;
+  if (isOpen && keptMs !== undefined) isKeptOrLeft(caller, door, lease, calledUs);
   // What another call of the client waits for passes to it, and nothing is sent.
   const mayPass = /^(?:lock|non-reentrant)$/.test(door.kind) && caller.member.plan.options.handOff !== false;
   if (unlocked.ok && !mayPass) caller.scene.losses.released(lease, calledUs);
