@@ -5,6 +5,7 @@ import type { Driver } from "./driver/driver.js";
 import { ClientClosedError } from "./errors.js";
 import { Ring } from "./linked.js";
 import { lockRenew } from "./protocol/lock-scripts.js";
+import { KEPT_ENDING } from "./protocol/names.js";
 import { readRenew } from "./protocol/read-write-scripts.js";
 import { permitRenew } from "./protocol/semaphore-scripts.js";
 import { inRootContext } from "./root-context.js";
@@ -150,6 +151,11 @@ export class Client {
   /** True for a holder field of this client. */
   owns(holder: string): boolean {
     return holder.startsWith(`${this.id}:`);
+  }
+
+  /** The same, but not for a lock that is only kept: no call can be waiting for itself behind that. */
+  holdsAs(holder: string): boolean {
+    return holder.startsWith(`${this.id}:`) && !holder.endsWith(KEPT_ENDING);
   }
 
   /** @throws ClientClosedError */

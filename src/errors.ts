@@ -17,7 +17,7 @@ export interface Obstacle {
   readonly holder: string;
   /** Milliseconds its lease has left when the error is made, reckoned from when it was last seen; -1 when the key has no TTL. */
   readonly ttlMs: number;
-  /** True when the holder belongs to the client that waited. */
+  /** True when the holder is a thread of the client that waited; false for a lock that is only kept (`keepForMs`). */
   readonly own: boolean;
 }
 

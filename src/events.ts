@@ -44,7 +44,7 @@ export interface ContendedEvent extends AboutLock {
   readonly holder: string;
   /** Milliseconds its lease has left, -1 without a TTL. */
   readonly ttlMs: number;
-  /** True when this client holds the lock: the caller may be waiting for itself. */
+  /** True when a thread of this client holds the lock: the caller may be waiting for itself. */
   readonly own: boolean;
 }
 

@@ -67,6 +67,7 @@ export type {
   Reentry,
   SemaphoreSettings,
   SpinLockSettings,
+  UnlockOptions,
   WaitOptions,
 } from "./options.js";
 export type { PingOptions, Pong } from "./ping.js";

@@ -2,6 +2,7 @@ import { checkBody } from "./checks.js";
 import type { Around } from "./client-options.js";
 import { type LeaseLostError, NotHeldError } from "./errors.js";
 import { events } from "./events.js";
+import type { UnlockOptions } from "./options.js";
 import { copyOf, lossForCaller } from "./runtime/for-caller.js";
 import type { Instant } from "./runtime/instant.js";
 import { guard } from "./threads/abandonment.js";
@@ -38,11 +39,21 @@ export interface Lease extends AsyncDisposable {
    */
   run<T>(body: () => T | Promise<T>): Promise<T>;
   /**
-   * Releases this hold. Twice is harmless. Where a call of the same client waits, the lock passes to it, and nothing is sent.
+   * Releases this hold. Twice is harmless: the first call decides. Where a call of the same client waits, the lock passes to it, and nothing
+   * is sent.
    * @throws NotHeldError when the lease was lost before; UnavailableError when Redis did not answer or refused: the release
-   * is then repeated in the background, and at the latest the lock falls by its TTL
+   * is then repeated in the background, and at the latest the lock falls by its TTL; TypeError, with `keepForMs`, where the lock can not be
+   * kept, or the thread has other holds of it: then nothing is released
    */
-  unlock(): Promise<void>;
+  unlock(options?: UnlockOptions): Promise<void>;
+  /**
+   * Sets how long a fixed lease lasts from now on, longer or shorter than it would have. While this is under way, and where it fails, the
+   * shorter of the two leases is trusted. The longest lease of all holds of the thread decides when the lock falls in Redis.
+   * @param leaseMs whole milliseconds, at least 1
+   * @throws TypeError when the lease was taken without `leaseMs`, so that the watchdog renews it; LeaseLostError when it is lost, or found to
+   * be gone; NotHeldError when it was released; UnavailableError when Redis did not answer or refused, or too few replicas have it
+   */
+  extend(leaseMs: number): Promise<void>;
 }
 
 /** The lease of a fenced lock. */
@@ -64,6 +75,8 @@ export interface Keeper {
   /** As the client's option says. */
   readonly around: Around | undefined;
   release(hold: Hold): Promise<void>;
+  releaseWith(hold: Hold, options: UnlockOptions): Promise<void>;
+  extend(hold: Hold, leaseMs: number): Promise<void>;
   runIn<T>(find: Body["find"], lease: object, body: () => T | Promise<T>, after?: AfterBody): Promise<T>;
 }
 
@@ -231,8 +244,13 @@ export class HeldLease extends AnyLease implements Lease {
     return surrounded(around, { ...about, token, note: terms.note }, body);
   }
 
-  unlock(): Promise<void> {
-    return this.#keeper.release(this.#hold);
+  unlock(options?: UnlockOptions): Promise<void> {
+    if (options === undefined) return this.#keeper.release(this.#hold);
+    return this.#keeper.releaseWith(this.#hold, options);
+  }
+
+  extend(leaseMs: number): Promise<void> {
+    return this.#keeper.extend(this.#hold, leaseMs);
   }
 
   protected giveBack(): Promise<void> {

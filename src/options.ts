@@ -45,6 +45,15 @@ export interface LockOptions {
   readonly note?: string | undefined;
 }
 
+/** How one call releases a hold. */
+export interface UnlockOptions {
+  /**
+   * Milliseconds for which the lock stays taken after the release, by no thread: nothing is told to waiters, which go by the TTL. For a plain,
+   * non-reentrant, spin or fenced lock of which the thread has no other hold. Default: none, the lock is freed.
+   */
+  readonly keepForMs?: number | undefined;
+}
+
 /** How one call acquires permits of a semaphore, or awaits a latch. */
 export interface WaitOptions {
   /**
@@ -155,6 +164,7 @@ const LOCK_OPTIONS = known<LockOptions>("option", "a lock", {
   threadId: true,
   note: true,
 });
+const UNLOCK_OPTIONS = known<UnlockOptions>("option", "unlock", { keepForMs: true });
 const WAIT_OPTIONS = known<WaitOptions>("option", "this call", { waitMs: true, signal: true });
 const PERMIT_OPTIONS = known<PermitOptions>("option", "this call", {
   waitMs: true,
@@ -204,6 +214,20 @@ export function checkLockOptions(options: LockOptions): void {
   if (note !== undefined) checkNote(note);
   checkSignal(signal);
   if (threadId !== undefined) checkThreadId(threadId);
+}
+
+/** @throws TypeError, RangeError naming the option that is wrong */
+export function checkUnlockOptions(options: UnlockOptions): void {
+  checkObject("options", options, exampleOf(options, "keepForMs"));
+  const { keepForMs, ...unknown } = options;
+  refuseUnknown(UNLOCK_OPTIONS, unknown);
+  duration("keepForMs", keepForMs, 1);
+}
+
+/** @throws TypeError, RangeError */
+export function checkLease(leaseMs: number): void {
+  if (leaseMs === undefined) throw new TypeError("leaseMs must be a number of milliseconds");
+  duration("leaseMs", leaseMs, 1);
 }
 
 /** @throws TypeError, RangeError naming the option that is wrong */

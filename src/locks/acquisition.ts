@@ -306,7 +306,7 @@ export class Acquisition extends Attempt {
       }
       holding.settled();
     }
-    this.#entered?.settled();
+    this.#entered?.settled(true);
     this.#entered = undefined;
   }
 }

@@ -86,7 +86,7 @@ export function turnIn(
     isTurn = stay.isTurnOf(waiter, mayEnter);
     isLater = !isTurn && waits && !waiter.over;
   } finally {
-    if (isTurn && by !== "settle") stay.unsettled();
+    if (isTurn && by !== "settle") stay.unsettled(true);
     if (!isLater) stay.leaveEntryLine(waiter);
   }
   if (isLater) stay.watchCompany();

@@ -9,6 +9,7 @@ export const fairLock: LockKind = {
   name: "fair-lock",
   acquire: fairAcquire,
   release: fairRelease,
+  keep: undefined,
   forceUnlock: fairForceUnlock,
   recordsWaiters: true,
   handsOver: false,

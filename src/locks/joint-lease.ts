@@ -2,11 +2,14 @@ import type { Around } from "../client-options.js";
 import { NotHeldError } from "../errors.js";
 import { events } from "../events.js";
 import { AnyLease, type Lease } from "../lease.js";
-import { alsoForCaller, forCaller, type Subject } from "../runtime/for-caller.js";
+import { checkLease, checkUnlockOptions, type UnlockOptions } from "../options.js";
+import { alsoForCaller, forCaller, lossForCaller, type Subject } from "../runtime/for-caller.js";
 import { guard } from "../threads/abandonment.js";
 import { surrounded } from "../threads/surrounded.js";
 import type { AfterBody } from "../threads/threads.js";
+import { watched } from "./extend.js";
 import type { JointHold, Member } from "./joint-hold.js";
+import { notKept } from "./keep.js";
 
 interface Said {
   readonly around: Around | undefined;
@@ -72,10 +75,54 @@ export class JointLease extends AnyLease implements Lease {
     return surrounded(around, { name, kind: this.#kind, holder, note: this.#note }, body);
   }
 
-  unlock(): Promise<void> {
+  unlock(options?: UnlockOptions): Promise<void> {
+    if (options !== undefined) return this.#unlockWith(options);
     if (this.#releasing !== undefined) return alsoForCaller(this.#releasing, this.#subject);
     this.#releasing = this.#release();
     return this.#releasing;
+  }
+
+  async #unlockWith(options: UnlockOptions): Promise<void> {
+    checkUnlockOptions(options);
+    if (options.keepForMs !== undefined) throw notKept(this.name, `a ${this.#kind} can not be kept`);
+    await this.unlock();
+  }
+
+  /** Asks all members; as soon as enough of them have the new lease, it is theirs together. */
+  async extend(leaseMs: number): Promise<void> {
+    checkLease(leaseMs);
+    const { members } = this.#hold;
+    if (members.some(({ hold }) => hold.terms.renewed)) throw watched(this.name);
+    this.#assertHeld();
+    const failures = await this.#extendEnough(members, leaseMs);
+    this.#assertHeld();
+    if (failures.length > 0) throw forCaller(failures[0], this.#subject);
+  }
+
+  /** @returns why not enough members could be extended */
+  #extendEnough(members: readonly Member[], leaseMs: number): Promise<readonly unknown[]> {
+    const { quorum } = this.#hold;
+    const failures: unknown[] = [];
+    let extended = 0;
+    return new Promise((resolve) => {
+      for (const { lock, hold } of members) {
+        lock.extend(hold, leaseMs).then(
+          () => {
+            extended += 1;
+            if (extended === quorum) resolve([]);
+          },
+          (error: unknown) => {
+            failures.push(error);
+            if (failures.length > members.length - quorum) resolve(failures);
+          },
+        );
+      }
+    });
+  }
+
+  #assertHeld(): void {
+    if (this.#hold.loss !== undefined) throw lossForCaller(this.#hold.loss);
+    if (this.#hold.state === "released") throw this.notHeld("the lease was released");
   }
 
   protected giveBack(): Promise<void> {

@@ -2,14 +2,23 @@ import { checkBody } from "../checks.js";
 import type { Around } from "../client-options.js";
 import { lockBehind, NotHeldError, WaitTimeoutError } from "../errors.js";
 import { type HeldLease, type Keeper, REFUSED, type Tried } from "../lease.js";
-import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
+import {
+  checkLease,
+  checkLockOptions,
+  checkThreadId,
+  checkUnlockOptions,
+  type LockOptions,
+  type UnlockOptions,
+} from "../options.js";
 import { forCaller } from "../runtime/for-caller.js";
 import { isTraced, traced } from "../runtime/traced.js";
 import type { Hold } from "../threads/holding.js";
 import type { Body, Scope } from "../threads/scope.js";
 import type { AfterBody } from "../threads/threads.js";
 import { acquire } from "./acquisition.js";
+import { extend } from "./extend.js";
 import { forceUnlock } from "./force-unlock.js";
+import { keep } from "./keep.js";
 import type { Lock } from "./lock.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { look } from "./look.js";
@@ -132,6 +141,17 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
 
   release(hold: Hold): Promise<void> {
     return release(this.#lock, hold);
+  }
+
+  async releaseWith(hold: Hold, options: UnlockOptions): Promise<void> {
+    checkUnlockOptions(options);
+    const { keepForMs } = options;
+    await (keepForMs === undefined ? release(this.#lock, hold) : keep(this.#lock, hold, keepForMs));
+  }
+
+  async extend(hold: Hold, leaseMs: number): Promise<void> {
+    checkLease(leaseMs);
+    await extend(this.#lock, hold, leaseMs);
   }
 
   runIn<T>(find: Body["find"], lease: object, body: () => T | Promise<T>, after?: AfterBody): Promise<T> {

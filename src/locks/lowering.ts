@@ -1,12 +1,14 @@
 import { UnavailableError } from "../errors.js";
 import { FIRST_OWN_THREAD_ID } from "../options.js";
-import type { Release, ReleaseAnswer } from "../protocol/lock-calls.js";
+import type { Script } from "../protocol/define-script.js";
+import type { Release, ReleaseAnswer, ReleaseCall } from "../protocol/lock-calls.js";
 import type { Deadline } from "../runtime/deadline.js";
 import type { Exchanged } from "../runtime/exchanged.js";
 import type { Request } from "../runtime/groups.js";
 import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
 import type { Patience } from "../runtime/patience.js";
 import type { Holding } from "../threads/holding.js";
+import type { ServerRecord } from "../threads/server-record.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { freed, freeing, notFreed } from "./own-release.js";
 
@@ -37,17 +39,25 @@ export async function sendRelease(
 }
 
 /**
- * The releases that free a lock from each of these holders: one of them may have it.
+ * The releases that free a lock from each of these holders, or keep it in their place: one of them may have it.
  * @param heldCount how often it has the lock, at most
  */
 export function releasesOf(
   { key, channel }: Pick<LockIdentity, "key" | "channel">,
   names: readonly string[],
-  heldCount = 1,
+  { heldCount = 1, keepForMs = 0 }: Partial<Pick<Release, "heldCount" | "keepForMs">> = {},
 ): readonly Release[] {
   return names.map((holder) => {
-    return { key, holder, heldCount, keptCount: 0, ttlMs: 1, keptMs: [], channel };
+    return { key, holder, heldCount, keptCount: 0, ttlMs: 1, keptMs: [], keepForMs, channel };
   });
+}
+
+/** The script that ends the last hold of a stay: it frees the lock, or keeps it for a while. */
+export function lastRelease(
+  { kind }: LockIdentity,
+  { keepForMs }: ServerRecord,
+): Script<ReleaseCall, readonly ReleaseAnswer[]> {
+  return keepForMs > 0 && kind.keep !== undefined ? kind.keep : kind.release;
 }
 
 /**
@@ -61,9 +71,15 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
   readonly #holding: Holding;
   readonly #heldCount: number;
   readonly #keptCount: number;
+  /** For how long the key stays when no holds are kept; 0: the lock is freed. */
+  readonly #keepForMs: number;
+  /** Whether it publishes that the lock is free. */
+  readonly #isFreeing: boolean;
   readonly #repeated: boolean;
   /** Undefined before the first sending, and without a limit. */
   #deadline: Deadline | undefined;
+  /** The shortest TTL that it may have written. */
+  #leastTtlMs = Number.POSITIVE_INFINITY;
   #resolve: ((sent: Exchanged<ReleaseAnswer>) => void) | undefined;
   #reject: ((error: unknown) => void) | undefined;
 
@@ -81,6 +97,8 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
     this.#holding = holding;
     this.#heldCount = heldCount;
     this.#keptCount = keptCount;
+    this.#keepForMs = keptCount === 0 ? inRedis.keepForMs : 0;
+    this.#isFreeing = keptCount === 0 && this.#keepForMs === 0;
     this.limited = limited;
     this.#repeated = repeated;
     this.patience = patience;
@@ -98,21 +116,32 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
   item(notAfterMs: number): Release {
     const { commands } = this.#lock.client;
     if (notAfterMs > 0) this.#deadline = commands.deadline(this.#holding.key, notAfterMs, this.#deadline);
-    if (this.#keptCount === 0) freeing(this.#lock);
+    if (this.#isFreeing) freeing(this.#lock);
     const { key, field: holder } = this.#holding;
     const keptCount = this.#keptCount;
     const keptMs = this.#holding.keptMs(keptCount);
     // One of the counted holds may be about to be released: until then the key must not expire.
     const ttlMs = Math.max(this.#holding.neededMs(), ...keptMs);
+    if (keptCount > 0) {
+      const leastMs = this.#lock.kind.shared ? this.#leastOf(ttlMs) : ttlMs;
+      this.#leastTtlMs = Math.min(this.#leastTtlMs, leastMs);
+    }
     const { channel } = this.#lock;
-    return { key, holder, heldCount: this.#heldCount, keptCount, ttlMs, keptMs, channel };
+    const keepForMs = this.#keepForMs;
+    return { key, holder, heldCount: this.#heldCount, keptCount, ttlMs, keptMs, keepForMs, channel };
+  }
+
+  /** Each hold of a shared lock has a TTL of its own. */
+  #leastOf(ttlMs: number): number {
+    return this.#holding.live.reduce((least, hold) => Math.min(least, Math.ceil(hold.neededMs())), ttlMs);
   }
 
   send(): Promise<Exchanged<ReleaseAnswer>> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
-      this.#lock.client.groups.send(this.#lock.kind.release, this);
+      const { kind, client } = this.#lock;
+      client.groups.send(this.#keepForMs > 0 && kind.keep !== undefined ? kind.keep : kind.release, this);
     });
   }
 
@@ -123,7 +152,7 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
     if (repeated) this.#copyMayArrive();
     inRedis.seenServer(clock, serverMs);
     if (answer.status !== "released") notFreed(this.#lock);
-    else if (this.#keptCount === 0) freed(this.#lock, answer.heard);
+    else if (this.#isFreeing) freed(this.#lock, answer.heard);
     // A release that did not wait for replicas is not known to them.
     const isShort = shortfall !== undefined || this.patience.replicated === false;
     if (answer.status !== "late") inRedis.released(this.#keptCount, answer.status, isShort);
@@ -137,7 +166,7 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
   }
 
   #copyMayArrive(): void {
-    if (this.#deadline !== undefined) this.#holding.inRedis.copyMayArrive(this.#deadline);
+    if (this.#deadline !== undefined) this.#holding.inRedis.copyMayArrive(this.#deadline, this.#leastTtlMs);
   }
 }
 

@@ -33,6 +33,7 @@ function readKind(fair: boolean): LockKind {
     name: "read-lock",
     acquire: readAcquire(fair),
     release: readRelease,
+    keep: undefined,
     forceUnlock: readForceUnlock,
     channel: rwChannel,
     fieldEnding: "",

@@ -3,9 +3,10 @@ import { invariant } from "../invariant.js";
 import { fairTimes } from "../protocol/fair-scripts.js";
 import { isOver } from "../runtime/command-failures.js";
 import type { Holding } from "../threads/holding.js";
-import type { ServerRecord, Step } from "../threads/server-record.js";
+import type { ServerRecord } from "../threads/server-record.js";
+import type { Step } from "../threads/wanted.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { releasesOf, type Sending, sendRelease } from "./lowering.js";
+import { lastRelease, releasesOf, type Sending, sendRelease } from "./lowering.js";
 import { isNamedBy, sendName } from "./naming.js";
 
 /** The pause before the next try is twice as long each time. */
@@ -188,16 +189,17 @@ class Reconciler {
 
   /** Releases every field of a chain that its holders have left: Redis has one of them. */
   async #freeNames(): Promise<0> {
-    const { client, kind, key } = this.#lock;
+    const { client, key } = this.#lock;
     const record = this.#record;
     const { field, chain } = this.#holding;
-    const locks = releasesOf(this.#lock, record.names(field));
+    const locks = releasesOf(this.#lock, record.names(field), record);
+    const script = lastRelease(this.#lock, record);
     // A call that waits to enter once more then finds the count 0, and fails: its hold would be freed with the names.
     if (!record.isNamed) {
       record.namesLeft();
       if (chain?.isOver === false) record.endTurn();
     }
-    await client.commands.exchange(kind.release, key, () => ({ notAfterMs: 0, locks }));
+    await client.commands.exchange(script, key, () => ({ notAfterMs: 0, locks }));
     record.namesFreed(false);
     return 0;
   }
@@ -206,24 +208,25 @@ class Reconciler {
   async #release(): Promise<number | "again"> {
     const record = this.#record;
     const holding = this.#holding;
-    const granted = holding.live.filter(({ provisional }) => provisional);
+    const lacking = holding.live.filter(({ lacksLease }) => lacksLease);
     // Without a live hold, all that Redis has is released. A release that is under way lowers the count itself.
     if (holding.live.length === 0 && holding.releases === 0) record.lowers(0);
-    for (const hold of granted) hold.renewing();
+    for (const hold of lacking) hold.renewing();
     const sent = await sendRelease(this.#lock, holding, { goesOn: this.#goesOn });
     const { reply, sentAt, clock, serverMs, shortfall } = sent;
-    // Where Redis has no field of a granted hold any more, the hold is lost: its field is never written again.
-    if (granted.length > 0 && reply.status !== "released") holding.loseAll("stolen");
-    for (const hold of granted) hold.confirmed(sentAt);
+    // Where Redis has no field of such a hold any more, the hold is lost: its field is never written again.
+    if (lacking.length > 0 && reply.status !== "released") holding.loseAll("stolen");
+    for (const hold of lacking) hold.confirmed(sentAt);
     const { copiesUntilMs } = record;
+    if (copiesUntilMs === 0 && shortfall === undefined) for (const hold of lacking) hold.rewritten();
     if (copiesUntilMs > 0 && this.#undoes)
       return clock === undefined ? OF_LEFTOVERS.firstMs : copiesUntilMs - serverMs + 1;
     return shortfall === undefined ? 0 : "again";
   }
 
-  /** True while the lease of a hold that was granted is to be written. */
+  /** True while the lease of a live hold is to be written: of one that was granted, or whose lease was set anew. */
   get #isConfirming(): boolean {
-    return this.#holding.live.some(({ provisional }) => provisional);
+    return this.#holding.live.some(({ lacksLease }) => lacksLease);
   }
 
   /** True when all that is left is to have replicas know of the last release, so that a promoted one does not restore the hold. */

@@ -1,4 +1,4 @@
-import { lockAcquire, lockForceUnlock, lockRelease } from "../protocol/lock-scripts.js";
+import { lockAcquire, lockForceUnlock, lockKeep, lockRelease } from "../protocol/lock-scripts.js";
 import { lockChannel } from "../protocol/names.js";
 import type { LockKind } from "./lock-kind.js";
 import { WaitInLine } from "./wait-in-line.js";
@@ -8,6 +8,7 @@ export const reentrantLock: LockKind = {
   name: "lock",
   acquire: lockAcquire,
   release: lockRelease,
+  keep: lockKeep,
   forceUnlock: lockForceUnlock,
   channel: lockChannel,
   fieldEnding: "",

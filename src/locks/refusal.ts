@@ -81,7 +81,7 @@ function seenHeld(
   if (holder === "") return;
   wish.saw(lock, holder, ttlMs);
   if (wish.attempts === 1 && events.contended.hasSubscribers) {
-    const own = lock.client.owns(holder);
+    const own = lock.client.holdsAs(holder);
     events.contended.publish({ name: lock.name, kind: lock.kind.name, holder, ttlMs, own });
   }
 }

@@ -17,7 +17,7 @@ export function releaseEverything(client: Client, free: boolean): void {
     const { release } = lock.kind;
     const releases = held.get(release) ?? [];
     held.set(release, releases);
-    releases.push(...releasesOf(lock, fields, inRedis.highestCount));
+    releases.push(...releasesOf(lock, fields, { heldCount: inRedis.highestCount }));
   }
   if (!free) return;
   for (const [script, releases] of held) {

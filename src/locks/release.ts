@@ -7,16 +7,17 @@ import { alsoForCaller, forCaller } from "../runtime/for-caller.js";
 import type { Hold } from "../threads/holding.js";
 import { handOver } from "./hand-off.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { Lowering, releasesOf, sendRelease } from "./lowering.js";
+import { Lowering, lastRelease, releasesOf, sendRelease } from "./lowering.js";
 import { freed, freeing, notFreed } from "./own-release.js";
 import { confirm, reconcile } from "./reconciler.js";
 
 /**
  * Releases one hold. Twice is harmless.
+ * @param keepForMs for how long the key of the last hold of a stay is to remain; 0: the lock is freed
  * @throws NotHeldError, UnavailableError, ClientClosedError
  * @see docs/internals/states.md#one-release
  */
-export function release(lock: LockIdentity, hold: Hold): Promise<void> {
+export function release(lock: LockIdentity, hold: Hold, keepForMs = 0): Promise<void> {
   if (hold.state === "lost") {
     hold.dismissed = true;
     const { holding } = hold;
@@ -25,7 +26,7 @@ export function release(lock: LockIdentity, hold: Hold): Promise<void> {
     return Promise.reject(lateRelease(hold));
   }
   if (hold.releasing !== undefined) return alsoForCaller(hold.releasing, lock);
-  hold.releasing = releaseHeld(lock, hold);
+  hold.releasing = releaseHeld(lock, hold, keepForMs);
   return hold.releasing;
 }
 
@@ -38,12 +39,12 @@ export async function giveBack(lock: LockIdentity, hold: Hold): Promise<void> {
 }
 
 /** Most releases end a stay, with nothing else under way: one command, and few promises. Some need no command at all. */
-function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
+function releaseHeld(lock: LockIdentity, hold: Hold, keepForMs: number): Promise<void> {
   const { holding } = hold;
   const { inRedis } = holding;
   const heldMs = events.release.hasSubscribers ? hold.heldMs : undefined;
   const isLast = holding.isAlone(hold);
-  const next = isLast ? handOver(lock, hold) : undefined;
+  const next = isLast && keepForMs === 0 ? handOver(lock, hold) : undefined;
   if (next !== undefined) {
     confirm(lock, next.holding);
     hold.release();
@@ -51,6 +52,7 @@ function releaseHeld(lock: LockIdentity, hold: Hold): Promise<void> {
     return Promise.resolve();
   }
   const names = isLast && !inRedis.isNamed ? holding.chain?.leave() : undefined;
+  if (keepForMs > 0) inRedis.keepsFor(keepForMs);
   holding.unsettled();
   holding.releases += 1;
   hold.release();
@@ -196,16 +198,18 @@ function lowered(
  * chain: one of them is stored.
  */
 async function freeAll(lock: LockIdentity, hold: Hold, names: readonly string[]): Promise<boolean> {
-  const { key, client, kind } = lock;
+  const { key, client } = lock;
   const { inRedis } = hold.holding;
-  const locks = releasesOf(lock, names);
-  freeing(lock);
+  const locks = releasesOf(lock, names, inRedis);
+  const isKept = inRedis.keepForMs > 0;
+  if (!isKept) freeing(lock);
   try {
-    const sent = await client.commands.exchange(kind.release, key, () => ({ notAfterMs: 0, locks }));
+    const script = lastRelease(lock, inRedis);
+    const sent = await client.commands.exchange(script, key, () => ({ notAfterMs: 0, locks }));
     const reply = sent.reply.find(({ status }) => status === "released") ??
       sent.reply[0] ?? { status: "absent" };
-    if (reply.status === "released") freed(lock, reply.heard);
-    else notFreed(lock);
+    if (reply.status !== "released") notFreed(lock);
+    else if (!isKept) freed(lock, reply.heard);
     inRedis.namesFreed(sent.shortfall !== undefined);
     return lowered(hold, 0, { ...sent, reply });
   } catch (error) {

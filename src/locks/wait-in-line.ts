@@ -67,7 +67,7 @@ export class WaitInLine implements WayOfWaiting {
   over(): void {
     const { sighting } = this.line;
     if (sighting === undefined) return;
-    this.wish.obstacle = { ...sighting, own: this.#lock.client.owns(sighting.holder) };
+    this.wish.obstacle = { ...sighting, own: this.#lock.client.holdsAs(sighting.holder) };
   }
 
   /** Those behind it in line learn what has come of it: they may enter a shared lock as well; of any other lock they learn the new TTL. */

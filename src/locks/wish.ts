@@ -99,7 +99,7 @@ export class Wish implements Patience {
 
   /** An answer shows a holder of the lock. */
   saw({ client, name }: Wanted, holder: string, ttlMs: number): void {
-    const own = client.owns(holder);
+    const own = client.holdsAs(holder);
     this.obstacle = { holder, ttlMs, own, seenMs: client.clock.monotonicMs() };
     if (own) client.selfWaits.suspect(this.waiter, { name, holder });
   }

@@ -1,3 +1,4 @@
+import { KEPT_ENDING } from "./names.js";
 import { integer, list, text, unexpected } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 
@@ -112,7 +113,14 @@ export interface Release {
   readonly ttlMs: number;
   /** What each of the kept holds is to live on for, the outermost first. */
   readonly keptMs: readonly number[];
+  /** For how long the key is to stay when no holds are kept. Default: 0, it is freed. */
+  readonly keepForMs?: number;
   readonly channel: string;
+}
+
+/** The field that stays in the place of a holder's while a lock is kept after its release; holdfast's own. */
+export function keptField(holder: string): string {
+  return holder.slice(0, holder.lastIndexOf(":")) + KEPT_ENDING;
 }
 
 export type ReleaseAnswer =

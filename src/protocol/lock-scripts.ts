@@ -8,6 +8,7 @@ import {
   type ForceUnlockAnswer,
   forceUnlockAnswer,
   HELD,
+  keptField,
   type ReleaseAnswer,
   type ReleaseCall,
   type RenewAnswer,
@@ -77,6 +78,19 @@ export const lockRelease: Script<ReleaseCall, readonly ReleaseAnswer[]> = define
   },
   reply: (answers) => answers.map(releaseAnswer),
   usual: (heard, keys) => ({ serverMs: 0, reply: new Array<ReleaseAnswer>(keys).fill(releaseAnswer(heard)) }),
+});
+
+/** Ends holds without freeing their locks, whose keys stay for a while; see lock-keep.lua. */
+export const lockKeep: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScript({
+  source: sources["lock-keep"],
+  replicated: "if possible",
+  keys: ({ locks }) => locks.map(({ key }) => key),
+  args({ notAfterMs, locks }) {
+    const args: (string | number)[] = [notAfterMs];
+    for (const { holder, keepForMs = 0 } of locks) args.push(holder, keptField(holder), keepForMs);
+    return args;
+  },
+  reply: (answers) => answers.map(releaseAnswer),
 });
 
 /** Lets one holder follow another of the same client; see lock-succeed.lua. */

@@ -102,3 +102,6 @@ export function requestsKey(raw: string, clientId: string): string {
 export function holderField(clientId: string, threadId: number): string {
   return `${clientId}:${threadId}`;
 }
+
+/** What the field of a lock that is kept after its release has behind the client id: a thread id that no thread has; holdfast's own. */
+export const KEPT_ENDING = ":0";

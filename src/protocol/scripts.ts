@@ -14,6 +14,7 @@ export type ScriptName =
   | "lock-confirm"
   | "lock-force-unlock"
   | "lock-inspect"
+  | "lock-keep"
   | "lock-release"
   | "lock-renew"
   | "lock-succeed"
@@ -2327,6 +2328,34 @@ counter,
 count ~= "" and listeners(),
 permits(),
 }`,
+  ),
+  "lock-keep": scriptSource(
+    "lock-keep",
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local not_after_ms = tonumber(ARGV[1])
+local function keep(lock, holder, kept, keep_ms)
+if not_after_ms > 0 and now_ms > not_after_ms then
+return "late"
+end
+local kind = redis.call("TYPE", lock).ok
+if kind ~= "none" and kind ~= "hash" then
+return { "wrong-type", kind }
+end
+if redis.call("HEXISTS", lock, holder) == 1 then
+redis.call("PEXPIRE", lock, keep_ms)
+redis.call("HSET", lock, kept, "1")
+redis.call("HDEL", lock, holder)
+return "released"
+end
+return redis.call("HEXISTS", lock, kept) == 1 and "released" or "absent"
+end
+local replies = { now_ms }
+for i = 1, #KEYS do
+local at = 3 * i - 1
+replies[i + 1] = keep(KEYS[i], ARGV[at], ARGV[at + 1], ARGV[at + 2])
+end
+return replies`,
   ),
   "lock-release": scriptSource(
     "lock-release",

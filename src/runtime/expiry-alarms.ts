@@ -40,6 +40,13 @@ export class ExpiryAlarms {
     this.#timers.delete(expiring);
   }
 
+  /** Its end lies elsewhere now, maybe earlier: if it has an alarm, that is set anew. */
+  moved(expiring: Expiring): void {
+    if (!this.#timers.has(expiring)) return;
+    this.cancel(expiring);
+    this.#arm(expiring);
+  }
+
   #arm(expiring: Expiring): void {
     const leftMs = expiring.checkMs();
     if (leftMs <= 0) this.#timers.delete(expiring);

@@ -1,8 +1,8 @@
-import { checkCount, duration } from "../checks.js";
+import { checkCount } from "../checks.js";
 import { UnavailableError } from "../errors.js";
 import { events } from "../events.js";
 import { REFUSED, type Tried } from "../lease.js";
-import { checkPermitOptions, type PermitOptions, type SemaphoreSettings } from "../options.js";
+import { checkLease, checkPermitOptions, type PermitOptions, type SemaphoreSettings } from "../options.js";
 import { permitLeasesKey } from "../protocol/names.js";
 import {
   type PermitRelease,
@@ -222,8 +222,7 @@ export class LeasingSemaphore
 
   async updateLeaseTime(given: string | readonly string[], leaseMs: number): Promise<boolean> {
     const ids = idsOf(given);
-    if (leaseMs === undefined) throw new TypeError("leaseMs must be a number of milliseconds");
-    duration("leaseMs", leaseMs, 1);
+    checkLease(leaseMs);
     const { client, key, channel } = this.count;
     client.assertOpen(this.count);
     // From now on it may be the new lease that counts.

@@ -8,6 +8,8 @@ export interface Doubt {
 
 /** The leases that commands under way set: until their outcome is known, the shortest of them is trusted. */
 export class Doubts {
+  /** The lease that a command under way sets, in milliseconds: Redis is to keep the key for so long. */
+  extensionMs: number | undefined;
   #open: { end: Instant }[] = [];
 
   get isEmpty(): boolean {

@@ -18,6 +18,8 @@ export interface HeldKind {
   /** Whether several may hold it at once, each hold with a life of its own. */
   readonly shared: boolean;
   readonly release: Script<ReleaseCall, readonly ReleaseAnswer[]>;
+  /** Ends the last hold of a stay, but lets the key stay for a while; undefined where that is not possible. */
+  readonly keep: Script<ReleaseCall, readonly ReleaseAnswer[]> | undefined;
 }
 
 /** What is held, for messages and events. */

@@ -1,9 +1,9 @@
 import { LeaseLostError, type LossReason } from "../errors.js";
 import type { Instant } from "../runtime/instant.js";
+import { ChangeableTrust } from "./changeable-trust.js";
 import type { Custody } from "./custody.js";
 import type { Held, Subject } from "./held.js";
 import type { Since, Terms } from "./terms.js";
-import { Trust } from "./trust.js";
 
 /** Where a hold comes from. */
 export interface Place extends Since {
@@ -33,7 +33,7 @@ interface Stay {
  * One acquisition of a lock, as `Hold` in holding.ts: this is what a hold does whatever its stay is like.
  * @see docs/internals/states.md#trust-of-a-hold
  */
-export class HoldOf<S extends Stay> extends Trust {
+export class HoldOf<S extends Stay> extends ChangeableTrust {
   readonly holding: S;
   /** 1 for the outermost hold of its holding. */
   readonly holdCount: number;

@@ -12,9 +12,10 @@ import type { Custody } from "./custody.js";
 import { EntryLine } from "./entry-line.js";
 import type { Held } from "./held.js";
 import { HoldOf, type Place } from "./hold.js";
-import { ServerRecord, type Wanted } from "./server-record.js";
+import { ServerRecord } from "./server-record.js";
 import type { Terms } from "./terms.js";
 import type { Thread } from "./thread.js";
+import type { Wanted } from "./wanted.js";
 
 /** One acquisition of a lock. */
 export type Hold = HoldOf<Holding>;
@@ -39,6 +40,8 @@ export class Holding extends ConfirmableStay implements Renewable {
   /** How many of its holds are being released. */
   releases = 0;
   watchdog: Watchdog | undefined;
+  /** How many calls have their turn to enter it once more. */
+  entering = 0;
   underRenewal = false;
   /** The lease that a further renewed hold needs: the watchdog keeps its beat, and one TTL is written for all holds. */
   leastLeaseMs = 0;
@@ -123,13 +126,19 @@ export class Holding extends ConfirmableStay implements Renewable {
     return !isBusy && !isCompany && this.thread.explicitId === undefined;
   }
 
-  /** To be called before a command that changes the field; the stay is not over before `settled`. */
-  unsettled(): void {
+  /**
+   * To be called before a command that changes the field; the stay is not over before `settled`.
+   * @param enters whether a call has its turn to enter the stay once more
+   */
+  unsettled(enters = false): void {
     this.#underWay += 1;
+    if (enters) this.entering += 1;
   }
 
-  settled(): void {
+  /** @param entered whether it ends the turn of a call that was to enter */
+  settled(entered = false): void {
     this.#underWay -= 1;
+    if (entered) this.entering -= 1;
     invariant(this.#underWay >= this.releases && this.releases >= 0, "a stay has ended more than it began");
     this.#changed();
   }

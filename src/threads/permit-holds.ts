@@ -8,9 +8,9 @@ import type { Confirmable, Confirmations, Question } from "../runtime/confirmati
 import type { ExpiryAlarms } from "../runtime/expiry-alarms.js";
 import { type Instant, now } from "../runtime/instant.js";
 import type { Renewable, Watchdog } from "../runtime/watchdog.js";
+import { ChangeableTrust } from "./changeable-trust.js";
 import type { Subject } from "./held.js";
 import type { Since, Terms } from "./terms.js";
-import { Trust } from "./trust.js";
 
 /** A semaphore, or a latch. */
 export interface Counted {
@@ -105,7 +105,7 @@ interface Origin {
 }
 
 /** The permits that one call has taken, for as long as they may be believed. */
-export class PermitHold extends Trust implements Renewable, Confirmable {
+export class PermitHold extends ChangeableTrust implements Renewable, Confirmable {
   readonly count: Counted;
   /** True once the caller has heard that the permits are lost by trying to release them. */
   dismissed = false;

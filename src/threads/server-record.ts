@@ -2,49 +2,13 @@ import { invariant } from "../invariant.js";
 import type { Deadline } from "../runtime/deadline.js";
 import type { ServerClock } from "../runtime/server-clocks.js";
 import { Turns } from "./turns.js";
+import type { Lowered, Step, Wanted } from "./wanted.js";
 
 /** So long after a lease no copy of a command is under way any more. */
 const COPIES_MS = 60_000;
 
 /** What a release was answered; `late` changes nothing and is no answer. */
 type ReleaseStatus = "released" | "absent" | "miscounted" | "wrong-type";
-
-/** What a stay wants of its record. */
-export interface Wanted {
-  /** The holds that go on, numbered as Redis counts them. A hold that was cancelled, came too late or was lost is none of them. */
-  readonly holds: readonly WantedHold[];
-  /** How many holds are being released by commands of their own. */
-  readonly releases: number;
-  /** Whether something is asked for under the same field afterwards: by this stay, or by the next one under a chosen id. */
-  readonly goesOn: boolean;
-}
-
-export interface WantedHold {
-  /** 1 for the outermost. */
-  readonly slot: number;
-  /** Whether Redis has its own lease yet: a hold that was given by another client begins without it. */
-  readonly provisional: boolean;
-}
-
-/** The command that brings Redis nearer to what is wanted. */
-export type Step =
-  /** Redis has what is wanted, as far as this can be known. */
-  | { readonly does: "nothing" }
-  /** The latest holder of a chain is to be written in the place of whichever holder Redis has. */
-  | { readonly does: "name" }
-  /** The holders of a chain have left: Redis has one of their fields. */
-  | { readonly does: "free-names" }
-  /** The count is lowered to `keptCount`, or written once more, with the TTL that the holds need. */
-  | ({ readonly does: "release" } & Lowered);
-
-/** How far a release lowers the count. */
-export interface Lowered {
-  /** The count that Redis may have at most. */
-  readonly heldCount: number;
-  readonly keptCount: number;
-  /** Whether a copy that arrives late would do harm, so that the command has a deadline. */
-  readonly limited: boolean;
-}
 
 /**
  * What Redis has, or may have, of a stay. Commands may be lost, doubled or late, so that the stored count is known as an
@@ -65,9 +29,13 @@ export class ServerRecord extends Turns {
   #freedMs = 0;
   /** Until then, copies of commands with an unknown outcome may arrive; undefined: none can. */
   #copiesUntil: Deadline | undefined;
+  /** The shortest TTL that such copies may write. */
+  #copiesTtlMs = Number.POSITIVE_INFINITY;
   #longestLeaseMs = 0;
   /** On the monotonic clock: from then on nothing can be there. */
   #outlivedMs: number | undefined;
+  /** For how long the key is to stay when the last hold is released; 0: the lock is freed. */
+  keepForMs = 0;
   /** Whether replicas may miss the latest release. */
   #isShort = false;
   /** Whether the field may stand in the queue of a fair lock, from where it may be given the lock. */
@@ -107,6 +75,11 @@ export class ServerRecord extends Turns {
   /** Until then, copies of commands with an unknown outcome may arrive; 0: none can. On the clock of the server that answered last. */
   get copiesUntilMs(): number {
     return this.#copiesUntil?.ms ?? 0;
+  }
+
+  /** The shortest TTL that copies may write while {@link copiesUntilMs} has not passed: a longer lease may be shortened to it. */
+  get copiesTtlMs(): number {
+    return this.#copiesTtlMs;
   }
 
   /** The longest lease that was ever asked for: nothing in Redis lives longer without this client. */
@@ -160,8 +133,8 @@ export class ServerRecord extends Turns {
     const isLeftOver = this.#count > keptCount;
     // Replicas hear of a stay that goes on by what is sent next.
     const isToTell = this.#isShort && keptCount === 0 && !goesOn;
-    const isGranted = holds.some(({ provisional }) => provisional);
-    const isToRelease = isLeftOver || this.isDoubtful || isToTell || isGranted;
+    const isToWrite = holds.some(({ lacksLease }) => lacksLease);
+    const isToRelease = isLeftOver || this.isDoubtful || isToTell || isToWrite;
     return isToRelease ? { does: "release", ...this.lowered(keptCount, goesOn) } : { does: "nothing" };
   }
 
@@ -203,6 +176,16 @@ export class ServerRecord extends Turns {
     this.#isShort = false;
   }
 
+  /** A hold's lease is about to be set anew. */
+  extends(leaseMs: number): void {
+    this.#longestLeaseMs = Math.max(this.#longestLeaseMs, leaseMs);
+  }
+
+  /** The last hold is about to be released, and the key is to stay for so long. Until Redis has done that, each release does it. */
+  keepsFor(ms: number): void {
+    this.keepForMs = ms;
+  }
+
   /** The count is to be `keptCount` from now on, whatever becomes of the command that is sent for it. */
   lowers(keptCount: number): void {
     invariant(keptCount >= 0 && keptCount <= this.#count, "a release would raise the hold count");
@@ -222,6 +205,8 @@ export class ServerRecord extends Turns {
     const left = isGone ? 0 : keptCount;
     this.#isShort = isShort;
     this.#lowest = Math.min(this.#lowest, left);
+    // From now on only a copy of an acquisition can bring the field back, and that is freed at once.
+    if (left === 0 && !isShort) this.keepForMs = 0;
     if (this.#copiesUntil !== undefined) return;
     if (left === 0) this.#isQueued = false;
     if (!isShort) this.#highest = left;
@@ -239,9 +224,14 @@ export class ServerRecord extends Turns {
     this.#lowest = 0;
   }
 
-  /** A command has an unknown outcome, or may have been sent twice. @param deadline its own */
-  copyMayArrive(deadline: Deadline): void {
+  /**
+   * A command has an unknown outcome, or may have been sent twice.
+   * @param deadline its own
+   * @param ttlMs the shortest TTL that it may write in the place of a longer one. Default: it writes none
+   */
+  copyMayArrive(deadline: Deadline, ttlMs: number = Number.POSITIVE_INFINITY): void {
     this.#copiesUntil = deadline.orLater(this.#copiesUntil);
+    this.#copiesTtlMs = Math.min(this.#copiesTtlMs, ttlMs);
   }
 
   /** A server's clock has been seen. @param clock undefined when it is not known which server's */
@@ -249,6 +239,7 @@ export class ServerRecord extends Turns {
     if (this.#copiesUntil === undefined || clock === undefined) return;
     const until = this.#copiesUntil.on(clock, serverMs);
     this.#copiesUntil = serverMs > until.ms ? undefined : until;
+    if (this.#copiesUntil === undefined) this.#copiesTtlMs = Number.POSITIVE_INFINITY;
   }
 
   /** Nothing is asked for any more for now. @param nowMs on the monotonic clock */
@@ -262,6 +253,8 @@ export class ServerRecord extends Turns {
     this.#lowest = 0;
     this.#highest = 0;
     this.#copiesUntil = undefined;
+    this.#copiesTtlMs = Number.POSITIVE_INFINITY;
+    this.keepForMs = 0;
   }
 
   /**
@@ -301,5 +294,6 @@ export class ServerRecord extends Turns {
     this.#names = undefined;
     this.#namesAreLeft = false;
     this.#isShort = isShort;
+    if (!isShort) this.keepForMs = 0;
   }
 }

@@ -5,9 +5,9 @@ import { invariant } from "../invariant.js";
 import type { Expiring, ExpiryAlarms } from "../runtime/expiry-alarms.js";
 import { earlier, type Instant, leftMs, NEVER, now } from "../runtime/instant.js";
 import { type Forgettable, unguard } from "./abandonment.js";
-import { type Doubt, Doubts } from "./doubts.js";
+import type { Doubts } from "./doubts.js";
 import type { HoldState, Subject } from "./held.js";
-import { latestEnd, leaseEnd, leaseLeftMs, makeTerms, type Since, type Terms } from "./terms.js";
+import { latestEnd, leaseEnd, leaseLeftMs, type Since, type Terms } from "./terms.js";
 
 /**
  * Something that was acquired, and the time during which that may be believed without asking Redis: until one lease, less a
@@ -20,9 +20,10 @@ export abstract class Trust implements Expiring, Forgettable {
   releasing: Promise<void> | undefined;
   /** Its index among the young leases of abandonment.ts; undefined when it is not among them. */
   cradle: number | undefined;
-  readonly terms: Terms;
+  /** Those of its acquisition, or of its latest extension. */
+  terms: Terms;
   readonly takenAt: Instant;
-  readonly #clock: Clock;
+  protected readonly clock: Clock;
   readonly #alarms: ExpiryAlarms;
   /** When the newest confirmation was asked for. */
   #confirmedAt: Instant;
@@ -34,8 +35,8 @@ export abstract class Trust implements Expiring, Forgettable {
   readonly #latest: Instant;
   /** Its server has changed: by then the new one has confirmed it, or it is over. */
   #confirmBy: Instant | undefined;
-  /** Hardly any hold ever has some. */
-  #doubts: Doubts | undefined;
+  /** The leases that commands may have set, with an outcome that is not known. Hardly any hold ever has some. */
+  protected doubts: Doubts | undefined;
   #state: HoldState = "held";
   #loss: LeaseLostError | undefined;
   #unconfirmed = false;
@@ -46,7 +47,7 @@ export abstract class Trust implements Expiring, Forgettable {
   constructor(terms: Terms, since: Since, clock: Clock, alarms: ExpiryAlarms, at: Instant) {
     this.terms = terms;
     this.takenAt = since.takenAt;
-    this.#clock = clock;
+    this.clock = clock;
     this.#alarms = alarms;
     this.#latest = latestEnd(terms, since);
     this.#heardMs = at.monotonicMs;
@@ -81,7 +82,7 @@ export abstract class Trust implements Expiring, Forgettable {
 
   /** Milliseconds since the acquisition was sent. */
   get heldMs(): number {
-    return this.#clock.monotonicMs() - this.takenAt.monotonicMs;
+    return this.clock.monotonicMs() - this.takenAt.monotonicMs;
   }
 
   /** Why the lease was lost; undefined while it was not. */
@@ -125,14 +126,14 @@ export abstract class Trust implements Expiring, Forgettable {
   }
 
   /** As {@link checkMs}, but declares no loss: it changes nothing. */
-  believedMs(at: Instant = now(this.#clock)): number {
+  believedMs(at: Instant = now(this.clock)): number {
     if (this.#state !== "held") return 0;
     let ms =
       this.#otherEnd === undefined
         ? leaseLeftMs(this.terms, this.#confirmedAt, at)
         : leftMs(this.#otherEnd, at);
     if (this.#latest !== NEVER) ms = Math.min(ms, leftMs(this.#latest, at));
-    if (this.#doubts !== undefined) ms = Math.min(ms, leftMs(this.#doubts.earliest(NEVER), at));
+    if (this.doubts !== undefined) ms = Math.min(ms, leftMs(this.doubts.earliest(NEVER), at));
     if (this.#confirmBy !== undefined) ms = Math.min(ms, leftMs(this.#confirmBy, at));
     return Math.max(ms, 0);
   }
@@ -145,12 +146,12 @@ export abstract class Trust implements Expiring, Forgettable {
   /** When the trust in it ends unless it is prolonged. */
   get end(): Instant {
     const lease = earlier(this.#end, this.#latest);
-    return earlier(this.#doubts?.earliest(lease) ?? lease, this.#confirmBy ?? NEVER);
+    return earlier(this.doubts?.earliest(lease) ?? lease, this.#confirmBy ?? NEVER);
   }
 
   /** Whether the watchdog renews it. */
   get isRenewed(): boolean {
-    return this.terms.renewed && !this.#lapses && (this.#doubts?.isEmpty ?? true);
+    return this.terms.renewed && !this.#lapses && (this.doubts?.isEmpty ?? true);
   }
 
   /** It is of no use any more, but not released: the watchdog does not renew it, and its lease runs out. */
@@ -170,7 +171,8 @@ export abstract class Trust implements Expiring, Forgettable {
   /** How long Redis is to keep the key for this hold alone, from now on. */
   neededMs(): number {
     if (this.isRenewed) return this.terms.leaseMs;
-    return this.#confirmedAt.monotonicMs + this.terms.leaseMs - this.#clock.monotonicMs();
+    if (this.doubts?.extensionMs !== undefined) return this.doubts.extensionMs;
+    return this.#confirmedAt.monotonicMs + this.terms.leaseMs - this.clock.monotonicMs();
   }
 
   /**
@@ -178,7 +180,7 @@ export abstract class Trust implements Expiring, Forgettable {
    * @param at this moment
    */
   extend(sentAt: Instant, at?: Instant): void {
-    if (this.checkMs(at) > 0 && sentAt.monotonicMs > this.#heardMs) this.#confirm(sentAt);
+    if (this.checkMs(at) > 0 && sentAt.monotonicMs > this.#heardMs) this.confirm(sentAt);
   }
 
   /** True for a hold that was granted or handed over, until its own lease has been written. */
@@ -188,45 +190,16 @@ export abstract class Trust implements Expiring, Forgettable {
 
   /** The own lease of a hold that was granted or handed over has been written, by a command sent at `sentAt`. */
   confirmed(sentAt: Instant): void {
-    if (this.state === "held" && this.#provisional) this.#confirm(this.isRenewed ? sentAt : this.takenAt);
+    if (this.state === "held" && this.#provisional) this.confirm(this.isRenewed ? sentAt : this.takenAt);
   }
 
-  #confirm(sentAt: Instant): void {
+  /** The lease began when a command was sent, or later. */
+  protected confirm(sentAt: Instant): void {
     this.#confirmedAt = sentAt;
     this.#heardMs = sentAt.monotonicMs;
     this.#otherEnd = undefined;
     this.#unconfirmed = false;
     this.#provisional = false;
-  }
-
-  /**
-   * A command is about to change the lease: until its outcome is known, the shorter of the two leases is trusted, and the watchdog does not
-   * renew it.
-   * @returns what to hand to `relet` or `notRelet` once the outcome is known; if it never is, to neither
-   */
-  reletting(leaseMs: number): Doubt {
-    const end = leaseEnd(makeTerms({ ...this.terms, leaseMs }), now(this.#clock));
-    this.lapsed();
-    this.#doubts ??= new Doubts();
-    const doubt = this.#doubts.add(end);
-    this.#moved();
-    return doubt;
-  }
-
-  /** The lease was changed: the new one began when the command was sent, or later. The watchdog never renews it again. */
-  relet(doubt: Doubt): void {
-    this.letLapse();
-    this.#otherEnd = doubt.end;
-    // Redis may carry out a change that is still under way before this one or after it: no doubt is trusted for longer than this lease.
-    this.#doubts?.cap(doubt.end);
-    this.notRelet(doubt);
-  }
-
-  /** The lease is what it was. */
-  notRelet(doubt: Doubt): void {
-    this.#doubts?.remove(doubt);
-    if (this.isRenewed && this.#state === "held") this.resumed();
-    this.#moved();
   }
 
   /** Its server has changed. It is lost unless the new one confirms it by then, and tells so by itself. */
@@ -246,9 +219,14 @@ export abstract class Trust implements Expiring, Forgettable {
     return this.#confirmBy !== undefined;
   }
 
+  /** The end of its own lease does not count any more. */
+  protected endsAt(end: Instant): void {
+    this.#otherEnd = end;
+  }
+
   /** The end lies elsewhere now. */
-  #moved(): void {
-    this.#alarms.cancel(this);
+  protected moved(): void {
+    this.#alarms.moved(this);
     if (this.#state === "held") this.tellEnd();
   }
 
@@ -276,7 +254,7 @@ export abstract class Trust implements Expiring, Forgettable {
     if (this.#state === "lost") return;
     // What maxHoldMs ends stays in Redis until the lease ends.
     const end = this.terms.maxHoldMs === undefined ? this.end : this.#end;
-    if (leftMs(end, now(this.#clock)) > 0) this.#lost("stolen", this.heldMs);
+    if (leftMs(end, now(this.clock)) > 0) this.#lost("stolen", this.heldMs);
     else this.#ranOut();
   }
 

@@ -100,6 +100,42 @@ describe("what a plain client sees of a lock", () => {
     expect(await journal.read()).toEqual([]);
   });
 
+  test("keeping it after its release leaves one field, of no thread, for so long, and publishes nothing", async () => {
+    const holdfast = redis.holdfast();
+    const lease = await holdfast.getLock("order:7").lock({ leaseMs: HOUR_MS });
+    await journal.read();
+    await lease.unlock({ keepForMs: MINUTE_MS });
+    expect(await redis.plain.hgetall("order:7")).toEqual({ [`${holdfast.clientId}:0`]: "1" });
+    await expectTtl("order:7", MINUTE_MS);
+    expect(await journal.read()).toEqual(["expire order:7", "hset order:7", "hdel order:7"]);
+    expect(await redis.holdfast().getLock("order:7").tryLock()).toBeNull();
+    expect(await holdfast.getLock("order:7").forceUnlock()).toBe(true);
+  });
+
+  test("a call that waits for it while it is kept enters when that has ended, by the TTL alone", async () => {
+    const holdfast = redis.holdfast({ safetyPeriodMs: HOUR_MS });
+    const lock = holdfast.getLock("order:7");
+    const lease = await lock.lock();
+    await lease.unlock({ keepForMs: 50 });
+    await journal.read();
+    const next = await lock.lock();
+    expect(await redis.plain.hgetall("order:7")).toEqual({ [next.holder]: "1" });
+    expect(await journal.read()).not.toContain("0 -> redisson_lock__channel:{order:7}");
+    await next.unlock();
+  });
+
+  test("extending its lease writes the TTL, longer or shorter, and the count, and publishes nothing", async () => {
+    const lease = await redis.holdfast().getLock("order:7").lock({ leaseMs: MINUTE_MS });
+    for (const leaseMs of [HOUR_MS, MINUTE_MS]) {
+      await journal.read();
+      await lease.extend(leaseMs);
+      expect(await redis.plain.hgetall("order:7")).toEqual({ [lease.holder]: "1" });
+      await expectTtl("order:7", leaseMs);
+      expect(await journal.read()).toEqual(["expire order:7", "hset order:7"]);
+    }
+    await lease.unlock();
+  });
+
   test("being refused changes and publishes nothing", async () => {
     const lease = await redis.holdfast().getLock("order:7").lock({ leaseMs: HOUR_MS });
     await journal.read();

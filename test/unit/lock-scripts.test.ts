@@ -4,6 +4,7 @@ import {
   lockAcquire,
   lockConfirm,
   lockForceUnlock,
+  lockKeep,
   lockRelease,
   lockRenew,
   lockSucceed,
@@ -230,6 +231,48 @@ describe("a release", () => {
     expect(release(["a", "b"])).toEqual([wrong, { status: "released", heard: 1 }]);
     expect(release(["a"], { heldCount: 2, keptCount: 1 })).toEqual([wrong]);
     expect(server.raw("GET", "a")).toBe("text");
+  });
+});
+
+describe("a release that keeps the lock", () => {
+  const ME = "client:7";
+  const KEPT = ["client:0", "1"];
+  const keep = (keys: readonly string[], notAfterMs = NO_LIMIT) =>
+    server.run(lockKeep, { notAfterMs, locks: releaseOf(keys, { holder: ME, keepForMs: 500 }) });
+
+  test.each([false, true])(
+    "leaves a field of no thread, and tells nobody (the server is full: %s)",
+    async (isFull) => {
+      holds("a", ME, 3);
+      server.full(isFull);
+      expect(keep(["a", "b"])).toEqual([released, absent]);
+      expect(stored("a")).toEqual([KEPT, 500]);
+      expect(await server.heard()).toEqual([]);
+    },
+  );
+
+  test("that is repeated answers the same, and prolongs nothing", () => {
+    holds("a", "client:0", 1, 100);
+    expect(keep(["a"])).toEqual([released]);
+    expect(stored("a")).toEqual([KEPT, 100]);
+  });
+
+  test("that comes when the key has ended, or another one has it, makes nothing", () => {
+    holds("a", "client:8");
+    expect(keep(["a", "b"])).toEqual([absent, absent]);
+    expect([stored("a"), stored("b")]).toEqual([[["client:8", "1"], 60_000], NOTHING]);
+  });
+
+  test("that is late changes nothing", () => {
+    holds("a", ME);
+    expect(keep(["a"], LONG_AGO)).toEqual([late]);
+    expect(stored("a")).toEqual([[ME, "1"], 60_000]);
+    expect(keep(["a"], NEVER)).toEqual([released]);
+  });
+
+  test("of something else tells so", () => {
+    server.raw("SET", "a", "text");
+    expect(keep(["a"])).toEqual([{ status: "wrong-type", type: "string" }]);
   });
 });
 

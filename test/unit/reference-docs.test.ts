@@ -83,6 +83,7 @@ describe("docs/reference", () => {
     ["ReplicaOptions", "client-options.ts"],
     ["HandOffOptions", "client-options.ts"],
     ["LockOptions", "options.ts"],
+    ["UnlockOptions", "options.ts"],
     ["WaitOptions", "options.ts"],
     ["PermitOptions", "options.ts"],
     ["SemaphoreSettings", "options.ts"],

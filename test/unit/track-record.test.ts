@@ -19,6 +19,7 @@ const IDS = [
   "own-15 own-16 own-17 own-18 own-19 own-20 own-21 own-22 own-23 own-24 own-25 own-26 own-27 own-28 own-29 own-30 own-31 own-32 own-33 own-34 own-35 own-36 own-37",
   "own-38 own-39 own-40 own-41 own-42 own-43 own-44 own-45 own-46 own-47 own-48 own-49 own-50 own-51 own-52 own-53 own-54 own-55 own-56 own-57 own-58 own-59 own-60 own-61 own-62 own-63 own-64 own-65 own-66 own-67 own-68 own-69 own-70",
   "P5 P6 P7 P11 D2",
+  "P3-1 P3-2",
 ].flatMap((line) => line.split(" "));
 
 const PAGE = "docs/internals/track-record.md";

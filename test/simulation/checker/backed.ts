@@ -35,7 +35,8 @@ export class Backed {
   look(): void {
     for (const belief of this.#checker.believed) {
       const reliance = this.#topology.reliances?.of(belief.process.name);
-      if (reliance?.isSafe !== true) continue;
+      // A release is done, and tried on, although too few replicas have it.
+      if (reliance?.isSafe !== true || belief.isKept === true) continue;
       for (const part of belief.parts) this.#compare(belief, part, reliance);
     }
   }

@@ -20,6 +20,8 @@ export interface Belief {
   readonly label: string;
   /** Nobody renews it. */
   readonly isFixed?: boolean | undefined;
+  /** Nobody has it: its lock is kept after its release. */
+  readonly isKept?: boolean;
   /** On its process' monotonic clock: by then it is over, however it is renewed. */
   readonly latestMs?: number | undefined;
   /** For how long it is believed yet, where that is not the library's. In milliseconds; 0: it is over. */

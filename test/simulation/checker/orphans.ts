@@ -1,8 +1,9 @@
 import { fairTimes } from "../../../src/protocol/fair-scripts.js";
-import { fairAliveKey, fairQueueKey } from "../../../src/protocol/names.js";
+import { fairAliveKey, fairQueueKey, KEPT_ENDING } from "../../../src/protocol/names.js";
 import type { ScriptCall } from "../../../src/protocol/script-call.js";
 import { familyOf } from "../workload/families.js";
 import type { Shared } from "../workload/family.js";
+import { LONGEST_KEPT_MS } from "../workload/lease-ends.js";
 import type { Member } from "../workload/member.js";
 import { longestWatchdogMs } from "../workload/plan.js";
 import type { SimServer } from "../world/sim-server.js";
@@ -139,6 +140,10 @@ export class Orphans {
     const { nowUs } = this.#parts.time;
     const owner = this.#members.get(clientOf(field));
     const key = `${server.name} ${name} ${field}`;
+    if (field.endsWith(KEPT_ENDING)) {
+      this.#lookAtKept(server, name, field);
+      return;
+    }
     if (owner === undefined || !isWell(owner) || this.#isKnown(owner.process.name, name, field)) {
       this.#sinceUs.delete(key);
       return;
@@ -157,6 +162,14 @@ export class Orphans {
       "leftovers",
       `"${name}" has ${field} of ${process} on ${server.name}, who has neither a lease nor a call since ${sinceUs / US} ms`,
     );
+  }
+
+  /** Of a lock that is kept nobody knows, but it has an end. */
+  #lookAtKept(server: SimServer, name: string, field: string): void {
+    const ttlMs = Number(server.command("PTTL", name));
+    if (ttlMs >= 0 && ttlMs <= LONGEST_KEPT_MS) return;
+    if (this.#parts.trouble.happened("server behind takes over", "server-clock-step")) return;
+    this.#parts.checker.fail("leftovers", `"${name}" is kept by ${field} for ${ttlMs} ms`);
   }
 
   /** Each stay has a number of its own, unless its id was chosen: the field is not that of a call which began later. */

@@ -52,6 +52,8 @@ export class Caller {
   readonly tools: Stream;
   /** How long the leases are that its calls ask for. */
   readonly beats: Stream;
+  /** Which leases it sets anew, and which locks it keeps after their release. */
+  readonly ends: Stream;
 
   /** When the latest call began. */
   startUs = 0;
@@ -64,6 +66,7 @@ export class Caller {
     this.looks = scene.chooser.stream(`${name}.looks`);
     this.tools = scene.chooser.stream(`${name}.tools`);
     this.beats = scene.chooser.stream(`${name}.beats`);
+    this.ends = scene.chooser.stream(`${name}.ends`);
   }
 
   /** Lets time pass for the task. */

@@ -110,7 +110,7 @@ async function closeClient(caller: Caller, options: CloseOptions): Promise<void>
 }
 
 function believedOf({ process }: Member, { scene }: Caller) {
-  return scene.checker.believed.filter((belief) => belief.process === process);
+  return scene.checker.believed.filter((belief) => belief.process === process && belief.isKept !== true);
 }
 
 /** Its signal tells why it was lost: that its client was closed, unless it was known in the same turn that somebody had taken it before. */

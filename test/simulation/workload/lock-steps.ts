@@ -1,4 +1,4 @@
-import { LeaseLostError, NotHeldError } from "../../../src/errors.js";
+import { LeaseLostError, NotHeldError, UnavailableError } from "../../../src/errors.js";
 import type { FencedLease, Lease } from "../../../src/lease.js";
 import type { LockOptions } from "../../../src/options.js";
 import type { Part } from "../checker/checker.js";
@@ -9,6 +9,7 @@ import { begins, isHere } from "./bodies.js";
 import type { Asked, Caller } from "./caller.js";
 import { shortestLeaseMs } from "./count-calls.js";
 import type { Family } from "./family.js";
+import { isKept, isKeptOrLeft, keepForMs, mayExtend } from "./lease-ends.js";
 import { type Door, LOCK_KINDS, type LockName, membersOf, openDoor } from "./lock-names.js";
 import type { Member } from "./member.js";
 import { longestWatchdogMs } from "./plan.js";
@@ -94,6 +95,7 @@ async function using(caller: Caller, door: Door): Promise<void> {
       enter(caller, door, lease, wish.options);
       await caller.pause(holdMs(caller));
       isHere(caller, door, lease);
+      await mayExtend(caller, lease, wish.asked);
       leave(caller, lease);
     }),
   );
@@ -116,6 +118,8 @@ export async function nested(caller: Caller, door: Door): Promise<void> {
           enter(caller, door, lease, inner.options);
           await caller.pause(holdMs(caller));
           if (!isJoint(door) && oneIn(caller.looks, 4)) await askHolder(caller, door, lease);
+          await mayExtend(caller, lease, inner.asked);
+          await mayExtend(caller, outer, wish.asked);
           leave(caller, lease);
         }),
       );
@@ -230,9 +234,16 @@ export async function forceNow(caller: Caller, door: Door): Promise<void> {
   caller.scene.checker.look();
 }
 
-async function hold(caller: Caller, door: Door, lease: Lease, { asked, options }: Wish): Promise<void> {
+/** Has a lock for a while, and gives it back. */
+export async function hold(
+  caller: Caller,
+  door: Door,
+  lease: Lease,
+  { asked, options }: Wish,
+): Promise<void> {
   enter(caller, door, lease, options);
   await caller.pause(holdMs(caller));
+  await mayExtend(caller, lease, asked);
   if (oneIn(caller.stream, 6)) readLease(caller, lease);
   if (!isJoint(door) && oneIn(caller.looks, 8)) await askHolder(caller, door, lease);
   const isForgotten = oneIn(caller.stream, 16);
@@ -242,7 +253,14 @@ async function hold(caller: Caller, door: Door, lease: Lease, { asked, options }
     return;
   }
   const calledUs = caller.scene.nowUs();
-  const unlocked = await caller.call({ ...asked, what: "unlock" }, () => lease.unlock());
+  const keptMs = keepForMs(caller, door);
+  const what = keptMs === undefined ? "unlock" : `unlock, and keep for ${keptMs} ms`;
+  const unlocked = await caller.call({ ...asked, what }, () =>
+    lease.unlock(keptMs === undefined ? undefined : { keepForMs: keptMs }),
+  );
+  if (unlocked.ok && keptMs !== undefined) isKept(caller, door, lease, keptMs, calledUs);
+  const isOpen = !unlocked.ok && unlocked.error instanceof UnavailableError;
+  if (isOpen && keptMs !== undefined) isKeptOrLeft(caller, door, lease, calledUs);
   // What another call of the client waits for passes to it, and nothing is sent.
   const mayPass = /^(?:lock|non-reentrant)$/.test(door.kind) && caller.member.plan.options.handOff !== false;
   if (unlocked.ok && !mayPass) caller.scene.losses.released(lease, calledUs);

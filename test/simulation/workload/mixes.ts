@@ -3,6 +3,7 @@ import { pick } from "../draw.js";
 import type { Distance } from "../world/wire.js";
 import type { Caller } from "./caller.js";
 import { commandMixes } from "./command-mixes.js";
+import { endMixes } from "./end-mixes.js";
 import type { Shared } from "./family.js";
 import { kindMixes } from "./kind-mixes.js";
 import { leaseMixes } from "./lease-mixes.js";
@@ -137,6 +138,7 @@ const MIXES: readonly Mix[] = [
   ...releaseMixes,
   ...kindMixes,
   ...leaseMixes,
+  ...endMixes,
 ];
 
 /** So many of ten schedules with one server have a mix of everything; the others have one of these. */

@@ -9,6 +9,7 @@ import { scriptMutants } from "./script-mutants.js";
 const DECIDING: Readonly<Record<string, readonly string[]>> = {
   "src/threads": [
     "trust",
+    "changeable-trust",
     "terms",
     "holding",
     "server-record",
@@ -31,6 +32,8 @@ const DECIDING: Readonly<Record<string, readonly string[]>> = {
     "lowering",
     "clean-up",
     "grant",
+    "keep",
+    "extend",
     "hand-off",
     "naming",
     "reconciler",

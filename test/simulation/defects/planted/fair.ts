@@ -136,8 +136,8 @@ export const fairDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/threads/trust.ts",
-        find: "this.#confirm(this.isRenewed ? sentAt : this.takenAt);",
-        replace: "this.#confirm(sentAt);",
+        find: "this.confirm(this.isRenewed ? sentAt : this.takenAt);",
+        replace: "this.confirm(sentAt);",
       },
     ],
   },

@@ -108,8 +108,8 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/entrance.ts",
-        find: 'if (isTurn && by !== "settle") stay.unsettled();',
-        replace: "if (isTurn) stay.unsettled();",
+        find: 'if (isTurn && by !== "settle") stay.unsettled(true);',
+        replace: "if (isTurn) stay.unsettled(true);",
       },
       {
         file: "src/locks/acquisition.ts",

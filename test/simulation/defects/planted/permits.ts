@@ -193,7 +193,7 @@ export const permitDefects: readonly Defect[] = [
     promise: "Of several new leases under way at once the shortest is believed.",
     shows: "Two updateLeaseTime calls overlap, and Redis carries them out in the other order.",
     kinds: ["permit semaphore"],
-    edits: [{ file: "src/threads/trust.ts", find: "this.#doubts?.cap(doubt.end);", replace: "" }],
+    edits: [{ file: "src/threads/changeable-trust.ts", find: "this.doubts?.cap(doubt.end);", replace: "" }],
   },
   {
     name: "part-released-is-stolen",

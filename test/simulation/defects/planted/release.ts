@@ -289,7 +289,7 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/acquisition.ts",
-        find: "this.#entered?.settled();",
+        find: "this.#entered?.settled(true);",
         replace: "",
       },
     ],
@@ -305,6 +305,51 @@ export const releaseDefects: readonly Defect[] = [
         file: "src/protocol/scripts/lock-force-unlock.lua",
         find: 'if redis.call("HGET", lock, ARGV[2 * i + 1]) ~= ARGV[2 * i + 2] then',
         replace: "if false then",
+      },
+    ],
+  },
+  {
+    name: "repair-frees-what-is-kept",
+    promise:
+      "A lock that its holder keeps after the release is free no earlier, also when the release was not answered.",
+    shows: "A release that keeps the lock is lost, and another process asks after it was tried on.",
+    origin: "P3-1",
+    kinds: ["lock", "fenced", "spin", "non-reentrant"],
+    edits: [
+      {
+        file: "src/locks/lowering.ts",
+        find: "const sent = await new Lowering(lock, holding, sending, repeated).send();",
+        replace:
+          "if (repeated || holding.releases === 0) holding.inRedis.keepForMs = 0;\n    const sent = await new Lowering(lock, holding, sending, repeated).send();",
+      },
+    ],
+  },
+  {
+    name: "repeat-prolongs-what-is-kept",
+    promise: "A repeat of a release that keeps the lock changes nothing.",
+    shows: "A release that keeps the lock is repeated by a server that has done it.",
+    origin: "P3-1",
+    kinds: ["lock", "fenced", "spin", "non-reentrant"],
+    edits: [
+      {
+        file: "src/protocol/scripts/lock-keep.lua",
+        find: 'return redis.call("HEXISTS", lock, kept) == 1 and "released" or "absent"',
+        replace:
+          'redis.call("HSET", lock, kept, "1")\n  redis.call("PEXPIRE", lock, keep_ms)\n  return "released"',
+      },
+    ],
+  },
+  {
+    name: "kept-lock-is-free",
+    promise: "Nobody gets a lock that is kept after its release.",
+    shows: "Any release that keeps the lock, while another process asks.",
+    origin: "P3-1",
+    kinds: ["lock", "fenced", "spin", "non-reentrant"],
+    edits: [
+      {
+        file: "src/protocol/scripts/lock-keep.lua",
+        find: 'redis.call("HSET", lock, kept, "1")',
+        replace: "",
       },
     ],
   },

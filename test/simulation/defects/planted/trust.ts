@@ -104,7 +104,7 @@ export const trustDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/threads/trust.ts",
-        find: 'if (leftMs(end, now(this.#clock)) > 0) this.#lost("stolen", this.heldMs);\n    else this.#ranOut();',
+        find: 'if (leftMs(end, now(this.clock)) > 0) this.#lost("stolen", this.heldMs);\n    else this.#ranOut();',
         replace: 'this.#lost("stolen", this.heldMs);',
       },
     ],
@@ -212,6 +212,45 @@ export const trustDefects: readonly Defect[] = [
         file: "src/locks/force-unlock.ts",
         find: "client.threads.stolen(key, Object.keys(seen));",
         replace: "",
+      },
+    ],
+  },
+  {
+    name: "extension-believed-too-soon",
+    promise: "A lease is believed for longer only once Redis has answered that it is.",
+    shows: "A lease is set to more than it has, while its server is slow.",
+    origin: "P3-2",
+    edits: [
+      {
+        file: "src/threads/changeable-trust.ts",
+        find: "this.reletting(leaseMs);\n    if (this.doubts",
+        replace: "this.extended(leaseMs, now(this.clock), leaseMs);\n    if (this.doubts",
+      },
+    ],
+  },
+  {
+    name: "shorter-extension-not-believed",
+    promise: "While a lease is set to less than it has, the shorter one is believed.",
+    shows: "A lease is set to less than it has, and the answer is slow, or lost.",
+    origin: "P3-2",
+    edits: [
+      {
+        file: "src/threads/changeable-trust.ts",
+        find: "this.reletting(leaseMs);\n    if (this.doubts",
+        replace: "if (this.doubts",
+      },
+    ],
+  },
+  {
+    name: "copy-shortens-extension",
+    promise: "A copy of an earlier command does not end a lease that was extended before that is believed.",
+    shows: "A shorter extension is repeated, and its first copy arrives after a longer one.",
+    origin: "P3-2",
+    edits: [
+      {
+        file: "src/threads/changeable-trust.ts",
+        find: "if (copiesTtlMs < leaseMs) {",
+        replace: "if (copiesTtlMs < 0) {",
       },
     ],
   },

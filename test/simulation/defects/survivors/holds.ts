@@ -23,10 +23,10 @@ export const inHolds: readonly Survivor[] = [
   ...alike(
     "one moment",
     "It was asked for at the very moment at which the hold came, whose answer was there by then, or a newer confirmation was asked for.",
-    [["threads/trust.ts", "52:>-to->=", "sentAt.monotonicMs > this.#heardMs) this.#confirm(sentAt);"]],
+    [["threads/trust.ts", "52:>-to->=", "sentAt.monotonicMs > this.#heardMs) this.confirm(sentAt);"]],
   ),
   ...alike("one moment", "What has no time left at that moment is told as taken away, or as run out.", [
-    ["threads/trust.ts", ">-to->=", "if (leftMs(end, now(this.#clock)) > 0)"],
+    ["threads/trust.ts", ">-to->=", "if (leftMs(end, now(this.clock)) > 0)"],
   ]),
   ...alike("shorter trust", "An older renewal that is heard later moves the end back.", [
     ["threads/trust.ts", "assignment-dropped", "this.#heardMs = sentAt.monotonicMs;"],
@@ -67,6 +67,6 @@ export const inHolds: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/synchronizers/permit-doubts.test.ts: permits whose new lease is in doubt abort their signal when the shorter one is over. Once the outcome is known the end only lies later, and the alarm sets itself anew.",
-    [["threads/trust.ts", "5:call-dropped", "this.#moved();"]],
+    [["threads/changeable-trust.ts", "5:call-dropped", "this.moved();"]],
   ),
 ];

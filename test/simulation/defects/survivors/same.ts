@@ -27,7 +27,7 @@ export const same: readonly Survivor[] = [
   ...alike("equivalent", "What is over hears of it without effect.", [
     ["threads/trust.ts", "26:>-to->=", "if (this.checkMs(at) > 0 && sentAt.monotonicMs > this.#heardMs)"],
     ["threads/trust.ts", ">-to->=", "if (this.checkMs() > 0) this.#confirmBy = undefined;"],
-    ["threads/trust.ts", "&&-to-||", 'if (this.state === "held" && this.#provisional) this.#confirm('],
+    ["threads/trust.ts", "&&-to-||", 'if (this.state === "held" && this.#provisional) this.confirm('],
   ]),
   ...alike("equivalent", "Nothing is begun after the end of the client.", [
     ["runtime/watchdog.ts", "5:assignment-dropped", "this.#beat = undefined;"],

@@ -109,7 +109,7 @@ export const seenInCounts: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/synchronizers/permit-bad-input.test.ts: with a TypeError: a new lease that is no number",
-    [["synchronizers/permit-expirable-semaphore.ts", "5:call-dropped", 'duration("leaseMs", leaseMs, 1);']],
+    [["synchronizers/permit-expirable-semaphore.ts", "5:call-dropped", "checkLease(leaseMs);"]],
   ),
   ...alike(
     "a test sees it",

@@ -131,7 +131,7 @@ export const seenInHolds: readonly Survivor[] = [
     ["threads/trust.ts", "===-to-!==", "if (this.#abort === undefined) this.release();"],
   ]),
   ...alike("a test sees it", "test/synchronizers/permit-watchdog.test.ts: have got a lease of their own", [
-    ["threads/trust.ts", "5:call-dropped", "this.letLapse();"],
+    ["threads/changeable-trust.ts", "5:call-dropped", "this.letLapse();"],
   ]),
   ...alike("a test sees it", "test/locks/hand-off.test.ts: is that call's at once", [
     ["threads/holding.ts", ">-to-<=", "inRedis.copiesUntilMs > 0"],

@@ -10,12 +10,12 @@ export const seenInTrust: readonly Survivor[] = [
       [
         "threads/trust.ts",
         "20:===-to-!==",
-        'if (this.state === "held" && this.#provisional) this.#confirm(this.isRenewed ? sentAt : this.takenAt);',
+        'if (this.state === "held" && this.#provisional) this.confirm(this.isRenewed ? sentAt : this.takenAt);',
       ],
       [
         "threads/trust.ts",
         "53:call-dropped",
-        'if (this.state === "held" && this.#provisional) this.#confirm(this.isRenewed ? sentAt : this.takenAt);',
+        'if (this.state === "held" && this.#provisional) this.confirm(this.isRenewed ? sentAt : this.takenAt);',
       ],
     ],
   ),
@@ -98,7 +98,7 @@ export const seenInTrust: readonly Survivor[] = [
       [
         "threads/trust.ts",
         "69:call-dropped",
-        "if (this.checkMs(at) > 0 && sentAt.monotonicMs > this.#heardMs) this.#confirm(sentAt);",
+        "if (this.checkMs(at) > 0 && sentAt.monotonicMs > this.#heardMs) this.confirm(sentAt);",
       ],
     ],
   ),
@@ -121,7 +121,11 @@ export const seenInTrust: readonly Survivor[] = [
     "a test sees it",
     "test/synchronizers/permit-doubts.test.ts: a renewal that is confirmed after a new lease does not make it last longer",
     [
-      ["threads/trust.ts", "24:&&-to-||", 'if (this.isRenewed && this.#state === "held") this.resumed();'],
+      [
+        "threads/changeable-trust.ts",
+        "24:&&-to-||",
+        'if (this.isRenewed && this.state === "held") this.resumed();',
+      ],
       ["runtime/watchdog.ts", "5:assignment-dropped", "renewable.watchdog = undefined;"],
     ],
   ),
@@ -129,7 +133,7 @@ export const seenInTrust: readonly Survivor[] = [
     "a test sees it",
     "test/synchronizers/permit-doubts.test.ts: of two new leases the shorter one is trusted when the longer one, set before it, is confirmed after it",
     [
-      ["threads/trust.ts", "5:call-dropped", "this.#doubts?.cap(doubt.end);"],
+      ["threads/changeable-trust.ts", "5:call-dropped", "this.doubts?.cap(doubt.end);"],
       [
         "threads/doubts.ts",
         "37:assignment-dropped",
@@ -151,7 +155,7 @@ export const seenInTrust: readonly Survivor[] = [
         "35:||-to-&&",
         "if (this.#abort !== undefined || (isCertain && events.leaseLost.hasSubscribers)) this.watch();",
       ],
-      ["threads/trust.ts", "5:assignment-dropped", "this.#otherEnd = doubt.end;"],
+      ["threads/changeable-trust.ts", "5:call-dropped", "this.endsAt(doubt.end);"],
       ["threads/trust.ts", "21:===-to-!==", 'if (this.#state === "held") this.tellEnd();'],
       ["threads/trust.ts", "33:call-dropped", 'if (this.#state === "held") this.tellEnd();'],
     ],
@@ -160,8 +164,8 @@ export const seenInTrust: readonly Survivor[] = [
     "a test sees it",
     "test/synchronizers/permit-leases.test.ts: lengthens the trust in a handle as often as it is given one",
     [
-      ["threads/trust.ts", "5:call-dropped", "this.notRelet(doubt);"],
-      ["threads/trust.ts", "5:call-dropped", "this.#doubts?.remove(doubt);"],
+      ["threads/changeable-trust.ts", "5:call-dropped", "this.notRelet(doubt);"],
+      ["threads/changeable-trust.ts", "5:call-dropped", "this.doubts?.remove(doubt);"],
     ],
   ),
   ...alike(
@@ -169,11 +173,15 @@ export const seenInTrust: readonly Survivor[] = [
     "test/synchronizers/permit-watchdog.test.ts: are renewed as before when a new lease was refused, as another permit of the list is gone",
     [
       [
-        "threads/trust.ts",
-        "51:call-dropped",
-        'if (this.isRenewed && this.#state === "held") this.resumed();',
+        "threads/changeable-trust.ts",
+        "50:call-dropped",
+        'if (this.isRenewed && this.state === "held") this.resumed();',
       ],
-      ["threads/trust.ts", "39:===-to-!==", 'if (this.isRenewed && this.#state === "held") this.resumed();'],
+      [
+        "threads/changeable-trust.ts",
+        "38:===-to-!==",
+        'if (this.isRenewed && this.state === "held") this.resumed();',
+      ],
     ],
   ),
   ...alike(
@@ -183,7 +191,7 @@ export const seenInTrust: readonly Survivor[] = [
       [
         "threads/trust.ts",
         "31:&&-to-||",
-        "return this.terms.renewed && !this.#lapses && (this.#doubts?.isEmpty ?? true);",
+        "return this.terms.renewed && !this.#lapses && (this.doubts?.isEmpty ?? true);",
       ],
     ],
   ),

@@ -1,0 +1,73 @@
+import { NotHeldError, UnavailableError } from "../errors.js";
+import { forCaller } from "../runtime/for-caller.js";
+import type { Shortfall } from "../runtime/replication.js";
+import type { Hold } from "../threads/holding.js";
+import type { LockIdentity } from "./lock-kind.js";
+import { sendRelease } from "./lowering.js";
+import { reconcile } from "./reconciler.js";
+
+/**
+ * Sets the fixed lease of a hold to `leaseMs` from now on, in turn with the other commands of its stay. What is sent is a release that
+ * keeps all holds, with the TTL that they need: so it is the same for each kind of lock, has a deadline, and may be repeated.
+ * @throws TypeError for a lease that the watchdog renews; LeaseLostError, NotHeldError, UnavailableError
+ * @see docs/internals/states.md#extending-a-lease
+ */
+export async function extend(lock: LockIdentity, hold: Hold, leaseMs: number): Promise<void> {
+  if (hold.terms.renewed) throw watched(lock.name);
+  const { holding } = hold;
+  /** Whether Redis may have something else than the holds need. */
+  let isOpen = false;
+  holding.unsettled();
+  try {
+    assertHeld(lock, hold);
+    await holding.inRedis.inTurn(async () => {
+      assertHeld(lock, hold);
+      isOpen = true;
+      await sendExtension(lock, hold, leaseMs);
+    });
+    assertHeld(lock, hold);
+    isOpen = holding.inRedis.copiesUntilMs > 0;
+  } catch (error) {
+    throw forCaller(error, lock);
+  } finally {
+    if (isOpen) reconcile(lock, holding);
+    holding.settled();
+  }
+}
+
+export function watched(name: string): TypeError {
+  return new TypeError(
+    `the lease of lock "${name}" is renewed by the watchdog: only one that was taken with leaseMs can be extended`,
+  );
+}
+
+/** Sends the command, with no other one of the stay under way. */
+async function sendExtension(lock: LockIdentity, hold: Hold, leaseMs: number): Promise<void> {
+  const { holding } = hold;
+  const { inRedis } = holding;
+  inRedis.extends(leaseMs);
+  hold.extending(leaseMs);
+  try {
+    const { reply, sentAt, shortfall } = await sendRelease(lock, holding);
+    if (reply.status !== "released") {
+      holding.loseAll("stolen");
+      inRedis.gone();
+    } else if (shortfall === undefined) {
+      hold.extended(leaseMs, sentAt, inRedis.copiesTtlMs);
+      holding.renewed(sentAt);
+    } else throw tooFewReplicas(lock, shortfall);
+  } finally {
+    hold.notExtended();
+  }
+}
+
+function assertHeld({ name }: LockIdentity, { state, loss }: Hold): void {
+  if (loss !== undefined) throw loss;
+  if (state === "released") throw new NotHeldError(name, "the lease was released");
+}
+
+function tooFewReplicas({ client }: LockIdentity, shortfall: Shortfall): UnavailableError {
+  const { acknowledged, wanted, timeoutMs } = shortfall;
+  const why = `${acknowledged} of ${wanted} required replicas acknowledged the new lease within ${timeoutMs} ms`;
+  return new UnavailableError(client.commands.server, why, true);
+}

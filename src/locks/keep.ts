@@ -1,0 +1,25 @@
+import type { Hold } from "../threads/holding.js";
+import type { LockIdentity } from "./lock-kind.js";
+import { release } from "./release.js";
+
+/**
+ * Releases a hold, and lets the key stay for `keepForMs`: until then nobody else gets the lock.
+ * @throws TypeError where that is not possible: nothing is released then; what {@link release} throws
+ * @see docs/internals/states.md#one-release
+ */
+export async function keep(lock: LockIdentity, hold: Hold, keepForMs: number): Promise<void> {
+  const { name, kind } = lock;
+  if (kind.keep === undefined) throw notKept(name, `a ${kind.name} can not be kept`);
+  const { state, holding } = hold;
+  // A hold whose release was begun, or that is lost, has no part in it any more.
+  if (state === "held" && holding.live.length > 1) throw notKept(name, "its thread has other holds of it");
+  if (state === "held" && holding.entering > 0) {
+    throw notKept(name, "another call of its thread is just entering it once more");
+  }
+  await release(lock, hold, keepForMs);
+}
+
+export function notKept(name: string, why: string): TypeError {
+  const lasts = "keepForMs is for the last hold of a plain, non-reentrant, spin or fenced lock";
+  return new TypeError(`lock "${name}" was not released: ${why}, and ${lasts}`);
+}

@@ -1,0 +1,45 @@
+--[[
+  lock-keep: end the holds of locks, but let their keys stay for a while: a field that stands for no thread replaces the holder's.
+  Each lock is answered by itself.
+
+  KEYS[i]      lock         hash, holder -> hold count
+  ARGV[1]      notAfterMs   epoch milliseconds on the server's clock; later the call changes nothing. 0: no limit
+  then for each lock:
+    holder     "<client id>:<thread id>"
+    kept       "<client id>:0", the field that stays, with a hold count of 1
+    keepMs     integer > 0, milliseconds that the key is to live on
+
+  Returns  { serverMs, answer, … } with one answer per lock, as lock-release:
+           "released"              kept; also when the field that stays is there already, as after a repeat: then nothing is changed
+           "absent"                neither field is there
+           "late"                  notAfterMs has passed
+           { "wrong-type", type }  the key is no hash
+  Compat   Redisson has nothing like it; to a JVM it looks as if thread 0 of the client had the lock. Nothing is published: waiters
+           live by the TTL that they see. The first write is a PEXPIRE, which a full server still accepts.
+]]
+--@include now-ms
+local not_after_ms = tonumber(ARGV[1])
+
+local function keep(lock, holder, kept, keep_ms)
+  if not_after_ms > 0 and now_ms > not_after_ms then
+    return "late"
+  end
+  local kind = redis.call("TYPE", lock).ok
+  if kind ~= "none" and kind ~= "hash" then
+    return { "wrong-type", kind }
+  end
+  if redis.call("HEXISTS", lock, holder) == 1 then
+    redis.call("PEXPIRE", lock, keep_ms)
+    redis.call("HSET", lock, kept, "1")
+    redis.call("HDEL", lock, holder)
+    return "released"
+  end
+  return redis.call("HEXISTS", lock, kept) == 1 and "released" or "absent"
+end
+
+local replies = { now_ms }
+for i = 1, #KEYS do
+  local at = 3 * i - 1
+  replies[i + 1] = keep(KEYS[i], ARGV[at], ARGV[at + 1], ARGV[at + 2])
+end
+return replies
