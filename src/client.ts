@@ -3,6 +3,7 @@ import { type ClientSettings, clientSettings, type HoldfastOptions } from "./cli
 import { type Clock, systemClock } from "./clock.js";
 import type { Driver } from "./driver/driver.js";
 import { ClientClosedError } from "./errors.js";
+import type { AboutClient } from "./events.js";
 import { Ring } from "./linked.js";
 import { lockRenew } from "./protocol/lock-scripts.js";
 import { readRenew } from "./protocol/read-write-scripts.js";
@@ -34,6 +35,8 @@ const TICKS_PER_WATCHDOG_LEASE = 30;
 /** What all locks of one `Holdfast` share: its identity, its settings and the services that keep time and wake. */
 export class Client {
   readonly id: string = newClientId();
+  /** As events name it. */
+  readonly about: AboutClient;
   readonly settings: ClientSettings;
   /** The terms of a lock call without `leaseMs` and `maxHoldMs`. */
   readonly usualTerms: Terms;
@@ -67,13 +70,14 @@ export class Client {
 
   constructor(driver: Driver, options: HoldfastOptions) {
     this.settings = clientSettings(options);
+    this.about = { clientId: this.id, server: driver.traits.server };
     const { watchdogMs, fleetWatchdogMs, safetyPeriodMs, clockSkewMs } = this.settings;
     this.usualTerms = makeTerms({ leaseMs: watchdogMs, renewed: true, maxHoldMs: undefined, clockSkewMs });
     this.#driver = driver;
     this.clock = inRoot(options.clock ?? systemClock);
     const tickMs = Math.min(COARSEST_TICK_MS, Math.floor(watchdogMs / TICKS_PER_WATCHDOG_LEASE));
     this.#wheel = new HashedWheelTimer(this.clock, { tickMs });
-    this.commands = new Commands(driver, this.clock, this.settings);
+    this.commands = new Commands(driver, this.clock, this.settings, this.about);
     this.admission = new Admission({ driver, clock: this.clock, commands: this.commands });
     this.groups = new Groups(this.commands, this.settings);
     this.requests = new Requests({ clientId: this.id, clock: this.clock, commands: this.commands });

@@ -12,6 +12,7 @@ import {
 import { Client } from "./client.js";
 import type { HoldfastOptions } from "./client-options.js";
 import type { Driver } from "./driver/driver.js";
+import { events } from "./events.js";
 import { HeldLease } from "./lease.js";
 import { fairLock, nonReentrantFairLock } from "./locks/fair-lock.js";
 import { FencedLeaseLock, type FencedLock, fencedLock } from "./locks/fenced-lock.js";
@@ -74,6 +75,7 @@ export class Holdfast implements AsyncDisposable {
   constructor(driver: Driver, options: HoldfastOptions = {}) {
     assertDriver(driver);
     this.#client = new Client(driver, options);
+    if (events.clientOpen.hasSubscribers) events.clientOpen.publish({ ...this.#client.about });
   }
 
   /** The first part of every holder of this client: a random UUID. */
@@ -153,7 +155,7 @@ export class Holdfast implements AsyncDisposable {
    * @throws TypeError
    */
   getMultiLock(...locks: readonly Lock[]): Lock {
-    return new MultiLock(locks, this.#client.settings);
+    return new MultiLock(locks, this.#client);
   }
 
   /**
@@ -161,7 +163,7 @@ export class Holdfast implements AsyncDisposable {
    * @throws TypeError
    */
   getRedLock(...locks: readonly Lock[]): Lock {
-    return new RedLock(locks, this.#client.settings);
+    return new RedLock(locks, this.#client);
   }
 
   /**
@@ -247,6 +249,7 @@ export class Holdfast implements AsyncDisposable {
     releaseEverything(client, releaseHeld);
     releaseAllPermits(client, releaseHeld);
     await client.stop();
+    if (events.clientClose.hasSubscribers) events.clientClose.publish({ ...client.about });
   }
 
   #lock(kind: LockKind, name: string, settings: LockSettings): Lock {

@@ -1,5 +1,6 @@
 import { UnavailableError, WrongTypeError } from "../errors.js";
 import { MODE_FIELD } from "../protocol/names.js";
+import { tellForced } from "./forced.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { look } from "./look.js";
 
@@ -30,6 +31,8 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
     if (reply.status === "wrong-type") throw new WrongTypeError(key, reply.type);
     if (reply.status === "released" || reply.status === "absent") {
       client.threads.stolen(key, Object.keys(seen));
+      // Its holder may have released it since it was seen.
+      if (reply.status === "released" || repeated) tellForced(client, lock, seen);
       return true;
     }
     // A copy without an answer may have freed the lock, and another owner may have taken it since: look whether the fields that were seen
@@ -39,6 +42,7 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
       const gone = Object.keys(seen).filter((field) => field !== MODE_FIELD);
       if (gone.every((field) => now[field] === undefined)) {
         client.threads.stolen(key, gone);
+        tellForced(client, lock, seen);
         return true;
       }
     }

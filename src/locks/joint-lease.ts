@@ -1,5 +1,5 @@
 import { NotHeldError } from "../errors.js";
-import { events } from "../events.js";
+import { type AboutClient, events } from "../events.js";
 import { AnyLease, type Lease } from "../lease.js";
 import { alsoForCaller, forCaller, type Subject } from "../runtime/for-caller.js";
 import { guard } from "../threads/abandonment.js";
@@ -11,12 +11,15 @@ export class JointLease extends AnyLease implements Lease {
   readonly holdCount: number;
   readonly #hold: JointHold;
   readonly #kind: string;
+  readonly #about: AboutClient;
   #releasing: Promise<void> | undefined;
 
-  constructor(hold: JointHold, kind: string) {
+  /** @param about the client that made the lock */
+  constructor(hold: JointHold, kind: string, about: AboutClient) {
     super();
     this.#hold = hold;
     this.#kind = kind;
+    this.#about = about;
     const { members } = hold;
     this.holdCount = Math.min(...members.map((member) => member.hold.holdCount));
     for (const member of members) guard(this, member.hold);
@@ -72,7 +75,8 @@ export class JointLease extends AnyLease implements Lease {
   }
 
   protected failed(error: unknown): void {
-    events.releaseFailed.publish({ name: this.name, kind: this.#kind, holder: this.holder, error });
+    const { name, holder } = this;
+    events.releaseFailed.publish({ ...this.#about, name, kind: this.#kind, holder, error });
   }
 
   /** Tries all members, whatever becomes of each. */

@@ -4,6 +4,10 @@ import type { Waiter } from "../runtime/waiter.js";
 export class EntryLine {
   readonly #waiting = new Map<Waiter, () => boolean>();
 
+  get length(): number {
+    return this.#waiting.size;
+  }
+
   add(waiter: Waiter, mayEnter: () => boolean): void {
     this.#waiting.set(waiter, mayEnter);
   }

@@ -8,6 +8,8 @@ export interface Terms {
   readonly renewed: boolean;
   /** The watchdog stops after this. */
   readonly maxHoldMs: number | undefined;
+  /** What events and tools tell of the call. */
+  readonly note?: string | undefined;
   /** Taken off every lease on top of the margin. */
   readonly clockSkewMs: number;
   /** For how long a lease is trusted from the moment before it was asked for. */

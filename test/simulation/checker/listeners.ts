@@ -94,7 +94,7 @@ export class Listeners {
     this.#end.push(() => channel.unsubscribe(listener));
   }
 
-  #of({ name, holder, kind }: LeaseAbandonedEvent): Told | undefined {
+  #of({ name, holder, kind }: Pick<LeaseAbandonedEvent, "name" | "holder" | "kind">): Told | undefined {
     // A member of a joint lock may be lost before all of them are there: `a` and so on follow its name.
     if (name.includes(".") || /semaphore/.test(kind)) return undefined;
     const owner = holder.replace(/:write$/, "");
