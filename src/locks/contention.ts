@@ -35,6 +35,7 @@ export function tellBehind(part: Part, { behind }: WayOfWaiting): void {
 /** The same for a call that waits for its turn in a stay of its own thread. */
 export function tellTurn(part: Part, stay: Holding): void {
   if (part.wish.isContended) return;
-  const ttlMs = Math.round(stay.innermost?.believedMs() ?? -1);
-  tellContended(part, { holder: stay.field, ttlMs, behind: stay.entering - 1 });
+  const { innermost, field, entering } = stay;
+  const ttlMs = Math.round(innermost?.believedMs() ?? -1);
+  tellContended(part, { holder: innermost === undefined ? "" : field, ttlMs, behind: entering - 1 });
 }

@@ -187,7 +187,7 @@ describe("an acquisition tells that it came in", () => {
       ["free", 1],
       ["re-entry", 2],
     ]);
-    expect(contended).toMatchObject([{ own: true, behind: 0 }]);
+    expect(contended).toMatchObject([{ holder: "", own: false, behind: 0 }]);
     await leave(time, [broughtBy(second), broughtBy(first)]);
   });
 
