@@ -127,7 +127,7 @@ export class Acquisition extends Attempt {
     const turn = turnIn(this.#entrance, wish);
     if (turn === "later") {
       this.freeMeans = "release";
-      if (events.contended.hasSubscribers) tellTurn(this, stay);
+      if (events.contended.hasSubscribers) tellTurn(this, this.#entrance);
       waiter.sleep(() => this.inCallersContext(() => this.#enter()));
       return;
     }

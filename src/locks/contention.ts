@@ -13,6 +13,12 @@ interface Found {
   readonly behind: number;
 }
 
+/** What a call waits for that is to enter a stay once more. */
+interface Turn {
+  readonly stay: Holding;
+  readonly mayEnter: () => boolean;
+}
+
 /** Tells a call as contended. To be called where the channel has subscribers, once for each call, and in the caller's async context. */
 export function tellContended({ lock, wish }: Pick<Part, "lock" | "wish">, found: Found): void {
   wish.isContended = true;
@@ -32,10 +38,12 @@ export function tellBehind(part: Part, { behind }: WayOfWaiting): void {
   tellContended(part, { holder: seen?.holder ?? "", ttlMs, behind });
 }
 
-/** The same for a call that waits for its turn in a stay of its own thread. */
-export function tellTurn(part: Part, stay: Holding): void {
-  if (part.wish.isContended) return;
-  const { innermost, field, entering } = stay;
+/** The same for a call that waits for its turn in a stay of its own thread, unless it is only a command that it waits for. */
+export function tellTurn(part: Part, { stay, mayEnter }: Turn): void {
+  const { isContended, waiter } = part.wish;
+  const behind = stay.before(waiter);
+  if (isContended || (behind === 0 && mayEnter())) return;
+  const { innermost, field } = stay;
   const ttlMs = Math.round(innermost?.believedMs() ?? -1);
-  tellContended(part, { holder: innermost === undefined ? "" : field, ttlMs, behind: entering - 1 });
+  tellContended(part, { holder: innermost === undefined ? "" : field, ttlMs, behind });
 }

@@ -4,8 +4,9 @@ import type { Waiter } from "../runtime/waiter.js";
 export class EntryLine {
   readonly #waiting = new Map<Waiter, () => boolean>();
 
-  get length(): number {
-    return this.#waiting.size;
+  /** How many came before a waiter. */
+  before(waiter: Waiter): number {
+    return [...this.#waiting.keys()].indexOf(waiter);
   }
 
   add(waiter: Waiter, mayEnter: () => boolean): void {

@@ -282,9 +282,9 @@ export class Holding extends ConfirmableStay implements Renewable {
     return mayEnter() && this.#underWay === 0 && this.#line.isFirst(waiter);
   }
 
-  /** How many calls wait to enter once more. */
-  get entering(): number {
-    return this.#line?.length ?? 0;
+  /** How many calls came before one that waits to enter once more. */
+  before(waiter: Waiter): number {
+    return this.#line?.before(waiter) ?? 0;
   }
 
   /** A hold that ends by itself wakes the line to enter as well. */

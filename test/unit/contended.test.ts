@@ -140,8 +140,9 @@ describe("holdfast:lock:contended", () => {
     const about = { ...aboutOf(time), name: "a", kind: "lock", holder, own: true };
     const ttlMs = 30_000 - 302;
     expect(contended).toEqual([
-      { ...about, ttlMs, behind: 0 },
       { ...about, ttlMs, behind: 1 },
+      // It was the next, and is told once the first one is in.
+      { ...about, ttlMs, behind: 0 },
     ]);
     await time.clock.advance(3_000);
     expect(siblings.outcome).toHaveProperty("value");

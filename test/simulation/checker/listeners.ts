@@ -141,11 +141,11 @@ export class Listeners {
   /** Who is in the way has had the lock. */
   #onContended(event: ContendedEvent): void {
     this.#waits.contended(event);
-    const { name, kind, holder, own, behind } = event;
+    const { name, kind, holder, own } = event;
     const { checker, holders } = this.#knows;
     // Of a fair lock and by a writer some are told of that only wait. Behind other calls none may have been seen yet, or one of their own
     // client to which the lock was handed on, so that Redis need not have its field.
-    if (holder === "" || (own && behind > 0) || !holders.knows(name) || /fair|read|write/.test(kind)) return;
+    if (holder === "" || own || !holders.knows(name) || /fair|read|write/.test(kind)) return;
     if (holders.endUs(name, holder) !== undefined) return;
     checker.fail("truth", `"${name}" was told to be held by ${holder}, who never had it`);
   }

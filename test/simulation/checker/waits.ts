@@ -8,12 +8,14 @@ import {
 } from "../../../src/events.js";
 import type { Checker } from "./checker.js";
 
-/** What only ends the wait of a call that was told as contended. A call may also wait by its own clock to give back what came too late. */
+/**
+ * What only ends the wait of a call that was told as contended. A call may also wait by its own clock to give back what came too late, and
+ * for the release of an earlier hold under its chosen id.
+ */
 const ENDS_OF_WAITS: ReadonlySet<WaitEnd | undefined> = new Set<WaitEnd>([
   "message",
   "grant",
   "hand-off",
-  "release",
   "reconnect",
 ]);
 
