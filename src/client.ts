@@ -3,6 +3,7 @@ import { type ClientSettings, clientSettings, type HoldfastOptions } from "./cli
 import { type Clock, systemClock } from "./clock.js";
 import type { Driver } from "./driver/driver.js";
 import { ClientClosedError } from "./errors.js";
+import type { AboutClient } from "./events.js";
 import { Ring } from "./linked.js";
 import { lockRenew } from "./protocol/lock-scripts.js";
 import { KEPT_ENDING } from "./protocol/names.js";
@@ -19,7 +20,6 @@ import { Groups } from "./runtime/groups.js";
 import { HashedWheelTimer } from "./runtime/hashed-wheel-timer.js";
 import { Requests } from "./runtime/requests.js";
 import { Subscriptions } from "./runtime/subscriptions.js";
-import { UnsuitedServers } from "./runtime/unsuited-servers.js";
 import { WaitLines } from "./runtime/wait-lines.js";
 import { Waiter } from "./runtime/waiter.js";
 import { type Renewable, Watchdog } from "./runtime/watchdog.js";
@@ -37,11 +37,12 @@ const TICKS_PER_WATCHDOG_LEASE = 30;
 /** What all locks of one `Holdfast` share: its identity, its settings and the services that keep time and wake. */
 export class Client {
   readonly id: string = newClientId();
+  /** As events name it. */
+  readonly about: AboutClient;
   readonly settings: ClientSettings;
   /** The terms of a lock call whose options say nothing about them. */
   readonly usualTerms: Terms;
   readonly clock: Clock;
-  readonly unsuited: UnsuitedServers;
   readonly commands: Commands;
   readonly admission: Admission;
   readonly groups: Groups;
@@ -71,14 +72,14 @@ export class Client {
 
   constructor(driver: Driver, options: HoldfastOptions) {
     this.settings = clientSettings(options);
+    this.about = { clientId: this.id, server: driver.traits.server };
     const { watchdogMs, fleetWatchdogMs, safetyPeriodMs, clockSkewMs } = this.settings;
     this.usualTerms = makeTerms({ leaseMs: watchdogMs, renewed: true, maxHoldMs: undefined, clockSkewMs });
     this.#driver = driver;
     this.clock = inRoot(options.clock ?? systemClock);
     const tickMs = Math.min(COARSEST_TICK_MS, Math.floor(watchdogMs / TICKS_PER_WATCHDOG_LEASE));
     this.#wheel = new HashedWheelTimer(this.clock, { tickMs });
-    this.unsuited = new UnsuitedServers(this.id);
-    this.commands = new Commands(driver, this.clock, this.settings, this.unsuited);
+    this.commands = new Commands(driver, this.clock, this.settings, this.about);
     this.admission = new Admission({ driver, clock: this.clock, commands: this.commands });
     this.groups = new Groups(this.commands, this.settings);
     this.requests = new Requests({ clientId: this.id, clock: this.clock, commands: this.commands });

@@ -12,6 +12,7 @@ import {
 import { Client } from "./client.js";
 import type { HoldfastOptions } from "./client-options.js";
 import type { Driver } from "./driver/driver.js";
+import { events } from "./events.js";
 import { HeldLease, type Lease } from "./lease.js";
 import { fairLock, nonReentrantFairLock } from "./locks/fair-lock.js";
 import { FencedLeaseLock, type FencedLock, fencedLock } from "./locks/fenced-lock.js";
@@ -78,6 +79,7 @@ export class Holdfast implements AsyncDisposable {
   constructor(driver: Driver, options: HoldfastOptions = {}) {
     assertDriver(driver);
     this.#client = new Client(driver, options);
+    if (events.clientOpen.hasSubscribers) events.clientOpen.publish({ ...this.#client.about });
   }
 
   /** The first part of every holder of this client: a random UUID. */
@@ -157,7 +159,7 @@ export class Holdfast implements AsyncDisposable {
    * @throws TypeError
    */
   getMultiLock(...locks: readonly Lock[]): Lock {
-    return new MultiLock(locks, this.#client.settings);
+    return new MultiLock(locks, this.#client);
   }
 
   /**
@@ -165,7 +167,7 @@ export class Holdfast implements AsyncDisposable {
    * @throws TypeError
    */
   getRedLock(...locks: readonly Lock[]): Lock {
-    return new RedLock(locks, this.#client.settings);
+    return new RedLock(locks, this.#client);
   }
 
   /**
@@ -298,6 +300,7 @@ export class Holdfast implements AsyncDisposable {
     releaseEverything(client, releaseHeld);
     releaseAllPermits(client, releaseHeld);
     await client.stop();
+    if (events.clientClose.hasSubscribers) events.clientClose.publish({ ...client.about });
   }
 
   #lock(kind: LockKind, name: string, settings: LockSettings): Lock {

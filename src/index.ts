@@ -35,19 +35,26 @@ export {
   WrongTypeError,
 } from "./errors.js";
 export {
-  type AcquireChannel,
+  type AboutClient,
   type AcquireEvent,
+  type ClientEvent,
+  type CommandEvent,
   type ContendedEvent,
   type EventChannel,
   events,
+  type ForcedEvent,
+  type LatchAwaitEvent,
   type LeaseAbandonedEvent,
   type LeaseLostEvent,
   type ReleaseEvent,
   type ReleaseFailedEvent,
+  type RenewalDoneEvent,
   type RenewalFailedEvent,
   type ReplicasShortEvent,
   type ServerUnsuitedEvent,
   type SubscriptionFailedEvent,
+  type TraceChannel,
+  type WaitEnd,
 } from "./events.js";
 export { type CloseOptions, Holdfast } from "./holdfast.js";
 export type { FencedLease, Lease, Tried } from "./lease.js";

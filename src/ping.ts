@@ -57,7 +57,7 @@ export async function ping(client: Client, key: string, { timeoutMs, signal }: P
       .then(({ reply, serverMs, sentAt }) => {
         const rttMs = clock.monotonicMs() - sentAt.monotonicMs;
         const server = commands.serverOf(key);
-        client.unsuited.met(server, reply);
+        client.commands.unsuited.met(server, reply);
         const clockOffsetMs = Math.round(serverMs - (sentAt.wallMs + rttMs / 2));
         return { server, rttMs, clockOffsetMs, version: reply.version };
       });

@@ -7,6 +7,7 @@ import type { Hold, Holding } from "../threads/holding.js";
 import { Attempt, type State } from "./attempt.js";
 import { assertReentrant } from "./claim.js";
 import { clearLeftover, undoCopies } from "./clean-up.js";
+import { tellBehind, tellTurn } from "./contention.js";
 import { enterByAnswer } from "./enter.js";
 import {
   beginBeside,
@@ -20,7 +21,6 @@ import {
 import type { LockIdentity } from "./lock-kind.js";
 import { refusal } from "./refusal.js";
 import { release } from "./release.js";
-import type { WaitEnd } from "./way-of-waiting.js";
 import type { Wish } from "./wish.js";
 
 /**
@@ -49,8 +49,6 @@ export function acquire<T>(lock: LockIdentity, wish: Wish, caller: Caller, come:
  * what follows that promise (`goesOn`, `outcome`), since only that runs in the caller's async context.
  */
 export class Acquisition extends Attempt {
-  /** What has ended the wait. */
-  waitEndedBy: WaitEnd = "free";
   readonly #caller: Caller;
   #entrance: Entrance;
   /** Whether it has begun the stay, and so ends it unless it enters. */
@@ -126,9 +124,10 @@ export class Acquisition extends Attempt {
       this.#begin();
       return;
     }
-    this.waitEndedBy = "re-entry";
     const turn = turnIn(this.#entrance, wish);
     if (turn === "later") {
+      this.freeMeans = "release";
+      if (events.contended.hasSubscribers) tellTurn(this, this.#entrance);
       waiter.sleep(() => this.inCallersContext(() => this.#enter()));
       return;
     }
@@ -154,6 +153,7 @@ export class Acquisition extends Attempt {
     const { lock, wish } = this;
     wish.again = stay.live.length > 0;
     if (wish.again) {
+      wish.waitEndedBy = "re-entry";
       assertReentrant(lock);
       this.ask();
       return;
@@ -173,9 +173,11 @@ export class Acquisition extends Attempt {
     const { lock, wish } = this;
     this.#hasBegun = true;
     this.holding.isBeginning = true;
+    wish.waitEndedBy = wish.kin === undefined ? this.freeMeans : "re-entry";
     if (wish.waits && wish.kin === undefined) {
       this.way = lock.kind.wait(this);
       this.asksAgain = this.way.asksAgain;
+      if (events.contended.hasSubscribers) tellBehind(this, this.way);
     }
     this.#askOrSleep();
   }
@@ -183,7 +185,7 @@ export class Acquisition extends Attempt {
   #askOrSleep(): void {
     const { way } = this;
     const why = way?.asks();
-    if (why !== undefined) this.waitEndedBy = why;
+    if (why !== undefined) this.wish.waitEndedBy = why === "free" ? this.freeMeans : why;
     if (way === undefined || why !== undefined) this.ask();
     else {
       this.state = "waiting";
@@ -195,7 +197,7 @@ export class Acquisition extends Attempt {
   #awake(): void {
     const taken = this.way?.taken();
     if (taken !== undefined) {
-      this.waitEndedBy = taken.by;
+      this.wish.waitEndedBy = taken.by;
       this.inCallersContext(() => this.#takenOver(taken.hold));
     } else if (this.waiter.over) this.#giveUp();
     else this.safely(() => this.#askOrSleep());
@@ -232,13 +234,12 @@ export class Acquisition extends Attempt {
 
   /** It was not sent: its time is up, or its server answers no call. */
   override dismissed(error?: UnavailableError): void {
-    if (error !== undefined) {
-      this.failForCaller(error);
-      return;
+    if (error !== undefined) this.failForCaller(error);
+    else {
+      this.endTurn();
+      this.way?.failed(this.waiter.reason);
+      this.#giveUp();
     }
-    this.endTurn();
-    this.way?.failed(this.waiter.reason);
-    this.#giveUp();
   }
 
   #read(answer: AcquireAnswer, command: Exchanged<unknown>): void {
@@ -300,10 +301,9 @@ export class Acquisition extends Attempt {
     if (this.#hasBegun) {
       this.#hasBegun = false;
       holding.isBeginning = false;
-      if (this.state !== "entered") {
-        // This also takes the field out of a fair queue, and passes the lock on if it was granted at this very moment.
-        undoCopies(lock, holding, lock.kind.recordsWaiters && wish.waits && wish.attempts > 0);
-      }
+      const isQueued = lock.kind.recordsWaiters && wish.waits && wish.attempts > 0;
+      // This also takes the field out of a fair queue, and passes the lock on if it was granted at this very moment.
+      if (this.state !== "entered") undoCopies(lock, holding, isQueued);
       holding.settled();
     }
     this.#entered?.settled(true);

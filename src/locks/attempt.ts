@@ -1,4 +1,5 @@
 import { UnavailableError } from "../errors.js";
+import type { WaitEnd } from "../events.js";
 import type { AcquireAnswer } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/exchanged.js";
 import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
@@ -35,6 +36,8 @@ export abstract class Attempt extends AcquireCommand {
   /** Whether the call asks again under the same field once it has given back what it got too late. */
   protected asksAgain = true;
   protected state: State = "waiting";
+  /** What has ended the wait when the lock is free at the first question: not `free` once the call has waited for something else. */
+  protected freeMeans: WaitEnd = "free";
   /** How the call waits; undefined where it asks once. */
   protected way: WayOfWaiting | undefined;
   #vainTries = 0;
@@ -154,6 +157,8 @@ export abstract class Attempt extends AcquireCommand {
 
   protected takesBack(): void {
     this.state = "takingBack";
+    this.freeMeans = "timer";
+    this.wish.waitEndedBy = "timer";
     this.waiter.onCancel = this.#cancelled;
   }
 

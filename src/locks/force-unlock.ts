@@ -3,6 +3,7 @@ import { UnavailableError, WrongTypeError } from "../errors.js";
 import { MODE_FIELD } from "../protocol/names.js";
 import { forCaller } from "../runtime/for-caller.js";
 import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
+import { tellForced } from "./forced.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { look } from "./look.js";
 import type { SeenLock } from "./seen-lock.js";
@@ -34,6 +35,8 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
     if (reply.status === "wrong-type") throw new WrongTypeError(key, reply.type);
     if (reply.status === "released" || reply.status === "absent") {
       client.threads.stolen(key, Object.keys(seen));
+      // Its holder may have released it since it was seen.
+      if (reply.status === "released" || repeated) tellForced(client, lock, seen);
       return true;
     }
     // A copy without an answer may have freed the lock, and another owner may have taken it since: look whether the fields that were seen
@@ -42,6 +45,7 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
       const gone = await goneOf(lock, seen);
       if (gone.length === holdersOf(seen).length) {
         client.threads.stolen(key, gone);
+        tellForced(client, lock, seen);
         return true;
       }
     }
@@ -88,8 +92,10 @@ async function freeSeen(client: Client, lock: SeenLock): Promise<ForceUnlockOutc
     // A copy without an answer may have freed the lock, and another owner may have taken it since.
     const gone = status === "changed" ? await goneOf({ ...lock, client }, seen) : holders;
     client.threads.stolen(key, gone);
-    if (status === "released" || holders.length === 0 || !isDoubtful) return status;
-    return gone.length === holders.length ? "released" : status;
+    const isFreed = holders.length > 0 && isDoubtful && gone.length === holders.length;
+    if (status !== "released" && !isFreed) return status;
+    tellForced(client, lock, seen);
+    return "released";
   }
   throw new UnavailableError(commands.server, ANSWERS_LATE, isDoubtful);
 }

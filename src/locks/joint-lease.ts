@@ -1,6 +1,6 @@
 import type { Around } from "../client-options.js";
 import { NotHeldError } from "../errors.js";
-import { events } from "../events.js";
+import { type AboutClient, events } from "../events.js";
 import { AnyLease, type Lease } from "../lease.js";
 import { checkLease, checkUnlockOptions, type UnlockOptions } from "../options.js";
 import { alsoForCaller, forCaller, lossForCaller, type Subject } from "../runtime/for-caller.js";
@@ -12,6 +12,8 @@ import type { JointHold, Member } from "./joint-hold.js";
 import { notKept } from "./keep.js";
 
 interface Said {
+  /** The client that made the lock. */
+  readonly about: AboutClient;
   readonly around: Around | undefined;
   readonly note: string | undefined;
 }
@@ -21,15 +23,17 @@ export class JointLease extends AnyLease implements Lease {
   readonly holdCount: number;
   readonly #hold: JointHold;
   readonly #kind: string;
+  readonly #about: AboutClient;
   readonly #around: Around | undefined;
   readonly #note: string | undefined;
   #releasing: Promise<void> | undefined;
 
   /** @param said what the call and the client that made the lock say about its bodies */
-  constructor(hold: JointHold, kind: string, { around, note }: Said) {
+  constructor(hold: JointHold, kind: string, { about, around, note }: Said) {
     super();
     this.#hold = hold;
     this.#kind = kind;
+    this.#about = about;
     this.#around = around;
     this.#note = note;
     const { members } = hold;
@@ -138,7 +142,8 @@ export class JointLease extends AnyLease implements Lease {
   }
 
   protected failed(error: unknown): void {
-    events.releaseFailed.publish({ name: this.name, kind: this.#kind, holder: this.holder, error });
+    const { name, holder } = this;
+    events.releaseFailed.publish({ ...this.#about, name, kind: this.#kind, holder, error });
   }
 
   /** Tries all members, whatever becomes of each. */

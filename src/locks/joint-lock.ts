@@ -2,6 +2,7 @@ import { checkBody } from "../checks.js";
 import type { Client } from "../client.js";
 import type { ClientSettings } from "../client-options.js";
 import { LeaseLostError, NotHeldError, WaitTimeoutError } from "../errors.js";
+import { type AboutClient, events, type WaitEnd } from "../events.js";
 import { type Lease, REFUSED, type Tried } from "../lease.js";
 import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
 import { forCaller, type Subject } from "../runtime/for-caller.js";
@@ -24,6 +25,10 @@ export interface JointCall {
   /** How often Redis was asked. */
   attempts: number;
   obstacle: SeenObstacle | undefined;
+  /** What has ended the wait: of the lock that was waited for last. */
+  waitEndedBy: WaitEnd;
+  /** The locks that were told as contended. */
+  readonly contended: Set<SingleLock>;
 }
 
 /** Who one attempt is where it is on nobody's path: one thread for all locks of a client. */
@@ -43,20 +48,22 @@ export abstract class JointLock implements Lock {
   protected readonly members: readonly [SingleLock, ...SingleLock[]];
   protected readonly quorum: number;
   protected readonly settings: ClientSettings;
+  readonly #about: AboutClient;
   readonly #subject: Subject & { readonly kind: { readonly name: string } };
 
-  /** @param settings those of the client that the lock was made by */
+  /** @param client that the lock was made by */
   constructor(
     kind: string,
     members: readonly [SingleLock, ...SingleLock[]],
     quorum: number,
-    settings: ClientSettings,
+    { settings, about }: Pick<Client, "settings" | "about">,
   ) {
     this.name = members.map(({ name }) => name).join("+");
     this.members = members;
     this.#subject = { name: this.name, kind: { name: kind } };
     this.quorum = quorum;
     this.settings = settings;
+    this.#about = about;
   }
 
   /**
@@ -172,13 +179,18 @@ export abstract class JointLock implements Lock {
 
   protected newWish(lock: SingleLock, call: JointCall, waits: boolean, timeoutMs?: number): Wish {
     const { form, waiter, options } = call;
-    return new Wish(lock.identity.client, options, { form, waits, waiter, timeoutMs, isPart: true });
+    const wish = new Wish(lock.identity.client, options, { form, waits, waiter, timeoutMs, isPart: true });
+    wish.isContended = call.contended.has(lock);
+    return wish;
   }
 
   /** What the wish has met is what the call has met. */
-  protected note(call: JointCall, { attempts, obstacle }: Wish): void {
+  protected note(call: JointCall, lock: SingleLock, wish: Wish): void {
+    const { attempts, obstacle, waits, waitEndedBy, isContended } = wish;
     call.attempts += attempts;
     call.obstacle = obstacle ?? call.obstacle;
+    if (isContended) call.contended.add(lock);
+    if (waits && waitEndedBy !== "free") call.waitEndedBy = waitEndedBy;
   }
 
   async #acquire(
@@ -200,11 +212,13 @@ export abstract class JointLock implements Lock {
       waiter,
       attempts: 0,
       obstacle: undefined,
+      waitEndedBy: "free",
+      contended: new Set(),
     };
     try {
-      const lease = isTraced()
+      const lease = isTraced(events.acquire)
         ? await traced(
-            this.#subject,
+            this.#begun(options),
             call,
             () => this.#takeLease(call),
             (taken) => taken,
@@ -218,6 +232,15 @@ export abstract class JointLock implements Lock {
     } finally {
       for (const client of clients) client.dismiss(waiter);
     }
+  }
+
+  /** For the event. */
+  #begun(options: LockOptions) {
+    const { leaseMs = this.settings.watchdogMs } = options;
+    const { note } = options as { readonly note?: string };
+    const { name, kind } = this.#subject;
+    const terms = { leaseMs, renewed: options.leaseMs === undefined, note };
+    return { client: { about: this.#about }, name, kind: kind.name, terms };
   }
 
   /** For the event, which tells the error that the caller gets. */
@@ -238,7 +261,9 @@ export abstract class JointLock implements Lock {
     }
     const hold = new JointHold(this.name, this.members, members, this.quorum);
     const { around } = this.settings;
-    const lease = new JointLease(hold, this.#subject.kind.name, { around, note: call.options.note });
+    const said = { about: this.#about, around, note: call.options.note };
+    const lease = new JointLease(hold, this.#subject.kind.name, said);
+    if (lease.holdCount > 1 && call.waitEndedBy === "free") call.waitEndedBy = "re-entry";
     if (call.form === "lock") for (const member of members) member.lock.keep(member.hold, lease);
     this.taken(hold, lease, call);
     return lease;

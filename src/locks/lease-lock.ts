@@ -1,6 +1,7 @@
 import { checkBody } from "../checks.js";
 import type { Around } from "../client-options.js";
 import { lockBehind, NotHeldError, WaitTimeoutError } from "../errors.js";
+import { events } from "../events.js";
 import { type HeldLease, type Keeper, REFUSED, type Tried } from "../lease.js";
 import {
   checkLease,
@@ -11,7 +12,7 @@ import {
   type UnlockOptions,
 } from "../options.js";
 import { forCaller } from "../runtime/for-caller.js";
-import { isTraced, traced } from "../runtime/traced.js";
+import { type Acquired, isTraced, traced } from "../runtime/traced.js";
 import type { Hold } from "../threads/holding.js";
 import type { Body, Scope } from "../threads/scope.js";
 import type { AfterBody } from "../threads/threads.js";
@@ -202,11 +203,18 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
       return Promise.reject(error);
     }
     const { threadId } = options;
-    if (!isTraced()) return acquire(lock, wish, { threadId }, come);
-    const describe = ({ holding, holdCount }: Hold) => ({ holder: holding.field, holdCount });
+    if (!isTraced(events.acquire)) return acquire(lock, wish, { threadId }, come);
     const work = () => acquire(lock, wish, { threadId }, (hold) => hold);
-    return traced(lock, wish, work, describe).then((hold) => come(hold, wish));
+    const { name, kind } = lock;
+    const begun = { client, name, kind: kind.name, terms: wish.terms };
+    return traced(begun, wish, work, acquired).then((hold) => come(hold, wish));
   }
+}
+
+/** What the event tells of a hold. */
+function acquired({ holding, holdCount, token }: Hold): Acquired {
+  const { field: holder } = holding;
+  return token === undefined ? { holder, holdCount } : { holder, holdCount, token };
 }
 
 /** How one call takes the lock. */

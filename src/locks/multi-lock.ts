@@ -1,4 +1,4 @@
-import type { ClientSettings } from "../client-options.js";
+import type { Client } from "../client.js";
 import { environment } from "../environment.js";
 import { acquire } from "./acquisition.js";
 import type { Member } from "./joint-hold.js";
@@ -22,9 +22,9 @@ const LONGEST_PAUSE_MS = 640;
  * RedissonMultiLock.
  */
 export class MultiLock extends JointLock {
-  constructor(locks: readonly Lock[], settings: ClientSettings) {
+  constructor(locks: readonly Lock[], client: Pick<Client, "settings" | "about">) {
     const members = jointMembers(locks, "a multi lock");
-    super("multi-lock", members, members.length, settings);
+    super("multi-lock", members, members.length, client);
   }
 
   protected async take(call: JointCall): Promise<readonly Member[] | undefined> {
@@ -39,6 +39,7 @@ export class MultiLock extends JointLock {
       if (waiter.cancelled) throw waiter.reason;
       if (!call.waits || waiter.over) return undefined;
       missing = lost;
+      call.waitEndedBy = "timer";
       // What has woken it in this round is not to end the pause.
       await waiter.pause(0);
       await waiter.pause(environment.random() * pauseMs);
@@ -99,7 +100,7 @@ export class MultiLock extends JointLock {
     const stranger = () => strangers.to(client);
     const threadId = this.threadIdFor(lock, call.options.threadId);
     const hold = await acquire(lock.identity, wish, { threadId, stranger }, (hold) => hold).finally(() =>
-      this.note(call, wish),
+      this.note(call, lock, wish),
     );
     if (hold !== undefined) members.push({ lock, hold });
     return hold !== undefined;
@@ -108,7 +109,7 @@ export class MultiLock extends JointLock {
   #takeGroup(call: JointCall, group: readonly SingleLock[], strangers: Strangers): Promise<Outcome> {
     const parts = group.map((lock) => ({ lock, wish: this.newWish(lock, call, false) }));
     return takeTogether(parts, call.waiter, strangers, () => {
-      for (const { wish } of parts) this.note(call, wish);
+      for (const { lock, wish } of parts) this.note(call, lock, wish);
     });
   }
 }

@@ -1,4 +1,4 @@
-import type { ClientSettings } from "../client-options.js";
+import type { Client } from "../client.js";
 import { environment } from "../environment.js";
 import {
   ClientClosedError,
@@ -29,9 +29,9 @@ const LONGEST_PAUSE_MS = 200;
  * only, so that a minority that is dead, slow or has lost its data does no harm. Source: Redisson's RedissonRedLock.
  */
 export class RedLock extends JointLock {
-  constructor(locks: readonly Lock[], settings: ClientSettings) {
+  constructor(locks: readonly Lock[], client: Pick<Client, "settings" | "about">) {
     const members = jointMembers(locks, "a red lock");
-    super("red-lock", members, Math.floor(members.length / 2) + 1, settings);
+    super("red-lock", members, Math.floor(members.length / 2) + 1, client);
   }
 
   protected async take(call: JointCall): Promise<readonly Member[] | undefined> {
@@ -54,6 +54,7 @@ export class RedLock extends JointLock {
         ears.open();
         ears.answered(answers.flatMap(({ lock, ttlMs }) => (ttlMs === undefined ? [] : [lock])));
         await waiter.pause(this.#sleepMs(answers));
+        call.waitEndedBy = ears.news ?? "timer";
         if (waiter.cancelled) throw waiter.reason;
         await waiter.pause(environment.random() * pauseMs);
         pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
@@ -84,9 +85,9 @@ export class RedLock extends JointLock {
   /** @param first to be waited for, before the others are asked */
   async #askAll(call: JointCall, first: SingleLock | undefined): Promise<readonly Answer[]> {
     const strangers = new Strangers();
-    const round = new RedRound((wish) => {
+    const round = new RedRound((lock, wish) => {
       wish.waiter.dispose();
-      this.note(call, wish);
+      this.note(call, lock, wish);
     });
     const ask = (lock: SingleLock, waits: boolean) => {
       const part = { ...call, waiter: call.waiter.part() };
@@ -156,6 +157,8 @@ function isOfServer(failure: unknown): boolean {
   return types.some((type) => failure instanceof type);
 }
 
+type News = "message" | "reconnect";
+
 /** Hears of releases by those who stand in the way. */
 class Ears {
   readonly #locks: readonly SingleLock[];
@@ -164,7 +167,9 @@ class Ears {
   /** What the latest round has found held: what it gave back itself is no news. Undefined during a round. */
   #blocked: ReadonlySet<SingleLock> | undefined;
   /** Where something was told during a round. */
-  readonly #heard = new Set<SingleLock>();
+  readonly #heard = new Map<SingleLock, News>();
+  /** What was told first since the latest round. */
+  news: News | undefined;
 
   constructor(locks: readonly SingleLock[], wake: () => void) {
     this.#locks = locks;
@@ -178,9 +183,9 @@ class Ears {
       if (this.#closers.has(lock) || (onlyOpen && !client.subscriptions.isOpen(channel))) continue;
       const close = client.subscriptions.listen(channel, {
         onMessage: (message) => {
-          if (isWakeUp(message)) this.#hear(lock);
+          if (isWakeUp(message)) this.#hear(lock, "message");
         },
-        onReady: () => this.#hear(lock),
+        onReady: () => this.#hear(lock, "reconnect"),
         onFailure: () => {
           // The leases of those who are in the way bound the wait.
         },
@@ -192,19 +197,26 @@ class Ears {
   asking(): void {
     this.#blocked = undefined;
     this.#heard.clear();
+    this.news = undefined;
   }
 
   answered(blocked: readonly SingleLock[]): void {
     this.#blocked = new Set(blocked);
-    if (blocked.some((lock) => this.#heard.has(lock))) this.#wake();
+    for (const lock of blocked) this.#tell(this.#heard.get(lock));
   }
 
   close(): void {
     for (const close of this.#closers.values()) close();
   }
 
-  #hear(lock: SingleLock): void {
-    if (this.#blocked === undefined) this.#heard.add(lock);
-    else if (this.#blocked.has(lock)) this.#wake();
+  #hear(lock: SingleLock, news: News): void {
+    if (this.#blocked === undefined) this.#heard.set(lock, news);
+    else if (this.#blocked.has(lock)) this.#tell(news);
+  }
+
+  #tell(news: News | undefined): void {
+    if (news === undefined) return;
+    this.news ??= news;
+    this.#wake();
   }
 }

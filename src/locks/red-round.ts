@@ -22,12 +22,12 @@ export class RedRound {
   readonly #underWay = new Set<Acquisition>();
   /** Those that have something to do in the caller's async context. */
   readonly #toDo: Acquisition[] = [];
-  readonly #ended: (wish: Wish) => void;
+  readonly #ended: (lock: SingleLock, wish: Wish) => void;
   /** Has the caller go on. */
   #tell: (() => void) | undefined;
 
   /** @param ended called as soon as asking for one of the locks is over */
-  constructor(ended: (wish: Wish) => void) {
+  constructor(ended: (lock: SingleLock, wish: Wish) => void) {
     this.#ended = ended;
   }
 
@@ -36,11 +36,11 @@ export class RedRound {
       const acquisition = new Acquisition(lock.identity, wish, callerOf());
       this.#asked.push(() => outcomeOf(acquisition, { lock, wish }));
       this.#underWay.add(acquisition);
-      acquisition.start(() => this.#told(acquisition));
+      acquisition.start(() => this.#told(acquisition, lock));
     } catch (error) {
       const failure = forCaller(error, lock.identity, wish.waiter);
       this.#asked.push(() => ({ lock, wish, failure }));
-      this.#ended(wish);
+      this.#ended(lock, wish);
     }
   }
 
@@ -62,9 +62,9 @@ export class RedRound {
     return this.#asked.map((outcome) => outcome());
   }
 
-  #told(acquisition: Acquisition): void {
+  #told(acquisition: Acquisition, lock: SingleLock): void {
     if (!acquisition.isOver) this.#toDo.push(acquisition);
-    else if (this.#underWay.delete(acquisition)) this.#ended(acquisition.wish);
+    else if (this.#underWay.delete(acquisition)) this.#ended(lock, acquisition.wish);
     if (this.#toDo.length > 0 || this.#underWay.size === 0) this.#tell?.();
   }
 }

@@ -10,8 +10,8 @@ import { events } from "../events.js";
 import type { AcquireAnswer } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/exchanged.js";
 import type { Shortfall } from "../runtime/replication.js";
+import { tellContended } from "./contention.js";
 import type { LockIdentity, Part } from "./lock-kind.js";
-import type { Wish } from "./wish.js";
 
 /** The outcome of the last call under a chosen id is unknown, so that the next one cannot be sent. */
 export function unanswered({ client }: LockIdentity): UnavailableError {
@@ -50,10 +50,10 @@ export function refusal(
         repeated: wish.repeated,
         fallsInMs: answer.isHead && answer.ttlMs >= 0 ? answer.ttlMs : undefined,
       };
-      seenHeld(lock, wish, answer);
+      seenHeld(part, answer);
       return "busy";
     case "busy":
-      seenHeld(lock, wish, answer);
+      seenHeld(part, answer);
       return "busy";
     case "free":
       return "busy";
@@ -73,17 +73,14 @@ export function refusal(
   }
 }
 
-function seenHeld(
-  lock: LockIdentity,
-  wish: Wish,
-  { holder, ttlMs }: { holder: string; ttlMs: number },
-): void {
-  if (holder === "") return;
-  wish.saw(lock, holder, ttlMs);
-  if (wish.attempts === 1 && events.contended.hasSubscribers) {
-    const own = lock.client.holdsAs(holder);
-    events.contended.publish({ name: lock.name, kind: lock.kind.name, holder, ttlMs, own });
-  }
+/** A fair lock that is free, but given to others who wait, has no holder. */
+function seenHeld(part: Part, { holder, ttlMs }: { holder: string; ttlMs: number }): void {
+  const { lock, wish } = part;
+  if (holder !== "") wish.saw(lock, holder, ttlMs);
+  if (wish.isContended) return;
+  wish.isContended = true;
+  if (!events.contended.hasSubscribers) return;
+  tellContended(part, { holder, ttlMs, behind: lock.client.fairQueues.standing(lock.key) });
 }
 
 /** @param found the loss that an answer has just shown; undefined when it was known before */

@@ -42,13 +42,15 @@ export async function giveBack(lock: LockIdentity, hold: Hold): Promise<void> {
 function releaseHeld(lock: LockIdentity, hold: Hold, keepForMs: number): Promise<void> {
   const { holding } = hold;
   const { inRedis } = holding;
-  const heldMs = events.release.hasSubscribers ? hold.heldMs : undefined;
+  const told = events.release.hasSubscribers
+    ? { heldMs: hold.heldMs, holdCount: holding.live.length }
+    : undefined;
   const isLast = holding.isAlone(hold);
   const next = isLast && keepForMs === 0 ? handOver(lock, hold) : undefined;
   if (next !== undefined) {
     confirm(lock, next.holding);
     hold.release();
-    tell({ lock, hold, heldMs });
+    tell({ lock, hold, told });
     return Promise.resolve();
   }
   const names = isLast && !inRedis.isNamed ? holding.chain?.leave() : undefined;
@@ -56,7 +58,7 @@ function releaseHeld(lock: LockIdentity, hold: Hold, keepForMs: number): Promise
   holding.unsettled();
   holding.releases += 1;
   hold.release();
-  const ending = { lock, hold, heldMs };
+  const ending = { lock, hold, told };
   const { lowerings } = inRedis;
   if (names !== undefined) {
     inRedis.lowers(0);
@@ -71,8 +73,8 @@ function releaseHeld(lock: LockIdentity, hold: Hold, keepForMs: number): Promise
 interface Ending {
   readonly lock: LockIdentity;
   readonly hold: Hold;
-  /** How long the hold was held; undefined if the event had no subscriber when the release began. */
-  readonly heldMs: number | undefined;
+  /** What the event is to tell; undefined if it had no subscriber when the release began. */
+  readonly told: { readonly heldMs: number; readonly holdCount: number } | undefined;
 }
 
 /** Lowers the count with no other command of the stay under way. */
@@ -144,15 +146,10 @@ async function ended(ending: Ending, work: () => Promise<boolean>): Promise<void
   throw forCaller(failure, lock);
 }
 
-function tell({ lock, hold, heldMs }: Ending): void {
+function tell({ hold, told }: Ending): void {
   if (!events.release.hasSubscribers) return;
-  const { name, kind } = lock;
-  events.release.publish({
-    name,
-    kind: kind.name,
-    holder: hold.holding.field,
-    heldMs: Math.round(heldMs ?? hold.heldMs),
-  });
+  const { heldMs, holdCount } = told ?? hold;
+  events.release.publish({ ...hold.about, heldMs: Math.round(heldMs), holdCount });
 }
 
 /**

@@ -1,9 +1,10 @@
 import { UnavailableError } from "../errors.js";
+import type { WaitEnd } from "../events.js";
 import type { WaitLine } from "../runtime/wait-line.js";
 import { Heir } from "./hand-off.js";
 import type { LockIdentity, Part } from "./lock-kind.js";
 import { handsOver } from "./own-release.js";
-import type { Taken, WaitEnd, WayOfWaiting } from "./way-of-waiting.js";
+import type { Taken, WayOfWaiting } from "./way-of-waiting.js";
 import type { Wish } from "./wish.js";
 
 /**
@@ -17,7 +18,8 @@ export class WaitInLine implements WayOfWaiting {
   readonly #lock: LockIdentity;
   readonly #part: Part;
   #heir: Heir | undefined;
-  #hasSlept = false;
+  /** Whether it has asked or slept. */
+  #hasBegun = false;
 
   constructor(part: Part) {
     const { lock, wish } = part;
@@ -27,6 +29,10 @@ export class WaitInLine implements WayOfWaiting {
     this.line = lock.client.lines.join(lock, wish.waiter);
   }
 
+  get behind(): number {
+    return this.line.length - 1;
+  }
+
   asks(): WaitEnd | undefined {
     const { waiter } = this.wish;
     if (this.line.head !== waiter || !this.line.shouldAsk()) return undefined;
@@ -34,7 +40,9 @@ export class WaitInLine implements WayOfWaiting {
     // meanwhile.
     waiter.heir = undefined;
     const news = this.line.asking();
-    return this.#hasSlept ? news : "free";
+    const isFirst = !this.#hasBegun;
+    this.#hasBegun = true;
+    return isFirst ? "free" : news;
   }
 
   refused(): boolean {
@@ -51,7 +59,7 @@ export class WaitInLine implements WayOfWaiting {
 
   sleep(awake: () => void): void {
     const { waiter } = this.wish;
-    this.#hasSlept = true;
+    this.#hasBegun = true;
     if (handsOver(this.#lock)) this.#heir ??= new Heir(this.#part.holding, this.wish);
     waiter.heir = this.#heir;
     if (this.line.head === waiter) this.line.watch();

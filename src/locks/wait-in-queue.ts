@@ -1,9 +1,10 @@
+import type { WaitEnd } from "../events.js";
 import type { RefreshAnswer } from "../protocol/fair-scripts.js";
 import type { FairWaiter, Sighted } from "../runtime/fair-queue.js";
 import type { Holding } from "../threads/holding.js";
 import { enterByGrant } from "./grant.js";
 import type { LockIdentity, Part } from "./lock-kind.js";
-import type { Taken, WaitEnd, WayOfWaiting } from "./way-of-waiting.js";
+import type { Taken, WayOfWaiting } from "./way-of-waiting.js";
 import type { FoundPlace, QueuePlace, Wish } from "./wish.js";
 
 /**
@@ -18,6 +19,8 @@ import type { FoundPlace, QueuePlace, Wish } from "./wish.js";
  */
 export class WaitInQueue implements WayOfWaiting, FairWaiter {
   readonly holder: string;
+  /** Each call stands in the queue by itself, and asks. */
+  readonly behind = 0;
   /** Under an id that the caller chose, the next field is the same. */
   readonly asksAgain: boolean;
   readonly #lock: LockIdentity;
@@ -28,8 +31,8 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
    * chose, earlier stays had the same field.
    */
   #once: boolean;
-  /** Whether there was news since the latest attempt was sent, of which its answer may not know. */
-  #heard = false;
+  /** Set when there was news since the latest attempt was sent, of which its answer may not know: how it came. */
+  #heard: WaitEnd | undefined;
   #place: QueuePlace | undefined;
   /** On the monotonic clock: the first attempt is made at once. */
   #askAtMs = Number.NEGATIVE_INFINITY;
@@ -56,8 +59,8 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
   /** News from now on is for the next attempt, as the answer to this one may be older. So is a grant that a message has told. */
   asks(): WaitEnd | undefined {
     if (this.#lock.client.clock.monotonicMs() < this.#askAtMs) return undefined;
-    const why = this.#heard ? "message" : "timer";
-    this.#heard = false;
+    const why = this.#heard ?? "timer";
+    this.#heard = undefined;
     this.#askAtMs = Number.POSITIVE_INFINITY;
     this.#lock.client.fairQueues.expect(this);
     return this.#place === undefined ? "free" : why;
@@ -91,12 +94,12 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
     this.#lock.client.fairQueues.remove(this);
   }
 
-  refreshed(answer: RefreshAnswer, seen: Sighted): void {
+  refreshed(answer: RefreshAnswer, seen: Sighted, why: WaitEnd): void {
     if (answer.status === "queued") {
       if (answer.holder !== "") this.#wish.saw(this.#lock, answer.holder, answer.ttlMs);
       this.#seen({ ...seen, fallsInMs: answer.isHead && answer.ttlMs >= 0 ? answer.ttlMs : undefined });
     } else {
-      this.#askNow();
+      this.#askNow(why);
     }
     this.#wish.waiter.wake();
   }
@@ -107,7 +110,7 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
     this.#granted = false;
     const place = this.#once ? this.#place : undefined;
     const hold = place && enterByGrant(this.#lock, this.#holding, this.#wish, place);
-    if (hold === undefined) this.#askNow();
+    if (hold === undefined) this.#askNow("message");
     return hold && { hold, by: "grant" };
   }
 
@@ -116,7 +119,7 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
     // An attempt that was sent after a sign of life may be answered before it: the older answer tells less.
     if (this.#place !== undefined && place.sentAt.monotonicMs < this.#place.sentAt.monotonicMs) return;
     this.#place = place;
-    if (this.#heard) return;
+    if (this.#heard !== undefined) return;
     this.#askAtMs =
       place.fallsInMs === undefined
         ? Number.POSITIVE_INFINITY
@@ -125,12 +128,12 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
 
   told(given: boolean): void {
     if (given) this.#granted = true;
-    else this.#askNow();
+    else this.#askNow("message");
     this.#wish.waiter.wake();
   }
 
-  #askNow(): void {
-    this.#heard = true;
+  #askNow(why: WaitEnd): void {
+    this.#heard = why;
     this.#askAtMs = Number.NEGATIVE_INFINITY;
     this.#wish.waiter.wake();
   }

@@ -1,15 +1,5 @@
+import type { WaitEnd } from "../events.js";
 import type { Hold } from "../threads/holding.js";
-
-/** What ends a wait: the lock was free at once, the call was told or asked again by itself, or it was handed the lock. */
-export type WaitEnd =
-  | "free"
-  | "message"
-  | "reconnect"
-  | "release"
-  | "timer"
-  | "grant"
-  | "hand-off"
-  | "re-entry";
 
 /** What a call was given while it slept. */
 export interface Taken {
@@ -25,6 +15,8 @@ export interface Taken {
 export interface WayOfWaiting {
   /** Whether the call asks again under the same field after it has given back what it got too late. */
   readonly asksAgain: boolean;
+  /** How many calls of this client stand before one that has just begun to wait; 0 where it asks by itself. */
+  readonly behind: number;
   /** Whether the call is to ask now; what is heard from then on is news. @returns why it asks; undefined: it is to sleep */
   asks(): WaitEnd | undefined;
   /** Redis has refused. @returns false when the call has to wait on under another field */

@@ -1,9 +1,11 @@
 import type { Client } from "../client.js";
 import type { ClientSettings } from "../client-options.js";
 import type { Obstacle, UnavailableError } from "../errors.js";
+import type { WaitEnd } from "../events.js";
 import { type LockOptions, rungOf } from "../options.js";
 import type { Sighted } from "../runtime/fair-queue.js";
 import type { Patience } from "../runtime/patience.js";
+import type { Sighting } from "../runtime/sighting.js";
 import type { Waiter } from "../runtime/waiter.js";
 import type { Hold } from "../threads/holding.js";
 import type { Scope } from "../threads/scope.js";
@@ -33,8 +35,13 @@ export interface SeenObstacle extends Obstacle {
 /** The obstacle as errors tell it, with the time that its lease lasts from `nowMs` on. */
 export function obstacleAt(nowMs: number, seen: SeenObstacle | undefined): Obstacle | undefined {
   if (seen === undefined) return undefined;
-  const { holder, ttlMs, own, seenMs } = seen;
-  return { holder, ttlMs: ttlMs < 0 ? ttlMs : Math.max(0, Math.round(seenMs + ttlMs - nowMs)), own };
+  const { holder, own } = seen;
+  return { holder, ttlMs: leftMsOf(nowMs, seen), own };
+}
+
+/** How many milliseconds the lease of a holder lasts from `nowMs` on; negative where it does not end, or that is not known. */
+export function leftMsOf(nowMs: number, { ttlMs, seenMs }: Sighting): number {
+  return ttlMs < 0 ? ttlMs : Math.max(0, Math.round(seenMs + ttlMs - nowMs));
 }
 
 /** What a wish uses of the lock that it wants. */
@@ -68,6 +75,10 @@ export class Wish implements Patience {
   obstacle: SeenObstacle | undefined;
   /** Set when Redis was not asked, as the outcome of the last stay under the same chosen id is unknown. */
   unanswered: UnavailableError | undefined;
+  /** Whether it was told that the call is contended. */
+  isContended = false;
+  /** What has ended the wait. */
+  waitEndedBy: WaitEnd = "free";
   /** The place in the lock's queue that the latest attempt has found; undefined when it had another answer. */
   place: FoundPlace | undefined;
 

@@ -2,6 +2,7 @@ import type { ClientSettings } from "../client-options.js";
 import type { Clock } from "../clock.js";
 import { type Driver, ServerReplyError } from "../driver/driver.js";
 import { ClientClosedError, UnavailableError } from "../errors.js";
+import { type AboutClient, events } from "../events.js";
 import type { Script } from "../protocol/define-script.js";
 import type { Dialect, Publishing } from "../protocol/dialect.js";
 import { hashSlot } from "../protocol/hash-slot.js";
@@ -16,8 +17,10 @@ import { type AnyPendingCommand, type Command, PendingCommand, type Started } fr
 import { Replication } from "./replication.js";
 import { Sender } from "./sender.js";
 import { type ServerClock, ServerClocks } from "./server-clocks.js";
+import { isTraced } from "./traced.js";
+import { TracedCommand, tracedCommand } from "./traced-command.js";
 import { UnderWay } from "./under-way.js";
-import type { UnsuitedServers } from "./unsuited-servers.js";
+import { UnsuitedServers } from "./unsuited-servers.js";
 
 /** The wait before a command is sent again doubles up to this. */
 const LONGEST_BACKOFF_MS = 500;
@@ -34,6 +37,8 @@ export class Commands {
   readonly #sender: Sender;
   readonly #failures: CommandFailures;
   readonly timeoutMs: number;
+  /** The client. */
+  readonly about: AboutClient;
   /** Whether one command can name keys of one slot only. */
   readonly inCluster: boolean;
   /** Which messages are sent and listened to; undefined until the cluster was asked what it knows. */
@@ -42,24 +47,25 @@ export class Commands {
   /** By place. */
   readonly #probes = new Map<string, Promise<void>>();
   readonly #underWay: UnderWay;
-  readonly #unsuited: UnsuitedServers;
+  readonly unsuited: UnsuitedServers;
 
   /** @throws TypeError when the driver cannot do what the settings ask for */
-  constructor(driver: Driver, clock: Clock, settings: CommandSettings, unsuited: UnsuitedServers) {
+  constructor(driver: Driver, clock: Clock, settings: CommandSettings, about: AboutClient) {
     const { commandTimeoutMs, replicas, pubSub } = settings;
     const { topology, sharded = false } = driver.traits;
     this.#driver = driver;
     this.#clock = clock;
+    this.about = about;
     this.timeoutMs = commandTimeoutMs;
     this.inCluster = topology === "cluster";
     const [clocks, underWay] = [new ServerClocks(driver), new UnderWay(clock)];
-    const replication = new Replication(driver, replicas);
+    const replication = new Replication(driver, replicas, about);
     this.#clocks = clocks;
     this.#underWay = underWay;
     this.#replication = replication;
     this.#sender = new Sender({ driver, clock, replication, clocks, underWay });
     this.#failures = new CommandFailures(driver);
-    this.#unsuited = unsuited;
+    this.unsuited = new UnsuitedServers(about.clientId);
     if ((pubSub === "sharded" || pubSub === "both") && !sharded) {
       throw new TypeError(
         `pubSub "${pubSub}" needs a cluster and a driver that can listen to sharded messages`,
@@ -116,6 +122,13 @@ export class Commands {
    * @param started what became of it so far. Default: it begins now
    */
   begin<Input, Reply>(command: Command<Input, Reply>, started?: Started): void {
+    const { start, end, asyncStart, asyncEnd, error } = events.command;
+    const endIsHeard = end.hasSubscribers || asyncEnd.hasSubscribers || error.hasSubscribers;
+    const isHeard = endIsHeard || start.hasSubscribers || asyncStart.hasSubscribers;
+    if (isHeard && !(command instanceof TracedCommand)) {
+      tracedCommand(command, this.about, this.#clock, (traced) => this.begin(traced, started));
+      return;
+    }
     const timeoutMs = command.patience.timeoutMs ?? this.timeoutMs;
     const sentAt = now(this.#clock);
     const bound = { timeoutMs, endMs: started?.endMs ?? sentAt.monotonicMs + timeoutMs };
@@ -270,20 +283,20 @@ export class Commands {
     const input = { key: this.inCluster ? key : undefined };
     const { reply } = await new Promise<Exchanged<ServerProbe>>((answered, failed) => {
       const probe = { script: serverProbe, key, patience: {}, input: () => input, answered, failed };
-      const pending = new PendingCommand(
-        probe,
-        this.#sender,
-        (_, error) => failed(error),
-        now(this.#clock),
-        bound,
-      );
-      this.#sender.send(pending, serverProbe.encode(input, this.#dialect), this.#clocks.serverOf(key));
+      const send = (command: Command<typeof input, ServerProbe>) => {
+        const fail = (_: AnyPendingCommand, error: unknown) => command.failed(error);
+        const pending = new PendingCommand(command, this.#sender, fail, now(this.#clock), bound);
+        const call = serverProbe.encode(command.input(0), this.#dialect);
+        this.#sender.send(pending, call, this.#clocks.serverOf(key));
+      };
+      if (isTraced(events.command)) tracedCommand(probe, this.about, this.#clock, send);
+      else send(probe);
     });
     if (this.#publishes === undefined) {
       this.#publishes = reply.sharded ? "sharded" : "classic";
       this.#dialect = dialectOf(this.#publishes, this.#replication);
     }
-    this.#unsuited.met(this.serverOf(key), reply);
+    this.unsuited.met(this.serverOf(key), reply);
     if (isTooOld(reply.version)) {
       this.#clocks.forget(key);
       throw new UnavailableError(this.server, `Redis ${reply.version} is too old, 6.2 is needed`, false);

@@ -13,7 +13,8 @@ export interface FairWaiter {
   readonly holder: string;
   /** A message names this call. @param given whether the lock was given to it; false: it is to ask */
   told(given: boolean): void;
-  refreshed(answer: RefreshAnswer, seen: Sighted): void;
+  /** @param why it was asked for: in turn, or as messages have begun to arrive */
+  refreshed(answer: RefreshAnswer, seen: Sighted, why: "timer" | "reconnect"): void;
 }
 
 /** When something was seen in Redis. */

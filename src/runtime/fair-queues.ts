@@ -57,6 +57,11 @@ export class FairQueues {
     this.#schedule();
   }
 
+  /** How many calls of this client stand in the queue of a lock. */
+  standing(key: string): number {
+    return this.#queues.get(key)?.standing.size ?? 0;
+  }
+
   remove(entry: FairWaiter): void {
     const queue = this.#queues.get(entry.key);
     queue?.remove(entry);
@@ -89,7 +94,10 @@ export class FairQueues {
         void SOON.then(() => {
           const asked = this.#asked ?? [];
           this.#asked = undefined;
-          this.#refreshAll([...asked].filter((entry) => this.#has(entry)));
+          this.#refreshAll(
+            [...asked].filter((entry) => this.#has(entry)),
+            "reconnect",
+          );
         });
       });
     }
@@ -102,19 +110,19 @@ export class FairQueues {
       const standing = [...this.#queues.values()].flatMap((queue) => [...queue.standing]);
       if (standing.length === 0) return;
       this.#schedule();
-      this.#refreshAll(standing);
+      this.#refreshAll(standing, "timer");
     });
   }
 
-  #refreshAll(entries: readonly FairWaiter[]): void {
+  #refreshAll(entries: readonly FairWaiter[], why: "timer" | "reconnect"): void {
     for (const batch of batches(this.#services.commands, entries, BATCH_SIZE)) {
       const parts = [...byKey(batch).values()];
       // What is not answered is asked again in the next period.
-      inParts(parts, (part, divisible) => this.#refresh(part, divisible)).catch(() => undefined);
+      inParts(parts, (part, divisible) => this.#refresh(part, why, divisible)).catch(() => undefined);
     }
   }
 
-  async #refresh(parts: readonly Part[], divisible: boolean): Promise<void> {
+  async #refresh(parts: readonly Part[], why: "timer" | "reconnect", divisible: boolean): Promise<void> {
     const input = () =>
       parts.map(({ key, channel, entries }) => ({
         key,
@@ -130,7 +138,7 @@ export class FairQueues {
         if (answer === undefined || !this.#has(entry)) return;
         if (answer.status === "queued")
           this.#queues.get(key)?.saw({ sentAt: seen.sentAt, meetsJvm: answer.meetsJvm });
-        entry.refreshed(answer, seen);
+        entry.refreshed(answer, seen, why);
       });
     });
   }

@@ -1,7 +1,7 @@
 import type { ReplicaSettings } from "../client-options.js";
 import { type Driver, type ReplicaDemand, type Ticket, WaitRefusedError } from "../driver/driver.js";
 import { UnavailableError } from "../errors.js";
-import { events } from "../events.js";
+import { type AboutClient, events } from "../events.js";
 import type { RawReply, ScriptCall } from "../protocol/script-call.js";
 
 /** Fewer replicas acknowledged in time what a command wrote than are required. */
@@ -39,18 +39,20 @@ const PARTS_OF_LEASE = 4;
 export class Replication {
   readonly #driver: Driver;
   readonly #settings: ReplicaSettings;
+  readonly #about: AboutClient;
   readonly #replicas: ReplicaDemand["replicas"];
   #mode: "auto" | "require" | "off";
   /** Whether replicas are asked at all. */
   isOn: boolean;
 
   /** @throws TypeError when replicas are required and the driver cannot ask them */
-  constructor(driver: Driver, settings: ReplicaSettings) {
+  constructor(driver: Driver, settings: ReplicaSettings, about: AboutClient) {
     const { topology } = driver.traits;
     const several = topology === "cluster" || topology === "sentinel";
     const able = driver.runReplicated !== undefined;
     this.#driver = driver;
     this.#settings = settings;
+    this.#about = about;
     this.#mode = settings.mode ?? (several && able ? "auto" : "off");
     this.isOn = this.#mode !== "off";
     this.#replicas = this.#mode === "require" ? settings.min : "connected";
@@ -108,6 +110,6 @@ export class Replication {
 
   #tell(what: { command: string; acknowledged: number; wanted: number; error?: unknown }): void {
     if (!events.replicasShort.hasSubscribers) return;
-    events.replicasShort.publish({ server: this.#driver.traits.server, ...what });
+    events.replicasShort.publish({ ...this.#about, ...what });
   }
 }

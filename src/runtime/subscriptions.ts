@@ -16,7 +16,7 @@ export interface Listener {
 
 interface Services {
   readonly driver: Driver;
-  readonly commands: Pick<Commands, "publishes" | "timeoutMs">;
+  readonly commands: Pick<Commands, "publishes" | "timeoutMs" | "about">;
   readonly wheel: HashedWheelTimer;
 }
 
@@ -121,7 +121,9 @@ export class Subscriptions {
     if (this.#channels.get(channel) !== entry) return;
     this.#channels.delete(channel);
     entry.lingering?.cancel();
-    if (events.subscriptionFailed.hasSubscribers) events.subscriptionFailed.publish({ channel, error });
+    if (events.subscriptionFailed.hasSubscribers) {
+      events.subscriptionFailed.publish({ ...this.#commands.about, channel, error });
+    }
     const listeners = [...entry.listeners];
     entry.listeners.clear();
     for (const listener of listeners) listener.onFailure();

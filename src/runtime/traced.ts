@@ -1,67 +1,104 @@
 import { ClientClosedError } from "../errors.js";
-import { type AcquireEvent, events } from "../events.js";
+import {
+  type AboutClient,
+  type AcquireEvent,
+  events,
+  type LatchAwaitEvent,
+  type TraceChannel,
+} from "../events.js";
 import type { Waiter } from "./waiter.js";
 
 /** What an acquisition has brought. */
-export type Acquired = Pick<AcquireEvent, "holder" | "holdCount" | "permits">;
+export type Acquired = Pick<AcquireEvent, "holder" | "holdCount" | "token" | "permits">;
+
+/** What is to be acquired, and on which terms. */
+interface Begun {
+  readonly client: { readonly about: AboutClient };
+  readonly name: string;
+  readonly kind: string;
+  readonly terms: Pick<AcquireEvent, "leaseMs" | "renewed"> & { readonly note?: string | undefined };
+}
 
 interface Wanted {
   readonly waiter: Waiter;
   readonly waits: boolean;
   readonly attempts: number;
+  readonly waitEndedBy: NonNullable<AcquireEvent["via"]>;
 }
 
-/**
- * Runs an acquisition inside the tracing channel, if that has subscribers. As TracingChannel.tracePromise, but a rejection takes the same
- * number of microtasks on all releases of Node.
- */
+/** Runs an acquisition inside its tracing channel. To be called where that has subscribers. */
 export function traced<T>(
-  lock: { readonly name: string; readonly kind: { readonly name: string } },
+  { client, name, kind, terms }: Begun,
   wish: Wanted,
   acquire: () => Promise<T | undefined>,
   describe: (acquired: T) => Acquired,
 ): Promise<T | undefined> {
-  if (!isTraced()) return acquire();
-  const { start, end } = events.acquire;
-  const event: AcquireEvent = { name: lock.name, kind: lock.kind.name };
-  return start.runStores(event, () => {
-    const acquired = tell(event, wish, acquire, describe);
-    end.publish(event);
-    return acquired;
+  const { leaseMs, renewed, note } = terms;
+  const about = { ...client.about, name, kind, leaseMs, renewed, waitMs: wish.waiter.waitMs };
+  const event: AcquireEvent = note === undefined ? about : { ...about, note };
+  return tracedOn(events.acquire, event, wish, acquire, (acquired) => {
+    if (acquired === undefined) return { outcome: wish.waits ? "timeout" : "refused" };
+    return { outcome: "acquired", via: wish.waitEndedBy, ...describe(acquired) };
   });
 }
 
-async function tell<T>(
-  event: AcquireEvent & { error?: unknown },
-  wish: Wanted,
-  acquire: () => Promise<T | undefined>,
-  describe: (acquired: T) => Acquired,
-): Promise<T | undefined> {
-  const { asyncStart, asyncEnd, error: failed } = events.acquire;
-  let acquired: T | undefined;
-  let outcome: AcquireEvent["outcome"] = "failed";
+/**
+ * Runs a call inside a tracing channel. As TracingChannel.tracePromise, but a rejection takes the same number of microtasks on all releases
+ * of Node.
+ * @param come what the event says of a call that has come to this
+ */
+export function tracedOn<E extends AcquireEvent | LatchAwaitEvent, T>(
+  channel: TraceChannel<E>,
+  event: E,
+  wish: { readonly waiter: Waiter; readonly attempts?: number },
+  call: () => Promise<T>,
+  come: (result: T) => Partial<E>,
+): Promise<T> {
+  return channel.start.runStores(event, () => {
+    const called = tell(channel, event, wish, call, come);
+    channel.end.publish(event);
+    return called;
+  });
+}
+
+async function tell<E extends AcquireEvent | LatchAwaitEvent, T>(
+  channel: TraceChannel<E>,
+  event: E & { error?: unknown },
+  wish: { readonly waiter: Waiter; readonly attempts?: number },
+  call: () => Promise<T>,
+  come: (result: T) => Partial<E>,
+): Promise<T> {
+  const { asyncStart, asyncEnd, error: failed } = channel;
+  let ended: Partial<E> = {};
+  let hasFailed = true;
   try {
-    acquired = await acquire();
-    if (acquired !== undefined) outcome = "acquired";
-    else outcome = wish.waits ? "timeout" : "refused";
-    return acquired;
+    const result = await call();
+    ended = come(result);
+    hasFailed = false;
+    return result;
   } catch (error) {
-    if (error instanceof ClientClosedError || wish.waiter.isReasonOfSignal(error)) outcome = "cancelled";
+    const isCancelled = error instanceof ClientClosedError || wish.waiter.isReasonOfSignal(error);
+    event.outcome = isCancelled ? "cancelled" : "failed";
     event.error = error;
     throw error;
   } finally {
     const waitedMs = Math.round(wish.waiter.waitedMs);
-    Object.assign(event, { outcome, waitedMs, attempts: wish.attempts });
-    if (acquired !== undefined) Object.assign(event, describe(acquired));
-    if (outcome === "failed" || outcome === "cancelled") failed.publish(event);
+    const { attempts } = wish;
+    Object.assign(event, ended, attempts === undefined ? { waitedMs } : { waitedMs, attempts });
+    if (hasFailed) failed.publish(event);
     asyncStart.publish(event);
     asyncEnd.publish(event);
   }
 }
 
-/** Whether the channel has subscribers. As TracingChannel.hasSubscribers, which Node 20.19 does not have. */
-export function isTraced(): boolean {
-  const { start, end, asyncStart, asyncEnd, error } = events.acquire;
+/** Whether a tracing channel has subscribers. As TracingChannel.hasSubscribers, which Node 20.19 does not have. */
+export function isTraced<E extends object>({
+  start,
+  end,
+  asyncStart,
+  asyncEnd,
+  error,
+}: TraceChannel<E>): boolean {
   const ends = end.hasSubscribers || asyncEnd.hasSubscribers || error.hasSubscribers;
   return ends || start.hasSubscribers || asyncStart.hasSubscribers;
 }

@@ -83,6 +83,11 @@ export class Waiter extends Link {
     return this.#signal?.aborted === true && this.#signal.reason === error;
   }
 
+  /** How long it may wait in all, in whole milliseconds. */
+  get waitMs(): number {
+    return Math.round(this.#endMs - this.#startMs);
+  }
+
   get waitedMs(): number {
     return this.#clock.monotonicMs() - this.#startMs;
   }

@@ -32,6 +32,8 @@ export interface Renewable {
   gone(): boolean;
   /** A renewal is about to be sent. */
   renewing(): void;
+  /** How long the shortest lease that is renewed is trusted yet; Infinity where there is none. @param at this moment */
+  leastMs(at: Instant): number;
 }
 
 /** As Redisson's lockWatchdogBatchSize: a script call for more would keep the server from other commands for too long. */
@@ -101,18 +103,22 @@ export class Watchdog {
 
   /** A beat that finds nothing to do is the last: adding and removing in between costs no timer. */
   #schedule(): void {
-    this.#beat = this.#wheel.schedule(this.leaseMs / RENEWALS_PER_LEASE, () => {
+    const periodMs = this.leaseMs / RENEWALS_PER_LEASE;
+    const beatMs = this.#clock.monotonicMs() + periodMs;
+    this.#beat = this.#wheel.schedule(periodMs, () => {
       this.#beat = undefined;
       const watched = this.#watched;
       if (watched.length === 0) return;
       this.#schedule();
       const due = watched.filter(({ underRenewal }) => !underRenewal);
-      for (const batch of batches(this.#commands, due, BATCH_SIZE)) void this.#renew(batch, FIRST_RETRY_MS);
+      for (const batch of batches(this.#commands, due, BATCH_SIZE)) {
+        void this.#renew(batch, { beatMs, retryMs: FIRST_RETRY_MS });
+      }
     });
   }
 
   /** Never rejects. What is not answered is tried again, until it is answered or no longer held. */
-  async #renew(batch: readonly Renewable[], retryMs: number): Promise<void> {
+  async #renew(batch: readonly Renewable[], turn: Turn): Promise<void> {
     let wanted = this.#wantedOf(batch);
     if (wanted.length === 0) return;
     for (const renewable of wanted) {
@@ -121,9 +127,11 @@ export class Watchdog {
     }
     try {
       let isFresh = true;
+      let leastMs: number | undefined;
       const renewals = () => {
         // A command that is sent later, or again, leaves out the fields that were released meanwhile; none may be left.
         if (!isFresh) wanted = this.#wantedOf(wanted);
+        leastMs = events.renewalDone.hasSubscribers ? leastOf(wanted, now(this.#clock)) : undefined;
         return wanted.map((renewable) => renewable.renewal());
       };
       const timeoutMs = Math.min(this.#commands.timeoutMs, this.leaseMs / ANSWERS_PER_LEASE);
@@ -134,14 +142,15 @@ export class Watchdog {
       const { reply, sentAt, shortfall } = await exchanged;
       const last = reply.at(-1);
       const answered = { sentAt, at: now(this.#clock), shortfall };
+      if (leastMs !== undefined) this.#tell(wanted.length, turn, answered, leastMs);
       const unsettled = wanted.filter((renewable, i) => !this.#settle(renewable, reply[i] ?? last, answered));
-      if (unsettled.length > 0) this.#retry(unsettled, retryMs, new Error(complaint(shortfall)));
+      if (unsettled.length > 0) this.#retry(unsettled, turn, new Error(complaint(shortfall)));
     } catch (error) {
       if (wanted.length > 1 && wasRefused(error)) {
         // One bad key may fail a whole call: each is sent by itself, so that the good ones are renewed.
-        for (const renewable of wanted) void this.#renew([renewable], retryMs);
+        for (const renewable of wanted) void this.#renew([renewable], turn);
       } else {
-        this.#retry(wanted, retryMs, error);
+        this.#retry(wanted, turn, error);
       }
     }
   }
@@ -170,12 +179,24 @@ export class Watchdog {
     }
   }
 
-  #retry(batch: readonly Renewable[], retryMs: number, error: unknown): void {
+  #retry(batch: readonly Renewable[], turn: Turn, error: unknown): void {
     const wanted = this.#wantedOf(batch);
     if (wanted.length === 0) return;
-    if (events.renewalFailed.hasSubscribers) events.renewalFailed.publish({ locks: wanted.length, error });
-    const nextMs = Math.min(2 * retryMs, this.leaseMs / RETRIES_PER_LEASE);
-    this.#wheel.schedule(retryMs, () => void this.#renew(wanted, nextMs));
+    if (events.renewalFailed.hasSubscribers) {
+      events.renewalFailed.publish({ ...this.#commands.about, locks: wanted.length, error });
+    }
+    const retryMs = Math.min(2 * turn.retryMs, this.leaseMs / RETRIES_PER_LEASE);
+    this.#wheel.schedule(turn.retryMs, () => void this.#renew(wanted, { ...turn, retryMs }));
+  }
+
+  #tell(locks: number, { beatMs }: Turn, { sentAt, at }: Answered, leastMs: number): void {
+    events.renewalDone.publish({
+      ...this.#commands.about,
+      locks,
+      lateMs: Math.max(0, Math.round(sentAt.monotonicMs - beatMs)),
+      durationMs: Math.round(at.monotonicMs - sentAt.monotonicMs),
+      leastRemainingMs: Math.floor(leastMs),
+    });
   }
 
   #wantedOf(batch: readonly Renewable[]): readonly Renewable[] {
@@ -189,12 +210,24 @@ export class Watchdog {
   }
 }
 
+/** One try of what a beat has begun. */
+interface Turn {
+  /** When the beat was to come, on the monotonic clock. */
+  readonly beatMs: number;
+  /** The pause before the next try. */
+  readonly retryMs: number;
+}
+
 /** The facts that all renewals of one command share. */
 interface Answered {
   readonly sentAt: Instant;
   /** When the answer came. */
   readonly at: Instant;
   readonly shortfall: Shortfall | undefined;
+}
+
+function leastOf(wanted: readonly Renewable[], at: Instant): number {
+  return wanted.reduce((ms, renewable) => Math.min(ms, renewable.leastMs(at)), Number.POSITIVE_INFINITY);
 }
 
 function complaint(shortfall: Shortfall | undefined): string {

@@ -1,4 +1,6 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { NotReplicatedError, type UnavailableError } from "../errors.js";
+import { events } from "../events.js";
 import { tellsPermits } from "../protocol/messages.js";
 import type { PermitDecision } from "../protocol/semaphore-scripts.js";
 import type { Entrant, Room } from "../runtime/admission.js";
@@ -38,16 +40,18 @@ export function acquirePermits<Granted, T>(
   wanted: Wanted,
   come: Come<Granted, T>,
 ): Promise<T> {
-  if (!isTraced()) return new PermitAcquisition(source, wanted, come).run();
-  const { count } = source;
+  if (!isTraced(events.acquire)) return new PermitAcquisition(source, wanted, come).run();
+  const { count, terms } = source;
+  const { client, name, kind } = count;
   const call = new PermitAcquisition(source, wanted, (granted) => granted);
-  const lock = { name: count.name, kind: { name: count.kind } };
   const { permits } = wanted;
   const describe = (granted: Granted) => {
     const holder = source.describe(granted);
     return holder === undefined ? { permits } : { permits, holder };
   };
-  return traced(lock, call, () => call.run(), describe).then((granted) => come(granted, call));
+  return traced({ client, name, kind, terms }, call, () => call.run(), describe).then((granted) =>
+    come(granted, call),
+  );
 }
 
 /** One call that wants permits. Those that want equally many stand in one line. */
@@ -58,6 +62,8 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
   readonly owner: string;
   /** How often Redis was asked. */
   attempts = 0;
+  /** Runs something in the caller's async context; undefined where the event of a call that waits has no subscriber. */
+  #inCallersContext: ReturnType<typeof AsyncLocalStorage.snapshot> | undefined;
   available: InVain["available"];
   readonly #come: Come<Granted, T>;
   /** When permits are saved up for it; undefined for one that wants a single permit, or may not wait. */
@@ -100,7 +106,22 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
   run(): Promise<T> {
     const { kind, key, channel } = this.count;
     const { waits, permits } = this;
-    return this.begin(waits ? { id: `${kind} ${permits}:${key}`, channel, tells: tellsPermits } : undefined);
+    if (events.contended.hasSubscribers) this.#inCallersContext = AsyncLocalStorage.snapshot();
+    const begun = this.begin(
+      waits ? { id: `${kind} ${permits}:${key}`, channel, tells: tellsPermits } : undefined,
+    );
+    if (this.#inCallersContext !== undefined && !this.isAsking) this.#tellContended();
+    return begun;
+  }
+
+  /** Once for each call. One that has not asked stands behind others. */
+  #tellContended(): void {
+    const tell = this.#inCallersContext;
+    this.#inCallersContext = undefined;
+    const behind = this.isAsking || this.line === undefined ? 0 : this.line.length - 1;
+    const { client, name, kind } = this.count;
+    const event = { ...client.about, name, kind, holder: "", ttlMs: -1, own: false, behind };
+    tell?.(() => events.contended.publish(event));
   }
 
   protected ask(): void {
@@ -134,6 +155,7 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
         this.#given(answer, command);
         return;
       case "short":
+        if (this.#inCallersContext !== undefined && this.isAsking) this.#tellContended();
         this.available = answer.exists === 0 ? "unset" : answer.available;
         this.#turns?.savedUp(answer.saving === 1);
         // A copy that is still under way may yet be granted.

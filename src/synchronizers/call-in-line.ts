@@ -1,4 +1,5 @@
 import { UnavailableError } from "../errors.js";
+import type { WaitEnd } from "../events.js";
 import type { Awaited } from "../runtime/awaited.js";
 import { forCaller } from "../runtime/for-caller.js";
 import type { WaitLine } from "../runtime/wait-line.js";
@@ -23,6 +24,10 @@ export abstract class CallInLine<T> {
   readonly waiter: Waiter;
   /** Where it waits; undefined where it asks once. */
   protected line: WaitLine | undefined;
+  /** What has ended the wait. */
+  waitEndedBy: WaitEnd = "free";
+  /** Whether it has asked or slept. */
+  #hasBegun = false;
   #state: State = "waiting";
   #error: unknown;
   /** Has the caller's promise go on. */
@@ -85,12 +90,15 @@ export abstract class CallInLine<T> {
     const { line, waiter } = this;
     try {
       if (line === undefined || (line.head === waiter && line.shouldAsk())) {
-        line?.asking();
+        const news = line?.asking();
+        if (this.#hasBegun && news !== undefined) this.waitEndedBy = news;
+        this.#hasBegun = true;
         this.#state = "asking";
         waiter.onCancel = this.#cancelled;
         this.ask();
       } else {
         this.#state = "waiting";
+        this.#hasBegun = true;
         if (line.head === waiter) line.watch();
         waiter.sleep(this.#awake);
       }
@@ -101,8 +109,10 @@ export abstract class CallInLine<T> {
 
   readonly #awake = (): void => {
     const { served, over } = this.waiter;
-    if (served) this.#end("entered");
-    else if (over) this.giveUp();
+    if (served) {
+      this.waitEndedBy = "release";
+      this.#end("entered");
+    } else if (over) this.giveUp();
     else this.#askOrSleep();
   };
 

@@ -1,7 +1,9 @@
 import { checkCount } from "../checks.js";
+import { events, type LatchAwaitEvent } from "../events.js";
 import { checkWaitOptions, type WaitOptions } from "../options.js";
 import { countDelete, countTrySet, latchCountDown } from "../protocol/count-scripts.js";
 import { LATCH_CLOSED, LATCH_OPENED } from "../protocol/messages.js";
+import { tracedOn } from "../runtime/traced.js";
 import type { Waiter } from "../runtime/waiter.js";
 import { CallInLine } from "./call-in-line.js";
 import { type Count, change, look } from "./count.js";
@@ -82,7 +84,11 @@ export class RemoteLatch implements CountDownLatch {
       const { waitMs = client.settings.waitMs, signal } = options;
       client.assertOpen(this.#count);
       signal?.throwIfAborted();
-      return new LatchWait(this.#count, client.newWaiter(waitMs, signal)).run();
+      const wait = new LatchWait(this.#count, client.newWaiter(waitMs, signal));
+      const { start, end, asyncStart, asyncEnd, error } = events.latchAwait;
+      const endIsHeard = end.hasSubscribers || asyncEnd.hasSubscribers || error.hasSubscribers;
+      const isHeard = endIsHeard || start.hasSubscribers || asyncStart.hasSubscribers;
+      return isHeard ? traced(wait) : wait.run();
     } catch (error) {
       return Promise.reject(error);
     }
@@ -129,4 +135,20 @@ class LatchWait extends CallInLine<boolean> {
   protected come(): boolean {
     return this.hasEntered;
   }
+}
+
+function traced(wait: LatchWait): Promise<boolean> {
+  const { count, waiter } = wait;
+  const { client, name, kind } = count;
+  const event: LatchAwaitEvent = { ...client.about, name, kind, waitMs: waiter.waitMs };
+  return tracedOn(
+    events.latchAwait,
+    event,
+    { waiter },
+    () => wait.run(),
+    (isOpen) => {
+      if (isOpen) return { outcome: "opened", via: wait.waitEndedBy };
+      return { outcome: event.waitMs === 0 ? "refused" : "timeout" };
+    },
+  );
 }

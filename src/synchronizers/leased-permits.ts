@@ -18,6 +18,7 @@ export function leasedPermits(
   const { leaseMs } = terms;
   return {
     count,
+    terms,
     acquire: permitAcquire,
     cancel: permitCancel,
     lot: () => ({

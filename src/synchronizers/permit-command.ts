@@ -5,6 +5,7 @@ import type { Cancelled, Lot, PermitDecision, PermitWish } from "../protocol/sem
 import type { Room } from "../runtime/admission.js";
 import type { Patience } from "../runtime/patience.js";
 import type { OpenRequest } from "../runtime/requests.js";
+import type { Terms } from "../threads/terms.js";
 import { type Count, type Decided, Deciding, decide, persist } from "./count.js";
 
 /** The answer to a wish that was fulfilled. */
@@ -13,6 +14,7 @@ export type GrantedPermits = Extract<Decided<PermitDecision>, { readonly status:
 /** How one kind of semaphore gives permits. */
 export interface PermitSource<Granted> {
   readonly count: Count;
+  readonly terms: Pick<Terms, "leaseMs" | "renewed" | "note">;
   readonly acquire: Script<PermitWish, CountAnswer<PermitDecision>>;
   readonly cancel: Script<PermitWish, CountAnswer<Cancelled>>;
   /** What a call is given at once that wants no permits; undefined for any other. */

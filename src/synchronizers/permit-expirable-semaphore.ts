@@ -289,7 +289,8 @@ export class LeasingSemaphore
       hold.wasGone();
       throw lateRelease(this.name, hold);
     }
-    if (events.release.hasSubscribers) events.release.publish({ ...about, heldMs: Math.round(heldMs) });
+    if (!events.release.hasSubscribers) return;
+    events.release.publish({ ...about, heldMs: Math.round(heldMs), holdCount: 1 });
   }
 
   /** Permits that are trusted no more may still be there: others need not wait until their lease ends. */

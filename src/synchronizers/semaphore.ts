@@ -95,6 +95,9 @@ export interface Semaphore {
   delete(): Promise<boolean>;
 }
 
+/** Nothing but a release brings the permits back. */
+const PERMANENT = { leaseMs: Number.POSITIVE_INFINITY, renewed: false };
+
 type PermitsBody<T> = () => T | Promise<T>;
 
 /** A semaphore in Redis. What it grants is a number of permits. */
@@ -177,6 +180,7 @@ export class CountingSemaphore extends AnySemaphore<number, WaitOptions> impleme
     checkWaitOptions(options);
     return {
       count: this.count,
+      terms: PERMANENT,
       acquire: semaphoreAcquire,
       cancel: semaphoreCancel,
       nothing: permits === 0 ? 0 : undefined,
@@ -192,9 +196,9 @@ export class CountingSemaphore extends AnySemaphore<number, WaitOptions> impleme
     try {
       await this.releaseIfExists(permits);
     } catch (error) {
-      const { name, kind } = this.count;
+      const { client, name, kind } = this.count;
       if (events.releaseFailed.hasSubscribers) {
-        events.releaseFailed.publish({ name, kind, holder: "", error });
+        events.releaseFailed.publish({ ...client.about, name, kind, holder: "", error });
       }
     }
   }

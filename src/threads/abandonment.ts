@@ -7,6 +7,8 @@ export interface Forgettable {
   readonly state: HoldState;
   /** The lock or semaphore and the holder, for messages and events. */
   readonly about: Subject;
+  /** Milliseconds since the acquisition was sent. */
+  readonly heldMs: number;
   /** Whether it can be released without its lease. */
   readonly isReachable: boolean;
   /** Its index among the young leases; undefined when it is not among them. */
@@ -22,7 +24,8 @@ export interface Forgettable {
 const forgotten = new Forgotten((hold: Forgettable) => {
   if (hold.state !== "held") return;
   hold.forget();
-  if (events.leaseAbandoned.hasSubscribers) events.leaseAbandoned.publish(hold.about);
+  if (!events.leaseAbandoned.hasSubscribers) return;
+  events.leaseAbandoned.publish({ ...hold.about, heldMs: Math.round(hold.heldMs) });
 });
 
 /**

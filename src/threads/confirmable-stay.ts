@@ -6,8 +6,10 @@ import type { Instant } from "../runtime/instant.js";
 import type { Held } from "./held.js";
 import type { Trust } from "./trust.js";
 
-/** What a new server is asked about. */
-type ConfirmableHold = Pick<Trust, "confirmBy" | "isThere" | "isDoubtful"> & { readonly slot: number };
+/** What a new server is asked about, and a renewal writes. */
+type ConfirmableHold = Pick<Trust, "confirmBy" | "isThere" | "isDoubtful" | "isRenewed" | "believedMs"> & {
+  readonly slot: number;
+};
 
 /** The part of a stay that asks a new server, after a failover or the move of a slot, whether it has the stay's holds. */
 export abstract class ConfirmableStay extends Link implements Confirmable {
@@ -36,6 +38,11 @@ export abstract class ConfirmableStay extends Link implements Confirmable {
 
   get isHeld(): boolean {
     return this.live.length > 0;
+  }
+
+  leastMs(at: Instant): number {
+    const renewed = this.live.filter(({ isRenewed }) => isRenewed);
+    return renewed.reduce((ms, hold) => Math.min(ms, hold.believedMs(at)), Number.POSITIVE_INFINITY);
   }
 
   question(): Question {

@@ -4,6 +4,11 @@ import type { Waiter } from "../runtime/waiter.js";
 export class EntryLine {
   readonly #waiting = new Map<Waiter, () => boolean>();
 
+  /** How many came before a waiter. */
+  before(waiter: Waiter): number {
+    return [...this.#waiting.keys()].indexOf(waiter);
+  }
+
   add(waiter: Waiter, mayEnter: () => boolean): void {
     this.#waiting.set(waiter, mayEnter);
   }

@@ -1,8 +1,10 @@
+import type { AboutClient } from "../events.js";
 import type { Script } from "../protocol/define-script.js";
 import type { ReleaseAnswer, ReleaseCall } from "../protocol/lock-calls.js";
 
 /** The lock that is held. */
 export interface Held {
+  readonly client: { readonly about: AboutClient };
   readonly name: string;
   readonly key: string;
   readonly id: string;
@@ -23,7 +25,7 @@ export interface HeldKind {
 }
 
 /** What is held, for messages and events. */
-export interface Subject {
+export interface Subject extends AboutClient {
   readonly name: string;
   /** As the factory calls it. */
   readonly kind: string;

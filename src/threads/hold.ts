@@ -58,7 +58,7 @@ export class HoldOf<S extends Stay> extends ChangeableTrust {
 
   get about(): Subject {
     const { lock, field } = this.holding;
-    return { name: lock.name, kind: lock.kind.name, holder: field };
+    return { ...lock.client.about, name: lock.name, kind: lock.kind.name, holder: field };
   }
 
   /** True under a chosen id: the program can unlock by the id alone. */

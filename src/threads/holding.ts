@@ -271,10 +271,11 @@ export class Holding extends ConfirmableStay implements Renewable {
 
   /** A hold tells that it is lost. */
   lost(hold: Hold, loss: LeaseLostError): void {
+    const holdCount = this.#live.length;
     this.loss = loss;
     this.remove(hold);
     if (!events.leaseLost.hasSubscribers) return;
-    events.leaseLost.publish({ ...hold.about, reason: loss.reason, heldMs: loss.heldMs });
+    events.leaseLost.publish({ ...hold.about, reason: loss.reason, heldMs: loss.heldMs, holdCount });
   }
 
   /**
@@ -286,6 +287,11 @@ export class Holding extends ConfirmableStay implements Renewable {
     this.#line ??= new EntryLine();
     this.#line.add(waiter, mayEnter);
     return mayEnter() && this.#underWay === 0 && this.#line.isFirst(waiter);
+  }
+
+  /** How many calls came before one that waits to enter once more. */
+  before(waiter: Waiter): number {
+    return this.#line?.before(waiter) ?? 0;
   }
 
   /** A hold that ends by itself wakes the line to enter as well. */

@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.js";
 import { Forgotten } from "../environment.js";
 import { LeaseLostError, type LossReason } from "../errors.js";
-import { events } from "../events.js";
+import { type AboutClient, events } from "../events.js";
 import type { Renewal } from "../protocol/lock-calls.js";
 import { permitConfirm } from "../protocol/semaphore-scripts.js";
 import type { Confirmable, Confirmations, Question } from "../runtime/confirmations.js";
@@ -14,6 +14,7 @@ import type { Since, Terms } from "./terms.js";
 
 /** A semaphore, or a latch. */
 export interface Counted {
+  readonly client: { readonly about: AboutClient };
   /** As the factory calls it. */
   readonly kind: string;
   /** The name that the program uses. */
@@ -140,8 +141,8 @@ export class PermitHold extends ChangeableTrust implements Renewable, Confirmabl
   }
 
   get about(): Subject {
-    const { name, kind } = this.count;
-    return { name, kind, holder: this.ids.join(",") };
+    const { client, name, kind } = this.count;
+    return { ...client.about, name, kind, holder: this.ids.join(",") };
   }
 
   /** True for permits with a fixed lease: any code that has their ids can release them. */
@@ -174,6 +175,10 @@ export class PermitHold extends ChangeableTrust implements Renewable, Confirmabl
 
   renewed(sentAt: Instant, at?: Instant): void {
     this.extend(sentAt, at);
+  }
+
+  leastMs(at: Instant): number {
+    return this.believedMs(at);
   }
 
   gone(): boolean {
@@ -217,7 +222,8 @@ export class PermitHold extends ChangeableTrust implements Renewable, Confirmabl
   protected ended(loss: LeaseLostError | undefined): void {
     this.#holds.remove(this);
     if (loss === undefined || !events.leaseLost.hasSubscribers) return;
-    events.leaseLost.publish({ ...this.about, reason: loss.reason, heldMs: loss.heldMs });
+    const { reason, heldMs } = loss;
+    events.leaseLost.publish({ ...this.about, reason, heldMs, holdCount: 1 });
   }
 
   protected lapsed(): void {

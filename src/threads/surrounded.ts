@@ -2,7 +2,7 @@ import type { Around, AroundHold } from "../client-options.js";
 import type { Subject } from "./held.js";
 import { isThenable } from "./threads.js";
 
-interface Given extends Subject {
+interface Given extends Pick<Subject, "name" | "kind" | "holder"> {
   readonly token?: bigint | undefined;
   readonly note?: string | undefined;
 }

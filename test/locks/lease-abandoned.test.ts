@@ -23,7 +23,7 @@ describe("a lease that was forgotten", () => {
     const holder = await forget(holdfast, "a");
     await clock.advance(10_100);
     await untilCollected(() => abandoned.length > 0);
-    expect(abandoned).toEqual([{ name: "a", kind: "lock", holder }]);
+    expect(abandoned).toMatchObject([{ name: "a", kind: "lock", holder, heldMs: 10_100 }]);
     const renewals = driver.timesOf("lock-renew");
     expect(fields("a")).toEqual({ [holder]: "1" });
     await clock.advance(30_001);

@@ -38,7 +38,7 @@ describe("a lease is lost", () => {
     const reason: unknown = signal.reason;
     expect(reason).toBeInstanceOf(LeaseLostError);
     expect(reason).toMatchObject({ lockName: "a", holder: lease.holder, reason: "expired", heldMs: 9_898 });
-    expect(lost).toEqual([
+    expect(lost).toMatchObject([
       { name: "a", kind: "lock", holder: lease.holder, reason: "expired", heldMs: 9_898 },
     ]);
   });

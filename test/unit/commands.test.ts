@@ -25,12 +25,8 @@ function setUp() {
   const clock = new CountingClock();
   const server = new MemoryServer({ clock });
   const driver = new ScriptedDriver(memoryDriver(server));
-  const commands = new Commands(
-    driver,
-    clock,
-    clientSettings({ commandTimeoutMs: TIMEOUT_MS }),
-    new UnsuitedServers("client"),
-  );
+  const about = { clientId: "client", server: driver.traits.server };
+  const commands = new Commands(driver, clock, clientSettings({ commandTimeoutMs: TIMEOUT_MS }), about);
   const ask = (patience?: Patience) => commands.exchange(lockInspect, "a", question, patience);
   /** What a question brings while time passes: its answer or its error. */
   const askFor = async (ms: number, patience?: Patience): Promise<unknown> => {

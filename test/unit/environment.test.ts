@@ -44,7 +44,7 @@ describe("in an environment of its own", () => {
     const lease = await holdfast.getLock("a").lock();
     const kept = await holdfast.getLock("b").lock();
     own.forget(lease);
-    expect(abandoned).toEqual([{ name: "a", kind: "lock", holder: lease.holder }]);
+    expect(abandoned).toMatchObject([{ name: "a", kind: "lock", holder: lease.holder, heldMs: 0 }]);
     await clock.advance(60_000);
     expect(fields("a")).toEqual({});
     expect(kept.state).toBe("held");

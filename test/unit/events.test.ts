@@ -1,8 +1,8 @@
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { ServerReplyError } from "../../src/driver/driver.js";
 import { type AcquireEvent, events } from "../../src/events.js";
 import { answerWith, rejectAtOnce } from "../support/faults/call-faults.js";
-import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { aboutOf, endRecordings, recorded } from "../support/run/recorded-events.js";
 import { watched } from "../support/run/watched.js";
 import { fakeTime } from "../support/worlds/fake-time.js";
 
@@ -46,26 +46,63 @@ const A = { name: "a", kind: "lock" };
 describe("holdfast:lock:acquire", () => {
   test("goes from start to asyncEnd with one context, which in the end says what came of it", async () => {
     const time = open();
-    const client = time.connect().holdfast;
+    const client = time.holdfast;
     const trace = traced();
     const lease = await client.getLock("a").lock();
+    const asked = { leaseMs: 30_000, renewed: true, waitMs: Number.POSITIVE_INFINITY };
+    const begun = { ...aboutOf(time), ...A, ...asked };
     const acquired = { outcome: "acquired", holder: lease.holder, holdCount: 1, attempts: 1, waitedMs: 0 };
+    const ended = { ...begun, ...acquired, via: "free" };
     expect(trace.said).toEqual([
-      ["start", A],
-      ["end", A],
-      ["asyncStart", expect.objectContaining({ ...A, ...acquired })],
-      ["asyncEnd", expect.objectContaining({ ...A, ...acquired })],
+      ["start", begun],
+      ["end", begun],
+      ["asyncStart", ended],
+      ["asyncEnd", ended],
     ]);
     expect(trace.contexts.size).toBe(1);
-    expect(trace.said.map(([, context]) => (context as { result?: unknown }).result)).toEqual([
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-    ]);
     await lease.run(() => client.getLock("a").using(() => undefined));
-    expect(trace.said.at(-1)).toMatchObject(["asyncEnd", { ...acquired, holdCount: 2 }]);
+    expect(trace.said.at(-1)).toMatchObject(["asyncEnd", { ...acquired, holdCount: 2, via: "re-entry" }]);
     await lease.unlock();
+  });
+
+  test("begins with what the call asks for", async () => {
+    const time = open({ waitMs: 7_000, watchdogMs: 20_000 });
+    const [a, b] = [time.holdfast.getLock("a"), time.holdfast.getLock("b")];
+    const permits = time.holdfast.getPermitExpirableSemaphore("s");
+    const semaphore = time.holdfast.getSemaphore("s");
+    const calls = [
+      [() => a.lock(), { leaseMs: 20_000, renewed: true, waitMs: 7_000 }],
+      [() => a.tryLock({ leaseMs: 500 }), { leaseMs: 500, renewed: false, waitMs: 0 }],
+      [() => time.holdfast.getMultiLock(a, b).tryLock(), { leaseMs: 20_000, renewed: true, waitMs: 0 }],
+      [
+        () => time.holdfast.getRedLock(a).tryLock({ leaseMs: 60, waitMs: 1 }),
+        { leaseMs: 60, renewed: false, waitMs: 1 },
+      ],
+      [() => permits.tryAcquire({ leaseMs: 500 }), { leaseMs: 500, renewed: false, waitMs: 0 }],
+      [() => permits.tryAcquire({ watchdog: true }), { leaseMs: 20_000, renewed: true, waitMs: 0 }],
+      [() => permits.tryAcquire(), { leaseMs: Number.POSITIVE_INFINITY, renewed: false, waitMs: 0 }],
+      [() => semaphore.tryAcquire(), { leaseMs: Number.POSITIVE_INFINITY, renewed: false, waitMs: 0 }],
+    ] as const;
+    const trace = traced();
+    for (const [call, asked] of calls) {
+      const called = watched<unknown>(call());
+      expect(trace.said.findLast(([part]) => part === "start")?.[1]).toMatchObject({
+        ...aboutOf(time),
+        ...asked,
+      });
+      await time.clock.advance(200);
+      expect(called.outcome).toHaveProperty("value");
+    }
+    await a.forceUnlock();
+  });
+
+  test("has the fencing token", async () => {
+    const time = open();
+    const trace = traced();
+    const lease = await time.holdfast.getFencedLock("a").lock();
+    expect(trace.said.at(-1)?.[1]).toMatchObject({ holdCount: 1, token: lease.token });
+    await lease.unlock();
+    time.server.command("DEL", "redisson_lock_token:{a}");
   });
 
   test("says how long it waited and how often it asked, and that its time ran out", async () => {
@@ -191,9 +228,11 @@ describe("the events of locks", () => {
     const lease = await time.connect().holdfast.getLock("a").lock({ leaseMs: 10_000 });
     expect(contended).toEqual([]);
     await time.clock.advance(1_000);
-    const waiting = watched(time.connect({ safetyPeriodMs: 500 }).holdfast.getLock("a").lock());
+    const waiter = time.connect({ safetyPeriodMs: 500 });
+    const waiting = watched(waiter.holdfast.getLock("a").lock());
     await time.clock.advance(4_000);
-    expect(contended).toEqual([{ ...A, holder: lease.holder, ttlMs: 9_000, own: false }]);
+    const seen = { holder: lease.holder, ttlMs: 9_000, own: false, behind: 0 };
+    expect(contended).toEqual([{ ...aboutOf(waiter), ...A, ...seen }]);
     await lease.unlock();
     await time.clock.advance(0);
     expect(waiting.outcome).toHaveProperty("value");
@@ -202,7 +241,7 @@ describe("the events of locks", () => {
 
   test("holdfast:lock:release comes when Redis has released, for each hold", async () => {
     const time = open();
-    const { holdfast: client, driver } = time.connect();
+    const { holdfast: client, driver } = time;
     const released = recorded(events.release);
     const lock = client.getLock("a");
     const lease = await lock.lock();
@@ -210,31 +249,34 @@ describe("the events of locks", () => {
     const inner = await lease.run(() => lock.lock());
     await time.clock.advance(500);
     await inner.unlock();
-    expect(released).toEqual([{ ...A, holder: lease.holder, heldMs: 500 }]);
+    const about = aboutOf(time);
+    expect(released).toEqual([{ ...about, ...A, holder: lease.holder, heldMs: 500, holdCount: 2 }]);
     void driver.next(answerWith(new ServerReplyError("NOPERM")), "lock-release");
     await expect(lease.unlock()).rejects.toMatchObject({ code: "ERR_HOLDFAST_UNAVAILABLE" });
     expect(released).toHaveLength(1);
     const other = await client.getLock("b").lock();
     await other.unlock();
-    expect(released.at(-1)).toEqual({ name: "b", kind: "lock", holder: other.holder, heldMs: 0 });
+    const last = { name: "b", kind: "lock", holder: other.holder, heldMs: 0, holdCount: 1 };
+    expect(released.at(-1)).toEqual({ ...about, ...last });
     await lock.forceUnlock();
   });
 
   test("holdfast:lease:lost comes once, when the lease ends, with the reason", async () => {
     const time = open();
     const lost = recorded(events.leaseLost);
-    const client = time.connect().holdfast;
+    const client = time.holdfast;
+    const about = { ...aboutOf(time), ...A, holdCount: 1 };
     const lease = await client.getLock("a").lock({ leaseMs: 10_000 });
     expect(lease.signal.aborted).toBe(false);
     await time.clock.advance(9_897);
     expect(lost).toEqual([]);
     await time.clock.advance(1);
-    expect(lost).toEqual([{ ...A, holder: lease.holder, reason: "expired", heldMs: 9_898 }]);
+    expect(lost).toEqual([{ ...about, holder: lease.holder, reason: "expired", heldMs: 9_898 }]);
     await expect(lease.unlock()).rejects.toThrow();
     expect(lost).toHaveLength(1);
     const stolen = await client.getLock("a").lock();
     await client.getLock("a").forceUnlock();
-    expect(lost[1]).toEqual({ ...A, holder: stolen.holder, reason: "stolen", heldMs: 0 });
+    expect(lost[1]).toEqual({ ...about, holder: stolen.holder, reason: "stolen", heldMs: 0 });
     const closed = await client.getLock("b").lock();
     await client.close({ releaseHeld: true });
     expect(lost[2]).toMatchObject({ name: "b", holder: closed.holder, reason: "closed" });
@@ -244,7 +286,7 @@ describe("the events of locks", () => {
   test("holdfast:lease:release-failed tells what using and await using keep to themselves", async () => {
     const time = open();
     const failed = recorded(events.releaseFailed);
-    const { holdfast: client, driver } = time.connect();
+    const { holdfast: client, driver } = time;
     const lock = client.getLock("a");
     const refusal = answerWith(new ServerReplyError("NOPERM"));
     void driver.next(refusal, "lock-release");
@@ -257,25 +299,27 @@ describe("the events of locks", () => {
       holders.push(lease.holder);
     }
     const error: unknown = expect.objectContaining({ code: "ERR_HOLDFAST_UNAVAILABLE" });
-    expect(failed).toEqual(holders.map((holder) => ({ ...A, holder, error })));
+    expect(failed).toEqual(holders.map((holder) => ({ ...aboutOf(time), ...A, holder, error })));
     await lock.forceUnlock();
   });
 
   test("holdfast:lease:abandoned comes when a lease was forgotten", { timeout: 30_000 }, async () => {
     const time = open();
     const abandoned = recorded(events.leaseAbandoned);
-    const client = time.connect().holdfast;
+    const client = time.holdfast;
     const forget = async () => (await client.getLock("a").lock()).holder;
     const holder = await forget();
+    await time.clock.advance(1_500);
     await collected(() => abandoned.length > 0);
-    expect(abandoned).toEqual([{ ...A, holder }]);
+    expect(abandoned).toEqual([{ ...aboutOf(time), ...A, holder, heldMs: 1_500 }]);
     await time.clock.advance(30_001);
   });
 
   test("holdfast:renewal:failed comes for each renewal without an answer", async () => {
     const time = open();
     const failed = recorded(events.renewalFailed);
-    const { holdfast: client, driver } = time.connect({ commandTimeoutMs: 100 });
+    const renewing = time.connect({ commandTimeoutMs: 100 });
+    const { holdfast: client, driver } = renewing;
     const leases = await Promise.all(["a", "b"].map((name) => client.getLock(name).lock()));
     for (let i = 0; i < 20; i++) void driver.next(rejectAtOnce, "lock-renew");
     await time.clock.advance(10_000 + 200);
@@ -283,7 +327,7 @@ describe("the events of locks", () => {
       code: "ERR_HOLDFAST_UNAVAILABLE",
       outcomeUnknown: true,
     });
-    expect(failed[0]).toEqual({ locks: 2, error });
+    expect(failed[0]).toEqual({ ...aboutOf(renewing), locks: 2, error });
     await time.clock.advance(5_000);
     const sofar = failed.length;
     await time.clock.advance(5_000);
@@ -295,39 +339,14 @@ describe("the events of locks", () => {
     const time = open();
     const failed = recorded(events.subscriptionFailed);
     const lease = await time.connect().holdfast.getLock("a").lock();
-    const { holdfast: client, driver } = time.connect();
+    const waiter = time.connect();
+    const { holdfast: client, driver } = waiter;
     const error = new Error("no more channels");
     driver.channels.failNext(error);
     const waiting = watched(client.getLock("a").tryLock({ waitMs: 10 }));
     await time.clock.advance(10);
     expect(waiting.outcome).toEqual({ value: null });
-    expect(failed).toEqual([{ channel: "redisson_lock__channel:{a}", error }]);
+    expect(failed).toEqual([{ ...aboutOf(waiter), channel: "redisson_lock__channel:{a}", error }]);
     await lease.unlock();
-  });
-});
-
-describe("without a subscriber", () => {
-  test("no payload is made, and no acquisition is traced", async () => {
-    const time = open();
-    const { acquire, ...plain } = events;
-    const spies = Object.values(plain).map((channel) => vi.spyOn(channel, "publish"));
-    const tracing = vi.spyOn(acquire.start, "runStores");
-    const { holdfast: client, driver } = time.connect({ commandTimeoutMs: 100 });
-    const lock = client.getLock("a");
-    const lease = await lock.lock();
-    driver.channels.failNext(new Error("no more channels"));
-    const waiting = watched(lock.tryLock({ waitMs: 10 }));
-    await time.clock.advance(10);
-    expect(waiting.outcome).toEqual({ value: null });
-    for (let i = 0; i < 20; i++) void driver.next(rejectAtOnce, "lock-renew");
-    await time.clock.advance(11_000);
-    await lock.forceUnlock();
-    expect(lease.state).toBe("lost");
-    void driver.next(answerWith(new ServerReplyError("NOPERM")), "lock-release");
-    await lock.using(() => undefined);
-    await lock.forceUnlock();
-    await (await lock.lock()).unlock();
-    expect([...spies, tracing].map(({ mock }) => mock.calls.length)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0]);
-    vi.restoreAllMocks();
   });
 });

@@ -63,13 +63,34 @@ describe("docs/reference", () => {
     expect(outcomes?.sort()).toEqual(inCode?.sort());
   });
 
-  test("events.md lists each channel with its name in events, and no other", () => {
-    const { acquire, ...plain } = events;
-    const tracing = /^tracing:(.*):start$/.exec(String(acquire.start.name))?.[1];
-    const inCode = [
-      [tracing, "acquire"],
-      ...Object.entries(plain).map(([property, { name }]) => [name, property]),
+  test("events.md lists each way in which a wait ends, and no other", () => {
+    const inCode = /type WaitEnd =([^;]+);/.exec(source("events.ts"))?.[1]?.match(/"[^"]+"/g);
+    const listed = reference("events.md")[2]?.rows.map(([via]) => `"${code(via)}"`);
+    expect(listed?.sort()).toEqual(inCode?.sort());
+  });
+
+  test("events.md lists each property of each payload where it lists the channel", () => {
+    const payloads = [
+      ...source("events.ts").matchAll(
+        /export interface (\w+)Event extends (AboutLock|AboutHold|AboutClient) \{([\s\S]*?)\n\}/g,
+      ),
     ];
+    const inherited = { AboutClient: "", AboutLock: "name kind", AboutHold: "name kind holder" };
+    const rows = reference("events.md")[1]?.rows ?? [];
+    for (const [, name = "", base = "AboutClient", body = ""] of payloads) {
+      const property = name.charAt(0).toLowerCase() + name.slice(1);
+      const row = rows.find(([, each]) => code(each) === property)?.join(" ");
+      const properties = [...body.matchAll(/^ {2}(?:readonly )?(\w+)\??:/gm)].map(([, each]) => each);
+      const inCode = [...(inherited[base as keyof typeof inherited].match(/\w+/g) ?? []), ...properties];
+      if (name !== "Client") expect(inCode.filter((each) => !row?.includes(`\`${each}\``))).toEqual([]);
+    }
+    expect(payloads.length).toBeGreaterThanOrEqual(13);
+  });
+
+  test("events.md lists each channel with its name in events, and no other", () => {
+    const nameOf = (channel: (typeof events)[keyof typeof events]) =>
+      "name" in channel ? channel.name : /^tracing:(.*):start$/.exec(String(channel.start.name))?.[1];
+    const inCode = Object.entries(events).map(([property, channel]) => [nameOf(channel), property]);
     const listed = (reference("events.md")[1]?.rows ?? []).map(([channel, property]) => [
       code(channel),
       code(property),

@@ -273,9 +273,9 @@ describe("a release that too few replicas have", () => {
     world.driver.acknowledged = 0;
     await lease.unlock();
     expect([lease.state, fields(world)]).toEqual(["released", undefined]);
-    expect(short).toEqual([
-      { server: world.driver.traits.server, command: "lock-release", acknowledged: 0, wanted: 1 },
-    ]);
+    const { clientId } = world.holdfast;
+    const { server } = world.driver.traits;
+    expect(short).toEqual([{ clientId, server, command: "lock-release", acknowledged: 0, wanted: 1 }]);
   });
 
   test("of an inner hold does not prolong what is believed of the outer one", async () => {

@@ -170,7 +170,7 @@ describe("a subscription that fails", () => {
     subscriptions.listen("a", second);
     await asked(0).fail(refused);
     expect([first.heard, second.heard]).toEqual([["failed"], ["failed"]]);
-    expect(failures).toEqual([{ channel: "a", error: refused }]);
+    expect(failures).toEqual([{ clientId: "client", server: "asked", channel: "a", error: refused }]);
     leave();
     subscriptions.listen("a", first);
     expect(driver.asked).toHaveLength(2);

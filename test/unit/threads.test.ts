@@ -137,7 +137,7 @@ describe("the bodies that run in a scope", () => {
 describe("the commands of one stay", () => {
   function stay() {
     const { client } = setUp();
-    const held = { name: "a", key: "a", id: ":a", channel: "channel", kind: reentrantLock };
+    const held = { client, name: "a", key: "a", id: ":a", channel: "channel", kind: reentrantLock };
     const over: Holding[] = [];
     const custody = {
       clock: client.clock,

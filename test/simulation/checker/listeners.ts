@@ -10,6 +10,7 @@ import type { Checker } from "./checker.js";
 import type { Holders } from "./holders.js";
 import type { Losses } from "./losses.js";
 import type { Trouble } from "./trouble.js";
+import { Waits } from "./waits.js";
 
 /** What the events have told of one holder. */
 interface Told {
@@ -29,6 +30,7 @@ interface Knows {
 /** Somebody who listens to all events of a run, and compares what they tell with what the checker knows. */
 export class Listeners {
   readonly #knows: Knows;
+  readonly #waits: Waits;
   readonly #told = new Map<string, Told>();
   /** What events have told of failures that nobody sees otherwise. */
   readonly #failures: string[] = [];
@@ -36,6 +38,7 @@ export class Listeners {
 
   constructor(knows: Knows) {
     this.#knows = knows;
+    this.#waits = new Waits(knows.checker);
   }
 
   begin(): void {
@@ -48,7 +51,12 @@ export class Listeners {
     this.#listen(events.releaseFailed, nothing);
     this.#listen(events.renewalFailed, () => this.#failures.push("a renewal"));
     this.#listen(events.subscriptionFailed, () => this.#failures.push("a subscription"));
-    this.#listen(events.replicasShort, nothing);
+    this.#listen(events.renewalDone, (event) => this.#waits.renewed(event));
+    for (const channel of [events.replicasShort, events.forced, events.clientOpen, events.clientClose]) {
+      this.#listen(channel, nothing);
+    }
+    this.#waits.begin();
+    this.#end.push(() => this.#waits.end());
     const { acquire } = events;
     const handlers = {
       start: nothing,
@@ -59,6 +67,11 @@ export class Listeners {
     };
     acquire.subscribe(handlers);
     this.#end.push(() => acquire.unsubscribe(handlers));
+    const ofOthers = { start: nothing, asyncEnd: nothing };
+    for (const channel of [events.command, events.latchAwait]) {
+      channel.subscribe(ofOthers);
+      this.#end.push(() => channel.unsubscribe(ofOthers));
+    }
   }
 
   /** Channels are those of the whole process. */
@@ -94,7 +107,7 @@ export class Listeners {
     this.#end.push(() => channel.unsubscribe(listener));
   }
 
-  #of({ name, holder, kind }: LeaseAbandonedEvent): Told | undefined {
+  #of({ name, holder, kind }: Pick<LeaseAbandonedEvent, "name" | "holder" | "kind">): Told | undefined {
     // A member of a joint lock may be lost before all of them are there: `a` and so on follow its name.
     if (name.includes(".") || /semaphore/.test(kind)) return undefined;
     const owner = holder.replace(/:write$/, "");
@@ -103,7 +116,9 @@ export class Listeners {
     return told;
   }
 
-  #onAcquire({ name, kind, holder, outcome }: AcquireEvent): void {
+  #onAcquire(event: AcquireEvent): void {
+    this.#waits.ended(event);
+    const { name, kind, holder, outcome } = event;
     const told = holder === undefined ? undefined : this.#of({ name, kind, holder });
     if (told !== undefined && outcome === "acquired") told.acquired += 1;
   }
@@ -124,10 +139,13 @@ export class Listeners {
   }
 
   /** Who is in the way has had the lock. */
-  #onContended({ name, kind, holder }: ContendedEvent): void {
+  #onContended(event: ContendedEvent): void {
+    this.#waits.contended(event);
+    const { name, kind, holder, own } = event;
     const { checker, holders } = this.#knows;
-    // Of a fair lock and by a writer some are told of that only wait.
-    if (!holders.knows(name) || /fair|read|write/.test(kind)) return;
+    // Of a fair lock and by a writer some are told of that only wait. Behind other calls none may have been seen yet, or one of their own
+    // client to which the lock was handed on, so that Redis need not have its field.
+    if (holder === "" || own || !holders.knows(name) || /fair|read|write/.test(kind)) return;
     if (holders.endUs(name, holder) !== undefined) return;
     checker.fail("truth", `"${name}" was told to be held by ${holder}, who never had it`);
   }

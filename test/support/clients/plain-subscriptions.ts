@@ -5,6 +5,7 @@ import { Subscriptions } from "../../../src/runtime/subscriptions.js";
 
 /** The subscriptions of a client of one server. */
 export function plainSubscriptions(driver: Driver, clock: Clock, timeoutMs: number): Subscriptions {
-  const commands = { timeoutMs, publishes: () => "classic" as const };
+  const about = { clientId: "client", server: driver.traits.server };
+  const commands = { about, timeoutMs, publishes: () => "classic" as const };
   return new Subscriptions({ driver, commands, wheel: new HashedWheelTimer(clock) });
 }

@@ -20,7 +20,7 @@ export const inLocks: readonly Survivor[] = [
     ["locks/acquire-command.ts", ">-to->=", "if (holding.inRedis.count > 0) reconcile("],
     ["locks/clean-up.ts", "31:>-to->=", "if (inRedis.copiesUntilMs > 0) reconcile("],
     ["locks/release.ts", "<=-to-<", "if (inRedis.count <= keptCount) return true;"],
-    ["locks/acquisition.ts", "91:>-to->=", "lock.kind.recordsWaiters && wish.waits && wish.attempts > 0"],
+    ["locks/acquisition.ts", "80:>-to->=", "lock.kind.recordsWaiters && wish.waits && wish.attempts > 0"],
   ]),
   ...alike("only cost", "It is waited until no copy can come of what was surely not carried out.", [
     [

@@ -143,7 +143,7 @@ export const seenInJointLocks: readonly Survivor[] = [
     [["locks/red-lock.ts", "35:not-dropped"]],
   ),
   ...alike("a test sees it", "test/kinds/red-lock.test.ts: ends its wait in time and holds nothing then", [
-    ["locks/red-lock.ts", "7:call-dropped", "this.note(call, wish);"],
+    ["locks/red-lock.ts", "7:call-dropped", "this.note(call, lock, wish);"],
   ]),
   ...alike(
     "a test sees it",

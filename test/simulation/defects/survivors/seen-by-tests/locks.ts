@@ -159,7 +159,7 @@ export const seenInLocks: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/kinds/fair-lock-waiters.test.ts: whose TTL of 1000 ms ends goes to the next by its own timer [B10] [RedissonFairLockTest 10]",
-    [["locks/wait-in-queue.ts", "5:assignment-dropped", "this.#heard = false;"]],
+    [["locks/wait-in-queue.ts", "5:assignment-dropped", "this.#heard = undefined;"]],
   ),
   ...alike(
     "a test sees it",
@@ -181,6 +181,6 @@ export const seenInLocks: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/locks/bursts.test.ts: whose waitMs runs out ends at that moment, and was never sent",
-    [["locks/acquisition.ts", "15:!==-to-===", "if (error !== undefined) {"]],
+    [["locks/acquisition.ts", "15:!==-to-===", "if (error !== undefined) this.failForCaller"]],
   ),
 ];

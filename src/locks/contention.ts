@@ -1,0 +1,49 @@
+import { events } from "../events.js";
+import type { Holding } from "../threads/holding.js";
+import type { Part } from "./lock-kind.js";
+import type { WayOfWaiting } from "./way-of-waiting.js";
+import { leftMsOf } from "./wish.js";
+
+/** What a call has found that has to wait. */
+interface Found {
+  /** "" when no holder was seen. */
+  readonly holder: string;
+  readonly ttlMs: number;
+  /** How many calls of its client stand before it. */
+  readonly behind: number;
+}
+
+/** What a call waits for that is to enter a stay once more. */
+interface Turn {
+  readonly stay: Holding;
+  readonly mayEnter: () => boolean;
+}
+
+/** Tells a call as contended. To be called where the channel has subscribers, once for each call, and in the caller's async context. */
+export function tellContended({ lock, wish }: Pick<Part, "lock" | "wish">, found: Found): void {
+  wish.isContended = true;
+  const { client, name, kind } = lock;
+  const ttlMs = found.holder === "" ? -1 : found.ttlMs;
+  const own = client.holdsAs(found.holder);
+  events.contended.publish({ ...client.about, name, kind: kind.name, ...found, ttlMs, own });
+}
+
+/** The same for a call that has just begun to wait, if other calls of its client stand before it. */
+export function tellBehind(part: Part, { behind }: WayOfWaiting): void {
+  const { lock, wish } = part;
+  if (behind === 0 || wish.isContended) return;
+  const { clock, lines } = lock.client;
+  const seen = lines.of(lock.id)?.sighting;
+  const ttlMs = seen === undefined ? -1 : leftMsOf(clock.monotonicMs(), seen);
+  tellContended(part, { holder: seen?.holder ?? "", ttlMs, behind });
+}
+
+/** The same for a call that waits for its turn in a stay of its own thread, unless it is only a command that it waits for. */
+export function tellTurn(part: Part, { stay, mayEnter }: Turn): void {
+  const { isContended, waiter } = part.wish;
+  const behind = stay.before(waiter);
+  if (isContended || (behind === 0 && mayEnter())) return;
+  const { innermost, field } = stay;
+  const ttlMs = Math.round(innermost?.believedMs() ?? -1);
+  tellContended(part, { holder: innermost === undefined ? "" : field, ttlMs, behind });
+}

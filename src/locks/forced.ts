@@ -1,0 +1,20 @@
+import type { Client } from "../client.js";
+import { events } from "../events.js";
+import { MODE_FIELD } from "../protocol/names.js";
+import type { Subject } from "../runtime/for-caller.js";
+
+/**
+ * Tells that this client has freed a lock by force.
+ * @param seen the fields that were freed
+ */
+export function tellForced(
+  client: Client,
+  { name, kind, key }: Subject & { readonly key: string },
+  seen: Readonly<Record<string, string>>,
+): void {
+  if (!events.forced.hasSubscribers) return;
+  const holders = Object.keys(seen).filter((field) => field !== MODE_FIELD);
+  const isOwn = holders.some((holder) => client.owns(holder));
+  const kindName = typeof kind === "string" ? kind : kind.name;
+  events.forced.publish({ ...client.about, name, kind: kindName, key, holders, isOwn });
+}

@@ -1,0 +1,86 @@
+import type { Clock } from "../clock.js";
+import { ServerReplyError } from "../driver/driver.js";
+import { ClientClosedError, UnavailableError } from "../errors.js";
+import { type AboutClient, type CommandEvent, events } from "../events.js";
+import type { Script } from "../protocol/define-script.js";
+import type { Exchanged } from "./exchanged.js";
+import type { Patience } from "./patience.js";
+import type { Command } from "./pending-command.js";
+
+/**
+ * Begins a command inside its tracing channel: what its Redis client does while it is sent runs in the stores that subscribers bind.
+ * @param begin begins the command that it is given, which tells its end
+ */
+export function tracedCommand<Input, Reply>(
+  command: Command<Input, Reply>,
+  about: AboutClient,
+  clock: Clock,
+  begin: (command: Command<Input, Reply>) => void,
+): void {
+  const { start, end } = events.command;
+  const event: CommandEvent = { ...about, script: command.script.name };
+  start.runStores(event, () => begin(new TracedCommand(command, event, clock)));
+  end.publish(event);
+}
+
+/** A command that tells its end before its caller hears of it. */
+export class TracedCommand<Input, Reply> implements Command<Input, Reply> {
+  readonly script: Script<Input, Reply>;
+  readonly key: string;
+  readonly patience: Patience;
+  readonly #command: Command<Input, Reply>;
+  readonly #event: CommandEvent;
+  readonly #clock: Clock;
+  readonly #startMs: number;
+  #locks = 0;
+  #tries = 0;
+
+  constructor(command: Command<Input, Reply>, event: CommandEvent, clock: Clock) {
+    this.script = command.script;
+    this.key = command.key;
+    this.patience = command.patience;
+    this.#command = command;
+    this.#event = event;
+    this.#clock = clock;
+    this.#startMs = clock.monotonicMs();
+  }
+
+  input(notAfterMs: number): Input {
+    const input = this.#command.input(notAfterMs);
+    this.#locks = itemsOf(input);
+    this.#tries += 1;
+    return input;
+  }
+
+  answered(sent: Exchanged<Reply>): void {
+    this.#tell("answered");
+    this.#command.answered(sent);
+  }
+
+  failed(error: unknown): void {
+    this.#tell(this.#outcomeOf(error), error);
+    this.#command.failed(error);
+  }
+
+  #outcomeOf(error: unknown): CommandEvent["outcome"] {
+    if (error instanceof ClientClosedError) return "closed";
+    if (error instanceof UnavailableError) return error.outcomeUnknown ? "unknown" : "refused";
+    return this.#tries === 0 || error instanceof ServerReplyError ? "refused" : "unknown";
+  }
+
+  #tell(outcome: CommandEvent["outcome"], error?: unknown): void {
+    const { asyncStart, asyncEnd, error: failed } = events.command;
+    const durationMs = Math.round(this.#clock.monotonicMs() - this.#startMs);
+    const event = Object.assign(this.#event, { outcome, locks: this.#locks, tries: this.#tries, durationMs });
+    if (outcome !== "answered") failed.publish(Object.assign(event, { error }));
+    asyncStart.publish(event);
+    asyncEnd.publish(event);
+  }
+}
+
+/** How many things a script call is about: those of its list, where it has one. */
+function itemsOf(input: unknown): number {
+  if (Array.isArray(input)) return input.length;
+  const { locks } = (input ?? {}) as { readonly locks?: unknown };
+  return Array.isArray(locks) ? locks.length : 1;
+}
