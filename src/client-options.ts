@@ -1,6 +1,11 @@
 import { checkCount, checkFlag, checkObject, checkWait, duration, known, refuseUnknown } from "./checks.js";
 import type { Clock } from "./clock.js";
 import { checkReentry, type Reentry } from "./options.js";
+import {
+  type PresenceOptions,
+  type PresenceSettings,
+  presenceSettings,
+} from "./presence/presence-options.js";
 
 /** Whether replicas are to have a lock before it is believed. */
 export interface ReplicaOptions {
@@ -81,6 +86,11 @@ export interface HoldfastOptions {
   readonly reentry?: Reentry;
   /** Milliseconds to take off every lease, for servers whose clocks may differ after a failover. Default: 0. */
   readonly clockSkewMs?: number;
+  /**
+   * Whether the client tells the clients of its group, by a small command every few seconds, what it is and what it has held or waited for
+   * since before the last one: `fleet()` reads it. Nothing is told in the first seconds. Default: false.
+   */
+  readonly presence?: boolean | PresenceOptions;
   /** Time and timers. Default: those of the process. */
   readonly clock?: Clock;
 }
@@ -117,6 +127,8 @@ export interface ClientSettings {
   readonly nameMapper: (name: string) => string;
   readonly reentry: Reentry;
   readonly clockSkewMs: number;
+  /** Undefined where it is off. */
+  readonly presence: PresenceSettings | undefined;
 }
 
 /** The same with every default filled in but that of the mode, which the topology decides. */
@@ -140,6 +152,7 @@ const CLIENT_OPTIONS = known<HoldfastOptions>("option", "a client", {
   nameMapper: true,
   reentry: true,
   clockSkewMs: true,
+  presence: true,
   clock: true,
 });
 const REPLICA_OPTIONS = known<ReplicaOptions>("setting", "replicas", {
@@ -161,6 +174,7 @@ export function clientSettings(options: HoldfastOptions): ClientSettings {
     pubSub = "auto",
     groupCommit = true,
     handOff = {},
+    presence = false,
     ...unknown
   } = rest;
   refuseUnknown(CLIENT_OPTIONS, unknown);
@@ -183,6 +197,7 @@ export function clientSettings(options: HoldfastOptions): ClientSettings {
     nameMapper,
     reentry,
     clockSkewMs: duration("clockSkewMs", clockSkewMs, 0) ?? 0,
+    presence: presenceSettings(presence),
   };
 }
 

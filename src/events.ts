@@ -93,6 +93,17 @@ export interface ReplicasShortEvent {
   readonly error?: unknown;
 }
 
+/** `holdfast:presence:failed`: a client could not tell its group that it is there. Its locks are not concerned. */
+export interface PresenceFailedEvent {
+  readonly clientId: string;
+  /** The server in question, without credentials. */
+  readonly server: string;
+  readonly group: string;
+  readonly error: unknown;
+  /** True when the user of the server has not the right to it: the client tells nothing from now on. */
+  readonly isFinal: boolean;
+}
+
 /** A channel of `node:diagnostics_channel` whose payload has a type. */
 export interface EventChannel<Event> {
   readonly name: string | symbol;
@@ -126,6 +137,7 @@ export const events: {
   readonly renewalFailed: EventChannel<RenewalFailedEvent>;
   readonly subscriptionFailed: EventChannel<SubscriptionFailedEvent>;
   readonly replicasShort: EventChannel<ReplicasShortEvent>;
+  readonly presenceFailed: EventChannel<PresenceFailedEvent>;
 } = {
   acquire: tracingChannel<unknown, AcquireEvent>("holdfast:lock:acquire") as AcquireChannel,
   contended: typed("holdfast:lock:contended"),
@@ -136,4 +148,5 @@ export const events: {
   renewalFailed: typed("holdfast:renewal:failed"),
   subscriptionFailed: typed("holdfast:subscription:failed"),
   replicasShort: typed("holdfast:replicas:short"),
+  presenceFailed: typed("holdfast:presence:failed"),
 };

@@ -35,6 +35,7 @@ export {
   events,
   type LeaseAbandonedEvent,
   type LeaseLostEvent,
+  type PresenceFailedEvent,
   type ReleaseEvent,
   type ReleaseFailedEvent,
   type RenewalFailedEvent,
@@ -60,6 +61,13 @@ export type {
   SpinLockSettings,
   WaitOptions,
 } from "./options.js";
+export type { PresentHold, PresentLoss, PresentStats, PresentWait } from "./presence/claims.js";
+export type {
+  ClientPresence,
+  Fleet,
+  FleetOptions,
+} from "./presence/fleet.js";
+export type { PresenceOptions } from "./presence/presence-options.js";
 export type { RawReply, ScriptCall, ScriptSource } from "./protocol/script-call.js";
 export type { CountDownLatch } from "./synchronizers/count-down-latch.js";
 export type { PermitExpirableSemaphore } from "./synchronizers/permit-expirable-semaphore.js";

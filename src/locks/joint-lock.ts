@@ -6,7 +6,7 @@ import { type Lease, REFUSED, type Tried } from "../lease.js";
 import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
 import { forCaller, type Subject } from "../runtime/for-caller.js";
 import { isTraced, traced } from "../runtime/traced.js";
-import type { Waiter } from "../runtime/waiter.js";
+import type { Waiter, WaitsFor } from "../runtime/waiter.js";
 import type { Holding } from "../threads/holding.js";
 import { Thread } from "../threads/thread.js";
 import { JointHold, type Member } from "./joint-hold.js";
@@ -44,6 +44,7 @@ export abstract class JointLock implements Lock {
   protected readonly quorum: number;
   protected readonly settings: ClientSettings;
   readonly #subject: Subject & { readonly kind: { readonly name: string } };
+  readonly #waitsFor: WaitsFor;
 
   /** @param settings those of the client that the lock was made by */
   constructor(
@@ -55,6 +56,7 @@ export abstract class JointLock implements Lock {
     this.name = members.map(({ name }) => name).join("+");
     this.members = members;
     this.#subject = { name: this.name, kind: { name: kind } };
+    this.#waitsFor = members.map(({ identity }) => identity);
     this.quorum = quorum;
     this.settings = settings;
   }
@@ -191,7 +193,7 @@ export abstract class JointLock implements Lock {
     for (const client of clients) client.assertOpen(this.#subject);
     const first = this.members[0].identity.client;
     const waitMs = options.waitMs ?? defaultWaitMs ?? this.settings.waitMs;
-    const waiter = first.newWaiter(waitMs, options.signal);
+    const waiter = first.newWaiter(waitMs, options.signal, this.#waitsFor);
     for (const client of clients) client.admit(waiter);
     const call: JointCall = {
       options,

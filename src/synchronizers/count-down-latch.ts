@@ -82,7 +82,7 @@ export class RemoteLatch implements CountDownLatch {
       const { waitMs = client.settings.waitMs, signal } = options;
       client.assertOpen(this.#count);
       signal?.throwIfAborted();
-      return new LatchWait(this.#count, client.newWaiter(waitMs, signal)).run();
+      return new LatchWait(this.#count, client.newWaiter(waitMs, signal, this.#count)).run();
     } catch (error) {
       return Promise.reject(error);
     }

@@ -1,3 +1,4 @@
+import type { LossReason } from "../errors.js";
 import type { Script } from "../protocol/define-script.js";
 import type { ReleaseAnswer, ReleaseCall } from "../protocol/lock-calls.js";
 
@@ -28,5 +29,8 @@ export interface Subject {
   /** As stored in Redis. */
   readonly holder: string;
 }
+
+/** Hears of each hold that is lost. */
+export type TellLoss = (of: { readonly key: string; readonly kind: string }, reason: LossReason) => void;
 
 export type HoldState = "held" | "released" | "lost";

@@ -8,7 +8,7 @@ import type { Confirmable, Confirmations, Question } from "../runtime/confirmati
 import type { ExpiryAlarms } from "../runtime/expiry-alarms.js";
 import { type Instant, now } from "../runtime/instant.js";
 import type { Renewable, Watchdog } from "../runtime/watchdog.js";
-import type { Subject } from "./held.js";
+import type { Subject, TellLoss } from "./held.js";
 import type { Since, Terms } from "./terms.js";
 import { Trust } from "./trust.js";
 
@@ -30,6 +30,7 @@ interface Services {
   readonly watchdog: Watchdog;
   /** Undefined where one server has all keys and never changes. */
   readonly confirmations: Confirmations | undefined;
+  readonly tellLoss: TellLoss;
 }
 
 /** The leased permits that a client has taken. */
@@ -76,6 +77,10 @@ export class PermitHolds {
 
   all(): readonly PermitHold[] {
     return [...new Set(this.#byId.values())];
+  }
+
+  lost({ count }: PermitHold, reason: LossReason): void {
+    this.#services.tellLoss(count, reason);
   }
 
   dropped(id: string): void {
@@ -216,7 +221,9 @@ export class PermitHold extends Trust implements Renewable, Confirmable {
 
   protected ended(loss: LeaseLostError | undefined): void {
     this.#holds.remove(this);
-    if (loss === undefined || !events.leaseLost.hasSubscribers) return;
+    if (loss === undefined) return;
+    this.#holds.lost(this, loss.reason);
+    if (!events.leaseLost.hasSubscribers) return;
     events.leaseLost.publish({ ...this.about, reason: loss.reason, heldMs: loss.heldMs });
   }
 

@@ -10,6 +10,8 @@ export interface Terms {
   readonly maxHoldMs: number | undefined;
   /** Taken off every lease on top of the margin. */
   readonly clockSkewMs: number;
+  /** What the program says about the hold, for tools. */
+  readonly note?: string | undefined;
   /** For how long a lease is trusted from the moment before it was asked for. */
   readonly trustedMs: number;
 }

@@ -54,6 +54,7 @@ expectTypeOf<keyof HoldfastOptions>().toEqualTypeOf<
   | "pubSub"
   | "groupCommit"
   | "handOff"
+  | "presence"
   | "redMemberTimeoutMs"
   | "replicas"
   | "nameMapper"

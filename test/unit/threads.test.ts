@@ -146,6 +146,7 @@ describe("the commands of one stay", () => {
       sharedWatchdog: undefined as never,
       occupancy: new Occupancy(),
       confirmations: undefined,
+      tellLoss: () => undefined,
       over: (holding: Holding) => void over.push(holding),
     };
     return {
