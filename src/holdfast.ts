@@ -34,8 +34,9 @@ import {
   type ReadWriteLockSettings,
   type SpinLockSettings,
 } from "./options.js";
-import { type Fleet, type FleetOptions, fleetOf, KnownClients } from "./presence/fleet.js";
+import { type Fleet, fleetOf, KnownClients } from "./presence/fleet.js";
 import { Presence } from "./presence/presence.js";
+import type { FleetOptions } from "./presence/presence-options.js";
 import { latchChannel, semaphoreChannel } from "./protocol/names.js";
 import type { Count } from "./synchronizers/count.js";
 import { type CountDownLatch, RemoteLatch } from "./synchronizers/count-down-latch.js";

@@ -62,12 +62,8 @@ export type {
   WaitOptions,
 } from "./options.js";
 export type { PresentHold, PresentLoss, PresentStats, PresentWait } from "./presence/claims.js";
-export type {
-  ClientPresence,
-  Fleet,
-  FleetOptions,
-} from "./presence/fleet.js";
-export type { PresenceOptions } from "./presence/presence-options.js";
+export type { ClientPresence, Fleet } from "./presence/fleet.js";
+export type { FleetOptions, PresenceOptions } from "./presence/presence-options.js";
 export type { RawReply, ScriptCall, ScriptSource } from "./protocol/script-call.js";
 export type { CountDownLatch } from "./synchronizers/count-down-latch.js";
 export type { PermitExpirableSemaphore } from "./synchronizers/permit-expirable-semaphore.js";

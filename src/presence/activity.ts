@@ -1,8 +1,10 @@
 import type { Client } from "../client.js";
+import { now } from "../runtime/instant.js";
 import type { Counted } from "../runtime/tally.js";
 import type { WaitedFor } from "../runtime/waiter.js";
 import type { Holding } from "../threads/holding.js";
 import type { PermitHold } from "../threads/permit-holds.js";
+import type { Trust } from "../threads/trust.js";
 import { type Activity, type HeldNow, MOST_HELD, type WaitsNow } from "./live-format.js";
 
 /** What is looked at. */
@@ -46,14 +48,13 @@ export function activityOf(client: Client, look: Look, acquired: number, counted
 /** Stays begin in the order in which they stand among those of their client, so that the first are the oldest, but for those that waited. */
 function holdsOf(client: Client, look: Look): Longest<HeldNow> {
   const found = new Longest<HeldNow>();
-  const isOld = (sinceMs: number) => look.nowMs - sinceMs >= look.leastAgeMs;
+  const at = now(client.clock);
+  const isOld = (hold: Trust) =>
+    at.monotonicMs - hold.takenAt.monotonicMs >= look.leastAgeMs && hold.believedMs(at) > 0;
   for (const holding of client.threads.holdings()) {
-    const [first] = holding.held;
-    if (first !== undefined && isOld(first.takenAt.monotonicMs)) found.add(() => stayNow(holding, look));
+    if (holding.held.some(isOld)) found.add(() => stayNow(holding, look));
   }
-  for (const hold of client.permits.all()) {
-    if (isOld(hold.takenAt.monotonicMs)) found.add(() => permitsNow(hold, look));
-  }
+  for (const hold of client.permits.all()) if (isOld(hold)) found.add(() => permitsNow(hold, look));
   return found;
 }
 

@@ -1,4 +1,3 @@
-import { checkObject, checkSignal, known, refuseUnknown } from "../checks.js";
 import type { Client } from "../client.js";
 import { presenceClientsKey } from "../protocol/names.js";
 import {
@@ -11,7 +10,7 @@ import { forCaller } from "../runtime/for-caller.js";
 import type { Waiter } from "../runtime/waiter.js";
 import { type Live, type Meta, readCount, readLive, readMeta } from "./claims.js";
 import { MOST_LIVE_BYTES } from "./live-format.js";
-import { checkGroup, DEFAULT_GROUP, LONGEST_BEAT_MS } from "./presence-options.js";
+import { checkFleetOptions, DEFAULT_GROUP, type FleetOptions, LONGEST_BEAT_MS } from "./presence-options.js";
 
 /** One client of a group, as it tells. Any program that can write to Redis may have told it: a claim, and no proof. */
 export interface ClientPresence extends Meta, Live {
@@ -33,16 +32,6 @@ export interface Fleet {
   /** Those that were heard of longest ago first. */
   readonly clients: readonly ClientPresence[];
 }
-
-/** How a fleet is read. */
-export interface FleetOptions {
-  /** Cancels the reading: the call rejects with the signal's reason. */
-  readonly signal?: AbortSignal | undefined;
-  /** Which clients. Default: the group of this client's presence, else `default`. */
-  readonly group?: string | undefined;
-}
-
-const FLEET_OPTIONS = known<FleetOptions>("option", "fleet", { signal: true, group: true });
 
 /** So many beats may be missed. */
 const BEATS_MISSED = 3;
@@ -93,7 +82,7 @@ export class KnownClients {
  * @throws TypeError, RangeError; UnavailableError, ClientClosedError, the signal's reason
  */
 export async function fleetOf(client: Client, options: FleetOptions, known: KnownClients): Promise<Fleet> {
-  const group = checkFleetOptions(client, options);
+  const group = assertReadable(client, options);
   const clients: ClientPresence[] = [];
   const reader = new FleetReader(client, group, known.of(group));
   for await (const page of reader.pages(options.signal)) clients.push(...page);
@@ -106,16 +95,13 @@ export async function* readFleet(
   client: Client,
   options: FleetOptions = {},
 ): AsyncGenerator<readonly ClientPresence[], void, undefined> {
-  const group = checkFleetOptions(client, options);
+  const group = assertReadable(client, options);
   yield* new FleetReader(client, group, new Map()).pages(options.signal);
 }
 
-function checkFleetOptions(client: Client, options: FleetOptions): string {
-  checkObject("options", options);
-  const { signal, group = client.settings.presence?.group ?? DEFAULT_GROUP, ...unknown } = options;
-  refuseUnknown(FLEET_OPTIONS, unknown);
-  checkSignal(signal);
-  checkGroup("group", group);
+/** @returns the group */
+function assertReadable(client: Client, options: FleetOptions): string {
+  const group = checkFleetOptions(options) ?? client.settings.presence?.group ?? DEFAULT_GROUP;
   client.assertOpen({ name: group, kind: "fleet" });
   return group;
 }

@@ -1,4 +1,4 @@
-import { checkCount, checkObject, known, refuseUnknown, shown } from "../checks.js";
+import { checkCount, checkObject, checkSignal, known, refuseUnknown, shown } from "../checks.js";
 
 /** What a client tells its group of itself, and how often. */
 export interface PresenceOptions {
@@ -19,7 +19,15 @@ export interface PresenceOptions {
   readonly redact?: (name: string) => string;
 }
 
-/** The same with every default filled in. */
+/** How a fleet is read. */
+export interface FleetOptions {
+  /** Cancels the reading: the call rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Which clients. Default: the group of this client's presence, else `default`. */
+  readonly group?: string | undefined;
+}
+
+/** What presence is told to be, with every default filled in. */
 export interface PresenceSettings {
   readonly app: string | undefined;
   readonly host: boolean;
@@ -53,6 +61,8 @@ const PRESENCE_OPTIONS = known<PresenceOptions>("setting", "presence", {
   redact: true,
 });
 
+const FLEET_OPTIONS = known<FleetOptions>("option", "fleet", { signal: true, group: true });
+
 /**
  * @returns undefined: the client tells nothing of itself
  * @throws TypeError, RangeError
@@ -77,10 +87,23 @@ export function presenceSettings(presence: boolean | PresenceOptions): PresenceS
 }
 
 /**
+ * @returns the group; undefined when the options do not say
+ * @throws TypeError, RangeError
+ */
+export function checkFleetOptions(options: FleetOptions): string | undefined {
+  checkObject("options", options, '{ group: "default" }');
+  const { signal, group, ...unknown } = options;
+  refuseUnknown(FLEET_OPTIONS, unknown);
+  checkSignal(signal);
+  if (group !== undefined) checkGroup("group", group);
+  return group;
+}
+
+/**
  * The group is the hash tag of its keys.
  * @throws TypeError, RangeError
  */
-export function checkGroup(option: string, group: string): void {
+function checkGroup(option: string, group: string): void {
   if (typeof group !== "string") throw new TypeError(`${option} must be a string, got ${shown(group)}`);
   if (/^[\w.-]{1,64}$/.test(group)) return;
   throw new RangeError(`${option} must be 1 to 64 letters, digits, "_", "." or "-", got ${shown(group)}`);
