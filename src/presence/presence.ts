@@ -32,7 +32,6 @@ interface Told {
 export class Presence {
   readonly #client: Client;
   readonly #settings: PresenceSettings;
-  readonly #tally: Tally;
   readonly #key: string;
   /** On the monotonic clock. */
   readonly #bornMs: number;
@@ -49,11 +48,10 @@ export class Presence {
   constructor(client: Client, settings: PresenceSettings) {
     this.#client = client;
     this.#settings = settings;
-    this.#tally = new Tally(client.clock);
     this.#key = presenceClientsKey(settings.group);
     this.#bornMs = client.clock.monotonicMs();
     this.#everyMs = settings.everyMs;
-    client.tally = this.#tally;
+    client.tally = new Tally(client.clock);
     this.#next(1);
   }
 
@@ -61,10 +59,16 @@ export class Presence {
   leave(): void {
     const [client, key] = [this.#client, this.#key];
     if (this.#isOver) return;
-    this.#isOver = true;
+    this.#end();
     if (!this.#isSent) return;
     const teller = { group: this.#settings.group, clientId: client.id };
     client.inBackground(() => client.commands.exchange(presenceLeave, key, () => teller));
+  }
+
+  /** Nothing is told any more, and so nothing is counted. */
+  #end(): void {
+    this.#isOver = true;
+    this.#client.tally = undefined;
   }
 
   #next(jitterShare: number): void {
@@ -73,9 +77,10 @@ export class Presence {
   }
 
   readonly #beat = (): void => {
-    if (this.#isOver) return;
-    const acquired = this.#client.acquired - this.#acquired;
-    const counted = this.#tally.take();
+    const { tally, acquired: acquiredSoFar } = this.#client;
+    if (tally === undefined) return;
+    const acquired = acquiredSoFar - this.#acquired;
+    const counted = tally.take();
     try {
       this.#tell({ live: this.#look(acquired, counted), acquired, counted });
     } catch (error) {
@@ -122,7 +127,7 @@ export class Presence {
   }
 
   #answered({ live, acquired, counted }: Told, answer: TellAnswer): void {
-    if (answer === "late") this.#tally.putBack(counted);
+    if (answer === "late") this.#client.tally?.putBack(counted);
     else {
       const { there, needsMeta } = answer;
       this.#acquired += acquired;
@@ -136,10 +141,10 @@ export class Presence {
 
   #failed(counted: Counted, error: unknown): void {
     if (this.#isOver || error instanceof ClientClosedError) return;
-    this.#tally.putBack(counted);
+    this.#client.tally?.putBack(counted);
     this.#print = undefined;
-    this.#isOver = wasForbidden(error);
-    if (!this.#isOver) this.#next(JITTER_SHARE);
+    if (wasForbidden(error)) this.#end();
+    else this.#next(JITTER_SHARE);
     if (!events.presenceFailed.hasSubscribers) return;
     const { commands, id: clientId } = this.#client;
     const { group } = this.#settings;

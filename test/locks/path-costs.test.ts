@@ -54,12 +54,20 @@ const walks: Readonly<
 };
 
 const counted = new Map<string, PathCosts>();
+/** With presence. */
+const present = new Map<string, PathCosts>();
 
-beforeAll(async () => {
-  const program = spawnProgram("path-costs", { named: false });
+async function count(presence: boolean, counts: Map<string, PathCosts>): Promise<void> {
+  const program = spawnProgram("path-costs", { named: false, presence });
   expect(await program.exited).toEqual({ code: 0, signal: null });
-  for (const { name, costs } of program.events) counted.set(String(name), costs as PathCosts);
-});
+  for (const { name, costs } of program.events) counts.set(String(name), costs as PathCosts);
+}
+
+beforeAll(() => Promise.all([count(false, counted), count(true, present)]));
+
+/** What a call that had to wait, or was refused, crosses more where presence counts it: of other calls it makes no function run. */
+const COUNTED_CALLS = /refused|entry of the/;
+const COUNTING: Pick<PathCosts, "functions" | "files"> = { functions: 3, files: 1 };
 
 describe("what a call crosses", () => {
   test.each(Object.entries(walks))(
@@ -68,6 +76,13 @@ describe("what a call crosses", () => {
       expect(counted.get(name)).toEqual({ promises, functions, files, deciding });
     },
   );
+
+  test.each(Object.keys(walks))("is the same with presence, but for what counts waits and refusals: %s", (name) => {
+    const { functions = 0, files = 0, ...others } = counted.get(name) ?? {};
+    const more = COUNTED_CALLS.test(name) ? COUNTING : { functions: 0, files: 0 };
+    const costs = { ...others, functions: functions + more.functions, files: files + more.files };
+    expect(present.get(name)).toEqual(costs);
+  });
 
   test("is known of each call that was made", () => {
     expect([...counted.keys()]).toEqual(Object.keys(walks));

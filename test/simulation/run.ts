@@ -35,10 +35,11 @@ import { Caller } from "./workload/caller.js";
 import { clientStep } from "./workload/client-steps.js";
 import { familyOf, KINDS } from "./workload/families.js";
 import type { Shared } from "./workload/family.js";
+import { fleetStep } from "./workload/fleet-steps.js";
 import { forJvm } from "./workload/jvm-steps.js";
 import type { Member, Scene } from "./workload/member.js";
 import { drawMix, type Mix, planIn } from "./workload/mixes.js";
-import { planClient, planServerEpoch } from "./workload/plan.js";
+import { planClient, planServerEpoch, withPresence } from "./workload/plan.js";
 import { Faults } from "./world/faults.js";
 import { type Node, startNode } from "./world/fleet.js";
 import { JvmProcess } from "./world/jvm-process.js";
@@ -312,7 +313,8 @@ export class Run {
     const usual = planClient(stream, FLEET_WATCHDOG_MS);
     const mix = this.#mix;
     const own = this.#chooser.stream(`${name}.mix`);
-    const plan = mix === undefined ? usual : planIn(mix, usual, own, this.#nodes.length);
+    const drawn = mix === undefined ? usual : planIn(mix, usual, own, this.#nodes.length);
+    const plan = withPresence(drawn, this.#chooser.stream(`${name}.presence`));
     this.#progress.takesPart(plan);
     const node = startNode(this.#topology, {
       name,
@@ -343,6 +345,7 @@ export class Run {
   async #task(name: string, member: Member): Promise<void> {
     const stream = this.#chooser.stream(name);
     const caller = new Caller(name, this.#scene, member, stream);
+    const fleets = this.#chooser.stream(`${name}.fleets`);
     this.#running += 1;
     let isDone = false;
     const done = () => {
@@ -358,6 +361,7 @@ export class Run {
         await caller.pause(pick(stream, [1, 0, 0, 10, 100]));
         const shared = this.#scene.shared[stream.choose(this.#scene.shared.length)];
         if (oneIn(stream, 16)) await clientStep(caller);
+        if (oneIn(fleets, 8)) await fleetStep(caller);
         if (shared !== undefined) await familyOf(shared).step(caller, shared);
       }
     } catch (error) {

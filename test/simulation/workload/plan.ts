@@ -14,11 +14,12 @@ export interface ClientPlan {
   readonly clock: ClockSettings;
   readonly distance: Distance;
   readonly rules: ResendRules;
-  readonly options: HoldfastOptions & {
+  readonly options: Omit<HoldfastOptions, "presence"> & {
     readonly watchdogMs: number;
     readonly commandTimeoutMs: number;
     readonly safetyPeriodMs: number;
     readonly redMemberTimeoutMs: number;
+    readonly presence?: { readonly everyMs: number };
   };
 }
 
@@ -58,6 +59,14 @@ export function planClient(stream: Stream, fleetWatchdogMs = 30_000): ClientPlan
       reentry: pick(stream, ["scope", "scope", "scope", "explicit"]),
     },
   };
+}
+
+/** How often a client with presence tells, in milliseconds: runs last for some seconds. */
+const BEAT_MS = 1_000;
+
+/** The plan, where one process in three has presence. */
+export function withPresence(plan: ClientPlan, stream: Stream): ClientPlan {
+  return oneIn(stream, 3) ? { ...plan, options: { ...plan.options, presence: { everyMs: BEAT_MS } } } : plan;
 }
 
 /** What the clock of a server shows at the beginning of a run. */
