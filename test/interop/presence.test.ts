@@ -57,7 +57,8 @@ describe(`Redisson ${release}: a JVM that tells that it is there`, () => {
 
   test("runs the class that the guide shows", () => {
     const file = join(root, "interop/src/main/java/holdfast/interop/HoldfastPresence.java");
-    const [, shown] = /```java\n([\s\S]*?)```/.exec(readFileSync(join(root, "docs/guide/presence.md"), "utf8")) ?? [];
+    const [, shown] =
+      /```java\n([\s\S]*?)```/.exec(readFileSync(join(root, "docs/guide/presence.md"), "utf8")) ?? [];
     expect(readFileSync(file, "utf8")).toBe(`package holdfast.interop;\n\n${shown}`);
   });
 });

@@ -126,8 +126,14 @@ describe("fleet()", () => {
     ["no JSON", "{"],
     ["a list", []],
     ["lists that are none", { holds: {}, waits: "a", stats: 5, lost: null, more: [] }],
-    ["entries that are none", { holds: [1, null, {}, []], waits: [["a"]], stats: [["a", "lock"]], lost: [[]] }],
-    ["numbers that are none", { holds: [["a", "lock", -1, 1, 1, 0]], waits: [["a", "lock", 0.5]], acquired: -1 }],
+    [
+      "entries that are none",
+      { holds: [1, null, {}, []], waits: [["a"]], stats: [["a", "lock"]], lost: [[]] },
+    ],
+    [
+      "numbers that are none",
+      { holds: [["a", "lock", -1, 1, 1, 0]], waits: [["a", "lock", 0.5]], acquired: -1 },
+    ],
     ["words that are too long", { holds: [["a", "x".repeat(65), 1, 1, 1, 0]], lost: [["a", 5, 1]] }],
     ["texts for numbers", { holds: [["a", "lock", "1", "1", "1", "0"]], acquired: "1" }],
   ];
@@ -141,7 +147,9 @@ describe("fleet()", () => {
     const found = await claimed({ live: JSON.stringify({ holds }) });
     expect(found?.holds.length).toBe(200);
     const note = "x".repeat(201);
-    expect(await claimed({ live: JSON.stringify({ holds: [["a", "lock", 1, 1, 1, 0, note]] }) })).toMatchObject({
+    expect(
+      await claimed({ live: JSON.stringify({ holds: [["a", "lock", 1, 1, 1, 0, note]] }) }),
+    ).toMatchObject({
       holds: [{ note: null }],
     });
   });
@@ -173,7 +181,8 @@ describe("a large fleet", () => {
   const MANY = 450;
 
   function manyClaims(live: string): void {
-    for (let nth = 0; nth < MANY; nth += 1) claim({ agoMs: nth % 3, fields: { live, liveAt: String(nth + 1) } });
+    for (let nth = 0; nth < MANY; nth += 1)
+      claim({ agoMs: nth % 3, fields: { live, liveAt: String(nth + 1) } });
   }
 
   test("is read in pages, each client once, although many tell at the same moment", async () => {
