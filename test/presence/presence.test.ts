@@ -263,7 +263,7 @@ describe("a client with presence", () => {
 });
 
 describe("a late or repeated beat", () => {
-  test("changes nothing after a later one, and nothing after its deadline", async () => {
+  test("changes nothing after a later one, and nothing after its deadline [own-71]", async () => {
     const driver = new Meddler();
     const one = client({ presence: { everyMs: 1_000 } }, driver);
     let copy = () => Promise.resolve<RawReply>(null);
