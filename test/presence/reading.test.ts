@@ -211,7 +211,7 @@ describe("a large fleet", () => {
     };
     const { clients } = await reader.fleet({ group: GROUP });
     expect(clients.filter(({ holds }) => holds.length === 1).length).toBe(MANY);
-    expect(Math.max(...answers)).toBeLessThan(1_048_576 + 32_768);
+    expect(Math.max(...answers)).toBeLessThan(262_144 + 32_768);
     // What is unchanged is not sent again.
     answers.length = 0;
     const again = await reader.fleet({ group: GROUP });
