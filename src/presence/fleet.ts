@@ -37,7 +37,7 @@ export interface Fleet {
 const BEATS_MISSED = 3;
 /** A call for more would keep the server from other commands for too long. */
 const PAGE = 100;
-/** What one call answers at most, but for the client that crosses it: a quarter of a millisecond of the server. */
+/** What one call answers at most, but for the client that crosses it: half a millisecond of the server. */
 const PAGE_BYTES = 262_144;
 /** What a client remembers of what it has read, so that unchanged texts need not be sent again. */
 const REMEMBERED_BYTES = 4_194_304;
