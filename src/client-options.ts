@@ -10,6 +10,11 @@ import {
 } from "./checks.js";
 import type { Clock } from "./clock.js";
 import { checkReentry, type Reentry } from "./options.js";
+import {
+  type PresenceOptions,
+  type PresenceSettings,
+  presenceSettings,
+} from "./presence/presence-options.js";
 
 /** Whether replicas are to have a lock before it is believed. */
 export interface ReplicaOptions {
@@ -113,6 +118,11 @@ export interface HoldfastOptions {
    * throws before, the call fails with that, and the lock is freed. Default: bodies run by themselves.
    */
   readonly around?: Around;
+  /**
+   * Whether the client tells the clients of its group, by a small command every few seconds, what it is and what it has held or waited for
+   * since before the last one: `fleet()` reads it. Nothing is told in the first seconds. Default: false.
+   */
+  readonly presence?: boolean | PresenceOptions;
   /** Time and timers. Default: those of the process. */
   readonly clock?: Clock;
 }
@@ -150,6 +160,8 @@ export interface ClientSettings {
   readonly reentry: Reentry;
   readonly clockSkewMs: number;
   readonly around: Around | undefined;
+  /** Undefined where it is off. */
+  readonly presence: PresenceSettings | undefined;
 }
 
 /** The same with every default filled in but that of the mode, which the topology decides. */
@@ -174,6 +186,7 @@ const CLIENT_OPTIONS = known<HoldfastOptions>("option", "a client", {
   reentry: true,
   clockSkewMs: true,
   around: true,
+  presence: true,
   clock: true,
 });
 const REPLICA_OPTIONS = known<ReplicaOptions>("setting", "replicas", {
@@ -196,6 +209,7 @@ export function clientSettings(options: HoldfastOptions): ClientSettings {
     pubSub = "auto",
     groupCommit = true,
     handOff = {},
+    presence = false,
     ...unknown
   } = rest;
   refuseUnknown(CLIENT_OPTIONS, unknown);
@@ -222,6 +236,7 @@ export function clientSettings(options: HoldfastOptions): ClientSettings {
     reentry,
     clockSkewMs: duration("clockSkewMs", clockSkewMs, 0) ?? 0,
     around,
+    presence: presenceSettings(presence),
   };
 }
 

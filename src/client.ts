@@ -20,10 +20,12 @@ import { Groups } from "./runtime/groups.js";
 import { HashedWheelTimer } from "./runtime/hashed-wheel-timer.js";
 import { Requests } from "./runtime/requests.js";
 import { Subscriptions } from "./runtime/subscriptions.js";
+import type { Tally } from "./runtime/tally.js";
 import { WaitLines } from "./runtime/wait-lines.js";
-import { Waiter } from "./runtime/waiter.js";
+import { Waiter, type WaitsFor } from "./runtime/waiter.js";
 import { type Renewable, Watchdog } from "./runtime/watchdog.js";
 import { Watchdogs } from "./runtime/watchdogs.js";
+import type { TellLoss } from "./threads/held.js";
 import { whenListened } from "./threads/loss-listeners.js";
 import { PermitHolds } from "./threads/permit-holds.js";
 import { SelfWaits } from "./threads/self-waits.js";
@@ -53,6 +55,10 @@ export class Client {
   readonly selfWaits: SelfWaits;
   readonly permits: PermitHolds;
   readonly requests: Requests;
+  /** How many locks and permits were acquired. */
+  acquired = 0;
+  /** What presence tells of the calls; undefined where it is off. */
+  tally: Tally | undefined;
   /** One function for each running body with permits of a plain semaphore: it gives them back. */
   readonly inUse: Set<() => Promise<void>> = new Set();
   readonly #driver: Driver;
@@ -107,17 +113,15 @@ export class Client {
     const alarms = new ExpiryAlarms(this.clock, this.#wheel);
     const confirmations = this.#confirm();
     this.#confirmations = confirmations;
-    this.permits = new PermitHolds({
-      clock: this.clock,
-      alarms,
-      watchdog: this.#permitWatchdog,
-      confirmations,
-    });
-    const custody = { clock: this.clock, alarms, watchdogs: this.#watchdogs, confirmations };
+    const { clock } = this;
+    const tellLoss: TellLoss = (of, reason) => this.tally?.lost(of, reason);
+    const shared = { clock, alarms, confirmations, tellLoss };
+    this.permits = new PermitHolds({ ...shared, watchdog: this.#permitWatchdog });
+    const custody = { ...shared, watchdogs: this.#watchdogs };
     this.threads = new Threads(this.id, custody, this.#sharedWatchdogs);
     this.selfWaits = new SelfWaits({
       threads: this.threads,
-      waiting: () => [...this.#waiters, ...this.#admitted.keys()],
+      waiting: () => [...this.waiting()],
       after: (delayMs, work) => this.after(delayMs, work),
     });
     this.#unlisten = whenListened(this);
@@ -168,9 +172,10 @@ export class Client {
   }
 
   /** A waiter that closing the client cancels. To be given back to `dismiss`. */
-  newWaiter(waitMs: number | undefined, signal: AbortSignal | undefined): Waiter {
+  newWaiter(waitMs: number | undefined, signal: AbortSignal | undefined, waitsFor?: WaitsFor): Waiter {
     const waiter = new Waiter(this.clock, waitMs, signal);
     waiter.inBody = this.threads.current !== undefined;
+    waiter.waitsFor = waitsFor;
     this.#waiters.add(waiter);
     return waiter;
   }
@@ -178,6 +183,12 @@ export class Client {
   /** Closing this client cancels the waiter of another, too. To be given back to `dismiss`. */
   admit(waiter: Waiter): void {
     this.#admitted.set(waiter, this.threads.current !== undefined);
+  }
+
+  /** The calls that wait, or are about to ask, the oldest first. */
+  *waiting(): Iterable<Waiter> {
+    yield* this.#waiters;
+    yield* this.#admitted.keys();
   }
 
   dismiss(waiter: Waiter): void {

@@ -1,4 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { basename } from "node:path";
 
 /** Refers to an object without keeping it alive. */
 export interface Weak<T extends object> {
@@ -7,6 +9,16 @@ export interface Weak<T extends object> {
 
 /** What `process.emitWarning` takes besides the text. */
 type WarningKind = string | { readonly type: string; readonly code: string };
+
+/** What a process is, for the people who look for it. */
+export interface ProcessIdentity {
+  /** The npm package that was started, or else the file name of the program; "" where there is neither. */
+  readonly app: string;
+  readonly host: string;
+  readonly pid: number;
+  /** `node 24.5.0` */
+  readonly runtime: string;
+}
 
 /** The port of all that comes from outside of the program, except for time (see clock.ts) and Redis (see driver.ts). */
 export interface Environment {
@@ -22,6 +34,7 @@ export interface Environment {
    */
   readonly whenForgotten: ((object: object, tell: () => void) => void) | undefined;
   warn(message: string, kind: WarningKind): void;
+  identity(): ProcessIdentity;
   /** The codes of warnings that were given and are not to be given again. */
   readonly warned: Set<string>;
 }
@@ -34,8 +47,20 @@ const processEnvironment: Environment = {
   weak: (object) => new WeakRef(object),
   whenForgotten: undefined,
   warn: (message, kind) => process.emitWarning(message, kind as NodeJS.EmitWarningOptions),
+  identity: () => ({ app: programName(), host: hostname(), pid: process.pid, runtime: runtimeName() }),
   warned: new Set(),
 };
+
+function programName(): string {
+  const [, file = ""] = process.argv;
+  return process.env["npm_package_name"] ?? basename(file);
+}
+
+function runtimeName(): string {
+  const { bun, deno, node } = process.versions;
+  if (bun !== undefined) return `bun ${bun}`;
+  return deno === undefined ? `node ${node}` : `deno ${deno}`;
+}
 
 /** The one that counts now. To be looked up at each use. */
 export let environment: Environment = processEnvironment;

@@ -213,6 +213,14 @@ export interface ServerUnsuitedEvent {
   readonly found: string;
 }
 
+/** `holdfast:presence:failed`: a client could not tell its group that it is there. Its locks are not concerned. */
+export interface PresenceFailedEvent extends AboutClient {
+  readonly group: string;
+  readonly error: unknown;
+  /** True when the user of the server has not the right to it: the client tells nothing from now on. */
+  readonly isFinal: boolean;
+}
+
 /** A channel of `node:diagnostics_channel` whose payload has a type. */
 export interface EventChannel<Event> {
   readonly name: string | symbol;
@@ -255,6 +263,7 @@ export const events: {
   readonly serverUnsuited: EventChannel<ServerUnsuitedEvent>;
   readonly clientOpen: EventChannel<ClientEvent>;
   readonly clientClose: EventChannel<ClientEvent>;
+  readonly presenceFailed: EventChannel<PresenceFailedEvent>;
 } = {
   acquire: tracing("holdfast:lock:acquire"),
   contended: typed("holdfast:lock:contended"),
@@ -272,4 +281,5 @@ export const events: {
   serverUnsuited: typed("holdfast:server:unsuited"),
   clientOpen: typed("holdfast:client:open"),
   clientClose: typed("holdfast:client:close"),
+  presenceFailed: typed("holdfast:presence:failed"),
 };

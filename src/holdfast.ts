@@ -39,6 +39,9 @@ import {
   type SpinLockSettings,
 } from "./options.js";
 import { checkPingOptions, type PingOptions, type Pong, ping } from "./ping.js";
+import { type Fleet, fleetOf, KnownClients } from "./presence/fleet.js";
+import { Presence } from "./presence/presence.js";
+import type { FleetOptions } from "./presence/presence-options.js";
 import { latchChannel, semaphoreChannel } from "./protocol/names.js";
 import type { Count } from "./synchronizers/count.js";
 import { type CountDownLatch, RemoteLatch } from "./synchronizers/count-down-latch.js";
@@ -66,10 +69,13 @@ const CLOSE_OPTIONS = known<CloseOptions>("option", "close", { releaseHeld: true
 /**
  * Distributed locks on Redis or Valkey, on the keys of Redisson.
  *
- * One client for a process is enough. Making one sends nothing; the server is first spoken to when a lock is.
+ * One client for a process is enough. Making one sends nothing; the server is first spoken to when a lock is, or by presence, where it is on,
+ * one beat after that.
  */
 export class Holdfast implements AsyncDisposable {
   readonly #client: Client;
+  readonly #presence: Presence | undefined;
+  readonly #knownClients = new KnownClients();
   #closing: Promise<void> | undefined;
 
   /**
@@ -78,8 +84,11 @@ export class Holdfast implements AsyncDisposable {
    */
   constructor(driver: Driver, options: HoldfastOptions = {}) {
     assertDriver(driver);
-    this.#client = new Client(driver, options);
-    if (events.clientOpen.hasSubscribers) events.clientOpen.publish({ ...this.#client.about });
+    const client = new Client(driver, options);
+    const { presence } = client.settings;
+    this.#client = client;
+    this.#presence = presence && new Presence(client, presence);
+    if (events.clientOpen.hasSubscribers) events.clientOpen.publish({ ...client.about });
   }
 
   /** The first part of every holder of this client: a random UUID. */
@@ -275,6 +284,15 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
+   * The clients of a group that have presence, with what they hold and wait for. Works without presence of one's own, and reads the fleet
+   * in pages of some hundred kilobytes. All of it is what they claim, some seconds old.
+   * @throws TypeError, RangeError, UnavailableError, ClientClosedError, the signal's reason
+   */
+  async fleet(options: FleetOptions = {}): Promise<Fleet> {
+    return fleetOf(this.#client, options, this.#knownClients);
+  }
+
+  /**
    * Refuses new calls and rejects waiting ones with ClientClosedError. Running bodies go on for `graceMs`, with all the
    * locks that they still take. Then declares what is still held lost and stops renewing it. Closes only the connections
    * that holdfast opened. Takes `graceMs` and three command timeouts at most, also when Redis is gone. Safe twice.
@@ -297,6 +315,7 @@ export class Holdfast implements AsyncDisposable {
   async #close(graceMs: number, releaseHeld: boolean): Promise<void> {
     const client = this.#client;
     await client.shut(graceMs);
+    this.#presence?.leave();
     releaseEverything(client, releaseHeld);
     releaseAllPermits(client, releaseHeld);
     await client.stop();

@@ -46,6 +46,7 @@ export {
   type LatchAwaitEvent,
   type LeaseAbandonedEvent,
   type LeaseLostEvent,
+  type PresenceFailedEvent,
   type ReleaseEvent,
   type ReleaseFailedEvent,
   type RenewalDoneEvent,
@@ -78,6 +79,9 @@ export type {
   WaitOptions,
 } from "./options.js";
 export type { PingOptions, Pong } from "./ping.js";
+export type { PresentHold, PresentLoss, PresentStats, PresentWait } from "./presence/claims.js";
+export type { ClientPresence, Fleet } from "./presence/fleet.js";
+export type { FleetOptions, PresenceOptions } from "./presence/presence-options.js";
 export type { RawReply, ScriptCall, ScriptSource } from "./protocol/script-call.js";
 export type { CountDownLatch } from "./synchronizers/count-down-latch.js";
 export type { PermitExpirableSemaphore } from "./synchronizers/permit-expirable-semaphore.js";

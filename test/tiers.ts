@@ -45,6 +45,7 @@ export const groups: readonly TestGroup[] = [
       "test/kinds/{red-lock-servers,red-lock-slow-servers,restarts}.test.ts",
       "test/locks/{bursts-redis,ended-client,error-messages-redis,groups-redis,hand-off-far-clients,inspect-listeners}.test.ts",
       "test/locks/{lease-told-redis,load,reentrant-lock,wake-ups}.test.ts",
+      "test/presence/presence-redis.test.ts",
       "test/{locks,synchronizers}/redisson-records.test.ts",
       "test/synchronizers/{permit-expired,permits,semaphore-faults,semaphore-servers}.test.ts",
       // What the tests themselves stand on.

@@ -159,9 +159,7 @@ export class Acquisition extends Attempt {
       return;
     }
     this.takesBack();
-    const anew = () => {
-      if (this.state !== "cancelled") this.#enterAnew();
-    };
+    const anew = () => this.state === "cancelled" || this.#enterAnew();
     clearLeftover(lock, stay, { timeoutMs: wish.timeoutMs }).then(
       () => this.inCallersContext(anew),
       (error: unknown) => this.failForCaller(error),
@@ -289,6 +287,8 @@ export class Acquisition extends Attempt {
     this.state = state;
     this.isOver = true;
     waiter.onCancel = undefined;
+    if (state === "entered") lock.client.acquired += 1;
+    if (state !== "entered" || waiter.hasSlept) lock.client.tally?.ended(lock, state, waiter);
     this.#leaveStay(byAnswer);
     if (!wish.isPart) lock.client.dismiss(waiter);
     this.#tell?.();

@@ -7,7 +7,7 @@ import { type Lease, REFUSED, type Tried } from "../lease.js";
 import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
 import { forCaller, type Subject } from "../runtime/for-caller.js";
 import { isTraced, traced } from "../runtime/traced.js";
-import type { Waiter } from "../runtime/waiter.js";
+import type { Waiter, WaitsFor } from "../runtime/waiter.js";
 import type { Holding } from "../threads/holding.js";
 import { Thread } from "../threads/thread.js";
 import { JointHold, type Member } from "./joint-hold.js";
@@ -50,6 +50,7 @@ export abstract class JointLock implements Lock {
   protected readonly settings: ClientSettings;
   readonly #about: AboutClient;
   readonly #subject: Subject & { readonly kind: { readonly name: string } };
+  readonly #waitsFor: WaitsFor;
 
   /** @param client that the lock was made by */
   constructor(
@@ -61,6 +62,7 @@ export abstract class JointLock implements Lock {
     this.name = members.map(({ name }) => name).join("+");
     this.members = members;
     this.#subject = { name: this.name, kind: { name: kind } };
+    this.#waitsFor = members.map(({ identity }) => identity);
     this.quorum = quorum;
     this.settings = settings;
     this.#about = about;
@@ -203,7 +205,7 @@ export abstract class JointLock implements Lock {
     for (const client of clients) client.assertOpen(this.#subject);
     const first = this.members[0].identity.client;
     const waitMs = options.waitMs ?? defaultWaitMs ?? this.settings.waitMs;
-    const waiter = first.newWaiter(waitMs, options.signal);
+    const waiter = first.newWaiter(waitMs, options.signal, this.#waitsFor);
     for (const client of clients) client.admit(waiter);
     const call: JointCall = {
       options,

@@ -197,7 +197,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
       if (options !== NO_OPTIONS) checkLockOptions(options);
       client.assertOpen(lock);
       const waitMs = options.waitMs ?? call.waitMs ?? client.settings.waitMs;
-      const waiter = client.newWaiter(waitMs, options.signal);
+      const waiter = client.newWaiter(waitMs, options.signal, lock);
       wish = new Wish(client, options, { form, waits: waitMs !== 0, waiter, timeoutMs: undefined });
     } catch (error) {
       return Promise.reject(error);

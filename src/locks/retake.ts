@@ -67,7 +67,7 @@ async function retakeOne(lock: SingleLock, retaking: Retaking): Promise<void> {
   const { client } = lock.identity;
   client.assertOpen();
   const replaced = hold.of(lock);
-  const waiter = client.newWaiter(0, undefined);
+  const waiter = client.newWaiter(0, undefined, lock.identity);
   try {
     const rest = { ...options, ...restOf(options, hold) };
     const wish = new Wish(client, rest, { form, waits: false, waiter, timeoutMs, replaced, isPart: true });

@@ -98,6 +98,16 @@ export function requestsKey(raw: string, clientId: string): string {
   return `${requestsPrefix(raw)}:${clientId}`;
 }
 
+/** The clients of a group that tell that they are there; holdfast's own. */
+export function presenceClientsKey(group: string): string {
+  return `holdfast_clients:{${group}}`;
+}
+
+/** What one client of a group tells of itself; holdfast's own. */
+export function presenceClientKey(group: string, clientId: string): string {
+  return `holdfast_client:{${group}}:${clientId}`;
+}
+
 /** The field that stands for a holder in a lock's hash. Source: RedissonBaseLock.getLockName. */
 export function holderField(clientId: string, threadId: number): string {
   return `${clientId}:${threadId}`;

@@ -26,6 +26,9 @@ export type ScriptName =
   | "permit-renew"
   | "permit-set-lease"
   | "permit-set-total"
+  | "presence-leave"
+  | "presence-list"
+  | "presence-tell"
   | "read-acquire"
   | "read-release"
   | "read-renew"
@@ -3831,6 +3834,88 @@ announce(semaphore.channel, available)
 end
 return record(request, "set", available)
 end) }`,
+  ),
+  "presence-leave": scriptSource(
+    "presence-leave",
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local clients, client, id = KEYS[1], KEYS[2], ARGV[1]
+redis.call("ZREM", clients, id)
+redis.call("DEL", client)
+return { now_ms }`,
+  ),
+  "presence-list": scriptSource(
+    "presence-list",
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local clients, from_score, skip, limit = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
+local room_bytes, most_bytes = tonumber(ARGV[4]), tonumber(ARGV[5])
+local function field(client, name)
+local value = redis.pcall("HGET", client, name)
+return type(value) == "string" and value or ""
+end
+local function text(client, name)
+local value = field(client, name)
+return #value <= most_bytes and value or ""
+end
+local function told(client, known_at)
+local version, at, every = field(client, "v"), field(client, "at"), field(client, "every")
+local live_at = field(client, "liveAt")
+if version == "" or (known_at ~= "" and live_at == known_at) then
+return { version, at, every, live_at, "", "" }
+end
+return { version, at, every, live_at, text(client, "meta"), text(client, "live") }
+end
+local ids = {}
+if limit ~= "0" then
+ids = redis.call("ZRANGE", clients, from_score, "+inf", "BYSCORE", "LIMIT", skip, limit, "WITHSCORES")
+end
+local replies = { now_ms, ids }
+local used_bytes = 0
+for at = 2, #KEYS do
+if used_bytes >= room_bytes then
+break
+end
+local reply = told(KEYS[at], ARGV[at + 4])
+for _, value in ipairs(reply) do
+used_bytes = used_bytes + #value
+end
+replies[at + 1] = reply
+end
+return replies`,
+  ),
+  "presence-tell": scriptSource(
+    "presence-tell",
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local clients, client, not_after_ms, id = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2]
+local beat, every_ms, keep_ms, meta, live = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6], ARGV[7]
+local MOST_FORGOTTEN = 1000
+local last = redis.call("HGET", client, "beat")
+if now_ms > not_after_ms or (last and tonumber(last) > tonumber(beat)) then
+return { now_ms, "late" }
+end
+local at = string.format("%.0f", now_ms)
+redis.call("HSET", client, "v", "1", "at", at, "every", ARGV[4], "beat", beat)
+if meta ~= "" then
+redis.call("HSET", client, "meta", meta)
+end
+if live ~= "" then
+redis.call("HSET", client, "live", live, "liveAt", at)
+end
+redis.call("PEXPIRE", client, ARGV[5])
+redis.call("ZADD", clients, string.format("%.0f", now_ms + 3 * every_ms), id)
+local forgotten = redis.call("ZCOUNT", clients, "-inf", string.format("%.0f", now_ms - keep_ms))
+if forgotten > 0 then
+local last_rank = math.min(forgotten, MOST_FORGOTTEN) - 1
+redis.call("ZREMRANGEBYRANK", clients, 0, string.format("%.0f", last_rank))
+end
+local needed_ms = 3 * every_ms + keep_ms
+if redis.call("PTTL", clients) < needed_ms then
+redis.call("PEXPIRE", clients, string.format("%.0f", needed_ms))
+end
+local there = redis.call("ZCOUNT", clients, string.format("%.0f", now_ms + 1), "+inf")
+return { now_ms, there, 1 - redis.call("HEXISTS", client, "meta") }`,
   ),
   "read-acquire": scriptSource(
     "read-acquire",

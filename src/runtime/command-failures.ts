@@ -14,6 +14,9 @@ const PASSING = new Set([
   "NOREPLICAS",
 ]);
 
+/** What a server answers to a user who has not the right to a command, a key or a channel. */
+const FORBIDDEN = /^NOPERM |The user executing the script can't|^ERR ACL failure in script/;
+
 /** Advice about refusals that do not say themselves what to do. */
 const HINTS: readonly (readonly [RegExp, string])[] = [
   [
@@ -26,10 +29,7 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
   ],
   [/^READONLY /, "it is a replica: connect to its master"],
   [/NOAUTH /, "the server wants a password: give the Redis client one"],
-  [
-    /^NOPERM |The user executing the script can't|^ERR ACL failure in script/,
-    "the rights that are needed: docs/guide/servers.md",
-  ],
+  [FORBIDDEN, "the rights that are needed: docs/guide/servers.md"],
 ];
 
 /** How long a caller waits for an answer. */
@@ -88,6 +88,15 @@ export class CommandFailures {
 /** Whether a server has answered that it refuses a command. */
 export function wasRefused(error: unknown): boolean {
   return error instanceof UnavailableError && error.cause instanceof ServerReplyError;
+}
+
+/** Whether a server has refused a command since its user has not the right to it. */
+export function wasForbidden(error: unknown): boolean {
+  return (
+    error instanceof UnavailableError &&
+    error.cause instanceof ServerReplyError &&
+    FORBIDDEN.test(error.cause.message)
+  );
 }
 
 /** Whether a command has failed since its server did nothing in all its time, or only asked for patience. */

@@ -144,7 +144,7 @@ export class Commands {
     const server = this.#clocks.serverOf(command.key);
     // The server that was met need not be the one that has the key by now.
     if (this.#publishes === undefined || server.clock === undefined) {
-      this.#meetServer(command.key, pending).then(
+      this.#meetServer(command.key, pending, command.patience.aside).then(
         () => this.#tryAgain(pending),
         (error: unknown) => this.#again(pending, error),
       );
@@ -266,10 +266,11 @@ export class Commands {
    * Waits until the clock of a key's server is known, for as long as `bound` allows. One probe serves all commands that wait for it, and
    * has a whole command timeout, however short the bound of the first command is.
    */
-  #meetServer(key: string, bound: Bound): Promise<void> {
+  #meetServer(key: string, bound: Bound, aside = false): Promise<void> {
     if (this.#leftMs(bound) <= 0) return Promise.reject(tookTooLong(serverProbe, bound));
     const { place } = this.#clocks.serverOf(key);
-    const probe = this.#probes.get(place) ?? this.#askServer(key).finally(() => this.#probes.delete(place));
+    const probe =
+      this.#probes.get(place) ?? this.#askServer(key, aside).finally(() => this.#probes.delete(place));
     this.#probes.set(place, probe);
     return new Promise((resolve, reject) => {
       const isOver = () => reject(tookTooLong(serverProbe, bound));
@@ -278,11 +279,11 @@ export class Commands {
     });
   }
 
-  async #askServer(key: string): Promise<void> {
+  async #askServer(key: string, aside: boolean): Promise<void> {
     const bound = this.#bound(this.timeoutMs);
     const input = { key: this.inCluster ? key : undefined };
     const { reply } = await new Promise<Exchanged<ServerProbe>>((answered, failed) => {
-      const probe = { script: serverProbe, key, patience: {}, input: () => input, answered, failed };
+      const probe = { script: serverProbe, key, patience: { aside }, input: () => input, answered, failed };
       const send = (command: Command<typeof input, ServerProbe>) => {
         const fail = (_: AnyPendingCommand, error: unknown) => command.failed(error);
         const pending = new PendingCommand(command, this.#sender, fail, now(this.#clock), bound);

@@ -6,6 +6,8 @@ export interface Patience {
   readonly once?: boolean;
   /** Default: one command timeout. */
   readonly timeoutMs?: number | undefined;
+  /** Whether a client that closes does not wait for its answer. Default: false. */
+  readonly aside?: boolean;
   /** Whether the command is refused as soon as its keys are on different servers, as the caller can send it in parts. */
   readonly divisible?: boolean;
   /** False for a command that takes something back: replicas need not have it. Default: true. */

@@ -57,6 +57,7 @@ export class PendingCommand<Input, Reply> extends Pending implements Ticket, Bou
   resets: number | undefined = undefined;
   /** When that try is given up: after `endMs` where the process was held up between `sentAt` and the sending. */
   expiresMs = 0;
+  readonly isAside: boolean;
   /** The one that had its key by then. */
   server: Server | undefined = undefined;
   readonly #sender: Ends;
@@ -76,6 +77,7 @@ export class PendingCommand<Input, Reply> extends Pending implements Ticket, Bou
     this.endMs = endMs;
     this.doubtful = doubtful;
     this.sentAt = sentAt;
+    this.isAside = command.patience.aside === true;
     this.#sender = sender;
   }
 

@@ -6,6 +6,8 @@ import { Link, Ring } from "../linked.js";
 export abstract class Pending extends Link {
   /** When its time is up, on the monotonic clock. Does not change while it is under way. */
   abstract readonly expiresMs: number;
+  /** Whether it is not waited for by `idle`. */
+  abstract readonly isAside: boolean;
   /** Ends it, as its time is up. */
   abstract expire(): void;
   /** Ends it. */
@@ -32,6 +34,8 @@ interface PauseOptions {
 export class UnderWay {
   readonly #clock: Clock;
   readonly #commands = new Ring<Pending>();
+  /** The commands that `idle` does not wait for. */
+  readonly #aside = new Ring<Pending>();
   readonly #pauses = new Ring<Pause>();
   /** What ends the optional pauses. */
   readonly #optional = new Set<() => void>();
@@ -57,7 +61,7 @@ export class UnderWay {
 
   /** Expires the command at its `expiresMs`, unless it was handed to `settled` before. */
   add(pending: Pending): void {
-    this.#commands.add(pending);
+    (pending.isAside ? this.#aside : this.#commands).add(pending);
     if (pending.expiresMs < this.#alarmMs) this.#setAlarm(pending.expiresMs);
   }
 
@@ -115,7 +119,8 @@ export class UnderWay {
   stop(): void {
     this.isStopped = true;
     this.#alarm?.cancel();
-    for (const pending of [...this.#commands, ...this.#pauses]) pending.giveUp(new ClientClosedError());
+    for (const pending of [...this.#commands, ...this.#aside, ...this.#pauses])
+      pending.giveUp(new ClientClosedError());
   }
 
   #setAlarm(ms: number): void {
@@ -128,13 +133,14 @@ export class UnderWay {
     const nowMs = this.#clock.monotonicMs();
     this.#alarmMs = Number.POSITIVE_INFINITY;
     try {
-      for (const pending of [...this.#commands]) {
+      for (const pending of [...this.#commands, ...this.#aside]) {
         // What one of them tells its caller may have ended others: a client that is stopped ends all.
         if (pending.isLinked && pending.expiresMs <= nowMs) pending.expire();
       }
     } finally {
       let nextMs = this.#alarmMs;
       for (const { expiresMs } of this.#commands) nextMs = Math.min(nextMs, expiresMs);
+      for (const { expiresMs } of this.#aside) nextMs = Math.min(nextMs, expiresMs);
       if (nextMs < this.#alarmMs) this.#setAlarm(nextMs);
     }
   };

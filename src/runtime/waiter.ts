@@ -9,6 +9,17 @@ export interface OwnObstacle {
   readonly holder: string;
 }
 
+/** What a call waits for: a lock, a semaphore or a latch of one client. */
+export interface WaitedFor {
+  readonly client: object;
+  readonly key: string;
+  /** As events tell it. */
+  readonly kind: string | { readonly name: string };
+}
+
+/** Several where locks count as one. */
+export type WaitsFor = WaitedFor | readonly WaitedFor[];
+
 /**
  * One call that waits. It sleeps until something wakes it, its time is up or it is cancelled, and then looks around:
  * `pause` resolves in each of these cases. Constant in size however long it waits, with a timer only while it sleeps.
@@ -23,6 +34,10 @@ export class Waiter extends Link {
   inBody = false;
   /** Whether it sleeps for times of its own while it is the head of a line, as in spin locks: then it is woken when it becomes the head. */
   naps = false;
+  /** For presence; undefined for a call that wants nothing which other calls may have. */
+  waitsFor: WaitsFor | undefined;
+  /** Whether it had to wait. */
+  hasSlept = false;
   /** An `Heir` of locks/: takes over, for this waiter, a lock that another call of this client hands over. Undefined while it must not. */
   heir: object | undefined;
   #behind: OwnObstacle | undefined;
@@ -106,6 +121,7 @@ export class Waiter extends Link {
     }
     invariant(this.#resume === undefined, "a waiter sleeps twice");
     this.#resume = resume;
+    this.hasSlept = true;
     const sleepMs = Math.min(ms, this.#leftMs());
     if (sleepMs === Number.POSITIVE_INFINITY) return;
     this.#timer = this.#clock.schedule(sleepMs, () => this.#goOn(), true);

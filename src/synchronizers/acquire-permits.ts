@@ -246,6 +246,12 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
   }
 
   protected come(): Promise<T> | T {
-    return this.#come(this.#granted, this);
+    const { count, waiter } = this;
+    const { client } = count;
+    const granted = this.#granted;
+    if (granted !== undefined) client.acquired += 1;
+    if (granted === undefined) client.tally?.ended(count, "over", waiter);
+    else if (waiter.hasSlept) client.tally?.ended(count, "entered", waiter);
+    return this.#come(granted, this);
   }
 }

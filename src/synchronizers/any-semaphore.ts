@@ -142,7 +142,7 @@ export abstract class AnySemaphore<Granted, Options extends WaitOptions> {
       if (nothing !== undefined) return Promise.resolve().then(() => comeTo(nothing, WANTS_NOTHING));
       options.signal?.throwIfAborted();
       const waitMs = options.waitMs ?? defaultWaitMs ?? client.settings.waitMs;
-      const waiter = client.newWaiter(waitMs, options.signal);
+      const waiter = client.newWaiter(waitMs, options.signal, this.count);
       return acquirePermits(source, { permits, waiter, waits: waitMs !== 0 }, comeTo);
     } catch (error) {
       return Promise.reject(error);

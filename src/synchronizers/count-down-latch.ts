@@ -84,7 +84,7 @@ export class RemoteLatch implements CountDownLatch {
       const { waitMs = client.settings.waitMs, signal } = options;
       client.assertOpen(this.#count);
       signal?.throwIfAborted();
-      const wait = new LatchWait(this.#count, client.newWaiter(waitMs, signal));
+      const wait = new LatchWait(this.#count, client.newWaiter(waitMs, signal, this.#count));
       const { start, end, asyncStart, asyncEnd, error } = events.latchAwait;
       const endIsHeard = end.hasSubscribers || asyncEnd.hasSubscribers || error.hasSubscribers;
       const isHeard = endIsHeard || start.hasSubscribers || asyncStart.hasSubscribers;

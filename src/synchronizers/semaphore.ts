@@ -96,7 +96,7 @@ export interface Semaphore {
 }
 
 /** Nothing but a release brings the permits back. */
-const PERMANENT = { leaseMs: Number.POSITIVE_INFINITY, renewed: false };
+const PERMANENT = { leaseMs: Number.POSITIVE_INFINITY, renewed: false, note: undefined };
 
 type PermitsBody<T> = () => T | Promise<T>;
 

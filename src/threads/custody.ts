@@ -2,6 +2,7 @@ import type { Clock } from "../clock.js";
 import type { Confirmations } from "../runtime/confirmations.js";
 import type { ExpiryAlarms } from "../runtime/expiry-alarms.js";
 import type { Watchdogs } from "../runtime/watchdogs.js";
+import type { TellLoss } from "./held.js";
 import type { Occupancy } from "./occupancy.js";
 
 /** What a stay needs of its client. */
@@ -14,6 +15,7 @@ export interface Custody<Stay> {
   readonly occupancy: Occupancy;
   /** Undefined where one server has all keys and never changes. */
   readonly confirmations: Confirmations | undefined;
+  readonly tellLoss: TellLoss;
   /** Is told each time that a stay may be over; harmless twice. */
   over(stay: Stay): void;
 }

@@ -1,3 +1,4 @@
+import type { LossReason } from "../errors.js";
 import type { AboutClient } from "../events.js";
 import type { Script } from "../protocol/define-script.js";
 import type { ReleaseAnswer, ReleaseCall } from "../protocol/lock-calls.js";
@@ -32,5 +33,8 @@ export interface Subject extends AboutClient {
   /** As stored in Redis. */
   readonly holder: string;
 }
+
+/** Hears of each hold that is lost. */
+export type TellLoss = (of: { readonly key: string; readonly kind: string }, reason: LossReason) => void;
 
 export type HoldState = "held" | "released" | "lost";

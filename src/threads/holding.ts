@@ -86,6 +86,11 @@ export class Holding extends ConfirmableStay implements Renewable {
     return this.#live.length === 0 ? this.#live : this.#each((hold) => hold.checkMs());
   }
 
+  /** As {@link live}, but some may be over: it looks at no clock, and changes nothing. */
+  get held(): readonly Hold[] {
+    return this.#live;
+  }
+
   /** Calls `act` with each live hold; a hold that ends by it leaves the list. @returns the holds that are left */
   #each(act: (hold: Hold) => void): readonly Hold[] {
     const live = this.#live;
@@ -274,6 +279,7 @@ export class Holding extends ConfirmableStay implements Renewable {
     const holdCount = this.#live.length;
     this.loss = loss;
     this.remove(hold);
+    this.#custody.tellLoss({ key: this.key, kind: this.lock.kind.name }, loss.reason);
     if (!events.leaseLost.hasSubscribers) return;
     events.leaseLost.publish({ ...hold.about, reason: loss.reason, heldMs: loss.heldMs, holdCount });
   }

@@ -9,7 +9,7 @@ import type { ExpiryAlarms } from "../runtime/expiry-alarms.js";
 import { type Instant, now } from "../runtime/instant.js";
 import type { Renewable, Watchdog } from "../runtime/watchdog.js";
 import { ChangeableTrust } from "./changeable-trust.js";
-import type { Subject } from "./held.js";
+import type { Subject, TellLoss } from "./held.js";
 import type { Since, Terms } from "./terms.js";
 
 /** A semaphore, or a latch. */
@@ -31,6 +31,7 @@ interface Services {
   readonly watchdog: Watchdog;
   /** Undefined where one server has all keys and never changes. */
   readonly confirmations: Confirmations | undefined;
+  readonly tellLoss: TellLoss;
 }
 
 /** The leased permits that a client has taken. */
@@ -77,6 +78,10 @@ export class PermitHolds {
 
   all(): readonly PermitHold[] {
     return [...new Set(this.#byId.values())];
+  }
+
+  lost({ count }: PermitHold, reason: LossReason): void {
+    this.#services.tellLoss(count, reason);
   }
 
   dropped(id: string): void {
@@ -221,8 +226,10 @@ export class PermitHold extends ChangeableTrust implements Renewable, Confirmabl
 
   protected ended(loss: LeaseLostError | undefined): void {
     this.#holds.remove(this);
-    if (loss === undefined || !events.leaseLost.hasSubscribers) return;
+    if (loss === undefined) return;
     const { reason, heldMs } = loss;
+    this.#holds.lost(this, reason);
+    if (!events.leaseLost.hasSubscribers) return;
     events.leaseLost.publish({ ...this.about, reason, heldMs, holdCount: 1 });
   }
 

@@ -54,18 +54,43 @@ const walks: Readonly<
 };
 
 const counted = new Map<string, PathCosts>();
+/** With presence. */
+const present = new Map<string, PathCosts>();
 
-beforeAll(async () => {
-  const program = spawnProgram("path-costs", { named: false });
+async function count(presence: boolean, counts: Map<string, PathCosts>): Promise<void> {
+  const program = spawnProgram("path-costs", { named: false, presence });
   expect(await program.exited).toEqual({ code: 0, signal: null });
-  for (const { name, costs } of program.events) counted.set(String(name), costs as PathCosts);
-});
+  for (const { name, costs } of program.events) counts.set(String(name), costs as PathCosts);
+}
+
+beforeAll(() => Promise.all([count(false, counted), count(true, present)]));
+
+/** How many functions more a call crosses that had to wait, or was refused, as presence counts it. No other call crosses any. */
+const counting: Readonly<Record<string, number>> = {
+  "lock: tryLock() that is refused": 3,
+  "lock: unlock(), message, entry of the other client": 3,
+  "lock: unlock() that hands over, entry of the next": 3,
+  "semaphore: tryAcquire() that is refused": 3,
+  "semaphore: message, entry of the other client": 2,
+  "leased permit: tryAcquire() that is refused": 3,
+  "leased permit: message, entry of the other client": 2,
+};
 
 describe("what a call crosses", () => {
   test.each(Object.entries(walks))(
     "is counted exactly: %s",
     (name, [promises, functions, files, deciding]) => {
       expect(counted.get(name)).toEqual({ promises, functions, files, deciding });
+    },
+  );
+
+  test.each(Object.keys(walks))(
+    "is the same with presence, but for what counts waits and refusals: %s",
+    (name) => {
+      const { functions = 0, files = 0, ...others } = counted.get(name) ?? {};
+      const { [name]: more = 0 } = counting;
+      const costs = { ...others, functions: functions + more, files: files + Math.min(more, 1) };
+      expect(present.get(name)).toEqual(costs);
     },
   );
 

@@ -36,10 +36,11 @@ import { Caller } from "./workload/caller.js";
 import { clientStep } from "./workload/client-steps.js";
 import { familyOf, KINDS } from "./workload/families.js";
 import type { Shared } from "./workload/family.js";
+import { fleetStep } from "./workload/fleet-steps.js";
 import { forJvm } from "./workload/jvm-steps.js";
 import type { Member, Scene } from "./workload/member.js";
 import { drawMix, type Mix, planIn } from "./workload/mixes.js";
-import { planCalls, planClient, planServerEpoch } from "./workload/plan.js";
+import { planCalls, planClient, planServerEpoch, withPresence } from "./workload/plan.js";
 import { Faults } from "./world/faults.js";
 import { type Node, startNode } from "./world/fleet.js";
 import { JvmProcess } from "./world/jvm-process.js";
@@ -314,7 +315,8 @@ export class Run {
     const mix = this.#mix;
     const own = this.#chooser.stream(`${name}.mix`);
     const planned = mix === undefined ? usual : planIn(mix, usual, own, this.#nodes.length);
-    const plan = { ...planned, ...planCalls(this.#chooser.stream(`${name}.calls`)) };
+    const called = { ...planned, ...planCalls(this.#chooser.stream(`${name}.calls`)) };
+    const plan = withPresence(called, this.#chooser.stream(`${name}.presence`));
     const bodies = plan.hasAround ? new Bodies(name, this.#checker) : undefined;
     this.#progress.takesPart(plan);
     const node = startNode(this.#topology, {
@@ -347,6 +349,7 @@ export class Run {
   async #task(name: string, member: Member): Promise<void> {
     const stream = this.#chooser.stream(name);
     const caller = new Caller(name, this.#scene, member, stream);
+    const fleets = this.#chooser.stream(`${name}.fleets`);
     this.#running += 1;
     let isDone = false;
     const done = () => {
@@ -362,6 +365,7 @@ export class Run {
         await caller.pause(pick(stream, [1, 0, 0, 10, 100]));
         const shared = this.#scene.shared[stream.choose(this.#scene.shared.length)];
         if (oneIn(stream, 16)) await clientStep(caller);
+        if (oneIn(fleets, 8)) await fleetStep(caller);
         if (shared !== undefined) await familyOf(shared).step(caller, shared);
       }
     } catch (error) {

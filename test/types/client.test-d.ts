@@ -62,6 +62,7 @@ expectTypeOf<keyof HoldfastOptions>().toEqualTypeOf<
   | "pubSub"
   | "groupCommit"
   | "handOff"
+  | "presence"
   | "redMemberTimeoutMs"
   | "replicas"
   | "nameMapper"

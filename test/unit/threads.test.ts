@@ -145,6 +145,7 @@ describe("the commands of one stay", () => {
       watchdogs: { usual: { add: () => undefined, leaseMs: 30_000 } } as never,
       occupancy: new Occupancy(),
       confirmations: undefined,
+      tellLoss: () => undefined,
       over: (holding: Holding) => void over.push(holding),
     };
     return {

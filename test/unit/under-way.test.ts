@@ -18,10 +18,12 @@ const EXPIRED = new Error("its time is up");
 class Sent extends Pending {
   readonly errors: Error[] = [];
   readonly expiresMs: number;
+  readonly isAside: boolean;
 
-  constructor(expiresMs: number) {
+  constructor(expiresMs: number, isAside = false) {
     super();
     this.expiresMs = expiresMs;
+    this.isAside = isAside;
   }
 
   override expire(): void {

@@ -122,7 +122,8 @@ export class Costs {
 
   #budget(name: string, { node, plan, bornUs }: Sender, shared: readonly Shared[]): number {
     const ms = (this.#time.nowUs - bornUs) / 1_000;
-    const { watchdogMs, safetyPeriodMs } = plan.options;
+    const { watchdogMs, safetyPeriodMs, presence } = plan.options;
+    const told = presence === undefined ? 0 : ms / presence.everyMs;
     const [servers, tasks] = shared.some(({ kind }) => kind === "red") ? [RED_SERVERS, RED_TASKS] : [1, 1];
     const members = shared.some(({ kind }) => kind === "multi") ? MULTI_MEMBERS : 1;
     const spins = shared.filter(({ kind }) => kind === "spin").length;
@@ -136,6 +137,7 @@ export class Costs {
     const heard = node.lines.reduce((sum, { messages }) => sum + messages.heard, 0);
     const perServer =
       OF_A_SERVER +
+      told +
       (OF_A_CALL * members + (spins > 0 ? FIRST_SPINS : 0)) * this.#checker.calls.begunBy(name) +
       ms *
         (RENEWALS_A_LEASE * beats +

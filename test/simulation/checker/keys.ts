@@ -10,6 +10,7 @@ interface Rule {
 }
 
 const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 /** A JVM's waiters are believed alive for five minutes, one after the other: so far ahead their scores may lie. */
 const SCORES_MS = 3_600_000;
@@ -25,8 +26,22 @@ const RULES: readonly Rule[] = [
   { what: "its signs of life", prefix: "holdfast_fair_alive:", lastsMs: 2 * MINUTE_MS },
   { what: "the mark of a writer", prefix: "holdfast_rw_writer:", lastsMs: MINUTE_MS },
   { what: "permits saved up", prefix: "holdfast_sc_saved:", lastsMs: MINUTE_MS },
+  { what: "what a client tells of itself", prefix: "holdfast_client:", lastsMs: HOUR_MS },
+  { what: "the clients that do", prefix: "holdfast_clients:", lastsMs: HOUR_MS + MINUTE_MS },
   { what: "the answers of a client", prefix: "holdfast_req:", lastsMs: 2 * MINUTE_MS },
 ];
+
+/** It belongs to clients, and not to what they hold. */
+const PRESENCE = /^holdfast_clients?:/;
+
+/** @returns the keys in which a client that was closed still tells of itself */
+export function keysOfClosed(keys: Snapshot, clientIds: readonly string[]): readonly string[] {
+  return Object.entries(keys).flatMap(([key, snapshot]) =>
+    PRESENCE.test(key) && clientIds.some((id) => told(key, snapshot).includes(id))
+      ? [told(key, snapshot)]
+      : [],
+  );
+}
 
 /** Numbers that nobody owns stay for ever. */
 const KINDS_WITHOUT_END: readonly string[] = ["semaphore", "permit", "latch"];
@@ -60,7 +75,7 @@ export function wrongKeys(
 /** @returns the keys that are there although they belong to a lease or a call, and all of these are over */
 export function keysLeft(keys: Snapshot, shared: readonly Shared[]): readonly string[] {
   const mayStay = (key: string) =>
-    isEndless(key, shared) || /^redisson_lock_(?:token|queue|timeout):/.test(key);
+    isEndless(key, shared) || /^redisson_lock_(?:token|queue|timeout):/.test(key) || PRESENCE.test(key);
   return Object.entries(keys).flatMap(([key, snapshot]) => (mayStay(key) ? [] : [told(key, snapshot)]));
 }
 

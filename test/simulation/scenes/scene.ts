@@ -12,7 +12,7 @@ export interface SceneDefinition {
   /** What the tasks of each process do. */
   readonly processes: readonly (readonly Task[])[];
   readonly bound: Bound;
-  readonly options?: HoldfastOptions;
+  readonly options?: Omit<HoldfastOptions, "presence">;
   /** What the Redis client of a process does with commands when its connection is lost. Default: it sends them again. */
   readonly rules?: ResendRules;
   /** What happens before, in one order. */

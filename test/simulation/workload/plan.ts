@@ -14,11 +14,12 @@ export interface ClientPlan {
   readonly clock: ClockSettings;
   readonly distance: Distance;
   readonly rules: ResendRules;
-  readonly options: HoldfastOptions & {
+  readonly options: Omit<HoldfastOptions, "presence"> & {
     readonly watchdogMs: number;
     readonly commandTimeoutMs: number;
     readonly safetyPeriodMs: number;
     readonly redMemberTimeoutMs: number;
+    readonly presence?: { readonly everyMs: number };
   };
   /** What its calls may ask for as `watchdogMs`; most processes do not. */
   readonly callWatchdogsMs: readonly number[];
@@ -84,6 +85,14 @@ export function planCalls(stream: Stream): Pick<ClientPlan, "callWatchdogsMs" | 
 /** The longest lease that the watchdog renews for the process. */
 export function longestWatchdogMs({ options, callWatchdogsMs }: ClientPlan): number {
   return Math.max(options.watchdogMs, ...callWatchdogsMs);
+}
+
+/** How often a client with presence tells, in milliseconds: runs last for some seconds. */
+const BEAT_MS = 1_000;
+
+/** The plan, where one process in three has presence. */
+export function withPresence(plan: ClientPlan, stream: Stream): ClientPlan {
+  return oneIn(stream, 3) ? { ...plan, options: { ...plan.options, presence: { everyMs: BEAT_MS } } } : plan;
 }
 
 /** What the clock of a server shows at the beginning of a run. */

@@ -26,6 +26,8 @@ export interface Node {
   readonly lines: readonly Line[];
   /** One for each group of servers: those of a red lock have one each. */
   readonly clients: readonly [Holdfast, ...Holdfast[]];
+  /** Whether its clients have presence, and so a timer at any time. */
+  readonly hasPresence: boolean;
 }
 
 export interface NodeParts {
@@ -61,6 +63,7 @@ export function startNode(topology: Topology, parts: NodeParts): Node {
   return {
     process,
     lines,
+    hasPresence: plan.options.presence !== undefined,
     clients: [
       new Holdfast(first.driver, { ...options, ...first.options }),
       ...others.map((other) => new Holdfast(other.driver, { ...options, ...other.options })),

@@ -1,4 +1,4 @@
-import type { Environment } from "../../../src/environment.js";
+import type { Environment, ProcessIdentity } from "../../../src/environment.js";
 
 /** A warning that the code under test gave. */
 export interface Warning {
@@ -82,6 +82,10 @@ export class OwnEnvironment implements Environment {
     const tellings = this.#tellings.get(object) ?? [];
     this.#tellings.delete(object);
     for (const tell of tellings) tell();
+  }
+
+  identity(): ProcessIdentity {
+    return { app: "simulation", host: "host", pid: 1, runtime: "node" };
   }
 
   warn(message: string, kind: string | { readonly code: string }): void {

@@ -124,6 +124,12 @@ export class RedissonClient {
     return new RedissonThread(this.#child, this.#name, `${this.#name}-${name}`);
   }
 
+  /** Has HoldfastPresence tell, or leave. */
+  async presence(act: "tell" | "leave", group: string, meta: object): Promise<void> {
+    const options = { client: this.#name, group, meta: JSON.stringify(meta) };
+    await resultOf(this.#child.ask(`${act}Presence`, options));
+  }
+
   async disconnect(): Promise<void> {
     await resultOf(this.#child.ask("disconnect", { client: this.#name }));
   }

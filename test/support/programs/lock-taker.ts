@@ -1,4 +1,4 @@
-import { Holdfast, type Lease, type LockOptions } from "holdfast";
+import { Holdfast, type Lease, type LockOptions, type PresenceOptions } from "holdfast";
 import { ioredisDriver } from "holdfast/ioredis";
 import { Redis } from "ioredis";
 import { type KindOfLock, lockOfKind } from "./kind-of-lock.js";
@@ -15,6 +15,7 @@ export interface LockTakerSettings {
   readonly kind?: KindOfLock;
   readonly watchdogMs?: number;
   readonly commandTimeoutMs?: number;
+  readonly presence?: PresenceOptions;
 }
 
 const { port, lock: name, kind = "lock", ...options } = settings<LockTakerSettings>();

@@ -8,6 +8,8 @@ import { settings, tell } from "./orders.js";
 export interface PathCostsSettings {
   /** Whether it also tells which functions have run. */
   readonly named: boolean;
+  /** Whether its clients have presence. Default: false. */
+  readonly presence?: boolean;
 }
 
 /** What a call crosses, by V8's own records: the numbers are the same on any machine. */
@@ -32,7 +34,7 @@ interface Coverage {
   }[];
 }
 
-const { named } = settings<PathCostsSettings>();
+const { named, presence = false } = settings<PathCostsSettings>();
 const root = import.meta.resolve("holdfast").replace(/index\.js$/, "");
 /** The embedded server stands for one that is elsewhere, and it is chance whether a collection of garbage was asked for before. */
 const LEFT_OUT = ["memory/", "environment.js"];
@@ -145,7 +147,7 @@ function directDriver(server: MemoryServer): Driver {
 
 const clock = new FakeClock();
 const server = new MemoryServer({ clock });
-const client = (at = server) => new Holdfast(directDriver(at), { clock });
+const client = (at = server) => new Holdfast(directDriver(at), { clock, presence });
 
 await post("Profiler.enable");
 await post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });

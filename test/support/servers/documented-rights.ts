@@ -7,6 +7,9 @@ const page = readFileSync(fileURLToPath(new URL("../../../docs/guide/servers.md"
 /** The rights of the user `orders`, as the guide names them, for `ACL SETUSER`. */
 export const documentedRights: readonly string[] = words(/```text\nACL SETUSER orders ([^`]+)```/);
 
+/** What presence needs besides. */
+export const presenceRight: string = words(/need the keys of the group besides: `([^`]+)`/)[0] ?? "";
+
 const unknownTo62 = words(/Redis 6\.2 refuses the whole line, .*: leave out `([^`]+)`/);
 
 /** Those of them that the server to test with knows. */

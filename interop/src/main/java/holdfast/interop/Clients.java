@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
+import java.util.function.Consumer;
 import org.redisson.Redisson;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
@@ -28,6 +29,8 @@ final class Clients {
             case "watch" -> Counting.watch(client(order), lock(order), order);
             case "measure" -> Measuring.measure((kind, name) -> create(client(order), kind, name), order);
             case "use" -> Using.use(client(order), order);
+            case "tellPresence" -> presence(order, HoldfastPresence::tell);
+            case "leavePresence" -> presence(order, HoldfastPresence::leave);
             default -> obeyFor(order.text("kind"), order);
         };
     }
@@ -94,6 +97,11 @@ final class Clients {
             throw new IllegalStateException("no client is connected as " + name);
         }
         return client;
+    }
+
+    private boolean presence(Order order, Consumer<HoldfastPresence> act) {
+        act.accept(new HoldfastPresence(client(order), order.text("group"), order.text("meta")));
+        return true;
     }
 
     private RLock lock(Order order) {

@@ -1,0 +1,105 @@
+import type { Client } from "../client.js";
+import { now } from "../runtime/instant.js";
+import type { Counted } from "../runtime/tally.js";
+import type { WaitedFor } from "../runtime/waiter.js";
+import type { Holding } from "../threads/holding.js";
+import type { PermitHold } from "../threads/permit-holds.js";
+import type { Trust } from "../threads/trust.js";
+import { type Activity, type HeldNow, MOST_HELD, type WaitsNow } from "./live-format.js";
+
+/** What is looked at. */
+interface Look {
+  readonly nowMs: number;
+  /** What is younger is not told: most locks are held for less. */
+  readonly leastAgeMs: number;
+  readonly redact: (key: string) => string;
+}
+
+/** A list that takes so many, and counts the rest. */
+class Longest<T> {
+  readonly entries: T[] = [];
+  more = 0;
+
+  add(entry: () => T): void {
+    if (this.entries.length < MOST_HELD) this.entries.push(entry());
+    else this.more += 1;
+  }
+}
+
+/**
+ * What a client has, waits for and has seen since the last beat. It looks at no lease's end, and so declares no loss.
+ * @param acquired how many locks and permits were acquired since then
+ * @throws what `redact` throws
+ */
+export function activityOf(client: Client, look: Look, acquired: number, counted: Counted): Activity {
+  const holds = holdsOf(client, look);
+  const waits = waitsOf(client, look);
+  const redacted = <T extends { readonly key: string }>(of: T): T => ({ ...of, key: look.redact(of.key) });
+  return {
+    acquired,
+    holds: holds.entries,
+    waits: waits.entries,
+    stats: [...counted.stats.values()].map(redacted),
+    lost: (client.tally?.losses ?? []).map(redacted),
+    more: { holds: holds.more, waits: waits.more, stats: counted.uncounted },
+  };
+}
+
+/** Stays begin in the order in which they stand among those of their client, so that the first are the oldest, but for those that waited. */
+function holdsOf(client: Client, look: Look): Longest<HeldNow> {
+  const found = new Longest<HeldNow>();
+  const at = now(client.clock);
+  const isOld = (hold: Trust) =>
+    at.monotonicMs - hold.takenAt.monotonicMs >= look.leastAgeMs && hold.believedMs(at) > 0;
+  for (const holding of client.threads.holdings()) {
+    if (holding.held.some(isOld)) found.add(() => stayNow(holding, look));
+  }
+  for (const hold of client.permits.all()) if (isOld(hold)) found.add(() => permitsNow(hold, look));
+  return found;
+}
+
+function stayNow({ held, key, lock, threadId, chain }: Holding, { redact }: Look): HeldNow {
+  return {
+    key: redact(key),
+    kind: lock.kind.name,
+    threadId,
+    count: held.length,
+    sinceMs: held[0]?.takenAt.monotonicMs ?? 0,
+    renewed: held.some(({ isRenewed }) => isRenewed),
+    handedOff: chain !== undefined,
+    capped: held.some(({ terms }) => terms.maxHoldMs !== undefined),
+    note: held.find(({ terms }) => terms.note !== undefined)?.terms.note,
+  };
+}
+
+function permitsNow({ key, count, ids, takenAt, isRenewed, terms }: PermitHold, { redact }: Look): HeldNow {
+  return {
+    key: redact(key),
+    kind: count.kind,
+    threadId: 0,
+    count: ids.length,
+    sinceMs: takenAt.monotonicMs,
+    renewed: isRenewed,
+    handedOff: false,
+    capped: terms.maxHoldMs !== undefined,
+    note: terms.note,
+  };
+}
+
+function waitsOf(client: Client, { nowMs, leastAgeMs, redact }: Look): Longest<WaitsNow> {
+  const found = new Longest<WaitsNow>();
+  // A call for locks of several clients is there twice in the first of them.
+  for (const { waitsFor, waitedMs } of new Set(client.waiting())) {
+    if (waitsFor === undefined || waitedMs < leastAgeMs) continue;
+    for (const of of toList(waitsFor)) {
+      if (of.client !== client) continue;
+      const kind = typeof of.kind === "string" ? of.kind : of.kind.name;
+      found.add(() => ({ key: redact(of.key), kind, sinceMs: nowMs - waitedMs }));
+    }
+  }
+  return found;
+}
+
+function toList(waitsFor: WaitedFor | readonly WaitedFor[]): readonly WaitedFor[] {
+  return "key" in waitsFor ? [waitsFor] : waitsFor;
+}

@@ -1,0 +1,222 @@
+import { CAPPED, HANDED_OFF, MOST_HELD, MOST_STATS, RENEWED } from "./live-format.js";
+import { LONGEST_HOST } from "./meta.js";
+import { LONGEST_APP, LONGEST_LABEL, LONGEST_LABEL_KEY, MOST_LABELS } from "./presence-options.js";
+
+/** A lock, or permits, that a client says it has. */
+export interface PresentHold {
+  /** The key in Redis, or what `redact` made of it. */
+  readonly key: string;
+  /** As events call it: `fair-lock`. */
+  readonly kind: string;
+  /** The number behind the client id in the holder; 0 for permits. */
+  readonly threadId: number;
+  /** How often it is held, or how many permits. */
+  readonly count: number;
+  /** Milliseconds since it was acquired. */
+  readonly ageMs: number;
+  /** Whether the watchdog renews it. */
+  readonly renewed: boolean;
+  /** Whether another call of the client has handed it on. */
+  readonly handedOff: boolean;
+  /** Whether `maxHoldMs` ends it. */
+  readonly capped: boolean;
+  /** What the program says about it; null: nothing. */
+  readonly note: string | null;
+}
+
+/** A lock, permits or a latch that a call of a client waits for. */
+export interface PresentWait {
+  readonly key: string;
+  readonly kind: string;
+  /** Milliseconds since the call. */
+  readonly ageMs: number;
+}
+
+/** What calls for one lock or semaphore came to between the last two beats of a client, apart from those that acquired it at once. */
+export interface PresentStats {
+  readonly key: string;
+  readonly kind: string;
+  /** How many acquired it after a wait. */
+  readonly waited: number;
+  /** How many ended without it, as it was not free in the time that they had. */
+  readonly refused: number;
+  /** How many holds were lost. */
+  readonly lost: number;
+  /** For how long these calls waited together, and the longest one, in milliseconds. */
+  readonly waitMsSum: number;
+  readonly waitMsMax: number;
+}
+
+/** A hold that a client has lost. */
+export interface PresentLoss {
+  readonly key: string;
+  /** As `LeaseLostError.reason`. */
+  readonly reason: string;
+  /** Milliseconds since it was noticed. */
+  readonly agoMs: number;
+}
+
+/** What a client says it is. */
+export interface Meta {
+  readonly app: string;
+  readonly host: string | null;
+  readonly pid: number | null;
+  readonly startedMs: number | null;
+  readonly lib: string;
+  readonly runtime: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** What a client says it has. */
+export interface Live {
+  readonly holds: readonly PresentHold[];
+  readonly waits: readonly PresentWait[];
+  readonly stats: readonly PresentStats[];
+  readonly acquired: number;
+  readonly lost: readonly PresentLoss[];
+  readonly more: { readonly holds: number; readonly waits: number; readonly stats: number };
+}
+
+const LONGEST_WORD = 64;
+const LONGEST_NOTE = 200;
+const MOST_LOSSES = 10;
+
+const NO_META: Meta = { app: "", host: null, pid: null, startedMs: null, lib: "", runtime: "", labels: {} };
+const NO_LIVE: Live = {
+  holds: [],
+  waits: [],
+  stats: [],
+  acquired: 0,
+  lost: [],
+  more: { holds: 0, waits: 0, stats: 0 },
+};
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/** What fits of the text; what does not is as if it were not there. Any program that can write to Redis may have written it. */
+export function readMeta(json: string): Meta {
+  const claims = parsed(json);
+  if (claims === undefined) return NO_META;
+  const { app, host, pid, startedMs, lib, runtime, labels } = claims;
+  return {
+    app: word(app, LONGEST_APP) ?? "",
+    host: word(host, LONGEST_HOST) ?? null,
+    pid: count(pid) ?? null,
+    startedMs: count(startedMs) ?? null,
+    lib: word(lib, LONGEST_WORD) ?? "",
+    runtime: word(runtime, LONGEST_WORD) ?? "",
+    labels: Object.fromEntries(
+      Object.entries(record(labels) ?? {})
+        .flatMap(([key, value]) => {
+          const label = word(value, LONGEST_LABEL);
+          return label === undefined || key.length > LONGEST_LABEL_KEY ? [] : [[key, label] as const];
+        })
+        .slice(0, MOST_LABELS),
+    ),
+  };
+}
+
+/** As {@link readMeta}. */
+export function readLive(json: string): Live {
+  const claims = parsed(json);
+  if (claims === undefined) return NO_LIVE;
+  const more = record(claims["more"]) ?? {};
+  return {
+    holds: entries(claims["holds"], MOST_HELD, readHold),
+    waits: entries(claims["waits"], MOST_HELD, readWait),
+    stats: entries(claims["stats"], MOST_STATS, readStats),
+    acquired: count(claims["acquired"]) ?? 0,
+    lost: entries(claims["lost"], MOST_LOSSES, readLoss),
+    more: {
+      holds: count(more["holds"]) ?? 0,
+      waits: count(more["waits"]) ?? 0,
+      stats: count(more["stats"]) ?? 0,
+    },
+  };
+}
+
+/** A number of things or of milliseconds, as text. */
+export function readCount(text: string): number | undefined {
+  return /^\d{1,16}$/.test(text) ? count(Number(text)) : undefined;
+}
+
+function readHold([key, kind, threadId, held, ageMs, flags, note]: readonly unknown[]):
+  | PresentHold
+  | undefined {
+  const numbers = [count(threadId), count(held), count(ageMs), count(flags)] as const;
+  const [number, times, age, bits] = numbers;
+  const [of, kindName] = [text(key), word(kind, LONGEST_WORD)];
+  if (of === undefined || kindName === undefined || number === undefined || times === undefined)
+    return undefined;
+  if (age === undefined || bits === undefined) return undefined;
+  return {
+    key: of,
+    kind: kindName,
+    threadId: number,
+    count: times,
+    ageMs: age,
+    renewed: (bits & RENEWED) > 0,
+    handedOff: (bits & HANDED_OFF) > 0,
+    capped: (bits & CAPPED) > 0,
+    note: word(note, LONGEST_NOTE) ?? null,
+  };
+}
+
+function readWait([key, kind, ageMs]: readonly unknown[]): PresentWait | undefined {
+  const [of, kindName, age] = [text(key), word(kind, LONGEST_WORD), count(ageMs)];
+  if (of === undefined || kindName === undefined || age === undefined) return undefined;
+  return { key: of, kind: kindName, ageMs: age };
+}
+
+function readStats([key, kind, ...numbers]: readonly unknown[]): PresentStats | undefined {
+  const [waited, refused, lost, waitMsSum, waitMsMax] = numbers.map(count);
+  const [of, kindName] = [text(key), word(kind, LONGEST_WORD)];
+  if (of === undefined || kindName === undefined || waited === undefined || refused === undefined)
+    return undefined;
+  if (lost === undefined || waitMsSum === undefined || waitMsMax === undefined) return undefined;
+  return { key: of, kind: kindName, waited, refused, lost, waitMsSum, waitMsMax };
+}
+
+function readLoss([key, reason, agoMs]: readonly unknown[]): PresentLoss | undefined {
+  const [of, why, ago] = [text(key), word(reason, LONGEST_WORD), count(agoMs)];
+  return of === undefined || why === undefined || ago === undefined
+    ? undefined
+    : { key: of, reason: why, agoMs: ago };
+}
+
+function entries<T>(
+  list: unknown,
+  most: number,
+  read: (entry: readonly unknown[]) => T | undefined,
+): readonly T[] {
+  if (!Array.isArray(list)) return [];
+  return list.slice(0, most).flatMap((entry: unknown) => {
+    const found = Array.isArray(entry) ? read(entry) : undefined;
+    return found === undefined ? [] : [found];
+  });
+}
+
+function parsed(json: string): Claims | undefined {
+  try {
+    return record(JSON.parse(json));
+  } catch {
+    return undefined;
+  }
+}
+
+function record(value: unknown): Claims | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Claims) : undefined;
+}
+
+/** A key: as long as the whole text allows. */
+function text(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function word(value: unknown, most: number): string | undefined {
+  return typeof value === "string" && value.length <= most ? value : undefined;
+}
+
+function count(value: unknown): number | undefined {
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
+}

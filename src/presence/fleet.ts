@@ -1,0 +1,218 @@
+import type { Client } from "../client.js";
+import { presenceClientsKey } from "../protocol/names.js";
+import {
+  type ListAnswer,
+  type PageStart,
+  presenceList,
+  type StoredPresence,
+} from "../protocol/presence-scripts.js";
+import { forCaller } from "../runtime/for-caller.js";
+import type { Waiter } from "../runtime/waiter.js";
+import { type Live, type Meta, readCount, readLive, readMeta } from "./claims.js";
+import { MOST_LIVE_BYTES } from "./live-format.js";
+import { checkFleetOptions, DEFAULT_GROUP, type FleetOptions, LONGEST_BEAT_MS } from "./presence-options.js";
+
+/** One client of a group, as it tells. Any program that can write to Redis may have told it: a claim, and no proof. */
+export interface ClientPresence extends Meta, Live {
+  /** The client id: the first part of its holders. */
+  readonly id: string;
+  /** `gone`: three beats were missed. The process has died or stands still, or it could not write. */
+  readonly state: "there" | "gone";
+  /** Milliseconds since it was heard of. */
+  readonly lastSeenMs: number;
+  /** How often it tells, in milliseconds. */
+  readonly everyMs: number;
+}
+
+/** The clients of a group that were heard of in the last hour and were not closed. */
+export interface Fleet {
+  /** When the last of them was read, in milliseconds since the Unix epoch on the server's clock. */
+  readonly atMs: number;
+  readonly group: string;
+  /** Those that were heard of longest ago first. */
+  readonly clients: readonly ClientPresence[];
+}
+
+/** So many beats may be missed. */
+const BEATS_MISSED = 3;
+/** A call for more would keep the server from other commands for too long. */
+const PAGE = 100;
+/** What one call answers at most, but for the client that crosses it: half a millisecond of the server. */
+const PAGE_BYTES = 262_144;
+/** What a client remembers of what it has read, so that unchanged texts need not be sent again. */
+const REMEMBERED_BYTES = 4_194_304;
+
+/** However the scores move while they are read, it ends. */
+const MOST_CALLS = 10_000;
+/** Redisson's client ids are UUIDs as well. Another text may not become part of a key. */
+const CLIENT_ID = /^[0-9a-f-]{36}$/;
+
+/** What a client told when it was read last. */
+interface Described {
+  readonly liveAt: string;
+  readonly meta: Meta;
+  readonly live: Live;
+  readonly bytes: number;
+}
+
+/** What was read last of the clients of one group, so that the server can leave out what is unchanged the next time. */
+export class KnownClients {
+  #group = "";
+  #described = new Map<string, Described>();
+
+  of(group: string): ReadonlyMap<string, Described> {
+    return group === this.#group ? this.#described : new Map();
+  }
+
+  /** All that was read, of which it remembers as much as it may. */
+  replace(group: string, described: ReadonlyMap<string, Described>): void {
+    let bytes = 0;
+    this.#group = group;
+    this.#described = new Map();
+    for (const [id, each] of described) {
+      bytes += each.bytes;
+      if (bytes > REMEMBERED_BYTES) return;
+      this.#described.set(id, each);
+    }
+  }
+}
+
+/**
+ * The clients of a group.
+ * @throws TypeError, RangeError; UnavailableError, ClientClosedError, the signal's reason
+ */
+export async function fleetOf(client: Client, options: FleetOptions, known: KnownClients): Promise<Fleet> {
+  const group = assertReadable(client, options);
+  const clients: ClientPresence[] = [];
+  const reader = new FleetReader(client, group, known.of(group));
+  for await (const page of reader.pages(options.signal)) clients.push(...page);
+  known.replace(group, reader.described);
+  return { atMs: reader.atMs, group, clients };
+}
+
+/** The same page by page, in bounded memory but for the ids. */
+export async function* readFleet(
+  client: Client,
+  options: FleetOptions = {},
+): AsyncGenerator<readonly ClientPresence[], void, undefined> {
+  const group = assertReadable(client, options);
+  yield* new FleetReader(client, group, new Map()).pages(options.signal);
+}
+
+/** @returns the group */
+function assertReadable(client: Client, options: FleetOptions): string {
+  const group = checkFleetOptions(options) ?? client.settings.presence?.group ?? DEFAULT_GROUP;
+  client.assertOpen({ name: group, kind: "fleet" });
+  return group;
+}
+
+/** Reads a group once. */
+class FleetReader {
+  /** What it has read, where that is asked for. */
+  readonly described = new Map<string, Described>();
+  /** On the server's clock. */
+  atMs = 0;
+  readonly #client: Client;
+  readonly #group: string;
+  readonly #known: ReadonlyMap<string, Described>;
+  readonly #seen = new Set<string>();
+  #next: PageStart = { fromScore: "-inf", skip: 0 };
+  #hasAllIds = false;
+
+  constructor(client: Client, group: string, known: ReadonlyMap<string, Described>) {
+    this.#client = client;
+    this.#group = group;
+    this.#known = known;
+  }
+
+  async *pages(signal: AbortSignal | undefined): AsyncGenerator<readonly ClientPresence[], void, undefined> {
+    const client = this.#client;
+    const waiter = client.newWaiter(undefined, signal);
+    let page: readonly string[] = [];
+    let following: readonly string[] | undefined;
+    try {
+      for (let calls = 0; calls < MOST_CALLS; calls += 1) {
+        const limit = following === undefined && !this.#hasAllIds ? PAGE : 0;
+        const answer = await this.#ask(waiter, page, limit);
+        if (limit > 0) following = this.#newIds(answer.ids);
+        const { told } = answer;
+        const read = page.flatMap((id, at) => this.#read(id, told[at]) ?? []);
+        if (read.length > 0) yield read;
+        page = page.slice(told.length);
+        if (page.length > 0) continue;
+        page = following ?? [];
+        following = undefined;
+        if (page.length === 0 && this.#hasAllIds) return;
+      }
+    } finally {
+      client.dismiss(waiter);
+    }
+  }
+
+  /** @param limit how many ids of the next page are asked for */
+  async #ask(waiter: Waiter, page: readonly string[], limit: number): Promise<ListAnswer> {
+    const [group, known, next] = [this.#group, this.#known, this.#next];
+    const { commands } = this.#client;
+    const input = {
+      group,
+      next,
+      limit,
+      roomBytes: PAGE_BYTES,
+      mostBytes: MOST_LIVE_BYTES,
+      page: page.map((clientId) => ({ clientId, liveAt: known.get(clientId)?.liveAt ?? "" })),
+    };
+    const subject = { name: group, kind: "fleet" };
+    try {
+      const asking = commands.exchange(presenceList, presenceClientsKey(group), () => input, waiter);
+      const answer = await waiter.unlessCancelled(asking);
+      if (answer === undefined) throw waiter.reason;
+      this.atMs = answer.serverMs;
+      return answer.reply;
+    } catch (error) {
+      throw forCaller(error, subject, waiter);
+    }
+  }
+
+  /** A client that tells while it is read gets a higher score, and comes again. */
+  #newIds(ids: ListAnswer["ids"]): readonly string[] {
+    this.#hasAllIds = ids.length < PAGE;
+    const last = ids.at(-1)?.score ?? "";
+    const { fromScore, skip } = this.#next;
+    this.#next = { fromScore: last, skip: last === fromScore ? skip + ids.length : 0 };
+    const fresh = ids
+      .map(({ clientId }) => clientId)
+      .filter((id) => CLIENT_ID.test(id) && !this.#seen.has(id));
+    for (const id of fresh) this.#seen.add(id);
+    return fresh;
+  }
+
+  #read(id: string, stored: StoredPresence | undefined): ClientPresence | undefined {
+    if (stored?.v !== "1") return undefined;
+    const [at, everyMs] = [readCount(stored.at), readCount(stored.every)];
+    if (at === undefined || everyMs === undefined || everyMs < 1 || everyMs > LONGEST_BEAT_MS)
+      return undefined;
+    const described = this.#describe(id, stored);
+    this.described.set(id, described);
+    const { meta, live } = described;
+    // It is of any age where the time is missing at which it was told.
+    const sinceMs = Math.max(0, this.atMs - (readCount(stored.liveAt) ?? this.atMs));
+    const aged = <T extends { readonly ageMs: number }>(of: T): T => ({ ...of, ageMs: of.ageMs + sinceMs });
+    return {
+      id,
+      state: at + BEATS_MISSED * everyMs > this.atMs ? "there" : "gone",
+      lastSeenMs: Math.max(0, this.atMs - at),
+      everyMs,
+      ...meta,
+      ...live,
+      holds: live.holds.map(aged),
+      waits: live.waits.map(aged),
+      lost: live.lost.map((loss) => ({ ...loss, agoMs: loss.agoMs + sinceMs })),
+    };
+  }
+
+  #describe(id: string, { liveAt, meta, live }: StoredPresence): Described {
+    const known = this.#known.get(id);
+    if (known !== undefined && liveAt !== "" && known.liveAt === liveAt) return known;
+    return { liveAt, meta: readMeta(meta), live: readLive(live), bytes: meta.length + live.length };
+  }
+}

@@ -1,0 +1,116 @@
+import type { CallStats } from "../runtime/tally.js";
+
+/** In bytes. A longer text is not read. */
+export const MOST_LIVE_BYTES = 16_384;
+/** For the names of the parts, and the numbers that are no entries. */
+const FRAME_BYTES = 256;
+export const MOST_HELD = 200;
+export const MOST_STATS = 50;
+
+/** What each bit of the flags of a hold says. */
+export const RENEWED = 1;
+export const HANDED_OFF = 2;
+export const CAPPED = 4;
+
+/** A stay in a lock, or permits that one call has taken. */
+export interface HeldNow {
+  readonly key: string;
+  readonly kind: string;
+  /** The number of the stay; 0 for permits. */
+  readonly threadId: number;
+  /** How often it is held, or how many permits. */
+  readonly count: number;
+  /** On the monotonic clock. */
+  readonly sinceMs: number;
+  readonly renewed: boolean;
+  readonly handedOff: boolean;
+  readonly capped: boolean;
+  readonly note: string | undefined;
+}
+
+export interface WaitsNow {
+  readonly key: string;
+  readonly kind: string;
+  /** On the monotonic clock. */
+  readonly sinceMs: number;
+}
+
+/** What a client has, waits for and has seen. */
+export interface Activity {
+  /** How many locks and permits it has acquired since the last beat. */
+  readonly acquired: number;
+  /** The longest first. */
+  readonly holds: readonly HeldNow[];
+  /** The longest first. */
+  readonly waits: readonly WaitsNow[];
+  readonly stats: readonly CallStats[];
+  readonly lost: readonly { readonly key: string; readonly reason: string; readonly sinceMs: number }[];
+  /** How many of each are not in the lists. */
+  readonly more: { readonly holds: number; readonly waits: number; readonly stats: number };
+}
+
+/** An activity as it is stored. */
+export interface LiveText {
+  readonly json: string;
+  /** The same for activities that differ in nothing but the time that has passed. */
+  readonly print: string;
+}
+
+/** Entries that fit into what is left of the text. */
+class Entries {
+  readonly texts: string[] = [];
+  readonly prints: string[] = [];
+
+  /** @returns the bytes that it takes; 0 when it does not fit */
+  add(roomBytes: number, told: readonly unknown[], print: readonly unknown[]): number {
+    const text = JSON.stringify(told);
+    const bytes = Buffer.byteLength(text) + 1;
+    if (bytes > roomBytes) return 0;
+    this.texts.push(text);
+    this.prints.push(JSON.stringify(print));
+    return bytes;
+  }
+}
+
+/**
+ * Writes down an activity in {@link MOST_LIVE_BYTES} at most: losses first, then what is held and waited for, the longest first, then
+ * the statistics, those of the longest waits first.
+ * @param nowMs on the monotonic clock
+ */
+export function encodeLive(activity: Activity, nowMs: number): LiveText {
+  const [holds, waits, stats, lost] = [new Entries(), new Entries(), new Entries(), new Entries()];
+  let roomBytes = MOST_LIVE_BYTES - FRAME_BYTES;
+  const put = (entries: Entries, sinceMs: number, tuple: (ageMs: number) => readonly unknown[]) => {
+    const ageMs = Math.max(0, Math.round(nowMs - sinceMs));
+    roomBytes -= entries.add(roomBytes, tuple(ageMs), tuple(sinceMs));
+  };
+  for (const { key, reason, sinceMs } of activity.lost) put(lost, sinceMs, (agoMs) => [key, reason, agoMs]);
+  const held = activity.holds.slice(0, MOST_HELD).map((hold) => ({ hold, sinceMs: hold.sinceMs }));
+  const awaited = activity.waits.slice(0, MOST_HELD).map((wait) => ({ wait, sinceMs: wait.sinceMs }));
+  for (const entry of [...held, ...awaited].sort((a, b) => a.sinceMs - b.sinceMs)) {
+    if ("hold" in entry) put(holds, entry.sinceMs, (ageMs) => holdTuple(entry.hold, ageMs));
+    else put(waits, entry.sinceMs, (ageMs) => [entry.wait.key, entry.wait.kind, ageMs]);
+  }
+  const byWait = activity.stats.toSorted((a, b) => b.waitMsSum - a.waitMsSum);
+  for (const each of byWait.slice(0, MOST_STATS)) {
+    const { key, kind, waited, refused, lost: losses } = each;
+    const times = [Math.round(each.waitMsSum), Math.round(each.waitMsMax)];
+    put(stats, 0, () => [key, kind, waited, refused, losses, ...times]);
+  }
+  const more = {
+    holds: activity.more.holds + activity.holds.length - holds.texts.length,
+    waits: activity.more.waits + activity.waits.length - waits.texts.length,
+    stats: activity.more.stats + activity.stats.length - stats.texts.length,
+  };
+  const written = (of: (entries: Entries) => readonly string[]) =>
+    `{"acquired":${activity.acquired},"holds":[${of(holds)}],"waits":[${of(waits)}],"stats":[${of(stats)}],` +
+    `"lost":[${of(lost)}],"more":${JSON.stringify(more)}}`;
+  return { json: written(({ texts }) => texts), print: written(({ prints }) => prints) };
+}
+
+function holdTuple(hold: HeldNow, ageMs: number): readonly unknown[] {
+  const { key, kind, threadId, count, renewed, handedOff, capped, note } = hold;
+  const flags = (renewed ? RENEWED : 0) | (handedOff ? HANDED_OFF : 0) | (capped ? CAPPED : 0);
+  const tuple = [key, kind, threadId, count, ageMs, flags];
+  return note === undefined ? tuple : [...tuple, note];
+}

@@ -1,0 +1,126 @@
+import { checkCount, checkObject, checkSignal, known, refuseUnknown, shown } from "../checks.js";
+
+/** What a client tells its group of itself, and how often. */
+export interface PresenceOptions {
+  /**
+   * What the program is called, 64 characters at most. Default: the name of the npm package that was started, else the file name of the
+   * program.
+   */
+  readonly app?: string;
+  /** `false`: the name of the machine is not told. Default: it is. */
+  readonly host?: false;
+  /** Whatever helps to find the process: pod, region, version. 16 at most, with keys of 32 and values of 128 characters. Default: none. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** The clients that see each other: letters, digits, `_`, `.` and `-`, 64 at most. Default: `default`. */
+  readonly group?: string;
+  /** How long to wait before the next time, in milliseconds, from 1 000 to 60 000; longer in large groups. Default: 5 000. */
+  readonly everyMs?: number;
+  /** What is told in place of a key in Redis, where a name says too much. Default: the key. */
+  readonly redact?: (name: string) => string;
+}
+
+/** How a fleet is read. */
+export interface FleetOptions {
+  /** Cancels the reading: the call rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Which clients. Default: the group of this client's presence, else `default`. */
+  readonly group?: string | undefined;
+}
+
+/** What presence is told to be, with every default filled in. */
+export interface PresenceSettings {
+  readonly app: string | undefined;
+  readonly host: boolean;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly group: string;
+  readonly everyMs: number;
+  readonly redact: ((name: string) => string) | undefined;
+}
+
+export const DEFAULT_GROUP = "default";
+/** Readers drop longer texts. */
+export const LONGEST_APP = 64;
+export const LONGEST_LABEL_KEY = 32;
+export const LONGEST_LABEL = 128;
+export const MOST_LABELS = 16;
+
+/** A group that would need longer beats to write a hundred times a second writes more often: three beats must end within the hour. */
+export const LONGEST_BEAT_MS = 600_000;
+
+/** A dead process is noticed within a quarter of a minute, and a client costs its server one small command in five seconds. */
+const EVERY_MS = 5_000;
+const SHORTEST_EVERY_MS = 1_000;
+const LONGEST_EVERY_MS = 60_000;
+
+const PRESENCE_OPTIONS = known<PresenceOptions>("setting", "presence", {
+  app: true,
+  host: true,
+  labels: true,
+  group: true,
+  everyMs: true,
+  redact: true,
+});
+
+const FLEET_OPTIONS = known<FleetOptions>("option", "fleet", { signal: true, group: true });
+
+/**
+ * @returns undefined: the client tells nothing of itself
+ * @throws TypeError, RangeError
+ */
+export function presenceSettings(presence: boolean | PresenceOptions): PresenceSettings | undefined {
+  if (presence === false) return undefined;
+  const options = presence === true ? {} : presence;
+  checkObject("presence", options, "true or { app: 'billing' }");
+  const { app, host, labels = {}, group = DEFAULT_GROUP, everyMs = EVERY_MS, redact, ...unknown } = options;
+  refuseUnknown(PRESENCE_OPTIONS, unknown);
+  if (app !== undefined) checkText("presence.app", app, LONGEST_APP);
+  if (host !== undefined && host !== false) {
+    throw new TypeError(`presence.host must be false or left out, got ${shown(host)}`);
+  }
+  checkLabels(labels);
+  checkGroup("presence.group", group);
+  if (redact !== undefined && typeof redact !== "function") {
+    throw new TypeError(`presence.redact must be a function, got ${shown(redact)}`);
+  }
+  checkCount("presence.everyMs", everyMs, SHORTEST_EVERY_MS, LONGEST_EVERY_MS);
+  return { app, host: host !== false, labels: { ...labels }, group, everyMs, redact };
+}
+
+/**
+ * @returns the group; undefined when the options do not say
+ * @throws TypeError, RangeError
+ */
+export function checkFleetOptions(options: FleetOptions): string | undefined {
+  checkObject("options", options, '{ group: "default" }');
+  const { signal, group, ...unknown } = options;
+  refuseUnknown(FLEET_OPTIONS, unknown);
+  checkSignal(signal);
+  if (group !== undefined) checkGroup("group", group);
+  return group;
+}
+
+/**
+ * The group is the hash tag of its keys.
+ * @throws TypeError, RangeError
+ */
+function checkGroup(option: string, group: string): void {
+  if (typeof group !== "string") throw new TypeError(`${option} must be a string, got ${shown(group)}`);
+  if (/^[\w.-]{1,64}$/.test(group)) return;
+  throw new RangeError(`${option} must be 1 to 64 letters, digits, "_", "." or "-", got ${shown(group)}`);
+}
+
+function checkLabels(labels: Readonly<Record<string, string>>): void {
+  checkObject("presence.labels", labels, '{ region: "eu" }');
+  const entries = Object.entries(labels);
+  checkCount("the number of presence.labels", entries.length, 0, MOST_LABELS);
+  for (const [key, value] of entries) {
+    checkText("a key of presence.labels", key, LONGEST_LABEL_KEY);
+    checkText(`presence.labels.${key}`, value, LONGEST_LABEL);
+  }
+}
+
+function checkText(what: string, value: unknown, most: number): void {
+  if (typeof value !== "string") throw new TypeError(`${what} must be a string, got ${shown(value)}`);
+  if (value.length > most)
+    throw new RangeError(`${what} must have ${most} characters at most, got ${value.length}`);
+}

@@ -1,0 +1,126 @@
+import { defineScript, type Script } from "./define-script.js";
+import { presenceClientKey, presenceClientsKey } from "./names.js";
+import { integer, list, text } from "./replies.js";
+import type { RawReply } from "./script-call.js";
+import { sources } from "./scripts.js";
+
+/** One client among those of its group. */
+interface Teller {
+  readonly group: string;
+  readonly clientId: string;
+}
+
+interface Tell extends Teller {
+  readonly notAfterMs: number;
+  /** Grows with each call. */
+  readonly beat: number;
+  readonly everyMs: number;
+  /** How long what is told outlives the client. */
+  readonly keepMs: number;
+  /** "": as told before. */
+  readonly meta: string;
+  /** "": as told before. */
+  readonly live: string;
+}
+
+/** How many clients of the group are there, and whether `meta` is to be told with the next call; `late`: nothing was written. */
+export type TellAnswer = { readonly there: number; readonly needsMeta: boolean } | "late";
+
+/** Tells that a client is there, and what it has; see presence-tell.lua. */
+export const presenceTell: Script<Tell, TellAnswer> = defineScript({
+  source: sources["presence-tell"],
+  keys: ({ group, clientId }) => [presenceClientsKey(group), presenceClientKey(group, clientId)],
+  args: ({ notAfterMs, clientId, beat, everyMs, keepMs, meta, live }) => [
+    notAfterMs,
+    clientId,
+    beat,
+    everyMs,
+    keepMs,
+    meta,
+    live,
+  ],
+  reply: ([there, needsMeta]) =>
+    there === "late" ? "late" : { there: integer(there), needsMeta: needsMeta === 1 },
+});
+
+/** Takes away what a client has told; see presence-leave.lua. */
+export const presenceLeave: Script<Teller, undefined> = defineScript({
+  source: sources["presence-leave"],
+  keys: ({ group, clientId }) => [presenceClientsKey(group), presenceClientKey(group, clientId)],
+  args: ({ clientId }) => [clientId],
+  reply: () => undefined,
+});
+
+/** Where a page of ids begins. */
+export interface PageStart {
+  /** The lowest score, as text. */
+  readonly fromScore: string;
+  /** How many ids from there on were read before. */
+  readonly skip: number;
+}
+
+interface ListCall {
+  readonly group: string;
+  readonly next: PageStart;
+  /** How many ids are answered at most. */
+  readonly limit: number;
+  readonly roomBytes: number;
+  /** A longer text is left out. */
+  readonly mostBytes: number;
+  readonly page: readonly { readonly clientId: string; readonly liveAt: string }[];
+}
+
+/** What a client has told, as it is stored: a claim of any program that can write to Redis. */
+export interface StoredPresence {
+  /** "" for a key that is missing, or something else. */
+  readonly v: string;
+  readonly at: string;
+  readonly every: string;
+  readonly liveAt: string;
+  readonly meta: string;
+  readonly live: string;
+}
+
+export interface ListAnswer {
+  readonly ids: readonly { readonly clientId: string; readonly score: string }[];
+  /** Of the first clients of the page, one at least. */
+  readonly told: readonly StoredPresence[];
+}
+
+/** Reads what a page of clients has told, and the ids of the next page; see presence-list.lua. */
+export const presenceList: Script<ListCall, ListAnswer> = defineScript({
+  source: sources["presence-list"],
+  keys: ({ group, page }) => [
+    presenceClientsKey(group),
+    ...page.map(({ clientId }) => presenceClientKey(group, clientId)),
+  ],
+  args: ({ next, limit, roomBytes, mostBytes, page }) => [
+    next.fromScore,
+    next.skip,
+    limit,
+    roomBytes,
+    mostBytes,
+    ...page.map(({ liveAt }) => liveAt),
+  ],
+  reply: ([ids, ...told]) => ({ ids: scored(list(ids)), told: told.map(stored) }),
+});
+
+function scored(flat: readonly RawReply[]): ListAnswer["ids"] {
+  const ids: { clientId: string; score: string }[] = [];
+  for (let at = 0; at < flat.length; at += 2) {
+    ids.push({ clientId: text(flat[at]), score: text(flat[at + 1]) });
+  }
+  return ids;
+}
+
+function stored(raw: RawReply): StoredPresence {
+  const [v, at, every, liveAt, meta, live] = list(raw);
+  return {
+    v: text(v),
+    at: text(at),
+    every: text(every),
+    liveAt: text(liveAt),
+    meta: text(meta),
+    live: text(live),
+  };
+}
