@@ -9,7 +9,7 @@ import { lockRenew } from "./protocol/lock-scripts.js";
 import { KEPT_ENDING } from "./protocol/names.js";
 import { readRenew } from "./protocol/read-write-scripts.js";
 import { permitRenew } from "./protocol/semaphore-scripts.js";
-import { inRootContext } from "./root-context.js";
+import { clockInRootContext, inRootContext } from "./root-context.js";
 import { Admission } from "./runtime/admission.js";
 import { Commands } from "./runtime/commands.js";
 import { Confirmations } from "./runtime/confirmations.js";
@@ -82,7 +82,7 @@ export class Client {
     const { watchdogMs, fleetWatchdogMs, safetyPeriodMs, clockSkewMs } = this.settings;
     this.usualTerms = makeTerms({ leaseMs: watchdogMs, renewed: true, maxHoldMs: undefined, clockSkewMs });
     this.#driver = driver;
-    this.clock = inRoot(options.clock ?? systemClock);
+    this.clock = clockInRootContext(options.clock ?? systemClock);
     const tickMs = Math.min(COARSEST_TICK_MS, Math.floor(watchdogMs / TICKS_PER_WATCHDOG_LEASE));
     this.#wheel = new HashedWheelTimer(this.clock, { tickMs });
     this.commands = new Commands(driver, this.clock, this.settings, this.about);
@@ -296,14 +296,4 @@ export class Client {
         .finally(() => timer.cancel());
     });
   }
-}
-
-/** A timer outlives the call that starts it, and so may not keep its async context, or run in it. */
-function inRoot(clock: Clock): Clock {
-  return {
-    monotonicMs: clock.monotonicMs.bind(clock),
-    wallMs: clock.wallMs.bind(clock),
-    schedule: (delayMs, callback, keepAlive) =>
-      inRootContext(() => clock.schedule(delayMs, () => inRootContext(callback), keepAlive)),
-  };
 }

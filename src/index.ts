@@ -1,3 +1,4 @@
+export type { Backoff, ConstantBackoff, ExponentialBackoff } from "./backoff-options.js";
 export type {
   Around,
   AroundHold,
@@ -65,9 +66,6 @@ export type { LockState, TakenPermit } from "./locks/inspect.js";
 export type { Lock } from "./locks/lock.js";
 export type { ReadWriteLock } from "./locks/read-write-lock.js";
 export type {
-  Backoff,
-  ConstantBackoff,
-  ExponentialBackoff,
   LockOptions,
   LockSettings,
   PermitOptions,

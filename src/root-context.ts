@@ -1,4 +1,5 @@
 import { AsyncResource } from "node:async_hooks";
+import type { Clock } from "./clock.js";
 
 const root = new AsyncResource("holdfast", { requireManualDestroy: true });
 
@@ -9,4 +10,14 @@ const root = new AsyncResource("holdfast", { requireManualDestroy: true });
  */
 export function inRootContext<T>(body: () => T): T {
   return root.runInAsyncScope(body);
+}
+
+/** A timer outlives the call that starts it, and so may not keep its async context, or run in it. */
+export function clockInRootContext(clock: Clock): Clock {
+  return {
+    monotonicMs: clock.monotonicMs.bind(clock),
+    wallMs: clock.wallMs.bind(clock),
+    schedule: (delayMs, callback, keepAlive) =>
+      inRootContext(() => clock.schedule(delayMs, () => inRootContext(callback), keepAlive)),
+  };
 }

@@ -1,5 +1,5 @@
+import type { Backoff } from "../backoff-options.js";
 import { environment } from "../environment.js";
-import type { Backoff } from "../options.js";
 
 const INITIAL_DELAY_MS = 1;
 const MAX_DELAY_MS = 128;

@@ -1,4 +1,4 @@
-import type { Backoff } from "../options.js";
+import type { Backoff } from "../backoff-options.js";
 import { delays } from "./backoff.js";
 import type { LockKind, Part } from "./lock-kind.js";
 import { reentrantLock } from "./reentrant-lock.js";

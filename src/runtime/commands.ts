@@ -14,7 +14,7 @@ import { now } from "./instant.js";
 import { isTooOld } from "./oldest-version.js";
 import type { Patience } from "./patience.js";
 import { type AnyPendingCommand, type Command, PendingCommand, type Started } from "./pending-command.js";
-import { Replication } from "./replication.js";
+import { dialectOf, Replication } from "./replication.js";
 import { Sender } from "./sender.js";
 import { type ServerClock, ServerClocks } from "./server-clocks.js";
 import { isTraced } from "./traced.js";
@@ -311,16 +311,6 @@ export class Commands {
   #leftMs({ endMs }: Bound): number {
     return endMs - this.#clock.monotonicMs();
   }
-}
-
-/** Whether the scripts give locks away is asked for each time: a server that refuses WAIT ends the replication. */
-function dialectOf(publishes: Publishing = "classic", replication: Replication): Dialect {
-  return {
-    publishes,
-    get grants() {
-      return !replication.isOn;
-    },
-  };
 }
 
 /** What a client's options say about its commands. */

@@ -2,6 +2,7 @@ import type { ReplicaSettings } from "../client-options.js";
 import { type Driver, type ReplicaDemand, type Ticket, WaitRefusedError } from "../driver/driver.js";
 import { UnavailableError } from "../errors.js";
 import { type AboutClient, events } from "../events.js";
+import type { Dialect, Publishing } from "../protocol/dialect.js";
 import type { RawReply, ScriptCall } from "../protocol/script-call.js";
 
 /** Fewer replicas acknowledged in time what a command wrote than are required. */
@@ -112,4 +113,17 @@ export class Replication {
     if (!events.replicasShort.hasSubscribers) return;
     events.replicasShort.publish({ ...this.#about, ...what });
   }
+}
+
+/**
+ * How commands are worded. Whether the scripts give locks away is asked for each time: a server that refuses WAIT ends the replication.
+ * @param publishes undefined while it is not known which messages are sent
+ */
+export function dialectOf(publishes: Publishing = "classic", replication: Replication): Dialect {
+  return {
+    publishes,
+    get grants() {
+      return !replication.isOn;
+    },
+  };
 }

@@ -1,17 +1,16 @@
 import type { LeaseLostError, LossReason } from "../errors.js";
 import { events } from "../events.js";
 import { invariant } from "../invariant.js";
-import type { Renewal } from "../protocol/lock-calls.js";
 import { type Instant, now } from "../runtime/instant.js";
 import type { Waiter } from "../runtime/waiter.js";
-import type { Renewable, Watchdog } from "../runtime/watchdog.js";
+import type { Watchdog } from "../runtime/watchdog.js";
 import { bySlot, NO_VALUES } from "./by-slot.js";
 import type { Chain } from "./chain.js";
-import { ConfirmableStay } from "./confirmable-stay.js";
 import type { Custody } from "./custody.js";
 import { EntryLine } from "./entry-line.js";
 import type { Held } from "./held.js";
 import { HoldOf, type Place } from "./hold.js";
+import { RenewedStay } from "./renewed-stay.js";
 import { ServerRecord } from "./server-record.js";
 import type { Terms } from "./terms.js";
 import type { Thread } from "./thread.js";
@@ -28,7 +27,7 @@ const NO_HOLDS: Hold[] = [];
  * under a number that no other stay ever has, so that a late copy of an old command touches nothing new.
  * @see docs/internals/states.md#a-stay
  */
-export class Holding extends ConfirmableStay implements Renewable {
+export class Holding extends RenewedStay {
   readonly thread: Thread<Holding>;
   readonly lock: Held;
   readonly threadId: number;
@@ -39,10 +38,8 @@ export class Holding extends ConfirmableStay implements Renewable {
   isBeginning = false;
   /** How many of its holds are being released. */
   releases = 0;
-  watchdog: Watchdog | undefined;
   /** How many calls have their turn to enter it once more. */
   entering = 0;
-  underRenewal = false;
   /** The lease that a further renewed hold needs: the watchdog keeps its beat, and one TTL is written for all holds. */
   leastLeaseMs = 0;
   #watchdogOnceNamed: Watchdog | undefined;
@@ -61,8 +58,6 @@ export class Holding extends ConfirmableStay implements Renewable {
   #underWay = 1;
   #line: EntryLine | undefined;
   changes = 0;
-  /** The same when the latest renewal was made up; undefined when a command was under way. */
-  #renewedChanges: number | undefined;
 
   constructor(
     thread: Thread<Holding>,
@@ -83,16 +78,14 @@ export class Holding extends ConfirmableStay implements Renewable {
   }
 
   get live(): readonly Hold[] {
-    return this.#live.length === 0 ? this.#live : this.#each((hold) => hold.checkMs());
+    return this.#live.length === 0 ? this.#live : this.each((hold) => hold.checkMs());
   }
 
-  /** As {@link live}, but some may be over: it looks at no clock, and changes nothing. */
   get held(): readonly Hold[] {
     return this.#live;
   }
 
-  /** Calls `act` with each live hold; a hold that ends by it leaves the list. @returns the holds that are left */
-  #each(act: (hold: Hold) => void): readonly Hold[] {
+  protected each(act: (hold: Hold) => void): readonly Hold[] {
     const live = this.#live;
     for (const hold of live.length > 1 ? [...live] : live) act(hold);
     return live;
@@ -163,7 +156,7 @@ export class Holding extends ConfirmableStay implements Renewable {
     // The same write has raised the TTL for the holds around this one.
     const raisesAll = this.#live.length > 1 && terms.renewed && !this.lock.kind.shared;
     if (raisesAll && place.until === undefined) this.renewed(place.takenAt, at);
-    if (this.#needsRenewal(hold)) {
+    if (this.needsRenewal(hold)) {
       const { usual } = this.#custody.watchdogs;
       const { watchdogMs: ms, leaseMs } = terms;
       const watchdog = this.watchdog ?? (ms === undefined ? usual : this.#custody.watchdogs.of(ms));
@@ -180,7 +173,7 @@ export class Holding extends ConfirmableStay implements Renewable {
   named(sentAt: Instant): void {
     for (const hold of this.live) {
       hold.confirmed(sentAt);
-      if (this.#needsRenewal(hold)) this.#watchdogOnceNamed?.add(this);
+      if (this.needsRenewal(hold)) this.#watchdogOnceNamed?.add(this);
     }
   }
 
@@ -197,11 +190,6 @@ export class Holding extends ConfirmableStay implements Renewable {
     this.changes += 1;
     this.lapsing();
     this.#changed();
-  }
-
-  /** The watchdog of another reader, such as a JVM's, may lower the TTL of a shared lock: fixed leases are written again as well. */
-  #needsRenewal({ isRenewed }: Hold): boolean {
-    return isRenewed || this.lock.kind.shared;
   }
 
   /** One of the holds is not to be kept alive any more. */
@@ -227,7 +215,7 @@ export class Holding extends ConfirmableStay implements Renewable {
   }
 
   /** The TTL that the key must have for these holds. With none left the next command frees the lock: it must not fall before that. */
-  neededMs(live: readonly Hold[] = this.live): number {
+  neededMs(live: readonly Pick<Hold, "neededMs">[] = this.live): number {
     if (live.length === 0) return Math.max(1, this.inRedis.longestLeaseMs);
     return live.reduce((ms, hold) => Math.max(ms, Math.ceil(hold.neededMs())), 1);
   }
@@ -237,33 +225,6 @@ export class Holding extends ConfirmableStay implements Renewable {
     if (count === 0) return NO_VALUES;
     const restMs = this.releases > 0 ? this.neededMs([]) : 1;
     return bySlot(this.live, count, (hold) => Math.max(1, Math.ceil(hold?.neededMs() ?? restMs)));
-  }
-
-  renewal(): Renewal {
-    this.#renewedChanges = this.settledChanges;
-    // A JVM's watchdog may shorten fixed leases as well, of the lock or of a single hold.
-    const msOf = (hold?: Hold) => (hold === undefined ? 0 : Math.max(1, Math.ceil(hold.neededMs())));
-    const holdMs = this.lock.kind.shared ? bySlot(this.#live, this.inRedis.count, msOf) : NO_VALUES;
-    return { key: this.key, holder: this.field, leaseMs: this.neededMs(this.#live), holdMs };
-  }
-
-  isAlive(at?: Instant): boolean {
-    return this.#each((hold) => hold.checkMs(at)).some((hold) => this.#needsRenewal(hold));
-  }
-
-  renewed(sentAt: Instant, at?: Instant): void {
-    this.#each((hold) => hold.isRenewed && hold.extend(sentAt, at));
-  }
-
-  renewing(): void {
-    this.#each((hold) => hold.isRenewed && hold.renewing());
-  }
-
-  gone(): boolean {
-    // A hold has ended since the renewal was made up, or a release overlapped it: its answer `lost` may be about a hold that was released.
-    if (this.lock.kind.shared && (!this.isAlive() || this.#renewedChanges !== this.changes)) return false;
-    this.loseAll(this.isMoved ? "server-changed" : "stolen");
-    return true;
   }
 
   get isChanging(): boolean {

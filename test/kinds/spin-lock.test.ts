@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { Backoff } from "../../src/backoff-options.js";
 import { delays } from "../../src/locks/backoff.js";
-import type { Backoff } from "../../src/options.js";
 import { watched } from "../support/run/watched.js";
 import { backends, openedFor } from "../support/servers/backends.js";
 import { locksOnRedis } from "../support/servers/locks-on-redis.js";

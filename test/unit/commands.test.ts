@@ -6,7 +6,6 @@ import { MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { lockInspect, lockRelease } from "../../src/protocol/lock-scripts.js";
 import { Commands } from "../../src/runtime/commands.js";
 import type { Patience } from "../../src/runtime/patience.js";
-import { UnsuitedServers } from "../../src/runtime/unsuited-servers.js";
 import { type CallFault, ScriptedDriver } from "../support/drivers/scripted-driver.js";
 import {
   answerLate,

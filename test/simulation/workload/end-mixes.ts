@@ -16,7 +16,7 @@ export const endMixes: readonly Mix[] = [
     kinds: ["lock", "non-reentrant", "spin", "fenced", "fair", "read-write"],
     processes: [1, 3],
     tasks: [1, 2],
-    faults: { sorts: ["late copy", "answers lost", "cut", "slow requests"], oneIn: 6 },
+    faults: { sorts: ["late copy", "answers lost", "half-open", "slow requests"], oneIn: 6 },
     plan: (stream) => ({
       distance: NEAR,
       watchdogMs: pick(stream, [3_000, 1_000]),

@@ -1,5 +1,6 @@
 import type { Lease } from "../../../src/lease.js";
 import { keptField } from "../../../src/protocol/lock-calls.js";
+import { TAKEN } from "../checker/losses.js";
 import { oneIn, pick } from "../draw.js";
 import type { Asked, Caller } from "./caller.js";
 import { shortestLeaseMs } from "./count-calls.js";
@@ -39,9 +40,9 @@ export function isKept(caller: Caller, door: Door, { holder }: Lease, ms: number
   const { scene, member, name } = caller;
   const lease = {};
   const kept = keptField(holder);
-  // A release that is repeated does not tell whether its hold was freed by force before.
+  // A release that is repeated does not tell whether its hold was taken before.
   const heldUs = scene.checker.startOf(door.name, holder) ?? sinceUs;
-  const wasForced = () => scene.holders.hasGone(door.name, kept, heldUs, ["by force"]);
+  const wasTaken = () => scene.holders.hasGone(door.name, kept, heldUs, TAKEN);
   const untilUs = sinceUs + (ms * (1 - MARGIN_SHARE) - MARGIN_MS) * US;
   scene.checker.entered({
     process: member.process,
@@ -52,7 +53,7 @@ export function isKept(caller: Caller, door: Door, { holder }: Lease, ms: number
     isFixed: true,
     isKept: true,
     parts: [{ name: door.name, owners: [kept], mode: "exclusive" }],
-    leftMs: () => (wasForced() ? 0 : Math.max(0, (untilUs - scene.nowUs()) / US)),
+    leftMs: () => (wasTaken() ? 0 : Math.max(0, (untilUs - scene.nowUs()) / US)),
   });
   member.process.after(ms, () => scene.checker.left(lease));
 }

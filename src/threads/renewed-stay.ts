@@ -1,0 +1,61 @@
+import type { Renewal } from "../protocol/lock-calls.js";
+import type { Instant } from "../runtime/instant.js";
+import type { Renewable, Watchdog } from "../runtime/watchdog.js";
+import { bySlot, NO_VALUES } from "./by-slot.js";
+import { ConfirmableStay } from "./confirmable-stay.js";
+import type { ServerRecord } from "./server-record.js";
+import type { Trust } from "./trust.js";
+
+/** What a renewal is about. */
+type RenewedHold = Trust & { readonly slot: number };
+
+/** The part of a stay that a watchdog keeps alive. */
+export abstract class RenewedStay extends ConfirmableStay implements Renewable {
+  watchdog: Watchdog | undefined;
+  underRenewal = false;
+  /** The `changes` when the latest renewal was made up; undefined when a command was under way. */
+  #renewedChanges: number | undefined;
+
+  abstract override readonly live: readonly RenewedHold[];
+  /** As `live`, but some may be over: it looks at no clock, and changes nothing. */
+  abstract readonly held: readonly RenewedHold[];
+  abstract readonly field: string;
+  abstract readonly inRedis: ServerRecord;
+  /** Calls `act` with each live hold; a hold that ends by it leaves the list. @returns the holds that are left */
+  protected abstract each(act: (hold: RenewedHold) => void): readonly RenewedHold[];
+  /** The TTL that the key must have for these holds, in whole milliseconds of at least 1. */
+  abstract neededMs(live: readonly RenewedHold[]): number;
+
+  /** The watchdog of another reader, such as a JVM's, may lower the TTL of a shared lock: fixed leases are written again as well. */
+  protected needsRenewal({ isRenewed }: RenewedHold): boolean {
+    return isRenewed || this.lock.kind.shared;
+  }
+
+  renewal(): Renewal {
+    this.#renewedChanges = this.settledChanges;
+    const { held } = this;
+    // A JVM's watchdog may shorten fixed leases as well, of the lock or of a single hold.
+    const msOf = (hold?: RenewedHold) => (hold === undefined ? 0 : Math.max(1, Math.ceil(hold.neededMs())));
+    const holdMs = this.lock.kind.shared ? bySlot(held, this.inRedis.count, msOf) : NO_VALUES;
+    return { key: this.key, holder: this.field, leaseMs: this.neededMs(held), holdMs };
+  }
+
+  isAlive(at?: Instant): boolean {
+    return this.each((hold) => hold.checkMs(at)).some((hold) => this.needsRenewal(hold));
+  }
+
+  renewed(sentAt: Instant, at?: Instant): void {
+    this.each((hold) => hold.isRenewed && hold.extend(sentAt, at));
+  }
+
+  renewing(): void {
+    this.each((hold) => hold.isRenewed && hold.renewing());
+  }
+
+  gone(): boolean {
+    // A hold has ended since the renewal was made up, or a release overlapped it: its answer `lost` may be about a hold that was released.
+    if (this.lock.kind.shared && (!this.isAlive() || this.#renewedChanges !== this.changes)) return false;
+    this.loseAll(this.isMoved ? "server-changed" : "stolen");
+    return true;
+  }
+}
