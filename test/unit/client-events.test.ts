@@ -121,7 +121,7 @@ describe("holdfast:command", () => {
     const ended = recordedEnds(events.command);
     const about = { clientId: "client", server: driver.traits.server };
     const commands = new Commands(driver, clock, clientSettings({}), about);
-    const question = { key: "a", queueKey: "b", tokenKey: "c" };
+    const question = { key: "a", queueKey: "b", tokenKey: "c", leasesKey: "d" };
     await commands.exchange(lockInspect, "a", () => question);
     void driver.next(neverDeliver, "lock-inspect");
     const underWay = watched(commands.exchange(lockInspect, "a", () => question));

@@ -112,8 +112,8 @@ describe("docs/reference", () => {
     ["SemaphoreSettings", "options.ts"],
     ["LockSettings", "options.ts"],
     ["SpinLockSettings", "options.ts"],
-    ["ExponentialBackoff", "options.ts"],
-    ["ConstantBackoff", "options.ts"],
+    ["ExponentialBackoff", "backoff-options.ts"],
+    ["ConstantBackoff", "backoff-options.ts"],
     ["ReadWriteLockSettings", "options.ts"],
     ["CloseOptions", "holdfast.ts"],
   ] as const;

@@ -75,9 +75,9 @@ export const answerDefects: readonly Defect[] = [
     origin: "simulation.md",
     edits: [
       {
-        file: "src/locks/refusal.ts",
-        find: "kind: lock.kind.name, holder, ttlMs, own });",
-        replace: "kind: lock.kind.name, holder: lock.client.id, ttlMs, own });",
+        file: "src/locks/contention.ts",
+        find: "...found, ttlMs, own });",
+        replace: "...found, holder: client.id, ttlMs, own });",
       },
     ],
   },

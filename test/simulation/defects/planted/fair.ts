@@ -40,9 +40,9 @@ export const fairDefects: readonly Defect[] = [
       },
       {
         file: "src/locks/wait-in-queue.ts",
-        find: "} else {\n      this.#askNow();\n    }",
+        find: "} else {\n      this.#askNow(why);\n    }",
         replace:
-          '} else {\n      if (answer.status === "gone") this.#once = false;\n      this.#askNow();\n    }',
+          '} else {\n      if (answer.status === "gone") this.#once = false;\n      this.#askNow(why);\n    }',
       },
       {
         file: "src/locks/refusal.ts",
@@ -177,7 +177,7 @@ export const fairDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/wait-in-queue.ts",
-        find: "} else {\n      this.#askNow();\n    }",
+        find: "} else {\n      this.#askNow(why);\n    }",
         replace: "}",
       },
     ],
@@ -192,7 +192,7 @@ export const fairDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/fair-queues.ts",
-        find: "this.#refreshAll(standing);",
+        find: 'this.#refreshAll(standing, "timer");',
         replace: "",
       },
     ],
@@ -220,7 +220,7 @@ export const fairDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/acquisition.ts",
-        find: "undoCopies(lock, holding, lock.kind.recordsWaiters && wish.waits && wish.attempts > 0);",
+        find: "undoCopies(lock, holding, isQueued);",
         replace: "undoCopies(lock, holding);",
       },
       {
@@ -280,7 +280,7 @@ export const fairDefects: readonly Defect[] = [
     kinds: FAIR,
     edits: [
       {
-        file: "src/runtime/commands.ts",
+        file: "src/runtime/replication.ts",
         find: "return !replication.isOn;",
         replace: "return true;",
       },

@@ -71,7 +71,7 @@ export const renewalDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/watchdog.ts",
-        find: "this.#retry(wanted, retryMs, error);\n      }",
+        find: "this.#retry(wanted, turn, error);\n      }",
         replace: "}",
       },
     ],
@@ -136,7 +136,7 @@ export const renewalDefects: readonly Defect[] = [
     kinds: ["read-write", "fair read-write"],
     edits: [
       {
-        file: "src/threads/holding.ts",
+        file: "src/threads/renewed-stay.ts",
         find: "if (this.lock.kind.shared && (!this.isAlive() || this.#renewedChanges !== this.changes)) return false;",
         replace: "",
       },
@@ -151,7 +151,7 @@ export const renewalDefects: readonly Defect[] = [
     kinds: ["read-write", "fair read-write"],
     edits: [
       {
-        file: "src/threads/holding.ts",
+        file: "src/threads/renewed-stay.ts",
         find: "return isRenewed || this.lock.kind.shared;",
         replace: "return isRenewed;",
       },

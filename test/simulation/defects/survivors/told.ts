@@ -34,6 +34,6 @@ export const told: readonly Survivor[] = [
     ["synchronizers/permit-expirable-semaphore.ts", "*", 'absent === 1 ? "is unknown'],
   ]),
   ...alike("only told", "A warning about how the server is set up.", [
-    ["runtime/commands.ts", "call-dropped", "this.#unsuited.met("],
+    ["runtime/commands.ts", "call-dropped", "this.unsuited.met("],
   ]),
 ];
