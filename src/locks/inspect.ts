@@ -52,6 +52,7 @@ export async function inspect(client: Client, name: string, key: string): Promis
   };
 }
 
+/** What tells the kinds of locks apart. */
 interface Evidence {
   readonly free: boolean;
   readonly mode: string | undefined;
@@ -59,7 +60,7 @@ interface Evidence {
   readonly token: string | null;
 }
 
-function kindOf({ free, mode, queue, token }: Evidence): LockState["kind"] {
+export function kindOf({ free, mode, queue, token }: Evidence): LockState["kind"] {
   if (free) return "none";
   if (mode !== undefined) return "read-write-lock";
   if (queue.length > 0) return "fair-lock";

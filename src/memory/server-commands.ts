@@ -1,8 +1,21 @@
+import { glob } from "../glob.js";
 import type { Commands } from "./command.js";
 import { CommandError } from "./reply.js";
 
 /** The version to imitate where versions of Redis differ. */
 const VERSION = "7.2.0";
+/** It is the only server of whoever asks. */
+const RUN_ID = "0".repeat(40);
+
+const ABOUT = [
+  "# Server",
+  `redis_version:${VERSION}`,
+  "redis_mode:standalone",
+  `run_id:${RUN_ID}`,
+  "# Memory",
+  "maxmemory_policy:noeviction",
+  "",
+].join("\r\n");
 
 export const serverCommands: Commands = {
   TIME: {
@@ -16,8 +29,7 @@ export const serverCommands: Commands = {
   INFO: {
     arity: -1,
     effect: "none",
-    run: () =>
-      `# Server\r\nredis_version:${VERSION}\r\nredis_mode:standalone\r\n# Memory\r\nmaxmemory_policy:noeviction\r\n`,
+    run: () => ABOUT,
   },
   PUBLISH: {
     arity: 3,
@@ -27,10 +39,19 @@ export const serverCommands: Commands = {
   PUBSUB: {
     arity: -2,
     effect: "none",
-    run(server, subcommand, ...channels) {
-      if (subcommand?.toUpperCase() !== "NUMSUB")
-        throw new CommandError(`ERR unknown subcommand '${subcommand}'`);
-      return channels.flatMap((channel) => [channel, server.listeners(channel)]);
+    run(server, subcommand, ...args) {
+      switch (subcommand?.toUpperCase()) {
+        case "NUMSUB":
+          return args.flatMap((channel) => [channel, server.listeners(channel)]);
+        case "CHANNELS": {
+          const [pattern = "*", ...more] = args;
+          if (more.length > 0)
+            throw new CommandError("ERR wrong number of arguments for 'pubsub|channels' command");
+          return [...server.channels()].filter(glob(pattern));
+        }
+        default:
+          throw new CommandError(`ERR unknown subcommand '${subcommand}'`);
+      }
     },
   },
 };

@@ -176,7 +176,8 @@ export const lockInspect: Script<LockLook, LockRecord> = defineScript({
   }),
 });
 
-function pairs(flat: readonly RawReply[]): Record<string, string> {
+/** A hash as Redis answers it. */
+export function pairs(flat: readonly RawReply[]): Record<string, string> {
   const record: Record<string, string> = {};
   for (let i = 0; i < flat.length; i += 2) record[text(flat[i])] = text(flat[i + 1]);
   return record;

@@ -124,7 +124,8 @@ export class Commands {
     }
     const server = this.#clocks.serverOf(command.key);
     // The server that was met need not be the one that has the key by now.
-    if (this.#publishes === undefined || server.clock === undefined) {
+    const isMet = this.#publishes !== undefined && server.clock !== undefined;
+    if (!isMet && !command.script.everywhere) {
       this.#meetServer(command.key, pending, command.patience.aside).then(
         () => this.#tryAgain(pending),
         (error: unknown) => this.#again(pending, error),
@@ -224,8 +225,9 @@ export class Commands {
     return clock;
   }
 
-  #limitMs(sentMs: number, { offsetMs }: ServerClock): number {
-    return Math.ceil(sentMs + offsetMs + this.timeoutMs);
+  /** 0 for a clock that is not known: what is asked everywhere has no limit, and meets no server. */
+  #limitMs(sentMs: number, clock: ServerClock | undefined): number {
+    return clock === undefined ? 0 : Math.ceil(sentMs + clock.offsetMs + this.timeoutMs);
   }
 
   /**
