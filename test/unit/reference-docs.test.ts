@@ -92,6 +92,7 @@ describe("docs/reference", () => {
     ["ExponentialBackoff", "options.ts"],
     ["ConstantBackoff", "options.ts"],
     ["ReadWriteLockSettings", "options.ts"],
+    ["FindLocksOptions", "finding/finding-options.ts"],
     ["CloseOptions", "holdfast.ts"],
   ] as const;
 
@@ -102,7 +103,7 @@ describe("docs/reference", () => {
 
   test("options.md has a heading with a table for each interface of options, and no other", () => {
     const files = new Set(interfaces.map(([, file]) => file));
-    const filledIn = ["ClientSettings", "ReplicaSettings", "PresenceSettings"];
+    const filledIn = ["ClientSettings", "FindSettings", "ReplicaSettings", "PresenceSettings"];
     const inCode = [...files]
       .flatMap((file) => [...source(file).matchAll(/^export interface (\w+)/gm)])
       .flatMap(([, name = ""]) => (filledIn.includes(name) ? [] : [name]));
