@@ -46,6 +46,8 @@ export class Caller {
   readonly stream: Stream;
   /** What it looks at besides. */
   readonly looks: Stream;
+  /** Whether, and by what, it finds the locks. */
+  readonly finds: Stream;
 
   /** When the latest call began. */
   startUs = 0;
@@ -56,6 +58,7 @@ export class Caller {
     this.member = member;
     this.stream = stream;
     this.looks = scene.chooser.stream(`${name}.looks`);
+    this.finds = scene.chooser.stream(`${name}.finds`);
   }
 
   /** Lets time pass for the task. */

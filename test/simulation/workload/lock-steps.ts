@@ -8,6 +8,7 @@ import { askHolder, askLock } from "./ask-lock.js";
 import type { Asked, Caller } from "./caller.js";
 import { shortestLeaseMs } from "./count-calls.js";
 import type { Family } from "./family.js";
+import { findLocks } from "./find-locks.js";
 import { type Door, LOCK_KINDS, type LockName, membersOf, openDoor } from "./lock-names.js";
 import type { Member } from "./member.js";
 import { readLease } from "./read-lease.js";
@@ -197,6 +198,7 @@ async function chosenId(caller: Caller, door: Door): Promise<void> {
 }
 
 async function look(caller: Caller, door: Door): Promise<void> {
+  if (oneIn(caller.finds, 4)) await findLocks(caller);
   if (!isJoint(door)) await askLock(caller, door);
 }
 
