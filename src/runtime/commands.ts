@@ -137,7 +137,9 @@ export class Commands {
       return;
     }
     try {
-      const input = command.input(this.#limitMs(sentAt.monotonicMs, server.clock));
+      // What is asked everywhere has no limit, and meets no server.
+      const limitMs = server.clock === undefined ? 0 : this.#limitMs(sentAt.monotonicMs, server.clock);
+      const input = command.input(limitMs);
       this.#sender.send(pending, command.script.encode(input, this.#dialect), server);
     } catch (error) {
       // Its input could not be made or encoded, and nothing was sent.
@@ -225,9 +227,8 @@ export class Commands {
     return clock;
   }
 
-  /** 0 for a clock that is not known: what is asked everywhere has no limit, and meets no server. */
-  #limitMs(sentMs: number, clock: ServerClock | undefined): number {
-    return clock === undefined ? 0 : Math.ceil(sentMs + clock.offsetMs + this.timeoutMs);
+  #limitMs(sentMs: number, { offsetMs }: ServerClock): number {
+    return Math.ceil(sentMs + offsetMs + this.timeoutMs);
   }
 
   /**

@@ -3,6 +3,7 @@ import { type FindLocksOptions, UnavailableError } from "../../src/index.js";
 import { FakeClock } from "../../src/memory/index.js";
 import { until } from "../support/run/until.js";
 import { watched } from "../support/run/watched.js";
+import { documentedUser, knownRights } from "../support/servers/documented-rights.js";
 import { locksOnRedis } from "../support/servers/locks-on-redis.js";
 import { ServerMonitor } from "../support/servers/server-monitor.js";
 import { JVM, listed } from "../support/worlds/listed.js";
@@ -127,6 +128,17 @@ describe("locks() on a real server", () => {
     await redis.plain.del("lock");
   });
 
+  test("needs no rights but those that the guide names", async () => {
+    const more = ["+hrandfield", "+pubsub|channels", "+scan", "~holdfast_client*:{default}*"];
+    await redis.plain.acl("SETUSER", "orders", ...knownRights, ...more);
+    for (const key of ["order:1", "user:1"]) await store(key, `${JVM}:57`);
+    const looks = redis.connect({}, documentedUser).holdfast;
+    const all = { sources: ["presence", "channels", "scan"] } as const;
+    expect((await listed(looks.locks(all))).map(({ key }) => key)).toEqual(["order:1"]);
+    await redis.plain.acl("DELUSER", "orders");
+    await redis.plain.del("order:1", "user:1");
+  });
+
   test("leaves out the keys that its user may not read", async () => {
     const rights = ["~order:*", "~{order:*", "~redisson_*:{order:*", "&*", "+@all"];
     await redis.plain.acl("SETUSER", "orders", "reset", "on", ">secret", ...rights);
@@ -139,7 +151,7 @@ describe("locks() on a real server", () => {
     await redis.plain.del("order:1", "order:2", "user:1", "user:2");
   });
 
-  test("of 100 000 names keeps only what it has listed, and sends nothing once it is left", async () => {
+  test("of 100 000 names lists as many as are wanted, each once, and sends nothing once it is left", async () => {
     const names = 100_000;
     const fill = redis.plain.pipeline();
     for (let at = 0; at < names; at += 1) fill.hset(`lock:${at}`, `${JVM}:${at}`, "1");
