@@ -18,7 +18,8 @@ export async function heardKeys(client: Client, patience: Patience): Promise<Rea
   return heardOn(reply);
 }
 
-function heardOn(channels: readonly FoundChannel[]): ReadonlyMap<string, Heard> {
+/** @param channels as all masters tell them */
+export function heardOn(channels: readonly FoundChannel[]): ReadonlyMap<string, Heard> {
   const heard = new Map<string, Heard>();
   for (const { channel, listeners } of channels) {
     for (const { key, of } of readingsOf(channel)) {
