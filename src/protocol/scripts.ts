@@ -2026,7 +2026,7 @@ if sharded == "1" then
 local channels = redis.pcall("PUBSUB", "SHARDCHANNELS", "redisson_*")
 if not channels.err then
 add(channels, "SHARDNUMSUB")
-elseif not string.find(string.lower(channels.err), "unknown subcommand", 1, true) then
+elseif not string.find(channels.err, "nknown subcommand", 1, true) then
 return channels
 end
 end
