@@ -117,10 +117,15 @@ export function keyOf(name: string, nameMapper: (name: string) => string): strin
  * @throws InvalidNameError
  */
 export function checkClusterKey(key: string): void {
-  if (/^[^{}]*(?:\{[^{}]+\}[^{}]*)?$/.test(key)) return;
+  if (isClusterKey(key)) return;
   throw new InvalidNameError(
     `the key "${key}" can not be used in a cluster: braces may only enclose one part of it, as in "{order}:7"`,
   );
+}
+
+/** Whether all keys and channels of an object with this key share a slot. */
+export function isClusterKey(key: string): boolean {
+  return /^[^{}]*(?:\{[^{}]+\}[^{}]*)?$/.test(key);
 }
 
 /**

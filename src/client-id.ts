@@ -3,11 +3,22 @@ import { environment } from "./environment.js";
 /** Three hexadecimal digits. */
 const GRANT_PROTOCOL = "001";
 
+/** Where the digit of a UUID is that says its version. */
+const VERSION_AT = 14;
+
+/** Whose a client id is, or a holder, which begins with one: by the version of the UUID. */
+export function originOf(clientId: string): "holdfast" | "jvm" | "other" {
+  if (!/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?::|$)/.test(clientId)) return "other";
+  const version = clientId[VERSION_AT];
+  if (version === "8") return "holdfast";
+  return version === "4" ? "jvm" : "other";
+}
+
 /**
  * A UUID of version 8, where Redisson's are of version 4: the twelve bits behind the version say which protocol this
  * client follows when the script of a release gives the lock to a waiter.
  */
 export function newClientId(): string {
   const random = environment.uuid();
-  return `${random.slice(0, 14)}8${GRANT_PROTOCOL}${random.slice(18)}`;
+  return `${random.slice(0, VERSION_AT)}8${GRANT_PROTOCOL}${random.slice(18)}`;
 }

@@ -144,6 +144,11 @@ export class Client {
     return topology === "standalone" || topology === "memory";
   }
 
+  /** Whether each server that has keys can be asked: the driver reaches all masters, or there is one server only. */
+  get reachesEverywhere(): boolean {
+    return !this.inCluster || this.#driver.everywhere !== undefined;
+  }
+
   /** True once all services have ended: what still goes on in the background is to give up. */
   get stopped(): boolean {
     return this.#stopped;

@@ -13,6 +13,9 @@ import { Client } from "./client.js";
 import type { HoldfastOptions } from "./client-options.js";
 import type { Driver } from "./driver/driver.js";
 import { events } from "./events.js";
+import { findLocks } from "./finding/find-locks.js";
+import { type FindLocksOptions, findSettings } from "./finding/finding-options.js";
+import type { ListedLock } from "./finding/listed-lock.js";
 import { HeldLease, type Lease } from "./lease.js";
 import { fairLock, nonReentrantFairLock } from "./locks/fair-lock.js";
 import { FencedLeaseLock, type FencedLock, fencedLock } from "./locks/fenced-lock.js";
@@ -254,6 +257,21 @@ export class Holdfast implements AsyncDisposable {
    */
   async inspect(name: string): Promise<LockState> {
     return inspect(this.#client, name, this.#keyOf(name));
+  }
+
+  /**
+   * The locks that are held or waited for, those of JVMs too: for each what is stored, and who that is as far as presence tells. Looked for
+   * where `sources` says, by default among what the clients with the option `presence` tell; each source is blind to some locks. Without
+   * `KEYS`; `SCAN` is sent only for the source `scan`. What is free by the time it is looked at is left out, and so is what this user may not read.
+   * Each loop over it is a search of its own, which comes page by page, ordered by key within a page, and sends nothing any more once the loop is left. Advisory, as
+   * `inspect` is.
+   * @throws TypeError, RangeError at once; UnavailableError, ClientClosedError, the reason of `signal` in the loop
+   * @see docs/guide/finding-locks.md
+   */
+  locks(options: FindLocksOptions = {}): AsyncIterable<ListedLock> {
+    const settings = findSettings(options);
+    this.#client.assertOpen();
+    return findLocks(this.#client, settings);
   }
 
   /**

@@ -12,6 +12,7 @@ export type {
   ChannelListener,
   Driver,
   DriverTraits,
+  MasterReply,
   PubSubFamily,
   ReplicaDemand,
   ReplicatedReply,
@@ -58,6 +59,8 @@ export {
   type TraceChannel,
   type WaitEnd,
 } from "./events.js";
+export type { FindLocksOptions, LockSource } from "./finding/finding-options.js";
+export type { ClientRef, ListedHolder, ListedLock, ListedWaiter } from "./finding/listed-lock.js";
 export { type CloseOptions, Holdfast } from "./holdfast.js";
 export type { FencedLease, Lease, Tried } from "./lease.js";
 export type { FencedLock } from "./locks/fenced-lock.js";

@@ -40,6 +40,7 @@ export const groups: readonly TestGroup[] = [
     alone: false,
     files: [
       "test/conformance/{differential,node-redis}.test.ts",
+      "test/finding/locks-redis.test.ts",
       "test/faults/{closing,late-commands,lost-replies-clients,subscriptions,unhelpful-servers,unreachable}.test.ts",
       "test/kinds/{fair-lock,fair-lock-crowds,fair-lock-redis,kinds-settings,read-write-lock,read-write-model}.test.ts",
       "test/kinds/{red-lock-servers,red-lock-slow-servers,restarts}.test.ts",

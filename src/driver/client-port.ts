@@ -1,4 +1,5 @@
-import type { Driver, PubSubFamily } from "./driver.js";
+import type { ScriptCall } from "../protocol/script-call.js";
+import type { Driver, MasterReply, PubSubFamily, Ticket } from "./driver.js";
 import type { ScriptSender } from "./known-scripts.js";
 import type { ConnectionEvents, PubSubConnection } from "./own/connection.js";
 import type { MasterCalls } from "./own/master-calls.js";
@@ -19,6 +20,11 @@ export interface ClientPort extends ScriptSender, Pick<Driver, "traits" | "reset
   readonly met?: () => Promise<unknown> | undefined;
   /** The servers of a cluster by slot, where the client tells them. The driver then needs no `placeOf` of the client. */
   readonly slots?: Slots;
+  /**
+   * Runs a script without keys on each master of a cluster, with its text: what one of them has forgotten is then no reason to ask all
+   * again. Rejects as the client does. The driver needs it in a cluster only.
+   */
+  everywhere?(call: ScriptCall, ticket: Ticket): Promise<readonly MasterReply[]>;
   /** Turns a rejection of the client into a {@link ServerReplyError}, where the server has answered with an error. */
   readonly toError: (failure: unknown) => unknown;
   /** The pause before the next connection, after so many that failed in a row; undefined where none is to be opened. */

@@ -48,6 +48,12 @@ export interface Driver {
    */
   runReplicated?(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply>;
   /**
+   * Runs a script without keys on each master, and answers what each of them said: a list of one where one server has all keys.
+   * Rejects as `run` does, and as a whole when one master refuses or cannot be reached. A master may run the script more than
+   * once, so it may only read. Not there where the client cannot ask each master.
+   */
+  everywhere?(call: ScriptCall, ticket: Ticket): Promise<readonly MasterReply[]>;
+  /**
    * Listens to a channel, on connections of its own shared by all channels and opened at first use.
    * `onReady` is called whenever messages begin to arrive: once at first, then after each reconnect, as
    * messages may have been missed. Resolves when the listening began; a rejection leaves nothing behind.
@@ -88,6 +94,13 @@ export interface ReplicatedReply {
   readonly reply: RawReply;
   readonly acknowledged: number;
   readonly wanted: number;
+}
+
+/** What one master answered. */
+export interface MasterReply {
+  /** Names the master, without credentials: "host:port" in a cluster. */
+  readonly server: string;
+  readonly reply: RawReply;
 }
 
 /** Shared by the adapter that runs a call and the caller that waits for its answer. */

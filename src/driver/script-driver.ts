@@ -5,6 +5,7 @@ import {
   type Driver,
   DriverClosedError,
   type DriverTraits,
+  type MasterReply,
   type PubSubFamily,
   type ReplicaDemand,
   type ReplicatedReply,
@@ -24,6 +25,7 @@ export class ScriptDriver implements Driver {
   declare readonly placeOf?: (key: string) => string;
   declare readonly lookForMoves?: () => Promise<void>;
   declare readonly runReplicated?: NonNullable<Driver["runReplicated"]>;
+  declare readonly everywhere?: NonNullable<Driver["everywhere"]>;
   readonly #client: ClientPort;
   readonly #scripts: KnownScripts;
   readonly #moves = new Moves();
@@ -57,6 +59,12 @@ export class ScriptDriver implements Driver {
     else if (client.placeOf !== undefined) this.placeOf = (key) => client.placeOf?.(key) ?? "";
     if (calls !== undefined)
       this.runReplicated = (call, ticket, demand) => this.#runReplicated(calls, call, ticket, demand);
+    if (traits.topology !== "cluster")
+      this.everywhere = async (call, ticket) => [
+        { server: traits.server, reply: await this.run(call, ticket) },
+      ];
+    else if (client.everywhere !== undefined)
+      this.everywhere = (call, ticket) => this.#everywhere(call, ticket);
     if (lookForMoves !== undefined) {
       this.lookForMoves = async () => {
         if (this.#closing === undefined) await lookForMoves();
@@ -122,6 +130,23 @@ export class ScriptDriver implements Driver {
       this.#assertOpen();
       return calls.run(call, ticket, demand);
     });
+  }
+
+  async #everywhere(call: ScriptCall, ticket: Ticket): Promise<readonly MasterReply[]> {
+    this.#assertOpen();
+    await this.#client.met?.();
+    assertWanted(ticket);
+    this.#assertOpen();
+    let replies: readonly MasterReply[] = [];
+    try {
+      replies = (await this.#client.everywhere?.(call, ticket)) ?? [];
+    } catch (error) {
+      // The master may have failed, and another one may have its slots by now.
+      void this.#client.slots?.refresh();
+      throw this.#client.toError(error);
+    }
+    if (replies.length === 0) throw new Error("no master of the cluster is known yet");
+    return replies;
   }
 
   async #close(): Promise<void> {

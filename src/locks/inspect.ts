@@ -98,6 +98,7 @@ function permitsOf({ permits }: LockRecord): Permits | undefined {
   return { kind: "permit-expirable-semaphore", counts: { available: count + expired, taken, takenCount } };
 }
 
+/** What tells the kinds of locks apart. */
 interface Evidence {
   readonly free: boolean;
   readonly mode: string | undefined;
@@ -105,7 +106,7 @@ interface Evidence {
   readonly token: string | null;
 }
 
-function kindOf({ free, mode, queue, token }: Evidence): LockState["kind"] {
+export function kindOf({ free, mode, queue, token }: Evidence): LockState["kind"] {
   if (free) return "none";
   if (mode !== undefined) return "read-write-lock";
   if (queue.length > 0) return "fair-lock";

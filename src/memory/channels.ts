@@ -26,6 +26,11 @@ export class Channels {
     return listeners.size;
   }
 
+  /** The channels that somebody listens to. */
+  names(): Iterable<string> {
+    return this.#listeners.keys();
+  }
+
   /** How many listen. */
   count(channel: string): number {
     return this.#listeners.get(channel)?.size ?? 0;

@@ -17,6 +17,8 @@ export interface CommandServer {
   /** Returns the number of listeners. */
   publish(channel: string, message: string): number;
   listeners(channel: string): number;
+  /** Those with listeners. */
+  channels(): Iterable<string>;
 }
 
 export type Commands = Readonly<Record<string, Command>>;

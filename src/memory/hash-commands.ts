@@ -1,4 +1,4 @@
-import { addInt64, type CommandServer, type Commands, parseInt64 } from "./command.js";
+import { addInt64, type CommandServer, type Commands, parseInt64, parseInteger } from "./command.js";
 import { CommandError, type Reply } from "./reply.js";
 
 export const hashCommands: Commands = {
@@ -22,6 +22,11 @@ export const hashCommands: Commands = {
     effect: "none",
     run: ({ keyspace }, key) => [...(keyspace.get(key, "hash")?.keys() ?? [])],
   },
+  HRANDFIELD: {
+    arity: -2,
+    effect: "none",
+    run: hrandfield,
+  },
   HGETALL: {
     arity: 2,
     effect: "none",
@@ -43,6 +48,18 @@ export const hashCommands: Commands = {
     run: hdel,
   },
 };
+
+/** The first fields: a choice that chance may make as well. */
+function hrandfield({ keyspace }: CommandServer, key: string, count?: string, ...more: string[]): Reply {
+  if (more.length > 0) throw new CommandError("ERR syntax error");
+  const fields = [...(keyspace.get(key, "hash")?.keys() ?? [])];
+  if (count === undefined) return fields[0] ?? null;
+  const wanted = parseInteger(count);
+  if (wanted >= 0) return fields.slice(0, wanted);
+  return fields.length === 0
+    ? []
+    : Array.from({ length: -wanted }, (_, at) => fields[at % fields.length] ?? "");
+}
 
 function hset(server: CommandServer, key: string, ...pairs: string[]): Reply {
   if (pairs.length % 2 !== 0) throw new CommandError("ERR wrong number of arguments for 'hset' command");

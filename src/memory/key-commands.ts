@@ -1,3 +1,4 @@
+import { glob } from "../glob.js";
 import { type Command, type CommandServer, type Commands, parseInteger } from "./command.js";
 import type { Keyspace } from "./keyspace.js";
 import { CommandError, Status } from "./reply.js";
@@ -16,6 +17,16 @@ export const keyCommands: Commands = {
     arity: 2,
     effect: "none",
     run: ({ keyspace }, key) => keyspace.ttlMs(key),
+  },
+  SCAN: {
+    arity: -2,
+    effect: "none",
+    run({ keyspace }, cursor, ...options) {
+      if (!/^\d{1,15}$/.test(cursor ?? "")) throw new CommandError("ERR invalid cursor");
+      const { count, isWanted } = scanOptions(keyspace, options);
+      const { keys, next } = keyspace.step(Number(cursor), count);
+      return [String(next), keys.filter(isWanted)];
+    },
   },
   PEXPIRE: {
     arity: 3,
@@ -37,6 +48,37 @@ export const keyCommands: Commands = {
     },
   },
 };
+
+/** How many keys Redis goes through in one step when it is not told. */
+const USUAL_COUNT = 10;
+
+function scanOptions(
+  keyspace: Keyspace,
+  options: readonly string[],
+): { readonly count: number; readonly isWanted: (key: string) => boolean } {
+  let count = USUAL_COUNT;
+  let isOfType = (_key: string) => true;
+  let matches = (_key: string) => true;
+  for (let at = 0; at < options.length; at += 2) {
+    const [option = "", value] = options.slice(at, at + 2);
+    if (value === undefined) throw new CommandError("ERR syntax error");
+    switch (option.toUpperCase()) {
+      case "COUNT":
+        count = parseInteger(value);
+        if (count < 1) throw new CommandError("ERR syntax error");
+        break;
+      case "MATCH":
+        matches = glob(value);
+        break;
+      case "TYPE":
+        isOfType = (key) => keyspace.typeOf(key) === value.toLowerCase();
+        break;
+      default:
+        throw new CommandError("ERR syntax error");
+    }
+  }
+  return { count, isWanted: (key) => isOfType(key) && matches(key) };
+}
 
 /** The point of time at which a key with this TTL ends. */
 export function timeAfter({ timeMs }: Keyspace, ttlMs: number, command: string): number {

@@ -10,17 +10,26 @@ interface Values {
 
 export type ValueType = keyof Values;
 
-type Entry = { [T in ValueType]: { readonly type: T; value: Values[T]; expiresAtMs: number } }[ValueType];
+type Entry = {
+  [T in ValueType]: {
+    readonly type: T;
+    value: Values[T];
+    expiresAtMs: number;
+    /** Grows from one key to the next that was added. */
+    readonly order: number;
+  };
+}[ValueType];
 
 /** Keys with their values and when they expire, on the server's wall clock. */
 export type KeyCopies = ReadonlyMap<string, Readonly<Entry>>;
 
-function copyOf({ type, value, expiresAtMs }: Readonly<Entry>): Entry {
-  if (typeof value === "string") return { type, value, expiresAtMs } as Entry;
+function copyOf({ type, value, expiresAtMs, order }: Readonly<Entry>): Entry {
+  if (typeof value === "string") return { type, value, expiresAtMs, order } as Entry;
   return {
     type,
     value: Array.isArray(value) ? [...value] : new Map<string, unknown>(value),
     expiresAtMs,
+    order,
   } as Entry;
 }
 
@@ -33,6 +42,7 @@ export class Keyspace {
   timeMs = 0;
   readonly #entries = new Map<string, Entry>();
   #sweepAtSize = FIRST_SWEEP_SIZE;
+  #latestOrder = 0;
 
   typeOf(key: string): ValueType | "none" {
     return this.#find(key)?.type ?? "none";
@@ -51,7 +61,8 @@ export class Keyspace {
   /** Stores a value and drops the TTL. */
   set<T extends ValueType>(key: string, type: T, value: Values[T]): void {
     this.#sweep();
-    this.#entries.set(key, { type, value, expiresAtMs: Number.POSITIVE_INFINITY } as Entry);
+    const order = this.#entries.get(key)?.order ?? this.#nextOrder();
+    this.#entries.set(key, { type, value, expiresAtMs: Number.POSITIVE_INFINITY, order } as Entry);
   }
 
   /** Stores another value and keeps the TTL. */
@@ -80,6 +91,21 @@ export class Keyspace {
     else entry.expiresAtMs = atMs;
   }
 
+  /**
+   * Some of the keys, of which all that are there from the first step to the last come once.
+   * @param from what the step before has answered; 0 at first
+   * @returns where to go on; 0: these were the last
+   */
+  step(from: number, count: number): { readonly keys: readonly string[]; readonly next: number } {
+    const keys: string[] = [];
+    for (const [key, { order }] of this.#entries) {
+      if (order < from) continue;
+      if (keys.length === count) return { keys, next: order };
+      if (this.#find(key) !== undefined) keys.push(key);
+    }
+    return { keys, next: 0 };
+  }
+
   keys(): string[] {
     return [...this.#entries.keys()].filter((key) => this.#find(key) !== undefined);
   }
@@ -101,7 +127,13 @@ export class Keyspace {
   /** The copies stay what they are, whatever becomes of the keys. @param isMeant by default all keys are replaced */
   become(copies: KeyCopies, isMeant: (key: string) => boolean = () => true): void {
     for (const key of [...this.#entries.keys()]) if (isMeant(key)) this.#entries.delete(key);
-    for (const [key, entry] of copies) if (isMeant(key)) this.#entries.set(key, copyOf(entry));
+    for (const [key, entry] of copies)
+      if (isMeant(key)) this.#entries.set(key, copyOf({ ...entry, order: this.#nextOrder() }));
+  }
+
+  #nextOrder(): number {
+    this.#latestOrder += 1;
+    return this.#latestOrder;
   }
 
   #find(key: string): Entry | undefined {

@@ -3,6 +3,7 @@ import {
   type Driver,
   DriverClosedError,
   type DriverTraits,
+  type MasterReply,
   type Unsubscribe,
 } from "../driver/driver.js";
 import type { RawReply, ScriptCall } from "../protocol/script-call.js";
@@ -31,6 +32,10 @@ class MemoryDriver implements Driver {
 
   run({ script, keys, args }: ScriptCall): Promise<RawReply> {
     return this.#inLaterTurn(() => this.#server.evaluate(script, keys, args));
+  }
+
+  async everywhere(call: ScriptCall): Promise<readonly MasterReply[]> {
+    return [{ server: this.#server.name, reply: await this.run(call) }];
   }
 
   subscribe(channel: string, listener: ChannelListener): Promise<Unsubscribe> {

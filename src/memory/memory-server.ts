@@ -33,6 +33,7 @@ export class MemoryServer {
       wallMs: () => clock.wallMs(),
       publish: (channel, message) => channels.publish(channel, message),
       listeners: (channel) => channels.count(channel),
+      channels: () => channels.names(),
     });
   }
 

@@ -14,6 +14,8 @@ export interface Surroundings {
   /** Returns the number of listeners. */
   publish(channel: string, message: string): number;
   listeners(channel: string): number;
+  /** Those with listeners. */
+  channels(): Iterable<string>;
 }
 
 /** Runs one command for a script; gets its name and arguments. */
@@ -68,6 +70,7 @@ export class MemoryStore {
       keyspace: this.#keyspace,
       publish: (channel, message) => surroundings.publish(channel, message),
       listeners: (channel) => surroundings.listeners(channel),
+      channels: () => surroundings.channels(),
     };
   }
 

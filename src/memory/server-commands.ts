@@ -1,11 +1,14 @@
+import { glob } from "../glob.js";
 import type { Commands } from "./command.js";
 import { CommandError } from "./reply.js";
 
 /** The version to imitate where versions of Redis differ. */
 const VERSION = "7.2.0";
+/** It is the only server of its clients. */
+const RUN_ID = "0".repeat(40);
 
 const INFO = [
-  `# Server\r\nredis_version:${VERSION}\r\nredis_mode:standalone`,
+  `# Server\r\nredis_version:${VERSION}\r\nredis_mode:standalone\r\nrun_id:${RUN_ID}`,
   "# Memory\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction",
   "# Replication\r\nrole:master\r\n",
 ].join("\r\n");
@@ -32,10 +35,19 @@ export const serverCommands: Commands = {
   PUBSUB: {
     arity: -2,
     effect: "none",
-    run(server, subcommand, ...channels) {
-      if (subcommand?.toUpperCase() !== "NUMSUB")
-        throw new CommandError(`ERR unknown subcommand '${subcommand}'`);
-      return channels.flatMap((channel) => [channel, server.listeners(channel)]);
+    run(server, subcommand, ...args) {
+      switch (subcommand?.toUpperCase()) {
+        case "NUMSUB":
+          return args.flatMap((channel) => [channel, server.listeners(channel)]);
+        case "CHANNELS": {
+          const [pattern = "*", ...more] = args;
+          if (more.length > 0)
+            throw new CommandError("ERR wrong number of arguments for 'pubsub|channels' command");
+          return [...server.channels()].filter(glob(pattern));
+        }
+        default:
+          throw new CommandError(`ERR unknown subcommand '${subcommand}'`);
+      }
     },
   },
 };

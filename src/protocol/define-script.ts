@@ -10,6 +10,8 @@ export interface Script<Input, Reply> {
    * the server cannot ask them.
    */
   readonly replicated: boolean | "if possible";
+  /** Whether it has no keys and is run on each master. Its reply is then made of a list of a name and an answer for each of them. */
+  readonly everywhere: boolean;
   /** How many keys one call of it is to be about, at most; undefined: as many as of any script. */
   readonly mostKeys: number | undefined;
   /** @param dialect default: that of a client of one server */
@@ -29,6 +31,8 @@ interface Definition<Input, Reply> {
   readonly source: ScriptSource;
   /** Default: false. */
   readonly replicated?: boolean | "if possible";
+  /** Default: false. */
+  readonly everywhere?: boolean;
   readonly mostKeys?: number;
   keys(input: Input): string[];
   args(input: Input, dialect: Dialect): (string | number)[];
@@ -43,6 +47,7 @@ export function defineScript<Input, Reply>(definition: Definition<Input, Reply>)
   return {
     name: source.name,
     replicated: definition.replicated ?? false,
+    everywhere: definition.everywhere ?? false,
     mostKeys: definition.mostKeys,
     encode(input, dialect = PLAIN) {
       const { publishes } = dialect;

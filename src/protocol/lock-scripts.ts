@@ -226,7 +226,8 @@ function permitRecord([count, expired, taken, first]: readonly RawReply[]): Perm
   };
 }
 
-function pairs(flat: readonly RawReply[]): Record<string, string> {
+/** A hash as Redis answers it. */
+export function pairs(flat: readonly RawReply[]): Record<string, string> {
   const record: Record<string, string> = {};
   for (let i = 0; i < flat.length; i += 2) record[text(flat[i])] = text(flat[i + 1]);
   return record;

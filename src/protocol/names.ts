@@ -1,3 +1,5 @@
+import { channelStarts } from "./channel-names.js";
+
 /**
  * Names of keys and channels, as Redisson derives them (class RedissonObject) from the name of an object
  * after the name mapper. The only test is whether the name contains a brace: such a name brings its own
@@ -12,7 +14,7 @@ export const MODE_FIELD = "mode";
 
 /** Where the waiters of a mutex are told that it was freed. Source: RedissonLock.getChannelName. */
 export function lockChannel(raw: string): string {
-  return prefixed("redisson_lock__channel", raw);
+  return prefixed(channelStarts.lock, raw);
 }
 
 /** The queue of a fair lock. Source: RedissonFairLock. */
@@ -27,7 +29,7 @@ export function fencingTokenKey(raw: string): string {
 
 /** Where the waiters of a read-write lock are told that it was freed. Source: RedissonReadLock, RedissonWriteLock. */
 export function rwChannel(raw: string): string {
-  return prefixed("redisson_rwlock", raw);
+  return prefixed(channelStarts.readWrite, raw);
 }
 
 /** What the keys of all read holds of a read-write lock begin with. Source: RedissonReadLock. */
@@ -70,7 +72,7 @@ export function clientChannel(channel: string, clientId: string): string {
 
 /** Where the waiters of a semaphore are told how many permits there are. Source: RedissonSemaphore.getChannelName. */
 export function semaphoreChannel(raw: string): string {
-  return prefixed("redisson_sc", raw);
+  return prefixed(channelStarts.semaphore, raw);
 }
 
 /** The permits of a permit-expirable semaphore that are out. Source: RedissonPermitExpirableSemaphore. */
@@ -85,7 +87,7 @@ export function savedPermitsKey(raw: string): string {
 
 /** Where the waiters of a latch are told that it is open. In braces, whatever the name. Source: RedissonCountDownLatch. */
 export function latchChannel(raw: string): string {
-  return `redisson_countdownlatch__channel__{${raw}}`;
+  return `${channelStarts.latch}{${raw}}`;
 }
 
 /** The prefix of the keys of clients' requests about a value without an owner; holdfast's own. */

@@ -9,10 +9,13 @@ export type ScriptName =
   | "fair-force-unlock"
   | "fair-refresh"
   | "fair-release"
+  | "find-channels"
+  | "find-hashes"
   | "latch-count-down"
   | "lock-acquire"
   | "lock-confirm"
   | "lock-force-unlock"
+  | "lock-inspect-many"
   | "lock-inspect"
   | "lock-keep"
   | "lock-release"
@@ -1994,6 +1997,61 @@ end
 finish(now_ms, times)
 return replies`,
   ),
+  "find-channels": scriptSource(
+    "find-channels",
+    `local sharded = ARGV[1]
+local MOST_AT_ONCE = 1000
+local function is_wanted(channel)
+for at = 2, #ARGV do
+if string.sub(channel, 1, #ARGV[at]) == ARGV[at] then
+return true
+end
+end
+return false
+end
+local answer = {}
+local function add(channels, count)
+local wanted = {}
+for _, channel in ipairs(channels) do
+if is_wanted(channel) then
+wanted[#wanted + 1] = channel
+end
+end
+for from = 1, #wanted, MOST_AT_ONCE do
+local upto = math.min(from + MOST_AT_ONCE - 1, #wanted)
+local counts = redis.call("PUBSUB", count, unpack(wanted, from, upto))
+for _, item in ipairs(counts) do
+answer[#answer + 1] = item
+end
+end
+end
+add(redis.call("PUBSUB", "CHANNELS", "redisson_*"), "NUMSUB")
+if sharded == "1" then
+local channels = redis.pcall("PUBSUB", "SHARDCHANNELS", "redisson_*")
+if not channels.err then
+add(channels, "SHARDNUMSUB")
+elseif not string.find(channels.err, "nknown subcommand", 1, true) then
+return channels
+end
+end
+return answer`,
+  ),
+  "find-hashes": scriptSource(
+    "find-hashes",
+    `local count, info = ARGV[1], redis.pcall("INFO", "server")
+local run_id = type(info) == "string" and string.match(info, "run_id:(%w+)") or ""
+local cursor
+for at = 2, #ARGV, 2 do
+if ARGV[at] == run_id then
+cursor = ARGV[at + 1]
+end
+end
+if cursor == "0" then
+return { run_id, "0", {} }
+end
+local found = redis.call("SCAN", cursor or "0", "TYPE", "hash", "COUNT", count)
+return { run_id, found[1], found[2] }`,
+  ),
   "latch-count-down": scriptSource(
     "latch-count-down",
     `local function publish(channel, message)
@@ -2263,6 +2321,48 @@ publish(channel, "0")
 return { "released" }
 end
 return { now_ms, force_unlock() }`,
+  ),
+  "lock-inspect-many": scriptSource(
+    "lock-inspect-many",
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local MOST_FIELDS = 10000
+local function is_holder(field)
+local thread = string.sub(field, 37)
+return string.find(string.sub(field, 1, 36), "^[0-9a-f-]+$")
+and (string.find(thread, "^:%d+$") or string.find(thread, "^:%d+:write$"))
+end
+local function is_lock(key)
+if redis.call("HLEN", key) > MOST_FIELDS then
+return false
+end
+for _, field in ipairs(redis.call("HRANDFIELD", key, "2")) do
+if is_holder(field) then
+return true
+end
+end
+return false
+end
+local answer = { now_ms }
+for at = 1, #KEYS, 3 do
+local lock, queue, token = KEYS[at], KEYS[at + 1], KEYS[at + 2]
+local kind, fields = redis.call("TYPE", lock).ok, {}
+if kind == "hash" and is_lock(lock) then
+fields = redis.call("HGETALL", lock)
+elseif kind == "hash" then
+kind = "foreign"
+end
+local has_queue = redis.call("TYPE", queue).ok == "list"
+local has_token = redis.call("TYPE", token).ok == "string"
+answer[#answer + 1] = {
+kind,
+redis.call("PTTL", lock),
+fields,
+has_queue and redis.call("LRANGE", queue, "0", "-1") or {},
+has_token and redis.call("GET", token),
+}
+end
+return answer`,
   ),
   "lock-inspect": scriptSource(
     "lock-inspect",

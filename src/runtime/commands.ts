@@ -143,7 +143,8 @@ export class Commands {
     }
     const server = this.#clocks.serverOf(command.key);
     // The server that was met need not be the one that has the key by now.
-    if (this.#publishes === undefined || server.clock === undefined) {
+    const isMet = this.#publishes !== undefined && server.clock !== undefined;
+    if (!isMet && !command.script.everywhere) {
       this.#meetServer(command.key, pending, command.patience.aside).then(
         () => this.#tryAgain(pending),
         (error: unknown) => this.#again(pending, error),
@@ -155,7 +156,9 @@ export class Commands {
       return;
     }
     try {
-      const input = command.input(this.#limitMs(sentAt.monotonicMs, server.clock));
+      // What is asked everywhere has no limit, and meets no server.
+      const limitMs = server.clock === undefined ? 0 : this.#limitMs(sentAt.monotonicMs, server.clock);
+      const input = command.input(limitMs);
       this.#sender.send(pending, command.script.encode(input, this.#dialect), server);
     } catch (error) {
       // Its input could not be made or encoded, and nothing was sent.

@@ -41,6 +41,7 @@ describe("a master with a replica", () => {
   for (const { name, redis } of flavours) {
     const harness: ConformanceHarness = {
       replicas: 1,
+      masters: 1,
       keepsOrder: true,
       countsReceivers: true,
       async connect() {
@@ -63,6 +64,7 @@ describe("a master that Sentinels name", () => {
   for (const { name, redis } of flavours) {
     const harness: ConformanceHarness = {
       replicas: 1,
+      masters: 1,
       keepsOrder: true,
       countsReceivers: true,
       async connect() {
@@ -88,6 +90,7 @@ describe("a cluster", () => {
     return {
       family,
       replicas: 1,
+      masters: 3,
       keepsOrder: true,
       async connect() {
         const way = await proxyCluster(cluster);

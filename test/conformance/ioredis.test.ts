@@ -53,6 +53,7 @@ async function breakConnection(driver: Driver, on: string): Promise<void> {
 
 const abilities = {
   countsReceivers: true as const,
+  masters: 1,
   keepsOrder: true as const,
   cutCommand: (driver: Driver) => breakConnection(driver, "\r\neval"),
   cutSubscriber: (driver: Driver) => breakConnection(driver, "\r\nsubscribe"),

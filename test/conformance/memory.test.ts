@@ -10,6 +10,7 @@ const harness: ConformanceHarness = {
   // Nothing can be cut or ended, as there is no connection, and no scripts forgotten, as none are kept.
   connect: async () => memoryDriver(server),
   countsReceivers: true,
+  masters: 1,
   keepsOrder: true,
 };
 

@@ -66,6 +66,7 @@ const abilities = {
   },
   countsReceivers: true,
   replicas: 1,
+  masters: 1,
 } as const;
 
 const socketOf = (port: number) => ({ host: "127.0.0.1", port, reconnectStrategy: () => 5 });

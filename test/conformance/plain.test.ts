@@ -39,6 +39,7 @@ async function breakConnection(driver: Driver, on: string): Promise<void> {
 
 runConformance("an adapter in five files", {
   replicas: 1,
+  masters: 1,
   countsReceivers: true,
   keepsOrder: true,
   async connect() {

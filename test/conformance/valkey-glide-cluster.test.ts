@@ -35,6 +35,7 @@ async function toEach(command: string, ...args: readonly string[]): Promise<void
 
 const harness = {
   keepsOrder: true,
+  masters: 3,
   connect: async () => {
     const client = await glideClusterClient(ports);
     const subscriber = await glideClusterSubscriber(ports);

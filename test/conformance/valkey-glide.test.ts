@@ -57,6 +57,7 @@ const lost = script("lost", "return 1");
 
 const abilities = {
   countsReceivers: true,
+  masters: 1,
   keepsOrder: true,
   /** Under a call: GLIDE does not tell when a connection breaks while there is none. */
   cutCommand: async (driver: Driver) => {

@@ -69,6 +69,7 @@ for (const { version, cluster } of versions) {
     },
     keepsOrder: true,
     replicas: 1,
+    masters: 3,
     moveKey: (key: string) => moveSlotOf(redis, key),
   } as const;
 

@@ -62,6 +62,7 @@ for (const { version, sentinel } of versions) {
     countsReceivers: true,
     keepsOrder: true,
     replicas: 1,
+    masters: 1,
   } as const;
 
   for (const RESP of [2, 3] as const) {

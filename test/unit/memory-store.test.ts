@@ -17,6 +17,7 @@ function stores() {
         wallMs: () => world.wallMs,
         publish: (channel, message) => world.published.push(`${name} ${channel} ${message}`),
         listeners: () => 3,
+        channels: () => [],
       },
       interpreter,
     );

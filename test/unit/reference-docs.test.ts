@@ -115,6 +115,7 @@ describe("docs/reference", () => {
     ["ExponentialBackoff", "backoff-options.ts"],
     ["ConstantBackoff", "backoff-options.ts"],
     ["ReadWriteLockSettings", "options.ts"],
+    ["FindLocksOptions", "finding/finding-options.ts"],
     ["CloseOptions", "holdfast.ts"],
   ] as const;
 
@@ -125,7 +126,7 @@ describe("docs/reference", () => {
 
   test("options.md has a heading with a table for each interface of options, and no other", () => {
     const files = new Set(interfaces.map(([, file]) => file));
-    const filledIn = ["ClientSettings", "ReplicaSettings", "PresenceSettings"];
+    const filledIn = ["ClientSettings", "FindSettings", "ReplicaSettings", "PresenceSettings"];
     const inCode = [...files]
       .flatMap((file) => [...source(file).matchAll(/^export interface (\w+)/gm)])
       .flatMap(([, name = ""]) => (filledIn.includes(name) ? [] : [name]));

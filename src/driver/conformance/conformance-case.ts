@@ -18,6 +18,7 @@ export type ConformanceAbility =
   | "flush-scripts"
   | "keep-order"
   | "move-key"
+  | "reaches-every-master"
   | "replicate";
 
 /** What the cases run against. What is optional are its abilities. */
@@ -32,6 +33,8 @@ export interface ConformanceHarness {
   readonly keepsOrder?: true;
   /** How many replicas the server has, if any. */
   readonly replicas?: number;
+  /** How many masters the drivers reach, 1 where one server has all keys, if they have the member `everywhere`. */
+  readonly masters?: number;
   /** Breaks the connection on which this driver runs scripts. The client makes a new one by itself. */
   cutCommand?(driver: Driver): Promise<void>;
   /** Breaks the connection on which this driver listens. */

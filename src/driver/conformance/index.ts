@@ -1,5 +1,6 @@
 import { channelCases } from "./channel-cases.js";
 import type { ConformanceAbility, ConformanceCase, ConformanceHarness } from "./conformance-case.js";
+import { masterCases } from "./master-cases.js";
 import { moveCases } from "./move-cases.js";
 import { replicaCases } from "./replica-cases.js";
 import { scriptCases } from "./script-cases.js";
@@ -24,6 +25,7 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...channelCases,
   ...replicaCases,
   ...moveCases,
+  ...masterCases,
 ];
 
 /** What a case needs and a harness does not offer. Report such a case as not applicable; do not drop it. */
@@ -39,6 +41,7 @@ export function missingAbilities(
     "flush-scripts": harness.flushScripts,
     "keep-order": harness.keepsOrder,
     "move-key": harness.moveKey,
+    "reaches-every-master": harness.masters,
     replicate: harness.replicas,
   };
   return needs.filter((ability) => offered[ability] === undefined);

@@ -31,7 +31,9 @@ export interface IoredisCluster extends Pick<EventEmitter, "off">, IoredisScript
 }
 
 /** One server of a cluster. */
-export interface IoredisNode extends Pick<IoredisConnection, "on" | "off" | "status" | "stream"> {
+export interface IoredisNode
+  extends Pick<IoredisConnection, "on" | "off" | "status" | "stream">,
+    IoredisScripts {
   readonly options: IoredisOptions;
   duplicate(options: object): IoredisOwnClient;
   call(command: string, ...args: string[]): Promise<unknown>;

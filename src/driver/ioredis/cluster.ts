@@ -3,7 +3,7 @@ import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
 import { inRootContext } from "../../root-context.js";
 import { addressOf } from "../addresses.js";
 import type { ClientEvents, ClientPort } from "../client-port.js";
-import type { DriverTraits, PubSubFamily } from "../driver.js";
+import type { DriverTraits, MasterReply, PubSubFamily } from "../driver.js";
 import type { ScriptCommand } from "../known-scripts.js";
 import { SlotMoves } from "../moves.js";
 import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
@@ -84,6 +84,17 @@ export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
     connectLazy(this.#cluster);
     // The first command to a node connects it, for longer than this call lasts.
     return inRootContext(() => this.#unanswered.send(this.#cluster, command, call));
+  }
+
+  everywhere(call: ScriptCall): Promise<readonly MasterReply[]> {
+    return inRootContext(() =>
+      Promise.all(
+        this.#cluster.nodes("master").map(async (node) => ({
+          server: `${node.options.host}:${node.options.port}`,
+          reply: await this.#unanswered.send(node, "EVAL", call),
+        })),
+      ),
+    );
   }
 
   retryDelayMs(failures: number): number | undefined {

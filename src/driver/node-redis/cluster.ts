@@ -3,7 +3,7 @@ import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
 import { inRootContext } from "../../root-context.js";
 import { addressOf } from "../addresses.js";
 import type { ClientEvents, ClientPort } from "../client-port.js";
-import type { DriverTraits, PubSubFamily } from "../driver.js";
+import type { DriverTraits, MasterReply, PubSubFamily } from "../driver.js";
 import { type ScriptCommand, wordsOf } from "../known-scripts.js";
 import { SlotMoves } from "../moves.js";
 import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
@@ -88,6 +88,22 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
     } finally {
       this.#lookAtSlots();
     }
+  }
+
+  everywhere(call: ScriptCall): Promise<readonly MasterReply[]> {
+    const words = wordsOf("EVAL", call);
+    // It may connect for it, and that connection outlives the call.
+    return inRootContext(() =>
+      Promise.all(
+        this.#cluster.masters.map(async (master) => {
+          const client = await this.#cluster.nodeClient(master);
+          return {
+            server: master.address,
+            reply: (await client.sendCommand(words, AS_THEY_ARE)) as RawReply,
+          };
+        }),
+      ),
+    );
   }
 
   retryDelayMs(failures: number): number | undefined {

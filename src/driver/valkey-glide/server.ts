@@ -1,7 +1,13 @@
 import { hashSlot } from "../../protocol/hash-slot.js";
 import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
 import type { ClientEvents, ClientPort } from "../client-port.js";
-import { DriverClosedError, type DriverTraits, type PubSubFamily, ServerReplyError } from "../driver.js";
+import {
+  DriverClosedError,
+  type DriverTraits,
+  type MasterReply,
+  type PubSubFamily,
+  ServerReplyError,
+} from "../driver.js";
 import { type ScriptCommand, wordsOf } from "../known-scripts.js";
 import type { ConnectionEvents, PubSubConnection } from "../own/connection.js";
 import {
@@ -69,22 +75,25 @@ export class ValkeyGlidePort implements ClientPort {
   async send(command: ScriptCommand, call: ScriptCall): Promise<RawReply> {
     const client = this.#client;
     const words = wordsOf(command, call);
-    try {
-      const reply = isCluster(client)
-        ? client.customCommand(words, {
-            decoder: BYTES,
-            route: { type: "primarySlotKey", key: call.keys[0] ?? "" },
-          })
-        : client.customCommand(words, { decoder: BYTES });
-      const text = textOf(await reply);
-      this.outage = undefined;
-      return text;
-    } catch (failure) {
-      const error = fromGlide(failure);
-      if (error instanceof ServerReplyError) this.outage = undefined;
-      else if (!(error instanceof DriverClosedError)) this.#onLost(error);
-      throw error;
-    }
+    return textOf(
+      await this.#answer(
+        isCluster(client)
+          ? client.customCommand(words, {
+              decoder: BYTES,
+              route: { type: "primarySlotKey", key: call.keys[0] ?? "" },
+            })
+          : client.customCommand(words, { decoder: BYTES }),
+      ),
+    );
+  }
+
+  async everywhere(call: ScriptCall): Promise<readonly MasterReply[]> {
+    const toAll = { decoder: BYTES, route: "allPrimaries" } as const;
+    const answers = await this.#answer(this.#client.customCommand(wordsOf("EVAL", call), toAll));
+    return (answers as readonly { key: unknown; value: unknown }[]).map(({ key, value }) => ({
+      server: String(key),
+      reply: textOf(value),
+    }));
   }
 
   retryDelayMs(failures: number): number | undefined {
@@ -108,6 +117,19 @@ export class ValkeyGlidePort implements ClientPort {
     await Promise.all([classic, sharded].map((ones) => ones.endOthers(this).catch(() => undefined)));
     // Another driver may have it from now on.
     taken.delete(this.#subscriber);
+  }
+
+  async #answer(answer: Promise<unknown>): Promise<unknown> {
+    try {
+      const reply = await answer;
+      this.outage = undefined;
+      return reply;
+    } catch (failure) {
+      const error = fromGlide(failure);
+      if (error instanceof ServerReplyError) this.outage = undefined;
+      else if (!(error instanceof DriverClosedError)) this.#onLost(error);
+      throw error;
+    }
   }
 
   /**

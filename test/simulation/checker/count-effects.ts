@@ -46,6 +46,8 @@ type Rule = (answered: Answered) => Effect;
 
 const RULES: Readonly<Record<string, Rule>> = {
   "lock-inspect": ({ before }) => ({ after: before }),
+  // It only reads, and answers other things.
+  "lock-inspect-many": ({ before }) => ({ after: before }),
   "count-try-set": ({ status, before, args: [value] }) => {
     if (status === "kept")
       return before.count === undefined ? { wrong: "there was none" } : { after: before };

@@ -17,7 +17,12 @@ const nobody = {
     throw new Error("the script is not compiled");
   },
 };
-const surroundings = { wallMs: () => 1_700_000_000_000, publish: () => 1, listeners: () => 1 };
+const surroundings = {
+  wallMs: () => 1_700_000_000_000,
+  publish: () => 1,
+  listeners: () => 1,
+  channels: () => [],
+};
 
 describe("the compiler knows", () => {
   const scripts = new CompiledScripts(nobody);

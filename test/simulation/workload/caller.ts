@@ -54,6 +54,8 @@ export class Caller {
   readonly beats: Stream;
   /** Which leases it sets anew, and which locks it keeps after their release. */
   readonly ends: Stream;
+  /** Whether, and by what, it finds the locks. */
+  readonly finds: Stream;
 
   /** When the latest call began. */
   startUs = 0;
@@ -67,6 +69,7 @@ export class Caller {
     this.tools = scene.chooser.stream(`${name}.tools`);
     this.beats = scene.chooser.stream(`${name}.beats`);
     this.ends = scene.chooser.stream(`${name}.ends`);
+    this.finds = scene.chooser.stream(`${name}.finds`);
   }
 
   /** Lets time pass for the task. */

@@ -9,7 +9,11 @@ import { begins, isHere } from "./bodies.js";
 import type { Asked, Caller } from "./caller.js";
 import { shortestLeaseMs } from "./count-calls.js";
 import type { Family } from "./family.js";
+
+import { findLocks } from "./find-locks.js";
+
 import { isKept, isKeptOrLeft, keepForMs, mayExtend } from "./lease-ends.js";
+
 import { type Door, LOCK_KINDS, type LockName, membersOf, openDoor } from "./lock-names.js";
 import type { Member } from "./member.js";
 import { longestWatchdogMs } from "./plan.js";
@@ -210,6 +214,7 @@ async function chosenId(caller: Caller, door: Door): Promise<void> {
 }
 
 async function look(caller: Caller, door: Door): Promise<void> {
+  if (oneIn(caller.finds, 4)) await findLocks(caller);
   if (isJoint(door)) return;
   if (oneIn(caller.tools, 8)) await ping(caller);
   else await askLock(caller, door);

@@ -3,6 +3,7 @@ import {
   type Driver,
   DriverClosedError,
   type DriverTraits,
+  type MasterReply,
   type ReplicaDemand,
   type ReplicatedReply,
   ServerReplyError,
@@ -120,6 +121,15 @@ export class ClusterDriver implements Driver {
         }
       }
     }
+  }
+
+  async everywhere(call: ScriptCall): Promise<readonly MasterReply[]> {
+    if (this.#isClosed) throw new DriverClosedError();
+    const ask = async (server: SimServer) => ({
+      server: server.name,
+      reply: await this.#runAt(server, call, { withText: true, asking: false }),
+    });
+    return Promise.all(this.#map.masters.map(ask));
   }
 
   async runReplicated(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply> {

@@ -1,5 +1,5 @@
 import { ServerReplyError } from "../../../src/driver/driver.js";
-import { textOfBytes } from "../../../src/memory/byte-strings.js";
+import { bytesOfText, textOfBytes } from "../../../src/memory/byte-strings.js";
 import { type Interpreter, MemoryStore, SharedInterpreter } from "../../../src/memory/memory-store.js";
 import { CommandError } from "../../../src/memory/reply.js";
 import type { Snapshot } from "../../../src/memory/snapshot.js";
@@ -79,6 +79,7 @@ export class SimServer {
       wallMs: () => this.timeMs,
       publish: (channel: string, message: string) => this.#publish(channel, message),
       listeners: (channel: string) => this.#heard(textOfBytes(channel)).size,
+      channels: () => this.channels.map(bytesOfText),
     };
     this.#store = new MemoryStore(surroundings, interpreter);
   }

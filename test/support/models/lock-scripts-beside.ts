@@ -11,7 +11,12 @@ const LEASE_MS = 1_000_000_000;
 /** The real scripts on an embedded server, beside the model of one. */
 export class LockScriptsBeside {
   #nowMs = 0;
-  readonly #store = new MemoryStore({ wallMs: () => this.#nowMs, publish: () => 0, listeners: () => 0 });
+  readonly #store = new MemoryStore({
+    wallMs: () => this.#nowMs,
+    publish: () => 0,
+    listeners: () => 0,
+    channels: () => [],
+  });
 
   /** @returns what the script answers to a command of the model */
   run(command: ModelCommand, notAfterMs: number, nowMs: number): ModelAnswer {

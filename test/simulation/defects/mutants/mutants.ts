@@ -76,7 +76,15 @@ const DECIDING: Readonly<Record<string, readonly string[]>> = {
 
 const SCRIPTS = "src/protocol/scripts";
 /** They only look. */
-const ASKING = new Set(["lock-inspect.lua", "server-probe.lua", "count-look.lua", "permit-look.lua"]);
+const ASKING = new Set([
+  "lock-inspect.lua",
+  "lock-inspect-many.lua",
+  "find-channels.lua",
+  "find-hashes.lua",
+  "server-probe.lua",
+  "count-look.lua",
+  "permit-look.lua",
+]);
 
 export function decidingFiles(): readonly string[] {
   const sources = Object.entries(DECIDING).flatMap(([folder, names]) =>

@@ -1,0 +1,145 @@
+import { isClusterKey } from "../checks.js";
+import type { Client } from "../client.js";
+import { HoldfastError } from "../errors.js";
+import { glob } from "../glob.js";
+import { readFleet } from "../presence/fleet.js";
+import { copyOf } from "../runtime/for-caller.js";
+import type { Waiter } from "../runtime/waiter.js";
+import { type Heard, heardKeys } from "./channel-source.js";
+import type { FindSettings, LockSource } from "./finding-options.js";
+import { FleetIndex } from "./fleet-index.js";
+import { listLock } from "./list-lock.js";
+import type { ListedLock } from "./listed-lock.js";
+import { lookAtMany } from "./look-at-many.js";
+import { Scan } from "./scan-source.js";
+import { unmapping } from "./unmapped-name.js";
+
+/** How many keys are looked at before the locks among them are listed. */
+const KEYS_A_PAGE = 1_000;
+
+/**
+ * Lists locks, each once, ordered by key within a page. Keeps in memory what presence and the channels have told, and with a scan the
+ * keys that were listed.
+ * @throws TypeError where the driver does not reach all servers that a source has to ask
+ */
+export function findLocks(client: Client, settings: FindSettings): AsyncIterable<ListedLock> {
+  const asksAll = settings.sources.find((source) => source !== "presence");
+  if (asksAll !== undefined && !client.reachesEverywhere) {
+    throw new TypeError(
+      `the source "${asksAll}" asks each master of a cluster, for which this driver lacks the member everywhere: ` +
+        'take the source "presence" alone, or another driver',
+    );
+  }
+  return { [Symbol.asyncIterator]: () => search(client, settings) };
+}
+
+async function* search(client: Client, settings: FindSettings): AsyncGenerator<ListedLock, void, undefined> {
+  client.assertOpen();
+  const waiter = client.newWaiter(undefined, settings.signal);
+  try {
+    throwIfOver(waiter);
+    let left = settings.limit;
+    for await (const page of new Search(client, settings, waiter).pages()) {
+      for (const lock of page) {
+        // The client may have been closed, or the search cancelled, while the caller looked at the lock before.
+        throwIfOver(waiter);
+        yield lock;
+        left -= 1;
+        if (left === 0) return;
+      }
+    }
+    throwIfOver(waiter);
+  } catch (error) {
+    // Each caller gets an error with a stack of its own.
+    throw error instanceof HoldfastError && !waiter.isReasonOfSignal(error) ? copyOf(error) : error;
+  } finally {
+    client.dismiss(waiter);
+  }
+}
+
+function throwIfOver(waiter: Waiter): void {
+  if (waiter.cancelled) throw waiter.reason;
+}
+
+/** One search. */
+class Search {
+  readonly #client: Client;
+  readonly #settings: FindSettings;
+  readonly #waiter: Waiter;
+  readonly #nameOf: (key: string) => string;
+  readonly #matches: (name: string) => boolean;
+  readonly #fleet = new FleetIndex();
+  #heard: ReadonlyMap<string, Heard> = new Map();
+
+  constructor(client: Client, settings: FindSettings, waiter: Waiter) {
+    const { match } = settings;
+    this.#client = client;
+    this.#settings = settings;
+    this.#waiter = waiter;
+    this.#nameOf = unmapping(client.settings.nameMapper);
+    this.#matches = match === undefined ? () => true : glob(match);
+  }
+
+  async *pages(): AsyncGenerator<readonly ListedLock[], void, undefined> {
+    if (this.#asks("presence")) await this.#readFleet();
+    if (this.#asks("channels")) this.#heard = await this.#awaited(heardKeys(this.#client, this.#waiter));
+    const named = [...new Set([...this.#fleet.keys(), ...this.#heard.keys()])].filter(this.#isWanted).sort();
+    const listed = new Set<string>();
+    for (let at = 0; at < named.length; at += KEYS_A_PAGE) {
+      const page = await this.#look(named.slice(at, at + KEYS_A_PAGE), []);
+      if (this.#asks("scan")) for (const { key } of page) listed.add(key);
+      yield page;
+    }
+    if (this.#asks("scan")) yield* this.#scan(listed);
+  }
+
+  async #readFleet(): Promise<void> {
+    for await (const page of readFleet(this.#client, { signal: this.#settings.signal })) {
+      throwIfOver(this.#waiter);
+      for (const presence of page) this.#fleet.add(presence);
+    }
+    throwIfOver(this.#waiter);
+  }
+
+  /** Pages of the locks that are not listed yet. */
+  async *#scan(listed: Set<string>): AsyncGenerator<readonly ListedLock[], void, undefined> {
+    const scan = new Scan(this.#client, this.#settings.maxKeys, this.#waiter);
+    while (!scan.isOver) {
+      if (scan.pauseMs > 0) await this.#waiter.pause(scan.pauseMs);
+      throwIfOver(this.#waiter);
+      const keys = new Set(await this.#awaited(scan.step()));
+      const wanted = [...keys].filter((key) => !listed.has(key) && this.#isWanted(key)).sort();
+      const page = await this.#look(wanted, ["scan"]);
+      for (const { key } of page) listed.add(key);
+      yield page;
+    }
+  }
+
+  async #look(keys: readonly string[], by: readonly LockSource[]): Promise<readonly ListedLock[]> {
+    const [fleet, counting] = [this.#fleet, this.#asks("channels")];
+    const records = await this.#awaited(lookAtMany(this.#client, keys, this.#waiter));
+    return keys.flatMap((key) => {
+      const record = records.get(key);
+      if (record === undefined) return [];
+      const heard = this.#heard.get(key);
+      const sources: LockSource[] = [...by];
+      if (heard !== undefined) sources.unshift("channels");
+      if (fleet.has(key)) sources.unshift("presence");
+      return listLock({ key, name: this.#nameOf(key), record, fleet, heard, sources, counting }) ?? [];
+    });
+  }
+
+  #asks(source: LockSource): boolean {
+    return this.#settings.sources.includes(source);
+  }
+
+  /** What presence claims, and what a channel can be read as, need not be a key that a lock can have. */
+  readonly #isWanted = (key: string): boolean =>
+    key !== "" && (!this.#client.inCluster || isClusterKey(key)) && this.#matches(this.#nameOf(key));
+
+  async #awaited<T>(answer: Promise<T>): Promise<T> {
+    const value = await this.#waiter.unlessCancelled(answer);
+    throwIfOver(this.#waiter);
+    return value as T;
+  }
+}

@@ -1,0 +1,80 @@
+import { checkCount, checkObject, checkSignal, known, refuseUnknown, shown } from "../checks.js";
+
+/** Where the names of locks are looked for; see docs/guide/finding-locks.md. */
+export type LockSource = "presence" | "channels" | "scan";
+
+/** Which locks to list, and how they are looked for. */
+export interface FindLocksOptions {
+  /**
+   * Where the names are looked for: what the clients of the fleet tell of themselves, the channels that somebody listens to, all keys of
+   * the servers. Default: `["presence"]`.
+   */
+  readonly sources?: readonly LockSource[];
+  /** A glob that names have to fit: `*`, `?`, `[a-z]`, `\\*`. 1 000 characters at most; it is never sent to Redis. Default: all names. */
+  readonly match?: string;
+  /** How many locks to list at most. Default: all. */
+  readonly limit?: number;
+  /** After about how many keys a scan ends, over all servers. Default: 1 000 000. */
+  readonly maxKeys?: number;
+  /** Ends the search with its reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** The same with every default filled in. */
+export interface FindSettings {
+  readonly sources: readonly LockSource[];
+  readonly match: string | undefined;
+  readonly limit: number;
+  readonly maxKeys: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+const ALL: readonly LockSource[] = ["presence", "channels", "scan"];
+const MOST = 1_000_000_000;
+/** At 50 steps a second of 200 keys each, one server is gone through for less than two minutes. */
+const MOST_KEYS = 1_000_000;
+/** Each star may be tried anew for each character of a name. */
+const LONGEST_MATCH = 1_000;
+
+const FIND_OPTIONS = known<FindLocksOptions>("option", "locks", {
+  sources: true,
+  match: true,
+  limit: true,
+  maxKeys: true,
+  signal: true,
+});
+
+/** @throws TypeError, RangeError */
+export function findSettings(options: FindLocksOptions): FindSettings {
+  checkObject("options", options);
+  const { sources = ["presence"], match, limit, maxKeys, signal, ...unknown } = options;
+  refuseUnknown(FIND_OPTIONS, unknown);
+  checkSources(sources);
+  checkMatch(match);
+  if (limit !== undefined) checkCount("limit", limit, 1, MOST);
+  if (maxKeys !== undefined) checkCount("maxKeys", maxKeys, 1, MOST);
+  checkSignal(signal);
+  return {
+    sources: ALL.filter((source) => sources.includes(source)),
+    match,
+    limit: limit ?? Number.POSITIVE_INFINITY,
+    maxKeys: maxKeys ?? MOST_KEYS,
+    signal,
+  };
+}
+
+function checkSources(sources: readonly LockSource[]): void {
+  const names = ALL.map((name) => `"${name}"`).join(", ");
+  if (!Array.isArray(sources))
+    throw new TypeError(`sources must be a list of ${names}, got ${shown(sources)}`);
+  if (sources.length === 0) throw new RangeError(`sources must name one at least of ${names}`);
+  const wrong: unknown = sources.find((source) => !ALL.includes(source));
+  if (wrong !== undefined) throw new TypeError(`there is no source ${shown(wrong)} of locks: ${names}`);
+}
+
+function checkMatch(match: string | undefined): void {
+  if (match === undefined) return;
+  if (typeof match !== "string") throw new TypeError(`match must be a string, got ${shown(match)}`);
+  if (match.length > LONGEST_MATCH)
+    throw new RangeError(`match must have ${LONGEST_MATCH} characters at most, got ${match.length}`);
+}

@@ -1,0 +1,58 @@
+import type { PresentHold, PresentWait } from "../presence/claims.js";
+import type { ClientPresence } from "../presence/fleet.js";
+import type { ClientRef } from "./listed-lock.js";
+
+/** What one client tells of one hold. */
+export interface ToldHold extends PresentHold {
+  readonly client: ClientRef;
+}
+
+/** What one client tells of one wait. */
+export interface ToldWait extends PresentWait {
+  readonly client: ClientRef;
+}
+
+interface Told {
+  readonly holds: ToldHold[];
+  readonly waits: ToldWait[];
+}
+
+const NOTHING: Told = { holds: [], waits: [] };
+
+/** What all clients tell of themselves, by client and by key: as large as the fleet, with some hundred holds and waits of each client. */
+export class FleetIndex {
+  readonly #clients = new Map<string, ClientRef>();
+  readonly #told = new Map<string, Told>();
+
+  add({ id, app, host, pid, state, lastSeenMs, labels, holds, waits }: ClientPresence): void {
+    const client: ClientRef = { id, app, host, pid, state, lastSeenMs, labels };
+    this.#clients.set(id, client);
+    for (const hold of holds) this.#of(hold.key).holds.push({ ...hold, client });
+    for (const wait of waits) this.#of(wait.key).waits.push({ ...wait, client });
+  }
+
+  /** The keys that some client holds or waits for. */
+  keys(): IterableIterator<string> {
+    return this.#told.keys();
+  }
+
+  client(id: string): ClientRef | null {
+    return this.#clients.get(id) ?? null;
+  }
+
+  told(key: string): Readonly<Told> {
+    return this.#told.get(key) ?? NOTHING;
+  }
+
+  has(key: string): boolean {
+    return this.#told.has(key);
+  }
+
+  #of(key: string): Told {
+    const known = this.#told.get(key);
+    if (known !== undefined) return known;
+    const told: Told = { holds: [], waits: [] };
+    this.#told.set(key, told);
+    return told;
+  }
+}

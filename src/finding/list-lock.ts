@@ -1,0 +1,144 @@
+import { originOf } from "../client-id.js";
+import { kindOf } from "../locks/inspect.js";
+import type { LockRecord } from "../protocol/lock-scripts.js";
+import { MODE_FIELD } from "../protocol/names.js";
+import type { Heard } from "./channel-source.js";
+import type { LockSource } from "./finding-options.js";
+import type { FleetIndex, ToldHold } from "./fleet-index.js";
+import type { ListedHolder, ListedLock, ListedWaiter } from "./listed-lock.js";
+
+/** What was found about a key. */
+export interface Findings {
+  readonly key: string;
+  readonly name: string;
+  readonly record: LockRecord;
+  readonly fleet: FleetIndex;
+  /** What its channels tell; undefined where they were not asked, or somebody listens to none. */
+  readonly heard: Heard | undefined;
+  readonly sources: readonly LockSource[];
+  /** Whether the channels were asked. */
+  readonly counting: boolean;
+}
+
+const WRITE = ":write";
+/** A client id is a UUID. */
+const CLIENT_ID_LENGTH = 36;
+
+/** Joins what is stored with what presence and channels tell; undefined for what is free, and for what is no lock. */
+export function listLock(findings: Findings): ListedLock | undefined {
+  const kind = kindIn(findings);
+  if (kind === undefined) return undefined;
+  const { key, name, record, heard, sources, counting } = findings;
+  const holders = record.type === "string" ? permitHolders(findings) : lockHolders(findings);
+  const waiting = waitersIn(findings);
+  const isUsed = holders.length > 0 || record.queue.length > 0 || waiting.some(isThere);
+  // A number says nothing about its users but by its channel.
+  if (!isUsed && (record.type !== "string" || heard === undefined)) return undefined;
+  return {
+    key,
+    name,
+    kind,
+    ttlMs: record.ttlMs,
+    token: tokenIn(record),
+    sources,
+    holders,
+    waiting,
+    ...(counting && { listeners: heard?.listeners ?? 0 }),
+  };
+}
+
+function kindIn({ key, record, fleet, heard }: Findings): ListedLock["kind"] | undefined {
+  const { type, fields, queue, token } = record;
+  const { holds, waits } = fleet.told(key);
+  const told = (holds[0] ?? waits[0])?.kind;
+  if (type === "string") return numberKind(told) ?? numberKind(heard?.of);
+  if (type !== "hash" && type !== "none") return undefined;
+  const stored = kindOf({
+    free: type === "none" && queue.length === 0,
+    mode: fields[MODE_FIELD],
+    queue,
+    token,
+  });
+  return stored === "none" ? waitedKind(told) : stored;
+}
+
+function numberKind(kind: string | undefined): ListedLock["kind"] | undefined {
+  return kind === "semaphore" || kind === "permit-expirable-semaphore" || kind === "count-down-latch"
+    ? kind
+    : undefined;
+}
+
+/** Of what is not there at the moment, as waiters tell it. */
+function waitedKind(told: string | undefined): ListedLock["kind"] | undefined {
+  if (told === undefined) return undefined;
+  if (told === "read-lock" || told === "write-lock") return "read-write-lock";
+  if (told.endsWith("fair-lock")) return "fair-lock";
+  if (told === "fenced-lock") return told;
+  return numberKind(told) ?? "lock";
+}
+
+function lockHolders({ key, record, fleet }: Findings): ListedHolder[] {
+  const { holds } = fleet.told(key);
+  const { [MODE_FIELD]: _, ...counts } = record.fields;
+  return Object.entries(counts).map(([holder, count]) => {
+    const hold = toldHold(holds, holder);
+    return {
+      holder,
+      count: Number(count),
+      by: originOf(holder),
+      client: fleet.client(holder.slice(0, CLIENT_ID_LENGTH)),
+      sinceMs: hold?.ageMs ?? null,
+      renewed: hold?.renewed ?? null,
+      note: hold?.note ?? null,
+    };
+  });
+}
+
+/**
+ * What the client of a holder tells about its hold. Of a lock that was handed on inside of its client Redis may still have the holder
+ * before.
+ */
+function toldHold(holds: readonly ToldHold[], holder: string): ToldHold | undefined {
+  const isWrite = holder.endsWith(WRITE);
+  const own = holds.filter(
+    ({ client, kind }) => holder.startsWith(`${client.id}:`) && (kind === "write-lock") === isWrite,
+  );
+  const stored = isWrite ? holder.slice(0, -WRITE.length) : holder;
+  const handedOn = own.filter(({ handedOff }) => handedOff);
+  return (
+    own.find(({ client, threadId }) => stored === `${client.id}:${threadId}`) ??
+    (handedOn.length === 1 ? handedOn[0] : undefined)
+  );
+}
+
+function permitHolders({ key, fleet }: Findings): ListedHolder[] {
+  return fleet.told(key).holds.map(({ client, count, ageMs, renewed, note }) => ({
+    holder: client.id,
+    count,
+    by: originOf(client.id),
+    client,
+    sinceMs: ageMs,
+    renewed,
+    note,
+  }));
+}
+
+/** Of a client whose waiters stand in the queue the longest waits are theirs. */
+function waitersIn({ key, record, fleet }: Findings): ListedWaiter[] {
+  const waits = [...fleet.told(key).waits].sort((a, b) => b.ageMs - a.ageMs);
+  const queued = record.queue.map((holder) => {
+    const at = waits.findIndex(({ client }) => holder.startsWith(`${client.id}:`));
+    const [wait] = at < 0 ? [] : waits.splice(at, 1);
+    const client = fleet.client(holder.slice(0, CLIENT_ID_LENGTH));
+    return { holder, client, forMs: wait?.ageMs ?? null };
+  });
+  return [...queued, ...waits.map(({ client, ageMs }) => ({ holder: null, client, forMs: ageMs }))];
+}
+
+function isThere({ client }: ListedWaiter): boolean {
+  return client?.state === "there";
+}
+
+function tokenIn({ token }: LockRecord): bigint | null {
+  return token !== null && /^-?\d+$/.test(token) ? BigInt(token) : null;
+}

@@ -1,0 +1,74 @@
+import type { LockState } from "../locks/inspect.js";
+import type { LockSource } from "./finding-options.js";
+
+/** A client of the fleet, as it tells of itself. A claim of anybody with access to Redis: nothing is to be done on its strength alone. */
+export interface ClientRef {
+  /** The first part of its holders. */
+  readonly id: string;
+  /** What its program is called; "" where it does not tell. */
+  readonly app: string;
+  /** The name of its machine, and the number of its process there; null where it does not tell. */
+  readonly host: string | null;
+  readonly pid: number | null;
+  /** `gone`: it has not told anything for longer than three times its period. */
+  readonly state: "there" | "gone";
+  /** How long ago it has told of itself, in milliseconds. */
+  readonly lastSeenMs: number;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** One that has a lock. */
+export interface ListedHolder {
+  /** As stored, `<client id>:<thread id>`, with `:write` behind one of a write lock. Of a semaphore, which stores no holders: the client id. */
+  readonly holder: string;
+  /** How often it holds it. */
+  readonly count: number;
+  /** Whose it is, by the version of the UUID in its client id. */
+  readonly by: "holdfast" | "jvm" | "other";
+  /** Its client; null where presence does not tell. */
+  readonly client: ClientRef | null;
+  /** For how many milliseconds it has held it; null where presence does not tell. */
+  readonly sinceMs: number | null;
+  /** Whether the watchdog renews it; null where presence does not tell. */
+  readonly renewed: boolean | null;
+  /** What its caller noted; null without. */
+  readonly note: string | null;
+}
+
+/** One that waits for a lock. */
+export interface ListedWaiter {
+  /** As it stands in the queue of a fair lock; null for a waiter that only presence tells of. */
+  readonly holder: string | null;
+  /** Its client; null where presence does not tell. */
+  readonly client: ClientRef | null;
+  /** For how many milliseconds it has waited; null where presence does not tell. */
+  readonly forMs: number | null;
+}
+
+/** A lock that is held or waited for, or a semaphore or a latch that somebody uses. */
+export interface ListedLock {
+  /** The key in Redis. */
+  readonly key: string;
+  /** As this client would call it: the key, without what a `nameMapper` that is a plain prefix puts before each name. */
+  readonly name: string;
+  /** As `inspect` tells it. A semaphore whose channel alone is known is told as `semaphore`, also one whose permits have leases. */
+  readonly kind:
+    | Exclude<LockState["kind"], "none">
+    | "semaphore"
+    | "permit-expirable-semaphore"
+    | "count-down-latch";
+  /** Milliseconds until it falls by itself, -1 when its key has no TTL, -2 when there is none. */
+  readonly ttlMs: number;
+  /** The latest fencing token; null when none was ever given out. */
+  readonly token: bigint | null;
+  /** Which of the sources have named it by the time at which it is listed. */
+  readonly sources: readonly LockSource[];
+  readonly holders: readonly ListedHolder[];
+  /** The queue of a fair lock, the next first, and then what presence tells of, the longest wait first. */
+  readonly waiting: readonly ListedWaiter[];
+  /**
+   * How many connections listen to its channels: of those that wait, and for some ten seconds of those that have waited. Only with the
+   * source `channels`.
+   */
+  readonly listeners?: number;
+}

@@ -1,0 +1,79 @@
+import type { Client } from "../client.js";
+import { ServerReplyError } from "../driver/driver.js";
+import { UnavailableError } from "../errors.js";
+import { lockInspectMany } from "../protocol/finding-scripts.js";
+import type { LockRecord } from "../protocol/lock-scripts.js";
+import { batches } from "../runtime/batches.js";
+import { wasRefused } from "../runtime/command-failures.js";
+import type { Patience } from "../runtime/patience.js";
+
+/** A script for more locks would keep the server from other commands for too long. */
+const KEYS_A_COMMAND = 100;
+/** Keys of a cluster mostly go one by one, as each slot is asked by itself. A single server gets one command after the other. */
+const COMMANDS_AT_ONCE = 8;
+
+/** How the server refuses keys that a user has no right to; those of a command that a user may not run are worded otherwise. */
+const FOREIGN_KEY = /^NOPERM .*\bkeys?\b/i;
+
+/**
+ * What is stored about each key. Without those that the user of this connection may not read.
+ * @throws UnavailableError, ClientClosedError
+ */
+export async function lookAtMany(
+  client: Client,
+  keys: readonly string[],
+  patience: Patience,
+): Promise<ReadonlyMap<string, LockRecord>> {
+  const { commands } = client;
+  const records = new Map<string, LockRecord>();
+  const parts = batches(
+    commands,
+    keys.map((key) => ({ key })),
+    KEYS_A_COMMAND,
+  ).values();
+  const work = async () => {
+    for (const part of parts) {
+      const partKeys = part.map(({ key }) => key);
+      await lookAt(client, partKeys, patience, records);
+    }
+  };
+  await Promise.all(Array.from({ length: client.inCluster ? COMMANDS_AT_ONCE : 1 }, work));
+  return records;
+}
+
+/** In one command, and each key by itself where the server refuses that: one key of another user's, or a slot that moves, fails all. */
+async function lookAt(
+  client: Client,
+  keys: readonly string[],
+  patience: Patience,
+  records: Map<string, LockRecord>,
+): Promise<void> {
+  if (patience.cancelled) return;
+  const [first = ""] = keys;
+  try {
+    const divisible = keys.length > 1;
+    const { reply } = await client.commands.exchange(lockInspectMany, first, () => keys, {
+      divisible,
+      get cancelled() {
+        return patience.cancelled ?? false;
+      },
+    });
+    for (const [at, key] of keys.entries()) {
+      const record = reply[at];
+      if (record !== undefined) records.set(key, record);
+    }
+  } catch (error) {
+    if (!wasRefused(error)) throw error;
+    if (keys.length === 1) {
+      if (!isForeignKey(error)) throw error;
+      return;
+    }
+    for (const key of keys) await lookAt(client, [key], patience, records);
+  }
+}
+
+function isForeignKey(error: unknown): boolean {
+  if (!(error instanceof UnavailableError)) return false;
+  const { cause } = error;
+  return cause instanceof ServerReplyError && !cause.fromScript && FOREIGN_KEY.test(cause.message);
+}

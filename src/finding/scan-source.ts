@@ -1,0 +1,62 @@
+import type { Client } from "../client.js";
+import { UnavailableError } from "../errors.js";
+import { findHashes, type ScanPlace, type ScanStep } from "../protocol/finding-scripts.js";
+import type { Patience } from "../runtime/patience.js";
+
+/** How many keys a server goes through in one step: a fraction of a millisecond. */
+const KEYS_A_STEP = 200;
+/** 50 steps a second. */
+const STEP_EACH_MS = 20;
+
+const DONE = "0";
+
+/** Goes through the keys of all servers, at a measured pace. */
+export class Scan {
+  readonly #client: Client;
+  readonly #patience: Patience;
+  /** About how many keys are left to go through. */
+  #left: number;
+  #places: readonly ScanPlace[] = [];
+  #nextMs = Number.NEGATIVE_INFINITY;
+
+  constructor(client: Client, maxKeys: number, patience: Patience) {
+    this.#client = client;
+    this.#left = maxKeys;
+    this.#patience = patience;
+  }
+
+  get isOver(): boolean {
+    return this.#left <= 0 || (this.#places.length > 0 && this.#places.every(isDone));
+  }
+
+  /** How long to wait before the next step. */
+  get pauseMs(): number {
+    return Math.max(0, this.#nextMs - this.#client.clock.monotonicMs());
+  }
+
+  /** The keys of some hashes, in no order and perhaps not for the first time. */
+  async step(): Promise<readonly string[]> {
+    const { commands, clock } = this.#client;
+    this.#nextMs = clock.monotonicMs() + STEP_EACH_MS;
+    const input = { count: Math.min(KEYS_A_STEP, this.#left), places: this.#places };
+    const { reply } = await commands.exchange(findHashes, "", () => input, this.#patience);
+    this.#check(reply);
+    const wereDone = new Set(this.#places.filter(isDone).map(({ runId }) => runId));
+    this.#left -= input.count * reply.filter(({ runId }) => !wereDone.has(runId)).length;
+    this.#places = reply.map(({ runId, cursor }) => ({ runId, cursor }));
+    return reply.flatMap(({ keys }) => keys);
+  }
+
+  /** Of several servers each must say who it is, or it would be given the cursor of another. */
+  #check(steps: readonly ScanStep[]): void {
+    if (new Set(steps.map(({ runId }) => runId)).size === steps.length) return;
+    const { server } = this.#client.commands;
+    const why =
+      "a scan of a cluster needs the right to INFO, to tell its masters apart (docs/guide/servers.md)";
+    throw new UnavailableError(server, why, false);
+  }
+}
+
+function isDone({ cursor }: ScanPlace): boolean {
+  return cursor === DONE;
+}

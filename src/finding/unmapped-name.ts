@@ -1,0 +1,33 @@
+/** Two names that a mapper can hardly take for special ones. */
+const PROBES = ["holdfast-probe", "x:7"] as const;
+
+/**
+ * The reverse of a name mapper that puts the same before each name; any other mapper can not be undone, and the name is then the key.
+ * @returns what makes a name of a key
+ */
+export function unmapping(nameMapper: (name: string) => string): (key: string) => string {
+  const prefix = prefixOf(nameMapper);
+  if (prefix === undefined || prefix === "") return (key) => key;
+  return (key) => {
+    const name = key.startsWith(prefix) ? key.slice(prefix.length) : "";
+    return name !== "" && attempt(nameMapper, name) === key ? name : key;
+  };
+}
+
+function prefixOf(nameMapper: (name: string) => string): string | undefined {
+  const [first, second] = PROBES.map((probe) => {
+    const key = attempt(nameMapper, probe);
+    return key?.endsWith(probe) ? key.slice(0, key.length - probe.length) : undefined;
+  });
+  return first === second ? first : undefined;
+}
+
+/** A mapper may refuse what no program of its user has asked for. */
+function attempt(nameMapper: (name: string) => string, name: string): string | undefined {
+  try {
+    const key: unknown = nameMapper(name);
+    return typeof key === "string" ? key : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,55 @@
+/** What the channels begin with on which something is told about a lock, a semaphore or a latch. */
+export const channelStarts = {
+  lock: "redisson_lock__channel",
+  readWrite: "redisson_rwlock",
+  semaphore: "redisson_sc",
+  latch: "redisson_countdownlatch__channel__",
+} as const;
+
+/** A key that a channel may belong to, and what kind of object that would be. */
+export interface ChannelReading {
+  readonly key: string;
+  readonly of: "lock" | "semaphore" | "count-down-latch";
+}
+
+/** What all channels begin with that {@link readingsOf} reads. */
+export const readableStarts: readonly string[] = [
+  `${channelStarts.lock}:`,
+  `${channelStarts.readWrite}:`,
+  `${channelStarts.semaphore}:`,
+  `${channelStarts.latch}{`,
+];
+
+/** A waiter of a fair lock, `:<client id>:<thread id>`, or all of a client of holdfast, `:<client id>`. */
+const WAITER = /:[0-9a-f-]{36}(?::\d+)?$/;
+
+/**
+ * The keys that a channel of names.ts may have been made of; none for any other channel. Several names lead to one channel: `{a}` to that
+ * of `a`, and a name may end as the channel of a waiter does.
+ */
+export function readingsOf(channel: string): readonly ChannelReading[] {
+  const { lock, readWrite, semaphore, latch } = channelStarts;
+  const all = (of: ChannelReading["of"], keys: readonly string[]) => keys.map((key) => ({ key, of }));
+  const [ofLock, ofPair, ofSemaphore] = [lock, readWrite, semaphore].map((start) => restOf(channel, start));
+  if (ofLock !== undefined)
+    return all("lock", [...rawsOf(ofLock), ...rawsOf(ofLock.replace(WAITER, ""), ofLock)]);
+  if (ofPair !== undefined) return all("lock", rawsOf(ofPair));
+  if (ofSemaphore !== undefined) return all("semaphore", rawsOf(ofSemaphore));
+  const isLatch = channel.startsWith(`${latch}{`) && channel.endsWith("}");
+  return all("count-down-latch", isLatch ? [channel.slice(latch.length + 1, -1)].filter(isName) : []);
+}
+
+function restOf(channel: string, start: string): string | undefined {
+  return channel.startsWith(`${start}:`) ? channel.slice(start.length + 1) : undefined;
+}
+
+/** The reverse of `prefixed`. @param unlike a rest that was read already */
+function rawsOf(rest: string, unlike?: string): string[] {
+  if (rest === unlike || !rest.includes("{")) return [];
+  const inner = /^\{([^{]*)\}$/s.exec(rest)?.[1] ?? "";
+  return [inner, rest].filter(isName);
+}
+
+function isName(raw: string): boolean {
+  return raw !== "";
+}

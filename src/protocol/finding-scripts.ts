@@ -1,0 +1,85 @@
+import { readableStarts } from "./channel-names.js";
+import { defineScript, type Script } from "./define-script.js";
+import { type LockRecord, pairs } from "./lock-scripts.js";
+import { fairQueueKey, fencingTokenKey } from "./names.js";
+import { integer, list, text, textOrNull } from "./replies.js";
+import type { RawReply } from "./script-call.js";
+import { sources } from "./scripts.js";
+
+/** A channel of a lock, a semaphore or a latch. */
+export interface FoundChannel {
+  readonly channel: string;
+  /** How many connections to the masters listen to it. */
+  readonly listeners: number;
+}
+
+/** Names the channels that somebody listens to; see find-channels.lua. One that is listened to at several masters is named several times. */
+export const findChannels: Script<{ readonly sharded: boolean }, readonly FoundChannel[]> = defineScript({
+  source: sources["find-channels"],
+  everywhere: true,
+  keys: () => [],
+  args: ({ sharded }) => [sharded ? 1 : 0, ...readableStarts],
+  reply: (masters) =>
+    masters.flatMap((master) => {
+      const [, answer] = list(master);
+      const flat = list(answer);
+      const found: FoundChannel[] = [];
+      for (let at = 0; at < flat.length; at += 2)
+        found.push({ channel: text(flat[at]), listeners: integer(flat[at + 1]) });
+      return found;
+    }),
+});
+
+/** How far the keys of a server have been gone through. */
+export interface ScanPlace {
+  /** Of the server since its start; "" where it does not tell. */
+  readonly runId: string;
+  /** "0": it is done. */
+  readonly cursor: string;
+}
+
+/** One step of a server. */
+export interface ScanStep extends ScanPlace {
+  readonly keys: readonly string[];
+}
+
+interface ScanInput {
+  /** About how many keys each server goes through. */
+  readonly count: number;
+  /** Where the servers were after their last steps. */
+  readonly places: readonly ScanPlace[];
+}
+
+/** Goes through the keys of all servers, step by step; see find-hashes.lua. */
+export const findHashes: Script<ScanInput, readonly ScanStep[]> = defineScript({
+  source: sources["find-hashes"],
+  everywhere: true,
+  keys: () => [],
+  args: ({ count, places }) => [count, ...places.flatMap(({ runId, cursor }) => [runId, cursor])],
+  reply: (masters) =>
+    masters.map((master) => {
+      const [, answer] = list(master);
+      const [runId, cursor, keys] = list(answer);
+      return { runId: text(runId), cursor: text(cursor), keys: list(keys).map(text) };
+    }),
+});
+
+/** What is stored about some keys that may be those of locks; see lock-inspect-many.lua. */
+export const lockInspectMany: Script<readonly string[], readonly LockRecord[]> = defineScript({
+  source: sources["lock-inspect-many"],
+  keys: (locks) => locks.flatMap((key) => [key, fairQueueKey(key), fencingTokenKey(key)]),
+  args: () => [],
+  reply: (records) => records.map(recordOf),
+});
+
+function recordOf(raw: RawReply): LockRecord {
+  const [type, ttlMs, fields, queue, token] = list(raw);
+  return {
+    type: text(type),
+    ttlMs: integer(ttlMs),
+    fields: pairs(list(fields)),
+    queue: list(queue).map(text),
+    token: textOrNull(token),
+    listeners: null,
+  };
+}

@@ -1,0 +1,52 @@
+--[[
+  find-channels: the channels that somebody listens to at this server, and how many connections do. Of those of Redisson and
+  holdfast the ones that begin as the call says.
+
+  ARGV[1]  sharded  "1": also the channels of sharded messages, where the server knows these
+  then for each kind of channel:
+    start   what it begins with
+
+  Returns  { channel, listeners, … }
+  Compat   Reads only, and no key: it is to be asked at each master of a cluster, which tells of its own connections.
+]]
+local sharded = ARGV[1]
+-- Lua can not hand over more values at once than fit on its stack.
+local MOST_AT_ONCE = 1000
+
+local function is_wanted(channel)
+  for at = 2, #ARGV do
+    if string.sub(channel, 1, #ARGV[at]) == ARGV[at] then
+      return true
+    end
+  end
+  return false
+end
+
+local answer = {}
+local function add(channels, count)
+  local wanted = {}
+  for _, channel in ipairs(channels) do
+    if is_wanted(channel) then
+      wanted[#wanted + 1] = channel
+    end
+  end
+  for from = 1, #wanted, MOST_AT_ONCE do
+    local upto = math.min(from + MOST_AT_ONCE - 1, #wanted)
+    local counts = redis.call("PUBSUB", count, unpack(wanted, from, upto))
+    for _, item in ipairs(counts) do
+      answer[#answer + 1] = item
+    end
+  end
+end
+
+add(redis.call("PUBSUB", "CHANNELS", "redisson_*"), "NUMSUB")
+if sharded == "1" then
+  local channels = redis.pcall("PUBSUB", "SHARDCHANNELS", "redisson_*")
+  if not channels.err then
+    add(channels, "SHARDNUMSUB")
+  -- Redis 6.2 begins with a capital.
+  elseif not string.find(channels.err, "nknown subcommand", 1, true) then
+    return channels
+  end
+end
+return answer

@@ -1,0 +1,70 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { glob } from "../../src/glob.js";
+
+const fitting: readonly (readonly [pattern: string, text: string])[] = [
+  ["", ""],
+  ["*", ""],
+  ["*", "anything at all"],
+  ["order:*", "order:"],
+  ["order:*", "order:7"],
+  ["*:7", "order:7"],
+  ["o*r*7", "order:7"],
+  ["**a**", "a"],
+  ["?", "ü"],
+  ["?", "🔒"],
+  ["order:?", "order:7"],
+  ["[abc]x", "bx"],
+  ["[a-c]x", "bx"],
+  ["[c-a]x", "bx"],
+  ["[^a-c]x", "dx"],
+  ["[ü-ÿ]", "ý"],
+  ["[\\]]", "]"],
+  ["[a\\-z]", "-"],
+  ["[abc", "b"],
+  ["\\*", "*"],
+  ["\\", "\\"],
+  ["a\\", "a\\"],
+  ["{order}:*", "{order}:7"],
+];
+
+const others: readonly (readonly [pattern: string, text: string])[] = [
+  ["", "a"],
+  ["order:?", "order:"],
+  ["order:?", "order:77"],
+  ["order:*", "Order:7"],
+  ["*:7", "order:77"],
+  ["[abc]x", "dx"],
+  ["[^a-c]x", "bx"],
+  ["[a\\-z]", "b"],
+  ["[]", "]"],
+  ["\\*", "a"],
+  ["a.c", "abc"],
+];
+
+describe("a glob", () => {
+  test.each(fitting)("%j fits %j", (pattern, text) => {
+    expect(glob(pattern)(text)).toBe(true);
+  });
+
+  test.each(others)("%j does not fit %j", (pattern, text) => {
+    expect(glob(pattern)(text)).toBe(false);
+  });
+
+  test("decides as a regular expression does", () => {
+    const pieces = fc.array(fc.constantFrom("a", "b", "*", "?", "[ab]", "[^a]", "\\*"), { maxLength: 8 });
+    const text = fc.array(fc.constantFrom("a", "b", "*"), { maxLength: 10 }).map((chars) => chars.join(""));
+    const meaning: Readonly<Record<string, string>> = { "*": ".*", "?": ".", "\\*": "\\*" };
+    fc.assert(
+      fc.property(pieces, text, (parts, name) => {
+        const same = new RegExp(`^${parts.map((part) => meaning[part] ?? part).join("")}$`, "s");
+        expect(glob(parts.join(""))(name)).toBe(same.test(name));
+      }),
+      { seed: 21, numRuns: 3_000 },
+    );
+  });
+
+  test("with many stars comes to an end, as only the last of them is tried again", () => {
+    expect(glob(`${"a*".repeat(300)}b`)("a".repeat(2_000))).toBe(false);
+  });
+});

@@ -1,0 +1,83 @@
+import { describe, expect, test } from "vitest";
+import { heardOn } from "../../src/finding/channel-source.js";
+import { FleetIndex } from "../../src/finding/fleet-index.js";
+import { type Findings, listLock } from "../../src/finding/list-lock.js";
+import type { PresentHold } from "../../src/presence/claims.js";
+import type { ClientPresence } from "../../src/presence/fleet.js";
+
+const [ONE, TWO] = ["0a1c9d1e-6f0a-8001-9d8e-0123456789ab", "0b1c9d1e-6f0a-8001-9d8e-0123456789ab"];
+
+function client(id: string, told: Partial<ClientPresence>): ClientPresence {
+  const nothing = { stats: [], acquired: 0, lost: [], more: { holds: 0, waits: 0, stats: 0 } };
+  const meta = { app: "", host: null, pid: null, startedMs: null, lib: "", runtime: "", labels: {} };
+  return {
+    id,
+    state: "there",
+    lastSeenMs: 0,
+    everyMs: 5_000,
+    ...meta,
+    ...nothing,
+    holds: [],
+    waits: [],
+    ...told,
+  };
+}
+
+function hold(kind: string, threadId: number, more: Partial<PresentHold> = {}): PresentHold {
+  const flags = { renewed: false, handedOff: false, capped: false, note: null };
+  return { key: "a", kind, threadId, count: 1, ageMs: threadId, ...flags, ...more };
+}
+
+function list(fields: Findings["record"]["fields"], clients: readonly ClientPresence[]) {
+  const fleet = new FleetIndex();
+  for (const each of clients) fleet.add(each);
+  const type = Object.keys(fields).length === 0 ? "none" : "hash";
+  const record = { type, ttlMs: 1, fields, queue: [], token: null, listeners: null };
+  return listLock({
+    key: "a",
+    name: "a",
+    record,
+    fleet,
+    heard: undefined,
+    sources: ["presence"],
+    counting: false,
+  });
+}
+
+describe("a lock that was found", () => {
+  test("tells a thread's write hold from its read hold", () => {
+    const holds = [hold("read-lock", 7, { ageMs: 1 }), hold("write-lock", 7, { ageMs: 2 })];
+    const listed = list({ mode: "write", [`${ONE}:7:write`]: "1", [`${ONE}:7`]: "1" }, [
+      client(ONE, { holds }),
+    ]);
+    expect(listed?.holders.map(({ holder, sinceMs }) => [holder, sinceMs])).toEqual([
+      [`${ONE}:7:write`, 2],
+      [`${ONE}:7`, 1],
+    ]);
+  });
+
+  test("knows the hold that was handed on, of which Redis has the holder before, and no other", () => {
+    const since = (holds: readonly PresentHold[]) =>
+      list({ [`${ONE}:7`]: "1" }, [client(ONE, { holds })])?.holders[0]?.sinceMs;
+    expect(since([hold("lock", 9, { handedOff: true })])).toBe(9);
+    expect(since([hold("lock", 9)])).toBeNull();
+    expect(since([hold("lock", 8, { handedOff: true }), hold("lock", 9, { handedOff: true })])).toBeNull();
+  });
+
+  test("has the longest wait first, and is used while one that waits is there", () => {
+    const wait = (ageMs: number) => ({ key: "a", kind: "lock", ageMs });
+    const waiting = [client(ONE, { waits: [wait(5)] }), client(TWO, { waits: [wait(7), wait(3)] })];
+    expect(list({}, waiting)?.waiting.map(({ forMs }) => forMs)).toEqual([7, 5, 3]);
+    expect(list({}, [client(ONE, { waits: [wait(5)], state: "gone" })])).toBeUndefined();
+  });
+
+  test("has the listeners of all its channels, at all masters", () => {
+    const [lock, pair] = ["redisson_lock__channel:{a}", "redisson_rwlock:{a}"];
+    const heard = heardOn([
+      { channel: lock, listeners: 2 },
+      { channel: pair, listeners: 1 },
+      { channel: lock, listeners: 4 },
+    ]);
+    expect(heard.get("a")).toEqual({ listeners: 7, of: "lock" });
+  });
+});
