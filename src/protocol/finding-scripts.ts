@@ -81,5 +81,6 @@ function recordOf(raw: RawReply): LockRecord {
     queue: list(queue).map(text),
     token: textOrNull(token),
     listeners: null,
+    permits: null,
   };
 }

@@ -62,7 +62,7 @@ describe("events", () => {
     const spies = channels.flatMap((each) => [vi.spyOn(each, "publish"), vi.spyOn(each, "runStores")]);
     const snapshots = vi.spyOn((await import("node:async_hooks")).AsyncLocalStorage, "snapshot");
     await live(time);
-    expect(channels.length).toBe(3 * 5 + 12);
+    expect(channels.length).toBe(3 * 5 + 14);
     expect([...spies, snapshots].filter(({ mock }) => mock.calls.length > 0)).toEqual([]);
   });
 
@@ -90,8 +90,13 @@ describe("events", () => {
     await live(time);
     await new Promise(setImmediate);
     const silent = names().filter((name) => !heard.has(name));
-    // Without replicas there can be no fewer; a lease is forgotten only by a collection of garbage.
-    expect(silent.sort()).toEqual(["holdfast:lease:abandoned", "holdfast:replicas:short"]);
+    // Without replicas there can be no fewer; a lease is forgotten only by a collection of garbage; the client has no presence, and its server suits.
+    expect(silent.sort()).toEqual([
+      "holdfast:lease:abandoned",
+      "holdfast:presence:failed",
+      "holdfast:replicas:short",
+      "holdfast:server:unsuited",
+    ]);
     expect(new Set(caught)).toEqual(new Set([thrown]));
   });
 });

@@ -32,7 +32,7 @@ function list(fields: Findings["record"]["fields"], clients: readonly ClientPres
   const fleet = new FleetIndex();
   for (const each of clients) fleet.add(each);
   const type = Object.keys(fields).length === 0 ? "none" : "hash";
-  const record = { type, ttlMs: 1, fields, queue: [], token: null, listeners: null };
+  const record = { type, ttlMs: 1, fields, queue: [], token: null, listeners: null, permits: null };
   return listLock({
     key: "a",
     name: "a",
