@@ -34,12 +34,12 @@ describe("what a caller did wrong is told with the value, the names that there a
     [
       "a name that is nearly one",
       { waitTime: 5 },
-      'there is no option "waitTime" of a lock: waitMs, leaseMs, maxHoldMs, signal, threadId. Did you mean waitMs?',
+      'there is no option "waitTime" of a lock: waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note. Did you mean waitMs?',
     ],
     [
       "a name that is like none",
       { ttl: 5 },
-      'there is no option "ttl" of a lock: waitMs, leaseMs, maxHoldMs, signal, threadId',
+      'there is no option "ttl" of a lock: waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note',
     ],
     ["a duration in words", { leaseMs: "10s" }, 'leaseMs must be a number of milliseconds, got "10s"'],
     ["a controller", { signal: new AbortController() }, "signal must be an AbortSignal, got an object"],
@@ -61,7 +61,7 @@ describe("what a caller did wrong is told with the value, the names that there a
       "options must be an object, got 5, as in { waitMs: 5 } or { leaseMs: 5 }",
     );
     expect(await messageOf(() => semaphore.acquire(whatever({ leaseTime: 5 })))).toBe(
-      'there is no option "leaseTime" of this call: waitMs, leaseMs, watchdog, maxHoldMs, signal. Did you mean leaseMs?',
+      'there is no option "leaseTime" of this call: waitMs, leaseMs, watchdog, maxHoldMs, signal, note. Did you mean leaseMs?',
     );
     expect(await messageOf(() => holdfast.getCountDownLatch("l").await(whatever({ wait: 5 })))).toBe(
       'there is no option "wait" of this call: waitMs, signal. Did you mean waitMs?',

@@ -213,6 +213,7 @@ for (const backend of backends) {
         queue: [],
         token: null,
         own: [],
+        kept: false,
         listeners: 0,
       };
       expect(await other.inspect("shown")).toEqual({ name: "shown", key: "shown", ...free });

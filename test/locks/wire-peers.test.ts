@@ -226,7 +226,7 @@ describe("questions about a state that was made by hand", () => {
     await lock.isLocked();
     await journal.read();
     // EVALSHA may write as far as a client can tell, so that none sends it to a replica.
-    const commands = { evalsha: 1, time: 1, type: 4, hgetall: 1, pttl: 1 };
+    const commands = { evalsha: 1, time: 1, type: 3, hgetall: 1, pttl: 1 };
     for (const ask of questions) expect(await countedDuring(redis.plain, ask)).toEqual(commands);
     expect(await countedDuring(redis.plain, () => holdfast.inspect("order:7"))).toEqual({
       ...commands,

@@ -17,6 +17,7 @@ const DECIDING: Readonly<Record<string, readonly string[]>> = {
     "chain",
     "hold",
     "confirmable-stay",
+    "renewed-stay",
     "doubts",
     "permit-holds",
     "occupancy",
