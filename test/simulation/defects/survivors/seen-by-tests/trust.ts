@@ -108,7 +108,7 @@ export const seenInTrust: readonly Survivor[] = [
     [
       ["threads/trust.ts", "5:assignment-dropped", "this.#unconfirmed = true;"],
       ["runtime/watchdog.ts", "7:call-dropped", "renewable.renewing();"],
-      ["threads/renewed-stay.ts", "41:&&-to-||", "this.each((hold) => hold.isRenewed && hold.renewing());"],
+      ["threads/renewed-stay.ts", "40:&&-to-||", "this.each((hold) => hold.isRenewed && hold.renewing());"],
       [
         "threads/renewed-stay.ts",
         "5:call-dropped",
