@@ -3,6 +3,7 @@ import type { Client } from "../client.js";
 import { HoldfastError } from "../errors.js";
 import { glob } from "../glob.js";
 import { readFleet } from "../presence/fleet.js";
+import type { LockRecord } from "../protocol/lock-scripts.js";
 import { copyOf } from "../runtime/for-caller.js";
 import type { Waiter } from "../runtime/waiter.js";
 import { type Heard, heardKeys } from "./channel-source.js";
@@ -60,6 +61,8 @@ async function* search(client: Client, settings: FindSettings): AsyncGenerator<L
 function throwIfOver(waiter: Waiter): void {
   if (waiter.cancelled) throw waiter.reason;
 }
+
+const FREE: Pick<LockRecord, "type" | "queue"> = { type: "none", queue: [] };
 
 /** One search. */
 class Search {
@@ -120,13 +123,22 @@ class Search {
     const records = await this.#awaited(lookAtMany(this.#client, keys, this.#waiter));
     return keys.flatMap((key) => {
       const record = records.get(key);
-      if (record === undefined) return [];
+      if (record === undefined || this.#isOfItsTwin(key, records)) return [];
       const heard = this.#heard.get(key);
       const sources: LockSource[] = [...by];
       if (heard !== undefined) sources.unshift("channels");
       if (fleet.has(key)) sources.unshift("presence");
       return listLock({ key, name: this.#nameOf(key), record, fleet, heard, sources, counting }) ?? [];
     });
+  }
+
+  /** The names `a` and `{a}` have one queue: of two that are free, and of one that is free beside one that is held, one is listed. */
+  #isOfItsTwin(key: string, records: ReadonlyMap<string, LockRecord>): boolean {
+    const { type, queue } = records.get(key) ?? FREE;
+    if (type !== "none" || queue.length === 0 || this.#fleet.has(key)) return false;
+    const inner = /^\{([^{}]+)\}$/.exec(key)?.[1];
+    const twin = inner ?? `{${key}}`;
+    return records.get(twin)?.type === "hash" || (inner !== undefined && this.#heard.has(twin));
   }
 
   #asks(source: LockSource): boolean {

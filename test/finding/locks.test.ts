@@ -168,6 +168,24 @@ describe("locks() by presence", () => {
 });
 
 describe("locks() by channels", () => {
+  test.each([
+    { held: "a", stored: ["a"] },
+    { held: "{a}", stored: ["{a}"] },
+  ])("lists a fair lock $held once, although $held and its twin have one queue", async ({ held, stored }) => {
+    const world = open();
+    const { holdfast, clock, connect } = world;
+    const lease = await holdfast.getFairLock(held).lock();
+    const controller = new AbortController();
+    const waiting = watched(connect().holdfast.getFairLock(held).lock({ signal: controller.signal }));
+    await clock.advance(1);
+    const locks = await find(world, connect().holdfast, { sources: ["channels"] });
+    expect(locks.map(({ key, holders }) => [key, holders.length])).toEqual(stored.map((key) => [key, 1]));
+    controller.abort();
+    await clock.advance(1);
+    expect(waiting.outcome).toHaveProperty("error");
+    await lease.unlock();
+  });
+
   test("lists what is waited for, of JVMs too, with the number of listeners", async () => {
     const world = open();
     const { clock, connect, server } = world;
