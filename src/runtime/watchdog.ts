@@ -142,7 +142,8 @@ export class Watchdog {
       const { reply, sentAt, shortfall } = await exchanged;
       const last = reply.at(-1);
       const answered = { sentAt, at: now(this.#clock), shortfall };
-      if (leastMs !== undefined) this.#tell(wanted.length, turn, answered, leastMs);
+      // None may be left of those that it was to be about.
+      if (leastMs !== undefined && wanted.length > 0) this.#tell(wanted.length, turn, answered, leastMs);
       const unsettled = wanted.filter((renewable, i) => !this.#settle(renewable, reply[i] ?? last, answered));
       if (unsettled.length > 0) this.#retry(unsettled, turn, new Error(complaint(shortfall)));
     } catch (error) {

@@ -193,6 +193,18 @@ describe("holdfast:renewal:done", () => {
     await semaphore.delete();
   });
 
+  test("is not told of a renewal that was sent again when all of its leases were released", async () => {
+    const time = open();
+    const done = recorded(events.renewalDone);
+    const lease = await time.holdfast.getLock("a").lock();
+    void time.driver.next(rejectAtOnce, "lock-renew");
+    await time.clock.advance(10_000);
+    await lease.unlock();
+    await time.clock.advance(100);
+    expect(time.driver.names.filter((name) => name === "lock-renew")).toHaveLength(2);
+    expect(done).toEqual([]);
+  });
+
   test("is not told while a renewal has no answer", async () => {
     const time = open();
     const done = recorded(events.renewalDone);

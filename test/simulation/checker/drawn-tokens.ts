@@ -22,7 +22,7 @@ export class DrawnTokens {
 
   starts(server: SimServer, { keys, script }: ScriptCall): void {
     // A look may be at a semaphore.
-    const named = script.name === "lock-inspect" ? [] : keys;
+    const named = script.name.startsWith("lock-inspect") ? [] : keys;
     this.#before = named.flatMap((key) => {
       const [, name] = TOKEN.exec(key) ?? [];
       return name === undefined ? [] : [drawn(server, key, name)];

@@ -47,6 +47,9 @@ const MAY_KEEP: ReadonlyMap<string, number> = new Map([
   ["WheelTimeout", MOST_KEPT],
 ]);
 
+/** These bound themselves: what was read of other clients (see fleet.ts), and what was counted since the last beat of presence (see tally.ts). */
+const BOUNDED = ["KnownClients.", "Tally.#stats"];
+
 /** What the clients of a run keep, compared with what a new client has. */
 export class TableCheck {
   readonly #checker: Checker;
@@ -69,9 +72,8 @@ export class TableCheck {
     const before = this.#before.get(node);
     if (before === undefined) return;
     for (const client of node.clients) sweep(client);
-    // It bounds itself, and remembers what was read of other clients: see fleet.ts.
     const mayHave = (what: string) =>
-      what.startsWith("KnownClients.") ? Number.POSITIVE_INFINITY : (MAY_KEEP.get(what) ?? 0);
+      BOUNDED.some((start) => what.startsWith(start)) ? Number.POSITIVE_INFINITY : (MAY_KEEP.get(what) ?? 0);
     for (const surplus of more(censusOf(node), before, mayHave)) {
       this.#checker.fail("leftovers", `${node.process.name} has ${surplus} ${when}`);
     }
