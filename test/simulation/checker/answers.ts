@@ -35,7 +35,7 @@ export function parseAnswer({ script, keys, args }: ScriptCall, raw: RawReply): 
     const request = `${requests} ${args[0]}`;
     return { ...answer, request, notAfterMs: Number.POSITIVE_INFINITY, args: args.slice(CANCEL_ARGS) };
   }
-  if (script.name.endsWith("-look") || script.name === "lock-inspect") {
+  if (script.name.endsWith("-look") || script.name.startsWith("lock-inspect")) {
     return { ...answer, request: undefined, notAfterMs: Number.POSITIVE_INFINITY, args };
   }
   const request = `${requests} ${args[1]}`;

@@ -148,7 +148,7 @@ export abstract class CountWatch implements Watch {
   #mine(call: ScriptCall, answer: readonly RawReply[]): readonly { call: ScriptCall; answer: RawReply }[] {
     const width = WIDTHS[call.script.name];
     // Its answer is judged by what the server had.
-    if (call.script.name === "lock-inspect") return [{ call, answer: ["seen"] }];
+    if (call.script.name.startsWith("lock-inspect")) return [{ call, answer: ["seen"] }];
     if (width === undefined) return [{ call, answer: answer[1] ?? null }];
     return call.keys.flatMap((key, at) => {
       if (!this.#keys.has(key)) return [];

@@ -11,14 +11,19 @@ export interface ScriptArrivals {
 const names = new Map<string, string>();
 for (const { name, sha1, lua } of Object.values(sources)) names.set(sha1, name).set(lua, name);
 
+/** MONITOR writes a line break, and a backslash, as two characters. */
+function plain(script: string): string {
+  return script.replace(/\\([n\\])/g, (_, character: string) => (character === "n" ? "\n" : character));
+}
+
 /** Looks over the server's shoulder (MONITOR), as what a client has sent may arrive long after. */
 export async function watchArrivals(client: Redis): Promise<ScriptArrivals> {
   const monitor = await client.monitor();
   const arrived: string[] = [];
   monitor.on("error", () => undefined);
   monitor.on("monitor", (_, [command = "", script = ""]: string[]) => {
-    // MONITOR writes a line break as two characters.
-    if (/^eval(?:sha)?$/i.test(command)) arrived.push(names.get(script.replaceAll("\\n", "\n")) ?? "another");
+    if (/^eval(?:sha)?$/i.test(command))
+      arrived.push(names.get(script) ?? names.get(plain(script)) ?? "another");
   });
   return {
     of: (script) => arrived.filter((name) => name === script).length,
