@@ -23,7 +23,11 @@ export const groups: readonly TestGroup[] = [
   {
     name: "long-alone",
     alone: true,
-    files: ["test/{kinds,synchronizers}/*processes.test.ts", "test/locks/force-unlock-races-redis.test.ts"],
+    files: [
+      "test/{kinds,synchronizers}/*processes.test.ts",
+      "test/locks/force-unlock-races-redis.test.ts",
+      "test/finding/many-locks-redis.test.ts",
+    ],
   },
   {
     name: "redis-alone",
