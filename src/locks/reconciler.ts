@@ -87,6 +87,8 @@ class Reconciler {
   #keepsStay = false;
   #ended: (() => void)[] = [];
   #failures = 0;
+  /** Those of the latest failure. */
+  #pauses: Pauses = OF_A_HELD_LOCK;
   /** On the monotonic clock: from then on Redis can have nothing of the stay. */
   #endMs: number | undefined;
   #tellingEndMs: number | undefined;
@@ -158,7 +160,11 @@ class Reconciler {
     return this.#nextPauseMs(pauses);
   }
 
-  #nextPauseMs({ firstMs, longestMs }: Pauses): number {
+  #nextPauseMs(pauses: Pauses): number {
+    // What failed while the lock was held was another command.
+    if (pauses !== this.#pauses) this.#failures = 0;
+    this.#pauses = pauses;
+    const { firstMs, longestMs } = pauses;
     const ms = Math.min(firstMs * 2 ** this.#failures, longestMs);
     this.#failures += 1;
     return ms;

@@ -10,7 +10,7 @@ import { watchLeaks } from "../support/run/leaks.js";
 import { watched } from "../support/run/watched.js";
 import { type FakeTimeClient, fakeTime } from "../support/worlds/fake-time.js";
 import { got, KEY, microtasks, scenes } from "../support/worlds/hand-off-scene.js";
-import { identityOf, refuse, stayOf } from "../support/worlds/stays.js";
+import { gapsOf, identityOf, refuse, stayOf } from "../support/worlds/stays.js";
 
 watchLeaks();
 const open = fakeTime();
@@ -184,6 +184,14 @@ describe("the names of a chain whose holder has left without a release", () => {
     const { clock, releases, fields, lease } = await unnamed();
     await clock.advance(LEASE_MS / 2 + 2_000);
     expect([lease.state, releases().length, fields(KEY)]).toEqual(["lost", 1, {}]);
+  });
+
+  test("are freed after pauses of their own, however often their holder could not be named", async () => {
+    const { time, clock, driver, lease, fields } = await unnamed();
+    refuse(driver, "lock-release", 2);
+    await clock.advance(LEASE_MS / 2 + 5_000);
+    expect([lease.state, fields(KEY)]).toEqual(["lost", {}]);
+    expect(gapsOf(time, "lock-release")).toEqual([500, 1_000]);
   });
 
   test("are freed no longer than Redis can have one of them", async () => {
