@@ -40,8 +40,9 @@ AsyncLocalStorage.prototype.disable = function (this: object) {
   keys.delete(this);
 };
 
-AsyncLocalStorage.prototype.enterWith = function (this: object, all: unknown) {
-  if (this !== shared) throw new Error(UNUSED);
+// From 26 on a channel with bound stores has them enter a value, and later the one before.
+AsyncLocalStorage.prototype.enterWith = function (this: object, store: unknown) {
+  const all = this === shared ? store : new Map(values()).set(keyOf(this), store);
   Reflect.apply(enterWith, shared, [all]);
 };
 
