@@ -5,6 +5,7 @@ import { stillOpen } from "../runtime/command-failures.js";
 import type { Exchanged } from "../runtime/exchanged.js";
 import { alsoForCaller, forCaller } from "../runtime/for-caller.js";
 import type { Hold } from "../threads/holding.js";
+import { marginMs } from "../threads/terms.js";
 import { handOver } from "./hand-off.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { Lowering, lastRelease, releasesOf, sendRelease } from "./lowering.js";
@@ -54,7 +55,10 @@ function releaseHeld(lock: LockIdentity, hold: Hold, keepForMs: number): Promise
     return Promise.resolve();
   }
   const names = isLast && !inRedis.isNamed ? holding.chain?.leave() : undefined;
-  if (keepForMs > 0) inRedis.keepsFor(keepForMs);
+  if (keepForMs > 0) {
+    inRedis.keepsFor(keepForMs);
+    hold.keptUntilMs = lock.client.clock.monotonicMs() + keepForMs - marginMs(keepForMs, hold.terms);
+  }
   holding.unsettled();
   holding.releases += 1;
   hold.release();
@@ -93,7 +97,7 @@ function lowerAtOnce(ending: Ending, keptCount: number): Promise<void> {
       inRedis.endTurn();
       const isSettled = inRedis.copiesUntilMs === 0 && inRedis.reconciler === undefined;
       const isDone = reply.status === "released" && shortfall === undefined && isSettled;
-      if (!isDone) return ended(ending, async () => lowered(hold, keptCount, sent));
+      if (!isDone) return ended(ending, async () => lowered(lock, hold, keptCount, sent));
       if (keptCount > 0) holding.renewed(sentAt);
       tell(ending);
       holding.releases -= 1;
@@ -115,7 +119,7 @@ async function lowerAgain(
 ): Promise<boolean> {
   const { holding } = hold;
   try {
-    return lowered(hold, keptCount, await sendRelease(lock, holding, {}, late));
+    return lowered(lock, hold, keptCount, await sendRelease(lock, holding, {}, late));
   } finally {
     holding.inRedis.endTurn();
   }
@@ -166,11 +170,12 @@ async function lowerCount(lock: LockIdentity, hold: Hold, lowerings: number): Pr
   inRedis.lowers(keptCount);
   if (keptCount === 0 && !inRedis.isNamed) return freeAll(lock, hold, holding.fields);
   const sent = await sendRelease(lock, holding);
-  return lowered(hold, keptCount, { ...sent, repeated: isDone || sent.repeated });
+  return lowered(lock, hold, keptCount, { ...sent, repeated: isDone || sent.repeated });
 }
 
 /** Reads the answer to a release. @returns false when too few replicas have it */
 function lowered(
+  lock: LockIdentity,
   hold: Hold,
   keptCount: number,
   { reply, repeated, sentAt, shortfall }: Exchanged<ReleaseAnswer>,
@@ -182,7 +187,9 @@ function lowered(
   }
   // Absent after a repeat: the copy without an answer has released it, and the holds that it kept have run out since.
   const isOver = keptCount === 0 || holding.live.length === 0;
-  if (reply.status === "absent" && repeated && isOver) return shortfall === undefined;
+  // But a key that is kept would be there: the hold had ended before.
+  const isKept = lock.client.clock.monotonicMs() < hold.keptUntilMs;
+  if (reply.status === "absent" && repeated && isOver && !isKept) return shortfall === undefined;
   holding.loseAll("stolen");
   holding.inRedis.gone();
   hold.wasGone();
@@ -208,7 +215,7 @@ async function freeAll(lock: LockIdentity, hold: Hold, names: readonly string[])
     if (reply.status !== "released") notFreed(lock);
     else if (!isKept) freed(lock, reply.heard);
     inRedis.namesFreed(sent.shortfall !== undefined);
-    return lowered(hold, 0, { ...sent, reply });
+    return lowered(lock, hold, 0, { ...sent, reply });
   } catch (error) {
     notFreed(lock);
     throw error;

@@ -41,6 +41,8 @@ export class HoldOf<S extends Stay> extends ChangeableTrust {
   readonly token: bigint | undefined;
   /** Its number among the holds of its stay, as Redis counts them from 1. */
   slot = 1;
+  /** On the monotonic clock: until then Redis has the key that its release is to leave; 0: none. */
+  keptUntilMs = 0;
   /** True once the caller has heard that the lease is lost by trying to release it. */
   dismissed = false;
 

@@ -12,6 +12,7 @@ import {
   deliverTwice,
   loseReply,
   neverDeliver,
+  rejectAtOnce,
   swallowReply,
 } from "../support/faults/call-faults.js";
 import { watchLeaks } from "../support/run/leaks.js";
@@ -257,6 +258,17 @@ describe("a release that keeps the lock, and of which a command", () => {
       expect([time.fields(KEY), messages]).toEqual([{}, []]);
     },
   );
+
+  test("finds neither the hold nor what it keeps, when it is repeated, tells that it was not held", async () => {
+    const time = open();
+    const lease = await time.holdfast.getLock(KEY).lock();
+    void time.driver.next(rejectAtOnce, "lock-keep");
+    const released = watched(lease.unlock(KEEP));
+    time.server.flush();
+    await time.clock.advance(COMMAND_MS);
+    expect(released.outcome).toMatchObject({ error: { code: "ERR_HOLDFAST_NOT_HELD" } });
+    expect([lease.state, time.fields(KEY)]).toEqual(["lost", {}]);
+  });
 
   test("finds the hold gone tells that it was not held", async () => {
     const time = open();
