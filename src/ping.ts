@@ -52,12 +52,13 @@ export async function ping(client: Client, key: string, { timeoutMs, signal }: P
     };
     const { commands, clock } = client;
     const input = () => ({ key: client.inCluster ? key : undefined });
+    const server = commands.serverOf(key);
     const answer = commands
       .exchange(serverProbe, key, input, patience)
       .then(({ reply, serverMs, sentAt }) => {
         const rttMs = clock.monotonicMs() - sentAt.monotonicMs;
-        const server = commands.serverOf(key);
-        client.commands.unsuited.met(server, reply);
+        // The key may have another server by now.
+        if (commands.serverOf(key) === server) commands.unsuited.met(server, reply);
         const clockOffsetMs = Math.round(serverMs - (sentAt.wallMs + rttMs / 2));
         return { server, rttMs, clockOffsetMs, version: reply.version };
       });

@@ -15,7 +15,8 @@ export interface Driver {
   /** Why there is no connection at present, where the Redis client has told; undefined while there is one. */
   readonly outage?: Error | undefined;
   /**
-   * Names the server that has a key at present, as each server has a clock of its own. Not there where one server has
+   * Names the server that has a key at present, as each server has a clock of its own; the number of its slot where the client does not
+   * tell which server that is. Not there where one server has
    * all keys and never changes.
    */
   placeOf?(key: string): string;

@@ -64,6 +64,13 @@ function throwIfOver(waiter: Waiter): void {
 
 const FREE: Pick<LockRecord, "type" | "queue"> = { type: "none", queue: [] };
 
+/** By key, with `{a}` behind `a`, as these have one queue and are looked at together. */
+function twinsTogether(one: string, other: string): number {
+  const [a, b] = [one, other].map((key) => /^\{([^{}]+)\}$/.exec(key)?.[1] ?? key) as [string, string];
+  if (a === b) return one.length - other.length;
+  return a < b ? -1 : 1;
+}
+
 /** One search. */
 class Search {
   readonly #client: Client;
@@ -86,7 +93,9 @@ class Search {
   async *pages(): AsyncGenerator<readonly ListedLock[], void, undefined> {
     if (this.#asks("presence")) await this.#readFleet();
     if (this.#asks("channels")) this.#heard = await this.#awaited(heardKeys(this.#client, this.#waiter));
-    const named = [...new Set([...this.#fleet.keys(), ...this.#heard.keys()])].filter(this.#isWanted).sort();
+    const named = [...new Set([...this.#fleet.keys(), ...this.#heard.keys()])]
+      .filter(this.#isWanted)
+      .sort(twinsTogether);
     const listed = new Set<string>();
     for (let at = 0; at < named.length; at += KEYS_A_PAGE) {
       const page = await this.#look(named.slice(at, at + KEYS_A_PAGE), []);
@@ -138,7 +147,8 @@ class Search {
     if (type !== "none" || queue.length === 0 || this.#fleet.has(key)) return false;
     const inner = /^\{([^{}]+)\}$/.exec(key)?.[1];
     const twin = inner ?? `{${key}}`;
-    return records.get(twin)?.type === "hash" || (inner !== undefined && this.#heard.has(twin));
+    const isListed = inner !== undefined && this.#heard.has(twin) && this.#isWanted(twin);
+    return records.get(twin)?.type === "hash" || isListed;
   }
 
   #asks(source: LockSource): boolean {

@@ -31,10 +31,15 @@ export async function lookAtMany(
     keys.map((key) => ({ key })),
     KEYS_A_COMMAND,
   ).values();
+  let hasFailed = false;
   const work = async () => {
     for (const part of parts) {
+      if (hasFailed) return;
       const partKeys = part.map(({ key }) => key);
-      await lookAt(client, partKeys, patience, records);
+      await lookAt(client, partKeys, patience, records).catch((error: unknown) => {
+        hasFailed = true;
+        throw error;
+      });
     }
   };
   await Promise.all(Array.from({ length: client.inCluster ? COMMANDS_AT_ONCE : 1 }, work));

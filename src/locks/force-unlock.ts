@@ -1,6 +1,7 @@
 import type { Client } from "../client.js";
 import { UnavailableError, WrongTypeError } from "../errors.js";
 import { MODE_FIELD } from "../protocol/names.js";
+import { withUnknownOutcome } from "../runtime/command-failures.js";
 import { forCaller } from "../runtime/for-caller.js";
 import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
 import { tellForced } from "./forced.js";
@@ -26,6 +27,7 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
     const record = await look(lock);
     if (!kind.isForceable(record)) return false;
     const { fields: seen } = record;
+    const sentMs = clock.monotonicMs();
     const { reply, repeated } = await commands.exchange(kind.forceUnlock, key, () => ({
       key,
       notAfterMs: commands.notAfterMs(key),
@@ -34,7 +36,7 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
     }));
     if (reply.status === "wrong-type") throw new WrongTypeError(key, reply.type);
     if (reply.status === "released" || reply.status === "absent") {
-      client.threads.stolen(key, Object.keys(seen));
+      client.threads.stolen(key, Object.keys(seen), sentMs);
       // Its holder may have released it since it was seen.
       if (reply.status === "released" || repeated) tellForced(client, lock, seen);
       return true;
@@ -44,7 +46,7 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
     if (repeated) {
       const gone = await goneOf(lock, seen);
       if (gone.length === holdersOf(seen).length) {
-        client.threads.stolen(key, gone);
+        client.threads.stolen(key, gone, sentMs);
         tellForced(client, lock, seen);
         return true;
       }
@@ -76,6 +78,7 @@ async function freeSeen(client: Client, lock: SeenLock): Promise<ForceUnlockOutc
   const { commands } = client;
   const { script, key, channel, seen } = lock;
   const holders = holdersOf(seen);
+  const sentMs = client.clock.monotonicMs();
   let isDoubtful = false;
   for (let tries = 0; tries < MOST_VAIN_TRIES; tries += 1) {
     const { reply, repeated } = await commands.exchange(script, key, (notAfterMs) => ({
@@ -91,7 +94,7 @@ async function freeSeen(client: Client, lock: SeenLock): Promise<ForceUnlockOutc
     if (status === "changed" && !isDoubtful) return status;
     // A copy without an answer may have freed the lock, and another owner may have taken it since.
     const gone = status === "changed" ? await goneOf({ ...lock, client }, seen) : holders;
-    client.threads.stolen(key, gone);
+    client.threads.stolen(key, gone, sentMs);
     const isFreed = holders.length > 0 && isDoubtful && gone.length === holders.length;
     if (status !== "released" && !isFreed) return status;
     tellForced(client, lock, seen);
@@ -104,11 +107,18 @@ function holdersOf(seen: Readonly<Record<string, string>>): readonly string[] {
   return Object.keys(seen).filter((field) => field !== MODE_FIELD);
 }
 
-/** Which of the holders that were seen a lock does not have any more. */
+/**
+ * Which of the holders that were seen a lock does not have any more, after a command whose outcome is open.
+ * @throws UnavailableError with an unknown outcome
+ */
 async function goneOf(
   lock: Parameters<typeof look>[0],
   seen: Readonly<Record<string, string>>,
 ): Promise<readonly string[]> {
-  const { fields: now } = await look(lock);
-  return holdersOf(seen).filter((holder) => now[holder] === undefined);
+  try {
+    const { fields: now } = await look(lock);
+    return holdersOf(seen).filter((holder) => now[holder] === undefined);
+  } catch (error) {
+    throw error instanceof UnavailableError ? withUnknownOutcome(error) : error;
+  }
 }

@@ -4,7 +4,7 @@ import type { ClientSettings } from "../client-options.js";
 import { LeaseLostError, NotHeldError, WaitTimeoutError } from "../errors.js";
 import { type AboutClient, events, type WaitEnd } from "../events.js";
 import { type Lease, REFUSED, type Tried } from "../lease.js";
-import { checkLockOptions, checkThreadId, type LockOptions } from "../options.js";
+import { checkLockOptions, checkThreadId, type LockOptions, rungOf } from "../options.js";
 import { forCaller, type Subject } from "../runtime/for-caller.js";
 import { isTraced, traced } from "../runtime/traced.js";
 import type { Waiter, WaitsFor } from "../runtime/waiter.js";
@@ -238,7 +238,9 @@ export abstract class JointLock implements Lock {
 
   /** For the event. */
   #begun(options: LockOptions) {
-    const { leaseMs = this.settings.watchdogMs } = options;
+    const { watchdogMs } = options;
+    const beatMs = watchdogMs === undefined ? this.settings.watchdogMs : rungOf(watchdogMs);
+    const { leaseMs = beatMs } = options;
     const { note } = options as { readonly note?: string };
     const { name, kind } = this.#subject;
     const terms = { leaseMs, renewed: options.leaseMs === undefined, note };

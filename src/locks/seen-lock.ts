@@ -10,7 +10,7 @@ import type { LockState } from "./inspect.js";
 export interface SeenLock {
   /** As the program calls it. */
   readonly name: string;
-  readonly kind: "lock" | "read-write-lock";
+  readonly kind: Exclude<LockState["kind"], "none" | "semaphore-or-latch" | "permit-expirable-semaphore">;
   readonly key: string;
   readonly script: Script<ForceUnlock, ForceUnlockAnswer>;
   /** Where its waiters listen. */
@@ -21,6 +21,8 @@ export interface SeenLock {
 
 /** The kinds of what can be freed by force. */
 const KINDS = new Set<unknown>(["none", "lock", "fair-lock", "fenced-lock", "read-write-lock"]);
+/** `<client id>:<thread id>`, with `:write` behind that of a write lock. */
+const HOLDER = /^[0-9a-f-]{36}:\d+(?::write)?$/i;
 const WAY = "as in forceUnlock(await holdfast.inspect(name))";
 
 /**
@@ -32,7 +34,8 @@ export function seenLock(state: LockState): SeenLock {
   const key = keyOf(state.key, (itself) => itself);
   const counts = Object.fromEntries(holders.map((holder) => [holder, String(holdCounts[holder])]));
   if (kind !== "read-write-lock") {
-    return { name, kind: "lock", key, script: anyForceUnlock, channel: lockChannel(key), seen: counts };
+    const stored = kind === "fair-lock" || kind === "fenced-lock" ? kind : "lock";
+    return { name, kind: stored, key, script: anyForceUnlock, channel: lockChannel(key), seen: counts };
   }
   // A writer's own reads stand beside its write hold.
   const isWritten = holders.some((holder) => holder.endsWith(":write"));
@@ -55,6 +58,8 @@ function checkState(state: unknown): void {
     throw wrong("a lock state whose holdCounts are an object", holdCounts);
   }
   const counted = Object.entries(holdCounts);
+  const foreign = holders.find((holder) => !HOLDER.test(holder));
+  if (foreign !== undefined) throw wrong("holders of locks, <client id>:<thread id>", foreign);
   const unlike = counted.find(([holder, count]) => !holders.includes(holder) || !Number.isSafeInteger(count));
   if (unlike !== undefined) throw wrong("a whole number for each holder in holdCounts", unlike[1]);
   if (counted.length !== holders.length) {

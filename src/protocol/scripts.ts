@@ -2402,7 +2402,8 @@ local digits = string.gsub(pairs_of_digits, ":", "")
 return digits
 end
 local function count_of_lock()
-local is_short = kind == "string" and redis.call("STRLEN", lock) <= LONGEST_COUNT
+local length = kind == "string" and redis.pcall("STRLEN", lock)
+local is_short = length and (type(length) ~= "number" or length <= LONGEST_COUNT)
 local stored = is_short and redis.call("GET", lock)
 local number = stored and tonumber(stored)
 return number and math.abs(number) < 2 ^ 53 and string.format("%.0f", number + 0) == stored and number

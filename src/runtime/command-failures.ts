@@ -135,7 +135,7 @@ class NoAnswerError extends Error {
 }
 
 /** Nothing was carried out in this try, but something may have been in an earlier one. */
-function withUnknownOutcome({ server, message, cause }: UnavailableError): UnavailableError {
+export function withUnknownOutcome({ server, message, cause }: UnavailableError): UnavailableError {
   return new UnavailableError(server, message.slice(`${server}: `.length), true, { cause });
 }
 

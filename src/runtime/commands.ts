@@ -44,7 +44,7 @@ export class Commands {
   /** Which messages are sent and listened to; undefined until the cluster was asked what it knows. */
   #publishes: Publishing | undefined;
   #dialect: Dialect;
-  /** By place. */
+  /** By place, and apart those aside, for which `close` does not wait. */
   readonly #probes = new Map<string, Promise<void>>();
   readonly #underWay: UnderWay;
   readonly unsuited: UnsuitedServers;
@@ -82,7 +82,9 @@ export class Commands {
 
   /** Names the server that has a key at present, where the driver tells; else as {@link server}. */
   serverOf(key: string): string {
-    return this.#clocks.serverOf(key).place || this.server;
+    const { place } = this.#clocks.serverOf(key);
+    // A number is a slot whose server the Redis client does not tell.
+    return /^\d*$/.test(place) ? this.server : place;
   }
 
   /** How commands are worded. */
@@ -272,9 +274,9 @@ export class Commands {
   #meetServer(key: string, bound: Bound, aside = false): Promise<void> {
     if (this.#leftMs(bound) <= 0) return Promise.reject(tookTooLong(serverProbe, bound));
     const { place } = this.#clocks.serverOf(key);
-    const probe =
-      this.#probes.get(place) ?? this.#askServer(key, aside).finally(() => this.#probes.delete(place));
-    this.#probes.set(place, probe);
+    const id = `${aside} ${place}`;
+    const probe = this.#probes.get(id) ?? this.#askServer(key, aside).finally(() => this.#probes.delete(id));
+    this.#probes.set(id, probe);
     return new Promise((resolve, reject) => {
       const isOver = () => reject(tookTooLong(serverProbe, bound));
       const timeout = this.#clock.schedule(this.#leftMs(bound), isOver);

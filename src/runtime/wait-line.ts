@@ -144,7 +144,9 @@ export class WaitLine {
   /** The head is about to ask: wake-ups from now on are news. @returns why it asks */
   asking(): LineNews {
     invariant(this.head?.isAsleep === false, "a line asks without its head");
-    const news = this.#woken ? this.#news : "timer";
+    // After a turn that was left to others: this client has freed the lock.
+    const byTurn = this.#clock.monotonicMs() >= this.#turnMs ? "release" : "timer";
+    const news = this.#woken ? this.#news : byTurn;
     this.#woken = false;
     this.#turnMs = Number.POSITIVE_INFINITY;
     return news;

@@ -173,10 +173,16 @@ export class Threads {
     return [...this.holdings()].filter(({ lock }) => lock.kind.shared === shared);
   }
 
-  /** The fields of a lock were removed in Redis: what they stood for is lost. */
-  stolen(key: string, fields: readonly string[]): void {
+  /**
+   * The fields of a lock were removed in Redis: what they stood for is lost.
+   * @param sentMs when that was asked for, on the monotonic clock: what was acquired later, under a chosen id, has its field
+   */
+  stolen(key: string, fields: readonly string[], sentMs: number): void {
     for (const holding of [...this.holdings()]) {
       if (holding.key !== key || !holding.fields.some((field) => fields.includes(field))) continue;
+      const [outermost] = holding.held;
+      const isLater = outermost !== undefined && outermost.takenAt.monotonicMs > sentMs;
+      if (isLater && holding.inRedis.isNamed) continue;
       holding.inRedis.forced(this.#custody.clock.monotonicMs());
       holding.loseAll("stolen");
     }

@@ -61,7 +61,9 @@ end
 
 -- As count_of of request.lua. A string that is no count may be of any length.
 local function count_of_lock()
-  local is_short = kind == "string" and redis.call("STRLEN", lock) <= LONGEST_COUNT
+  local length = kind == "string" and redis.pcall("STRLEN", lock)
+  -- A user without the right to STRLEN is not told how long it is.
+  local is_short = length and (type(length) ~= "number" or length <= LONGEST_COUNT)
   local stored = is_short and redis.call("GET", lock)
   local number = stored and tonumber(stored)
   return number and math.abs(number) < 2 ^ 53 and string.format("%.0f", number + 0) == stored and number

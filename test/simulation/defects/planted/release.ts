@@ -50,7 +50,7 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/release.ts",
-        find: 'if (reply.status === "absent" && repeated && isOver) return shortfall === undefined;',
+        find: 'if (reply.status === "absent" && repeated && isOver && !isKept) return shortfall === undefined;',
         replace: 'if (reply.status === "absent" && isOver) return shortfall === undefined;',
       },
     ],
@@ -76,7 +76,7 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/release.ts",
-        find: 'if (reply.status === "absent" && repeated && isOver) return shortfall === undefined;',
+        find: 'if (reply.status === "absent" && repeated && isOver && !isKept) return shortfall === undefined;',
         replace: "void isOver;",
       },
     ],

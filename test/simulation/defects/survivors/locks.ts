@@ -57,7 +57,7 @@ export const inLocks: readonly Survivor[] = [
   ]),
   ...alike("not judged", ON_ANOTHER_SERVER, [
     ["locks/release.ts", "22:===-to-!==", "return shortfall === undefined;"],
-    ["locks/release.ts", "73:===-to-!==", "repeated && isOver) return shortfall === undefined;"],
+    ["locks/release.ts", "84:===-to-!==", "repeated && isOver && !isKept) return shortfall === undefined;"],
   ]),
   ...alike("one moment", "What has nothing left at that very moment is asked for with the next news of it.", [
     ["locks/refusal.ts", "50:>=-to->", "fallsInMs: answer.isHead && answer.ttlMs >= 0"],
