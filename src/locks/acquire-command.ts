@@ -98,6 +98,10 @@ export class AcquireCommand implements Request<Acquisition, AcquireAnswer>, Entr
   }
 
   #copyMayArrive(): void {
-    if (this.#deadline !== undefined) this.holding.inRedis.copyMayArrive(this.#deadline);
+    if (this.#deadline === undefined) return;
+    const { lock, wish, holding, heldCount } = this;
+    // A fair lock's first acquisition writes its own lease in place of that of a grant, and so may shorten one.
+    const writesTtl = lock.kind.recordsWaiters && heldCount === 0;
+    holding.inRedis.copyMayArrive(this.#deadline, writesTtl ? wish.terms.leaseMs : undefined);
   }
 }

@@ -1,5 +1,5 @@
 import type { Around } from "../client-options.js";
-import { NotHeldError } from "../errors.js";
+import { LeaseLostError, NotHeldError } from "../errors.js";
 import { type AboutClient, events } from "../events.js";
 import { AnyLease, type Lease } from "../lease.js";
 import { checkLease, checkUnlockOptions, type UnlockOptions } from "../options.js";
@@ -100,7 +100,10 @@ export class JointLease extends AnyLease implements Lease {
     this.#assertHeld();
     const failures = await this.#extendEnough(members, leaseMs);
     this.#assertHeld();
-    if (failures.length > 0) throw forCaller(failures[0], this.#subject);
+    if (failures.length === 0) return;
+    // Enough members are held: that one is lost is no loss of the lease.
+    const isLoss = (error: unknown) => error instanceof LeaseLostError || error instanceof NotHeldError;
+    throw forCaller(failures.find((error) => !isLoss(error)) ?? failures[0], this.#subject);
   }
 
   /** @returns why not enough members could be extended */

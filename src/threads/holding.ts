@@ -194,7 +194,9 @@ export class Holding extends RenewedStay {
 
   /** One of the holds is not to be kept alive any more. */
   lapsing(): void {
-    if (this.#live.length === 0 || !this.isAlive()) this.watchdog?.remove(this);
+    if (this.#live.length > 0 && this.isAlive()) return;
+    this.watchdog?.remove(this);
+    this.leastLeaseMs = 0;
   }
 
   /** What Redis is to have of it. @param goesOn whether something is asked for under the same field afterwards */

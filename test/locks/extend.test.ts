@@ -197,6 +197,28 @@ describe("an extension and a release", () => {
     expect([Object.values(time.fields(KEY)), time.ttlMs(KEY)]).toEqual([["1"], 5_000]);
   });
 
+  // The counter of a fenced lock stays behind.
+  const unfenced = single.filter(([kind]) => kind !== "a fenced lock");
+  test.each(unfenced)(
+    "a late copy of the acquisition of %s does not shorten it below what is believed",
+    async (_, lockOf) => {
+      const time = open();
+      const late = deliverLate({ told: true });
+      void time.driver.next(late, ({ script }) => script.name.endsWith("-acquire"));
+      const taken = watched(lockOf(time.holdfast).lock({ leaseMs: 10_000 }));
+      await time.clock.advance(100);
+      const lease = got(taken);
+      const extended = watched(lease.extend(60_000));
+      await time.clock.advance(1);
+      expect(extended.outcome).toEqual({ value: undefined });
+      await late.arrive();
+      expectKept(time, lease);
+      await time.clock.advance(COMMAND_MS);
+      expectKept(time, lease);
+      await arrived(time, watched(lease.unlock()));
+    },
+  );
+
   test("a late copy of the extension finds nothing after it", async () => {
     const time = open();
     const lock = time.holdfast.getLock(KEY);

@@ -324,6 +324,11 @@ describe("forceUnlock of what was seen", () => {
       (state) => ({ ...state, holdCounts: Object.fromEntries(state.holders.map((holder) => [holder, 0.5])) }),
       /whole number for each holder.*0\.5/,
     ],
+    [
+      "a hash of something else",
+      (state) => ({ ...state, holders: ["sku1"], holdCounts: { sku1: 2 } }),
+      /holders of locks, <client id>:<thread id>.*"sku1"/,
+    ],
   ])("is a TypeError that says what is needed: %s", async (_, change, message) => {
     const time = open();
     const lease = await time.holdfast.getLock("a").lock();

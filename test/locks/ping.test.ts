@@ -221,6 +221,19 @@ describe("holdfast:server:unsuited", () => {
     await closedOn(clock, holdfast);
   });
 
+  test("tells of a cluster once where its client names slots and no servers", async () => {
+    const { clock, driver } = cluster((key) => String(key.length));
+    const holdfast = new Holdfast(driver, { clock });
+    const heard = recorded(events.serverUnsuited);
+    for (const name of ["a", "bc"]) {
+      void driver.next(probed("noeviction", "slave", "0"), "server-probe");
+      await holdfast.getLock(name).isLocked();
+    }
+    expect(heard.map(({ server }) => server)).toEqual([driver.traits.server]);
+    expect((await holdfast.ping()).server).toBe(driver.traits.server);
+    await closedOn(clock, holdfast);
+  });
+
   test("is told by a real server that is a replica", async () => {
     const heard = recorded(events.serverUnsuited);
     // No server is there: it stays a replica without a master.

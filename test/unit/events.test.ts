@@ -75,6 +75,10 @@ describe("holdfast:lock:acquire", () => {
       [() => a.tryLock({ leaseMs: 500 }), { leaseMs: 500, renewed: false, waitMs: 0 }],
       [() => time.holdfast.getMultiLock(a, b).tryLock(), { leaseMs: 20_000, renewed: true, waitMs: 0 }],
       [
+        () => time.holdfast.getMultiLock(a, b).tryLock({ watchdogMs: 5_500 }),
+        { leaseMs: 5_000, renewed: true, waitMs: 0 },
+      ],
+      [
         () => time.holdfast.getRedLock(a).tryLock({ leaseMs: 60, waitMs: 1 }),
         { leaseMs: 60, renewed: false, waitMs: 1 },
       ],
