@@ -265,7 +265,7 @@ export class Holdfast implements AsyncDisposable {
    * `KEYS`; `SCAN` is sent only for the source `scan`. What is free by the time it is looked at is left out, and so is what this user may not read.
    * Each loop over it is a search of its own, which comes page by page, ordered by key within a page, and sends nothing any more once the loop is left. Advisory, as
    * `inspect` is.
-   * @throws TypeError, RangeError at once; UnavailableError, ClientClosedError, the reason of `signal` in the loop
+   * @throws TypeError, RangeError, ClientClosedError at once; UnavailableError, ClientClosedError, the reason of `signal` in the loop
    * @see docs/guide/finding-locks.md
    */
   locks(options: FindLocksOptions = {}): AsyncIterable<ListedLock> {

@@ -47,8 +47,8 @@ export interface Lease extends AsyncDisposable {
    */
   unlock(options?: UnlockOptions): Promise<void>;
   /**
-   * Sets how long a fixed lease lasts from now on, longer or shorter than it would have. While this is under way, and where it fails, the
-   * shorter of the two leases is trusted. The longest lease of all holds of the thread decides when the lock falls in Redis.
+   * Sets how long a fixed lease lasts from now on, longer or shorter than it would have. While this is under way the
+   * shorter of the two leases is trusted, and where it fails until Redis has the earlier one again. The longest lease of all holds of the thread decides when the lock falls in Redis.
    * @param leaseMs whole milliseconds, at least 1
    * @throws TypeError when the lease was taken without `leaseMs`, so that the watchdog renews it; LeaseLostError when it is lost, or found to
    * be gone; NotHeldError when it was released; UnavailableError when Redis did not answer or refused, or too few replicas have it

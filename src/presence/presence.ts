@@ -134,7 +134,9 @@ export class Presence {
       this.#needsMeta = needsMeta;
       // With `meta` the server has lost the rest as well.
       this.#print = needsMeta ? undefined : live.print;
-      this.#everyMs = Math.min(Math.max(this.#settings.everyMs, there * SHARE_MS), LONGEST_BEAT_MS);
+      // The group has been told how long this beat is: within three of them the next one has to come.
+      const wantedMs = Math.max(this.#settings.everyMs, there * SHARE_MS);
+      this.#everyMs = Math.min(wantedMs, LONGEST_BEAT_MS, 2 * this.#everyMs);
     }
     if (!this.#isOver) this.#next(JITTER_SHARE);
   }

@@ -3992,8 +3992,8 @@ local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local clients, client, not_after_ms, id = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2]
 local beat, every_ms, keep_ms, meta, live = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6], ARGV[7]
 local MOST_FORGOTTEN = 1000
-local last = redis.call("HGET", client, "beat")
-if now_ms > not_after_ms or (last and tonumber(last) > tonumber(beat)) then
+local last = tonumber(redis.call("HGET", client, "beat") or "0") or 0
+if now_ms > not_after_ms or (last > tonumber(beat) and last < 2 ^ 53) then
 return { now_ms, "late" }
 end
 local at = string.format("%.0f", now_ms)
@@ -4004,14 +4004,14 @@ end
 if live ~= "" then
 redis.call("HSET", client, "live", live, "liveAt", at)
 end
-redis.call("PEXPIRE", client, ARGV[5])
+local needed_ms = 3 * every_ms + keep_ms
+redis.call("PEXPIRE", client, string.format("%.0f", needed_ms))
 redis.call("ZADD", clients, string.format("%.0f", now_ms + 3 * every_ms), id)
 local forgotten = redis.call("ZCOUNT", clients, "-inf", string.format("%.0f", now_ms - keep_ms))
 if forgotten > 0 then
 local last_rank = math.min(forgotten, MOST_FORGOTTEN) - 1
 redis.call("ZREMRANGEBYRANK", clients, 0, string.format("%.0f", last_rank))
 end
-local needed_ms = 3 * every_ms + keep_ms
 if redis.call("PTTL", clients) < needed_ms then
 redis.call("PEXPIRE", clients, string.format("%.0f", needed_ms))
 end

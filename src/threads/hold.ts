@@ -82,6 +82,6 @@ export class HoldOf<S extends Stay> extends ChangeableTrust {
     this.holding.lapsing();
   }
 
-  /** Never needed: only the leases of permits can be set again. */
+  /** Never needed: only permits call {@link notRelet}. */
   protected resumed(): void {}
 }

@@ -89,7 +89,7 @@ describe("a client with presence", () => {
     const agoMs = clock.wallMs() - atMs;
     expect(set).toMatchObject({ ttlMs: HOUR_MS + 3 * EVERY_MS - agoMs });
     expect(JSON.stringify(set?.value)).toContain(String(atMs + 3 * EVERY_MS));
-    expect(hash?.ttlMs).toBe(HOUR_MS - agoMs);
+    expect(hash?.ttlMs).toBe(HOUR_MS + 3 * EVERY_MS - agoMs);
     const { meta = "", live = "", ...fields } = hashOf(one);
     expect(fields).toEqual({
       v: "1",

@@ -82,7 +82,7 @@ describe("a client of a version that was not tested", () => {
     const { peerDependencies } = description("package.json") as Description;
     expect(peerDependencies).toEqual({
       "@valkey/valkey-glide": ">=2.3",
-      fengari: "^0.1.5",
+      fengari: ">=0.1.5",
       ioredis: ">=5",
       iovalkey: ">=0.4",
       redis: ">=5.12",

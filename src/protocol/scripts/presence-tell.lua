@@ -22,8 +22,9 @@ local beat, every_ms, keep_ms, meta, live = ARGV[3], tonumber(ARGV[4]), tonumber
 -- So many of the clients that have been gone for long are forgotten at once, so that no call takes long.
 local MOST_FORGOTTEN = 1000
 
-local last = redis.call("HGET", client, "beat")
-if now_ms > not_after_ms or (last and tonumber(last) > tonumber(beat)) then
+-- What no client has written is not heeded.
+local last = tonumber(redis.call("HGET", client, "beat") or "0") or 0
+if now_ms > not_after_ms or (last > tonumber(beat) and last < 2 ^ 53) then
   return { now_ms, "late" }
 end
 
@@ -35,7 +36,9 @@ end
 if live ~= "" then
   redis.call("HSET", client, "live", live, "liveAt", at)
 end
-redis.call("PEXPIRE", client, ARGV[5])
+-- Both keys end an hour after the client was there.
+local needed_ms = 3 * every_ms + keep_ms
+redis.call("PEXPIRE", client, string.format("%.0f", needed_ms))
 
 redis.call("ZADD", clients, string.format("%.0f", now_ms + 3 * every_ms), id)
 local forgotten = redis.call("ZCOUNT", clients, "-inf", string.format("%.0f", now_ms - keep_ms))
@@ -43,8 +46,6 @@ if forgotten > 0 then
   local last_rank = math.min(forgotten, MOST_FORGOTTEN) - 1
   redis.call("ZREMRANGEBYRANK", clients, 0, string.format("%.0f", last_rank))
 end
--- The set ends an hour after the last of its clients was there.
-local needed_ms = 3 * every_ms + keep_ms
 if redis.call("PTTL", clients) < needed_ms then
   redis.call("PEXPIRE", clients, string.format("%.0f", needed_ms))
 end
