@@ -26,7 +26,7 @@ const RULES: readonly Rule[] = [
   { what: "its signs of life", prefix: "holdfast_fair_alive:", lastsMs: 2 * MINUTE_MS },
   { what: "the mark of a writer", prefix: "holdfast_rw_writer:", lastsMs: MINUTE_MS },
   { what: "permits saved up", prefix: "holdfast_sc_saved:", lastsMs: MINUTE_MS },
-  { what: "what a client tells of itself", prefix: "holdfast_client:", lastsMs: HOUR_MS },
+  { what: "what a client tells of itself", prefix: "holdfast_client:", lastsMs: HOUR_MS + MINUTE_MS },
   { what: "the clients that do", prefix: "holdfast_clients:", lastsMs: HOUR_MS + MINUTE_MS },
   { what: "the answers of a client", prefix: "holdfast_req:", lastsMs: 2 * MINUTE_MS },
 ];
