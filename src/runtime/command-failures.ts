@@ -81,7 +81,9 @@ export class CommandFailures {
     const told = toldOf(error, cause);
     const [, hint] = HINTS.find(([words]) => words.test(told)) ?? [];
     const why = hint === undefined ? told : `${told} (${hint})`;
-    return new UnavailableError(this.#driver.traits.server, why, outcomeUnknown, { cause });
+    const unavailable = new UnavailableError(this.#driver.traits.server, why, outcomeUnknown, { cause });
+    if (error instanceof DriverClosedError) final.add(unavailable);
+    return unavailable;
   }
 }
 
@@ -106,9 +108,12 @@ export function wasInVain(error: unknown): boolean {
   return !(cause instanceof ServerReplyError) || PASSING.has(cause.code);
 }
 
+/** Those of a Redis client that has ended; their cause may be what its last connection has ended by. */
+const final = new WeakSet<UnavailableError>();
+
 /** Whether the Redis client has ended: nothing can be sent by it any more. */
-export function isOver({ cause }: UnavailableError): boolean {
-  return cause instanceof DriverClosedError;
+export function isOver(error: UnavailableError): boolean {
+  return final.has(error) || error.cause instanceof DriverClosedError;
 }
 
 /**
