@@ -51,7 +51,10 @@ export type WaitEnd =
 
 /** The context of the tracing channel `holdfast:lock:acquire`, from start to asyncEnd. */
 export interface AcquireEvent extends AboutLock {
-  /** The lease that is asked for, in milliseconds; Infinity of permits that never return by themselves. */
+  /**
+   * The lease that the call asks for, in milliseconds; Infinity of permits that never return by themselves. One more hold beside holds
+   * that the watchdog renews for longer is given their lease.
+   */
   readonly leaseMs: number;
   /** Whether the watchdog is to renew the lease. */
   readonly renewed: boolean;

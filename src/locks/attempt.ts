@@ -84,6 +84,11 @@ export abstract class Attempt extends AcquireCommand {
     }
     this.heldCount = inRedis.count;
     if (wish.again && this.heldCount === 0) throw lossOf(this);
+    // Between two attempts, another command of the stay had its turn: a copy of it would take away what is asked for now.
+    if (wish.again && inRedis.copiesUntilMs > 0) {
+      this.useless("copies");
+      return;
+    }
     const { leastLeaseMs } = holding;
     if (wish.again && wish.terms.renewed && wish.terms.leaseMs < leastLeaseMs) wish.lengthen(leastLeaseMs);
     wish.place = undefined;
@@ -108,8 +113,8 @@ export abstract class Attempt extends AcquireCommand {
     else turn?.();
   }
 
-  /** An attempt has changed nothing, or what it has left in Redis is given back before the next. */
-  protected useless(outcome: "late" | "spent" | "leftover"): void {
+  /** An attempt has changed nothing, or what it or a command before it has left in Redis is put right before the next. */
+  protected useless(outcome: "late" | "spent" | "leftover" | "copies"): void {
     const { lock, holding, wish, waiter } = this;
     this.endTurn();
     if (outcome === "late") {
@@ -127,7 +132,7 @@ export abstract class Attempt extends AcquireCommand {
       if (!isClean && !waiter.over) waiter.sleep(() => this.safely(goOn));
       else if (wish.timeoutMs !== undefined || !this.asksAgain) this.busy();
       // A copy of the release would take away what is asked for next.
-      else if (isClean && holding.inRedis.copiesUntilMs > 0) throw unanswered(lock);
+      else if (holding.inRedis.copiesUntilMs > 0 && (isClean || outcome === "copies")) throw unanswered(lock);
       else if (outcome === "leftover") this.#tryAgain();
       else if (waiter.over) this.busy();
       else this.ask();

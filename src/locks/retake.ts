@@ -1,6 +1,6 @@
 import type { Client } from "../client.js";
 import type { Weak } from "../environment.js";
-import { type LockOptions, rungOf } from "../options.js";
+import type { LockOptions } from "../options.js";
 import { guardOld } from "../threads/abandonment.js";
 import type { Scope } from "../threads/scope.js";
 import { acquire } from "./acquisition.js";
@@ -45,10 +45,10 @@ function lookAfter(
   scope: Scope | undefined,
   retaking: Retaking,
 ): void {
-  const { hold, lease, options } = retaking;
-  const { watchdogMs } = options;
-  const renewedMs = watchdogMs === undefined ? client.settings.watchdogMs : rungOf(watchdogMs);
-  const leaseMs = options.leaseMs ?? renewedMs;
+  const { hold, lease } = retaking;
+  // A lease that was extended has its pace from then on.
+  let leaseMs = 0;
+  for (const member of hold.members) leaseMs = Math.max(leaseMs, member.hold.terms.leaseMs);
   client.after(Math.max(SHORTEST_PAUSE_MS, leaseMs / TRIES_PER_LEASE), () => {
     // A member that was acquired while the lease was being released was not among those released.
     if (hold.state === "released") giveBack(hold.members.filter((member) => member.hold.state === "held"));

@@ -6,10 +6,12 @@ import type { Lease } from "../../src/lease.js";
 import type { Lock } from "../../src/locks/lock.js";
 import { memoryDriver } from "../../src/memory/index.js";
 import { momentsDriver } from "../support/drivers/moments-driver.js";
+import type { CallFault } from "../support/drivers/scripted-driver.js";
 import { answerLate, answerWith, deliverLate, type LateDelivery } from "../support/faults/call-faults.js";
 import { watchLeaks } from "../support/run/leaks.js";
 import { type Watched, watched } from "../support/run/watched.js";
 import { type FakeTime, type FakeTimeClient, fakeTime } from "../support/worlds/fake-time.js";
+import { microtasks } from "../support/worlds/hand-off-scene.js";
 
 watchLeaks();
 const open = fakeTime();
@@ -219,4 +221,56 @@ describe("a copy of the release of an attempt whose answer came too late", () =>
     expect(outcome.value.state).toBe("held");
     return outcome.value;
   }
+});
+
+/** Three holds of one stay; the last one is asked for twice, as the first answer says that it came too late, and a release goes in between. */
+async function entryAfterRelease(time: FakeTime, entry: (lock: Lock, outer: Lease) => Promise<unknown>) {
+  const lock = time.holdfast.getLock("a");
+  const outer = await lock.lock({ leaseMs: 60_000 });
+  const { threadId } = outer;
+  const inner = await lock.lock({ leaseMs: 60_000, threadId });
+  let released: Watched<void> | undefined;
+  const late: CallFault = {
+    name: "late",
+    async meet() {
+      released = watched(inner.unlock());
+      await microtasks();
+      return [time.clock.wallMs(), "late"];
+    },
+  };
+  const copy = deliverLate({ told: true });
+  void time.driver.next(late, "lock-acquire");
+  void time.driver.next(copy, "lock-release");
+  const entered = watched(entry(lock, outer));
+  await time.clock.advance(100);
+  expect(released?.outcome).toEqual({ value: undefined });
+  return { outer, entered, copy };
+}
+
+describe("a copy of a release that went before the second attempt of an entry", () => {
+  test("lowers no count that the entry has raised: it waits until none can arrive", async () => {
+    const time = open();
+    const { outer, entered, copy } = await entryAfterRelease(time, (lock, { threadId }) =>
+      lock.lock({ leaseMs: 60_000, threadId, waitMs: 10_000 }),
+    );
+    expect(entered.outcome).toBeUndefined();
+    await copy.arrive();
+    await time.clock.advance(COMMAND_MS + 100);
+    const inner = (entered.outcome as { value: Lease }).value;
+    expect([time.fields("a"), inner.state]).toEqual([{ [outer.holder]: "2" }, "held"]);
+    await inner.unlock();
+    await outer.unlock();
+  });
+
+  test("has an entry that does not wait rejected, and the hold around it stays", async () => {
+    const time = open();
+    const { outer, entered, copy } = await entryAfterRelease(time, (lock, { threadId }) =>
+      lock.tryLock({ leaseMs: 60_000, threadId }),
+    );
+    expect(entered.outcome).toMatchObject({ error: { name: "UnavailableError", outcomeUnknown: false } });
+    await copy.arrive();
+    await time.clock.advance(COMMAND_MS + 100);
+    expect([time.fields("a"), outer.state]).toEqual([{ [outer.holder]: "1" }, "held"]);
+    await outer.unlock();
+  });
 });

@@ -6,6 +6,7 @@ import { gate } from "../support/run/gate.js";
 import { watchLeaks } from "../support/run/leaks.js";
 import { watched } from "../support/run/watched.js";
 import { type FakeMasters, fakeMasters } from "../support/servers/fake-masters.js";
+import { got } from "../support/worlds/hand-off-scene.js";
 
 watchLeaks();
 const open = fakeMasters();
@@ -283,4 +284,22 @@ test("with reentry explicit, a call in the body of a red lock for a member that 
   );
   await clock.advance(1_000);
   expect(body.outcome).toEqual({ value: "entered" });
+});
+
+test("a red lock whose lease was made longer asks for what is missing in the pace of that", async () => {
+  const world = open();
+  const [first] = world.masters;
+  if (first === undefined) throw new Error("there are three");
+  first.health = "dead";
+  const taken = watched(world.party().red().lock({ leaseMs: LEASE_MS }));
+  await world.clock.advance(LEASE_MS / 10);
+  const lease = got(taken);
+  await lease.extend(HOUR_MS);
+  await world.clock.advance(LEASE_MS);
+  first.health = 0;
+  await world.clock.advance(HOUR_MS / 20 - 2 * LEASE_MS);
+  expect([lease.state, world.heldOn("a")]).toEqual(["held", [1, 2]]);
+  await world.clock.advance(HOUR_MS / 20);
+  expect(world.heldOn("a")).toEqual(ALL);
+  await lease.unlock();
 });
