@@ -83,7 +83,8 @@ export function turnIn(
   let isTurn = false;
   let isLater = false;
   try {
-    isTurn = stay.isTurnOf(waiter, mayEnter);
+    // A waiter may have been cancelled since it was woken.
+    isTurn = !waiter.cancelled && stay.isTurnOf(waiter, mayEnter);
     isLater = !isTurn && waits && !waiter.over;
   } finally {
     if (isTurn && by !== "settle") stay.unsettled(true);

@@ -50,8 +50,7 @@ async function sendExtension(lock: LockIdentity, hold: Hold, leaseMs: number): P
   try {
     const { reply, sentAt, shortfall } = await sendRelease(lock, holding);
     if (reply.status !== "released") {
-      holding.loseAll("stolen");
-      inRedis.gone();
+      holding.wasGone(0);
     } else if (shortfall === undefined) {
       hold.extended(leaseMs, sentAt, inRedis.copiesTtlMs);
       holding.renewed(sentAt);

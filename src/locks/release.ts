@@ -190,8 +190,7 @@ function lowered(
   // But a key that is kept would be there: the hold had ended before.
   const isKept = lock.client.clock.monotonicMs() < hold.keptUntilMs;
   if (reply.status === "absent" && repeated && isOver && !isKept) return shortfall === undefined;
-  holding.loseAll("stolen");
-  holding.inRedis.gone();
+  holding.wasGone(1);
   hold.wasGone();
   hold.dismissed = true;
   throw lateRelease(hold, reply);

@@ -237,6 +237,16 @@ export class Holding extends RenewedStay {
     for (const hold of [...this.#live]) hold.lose(reason);
   }
 
+  /**
+   * A command has found that Redis has nothing of it. A release that waits behind that command is to find the same, and so to tell its
+   * caller.
+   * @param releases how many of its releases know that already
+   */
+  wasGone(releases: number): void {
+    this.loseAll("stolen");
+    if (this.releases <= releases) this.inRedis.gone();
+  }
+
   /** A hold tells that it is lost. */
   lost(hold: Hold, loss: LeaseLostError): void {
     const holdCount = this.#live.length;
