@@ -5,11 +5,13 @@ import { Holdfast } from "../../src/holdfast.js";
 import type { Lease } from "../../src/lease.js";
 import { FakeClock } from "../../src/memory/index.js";
 import { momentsDriver } from "../support/drivers/moments-driver.js";
+import { answerLate } from "../support/faults/call-faults.js";
 import { watchLeaks } from "../support/run/leaks.js";
 import { type Watched, watched } from "../support/run/watched.js";
 import { ModelServer } from "../support/servers/model-server.js";
 import { fakeTime } from "../support/worlds/fake-time.js";
 import { CHANNEL, heldByJvm, releasedByJvm } from "../support/worlds/foreign-holder.js";
+import { got } from "../support/worlds/hand-off-scene.js";
 
 watchLeaks();
 
@@ -205,6 +207,28 @@ describe("cancelling a wait", () => {
     expect(waiting.outcome).toEqual({ error: "changed my mind" });
     expect(driver.names).toEqual([]);
     expect(messages).toEqual(["0"]);
+  });
+
+  test("that has just been woken to enter once more ends it as well, whenever it is cancelled [own-74]", async () => {
+    for (let microtasks = 0; microtasks < MICROTASKS; microtasks += 1) {
+      const { holdfast, driver, clock } = open();
+      const lock = holdfast.getLock("a");
+      const outer = await lock.lock();
+      const { threadId } = outer;
+      const before = answerLate();
+      void driver.next(before, "lock-acquire");
+      const first = watched(lock.lock({ threadId }));
+      const leaving = new AbortController();
+      const second = watched(lock.lock({ threadId, signal: leaving.signal }));
+      await clock.advance(0);
+      before.arrive();
+      for (let i = 0; i < microtasks; i += 1) await undefined;
+      leaving.abort("changed my mind");
+      await clock.advance(0);
+      expect([microtasks, second.outcome]).toEqual([microtasks, { error: "changed my mind" }]);
+      await got(first).unlock();
+      await outer.unlock();
+    }
   });
 
   test("of all waiters happens when their client is closed", async () => {

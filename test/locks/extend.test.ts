@@ -185,6 +185,20 @@ describe("an extension and a release", () => {
     expect([released.outcome, time.fields(KEY)]).toEqual([{ value: undefined }, {}]);
   });
 
+  test("of a lock that was freed by force are both told so [own-73]", async () => {
+    const time = open();
+    const lease = await time.holdfast.getLock(KEY).lock({ leaseMs: 10_000 });
+    time.server.flush();
+    const calls = [watched(lease.extend(60_000)), watched(lease.unlock())];
+    await time.clock.advance(0);
+    expect(calls.map(({ outcome }) => outcome)).toMatchObject([
+      { error: expect.any(NotHeldError) },
+      {
+        error: expect.objectContaining({ code: "ERR_HOLDFAST_NOT_HELD", cause: expect.any(LeaseLostError) }),
+      },
+    ]);
+  });
+
   test("that keeps the lock, too", async () => {
     const time = open();
     const lease = await time.holdfast.getLock(KEY).lock({ leaseMs: 10_000 });
