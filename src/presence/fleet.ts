@@ -10,7 +10,13 @@ import { forCaller } from "../runtime/for-caller.js";
 import type { Waiter } from "../runtime/waiter.js";
 import { type Live, type Meta, readCount, readLive, readMeta } from "./claims.js";
 import { MOST_LIVE_BYTES } from "./live-format.js";
-import { checkFleetOptions, DEFAULT_GROUP, type FleetOptions, LONGEST_BEAT_MS } from "./presence-options.js";
+import {
+  BEATS_MISSED,
+  checkFleetOptions,
+  DEFAULT_GROUP,
+  type FleetOptions,
+  LONGEST_BEAT_MS,
+} from "./presence-options.js";
 
 /** One client of a group, as it tells. Any program that can write to Redis may have told it: a claim, and no proof. */
 export interface ClientPresence extends Meta, Live {
@@ -33,8 +39,6 @@ export interface Fleet {
   readonly clients: readonly ClientPresence[];
 }
 
-/** So many beats may be missed. */
-const BEATS_MISSED = 3;
 /** A call for more would keep the server from other commands for too long. */
 const PAGE = 100;
 /** What one call answers at most, but for the client that crosses it: half a millisecond of the server. */

@@ -46,6 +46,8 @@ export const MOST_LABELS = 16;
 
 /** A group that would need longer beats to write a hundred times a second writes more often: three beats must end within the hour. */
 export const LONGEST_BEAT_MS = 600_000;
+/** So many beats may be missed. */
+export const BEATS_MISSED = 3;
 
 /** A dead process is noticed within a quarter of a minute, and a client costs its server one small command in five seconds. */
 const EVERY_MS = 5_000;

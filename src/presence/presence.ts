@@ -9,14 +9,19 @@ import { type Counted, Tally } from "../runtime/tally.js";
 import { activityOf } from "./activity.js";
 import { encodeLive, type LiveText } from "./live-format.js";
 import { encodeMeta } from "./meta.js";
-import { LONGEST_BEAT_MS, type PresenceSettings } from "./presence-options.js";
+import { BEATS_MISSED, type PresenceSettings } from "./presence-options.js";
 
 /** What a client has told outlives it, so that a holder that died can be named. */
 const KEEP_MS = 3_600_000;
-/** A group of any size writes a hundred times a second at most. */
-const SHARE_MS = 10;
+/** As in a group of 300: the first beat of a client is answered with how often its group tells, and until then its size is not known. */
+const UNKNOWN_GROUP_MS = 3_000;
 /** A beat is late by up to this share of it, so that clients that were started at once do not tell at once for ever. */
 const JITTER_SHARE = 0.2;
+/**
+ * What a try may take, and how long after its start the next one follows when it has failed, as a share of a beat. A beat and its lateness, a
+ * connection that is lost for a whole beat, and a slow try after that come to less than the three beats after which a client is gone.
+ */
+const TRY_SHARE = 0.5;
 
 /** What a beat tells, and what of it was counted since the last one. */
 interface Told {
@@ -26,8 +31,8 @@ interface Told {
 }
 
 /**
- * Tells the group of a client every few seconds that it is there, what it is and what it has: a beat. The first one comes between one and two
- * beats after the client was made. A beat that fails delays and fails nothing else; the next one tells what it would have told.
+ * Tells the group of a client every few seconds that it is there, what it is and what it has: a beat. A beat that fails delays
+ * and fails nothing else; the next one tells what it would have told, and comes early as long as the group believes the client there.
  */
 export class Presence {
   readonly #client: Client;
@@ -35,8 +40,13 @@ export class Presence {
   readonly #key: string;
   /** On the monotonic clock. */
   readonly #bornMs: number;
-  /** How long until the next beat. */
+  /** How long until the next beat, unless this one is answered. */
   #everyMs: number;
+  /** When the latest try began, and until when the group believes the client there by what it has answered; on the monotonic clock. */
+  #triedMs = 0;
+  #believedMs = 0;
+  /** Whether a higher number than that of its beat was stored, once at least. */
+  #wasAhead = false;
   #beats = 0;
   #acquired = 0;
   #needsMeta = true;
@@ -50,9 +60,10 @@ export class Presence {
     this.#settings = settings;
     this.#key = presenceClientsKey(settings.group);
     this.#bornMs = client.clock.monotonicMs();
-    this.#everyMs = settings.everyMs;
+    this.#everyMs = Math.max(settings.everyMs, UNKNOWN_GROUP_MS);
     client.tally = new Tally(client.clock);
-    this.#next(1);
+    // Clients that were started at once begin one after the other.
+    client.after(settings.everyMs + environment.random() * this.#everyMs, this.#beat);
   }
 
   /** The client is closed: it tells nothing any more, and takes away what it has told, if that is answered within a command timeout. */
@@ -71,14 +82,24 @@ export class Presence {
     this.#client.tally = undefined;
   }
 
-  #next(jitterShare: number): void {
-    const jitterMs = environment.random() * jitterShare * this.#everyMs;
-    this.#client.after(this.#everyMs + jitterMs, this.#beat);
+  /** @param waitMs since the latest try began */
+  #next(waitMs: number): void {
+    if (this.#isOver) return;
+    const leftMs = this.#triedMs + waitMs - this.#client.clock.monotonicMs();
+    // One that is due follows with the next tick, and not within this call.
+    this.#client.after(Math.max(leftMs, 1), this.#beat);
+  }
+
+  /** Once the client is taken for gone there is no hurry. */
+  get #tryMs(): number {
+    const isBelieved = this.#client.clock.monotonicMs() < this.#believedMs;
+    return isBelieved ? TRY_SHARE * this.#everyMs : this.#everyMs;
   }
 
   readonly #beat = (): void => {
     const { tally, acquired: acquiredSoFar } = this.#client;
     if (tally === undefined) return;
+    this.#triedMs = this.#client.clock.monotonicMs();
     const acquired = acquiredSoFar - this.#acquired;
     const counted = tally.take();
     try {
@@ -92,14 +113,14 @@ export class Presence {
     const { redact = (key: string) => key } = this.#settings;
     const nowMs = this.#client.clock.monotonicMs();
     return encodeLive(
-      activityOf(this.#client, { nowMs, leastAgeMs: this.#everyMs, redact }, acquired, counted),
+      activityOf(this.#client, { nowMs, leastAgeMs: this.#settings.everyMs, redact }, acquired, counted),
       nowMs,
     );
   }
 
   #tell(told: Told): void {
     const { commands, id: clientId } = this.#client;
-    const { group } = this.#settings;
+    const { group, everyMs: leastMs } = this.#settings;
     const everyMs = this.#everyMs;
     this.#beats += 1;
     const beat = this.#beats;
@@ -108,12 +129,12 @@ export class Presence {
     commands.begin({
       script: presenceTell,
       key: this.#key,
-      patience: { once: true, aside: true },
+      patience: { once: true, aside: true, timeoutMs: Math.min(commands.timeoutMs, this.#tryMs) },
       input: (notAfterMs) => {
         if (this.#isOver) throw new ClientClosedError();
         this.#isSent = true;
         const meta = this.#needsMeta ? this.#meta(notAfterMs - commands.timeoutMs) : "";
-        return { group, clientId, notAfterMs, beat, everyMs, keepMs: KEEP_MS, meta, live };
+        return { group, clientId, notAfterMs, beat, everyMs, leastMs, keepMs: KEEP_MS, meta, live };
       },
       answered: ({ reply }) => this.#answered(told, reply),
       failed: (error) => this.#failed(told.counted, error),
@@ -127,26 +148,48 @@ export class Presence {
   }
 
   #answered({ live, acquired, counted }: Told, answer: TellAnswer): void {
-    if (answer === "late") this.#client.tally?.putBack(counted);
-    else {
-      const { there, needsMeta } = answer;
-      this.#acquired += acquired;
-      this.#needsMeta = needsMeta;
-      // With `meta` the server has lost the rest as well.
-      this.#print = needsMeta ? undefined : live.print;
-      // The group has been told how long this beat is: within three of them the next one has to come.
-      const wantedMs = Math.max(this.#settings.everyMs, there * SHARE_MS);
-      this.#everyMs = Math.min(wantedMs, LONGEST_BEAT_MS, 2 * this.#everyMs);
+    if (answer.isLate) {
+      this.#late(counted, answer.stored);
+      return;
     }
-    if (!this.#isOver) this.#next(JITTER_SHARE);
+    const { nextMs, needsMeta } = answer;
+    this.#acquired += acquired;
+    this.#needsMeta = needsMeta;
+    // With `meta` the server has lost the rest as well.
+    this.#print = needsMeta ? undefined : live.print;
+    // As the script has stored it.
+    const waitMs = Math.max(this.#everyMs, nextMs);
+    this.#everyMs = nextMs;
+    this.#believedMs = this.#triedMs + BEATS_MISSED * waitMs;
+    this.#next(waitMs * (1 + JITTER_SHARE * environment.random()));
+  }
+
+  /** Nothing was written. A number that another program has stored would keep it so: it is jumped over, and told when that helps no longer. */
+  #late(counted: Counted, stored: number): void {
+    const isAhead = stored > this.#beats;
+    const isRepeated = isAhead && this.#wasAhead;
+    if (isAhead) {
+      this.#wasAhead = true;
+      this.#beats = stored;
+    }
+    this.#retry(counted);
+    if (isRepeated)
+      this.#publish(new Error(`another client, or program, writes beats of ${this.#client.id}`));
   }
 
   #failed(counted: Counted, error: unknown): void {
     if (this.#isOver || error instanceof ClientClosedError) return;
-    this.#client.tally?.putBack(counted);
-    this.#print = undefined;
     if (wasForbidden(error)) this.#end();
-    else this.#next(JITTER_SHARE);
+    else this.#retry(counted);
+    this.#publish(error);
+  }
+
+  #retry(counted: Counted): void {
+    this.#client.tally?.putBack(counted);
+    this.#next(this.#tryMs);
+  }
+
+  #publish(error: unknown): void {
     if (!events.presenceFailed.hasSubscribers) return;
     const { commands, id: clientId } = this.#client;
     const { group } = this.#settings;

@@ -14,7 +14,10 @@ interface Tell extends Teller {
   readonly notAfterMs: number;
   /** Grows with each call. */
   readonly beat: number;
+  /** How often the client tells where it gets no answer. */
   readonly everyMs: number;
+  /** How often it wants to. */
+  readonly leastMs: number;
   /** How long what is told outlives the client. */
   readonly keepMs: number;
   /** "": as told before. */
@@ -23,24 +26,32 @@ interface Tell extends Teller {
   readonly live: string;
 }
 
-/** How many clients of the group are there, and whether `meta` is to be told with the next call; `late`: nothing was written. */
-export type TellAnswer = { readonly there: number; readonly needsMeta: boolean } | "late";
+/**
+ * How often a client of the group tells, and whether `meta` is to be told with the next call; or nothing was written: `stored` is higher than
+ * the number of the beat where that is the reason.
+ */
+export type TellAnswer =
+  | { readonly isLate: false; readonly nextMs: number; readonly needsMeta: boolean }
+  | { readonly isLate: true; readonly stored: number };
 
 /** Tells that a client is there, and what it has; see presence-tell.lua. */
 export const presenceTell: Script<Tell, TellAnswer> = defineScript({
   source: sources["presence-tell"],
   keys: ({ group, clientId }) => [presenceClientsKey(group), presenceClientKey(group, clientId)],
-  args: ({ notAfterMs, clientId, beat, everyMs, keepMs, meta, live }) => [
+  args: ({ notAfterMs, clientId, beat, everyMs, leastMs, keepMs, meta, live }) => [
     notAfterMs,
     clientId,
     beat,
     everyMs,
+    leastMs,
     keepMs,
     meta,
     live,
   ],
-  reply: ([there, needsMeta]) =>
-    there === "late" ? "late" : { there: integer(there), needsMeta: needsMeta === 1 },
+  reply: ([next, more]) =>
+    next === "late"
+      ? { isLate: true, stored: integer(more) }
+      : { isLate: false, nextMs: integer(next), needsMeta: more === 1 },
 });
 
 /** Takes away what a client has told; see presence-leave.lua. */

@@ -3990,23 +3990,32 @@ return replies`,
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local clients, client, not_after_ms, id = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2]
-local beat, every_ms, keep_ms, meta, live = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6], ARGV[7]
+local beat, every_ms, least_ms = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local keep_ms, meta, live = tonumber(ARGV[6]), ARGV[7], ARGV[8]
+local SHARE_MS, LONGEST_MS = 10, 600000
 local MOST_FORGOTTEN = 1000
-local last = tonumber(redis.call("HGET", client, "beat") or "0") or 0
-if now_ms > not_after_ms or (last > tonumber(beat) and last < 2 ^ 53) then
-return { now_ms, "late" }
+local FAR_AHEAD = 2 ^ 32
+local stored = tonumber(redis.call("HGET", client, "beat") or "0") or 0
+local ahead = stored - tonumber(beat)
+if ahead > 0 and ahead < FAR_AHEAD then
+return { now_ms, "late", math.floor(stored) }
+elseif now_ms > not_after_ms then
+return { now_ms, "late", tonumber(beat) }
 end
+local there = redis.call("ZCOUNT", clients, string.format("%.0f", now_ms + 1), "+inf")
+local next_ms = math.min(math.max(least_ms, there * SHARE_MS), LONGEST_MS)
+local told_ms = math.max(every_ms, next_ms)
 local at = string.format("%.0f", now_ms)
-redis.call("HSET", client, "v", "1", "at", at, "every", ARGV[4], "beat", beat)
+redis.call("HSET", client, "v", "1", "at", at, "every", string.format("%.0f", told_ms), "beat", beat)
 if meta ~= "" then
 redis.call("HSET", client, "meta", meta)
 end
 if live ~= "" then
 redis.call("HSET", client, "live", live, "liveAt", at)
 end
-local needed_ms = 3 * every_ms + keep_ms
+local needed_ms = 3 * told_ms + keep_ms
 redis.call("PEXPIRE", client, string.format("%.0f", needed_ms))
-redis.call("ZADD", clients, string.format("%.0f", now_ms + 3 * every_ms), id)
+redis.call("ZADD", clients, string.format("%.0f", now_ms + 3 * told_ms), id)
 local forgotten = redis.call("ZCOUNT", clients, "-inf", string.format("%.0f", now_ms - keep_ms))
 if forgotten > 0 then
 local last_rank = math.min(forgotten, MOST_FORGOTTEN) - 1
@@ -4015,8 +4024,7 @@ end
 if redis.call("PTTL", clients) < needed_ms then
 redis.call("PEXPIRE", clients, string.format("%.0f", needed_ms))
 end
-local there = redis.call("ZCOUNT", clients, string.format("%.0f", now_ms + 1), "+inf")
-return { now_ms, there, 1 - redis.call("HEXISTS", client, "meta") }`,
+return { now_ms, next_ms, 1 - redis.call("HEXISTS", client, "meta") }`,
   ),
   "read-acquire": scriptSource(
     "read-acquire",

@@ -269,13 +269,14 @@ export class Commands {
 
   /**
    * Waits until the clock of a key's server is known, for as long as `bound` allows. One probe serves all commands that wait for it, and
-   * has a whole command timeout, however short the bound of the first command is.
+   * has a whole command timeout, however short the bound of the first command is; aside, where commands come one by one, it has that bound.
    */
   #meetServer(key: string, bound: Bound, aside = false): Promise<void> {
     if (this.#leftMs(bound) <= 0) return Promise.reject(tookTooLong(serverProbe, bound));
-    const { place } = this.#clocks.serverOf(key);
-    const id = `${aside} ${place}`;
-    const probe = this.#probes.get(id) ?? this.#askServer(key, aside).finally(() => this.#probes.delete(id));
+    const id = `${aside} ${this.#clocks.serverOf(key).place}`;
+    const time = aside ? bound : this.#bound(this.timeoutMs);
+    const forget = () => this.#probes.delete(id);
+    const probe = this.#probes.get(id) ?? this.#askServer(key, aside, time).finally(forget);
     this.#probes.set(id, probe);
     return new Promise((resolve, reject) => {
       const isOver = () => reject(tookTooLong(serverProbe, bound));
@@ -284,8 +285,7 @@ export class Commands {
     });
   }
 
-  async #askServer(key: string, aside: boolean): Promise<void> {
-    const bound = this.#bound(this.timeoutMs);
+  async #askServer(key: string, aside: boolean, bound: Bound): Promise<void> {
     const input = { key: this.inCluster ? key : undefined };
     const { reply } = await new Promise<Exchanged<ServerProbe>>((answered, failed) => {
       const probe = { script: serverProbe, key, patience: { aside }, input: () => input, answered, failed };

@@ -5,6 +5,7 @@ import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { events, type PresenceFailedEvent } from "../../src/events.js";
 import { type ClientPresence, Holdfast, type HoldfastOptions } from "../../src/index.js";
 import { presenceTell } from "../../src/protocol/presence-scripts.js";
+import type { RawReply } from "../../src/protocol/script-call.js";
 import { destroyClient } from "../support/clients/ioredis-clients.js";
 import { until } from "../support/run/until.js";
 import { documentedUser, knownRights, presenceRight } from "../support/servers/documented-rights.js";
@@ -13,6 +14,8 @@ import { spawnProgram } from "../support/worlds/child.js";
 
 const HOUR_MS = 3_600_000;
 const EVERY_MS = 1_000;
+/** As long as a client has not heard how large its group is. */
+const FIRST_EVERY_MS = 3_000;
 const CLIENTS = "holdfast_clients:{default}";
 const locks = locksOnRedis();
 
@@ -42,7 +45,12 @@ describe("on a real server", () => {
     const reader = locks.holdfast();
     const one = locks.holdfast({ presence: { app: "billing", everyMs: EVERY_MS } });
     const lease = await one.getLock("order:7").lock();
-    const { holds, ...self } = await untilSeen(reader, one.clientId, (client) => client.holds.length > 0);
+    // The first beat has not heard yet how large the group is.
+    const { holds, ...self } = await untilSeen(
+      reader,
+      one.clientId,
+      (client) => client.holds.length > 0 && client.everyMs === EVERY_MS,
+    );
     expect(self).toMatchObject({ app: "billing", state: "there", pid: process.pid, everyMs: EVERY_MS });
     expect(holds).toMatchObject([{ key: "order:7", kind: "lock", count: 1, renewed: true }]);
     expect(lease.holder).toBe(`${one.clientId}:${holds[0]?.threadId}`);
@@ -53,7 +61,8 @@ describe("on a real server", () => {
     );
     const ttlsMs = await Promise.all([plain.pttl(CLIENTS), plain.pttl(keyOf(one.clientId))]);
     expect(ttlsMs[0]).toBeGreaterThan(HOUR_MS);
-    expect(ttlsMs[0]).toBeLessThanOrEqual(HOUR_MS + 3 * EVERY_MS);
+    // The set keeps the TTL that the first beat has given it.
+    expect(ttlsMs[0]).toBeLessThanOrEqual(HOUR_MS + 3 * FIRST_EVERY_MS);
     expect(ttlsMs[1]).toBeGreaterThan(HOUR_MS);
     expect(ttlsMs[1]).toBeLessThanOrEqual(HOUR_MS + 3 * EVERY_MS);
     await lease.unlock();
@@ -79,6 +88,66 @@ describe("on a real server", () => {
     expect(await plain.pttl(keyOf(id))).toBeGreaterThan(HOUR_MS / 2);
     await plain.del(CLIENTS, keyOf(id), "order:7");
   });
+});
+
+describe("a number that another program has stored as the beat", () => {
+  test("silences no client on a real server [P1-2]", async () => {
+    const { plain } = locks;
+    const one = locks.holdfast({ presence: { everyMs: EVERY_MS } });
+    const beat = async () => Number(await plain.hget(keyOf(one.clientId), "beat"));
+    await until(async () => (await beat()) >= 1);
+    await plain.hset(keyOf(one.clientId), "beat", "1000");
+    await until(async () => (await beat()) > 1_000);
+    await plain.hset(keyOf(one.clientId), "beat", "9e15");
+    await until(async () => (await beat()) < 9e15);
+    expect(await beat()).toBeLessThan(2_000);
+    await one.close();
+  });
+
+  const stored: readonly (readonly [number: string, answer: "late" | "written"])[] = [
+    ["8", "late"],
+    ["7.5", "late"],
+    ["4294967302", "late"],
+    ["4294967303", "written"],
+    ["9e15", "written"],
+    ["9007199254740993", "written"],
+    ["inf", "written"],
+    ["nan", "written"],
+    ["-1", "written"],
+    ["many", "written"],
+  ];
+  test.each(stored)(
+    "is heeded where it is a little ahead: before beat 7, %s is %s",
+    async (number, answer) => {
+      const { plain } = locks;
+      const clientId = randomUUID();
+      await plain.hset(keyOf(clientId), "beat", number);
+      const told = {
+        group: "default",
+        clientId,
+        notAfterMs: Number.MAX_SAFE_INTEGER,
+        beat: 7,
+        keepMs: HOUR_MS,
+      };
+      const { script, keys, args } = presenceTell.encode({
+        ...told,
+        everyMs: FIRST_EVERY_MS,
+        leastMs: EVERY_MS,
+        meta: "",
+        live: "",
+      });
+      const reply = await plain.eval(script.lua, keys.length, ...keys, ...args);
+      const late = { isLate: true, stored: Math.floor(Number(number)) };
+      const written = { isLate: false, nextMs: EVERY_MS, needsMeta: true };
+      expect(presenceTell.decode(reply as RawReply, keys.length).reply).toEqual(
+        answer === "late" ? late : written,
+      );
+      const fields =
+        answer === "late" ? { beat: number } : { beat: "7", every: String(FIRST_EVERY_MS), v: "1" };
+      expect(await plain.hgetall(keyOf(clientId))).toMatchObject(fields);
+      await plain.del(CLIENTS, keyOf(clientId));
+    },
+  );
 });
 
 describe("a user of the server", () => {
@@ -112,7 +181,7 @@ describe("a user of the server", () => {
     await until(() => failures.length > 0);
     expect(failures).toMatchObject([{ clientId: holdfast.clientId, isFinal: true }]);
     // Another client that is made now tells after the time at which this one would have told again.
-    const other = locks.holdfast({ presence: { everyMs: 2 * EVERY_MS } });
+    const other = locks.holdfast({ presence: { everyMs: 4 * EVERY_MS } });
     await untilSeen(locks.holdfast(), other.clientId, ({ state }) => state === "there");
     expect(failures).toHaveLength(1);
     await (await holdfast.getLock("order:7").lock()).unlock();
@@ -141,7 +210,14 @@ describe("300 clients with as much to tell as they may", () => {
     await plain.config("RESETSTAT");
     for (let beat = 1; beat <= rounds; beat += 1) {
       for (const clientId of ids) {
-        const told = { group: "default", clientId, notAfterMs: Number.MAX_SAFE_INTEGER, beat, everyMs };
+        const told = {
+          group: "default",
+          clientId,
+          notAfterMs: Number.MAX_SAFE_INTEGER,
+          beat,
+          everyMs,
+          leastMs: everyMs,
+        };
         const call = presenceTell.encode({ ...told, keepMs: HOUR_MS, meta: "{}", live });
         await plain.evalsha(...(await known(plain, call)));
       }

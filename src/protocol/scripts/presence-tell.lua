@@ -7,29 +7,44 @@
   ARGV[1]  notAfterMs  on the server's clock
   ARGV[2]  clientId
   ARGV[3]  beat        integer, grows with each call of the client
-  ARGV[4]  everyMs     until the next call; the client is believed to be there for three of them
-  ARGV[5]  keepMs      how long what is told outlives the client
-  ARGV[6]  meta        JSON, what the client is; "": as told before
-  ARGV[7]  live        JSON, what it has and waits for; "": as told before
+  ARGV[4]  everyMs     how often the client tells where it gets no answer
+  ARGV[5]  leastMs     how often it wants to tell; in a large group it tells less often
+  ARGV[6]  keepMs      how long what is told outlives the client
+  ARGV[7]  meta        JSON, what the client is; "": as told before
+  ARGV[8]  live        JSON, what it has and waits for; "": as told before
 
-  Returns  { serverMs, there, needsMeta } or { serverMs, "late" }
-           there: how many clients are believed to be there; needsMeta: 1 when the hash has no meta
+  Returns  { serverMs, nextMs, needsMeta } or { serverMs, "late", stored }
+           nextMs: how often a client of this group tells. The client is believed to be there for three times nextMs, or three
+           times everyMs, whichever is longer
+           needsMeta: 1 when the hash has no meta
+           stored: the beat in the hash where it is higher than this one; else this one
   Compat   Redisson knows no such keys; a JVM may write them by itself.
 ]]
 --@include now-ms
 local clients, client, not_after_ms, id = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2]
-local beat, every_ms, keep_ms, meta, live = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6], ARGV[7]
+local beat, every_ms, least_ms = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local keep_ms, meta, live = tonumber(ARGV[6]), ARGV[7], ARGV[8]
+-- A group of any size writes a hundred times a second, unless three beats would not end within the hour then.
+local SHARE_MS, LONGEST_MS = 10, 600000
 -- So many of the clients that have been gone for long are forgotten at once, so that no call takes long.
 local MOST_FORGOTTEN = 1000
+-- A number that is ahead by more was not written by this client, and is replaced.
+local FAR_AHEAD = 2 ^ 32
 
--- What no client has written is not heeded.
-local last = tonumber(redis.call("HGET", client, "beat") or "0") or 0
-if now_ms > not_after_ms or (last > tonumber(beat) and last < 2 ^ 53) then
-  return { now_ms, "late" }
+local stored = tonumber(redis.call("HGET", client, "beat") or "0") or 0
+local ahead = stored - tonumber(beat)
+if ahead > 0 and ahead < FAR_AHEAD then
+  return { now_ms, "late", math.floor(stored) }
+elseif now_ms > not_after_ms then
+  return { now_ms, "late", tonumber(beat) }
 end
 
+local there = redis.call("ZCOUNT", clients, string.format("%.0f", now_ms + 1), "+inf")
+local next_ms = math.min(math.max(least_ms, there * SHARE_MS), LONGEST_MS)
+local told_ms = math.max(every_ms, next_ms)
+
 local at = string.format("%.0f", now_ms)
-redis.call("HSET", client, "v", "1", "at", at, "every", ARGV[4], "beat", beat)
+redis.call("HSET", client, "v", "1", "at", at, "every", string.format("%.0f", told_ms), "beat", beat)
 if meta ~= "" then
   redis.call("HSET", client, "meta", meta)
 end
@@ -37,10 +52,10 @@ if live ~= "" then
   redis.call("HSET", client, "live", live, "liveAt", at)
 end
 -- Both keys end an hour after the client was there.
-local needed_ms = 3 * every_ms + keep_ms
+local needed_ms = 3 * told_ms + keep_ms
 redis.call("PEXPIRE", client, string.format("%.0f", needed_ms))
 
-redis.call("ZADD", clients, string.format("%.0f", now_ms + 3 * every_ms), id)
+redis.call("ZADD", clients, string.format("%.0f", now_ms + 3 * told_ms), id)
 local forgotten = redis.call("ZCOUNT", clients, "-inf", string.format("%.0f", now_ms - keep_ms))
 if forgotten > 0 then
   local last_rank = math.min(forgotten, MOST_FORGOTTEN) - 1
@@ -50,5 +65,4 @@ if redis.call("PTTL", clients) < needed_ms then
   redis.call("PEXPIRE", clients, string.format("%.0f", needed_ms))
 end
 
-local there = redis.call("ZCOUNT", clients, string.format("%.0f", now_ms + 1), "+inf")
-return { now_ms, there, 1 - redis.call("HEXISTS", client, "meta") }
+return { now_ms, next_ms, 1 - redis.call("HEXISTS", client, "meta") }
