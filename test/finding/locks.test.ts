@@ -305,7 +305,7 @@ describe("locks() by a scan", () => {
     expect(await find(world, holdfast, { sources: ["scan"] })).toHaveLength(10);
   });
 
-  test("fails when the server restarts or another takes over in its midst, rather than list a part", async () => {
+  test("fails when the server restarts or another takes over in its midst, rather than list a part [P2-1]", async () => {
     const world = open();
     fill(world, 1_000);
     const { holdfast, driver } = world;

@@ -100,7 +100,7 @@ const faults = [
 
 describe.each(clients)("locks() through $name", ({ names, connect }) => {
   test.each(faults)(
-    "lists no part while a master $name, and all again afterwards",
+    "lists no part while a master $name, and all again afterwards [P2-1]",
     async ({ strike, mend }) => {
       const holdfast = new Holdfast(await connect(), { commandTimeoutMs: COMMAND_MS });
       ends.push(() => holdfast.close());

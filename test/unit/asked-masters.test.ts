@@ -44,13 +44,14 @@ function scene() {
 const turn = () => new Promise(setImmediate);
 
 describe("masters that are asked each by itself", () => {
-  test("get nothing any more once the call is given up", async () => {
+  test("get nothing any more once the call is given up [P2-2]", async () => {
     const { sent, ticket, asked, connect } = scene();
     await turn();
     ticket.givenUp = true;
     connect();
-    expect(await asked).toMatchObject({ message: "b:2: the call was given up before it was sent" });
+    await turn();
     expect(sent).toEqual(["a:1 CLUSTER", "a:1 EVAL"]);
+    expect(await asked).toMatchObject({ message: "b:2: the call was given up before it was sent" });
   });
 
   test("are silent until each of their answers is there", async () => {

@@ -90,7 +90,7 @@ describe("before the first command", () => {
     expect(await askFor(0)).toMatchObject({ reply: { type: "none" } });
   });
 
-  test("a call that is cancelled while the server is met sends nothing more", async () => {
+  test("a call that is cancelled while the server is met sends nothing more [P2-2]", async () => {
     const { clock, driver, ask } = setUp();
     const late = answerLate();
     void driver.next(late, "server-probe");

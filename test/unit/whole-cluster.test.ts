@@ -27,7 +27,7 @@ describe("the masters that have answered", () => {
     expect(() => assertWhole(["a", "b", "c"].map((id) => viewOf(id, nodes)))).not.toThrow();
   });
 
-  test("have not when one that another of them knows is not among them", () => {
+  test("have not when one that another of them knows is not among them [P2-1]", () => {
     expect(() => assertWhole([viewOf("a"), viewOf("c")])).toThrow("127.0.0.1:7001 has 5462 slots");
   });
 
