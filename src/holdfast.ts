@@ -264,7 +264,7 @@ export class Holdfast implements AsyncDisposable {
    * where `sources` says, by default among what the clients with the option `presence` tell; each source is blind to some locks. Without
    * `KEYS`; `SCAN` is sent only for the source `scan`. What is free by the time it is looked at is left out, and so is what this user may not read.
    * Each loop over it is a search of its own, which comes page by page, ordered by key within a page, and sends nothing any more once the loop is left. Advisory, as
-   * `inspect` is.
+   * `inspect` is. The sources `channels` and `scan` ask all servers or fail: an error in the loop, as of a master that can not be reached, says that there may be more.
    * @throws TypeError, RangeError, ClientClosedError at once; UnavailableError, ClientClosedError, the reason of `signal` in the loop
    * @see docs/guide/finding-locks.md
    */

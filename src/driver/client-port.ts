@@ -1,5 +1,5 @@
-import type { ScriptCall } from "../protocol/script-call.js";
-import type { Driver, MasterReply, PubSubFamily, Ticket } from "./driver.js";
+import type { RawReply } from "../protocol/script-call.js";
+import type { Driver, PubSubFamily, Ticket } from "./driver.js";
 import type { ScriptSender } from "./known-scripts.js";
 import type { ConnectionEvents, PubSubConnection } from "./own/connection.js";
 import type { MasterCalls } from "./own/master-calls.js";
@@ -21,10 +21,10 @@ export interface ClientPort extends ScriptSender, Pick<Driver, "traits" | "reset
   /** The servers of a cluster by slot, where the client tells them. The driver then needs no `placeOf` of the client. */
   readonly slots?: Slots;
   /**
-   * Runs a script without keys on each master of a cluster, with its text: what one of them has forgotten is then no reason to ask all
-   * again. Rejects as the client does. The driver needs it in a cluster only.
+   * Sends commands without keys, one after the other, to each master of a cluster that the client knows, and nothing more once the ticket
+   * is given up. Rejects when one of them does. The driver needs it in a cluster only.
    */
-  everywhere?(call: ScriptCall, ticket: Ticket): Promise<readonly MasterReply[]>;
+  everywhere?(commands: readonly (readonly string[])[], ticket: Ticket): Promise<readonly MasterAnswers[]>;
   /** Turns a rejection of the client into a {@link ServerReplyError}, where the server has answered with an error. */
   readonly toError: (failure: unknown) => unknown;
   /** The pause before the next connection, after so many that failed in a row; undefined where none is to be opened. */
@@ -39,6 +39,13 @@ export interface ClientPort extends ScriptSender, Pick<Driver, "traits" | "reset
   readonly calls?: MasterCalls;
   /** Lets go of the client, after what listens with it was closed. Called once. */
   close(): Promise<void>;
+}
+
+/** What one master of a cluster has answered to some commands, in their order. */
+export interface MasterAnswers {
+  /** "host:port". */
+  readonly server: string;
+  readonly replies: readonly RawReply[];
 }
 
 /** What a client tells the driver that is made of it. */

@@ -50,7 +50,8 @@ export interface Driver {
   runReplicated?(call: ScriptCall, ticket: Ticket, demand: ReplicaDemand): Promise<ReplicatedReply>;
   /**
    * Runs a script without keys on each master, and answers what each of them said: a list of one where one server has all keys.
-   * Rejects as `run` does, and as a whole when one master refuses or cannot be reached. A master may run the script more than
+   * Never answers a part: rejects as `run` does, and as a whole when one master refuses or cannot be reached, or when those that have
+   * answered do not have all slots of the cluster between them, as they see it themselves. A master may run the script more than
    * once, so it may only read. Not there where the client cannot ask each master.
    */
   everywhere?(call: ScriptCall, ticket: Ticket): Promise<readonly MasterReply[]>;
@@ -108,6 +109,8 @@ export interface MasterReply {
 export interface Ticket {
   /** Set once the caller no longer waits for the answer: do not begin another try of this call. */
   givenUp: boolean;
+  /** The masters that {@link Driver.everywhere} still has no answer of, where the adapter tells: an error names them. */
+  silent?: ReadonlySet<string> | undefined;
 }
 
 export interface ChannelListener {

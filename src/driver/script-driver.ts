@@ -12,11 +12,15 @@ import {
   type Ticket,
   type Unsubscribe,
 } from "./driver.js";
-import { KnownScripts } from "./known-scripts.js";
+import { KnownScripts, wordsOf } from "./known-scripts.js";
 import { Moves } from "./moves.js";
 import type { MasterCalls } from "./own/master-calls.js";
 import type { Slots } from "./own/slots.js";
 import { Subscriber } from "./own/subscriber.js";
+import { assertWanted } from "./wanted.js";
+import { assertWhole } from "./whole-cluster.js";
+
+const NODES = ["CLUSTER", "NODES"];
 
 /** The driver for one client, of whatever Redis library. It offers no more than the client's port does. */
 export class ScriptDriver implements Driver {
@@ -137,16 +141,18 @@ export class ScriptDriver implements Driver {
     await this.#client.met?.();
     assertWanted(ticket);
     this.#assertOpen();
-    let replies: readonly MasterReply[] = [];
     try {
-      replies = (await this.#client.everywhere?.(call, ticket)) ?? [];
+      // With its text: what one master has forgotten is then no reason to ask all again.
+      const commands = [NODES, wordsOf("EVAL", call)];
+      const answers = (await this.#client.everywhere?.(commands, ticket)) ?? [];
+      if (answers.length === 0) throw new Error("no master of the cluster is known yet");
+      assertWhole(answers.map(({ replies: [nodes] }) => String(nodes)));
+      return answers.map(({ server, replies: [, reply = null] }) => ({ server, reply }));
     } catch (error) {
       // The master may have failed, and another one may have its slots by now.
       void this.#client.slots?.refresh();
       throw this.#client.toError(error);
     }
-    if (replies.length === 0) throw new Error("no master of the cluster is known yet");
-    return replies;
   }
 
   async #close(): Promise<void> {
@@ -170,8 +176,4 @@ export class ScriptDriver implements Driver {
     const refusal = this.#refusal();
     if (refusal !== undefined) throw refusal;
   }
-}
-
-function assertWanted({ givenUp }: Ticket): void {
-  if (givenUp) throw new Error("the call was given up before it was sent");
 }

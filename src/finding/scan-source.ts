@@ -41,6 +41,7 @@ export class Scan {
     const input = { count: Math.min(KEYS_A_STEP, this.#left), places: this.#places };
     const { reply } = await commands.exchange(findHashes, "", () => input, this.#patience);
     this.#check(reply);
+    this.#assertAllThere(reply);
     const wereDone = new Set(this.#places.filter(isDone).map(({ runId }) => runId));
     this.#left -= input.count * reply.filter(({ runId }) => !wereDone.has(runId)).length;
     this.#places = reply.map(({ runId, cursor }) => ({ runId, cursor }));
@@ -53,6 +54,15 @@ export class Scan {
     const { server } = this.#client.commands;
     const why =
       "a scan of a cluster needs the right to INFO, to tell its masters apart (docs/guide/servers.md)";
+    throw new UnavailableError(server, why, false);
+  }
+
+  /** The keys of a server that is gone are not to be had any more, and the one that has them now may have been gone through before. */
+  #assertAllThere(steps: readonly ScanStep[]): void {
+    const there = new Set(steps.map(({ runId }) => runId));
+    if (this.#places.every((place) => isDone(place) || there.has(place.runId))) return;
+    const { server } = this.#client.commands;
+    const why = "a server has failed, restarted or was replaced during the scan: search again";
     throw new UnavailableError(server, why, false);
   }
 }

@@ -37,6 +37,8 @@ export interface Bound {
   readonly timeoutMs: number;
   /** On the monotonic clock. */
   readonly endMs: number;
+  /** Those of several servers that have not answered. */
+  readonly silent?: ReadonlySet<string> | undefined;
 }
 
 /** How far a command has come when it fails. */
@@ -126,16 +128,19 @@ export function stillOpen(error: unknown): unknown {
   return new UnavailableError(error.server, `${why}; it is tried on`, true, { cause: error.cause });
 }
 
-export function tookTooLong({ name }: { readonly name: string }, { timeoutMs }: Bound): Error {
-  return new NoAnswerError(name, Math.round(timeoutMs));
+export function tookTooLong({ name }: { readonly name: string }, { timeoutMs, silent }: Bound): Error {
+  return new NoAnswerError(name, Math.round(timeoutMs), [...(silent ?? [])].join(", "));
 }
 
 class NoAnswerError extends Error {
   readonly timeoutMs: number;
+  /** Those of several servers that have not answered; "" where one was asked, or it is not known which have not. */
+  readonly servers: string;
 
-  constructor(script: string, timeoutMs: number) {
-    super(`did not answer within ${timeoutMs} ms (${script})`);
+  constructor(script: string, timeoutMs: number, servers: string) {
+    super(`${servers} did not answer within ${timeoutMs} ms (${script})`.trimStart());
     this.timeoutMs = timeoutMs;
+    this.servers = servers;
   }
 }
 
@@ -148,7 +153,7 @@ export function withUnknownOutcome({ server, message, cause }: UnavailableError)
 function toldOf(error: unknown, cause: unknown): string {
   if (cause === error) return textOf(error);
   if (!(error instanceof NoAnswerError)) return `${textOf(error)}: ${textOf(cause)}`;
-  return `can not be reached (${textOf(cause)}), tried for ${error.timeoutMs} ms`;
+  return `${error.servers} can not be reached (${textOf(cause)}), tried for ${error.timeoutMs} ms`.trimStart();
 }
 
 /** Node's error about several addresses that cannot be reached has a code, but no message. */

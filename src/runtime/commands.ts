@@ -100,8 +100,7 @@ export class Commands {
   /** Which family of messages tells of a key. In a cluster its server may have to be asked. @throws UnavailableError */
   publishes(key: string): Publishing | Promise<Publishing> {
     if (this.#publishes !== undefined) return this.#publishes;
-    const met = this.#meetServer(key, this.#bound(this.timeoutMs));
-    return met.then(() => this.#publishes ?? "classic");
+    return this.#meetServer(key, this.#bound(this.timeoutMs)).then(() => this.#publishes ?? "classic");
   }
 
   /**
@@ -171,7 +170,8 @@ export class Commands {
   #tryAgain(pending: AnyPendingCommand): void {
     pending.sentAt = now(this.#clock);
     pending.resets = undefined;
-    this.#try(pending);
+    if (pending.command.patience.cancelled) this.#again(pending, new Error("cancelled before it was sent"));
+    else this.#try(pending);
   }
 
   /** Sends a command that has failed again, where that may help. */

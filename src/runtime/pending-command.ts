@@ -51,6 +51,7 @@ export class PendingCommand<Input, Reply> extends Pending implements Ticket, Bou
   /** The wait before it is sent again. */
   backoffMs: number = FIRST_BACKOFF_MS;
   givenUp = false;
+  silent: ReadonlySet<string> | undefined = undefined;
   /** Just before its latest try. */
   sentAt: Instant;
   /** How often the connection had been lost by then; undefined: nothing was sent in that try. */

@@ -80,11 +80,15 @@ describe("a master that Sentinels name", () => {
 describe("a cluster", () => {
   let cluster: RedisCluster;
   const ways = new Map<Driver, ProxiedCluster>();
+  const clients = new Map<Driver, ReturnType<IoredisFlavour["cluster"]>>();
   beforeAll(async () => {
     cluster = await startCluster();
   });
   afterAll(() => cluster.stop());
-  afterEach(() => ways.clear());
+  afterEach(() => {
+    ways.clear();
+    clients.clear();
+  });
 
   function harness(flavour: IoredisFlavour, family: "classic" | "sharded"): ConformanceHarness {
     return {
@@ -100,9 +104,18 @@ describe("a cluster", () => {
           await way.close();
         });
         ways.set(driver, way);
+        clients.set(driver, client);
         return driver;
       },
       moveKey: (key) => moveSlotOf(cluster, key),
+      async loseMaster(driver) {
+        const client = clients.get(driver);
+        const [master] = client?.nodes("master") ?? [];
+        if (client === undefined || master === undefined) throw new Error("the client knows no master");
+        const forgotten = new Promise((resolve) => client.once("-node", resolve));
+        master.disconnect();
+        await forgotten;
+      },
       cutCommand: async (driver) => ways.get(driver)?.strike(cut({ on: "\r\neval" })),
       cutSubscriber: async (driver) => ways.get(driver)?.strike(cut({ on: "subscribe\r\n" })),
       flushScripts: async () => {

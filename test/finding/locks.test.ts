@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { ClientClosedError, type FindLocksOptions, type Holdfast } from "../../src/index.js";
 import type { FakeClock } from "../../src/memory/index.js";
-import { loseReply } from "../support/faults/call-faults.js";
+import type { RawReply } from "../../src/protocol/script-call.js";
+import type { CallFault } from "../support/drivers/scripted-driver.js";
+import { answerLate, loseReply } from "../support/faults/call-faults.js";
 import { watched } from "../support/run/watched.js";
 import { fakeTime } from "../support/worlds/fake-time.js";
 import { JVM, listed } from "../support/worlds/listed.js";
@@ -301,6 +303,40 @@ describe("locks() by a scan", () => {
     const { holdfast, driver } = world;
     void driver.next(loseReply, "find-hashes");
     expect(await find(world, holdfast, { sources: ["scan"] })).toHaveLength(10);
+  });
+
+  test("fails when the server restarts or another takes over in its midst, rather than list a part [P2-1]", async () => {
+    const world = open();
+    fill(world, 1_000);
+    const { holdfast, driver } = world;
+    const otherServer: CallFault = {
+      name: "answered by another server",
+      meet: async (deliver) => {
+        const [, ...rest] = (await deliver()) as readonly RawReply[];
+        return ["other", ...rest];
+      },
+    };
+    void driver.next(otherServer, ({ script, args }) => script.name === "find-hashes" && args.length > 1);
+    await expect(find(world, holdfast, { sources: ["scan"] })).rejects.toMatchObject({
+      code: "ERR_HOLDFAST_UNAVAILABLE",
+      message: expect.stringContaining("was replaced during the scan"),
+    });
+  });
+
+  test("sends nothing while its server is met once the signal aborts", async () => {
+    const { clock, holdfast, driver } = open();
+    const met = answerLate();
+    void driver.next(met, "server-probe");
+    const controller = new AbortController();
+    const search = expect(
+      listed(holdfast.locks({ sources: ["presence"], signal: controller.signal })),
+    ).rejects.toThrow("enough");
+    await clock.advance(1);
+    controller.abort(new Error("enough"));
+    met.arrive();
+    await search;
+    await clock.advance(10_000);
+    expect(driver.names).toEqual(["server-probe"]);
   });
 
   test("sends nothing any more once the loop is left, the signal aborts or the client closes", async () => {

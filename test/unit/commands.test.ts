@@ -1,8 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
 import { clientSettings } from "../../src/client-options.js";
-import { DriverClosedError, ServerReplyError } from "../../src/driver/driver.js";
+import { type Driver, DriverClosedError, ServerReplyError } from "../../src/driver/driver.js";
 import { ClientClosedError, UnavailableError } from "../../src/errors.js";
 import { MemoryServer, memoryDriver } from "../../src/memory/index.js";
+import { findChannels } from "../../src/protocol/finding-scripts.js";
 import { lockInspect, lockRelease } from "../../src/protocol/lock-scripts.js";
 import { Commands } from "../../src/runtime/commands.js";
 import type { Patience } from "../../src/runtime/patience.js";
@@ -87,6 +88,24 @@ describe("before the first command", () => {
     const { driver, askFor } = setUp();
     void driver.next(saysVersion(version), "server-probe");
     expect(await askFor(0)).toMatchObject({ reply: { type: "none" } });
+  });
+
+  test("a call that is cancelled while the server is met sends nothing more [P2-2]", async () => {
+    const { clock, driver, ask } = setUp();
+    const late = answerLate();
+    void driver.next(late, "server-probe");
+    const patience = { cancelled: false };
+    const asked = ask(patience).catch((error: unknown) => error);
+    await clock.advance(100);
+    patience.cancelled = true;
+    late.arrive();
+    expect(await asked).toMatchObject({
+      code: "ERR_HOLDFAST_UNAVAILABLE",
+      message: expect.stringContaining("cancelled before it was sent"),
+      outcomeUnknown: false,
+    });
+    await clock.advance(TIMEOUT_MS);
+    expect(driver.names).toEqual(["server-probe"]);
   });
 
   test("a driver that throws is one that fails", async () => {
@@ -227,6 +246,35 @@ describe("a command that fails", () => {
     expect(error).toMatchObject({ outcomeUnknown: true, cause: { name: "ConnectionLostError" } });
     expect(times).toEqual([0, 20, 60, 140, 300, 620, 1_120, 1_620, 2_120, 2_620]);
     expect(clock.pendingTimers).toBe(0);
+  });
+
+  test("is not sent again once its call is cancelled, also if that is between two tries", async () => {
+    const { clock, driver, ask } = setUp();
+    await ask();
+    const patience = { cancelled: false };
+    void driver.next(rejectAtOnce);
+    const asked = ask(patience).catch((error: unknown) => error);
+    await clock.advance(10);
+    patience.cancelled = true;
+    await clock.advance(TIMEOUT_MS);
+    expect(await asked).toMatchObject({ code: "ERR_HOLDFAST_UNAVAILABLE", outcomeUnknown: true });
+    expect(driver.names).toEqual(["server-probe", "lock-inspect", "lock-inspect"]);
+  });
+
+  test("since some of the masters that it asks are silent names them", async () => {
+    const { clock, driver, commands } = setUp();
+    const everywhere: Driver["everywhere"] = (_, ticket) => {
+      ticket.silent = new Set(["b:2", "c:3"]);
+      return new Promise(() => undefined);
+    };
+    Object.assign(driver, { everywhere });
+    const asked = commands
+      .exchange(findChannels, "", () => ({ sharded: true }))
+      .catch((error: unknown) => error);
+    await clock.advance(TIMEOUT_MS);
+    expect(await asked).toMatchObject({
+      message: expect.stringContaining("b:2, c:3 did not answer within 3000 ms (find-channels)"),
+    });
   });
 
   test("is answered in the end, and known as repeated", async () => {

@@ -17,6 +17,7 @@ export type ConformanceAbility =
   | "end-client"
   | "flush-scripts"
   | "keep-order"
+  | "lose-master"
   | "move-key"
   | "reaches-every-master"
   | "replicate";
@@ -41,6 +42,8 @@ export interface ConformanceHarness {
   cutSubscriber?(driver: Driver): Promise<void>;
   /** Ends the client on which this driver runs scripts as its owner would, for good. Resolves when it has ended. */
   endClient?(driver: Driver): Promise<void>;
+  /** Has the client of this driver forget one of the masters, for some time at least. */
+  loseMaster?(driver: Driver): Promise<void>;
   /** Gives a key that is there to another server. Resolves when all servers know. */
   moveKey?(key: string): Promise<void>;
   /** Makes the server forget all scripts (`SCRIPT FLUSH`). */

@@ -40,6 +40,7 @@ export function missingAbilities(
     "end-client": harness.endClient,
     "flush-scripts": harness.flushScripts,
     "keep-order": harness.keepsOrder,
+    "lose-master": harness.loseMaster,
     "move-key": harness.moveKey,
     "reaches-every-master": harness.masters,
     replicate: harness.replicas,

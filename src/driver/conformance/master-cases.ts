@@ -28,6 +28,19 @@ export const masterCases: readonly ConformanceCase[] = [
   ),
 
   conformanceCase(
+    "answers no part when its client has lost one of the masters",
+    ["reaches-every-master", "lose-master"],
+    async (stage, { masters, loseMaster }) => {
+      const driver = await stage.connect();
+      await everywhere(driver, words);
+      await loseMaster?.(driver);
+      // The client may find it again.
+      const replies = await everywhere(driver, words).catch(() => undefined);
+      strictEqual(replies?.length ?? masters, masters);
+    },
+  ),
+
+  conformanceCase(
     "rejects as a whole when the masters refuse a script, and once it is closed",
     ["reaches-every-master"],
     async (stage) => {

@@ -2,8 +2,9 @@ import { hashSlot } from "../../protocol/hash-slot.js";
 import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
 import { inRootContext } from "../../root-context.js";
 import { addressOf } from "../addresses.js";
-import type { ClientEvents, ClientPort } from "../client-port.js";
-import type { DriverTraits, MasterReply, PubSubFamily } from "../driver.js";
+import { askEach } from "../ask-each.js";
+import type { ClientEvents, ClientPort, MasterAnswers } from "../client-port.js";
+import type { DriverTraits, PubSubFamily, Ticket } from "../driver.js";
 import type { ScriptCommand } from "../known-scripts.js";
 import { SlotMoves } from "../moves.js";
 import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
@@ -86,15 +87,17 @@ export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
     return inRootContext(() => this.#unanswered.send(this.#cluster, command, call));
   }
 
-  everywhere(call: ScriptCall): Promise<readonly MasterReply[]> {
-    return inRootContext(() =>
-      Promise.all(
-        this.#cluster.nodes("master").map(async (node) => ({
-          server: `${node.options.host}:${node.options.port}`,
-          reply: await this.#unanswered.send(node, "EVAL", call),
-        })),
-      ),
-    );
+  everywhere(commands: readonly (readonly string[])[], ticket: Ticket): Promise<readonly MasterAnswers[]> {
+    const masters = this.#cluster.nodes("master").map((node) => ({
+      server: `${node.options.host}:${node.options.port}`,
+      ask: () =>
+        Promise.all(
+          commands.map(([name = "", ...args]) =>
+            this.#unanswered.wait(node.call(name, ...args) as Promise<RawReply>),
+          ),
+        ),
+    }));
+    return inRootContext(() => askEach(masters, ticket, fromIoredis));
   }
 
   retryDelayMs(failures: number): number | undefined {

@@ -16,6 +16,11 @@ export class Unanswered {
       command === "EVAL"
         ? redis.eval(script.lua, keys.length, ...keys, ...args)
         : redis.evalsha(script.sha1, keys.length, ...keys, ...args);
+    return this.wait(answer as Promise<RawReply>);
+  }
+
+  /** The answer to a command that was sent. */
+  wait(answer: Promise<RawReply>): Promise<RawReply> {
     return new Promise((resolve, reject) => {
       const sent = new Command((error) => {
         sent.unlink();
@@ -24,7 +29,7 @@ export class Unanswered {
       this.#commands.add(sent);
       answer.then((reply) => {
         sent.unlink();
-        resolve(reply as RawReply);
+        resolve(reply);
       }, sent.fail);
     });
   }

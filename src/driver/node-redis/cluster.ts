@@ -2,13 +2,15 @@ import { hashSlot } from "../../protocol/hash-slot.js";
 import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
 import { inRootContext } from "../../root-context.js";
 import { addressOf } from "../addresses.js";
-import type { ClientEvents, ClientPort } from "../client-port.js";
-import type { DriverTraits, MasterReply, PubSubFamily } from "../driver.js";
+import { askEach } from "../ask-each.js";
+import type { ClientEvents, ClientPort, MasterAnswers } from "../client-port.js";
+import type { DriverTraits, PubSubFamily, Ticket } from "../driver.js";
 import { type ScriptCommand, wordsOf } from "../known-scripts.js";
 import { SlotMoves } from "../moves.js";
 import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
 import { MasterCalls, type Masters } from "../own/master-calls.js";
 import { type KnownSlots, Slots } from "../own/slots.js";
+import { assertWanted } from "../wanted.js";
 import { clusterName, type NodeRedisClient, type NodeRedisCluster } from "./client.js";
 import {
   AS_THEY_ARE,
@@ -90,20 +92,18 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
     }
   }
 
-  everywhere(call: ScriptCall): Promise<readonly MasterReply[]> {
-    const words = wordsOf("EVAL", call);
+  everywhere(commands: readonly (readonly string[])[], ticket: Ticket): Promise<readonly MasterAnswers[]> {
+    const masters = this.#cluster.masters.map((master) => ({
+      server: master.address,
+      ask: async () => {
+        const client = await this.#cluster.nodeClient(master);
+        assertWanted(ticket);
+        const answers = await Promise.all(commands.map((words) => client.sendCommand(words, AS_THEY_ARE)));
+        return answers as readonly RawReply[];
+      },
+    }));
     // It may connect for it, and that connection outlives the call.
-    return inRootContext(() =>
-      Promise.all(
-        this.#cluster.masters.map(async (master) => {
-          const client = await this.#cluster.nodeClient(master);
-          return {
-            server: master.address,
-            reply: (await client.sendCommand(words, AS_THEY_ARE)) as RawReply,
-          };
-        }),
-      ),
-    );
+    return inRootContext(() => askEach(masters, ticket, fromNodeRedis));
   }
 
   retryDelayMs(failures: number): number | undefined {

@@ -1,13 +1,7 @@
 import { hashSlot } from "../../protocol/hash-slot.js";
 import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
-import type { ClientEvents, ClientPort } from "../client-port.js";
-import {
-  DriverClosedError,
-  type DriverTraits,
-  type MasterReply,
-  type PubSubFamily,
-  ServerReplyError,
-} from "../driver.js";
+import type { ClientEvents, ClientPort, MasterAnswers } from "../client-port.js";
+import { DriverClosedError, type DriverTraits, type PubSubFamily, ServerReplyError } from "../driver.js";
 import { type ScriptCommand, wordsOf } from "../known-scripts.js";
 import type { ConnectionEvents, PubSubConnection } from "../own/connection.js";
 import {
@@ -87,13 +81,19 @@ export class ValkeyGlidePort implements ClientPort {
     );
   }
 
-  async everywhere(call: ScriptCall): Promise<readonly MasterReply[]> {
+  async everywhere(commands: readonly (readonly string[])[]): Promise<readonly MasterAnswers[]> {
     const toAll = { decoder: BYTES, route: "allPrimaries" } as const;
-    const answers = await this.#answer(this.#client.customCommand(wordsOf("EVAL", call), toAll));
-    return (answers as readonly { key: unknown; value: unknown }[]).map(({ key, value }) => ({
-      server: String(key),
-      reply: textOf(value),
-    }));
+    const asked = commands.map((words) => this.#answer(this.#client.customCommand([...words], toAll)));
+    const replies = new Map<string, RawReply[]>();
+    for (const answers of (await Promise.all(asked)) as readonly { key: unknown; value: unknown }[][]) {
+      for (const { key, value } of answers) {
+        const server = String(key);
+        replies.set(server, [...(replies.get(server) ?? []), textOf(value)]);
+      }
+    }
+    const masters = [...replies].map(([server, own]) => ({ server, replies: own }));
+    if (masters.every((master) => master.replies.length === commands.length)) return masters;
+    throw new Error("GLIDE has found other masters while it asked them");
   }
 
   retryDelayMs(failures: number): number | undefined {

@@ -1,0 +1,38 @@
+import type { RawReply } from "../protocol/script-call.js";
+import type { MasterAnswers } from "./client-port.js";
+import { DriverClosedError, ServerReplyError, type Ticket } from "./driver.js";
+
+/** A master, and how to send it the commands. */
+export interface Asked {
+  readonly server: string;
+  ask(): Promise<readonly RawReply[]>;
+}
+
+/**
+ * Asks all of them at once, and keeps at the ticket those that have not answered. Rejects with the first failure, which names its server
+ * unless that has answered with an error.
+ */
+export function askEach(
+  masters: readonly Asked[],
+  ticket: Ticket,
+  toError: (failure: unknown) => unknown,
+): Promise<readonly MasterAnswers[]> {
+  const silent = new Set(masters.map(({ server }) => server));
+  ticket.silent = silent;
+  const answersOf = async ({ server, ask }: Asked): Promise<MasterAnswers> => {
+    try {
+      const replies = await ask();
+      silent.delete(server);
+      return { server, replies };
+    } catch (failure) {
+      throw named(server, toError(failure));
+    }
+  };
+  return Promise.all(masters.map(answersOf));
+}
+
+function named(server: string, error: unknown): unknown {
+  if (error instanceof ServerReplyError || error instanceof DriverClosedError) return error;
+  const why = error instanceof Error ? error.message : String(error);
+  return new Error(`${server}: ${why}`, { cause: error });
+}
