@@ -27,6 +27,7 @@ export const groups: readonly TestGroup[] = [
       "test/{kinds,synchronizers}/*processes.test.ts",
       "test/locks/force-unlock-races-redis.test.ts",
       "test/finding/many-locks-redis.test.ts",
+      "test/presence/large-fleet-redis.test.ts",
     ],
   },
   {
@@ -46,7 +47,7 @@ export const groups: readonly TestGroup[] = [
     alone: false,
     files: [
       "test/conformance/{differential,node-redis}.test.ts",
-      "test/finding/locks-redis.test.ts",
+      "test/finding/{bounds,locks}-redis.test.ts",
       "test/faults/{closing,late-commands,lost-replies-clients,subscriptions,unhelpful-servers,unreachable}.test.ts",
       "test/kinds/{fair-lock,fair-lock-crowds,fair-lock-redis,kinds-settings,read-write-lock,read-write-model}.test.ts",
       "test/kinds/{red-lock-servers,red-lock-slow-servers,restarts}.test.ts",

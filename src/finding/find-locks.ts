@@ -3,7 +3,7 @@ import type { Client } from "../client.js";
 import { HoldfastError } from "../errors.js";
 import { glob } from "../glob.js";
 import { readFleet } from "../presence/fleet.js";
-import type { LockRecord } from "../protocol/lock-scripts.js";
+import type { FoundRecord } from "../protocol/finding-scripts.js";
 import { copyOf } from "../runtime/for-caller.js";
 import type { Waiter } from "../runtime/waiter.js";
 import { type Heard, heardKeys } from "./channel-source.js";
@@ -17,6 +17,8 @@ import { unmapping } from "./unmapped-name.js";
 
 /** How many keys are looked at before the locks among them are listed. */
 const KEYS_A_PAGE = 1_000;
+/** A longer one is not looked at. The scripts that find names leave it out as well, so that their answers are bounded. */
+const LONGEST_NAME_BYTES = 4_096;
 
 /**
  * Lists locks, each once, ordered by key within a page. Keeps in memory what presence and the channels have told, and with a scan the
@@ -62,7 +64,7 @@ function throwIfOver(waiter: Waiter): void {
   if (waiter.cancelled) throw waiter.reason;
 }
 
-const FREE: Pick<LockRecord, "type" | "queue"> = { type: "none", queue: [] };
+const FREE: Pick<FoundRecord, "type" | "queue"> = { type: "none", queue: [] };
 
 /** By key, with `{a}` behind `a`, as these have one queue and are looked at together. */
 function twinsTogether(one: string, other: string): number {
@@ -142,7 +144,7 @@ class Search {
   }
 
   /** The names `a` and `{a}` have one queue: of two that are free, and of one that is free beside one that is held, one is listed. */
-  #isOfItsTwin(key: string, records: ReadonlyMap<string, LockRecord>): boolean {
+  #isOfItsTwin(key: string, records: ReadonlyMap<string, FoundRecord>): boolean {
     const { type, queue } = records.get(key) ?? FREE;
     if (type !== "none" || queue.length === 0 || this.#fleet.has(key)) return false;
     const inner = /^\{([^{}]+)\}$/.exec(key)?.[1];
@@ -157,7 +159,10 @@ class Search {
 
   /** What presence claims, and what a channel can be read as, need not be a key that a lock can have. */
   readonly #isWanted = (key: string): boolean =>
-    key !== "" && (!this.#client.inCluster || isClusterKey(key)) && this.#matches(this.#nameOf(key));
+    key !== "" &&
+    Buffer.byteLength(key) <= LONGEST_NAME_BYTES &&
+    (!this.#client.inCluster || isClusterKey(key)) &&
+    this.#matches(this.#nameOf(key));
 
   async #awaited<T>(answer: Promise<T>): Promise<T> {
     const value = await this.#waiter.unlessCancelled(answer);

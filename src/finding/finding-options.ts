@@ -33,7 +33,7 @@ const ALL: readonly LockSource[] = ["presence", "channels", "scan"];
 const MOST = 1_000_000_000;
 /** At 50 steps a second of 200 keys each, one server is gone through for less than two minutes. */
 const MOST_KEYS = 1_000_000;
-/** Each star may be tried anew for each character of a name. */
+/** Some thirty places of a pattern are one step for each character of a name. */
 const LONGEST_MATCH = 1_000;
 
 const FIND_OPTIONS = known<FindLocksOptions>("option", "locks", {

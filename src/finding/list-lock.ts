@@ -1,18 +1,18 @@
 import { originOf } from "../client-id.js";
 import { kindOf } from "../locks/inspect.js";
-import type { LockRecord } from "../protocol/lock-scripts.js";
+import type { FoundRecord } from "../protocol/finding-scripts.js";
 import { MODE_FIELD } from "../protocol/names.js";
 import type { Heard } from "./channel-source.js";
 import type { LockSource } from "./finding-options.js";
-import type { FleetIndex, ToldHold } from "./fleet-index.js";
+import type { FleetIndex, ToldHold, ToldWait } from "./fleet-index.js";
 import type { ListedHolder, ListedLock, ListedWaiter } from "./listed-lock.js";
 
 /** What was found about a key. */
 export interface Findings {
   readonly key: string;
   readonly name: string;
-  readonly record: LockRecord;
-  readonly fleet: FleetIndex;
+  readonly record: FoundRecord;
+  readonly fleet: Pick<FleetIndex, "client" | "told">;
   /** What its channels tell; undefined where they were not asked, or somebody listens to none. */
   readonly heard: Heard | undefined;
   readonly sources: readonly LockSource[];
@@ -43,6 +43,7 @@ export function listLock(findings: Findings): ListedLock | undefined {
     sources,
     holders,
     waiting,
+    more: record.more,
     ...(counting && { listeners: heard?.listeners ?? 0 }),
   };
 }
@@ -78,15 +79,15 @@ function waitedKind(told: string | undefined): ListedLock["kind"] | undefined {
 }
 
 function lockHolders({ key, record, fleet }: Findings): ListedHolder[] {
-  const { holds } = fleet.told(key);
+  const told = new HoldsByHolder(fleet.told(key).holds);
   const { [MODE_FIELD]: _, ...counts } = record.fields;
   return Object.entries(counts).map(([holder, count]) => {
-    const hold = toldHold(holds, holder);
+    const hold = told.of(holder);
     return {
       holder,
       count: Number(count),
       by: originOf(holder),
-      client: fleet.client(holder.slice(0, CLIENT_ID_LENGTH)),
+      client: fleet.client(clientIdIn(holder)),
       sinceMs: hold?.ageMs ?? null,
       renewed: hold?.renewed ?? null,
       note: hold?.note ?? null,
@@ -94,21 +95,33 @@ function lockHolders({ key, record, fleet }: Findings): ListedHolder[] {
   });
 }
 
-/**
- * What the client of a holder tells about its hold. Of a lock that was handed on inside of its client Redis may still have the holder
- * before.
- */
-function toldHold(holds: readonly ToldHold[], holder: string): ToldHold | undefined {
-  const isWrite = holder.endsWith(WRITE);
-  const own = holds.filter(
-    ({ client, kind }) => holder.startsWith(`${client.id}:`) && (kind === "write-lock") === isWrite,
-  );
-  const stored = isWrite ? holder.slice(0, -WRITE.length) : holder;
-  const handedOn = own.filter(({ handedOff }) => handedOff);
-  return (
-    own.find(({ client, threadId }) => stored === `${client.id}:${threadId}`) ??
-    (handedOn.length === 1 ? handedOn[0] : undefined)
-  );
+/** What clients tell about their holds of one lock. A lock may have thousands of holders: each hold is looked at once. */
+class HoldsByHolder {
+  readonly #exact = new Map<string, ToldHold>();
+  /** By client and mode; null for one that tells of several. */
+  readonly #handedOn = new Map<string, ToldHold | null>();
+
+  constructor(holds: readonly ToldHold[]) {
+    for (const hold of holds) {
+      const { client, kind, threadId, handedOff } = hold;
+      const mode = kind === "write-lock" ? WRITE : "";
+      const holder = `${client.id}:${threadId}${mode}`;
+      if (!this.#exact.has(holder)) this.#exact.set(holder, hold);
+      if (!handedOff) continue;
+      const of = client.id + mode;
+      this.#handedOn.set(of, this.#handedOn.has(of) ? null : hold);
+    }
+  }
+
+  /** Of a lock that was handed on inside of its client Redis may still have the holder before. */
+  of(holder: string): ToldHold | undefined {
+    const mode = holder.endsWith(WRITE) ? WRITE : "";
+    return this.#exact.get(holder) ?? this.#handedOn.get(clientIdIn(holder) + mode) ?? undefined;
+  }
+}
+
+function clientIdIn(holder: string): string {
+  return holder.slice(0, CLIENT_ID_LENGTH);
 }
 
 function permitHolders({ key, fleet }: Findings): ListedHolder[] {
@@ -126,19 +139,34 @@ function permitHolders({ key, fleet }: Findings): ListedHolder[] {
 /** Of a client whose waiters stand in the queue the longest waits are theirs. */
 function waitersIn({ key, record, fleet }: Findings): ListedWaiter[] {
   const waits = [...fleet.told(key).waits].sort((a, b) => b.ageMs - a.ageMs);
+  const byClient = longestFirst(waits);
+  const standing = new Set<ToldWait>();
   const queued = record.queue.map((holder) => {
-    const at = waits.findIndex(({ client }) => holder.startsWith(`${client.id}:`));
-    const [wait] = at < 0 ? [] : waits.splice(at, 1);
-    const client = fleet.client(holder.slice(0, CLIENT_ID_LENGTH));
-    return { holder, client, forMs: wait?.ageMs ?? null };
+    const clientId = clientIdIn(holder);
+    const wait = byClient.get(clientId)?.next().value;
+    if (wait !== undefined) standing.add(wait);
+    return { holder, client: fleet.client(clientId), forMs: wait?.ageMs ?? null };
   });
-  return [...queued, ...waits.map(({ client, ageMs }) => ({ holder: null, client, forMs: ageMs }))];
+  const others = waits.filter((wait) => !standing.has(wait));
+  return [...queued, ...others.map(({ client, ageMs }) => ({ holder: null, client, forMs: ageMs }))];
+}
+
+/** The waits of each client, from the longest on. @param waits the longest first */
+function longestFirst(waits: readonly ToldWait[]): ReadonlyMap<string, Iterator<ToldWait, undefined>> {
+  const lists = new Map<string, ToldWait[]>();
+  for (const wait of waits) {
+    const { id } = wait.client;
+    const known = lists.get(id);
+    if (known === undefined) lists.set(id, [wait]);
+    else known.push(wait);
+  }
+  return new Map([...lists].map(([id, list]) => [id, list.values()]));
 }
 
 function isThere({ client }: ListedWaiter): boolean {
   return client?.state === "there";
 }
 
-function tokenIn({ token }: LockRecord): bigint | null {
+function tokenIn({ token }: FoundRecord): bigint | null {
   return token !== null && /^-?\d+$/.test(token) ? BigInt(token) : null;
 }

@@ -67,6 +67,11 @@ export interface ListedLock {
   /** The queue of a fair lock, the next first, and then what presence tells of, the longest wait first. */
   readonly waiting: readonly ListedWaiter[];
   /**
+   * How many stored holders, and how many in the queue, are not in the lists: of both 1,000 are, and of a queue of more than 10,000 none.
+   * Which holders are is up to chance.
+   */
+  readonly more: { readonly holders: number; readonly waiting: number };
+  /**
    * How many connections listen to its channels: of those that wait, and for some ten seconds of those that have waited. Only with the
    * source `channels`.
    */

@@ -1,8 +1,7 @@
 import type { Client } from "../client.js";
 import { ServerReplyError } from "../driver/driver.js";
 import { UnavailableError } from "../errors.js";
-import { lockInspectMany } from "../protocol/finding-scripts.js";
-import type { LockRecord } from "../protocol/lock-scripts.js";
+import { type FoundRecord, lockInspectMany } from "../protocol/finding-scripts.js";
 import { batches } from "../runtime/batches.js";
 import { wasRefused } from "../runtime/command-failures.js";
 import type { Patience } from "../runtime/patience.js";
@@ -23,9 +22,9 @@ export async function lookAtMany(
   client: Client,
   keys: readonly string[],
   patience: Patience,
-): Promise<ReadonlyMap<string, LockRecord>> {
+): Promise<ReadonlyMap<string, FoundRecord>> {
   const { commands } = client;
-  const records = new Map<string, LockRecord>();
+  const records = new Map<string, FoundRecord>();
   const parts = batches(
     commands,
     keys.map((key) => ({ key })),
@@ -46,15 +45,19 @@ export async function lookAtMany(
   return records;
 }
 
-/** In one command, and each key by itself where the server refuses that: one key of another user's, or a slot that moves, fails all. */
+/**
+ * In one command, in further ones what that had no room for, and each key by itself where the server refuses that: one key of another
+ * user's, or a slot that moves, fails all.
+ */
 async function lookAt(
   client: Client,
   keys: readonly string[],
   patience: Patience,
-  records: Map<string, LockRecord>,
+  records: Map<string, FoundRecord>,
 ): Promise<void> {
-  if (patience.cancelled) return;
-  const [first = ""] = keys;
+  const [first] = keys;
+  if (patience.cancelled || first === undefined) return;
+  let answered: number;
   try {
     const divisible = keys.length > 1;
     const { reply } = await client.commands.exchange(lockInspectMany, first, () => keys, {
@@ -67,6 +70,7 @@ async function lookAt(
       const record = reply[at];
       if (record !== undefined) records.set(key, record);
     }
+    answered = reply.length;
   } catch (error) {
     if (!wasRefused(error)) throw error;
     if (keys.length === 1) {
@@ -74,7 +78,9 @@ async function lookAt(
       return;
     }
     for (const key of keys) await lookAt(client, [key], patience, records);
+    return;
   }
+  await lookAt(client, keys.slice(answered), patience, records);
 }
 
 function isForeignKey(error: unknown): boolean {

@@ -12,6 +12,11 @@ export const hashCommands: Commands = {
     effect: "none",
     run: ({ keyspace }, key, field) => (keyspace.get(key, "hash")?.has(field) ? 1 : 0),
   },
+  HSTRLEN: {
+    arity: 3,
+    effect: "none",
+    run: ({ keyspace }, key, field) => keyspace.get(key, "hash")?.get(field)?.length ?? 0,
+  },
   HLEN: {
     arity: 2,
     effect: "none",
@@ -50,15 +55,19 @@ export const hashCommands: Commands = {
 };
 
 /** The first fields: a choice that chance may make as well. */
-function hrandfield({ keyspace }: CommandServer, key: string, count?: string, ...more: string[]): Reply {
-  if (more.length > 0) throw new CommandError("ERR syntax error");
-  const fields = [...(keyspace.get(key, "hash")?.keys() ?? [])];
+function hrandfield({ keyspace }: CommandServer, key: string, count?: string, ...words: string[]): Reply {
+  const hash = keyspace.get(key, "hash") ?? new Map<string, string>();
+  const fields = [...hash.keys()];
   if (count === undefined) return fields[0] ?? null;
   const wanted = parseInteger(count);
-  if (wanted >= 0) return fields.slice(0, wanted);
-  return fields.length === 0
-    ? []
-    : Array.from({ length: -wanted }, (_, at) => fields[at % fields.length] ?? "");
+  const withValues = words[0]?.toUpperCase() === "WITHVALUES";
+  if (words.length > (withValues ? 1 : 0)) throw new CommandError("ERR syntax error");
+  const repeated = fields.length === 0 ? 0 : -wanted;
+  const chosen =
+    wanted >= 0
+      ? fields.slice(0, wanted)
+      : Array.from({ length: repeated }, (_, at) => fields[at % fields.length] ?? "");
+  return withValues ? chosen.flatMap((field) => [field, hash.get(field) ?? ""]) : chosen;
 }
 
 function hset(server: CommandServer, key: string, ...pairs: string[]): Reply {

@@ -37,6 +37,11 @@ export interface Fleet {
   readonly group: string;
   /** Those that were heard of longest ago first. */
   readonly clients: readonly ClientPresence[];
+  /**
+   * Whether there is more than is read: of a group the 10,000 clients that were heard of last, in all 32 MiB of what they tell of
+   * themselves; of the others then `id`, `state`, `lastSeenMs` and `everyMs`.
+   */
+  readonly truncated: boolean;
 }
 
 /** A call for more would keep the server from other commands for too long. */
@@ -45,6 +50,10 @@ const PAGE = 100;
 const PAGE_BYTES = 262_144;
 /** What a client remembers of what it has read, so that unchanged texts need not be sent again. */
 const REMEMBERED_BYTES = 4_194_304;
+
+/** Whatever a group has, a reader keeps no more: some hundred megabytes at most, as objects take more than their text. */
+const MOST_CLIENTS = 10_000;
+const MOST_BYTES = 33_554_432;
 
 /** However the scores move while they are read, it ends. */
 const MOST_CALLS = 10_000;
@@ -62,22 +71,15 @@ interface Described {
 /** What was read last of the clients of one group, so that the server can leave out what is unchanged the next time. */
 export class KnownClients {
   #group = "";
-  #described = new Map<string, Described>();
+  #described: ReadonlyMap<string, Described> = new Map();
 
   of(group: string): ReadonlyMap<string, Described> {
     return group === this.#group ? this.#described : new Map();
   }
 
-  /** All that was read, of which it remembers as much as it may. */
   replace(group: string, described: ReadonlyMap<string, Described>): void {
-    let bytes = 0;
     this.#group = group;
-    this.#described = new Map();
-    for (const [id, each] of described) {
-      bytes += each.bytes;
-      if (bytes > REMEMBERED_BYTES) return;
-      this.#described.set(id, each);
-    }
+    this.#described = described;
   }
 }
 
@@ -91,10 +93,10 @@ export async function fleetOf(client: Client, options: FleetOptions, known: Know
   const reader = new FleetReader(client, group, known.of(group));
   for await (const page of reader.pages(options.signal)) clients.push(...page);
   known.replace(group, reader.described);
-  return { atMs: reader.atMs, group, clients };
+  return { atMs: reader.atMs, group, clients, truncated: reader.truncated };
 }
 
-/** The same page by page, in bounded memory but for the ids. */
+/** The same page by page. A reader keeps the ids, and the first few megabytes of what it has read. */
 export async function* readFleet(
   client: Client,
   options: FleetOptions = {},
@@ -112,14 +114,18 @@ function assertReadable(client: Client, options: FleetOptions): string {
 
 /** Reads a group once. */
 class FleetReader {
-  /** What it has read, where that is asked for. */
+  /** As much as is remembered of what it has read. */
   readonly described = new Map<string, Described>();
+  /** Whether it leaves out something. */
+  truncated = false;
   /** On the server's clock. */
   atMs = 0;
   readonly #client: Client;
   readonly #group: string;
   readonly #known: ReadonlyMap<string, Described>;
   readonly #seen = new Set<string>();
+  /** Of the texts that were read. */
+  #bytes = 0;
   #next: PageStart = { fromScore: "-inf", skip: 0 };
   #hasAllIds = false;
 
@@ -138,7 +144,7 @@ class FleetReader {
       for (let calls = 0; calls < MOST_CALLS; calls += 1) {
         const limit = following === undefined && !this.#hasAllIds ? PAGE : 0;
         const answer = await this.#ask(waiter, page, limit);
-        if (limit > 0) following = this.#newIds(answer.ids);
+        if (limit > 0) following = calls === 0 && this.#passesOver(answer) ? [] : this.#newIds(answer.ids);
         const { told } = answer;
         const read = page.flatMap((id, at) => this.#read(id, told[at]) ?? []);
         if (read.length > 0) yield read;
@@ -148,6 +154,7 @@ class FleetReader {
         following = undefined;
         if (page.length === 0 && this.#hasAllIds) return;
       }
+      this.truncated = true;
     } finally {
       client.dismiss(waiter);
     }
@@ -157,12 +164,14 @@ class FleetReader {
   async #ask(waiter: Waiter, page: readonly string[], limit: number): Promise<ListAnswer> {
     const [group, known, next] = [this.#group, this.#known, this.#next];
     const { commands } = this.#client;
+    const hasRoom = this.#bytes < MOST_BYTES;
+    if (!hasRoom && page.length > 0) this.truncated = true;
     const input = {
       group,
       next,
       limit,
       roomBytes: PAGE_BYTES,
-      mostBytes: MOST_LIVE_BYTES,
+      mostBytes: hasRoom ? MOST_LIVE_BYTES : 0,
       page: page.map((clientId) => ({ clientId, liveAt: known.get(clientId)?.liveAt ?? "" })),
     };
     const subject = { name: group, kind: "fleet" };
@@ -177,8 +186,17 @@ class FleetReader {
     }
   }
 
+  /** Of a group that has too many it reads those that were heard of last. @returns whether the first ids are not among them */
+  #passesOver({ entries }: ListAnswer): boolean {
+    if (entries <= MOST_CLIENTS) return false;
+    this.truncated = true;
+    this.#next = { fromScore: "-inf", skip: entries - MOST_CLIENTS };
+    return true;
+  }
+
   /** A client that tells while it is read gets a higher score, and comes again. */
   #newIds(ids: ListAnswer["ids"]): readonly string[] {
+    const room = MOST_CLIENTS - this.#seen.size;
     this.#hasAllIds = ids.length < PAGE;
     const last = ids.at(-1)?.score ?? "";
     const { fromScore, skip } = this.#next;
@@ -186,8 +204,14 @@ class FleetReader {
     const fresh = ids
       .map(({ clientId }) => clientId)
       .filter((id) => CLIENT_ID.test(id) && !this.#seen.has(id));
-    for (const id of fresh) this.#seen.add(id);
-    return fresh;
+    // Of clients that have come since the first call.
+    if (fresh.length > room) {
+      this.truncated = true;
+      this.#hasAllIds = true;
+    }
+    const taken = fresh.slice(0, room);
+    for (const id of taken) this.#seen.add(id);
+    return taken;
   }
 
   #read(id: string, stored: StoredPresence | undefined): ClientPresence | undefined {
@@ -196,7 +220,8 @@ class FleetReader {
     if (at === undefined || everyMs === undefined || everyMs < 1 || everyMs > LONGEST_BEAT_MS)
       return undefined;
     const described = this.#describe(id, stored);
-    this.described.set(id, described);
+    this.#bytes += described.bytes;
+    if (this.#bytes <= REMEMBERED_BYTES) this.described.set(id, described);
     const { meta, live } = described;
     // It is of any age where the time is missing at which it was told.
     const sinceMs = Math.max(0, this.atMs - (readCount(stored.liveAt) ?? this.atMs));

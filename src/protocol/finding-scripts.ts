@@ -2,7 +2,7 @@ import { readableStarts } from "./channel-names.js";
 import { defineScript, type Script } from "./define-script.js";
 import { type LockRecord, pairs } from "./lock-scripts.js";
 import { fairQueueKey, fencingTokenKey } from "./names.js";
-import { integer, list, text, textOrNull } from "./replies.js";
+import { integer, list, text, textOrNull, unexpected } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 import { sources } from "./scripts.js";
 
@@ -64,23 +64,40 @@ export const findHashes: Script<ScanInput, readonly ScanStep[]> = defineScript({
     }),
 });
 
-/** What is stored about some keys that may be those of locks; see lock-inspect-many.lua. */
-export const lockInspectMany: Script<readonly string[], readonly LockRecord[]> = defineScript({
+/** What is stored about a key that was found, in bounded size. */
+export interface FoundRecord extends LockRecord {
+  /** How many holders and waiters are not in `fields` and `queue`. */
+  readonly more: { readonly holders: number; readonly waiting: number };
+}
+
+/**
+ * What is stored about some keys that may be those of locks: of the first keys, one at least; see lock-inspect-many.lua.
+ */
+export const lockInspectMany: Script<readonly string[], readonly FoundRecord[]> = defineScript({
   source: sources["lock-inspect-many"],
   keys: (locks) => locks.flatMap((key) => [key, fairQueueKey(key), fencingTokenKey(key)]),
   args: () => [],
-  reply: (records) => records.map(recordOf),
+  reply(records) {
+    // The caller asks again for the rest: without one record it would ask for ever.
+    if (records.length === 0) throw unexpected("a lock at least", []);
+    return records.map(recordOf);
+  },
 });
 
-function recordOf(raw: RawReply): LockRecord {
-  const [type, ttlMs, fields, queue, token] = list(raw);
+function recordOf(raw: RawReply): FoundRecord {
+  const [type, ttlMs, flat, fieldCount, waiters, queueLength, token] = list(raw);
+  const [fields, queue] = [pairs(list(flat)), list(waiters).map(text)];
   return {
     type: text(type),
     ttlMs: integer(ttlMs),
-    fields: pairs(list(fields)),
-    queue: list(queue).map(text),
+    fields,
+    queue,
     token: textOrNull(token),
     listeners: null,
     permits: null,
+    more: {
+      holders: integer(fieldCount) - Object.keys(fields).length,
+      waiting: integer(queueLength) - queue.length,
+    },
   };
 }

@@ -93,7 +93,10 @@ export interface StoredPresence {
 }
 
 export interface ListAnswer {
+  /** `clientId` is "" for what is not as long as an id is. */
   readonly ids: readonly { readonly clientId: string; readonly score: string }[];
+  /** How many ids the group has. */
+  readonly entries: number;
   /** Of the first clients of the page, one at least. */
   readonly told: readonly StoredPresence[];
 }
@@ -106,14 +109,18 @@ export const presenceList: Script<ListCall, ListAnswer> = defineScript({
     ...page.map(({ clientId }) => presenceClientKey(group, clientId)),
   ],
   args: ({ next, limit, roomBytes, mostBytes, page }) => [
-    next.fromScore,
+    `(${next.fromScore}`,
     next.skip,
     limit,
     roomBytes,
     mostBytes,
     ...page.map(({ liveAt }) => liveAt),
   ],
-  reply: ([ids, ...told]) => ({ ids: scored(list(ids)), told: told.map(stored) }),
+  reply: ([ids, entries, ...told]) => ({
+    ids: scored(list(ids)),
+    entries: integer(entries),
+    told: told.map(stored),
+  }),
 });
 
 function scored(flat: readonly RawReply[]): ListAnswer["ids"] {

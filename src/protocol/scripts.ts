@@ -2001,7 +2001,11 @@ return replies`,
     "find-channels",
     `local sharded = ARGV[1]
 local MOST_AT_ONCE = 1000
+local LONGEST_CHANNEL = 4096 + 128
 local function is_wanted(channel)
+if #channel > LONGEST_CHANNEL then
+return false
+end
 for at = 2, #ARGV do
 if string.sub(channel, 1, #ARGV[at]) == ARGV[at] then
 return true
@@ -2039,6 +2043,7 @@ return answer`,
   "find-hashes": scriptSource(
     "find-hashes",
     `local count, info = ARGV[1], redis.pcall("INFO", "server")
+local LONGEST_NAME = 4096
 local run_id = type(info) == "string" and string.match(info, "run_id:(%w+)") or ""
 local cursor
 for at = 2, #ARGV, 2 do
@@ -2050,7 +2055,13 @@ if cursor == "0" then
 return { run_id, "0", {} }
 end
 local found = redis.call("SCAN", cursor or "0", "TYPE", "hash", "COUNT", count)
-return { run_id, found[1], found[2] }`,
+local keys = {}
+for _, key in ipairs(found[2]) do
+if #key <= LONGEST_NAME then
+keys[#keys + 1] = key
+end
+end
+return { run_id, found[1], keys }`,
   ),
   "latch-count-down": scriptSource(
     "latch-count-down",
@@ -2326,40 +2337,99 @@ return { now_ms, force_unlock() }`,
     "lock-inspect-many",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local MOST_FIELDS = 10000
+local MOST_FIELDS, MOST_SHOWN = 10000, 1000
+local MOST_ROWS = 2000
+local LONGEST_HOLDER, LONGEST_COUNT, LONGEST_TOKEN = 63, 16, 20
+local FIELD_BYTES, FRAME_BYTES = 512, 65536
+local SAMPLES = 100
 local function is_holder(field)
 local thread = string.sub(field, 37)
-return string.find(string.sub(field, 1, 36), "^[0-9a-f-]+$")
-and (string.find(thread, "^:%d+$") or string.find(thread, "^:%d+:write$"))
+return #field <= LONGEST_HOLDER
+and string.find(string.sub(field, 1, 36), "^[0-9a-f-]+$")
+and (string.find(thread, "^:%-?%d+$") or string.find(thread, "^:%-?%d+:write$"))
 end
-local function is_lock(key)
-if redis.call("HLEN", key) > MOST_FIELDS then
-return false
+local function is_of_lock(field, value)
+if field == "mode" then
+return value == "read" or value == "write"
 end
-for _, field in ipairs(redis.call("HRANDFIELD", key, "2")) do
+return is_holder(field) and #value <= LONGEST_COUNT and string.find(value, "^%d+$")
+end
+local function is_small(key, count, samples)
+local bytes = redis.pcall("MEMORY", "USAGE", key, "SAMPLES", samples)
+return type(bytes) ~= "number" or bytes <= FRAME_BYTES + 2 * #key + FIELD_BYTES * count
+end
+local function has_holder(key)
+for _, field in ipairs(redis.call("HRANDFIELD", key, 2)) do
 if is_holder(field) then
 return true
 end
 end
 return false
 end
-local answer = { now_ms }
-for at = 1, #KEYS, 3 do
-local lock, queue, token = KEYS[at], KEYS[at + 1], KEYS[at + 2]
-local kind, fields = redis.call("TYPE", lock).ok, {}
-if kind == "hash" and is_lock(lock) then
-fields = redis.call("HGETALL", lock)
-elseif kind == "hash" then
-kind = "foreign"
+local function fields_of(key, count)
+local fields = redis.call("HRANDFIELD", key, MOST_SHOWN, "WITHVALUES")
+local mode = count > MOST_SHOWN and redis.call("HGET", key, "mode")
+if mode then
+fields[#fields + 1] = "mode"
+fields[#fields + 1] = mode
 end
-local has_queue = redis.call("TYPE", queue).ok == "list"
-local has_token = redis.call("TYPE", token).ok == "string"
+for at = 1, #fields, 2 do
+if not is_of_lock(fields[at], fields[at + 1]) then
+return nil
+end
+end
+return fields
+end
+local function may_be_lock(key, count)
+return count <= MOST_FIELDS
+and is_small(key, count, SAMPLES)
+and has_holder(key)
+and (count <= SAMPLES or is_small(key, count, 0))
+end
+local function queue_of(key)
+if redis.call("TYPE", key).ok ~= "list" then
+return {}, 0
+end
+local length = redis.call("LLEN", key)
+if length > MOST_FIELDS then
+return {}, length
+end
+local waiters = is_small(key, length, 0) and redis.call("LRANGE", key, 0, MOST_SHOWN - 1) or {}
+for _, waiter in ipairs(waiters) do
+if not is_holder(waiter) then
+return {}, 0
+end
+end
+return waiters, #waiters > 0 and length or 0
+end
+local function token_of(key)
+local is_token = redis.call("TYPE", key).ok == "string" and redis.call("STRLEN", key) <= LONGEST_TOKEN
+return is_token and redis.call("GET", key)
+end
+local answer, rows = { now_ms }, 0
+for at = 1, #KEYS, 3 do
+if rows >= MOST_ROWS then
+break
+end
+local lock = KEYS[at]
+local kind, fields, count = redis.call("TYPE", lock).ok, nil, 0
+if kind == "hash" then
+count = redis.call("HLEN", lock)
+local is_read = may_be_lock(lock, count)
+fields = is_read and fields_of(lock, count) or nil
+rows = rows + (is_read and count or 0)
+kind = fields and kind or "foreign"
+end
+local waiters, length = queue_of(KEYS[at + 1])
+rows = rows + #waiters
 answer[#answer + 1] = {
 kind,
 redis.call("PTTL", lock),
-fields,
-has_queue and redis.call("LRANGE", queue, "0", "-1") or {},
-has_token and redis.call("GET", token),
+fields or {},
+fields and count or 0,
+waiters,
+length,
+token_of(KEYS[at + 2]),
 }
 end
 return answer`,
@@ -3949,39 +4019,51 @@ return { now_ms }`,
     "presence-list",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local clients, from_score, skip, limit = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
+local clients, before, skip, limit = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local room_bytes, most_bytes = tonumber(ARGV[4]), tonumber(ARGV[5])
-local function field(client, name)
-local value = redis.pcall("HGET", client, name)
-return type(value) == "string" and value or ""
+local ID_BYTES, LONGEST_NUMBER = 36, 16
+local function text(client, name, longest)
+if redis.call("HSTRLEN", client, name) > longest then
+return ""
 end
-local function text(client, name)
-local value = field(client, name)
-return #value <= most_bytes and value or ""
+return redis.call("HGET", client, name) or ""
 end
 local function told(client, known_at)
-local version, at, every = field(client, "v"), field(client, "at"), field(client, "every")
-local live_at = field(client, "liveAt")
+if redis.call("TYPE", client).ok ~= "hash" then
+return { "", "", "", "", "", "" }
+end
+local version, at = text(client, "v", LONGEST_NUMBER), text(client, "at", LONGEST_NUMBER)
+local every, live_at = text(client, "every", LONGEST_NUMBER), text(client, "liveAt", LONGEST_NUMBER)
 if version == "" or (known_at ~= "" and live_at == known_at) then
 return { version, at, every, live_at, "", "" }
 end
-return { version, at, every, live_at, text(client, "meta"), text(client, "live") }
+return { version, at, every, live_at, text(client, "meta", most_bytes), text(client, "live", most_bytes) }
+end
+local used_bytes = 0
+local function count_bytes(values)
+for _, value in ipairs(values) do
+used_bytes = used_bytes + #value
+end
 end
 local ids = {}
-if limit ~= "0" then
-ids = redis.call("ZRANGE", clients, from_score, "+inf", "BYSCORE", "LIMIT", skip, limit, "WITHSCORES")
+if limit > 0 then
+local first = redis.call("ZCOUNT", clients, "-inf", before) + skip
+ids = redis.call("ZRANGE", clients, first, first + limit - 1, "WITHSCORES")
 end
-local replies = { now_ms, ids }
-local used_bytes = 0
+for at = 1, #ids, 2 do
+if #ids[at] ~= ID_BYTES then
+ids[at] = ""
+end
+end
+count_bytes(ids)
+local replies = { now_ms, ids, redis.call("ZCARD", clients) }
 for at = 2, #KEYS do
-if used_bytes >= room_bytes then
+if at > 2 and used_bytes >= room_bytes then
 break
 end
 local reply = told(KEYS[at], ARGV[at + 4])
-for _, value in ipairs(reply) do
-used_bytes = used_bytes + #value
-end
-replies[at + 1] = reply
+count_bytes(reply)
+replies[#replies + 1] = reply
 end
 return replies`,
   ),

@@ -51,7 +51,12 @@ const NONE = { holds: [], waits: [], stats: [], lost: [], acquired: 0 };
 
 describe("fleet()", () => {
   test("is empty where there is no such group", async () => {
-    expect(await reader.fleet()).toEqual({ atMs: clock.wallMs(), group: "default", clients: [] });
+    expect(await reader.fleet()).toEqual({
+      atMs: clock.wallMs(),
+      group: "default",
+      clients: [],
+      truncated: false,
+    });
   });
 
   test("reads a client that says only that it is there", async () => {
@@ -174,6 +179,8 @@ describe("fleet()", () => {
   test("reads no text that is longer than any that a client writes", async () => {
     const live = JSON.stringify({ holds: [["x".repeat(16_384), "lock", 1, 1, 1, 0]] });
     expect(await claimed({ live })).toMatchObject(NONE);
+    expect(await claimed({ at: `0000${clock.wallMs()}` })).toBeUndefined();
+    expect(await claimed({ every: "1".repeat(20_000) })).toBeUndefined();
   });
 });
 
@@ -219,6 +226,21 @@ describe("a large fleet", () => {
     const bytes = answers.reduce((a, b) => a + b);
     // It remembers 4 MiB of the 7 that there are.
     expect(bytes).toBeLessThan(4_194_304);
+  });
+
+  test("is passed over where it is no client's, in answers that are no longer for it", async () => {
+    const there = claim();
+    for (let nth = 0; nth < 150; nth += 1)
+      server.command("ZADD", CLIENTS, clock.wallMs() - nth, `${nth}`.padEnd(100_000, "x"));
+    const { evaluate } = server;
+    const answers: number[] = [];
+    server.evaluate = (...call) => {
+      const answer = evaluate.apply(server, call);
+      answers.push(JSON.stringify(answer).length);
+      return answer;
+    };
+    expect((await read()).map(({ id }) => id)).toEqual([there]);
+    expect(Math.max(...answers)).toBeLessThan(100_000);
   });
 
   test("is left in the middle: nothing waits any more", async () => {

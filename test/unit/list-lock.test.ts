@@ -28,11 +28,18 @@ function hold(kind: string, threadId: number, more: Partial<PresentHold> = {}): 
   return { key: "a", kind, threadId, count: 1, ageMs: threadId, ...flags, ...more };
 }
 
-function list(fields: Findings["record"]["fields"], clients: readonly ClientPresence[]) {
+type Fields = Findings["record"]["fields"];
+
+function list(fields: Fields, clients: readonly ClientPresence[], queue: readonly string[] = []) {
   const fleet = new FleetIndex();
   for (const each of clients) fleet.add(each);
+  return listIn(fleet, fields, queue);
+}
+
+function listIn(fleet: Findings["fleet"], fields: Fields, queue: readonly string[]) {
   const type = Object.keys(fields).length === 0 ? "none" : "hash";
-  const record = { type, ttlMs: 1, fields, queue: [], token: null, listeners: null, permits: null };
+  const more = { holders: 0, waiting: 0 };
+  const record = { type, ttlMs: 1, fields, queue, token: null, listeners: null, permits: null, more };
   return listLock({
     key: "a",
     name: "a",
@@ -69,6 +76,52 @@ describe("a lock that was found", () => {
     const waiting = [client(ONE, { waits: [wait(5)] }), client(TWO, { waits: [wait(7), wait(3)] })];
     expect(list({}, waiting)?.waiting.map(({ forMs }) => forMs)).toEqual([7, 5, 3]);
     expect(list({}, [client(ONE, { waits: [wait(5)], state: "gone" })])).toBeUndefined();
+  });
+
+  test("has the longest waits of a client for those of its waiters that stand in the queue", () => {
+    const wait = (ageMs: number) => ({ key: "a", kind: "fair-lock", ageMs });
+    const waiting = [client(ONE, { waits: [wait(5), wait(9), wait(1)] }), client(TWO, { waits: [wait(7)] })];
+    const queue = [`${ONE}:3`, `${TWO}:1`, `${ONE}:4`, `${TWO}:2`];
+    const listed = list({}, waiting, queue);
+    expect(listed?.waiting.map(({ holder, forMs }) => [holder, forMs])).toEqual([
+      [`${ONE}:3`, 9],
+      [`${TWO}:1`, 7],
+      [`${ONE}:4`, 5],
+      [`${TWO}:2`, null],
+      [null, 1],
+    ]);
+  });
+
+  test("with a thousand holders and waiters looks at what is told of each a few times, and not once for each other", () => {
+    const count = 1_000;
+    let looks = 0;
+    const idOf = (at: number) => `${String(at).padStart(8, "0")}${ONE.slice(8)}`;
+    const told = <T extends object>(at: number, of: T) => {
+      const ref = {
+        id: idOf(at),
+        app: "",
+        host: null,
+        pid: null,
+        state: "there",
+        lastSeenMs: 0,
+        labels: {},
+      } as const;
+      return Object.defineProperty({ ...of, client: ref }, "client", {
+        get: () => {
+          looks += 1;
+          return ref;
+        },
+      });
+    };
+    const numbers = Array.from({ length: count }, (_, at) => at);
+    const holds = numbers.map((at) => told(at, hold("read-lock", at)));
+    const waits = numbers.map((at) => told(at, { key: "a", kind: "read-lock", ageMs: at }));
+    const fields = Object.fromEntries(numbers.map((at) => [`${idOf(at)}:${at}`, "1"]));
+    const queue = numbers.map((at) => `${idOf(at)}:${count + at}`);
+    const listed = listIn({ client: () => null, told: () => ({ holds, waits }) }, fields, queue);
+    expect(listed?.holders.map(({ sinceMs }) => sinceMs)).toEqual(numbers);
+    expect(listed?.waiting.map(({ forMs }) => forMs)).toEqual(numbers);
+    expect(looks).toBeLessThanOrEqual(6 * count);
   });
 
   test("has the listeners of all its channels, at all masters", () => {

@@ -1,6 +1,6 @@
 --[[
   find-channels: the channels that somebody listens to at this server, and how many connections do. Of those of Redisson and
-  holdfast the ones that begin as the call says.
+  holdfast the ones that begin as the call says, without those whose names have more than 4,224 bytes.
 
   ARGV[1]  sharded  "1": also the channels of sharded messages, where the server knows these
   then for each kind of channel:
@@ -12,8 +12,13 @@
 local sharded = ARGV[1]
 -- Lua can not hand over more values at once than fit on its stack.
 local MOST_AT_ONCE = 1000
+-- That of a lock's name that is looked at, and what a channel has besides.
+local LONGEST_CHANNEL = 4096 + 128
 
 local function is_wanted(channel)
+  if #channel > LONGEST_CHANNEL then
+    return false
+  end
   for at = 2, #ARGV do
     if string.sub(channel, 1, #ARGV[at]) == ARGV[at] then
       return true

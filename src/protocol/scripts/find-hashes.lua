@@ -8,11 +8,13 @@
     cursor  "0": it has gone through all of them
 
   Returns  { runId, cursor, { key, … } }
+           without keys whose names have more than 4,096 bytes
            runId is "" where INFO is not allowed
   Compat   Reads only, and declares no key: it is to be asked at each master of a cluster. What a key holds is read by calls
            that declare it.
 ]]
 local count, info = ARGV[1], redis.pcall("INFO", "server")
+local LONGEST_NAME = 4096
 local run_id = type(info) == "string" and string.match(info, "run_id:(%w+)") or ""
 
 local cursor
@@ -26,4 +28,10 @@ if cursor == "0" then
 end
 
 local found = redis.call("SCAN", cursor or "0", "TYPE", "hash", "COUNT", count)
-return { run_id, found[1], found[2] }
+local keys = {}
+for _, key in ipairs(found[2]) do
+  if #key <= LONGEST_NAME then
+    keys[#keys + 1] = key
+  end
+end
+return { run_id, found[1], keys }

@@ -1,32 +1,53 @@
 --[[
-  lock-inspect-many: what is stored about some locks that were found. A key need not be a lock: a hash without holders, or with
-  more fields than any lock has, is not read as a whole.
+  lock-inspect-many: what is stored about some locks that were found. Any program may have written it: what is not of a lock's form
+  is not answered, and a hash or a list that takes more memory than any lock is not read.
 
   KEYS  for each lock:
     lock   hash, holder -> hold count, and "mode" on a read-write lock
     queue  list of waiting holders (fair lock)
     token  string, the fencing counter (fenced lock)
 
-  Returns  { serverMs, { type, ttlMs, { field, value, … }, { waiter, … }, token or nil }, … }
-           as lock-inspect answers, but type is "foreign" for a hash that is no lock
+  Returns  { serverMs, { type, ttlMs, { field, value, … }, fieldCount, { waiter, … }, queueLength, token or nil }, … }
+           with one list for each lock, perhaps fewer than there are, but one at least: the caller asks again for the others
+           type is "foreign" for a hash that is no lock, which has no fields then; of a lock with more than 1,000 fields so many
+           are answered, as chance has it, with "mode" among them, and of a queue the first 1,000, if it has 10,000 at most
+           In all half a mebibyte at most.
   Compat   Reads only.
 ]]
 --@include now-ms
-local MOST_FIELDS = 10000
+local MOST_FIELDS, MOST_SHOWN = 10000, 1000
+-- Once so many fields and waiters were read, the rest of the locks is left out: a millisecond or two of the server.
+local MOST_ROWS = 2000
+-- A client id has 36 characters, a thread id that is an integer of 64 bits up to 20.
+local LONGEST_HOLDER, LONGEST_COUNT, LONGEST_TOKEN = 63, 16, 20
+-- Redis 6.2 to Valkey 9 take a third of that for the longest holder. A hash that was large may keep its table for a while.
+local FIELD_BYTES, FRAME_BYTES = 512, 65536
+-- So many fields are looked at, from the first on, before the name of any is read.
+local SAMPLES = 100
 
--- A client id has 36 characters.
 local function is_holder(field)
   local thread = string.sub(field, 37)
-  return string.find(string.sub(field, 1, 36), "^[0-9a-f-]+$")
-    and (string.find(thread, "^:%d+$") or string.find(thread, "^:%d+:write$"))
+  return #field <= LONGEST_HOLDER
+    and string.find(string.sub(field, 1, 36), "^[0-9a-f-]+$")
+    and (string.find(thread, "^:%-?%d+$") or string.find(thread, "^:%-?%d+:write$"))
+end
+
+local function is_of_lock(field, value)
+  if field == "mode" then
+    return value == "read" or value == "write"
+  end
+  return is_holder(field) and #value <= LONGEST_COUNT and string.find(value, "^%d+$")
+end
+
+-- A user without the right to MEMORY USAGE is not told how much a key takes. With 0 samples all of it is counted.
+local function is_small(key, count, samples)
+  local bytes = redis.pcall("MEMORY", "USAGE", key, "SAMPLES", samples)
+  return type(bytes) ~= "number" or bytes <= FRAME_BYTES + 2 * #key + FIELD_BYTES * count
 end
 
 -- Of two fields of a lock one at least is a holder: the other may be "mode".
-local function is_lock(key)
-  if redis.call("HLEN", key) > MOST_FIELDS then
-    return false
-  end
-  for _, field in ipairs(redis.call("HRANDFIELD", key, "2")) do
+local function has_holder(key)
+  for _, field in ipairs(redis.call("HRANDFIELD", key, 2)) do
     if is_holder(field) then
       return true
     end
@@ -34,23 +55,76 @@ local function is_lock(key)
   return false
 end
 
-local answer = { now_ms }
-for at = 1, #KEYS, 3 do
-  local lock, queue, token = KEYS[at], KEYS[at + 1], KEYS[at + 2]
-  local kind, fields = redis.call("TYPE", lock).ok, {}
-  if kind == "hash" and is_lock(lock) then
-    fields = redis.call("HGETALL", lock)
-  elseif kind == "hash" then
-    kind = "foreign"
+-- Nothing is answered for a hash that is no lock.
+local function fields_of(key, count)
+  local fields = redis.call("HRANDFIELD", key, MOST_SHOWN, "WITHVALUES")
+  local mode = count > MOST_SHOWN and redis.call("HGET", key, "mode")
+  if mode then
+    fields[#fields + 1] = "mode"
+    fields[#fields + 1] = mode
   end
-  local has_queue = redis.call("TYPE", queue).ok == "list"
-  local has_token = redis.call("TYPE", token).ok == "string"
+  for at = 1, #fields, 2 do
+    if not is_of_lock(fields[at], fields[at + 1]) then
+      return nil
+    end
+  end
+  return fields
+end
+
+local function may_be_lock(key, count)
+  return count <= MOST_FIELDS
+    and is_small(key, count, SAMPLES)
+    and has_holder(key)
+    and (count <= SAMPLES or is_small(key, count, 0))
+end
+
+-- The waiters, and how many there are.
+local function queue_of(key)
+  if redis.call("TYPE", key).ok ~= "list" then
+    return {}, 0
+  end
+  local length = redis.call("LLEN", key)
+  if length > MOST_FIELDS then
+    return {}, length
+  end
+  local waiters = is_small(key, length, 0) and redis.call("LRANGE", key, 0, MOST_SHOWN - 1) or {}
+  for _, waiter in ipairs(waiters) do
+    if not is_holder(waiter) then
+      return {}, 0
+    end
+  end
+  return waiters, #waiters > 0 and length or 0
+end
+
+local function token_of(key)
+  local is_token = redis.call("TYPE", key).ok == "string" and redis.call("STRLEN", key) <= LONGEST_TOKEN
+  return is_token and redis.call("GET", key)
+end
+
+local answer, rows = { now_ms }, 0
+for at = 1, #KEYS, 3 do
+  if rows >= MOST_ROWS then
+    break
+  end
+  local lock = KEYS[at]
+  local kind, fields, count = redis.call("TYPE", lock).ok, nil, 0
+  if kind == "hash" then
+    count = redis.call("HLEN", lock)
+    local is_read = may_be_lock(lock, count)
+    fields = is_read and fields_of(lock, count) or nil
+    rows = rows + (is_read and count or 0)
+    kind = fields and kind or "foreign"
+  end
+  local waiters, length = queue_of(KEYS[at + 1])
+  rows = rows + #waiters
   answer[#answer + 1] = {
     kind,
     redis.call("PTTL", lock),
-    fields,
-    has_queue and redis.call("LRANGE", queue, "0", "-1") or {},
-    has_token and redis.call("GET", token),
+    fields or {},
+    fields and count or 0,
+    waiters,
+    length,
+    token_of(KEYS[at + 2]),
   }
 end
 return answer

@@ -1,59 +1,76 @@
 --[[
-  presence-list: what the clients of one page have told, and the ids of the next page.
+  presence-list: what the clients of one page have told, and the ids of the next page. Any program may have written it: a value
+  that is longer than any that a client writes is not read.
   May be repeated: it changes nothing.
 
   KEYS[1]  clients    sorted set, client id -> epoch milliseconds until which the client is believed to be there
   then for each client of this page:
     KEYS   client     hash, what the client has told
-  ARGV[1]  fromScore  where the next page begins; "-inf" at first
-  ARGV[2]  skip       how many ids with that score or a higher one were read before
+  ARGV[1]  before     "(" and the score with which the next page begins; "(-inf" at first
+  ARGV[2]  skip       how many ids with that score or a higher one are passed over, as they were read before
   ARGV[3]  limit      how many ids of the next page are answered at most
-  ARGV[4]  roomBytes  once the texts that are answered take so many bytes, the rest of this page is left out
+  ARGV[4]  roomBytes  once what is answered takes so many bytes, the rest of this page is left out
   ARGV[5]  mostBytes  a longer meta or live is left out
   then for each client of this page:
     ARGV   liveAt     as it was answered before: meta and live are left out when it is the same; "": nothing was answered
 
-  Returns  { serverMs, { id, score, … }, { v, at, every, liveAt, meta, live }, … } with one list for each client, perhaps
-           fewer than there are keys, but one at least; v is "" for a key that is no such hash; what is missing is ""
+  Returns  { serverMs, { id, score, … }, entries, { v, at, every, liveAt, meta, live }, … } with one list for each client, perhaps
+           fewer than there are keys, but one at least; entries: how many clients has; an id is "" that is not as long as those
+           of clients are; v is "" for a key that is no such hash; what is missing is ""
   Compat   Reads only.
 ]]
 --@include now-ms
-local clients, from_score, skip, limit = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
+local clients, before, skip, limit = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local room_bytes, most_bytes = tonumber(ARGV[4]), tonumber(ARGV[5])
+local ID_BYTES, LONGEST_NUMBER = 36, 16
 
-local function field(client, name)
-  local value = redis.pcall("HGET", client, name)
-  return type(value) == "string" and value or ""
-end
-
-local function text(client, name)
-  local value = field(client, name)
-  return #value <= most_bytes and value or ""
+local function text(client, name, longest)
+  if redis.call("HSTRLEN", client, name) > longest then
+    return ""
+  end
+  return redis.call("HGET", client, name) or ""
 end
 
 local function told(client, known_at)
-  local version, at, every = field(client, "v"), field(client, "at"), field(client, "every")
-  local live_at = field(client, "liveAt")
+  if redis.call("TYPE", client).ok ~= "hash" then
+    return { "", "", "", "", "", "" }
+  end
+  local version, at = text(client, "v", LONGEST_NUMBER), text(client, "at", LONGEST_NUMBER)
+  local every, live_at = text(client, "every", LONGEST_NUMBER), text(client, "liveAt", LONGEST_NUMBER)
   if version == "" or (known_at ~= "" and live_at == known_at) then
     return { version, at, every, live_at, "", "" }
   end
-  return { version, at, every, live_at, text(client, "meta"), text(client, "live") }
+  return { version, at, every, live_at, text(client, "meta", most_bytes), text(client, "live", most_bytes) }
+end
+
+local used_bytes = 0
+local function count_bytes(values)
+  for _, value in ipairs(values) do
+    used_bytes = used_bytes + #value
+  end
 end
 
 local ids = {}
-if limit ~= "0" then
-  ids = redis.call("ZRANGE", clients, from_score, "+inf", "BYSCORE", "LIMIT", skip, limit, "WITHSCORES")
+if limit > 0 then
+  -- By rank, as LIMIT goes through all that it passes over.
+  local first = redis.call("ZCOUNT", clients, "-inf", before) + skip
+  ids = redis.call("ZRANGE", clients, first, first + limit - 1, "WITHSCORES")
 end
-local replies = { now_ms, ids }
-local used_bytes = 0
+for at = 1, #ids, 2 do
+  if #ids[at] ~= ID_BYTES then
+    ids[at] = ""
+  end
+end
+count_bytes(ids)
+
+local replies = { now_ms, ids, redis.call("ZCARD", clients) }
 for at = 2, #KEYS do
-  if used_bytes >= room_bytes then
+  -- The first client comes in any case, so that the reader gets on.
+  if at > 2 and used_bytes >= room_bytes then
     break
   end
   local reply = told(KEYS[at], ARGV[at + 4])
-  for _, value in ipairs(reply) do
-    used_bytes = used_bytes + #value
-  end
-  replies[at + 1] = reply
+  count_bytes(reply)
+  replies[#replies + 1] = reply
 end
 return replies

@@ -218,7 +218,10 @@ const families: readonly CommandsOn[] = [
       words("HSET", on, holder, word, holder),
       words("HINCRBY", on, holder, increment),
       words("HDEL", on, holder, holder),
-      words(fc.constantFrom("HGET", "HEXISTS"), on, holder),
+      words(fc.constantFrom("HGET", "HEXISTS", "HSTRLEN"), on, holder),
+      // As many as there can be, as chance chooses among fewer.
+      words("HRANDFIELD", on, "100"),
+      words("HRANDFIELD", on, "100", "VALUES"),
       words(fc.constantFrom("HKEYS", "HLEN", "HGETALL"), on),
     ),
   (on) =>
