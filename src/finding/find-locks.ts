@@ -108,7 +108,8 @@ class Search {
   }
 
   async #readFleet(): Promise<void> {
-    for await (const page of readFleet(this.#client, { signal: this.#settings.signal })) {
+    const { signal, group } = this.#settings;
+    for await (const page of readFleet(this.#client, { signal, group })) {
       throwIfOver(this.#waiter);
       for (const presence of page) this.#fleet.add(presence);
     }

@@ -1,4 +1,5 @@
 import { checkCount, checkObject, checkSignal, known, refuseUnknown, shown } from "../checks.js";
+import { checkGroup } from "../presence/presence-options.js";
 
 /** Where the names of locks are looked for; see docs/guide/finding-locks.md. */
 export type LockSource = "presence" | "channels" | "scan";
@@ -10,6 +11,8 @@ export interface FindLocksOptions {
    * the servers. Default: `["presence"]`.
    */
   readonly sources?: readonly LockSource[];
+  /** Whose presence is looked at. Default: the group of this client's presence, else `default`. */
+  readonly group?: string;
   /** A glob that names have to fit: `*`, `?`, `[a-z]`, `\\*`. 1 000 characters at most; it is never sent to Redis. Default: all names. */
   readonly match?: string;
   /** How many locks to list at most. Default: all. */
@@ -23,6 +26,7 @@ export interface FindLocksOptions {
 /** The same with every default filled in. */
 export interface FindSettings {
   readonly sources: readonly LockSource[];
+  readonly group: string | undefined;
   readonly match: string | undefined;
   readonly limit: number;
   readonly maxKeys: number;
@@ -38,6 +42,7 @@ const LONGEST_MATCH = 1_000;
 
 const FIND_OPTIONS = known<FindLocksOptions>("option", "locks", {
   sources: true,
+  group: true,
   match: true,
   limit: true,
   maxKeys: true,
@@ -47,15 +52,17 @@ const FIND_OPTIONS = known<FindLocksOptions>("option", "locks", {
 /** @throws TypeError, RangeError */
 export function findSettings(options: FindLocksOptions): FindSettings {
   checkObject("options", options);
-  const { sources = ["presence"], match, limit, maxKeys, signal, ...unknown } = options;
+  const { sources = ["presence"], group, match, limit, maxKeys, signal, ...unknown } = options;
   refuseUnknown(FIND_OPTIONS, unknown);
   checkSources(sources);
+  if (group !== undefined) checkGroup("group", group);
   checkMatch(match);
   if (limit !== undefined) checkCount("limit", limit, 1, MOST);
   if (maxKeys !== undefined) checkCount("maxKeys", maxKeys, 1, MOST);
   checkSignal(signal);
   return {
     sources: ALL.filter((source) => sources.includes(source)),
+    group,
     match,
     limit: limit ?? Number.POSITIVE_INFINITY,
     maxKeys: maxKeys ?? MOST_KEYS,

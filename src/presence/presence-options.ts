@@ -105,7 +105,7 @@ export function checkFleetOptions(options: FleetOptions): string | undefined {
  * The group is the hash tag of its keys.
  * @throws TypeError, RangeError
  */
-function checkGroup(option: string, group: string): void {
+export function checkGroup(option: string, group: string): void {
   if (typeof group !== "string") throw new TypeError(`${option} must be a string, got ${shown(group)}`);
   if (/^[\w.-]{1,64}$/.test(group)) return;
   throw new RangeError(`${option} must be 1 to 64 letters, digits, "_", "." or "-", got ${shown(group)}`);

@@ -87,6 +87,21 @@ describe("locks() by presence", () => {
     server.command("DEL", "redisson_lock_token:{a}");
   });
 
+  test("is of the group that it is told, and else of its own", async () => {
+    const world = open({ presence: { group: "billing" } });
+    const { holdfast, clock, connect } = world;
+    const lease = await holdfast.getLock("b").lock();
+    await clock.advance(TOLD_MS);
+    const looks = connect().holdfast;
+    const found = async (client: typeof holdfast, group?: string) =>
+      (await find(world, client, group === undefined ? {} : { group })).map(({ key }) => key);
+    expect(await found(holdfast)).toEqual(["b"]);
+    expect(await found(looks)).toEqual([]);
+    expect(await found(looks, "billing")).toEqual(["b"]);
+    expect(await found(holdfast, "other")).toEqual([]);
+    await lease.unlock();
+  });
+
   test("tells the queue of a fair lock, with the age of each wait", async () => {
     const world = open({ presence: true });
     const { holdfast, clock, connect } = world;
@@ -434,6 +449,7 @@ describe("locks() and what it is given", () => {
       ],
       [{ sources: [] }, /sources must name one at least/, RangeError],
       [{ sources: ["keys"] }, /there is no source "keys" of locks/, TypeError],
+      [{ group: "a b" }, /group must be 1 to 64 letters/, RangeError],
       [{ match: /order/ }, /match must be a string/, TypeError],
       [{ match: "*".repeat(1_001) }, /match must have 1000 characters at most, got 1001/, RangeError],
       [{ limit: 0 }, /limit must be a whole number from 1/, RangeError],
