@@ -56,12 +56,12 @@ export const hashCommands: Commands = {
 
 /** The first fields: a choice that chance may make as well. */
 function hrandfield({ keyspace }: CommandServer, key: string, count?: string, ...words: string[]): Reply {
+  const wanted = count === undefined ? 1 : parseInteger(count);
+  const withValues = words[0]?.toUpperCase() === "WITHVALUES";
+  if (words.length > (withValues ? 1 : 0)) throw new CommandError("ERR syntax error");
   const hash = keyspace.get(key, "hash") ?? new Map<string, string>();
   const fields = [...hash.keys()];
   if (count === undefined) return fields[0] ?? null;
-  const wanted = parseInteger(count);
-  const withValues = words[0]?.toUpperCase() === "WITHVALUES";
-  if (words.length > (withValues ? 1 : 0)) throw new CommandError("ERR syntax error");
   const repeated = fields.length === 0 ? 0 : -wanted;
   const chosen =
     wanted >= 0
