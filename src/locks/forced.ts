@@ -14,7 +14,7 @@ export function tellForced(
 ): void {
   if (!events.forced.hasSubscribers) return;
   const holders = Object.keys(seen).filter((field) => field !== MODE_FIELD);
-  const isOwn = holders.some((holder) => client.owns(holder));
+  const own = holders.some((holder) => client.owns(holder));
   const kindName = typeof kind === "string" ? kind : kind.name;
-  events.forced.publish({ ...client.about, name, kind: kindName, key, holders, isOwn });
+  events.forced.publish({ ...client.about, name, kind: kindName, key, holders, own });
 }

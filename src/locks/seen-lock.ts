@@ -4,13 +4,13 @@ import { anyForceUnlock } from "../protocol/fair-scripts.js";
 import type { ForceUnlock, ForceUnlockAnswer } from "../protocol/lock-calls.js";
 import { lockChannel, MODE_FIELD, rwChannel } from "../protocol/names.js";
 import { readForceUnlock, writeForceUnlock } from "../protocol/read-write-scripts.js";
-import type { LockState } from "./inspect.js";
+import type { LockState, StoredLockKind } from "./inspect.js";
 
 /** A lock as it was seen, in the words of the command that frees it. */
 export interface SeenLock {
   /** As the program calls it. */
   readonly name: string;
-  readonly kind: Exclude<LockState["kind"], "none" | "semaphore-or-latch" | "permit-expirable-semaphore">;
+  readonly kind: StoredLockKind;
   readonly key: string;
   readonly script: Script<ForceUnlock, ForceUnlockAnswer>;
   /** Where its waiters listen. */
