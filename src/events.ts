@@ -201,7 +201,10 @@ export interface ReplicasShortEvent extends AboutClient {
   readonly error?: unknown;
 }
 
-/** `holdfast:server:unsuited`: locks should not be entrusted to a server. Published once for each client, server and fault. */
+/**
+ * `holdfast:server:unsuited`: locks should not be entrusted to a server. Published once for each client, server and fault, when a client first
+ * meets a server, when it is pinged, and when it answers again after a lost connection.
+ */
 export interface ServerUnsuitedEvent {
   /** The client that has met the server. */
   readonly clientId: string;

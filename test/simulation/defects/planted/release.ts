@@ -309,6 +309,25 @@ export const releaseDefects: readonly Defect[] = [
     ],
   },
   {
+    name: "seen-and-not-compared",
+    promise: "forceUnlock of what was seen frees a lock from those holders, and from no others.",
+    shows: "The lock changes hands between an inspect and the forceUnlock of what that has told.",
+    origin: "P5",
+    kinds: ["lock", "fenced", "spin", "non-reentrant", "fair", "non-reentrant fair"],
+    edits: [
+      {
+        file: "src/protocol/scripts/fair-force-unlock.lua",
+        find: 'if redis.call("HGET", lock, ARGV[2 * i + 7]) ~= ARGV[2 * i + 8] then',
+        replace: "if false then",
+      },
+      {
+        file: "src/protocol/scripts/fair-force-unlock.lua",
+        find: 'if redis.call("HLEN", lock) ~= seen then',
+        replace: "if false then",
+      },
+    ],
+  },
+  {
     name: "repair-frees-what-is-kept",
     promise:
       "A lock that its holder keeps after the release is free no earlier, also when the release was not answered.",
