@@ -285,7 +285,7 @@ export class Commands {
     });
   }
 
-  async #askServer(key: string, aside: boolean, bound: Bound): Promise<void> {
+  async #askServer(key: string, aside: boolean, bound = this.#bound(this.timeoutMs)): Promise<void> {
     const input = { key: this.inCluster ? key : undefined };
     const { reply } = await new Promise<Exchanged<ServerProbe>>((answered, failed) => {
       const probe = { script: serverProbe, key, patience: { aside }, input: () => input, answered, failed };
