@@ -123,7 +123,7 @@ export interface ForcedEvent extends AboutLock {
   /** The holders that were freed, as stored in Redis. */
   readonly holders: readonly string[];
   /** Whether one of them is of this client. */
-  readonly isOwn: boolean;
+  readonly own: boolean;
 }
 
 /** `holdfast:lease:lost`: a lease ended before it was released, be it one that was to be kept until then. */
@@ -194,14 +194,17 @@ export interface SubscriptionFailedEvent extends AboutClient {
 /** `holdfast:replicas:short`: fewer replicas than wanted had in time what a command wrote. */
 export interface ReplicasShortEvent extends AboutClient {
   /** The script, as in the documents. */
-  readonly command: string;
+  readonly script: string;
   readonly acknowledged: number;
   readonly wanted: number;
   /** Why replicas are not asked any more: the server refuses `WAIT`. Published once. */
   readonly error?: unknown;
 }
 
-/** `holdfast:server:unsuited`: locks should not be entrusted to a server. Published once for each client, server and fault. */
+/**
+ * `holdfast:server:unsuited`: locks should not be entrusted to a server. Published once for each client, server and fault, when a client first
+ * meets a server, when it is pinged, and when it answers again after a lost connection.
+ */
 export interface ServerUnsuitedEvent {
   /** The client that has met the server. */
   readonly clientId: string;
@@ -221,7 +224,7 @@ export interface PresenceFailedEvent extends AboutClient {
   readonly group: string;
   readonly error: unknown;
   /** True when the user of the server has not the right to it: the client tells nothing from now on. */
-  readonly isFinal: boolean;
+  readonly final: boolean;
 }
 
 /** A channel of `node:diagnostics_channel` whose payload has a type. */

@@ -65,7 +65,7 @@ export { type CloseOptions, Holdfast } from "./holdfast.js";
 export type { FencedLease, Lease, Tried } from "./lease.js";
 export type { FencedLock } from "./locks/fenced-lock.js";
 export type { ForceUnlockOutcome } from "./locks/force-unlock.js";
-export type { LockState, TakenPermit } from "./locks/inspect.js";
+export type { LockState, StoredLockKind, TakenPermit } from "./locks/inspect.js";
 export type { Lock } from "./locks/lock.js";
 export type { ReadWriteLock } from "./locks/read-write-lock.js";
 export type {

@@ -1,8 +1,7 @@
 import { checkObject, checkSignal, duration, known, refuseUnknown } from "./checks.js";
 import type { Client } from "./client.js";
-import { HoldfastError } from "./errors.js";
 import { serverProbe } from "./protocol/lock-scripts.js";
-import { copyOf } from "./runtime/for-caller.js";
+import { forCaller } from "./runtime/for-caller.js";
 
 /** How to ask a server whether it answers. */
 export interface PingOptions {
@@ -67,7 +66,7 @@ export async function ping(client: Client, key: string, { timeoutMs, signal }: P
     return pong;
   } catch (error) {
     // Made in a timer or where an answer comes in: this caller is to be in its stack.
-    throw error instanceof HoldfastError && !waiter.isReasonOfSignal(error) ? copyOf(error) : error;
+    throw forCaller(error, undefined, waiter);
   } finally {
     client.dismiss(waiter);
   }

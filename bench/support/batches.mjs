@@ -2,10 +2,15 @@ import { median } from "./statistics.mjs";
 
 /** @import { Connection, Library, Scenario, WorkerSelf } from "./contracts.js" */
 
-const PAIRS_PER_BATCH = 100;
+export const PAIRS_PER_BATCH = 100;
 /** Code is optimized by then. */
 const WARM_UP_BATCHES = 100;
 const QUICK_WARM_UP_BATCHES = 1;
+
+/** @param {boolean} quick */
+export function warmUpBatches(quick) {
+  return quick ? QUICK_WARM_UP_BATCHES : WARM_UP_BATCHES;
+}
 
 /**
  * How many pairs per second each contestant has done, and how ours is to each other one: medians over all rounds.
@@ -16,7 +21,7 @@ const QUICK_WARM_UP_BATCHES = 1;
  */
 
 /** A contestant, and what a batch of it took in each round. */
-class Contestant {
+export class Contestant {
   /** @type {number[]} */
   tookMs = [];
   #connection;
@@ -60,7 +65,7 @@ export function alternatingOrders(othersFor) {
     async alternate(connection, { forMs, quick, packages }, { settings }) {
       const others = await Promise.all(othersFor(packages).map((library) => library.open(settings)));
       const contestants = [connection, ...others].map((one, at) => new Contestant(one, `lone-pair-${at}`));
-      for (let round = 0; round < (quick ? QUICK_WARM_UP_BATCHES : WARM_UP_BATCHES); round += 1) {
+      for (let round = 0; round < warmUpBatches(quick); round += 1) {
         for (const contestant of contestants) await contestant.batch();
       }
       const endMs = performance.now() + forMs;

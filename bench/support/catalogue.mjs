@@ -21,6 +21,7 @@ import { handOver } from "../scenarios/hand-over.mjs";
 import { handOverFair } from "../scenarios/hand-over-fair.mjs";
 import { idleWaiters } from "../scenarios/idle-waiters.mjs";
 import { lonePair } from "../scenarios/lone-pair.mjs";
+import { lonePairWatched } from "../scenarios/lone-pair-watched.mjs";
 import { manyAtOnce } from "../scenarios/many-at-once.mjs";
 import { memory } from "../scenarios/memory.mjs";
 import { oneAtATime } from "../scenarios/one-at-a-time.mjs";
@@ -40,6 +41,7 @@ const SHORT_DELAY_MS = 10;
 export const scenarios = [
   oneAtATime,
   lonePair,
+  lonePairWatched,
   manyAtOnce,
   oneProcess,
   fourProcesses,

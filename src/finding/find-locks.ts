@@ -1,10 +1,9 @@
 import { isClusterKey } from "../checks.js";
 import type { Client } from "../client.js";
-import { HoldfastError } from "../errors.js";
 import { glob } from "../glob.js";
 import { readFleet } from "../presence/fleet.js";
 import type { FoundRecord } from "../protocol/finding-scripts.js";
-import { copyOf } from "../runtime/for-caller.js";
+import { forCaller } from "../runtime/for-caller.js";
 import type { Waiter } from "../runtime/waiter.js";
 import { type Heard, heardKeys } from "./channel-source.js";
 import type { FindSettings, LockSource } from "./finding-options.js";
@@ -54,7 +53,7 @@ async function* search(client: Client, settings: FindSettings): AsyncGenerator<L
     throwIfOver(waiter);
   } catch (error) {
     // Each caller gets an error with a stack of its own.
-    throw error instanceof HoldfastError && !waiter.isReasonOfSignal(error) ? copyOf(error) : error;
+    throw forCaller(error, undefined, waiter);
   } finally {
     client.dismiss(waiter);
   }

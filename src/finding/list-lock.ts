@@ -1,7 +1,7 @@
 import { originOf } from "../client-id.js";
 import { kindOf } from "../locks/inspect.js";
 import type { FoundRecord } from "../protocol/finding-scripts.js";
-import { MODE_FIELD } from "../protocol/names.js";
+import { MODE_FIELD, WRITE_ENDING } from "../protocol/names.js";
 import type { Heard } from "./channel-source.js";
 import type { LockSource } from "./finding-options.js";
 import type { FleetIndex, ToldHold, ToldWait } from "./fleet-index.js";
@@ -20,7 +20,6 @@ export interface Findings {
   readonly counting: boolean;
 }
 
-const WRITE = ":write";
 /** A client id is a UUID. */
 const CLIENT_ID_LENGTH = 36;
 
@@ -104,7 +103,7 @@ class HoldsByHolder {
   constructor(holds: readonly ToldHold[]) {
     for (const hold of holds) {
       const { client, kind, threadId, handedOff } = hold;
-      const mode = kind === "write-lock" ? WRITE : "";
+      const mode = kind === "write-lock" ? WRITE_ENDING : "";
       const holder = `${client.id}:${threadId}${mode}`;
       if (!this.#exact.has(holder)) this.#exact.set(holder, hold);
       if (!handedOff) continue;
@@ -115,7 +114,7 @@ class HoldsByHolder {
 
   /** Of a lock that was handed on inside of its client Redis may still have the holder before. */
   of(holder: string): ToldHold | undefined {
-    const mode = holder.endsWith(WRITE) ? WRITE : "";
+    const mode = holder.endsWith(WRITE_ENDING) ? WRITE_ENDING : "";
     return this.#exact.get(holder) ?? this.#handedOn.get(clientIdIn(holder) + mode) ?? undefined;
   }
 }

@@ -1,4 +1,4 @@
-import type { LockState } from "../locks/inspect.js";
+import type { StoredLockKind } from "../locks/inspect.js";
 import type { LockSource } from "./finding-options.js";
 
 /** A client of the fleet, as it tells of itself. A claim of anybody with access to Redis: nothing is to be done on its strength alone. */
@@ -51,12 +51,8 @@ export interface ListedLock {
   readonly key: string;
   /** As this client would call it: the key, without what a `nameMapper` that is a plain prefix puts before each name. */
   readonly name: string;
-  /** As `inspect` tells it. A semaphore whose channel alone is known is told as `semaphore`, also one whose permits have leases. */
-  readonly kind:
-    | Exclude<LockState["kind"], "none">
-    | "semaphore"
-    | "permit-expirable-semaphore"
-    | "count-down-latch";
+  /** Of a lock as `inspect` tells it, of all others as events call it. A semaphore whose channel alone is known is told as `semaphore`, also one whose permits have leases. */
+  readonly kind: StoredLockKind | "semaphore" | "permit-expirable-semaphore" | "count-down-latch";
   /** Milliseconds until it falls by itself, -1 when its key has no TTL, -2 when there is none. */
   readonly ttlMs: number;
   /** The latest fencing token; null when none was ever given out. */

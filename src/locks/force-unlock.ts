@@ -1,10 +1,9 @@
 import type { Client } from "../client.js";
 import { UnavailableError, WrongTypeError } from "../errors.js";
-import { MODE_FIELD } from "../protocol/names.js";
 import { withUnknownOutcome } from "../runtime/command-failures.js";
 import { forCaller } from "../runtime/for-caller.js";
 import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
-import { tellForced } from "./forced.js";
+import { holdersOf, tellForced } from "./forced.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { look } from "./look.js";
 import type { SeenLock } from "./seen-lock.js";
@@ -101,10 +100,6 @@ async function freeSeen(client: Client, lock: SeenLock): Promise<ForceUnlockOutc
     return "released";
   }
   throw new UnavailableError(commands.server, ANSWERS_LATE, isDoubtful);
-}
-
-function holdersOf(seen: Readonly<Record<string, string>>): readonly string[] {
-  return Object.keys(seen).filter((field) => field !== MODE_FIELD);
 }
 
 /**

@@ -13,8 +13,13 @@ export function tellForced(
   seen: Readonly<Record<string, string>>,
 ): void {
   if (!events.forced.hasSubscribers) return;
-  const holders = Object.keys(seen).filter((field) => field !== MODE_FIELD);
-  const isOwn = holders.some((holder) => client.owns(holder));
+  const holders = holdersOf(seen);
+  const own = holders.some((holder) => client.owns(holder));
   const kindName = typeof kind === "string" ? kind : kind.name;
-  events.forced.publish({ ...client.about, name, kind: kindName, key, holders, isOwn });
+  events.forced.publish({ ...client.about, name, kind: kindName, key, holders, own });
+}
+
+/** The holders among the fields of a lock. */
+export function holdersOf(fields: Readonly<Record<string, string>>): readonly string[] {
+  return Object.keys(fields).filter((field) => field !== MODE_FIELD);
 }

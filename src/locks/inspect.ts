@@ -11,6 +11,9 @@ export interface TakenPermit {
   readonly endsInMs: number;
 }
 
+/** The kinds of locks that are told apart by what is stored; the halves of a pair are one key. */
+export type StoredLockKind = "lock" | "fair-lock" | "fenced-lock" | "read-write-lock";
+
 /** What is stored about a lock, a semaphore or a latch. */
 export interface LockState {
   /** As the program calls it. */
@@ -22,14 +25,7 @@ export interface LockState {
    * here. A fenced lock is known by its counter. A semaphore and a latch are stored alike, and so is a permit-expirable semaphore of which
    * no permit is out.
    */
-  readonly kind:
-    | "none"
-    | "lock"
-    | "fair-lock"
-    | "fenced-lock"
-    | "read-write-lock"
-    | "semaphore-or-latch"
-    | "permit-expirable-semaphore";
+  readonly kind: "none" | StoredLockKind | "semaphore-or-latch" | "permit-expirable-semaphore";
   /** The holders as stored: `<client id>:<thread id>`, with `:write` behind those of a write lock. None of a semaphore or a latch. */
   readonly holders: readonly string[];
   /** How often each holder holds it. */
@@ -47,7 +43,7 @@ export interface LockState {
   /** The latest fencing token; null when none was ever given out. */
   readonly token: bigint | null;
   /** The holders that belong to the client that asked. */
-  readonly own: readonly string[];
+  readonly ownHolders: readonly string[];
   /** True when its only holder is `<client id>:0`: it was released, and its key was left for a while. */
   readonly kept: boolean;
   /** How many permits a semaphore has to give, or how far a latch is to be counted down. Absent for a lock. */
@@ -77,7 +73,7 @@ export async function inspect(client: Client, name: string, key: string): Promis
     ttlMs,
     queue,
     token: token === null ? null : BigInt(token),
-    own: holders.filter((holder) => client.owns(holder)),
+    ownHolders: holders.filter((holder) => client.owns(holder)),
     kept: holders.length === 1 && KEPT.test(only),
     ...(listeners === null ? {} : { listeners }),
     ...permits?.counts,
@@ -106,7 +102,7 @@ interface Evidence {
   readonly token: string | null;
 }
 
-export function kindOf({ free, mode, queue, token }: Evidence): LockState["kind"] {
+export function kindOf({ free, mode, queue, token }: Evidence): "none" | StoredLockKind {
   if (free) return "none";
   if (mode !== undefined) return "read-write-lock";
   if (queue.length > 0) return "fair-lock";

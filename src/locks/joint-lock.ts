@@ -240,8 +240,7 @@ export abstract class JointLock implements Lock {
   #begun(options: LockOptions) {
     const { watchdogMs } = options;
     const beatMs = watchdogMs === undefined ? this.settings.watchdogMs : rungOf(watchdogMs);
-    const { leaseMs = beatMs } = options;
-    const { note } = options as { readonly note?: string };
+    const { leaseMs = beatMs, note } = options;
     const { name, kind } = this.#subject;
     const terms = { leaseMs, renewed: options.leaseMs === undefined, note };
     return { client: { about: this.#about }, name, kind: kind.name, terms };

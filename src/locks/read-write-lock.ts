@@ -1,5 +1,5 @@
 import type { LockRecord } from "../protocol/lock-scripts.js";
-import { MODE_FIELD, rwChannel } from "../protocol/names.js";
+import { MODE_FIELD, rwChannel, WRITE_ENDING } from "../protocol/names.js";
 import {
   MARK_MS,
   readAcquire,
@@ -24,7 +24,6 @@ export interface ReadWriteLock {
   writeLock(): Lock;
 }
 
-const WRITE_ENDING = ":write";
 /** A waiting writer shows itself so often that two of its signs may be lost. */
 const SIGNS_PER_MARK = 3;
 

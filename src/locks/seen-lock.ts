@@ -2,15 +2,15 @@ import { keyOf, shown } from "../checks.js";
 import type { Script } from "../protocol/define-script.js";
 import { anyForceUnlock } from "../protocol/fair-scripts.js";
 import type { ForceUnlock, ForceUnlockAnswer } from "../protocol/lock-calls.js";
-import { lockChannel, MODE_FIELD, rwChannel } from "../protocol/names.js";
+import { lockChannel, MODE_FIELD, rwChannel, WRITE_ENDING } from "../protocol/names.js";
 import { readForceUnlock, writeForceUnlock } from "../protocol/read-write-scripts.js";
-import type { LockState } from "./inspect.js";
+import type { LockState, StoredLockKind } from "./inspect.js";
 
 /** A lock as it was seen, in the words of the command that frees it. */
 export interface SeenLock {
   /** As the program calls it. */
   readonly name: string;
-  readonly kind: Exclude<LockState["kind"], "none" | "semaphore-or-latch" | "permit-expirable-semaphore">;
+  readonly kind: StoredLockKind;
   readonly key: string;
   readonly script: Script<ForceUnlock, ForceUnlockAnswer>;
   /** Where its waiters listen. */
@@ -38,7 +38,7 @@ export function seenLock(state: LockState): SeenLock {
     return { name, kind: stored, key, script: anyForceUnlock, channel: lockChannel(key), seen: counts };
   }
   // A writer's own reads stand beside its write hold.
-  const isWritten = holders.some((holder) => holder.endsWith(":write"));
+  const isWritten = holders.some((holder) => holder.endsWith(WRITE_ENDING));
   const seen = { ...counts, [MODE_FIELD]: isWritten ? "write" : "read" };
   const script = isWritten ? writeForceUnlock : readForceUnlock;
   return { name, kind, key, script, channel: rwChannel(key), seen };

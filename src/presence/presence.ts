@@ -193,6 +193,6 @@ export class Presence {
     if (!events.presenceFailed.hasSubscribers) return;
     const { commands, id: clientId } = this.#client;
     const { group } = this.#settings;
-    events.presenceFailed.publish({ clientId, server: commands.server, group, error, isFinal: this.#isOver });
+    events.presenceFailed.publish({ clientId, server: commands.server, group, error, final: this.#isOver });
   }
 }

@@ -117,3 +117,6 @@ export function holderField(clientId: string, threadId: number): string {
 
 /** What the field of a lock that is kept after its release has behind the client id: a thread id that no thread has; holdfast's own. */
 export const KEPT_ENDING = ":0";
+
+/** Behind the holder of a write lock. No other holder ends so. */
+export const WRITE_ENDING = ":write";

@@ -58,12 +58,12 @@ export class Commands {
     this.about = about;
     this.timeoutMs = commandTimeoutMs;
     this.inCluster = topology === "cluster";
-    const [clocks, underWay] = [new ServerClocks(driver), new UnderWay(clock)];
-    const replication = new Replication(driver, replicas, about);
+    const metAgain = (key: string) => this.unsuited.metAgain(() => this.#askServer(key, true));
+    const [clocks, underWay] = [new ServerClocks(driver, metAgain), new UnderWay(clock)];
+    this.#replication = new Replication(driver, replicas, about);
     this.#clocks = clocks;
     this.#underWay = underWay;
-    this.#replication = replication;
-    this.#sender = new Sender({ driver, clock, replication, clocks, underWay });
+    this.#sender = new Sender({ driver, clock, replication: this.#replication, clocks, underWay });
     this.#failures = new CommandFailures(driver);
     this.unsuited = new UnsuitedServers(about.clientId);
     if ((pubSub === "sharded" || pubSub === "both") && !sharded) {
@@ -73,7 +73,7 @@ export class Commands {
     }
     const undecided = pubSub === "auto" && topology === "cluster" && sharded;
     if (!undecided) this.#publishes = pubSub === "auto" ? "classic" : pubSub;
-    this.#dialect = dialectOf(this.#publishes, replication);
+    this.#dialect = dialectOf(this.#publishes, this.#replication);
   }
 
   get server(): string {
@@ -285,7 +285,7 @@ export class Commands {
     });
   }
 
-  async #askServer(key: string, aside: boolean, bound: Bound): Promise<void> {
+  async #askServer(key: string, aside: boolean, bound = this.#bound(this.timeoutMs)): Promise<void> {
     const input = { key: this.inCluster ? key : undefined };
     const { reply } = await new Promise<Exchanged<ServerProbe>>((answered, failed) => {
       const probe = { script: serverProbe, key, patience: { aside }, input: () => input, answered, failed };

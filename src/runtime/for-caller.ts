@@ -25,9 +25,12 @@ function titleOf({ name, kind }: Subject): string {
  * caller's own, as is the reason of its signal, and stays as it is.
  *
  * To be used in an async function that the caller awaits: V8 adds the functions that wait for it to the stack.
+ *
+ * @param subject undefined for a call that is about no lock
  */
-export function forCaller(error: unknown, subject: Subject, waiter?: Heeding): unknown {
+export function forCaller(error: unknown, subject: Subject | undefined, waiter?: Heeding): unknown {
   if (!(error instanceof HoldfastError) || waiter?.isReasonOfSignal(error)) return error;
+  if (subject === undefined) return copyOf(error);
   const { message } = error;
   if (!message.includes(`"${subject.name}"`)) return copyOf(error, `${titleOf(subject)}: ${message}`);
   return error instanceof LeaseLostError ? lossForCaller(error) : copyOf(error);

@@ -82,7 +82,7 @@ export class Replication {
     try {
       const { reply: raw, ...counts } = await this.#driver.runReplicated(call, ticket, demand);
       if (counts.acknowledged >= counts.wanted) return { raw };
-      this.#tell({ command: call.script.name, ...counts });
+      this.#tell({ script: call.script.name, ...counts });
       return this.#mode === "require" ? { raw, shortfall: { ...counts, timeoutMs } } : { raw };
     } catch (error) {
       if (!(error instanceof WaitRefusedError)) throw error;
@@ -102,14 +102,14 @@ export class Replication {
       throw new UnavailableError(this.#driver.traits.server, why, false, { cause: error });
     }
     if (this.#mode === "auto") {
-      this.#tell({ command: call.script.name, acknowledged: 0, wanted: 0, error });
+      this.#tell({ script: call.script.name, acknowledged: 0, wanted: 0, error });
       this.#mode = "off";
       this.isOn = false;
     }
     return { raw: await this.#driver.run(call, ticket) };
   }
 
-  #tell(what: { command: string; acknowledged: number; wanted: number; error?: unknown }): void {
+  #tell(what: { script: string; acknowledged: number; wanted: number; error?: unknown }): void {
     if (!events.replicasShort.hasSubscribers) return;
     events.replicasShort.publish({ ...this.#about, ...what });
   }

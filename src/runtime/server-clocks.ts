@@ -45,9 +45,12 @@ export class ServerClocks {
   readonly #unplaced = new Server("");
   /** The others, by place. */
   readonly #servers = new Map<string, Server>();
+  readonly #metAgain: (key: string) => void;
 
-  constructor(driver: Pick<Driver, "placeOf" | "resets">) {
+  /** @param metAgain hears of the first answer of a known place after a lost connection, with the key that the command named */
+  constructor(driver: Pick<Driver, "placeOf" | "resets">, metAgain: (key: string) => void) {
     this.#driver = driver;
+    this.#metAgain = metAgain;
   }
 
   /** The server that has a key at present. */
@@ -80,6 +83,7 @@ export class ServerClocks {
       return known;
     }
     answering.clock = { resets, offsetMs, latestMs: serverMs };
+    if (known !== undefined) this.#metAgain(command.key);
     return answering.clock;
   }
 

@@ -1,6 +1,7 @@
 import { environment } from "../environment.js";
 import { events, type ServerUnsuitedEvent } from "../events.js";
 import type { ServerProbe } from "../protocol/lock-scripts.js";
+import { inRootContext } from "../root-context.js";
 
 /** Tells of servers to which locks should not be entrusted, as far as a probe shows it. */
 export class UnsuitedServers {
@@ -12,6 +13,15 @@ export class UnsuitedServers {
 
   constructor(clientId: string) {
     this.#clientId = clientId;
+  }
+
+  /**
+   * A server has answered again after the connection was lost: another one may be behind its address by now, as after a failover behind a proxy.
+   * @param probe asks it
+   */
+  metAgain(probe: () => Promise<void>): void {
+    if (!events.serverUnsuited.hasSubscribers) return;
+    inRootContext(probe).catch(() => undefined);
   }
 
   /** @param server names the one that was probed */

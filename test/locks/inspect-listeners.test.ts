@@ -46,7 +46,11 @@ describe("inspect", () => {
     const waiting = watched(connect().holdfast.getLock("a").lock());
     await clock.advance(10);
     const before = driver.names.length;
-    expect(await holdfast.inspect("a")).toMatchObject({ queue: [], listeners: 1, own: [lease.holder] });
+    expect(await holdfast.inspect("a")).toMatchObject({
+      queue: [],
+      listeners: 1,
+      ownHolders: [lease.holder],
+    });
     expect(driver.names.slice(before)).toEqual(["lock-inspect"]);
     await lease.unlock();
     await clock.advance(30_000);

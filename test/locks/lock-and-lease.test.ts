@@ -212,7 +212,7 @@ for (const backend of backends) {
         ttlMs: -2,
         queue: [],
         token: null,
-        own: [],
+        ownHolders: [],
         kept: false,
         listeners: 0,
       };
@@ -220,10 +220,10 @@ for (const backend of backends) {
       const lease = await holder.getLock("shown").lock({ leaseMs: HOUR_MS });
       const again = await lease.run(() => holder.getLock("shown").lock());
       const held = await holder.inspect("shown");
-      expect(held).toMatchObject({ kind: "lock", holders: [lease.holder], own: [lease.holder] });
+      expect(held).toMatchObject({ kind: "lock", holders: [lease.holder], ownHolders: [lease.holder] });
       expect(held.holdCounts).toEqual({ [lease.holder]: 2 });
       expect(held.ttlMs).toBeGreaterThan(HOUR_MS - 10_000);
-      expect(await other.inspect("shown")).toMatchObject({ holders: [lease.holder], own: [] });
+      expect(await other.inspect("shown")).toMatchObject({ holders: [lease.holder], ownHolders: [] });
       await again.unlock();
       await lease.unlock();
     });

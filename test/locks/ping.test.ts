@@ -4,9 +4,10 @@ import { Holdfast } from "../../src/holdfast.js";
 import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import type { PingOptions } from "../../src/ping.js";
 import { type CallFault, ScriptedDriver } from "../support/drivers/scripted-driver.js";
-import { neverDeliver } from "../support/faults/call-faults.js";
+import { loseReply, neverDeliver } from "../support/faults/call-faults.js";
 import { watchLeaks } from "../support/run/leaks.js";
 import { endRecordings, recorded } from "../support/run/recorded-events.js";
+import { until } from "../support/run/until.js";
 import { watched } from "../support/run/watched.js";
 import { locksOnRedis } from "../support/servers/locks-on-redis.js";
 import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
@@ -232,6 +233,54 @@ describe("holdfast:server:unsuited", () => {
     expect(heard.map(({ server }) => server)).toEqual([driver.traits.server]);
     expect((await holdfast.ping()).server).toBe(driver.traits.server);
     await closedOn(clock, holdfast);
+  });
+
+  test("asks a server again after a lost connection, beside the call, and tells what is behind its address by then [P11-1]", async () => {
+    const time = open();
+    const lock = time.holdfast.getLock("a");
+    await lock.isLocked();
+    const heard = recorded(events.serverUnsuited);
+    void time.driver.next(loseReply, "lock-inspect");
+    void time.driver.next(probed("noeviction", "slave", "0"), "server-probe");
+    const before = time.driver.names.length;
+    const looked = watched(lock.isLocked());
+    await time.clock.advance(1_000);
+    expect(looked.outcome).toEqual({ value: false });
+    expect(heard).toMatchObject([{ server: time.server.name, what: "is-replica", found: "role slave" }]);
+    await lock.isLocked();
+    const names = ["lock-inspect", "lock-inspect", "server-probe", "lock-inspect"];
+    expect(time.driver.names.slice(before)).toEqual(names);
+  });
+
+  test("does not ask again where nobody listens", async () => {
+    const time = open();
+    const lock = time.holdfast.getLock("a");
+    await lock.isLocked();
+    void time.driver.next(loseReply, "lock-inspect");
+    const before = time.driver.names.length;
+    const looked = watched(lock.isLocked());
+    await time.clock.advance(1_000);
+    expect(looked.outcome).toEqual({ value: false });
+    expect(time.driver.names.slice(before)).toEqual(["lock-inspect", "lock-inspect"]);
+  });
+
+  test("is told by a real server that has become a replica when its client connects again", async () => {
+    const holdfast = redis.holdfast();
+    const lock = holdfast.getLock("a");
+    await lock.isLocked();
+    const heard = recorded(events.serverUnsuited);
+    await redis.plain.replicaof("127.0.0.1", 1);
+    try {
+      await redis.plain.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+      // The answer to a call that the Redis client has sent again does not tell the time.
+      await until(async () => {
+        await lock.isLocked();
+        return heard.length > 0;
+      });
+      expect(heard).toMatchObject([{ clientId: holdfast.clientId, what: "is-replica", found: "role slave" }]);
+    } finally {
+      await redis.plain.call("REPLICAOF", "NO", "ONE");
+    }
   });
 
   test("is told by a real server that is a replica", async () => {

@@ -239,10 +239,10 @@ describe("questions about a state that was made by hand", () => {
   test("inspect tells the kinds of lock apart by what is stored", async () => {
     const holdfast = redis.holdfast();
     const inspect = async () => {
-      const { kind, holders, holdCounts, queue, token, own } = await holdfast.inspect("order:7");
-      return { kind, holders, holdCounts, queue, token, own };
+      const { kind, holders, holdCounts, queue, token, ownHolders } = await holdfast.inspect("order:7");
+      return { kind, holders, holdCounts, queue, token, ownHolders };
     };
-    const state = { holders: [JVM], holdCounts: { [JVM]: 1 }, queue: [], token: null, own: [] };
+    const state = { holders: [JVM], holdCounts: { [JVM]: 1 }, queue: [], token: null, ownHolders: [] };
     expect(await inspect()).toEqual({ ...state, kind: "none", holders: [], holdCounts: {} });
     await jvmLocks("order:7", HOUR_MS);
     expect(await inspect()).toEqual({ ...state, kind: "lock" });

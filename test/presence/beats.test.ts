@@ -287,7 +287,7 @@ describe("a number that another program has stored as the beat", () => {
       expect(await ticksGone(one, 5_000)).toBe(0);
       expect(failures.length).toBe(time - 1);
     }
-    expect(failures[1]).toMatchObject({ clientId: one.clientId, group: "default", isFinal: false });
+    expect(failures[1]).toMatchObject({ clientId: one.clientId, group: "default", final: false });
     expect(String(failures[1]?.error)).toContain(one.clientId);
   });
 

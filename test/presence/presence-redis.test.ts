@@ -179,7 +179,7 @@ describe("a user of the server", () => {
   test("without the right to presence is told so once, and has its locks", async () => {
     const holdfast = await user(knownRights, { presence: { everyMs: EVERY_MS } });
     await until(() => failures.length > 0);
-    expect(failures).toMatchObject([{ clientId: holdfast.clientId, isFinal: true }]);
+    expect(failures).toMatchObject([{ clientId: holdfast.clientId, final: true }]);
     // Another client that is made now tells after the time at which this one would have told again.
     const other = locks.holdfast({ presence: { everyMs: 4 * EVERY_MS } });
     await untilSeen(locks.holdfast(), other.clientId, ({ state }) => state === "there");

@@ -176,7 +176,7 @@ describe("a client with presence", () => {
     driver.meddle = (script, run) =>
       script === "presence-tell" ? Promise.reject(new Error("cut off")) : run();
     await beats(1);
-    expect(failures).toMatchObject([{ clientId: one.clientId, group: "default", isFinal: false }]);
+    expect(failures).toMatchObject([{ clientId: one.clientId, group: "default", final: false }]);
     driver.meddle = (_, run) => run();
     await beats(1);
     expect(await seen(one)).toMatchObject({ stats: [{ key: "a", refused: 1 }] });
@@ -298,7 +298,7 @@ describe("a beat that the server does not let through", () => {
     await beats(10);
     expect(driver.times("presence-tell")).toBe(1);
     expect(failures).toMatchObject([
-      { clientId: one.clientId, server: driver.traits.server, group: "default", isFinal: true },
+      { clientId: one.clientId, server: driver.traits.server, group: "default", final: true },
     ]);
     await (await one.getLock("a").lock()).unlock();
     await one.close();
@@ -312,7 +312,7 @@ describe("a beat that the server does not let through", () => {
       script === "presence-tell" ? Promise.reject(new ServerReplyError("OOM full")) : run();
     await beats(3);
     expect(driver.times("presence-tell")).toBe(3);
-    expect(failures.map(({ isFinal }) => isFinal)).toEqual([false, false, false]);
+    expect(failures.map(({ final }) => final)).toEqual([false, false, false]);
   });
 });
 

@@ -415,7 +415,9 @@ export class Run {
     if (call.script.name !== "server-probe") {
       this.#scene.occupied.look(server, call.keys, by, call.script.name.includes("acquire"));
     }
-    this.#holders.ran(server, call, by);
+    for (const holder of this.#holders.ran(server, call, by)) {
+      this.#checker.fail("exclusion", `${by} frees by force what it has not seen: ${holder}`);
+    }
     for (const watch of this.#watches.values()) watch.ran(server, call, by, answer);
     this.#lockWatch?.ran(server, call, by, answer);
     this.#orphans.ran(server, call, by);

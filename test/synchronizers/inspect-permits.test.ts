@@ -5,7 +5,7 @@ import { fakeTime } from "../support/worlds/fake-time.js";
 const redis = locksOnRedis();
 const open = fakeTime();
 
-const NOTHING_HELD = { holders: [], holdCounts: {}, queue: [], token: null, own: [], kept: false };
+const NOTHING_HELD = { holders: [], holdCounts: {}, queue: [], token: null, ownHolders: [], kept: false };
 
 test("inspect tells what a semaphore has to give, and how far a latch is to be counted down", async () => {
   const time = open();

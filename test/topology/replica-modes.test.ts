@@ -85,7 +85,7 @@ describe("where replicas are asked but not required", () => {
     redis.hold();
     const lease = await lock.lock();
     const server = `redis://127.0.0.1:${redis.servers.master.port}/0`;
-    expect(short).toMatchObject([{ server, command: "lock-acquire", acknowledged: 0, wanted: 1 }]);
+    expect(short).toMatchObject([{ server, script: "lock-acquire", acknowledged: 0, wanted: 1 }]);
     expect(await redis.plain.hgetall(NAME)).toEqual({ [lease.holder]: "1" });
     expect(lease.state).toBe("held");
     await lease.unlock();
@@ -99,7 +99,7 @@ describe("where replicas are asked but not required", () => {
     redis.hold();
     await until(() => lease.remainingMs() < 2_100);
     await until(() => lease.remainingMs() > 2_400);
-    expect(short.map(({ command }) => command)).toContain("lock-renew");
+    expect(short.map(({ script }) => script)).toContain("lock-renew");
     await lease.unlock();
   });
 

@@ -226,14 +226,14 @@ describe("holdfast:lock:forced", () => {
     expect(await time.holdfast.getLock("a").forceUnlock()).toBe(true);
     const { holder } = lease;
     const about = { ...aboutOf(time), name: "a", key: "a" };
-    expect(forced).toEqual([{ ...about, kind: "lock", holders: [holder], isOwn: false }]);
+    expect(forced).toEqual([{ ...about, kind: "lock", holders: [holder], own: false }]);
     expect(await time.holdfast.getLock("a").forceUnlock()).toBe(false);
     expect(forced).toHaveLength(1);
     const pair = (client: typeof time.holdfast) => client.getReadWriteLock("a").readLock();
     const readers = [await pair(time.holdfast).lock(), await pair(other.holdfast).lock()];
     await pair(time.holdfast).forceUnlock();
     const holders = readers.map((reader) => reader.holder);
-    expect(forced[1]).toEqual({ ...about, kind: "read-lock", holders, isOwn: true });
+    expect(forced[1]).toEqual({ ...about, kind: "read-lock", holders, own: true });
   });
 
   test("is told once when an answer was lost, and not of a lock that its holder released meanwhile", async () => {

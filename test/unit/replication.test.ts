@@ -275,7 +275,7 @@ describe("a release that too few replicas have", () => {
     expect([lease.state, fields(world)]).toEqual(["released", undefined]);
     const { clientId } = world.holdfast;
     const { server } = world.driver.traits;
-    expect(short).toEqual([{ clientId, server, command: "lock-release", acknowledged: 0, wanted: 1 }]);
+    expect(short).toEqual([{ clientId, server, script: "lock-release", acknowledged: 0, wanted: 1 }]);
   });
 
   test("of an inner hold does not prolong what is believed of the outer one", async () => {
@@ -429,7 +429,7 @@ describe("a server that refuses to ask its replicas", () => {
     const short = recorded(events.replicasShort);
     driver.refusal = refusal;
     const leases = await Promise.all(["a", "b"].map((name) => holdfast.getLock(name).lock()));
-    expect(short).toMatchObject([{ command: "lock-acquire", acknowledged: 0, wanted: 0, error: refusal }]);
+    expect(short).toMatchObject([{ script: "lock-acquire", acknowledged: 0, wanted: 0, error: refusal }]);
     await Promise.all(leases.map((lease) => lease.unlock()));
     expect(driver.demanded()).toEqual(["lock-acquire", "lock-acquire"]);
     const lease = await holdfast.getFairLock(NAME).lock();

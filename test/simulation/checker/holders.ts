@@ -74,12 +74,20 @@ export class Holders {
     }
   }
 
-  /** A script has run. */
-  ran(server: SimServer, { keys, args, script }: ScriptCall, by: string): void {
+  /**
+   * A script has run.
+   * @returns the holders, each with its count, that it has freed by force, and that were not seen so by the process which sent it
+   */
+  ran(server: SimServer, { keys, args, script }: ScriptCall, by: string): readonly string[] {
     const isForce = script.name.endsWith("force-unlock");
     const asker = script.name.endsWith("acquire") ? by : undefined;
+    const unseen: string[] = [];
     for (const key of keys) {
-      const arrived = this.#look(server, key, by, (_, client) => {
+      const arrived = this.#look(server, key, by, ({ fields }, client, field) => {
+        const count = fields.get(field);
+        if (isForce && !args.some((arg, at) => arg === field && args[at + 1] === count)) {
+          unseen.push(`${field}, ${count} times`);
+        }
         if (isForce) return "by force";
         return this.#members.get(client)?.process.name === by ? "by its client" : "otherwise";
       });
@@ -87,6 +95,7 @@ export class Holders {
       for (const field of arrived)
         this.#askers.set(`${key} ${field}`, args.includes(field) ? asker : undefined);
     }
+    return unseen;
   }
 
   /** Whether Redis has given a lock to a holder as the answer to its own acquisition. */
@@ -155,7 +164,7 @@ export class Holders {
     server: SimServer,
     key: string,
     by: string | undefined,
-    how: (before: StoredLock, client: string) => How,
+    how: (before: StoredLock, client: string, field: string) => How,
   ): readonly string[] {
     const seen = this.#keyspace.look(server, key);
     if (seen === undefined) return [];
@@ -167,7 +176,14 @@ export class Holders {
       if (after.fields.has(field) || client === "") continue;
       const forcing = new Set(this.#forcing.get(`${key} ${by}`));
       if (forcing.size === 0) forcing.add(NO_CALL);
-      departures.push({ client, field, atUs: this.#time.nowUs, how: how(before, client), by, forcing });
+      departures.push({
+        client,
+        field,
+        atUs: this.#time.nowUs,
+        how: how(before, client, field),
+        by,
+        forcing,
+      });
     }
     for (const field of after.fields.keys()) {
       const at = `${key} ${field}`;

@@ -31,7 +31,7 @@ export async function askLock(caller: Caller, door: Door): Promise<void> {
             counts.length === holders.length &&
             holders.every(([field, count]) => told.holdCounts[field] === Number(count)) &&
             told.holders.join() === counts.map(([holder]) => holder).join() &&
-            told.own.join() === own.join() &&
+            told.ownHolders.join() === own.join() &&
             lasts(state, told.ttlMs, sinceUs, nowUs)
           );
         },

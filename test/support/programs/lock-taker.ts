@@ -48,7 +48,9 @@ function state(): Answer {
 }
 
 const stopListening = obey({
-  lock: async (lockOptions: LockOptions) => held(await lock.lock(lockOptions)),
+  /** `name`: another lock of the same kind. */
+  lock: async ({ name: other, ...lockOptions }: LockOptions & { readonly name?: string }) =>
+    held(await (other === undefined ? lock : lockOfKind(holdfast, kind, other)).lock(lockOptions)),
   tryLock: async (lockOptions: LockOptions) => held(await lock.tryLock(lockOptions)),
   unlock: async () => {
     await leases.pop()?.unlock();

@@ -309,6 +309,25 @@ export const releaseDefects: readonly Defect[] = [
     ],
   },
   {
+    name: "seen-and-not-compared",
+    promise: "forceUnlock of what was seen frees a lock from those holders, and from no others.",
+    shows: "The lock changes hands between an inspect and the forceUnlock of what that has told.",
+    origin: "P5",
+    kinds: ["lock", "fenced", "spin", "non-reentrant", "fair", "non-reentrant fair"],
+    edits: [
+      {
+        file: "src/protocol/scripts/fair-force-unlock.lua",
+        find: 'if redis.call("HGET", lock, ARGV[2 * i + 7])',
+        replace: 'if not tells_all and redis.call("HGET", lock, ARGV[2 * i + 7])',
+      },
+      {
+        file: "src/protocol/scripts/fair-force-unlock.lua",
+        find: 'if redis.call("HLEN", lock)',
+        replace: 'if not tells_all and redis.call("HLEN", lock)',
+      },
+    ],
+  },
+  {
     name: "repair-frees-what-is-kept",
     promise:
       "A lock that its holder keeps after the release is free no earlier, also when the release was not answered.",

@@ -36,4 +36,9 @@ export const told: readonly Survivor[] = [
   ...alike("only told", "A warning about how the server is set up.", [
     ["runtime/commands.ts", "call-dropped", "this.unsuited.met("],
   ]),
+  ...alike(
+    "only told",
+    "A server is asked anew how it is set up only while somebody listens: see test/locks/ping.test.ts.",
+    [["runtime/server-clocks.ts", "*", "this.#metAgain(command.key)"]],
+  ),
 ];
