@@ -85,7 +85,7 @@ export abstract class Attempt extends AcquireCommand {
     this.heldCount = inRedis.count;
     if (wish.again && this.heldCount === 0) throw lossOf(this);
     // Between two attempts, another command of the stay had its turn: a copy of it would take away what is asked for now.
-    if (wish.again && inRedis.copiesUntilMs > 0) {
+    if (wish.again && inRedis.mayBeLowered) {
       this.useless("copies");
       return;
     }

@@ -166,7 +166,8 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
   }
 
   #copyMayArrive(): void {
-    if (this.#deadline !== undefined) this.#holding.inRedis.copyMayArrive(this.#deadline, this.#leastTtlMs);
+    if (this.#deadline === undefined) return;
+    this.#holding.inRedis.copyMayArrive(this.#deadline, this.#leastTtlMs, true);
   }
 }
 

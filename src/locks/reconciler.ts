@@ -127,6 +127,8 @@ class Reconciler {
         // A naming, and the release of all names, have the turn that began with the hand-over.
         const { isNamed } = record;
         const next = await (isNamed ? record.inTurn(async () => this.#round()) : this.#round());
+        // Not within the turn: a call that hears of the end may send its own command at once.
+        this.#tellEnd();
         if (next === "rest") continue;
         const isUrgent = this.#hasNews && record.isNamed;
         this.#hasNews = true;
@@ -136,6 +138,7 @@ class Reconciler {
       record.reconciler = undefined;
       if (!record.isNamed && this.#holding.chain?.isOver === false) record.endTurn();
       this.#letStay();
+      this.#tellEnd();
     }
   }
 
@@ -289,6 +292,10 @@ class Reconciler {
   #letStay(): void {
     if (this.#keepsStay) this.#holding.settled();
     this.#keepsStay = false;
+  }
+
+  #tellEnd(): void {
+    if (this.#keepsStay) return;
     for (const ended of this.#ended.splice(0)) ended();
   }
 

@@ -34,6 +34,8 @@ export class ServerRecord extends Turns {
   #longestLeaseMs = 0;
   /** On the monotonic clock: from then on nothing can be there. */
   #outlivedMs: number | undefined;
+  /** Whether a copy may arrive that lowers the count: it would take away what is asked for meanwhile. */
+  mayBeLowered = false;
   /** For how long the key is to stay when the last hold is released; 0: the lock is freed. */
   keepForMs = 0;
   /** Whether replicas may miss the latest release. */
@@ -228,10 +230,12 @@ export class ServerRecord extends Turns {
    * A command has an unknown outcome, or may have been sent twice.
    * @param deadline its own
    * @param ttlMs the shortest TTL that it may write in the place of a longer one. Default: it writes none
+   * @param lowers whether it lowers the count
    */
-  copyMayArrive(deadline: Deadline, ttlMs: number = Number.POSITIVE_INFINITY): void {
+  copyMayArrive(deadline: Deadline, ttlMs: number = Number.POSITIVE_INFINITY, lowers = false): void {
     this.#copiesUntil = deadline.orLater(this.#copiesUntil);
     this.#copiesTtlMs = Math.min(this.#copiesTtlMs, ttlMs);
+    this.mayBeLowered ||= lowers;
   }
 
   /** A server's clock has been seen. @param clock undefined when it is not known which server's */
@@ -239,7 +243,7 @@ export class ServerRecord extends Turns {
     if (this.#copiesUntil === undefined || clock === undefined) return;
     const until = this.#copiesUntil.on(clock, serverMs);
     this.#copiesUntil = serverMs > until.ms ? undefined : until;
-    if (this.#copiesUntil === undefined) this.#copiesTtlMs = Number.POSITIVE_INFINITY;
+    if (this.#copiesUntil === undefined) this.#noCopies();
   }
 
   /** Nothing is asked for any more for now. @param nowMs on the monotonic clock */
@@ -252,9 +256,14 @@ export class ServerRecord extends Turns {
     this.#count = 0;
     this.#lowest = 0;
     this.#highest = 0;
+    this.#noCopies();
+    this.keepForMs = 0;
+  }
+
+  #noCopies(): void {
     this.#copiesUntil = undefined;
     this.#copiesTtlMs = Number.POSITIVE_INFINITY;
-    this.keepForMs = 0;
+    this.mayBeLowered = false;
   }
 
   /**

@@ -1,5 +1,7 @@
 import { invariant } from "../invariant.js";
 
+const BOTH = "two commands of a stay are under way";
+
 /**
  * The commands of one stay, which go one after the other, so that each knows the hold count before it.
  * @see docs/internals/states.md#what-redis-has-of-a-stay
@@ -18,6 +20,7 @@ export class Turns {
   async inTurn<T>(work: () => Promise<T>): Promise<T> {
     const before = this.#turn === true ? this.#endOfTurn() : this.#turn;
     const mine = before === undefined ? work() : before.then(work, work);
+    invariant(before !== undefined || this.#turn === undefined, BOTH);
     this.#turn = mine;
     try {
       return await mine;
@@ -28,7 +31,7 @@ export class Turns {
 
   /** A command is sent without {@link inTurn}; no other one may be under way. */
   beginTurn(): void {
-    invariant(this.#turn === undefined, "two commands of a stay are under way");
+    invariant(this.#turn === undefined, BOTH);
     this.#turn = true;
   }
 

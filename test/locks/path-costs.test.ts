@@ -15,7 +15,7 @@ const walks: Readonly<
   "lock: lock() of another client, until it sleeps": [12, 133, 43, 11],
   "lock: unlock(), message, entry of the other client": [8, 156, 50, 10],
   "lock: lock() of the same client, until it sleeps": [5, 122, 43, 11],
-  "lock: unlock() that hands over, entry of the next": [10, 157, 46, 10],
+  "lock: unlock() that hands over, entry of the next": [10, 159, 46, 10],
   "lock with a chosen id: lock()": [4, 133, 46, 10],
   "lock with a chosen id: unlock()": [4, 91, 34, 4],
   "non-reentrant lock: lock()": [4, 114, 43, 9],

@@ -4,7 +4,7 @@ import { keptHistories, readFailure } from "./campaign/failure.js";
 import { replayFailure } from "./campaign/replay.js";
 
 describe("what was mended", () => {
-  it("stays mended in each kept history", async () => {
+  it("stays mended in each kept history [own-75]", async () => {
     for (const file of keptHistories()) {
       const { violations } = await replayFailure(readFailure(file));
       const again = `npm run simulate -- --replay ${relative(process.cwd(), file)} --trace`;

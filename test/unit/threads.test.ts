@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { Client } from "../../src/client.js";
 import { ServerReplyError } from "../../src/driver/driver.js";
 import { HeldLease } from "../../src/lease.js";
@@ -179,6 +179,26 @@ describe("the commands of one stay", () => {
     second.open();
     expect((await settled).map(({ status }) => status)).toEqual(["rejected", "fulfilled", "fulfilled"]);
     expect(log).toEqual(["first", "second", "third"]);
+  });
+
+  test("a turn in which another one begins is a bug [own-75]", async () => {
+    const warn = vi.spyOn(process, "emitWarning").mockReturnValue();
+    const { inRedis } = stay().holding;
+    const turn = inRedis.inTurn(async () => inRedis.beginTurn());
+    await expect(turn).rejects.toThrow("bug in holdfast: two commands of a stay are under way");
+    expect(warn).toHaveBeenCalledOnce();
+  });
+
+  test("may lower the count until none can arrive any more", () => {
+    const { inRedis } = stay().holding;
+    const clock = { resets: 0, offsetMs: 0, latestMs: 0 };
+    inRedis.copyMayArrive(new Deadline(clock, 1_000, 300));
+    expect(inRedis.mayBeLowered).toBe(false);
+    inRedis.copyMayArrive(new Deadline(clock, 900, 300), 5_000, true);
+    inRedis.seenServer(clock, 1_000);
+    expect(inRedis.mayBeLowered).toBe(true);
+    inRedis.seenServer(clock, 1_001);
+    expect(inRedis.mayBeLowered).toBe(false);
   });
 
   test("may still arrive until the latest of their deadlines has passed on the server's clock", () => {
