@@ -25,6 +25,8 @@ const subpaths: Readonly<Record<string, string>> = {
   "holdfast/node-redis": "driver/node-redis/index",
   "holdfast/valkey-glide": "driver/valkey-glide/index",
   "holdfast/memory": "memory/index",
+  "holdfast/inspector": "inspector/index",
+  "holdfast/watch": "watch/index",
   "holdfast/driver-test": "driver/conformance/index",
 };
 
@@ -80,7 +82,7 @@ function projectOf({ name, alone, files }: TestGroup, nth: number): TestProjectI
       restoreMocks: !alone,
       unstubEnvs: !alone,
       // A test without an assertion would pass whatever happens.
-      expect: { requireAssertions: true },
+      expect: { requireAssertions: true, poll: { timeout: 30_000 } },
       execArgv: ["--unhandled-rejections=strict", "--expose-gc", "--max-semi-space-size=64"],
       server: { deps: { external: [/\/dist\/esm\//] } },
       // No promise about time is left to these: a machine may do something else for a while.

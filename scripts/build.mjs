@@ -1,16 +1,26 @@
 // @ts-check
 /**
  * Builds what is stale: dist/ (the package, from src/), build/ (the demo and the child programs of the
- * tests, which import the package by its name) and build/simulation/ (the simulator, with a copy of src/). Fresh output is made
+ * tests, which import the package by its name), build/simulation/ (the simulator, with a copy of src/) and packages/cli/dist/ (the command line). Fresh output is made
  * beside the old and then swapped in, folder by folder, so that a program started meanwhile, or a second build, never meets half of
  * one.
  *
  *   node scripts/build.mjs --package      dist/ alone
+ *   node scripts/build.mjs --cli          dist/ and packages/cli/dist/
  *   node scripts/build.mjs --simulation   build/simulation/ alone
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { exposeFolder } from "./expose-privates.mjs";
@@ -18,6 +28,7 @@ import { exposeFolder } from "./expose-privates.mjs";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
 const packageInputs = ["src", "types", "tsconfig.json", "tsconfig.build.json", "tsconfig.cjs.json"];
+const commandLineInputs = ["packages/cli/src", "packages/cli/tsconfig.json"];
 const programInputs = ["demo", "test/support", "tsconfig.programs.json"];
 const simulationInputs = [
   "src",
@@ -57,6 +68,24 @@ export async function build({ keepGoing = false, packageOnly = false } = {}) {
 }
 
 /**
+ * The command line imports the built package, as its users do.
+ *
+ * @returns {Promise<boolean>} false when the compiler found errors
+ */
+export async function buildCommandLine() {
+  if (!(await build({ packageOnly: true }))) return false;
+  const stamp = digest(commandLineInputs);
+  if (readStamp().commandLine === stamp && existsSync(join(root, "packages/cli/dist/main.js"))) return true;
+  writeStamp({ commandLine: undefined });
+  const sound = await produce("packages/cli", false, [["packages/cli/tsconfig.json", "dist"]]);
+  if (sound) {
+    chmodSync(join(root, "packages/cli/dist/main.js"), 0o755);
+    writeStamp({ commandLine: stamp });
+  }
+  return sound;
+}
+
+/**
  * The simulator has the sources compiled into its own folder, so the package need not be built for it. In that copy all state can be
  * reached from outside.
  *
@@ -71,7 +100,7 @@ export async function buildSimulation() {
   return sound;
 }
 
-/** @typedef {{ package?: string | undefined, programs?: string | undefined, simulation?: string | undefined }} Stamp */
+/** @typedef {{ package?: string | undefined, programs?: string | undefined, simulation?: string | undefined, commandLine?: string | undefined }} Stamp */
 
 /** @returns {Stamp} */
 function readStamp() {
@@ -176,6 +205,8 @@ function swapIn(fresh, target) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const packageOnly = process.argv.includes("--package");
-  const sound = process.argv.includes("--simulation") ? buildSimulation() : build({ packageOnly });
+  const commandLine = process.argv.includes("--cli");
+  const simulation = process.argv.includes("--simulation");
+  const sound = simulation ? buildSimulation() : commandLine ? buildCommandLine() : build({ packageOnly });
   process.exitCode = (await sound) ? 0 : 1;
 }

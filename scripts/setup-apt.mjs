@@ -6,15 +6,33 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:
 const policyFile = "/usr/sbin/policy-rc.d";
 
 /**
- * Installs redis-server without starting it, now or at the next boot: the tests start servers of their own.
+ * Installs Chromium for the tests of the page.
  *
  * @returns {string | undefined} what went wrong
  */
-export function installRedisWithApt() {
+export function installChromiumWithApt() {
   console.log(
-    "The tests need redis-server. Installing it:\n" +
+    "The tests of the page need Chromium. Installing it, some 100 MB to download:\n" +
       "  apt-get update\n" +
-      "  apt-get install --no-install-recommends redis-server   (no service is started or enabled)",
+      "  apt-get install --no-install-recommends chromium",
+  );
+  if (!run("apt-get", ["update"])) return "apt-get update failed";
+  const isInstalled = run("apt-get", ["install", "--yes", "--no-install-recommends", "chromium"]);
+  return isInstalled ? undefined : "apt-get install failed";
+}
+
+/**
+ * Installs a server without starting it, now or at the next boot: the tests start servers of their own.
+ *
+ * @param {"redis-server" | "nginx"} name of the package and of its service
+ * @param {string} need what needs it
+ * @returns {string | undefined} what went wrong
+ */
+export function installServerWithApt(name, need) {
+  console.log(
+    `${need} ${name}. Installing it:\n` +
+      "  apt-get update\n" +
+      `  apt-get install --no-install-recommends ${name}   (no service is started or enabled)`,
   );
   if (!run("apt-get", ["update"])) return "apt-get update failed";
   // With a listener an interrupt ends apt-get but not us, so that the policy is put back.
@@ -22,11 +40,11 @@ export function installRedisWithApt() {
   process.on("SIGINT", ignore).on("SIGTERM", ignore);
   const restorePolicy = forbidServices();
   try {
-    if (!run("apt-get", ["install", "--yes", "--no-install-recommends", "redis-server"])) {
+    if (!run("apt-get", ["install", "--yes", "--no-install-recommends", name])) {
       return "apt-get install failed";
     }
     // Fails where there is no init system, and then nothing was enabled.
-    spawnSync("update-rc.d", ["redis-server", "disable"], { stdio: "ignore" });
+    spawnSync("update-rc.d", [name, "disable"], { stdio: "ignore" });
     return undefined;
   } finally {
     restorePolicy();

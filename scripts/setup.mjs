@@ -1,16 +1,18 @@
 // @ts-check
 /**
- * Makes a fresh clone ready: the npm packages, and with --redis a server for the tests. Needs Node alone,
- * says what it will do before it does it, and says nothing when nothing is to do.
+ * Makes a fresh clone ready: the npm packages, with --redis a server for the tests, with --chromium and --nginx a browser and a proxy for
+ * those of the page. Needs Node alone, says what it will do before it does it, and says nothing when nothing is to do.
  *
- *   HOLDFAST_NO_INSTALL=1   installs nothing: says what is missing and stops
- *   HOLDFAST_SERVER=PROGRAM the server that the tests start: none is looked for
+ *   HOLDFAST_NO_INSTALL=1      installs nothing: says what is missing and stops
+ *   HOLDFAST_SERVER=PROGRAM    the server that the tests start: none is looked for
+ *   HOLDFAST_CHROMIUM=PROGRAM  the browser that the tests start: none is looked for
+ *   HOLDFAST_NGINX=PROGRAM     the same for the proxy
  */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { installRedisWithApt } from "./setup-apt.mjs";
+import { installChromiumWithApt, installServerWithApt } from "./setup-apt.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -43,7 +45,36 @@ export function packagesState(wanted, installed, exists) {
  * @param {(file: string) => boolean} isExecutable
  */
 export function findServer(path, isExecutable) {
-  for (const name of ["redis-server", "valkey-server"]) {
+  return findProgram(["redis-server", "valkey-server"], path, isExecutable);
+}
+
+/**
+ * @param {string | undefined} path the PATH variable
+ * @param {(file: string) => boolean} [isFound]
+ */
+export function findChromium(path, isFound = isExecutable) {
+  return findProgram(
+    ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"],
+    path,
+    isFound,
+  );
+}
+
+/**
+ * @param {string | undefined} path the PATH variable, which has not the folder of servers for all users
+ * @param {(file: string) => boolean} [isFound]
+ */
+export function findNginx(path, isFound = isExecutable) {
+  return findProgram(["nginx"], [path ?? "", "/usr/sbin"].join(delimiter), isFound);
+}
+
+/**
+ * @param {readonly string[]} names
+ * @param {string | undefined} path
+ * @param {(file: string) => boolean} isExecutable
+ */
+function findProgram(names, path, isExecutable) {
+  for (const name of names) {
     for (const folder of (path ?? "").split(delimiter)) {
       if (folder !== "" && isExecutable(join(folder, name))) return join(folder, name);
     }
@@ -51,20 +82,60 @@ export function findServer(path, isExecutable) {
   return undefined;
 }
 
-const typeOn = {
+const serverOn = {
   debian: "sudo apt-get install --no-install-recommends redis-server",
   fedora: "sudo dnf install valkey",
   macos: "brew install redis",
+};
+
+const browserOn = {
+  debian: "sudo apt-get install --no-install-recommends chromium",
+  fedora: "sudo dnf install chromium",
+  macos: "brew install chromium",
+};
+
+const proxyOn = {
+  debian: "sudo apt-get install --no-install-recommends nginx",
+  fedora: "sudo dnf install nginx",
+  macos: "brew install nginx",
 };
 
 /**
  * How to come by a server: "apt" where we may install one, else the line to type (all of them where the
  * system is none that we know).
  *
- * @param {{ platform: string, osRelease: string, isRoot: boolean, mayInstall: boolean }} machine
+ * @param {Machine} machine
+ */
+export function serverPlan(machine) {
+  return planOf(serverOn, machine);
+}
+
+/**
+ * The same for a browser.
+ *
+ * @param {Machine} machine
+ */
+export function browserPlan(machine) {
+  return planOf(browserOn, machine);
+}
+
+/**
+ * And for a proxy.
+ *
+ * @param {Machine} machine
+ */
+export function proxyPlan(machine) {
+  return planOf(proxyOn, machine);
+}
+
+/** @typedef {{ platform: string, osRelease: string, isRoot: boolean, mayInstall: boolean }} Machine */
+
+/**
+ * @param {typeof serverOn} typeOn
+ * @param {Machine} machine
  * @returns {{ install: "apt" } | { tell: string[] }}
  */
-export function serverPlan({ platform, osRelease, isRoot, mayInstall }) {
+function planOf(typeOn, { platform, osRelease, isRoot, mayInstall }) {
   const family = familyOf(platform, osRelease);
   if (family === "debian" && isRoot && mayInstall) return { install: "apt" };
   return { tell: family === undefined ? Object.values(typeOn) : [typeOn[family]] };
@@ -73,7 +144,7 @@ export function serverPlan({ platform, osRelease, isRoot, mayInstall }) {
 /**
  * @param {string} platform
  * @param {string} osRelease contents of /etc/os-release
- * @returns {keyof typeof typeOn | undefined}
+ * @returns {keyof typeof serverOn | undefined}
  */
 function familyOf(platform, osRelease) {
   if (platform === "darwin") return "macos";
@@ -106,18 +177,54 @@ function provideServer(mayInstall) {
   if (process.env["HOLDFAST_SERVER"]) return;
   const find = () => findServer(process.env["PATH"], isExecutable);
   if (find() !== undefined) return;
-  const plan = serverPlan({
+  const plan = serverPlan(thisMachine(mayInstall));
+  if ("tell" in plan) {
+    stop(`The tests need redis-server or valkey-server on PATH. Type:\n  ${plan.tell.join("\nor\n  ")}`);
+  }
+  const failure = installServerWithApt("redis-server", "The tests need");
+  if (failure !== undefined) stop(failure);
+  if (find() === undefined) stop("redis-server was installed but is not on PATH");
+}
+
+/** @param {boolean} mayInstall */
+function provideChromium(mayInstall) {
+  if (process.env["HOLDFAST_CHROMIUM"]) return;
+  const find = () => findChromium(process.env["PATH"]);
+  if (find() !== undefined) return;
+  const plan = browserPlan(thisMachine(mayInstall));
+  if ("tell" in plan) {
+    stop(`The tests of the page need Chromium on PATH. Type:\n  ${plan.tell.join("\nor\n  ")}`);
+  }
+  const failure = installChromiumWithApt();
+  if (failure !== undefined) stop(failure);
+  if (find() === undefined) stop("chromium was installed but is not on PATH");
+}
+
+/** @param {boolean} mayInstall */
+function provideNginx(mayInstall) {
+  if (process.env["HOLDFAST_NGINX"]) return;
+  const find = () => findNginx(process.env["PATH"]);
+  if (find() !== undefined) return;
+  const plan = proxyPlan(thisMachine(mayInstall));
+  if ("tell" in plan) {
+    stop(`The tests of the page need nginx on PATH. Type:\n  ${plan.tell.join("\nor\n  ")}`);
+  }
+  const failure = installServerWithApt("nginx", "The tests of the page need");
+  if (failure !== undefined) stop(failure);
+  if (find() === undefined) stop("nginx was installed but is not on PATH");
+}
+
+/**
+ * @param {boolean} mayInstall
+ * @returns {Machine}
+ */
+function thisMachine(mayInstall) {
+  return {
     platform: process.platform,
     osRelease: readText("/etc/os-release") ?? "",
     isRoot: process.getuid?.() === 0,
     mayInstall,
-  });
-  if ("tell" in plan) {
-    stop(`The tests need redis-server or valkey-server on PATH. Type:\n  ${plan.tell.join("\nor\n  ")}`);
-  }
-  const failure = installRedisWithApt();
-  if (failure !== undefined) stop(failure);
-  if (find() === undefined) stop("redis-server was installed but is not on PATH");
+  };
 }
 
 /** @param {string} file */
@@ -154,4 +261,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const mayInstall = process.env["HOLDFAST_NO_INSTALL"] !== "1";
   providePackages(mayInstall);
   if (process.argv.includes("--redis")) provideServer(mayInstall);
+  if (process.argv.includes("--chromium")) provideChromium(mayInstall);
+  if (process.argv.includes("--nginx")) provideNginx(mayInstall);
 }

@@ -1,7 +1,8 @@
 // @ts-check
 /**
  * Packs the package, installs the tarball into projects as users have them, and takes a lock in each: from
- * ESM, from plain CommonJS and from Jest. Where Node runs it, `import` and `require` must give one instance.
+ * ESM, from plain CommonJS and from Jest. Where Node runs it, `import` and `require` must give one instance. The command line is packed
+ * and installed beside it, and run by npx.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -101,14 +102,17 @@ const projects = {
 async function smoke() {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-smoke-"));
   try {
-    await mustRun("npm", ["pack", "--pack-destination", folder], { cwd: root });
-    const [tarball = ""] = readdirSync(folder);
+    const packing = ["pack", "--pack-destination", folder];
+    await mustRun("npm", packing, { cwd: root });
+    await mustRun("npm", [...packing, "--workspace", "packages/cli"], { cwd: root });
+    const tarballs = readdirSync(folder).map((file) => `./${file}`);
     writeFileSync(join(folder, "package.json"), '{ "private": true }');
     const fengari = `fengari@${manifest.devDependencies.fengari}`;
-    await mustRun("npm", ["install", "--prefer-offline", `./${tarball}`, fengari], { cwd: folder });
+    await mustRun("npm", ["install", "--prefer-offline", ...tarballs, fengari], { cwd: folder });
     const results = [];
     for (const [name, project] of Object.entries(projects))
       results.push(await runProject(folder, name, project));
+    results.push(await runCommandLine(folder));
     return results.every(Boolean);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -131,6 +135,25 @@ async function runProject(folder, name, { files, args }) {
   // A library that makes Node print warnings is not fine.
   const fine = ok && !/Warning:/.test(output);
   console.log(fine ? `${name}: fine` : `${name}: FAILED\n${output}`);
+  return fine;
+}
+
+/**
+ * It has its version, and says where it can not reach Redis: all that can be seen without a server.
+ *
+ * @param {string} folder
+ */
+async function runCommandLine(folder) {
+  const npx = ["--no-install", "holdfast-cli"];
+  const told = await runCommand("npx", [...npx, "--version"], { cwd: folder, quiet: true });
+  const url = "redis://127.0.0.1:1";
+  const refused = await runCommand("npx", [...npx, "clients", "--url", url], { cwd: folder, quiet: true });
+  const fine =
+    told.ok &&
+    told.output.trim() === manifest.version &&
+    !refused.ok &&
+    refused.output.includes("127.0.0.1:1 can not be");
+  console.log(fine ? "command line: fine" : `command line: FAILED\n${told.output}${refused.output}`);
   return fine;
 }
 

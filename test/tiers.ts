@@ -12,6 +12,8 @@ export interface TestGroup {
 
 export const groups: readonly TestGroup[] = [
   { name: "interop-alone", alone: true, files: ["test/interop/**/*.test.ts"] },
+  // In a real browser.
+  { name: "page-alone", alone: true, files: ["test/page/**/*.test.ts"] },
   {
     name: "topologies-alone",
     alone: true,
@@ -21,13 +23,28 @@ export const groups: readonly TestGroup[] = [
     ],
   },
   {
+    // The command line against real servers, and as a process of its own that starts others.
+    name: "tools-alone",
+    alone: true,
+    files: [
+      "packages/cli/test/*-redis.test.ts",
+      "packages/cli/test/doctor-{cluster,sentinels}.test.ts",
+      "packages/cli/test/inspect-processes.test.ts",
+      // Frameworks are large to load.
+      "test/inspector/frameworks.test.ts",
+      "packages/cli/test/exec-{arguments,exit-codes,groups,leftovers,loss,signals,terminal,waiting}.test.ts",
+    ],
+  },
+  {
     name: "long-alone",
     alone: true,
     files: [
+      "test/inspector/{large-fleet-redis,memory}.test.ts",
       "test/{kinds,synchronizers}/*processes.test.ts",
       "test/locks/force-unlock-races-redis.test.ts",
       "test/finding/many-locks-redis.test.ts",
       "test/presence/large-fleet-redis.test.ts",
+      "packages/cli/test/unlock-races.test.ts",
     ],
   },
   {
@@ -73,5 +90,5 @@ export const groups: readonly TestGroup[] = [
   },
   // The simulator's trap replaces clocks, timers and random numbers for good: no other file may follow in its process.
   { name: "first-simulator", alone: false, files: ["test/simulation/**/*.test.ts"] },
-  { name: "first", alone: false, files: ["test/**/*.test.ts"] },
+  { name: "first", alone: false, files: ["{packages/cli/,}test/**/*.test.ts"] },
 ];

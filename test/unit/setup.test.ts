@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { findServer, packagesState, serverPlan } from "../../scripts/setup.mjs";
+import {
+  browserPlan,
+  findChromium,
+  findNginx,
+  findServer,
+  packagesState,
+  proxyPlan,
+  serverPlan,
+} from "../../scripts/setup.mjs";
 
 describe("setup: packages", () => {
   const redis = { version: "6.0.0", integrity: "sha512-a" };
@@ -87,5 +95,25 @@ describe("setup: server", () => {
   it("is explained for every system where the system is unknown", () => {
     const plan = serverPlan({ ...debian, osRelease: "ID=alpine\n" });
     expect("tell" in plan && plan.tell).toHaveLength(3);
+  });
+});
+
+describe("setup: what the tests of the page need", () => {
+  const debian = { platform: "linux", osRelease: "ID=debian\n", isRoot: true, mayInstall: true };
+
+  it("is a browser of any of its names, and nginx also where PATH lacks the folder of servers", () => {
+    expect(findChromium("/a:/b", (file) => file === "/b/google-chrome")).toBe("/b/google-chrome");
+    expect(findNginx("/a:/b", (file) => file === "/b/nginx")).toBe("/b/nginx");
+    expect(findNginx("/a", (file) => file === "/usr/sbin/nginx")).toBe("/usr/sbin/nginx");
+    expect(findNginx(undefined, () => false)).toBeUndefined();
+  });
+
+  it.each([
+    ["chromium", browserPlan],
+    ["nginx", proxyPlan],
+  ])("%s is installed with apt by root on Debian, and by others themselves", (name, plan) => {
+    expect(plan(debian)).toEqual({ install: "apt" });
+    const type = `sudo apt-get install --no-install-recommends ${name}`;
+    expect(plan({ ...debian, isRoot: false })).toEqual({ tell: [type] });
   });
 });

@@ -1,0 +1,186 @@
+// @ts-check
+/**
+ * Builds the page of the inspector, page/, into src/inspector/assets.ts, so that it travels inside the package and is served without
+ * reading files at run time.
+ *
+ *   node scripts/generate-page.mjs           writes the module
+ *   node scripts/generate-page.mjs --check   fails when the module on disk holds another page
+ */
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { build, minifySync } from "vite";
+import { trimUplot } from "./trim-uplot.mjs";
+
+const folder = fileURLToPath(new URL("../page/", import.meta.url));
+const target = fileURLToPath(new URL("../src/inspector/assets.ts", import.meta.url));
+const types = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+};
+
+/** @typedef {{ name: string, type: string, text: string }} Asset */
+
+/**
+ * The files of the page, named after their contents, index.html among them by its own name. What is needed later, or in one language, is a
+ * script of its own.
+ *
+ * @returns {Promise<Asset[]>}
+ */
+export async function buildPage() {
+  const result = await build({
+    root: folder,
+    configFile: false,
+    mode: "production",
+    logLevel: "error",
+    oxc: { jsx: { runtime: "automatic", importSource: "preact", development: false } },
+    plugins: [trimUplot()],
+    build: {
+      write: false,
+      target: "es2022",
+      cssTarget: ["chrome111", "firefox113", "safari16.4"],
+      // A library, since only there Vite adds nothing of its own to imports that come later.
+      lib: { entry: `${folder}src/main.tsx`, formats: ["es"], cssFileName: "app" },
+      cssMinify: true,
+      minify: false,
+      rolldownOptions: {
+        output: {
+          entryFileNames: "app.js",
+          chunkFileNames: ({ name }) => `${name.replace(/\W.*/, "").toLowerCase()}.js`,
+        },
+      },
+    },
+  });
+  const outputs = [result].flat().flatMap((bundle) => ("output" in bundle ? bundle.output : []));
+  const built = outputs.map((file) => ({
+    file: file.fileName,
+    text: file.type === "chunk" ? minified(file.fileName, file.code) : String(file.source),
+  }));
+  return assetsOf(
+    [...built, { file: "icon.svg", text: readFileSync(`${folder}icon.svg`, "utf8") }],
+    readFileSync(`${folder}index.html`, "utf8"),
+  );
+}
+
+/**
+ * @param {string} name
+ * @param {string} code
+ */
+function minified(name, code) {
+  return minifySync(name, code, {
+    module: true,
+    compress: { target: "es2022", unused: true },
+    mangle: { toplevel: true },
+  }).code;
+}
+
+/**
+ * Each file of the page is a query of its one address, so the script that loads another asks for it as such.
+ *
+ * @param {readonly { file: string, text: string }[]} files app.js may load others, these none
+ * @param {string} html names them in braces: `{app.js}`
+ * @returns {Asset[]}
+ */
+export function assetsOf(files, html) {
+  const others = files.filter(({ file }) => file !== "app.js").map(assetOf);
+  /** @param {string} file */
+  const nameOf = (file) => {
+    const found = others.find((asset) => asset.file === file);
+    if (found === undefined) throw new Error(`the page names ${file}, which is not built`);
+    return found.name;
+  };
+  const apps = files
+    .filter(({ file }) => file === "app.js")
+    .map(({ file, text }) => {
+      const loads = text.replace(
+        /\bimport\([`"']\.\/([\w.-]+)[`"']\)/g,
+        (_, name) => `import(new URL("?asset=${nameOf(name)}",import.meta.url).href)`,
+      );
+      return assetOf({ file, text: loads });
+    });
+  others.push(...apps);
+  const index = html.replace(/\{([\w.]+)\}/g, (_, file) => nameOf(file));
+  const assets = [
+    { name: "index.html", type: types.html, text: index },
+    ...others.map(({ name, type, text }) => ({ name, type, text })),
+  ];
+  return assets.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** @param {{ file: string, text: string }} built */
+function assetOf({ file, text }) {
+  const [stem = "", ending = ""] = file.split(".");
+  const hash = createHash("sha256").update(text).digest("hex").slice(0, 12);
+  return { file, name: `${stem}-${hash}.${ending}`, type: typeOf(ending), text };
+}
+
+/** @param {string} ending */
+function typeOf(ending) {
+  if (ending === "js" || ending === "css" || ending === "svg") return types[ending];
+  throw new Error(`no type is known for .${ending}`);
+}
+
+/**
+ * The text of assets.ts.
+ *
+ * @param {readonly Asset[]} assets
+ */
+function renderModule(assets) {
+  const entries = assets.map(({ name, type, text }) => {
+    const gzip = gzipSync(text, { level: 9 }).toString("base64");
+    return `  ${JSON.stringify(name)}: {\n    type: ${JSON.stringify(type)},\n    gzip: ${JSON.stringify(gzip)},\n  },`;
+  });
+  return [
+    "// Generated by `npm run generate` from page/. Do not edit.",
+    "",
+    "/** The files of the page, gzipped, in base64. All names but index.html tell their contents. */",
+    "export const assets: Readonly<Record<string, { readonly type: string; readonly gzip: string }>> = {",
+    ...entries,
+    "};",
+    "",
+  ].join("\n");
+}
+
+/**
+ * What assets.ts holds. Two releases of zlib may pack one text in two ways: it is unpacked to be compared.
+ *
+ * @returns {(Asset & { gzipped: number })[]}
+ */
+export function readPage() {
+  let module = "";
+  try {
+    module = readFileSync(target, "utf8");
+  } catch {
+    return [];
+  }
+  return [...module.matchAll(/^ {2}"(.+)": \{\n {4}type: "(.+)",\n {4}gzip:\s+"(.+)",\n {2}\},$/gm)].map(
+    ([, name = "", type = "", base64 = ""]) => {
+      const gzip = Buffer.from(base64, "base64");
+      return { name, type, text: gunzipSync(gzip).toString(), gzipped: gzip.length };
+    },
+  );
+}
+
+/** @param {readonly Asset[]} wanted */
+export function isWritten(wanted) {
+  const written = readPage().map(({ name, type, text }) => ({ name, type, text }));
+  return JSON.stringify(written) === JSON.stringify(wanted);
+}
+
+async function main() {
+  const wanted = await buildPage();
+  if (isWritten(wanted)) return;
+  if (process.argv.includes("--check")) {
+    console.error("src/inspector/assets.ts differs from page/: run `npm run generate`");
+    process.exitCode = 1;
+    return;
+  }
+  writeFileSync(target, renderModule(wanted));
+  const bytes = readPage().reduce((sum, { gzipped }) => sum + gzipped, 0);
+  console.log(`wrote src/inspector/assets.ts: ${bytes} bytes gzipped`);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main();

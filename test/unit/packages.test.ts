@@ -1,0 +1,34 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
+  readonly engines: unknown;
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+function manifest(folder: string): Manifest {
+  return JSON.parse(
+    readFileSync(new URL(`../../${folder}package.json`, import.meta.url), "utf8"),
+  ) as Manifest;
+}
+
+const core = manifest("");
+const packages = readdirSync(new URL("../../packages/", import.meta.url)).map((name) => `packages/${name}/`);
+
+describe("the packages of this repository", () => {
+  test("have one version, and what stands on holdfast wants exactly that", () => {
+    expect(packages.length).toBeGreaterThan(0);
+    for (const folder of packages) {
+      const { version, license, engines, dependencies } = manifest(folder);
+      expect([folder, version, license, engines]).toEqual([folder, core.version, core.license, core.engines]);
+      expect(dependencies?.["holdfast"]).toBe(core.version);
+    }
+  });
+
+  test("are published without dependencies where they are the library", () => {
+    expect(core.dependencies).toBeUndefined();
+  });
+});
