@@ -1,0 +1,202 @@
+import type { ClientPresence, Fleet, ListedHolder, ListedLock } from "../index.js";
+
+/**
+ * What is worth knowing about a held lock: `stale`, each holder's client is gone, and the TTL was seen to fall for longer than a watchdog
+ * needs to raise it; `no-ttl`, it never falls by itself; `fixed`, no watchdog renews it; `max-hold`, its holder may not have it for longer
+ * than its `maxHoldMs`.
+ */
+export type LockFlag = "stale" | "no-ttl" | "fixed" | "max-hold";
+
+/** A lock as it was seen. */
+export interface WatchedLock extends ListedLock {
+  readonly flags: readonly LockFlag[];
+}
+
+/**
+ * What became of a lock between two looks: `taken`, it was free or not there; `freed`; `handed-over`, it has other holders; `queue`, other
+ * calls wait for it; `lost`, a client tells that it has lost a hold; `stale`, as the flag.
+ */
+export interface LockChange {
+  readonly type: "taken" | "freed" | "handed-over" | "queue" | "lost" | "stale";
+  readonly key: string;
+  readonly name: string;
+  /** The holders now, and at the look before. */
+  readonly holders: readonly ListedHolder[];
+  readonly before: readonly ListedHolder[];
+  /** How many calls wait. */
+  readonly waiting: number;
+  /** Of what is lost: as `LeaseLostError.reason`, and the client that has lost it. */
+  readonly reason?: string;
+  readonly client?: string;
+}
+
+interface Seen {
+  readonly locks: readonly WatchedLock[];
+  readonly changes: readonly LockChange[];
+  readonly presenceIsUnwell: boolean;
+}
+
+/** A watchdog of 30 s raises the TTL each 10 s. */
+const RENEWAL_MS = 11_000;
+/** How far a TTL may lie above what is left of the one before, as it is read over a network. */
+const TOLERANCE_MS = 500;
+/** A client is gone after so many beats; those that fall silent within that time do so at once. */
+const BEATS = 3;
+
+/** A TTL that has only fallen since it was first seen. */
+interface Fall {
+  readonly holders: string;
+  readonly sinceMs: number;
+  readonly ttlMs: number;
+  readonly atMs: number;
+}
+
+/** The looks at all locks, one after the other. */
+export class Looks {
+  #before: ReadonlyMap<string, WatchedLock> | undefined;
+  #falls: ReadonlyMap<string, Fall> = new Map();
+  /** Losses that were told, by client, key and reason, with the time at which they happened. */
+  #losses = new Map<string, number>();
+
+  /** @param nowMs on any clock that never jumps */
+  seen(found: readonly ListedLock[], fleet: Fleet, nowMs: number): Seen {
+    const presenceIsUnwell = isUnwell(fleet.clients);
+    const capped = cappedHolds(fleet.clients);
+    const falls = new Map<string, Fall>();
+    const locks = found.map((lock): WatchedLock => {
+      const fall = this.#fallOf(lock, nowMs);
+      if (fall !== undefined) falls.set(lock.key, fall);
+      const isStale =
+        !presenceIsUnwell && fall !== undefined && nowMs - fall.sinceMs >= RENEWAL_MS && areGone(lock);
+      return { ...lock, flags: flagsOf(lock, isStale, capped) };
+    });
+    const now = new Map(locks.map((lock) => [lock.key, lock]));
+    const before = this.#before;
+    const lost = this.#lost(fleet.clients, now, nowMs);
+    this.#before = now;
+    this.#falls = falls;
+    const changes = before === undefined ? [] : [...changesBetween(before, now), ...lost];
+    return { locks, changes, presenceIsUnwell };
+  }
+
+  #fallOf({ key, ttlMs, holders }: ListedLock, nowMs: number): Fall | undefined {
+    if (ttlMs < 0 || holders.length === 0) return undefined;
+    const names = namesOf(holders);
+    const before = this.#falls.get(key);
+    const hasOnlyFallen =
+      before !== undefined &&
+      before.holders === names &&
+      ttlMs <= before.ttlMs - (nowMs - before.atMs) + TOLERANCE_MS;
+    return { holders: names, sinceMs: hasOnlyFallen ? before.sinceMs : nowMs, ttlMs, atMs: nowMs };
+  }
+
+  /** The losses that clients tell of and that were not told yet. */
+  #lost(clients: Fleet["clients"], now: ReadonlyMap<string, WatchedLock>, nowMs: number): LockChange[] {
+    const losses = new Map<string, number>();
+    const told = clients.flatMap(({ id, lost, lastSeenMs }) =>
+      lost.flatMap(({ key, reason, agoMs }): LockChange[] => {
+        const what = JSON.stringify([id, key, reason]);
+        const atMs = nowMs - agoMs - lastSeenMs;
+        const isKnown = (this.#losses.get(what) ?? Number.NEGATIVE_INFINITY) >= atMs - TOLERANCE_MS;
+        losses.set(what, Math.max(atMs, losses.get(what) ?? atMs));
+        if (isKnown) return [];
+        const { name = key, holders = [], waiting = [] } = now.get(key) ?? {};
+        return [
+          { type: "lost", key, name, holders, before: holders, waiting: waiting.length, reason, client: id },
+        ];
+      }),
+    );
+    this.#losses = losses;
+    return told;
+  }
+}
+
+function changesBetween(
+  before: ReadonlyMap<string, WatchedLock>,
+  now: ReadonlyMap<string, WatchedLock>,
+): LockChange[] {
+  const changes: LockChange[] = [];
+  for (const [key, lock] of now) {
+    const { holders: held = [], waiting: waited = [], flags: flagged = [] } = before.get(key) ?? {};
+    const { name, holders, waiting, flags } = lock;
+    const tell = (type: LockChange["type"]) =>
+      changes.push({ type, key, name, holders, before: held, waiting: waiting.length });
+    if (namesOf(held) !== namesOf(holders)) tell(typeOf(held, holders));
+    else if (waited.length !== waiting.length) tell("queue");
+    if (flags.includes("stale") && !flagged.includes("stale")) tell("stale");
+  }
+  for (const [key, { name, holders }] of before) {
+    if (!now.has(key) && holders.length > 0)
+      changes.push({ type: "freed", key, name, holders: [], before: holders, waiting: 0 });
+  }
+  return changes;
+}
+
+function typeOf(before: readonly ListedHolder[], now: readonly ListedHolder[]): LockChange["type"] {
+  if (before.length === 0) return "taken";
+  return now.length === 0 ? "freed" : "handed-over";
+}
+
+function namesOf(holders: readonly ListedHolder[]): string {
+  return JSON.stringify(holders.map(({ holder }) => holder).sort());
+}
+
+function flagsOf(
+  { key, kind, ttlMs, holders }: ListedLock,
+  isStale: boolean,
+  capped: ReadonlySet<string>,
+): readonly LockFlag[] {
+  const flags: LockFlag[] = [];
+  if (isStale) flags.push("stale");
+  if (holders.length === 0) return flags;
+  if (ttlMs === -1 && !COUNTS.has(kind)) flags.push("no-ttl");
+  if (holders.some(({ renewed }) => renewed === false)) flags.push("fixed");
+  if (holders.some(({ holder }) => capped.has(holdName(key, holder)))) flags.push("max-hold");
+  return flags;
+}
+
+/** Their keys stay when all permits are back. */
+const COUNTS: ReadonlySet<ListedLock["kind"]> = new Set([
+  "semaphore",
+  "permit-expirable-semaphore",
+  "count-down-latch",
+]);
+
+/** Holders of JVMs tell nothing of themselves, and so are never gone. */
+function areGone({ holders }: ListedLock): boolean {
+  return holders.length > 0 && holders.every(({ client }) => client?.state === "gone");
+}
+
+function cappedHolds(clients: Fleet["clients"]): ReadonlySet<string> {
+  const names = clients.flatMap(({ id, holds }) =>
+    holds
+      .filter(({ capped }) => capped)
+      .map(({ key, threadId, kind }) =>
+        holdName(key, `${id}:${threadId}${kind === "write-lock" ? ":write" : ""}`),
+      ),
+  );
+  return new Set(names);
+}
+
+function holdName(key: string, holder: string): string {
+  return JSON.stringify([key, holder]);
+}
+
+/**
+ * Whether more than half of the processes of a group, and two at least, fell silent at once, as they do when the server of their presence is
+ * lost. The clients of one process die together.
+ */
+function isUnwell(clients: readonly ClientPresence[]): boolean {
+  const there = new Set(clients.filter(({ state }) => state === "there").map(processOf));
+  const gone = clients.filter((client) => client.state === "gone" && !there.has(processOf(client)));
+  return gone.some(({ lastSeenMs: fromMs, everyMs }) => {
+    const isAtOnce = ({ lastSeenMs }: ClientPresence) =>
+      lastSeenMs >= fromMs && lastSeenMs <= fromMs + BEATS * everyMs;
+    const together = new Set(gone.filter(isAtOnce).map(processOf)).size;
+    return together >= 2 && together > there.size;
+  });
+}
+
+function processOf({ id, host, pid }: ClientPresence): string {
+  return host === null || pid === null ? id : JSON.stringify([host, pid]);
+}
