@@ -19,6 +19,9 @@ const MS = 1_000;
 const SLACK_MS = 3_000;
 const WANTS_PERMITS: ReadonlySet<string> = new Set(["semaphore-acquire", "permit-acquire"]);
 
+/** The margin takes at most half of a lease. */
+const TRUSTED_SHARE = 0.5;
+
 /** What both kinds of semaphore are promised. */
 export abstract class SemaphoreWatch extends CountWatch {
   /** How many permits it is to have. */
@@ -54,8 +57,17 @@ export abstract class SemaphoreWatch extends CountWatch {
     }
   }
 
-  /** Nobody is refused but because there were too few for him, for as long as he was to wait. */
-  refused({ what, member, permits, startUs }: Waiting, waitMs: number, leaseMs?: number): void {
+  /**
+   * Nobody is refused but because there were too few for him, for as long as he was to wait.
+   * @param leaseMs of permits that end by themselves
+   * @param renewedMs that of a watchdog, which begins only when they are had
+   */
+  refused(
+    { what, member, permits, startUs }: Waiting,
+    waitMs: number,
+    leaseMs?: number,
+    renewedMs?: number,
+  ): void {
     const by = member.process.name;
     const { checker } = this.parts;
     // By his own clock: his code may have been stopped since he looked at that.
@@ -68,7 +80,8 @@ export abstract class SemaphoreWatch extends CountWatch {
     }
     const wasShort = (answered: Answered) => answered.status === "short" && wantedOf(answered) === permits;
     if (this.answers.some(by, startUs, wasShort)) return;
-    const mayBeLate = leaseMs !== undefined || this.parts.trouble.has(by, startUs);
+    const isSpent = renewedMs !== undefined && waitedMs >= TRUSTED_SHARE * renewedMs;
+    const mayBeLate = leaseMs !== undefined || isSpent || this.parts.trouble.has(by, startUs);
     const wasTooLate = (answered: Answered) =>
       WANTS_PERMITS.has(answered.script) &&
       answered.status !== "short" &&

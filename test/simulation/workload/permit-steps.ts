@@ -232,7 +232,8 @@ async function waiting<T>(
   if (inside !== undefined) watch.left(inside);
   const isRefused = became.ok ? became.value === null : became.error instanceof WaitTimeoutError;
   if (inside === undefined) watch.waitsNoMore(wait, became.ok && !isRefused);
-  if (isRefused) watch.refused(wait, asked.waitMs, options.leaseMs ?? options.maxHoldMs);
+  const renewedMs = options.watchdog === true ? caller.member.plan.options.watchdogMs : undefined;
+  if (isRefused) watch.refused(wait, asked.waitMs, options.leaseMs ?? options.maxHoldMs, renewedMs);
   return became;
 }
 
