@@ -1,0 +1,49 @@
+import { Command, Option } from "commander";
+import { addConnectionOptions, type ConnectionOptions } from "./connection/settings.js";
+import type { Output, OutputOptions } from "./output.js";
+
+/** What a command is given besides its own arguments. */
+export interface Context {
+  readonly env: NodeJS.ProcessEnv;
+  readonly output: Output;
+  /** What is typed, as long as it is asked for; undefined where nothing can be. */
+  readonly input: Input | undefined;
+}
+
+/** stdin of the process. */
+export interface Input {
+  readonly isTTY?: boolean;
+  setRawMode?(isRaw: boolean): unknown;
+  on(event: "data", listener: (keys: Buffer | string) => void): unknown;
+  on(event: "end", listener: () => void): unknown;
+  off(event: "data", listener: (keys: Buffer | string) => void): unknown;
+  off(event: "end", listener: () => void): unknown;
+  resume(): unknown;
+  pause(): unknown;
+}
+
+/** The options that each command has. */
+export interface CommonOptions extends ConnectionOptions, OutputOptions {}
+
+/**
+ * A command with the options of its connection and its output.
+ * @param own its own options, which help tells first
+ */
+export function command(name: string, summary: string, own: readonly Option[] = []): Command {
+  const made = new Command(name).summary(summary).description(summary);
+  for (const option of own) made.addOption(option);
+  addConnectionOptions(made);
+  for (const option of [
+    new Option("--json", "an object in a line in place of text; docs/reference/command-line.md"),
+    new Option("--no-color", "no colours (NO_COLOR)"),
+    new Option("-q, --quiet", "say nothing but what was asked for, and errors"),
+  ])
+    made.addOption(option.helpGroup("Output:"));
+  return made;
+}
+
+/** Does what a command is for. @returns the exit code @throws Failure, or what holdfast throws */
+export type Action<O> = (context: Context, options: O, ...args: string[]) => Promise<number>;
+
+/** Makes an action what commander calls. */
+export type Act = <O extends CommonOptions>(action: Action<O>) => (...given: unknown[]) => Promise<void>;

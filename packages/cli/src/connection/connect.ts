@@ -1,0 +1,180 @@
+import { Holdfast, type HoldfastOptions } from "holdfast";
+import { ioredisDriver } from "holdfast/ioredis";
+import { Cluster, type CommonRedisOptions, Redis, type RedisOptions } from "ioredis";
+import type { CommonOptions, Context } from "../command.js";
+import { exitCodes } from "../exit-codes.js";
+import { Failure } from "../failure.js";
+import { type ConnectionSettings, connectionSettings } from "./settings.js";
+import { tellTarget } from "./target.js";
+
+/** A client that is closed otherwise waits for servers that do not answer, on behalf of locks. */
+const CLOSE_WITHIN_MS = 250;
+
+/** A way to Redis, and a holdfast client on it. To be closed. */
+export interface Connection {
+  readonly redis: Redis | Cluster;
+  readonly holdfast: Holdfast;
+  /** Where it leads, for people: without a login. */
+  readonly place: string;
+  /** Closes both. Never rejects. */
+  close(): Promise<void>;
+}
+
+/**
+ * Connects, and waits until Redis answers.
+ * @param options of the holdfast client; names get the prefix of the settings
+ * @param signal ends the attempt
+ * @throws Failure: Redis can not be reached within the connect timeout, or refuses; the signal's reason
+ */
+export async function connect(
+  settings: ConnectionSettings,
+  options: HoldfastOptions = {},
+  signal?: AbortSignal,
+): Promise<Connection> {
+  const place = tellTarget(settings.target);
+  const redis = makeRedis(settings);
+  const seen = new LatestError();
+  redis.on("error", (error: Error) => seen.note(error));
+  redis.on("node error", (error: Error) => seen.note(error));
+  const cancel = () => redis.disconnect();
+  signal?.addEventListener("abort", cancel);
+  try {
+    signal?.throwIfAborted();
+    await withinTime(redis.connect(), settings.connectTimeoutMs);
+    if (!settings.takesFailedCluster) await withinTime(redis.ping(), settings.connectTimeoutMs);
+    signal?.throwIfAborted();
+  } catch (error) {
+    redis.disconnect();
+    throw signal?.aborted ? signal.reason : refusal(place, seen.error ?? error);
+  } finally {
+    signal?.removeEventListener("abort", cancel);
+  }
+  return connectionOver(redis, settings, options);
+}
+
+/** The same without waiting: the client tries for ever, and what holdfast is asked meanwhile fails. */
+export function connectInTime(settings: ConnectionSettings, options: HoldfastOptions = {}): Connection {
+  const redis = makeRedis(settings);
+  // holdfast tells why a command has failed.
+  redis.on("error", () => undefined);
+  redis.connect().catch(() => undefined);
+  return connectionOver(redis, settings, options);
+}
+
+function connectionOver(
+  redis: Redis | Cluster,
+  { prefix, target }: ConnectionSettings,
+  options: HoldfastOptions,
+): Connection {
+  const holdfast = new Holdfast(ioredisDriver(redis), {
+    ...(prefix === "" ? {} : { nameMapper: (name: string) => prefix + name }),
+    ...options,
+  });
+  return {
+    redis,
+    holdfast,
+    place: tellTarget(target),
+    async close() {
+      await holdfast.close().catch(() => undefined);
+      redis.disconnect();
+    },
+  };
+}
+
+/**
+ * Does something with a connection that is closed afterwards, and tells first what the user should know about it.
+ * @param manner what of the settings is for the command to say
+ */
+export async function withConnection<T>(
+  { env, output }: Context,
+  options: CommonOptions,
+  work: (connection: Connection, settings: ConnectionSettings) => Promise<T>,
+  manner: Pick<ConnectionSettings, "takesFailedCluster"> = {},
+): Promise<T> {
+  const settings = { ...connectionSettings(options, env), ...manner };
+  for (const warning of settings.warnings) output.say(warning);
+  const connection = await connect(settings);
+  try {
+    return await work(connection, settings);
+  } finally {
+    // All that was asked for is done: what is still under way, to a server that does not answer, is not waited for.
+    connection.redis.disconnect();
+    await withinTime(connection.close(), CLOSE_WITHIN_MS).catch(() => undefined);
+  }
+}
+
+/** A client that tries for ever once it is connected: an outage may end before a lease does. */
+function makeRedis(settings: ConnectionSettings): Redis | Cluster {
+  const { target, connectTimeoutMs } = settings;
+  const common = {
+    ...target.login,
+    lazyConnect: true,
+    connectTimeout: connectTimeoutMs,
+    connectionName: "holdfast-cli",
+    maxRetriesPerRequest: null,
+    // ioredis waits so long at its end even for a socket that is closed.
+    disconnectTimeout: 200,
+    ...(target.tls ? { tls: tlsOptions(settings) } : {}),
+  } satisfies CommonRedisOptions & RedisOptions;
+  switch (target.kind) {
+    case "server":
+      return new Redis({ ...common, ...target.address, db: target.db });
+    case "socket":
+      return new Redis({ ...common, path: target.path, db: target.db });
+    case "sentinel":
+      return new Redis({
+        ...common,
+        sentinels: [...target.sentinels],
+        name: target.master,
+        db: target.db,
+        ...(target.tls ? { sentinelTLS: tlsOptions(settings), enableTLSForSentinelMode: true } : {}),
+      });
+    case "cluster":
+      return new Cluster([...target.nodes], {
+        lazyConnect: true,
+        redisOptions: common,
+        enableReadyCheck: !settings.takesFailedCluster,
+      });
+    default:
+      return target satisfies never;
+  }
+}
+
+export function tlsOptions({ tls }: ConnectionSettings): object {
+  const { ca, cert, key, serverName, isUnverified } = tls;
+  return {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert, key }),
+    ...(serverName === undefined ? {} : { servername: serverName }),
+    ...(isUnverified ? { rejectUnauthorized: false } : {}),
+  };
+}
+
+/** ioredis tells why it can not connect by an event, and rejects with less. */
+class LatestError {
+  error: Error | undefined;
+
+  note(error: Error): void {
+    this.error = error;
+  }
+}
+
+function withinTime<T>(work: Promise<T>, ms: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+function refusal(place: string, error: unknown): Failure {
+  const { message, code } =
+    error instanceof Error ? (error as NodeJS.ErrnoException) : { message: String(error), code: undefined };
+  const why = message === "" ? (code ?? "it gave no reason") : message;
+  if (/^NOPERM/.test(why))
+    return new Failure(exitCodes.noRight, `Redis at ${place} refuses: ${why}`, { cause: error });
+  if (/^(WRONGPASS|NOAUTH|ERR .*(AUTH|auth))/.test(why))
+    return new Failure(exitCodes.unavailable, `Redis at ${place} refuses the login: ${why}`, {
+      cause: error,
+    });
+  return new Failure(exitCodes.unavailable, `Redis at ${place} can not be reached: ${why}`, { cause: error });
+}

@@ -1,0 +1,152 @@
+import { readFileSync } from "node:fs";
+import { type Command, Option } from "commander";
+import { readDuration } from "../duration.js";
+import { mistake } from "../failure.js";
+import { readTarget, type Target, urlForms } from "./target.js";
+
+/** How to reach Redis, read from the command line and the environment. */
+export interface ConnectionSettings {
+  readonly target: Target;
+  readonly tls: TlsFiles;
+  /** Before each name of a lock; "" for none. */
+  readonly prefix: string;
+  /** The group of presence. */
+  readonly group: string;
+  readonly connectTimeoutMs: number;
+  /** Whether a cluster will do that does not serve all slots, and some of whose masters may not answer. Default: false. */
+  readonly takesFailedCluster?: boolean;
+  /** What is to be told before anything else is done. */
+  readonly warnings: readonly string[];
+}
+
+export interface TlsFiles {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly serverName?: string;
+  readonly isUnverified: boolean;
+}
+
+/** The options as commander reads them. Each has an environment variable, which the command line beats. */
+export interface ConnectionOptions {
+  readonly url?: string;
+  readonly user?: string;
+  readonly passwordFile?: string;
+  readonly tlsCa?: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly tlsServerName?: string;
+  readonly tlsNoVerify?: boolean;
+  readonly prefix?: string;
+  readonly group?: string;
+  readonly connectTimeout?: string;
+}
+
+const GROUP = "Connection:";
+
+export function addConnectionOptions(command: Command): Command {
+  const options = [
+    new Option(
+      "--url <url>",
+      "where Redis is (HOLDFAST_URL, REDIS_URL; redis://127.0.0.1:6379); holdfast help urls",
+    ),
+    new Option("--user <name>", "the user of Redis' ACL (HOLDFAST_USER)"),
+    new Option(
+      "--password-file <file>",
+      "the file whose first line is the password (or the variable HOLDFAST_PASSWORD)",
+    ),
+    new Option("--tls-ca <file>", "certificates of authorities, PEM (HOLDFAST_TLS_CA; those of the system)"),
+    new Option("--tls-cert <file>", "certificate of this client, PEM (HOLDFAST_TLS_CERT)"),
+    new Option("--tls-key <file>", "its key, PEM (HOLDFAST_TLS_KEY)"),
+    new Option(
+      "--tls-server-name <name>",
+      "the name that the server's certificate must have (HOLDFAST_TLS_SERVER_NAME)",
+    ),
+    new Option("--tls-no-verify", "believe any certificate (HOLDFAST_TLS_NO_VERIFY=1); warns each time"),
+    new Option(
+      "--prefix <text>",
+      "before each name of a lock, as the program's nameMapper puts it (HOLDFAST_PREFIX)",
+    ),
+    new Option("--group <name>", "the group of clients that tell of themselves (HOLDFAST_GROUP; default)"),
+    new Option("--connect-timeout <duration>", "how long to try to connect (HOLDFAST_CONNECT_TIMEOUT; 5s)"),
+  ];
+  for (const option of options) command.addOption(option.helpGroup(GROUP));
+  return command;
+}
+
+const DEFAULT_URL = "redis://127.0.0.1:6379";
+
+/** @throws Failure for what can not be meant, before anything is sent */
+export function connectionSettings(options: ConnectionOptions, env: NodeJS.ProcessEnv): ConnectionSettings {
+  const url = options.url ?? (env["HOLDFAST_URL"] || env["REDIS_URL"] || DEFAULT_URL);
+  const target = readTarget(url);
+  const username = options.user ?? (env["HOLDFAST_USER"] || target.login.username);
+  const password =
+    options.passwordFile === undefined
+      ? env["HOLDFAST_PASSWORD"] || target.login.password
+      : (readFile("--password-file", options.passwordFile).split(/\r?\n/, 1)[0] ?? "");
+  const isUnverified = options.tlsNoVerify === true || env["HOLDFAST_TLS_NO_VERIFY"] === "1";
+  const login = {
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+  };
+  const warnings = [];
+  if (options.url !== undefined && target.login.password !== undefined) {
+    warnings.push(
+      "--url has a password in it, which `ps` shows to everybody: use --password-file or HOLDFAST_PASSWORD",
+    );
+  }
+  if (isUnverified && target.tls)
+    warnings.push("the server's certificate is not verified: any machine in between can read and change all");
+  return {
+    target: { ...target, login },
+    tls: tlsFiles(options, env, isUnverified),
+    prefix: options.prefix ?? env["HOLDFAST_PREFIX"] ?? "",
+    group: checked(options.group ?? (env["HOLDFAST_GROUP"] || "default")),
+    connectTimeoutMs: readDuration(
+      "--connect-timeout",
+      options.connectTimeout ?? (env["HOLDFAST_CONNECT_TIMEOUT"] || "5s"),
+      {
+        atLeastMs: 1,
+      },
+    ),
+    warnings,
+  };
+}
+
+function checked(group: string): string {
+  if (/^[\w.-]{1,64}$/.test(group)) return group;
+  throw mistake(`--group must be 1 to 64 letters, digits, "_", "." or "-", got ${JSON.stringify(group)}`);
+}
+
+function tlsFiles(options: ConnectionOptions, env: NodeJS.ProcessEnv, isUnverified: boolean): TlsFiles {
+  const read = (option: string, file: string | undefined) => (file ? readFile(option, file) : undefined);
+  const ca = read("--tls-ca", options.tlsCa ?? env["HOLDFAST_TLS_CA"]);
+  const cert = read("--tls-cert", options.tlsCert ?? env["HOLDFAST_TLS_CERT"]);
+  const key = read("--tls-key", options.tlsKey ?? env["HOLDFAST_TLS_KEY"]);
+  const serverName = options.tlsServerName ?? env["HOLDFAST_TLS_SERVER_NAME"];
+  if ((cert === undefined) !== (key === undefined)) throw mistake("--tls-cert and --tls-key belong together");
+  return {
+    isUnverified,
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(serverName ? { serverName } : {}),
+  };
+}
+
+function readFile(option: string, file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw mistake(`${option}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+export const urlsHelp = `Where Redis is (--url, HOLDFAST_URL, REDIS_URL)
+
+${urlForms}
+
+A % in a user's name, a password or a path is written %25, a @ %40, a / %2F.
+A password in --url is seen by everybody who may call ps: use --password-file or HOLDFAST_PASSWORD.
+`;

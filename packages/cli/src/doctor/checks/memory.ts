@@ -1,0 +1,81 @@
+import { type Check, type Finding, fail, ok, warn } from "../check.js";
+import { ofEach } from "../scene.js";
+
+const doc = "docs/guide/servers.md#settings-of-the-server";
+const FULL = 0.9;
+
+type Facts = ReadonlyMap<string, string>;
+
+/** Whether locks may be evicted. */
+export const eviction: Check = {
+  id: "eviction",
+  look: (scene) => ofEach(scene, async (server) => judgeEviction(await scene.facts(server))),
+};
+
+/** Whether there is room for more of them. */
+export const memory: Check = {
+  id: "memory",
+  look: (scene) => ofEach(scene, async (server) => [judgeMemory(await scene.facts(server))]),
+};
+
+export function judgeEviction(facts: Facts): readonly Finding[] {
+  const policy = facts.get("maxmemory_policy") ?? "not told";
+  const limit = numberOf(facts, "maxmemory");
+  const evicted = numberOf(facts, "evicted_keys");
+  const since = evicted > 0 ? `; ${evicted.toLocaleString("en")} keys were evicted since it was started` : "";
+  const found = `maxmemory-policy is ${policy} with ${limit === 0 ? "no maxmemory" : `maxmemory ${bytes(limit)}`}${since}`;
+  if (policy === "noeviction" || policy === "not told") {
+    if (evicted === 0) return [ok(found)];
+    return [
+      warn(found, {
+        why: "Another policy was set before: a lock may have been evicted while it was held.",
+        wanted: "Keep noeviction, also across restarts.",
+        doc,
+      }),
+    ];
+  }
+  const wanted = "Set maxmemory-policy noeviction, or give locks a server of their own.";
+  if (limit === 0)
+    return [
+      warn(found, {
+        why: "As soon as maxmemory is set, locks may be evicted while they are held.",
+        wanted,
+        doc,
+      }),
+    ];
+  const aim = policy.startsWith("volatile-")
+    ? " This policy picks keys with a TTL, and locks are such keys."
+    : "";
+  return [
+    fail(found, {
+      why: `A lock may be evicted while it is held, and two may have it then.${aim}`,
+      wanted,
+      doc,
+    }),
+  ];
+}
+
+export function judgeMemory(facts: Facts): Finding {
+  const used = numberOf(facts, "used_memory");
+  const limit = numberOf(facts, "maxmemory");
+  if (limit === 0) return ok(`${bytes(used)} in use, no limit`);
+  const found = `${bytes(used)} of ${bytes(limit)} in use (${Math.round((100 * used) / limit)} %)`;
+  if (used <= FULL * limit) return ok(found);
+  return warn(found, {
+    why: "A full server refuses new locks with OOM; those that are held are renewed and released.",
+    wanted: "Make room, or give locks a server of their own.",
+    doc,
+  });
+}
+
+export function numberOf(facts: Facts, name: string): number {
+  const value = Number(facts.get(name) ?? 0);
+  return Number.isFinite(value) ? value : 0;
+}
+
+export function bytes(count: number): string {
+  const units = ["bytes", "KB", "MB", "GB", "TB"];
+  const power = Math.min(Math.floor(Math.log2(Math.max(count, 1)) / 10), units.length - 1);
+  const value = count / 1024 ** power;
+  return `${value >= 10 || Number.isInteger(value) ? Math.round(value) : value.toFixed(1)} ${units[power]}`;
+}

@@ -1,0 +1,61 @@
+import { type Check, fail, ok, warn } from "../check.js";
+import { ask, ofEach, type Scene, type Server } from "../scene.js";
+
+const PINGS = 20;
+const SLOW_MS = 50;
+/** A command that takes longer than this part of its time-out leaves little for a bad moment. */
+const SHARE = 0.1;
+
+const advice = {
+  why: "Each lock and unlock takes one such round trip, and a command without an answer in time has an unknown outcome.",
+  doc: "docs/guide/first-steps.md#when-redis-does-not-answer",
+};
+
+/** Whether the server answers, and how fast. */
+export const reach: Check = {
+  id: "reach",
+  async look(scene) {
+    const answered = await ofEach(scene, async (server) => [judge(await roundTrips(server), scene)]);
+    const silent = scene.silent.map((address) =>
+      fail(`${address} does not answer`, {
+        why: "Locks whose keys it has can not be taken, renewed or released.",
+        wanted: "Start it again, or let one of its replicas take its place.",
+        doc: "docs/guide/topologies.md#cluster",
+      }),
+    );
+    return [...silent, ...answered];
+  },
+};
+
+export async function roundTrips(server: Server): Promise<readonly number[]> {
+  const took: number[] = [];
+  for (let at = 0; at < PINGS; at += 1) {
+    const fromMs = performance.now();
+    await ask(server, "PING");
+    took.push(performance.now() - fromMs);
+  }
+  return took;
+}
+
+/** @param took milliseconds of each round trip: of so few the slowest is the 99th percentile */
+export function judge(took: readonly number[], { commandTimeoutMs }: Pick<Scene, "commandTimeoutMs">) {
+  const sorted = [...took].sort((a, b) => a - b);
+  const slowest = sorted.at(-1) ?? 0;
+  const median = sorted[Math.floor(sorted.length / 2)] ?? 0;
+  const found = `${took.length} of ${took.length} answers, half of them within ${ms(median)}, the slowest after ${ms(slowest)}`;
+  if (slowest > commandTimeoutMs * SHARE)
+    return fail(found, {
+      ...advice,
+      wanted: `Answers within a tenth of commandTimeoutMs (${ms(commandTimeoutMs)}): look at the network, at slow commands, at the load of the server.`,
+    });
+  if (slowest > SLOW_MS)
+    return warn(found, {
+      ...advice,
+      wanted: "Look at the network, at slow commands, at the load of the server.",
+    });
+  return ok(found);
+}
+
+function ms(value: number): string {
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
+}

@@ -1,0 +1,167 @@
+import { type Check, type Finding, fail, ok, warn } from "../check.js";
+import { CHANNEL, KEY, type Right, rightLines } from "../rights.js";
+import { ask, type Scene, type Server } from "../scene.js";
+import { remove, type TrialFailure, trialCount, tryAll } from "../trials.js";
+
+const doc = "docs/guide/servers.md#the-rights-that-are-needed";
+
+/** What a user may not do. */
+export interface Refusals {
+  readonly commands: readonly Right[];
+  /** Patterns of the keys and channels that may not be used, with NAME for the name of a lock. */
+  readonly keys: readonly string[];
+}
+
+/** Whether programs may do what locks take: each command is asked for by itself, and each kind of lock is tried. */
+export const rights: Check = {
+  id: "rights",
+  async look(scene) {
+    const all = await Promise.all(scene.servers.map((server) => refusalsAt(server, scene)));
+    const failures = await tryAll(scene);
+    await remove(scene, [scene.trialKey]);
+    return judge({ ...joined(all), failures, user: await userName(scene), name: beginning(scene) });
+  },
+};
+
+/** Asks for each command of the ACL line. Redis looks at rights before it looks at types, slots and replicas. */
+async function refusalsAt(server: Server, scene: Scene): Promise<Refusals> {
+  const { trialKey, isCluster } = scene;
+  const channel = `redisson_lock__channel:${tagOf(trialKey)}`;
+  const asked = [...rightLines.flat()].sort((a, b) => turn(a) - turn(b));
+  const commands = await Promise.all(
+    asked.map(async (right) => {
+      if (right.call === undefined || (right.need === "cluster" && !isCluster)) return [];
+      const [command = "", ...args] = right.call.map((word) =>
+        word === KEY ? trialKey : word === CHANNEL ? channel : word,
+      );
+      return /to run the|subcommand/i.test(await refusal(server, command, args)) ? [right] : [];
+    }),
+  );
+  const keys = await Promise.all(
+    [...keyFamilies(trialKey)].map(async ([family, key]) =>
+      /\bkeys?\b/i.test(await refusal(server, "EXISTS", [key])) ? [family] : [],
+    ),
+  );
+  const isChannelRefused = /\bchannels?\b/i.test(await refusal(server, "PUBLISH", [channel, ""]));
+  return {
+    commands: commands.flat(),
+    keys: [...keys.flat(), ...(isChannelRefused ? ["&redisson_*{NAME*"] : [])],
+  };
+}
+
+/** SET makes the key, with a TTL: commands of other types then refuse to write to it. At the end it has a TTL again, and is deleted. */
+const TURNS: Readonly<Record<string, number>> = { set: -1, pexpire: 1, del: 2 };
+
+function turn({ name }: Right): number {
+  return TURNS[name] ?? 0;
+}
+
+/** The keys of a lock, by the pattern that lets a user have them; each with one that is tried. */
+function keyFamilies(key: string): ReadonlyMap<string, string> {
+  const tag = tagOf(key);
+  // A name with braces is not put into others.
+  const open = tag === key ? "" : "{";
+  return new Map([
+    ["~NAME*", key],
+    [`~${open}NAME*`, `${tag}:timeout`],
+    [`~redisson_*:${open}NAME*`, `redisson_lock_queue:${tag}`],
+    [`~holdfast_*:${open}NAME*`, `holdfast_fair_alive:${tag}`],
+  ]);
+}
+
+function tagOf(key: string): string {
+  return key.includes("{") ? key : `{${key}}`;
+}
+
+/** The words with which a call is refused for want of a right; "" where it is allowed. */
+async function refusal({ redis }: Server, command: string, args: readonly string[]): Promise<string> {
+  try {
+    await redis.call(command, ...args);
+    return "";
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return message.startsWith("NOPERM") ? message : "";
+  }
+}
+
+function joined(all: readonly Refusals[]): Refusals {
+  return {
+    commands: [...new Set(all.flatMap(({ commands }) => commands))],
+    keys: [...new Set(all.flatMap(({ keys }) => keys))],
+  };
+}
+
+async function userName({ anyServer, settings }: Scene): Promise<string> {
+  try {
+    return String(await ask(anyServer, "ACL", "WHOAMI"));
+  } catch {
+    return settings.target.login.username ?? "default";
+  }
+}
+
+function beginning({ settings: { prefix }, name }: Scene): string {
+  return prefix + (name ?? "holdfast-doctor");
+}
+
+interface Found extends Refusals {
+  readonly failures: readonly TrialFailure[];
+  readonly user: string;
+  /** What the keys that were tried begin with. */
+  readonly name: string;
+}
+
+export function judge({ commands, keys, failures, user, name }: Found): readonly Finding[] {
+  const findings: Finding[] = [];
+  const line = (given: readonly string[]) => `ACL SETUSER ${user} ${given.join(" ")}`;
+  if (keys.length > 0)
+    findings.push(
+      fail(`the user ${user} has no right to ${keys.join(" ")}, where NAME is ${name}`, {
+        why: "A lock has keys and a channel beside its own key, all named after it.",
+        wanted: `If its locks have other names, say one of them by --name. Else give the right, with the beginning of your names for NAME: ${line(keys)}`,
+        doc,
+      }),
+    );
+  const missing = commands.filter(({ need }) => need !== "less");
+  if (missing.length > 0)
+    findings.push(
+      fail(`the user ${user} may not run ${missing.map(commandName).join(", ")}`, {
+        why: consequence(failures),
+        wanted: line(missing.map((right) => `+${right.name}`)),
+        doc,
+      }),
+    );
+  else if (failures.length > 0 && findings.length === 0)
+    findings.push(
+      fail(`of ${trialCount} uses ${failures.length} failed: ${list(failures)}`, {
+        why: `The first of them says: ${failures[0]?.error}`,
+        wanted: "See what the other checks say of this server.",
+        doc: "docs/guide/servers.md#managed-services",
+      }),
+    );
+  const less = commands.filter(({ need }) => need === "less");
+  if (less.length > 0)
+    findings.push(
+      warn(`the user ${user} may not run ${less.map(commandName).join(", ")}`, {
+        why: `Locks work without: ${[...new Set(less.map(({ without = "" }) => without))].join("; ")}.`,
+        wanted: line(less.map((right) => `+${right.name}`)),
+        doc,
+      }),
+    );
+  return findings.length > 0
+    ? findings
+    : [ok(`the user ${user} may use all that locks take; ${trialCount} uses were tried`)];
+}
+
+function consequence(failures: readonly TrialFailure[]): string {
+  if (failures.length === 0) return "Some calls of programs need it.";
+  if (failures.length === trialCount) return `None of the ${trialCount} uses that were tried works.`;
+  return `Of ${trialCount} uses that were tried these do not work: ${list(failures)}.`;
+}
+
+function list(failures: readonly TrialFailure[]): string {
+  return failures.map(({ what }) => what).join(", ");
+}
+
+function commandName({ name }: Right): string {
+  return name.replace("|", " ").toUpperCase();
+}

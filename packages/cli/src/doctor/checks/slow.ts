@@ -1,0 +1,99 @@
+import { tellDuration } from "../../duration.js";
+import { type Check, type Finding, ok, warn } from "../check.js";
+import { ask, ofEach } from "../scene.js";
+
+const doc = "docs/guide/servers.md#settings-of-the-server";
+const ENTRIES = "128";
+const SLOW_SCRIPT_MS = 10;
+/** Any other command holds up all locks as well. */
+const SLOW_COMMAND_MS = 100;
+/** What is older is over. */
+const RECENT_MS = 24 * 3_600_000;
+
+/** A command that the server has noted for its length. */
+export interface SlowCommand {
+  readonly agoMs: number;
+  readonly tookMs: number;
+  readonly words: readonly string[];
+}
+
+/** Which commands keep the server from answering. */
+export const slow: Check = {
+  id: "slow",
+  look: (scene) =>
+    ofEach(scene, async (server) => {
+      const facts = await scene.facts(server);
+      const time = await ask(server, "TIME");
+      const log = await ask(server, "SLOWLOG", "GET", ENTRIES);
+      return judge(readLog(log, Number((time as readonly unknown[])[0]) * 1_000), facts);
+    }),
+};
+
+export function judge(log: readonly SlowCommand[], facts: ReadonlyMap<string, string>): readonly Finding[] {
+  const recent = log.filter(({ agoMs }) => agoMs <= RECENT_MS);
+  const scripts = recent.filter((each) => isScript(each) && each.tookMs > SLOW_SCRIPT_MS);
+  const others = recent.filter((each) => !isScript(each) && each.tookMs > SLOW_COMMAND_MS);
+  const findings: Finding[] = [];
+  if (scripts.length > 0)
+    findings.push(
+      warn(
+        `${count(scripts, "script")} took over ${SLOW_SCRIPT_MS} ms in the last day, ${slowest(scripts)}`,
+        {
+          why: "While a script runs the server answers nothing else: locks of all programs wait.",
+          wanted:
+            "Look whether the server is short of processor time; locks with thousands of holders or waiters take longer.",
+          doc,
+        },
+      ),
+    );
+  if (others.length > 0)
+    findings.push(
+      warn(
+        `${count(others, "command")} took over ${SLOW_COMMAND_MS} ms in the last day, ${slowest(others)}`,
+        {
+          why: "While it runs the server answers nothing else: locks of all programs wait.",
+          wanted: "Replace such commands (KEYS by SCAN), or give locks a server of their own.",
+          doc,
+        },
+      ),
+    );
+  if (findings.length > 0) return findings;
+  const average = /usec_per_call=([\d.]+)/.exec(facts.get("cmdstat_evalsha") ?? "")?.[1];
+  return [
+    ok(
+      average === undefined
+        ? "nothing"
+        : `nothing; a script takes ${Math.round(Number(average))} µs on average`,
+    ),
+  ];
+}
+
+function isScript({ words: [command = ""] }: SlowCommand): boolean {
+  return /^(?:eval|fcall)/i.test(command);
+}
+
+function count(found: readonly SlowCommand[], what: string): string {
+  return `${found.length} ${what}${found.length === 1 ? "" : "s"}`;
+}
+
+function slowest(found: readonly SlowCommand[]): string {
+  const [worst] = [...found].sort((a, b) => b.tookMs - a.tookMs);
+  if (worst === undefined) return "";
+  const { words, tookMs, agoMs } = worst;
+  // The words of a script are its text; its first key says more.
+  const named = isScript(worst)
+    ? `${words[0]?.toUpperCase()} on ${words[3] ?? "no key"}`
+    : words.slice(0, 2).join(" ");
+  return `the slowest ${tellDuration(tookMs)}: ${named.slice(0, 80)}, ${tellDuration(agoMs)} ago`;
+}
+
+/** @param nowMs on the server's clock, as the times in the log are */
+function readLog(reply: unknown, nowMs: number): readonly SlowCommand[] {
+  if (!Array.isArray(reply)) return [];
+  return reply.flatMap((entry: unknown) => {
+    if (!Array.isArray(entry)) return [];
+    const [, atS, tookUs, words] = entry as readonly unknown[];
+    if (!Array.isArray(words)) return [];
+    return [{ agoMs: nowMs - Number(atS) * 1_000, tookMs: Number(tookUs) / 1_000, words: words.map(String) }];
+  });
+}

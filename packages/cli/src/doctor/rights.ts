@@ -1,0 +1,147 @@
+/** A right that the ACL line of docs/guide/servers.md gives. */
+export interface Right {
+  /** As ACLs call it. */
+  readonly name: string;
+  /**
+   * A call that only asks whether it is allowed: what it changes is the key of the check. Undefined where asking would change the connection:
+   * `messages` subscribes.
+   */
+  readonly call?: readonly string[];
+  /** `cluster`: it is needed in a cluster alone. `less`: without it locks work, with less; what is less stands in `without`. */
+  readonly need: "always" | "cluster" | "less";
+  readonly without?: string;
+}
+
+/** Stands in calls for the key of the check, and its channel. */
+export const KEY = "KEY";
+export const CHANNEL = "CHANNEL";
+
+const NO_SCRIPT = "0".repeat(40);
+/** The key that is left behind where `DEL` is not allowed ends by itself. */
+const ENDS_MS = "60000";
+
+const on = (command: string, ...args: string[]): Right => ({
+  name: command.toLowerCase(),
+  call: [command, KEY, ...args],
+  need: "always",
+});
+const always = (name: string, ...call: string[]): Right => ({
+  name,
+  need: "always",
+  ...(call.length === 0 ? {} : { call }),
+});
+const less = (name: string, without: string, ...call: string[]): Right => ({
+  name,
+  need: "less",
+  without,
+  call,
+});
+const inCluster = (name: string, ...call: string[]): Right => ({
+  name,
+  need: "cluster",
+  ...(call.length === 0 ? {} : { call }),
+});
+
+const NO_COUNT = "nothing is told of processes that wait";
+
+/** All of them, line by line as in docs/guide/servers.md; `set` comes first when they are asked for, so that no key without a TTL is made. */
+export const rightLines: readonly (readonly Right[])[] = [
+  [
+    always("eval", "EVAL", "return 1", "0"),
+    always("evalsha", "EVALSHA", NO_SCRIPT, "0"),
+    always("time", "TIME"),
+    on("TYPE"),
+    on("EXISTS"),
+    on("DEL"),
+    on("PERSIST"),
+    on("PEXPIRE", ENDS_MS),
+    on("PTTL"),
+    on("GET"),
+    on("SET", "v", "PX", ENDS_MS),
+    on("STRLEN"),
+    on("INCR"),
+    on("INCRBY", "1"),
+    on("DECRBY", "1"),
+  ],
+  [
+    on("HGET", "f"),
+    on("HSET", "f", "v"),
+    on("HDEL", "f"),
+    on("HEXISTS", "f"),
+    on("HGETALL"),
+    on("HKEYS"),
+    on("HLEN"),
+    on("HSTRLEN", "f"),
+  ],
+  [
+    on("LINDEX", "0"),
+    on("LLEN"),
+    on("LPOS", "v"),
+    on("LRANGE", "0", "0"),
+    on("LREM", "0", "v"),
+    on("LTRIM", "0", "0"),
+    on("RPUSH", "v"),
+    on("ZADD", "1", "v"),
+    on("ZCARD"),
+    on("ZCOUNT", "0", "0"),
+    on("ZMSCORE", "v"),
+    on("ZRANGE", "0", "0"),
+    on("ZREM", "v"),
+    on("ZREMRANGEBYRANK", "0", "0"),
+    on("ZSCORE", "v"),
+  ],
+  [
+    always("publish", "PUBLISH", CHANNEL, ""),
+    inCluster("spublish", "SPUBLISH", CHANNEL, ""),
+    always("subscribe"),
+    always("unsubscribe"),
+    inCluster("ssubscribe"),
+    inCluster("sunsubscribe"),
+  ],
+  [
+    always("ping", "PING"),
+    always("hello"),
+    always("auth"),
+    always("select"),
+    less("client|setname", "connections have no names", "CLIENT", "SETNAME", "holdfast-cli"),
+    less("client|id", "a Redis client that asks for it learns less of its connections", "CLIENT", "ID"),
+    less("client|info", "a Redis client that asks for it learns less of its connections", "CLIENT", "INFO"),
+    less("info", "the version is taken on trust", "INFO", "server"),
+    less("pubsub|numsub", NO_COUNT, "PUBSUB", "NUMSUB"),
+  ],
+  [
+    less("wait", "replicas can not be asked to acknowledge", "WAIT", "0", "0"),
+    inCluster("asking", "ASKING"),
+    inCluster("readonly"),
+    inCluster("readwrite"),
+    inCluster("cluster|slots", "CLUSTER", "SLOTS"),
+    inCluster("cluster|shards", "CLUSTER", "SHARDS"),
+    inCluster("cluster|nodes", "CLUSTER", "NODES"),
+    inCluster("cluster|info", "CLUSTER", "INFO"),
+    inCluster("pubsub|shardnumsub", "PUBSUB", "SHARDNUMSUB"),
+  ],
+];
+
+/** What Redis 6.2 refuses a line for. */
+export const UNKNOWN_TO_6 = ["spublish", "ssubscribe", "sunsubscribe"] as const;
+
+/** The keys and channels of the names that fit a pattern of Redis. */
+export function keyRights(pattern: string): readonly string[] {
+  const tagged = pattern.includes("{") ? pattern : `{${pattern}`;
+  const keys = pattern === tagged ? [pattern] : [pattern, tagged];
+  return [
+    ...keys.map((key) => `~${key}`),
+    `~redisson_*:${tagged}`,
+    `~holdfast_*:${tagged}`,
+    `&redisson_*${tagged}`,
+  ];
+}
+
+/** The whole ACL line of docs/guide/servers.md for the names that fit a pattern, with a user and a password to be chosen. */
+export function aclLine(pattern: string, user = "NAME", password = "PASSWORD"): readonly string[] {
+  return [
+    `ACL SETUSER ${user} on >${password} resetkeys resetchannels -@all`,
+    `  ${keyRights(pattern).join(" ")}`,
+    ...rightLines.map((line) => `  ${line.map(({ name }) => `+${name}`).join(" ")}`),
+  ];
+}

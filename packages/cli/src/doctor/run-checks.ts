@@ -1,0 +1,50 @@
+import { type Check, type Finding, fail, skip } from "./check.js";
+import { NotAllowed, NotKnown, type Scene, within } from "./scene.js";
+
+/** A check, and what it has found. */
+export interface Result {
+  readonly id: string;
+  readonly findings: readonly Finding[];
+  /** Why there was nothing to look at. */
+  readonly moot?: string;
+}
+
+/** Above that of the longest check, whose parts are bounded as well. */
+const CHECK_WITHIN_MS = 40_000;
+
+/** Runs the first check alone and then all others at once; answers in their order, each as soon as it is its turn. */
+export async function* runChecks(
+  checks: readonly Check[],
+  scene: Scene,
+): AsyncGenerator<Result, void, undefined> {
+  const [first, ...others] = checks;
+  if (first !== undefined) yield await run(first, scene);
+  const running = others.map((check) => run(check, scene));
+  for (const result of running) yield await result;
+}
+
+/** Never rejects: a check that can not be made is a finding. */
+async function run(check: Check, scene: Scene): Promise<Result> {
+  const { id } = check;
+  const moot = check.moot?.(scene);
+  if (moot !== undefined) return { id, findings: [], moot };
+  try {
+    return { id, findings: await within(CHECK_WITHIN_MS, check.look(scene)) };
+  } catch (error) {
+    if (error instanceof NotAllowed || error instanceof NotKnown)
+      return { id, findings: [skip(error.message)] };
+    const message = error instanceof Error ? error.message : String(error);
+    // The library words it, where a script of its own is refused.
+    if (/NOPERM/.test(message)) return { id, findings: [skip(message)] };
+    return {
+      id,
+      findings: [
+        fail(`it could not be looked at: ${message}`, {
+          why: "What can not be asked by this command can not be relied upon by programs.",
+          wanted: "See what the other checks say of this server.",
+          doc: "docs/guide/servers.md#managed-services",
+        }),
+      ],
+    };
+  }
+}

@@ -1,0 +1,100 @@
+import type { Output, Style } from "../output.js";
+import { plain, wrapped } from "../text/plain.js";
+import type { Finding, Level } from "./check.js";
+import type { Result } from "./run-checks.js";
+
+const labels: Readonly<Record<Level, { readonly text: string; readonly style: Style }>> = {
+  ok: { text: "ok", style: "green" },
+  warn: { text: "warn", style: "yellow" },
+  fail: { text: "FAIL", style: ["red", "bold"] },
+  skip: { text: "skip", style: "dim" },
+};
+
+const LABEL_COLUMNS = 6;
+const ID_COLUMNS = 13;
+/** Prose that is wider than this is hard to read, however wide the terminal is. */
+const WIDEST = 120;
+const NARROWEST = 30;
+
+/** Tells what a check has found: how it is, and where it is not well why that matters, what to do, and where to read on. */
+export function tellResult(output: Output, { id, findings }: Result): void {
+  const columns = Math.max(
+    Math.min(output.columns ?? WIDEST, WIDEST) - LABEL_COLUMNS - ID_COLUMNS,
+    NARROWEST,
+  );
+  const margin = " ".repeat(LABEL_COLUMNS + ID_COLUMNS);
+  for (const { level, found, why, wanted, doc } of findings) {
+    const { text, style } = labels[level];
+    const head =
+      output.paint(style, text.padEnd(LABEL_COLUMNS)) + output.paint("bold", id.padEnd(ID_COLUMNS));
+    const isQuiet = level === "ok" || level === "skip";
+    wrapped(plain(found), columns).forEach((line, at) => {
+      output.line((at === 0 ? head : margin) + (isQuiet ? output.paint("dim", line) : line));
+    });
+    const below = (prose: string | undefined, paint: (line: string) => string) => {
+      if (prose !== undefined)
+        for (const line of wrapped(plain(prose), columns)) output.line(margin + paint(line));
+    };
+    below(why, (line) => output.paint("dim", line));
+    below(wanted === undefined ? undefined : `→ ${wanted}`, (line) => line);
+    below(doc, (line) => output.paint(["dim", "underline"], line));
+  }
+}
+
+export interface Verdict {
+  readonly checks: number;
+  readonly failed: number;
+  readonly warned: number;
+  readonly skipped: number;
+}
+
+/** A check counts by the worst that it has found. */
+export function verdictOf(results: readonly Result[]): Verdict {
+  const levels = results.filter(({ moot }) => moot === undefined).map(({ findings }) => worst(findings));
+  const count = (level: Level) => levels.filter((each) => each === level).length;
+  return { checks: levels.length, failed: count("fail"), warned: count("warn"), skipped: count("skip") };
+}
+
+function worst(findings: readonly Finding[]): Level {
+  const order: readonly Level[] = ["fail", "warn", "skip", "ok"];
+  return order.find((level) => findings.some((finding) => finding.level === level)) ?? "ok";
+}
+
+/** The last lines: how many of them are well, and what there was nothing to look at for. */
+export function tellVerdict(output: Output, results: readonly Result[]): void {
+  const { checks, failed, warned, skipped } = verdictOf(results);
+  const well = checks - failed - warned - skipped;
+  const parts = [
+    output.paint("green", `${well} of ${checks} checks are well`),
+    ...(failed > 0 ? [output.paint(["red", "bold"], `${failed} failed`)] : []),
+    ...(warned > 0 ? [output.paint("yellow", warned === 1 ? "1 warning" : `${warned} warnings`)] : []),
+    ...(skipped > 0 ? [`${skipped} skipped`] : []),
+  ];
+  output.line();
+  output.line(parts.join(", "));
+  const moot = results.flatMap(({ id, moot: why }) => (why === undefined ? [] : [`${id} (${why})`]));
+  if (moot.length > 0)
+    for (const line of wrapped(
+      `not looked at: ${moot.join(", ")}`,
+      Math.min(output.columns ?? WIDEST, WIDEST),
+    ))
+      output.line(output.paint("dim", line));
+}
+
+/** The same for programs. */
+export function jsonOf(server: string, results: readonly Result[]): object {
+  const checks = results.flatMap(({ id, findings, moot }) =>
+    moot === undefined
+      ? findings.map((finding) => entry(id, finding))
+      : [entry(id, { level: "skip", found: moot })],
+  );
+  return { server, checks };
+}
+
+function entry(id: string, { level, found, why = null, wanted = null, doc = null }: Loose): object {
+  return { id, level, found, why, wanted, doc };
+}
+
+type Loose = Pick<Finding, "level" | "found"> & {
+  readonly [Name in "why" | "wanted" | "doc"]?: string | null;
+};

@@ -1,0 +1,170 @@
+import type { Holdfast, Lock } from "holdfast";
+import { type Scene, within } from "./scene.js";
+
+/** Something that programs do with locks, tried on keys of its own. */
+interface Trial {
+  readonly what: string;
+  run(holdfast: Holdfast, name: string): Promise<void>;
+}
+
+/** Long enough for what is done, and short enough to end by itself should the check be killed. */
+const LEASE_MS = 10_000;
+/** The shortest that a lock may have: it is renewed after a third of it. */
+const WATCHDOG_MS = 1_000;
+const RENEWED_AFTER_MS = 400;
+/** As the library retries a command for its `commandTimeoutMs`, so often at most in a row. */
+const TRIAL_WITHIN_MS = 15_000;
+const REMOVED_WITHIN_MS = 5_000;
+/** A semaphore ends by itself should the check be killed. */
+const SEMAPHORE_MS = 60_000;
+
+/** They go through every script of the library, so that what one of them needs is needed by some program. */
+const trials: readonly Trial[] = [
+  { what: "a lock", run: (holdfast, name) => takeTwice(holdfast.getLock(name), holdfast) },
+  { what: "a renewed lock", run: (holdfast, name) => renew(holdfast.getLock(name)) },
+  { what: "a lock with waiters", run: (holdfast, name) => contend(holdfast.getLock(name)) },
+  {
+    what: "a lock that is kept after its release",
+    async run(holdfast, name) {
+      const lease = await holdfast.getLock(name).lock({ leaseMs: LEASE_MS });
+      await lease.extend(LEASE_MS);
+      await lease.unlock({ keepForMs: 1 });
+    },
+  },
+  {
+    what: "a lock freed by force",
+    async run(holdfast, name) {
+      await holdfast.getLock(name).lock({ leaseMs: LEASE_MS });
+      await holdfast.forceUnlock(await holdfast.inspect(name));
+    },
+  },
+  { what: "a fair lock", run: (holdfast, name) => contend(holdfast.getFairLock(name)) },
+  {
+    what: "a fenced lock",
+    run: (holdfast, name) => takeTwice(holdfast.getFencedLock(name), holdfast),
+  },
+  {
+    what: "a read lock",
+    run: (holdfast, name) => renew(holdfast.getReadWriteLock(name).readLock()),
+  },
+  {
+    what: "a write lock",
+    run: (holdfast, name) => renew(holdfast.getReadWriteLock(name).writeLock()),
+  },
+  { what: "a semaphore", run: useSemaphore },
+  { what: "a permit-expirable semaphore", run: usePermits },
+  { what: "a count-down latch", run: useLatch },
+];
+
+export interface TrialFailure {
+  readonly what: string;
+  readonly error: string;
+}
+
+/** Tries all of them at once. Each leaves no key behind that this user may delete, as soon as it is over. */
+export async function tryAll(scene: Scene): Promise<readonly TrialFailure[]> {
+  const failures = await Promise.all(
+    trials.map(async ({ what, run }, at) => {
+      const name = trialName(scene.trial, at);
+      try {
+        await inTime(run(scene.holdfast, name));
+        return [];
+      } catch (error) {
+        return [{ what, error: error instanceof Error ? error.message : String(error) }];
+      } finally {
+        await remove(scene, keysOf(scene, name));
+      }
+    }),
+  );
+  return failures.flat();
+}
+
+/** How many there are. */
+export const trialCount: number = trials.length;
+
+/** Each by itself: in a cluster they may have several slots. Where it is not allowed, most of them end by themselves. */
+export async function remove({ redis }: Pick<Scene, "redis">, keys: readonly string[]): Promise<void> {
+  const bounded = (key: string) => within(REMOVED_WITHIN_MS, redis.del(key));
+  await Promise.all(keys.map((key) => bounded(key).catch(() => 0)));
+}
+
+/** All that a lock, a semaphore or a latch of this name may have. */
+function keysOf({ settings: { prefix }, holdfast }: Scene, name: string): readonly string[] {
+  const key = prefix + name;
+  const tag = key.includes("{") ? key : `{${key}}`;
+  return [
+    key,
+    `${tag}:timeout`,
+    `redisson_lock_token:${tag}`,
+    `redisson_lock_queue:${tag}`,
+    `redisson_lock_timeout:${tag}`,
+    `holdfast_fair_alive:${tag}`,
+    `holdfast_rw_writer:${tag}`,
+    `holdfast_sc_saved:${tag}`,
+    `holdfast_req:${tag}:${holdfast.clientId}`,
+  ];
+}
+
+function trialName(trial: string, at: number): string {
+  return `${trial}:${at}`;
+}
+
+async function takeTwice(lock: Lock, holdfast: Holdfast): Promise<void> {
+  await holdfast.asThread(async () => {
+    const outer = await lock.lock({ leaseMs: LEASE_MS });
+    const inner = await lock.lock({ leaseMs: LEASE_MS });
+    await inner.unlock();
+    await outer.unlock();
+  });
+}
+
+async function renew(lock: Lock): Promise<void> {
+  const lease = await lock.lock({ watchdogMs: WATCHDOG_MS, waitMs: LEASE_MS });
+  await new Promise((resolve) => setTimeout(resolve, RENEWED_AFTER_MS));
+  await lease.unlock();
+}
+
+/** The second call waits, is told of the release, and has the lock then. */
+async function contend(lock: Lock): Promise<void> {
+  const first = await lock.lock({ leaseMs: LEASE_MS });
+  const second = lock.lock({ leaseMs: LEASE_MS, waitMs: LEASE_MS });
+  second.catch(() => undefined);
+  await lock.isLocked();
+  await first.unlock();
+  await (await second).unlock();
+}
+
+async function useSemaphore(holdfast: Holdfast, name: string): Promise<void> {
+  const semaphore = holdfast.getSemaphore(name);
+  await semaphore.trySetPermits(2, { ttlMs: SEMAPHORE_MS });
+  await semaphore.acquire(1, { waitMs: LEASE_MS });
+  await semaphore.release(1);
+  await semaphore.addPermits(1);
+  await semaphore.drainPermits();
+  await semaphore.delete();
+}
+
+async function usePermits(holdfast: Holdfast, name: string): Promise<void> {
+  const semaphore = holdfast.getPermitExpirableSemaphore(name);
+  await semaphore.trySetPermits(2, { ttlMs: SEMAPHORE_MS });
+  const permits = await semaphore.acquire(1, { leaseMs: LEASE_MS, waitMs: LEASE_MS });
+  await semaphore.updateLeaseTime(permits.ids, LEASE_MS);
+  await permits.release();
+  await semaphore.availablePermits();
+  await semaphore.delete();
+}
+
+async function useLatch(holdfast: Holdfast, name: string): Promise<void> {
+  const latch = holdfast.getCountDownLatch(name);
+  await latch.trySetCount(1);
+  await latch.countDown();
+  await latch.await({ waitMs: LEASE_MS });
+  await latch.delete();
+}
+
+function inTime(work: Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("it did not come to an end")), TRIAL_WITHIN_MS);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

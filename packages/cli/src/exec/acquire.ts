@@ -1,0 +1,120 @@
+import {
+  type Clock,
+  type FencedLease,
+  type Holdfast,
+  type Lease,
+  type Lock,
+  UnavailableError,
+} from "holdfast";
+import { tellDuration } from "../duration.js";
+import { exitCodes } from "../exit-codes.js";
+import { Failure } from "../failure.js";
+import { lacksRight } from "../failure-of.js";
+import type { ExecSettings } from "./exec-options.js";
+import { pause } from "./process-clock.js";
+
+const LOOK_MS = 10;
+/** As long as a command may take. */
+const CONFIRMED_WITHIN_MS = 3_000;
+/** A call that Redis does not answer at all has ended by then. */
+const ANSWERED_MS = 7_000;
+const PAUSE_MS = 500;
+
+/**
+ * Acquires the lock, and waits until it is trusted for long enough that the command need not be stopped at once.
+ * @param tell says what holds it up
+ * @returns null when it was not to be had in time
+ * @throws the signal's reason; Failure when the lock was lost again meanwhile; what holdfast throws
+ */
+export async function acquire(
+  holdfast: Holdfast,
+  settings: ExecSettings,
+  clock: Clock,
+  signal: AbortSignal,
+  tell: (text: string) => void,
+): Promise<Lease | FencedLease | null> {
+  const { name } = settings;
+  const lease = await throughOutages(lockOf(holdfast, settings), settings, clock, signal, tell);
+  if (lease === null) return null;
+  try {
+    await untilTrusted(lease, settings, clock, signal);
+    signal.throwIfAborted();
+    return lease;
+  } catch (error) {
+    // What holds no more needs no release, and the error that is thrown tells more than that of this one.
+    await lease.unlock().catch(() => undefined);
+    if (signal.aborted || error instanceof Failure) throw error;
+    throw new Failure(exitCodes.unavailable, `lock "${name}" was lost before the command was started`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Waits for the lock. Nothing runs yet, so that an outage of Redis does no harm: it is waited out for as long as the TTL, after which a
+ * holder has lost the lock as well.
+ */
+async function throughOutages(
+  lock: Lock,
+  { waitMs, ttlMs, leaseMs, maxHoldMs, note }: ExecSettings,
+  clock: Clock,
+  signal: AbortSignal,
+  tell: (text: string) => void,
+): Promise<Lease | FencedLease | null> {
+  const untilMs = clock.monotonicMs() + waitMs;
+  let outageMs: number | undefined;
+  for (;;) {
+    const askedMs = clock.monotonicMs();
+    const leftMs = Math.max(0, Math.ceil(untilMs - askedMs));
+    try {
+      return await lock.tryLock({ waitMs: leftMs, leaseMs, maxHoldMs, note, signal });
+    } catch (error) {
+      const nowMs = clock.monotonicMs();
+      const isOutage = error instanceof UnavailableError && !lacksRight(error) && !signal.aborted;
+      // What has waited for so long was answered before.
+      if (nowMs - askedMs > ANSWERED_MS) outageMs = undefined;
+      outageMs ??= nowMs;
+      if (!isOutage || nowMs >= untilMs || nowMs - outageMs > ttlMs) throw error;
+      if (outageMs === nowMs) tell(`${error.message}; trying on for ${tellDuration(ttlMs)}`);
+      await pause(clock, PAUSE_MS, signal);
+    }
+  }
+}
+
+/** A fair lock that was given by a message is trusted for seconds only, until Redis has its own lease. */
+async function untilTrusted(
+  lease: Lease,
+  { name, killAfterMs, lastMs }: ExecSettings,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  const untilMs = clock.monotonicMs() + CONFIRMED_WITHIN_MS;
+  const neededMs = killAfterMs + lastMs;
+  while (lease.remainingMs() <= neededMs && !signal.aborted) {
+    lease.assertHeld();
+    if (clock.monotonicMs() > untilMs) {
+      throw new Failure(
+        exitCodes.unavailable,
+        `lock "${name}" came so late that its lease has ${tellDuration(lease.remainingMs())} left, and ${tellDuration(neededMs)} are needed to stop the command`,
+      );
+    }
+    await pause(clock, LOOK_MS, signal);
+  }
+}
+
+function lockOf(holdfast: Holdfast, { name, kind }: ExecSettings): Lock {
+  switch (kind) {
+    case "lock":
+      return holdfast.getLock(name);
+    case "fair":
+      return holdfast.getFairLock(name);
+    case "fenced":
+      return holdfast.getFencedLock(name);
+    case "read":
+      return holdfast.getReadWriteLock(name).readLock();
+    case "write":
+      return holdfast.getReadWriteLock(name).writeLock();
+    default:
+      return kind satisfies never;
+  }
+}

@@ -1,0 +1,53 @@
+import { readFileSync } from "node:fs";
+import type { Runnable } from "./exec-options.js";
+
+/** What Node puts in the place of bytes that are no UTF-8. */
+const REPLACEMENT = "\ufffd";
+
+/**
+ * The same program with the arguments byte for byte as they were typed. Node reads and writes arguments as UTF-8; where that loses bytes
+ * and the system tells them, a shell makes the bytes and becomes the program.
+ */
+export function withBytes(runnable: Runnable): Runnable {
+  const words = [runnable.file, ...runnable.args];
+  if (!words.some((word) => word.includes(REPLACEMENT))) return runnable;
+  const typed = typedArguments();
+  if (typed === undefined || typed.length < words.length) return runnable;
+  const own = typed.slice(-words.length);
+  // With --shell the last word alone was typed.
+  const bytes = words.map((word, at) => {
+    const found = own[at];
+    return found?.toString("utf8") === word ? found : Buffer.from(word);
+  });
+  return { ...runnable, file: "sh", args: ["-c", scriptOf(bytes)] };
+}
+
+/** The arguments of this process; undefined where the system does not tell. */
+function typedArguments(): readonly Buffer[] | undefined {
+  try {
+    return split(readFileSync("/proc/self/cmdline"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Each ends with a zero. */
+function split(bytes: Buffer): readonly Buffer[] {
+  const parts = [];
+  for (let from = 0; from < bytes.length; ) {
+    const end = bytes.indexOf(0, from);
+    if (end < 0) break;
+    parts.push(bytes.subarray(from, end));
+    from = end + 1;
+  }
+  return parts;
+}
+
+/** The x keeps the shell from taking line breaks off the end. */
+function scriptOf(words: readonly Buffer[]): string {
+  const set = words.map((word) => {
+    const octal = [...word].map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join("");
+    return `_holdfast=$(printf '${octal}x'); set -- "$@" "\${_holdfast%x}"`;
+  });
+  return [...set, "unset _holdfast", 'exec "$@"'].join("\n");
+}

@@ -1,0 +1,52 @@
+import { write } from "node:fs";
+import type { Stream } from "../output.js";
+
+/** What is written while a reader has stopped reading is kept up to this, and then dropped. */
+const MOST_TEXTS = 100;
+const RETRY_MS = 20;
+
+/**
+ * Writes to a descriptor beside the event loop. The command has made stderr block, as it shares it with holdfast: a pipe that is full would
+ * hold up the timers that end the command in time.
+ */
+export class DescriptorStream implements Stream {
+  readonly #descriptor: number;
+  #waiting: string[] = [];
+  #writing: Promise<void> | undefined;
+
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor;
+  }
+
+  write(text: string): void {
+    if (this.#waiting.length < MOST_TEXTS) this.#waiting.push(text);
+    this.#writing ??= this.#writeAll();
+  }
+
+  /** Resolves when all is written, or can not be. */
+  async drained(): Promise<void> {
+    await this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    for (let text = this.#waiting.shift(); text !== undefined; text = this.#waiting.shift()) {
+      await this.#writeOne(Buffer.from(text));
+    }
+    this.#writing = undefined;
+  }
+
+  async #writeOne(bytes: Buffer): Promise<void> {
+    for (let from = 0; from < bytes.length; ) {
+      const written = await new Promise<number | "later" | "never">((resolve) => {
+        write(this.#descriptor, bytes, from, (error, count) => {
+          if (error === null) resolve(count);
+          else resolve(error.code === "EAGAIN" ? "later" : "never");
+        });
+      });
+      // A reader that has gone is no reason to leave the command alone.
+      if (written === "never") return;
+      if (written === "later") await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      else from += written;
+    }
+  }
+}

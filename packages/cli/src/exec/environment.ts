@@ -1,0 +1,45 @@
+import { mistake } from "../failure.js";
+
+/** The variable with the locks that a command runs under, one a line. */
+const HELD = "HOLDFAST_HELD";
+const LOCK_VARIABLES = ["HOLDFAST_LOCK_NAME", "HOLDFAST_LOCK_HOLDER", "HOLDFAST_LOCK_TOKEN"] as const;
+
+/** @throws Failure when this command runs under the lock that it asks for: it would wait for itself */
+export function refuseOwnLock(key: string, env: NodeJS.ProcessEnv): void {
+  if (!heldIn(env).includes(key)) return;
+  throw mistake(
+    `this command already runs under the lock "${key}" (${HELD}) and would wait for itself: --nested tries all the same`,
+  );
+}
+
+export interface LockHere {
+  /** The name with its prefix. */
+  readonly key: string;
+  readonly name: string;
+  readonly holder: string;
+  /** Of a fenced lock. */
+  readonly token: bigint | undefined;
+}
+
+/** What the command finds in its environment: that of holdfast, and what is said about the lock. */
+export function environmentFor(
+  { key, name, holder, token }: LockHere,
+  env: NodeJS.ProcessEnv,
+  isScrubbed: boolean,
+): NodeJS.ProcessEnv {
+  const kept = Object.entries(env).filter(
+    ([variable]) => !(isScrubbed && (variable.startsWith("HOLDFAST_") || variable === "REDIS_URL")),
+  );
+  const child: NodeJS.ProcessEnv = Object.fromEntries(kept);
+  // Those of a lock around this one say nothing about this one.
+  for (const variable of LOCK_VARIABLES) delete child[variable];
+  child["HOLDFAST_LOCK_NAME"] = name;
+  child["HOLDFAST_LOCK_HOLDER"] = holder;
+  if (token !== undefined) child["HOLDFAST_LOCK_TOKEN"] = String(token);
+  child[HELD] = [...new Set([...heldIn(env), key])].join("\n");
+  return child;
+}
+
+function heldIn(env: NodeJS.ProcessEnv): readonly string[] {
+  return (env[HELD] ?? "").split("\n").filter((name) => name !== "");
+}

@@ -1,0 +1,200 @@
+import type { Clock, FencedLease, Lease } from "holdfast";
+import { type Connection, connect } from "../connection/connect.js";
+import type { ConnectionSettings } from "../connection/settings.js";
+import { exitCodes } from "../exit-codes.js";
+import { Failure } from "../failure.js";
+import { failureOf } from "../failure-of.js";
+import type { Output } from "../output.js";
+import { plain } from "../text/plain.js";
+import { acquire } from "./acquire.js";
+import { type Ending, exitCodeOf } from "./command-process.js";
+import { environmentFor } from "./environment.js";
+import { ExecNews } from "./exec-news.js";
+import type { ExecSettings } from "./exec-options.js";
+import { within } from "./process-clock.js";
+import { type Released, release } from "./release.js";
+import type { Report } from "./report.js";
+import { type Course, runCommand } from "./run-command.js";
+import { Cancelled, SignalRoute } from "./signals.js";
+import { tellHolders } from "./tell-holders.js";
+import { WaitingLines } from "./waiting-lines.js";
+
+export interface Surroundings {
+  readonly env: NodeJS.ProcessEnv;
+  /** It must not block: a command may have filled the pipe that both write to. */
+  readonly output: Output;
+  readonly clock: Clock;
+}
+
+/** How an execution has ended. The code of a command that was not lost is its own. */
+type Outcome = Pick<Report, "outcome" | "exitCode" | "reason">;
+
+/** Closing takes so long at most, and so long where Redis has not answered before: the exit code is waited for. */
+const CLOSE_WITHIN_MS = 3_000;
+const CLOSE_UNANSWERED_WITHIN_MS = 250;
+/** What presence takes as the name of a program. */
+const LONGEST_APP = 64;
+
+/**
+ * Runs a command under a lock, once: *acquiring*, while nothing runs and a signal ends it; *running*, with the states of `Guard`;
+ * *releasing*, when no process is left.
+ */
+export class Execution {
+  readonly #settings: ExecSettings;
+  readonly #connection: ConnectionSettings;
+  readonly #surroundings: Surroundings;
+  readonly #signals = new SignalRoute();
+  readonly #startedMs: number;
+  #lease: Lease | FencedLease | undefined;
+  #acquiredMs: number | undefined;
+  #releasedMs: number | undefined;
+  #ending: Ending | undefined;
+  #isUnanswered = false;
+
+  constructor(settings: ExecSettings, connection: ConnectionSettings, surroundings: Surroundings) {
+    this.#settings = settings;
+    this.#connection = connection;
+    this.#surroundings = surroundings;
+    this.#startedMs = surroundings.clock.monotonicMs();
+  }
+
+  /** @returns what has become of it; never rejects */
+  async run(): Promise<Report> {
+    try {
+      return this.#report(await this.#connected());
+    } catch (error) {
+      return this.#report(this.#failed(error));
+    } finally {
+      this.#signals.close();
+    }
+  }
+
+  async #connected(): Promise<Outcome> {
+    const { command, ttlMs } = this.#settings;
+    const { group } = this.#connection;
+    const presence = { app: command.called.slice(0, LONGEST_APP), group, labels: { via: "holdfast exec" } };
+    // The client's watchdog, as that of a call is rounded.
+    const options = { watchdogMs: ttlMs, presence };
+    const connection = await connect(this.#connection, options, this.#signals.ended);
+    try {
+      const lease = await this.#acquire(connection);
+      if (lease === null) return await this.#conflict(connection);
+      return await this.#holding(lease);
+    } finally {
+      const withinMs = this.#isUnanswered ? CLOSE_UNANSWERED_WITHIN_MS : CLOSE_WITHIN_MS;
+      await within(this.#surroundings.clock, withinMs, connection.close());
+      connection.redis.disconnect();
+    }
+  }
+
+  async #acquire({ holdfast }: Connection): Promise<Lease | FencedLease | null> {
+    const { output, clock } = this.#surroundings;
+    const { name, reportEveryMs } = this.#settings;
+    const where = { holdfast, group: this.#connection.group };
+    const lines = new WaitingLines(name, reportEveryMs, where, output, clock);
+    try {
+      const tell = (text: string) => output.say(text);
+      return await acquire(holdfast, this.#settings, clock, this.#signals.ended, tell);
+    } finally {
+      lines.stop();
+    }
+  }
+
+  async #conflict({ holdfast }: Connection): Promise<Outcome> {
+    const { output } = this.#surroundings;
+    const { name, conflictExitCode } = this.#settings;
+    if (!output.isQuiet) {
+      const where = { holdfast, group: this.#connection.group };
+      const told = await tellHolders(name, where).catch(() => "Redis does not tell by whom it is held");
+      output.say(`lock "${plain(name)}" was not acquired in time: ${told}`);
+    }
+    return { outcome: "conflict", exitCode: conflictExitCode, reason: null };
+  }
+
+  async #holding(lease: Lease | FencedLease): Promise<Outcome> {
+    const { clock, output } = this.#surroundings;
+    this.#lease = lease;
+    this.#acquiredMs = clock.monotonicMs();
+    const news = new ExecNews(output, this.#settings, () => this.#heldMs ?? 0);
+    let course: Course;
+    try {
+      course = await runCommand(lease, this.#settings, this.#environment(lease), this.#signals, news, clock);
+    } catch (error) {
+      await lease.unlock().catch((failure: Error) => this.#warn({ failed: failure.message }));
+      throw error;
+    }
+    this.#ending = course.ending;
+    const { loss, ending } = course;
+    const atLeastMs = loss === undefined ? this.#settings.atLeastMs : 0;
+    const released = await release(
+      lease,
+      { kind: this.#settings.kind, leftMs: atLeastMs - (this.#heldMs ?? 0) },
+      clock,
+      course.wasEnded ? AbortSignal.abort() : this.#signals.ended,
+    );
+    this.#releasedMs = clock.monotonicMs();
+    this.#isUnanswered = typeof released === "object" && "failed" in released;
+    if (loss !== undefined)
+      return { outcome: "lost", exitCode: this.#settings.lostExitCode, reason: loss.reason };
+    return { outcome: "exited", exitCode: exitCodeOf(ending), reason: this.#warn(released) };
+  }
+
+  #environment(lease: Lease | FencedLease): NodeJS.ProcessEnv {
+    const { name, scrubsEnv } = this.#settings;
+    const token = "token" in lease ? lease.token : undefined;
+    const here = { key: this.#connection.prefix + name, name, holder: lease.holder, token };
+    return environmentFor(here, this.#surroundings.env, scrubsEnv);
+  }
+
+  /** The command has ended: what goes wrong now is told, and changes no exit code. */
+  #warn(released: Released): string | null {
+    const { output } = this.#surroundings;
+    if (released === "released") return null;
+    if (released === "left") {
+      output.say("a signal has ended the wait for --at-least: the lock falls with its lease");
+      return null;
+    }
+    if ("lost" in released) {
+      output.complain(`the lock was not held any more when the command had ended: ${released.lost}`);
+      return released.lost;
+    }
+    output.complain(`the lock could not be released, and falls with its lease: ${released.failed}`);
+    return released.failed;
+  }
+
+  #failed(error: unknown): Outcome {
+    const { output } = this.#surroundings;
+    if (error instanceof Cancelled)
+      return {
+        outcome: "cancelled",
+        exitCode: exitCodeOf({ code: null, signal: error.signal }),
+        reason: error.signal,
+      };
+    const { exitCode, message } = error instanceof Failure ? error : failureOf(error);
+    output.complain(message);
+    const isOfCommand = exitCode === exitCodes.notFound || exitCode === exitCodes.notExecutable;
+    return { outcome: isOfCommand ? "not-started" : "failed", exitCode, reason: message };
+  }
+
+  get #heldMs(): number | undefined {
+    if (this.#acquiredMs === undefined) return undefined;
+    return (this.#releasedMs ?? this.#surroundings.clock.monotonicMs()) - this.#acquiredMs;
+  }
+
+  #report({ outcome, exitCode, reason }: Outcome): Report {
+    const lease = this.#lease;
+    const heldMs = this.#heldMs;
+    const waitedMs = (this.#acquiredMs ?? this.#surroundings.clock.monotonicMs()) - this.#startedMs;
+    return {
+      outcome,
+      exitCode,
+      name: this.#settings.name,
+      holder: lease?.holder ?? null,
+      token: lease !== undefined && "token" in lease ? String(lease.token) : null,
+      waitedMs: Math.round(waitedMs),
+      heldMs: heldMs === undefined ? null : Math.round(heldMs),
+      child: this.#ending ?? null,
+      reason,
+    };
+  }
+}

@@ -1,0 +1,45 @@
+/** What the exit code of each command says. From 64 on as sysexits.h has them, which flock(1) uses as well. */
+export const exitCodes = {
+  ok: 0,
+  /** `doctor`: a check failed. `show --exit-code`: it is free. `unlock`: nothing was done, as the lock is held by others, or changed meanwhile. */
+  no: 1,
+  /** The command line is wrong; nothing was sent to Redis. */
+  usage: 64,
+  /** The key has a value of another type. */
+  wrongType: 65,
+  /** Redis can not be reached, or refuses. */
+  unavailable: 69,
+  /** A bug of ours. */
+  software: 70,
+  /** `exec`: the lock was not acquired in time, and the command was never started. */
+  conflict: 75,
+  /** `exec`: the lock was lost, and the command was stopped. */
+  lost: 76,
+  /** The user has no right to a command or a key. */
+  noRight: 77,
+  /** `exec`: the command can not be executed. */
+  notExecutable: 126,
+  /** `exec`: the command was not found. */
+  notFound: 127,
+  /** Ended by a signal: 128 and its number. */
+  signalled: 128,
+} as const;
+
+/** The page of `holdfast help exit-codes`. */
+export const exitCodesHelp = `Exit codes
+
+  0-255    exec: that of the command, which ended by itself while the lock was held
+  128+N    exec: the command was ended by signal N, or holdfast was while it waited
+  75       exec: not acquired in time, and the command was never started (-E, --conflict-exit-code)
+  76       exec: the lock was lost, and the command was stopped, whatever it answered (--lost-exit-code)
+  126      exec: the command can not be executed; the lock was freed first
+  127      exec: the command was not found; the lock was freed first
+
+  0        done; for ls, show and clients also where there is nothing to show
+  1        doctor: a check failed. show --exit-code: it is free. unlock: it is held, and nothing was done
+  64       the command line is wrong; nothing was sent to Redis
+  65       the key has a value of another type
+  69       Redis can not be reached, or refuses
+  70       a bug of holdfast: please report it
+  77       the Redis user lacks a right; the message has the ACL line that is missing
+`;

@@ -1,0 +1,79 @@
+import type { Fleet, Holdfast, LockSource } from "holdfast";
+import { exitCodes } from "../exit-codes.js";
+import { Failure } from "../failure.js";
+import { lacksRight } from "../failure-of.js";
+
+/** What is used of a client to look at locks. */
+export type Finder = Pick<Holdfast, "fleet" | "locks">;
+
+/** Where locks can be looked for by this user. */
+export interface AskableSources {
+  readonly sources: readonly LockSource[];
+  /** Which are not asked, and the right that is missing: a line each. */
+  readonly missing: readonly string[];
+  /** What the looks go by: without presence locks are told without a word about their clients. */
+  readonly finder: Finder;
+}
+
+/** A glob that no name fits: the question is asked, and no lock looked at. */
+const NO_NAME = "";
+
+/**
+ * Tries which of the sources the user has a right to.
+ * @param finder on the very connection
+ * @throws what `fleet` and `locks` throw for any other reason
+ */
+export async function askableSources(
+  finder: Finder,
+  group: string,
+  wanted: readonly LockSource[],
+): Promise<AskableSources> {
+  const tries: Readonly<Record<LockSource, () => Promise<unknown>>> = {
+    presence: () => finder.fleet({ group }),
+    channels: () => askChannels(finder),
+    // It is tried as it is asked for: what it lacks fails it.
+    scan: async () => undefined,
+  };
+  const rights: Readonly<Record<LockSource, string>> = {
+    presence: `~holdfast_client*:{${group}}*`,
+    channels: "+pubsub|channels (in a cluster +pubsub|shardchannels as well)",
+    scan: "+scan",
+  };
+  const sources: LockSource[] = [];
+  const missing: string[] = [];
+  for (const source of wanted) {
+    try {
+      await tries[source]();
+      sources.push(source);
+    } catch (error) {
+      if (!lacksRight(error)) throw error;
+      missing.push(`${NAMES[source]} not asked: this user has no right to it: ${rights[source]}`);
+    }
+  }
+  return { sources, missing, finder: sources.includes("presence") ? finder : withoutPresence(finder) };
+}
+
+/** @throws Failure where no source can be asked */
+export function assertAskable({ sources, missing }: AskableSources): void {
+  if (sources.length === 0) throw new Failure(exitCodes.noRight, missing.join("\n"));
+}
+
+const NAMES: Readonly<Record<LockSource, string>> = {
+  presence: "presence was",
+  channels: "the channels that are listened to were",
+  scan: "the keys were",
+};
+
+async function askChannels(finder: Finder): Promise<void> {
+  for await (const _ of finder.locks({ sources: ["channels"], match: NO_NAME, limit: 1 })) return;
+}
+
+/** For a user who may not read it. */
+function withoutPresence(finder: Finder): Finder {
+  return {
+    locks: (options) => finder.locks(options),
+    async fleet({ group = "" } = {}): Promise<Fleet> {
+      return { atMs: Date.now(), group, clients: [], truncated: false };
+    },
+  };
+}

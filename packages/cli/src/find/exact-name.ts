@@ -1,0 +1,6 @@
+const GLOB = /^(?:[^*?[\\]|\\.)*$/su;
+
+/** The one name that a glob fits; undefined where it fits several. */
+export function exactName(pattern: string): string | undefined {
+  return GLOB.test(pattern) ? pattern.replace(/\\(.)/gsu, "$1") : undefined;
+}

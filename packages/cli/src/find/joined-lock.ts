@@ -1,0 +1,107 @@
+import type {
+  ClientPresence,
+  ClientRef,
+  Fleet,
+  ListedHolder,
+  ListedLock,
+  ListedWaiter,
+  LockState,
+} from "holdfast";
+import { isWriter, originOf } from "../text/tell-holder.js";
+
+type Told<T> = T & { readonly client: ClientRef };
+type Hold = Told<ClientPresence["holds"][number]>;
+type Wait = Told<ClientPresence["waits"][number]>;
+
+const WRITE = ":write";
+/** A client id is a UUID. */
+const ID_LENGTH = 36;
+
+/** What `inspect` has seen of one lock, joined with what the clients of the fleet tell, in the form in which locks are listed. */
+export function joinedLock(state: LockState, { clients }: Fleet): ListedLock {
+  const refs = new Map(clients.map((client) => [client.id, refOf(client)]));
+  const told = <T extends { readonly key: string }>(
+    of: (client: ClientPresence) => readonly T[],
+  ): Told<T>[] =>
+    clients.flatMap((client) =>
+      of(client)
+        .filter(({ key }) => key === state.key)
+        .map((each) => ({ ...each, client: refs.get(client.id) ?? refOf(client) })),
+    );
+  const holds = told(({ holds }) => holds);
+  const waits = told(({ waits }) => waits).sort((a, b) => b.ageMs - a.ageMs);
+  const { name, key, ttlMs, token, listeners } = state;
+  return {
+    key,
+    name,
+    kind: kindOf(state.kind, (holds[0] ?? waits[0])?.kind),
+    ttlMs,
+    token,
+    sources: [],
+    holders: state.available === undefined ? holdersOf(state, holds, refs) : holds.map(permitHolder),
+    waiting: waitersOf(state.queue, waits, refs),
+    more: { holders: 0, waiting: 0 },
+    ...(listeners === undefined ? {} : { listeners }),
+  };
+}
+
+function refOf({ id, app, host, pid, state, lastSeenMs, labels }: ClientPresence): ClientRef {
+  return { id, app, host, pid, state, lastSeenMs, labels };
+}
+
+/** @param told as a client calls it */
+function kindOf(stored: LockState["kind"], told: string | undefined): ListedLock["kind"] {
+  if (stored === "semaphore-or-latch") return told === "count-down-latch" ? told : "semaphore";
+  return stored === "none" ? "lock" : stored;
+}
+
+function holdersOf(
+  { holders, holdCounts }: LockState,
+  holds: readonly Hold[],
+  refs: ReadonlyMap<string, ClientRef>,
+): ListedHolder[] {
+  return holders.map((holder) => {
+    const hold = holdOf(holder, holds);
+    return {
+      holder,
+      count: holdCounts[holder] ?? 0,
+      by: originOf(holder),
+      client: refs.get(holder.slice(0, ID_LENGTH)) ?? null,
+      sinceMs: hold?.ageMs ?? null,
+      renewed: hold?.renewed ?? null,
+      note: hold?.note ?? null,
+    };
+  });
+}
+
+/** Of a lock that was handed on inside of its client Redis may still have the holder before. */
+function holdOf(holder: string, holds: readonly Hold[]): Hold | undefined {
+  const ofClient = holds.filter(
+    ({ client, kind }) => holder.startsWith(client.id) && (kind === "write-lock") === isWriter(holder),
+  );
+  const exact = ofClient.find(
+    ({ client, threadId }) => holder === `${client.id}:${threadId}${isWriter(holder) ? WRITE : ""}`,
+  );
+  const handedOn = ofClient.filter(({ handedOff }) => handedOff);
+  return exact ?? (handedOn.length === 1 ? handedOn[0] : undefined);
+}
+
+function permitHolder({ client, count, ageMs, renewed, note }: Hold): ListedHolder {
+  return { holder: client.id, count, by: originOf(client.id), client, sinceMs: ageMs, renewed, note };
+}
+
+/** Of a client whose waiters stand in the queue the longest waits are theirs. @param waits the longest first */
+function waitersOf(
+  queue: readonly string[],
+  waits: readonly Wait[],
+  refs: ReadonlyMap<string, ClientRef>,
+): ListedWaiter[] {
+  const left = [...waits];
+  const queued = queue.map((holder) => {
+    const id = holder.slice(0, ID_LENGTH);
+    const at = left.findIndex(({ client }) => client.id === id);
+    const [wait] = at < 0 ? [] : left.splice(at, 1);
+    return { holder, client: refs.get(id) ?? null, forMs: wait?.ageMs ?? null };
+  });
+  return [...queued, ...left.map(({ client, ageMs }) => ({ holder: null, client, forMs: ageMs }))];
+}

@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ListedLock, UnavailableError } from "holdfast";
+import { lacksRight } from "../failure-of.js";
+import type { Finder } from "./askable-sources.js";
+
+/** What is told while Redis does not answer. */
+export interface Outage {
+  /** Redis does not answer, or not any more for another reason. */
+  began(why: string): void;
+  ended(): void;
+}
+
+const RETRY_MS = 1_000;
+
+/** Looks again until Redis answers, as in a failover, so that who watches need not start anew. A right that is missing still fails. */
+export function patientFinder(finder: Finder, outage: Outage, signal: AbortSignal): Finder {
+  let why: string | undefined;
+  const tried = async <T>(look: () => Promise<T>): Promise<T> => {
+    for (;;) {
+      try {
+        const seen = await unlessAborted(look(), signal);
+        if (why !== undefined) outage.ended();
+        why = undefined;
+        return seen;
+      } catch (error) {
+        if (signal.aborted || !(error instanceof UnavailableError) || lacksRight(error)) throw error;
+        if (why !== error.message) outage.began(error.message);
+        why = error.message;
+        await sleep(RETRY_MS, undefined, { signal });
+      }
+    }
+  };
+  return {
+    fleet: (options) => tried(() => finder.fleet(options)),
+    locks(options) {
+      // Checks them.
+      const found = finder.locks(options);
+      const all = async () => {
+        const locks: ListedLock[] = [];
+        for await (const lock of found) locks.push(lock);
+        return locks;
+      };
+      return {
+        async *[Symbol.asyncIterator]() {
+          yield* await tried(all);
+        },
+      };
+    },
+  };
+}
+
+/** Not all looks know of the signal. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}

@@ -1,0 +1,48 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import { mistake } from "../failure.js";
+
+/** What opens the page: it travels in the fragment of its URL, which no browser sends, and in a header of each request of the page. */
+export interface Token {
+  readonly text: string;
+  /** What should be known about it. */
+  readonly warning?: string;
+}
+
+const BYTES = 32;
+/** In a URL and in a header as it is; as long as 192 bits of base64. */
+const FORM = /^[\w.~+/=-]{32,512}$/;
+const OF_OTHERS = 0o077;
+
+/** One that ends with the process. */
+export function newToken(): Token {
+  return { text: randomBytes(BYTES).toString("base64url") };
+}
+
+/** @throws Failure */
+export function readToken(file: string): Token {
+  try {
+    const text = readFileSync(file, "utf8").trim();
+    const isOpen = (statSync(file).mode & OF_OTHERS) !== 0;
+    if (!FORM.test(text)) {
+      throw mistake(
+        `--token-file: ${file} must have 32 to 512 letters, digits, or -_.~+/= in one line, as \`openssl rand -base64 32\` makes them`,
+      );
+    }
+    const warning = `--token-file: others may read ${file}: chmod 600`;
+    return { text, ...(isOpen && { warning }) };
+  } catch (error) {
+    if (error instanceof Error && "code" in error) throw mistake(`--token-file: ${error.message}`);
+    throw error;
+  }
+}
+
+/** Whether a request has it. How long that takes tells nothing of it. */
+export function hasToken(headers: Headers, { text }: Token): boolean {
+  const [, given = ""] = /^Bearer (\S+)$/i.exec(headers.get("authorization") ?? "") ?? [];
+  return timingSafeEqual(digestOf(given), digestOf(text));
+}
+
+function digestOf(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

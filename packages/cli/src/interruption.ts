@@ -1,0 +1,21 @@
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/**
+ * Does what goes on until it is ended from outside: by Ctrl-C, or by a signal that asks the process to end.
+ * @returns undefined where it was ended so
+ */
+export async function untilInterrupted<T>(
+  work: (signal: AbortSignal, end: () => void) => Promise<T>,
+): Promise<T | undefined> {
+  const controller = new AbortController();
+  const end = () => controller.abort();
+  for (const signal of SIGNALS) process.on(signal, end);
+  try {
+    return await work(controller.signal, end);
+  } catch (error) {
+    if (!controller.signal.aborted) throw error;
+    return undefined;
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, end);
+  }
+}

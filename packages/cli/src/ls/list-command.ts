@@ -1,0 +1,83 @@
+import type { Command } from "commander";
+import { type LocksSeen, watchLocks } from "holdfast/watch";
+import { type Act, type Context, command } from "../command.js";
+import { withConnection } from "../connection/connect.js";
+import { exitCodes } from "../exit-codes.js";
+import { Failure, mistake } from "../failure.js";
+import { type AskableSources, askableSources, assertAskable } from "../find/askable-sources.js";
+import { writeTable } from "../text/table.js";
+import { listColumns } from "./list-columns.js";
+import { type ListOptions, type ListSettings, listOptions, listSettings } from "./list-options.js";
+import { watchTable } from "./live-table.js";
+import { select } from "./selection.js";
+import { tellSearch } from "./tell-search.js";
+
+/** Between two looks of `--stale`: longer than a watchdog needs to raise a TTL. */
+const APART_MS = 11_500;
+
+/** `holdfast ls`: the locks that are held or waited for. */
+export function listCommand(act: Act): Command {
+  const summary = "the locks that are held or waited for, and by which programs";
+  return command("ls", summary, listOptions())
+    .argument("[pattern]", "a glob that names have to fit: *, ?, [a-z], \\*")
+    .action(act(list));
+}
+
+async function list(context: Context, options: ListOptions, pattern?: string): Promise<number> {
+  const settings = listSettings(options, pattern);
+  const { output } = context;
+  if (settings.everyMs !== undefined && !output.isTerminal)
+    throw mistake(
+      "--watch redraws a terminal, and stdout is none: holdfast watch tells changes line by line",
+    );
+  return withConnection(context, options, async (connection, { group }) => {
+    const asked = await askableSources(connection.holdfast, group, settings.sources);
+    assertAskable(asked);
+    if (settings.stale && !asked.sources.includes("presence"))
+      throw new Failure(exitCodes.noRight, `--stale goes by presence: ${asked.missing.join("\n")}`);
+    for (const line of asked.missing) output.say(line);
+    const search = { group, asked, settings };
+    if (settings.everyMs !== undefined) await watchTable(context, search, settings.everyMs);
+    else await listOnce(context, search);
+    return exitCodes.ok;
+  });
+}
+
+/** What to look at, and where. */
+export interface Search {
+  readonly group: string;
+  readonly asked: AskableSources;
+  readonly settings: ListSettings;
+}
+
+async function listOnce({ output }: Context, search: Search): Promise<void> {
+  const { settings, asked } = search;
+  const { stale } = settings;
+  if (stale)
+    output.say("looking twice, 11 s apart: a lock that a living client renews has a longer TTL by then");
+  // Ctrl-C ends the process, as it does without us.
+  const seen = await look(search, stale ? 2 : 1);
+  const selection = select(seen.locks, settings);
+  if (output.isJson) for (const lock of selection.locks) output.json(lock);
+  else if (selection.locks.length > 0) writeTable(output, listColumns, selection.locks);
+  for (const line of tellSearch(seen, selection, { asked, settings })) output.say(line);
+}
+
+/** The last of so many looks. */
+async function look({ group, asked, settings }: Search, looks: number): Promise<LocksSeen> {
+  const { match, maxKeys } = settings;
+  const { sources, finder } = asked;
+  const find = {
+    group,
+    sources,
+    everyMs: APART_MS,
+    ...(match === undefined ? {} : { match }),
+    ...(maxKeys === undefined ? {} : { maxKeys }),
+  };
+  let left = looks;
+  for await (const seen of watchLocks(finder, find)) {
+    left -= 1;
+    if (left === 0) return seen;
+  }
+  throw new Error("unreachable: looks go on until the loop is left");
+}

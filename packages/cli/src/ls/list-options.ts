@@ -1,0 +1,108 @@
+import { InvalidArgumentError, Option } from "commander";
+import type { LockSource } from "holdfast";
+import type { CommonOptions } from "../command.js";
+import { readDuration } from "../duration.js";
+import { mistake } from "../failure.js";
+
+/** The options of `ls` as commander reads them. */
+export interface ListOptions extends CommonOptions {
+  readonly stale?: boolean;
+  readonly waiting?: boolean;
+  readonly olderThan?: string;
+  readonly client?: string;
+  readonly scan?: boolean;
+  readonly maxKeys?: number;
+  readonly sort: Sort;
+  readonly limit?: number;
+  readonly watch?: string | true;
+}
+
+export type Sort = "age" | "waiting" | "name";
+
+/** Which locks are listed, and how. */
+export interface ListSettings {
+  readonly match: string | undefined;
+  readonly sources: readonly LockSource[];
+  readonly maxKeys: number | undefined;
+  readonly stale: boolean;
+  readonly waiting: boolean;
+  readonly olderThanMs: number;
+  /** In lower case; "" for all. */
+  readonly client: string;
+  readonly sort: Sort;
+  readonly limit: number;
+  /** How often to look again; undefined: once. */
+  readonly everyMs: number | undefined;
+}
+
+const LIMIT = 50;
+const EVERY_MS = 2_000;
+const SHORTEST_EVERY_MS = 500;
+const LONGEST_EVERY_MS = 60_000;
+/** Longer ones are refused by holdfast. */
+const LONGEST_PATTERN = 1_000;
+const MOST = 1_000_000_000;
+
+/** Made anew for each program, as commander keeps what it has read. */
+export function listOptions(): readonly Option[] {
+  const options = [
+    new Option(
+      "--stale",
+      "those whose holders are all gone, and which nobody renews; looks twice, 11 s apart",
+    ),
+    new Option("--waiting", "those that are waited for"),
+    new Option("--older-than <duration>", "those that have been held for longer"),
+    new Option("--client <text>", "those that such a client holds or waits for: app, host, pid, label or id"),
+    new Option("--sort <by>", "age, waiting or name").choices(["age", "waiting", "name"]).default("age"),
+    new Option("--limit <n>", `how many (${LIMIT}; with --json all)`).argParser(readCount),
+    new Option("--scan", "look through all keys of Redis as well, 200 at a time, 50 times a second"),
+    new Option("--max-keys <n>", "how many of them (1000000)").argParser(readCount),
+    new Option("--watch [duration]", `look again and again (${EVERY_MS / 1_000}s); q ends`),
+  ];
+  return options.map((option) => option.helpGroup("Which locks:"));
+}
+
+/** @throws Failure for what can not be meant */
+export function listSettings(options: ListOptions, pattern: string | undefined): ListSettings {
+  const { stale = false, waiting = false, scan = false, client = "", json = false, maxKeys, watch } = options;
+  checkPattern(pattern);
+  if (maxKeys !== undefined && !scan) throw mistake("--max-keys is about --scan: say both");
+  if (watch !== undefined && scan)
+    throw mistake(
+      "--scan is for a search by hand: looking through all keys again and again slows Redis down",
+    );
+  if (watch !== undefined && json)
+    throw mistake("--watch redraws a table: holdfast watch --json tells changes, an object in a line");
+  return {
+    match: pattern,
+    sources: scan ? ["presence", "channels", "scan"] : ["presence", "channels"],
+    maxKeys,
+    stale,
+    waiting,
+    olderThanMs: options.olderThan === undefined ? 0 : readDuration("--older-than", options.olderThan),
+    client: client.toLowerCase(),
+    sort: options.sort,
+    limit: options.limit ?? (json ? Number.POSITIVE_INFINITY : LIMIT),
+    everyMs: watch === undefined ? undefined : readEvery(watch),
+  };
+}
+
+/** @throws Failure */
+export function checkPattern(pattern: string | undefined): void {
+  if (pattern !== undefined && pattern.length > LONGEST_PATTERN)
+    throw mistake(`a pattern has ${LONGEST_PATTERN} characters at most, got ${pattern.length}`);
+}
+
+function readEvery(watch: string | true): number {
+  if (watch === true) return EVERY_MS;
+  const everyMs = readDuration("--watch", watch, { atLeastMs: SHORTEST_EVERY_MS });
+  if (everyMs > LONGEST_EVERY_MS) throw mistake(`--watch must be at most 60s, got ${watch}`);
+  return everyMs;
+}
+
+function readCount(text: string): number {
+  const count = Number(text);
+  if (!/^\d+$/.test(text) || count < 1 || count > MOST)
+    throw new InvalidArgumentError("It must be a whole number from 1 on.");
+  return count;
+}

@@ -1,0 +1,50 @@
+import type { ClientRef } from "holdfast";
+import type { WatchedLock } from "holdfast/watch";
+import { heldForMs, waitingCount } from "./list-columns.js";
+import type { ListSettings, Sort } from "./list-options.js";
+
+/** The locks that were asked for, in the order that was asked for. */
+export interface Selection {
+  readonly locks: readonly WatchedLock[];
+  /** How many more there would be without the limit. */
+  readonly more: number;
+}
+
+export function select(
+  found: readonly WatchedLock[],
+  { stale, waiting, olderThanMs, client, sort, limit }: ListSettings,
+): Selection {
+  const chosen = found.filter(
+    (lock) =>
+      (!stale || lock.flags.includes("stale")) &&
+      (!waiting || waitingCount(lock) > 0 || (lock.listeners ?? 0) > 0) &&
+      (olderThanMs === 0 || (heldForMs(lock) ?? -1) >= olderThanMs) &&
+      (client === "" || isAbout(lock, client)),
+  );
+  const locks = chosen.sort(orders[sort]);
+  return { locks: locks.slice(0, limit), more: Math.max(0, locks.length - limit) };
+}
+
+const byName = (a: WatchedLock, b: WatchedLock) => (a.name < b.name ? -1 : 1);
+
+const orders: Readonly<Record<Sort, (a: WatchedLock, b: WatchedLock) => number>> = {
+  age: (a, b) => (heldForMs(b) ?? -1) - (heldForMs(a) ?? -1) || byName(a, b),
+  waiting: (a, b) =>
+    waitingCount(b) - waitingCount(a) || (b.listeners ?? 0) - (a.listeners ?? 0) || byName(a, b),
+  name: byName,
+};
+
+/** @param text in lower case */
+function isAbout({ holders, waiting }: WatchedLock, text: string): boolean {
+  return [...holders, ...waiting].some(
+    ({ holder, client }) =>
+      holder?.toLowerCase().includes(text) || (client !== null && tellsOf(client, text)),
+  );
+}
+
+function tellsOf({ id, app, host, pid, labels }: ClientRef, text: string): boolean {
+  const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  return [id, app, host ?? "", `${app}@${host}`, String(pid ?? ""), ...pairs].some((each) =>
+    each.toLowerCase().includes(text),
+  );
+}

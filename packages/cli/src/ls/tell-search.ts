@@ -1,0 +1,60 @@
+import type { LockSource } from "holdfast";
+import type { LocksSeen } from "holdfast/watch";
+import type { AskableSources } from "../find/askable-sources.js";
+import { exactName } from "../find/exact-name.js";
+import type { ListSettings } from "./list-options.js";
+import type { Selection } from "./selection.js";
+
+interface Asked {
+  readonly asked: AskableSources;
+  readonly settings: ListSettings;
+}
+
+/** What a list does not say itself: where was looked, what cannot be in it, and what was left out. */
+export function tellSearch(
+  { locks, fleet, presenceIsUnwell }: LocksSeen,
+  selection: Selection,
+  { asked: { sources }, settings }: Asked,
+): readonly string[] {
+  const where = tellSources(sources, fleet.clients.length);
+  const shown = selection.locks.length;
+  const lines = [`${tellCount(shown + selection.more, locks.length)} ${where}`];
+  if (selection.more > 0) {
+    const how = settings.everyMs === undefined ? `: --limit ${shown + selection.more}` : "";
+    lines.push(`${selection.more} more ${selection.more === 1 ? "is" : "are"} not shown${how}`);
+  }
+  const blind = tellBlindness(sources);
+  if (blind !== undefined) lines.push(blind);
+  const name = settings.match === undefined ? undefined : exactName(settings.match);
+  if (shown === 0 && name !== undefined) lines.push(`holdfast show looks at "${name}" by its name`);
+  if (presenceIsUnwell)
+    lines.push("many clients fell silent at once: presence itself is unwell, and nothing is called stale");
+  if (fleet.truncated) lines.push("there are more clients than are read: their locks may be missing");
+  return lines;
+}
+
+/** As `presence (14 clients) and channels`. */
+export function tellSources(sources: readonly LockSource[], clients: number): string {
+  const names: Readonly<Record<LockSource, string>> = {
+    presence: `presence (${clients === 1 ? "1 client" : `${clients} clients`})`,
+    channels: "channels",
+    scan: "a scan of all keys",
+  };
+  const told = sources.map((source) => names[source]);
+  const last = told.pop() ?? "";
+  return told.length === 0 ? last : `${told.join(", ")} and ${last}`;
+}
+
+function tellCount(shown: number, found: number): string {
+  const locks = (count: number) => (count === 1 ? "1 lock" : `${count} locks`);
+  if (found === 0) return "no lock found in";
+  if (shown === found) return `${locks(shown)}, from`;
+  return shown === 0 ? `none of ${locks(found)} fits, from` : `${shown} of ${locks(found)}, from`;
+}
+
+function tellBlindness(sources: readonly LockSource[]): string | undefined {
+  if (sources.includes("scan"))
+    return "not listed: semaphores and latches without a waiter; show finds them by name";
+  const whose = sources.includes("presence") ? "short holds, and those of JVMs," : "locks";
+  return `not listed: ${whose} without a waiter; --scan finds them`;
+}

@@ -1,0 +1,105 @@
+import { styleText } from "node:util";
+import { wrapped } from "./text/plain.js";
+
+/** How something is painted on a terminal. */
+export type Style = Parameters<typeof styleText>[0];
+
+/** Where a stream of the process leads. */
+export interface Stream {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly rows?: number;
+  write(text: string): unknown;
+  on?(event: "resize", listener: () => void): unknown;
+  off?(event: "resize", listener: () => void): unknown;
+}
+
+/** Text for people, JSON for programs: on stdout what was asked for, on stderr what is said about it. */
+export class Output {
+  readonly isJson: boolean;
+  /** Whether only what was asked for and errors are told. */
+  readonly isQuiet: boolean;
+  readonly #out: Stream;
+  readonly #err: Stream;
+  readonly #isColoured: boolean;
+
+  constructor(
+    { out, err, env }: { readonly out: Stream; readonly err: Stream; readonly env: NodeJS.ProcessEnv },
+    { json = false, quiet = false, color = true }: OutputOptions = {},
+  ) {
+    this.#out = out;
+    this.#err = err;
+    this.isJson = json;
+    this.isQuiet = quiet;
+    this.#isColoured = color && !env["NO_COLOR"] && env["TERM"] !== "dumb";
+  }
+
+  /** How wide stdout is, in columns; undefined where that is no terminal. */
+  get columns(): number | undefined {
+    return this.#out.isTTY ? this.#out.columns : undefined;
+  }
+
+  /** How many lines of it are seen at once. */
+  get rows(): number | undefined {
+    return this.#out.isTTY ? this.#out.rows : undefined;
+  }
+
+  get isTerminal(): boolean {
+    return this.#out.isTTY === true;
+  }
+
+  /** A line of what was asked for. */
+  line(text = ""): void {
+    this.#out.write(`${text}\n`);
+  }
+
+  /** The same for programs: an object in a line. */
+  json(value: unknown): void {
+    this.line(JSON.stringify(value, (_, held) => (typeof held === "bigint" ? String(held) : held)));
+  }
+
+  /** What controls a terminal. */
+  raw(text: string): void {
+    this.#out.write(text);
+  }
+
+  /** @returns ends it */
+  onResize(listener: () => void): () => void {
+    this.#out.on?.("resize", listener);
+    return () => void this.#out.off?.("resize", listener);
+  }
+
+  /** Text as it is to look on stdout. */
+  paint(style: Style, text: string): string {
+    return this.#isColoured && this.#out.isTTY ? styleText(style, text, { validateStream: false }) : text;
+  }
+
+  /** Says something about what is done, unless `-q` was given. */
+  say(text: string): void {
+    if (!this.isQuiet) this.complain(text);
+  }
+
+  /** A line about what was done, on stderr: as it is, also with `-q`. */
+  record(text: string): void {
+    this.#err.write(`holdfast: ${text}\n`);
+  }
+
+  /** Asks for something to be typed behind it. */
+  ask(text: string): void {
+    this.#err.write(`holdfast: ${text} `);
+  }
+
+  /** Says what went wrong. */
+  complain(text: string): void {
+    const { isTTY, columns } = this.#err;
+    const lines = `holdfast: ${text}`.split("\n");
+    const fitting = isTTY && columns ? lines.flatMap((line) => wrapped(line, columns)) : lines;
+    this.#err.write(`${fitting.join("\n")}\n`);
+  }
+}
+
+export interface OutputOptions {
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+  readonly color?: boolean;
+}

@@ -1,0 +1,67 @@
+import type { LockState } from "holdfast";
+import { type WatchedLock, watchLocks } from "holdfast/watch";
+import { Cluster } from "ioredis";
+import type { Connection } from "../connection/connect.js";
+import { askableSources } from "../find/askable-sources.js";
+import { NamedFinder } from "../find/named-finder.js";
+
+/** One lock, with all that is known about it. As `--json` has it, but for the line that frees it. */
+export interface ShownLock extends Omit<WatchedLock, "kind" | "sources" | "more"> {
+  readonly kind: WatchedLock["kind"] | LockState["kind"];
+  /** Released, and its key left for a while. */
+  readonly kept: boolean;
+  readonly available?: number;
+  readonly taken?: NonNullable<LockState["taken"]>;
+  readonly takenCount?: number;
+  /** In a cluster: the slot of its key, and the master that has it, as far as this client knows. */
+  readonly slot?: number;
+  readonly master?: string;
+}
+
+/** What is shown about some names. */
+export interface ShownLocks {
+  readonly locks: readonly ShownLock[];
+  /** Why less is told than could be: a line each. */
+  readonly missing: readonly string[];
+}
+
+/** Looks at locks by their names, once. @throws what `inspect` and `fleet` throw; Failure */
+export async function lookByName(
+  { holdfast, redis }: Connection,
+  names: readonly string[],
+  group: string,
+): Promise<ShownLocks> {
+  const { missing, finder: presence } = await askableSources(holdfast, group, ["presence"]);
+  const finder = new NamedFinder(holdfast, names, presence);
+  for await (const { locks } of watchLocks(finder, { group })) {
+    const shown = finder.states.map(async (state, at) => {
+      const lock = locks[at];
+      if (lock === undefined) throw new Error("each name is looked at");
+      return { ...shownLock(state, lock), ...(await placeOf(redis, state.key)) };
+    });
+    return { locks: await Promise.all(shown), missing };
+  }
+  throw new Error("unreachable: looks go on until the loop is left");
+}
+
+function shownLock(state: LockState, { sources: _, more: __, ...lock }: WatchedLock): ShownLock {
+  const { kept, available, taken, takenCount } = state;
+  const isUnknown = state.kind === "semaphore-or-latch" && lock.holders.length + lock.waiting.length === 0;
+  return {
+    ...lock,
+    kind: state.kind === "none" || isUnknown ? state.kind : lock.kind,
+    kept,
+    ...(available === undefined ? {} : { available }),
+    ...(taken === undefined ? {} : { taken }),
+    ...(takenCount === undefined ? {} : { takenCount }),
+  };
+}
+
+/** Where a key is. A user who may not ask does without. */
+async function placeOf(redis: Connection["redis"], key: string): Promise<Pick<ShownLock, "slot" | "master">> {
+  if (!(redis instanceof Cluster)) return {};
+  const slot = await redis.cluster("KEYSLOT", key).catch(() => undefined);
+  if (slot === undefined) return {};
+  const [master] = redis.slots[slot] ?? [];
+  return { slot, ...(master === undefined ? {} : { master }) };
+}

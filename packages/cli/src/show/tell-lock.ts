@@ -1,0 +1,142 @@
+import type { ListedHolder } from "holdfast";
+import { tellDuration } from "../duration.js";
+import type { Output, Style } from "../output.js";
+import { tellKind } from "../text/kinds.js";
+import { plain, wrapped } from "../text/plain.js";
+import { isWriter, tellHolder } from "../text/tell-holder.js";
+import type { ShownLock } from "./shown-lock.js";
+
+/** Of more a line says how many. */
+const MOST_LINES = 20;
+const LABEL_COLUMNS = 10;
+const INDENT = "  ";
+const COPIED = "free it";
+
+/** What is known about a lock, in lines for people. @param unlock the line that frees it */
+export function tellLock(output: Output, lock: ShownLock, unlock?: string): readonly string[] {
+  const { name, kind, holders, token, key, slot, master } = lock;
+  const ids = holders.map(({ holder }) => holder);
+  const title = [
+    output.paint("bold", plain(name)),
+    ...(kind === "none" ? [] : [tellKind(kind, ids)]),
+    tellState(lock),
+  ];
+  const fields: readonly (readonly [label: string, lines: readonly string[]])[] = [
+    [
+      "held by",
+      shortened(
+        holders.flatMap((holder) => tellHold(output, holder)),
+        holders.length,
+      ),
+    ],
+    ["lease", tellLease(lock)],
+    ["permits", tellPermits(output, lock)],
+    ["waiting", tellWaiting(lock)],
+    ["token", token === null ? [] : [String(token)]],
+    ["flags", lock.flags.length === 0 ? [] : [lock.flags.join(" ")]],
+    ["key", key === name && slot === undefined ? [] : [[plain(key), ...placeOf(slot, master)].join(", ")]],
+    ["hint", tellHints(lock)],
+    [COPIED, unlock === undefined ? [] : [output.paint("cyan", unlock)]],
+  ];
+  return [title.join(" · "), ...fields.flatMap(([label, lines]) => labelled(output, label, lines))];
+}
+
+/** On a narrow terminal long lines go on below their beginning; what is to be copied is broken by the terminal alone. */
+function labelled(output: Output, label: string, lines: readonly string[]): readonly string[] {
+  const columns = label === COPIED ? undefined : output.columns;
+  const room = columns === undefined ? Number.POSITIVE_INFINITY : columns - INDENT.length - LABEL_COLUMNS;
+  return lines
+    .flatMap((line) => wrapped(line, room))
+    .map((line, at) => {
+      const head = (at === 0 ? label : "").padEnd(LABEL_COLUMNS);
+      return `${INDENT}${output.paint("dim", head)}${line}`;
+    });
+}
+
+function tellState({ kind, holders, available, kept }: ShownLock): string {
+  if (kept) return "kept: released, and its key left for a while";
+  if (kind === "count-down-latch") return available === 0 ? "open" : `${available} to count down`;
+  if (available !== undefined) return `${available} available`;
+  return holders.length === 0 ? "free" : "held";
+}
+
+/** A line about the hold, and one with its whole id and labels. */
+function tellHold(output: Output, holder: ListedHolder): readonly string[] {
+  const { client, count, sinceMs, renewed, note } = holder;
+  const style: Style | undefined = client?.state === "gone" ? "yellow" : undefined;
+  const name = plain(tellHolder(holder));
+  const about = [
+    ...(isWriter(holder.holder) ? ["to write"] : []),
+    ...(count > 1 ? [`${count} times`] : []),
+    ...(sinceMs === null ? [] : [`for ${tellDuration(sinceMs)}`]),
+    ...(renewed === null ? [] : [renewed ? "renewed" : "a fixed lease"]),
+    ...(note === null ? [] : [plain(JSON.stringify(note))]),
+  ];
+  const labels = Object.entries(client?.labels ?? {}).map((pair) => plain(pair.join("=")));
+  return [
+    [style === undefined ? name : output.paint(style, name), ...about].join(", "),
+    output.paint("dim", [plain(holder.holder), ...labels].join("  ")),
+  ];
+}
+
+function tellLease({ kind, holders, ttlMs, flags }: ShownLock): readonly string[] {
+  if (holders.length === 0 || isCount(kind)) return [];
+  if (ttlMs < 0) return ["no end: its key has no TTL, and so only an unlock frees it"];
+  const how = flags.includes("fixed") ? ", then it falls by itself" : "";
+  return [`${tellDuration(ttlMs)} left${how}`];
+}
+
+function isCount(kind: ShownLock["kind"]): boolean {
+  return ["semaphore", "count-down-latch", "semaphore-or-latch", "permit-expirable-semaphore"].includes(kind);
+}
+
+function tellPermits(
+  output: Output,
+  { kind, available, taken, takenCount = 0 }: ShownLock,
+): readonly string[] {
+  if (available === undefined || kind === "count-down-latch") return [];
+  if (kind === "semaphore-or-latch")
+    return [`${available} available, or to count down: it is stored alike, and --kind says which`];
+  if (taken === undefined) return [`${available} available`];
+  const leases = taken.map(({ id, endsInMs }) => {
+    const end = endsInMs < 0 ? "never returns by itself" : `returns in ${tellDuration(endsInMs)}`;
+    return `${output.paint("dim", plain(id))}  ${end}`;
+  });
+  return [`${available} available, ${takenCount} taken`, ...shortened(leases, takenCount)];
+}
+
+function tellWaiting({ waiting, listeners = 0 }: ShownLock): readonly string[] {
+  const listen = listeners === 1 ? "1 process listens" : `${listeners} processes listen`;
+  const heard = listeners === 0 ? [] : [`${listen} for its release, or did within the last ten seconds`];
+  const lines = waiting.map(({ holder, client, forMs }, at) => {
+    const place = holder === null ? "" : `${at + 1}. `;
+    return `${place}${plain(tellHolder({ holder, client }))}${forMs === null ? "" : `, for ${tellDuration(forMs)}`}`;
+  });
+  return [...shortened(lines, waiting.length), ...heard];
+}
+
+function placeOf(slot: number | undefined, master: string | undefined): readonly string[] {
+  if (slot === undefined) return [];
+  return [`slot ${slot}${master === undefined ? "" : ` at ${master}`}`];
+}
+
+/** What an operator should know before freeing it. */
+function tellHints({ holders, kept, name }: ShownLock): readonly string[] {
+  if (kept || holders.length === 0) return [];
+  const lines: string[] = [];
+  if (holders.every(({ client }) => client?.state === "gone"))
+    lines.push(
+      `nothing was heard of its holder for a while: holdfast ls --stale ${plain(JSON.stringify(name))} tells whether it is still renewed`,
+    );
+  if (holders.some(({ by, client }) => by === "jvm" && client === null))
+    lines.push("a JVM has it: its log names Redisson's id, the part before the colon");
+  else if (holders.some(({ client }) => client === null))
+    lines.push("a program without presence has it, or one of another --group");
+  return lines;
+}
+
+function shortened(lines: readonly string[], all: number): readonly string[] {
+  const more =
+    all > MOST_LINES && lines.length > MOST_LINES ? [`and more, ${all} in all: --json has them`] : [];
+  return [...lines.slice(0, MOST_LINES), ...more];
+}

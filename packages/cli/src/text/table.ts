@@ -1,0 +1,124 @@
+import type { Output, Style } from "../output.js";
+import { cut, cutMiddle, plain, widthOf } from "./plain.js";
+
+/** A column of a table whose rows are made of `T`. */
+export interface Column<T> {
+  readonly head: string;
+  /** The text of a row, plain; it may be of strangers. */
+  text(row: T): string;
+  /** The same in fewer and fewer words, for a terminal that is too narrow. */
+  readonly shorter?: readonly ((row: T) => string)[];
+  /** How it is painted on a terminal. Default: not. */
+  style?(row: T): Style | undefined;
+  readonly alignsRight?: boolean;
+  /** Whether and where its text may be cut on a terminal that is too narrow. Default: it may not. */
+  readonly cuts?: "end" | "middle";
+  /** Whether it may be left out on a terminal that is too narrow, the lowest number first. Default: it may not. */
+  readonly leftOut?: number;
+}
+
+/** A column as it is laid out. */
+interface Laid<T> {
+  readonly column: Column<T>;
+  texts: readonly string[];
+  width: number;
+}
+
+const GAP = "  ";
+/** A text that is cut is left so wide as long as columns can give way, and at last so wide. */
+const ENOUGH_COLUMNS = 20;
+const LEAST_COLUMNS = 8;
+
+/** Writes rows under a line of heads. No row takes two lines. */
+export function writeTable<T>(output: Output, columns: readonly Column<T>[], rows: readonly T[]): void {
+  for (const line of tableLines(output, columns, rows)) output.line(line);
+}
+
+/**
+ * The same as lines. On a terminal that is too narrow even for cut texts, columns that say nothing are left out, then columns take fewer
+ * words, then those are left out that may be, and the others take fewer words still.
+ */
+export function tableLines<T>(output: Output, columns: readonly Column<T>[], rows: readonly T[]): string[] {
+  const laid = fitted(columns, rows, output.columns);
+  const line = (textOf: (column: Laid<T>) => string, styleOf: (column: Column<T>) => Style | undefined) =>
+    laid
+      .map((each, at) => {
+        const { column, width } = each;
+        const text = column.cuts === "middle" ? cutMiddle(textOf(each), width) : cut(textOf(each), width);
+        const padding = " ".repeat(Math.max(0, width - widthOf(text)));
+        const style = styleOf(column);
+        const painted = style === undefined || text === "" ? text : output.paint(style, text);
+        if (column.alignsRight) return padding + painted;
+        return at === laid.length - 1 ? painted : painted + padding;
+      })
+      .join(GAP)
+      .trimEnd();
+  return [
+    line(
+      ({ column }) => column.head,
+      () => "dim",
+    ),
+    ...rows.map((row, at) =>
+      line(
+        ({ texts }) => texts[at] ?? "",
+        (column) => column.style?.(row),
+      ),
+    ),
+  ];
+}
+
+function fitted<T>(
+  columns: readonly Column<T>[],
+  rows: readonly T[],
+  available: number | undefined,
+): readonly Laid<T>[] {
+  let laid = columns.map((column) => layOut(column, rows.map(column.text)));
+  if (available === undefined) return laid;
+  // What has a shorter form takes that before it is cut.
+  const isCutFirst = ({ cuts, shorter }: Column<T>) => cuts !== undefined && shorter === undefined;
+  const isTooWide = () =>
+    total(laid.map(({ column, width }) => (isCutFirst(column) ? Math.min(width, ENOUGH_COLUMNS) : width))) >
+    available;
+  if (isTooWide()) laid = laid.filter(({ texts }) => !texts.every(saysNothing));
+  const shorten = (level: number) => {
+    // What stands on the right is of less weight.
+    for (const { column } of laid.toReversed()) {
+      const short = column.shorter?.[level];
+      if (short === undefined || !isTooWide()) continue;
+      laid = laid.map((each) => (each.column === column ? layOut(column, rows.map(short)) : each));
+    }
+  };
+  shorten(0);
+  const leaving = columns
+    .filter(({ leftOut }) => leftOut !== undefined)
+    .sort((a, b) => (a.leftOut ?? 0) - (b.leftOut ?? 0));
+  for (const column of leaving) if (isTooWide()) laid = laid.filter((each) => each.column !== column);
+  shorten(1);
+  cutDown(laid, available, ({ column, width }) => isCutFirst(column) && width > ENOUGH_COLUMNS);
+  cutDown(laid, available, ({ column, width }) => column.cuts !== undefined && width > LEAST_COLUMNS);
+  return laid;
+}
+
+function layOut<T>(column: Column<T>, given: readonly string[]): Laid<T> {
+  const texts = given.map(plain);
+  const width = texts.reduce((widest, text) => Math.max(widest, widthOf(text)), column.head.length);
+  return { column, texts, width };
+}
+
+function saysNothing(text: string): boolean {
+  return text === "" || text === "-";
+}
+
+/** How wide columns of these widths are together. */
+function total(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
+}
+
+/** Takes what is too much from the widest of those that may be cut. */
+function cutDown<T>(laid: readonly Laid<T>[], available: number, mayBeCut: (of: Laid<T>) => boolean): void {
+  for (let over = total(laid.map(({ width }) => width)) - available; over > 0; over -= 1) {
+    const [widest] = laid.filter(mayBeCut).sort((a, b) => b.width - a.width);
+    if (widest === undefined) return;
+    widest.width -= 1;
+  }
+}

@@ -1,0 +1,69 @@
+import type { ClientRef, ListedHolder } from "holdfast";
+import { tellDuration } from "../duration.js";
+
+/** What is needed of a holder, or of a waiter, to name it. */
+export interface Named {
+  /** As stored, `<client id>:<thread id>`, with `:write` behind one of a write lock; the client id alone; null where only presence tells. */
+  readonly holder: string | null;
+  readonly client: ClientRef | null;
+}
+
+/** How much is said: `short`, `jobs@pod-9 1 (gone)`; `least`, `jobs@pod-9 (gone)`. */
+export type Detail = "whole" | "short" | "least";
+
+const WRITE = ":write";
+const UUID = /^([0-9a-f]{4})[0-9a-f]{4}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}(:.*)?$/;
+/** A lock that was released, and whose key is left for a while, has this in place of a thread. */
+const KEPT_THREAD = ":0";
+
+/**
+ * A holder for people, in one line: `api@web-7 pid 3121`, `jobs@pod-9 pid 1 (gone 40 s)`, `JVM 4e7e…:57`, `unknown 319b…:7`. Text of
+ * strangers may be in it: it is to be shown by way of `plain`.
+ */
+export function tellHolder({ holder, client }: Named, detail: Detail = "whole"): string {
+  const text = holder ?? client?.id ?? "";
+  const name = client === null ? tellId(text) : tellClient(client, detail);
+  return isKept(text) ? `kept for ${name}` : name;
+}
+
+/** A client of the fleet: `api@web-7 pid 3121`. What it does not tell is left out. */
+export function tellClient(
+  { id, app, host, pid, state, lastSeenMs }: ClientRef,
+  detail: Detail = "whole",
+): string {
+  const place = host === null ? "" : `@${host}`;
+  const name = `${app}${place}` || tellId(id);
+  const isWhole = detail === "whole";
+  const parts = [
+    name,
+    ...(pid === null || detail === "least" ? [] : [isWhole ? `pid ${pid}` : String(pid)]),
+    ...(state === "gone" ? [isWhole ? `(gone ${tellDuration(lastSeenMs)})` : "(gone)"] : []),
+  ];
+  return parts.join(" ");
+}
+
+/** Whether nobody has the lock any more, and only its key was left for a while. */
+export function isKept(holder: string): boolean {
+  return holder.endsWith(KEPT_THREAD);
+}
+
+/** Whether it holds a read-write lock for writing. */
+export function isWriter(holder: string): boolean {
+  return holder.endsWith(WRITE);
+}
+
+/** Whose a holder is, or a client id: Redisson's UUIDs are of version 4, those of holdfast of version 8. */
+export function originOf(holder: string): ListedHolder["by"] {
+  const [, , version] = UUID.exec(holder) ?? [];
+  if (version === "8") return "holdfast";
+  return version === "4" ? "jvm" : "other";
+}
+
+/** The start of the id, and the thread. */
+function tellId(holder: string): string {
+  const [, start, , rest = ""] = UUID.exec(holder) ?? [];
+  const whose = originOf(holder) === "jvm" ? "JVM" : "unknown";
+  if (start === undefined) return `${whose} ${holder}`;
+  const thread = rest.endsWith(WRITE) ? rest.slice(0, -WRITE.length) : rest;
+  return `${whose} ${start}…${thread}`;
+}

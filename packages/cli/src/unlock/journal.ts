@@ -1,0 +1,97 @@
+import { appendFileSync, closeSync, openSync } from "node:fs";
+import { hostname, userInfo } from "node:os";
+import { mistake } from "../failure.js";
+import type { Output } from "../output.js";
+import { tellHolder } from "../text/tell-holder.js";
+import type { Seen } from "./seen.js";
+
+/** What became of a lock that was to be freed. `unknown`: the answer was lost, and looking again did not tell either. */
+export type Outcome = "released" | "absent" | "changed" | "unknown";
+
+export interface Deed {
+  readonly name: string;
+  /** How it was decided on: `--force`, `--stale`, `--holder`. */
+  readonly way: string;
+  readonly reason: string | undefined;
+  readonly outcome: Outcome;
+  readonly seen: Seen;
+}
+
+const told: Readonly<Record<Outcome, string>> = {
+  released: "freed",
+  absent: "found free",
+  changed: "did not free (it changed meanwhile)",
+  unknown: "tried to free (no answer: it is not known whether it was)",
+};
+
+/** The record of what was done to which holder, by which user and why: on stderr, and where `--log` says so in a file. */
+export class Journal {
+  readonly #output: Output;
+  readonly #file: number | undefined;
+
+  /**
+   * Opens the file before anything is done, so that nothing is freed that can not be written down.
+   * @throws Failure
+   */
+  constructor(output: Output, path: string | undefined) {
+    this.#output = output;
+    this.#file = path === undefined ? undefined : opened(path);
+  }
+
+  write(deed: Deed): void {
+    const line = `${new Date().toISOString()} ${lineOf(deed)}`;
+    this.#output.record(line);
+    if (this.#file === undefined) return;
+    try {
+      appendFileSync(this.#file, `${line}\n`);
+    } catch (error) {
+      this.#output.complain(`--log: ${messageOf(error)}; the line above is not in the file`);
+    }
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+  }
+}
+
+/** One line, whatever stands in names and reasons: they are written as JSON strings. */
+function lineOf({ name, way, reason, outcome, seen }: Deed): string {
+  const holders = seen.lock.holders.map((holder) =>
+    holder.client === null ? holder.holder : `${holder.holder} (${tellHolder(holder)})`,
+  );
+  const parts = [
+    `unlock ${way}: ${actor()} ${told[outcome]} ${JSON.stringify(name)}`,
+    `held by ${holders.join(", ")}`,
+    reason === undefined ? "no reason given" : `reason ${JSON.stringify(reason)}`,
+  ];
+  return parts.join("; ");
+}
+
+/** The user who typed the command, also behind sudo, and the machine. */
+export function actor(): string {
+  const user = userName();
+  const { SUDO_USER: before } = process.env;
+  const behind = before !== undefined && before !== user ? `${before} as ${user}` : user;
+  return `${behind}@${hostname()} pid ${process.pid}`;
+}
+
+/** A container may run as a user without a name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.() ?? "unknown"}`;
+  }
+}
+
+function opened(path: string): number {
+  try {
+    return openSync(path, "a", 0o600);
+  } catch (error) {
+    throw mistake(`--log: ${messageOf(error)}`);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,67 @@
+import type { Clock, Holdfast } from "holdfast";
+import { watchLocks } from "holdfast/watch";
+import { tellDuration } from "../duration.js";
+import { NamedFinder } from "../find/named-finder.js";
+import { tellHolder } from "../text/tell-holder.js";
+import type { Seen } from "./seen.js";
+
+/** Looks are so far apart, so that a lease that is raised soon ends the wait. A watchdog of 30 s raises it within 10 s. */
+const EVERY_MS = 1_000;
+/** After so many looks the 11 s of `holdfast/watch` are over three times. */
+const MOST_LOOKS = 33;
+/** A TTL is read over a network. */
+const TOLERANCE_MS = 500;
+
+/**
+ * Why a lock is not stale, as far as one look shows.
+ * @returns undefined when all its holders are gone by presence, and the lock has a TTL that can be seen to fall
+ */
+export function obstacleToStale({ state, lock, blind }: Seen): string | undefined {
+  if (blind !== undefined) return `what clients tell of themselves can not be read: ${blind}`;
+  if (state.kept) return "no thread has it: it was released, and its key was left for a while";
+  for (const holder of lock.holders) {
+    const { by, client } = holder;
+    const name = tellHolder(holder);
+    if (client === null && by === "jvm") return `${name} tells nothing of itself, and may well be there`;
+    if (client === null)
+      return `${name} tells nothing of itself: it has no presence, was closed, or is in another group`;
+    if (client.state === "there")
+      return `${name} is there: it was heard of ${tellDuration(client.lastSeenMs)} ago`;
+  }
+  return state.ttlMs < 0 ? "its key has no TTL, so that none can be seen to fall" : undefined;
+}
+
+interface Watching {
+  readonly group: string;
+  /** Default: that of the process. */
+  readonly clock?: Clock;
+}
+
+/**
+ * Watches a lock until its TTL has fallen for longer than a renewal would take.
+ * @returns why it is not stale; undefined when it is
+ */
+export async function watchFall(
+  holdfast: Holdfast,
+  { state, lock: { key } }: Seen,
+  { group, clock }: Watching,
+): Promise<string | undefined> {
+  const finder = new NamedFinder(holdfast, [state.name], holdfast);
+  let lastTtlMs = Number.POSITIVE_INFINITY;
+  let looks = 0;
+  for await (const look of watchLocks(finder, { group, everyMs: EVERY_MS, ...(clock && { clock }) })) {
+    if (look.presenceIsUnwell)
+      return "presence itself is unwell: more than half of the group fell silent at once, which says nothing of its locks";
+    const lock = look.locks.find((each) => each.key === key);
+    if (lock === undefined || lock.holders.length === 0) return "it was freed meanwhile";
+    if (lock.flags.includes("stale")) return undefined;
+    const back = lock.holders.find(({ client }) => client?.state !== "gone");
+    if (back !== undefined) return `${tellHolder(back)} has it now`;
+    if (lock.ttlMs < 0 || lock.ttlMs > lastTtlMs + TOLERANCE_MS)
+      return "its lease was raised a moment ago: something renews it";
+    lastTtlMs = lock.ttlMs;
+    looks += 1;
+    if (looks === MOST_LOOKS) break;
+  }
+  return "its lease could not be seen to fall for 11 s on end";
+}

@@ -1,0 +1,81 @@
+import { exitCodes } from "../exit-codes.js";
+import type { Output } from "../output.js";
+import { unlockLine } from "../show/unlock-line.js";
+import { plain } from "../text/plain.js";
+
+import type { Outcome } from "./journal.js";
+import type { Seen } from "./seen.js";
+
+interface Told {
+  readonly name: string;
+  readonly seen: Seen;
+}
+
+const texts: Readonly<Record<Outcome, string>> = {
+  released: "freed",
+  absent: "free already: nothing was done",
+  changed: "nothing was done: it changed hands since it was shown",
+  unknown:
+    "the answer was lost, and its holders are still there: look again, as the command may still have its effect",
+};
+
+/** Tells what became of a lock that was to be freed. @returns the exit code */
+export function tellFreed(
+  output: Output,
+  { name, seen, outcome }: Told & { readonly outcome: Outcome },
+): number {
+  if (output.isJson) output.json(jsonOf({ name, seen }, outcome));
+  else
+    output.line(`${output.paint("bold", plain(name))}: ${paint(output, outcome)}${waitersOf(seen, outcome)}`);
+  switch (outcome) {
+    case "released":
+    case "absent":
+      return exitCodes.ok;
+    case "changed":
+      return exitCodes.no;
+    case "unknown":
+      return exitCodes.unavailable;
+    default:
+      return outcome satisfies never;
+  }
+}
+
+/**
+ * Tells that a lock was left as it is, and what to type to free it.
+ * @param asTyped the options of the connection
+ * @returns the exit code
+ */
+export function tellLeft(
+  output: Output,
+  { name, seen, why, asTyped }: Told & { readonly why: string; readonly asTyped: readonly string[] },
+): number {
+  if (output.isJson) {
+    output.json(jsonOf({ name, seen }, "left", why === "" ? null : why));
+    return exitCodes.no;
+  }
+  output.line(
+    `${output.paint("bold", plain(name))}: ${output.paint("yellow", `nothing was done${why === "" ? "" : `: ${plain(why)}`}`)}`,
+  );
+  const line = unlockLine(name, seen.lock.holders, asTyped);
+  if (line === undefined) return exitCodes.no;
+  output.line();
+  output.line(output.paint("dim", "to free it:"));
+  output.line(`  ${output.paint("cyan", line)}`);
+  return exitCodes.no;
+}
+
+function paint(output: Output, outcome: Outcome): string {
+  const style = outcome === "released" ? "green" : outcome === "absent" ? "dim" : "yellow";
+  return output.paint(style, texts[outcome]);
+}
+
+function waitersOf({ lock: { waiting } }: Seen, outcome: Outcome): string {
+  if (waiting.length === 0) return "";
+  if (outcome === "released") return "; those that wait are told";
+  return outcome === "absent" ? `; ${waiting.length} wait for it` : "";
+}
+
+function jsonOf({ name, seen }: Told, outcome: Outcome | "left", why: string | null = null): object {
+  const { key, ttlMs, token, holders, waiting } = seen.lock;
+  return { name, key, outcome, why, kind: seen.state.kind, ttlMs, token, holders, waiting };
+}

@@ -1,0 +1,120 @@
+import { type Command, Option } from "commander";
+import { type Act, type CommonOptions, type Context, command } from "../command.js";
+import { connectionAsTyped } from "../connection/as-typed.js";
+import { withConnection } from "../connection/connect.js";
+import { exitCodes } from "../exit-codes.js";
+import { Failure, mistake } from "../failure.js";
+import type { Output } from "../output.js";
+import { tellKind } from "../text/kinds.js";
+import { plain } from "../text/plain.js";
+import { tellHolder } from "../text/tell-holder.js";
+import { free } from "./free.js";
+import { Journal } from "./journal.js";
+import { readLine } from "./prompt.js";
+import { lookAt, type Seen } from "./seen.js";
+import { obstacleToStale, watchFall } from "./staleness.js";
+import { tellFreed, tellLeft } from "./tell-outcome.js";
+import { tellSeen } from "./tell-seen.js";
+
+interface UnlockOptions extends CommonOptions {
+  readonly holder?: readonly string[];
+  readonly stale?: boolean;
+  readonly force?: boolean;
+  readonly yes?: boolean;
+  readonly reason?: string;
+  readonly log?: string;
+}
+
+/** `holdfast unlock NAME`: frees a lock from the holders that it has shown, and from no others. */
+export function unlockCommand(act: Act): Command {
+  return command("unlock", "free a lock from the holder that you saw", unlockOptions())
+    .argument("<name>", "of the lock, without the prefix")
+    .description(
+      "Shows a lock, and frees it where an option says so. Only what was shown is freed: if the lock changes meanwhile, nothing is done.",
+    )
+    .action(act(unlock));
+}
+
+function unlockOptions(): readonly Option[] {
+  return [
+    new Option("--holder <holder>", "free it if exactly this holder has it; again for each of several")
+      .argParser((holder: string, before: readonly string[] = []) => [...before, holder])
+      .conflicts(["stale", "force"]),
+    new Option(
+      "--stale",
+      "free it if every holder is gone, and its lease was seen to fall for 11 s",
+    ).conflicts(["force"]),
+    new Option("--force", "free it, whichever holder has it; on a terminal its name is to be typed"),
+    new Option("--yes", "with --force: nothing is to be typed"),
+    new Option("--reason <text>", "why, for the record"),
+    new Option("--log <file>", "append the record to a file"),
+  ].map((option) => option.helpGroup("What is freed:"));
+}
+
+async function unlock(context: Context, options: UnlockOptions, name = ""): Promise<number> {
+  const { output } = context;
+  if (name === "") throw mistake("the name of a lock must not be empty");
+  checkOptions(options, context);
+  const journal = new Journal(output, options.log);
+  try {
+    return await withConnection(context, options, async ({ holdfast }, { group }) => {
+      const seen = await lookAt(holdfast, name, group);
+      const { state } = seen;
+      if (state.kind === "semaphore-or-latch" || state.kind === "permit-expirable-semaphore") {
+        const what = `"${plain(name)}" is no lock: it holds a ${tellKind(state.kind, [])}`;
+        throw new Failure(exitCodes.wrongType, `${what}, and unlock frees locks alone`);
+      }
+      if (state.holders.length === 0) return tellFreed(output, { name, seen, outcome: "absent" });
+      if (!output.isJson) tellSeen(output, name, seen);
+      const obstacle = await obstacleTo(context, options, name, seen, () =>
+        watchFall(holdfast, seen, { group }),
+      );
+      if (obstacle !== undefined)
+        return tellLeft(output, { name, seen, why: obstacle, asTyped: connectionAsTyped(options) });
+      const way = options.force ? "--force" : options.stale ? "--stale" : "--holder";
+      const outcome = await free(holdfast, state);
+      journal.write({ name, way, reason: options.reason, outcome, seen });
+      return tellFreed(output, { name, seen, outcome });
+    });
+  } finally {
+    journal.close();
+  }
+}
+
+/** @throws Failure for what can not be meant, before anything is sent */
+function checkOptions({ force, yes }: UnlockOptions, { input }: Context): void {
+  if (yes && !force) throw mistake("--yes belongs to --force");
+  if (force && !yes && input?.isTTY !== true)
+    throw mistake("--force without a terminal needs --yes: no name can be typed");
+}
+
+/** Why the lock is left as it is; undefined where it is to be freed. */
+async function obstacleTo(
+  { output, input }: Context,
+  { holder, stale, force, yes }: UnlockOptions,
+  name: string,
+  seen: Seen,
+  watch: () => Promise<string | undefined>,
+): Promise<string | undefined> {
+  if (force) return yes ? undefined : typed(name, input, output);
+  if (holder !== undefined) return obstacleToHolders(holder, seen);
+  if (!stale) return "";
+  const obstacle = obstacleToStale(seen);
+  if (obstacle !== undefined) return `it is not stale: ${obstacle}`;
+  output.say("all holders are gone; looking for 11 s whether something still renews the lock");
+  const renewed = await watch();
+  return renewed && `it is not stale: ${renewed}`;
+}
+
+function obstacleToHolders(wanted: readonly string[], { state, lock }: Seen): string | undefined {
+  const given = new Set(wanted);
+  if (given.size === state.holders.length && state.holders.every((holder) => given.has(holder)))
+    return undefined;
+  return `its holders are not those of --holder: ${lock.holders.map((each) => `${each.holder} (${tellHolder(each)})`).join(", ")}`;
+}
+
+async function typed(name: string, input: Context["input"], output: Output): Promise<string | undefined> {
+  if (input === undefined) return "there is no terminal";
+  output.ask(`to free it, type its name (${plain(name)}):`);
+  return (await readLine(input)) === name ? undefined : "its name was not typed";
+}
