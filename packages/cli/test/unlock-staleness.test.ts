@@ -1,0 +1,111 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { watched } from "../../../test/support/run/watched.js";
+import { type FakeTime, fakeTime } from "../../../test/support/worlds/fake-time.js";
+import { FOREIGN } from "../../../test/support/worlds/foreign-holder.js";
+import { lookAt } from "../src/unlock/seen.js";
+import { obstacleToStale, watchFall } from "../src/unlock/staleness.js";
+import { GHOST, held, leaveGhost, OTHER_GHOST, removeGhosts } from "./support/ghosts.js";
+
+const opened = fakeTime();
+const times: FakeTime[] = [];
+afterEach(() => {
+  for (const time of times.splice(0)) {
+    removeGhosts(time);
+    time.server.command("DEL", "a");
+  }
+});
+
+function open(): FakeTime {
+  const time = opened();
+  times.push(time);
+  return time;
+}
+
+/** Why the lock "a" is not stale, and how long it took to know. @param during what happens after each second */
+async function judged(time: FakeTime, during: (atMs: number) => void = () => undefined) {
+  const { holdfast, clock } = time;
+  const seen = await lookAt(holdfast, "a", "default");
+  const obstacle = obstacleToStale(seen);
+  if (obstacle !== undefined) return { obstacle, tookMs: 0 };
+  const fromMs = clock.monotonicMs();
+  const watching = watched(watchFall(holdfast, seen, { group: "default", clock }));
+  while (watching.outcome === undefined) {
+    await clock.advance(500);
+    during(clock.monotonicMs() - fromMs);
+  }
+  if ("error" in watching.outcome) throw watching.outcome.error;
+  return { obstacle: watching.outcome.value, tookMs: clock.monotonicMs() - fromMs };
+}
+
+describe("unlock --stale", () => {
+  test("takes a lock for stale whose holder is gone, once its lease was seen to fall for 11 s", async () => {
+    const time = open();
+    held(time, [`${GHOST}:1`]);
+    leaveGhost(time);
+    const { obstacle, tookMs } = await judged(time);
+    expect(obstacle).toBeUndefined();
+    expect(tookMs).toBeGreaterThanOrEqual(11_000);
+  });
+
+  test.each([
+    { kind: "a JVM", holder: FOREIGN, says: "JVM 3f0c…:57 tells nothing of itself, and may well be there" },
+    {
+      kind: "one without presence",
+      holder: `${OTHER_GHOST}:7`,
+      says: "unknown 25c9…:7 tells nothing of itself",
+    },
+  ])("never takes $kind for gone, be it beside one that is", async ({ holder, says }) => {
+    const time = open();
+    held(time, [`${GHOST}:1`, holder]);
+    leaveGhost(time);
+    expect((await judged(time)).obstacle).toContain(says);
+  });
+
+  test("does not wait where the holder is there", async () => {
+    const time = open();
+    held(time, [`${GHOST}:1`]);
+    leaveGhost(time, { silentMs: 500 });
+    expect(await judged(time)).toEqual({
+      obstacle: "jobs@pod-9 pid 1 is there: it was heard of 500 ms ago",
+      tookMs: 0,
+    });
+  });
+
+  test("leaves a lock without a TTL alone", async () => {
+    const time = open();
+    held(time, [`${GHOST}:1`], -1);
+    leaveGhost(time);
+    expect((await judged(time)).obstacle).toBe("its key has no TTL, so that none can be seen to fall");
+  });
+
+  test("leaves a lock alone that is renewed although presence has its holder gone [U2]", async () => {
+    const time = open();
+    held(time, [`${GHOST}:1`], 30_000);
+    leaveGhost(time);
+    const { obstacle, tookMs } = await judged(time, (atMs) => {
+      if (atMs === 9_000) time.server.command("PEXPIRE", "a", 30_000);
+    });
+    expect(obstacle).toBe("its lease was raised a moment ago: something renews it");
+    expect(tookMs).toBeLessThan(11_000);
+  });
+
+  test("leaves a lock alone that another one takes meanwhile", async () => {
+    const time = open();
+    held(time, [`${GHOST}:1`]);
+    leaveGhost(time);
+    const { obstacle } = await judged(time, (atMs) => {
+      if (atMs !== 5_000) return;
+      time.server.command("DEL", "a");
+      held(time, [FOREIGN]);
+    });
+    expect(obstacle).toBe("JVM 3f0c…:57 has it now");
+  });
+
+  test("takes nothing for stale when more than half of a group fell silent at once [U2]", async () => {
+    const time = open();
+    held(time, [`${GHOST}:1`]);
+    leaveGhost(time);
+    leaveGhost(time, { id: OTHER_GHOST, pid: 2 });
+    expect((await judged(time)).obstacle).toContain("presence itself is unwell");
+  });
+});
