@@ -1,0 +1,60 @@
+/** What the sender of a request may do: nothing, look, or also free locks. */
+export type Role = "none" | "read" | "operate";
+
+/** What `authorize` answers. */
+export interface Access {
+  readonly role: Role;
+  /** Names the person in events and log lines. Viewers and frees are counted by it. */
+  readonly actor?: string;
+  /**
+   * True: the request proves itself by a secret header that no browser adds to a request of another page, as `Authorization: Bearer`. A free
+   * is then taken without `Sec-Fetch-Site` and `Origin`, as command lines send it. Default: false.
+   */
+  readonly byToken?: boolean;
+}
+
+/**
+ * Decides about a request.
+ * @param native the request of the framework, where it keeps what it knows about the user
+ * @returns the access, or a response that is sent as it is: a redirect to the login
+ */
+export type Authorize = (request: Request, native: unknown) => Access | Response | Promise<Access | Response>;
+
+/** One that may look at least. */
+export interface Admitted {
+  readonly role: Exclude<Role, "none">;
+  readonly actor: string | null;
+  readonly byToken: boolean;
+}
+
+const LONGEST_ACTOR = 200;
+
+/** Anything that is no role is none, and so is an `authorize` that throws: a mistake there must not open the page. */
+export async function admit(
+  authorize: Authorize,
+  request: Request,
+  native: unknown,
+): Promise<Admitted | Response | undefined> {
+  try {
+    const access = await authorize(request, native);
+    if (access instanceof Response) return access;
+    const { role, actor, byToken } = access;
+    if (role !== "read" && role !== "operate") return undefined;
+    const name = typeof actor === "string" && actor !== "" ? actor.slice(0, LONGEST_ACTOR) : null;
+    return { role, actor: name, byToken: byToken === true };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Whether a request that changes something comes from the page itself. Browsers name the relation of the page that sends it in
+ * `Sec-Fetch-Site`, to https and to localhost; elsewhere `Origin` has to be that of the page. Without both it comes from no browser of
+ * today, and only a token proves it.
+ */
+export function isOfPage(headers: Headers, pageOrigin: string, { byToken }: Admitted): boolean {
+  const site = headers.get("sec-fetch-site");
+  if (site !== null) return site === "same-origin";
+  const origin = headers.get("origin");
+  return origin === null ? byToken : origin === pageOrigin;
+}

@@ -1,0 +1,194 @@
+import { gunzipSync } from "node:zlib";
+import { ClientClosedError, type Holdfast } from "../index.js";
+import { VERSION } from "../version.js";
+import { type Admitted, admit, isOfPage } from "./access.js";
+import { type Answer, answer, apart, feed, json, refusal } from "./answer.js";
+import { assets } from "./assets.js";
+import { Audience } from "./audience.js";
+import type { LockDetail, Me } from "./format.js";
+import { Freeing, NotToBeFreed, TooMany } from "./freeing.js";
+import type { InspectorSettings } from "./inspector-options.js";
+import { Picture } from "./picture.js";
+import { WhichServer } from "./place.js";
+import { MalformedQuery, type Query, readQuery, type Wanted } from "./query.js";
+import { DIGEST, laterRow } from "./rows.js";
+import { Scanning } from "./scan.js";
+import { unlockLine } from "./told.js";
+
+/** A request that `authorize` has let in. */
+interface Asked<Of extends Query["of"] = Query["of"]> {
+  readonly query: Query & { readonly of: Of };
+  readonly request: Request;
+  readonly native: unknown;
+  readonly by: Admitted;
+}
+
+const READS = "GET, HEAD";
+const WRITES = "POST";
+
+/** Answers requests, whichever door they came by. */
+export class Desk {
+  readonly #settings: InspectorSettings;
+  readonly #picture: Picture;
+  readonly #audience: Audience;
+  readonly #freeing: Freeing;
+  readonly #scanning: Scanning;
+  readonly #server: WhichServer;
+
+  constructor(holdfast: Holdfast, settings: InspectorSettings) {
+    const picture = new Picture(settings.clock, settings.historyMinutes);
+    this.#settings = settings;
+    this.#picture = picture;
+    this.#audience = new Audience(holdfast, settings, picture);
+    this.#freeing = new Freeing(holdfast, settings, picture);
+    this.#scanning = new Scanning(holdfast, settings, picture, () => this.#audience.tellChanges());
+    this.#server = new WhichServer(holdfast, settings);
+    this.#freeing.onFreed((event) => this.#audience.tell(event));
+    this.#audience.onLeft(() => this.#scanning.stop());
+  }
+
+  close(): void {
+    this.#audience.close();
+  }
+
+  /** @returns a response of `authorize`, or what there is to answer. Never rejects */
+  async ask(request: Request, native: unknown): Promise<Answer | Response> {
+    const by = await admit(this.#settings.authorize, request, native);
+    if (by instanceof Response) return by;
+    // A refusal would show that there is something.
+    const answered = by === undefined ? answer(404) : await this.#answer(request, native, by);
+    return apart(answered, request);
+  }
+
+  async #answer(request: Request, native: unknown, by: Admitted): Promise<Answer> {
+    try {
+      const query = readQuery(new URL(request.url).search);
+      if (query === undefined) return refusal(404, "there is no such thing");
+      return await this.#answerQuery({ query, request, native, by });
+    } catch (error) {
+      return failure(error);
+    }
+  }
+
+  async #answerQuery({ query, ...asked }: Asked): Promise<Answer> {
+    const { method } = asked.request;
+    const allow = query.of === "free" || query.of === "scan" ? WRITES : READS;
+    if (!allow.split(", ").includes(method)) return refusal(405, `${method} is not for this`, { allow });
+    switch (query.of) {
+      case "page":
+        return asset("index.html", asked.request);
+      case "asset":
+        return asset(query.name, asked.request);
+      case "me":
+        return json(await this.#me(asked.by));
+      case "snapshot":
+        await this.#audience.glance();
+        this.#assertOpen();
+        return json(this.#audience.snapshot(query.wanted));
+      case "lock":
+        await this.#audience.glance();
+        this.#assertOpen();
+        return json(this.#detail(query.key));
+      case "feed":
+        return this.#feed(query.wanted, asked);
+      case "scan":
+        return this.#mayChange(asked, "holdfast-scan") ?? this.#scan();
+      case "free":
+        return this.#mayChange(asked, "holdfast-seen") ?? this.#free({ query, ...asked });
+      default:
+        return query satisfies never;
+    }
+  }
+
+  async #me({ role, actor }: Admitted): Promise<Me> {
+    const { title, refreshMs, links } = this.#settings;
+    const { blind } = this.#picture;
+    return {
+      role,
+      actor,
+      title,
+      ...(await this.#server.place()),
+      holdfast: VERSION,
+      refreshMs,
+      links,
+      blind,
+    };
+  }
+
+  #detail(key: string): LockDetail {
+    const { ageMs, nowMs: atMs, changes } = this.#picture;
+    const seen = this.#picture.lock(key);
+    const lock = seen === undefined ? null : laterRow(seen, ageMs);
+    const unlock = lock === null ? null : unlockLine(key, lock.holders, lock.more.holders);
+    return { atMs, lock, unlock, changes: changes.of(key) };
+  }
+
+  #feed(wanted: Wanted, { request, native, by }: Omit<Asked, "query">): Answer {
+    this.#assertOpen();
+    const { authorize } = this.#settings;
+    const full = this.#audience.fullFor(by.actor);
+    if (full === "all") return refusal(503, "too many pages are open", { "retry-after": "30" });
+    if (full === "actor") return refusal(429, "you have too many pages open", { "retry-after": "30" });
+    const mayStay = async () => {
+      const access = await admit(authorize, request, native);
+      return access !== undefined && !(access instanceof Response);
+    };
+    return feed((sink) => this.#audience.join({ wanted, actor: by.actor, mayStay }, sink));
+  }
+
+  /** @returns why nothing may be changed by this request, and undefined where it may */
+  #mayChange({ request, by }: Omit<Asked, "query">, header: string): Answer | undefined {
+    const { origin = new URL(request.url).origin } = this.#settings;
+    if (by.role !== "operate") return refusal(403, "you may look, and change nothing");
+    if (!isOfPage(request.headers, origin, by))
+      return refusal(
+        403,
+        `the request does not come from a page of ${origin}, as the option origin or Host says`,
+      );
+    // Forms of other pages can not send it.
+    if (!request.headers.has(header)) return refusal(400, `the header ${header} is missing`);
+    return undefined;
+  }
+
+  #scan(): Answer {
+    this.#assertOpen();
+    if (!this.#scanning.start()) return refusal(409, "a search is going on");
+    void this.#audience.glance();
+    return json({ started: true }, 202);
+  }
+
+  async #free({ query: { key, reason }, request, by }: Asked<"free">): Promise<Answer> {
+    const digest = request.headers.get("holdfast-seen") ?? "";
+    if (!DIGEST.test(digest)) return refusal(400, "holdfast-seen is no digest of a lock");
+    this.#assertOpen();
+    return json(await this.#freeing.free({ key, digest, reason, by }));
+  }
+
+  #assertOpen(): void {
+    if (this.#audience.isClosed) throw new ClientClosedError();
+  }
+}
+
+function asset(name: string, request: Request): Answer {
+  const found = Object.hasOwn(assets, name) ? assets[name] : undefined;
+  const isPage = name === "index.html";
+  if (found === undefined || (isPage && new URL(request.url).search !== ""))
+    return refusal(404, "there is no such file");
+  const zipped = Buffer.from(found.gzip, "base64");
+  const takesGzip = /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "");
+  const headers = {
+    "content-type": found.type,
+    // Its name has a digest of it. No proxy may keep it, as it is not for everybody.
+    "cache-control": isPage ? "no-store" : "private, max-age=31536000, immutable",
+    vary: "accept-encoding",
+    ...(takesGzip ? { "content-encoding": "gzip" } : {}),
+  };
+  return answer(200, headers, takesGzip ? zipped : gunzipSync(zipped));
+}
+
+function failure(error: unknown): Answer {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof MalformedQuery || error instanceof NotToBeFreed) return refusal(400, message);
+  if (error instanceof TooMany) return refusal(429, message, { "retry-after": "60" });
+  return refusal(503, message);
+}

@@ -1,0 +1,98 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type Answer, refusal, type Sink } from "./answer.js";
+import type { Desk } from "./desk.js";
+
+/** More is never unread: see the audience. */
+const ROOM_BYTES = 16_777_216;
+
+/** The door for what speaks Request and Response. */
+export async function answerFetch(desk: Desk, request: Request, native: unknown): Promise<Response> {
+  const answered = await desk.ask(request, native);
+  if (answered instanceof Response) return answered;
+  const { status, headers, body, feed } = answered;
+  const content = request.method === "HEAD" ? null : (body as string | Uint8Array<ArrayBuffer> | null);
+  if (feed === undefined || request.method === "HEAD") return new Response(content, { status, headers });
+  return new Response(streamOf(feed, request.signal), { status, headers });
+}
+
+function streamOf(begin: NonNullable<Answer["feed"]>, signal: AbortSignal): ReadableStream<Uint8Array> {
+  let leave: () => void = () => undefined;
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const encoder = new TextEncoder();
+        const sink: Sink = {
+          write: (text) => controller.enqueue(encoder.encode(text)),
+          get unread() {
+            return ROOM_BYTES - (controller.desiredSize ?? 0);
+          },
+          end: () => controller.close(),
+          cut: () => controller.error(new Error("the feed has ended")),
+        };
+        leave = begin(sink);
+        signal.addEventListener("abort", leave, { once: true });
+      },
+      cancel: () => leave(),
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: ROOM_BYTES }),
+  );
+}
+
+/** The door for node:http and all that is built on it. */
+export async function answerNode(
+  desk: Desk,
+  incoming: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const request = requestOf(incoming);
+  const answered =
+    request === undefined ? refusal(400, "this is no request") : await desk.ask(request, incoming);
+  if (response.destroyed || response.headersSent) return;
+  const isHead = incoming.method === "HEAD";
+  if (answered instanceof Response) return sendResponse(answered, response, isHead);
+  const { status, headers, body, feed } = answered;
+  response.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  if (feed === undefined || isHead) {
+    response.end(isHead ? null : body);
+    return;
+  }
+  // What is kept alive behind a feed would keep a server that closes.
+  if (incoming.httpVersionMajor === 1) response.setHeader("connection", "close");
+  response.flushHeaders();
+  const leave = feed({
+    write: (text) => void response.write(text),
+    get unread() {
+      return response.writableLength;
+    },
+    end: () => void response.end(),
+    cut: () => void response.destroy(),
+  });
+  response.on("close", leave);
+  response.on("error", leave);
+}
+
+async function sendResponse(from: Response, response: ServerResponse, isHead: boolean): Promise<void> {
+  response.statusCode = from.status;
+  for (const [name, value] of from.headers) if (name !== "set-cookie") response.setHeader(name, value);
+  const cookies = from.headers.getSetCookie();
+  if (cookies.length > 0) response.setHeader("set-cookie", cookies);
+  response.end(isHead ? null : Buffer.from(await from.arrayBuffer()));
+}
+
+/** Without its body, which is never read. */
+function requestOf(incoming: IncomingMessage & { readonly originalUrl?: string }): Request | undefined {
+  const { method = "GET", originalUrl = incoming.url ?? "/", socket } = incoming;
+  const scheme = "encrypted" in socket && socket.encrypted === true ? "https" : "http";
+  try {
+    const headers = new Headers();
+    for (const [name, value] of Object.entries(incoming.headers)) {
+      if (name.startsWith(":")) continue;
+      for (const each of [value ?? []].flat()) headers.append(name, each);
+    }
+    const host = incoming.headers.host ?? headers.get(":authority") ?? "localhost";
+    return new Request(new URL(originalUrl, `${scheme}://${host}`), { method, headers });
+  } catch {
+    return undefined;
+  }
+}

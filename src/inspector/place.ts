@@ -1,0 +1,46 @@
+import { type Holdfast, UnavailableError } from "../index.js";
+import type { InspectorSettings } from "./inspector-options.js";
+
+/** The server, as far as it has told. */
+export interface Place {
+  /** Without credentials. */
+  readonly server: string;
+  readonly redis: string | null;
+}
+
+const KEPT_MS = 60_000;
+/** As long as it does not answer. */
+const RETRY_MS = 3_000;
+
+/** Asks which server it is, once a minute at most. */
+export class WhichServer {
+  readonly #holdfast: Holdfast;
+  readonly #clock: InspectorSettings["clock"];
+  #asked: { readonly place: Promise<Place>; untilMs: number } | undefined;
+
+  constructor(holdfast: Holdfast, { clock }: Pick<InspectorSettings, "clock">) {
+    this.#holdfast = holdfast;
+    this.#clock = clock;
+  }
+
+  /** Never rejects. */
+  place(): Promise<Place> {
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#asked !== undefined && nowMs < this.#asked.untilMs) return this.#asked.place;
+    const asked = { place: this.#ask(), untilMs: nowMs + KEPT_MS };
+    this.#asked = asked;
+    void asked.place.then(({ redis }) => {
+      if (redis === null) asked.untilMs = this.#clock.monotonicMs() + RETRY_MS;
+    });
+    return asked.place;
+  }
+
+  async #ask(): Promise<Place> {
+    try {
+      const { server, version } = await this.#holdfast.ping();
+      return { server, redis: version };
+    } catch (error) {
+      return { server: error instanceof UnavailableError ? error.server : "", redis: null };
+    }
+  }
+}

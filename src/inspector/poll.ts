@@ -1,0 +1,181 @@
+import type { Clock } from "../clock.js";
+import { ClientClosedError, type Holdfast, type LockSource } from "../index.js";
+import { inRootContext } from "../root-context.js";
+import { type LocksSeen, watchLocks } from "../watch/index.js";
+import type { InspectorSettings } from "./inspector-options.js";
+import { intervalMs } from "./pace.js";
+
+/** What becomes of the looks. */
+export interface Onlooker {
+  seen(seen: LocksSeen): void;
+  /** Redis does not answer, or refuses. It is asked again. */
+  failed(error: unknown): void;
+  /** The channels cannot be read, for this reason; undefined: nothing is known to be unseen. */
+  blind(reason: string | undefined): void;
+  /** The client was closed: nothing can be seen any more. */
+  closed(): void;
+}
+
+type PollSettings = Pick<InspectorSettings, "refreshMs" | "group" | "clock">;
+
+/** How long after a failure to ask again. */
+const RETRY_MS = 3_000;
+/** However many there are, a look ends, and keeps no more. */
+const MOST_LOCKS = 10_000;
+
+const BOTH: readonly LockSource[] = ["presence", "channels"];
+
+/** Looks at all locks again and again, for all viewers at once, while it is told to. */
+export class Poll {
+  readonly #holdfast: Holdfast;
+  readonly #settings: PollSettings;
+  readonly #onlooker: Onlooker;
+  #running: Run | undefined;
+
+  constructor(holdfast: Holdfast, settings: PollSettings, onlooker: Onlooker) {
+    this.#holdfast = holdfast;
+    this.#settings = settings;
+    this.#onlooker = onlooker;
+  }
+
+  /** Harmless while it runs. @returns what resolves once there is something to tell: what was seen, or why nothing can be */
+  start(): Promise<void> {
+    if (this.#running === undefined) {
+      const run = new Run(this.#holdfast, this.#settings, this.#onlooker);
+      this.#running = run;
+      // It outlives the request that has started it.
+      void inRootContext(() => run.go());
+    }
+    return this.#running.told;
+  }
+
+  /** Nothing is sent any more. Harmless before it runs, and twice. */
+  stop(): void {
+    this.#running?.stop();
+    this.#running = undefined;
+  }
+}
+
+/** From a start to a stop. */
+class Run {
+  readonly told: Promise<void>;
+  readonly #holdfast: Holdfast;
+  readonly #settings: PollSettings;
+  readonly #onlooker: Onlooker;
+  readonly #stopping = new AbortController();
+  #resolveTold: () => void = () => undefined;
+  #sources = BOTH;
+
+  constructor(holdfast: Holdfast, settings: PollSettings, onlooker: Onlooker) {
+    this.#holdfast = holdfast;
+    this.#settings = settings;
+    this.#onlooker = onlooker;
+    this.told = new Promise((resolve) => {
+      this.#resolveTold = resolve;
+    });
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+    this.#resolveTold();
+  }
+
+  async go(): Promise<void> {
+    this.#onlooker.blind(undefined);
+    while (!this.#isOver) {
+      try {
+        await this.#look();
+      } catch (error) {
+        if (this.#isOver) return;
+        if (error instanceof ClientClosedError) {
+          this.#onlooker.closed();
+          return;
+        }
+        if (this.#goesOnWithout(error)) continue;
+        this.#onlooker.failed(error);
+        this.#resolveTold();
+        await this.#pause(RETRY_MS);
+      }
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { refreshMs, group, clock } = this.#settings;
+    const meter = new Meter(clock);
+    const looks = watchLocks(this.#holdfast, {
+      everyMs: refreshMs,
+      sources: this.#sources,
+      limit: MOST_LOCKS,
+      signal: this.#stopping.signal,
+      clock: meter,
+      ...(group === undefined ? {} : { group }),
+    });
+    for await (const seen of looks) {
+      if (this.#isOver) return;
+      const { tookMs } = meter;
+      this.#onlooker.seen(seen);
+      this.#resolveTold();
+      const load = { locks: seen.locks.length, clients: seen.fleet.clients.length, tookMs };
+      // The loop itself waits for `refreshMs`.
+      await this.#pause(intervalMs(load, refreshMs) - refreshMs);
+    }
+  }
+
+  /** Where channels are refused, or the driver reaches one master only, there is still presence. */
+  #goesOnWithout(error: unknown): boolean {
+    const message = error instanceof Error ? error.message : String(error);
+    const isRefused = error instanceof TypeError || /NOPERM.*\bpubsub\b/i.test(message);
+    if (this.#sources !== BOTH || !isRefused) return false;
+    this.#sources = ["presence"];
+    this.#onlooker.blind(message);
+    return true;
+  }
+
+  get #isOver(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { signal } = this.#stopping;
+    if (ms <= 0 || signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = () => {
+        signal.removeEventListener("abort", end);
+        timer.cancel();
+        resolve();
+      };
+      const timer = this.#settings.clock.schedule(ms, end);
+      signal.addEventListener("abort", end);
+    });
+  }
+}
+
+/** A clock that notes when a pause has ended, and so how long a look took. */
+class Meter implements Clock {
+  readonly #clock: Clock;
+  #sinceMs: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#sinceMs = clock.monotonicMs();
+  }
+
+  get tookMs(): number {
+    return this.#clock.monotonicMs() - this.#sinceMs;
+  }
+
+  monotonicMs(): number {
+    return this.#clock.monotonicMs();
+  }
+
+  wallMs(): number {
+    return this.#clock.wallMs();
+  }
+
+  schedule(delayMs: number, callback: () => void): ReturnType<Clock["schedule"]> {
+    return this.#clock.schedule(delayMs, () => {
+      this.#sinceMs = this.#clock.monotonicMs();
+      callback();
+    });
+  }
+}
