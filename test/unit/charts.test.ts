@@ -85,7 +85,8 @@ describe("the published charts", () => {
 /** The charts that a document shows: both variants of each, with words for those who do not see it. */
 function picturesIn(document: string, folder: string): string[] {
   const text = readFileSync(join(root, document), "utf8");
-  const pictures = text.match(/<picture>[\s\S]*?<\/picture>/g) ?? [];
+  const all = text.match(/<picture>[\s\S]*?<\/picture>/g) ?? [];
+  const pictures = all.filter((picture) => picture.includes(`"${folder}`));
   return pictures.map((picture) => {
     const [, name = ""] = /<img alt="[^"]{40,}" src="[^"]*?([^"/]+)-light\.svg">/.exec(picture) ?? [];
     expect(picture).toContain(

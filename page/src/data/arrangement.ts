@@ -1,0 +1,88 @@
+import type { LockRow } from "../../../src/inspector/format.js";
+import { waitingFor } from "./contention.js";
+import type { SeenLock } from "./store.js";
+
+export type SortBy = "waiting" | "name" | "age";
+
+/** A lock in its place, and whether it was there when the rows were shown last but is not any more. */
+export interface Placed {
+  readonly lock: SeenLock;
+  readonly isFreed: boolean;
+}
+
+/** How often rows change places by themselves, while they are not in use. */
+const SORT_AGAIN_MS = 10_000;
+
+/**
+ * The order of the rows. Numbers change all the time, and a row that moves away under the pointer is a row that cannot be clicked. So while
+ * the rows are in use none of them moves or goes: a lock that was freed stays, as such, and a new one comes last. Otherwise those that
+ * stay keep their order for ten seconds.
+ */
+export class Arrangement {
+  #placed: readonly Placed[] = [];
+  #by: SortBy | undefined;
+  #sortedMs = Number.NEGATIVE_INFINITY;
+
+  /** @param inUse whether the pointer or the focus is among the rows */
+  arrange(
+    locks: ReadonlyMap<string, SeenLock>,
+    by: SortBy,
+    inUse: boolean,
+    nowMs: number,
+  ): readonly Placed[] {
+    const isNewOrder = by !== this.#by;
+    if (isNewOrder || (!inUse && nowMs - this.#sortedMs >= SORT_AGAIN_MS)) {
+      this.#by = by;
+      this.#sortedMs = nowMs;
+      this.#placed = [...locks.values()].sort(orderOf(by)).map((lock) => ({ lock, isFreed: false }));
+      return this.#placed;
+    }
+    const known = new Set(this.#placed.map(({ lock }) => lock.row.key));
+    const kept = this.#placed.flatMap(({ lock }): Placed[] => {
+      const now = locks.get(lock.row.key);
+      if (now !== undefined) return [{ lock: now, isFreed: false }];
+      return inUse ? [{ lock, isFreed: true }] : [];
+    });
+    const fresh = [...locks.values()].filter(({ row }) => !known.has(row.key)).sort(orderOf(by));
+    this.#placed = inUse
+      ? [...kept, ...fresh.map((lock) => ({ lock, isFreed: false }))]
+      : merged(kept, fresh, orderOf(by));
+    return this.#placed;
+  }
+
+  /** Sorts anew at the next time, whatever is in use. */
+  reset(): void {
+    this.#by = undefined;
+  }
+}
+
+type Order = (a: SeenLock, b: SeenLock) => number;
+
+/** Puts each new one before the first that belongs behind it. */
+function merged(kept: readonly Placed[], fresh: readonly SeenLock[], order: Order): readonly Placed[] {
+  const placed = [...kept];
+  for (const lock of fresh) {
+    const at = placed.findIndex(({ lock: other }) => order(lock, other) < 0);
+    placed.splice(at < 0 ? placed.length : at, 0, { lock, isFreed: false });
+  }
+  return placed;
+}
+
+function orderOf(by: SortBy): Order {
+  const byName: Order = (a, b) => (a.row.name < b.row.name ? -1 : a.row.name > b.row.name ? 1 : 0);
+  const byAge: Order = (a, b) => startOf(a) - startOf(b) || byName(a, b);
+  if (by === "name") return byName;
+  if (by === "age") return byAge;
+  return (a, b) => waitingFor(b.row) - waitingFor(a.row) || byAge(a, b);
+}
+
+/** On the clock of the page; those of which it is not known come last. */
+function startOf({ row, toldMs }: SeenLock): number {
+  return toldMs - (ageOf(row) ?? -1e12);
+}
+
+/** For how long the lock has been held, by the holder that has had it longest. */
+export function ageOf({ holders }: LockRow): number | null {
+  const ages = holders.flatMap(({ sinceMs }) => (sinceMs === null ? [] : [sinceMs]));
+  return ages.length === 0 ? null : Math.max(...ages);
+}

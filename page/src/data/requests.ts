@@ -1,0 +1,92 @@
+import type { Freed, LockDetail, Me, Snapshot } from "../../../src/inspector/format.js";
+import { encoded } from "../text/encoded.js";
+
+/** An answer other than 200. */
+export class RefusedError extends Error {
+  constructor(
+    readonly status: number,
+    /** What the server says about it; "" where it says nothing. */
+    readonly reason: string,
+  ) {
+    super(`${status} ${reason}`);
+  }
+}
+
+const TOKEN = "holdfast-inspector-token";
+
+/** What the page asks its server. All of it goes to the one address at which the page is. */
+export class Requests {
+  #token: string | null;
+
+  /** @param storage where the token outlives a reload; null where the browser allows none */
+  constructor(private readonly storage: Storage | null) {
+    this.#token = storage?.getItem(TOKEN) ?? null;
+  }
+
+  /** Takes the token out of a fragment, as `#token=…`. @returns whether there was one */
+  takeToken(fragment: string): boolean {
+    const token = new URLSearchParams(fragment.replace(/^#/, "")).get("token");
+    if (token === null || token === "") return false;
+    this.#token = token;
+    this.storage?.setItem(TOKEN, token);
+    return true;
+  }
+
+  me(signal: AbortSignal): Promise<Me> {
+    return this.#json("?me", signal);
+  }
+
+  /** @param wanted which locks, as what stands behind `?snapshot` */
+  snapshot(wanted: string, signal: AbortSignal): Promise<Snapshot> {
+    return this.#json(`?snapshot${wanted}`, signal);
+  }
+
+  lock(key: string, signal: AbortSignal): Promise<LockDetail> {
+    return this.#json(`?lock=${encoded(key)}`, signal);
+  }
+
+  /** @param seen the digest of what was shown */
+  async free(key: string, seen: string, reason: string): Promise<Freed> {
+    const why = reason === "" ? "" : `&reason=${encoded(reason)}`;
+    const response = await this.#send(`?free=${encoded(key)}${why}`, {
+      method: "POST",
+      headers: { "holdfast-seen": seen },
+    });
+    return response.json();
+  }
+
+  /** Begins the search through all keys, of which the feed tells. One that runs goes on. */
+  async scan(): Promise<void> {
+    await this.#send("?scan", { method: "POST", headers: { "holdfast-scan": "1" } });
+  }
+
+  feed(wanted: string, signal: AbortSignal): Promise<Response> {
+    return this.#send(`?feed${wanted}`, { signal, headers: { accept: "text/event-stream" } });
+  }
+
+  async #json<T>(query: string, signal: AbortSignal): Promise<T> {
+    const response = await this.#send(query, { signal });
+    return response.json();
+  }
+
+  async #send(query: string, init: RequestInit & { headers?: Record<string, string> }): Promise<Response> {
+    const authorization = this.#token === null ? {} : { authorization: `Bearer ${this.#token}` };
+    const response = await fetch(query, {
+      ...init,
+      cache: "no-store",
+      redirect: "error",
+      headers: { ...init.headers, ...authorization },
+    });
+    if (response.ok) return response;
+    throw new RefusedError(response.status, await reasonOf(response));
+  }
+}
+
+async function reasonOf(response: Response): Promise<string> {
+  try {
+    const { error }: { error?: unknown } = await response.json();
+    return typeof error === "string" ? error : "";
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,21 @@
+/** How much of a stranger's text is shown. */
+export const LONGEST_SHOWN = 200;
+
+/** Controls, halves of characters, line and paragraph ends, and what shows as nothing, marks of direction among it. */
+const HIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+
+/**
+ * Text of a stranger as it may be shown, as a text node only: what could hide in it, or turn the direction of what stands beside it,
+ * becomes an escape, and the end of a long text becomes `…`.
+ */
+export function shown(text: string): string {
+  // Enough to know whether more follows, so that a text of a megabyte is not looked through.
+  const start = [...text.slice(0, 2 * LONGEST_SHOWN + 2)];
+  const cut = start.length > LONGEST_SHOWN;
+  const kept = cut ? start.slice(0, LONGEST_SHOWN).join("") : start.join("");
+  return escaped(kept) + (cut ? "…" : "");
+}
+
+function escaped(text: string): string {
+  return text.replace(HIDDEN, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+}

@@ -1,0 +1,37 @@
+import type { LockRow } from "../../../src/inspector/format.js";
+import type { Words } from "../words/en.js";
+import { useWords } from "./page-context.js";
+
+/** What is special about a lock. Each says so in words: colour alone tells nothing to many people. */
+export function Badges({ lock }: { readonly lock: LockRow }) {
+  const words = useWords();
+  return (
+    <>
+      {badgesOf(words, lock).map(({ name, text, why }) => (
+        <span key={name} class={`badge ${name}`} title={why}>
+          {text}
+        </span>
+      ))}
+    </>
+  );
+}
+
+interface Badge {
+  readonly name: string;
+  readonly text: string;
+  readonly why: string;
+}
+
+function badgesOf(words: Words, { flags, holders }: LockRow): Badge[] {
+  const badges: Badge[] = [];
+  if (flags.includes("stale")) badges.push({ name: "stale", text: words.stale, why: words.staleWhy });
+  if (flags.includes("no-ttl")) badges.push({ name: "no-ttl", text: words.noTtl, why: words.noTtlWhy });
+  if (isJvm(holders)) badges.push({ name: "jvm", text: words.jvm, why: words.jvmWhy });
+  if (flags.includes("fixed")) badges.push({ name: "plain", text: words.fixed, why: words.fixedWhy });
+  if (flags.includes("max-hold")) badges.push({ name: "plain", text: words.maxHold, why: words.maxHoldWhy });
+  return badges;
+}
+
+export function isJvm(holders: LockRow["holders"]): boolean {
+  return holders.some(({ by }) => by === "jvm");
+}

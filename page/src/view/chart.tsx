@@ -1,0 +1,149 @@
+import { useEffect, useRef } from "preact/hooks";
+import type uPlot from "uplot";
+import type { Point } from "../../../src/inspector/format.js";
+import type { Words } from "../words/en.js";
+import { clockText } from "../words/words.js";
+import type { Series } from "./over-time-screen.js";
+import { useWords } from "./page-context.js";
+
+interface ChartProps {
+  readonly series: Series;
+  readonly history: readonly Point[];
+  readonly label: string;
+}
+
+const HEIGHT = 168;
+const GAP_SECONDS = 25;
+/** A chart that has just begun grows from the right. */
+const LEAST_SECONDS = 600;
+
+/** One series on a canvas, drawn anew when its width or the colours of the system change. */
+export function Chart({ series, history, label }: ChartProps) {
+  const words = useWords();
+  const frame = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot>(undefined);
+  const latest = useRef(history);
+  latest.current = history;
+  useEffect(() => {
+    const { current: element } = frame;
+    if (element === null) return;
+    let isGone = false;
+    const draw = async () => {
+      const { default: Plot } = await import("uplot");
+      if (isGone) return;
+      plot.current?.destroy();
+      const data = dataOf(latest.current, series);
+      plot.current = new Plot(optionsOf(element, words, series, Plot.sync("over-time").key), data, element);
+    };
+    const drawAgain = () => void draw();
+    drawAgain();
+    const resized = new ResizeObserver(() => {
+      const { clientWidth: width } = element;
+      if (width > 0 && width !== plot.current?.width) plot.current?.setSize({ width, height: HEIGHT });
+    });
+    resized.observe(element);
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    dark.addEventListener("change", drawAgain);
+    return () => {
+      isGone = true;
+      resized.disconnect();
+      dark.removeEventListener("change", drawAgain);
+      plot.current?.destroy();
+      plot.current = undefined;
+    };
+  }, [series.name, words]);
+  useEffect(() => plot.current?.setData(dataOf(history, series)), [history]);
+  return <div ref={frame} class="plot" role="img" aria-label={label} />;
+}
+
+function dataOf(history: readonly Point[], series: Series): uPlot.AlignedData {
+  const times: number[] = [];
+  const values: (number | null)[] = [];
+  for (const point of history) {
+    const second = point.atMs / 1_000;
+    const before = times.at(-1);
+    // Nothing was looked at while no page was open: a line across would be made up.
+    if (before !== undefined && second - before > GAP_SECONDS) {
+      times.push(before + 1);
+      values.push(null);
+    }
+    times.push(second);
+    values.push(series.value(point));
+  }
+  return [times, values];
+}
+
+/** Marks of the time of day, in seconds. */
+const TIME_STEPS = [10, 30, 60, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400];
+
+/** @param key of all charts that show the same moment under the pointer */
+function optionsOf(
+  element: HTMLElement,
+  words: Words,
+  { name, title, text }: Series,
+  key: string,
+): uPlot.Options {
+  const style = getComputedStyle(element);
+  const color = (property: string) => style.getPropertyValue(property).trim();
+  const stroke = style.color;
+  const axis = {
+    stroke: color("--dim"),
+    font: `11px ${style.fontFamily}`,
+    grid: { stroke: color("--line-soft"), width: 1 },
+    ticks: { show: false },
+    gap: 6,
+  };
+  return {
+    width: Math.max(200, element.clientWidth),
+    height: HEIGHT,
+    padding: [10, 18, 0, 0],
+    legend: { show: false },
+    cursor: { sync: { key }, drag: { x: false, y: false }, points: { size: 7, fill: stroke } },
+    scales: {
+      x: { time: false, range: (_, least, most) => [Math.min(least, most - LEAST_SECONDS), most] },
+      y: { range: (_, __, most) => [0, Math.max(most * 1.1, name === "longest" ? 1_000 : 4)] },
+    },
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        size: 26,
+        space: 70,
+        incrs: TIME_STEPS,
+        values: (_, seconds) => seconds.map((second) => clockText(words, second * 1_000, false)),
+      },
+      { ...axis, size: 56, space: 36, values: (_, values) => values.map((value) => text(value)) },
+    ],
+    series: [
+      {},
+      {
+        label: title,
+        stroke,
+        width: 1.5,
+        fill: color("--chart-fill"),
+        points: { show: false },
+      },
+    ],
+    plugins: [valueUnderPointer(words, text)],
+  };
+}
+
+/** Names the value under the pointer. */
+function valueUnderPointer(words: Words, text: (value: number) => string): uPlot.Plugin {
+  const tip = document.createElement("output");
+  tip.className = "tip number";
+  return {
+    hooks: {
+      ready: ({ over }) => over.append(tip),
+      setCursor({ cursor, data, over, posToVal }) {
+        const { idx, left = -1 } = cursor;
+        const [seconds = [], values = []] = data;
+        const second = idx == null || values[idx] == null ? undefined : seconds[idx];
+        tip.hidden = left < 0 || second === undefined || posToVal === undefined;
+        if (idx == null || second === undefined || tip.hidden) return;
+        tip.textContent = `${clockText(words, second * 1_000)}  ${text(values[idx] ?? 0)}`;
+        tip.classList.toggle("left", left > over.clientWidth / 2);
+      },
+    },
+  };
+}

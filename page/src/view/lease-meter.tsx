@@ -1,0 +1,21 @@
+import type { SeenLock } from "../data/store.js";
+import { durationText } from "../words/words.js";
+import { useWords } from "./page-context.js";
+import { useNow } from "./ticking.js";
+
+/** How long a lock stays if nothing renews it, as a meter and in seconds. */
+export function LeaseMeter({ lock }: { readonly lock: SeenLock }) {
+  const words = useWords();
+  const nowMs = useNow();
+  const { row, toldMs, fullMs } = lock;
+  if (row.ttlMs < 0) return <span class="dim">{row.ttlMs === -1 ? words.noTtl : "–"}</span>;
+  const leftMs = Math.max(0, row.ttlMs - (nowMs - toldMs));
+  // A watchdog renews each third: below the half of it a renewal is late.
+  const lowMs = row.holders.some(({ renewed }) => renewed) ? fullMs / 2 : 0;
+  return (
+    <span class="lease">
+      <meter aria-label={words.lease} min={0} max={fullMs} low={lowMs} optimum={fullMs} value={leftMs} />
+      <span class="number">{durationText(words, leftMs)}</span>
+    </span>
+  );
+}

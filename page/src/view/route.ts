@@ -1,0 +1,57 @@
+import type { SortBy } from "../data/arrangement.js";
+import { encoded } from "../text/encoded.js";
+import { patternOf } from "../text/glob.js";
+
+/** What is shown, as the fragment of the address says, so that it can be sent to somebody else. */
+export interface Route {
+  readonly screen: Screen;
+  /** What is typed into the filter. */
+  readonly match: string;
+  readonly waited: boolean;
+  readonly stale: boolean;
+  readonly jvm: boolean;
+  readonly sort: SortBy;
+  /** The key of the lock whose panel is open. */
+  readonly lock: string | null;
+}
+
+export const screens = ["locks", "clients", "time", "events"] as const;
+
+const sorts = ["waiting", "name", "age"] as const;
+
+export type Screen = (typeof screens)[number];
+
+const LONGEST_MATCH = 500;
+
+export function readRoute(fragment: string): Route {
+  const [path = "", query = ""] = fragment.replace(/^#\/?/, "").split("?", 2);
+  const params = new URLSearchParams(query);
+  return {
+    screen: screens.find((screen) => screen === path) ?? "locks",
+    match: (params.get("match") ?? "").slice(0, LONGEST_MATCH),
+    waited: params.has("waited"),
+    stale: params.has("stale"),
+    jvm: params.has("jvm"),
+    sort: sorts.find((sort) => sort === params.get("sort")) ?? "waiting",
+    lock: params.get("lock"),
+  };
+}
+
+export function writeRoute({ screen, match, waited, stale, jvm, sort, lock }: Route): string {
+  const params = new URLSearchParams();
+  if (match !== "") params.set("match", match);
+  for (const [name, isOn] of Object.entries({ waited, stale, jvm })) if (isOn) params.set(name, "1");
+  if (sort !== "waiting") params.set("sort", sort);
+  if (lock !== null) params.set("lock", lock);
+  return `#/${screen}${params.size > 0 ? `?${params}` : ""}`;
+}
+
+/** The same, of the locks alone, as the server is asked for it. */
+export function wantedOf({ match, waited, stale, jvm, sort }: Route): string {
+  const only = Object.entries({ waited, stale, jvm }).flatMap(([name, isOn]) => (isOn ? [name] : []));
+  return [
+    match === "" ? "" : `&match=${encoded(patternOf(match))}`,
+    sort === "waiting" ? "" : `&sort=${sort}`,
+    only.length === 0 ? "" : `&only=${only}`,
+  ].join("");
+}

@@ -1,0 +1,63 @@
+import { useEffect, useState } from "preact/hooks";
+import { type Route, screens } from "./route.js";
+
+const STORED = "holdfast-inspector-letters";
+
+interface Shortcuts {
+  setRoute(changes: Partial<Route>): void;
+  openHelp(): void;
+}
+
+/** Single keys, as WCAG 2.1.4 wants them: they can be turned off. */
+export function useShortcuts({ setRoute, openHelp }: Shortcuts) {
+  const [areOn, setAreOn] = useState(() => stored() !== "off");
+  useEffect(() => {
+    if (!areOn) return;
+    const onKeyDown = (event: KeyboardEvent) => {
+      const { key, altKey, ctrlKey, metaKey, target, defaultPrevented } = event;
+      if (altKey || ctrlKey || metaKey || defaultPrevented || isTyping(target)) return;
+      const screen = screens[Number(key) - 1];
+      if (screen !== undefined) setRoute({ screen, lock: null });
+      else if (key === "?") openHelp();
+      else if (key === "/") focusFilter(setRoute);
+      else if (key === "s") dispatchEvent(new Event("holdfast:sort"));
+      else if (key === "c" || key === "f")
+        document.querySelector<HTMLElement>(`[data-key="${key}"]`)?.click();
+      else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", onKeyDown);
+    return () => removeEventListener("keydown", onKeyDown);
+  }, [areOn, setRoute, openHelp]);
+  const set = (isOn: boolean) => {
+    setAreOn(isOn);
+    try {
+      localStorage.setItem(STORED, isOn ? "on" : "off");
+    } catch {
+      // It is off for this page alone.
+    }
+  };
+  return { areOn, set };
+}
+
+function stored(): string | null {
+  try {
+    return localStorage.getItem(STORED);
+  } catch {
+    return null;
+  }
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  return target.closest("input, textarea, select, dialog") !== null;
+}
+
+function focusFilter(setRoute: Shortcuts["setRoute"]): void {
+  if (document.getElementById("filter") === null) setRoute({ screen: "locks" });
+  requestAnimationFrame(() => {
+    const filter = document.getElementById("filter");
+    if (filter instanceof HTMLInputElement) filter.select();
+    filter?.focus();
+  });
+}

@@ -1,0 +1,38 @@
+import { useEffect, useState } from "preact/hooks";
+import { durationText } from "../words/words.js";
+import { useWords } from "./page-context.js";
+
+const readers = new Set<() => void>();
+let timer: ReturnType<typeof setInterval> | undefined;
+
+/** All ages of the page grow in the same moment. */
+function read(reader: () => void): () => void {
+  readers.add(reader);
+  timer ??= setInterval(() => {
+    if (document.visibilityState === "visible") for (const each of readers) each();
+  }, 1_000);
+  return () => {
+    readers.delete(reader);
+    if (readers.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+}
+
+/** The time on the clock of the page; the component is drawn again each second. */
+export function useNow(): number {
+  const [nowMs, setNowMs] = useState(() => performance.now());
+  useEffect(() => read(() => setNowMs(performance.now())), []);
+  // A new message may be younger than the latest second.
+  return Math.max(nowMs, performance.now());
+}
+
+/** How long ago something was that was so old when it was told. */
+export function Age({ ms, toldMs }: { readonly ms: number; readonly toldMs: number }) {
+  return <>{durationText(useWords(), ms + useNow() - toldMs)}</>;
+}
+
+/** A text that changes by itself, as an age does. */
+export function Ticking({ text }: { readonly text: (nowMs: number) => string }) {
+  return <>{text(useNow())}</>;
+}

@@ -1,0 +1,79 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { Holdfast } from "../../src/index.js";
+import { type Inspector, type InspectorOptions, inspector } from "../../src/inspector/index.js";
+import { MemoryServer, memoryDriver } from "../../src/memory/index.js";
+import { chromiumPages, whenLive } from "../support/page/chromium.js";
+
+const open = chromiumPages();
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+let server: MemoryServer;
+beforeEach(() => {
+  server = new MemoryServer();
+});
+
+function client(app: string): Holdfast {
+  const holdfast = new Holdfast(memoryDriver(server), { presence: { app, host: false, everyMs: 1_000 } });
+  closing.push(() => holdfast.close());
+  return holdfast;
+}
+
+/** The inspector itself, below a path, as it is mounted in an application. */
+async function mounted(options: Partial<InspectorOptions> = {}): Promise<string> {
+  const authorize = () => ({ role: "operate", actor: "ada" }) as const;
+  const locks: Inspector = inspector(client("inspector"), { authorize, refreshMs: 500, ...options });
+  const http = createServer((request, response) => locks.node(request, response));
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  closing.push(async () => {
+    locks.close();
+    http.closeAllConnections();
+    await new Promise((resolve) => http.close(resolve));
+  });
+  return `http://127.0.0.1:${(http.address() as AddressInfo).port}/a/b/locks`;
+}
+
+it.each(["", "/"])(
+  "shows who has a lock and who waits, and frees it, mounted below a path: %j",
+  async (slash) => {
+    const url = await mounted();
+    const lock = client("billing").getLock("order:42");
+    const lease = await lock.lock({ note: "invoice 42" });
+    const waiting = client("api").getLock("order:42").lock();
+    waiting.catch(() => undefined);
+    const page = await whenLive(await open(url + slash));
+    const row = page.locator("tbody tr", { hasText: "order:42" });
+    await row.getByText("billing", { exact: false }).waitFor();
+    await expect.poll(() => row.locator(".c-waiting").textContent()).toBe("1");
+    expect(await row.textContent()).toContain("invoice 42");
+    await row.click();
+    await page.locator(".panel code").getByText("-- order:42").waitFor();
+    await page.locator("[data-key=f]").click();
+    const dialog = page.getByRole("dialog", { name: "Free order:42?" });
+    await dialog.getByRole("textbox").first().fill("order:42");
+    await dialog.getByRole("button", { name: "Free it" }).click();
+    await dialog.getByText("It is free.").waitFor();
+    const next = await waiting;
+    await dialog.getByRole("button", { name: "Close" }).last().click();
+    await row.getByText("api", { exact: false }).waitFor();
+    await page.getByRole("link", { name: "Events" }).click();
+    await page.getByText("ada has taken it from billing", { exact: false }).waitFor();
+    await next.unlock();
+    await expect(lease.unlock()).rejects.toMatchObject({
+      code: expect.stringMatching(/^ERR_HOLDFAST_(?:NOT_HELD|LEASE_LOST)$/),
+    });
+  },
+);
+
+it("shows nothing where authorize answers none", async () => {
+  const url = await mounted({
+    authorize: (request) => ({ role: request.url.includes("?me") ? "none" : "read" }),
+  });
+  const page = await open(url);
+  await page.getByText("There is no inspector for you at this address.").waitFor();
+  expect(await page.locator("tbody tr").count()).toBe(0);
+});
