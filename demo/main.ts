@@ -2,6 +2,7 @@
 import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { help, readArguments } from "./arguments.js";
+import { introduce, startInspection } from "./inspect/inspect.js";
 import { play } from "./play.js";
 import { EmbeddedStage } from "./stage/embedded-stage.js";
 import { asError, StageError } from "./stage/failure.js";
@@ -29,6 +30,8 @@ async function main(): Promise<number> {
       return 2;
     case "play":
       return run(wanted.redisUrl);
+    case "inspect":
+      return inspect();
     default:
       return wanted satisfies never;
   }
@@ -57,6 +60,20 @@ async function run(redisUrl: string | undefined): Promise<number> {
   return exitCode;
 }
 
+/** Until somebody ends it. */
+async function inspect(): Promise<number> {
+  const screen = new Screen(process.stdout);
+  const interrupted = interruption(Number.POSITIVE_INFINITY);
+  const inspection = await startInspection();
+  introduce(screen, inspection.address);
+  try {
+    return await interrupted;
+  } catch (error) {
+    await inspection.close();
+    return error instanceof Interruption ? error.exitCode : complain(error);
+  }
+}
+
 async function stageFor(redisUrl: string | undefined): Promise<Stage> {
   return redisUrl === undefined ? new EmbeddedStage() : RedisStage.connect(redisUrl);
 }
@@ -73,15 +90,16 @@ function complain(error: unknown): number {
 }
 
 /** Rejects when somebody ends the demo, when nobody reads it any more, and when it hangs. */
-function interruption(): Promise<never> {
+function interruption(longestMs = LONGEST_MS): Promise<never> {
   return new Promise((_, reject) => {
     for (const signal of ENDED_BY) {
       // Also a second one is not to end us before all is tidied up, which takes a few seconds at most.
       process.on(signal, () => reject(new Interruption(128 + constants.signals[signal])));
     }
     process.stdout.on("error", () => reject(new Interruption(1)));
-    sleep(LONGEST_MS, undefined, { ref: false }).then(() =>
-      reject(new StageError(`stuck for ${LONGEST_MS} ms`)),
+    if (longestMs === Number.POSITIVE_INFINITY) return;
+    sleep(longestMs, undefined, { ref: false }).then(() =>
+      reject(new StageError(`stuck for ${longestMs} ms`)),
     );
   });
 }

@@ -50,6 +50,12 @@ describe.concurrent("demo", { timeout: 2 * IN_TIME_MS }, () => {
     expect(await client.client("LIST")).toMatch(/^[^\n]*\n$/);
   });
 
+  it("shows a fleet at work on a page, behind a token, until Ctrl-C", async () => {
+    const run = await runDemo(["--inspect"], { interruptAt: "Ctrl-C ends it." });
+    expect(run).toMatchObject({ exitCode: 130, stderr: "", leftProcesses: false });
+    expect(run.stdout).toMatch(/ http:\/\/127\.0\.0\.1:\d+\/#token=[\w-]{43}\n/);
+  });
+
   it.each([[[]], [["--redis"]]])("tidies up on Ctrl-C: %j", async (flags) => {
     const other = await startRedis();
     const args = flags.length === 0 ? [] : [...flags, other.url];
