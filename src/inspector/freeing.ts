@@ -86,7 +86,7 @@ export class Freeing {
         kept: false,
       };
     }
-    throw new NotToBeFreed("its name is not knownHolders: the nameMapper of this client is no prefix");
+    throw new NotToBeFreed("its name is not known: the nameMapper of this client is no prefix");
   }
 
   #nowOf(state: LockState): string {

@@ -185,6 +185,29 @@ describe("a free", () => {
     }
   });
 
+  test("says so where it can not be looked at, as its name is not known", async () => {
+    const nameMapper = (name: string) => `${name}:lock`;
+    const { time, connect } = open({ presence: true, nameMapper });
+    const { inspector } = await import("../../src/inspector/index.js");
+    const locks = inspector(connect({ nameMapper }).holdfast, {
+      authorize: () => ({ role: "operate" }),
+      clock: time.clock,
+    });
+    const ask = async (search: string, init: RequestInit = {}) =>
+      locks.fetch(new Request(`http://localhost/${search}`, init));
+    const lease = await time.holdfast.getLock("a").lock({ leaseMs: HOUR_MS });
+    await time.clock.advance(TOLD_MS);
+    const { lock } = (await (await ask("?lock=a:lock")).json()) as LockDetail;
+    await lease.unlock();
+    const headers = { ...OF_PAGE, "holdfast-seen": lock?.seen ?? "" };
+    const freed = await ask("?free=a:lock", { method: "POST", headers });
+    expect([freed.status, await freed.json()]).toEqual([
+      400,
+      { error: "its name is not known: the nameMapper of this client is no prefix" },
+    ]);
+    locks.close();
+  });
+
   test("says that Redis is away when it is", async () => {
     const world = open({ presence: true });
     const { time, looks } = world;
