@@ -28,8 +28,13 @@ const execLine = [
   .map((word) => `'${word}'`)
   .join(" ");
 
+/** `exec`, as some shells stay beside what they have started, and then end with what Ctrl-C does to them. */
 function inTerminal(line: string): Run {
-  return start(["-qefc", line, "/dev/null"], { program: "script", stdin: "pipe" });
+  return start(["-qefc", `exec ${line}`, "/dev/null"], {
+    program: "script",
+    stdin: "pipe",
+    env: { SHELL: "/bin/sh", TERM: "xterm" },
+  });
 }
 
 function type(run: Run, keys: string): void {
