@@ -31,7 +31,7 @@ const { ok } = await runTier("long", campaigns, {
   env: {
     HOLDFAST_CAMPAIGN_MS: "20000",
     HOLDFAST_COUNTS: "2000",
-    HOLDFAST_EXEC_ROUNDS: "100",
+    HOLDFAST_EXEC_ROUNDS: process.env["HOLDFAST_EXEC_ROUNDS"] ?? "20",
     HOLDFAST_FAILOVERS: "20",
     HOLDFAST_HOLDER_ROUNDS: process.env["HOLDFAST_HOLDER_ROUNDS"] ?? "4",
     HOLDFAST_MODEL_RUNS: "5000",
