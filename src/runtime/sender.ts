@@ -2,6 +2,7 @@ import type { Clock } from "../clock.js";
 import type { Driver, Ticket } from "../driver/driver.js";
 import type { Answered } from "../protocol/define-script.js";
 import type { RawReply, ScriptCall } from "../protocol/script-call.js";
+import { now } from "./instant.js";
 import type { AnyPendingCommand, PendingCommand } from "./pending-command.js";
 import type { Replication, Shortfall } from "./replication.js";
 import type { Server, ServerClocks } from "./server-clocks.js";
@@ -91,8 +92,11 @@ export class Sender {
       return;
     }
     const { reply, serverMs } = decoded;
-    // Nor is it read if this process was blocked until after the deadline, as it may have sent the command late.
-    const isTimely = serverMs > 0 && this.#clock.monotonicMs() <= pending.endMs;
+    // Nor is it read if this process was blocked until after the deadline, as it may have sent the command late, or if its machine was
+    // suspended, in which the monotonic clock stands still.
+    const at = now(this.#clock);
+    const tookMs = Math.max(at.monotonicMs - sentAt.monotonicMs, at.wallMs - sentAt.wallMs);
+    const isTimely = serverMs > 0 && tookMs <= pending.endMs - sentAt.monotonicMs;
     const clock = isTimely ? this.#clocks.read(pending, serverMs) : undefined;
     this.#underWay.settled(pending);
     const repeated = pending.doubtful > 0 || this.#driver.resets !== resets;

@@ -40,6 +40,8 @@ interface Seen {
 const RENEWAL_MS = 11_000;
 /** How far a TTL may lie above what is left of the one before, as it is read over a network. */
 const TOLERANCE_MS = 500;
+/** A loss of the same lock by the same client is the one before, when it seems to have happened so much later: looks and beats take a while. */
+const SAME_LOSS_MS = 2_000;
 /** A client is gone after so many beats; those that fall silent within that time do so at once. */
 const BEATS = 3;
 
@@ -93,11 +95,11 @@ export class Looks {
   /** The losses that clients tell of and that were not told yet. */
   #lost(clients: Fleet["clients"], now: ReadonlyMap<string, WatchedLock>, nowMs: number): LockChange[] {
     const losses = new Map<string, number>();
-    const told = clients.flatMap(({ id, lost, lastSeenMs }) =>
+    const told = clients.flatMap(({ id, lost }) =>
       lost.flatMap(({ key, reason, agoMs }): LockChange[] => {
         const what = JSON.stringify([id, key, reason]);
-        const atMs = nowMs - agoMs - lastSeenMs;
-        const isKnown = (this.#losses.get(what) ?? Number.NEGATIVE_INFINITY) >= atMs - TOLERANCE_MS;
+        const atMs = nowMs - agoMs;
+        const isKnown = (this.#losses.get(what) ?? Number.NEGATIVE_INFINITY) >= atMs - SAME_LOSS_MS;
         losses.set(what, Math.max(atMs, losses.get(what) ?? atMs));
         if (isKnown) return [];
         const { name = key, holders = [], waiting = [] } = now.get(key) ?? {};

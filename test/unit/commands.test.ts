@@ -65,6 +65,21 @@ test("nor does one to a call that was held up for longer than it is waited for, 
   expect(commands.notAfterMs("a") - clock.wallMs()).toBe(TIMEOUT_MS);
 });
 
+test("nor does one that arrives after the machine was suspended for longer than its call is waited for [own-77]", async () => {
+  const { clock, driver, commands, ask } = setUp();
+  await ask();
+  const late = answerLate();
+  void driver.next(late, "lock-inspect");
+  driver.reset();
+  const asked = ask();
+  await clock.advance(0);
+  clock.suspend(20_000);
+  late.arrive();
+  expect((await asked).clock).toBeUndefined();
+  await ask();
+  expect(commands.notAfterMs("a") - clock.wallMs()).toBe(TIMEOUT_MS);
+});
+
 describe("before the first command", () => {
   test("the server is asked for its clock and version, once for all that come at the same time", async () => {
     const { driver, ask } = setUp();
