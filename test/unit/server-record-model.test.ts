@@ -5,7 +5,7 @@ import { LockScriptsBeside } from "../support/models/lock-scripts-beside.js";
 import { CHOICES, ServerRecordModel } from "../support/models/server-record-model.js";
 import { seededRandom } from "../support/run/seeded-random.js";
 
-const RUNS = Number(process.env["HOLDFAST_RECORD_RUNS"] ?? 100_000);
+const RUNS = Number(process.env["HOLDFAST_RECORD_RUNS"] ?? 20_000);
 /** One of so many sequences is played on the real scripts as well, which takes most of the time. */
 const ON_SCRIPTS = 10;
 const { seed } = seededRandom();
