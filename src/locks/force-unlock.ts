@@ -8,6 +8,8 @@ import type { LockIdentity } from "./lock-kind.js";
 import { look } from "./look.js";
 import type { SeenLock } from "./seen-lock.js";
 
+type Looked = Parameters<typeof look>[0];
+
 /** A lock that has changed between `look` and the command is looked at again, after pauses that double up to this. */
 const LONGEST_PAUSE_MS = 32;
 
@@ -35,7 +37,7 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
     }));
     if (reply.status === "wrong-type") throw new WrongTypeError(key, reply.type);
     if (reply.status === "released" || reply.status === "absent") {
-      client.threads.stolen(key, Object.keys(seen), sentMs);
+      await tellStays(lock, holdersOf(seen), sentMs);
       // Its holder may have released it since it was seen.
       if (reply.status === "released" || repeated) tellForced(client, lock, seen);
       return true;
@@ -45,7 +47,7 @@ export async function forceUnlock(lock: LockIdentity): Promise<boolean> {
     if (repeated) {
       const gone = await goneOf(lock, seen);
       if (gone.length === holdersOf(seen).length) {
-        client.threads.stolen(key, gone, sentMs);
+        await tellStays(lock, gone, sentMs);
         tellForced(client, lock, seen);
         return true;
       }
@@ -93,7 +95,7 @@ async function freeSeen(client: Client, lock: SeenLock): Promise<ForceUnlockOutc
     if (status === "changed" && !isDoubtful) return status;
     // A copy without an answer may have freed the lock, and another owner may have taken it since.
     const gone = status === "changed" ? await goneOf({ ...lock, client }, seen) : holders;
-    client.threads.stolen(key, gone, sentMs);
+    await tellStays({ ...lock, client }, gone, sentMs);
     const isFreed = holders.length > 0 && isDoubtful && gone.length === holders.length;
     if (status !== "released" && !isFreed) return status;
     tellForced(client, lock, seen);
@@ -103,17 +105,36 @@ async function freeSeen(client: Client, lock: SeenLock): Promise<ForceUnlockOutc
 }
 
 /**
+ * Tells the stays of this client that were freed. One that has begun under a freed field while the command was under way may have been
+ * freed with it, or may have begun after that: Redis is asked whether it has the field.
+ */
+async function tellStays(lock: Looked, freed: readonly string[], sentMs: number): Promise<void> {
+  const { client, key } = lock;
+  let [gone, beforeMs] = [freed, sentMs];
+  while (client.threads.stolen(key, gone, beforeMs)) {
+    beforeMs = client.clock.monotonicMs();
+    try {
+      gone = await stillGone(lock, freed);
+    } catch {
+      // Nothing is believed that was perhaps freed.
+      beforeMs = Number.POSITIVE_INFINITY;
+    }
+  }
+}
+
+/**
  * Which of the holders that were seen a lock does not have any more, after a command whose outcome is open.
  * @throws UnavailableError with an unknown outcome
  */
-async function goneOf(
-  lock: Parameters<typeof look>[0],
-  seen: Readonly<Record<string, string>>,
-): Promise<readonly string[]> {
+async function goneOf(lock: Looked, seen: Readonly<Record<string, string>>): Promise<readonly string[]> {
   try {
-    const { fields: now } = await look(lock);
-    return holdersOf(seen).filter((holder) => now[holder] === undefined);
+    return await stillGone(lock, holdersOf(seen));
   } catch (error) {
     throw error instanceof UnavailableError ? withUnknownOutcome(error) : error;
   }
+}
+
+async function stillGone(lock: Looked, holders: readonly string[]): Promise<readonly string[]> {
+  const { fields: now } = await look(lock);
+  return holders.filter((holder) => now[holder] === undefined);
 }

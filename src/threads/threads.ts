@@ -175,17 +175,23 @@ export class Threads {
 
   /**
    * The fields of a lock were removed in Redis: what they stood for is lost.
-   * @param sentMs when that was asked for, on the monotonic clock: what was acquired later, under a chosen id, has its field
+   * @param beforeMs on the monotonic clock: a stay that was asked for later is left alone, as it may have begun after they were removed
+   * @returns whether there is one
    */
-  stolen(key: string, fields: readonly string[], sentMs: number): void {
+  stolen(key: string, fields: readonly string[], beforeMs: number): boolean {
+    let hasLater = false;
     for (const holding of [...this.holdings()]) {
       if (holding.key !== key || !holding.fields.some((field) => fields.includes(field))) continue;
       const [outermost] = holding.held;
-      const isLater = outermost !== undefined && outermost.takenAt.monotonicMs > sentMs;
-      if (isLater && holding.inRedis.isNamed) continue;
+      const isLater = outermost !== undefined && outermost.takenAt.monotonicMs > beforeMs;
+      if (isLater && holding.inRedis.isNamed) {
+        hasLater = true;
+        continue;
+      }
       holding.inRedis.forced(this.#custody.clock.monotonicMs());
       holding.loseAll("stolen");
     }
+    return hasLater;
   }
 
   /**

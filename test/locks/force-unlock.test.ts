@@ -1,7 +1,8 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { NotHeldError } from "../../src/errors.js";
 import type { FakeClock } from "../../src/memory/index.js";
 import type { CallFault, ScriptedDriver } from "../support/drivers/scripted-driver.js";
-import { rejectAtOnce } from "../support/faults/call-faults.js";
+import { answerLate, deliverLate, rejectAtOnce } from "../support/faults/call-faults.js";
 import { gate } from "../support/run/gate.js";
 import { watchLeaks } from "../support/run/leaks.js";
 import { watched } from "../support/run/watched.js";
@@ -93,6 +94,63 @@ function elsewhere(driver: ScriptedDriver, clock: FakeClock, asked: { count: num
   };
   return fault;
 }
+
+describe("a stay that begins under a chosen id while its client frees that field by force", () => {
+  const again = async ({ holdfast }: ReturnType<typeof open>) => {
+    const lock = holdfast.getLock("a");
+    await lock.unlock(7);
+    return lock.lock({ threadId: 7 });
+  };
+
+  test("is lost when the command comes after it [own-78]", async () => {
+    const time = open();
+    const lock = time.holdfast.getLock("a");
+    await lock.lock({ threadId: 7 });
+    const late = deliverLate();
+    const isHeldUp = time.driver.next(late, "lock-force-unlock");
+    const forced = lock.forceUnlock();
+    await isHeldUp;
+    await time.clock.advance(1);
+    const lease = await again(time);
+    await late.arrive();
+    expect(await forced).toBe(true);
+    expect([time.fields("a"), lease.state]).toEqual([{}, "lost"]);
+  });
+
+  test("goes on when it has begun after the command, whose answer comes late [own-78]", async () => {
+    const time = open();
+    const lock = time.holdfast.getLock("a");
+    await lock.lock({ threadId: 7 });
+    const late = answerLate();
+    const isFreed = time.driver.next(late, "lock-force-unlock");
+    const forced = lock.forceUnlock();
+    await isFreed;
+    await time.clock.advance(1);
+    await expect(lock.unlock(7)).rejects.toThrow(NotHeldError);
+    const lease = await lock.lock({ threadId: 7 });
+    late.arrive();
+    expect(await forced).toBe(true);
+    expect([lease.state, await lock.isHeldByThread(7)]).toEqual(["held", true]);
+    await lease.unlock();
+    expect(time.fields("a")).toEqual({});
+  });
+
+  test("is not believed when Redis can not be asked about it [own-78]", async () => {
+    const time = open();
+    const lock = time.holdfast.getLock("a");
+    await lock.lock({ threadId: 7 });
+    const late = deliverLate();
+    const isHeldUp = time.driver.next(late, "lock-force-unlock");
+    const forced = watched(lock.forceUnlock());
+    await isHeldUp;
+    await time.clock.advance(1);
+    const lease = await again(time);
+    for (let nth = 0; nth < 10; nth += 1) void time.driver.next(rejectAtOnce, "lock-inspect");
+    await late.arrive();
+    await time.clock.advance(10_000);
+    expect([forced.outcome, lease.state]).toEqual([{ value: true }, "lost"]);
+  });
+});
 
 test("forceUnlock of what one server has and another one frees, as amid a failover, is tried now and then [own-64]", async () => {
   const time = open();

@@ -70,21 +70,31 @@ export class Prompt {
       const lapsedUs = this.#checker.overUs(name);
       const fallenUs = lapsedUs === undefined ? 0 : lapsedUs + this.#leaseUs;
       const sinceUs = Math.max(quietUs, fallenUs, calls.changedUs(name));
+      const waitsSinceUs = (call: PendingCall) =>
+        Math.max(sinceUs, call.startUs, quietUs + this.#suspendedUs(call));
       const late = [...calls.pending].find(
         (call) =>
           call.isAlone &&
           call.names.length === 1 &&
           call.names[0] === name &&
-          nowUs - Math.max(sinceUs, call.startUs) > boundUs &&
+          nowUs - waitsSinceUs(call) > boundUs &&
           !call.isDead() &&
           this.#fleet.mayEnter(call),
       );
       if (late === undefined) continue;
-      const ms = (nowUs - Math.max(sinceUs, late.startUs)) / US;
+      const ms = (nowUs - waitsSinceUs(late)) / US;
       this.#checker.fail(
         "progress",
         `${late.what} waits, although nobody has "${name}" for ${ms} ms, and nothing has happened`,
       );
     }
+  }
+
+  /** For how long its machine was suspended. What waits until no copy can come, as behind a server's clock, waits on where it was. */
+  #suspendedUs({ process, startUs }: PendingCall): number {
+    return this.#trouble
+      .spellsOf(process, ["suspend"])
+      .filter(({ untilUs }) => untilUs > startUs)
+      .reduce((sum, { fromUs, untilUs }) => sum + untilUs - fromUs, 0);
   }
 }

@@ -309,6 +309,20 @@ export const releaseDefects: readonly Defect[] = [
     ],
   },
   {
+    name: "freed-beside-a-command",
+    promise: "What a client has freed by force it does not believe in when that is told.",
+    shows: "A hold is taken while a force-unlock of its client is under way, which frees it.",
+    origin: "own-78",
+    kinds: ["read-write"],
+    edits: [
+      {
+        file: "src/threads/threads.ts",
+        find: "        hasLater = true;",
+        replace: "        hasLater = false;",
+      },
+    ],
+  },
+  {
     name: "seen-and-not-compared",
     promise: "forceUnlock of what was seen frees a lock from those holders, and from no others.",
     shows: "The lock changes hands between an inspect and the forceUnlock of what that has told.",
