@@ -142,10 +142,13 @@ export class JointHold {
 
   #lose(): void {
     const holds = [...this.#holds.values()];
-    // How long ago each was lost, the first first. The clocks of their clients may differ.
+    // How long ago each was lost, the first first. The clocks of their clients may differ. In the same millisecond what a clock has ended was
+    // over before anything was done.
     const losses = holds
-      .flatMap(({ loss, heldMs }) => (loss === undefined ? [] : [{ loss, agoMs: heldMs - loss.heldMs }]))
-      .sort((a, b) => b.agoMs - a.agoMs);
+      .flatMap(({ loss, heldMs }) =>
+        loss === undefined ? [] : [{ loss, agoMs: Math.round(heldMs) - loss.heldMs }],
+      )
+      .sort((a, b) => b.agoMs - a.agoMs || Number(isByTime(b.loss)) - Number(isByTime(a.loss)));
     // Looking at the holds may have made one of them tell of its loss, whereupon this was done already.
     if (this.#loss !== undefined) return;
     // With this one, too few were left.
@@ -156,4 +159,9 @@ export class JointHold {
     for (const hold of holds) hold.letLapse();
     this.#abort?.abort(this.#loss);
   }
+}
+
+/** Whether a clock has ended it. */
+function isByTime({ reason }: LeaseLostError): boolean {
+  return reason === "expired" || reason === "unreachable" || reason === "max-hold";
 }

@@ -260,7 +260,8 @@ export abstract class Trust implements Expiring, Forgettable {
 
   /** Its time is over, even if that is noticed only now. */
   #ranOut(): void {
-    this.#lost(this.#reasonOfEnd(), this.end.monotonicMs - this.takenAt.monotonicMs);
+    // By the wall clock it may be over before that.
+    this.#lost(this.#reasonOfEnd(), Math.min(this.end.monotonicMs - this.takenAt.monotonicMs, this.heldMs));
   }
 
   #lost(reason: LossReason, heldMs: number): void {

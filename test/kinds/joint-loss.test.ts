@@ -125,4 +125,20 @@ describe("a red lease that is lost with its majority, and kept", () => {
     expect(world.heldOn("a")).toEqual([]);
     await expect(lease.unlock()).rejects.toThrow(NotHeldError);
   });
+
+  test("is told for the reason of the one with which it was lost, though a clock has ended another in that moment [own-79]", async () => {
+    const world = open();
+    const [unreachable] = world.masters;
+    const party = world.party();
+    const lease = await party.red().lock();
+    if (unreachable !== undefined) unreachable.health = "silent";
+    await world.clock.advance(LEASE_MS - 1_000);
+    const { signal } = lease;
+    world.clock.suspend(900);
+    const closed = party.clients.map((client) => client.close({ graceMs: 0, releaseHeld: false }));
+    await world.clock.advance(0);
+    expect(signal.reason).toMatchObject({ reason: "closed", heldMs: LEASE_MS - 1_000 });
+    await world.clock.advance(LEASE_MS);
+    await Promise.all(closed);
+  });
 });

@@ -143,8 +143,8 @@ export class Losses {
   /** A reader beside whose hold a release is under way can not tell that its hold is gone from what that release has done. */
   #wentWithData(name: string, holder: string, startUs: number): boolean {
     const isShared = this.#checker.kindOf(name, holder)?.endsWith("read-write") ?? false;
-    if (!isShared || !this.#trouble.hasSince(startUs, DATA_LOST)) return false;
-    return this.#holders.hasGone(name, holder, startUs, TAKEN);
+    if (!isShared || !this.#trouble.hasSince(startUs, [...DATA_LOST, ...SHORTENS])) return false;
+    return this.#holders.hasGone(name, holder, startUs, [...TAKEN, "ran out"]);
   }
 
   /** In which ways a field may have gone that was taken: `close({ releaseHeld })` takes it from calls that it cancels. */

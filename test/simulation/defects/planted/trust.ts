@@ -210,7 +210,7 @@ export const trustDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/locks/force-unlock.ts",
-        find: "client.threads.stolen(key, Object.keys(seen), sentMs);",
+        find: "await tellStays(lock, holdersOf(seen), sentMs);",
         replace: "",
       },
     ],
