@@ -64,8 +64,10 @@ export class FailoverLosses implements Excuse {
     return askedUs !== undefined && !this.#trouble.has(process.name, askedUs, DELAYS);
   }
 
-  #isUnsafe(name: string, { process, startUs }: Entered): boolean {
-    return this.#reliances.isUnsafe(process.name, name, startUs);
+  #isUnsafe(name: string, { process, startUs, isKept }: Entered): boolean {
+    // A release that too few replicas have has resolved all the same.
+    const isShort = isKept === true && this.#reliances.isShort(process.name, startUs);
+    return isShort || this.#reliances.isUnsafe(process.name, name, startUs);
   }
 }
 

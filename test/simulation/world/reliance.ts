@@ -84,6 +84,11 @@ export class Reliances {
     if (reliance !== undefined) reliance.shortUs = this.#time.nowUs;
   }
 
+  /** Whether a process was told so since then. */
+  isShort(process: string, sinceUs: number): boolean {
+    return (this.#byProcess.get(process)?.shortUs ?? Number.NEGATIVE_INFINITY) >= sinceUs;
+  }
+
   /** A process has asked a master behind Sentinels for its replicas, and heard of so many. */
   counted(process: string, replicas: number): void {
     const reliance = this.#byProcess.get(process);
