@@ -135,7 +135,9 @@ describe("what doctor tells", () => {
 
   test("stands below the name of the check where a terminal is too narrow for both", () => {
     const found = "some words ".repeat(8).trim();
-    const shown = lines(40, (output) => tellResult(output, { id: "reach", findings: [{ level: "ok", found }] }));
+    const shown = lines(40, (output) =>
+      tellResult(output, { id: "reach", findings: [{ level: "ok", found }] }),
+    );
     expect(shown).toEqual([
       "ok    reach",
       "      some words some words some words",

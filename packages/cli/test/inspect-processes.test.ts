@@ -164,15 +164,21 @@ describe("holdfast inspect", () => {
   it("puts the file where BROWSER says", async () => {
     const seen = join(folder, "args");
     const browser = join(folder, "args.sh");
-    writeFileSync(browser, `#!/bin/sh\nprintf '%s\\n' "$@" > ${seen}.new && mv ${seen}.new ${seen}\n`, { mode: 0o700 });
-    const inspect = new Inspect(["--url", "redis://127.0.0.1:1", "--open"], { BROWSER: `${browser} --app=%s --new` });
+    writeFileSync(browser, `#!/bin/sh\nprintf '%s\\n' "$@" > ${seen}.new && mv ${seen}.new ${seen}\n`, {
+      mode: 0o700,
+    });
+    const inspect = new Inspect(["--url", "redis://127.0.0.1:1", "--open"], {
+      BROWSER: `${browser} --app=%s --new`,
+    });
     await inspect.url();
     await until(() => existsSync(seen));
     expect(readFileSync(seen, "utf8")).toMatch(/^--app=\/.*\/open\.html\n--new\n$/);
   });
 
   it("shows the page where no browser can be opened", async () => {
-    const inspect = new Inspect(["--url", "redis://127.0.0.1:1", "--open"], { TMPDIR: join(folder, "missing") });
+    const inspect = new Inspect(["--url", "redis://127.0.0.1:1", "--open"], {
+      TMPDIR: join(folder, "missing"),
+    });
     await until(() => inspect.err.includes("no browser could be opened: ENOENT"));
     expect((await inspect.ask("")).status).toBe(200);
   });

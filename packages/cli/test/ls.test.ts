@@ -220,6 +220,8 @@ describe("what ls says about its search", () => {
 });
 
 test("a scan is told with the number of keys at which it ends", () => {
-  expect(tellSources(["presence", "scan"], 2)).toBe("presence (2 clients) and a scan of up to 1,000,000 keys");
+  expect(tellSources(["presence", "scan"], 2)).toBe(
+    "presence (2 clients) and a scan of up to 1,000,000 keys",
+  );
   expect(tellSources(["scan"], 0, 5)).toBe("a scan of up to 5 keys");
 });

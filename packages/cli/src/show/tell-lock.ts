@@ -91,7 +91,7 @@ function tellHold(output: Output, holder: ListedHolder): readonly string[] {
 
 function tellLease({ kind, holders, ttlMs, flags }: ShownLock): readonly string[] {
   if (holders.length === 0 || isCount(kind)) return [];
-  if (ttlMs < 0) return ["no end: its key has no TTL, and so only an unlock frees it"];
+  if (ttlMs < 0) return ["no end: its key has no TTL, and so it never falls by itself"];
   const how = flags.includes("fixed") ? ", then it falls by itself" : "";
   return [`${tellDuration(ttlMs)} left${how}`];
 }
