@@ -6,6 +6,8 @@ const MOST_MS = 10 * 365 * 24 * 3_600_000;
 
 interface Bounds {
   readonly atLeastMs?: number;
+  /** Default: ten years. */
+  readonly atMostMs?: number;
   /** Whether `forever` is one. */
   readonly endless?: boolean;
 }
@@ -19,7 +21,7 @@ interface Bounds {
 export function readDuration(
   option: string,
   text: string,
-  { atLeastMs = 0, endless = false }: Bounds = {},
+  { atLeastMs = 0, atMostMs = MOST_MS, endless = false }: Bounds = {},
 ): number {
   if (endless && text === "forever") return Number.POSITIVE_INFINITY;
   const [, number = "", unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
@@ -30,7 +32,10 @@ export function readDuration(
   if (unit === "") throw mistake(`${option} has no unit: say ${number}s or ${number}ms`);
   const ms = Math.round(Number(number) * UNITS[unit as keyof typeof UNITS]);
   if (ms < atLeastMs) throw mistake(`${option} must be at least ${writeDuration(atLeastMs)}, got ${text}`);
-  if (ms > MOST_MS) throw mistake(`${option} must be at most ten years, got ${text}`);
+  if (ms > atMostMs) {
+    const most = atMostMs === MOST_MS ? "ten years" : writeDuration(atMostMs);
+    throw mistake(`${option} must be at most ${most}, got ${text}`);
+  }
   return ms;
 }
 

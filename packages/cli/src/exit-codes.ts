@@ -11,6 +11,8 @@ export const exitCodes = {
   unavailable: 69,
   /** A bug of ours. */
   software: 70,
+  /** What was asked for could not be written to stdout. */
+  notWritten: 74,
   /** `exec`: the lock was not acquired in time, and the command was never started. */
   conflict: 75,
   /** `exec`: the lock was lost, and the command was stopped. */
@@ -41,5 +43,6 @@ export const exitCodesHelp = `Exit codes
   65       the key has a value of another type
   69       Redis can not be reached, or refuses
   70       a bug of holdfast: please report it
+  74       stdout can not be written to, as when a disk is full; a pipe that was closed is no error
   77       the Redis user lacks a right; the message has the ACL line that is missing
 `;

@@ -9,11 +9,14 @@ const args = process.argv.slice(2);
 const title = titleOf(args);
 // The title takes the place of the arguments as they were typed, which exec passes on byte for byte.
 if (title !== ["holdfast", ...args].join(" ")) process.title = title;
-// As in `holdfast watch | head -1`: nobody reads on.
 out.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
-  process.exit(exitCodes.ok);
+  // As in `holdfast watch | head -1`: nothing reads on.
+  if (error.code === "EPIPE") process.exit(exitCodes.ok);
+  err.write(`holdfast: stdout can not be written to: ${error.message}\n`);
+  process.exit(exitCodes.notWritten);
 });
+// What is said there is lost, but what was asked for is done to its end, and has its own exit code.
+err.on("error", () => undefined);
 // Node would print them in a form of its own. What the library warns of, `doctor` tells as its findings.
 process.removeAllListeners("warning");
 if (process.argv[2] !== "doctor") process.on("warning", ({ message }) => err.write(`holdfast: ${message}\n`));

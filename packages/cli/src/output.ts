@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { wrapped } from "./text/plain.js";
+import { hidden, plain, wrapped } from "./text/plain.js";
 
 /** How something is painted on a terminal. */
 export type Style = Parameters<typeof styleText>[0];
@@ -53,9 +53,10 @@ export class Output {
     this.#out.write(`${text}\n`);
   }
 
-  /** The same for programs: an object in a line. */
+  /** The same for programs: an object in a line. What could move the cursor of a terminal is in it as an escape of JSON. */
   json(value: unknown): void {
-    this.line(JSON.stringify(value, (_, held) => (typeof held === "bigint" ? String(held) : held)));
+    const text = JSON.stringify(value, (_, held) => (typeof held === "bigint" ? String(held) : held));
+    this.line(text.replace(hidden, jsonEscape));
   }
 
   /** What controls a terminal. */
@@ -79,23 +80,27 @@ export class Output {
     if (!this.isQuiet) this.complain(text);
   }
 
-  /** A line about what was done, on stderr: as it is, also with `-q`. */
+  /** A line about what was done, on stderr: unbroken, also with `-q`. */
   record(text: string): void {
-    this.#err.write(`holdfast: ${text}\n`);
+    this.#err.write(`holdfast: ${plain(text)}\n`);
   }
 
   /** Asks for something to be typed behind it. */
   ask(text: string): void {
-    this.#err.write(`holdfast: ${text} `);
+    this.#err.write(`holdfast: ${plain(text)} `);
   }
 
-  /** Says what went wrong. */
+  /** Says what went wrong. Text of strangers may be in it: names, and what Redis answers. */
   complain(text: string): void {
     const { isTTY, columns } = this.#err;
-    const lines = `holdfast: ${text}`.split("\n");
+    const lines = `holdfast: ${text}`.split("\n").map(plain);
     const fitting = isTTY && columns ? lines.flatMap((line) => wrapped(line, columns)) : lines;
     this.#err.write(`${fitting.join("\n")}\n`);
   }
+}
+
+function jsonEscape(character: string): string {
+  return character.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 export interface OutputOptions {

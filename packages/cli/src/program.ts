@@ -6,12 +6,13 @@ import { urlsHelp } from "./connection/settings.js";
 import { doctorCommand } from "./doctor/doctor-command.js";
 import { execCommand } from "./exec/exec-command.js";
 import { exitCodes, exitCodesHelp } from "./exit-codes.js";
-import { Failure } from "./failure.js";
+import { Failure, mistake } from "./failure.js";
 import { failureOf } from "./failure-of.js";
 import { inspectCommand } from "./inspect/inspect-command.js";
 import { listCommand } from "./ls/list-command.js";
 import { Output, type OutputOptions, type Stream } from "./output.js";
 import { showCommand } from "./show/show-command.js";
+import { plain } from "./text/plain.js";
 import { unlockCommand } from "./unlock/unlock-command.js";
 import { watchCommand } from "./watch/watch-command.js";
 
@@ -85,7 +86,7 @@ function makeProgram(act: Act, { out, err }: Surroundings): Command {
     each.exitOverride().configureOutput({
       writeOut: (text) => void out.write(text),
       writeErr: (text) => void err.write(text),
-      outputError: (text, write) => write(text.replace(/^error: /, "holdfast: ")),
+      outputError: (text, write) => write(plainLines(text.replace(/^error: /, "holdfast: "))),
     });
   }
   return program;
@@ -94,8 +95,9 @@ function makeProgram(act: Act, { out, err }: Surroundings): Command {
 function tellAbout(program: Command, topic: string | undefined, out: Stream): void {
   const text = topic === undefined ? undefined : topics[topic];
   const command = program.commands.find((each) => each.name() === topic);
-  if (text === undefined) (command ?? program).outputHelp();
-  else out.write(text);
+  if (text !== undefined) out.write(text);
+  else if (topic === undefined || command !== undefined) (command ?? program).outputHelp();
+  else throw mistake(`there is no help about "${topic}": holdfast help lists what there is help about`);
 }
 
 function complain(error: unknown, surroundings: Surroundings, options: OutputOptions): number {
@@ -105,6 +107,11 @@ function complain(error: unknown, surroundings: Surroundings, options: OutputOpt
   const failure = error instanceof Failure ? error : failureOf(error);
   output.complain(failure.message);
   return failure.exitCode;
+}
+
+/** What was typed stands in errors about it. */
+function plainLines(text: string): string {
+  return text.split("\n").map(plain).join("\n");
 }
 
 function version(): string {

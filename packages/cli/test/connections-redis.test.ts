@@ -136,6 +136,12 @@ describe("Redis that can not be used fails with its own code, and without a logi
       'the master "main" of the Sentinels 127.0.0.1:1 can not be reached',
     ],
     [
+      "a database that there is not",
+      () => [["--url", `${server.master.url}/99`]],
+      69,
+      "DB index is out of range",
+    ],
+    [
       "no right",
       () => [
         [

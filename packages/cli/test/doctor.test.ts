@@ -133,6 +133,19 @@ describe("what doctor tells", () => {
     expect(Math.max(...shown.map(({ length }) => length))).toBeLessThanOrEqual(60);
   });
 
+  test("stands below the name of the check where a terminal is too narrow for both", () => {
+    const found = "some words ".repeat(8).trim();
+    const shown = lines(40, (output) =>
+      tellResult(output, { id: "reach", findings: [{ level: "ok", found }] }),
+    );
+    expect(shown).toEqual([
+      "ok    reach",
+      "      some words some words some words",
+      "      some words some words some words",
+      "      some words some words",
+    ]);
+  });
+
   test("ends with a sum, in which a check counts by the worst that it found", () => {
     const results = [
       { id: "a", findings },

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -159,6 +159,28 @@ describe("holdfast inspect", () => {
     expect(args.join(" ")).not.toContain(url.hash.slice("#token=".length));
     const own = readFileSync(`/proc/${inspect.child.pid}/cmdline`, "utf8");
     expect(own).not.toContain(url.hash.slice("#token=".length));
+  });
+
+  it("puts the file where BROWSER says", async () => {
+    const seen = join(folder, "args");
+    const browser = join(folder, "args.sh");
+    writeFileSync(browser, `#!/bin/sh\nprintf '%s\\n' "$@" > ${seen}.new && mv ${seen}.new ${seen}\n`, {
+      mode: 0o700,
+    });
+    const inspect = new Inspect(["--url", "redis://127.0.0.1:1", "--open"], {
+      BROWSER: `${browser} --app=%s --new`,
+    });
+    await inspect.url();
+    await until(() => existsSync(seen));
+    expect(readFileSync(seen, "utf8")).toMatch(/^--app=\/.*\/open\.html\n--new\n$/);
+  });
+
+  it("shows the page where no browser can be opened", async () => {
+    const inspect = new Inspect(["--url", "redis://127.0.0.1:1", "--open"], {
+      TMPDIR: join(folder, "missing"),
+    });
+    await until(() => inspect.err.includes("no browser could be opened: ENOENT"));
+    expect((await inspect.ask("")).status).toBe(200);
   });
 
   it("ends with 64 where its port is taken", async () => {

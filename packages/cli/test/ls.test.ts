@@ -5,7 +5,7 @@ import { exactName } from "../src/find/exact-name.js";
 import { listColumns } from "../src/ls/list-columns.js";
 import { type ListOptions, listSettings } from "../src/ls/list-options.js";
 import { select } from "../src/ls/selection.js";
-import { tellSearch } from "../src/ls/tell-search.js";
+import { tellSearch, tellSources } from "../src/ls/tell-search.js";
 
 const client = (app: string, more: Partial<ClientRef> = {}): ClientRef => ({
   id: `319b0b1c-0000-8001-8000-${app.padStart(12, "0")}`,
@@ -138,6 +138,8 @@ describe("which locks ls lists", () => {
     expect(names(locks, { client: "w" })).toEqual(["old", "new", "abc", "unknown"]);
     expect(names(locks, { client: "region=eu", olderThan: "1s" })).toEqual(["old", "new"]);
     expect(names(locks, { client: "nothing" })).toEqual([]);
+    const hostless = lock("hostless", { holders: [holder(client("api", { host: null }))] });
+    expect(names([hostless], { client: "null" })).toEqual([]);
   });
 
   test("are 50 as text and all as JSON, unless it is said how many", () => {
@@ -215,4 +217,11 @@ describe("what ls says about its search", () => {
   ])("the pattern %j names %j alone", (pattern, name) => {
     expect(exactName(pattern)).toBe(name);
   });
+});
+
+test("a scan is told with the number of keys at which it ends", () => {
+  expect(tellSources(["presence", "scan"], 2)).toBe(
+    "presence (2 clients) and a scan of up to 1,000,000 keys",
+  );
+  expect(tellSources(["scan"], 0, 5)).toBe("a scan of up to 5 keys");
 });

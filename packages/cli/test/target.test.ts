@@ -22,6 +22,7 @@ describe("a URL of Redis", () => {
       "redis://a:p@w@h",
       { kind: "server", address: { host: "h", port: 6379 }, login: { username: "a", password: "p@w" } },
     ],
+    ["REDISS://h", { kind: "server", tls: true, address: { host: "h", port: 6379 } }],
     ["unix:///run/redis.sock?db=3", { kind: "socket", path: "/run/redis.sock", db: 3, tls: false }],
     [
       "redis+sentinel://u:p@a:26379,b/main/2",

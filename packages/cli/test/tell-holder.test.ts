@@ -1,6 +1,6 @@
 import type { ClientRef } from "holdfast";
 import { describe, expect, test } from "vitest";
-import { unlockLine } from "../src/show/unlock-line.js";
+import { staleLine, unlockLine } from "../src/show/unlock-line.js";
 import { tellKind } from "../src/text/kinds.js";
 import { shellWord } from "../src/text/shell-word.js";
 import { type Detail, originOf, tellHolder } from "../src/text/tell-holder.js";
@@ -77,10 +77,21 @@ describe("the line that frees a lock", () => {
   });
 
   test.each([
+    ["order:42", "holdfast ls order:42 --stale"],
+    ["$(reboot)", "holdfast ls '$(reboot)' --stale"],
+    ["a*[b]", "holdfast ls 'a\\*\\[b]' --stale"],
+    ["-f", "holdfast ls --stale -- -f"],
+  ])("that tells whether %j is renewed is for a shell, and about that name alone", (name, line) => {
+    expect(staleLine(name, [])).toBe(line);
+  });
+
+  test.each([
     ["it's", "'it'\\''s'"],
     ["$(rm -rf x)", "'$(rm -rf x)'"],
     ["東京", "'東京'"],
     ["a\nb'c\\", "$'a\\U0000000ab\\'c\\\\'"],
+    ["\\u{41}\n", "$'\\\\u{41}\\U0000000a'"],
+    ["=ls", "'=ls'"],
     ["", "''"],
   ])("quotes %j for a shell", (text, word) => {
     expect(shellWord(text)).toBe(word);

@@ -132,6 +132,7 @@ describe("unlock", () => {
     { type: "set", make: () => redis.plain.sadd("a", "x") },
     { type: "semaphore or latch", make: () => redis.plain.set("a", "7") },
     { type: "string", make: () => redis.plain.set("a", "redlock") },
+    { type: "no lock has made", make: () => redis.plain.hset("a", "colour", "red") },
   ])("answers 65 where the key holds a $type", async ({ type, make }) => {
     await make();
     const { code, err } = await unlock(["a", "--force", "--yes"]);

@@ -4,6 +4,7 @@ import { Cluster, type CommonRedisOptions, Redis, type RedisOptions } from "iore
 import type { CommonOptions, Context } from "../command.js";
 import { exitCodes } from "../exit-codes.js";
 import { Failure } from "../failure.js";
+import { within } from "../within.js";
 import { type ConnectionSettings, connectionSettings } from "./settings.js";
 import { tellTarget } from "./target.js";
 
@@ -40,8 +41,8 @@ export async function connect(
   signal?.addEventListener("abort", cancel);
   try {
     signal?.throwIfAborted();
-    await withinTime(redis.connect(), settings.connectTimeoutMs);
-    if (!settings.takesFailedCluster) await withinTime(redis.ping(), settings.connectTimeoutMs);
+    await within(settings.connectTimeoutMs, redis.connect());
+    if (!settings.takesFailedCluster) await within(settings.connectTimeoutMs, redis.ping());
     signal?.throwIfAborted();
   } catch (error) {
     redis.disconnect();
@@ -97,14 +98,27 @@ export async function withConnection<T>(
   try {
     return await work(connection, settings);
   } finally {
-    // All that was asked for is done: what is still under way, to a server that does not answer, is not waited for.
-    connection.redis.disconnect();
-    await withinTime(connection.close(), CLOSE_WITHIN_MS).catch(() => undefined);
+    await hangUp(connection);
   }
+}
+
+/** Closes a connection all of whose work is done: what is still under way, to a server that does not answer, is not waited for. */
+export async function hangUp(connection: Connection): Promise<void> {
+  connection.redis.disconnect();
+  await within(CLOSE_WITHIN_MS, connection.close()).catch(() => undefined);
 }
 
 /** A client that tries for ever once it is connected: an outage may end before a lease does. */
 function makeRedis(settings: ConnectionSettings): Redis | Cluster {
+  const redis = makeClient(settings);
+  // ioredis goes on in database 0 where the other one is refused: its locks would be taken for those that were asked for.
+  redis.on("error", (error: Error & { readonly command?: { readonly name: string } }) => {
+    if (error.command?.name === "select") redis.disconnect(true);
+  });
+  return redis;
+}
+
+function makeClient(settings: ConnectionSettings): Redis | Cluster {
   const { target, connectTimeoutMs } = settings;
   const common = {
     ...target.login,
@@ -157,13 +171,6 @@ class LatestError {
   note(error: Error): void {
     this.error = error;
   }
-}
-
-function withinTime<T>(work: Promise<T>, ms: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }
 
 function refusal(place: string, error: unknown): Failure {

@@ -74,6 +74,8 @@ export function addConnectionOptions(command: Command): Command {
   return command;
 }
 
+/** The timers of Node fire at once when they are set for 25 days or more. */
+const LONGEST_CONNECT_MS = 24 * 3_600_000;
 const DEFAULT_URL = "redis://127.0.0.1:6379";
 
 /** @throws Failure for what can not be meant, before anything is sent */
@@ -106,9 +108,7 @@ export function connectionSettings(options: ConnectionOptions, env: NodeJS.Proce
     connectTimeoutMs: readDuration(
       "--connect-timeout",
       options.connectTimeout ?? (env["HOLDFAST_CONNECT_TIMEOUT"] || "5s"),
-      {
-        atLeastMs: 1,
-      },
+      { atLeastMs: 1, atMostMs: LONGEST_CONNECT_MS },
     ),
     warnings,
   };

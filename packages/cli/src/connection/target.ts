@@ -36,13 +36,14 @@ export const urlForms = FORMS;
  * @throws Failure, in which no password appears
  */
 export function readTarget(url: string): Target {
-  const [, scheme = "", rest] = /^([a-z][a-z+]*):\/\/(.*)$/i.exec(url) ?? [];
+  const [, typed = "", rest] = /^([a-z][a-z+]*):\/\/(.*)$/i.exec(url) ?? [];
   if (rest === undefined) throw wrong("it is no URL");
+  const scheme = typed.toLowerCase();
   const at = rest.lastIndexOf("@");
   const login = readLogin(at < 0 ? "" : rest.slice(0, at));
   const [place = "", query = ""] = rest.slice(at + 1).split("?", 2);
   const tls = scheme.startsWith("rediss");
-  switch (scheme.toLowerCase()) {
+  switch (scheme) {
     case "redis":
     case "rediss":
       return server(place, query, { login, tls });
@@ -55,7 +56,7 @@ export function readTarget(url: string): Target {
     case "rediss+cluster":
       return cluster(place, query, { login, tls });
     default:
-      throw wrong(`there is no "${scheme}://"`);
+      throw wrong(`there is no "${typed}://"`);
   }
 }
 

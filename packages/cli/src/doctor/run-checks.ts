@@ -1,5 +1,7 @@
+import { lacksRight } from "../failure-of.js";
+import { within } from "../within.js";
 import { type Check, type Finding, fail, skip } from "./check.js";
-import { NotAllowed, NotKnown, type Scene, within } from "./scene.js";
+import { NotAllowed, NotKnown, type Scene } from "./scene.js";
 
 /** A check, and what it has found. */
 export interface Result {
@@ -35,7 +37,7 @@ async function run(check: Check, scene: Scene): Promise<Result> {
       return { id, findings: [skip(error.message)] };
     const message = error instanceof Error ? error.message : String(error);
     // The library words it, where a script of its own is refused.
-    if (/NOPERM/.test(message)) return { id, findings: [skip(message)] };
+    if (lacksRight(error)) return { id, findings: [skip(message)] };
     return {
       id,
       findings: [

@@ -4,6 +4,7 @@ import type { Cluster, Redis } from "ioredis";
 import type { Connection } from "../connection/connect.js";
 import type { ConnectionSettings } from "../connection/settings.js";
 import { type Target, tellAddress, tellTarget } from "../connection/target.js";
+import { within } from "../within.js";
 import type { Finding } from "./check.js";
 
 /** A server that takes writes: the one that was named, the master of the Sentinels, or one of those of a cluster. */
@@ -135,13 +136,6 @@ export async function ask({ redis }: Server, command: string, ...args: string[])
     if (/^ERR unknown (?:sub)?command/i.test(message)) throw new NotKnown(command);
     throw error;
   }
-}
-
-export function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }
 
 /** A setting of a server; undefined where it has none of this name. @throws NotAllowed, NotKnown */

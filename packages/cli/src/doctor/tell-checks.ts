@@ -14,22 +14,26 @@ const LABEL_COLUMNS = 6;
 const ID_COLUMNS = 13;
 /** Prose that is wider than this is hard to read, however wide the terminal is. */
 const WIDEST = 120;
+/** Fewer columns are too few for what stands beside the name of a check. */
 const NARROWEST = 30;
 
 /** Tells what a check has found: how it is, and where it is not well why that matters, what to do, and where to read on. */
 export function tellResult(output: Output, { id, findings }: Result): void {
-  const columns = Math.max(
-    Math.min(output.columns ?? WIDEST, WIDEST) - LABEL_COLUMNS - ID_COLUMNS,
-    NARROWEST,
-  );
-  const margin = " ".repeat(LABEL_COLUMNS + ID_COLUMNS);
+  const width = widthFor(output);
+  // On a narrow terminal what was found stands below the name of the check, not beside it.
+  const isNarrow = width < LABEL_COLUMNS + ID_COLUMNS + NARROWEST;
+  const margin = " ".repeat(isNarrow ? LABEL_COLUMNS : LABEL_COLUMNS + ID_COLUMNS);
+  const columns = width - margin.length;
   for (const { level, found, why, wanted, doc } of findings) {
     const { text, style } = labels[level];
     const head =
-      output.paint(style, text.padEnd(LABEL_COLUMNS)) + output.paint("bold", id.padEnd(ID_COLUMNS));
+      output.paint(style, text.padEnd(LABEL_COLUMNS)) +
+      output.paint("bold", isNarrow ? id : id.padEnd(ID_COLUMNS));
+    if (isNarrow) output.line(head);
     const isQuiet = level === "ok" || level === "skip";
     wrapped(plain(found), columns).forEach((line, at) => {
-      output.line((at === 0 ? head : margin) + (isQuiet ? output.paint("dim", line) : line));
+      const before = at === 0 && !isNarrow ? head : margin;
+      output.line(before + (isQuiet ? output.paint("dim", line) : line));
     });
     const below = (prose: string | undefined, paint: (line: string) => string) => {
       if (prose !== undefined)
@@ -71,14 +75,15 @@ export function tellVerdict(output: Output, results: readonly Result[]): void {
     ...(skipped > 0 ? [`${skipped} skipped`] : []),
   ];
   output.line();
-  output.line(parts.join(", "));
+  for (const line of wrapped(parts.join(", "), widthFor(output))) output.line(line);
   const moot = results.flatMap(({ id, moot: why }) => (why === undefined ? [] : [`${id} (${why})`]));
   if (moot.length > 0)
-    for (const line of wrapped(
-      `not looked at: ${moot.join(", ")}`,
-      Math.min(output.columns ?? WIDEST, WIDEST),
-    ))
+    for (const line of wrapped(`not looked at: ${moot.join(", ")}`, widthFor(output)))
       output.line(output.paint("dim", line));
+}
+
+function widthFor({ columns = WIDEST }: Output): number {
+  return Math.min(columns, WIDEST);
 }
 
 /** The same for programs. */

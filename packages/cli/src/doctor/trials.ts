@@ -1,5 +1,6 @@
 import type { Holdfast, Lock } from "holdfast";
-import { type Scene, within } from "./scene.js";
+import { within } from "../within.js";
+import type { Scene } from "./scene.js";
 
 /** Something that programs do with locks, tried on keys of its own. */
 interface Trial {
@@ -67,7 +68,7 @@ export async function tryAll(scene: Scene): Promise<readonly TrialFailure[]> {
     trials.map(async ({ what, run }, at) => {
       const name = trialName(scene.trial, at);
       try {
-        await inTime(run(scene.holdfast, name));
+        await within(TRIAL_WITHIN_MS, run(scene.holdfast, name));
         return [];
       } catch (error) {
         return [{ what, error: error instanceof Error ? error.message : String(error) }];
@@ -160,11 +161,4 @@ async function useLatch(holdfast: Holdfast, name: string): Promise<void> {
   await latch.countDown();
   await latch.await({ waitMs: LEASE_MS });
   await latch.delete();
-}
-
-function inTime(work: Promise<void>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error("it did not come to an end")), TRIAL_WITHIN_MS);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }

@@ -3,13 +3,12 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Command, Option } from "commander";
 import { type Act, type CommonOptions, type Context, command } from "../command.js";
-import { connectInTime } from "../connection/connect.js";
+import { connectInTime, hangUp } from "../connection/connect.js";
 import { connectionSettings } from "../connection/settings.js";
 import { exitCodes } from "../exit-codes.js";
 import { mistake } from "../failure.js";
 import { untilInterrupted } from "../interruption.js";
 import type { Output } from "../output.js";
-import { plain } from "../text/plain.js";
 import { AllowedHosts, inUrl, isAnywhere, isLoopback } from "./hosts.js";
 import { openPage } from "./open-page.js";
 import { makePageServer } from "./page-server.js";
@@ -67,7 +66,7 @@ async function inspect({ env, output }: Context, options: InspectOptions): Promi
     token,
     mayFree,
     group: settings.group,
-    log: (line) => output.complain(plain(line)),
+    log: (line) => output.record(line),
   });
   let forget: () => void = () => undefined;
   try {
@@ -84,9 +83,7 @@ async function inspect({ env, output }: Context, options: InspectOptions): Promi
   } finally {
     forget();
     page.close();
-    // It holds nothing: what is under way need not be waited for.
-    connection.redis.disconnect();
-    await connection.close();
+    await hangUp(connection);
   }
 }
 

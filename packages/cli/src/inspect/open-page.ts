@@ -9,18 +9,25 @@ const KEPT_MS = 30_000;
 /**
  * Opens a browser at a URL with a secret in it, by a file that only this user may read and that leads there: the arguments of a process
  * are seen by all users of the machine.
- * @param failed is told why no browser was opened
+ * @param failed is told why no browser was opened: the page is there all the same
  * @returns takes the file away, at the latest after half a minute
  */
 export function openPage(url: string, env: NodeJS.ProcessEnv, failed: (why: string) => void): () => void {
-  const folder = mkdtempSync(join(tmpdir(), "holdfast-"));
-  const file = join(folder, "open.html");
-  writeFileSync(file, leadingTo(url), { mode: 0o600 });
-  const [command = "", ...args] = browserOf(env);
-  const browser = spawn(command, [...args, file], { detached: true, stdio: "ignore" });
-  browser.on("error", (error) => failed(error.message));
-  browser.unref();
-  const remove = () => rmSync(folder, { recursive: true, force: true });
+  let folder: string | undefined;
+  const remove = () => {
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    folder = mkdtempSync(join(tmpdir(), "holdfast-"));
+    const file = join(folder, "open.html");
+    writeFileSync(file, leadingTo(url), { mode: 0o600 });
+    const [command = "", ...args] = commandFor(file, env);
+    const browser = spawn(command, args, { detached: true, stdio: "ignore" });
+    browser.on("error", (error) => failed(error.message));
+    browser.unref();
+  } catch (error) {
+    failed(error instanceof Error ? error.message : String(error));
+  }
   const timer = setTimeout(remove, KEPT_MS);
   timer.unref();
   return () => {
@@ -34,9 +41,11 @@ function leadingTo(url: string): string {
   return `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>holdfast</title><script>location.replace(${text})</script>\n`;
 }
 
-/** The first of `$BROWSER`, which may have arguments. */
-function browserOf(env: NodeJS.ProcessEnv): readonly string[] {
+/** The first of `$BROWSER`, which may have arguments, and `%s` where the file is to stand. */
+function commandFor(file: string, env: NodeJS.ProcessEnv): readonly string[] {
   const [named = ""] = (env["BROWSER"] ?? "").split(":");
-  if (named.trim() !== "") return named.trim().split(/\s+/);
-  return [process.platform === "darwin" ? "open" : "xdg-open"];
+  if (named.trim() === "") return [process.platform === "darwin" ? "open" : "xdg-open", file];
+  const words = named.trim().split(/\s+/);
+  const placed = words.map((word) => word.replaceAll("%s", () => file));
+  return named.includes("%s") ? placed : [...words, file];
 }

@@ -35,6 +35,9 @@ export interface ListSettings {
   readonly everyMs: number | undefined;
 }
 
+/** How many keys `--scan` looks at where nothing is said, as holdfast has it. */
+export const MAX_KEYS = 1_000_000;
+
 const LIMIT = 50;
 const EVERY_MS = 2_000;
 const SHORTEST_EVERY_MS = 500;
@@ -56,7 +59,7 @@ export function listOptions(): readonly Option[] {
     new Option("--sort <by>", "age, waiting or name").choices(["age", "waiting", "name"]).default("age"),
     new Option("--limit <n>", `how many (${LIMIT}; with --json all)`).argParser(readCount),
     new Option("--scan", "look through all keys of Redis as well, 200 at a time, 50 times a second"),
-    new Option("--max-keys <n>", "how many of them (1000000)").argParser(readCount),
+    new Option("--max-keys <n>", `how many of them (${MAX_KEYS})`).argParser(readCount),
     new Option("--watch [duration]", `look again and again (${EVERY_MS / 1_000}s); q ends`),
   ];
   return options.map((option) => option.helpGroup("Which locks:"));
@@ -89,6 +92,7 @@ export function listSettings(options: ListOptions, pattern: string | undefined):
 
 /** @throws Failure */
 export function checkPattern(pattern: string | undefined): void {
+  if (pattern === "") throw mistake("a pattern must not be empty: leave it out for all names");
   if (pattern !== undefined && pattern.length > LONGEST_PATTERN)
     throw mistake(`a pattern has ${LONGEST_PATTERN} characters at most, got ${pattern.length}`);
 }

@@ -44,7 +44,7 @@ function isAbout({ holders, waiting }: WatchedLock, text: string): boolean {
 
 function tellsOf({ id, app, host, pid, labels }: ClientRef, text: string): boolean {
   const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
-  return [id, app, host ?? "", `${app}@${host}`, String(pid ?? ""), ...pairs].some((each) =>
+  return [id, `${app}@${host ?? ""}`, String(pid ?? ""), ...pairs].some((each) =>
     each.toLowerCase().includes(text),
   );
 }

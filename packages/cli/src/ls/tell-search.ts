@@ -2,7 +2,7 @@ import type { LockSource } from "holdfast";
 import type { LocksSeen } from "holdfast/watch";
 import type { AskableSources } from "../find/askable-sources.js";
 import { exactName } from "../find/exact-name.js";
-import type { ListSettings } from "./list-options.js";
+import { type ListSettings, MAX_KEYS } from "./list-options.js";
 import type { Selection } from "./selection.js";
 
 interface Asked {
@@ -16,7 +16,7 @@ export function tellSearch(
   selection: Selection,
   { asked: { sources }, settings }: Asked,
 ): readonly string[] {
-  const where = tellSources(sources, fleet.clients.length);
+  const where = tellSources(sources, fleet.clients.length, settings.maxKeys);
   const shown = selection.locks.length;
   const lines = [`${tellCount(shown + selection.more, locks.length)} ${where}`];
   if (selection.more > 0) {
@@ -33,12 +33,12 @@ export function tellSearch(
   return lines;
 }
 
-/** As `presence (14 clients) and channels`. */
-export function tellSources(sources: readonly LockSource[], clients: number): string {
+/** As `presence (14 clients) and channels`. @param maxKeys how many keys a scan looks at, at most */
+export function tellSources(sources: readonly LockSource[], clients: number, maxKeys = MAX_KEYS): string {
   const names: Readonly<Record<LockSource, string>> = {
     presence: `presence (${clients === 1 ? "1 client" : `${clients} clients`})`,
     channels: "channels",
-    scan: "a scan of all keys",
+    scan: `a scan of up to ${maxKeys.toLocaleString("en")} keys`,
   };
   const told = sources.map((source) => names[source]);
   const last = told.pop() ?? "";

@@ -3,7 +3,8 @@ import { type Act, type CommonOptions, type Context, command } from "../command.
 import { connectionAsTyped } from "../connection/as-typed.js";
 import { withConnection } from "../connection/connect.js";
 import { exitCodes } from "../exit-codes.js";
-import { Failure } from "../failure.js";
+import { Failure, mistake } from "../failure.js";
+import { isHolder } from "../text/tell-holder.js";
 import { lookByName, type ShownLock } from "./shown-lock.js";
 import { tellLock } from "./tell-lock.js";
 import { unlockLine } from "./unlock-line.js";
@@ -31,15 +32,17 @@ export function showCommand(act: Act): Command {
 
 async function show(context: Context, options: ShowOptions, ...names: string[]): Promise<number> {
   const { output } = context;
+  if (names.includes("")) throw mistake("the name of a lock must not be empty");
   return withConnection(context, options, async (connection, { group }) => {
     const { locks: found, missing } = await lookByName(connection, names, group);
     const locks = found.map((lock) => ofKind(lock, options.kind));
+    const asTyped = connectionAsTyped(options);
     for (const [at, lock] of locks.entries()) {
-      const unlock = isUnlockable(lock)
-        ? unlockLine(lock.name, lock.holders, connectionAsTyped(options))
-        : undefined;
+      const unlock = isUnlockable(lock) ? unlockLine(lock.name, lock.holders, asTyped) : undefined;
       if (output.isJson) output.json({ ...lock, unlock: unlock ?? null });
-      else for (const line of [...(at > 0 ? [""] : []), ...tellLock(output, lock, unlock)]) output.line(line);
+      else
+        for (const line of [...(at > 0 ? [""] : []), ...tellLock(output, lock, asTyped, unlock)])
+          output.line(line);
     }
     for (const line of missing) output.say(line);
     return options.exitCode && locks.some(isFree) ? exitCodes.no : exitCodes.ok;
@@ -57,8 +60,8 @@ function ofKind(lock: ShownLock, wanted: ShowOptions["kind"]): ShownLock {
   return { ...lock, kind: wanted === "latch" ? "count-down-latch" : "semaphore", available: available ?? 0 };
 }
 
-function isUnlockable({ kind, available }: ShownLock): boolean {
-  return kind !== "none" && available === undefined;
+function isUnlockable({ kind, available, holders }: ShownLock): boolean {
+  return kind !== "none" && available === undefined && holders.every(({ holder }) => isHolder(holder));
 }
 
 function isFree({ kind, holders, available }: ShownLock): boolean {

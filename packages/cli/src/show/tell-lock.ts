@@ -3,8 +3,9 @@ import { tellDuration } from "../duration.js";
 import type { Output, Style } from "../output.js";
 import { tellKind } from "../text/kinds.js";
 import { plain, wrapped } from "../text/plain.js";
-import { isWriter, tellHolder } from "../text/tell-holder.js";
+import { isHolder, isWriter, tellHolder } from "../text/tell-holder.js";
 import type { ShownLock } from "./shown-lock.js";
+import { staleLine } from "./unlock-line.js";
 
 /** Of more a line says how many. */
 const MOST_LINES = 20;
@@ -12,8 +13,17 @@ const LABEL_COLUMNS = 10;
 const INDENT = "  ";
 const COPIED = "free it";
 
-/** What is known about a lock, in lines for people. @param unlock the line that frees it */
-export function tellLock(output: Output, lock: ShownLock, unlock?: string): readonly string[] {
+/**
+ * What is known about a lock, in lines for people.
+ * @param asTyped options of the connection, for the lines that are to be copied
+ * @param unlock the line that frees it
+ */
+export function tellLock(
+  output: Output,
+  lock: ShownLock,
+  asTyped: readonly string[],
+  unlock?: string,
+): readonly string[] {
   const { name, kind, holders, token, key, slot, master } = lock;
   const ids = holders.map(({ holder }) => holder);
   const title = [
@@ -35,7 +45,7 @@ export function tellLock(output: Output, lock: ShownLock, unlock?: string): read
     ["token", token === null ? [] : [String(token)]],
     ["flags", lock.flags.length === 0 ? [] : [lock.flags.join(" ")]],
     ["key", key === name && slot === undefined ? [] : [[plain(key), ...placeOf(slot, master)].join(", ")]],
-    ["hint", tellHints(lock)],
+    ["hint", tellHints(lock, asTyped)],
     [COPIED, unlock === undefined ? [] : [output.paint("cyan", unlock)]],
   ];
   return [title.join(" · "), ...fields.flatMap(([label, lines]) => labelled(output, label, lines))];
@@ -81,7 +91,7 @@ function tellHold(output: Output, holder: ListedHolder): readonly string[] {
 
 function tellLease({ kind, holders, ttlMs, flags }: ShownLock): readonly string[] {
   if (holders.length === 0 || isCount(kind)) return [];
-  if (ttlMs < 0) return ["no end: its key has no TTL, and so only an unlock frees it"];
+  if (ttlMs < 0) return ["no end: its key has no TTL, and so it never falls by itself"];
   const how = flags.includes("fixed") ? ", then it falls by itself" : "";
   return [`${tellDuration(ttlMs)} left${how}`];
 }
@@ -121,12 +131,15 @@ function placeOf(slot: number | undefined, master: string | undefined): readonly
 }
 
 /** What an operator should know before freeing it. */
-function tellHints({ holders, kept, name }: ShownLock): readonly string[] {
-  if (kept || holders.length === 0) return [];
+function tellHints({ kind, holders, kept, name }: ShownLock, asTyped: readonly string[]): readonly string[] {
+  if (kept || holders.length === 0 || isCount(kind)) return [];
+  if (!holders.every(({ holder }) => isHolder(holder)))
+    return ["no lock has made what its key holds: another program has written it"];
   const lines: string[] = [];
   if (holders.every(({ client }) => client?.state === "gone"))
     lines.push(
-      `nothing was heard of its holder for a while: holdfast ls --stale ${plain(JSON.stringify(name))} tells whether it is still renewed`,
+      "nothing was heard of its holder for a while; this tells whether it is still renewed:",
+      staleLine(name, asTyped),
     );
   if (holders.some(({ by, client }) => by === "jvm" && client === null))
     lines.push("a JVM has it: its log names Redisson's id, the part before the colon");

@@ -1,4 +1,5 @@
 import type { ListedHolder } from "holdfast";
+import { globOf } from "../find/exact-name.js";
 import { shellWord } from "../text/shell-word.js";
 
 /** More than these would make a line that cannot be read. */
@@ -19,15 +20,19 @@ export function unlockLine(
     holders.length > MOST_HOLDERS
       ? [manyHolders(holders)]
       : holders.map(({ holder }) => `--holder ${shellWord(holder)}`);
-  const isOptionLike = name.startsWith("-");
+  return commandLine("unlock", name, [...asTyped, ...how]);
+}
+
+/** The command that tells whether nothing renews the lock any more. @param asTyped options of the connection */
+export function staleLine(name: string, asTyped: readonly string[]): string {
+  return commandLine("ls", globOf(name), [...asTyped, "--stale"]);
+}
+
+/** A name that looks like an option stands behind them all. */
+function commandLine(command: string, name: string, options: readonly string[]): string {
   const word = shellWord(name);
-  return [
-    "holdfast unlock",
-    ...(isOptionLike ? [] : [word]),
-    ...asTyped,
-    ...how,
-    ...(isOptionLike ? ["--", word] : []),
-  ].join(" ");
+  const words = name.startsWith("-") ? [...options, "--", word] : [word, ...options];
+  return ["holdfast", command, ...words].join(" ");
 }
 
 function manyHolders(holders: readonly Pick<ListedHolder, "client">[]): string {

@@ -5,11 +5,11 @@ import truncatedWidth from "fast-string-truncated-width";
  * name can neither move the cursor nor look like another one.
  */
 export function plain(text: string): string {
-  return text.replace(HIDDEN, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+  return text.replace(hidden, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
 /** Controls, line and paragraph ends, marks of direction and joins, halves of characters, and letters that show as nothing. */
-const HIDDEN =
+export const hidden: RegExp =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]|\u034f|\u17b4|\u17b5|\u180b|\u180c|\u180d|\u180f/gu;
 
 /** How many columns of a terminal it takes: wide characters take two. */

@@ -42,6 +42,11 @@ export function tellClient(
   return parts.join(" ");
 }
 
+/** Whether a lock stores it: `<client id>:<thread id>`, with `:write` behind that of a write lock. Other programs may write anything. */
+export function isHolder(text: string): boolean {
+  return /^[0-9a-f-]{36}:\d+(?::write)?$/i.test(text);
+}
+
 /** Whether nobody has the lock any more, and only its key was left for a while. */
 export function isKept(holder: string): boolean {
   return holder.endsWith(KEPT_THREAD);

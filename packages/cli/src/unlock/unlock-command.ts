@@ -7,7 +7,7 @@ import { Failure, mistake } from "../failure.js";
 import type { Output } from "../output.js";
 import { tellKind } from "../text/kinds.js";
 import { plain } from "../text/plain.js";
-import { tellHolder } from "../text/tell-holder.js";
+import { isHolder, tellHolder } from "../text/tell-holder.js";
 import { free } from "./free.js";
 import { Journal } from "./journal.js";
 import { readLine } from "./prompt.js";
@@ -64,6 +64,11 @@ async function unlock(context: Context, options: UnlockOptions, name = ""): Prom
         const what = `"${plain(name)}" is no lock: it holds a ${tellKind(state.kind, [])}`;
         throw new Failure(exitCodes.wrongType, `${what}, and unlock frees locks alone`);
       }
+      if (!state.holders.every(isHolder))
+        throw new Failure(
+          exitCodes.wrongType,
+          `"${plain(name)}" is no lock: no lock has made what its key holds`,
+        );
       if (state.holders.length === 0) return tellFreed(output, { name, seen, outcome: "absent" });
       if (!output.isJson) tellSeen(output, name, seen);
       const obstacle = await obstacleTo(context, options, name, seen, () =>

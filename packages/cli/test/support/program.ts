@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { guard, killNow } from "../../../../test/support/run/guard.js";
 import { until } from "../../../../test/support/run/until.js";
 
-const main = fileURLToPath(new URL("../../dist/main.js", import.meta.url));
+export const main: string = fileURLToPath(new URL("../../dist/main.js", import.meta.url));
 
 /** The built command line as a process of its own. */
 export interface Program {
@@ -16,6 +16,8 @@ export interface Program {
   says(text: string): Promise<void>;
   /** Reads no more of what it writes. */
   closeOut(): void;
+  /** Reads no more of what it says. */
+  closeErr(): void;
   stop(): Promise<void>;
 }
 
@@ -52,6 +54,9 @@ export function startProgram(args: readonly string[], env: NodeJS.ProcessEnv): P
     },
     closeOut() {
       child.stdout.destroy();
+    },
+    closeErr() {
+      child.stderr.destroy();
     },
     async stop() {
       if (!hasEnded) killNow(pid);

@@ -1,5 +1,6 @@
 import { type LocksSeen, watchLocks } from "holdfast/watch";
 import { tellDuration } from "../../duration.js";
+import { lacksRight } from "../../failure-of.js";
 import { type Check, type Finding, ok, skip, warn } from "../check.js";
 
 const doc = "docs/guide/presence.md#there-gone-and-unknown";
@@ -15,7 +16,7 @@ export const fleet: Check = {
       for await (const seen of looks) return judge(seen);
       return [];
     } catch (error) {
-      if (!(error instanceof Error) || !error.message.includes("NOPERM")) throw error;
+      if (!lacksRight(error)) throw error;
       return [skip(`no right to read presence, which is given by ~holdfast_client*:{${group}}*`)];
     }
   },

@@ -1,5 +1,6 @@
 import { WrongTypeError } from "holdfast";
 import { tellDuration } from "../../duration.js";
+import { isHolder } from "../../text/tell-holder.js";
 import { type Check, type Finding, fail, ok, warn } from "../check.js";
 
 const doc = "docs/reference/keys.md";
@@ -8,8 +9,6 @@ const advice = {
   wanted: "Give the lock another name, or remove what is there.",
   doc,
 };
-/** `<client id>:<thread id>`, with `:write` behind that of a write lock. */
-const HOLDER = /^[0-9a-f-]{36}:\d+(?::write)?$/;
 
 /** Whether a name can be that of a lock. */
 export const foreign: Check = {
@@ -24,8 +23,7 @@ export const foreign: Check = {
         return [warn(`"${key}" is a permit-expirable semaphore`, advice)];
       if (state.kind === "semaphore-or-latch")
         return [warn(`"${key}" is a string, ${state.available}: a semaphore or a latch`, advice)];
-      if (!state.holders.every((holder) => HOLDER.test(holder)))
-        return [fail(`"${key}" is a hash that no lock has made`, advice)];
+      if (!state.holders.every(isHolder)) return [fail(`"${key}" is a hash that no lock has made`, advice)];
       const lease = state.ttlMs < 0 ? "without a TTL" : `for ${tellDuration(state.ttlMs)} more`;
       return [ok(`"${key}" is a ${state.kind.replaceAll("-", " ")}, held ${lease}`)];
     } catch (error) {

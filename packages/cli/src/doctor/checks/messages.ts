@@ -1,6 +1,7 @@
 import type { Redis } from "ioredis";
+import { within } from "../../within.js";
 import { type Check, type Finding, fail, ok, warn } from "../check.js";
-import { type Scene, within } from "../scene.js";
+import type { Scene } from "../scene.js";
 
 const doc = "docs/guide/topologies.md#messages-in-a-cluster";
 const rightsDoc = "docs/guide/servers.md#the-rights-that-are-needed";

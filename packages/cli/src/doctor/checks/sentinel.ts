@@ -1,8 +1,9 @@
 import { Redis } from "ioredis";
 import { tlsOptions } from "../../connection/connect.js";
 import { type Address, tellAddress } from "../../connection/target.js";
+import { within } from "../../within.js";
 import { type Check, type Finding, ok, warn } from "../check.js";
-import { type Scene, within } from "../scene.js";
+import type { Scene } from "../scene.js";
 
 const doc = "docs/guide/topologies.md#sentinel";
 const ANSWER_WITHIN_MS = 3_000;
