@@ -41,5 +41,5 @@ export const exitCodesHelp = `Exit codes
   65       the key has a value of another type
   69       Redis can not be reached, or refuses
   70       a bug of holdfast: please report it
-  77       the Redis user lacks a right; the message has the ACL line that is missing
+  77       the Redis user lacks a right: holdfast doctor tells which, with the ACL line
 `;
