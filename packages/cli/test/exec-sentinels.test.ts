@@ -91,7 +91,6 @@ describe("with Sentinels", () => {
     async () => {
       const { run, pids } = await startStubborn(start, NAME, TERMS);
       const next = await startNext(start, NAME, PATIENT, pids);
-      const master = await watched.master();
       const all = [...watched.watchers, ...watched.nodes];
       await Promise.all(all.map((server) => server.pause()));
       const overMs = performance.now() + TTL_MS;
