@@ -32,7 +32,9 @@ export const groups: readonly TestGroup[] = [
       "packages/cli/test/inspect-processes.test.ts",
       // Frameworks are large to load.
       "test/inspector/frameworks.test.ts",
-      "packages/cli/test/exec-{arguments,exit-codes,groups,leftovers,loss,signals,terminal,waiting}.test.ts",
+      "packages/cli/test/exec-{arguments,cluster,connections,exit-codes,groups,leftovers,loss}.test.ts",
+      "packages/cli/test/exec-{sentinels,signals,terminal,waiting}.test.ts",
+      "packages/cli/test/unlock-{cluster,terminal}.test.ts",
     ],
   },
   {

@@ -44,5 +44,5 @@ export const exitCodesHelp = `Exit codes
   69       Redis can not be reached, or refuses
   70       a bug of holdfast: please report it
   74       stdout can not be written to, as when a disk is full; a pipe that was closed is no error
-  77       the Redis user lacks a right; the message has the ACL line that is missing
+  77       the Redis user lacks a right: holdfast doctor tells which, with the ACL line
 `;

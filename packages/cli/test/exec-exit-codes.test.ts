@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { until } from "../../../test/support/run/until.js";
 import { locksOnRedis } from "../../../test/support/servers/locks-on-redis.js";
+import { holdfast } from "./support/command-line.js";
+import type { Entry } from "./support/diagnosis.js";
 import { execRuns } from "./support/exec-runs.js";
 
 const here = locksOnRedis();
@@ -56,14 +58,24 @@ describe("the exit code is", () => {
     await here.plain.del("list", "taken");
   });
 
-  it("77: the user lacks a right, and the message says which", async () => {
+  it("77: the user lacks a right; what the message says to type gives the ACL line, and with it the command runs", async () => {
     await here.plain.acl("SETUSER", "poor", "on", ">secret", "~*", "&*", "+ping", "+info", "+client");
-    const run = start(["exec", "a", "--user", "poor", "--", "true"], {
-      env: { HOLDFAST_PASSWORD: "secret" },
-    });
-    expect(await run.exited).toBe(77);
-    expect(run.err).toContain("NOPERM");
-    expect(run.err).not.toContain("secret");
+    const env = { HOLDFAST_PASSWORD: "secret" };
+    const args = ["exec", "a", "--user", "poor", "--", "echo", "started"];
+    const refused = start(args, { env });
+    expect([await refused.exited, refused.out]).toEqual([77, ""]);
+    expect(refused.err).toContain("NOPERM");
+    expect(refused.err).not.toContain("secret");
+    const [, advice = ""] = /\n(?:holdfast: )?(holdfast doctor .*) tells each right/.exec(refused.err) ?? [];
+    expect(advice).toBe("holdfast doctor --name a --user poor");
+    const asked = [...advice.split(" ").slice(1), "--json"];
+    const doctor = await holdfast(asked, { env: { ...env, HOLDFAST_URL: here.server.url } });
+    const { checks } = JSON.parse(doctor.out) as { readonly checks: readonly Entry[] };
+    const { wanted } = checks.find(({ id, level }) => id === "rights" && level === "fail") ?? {};
+    expect(wanted).toMatch(/^ACL SETUSER poor \+\w+ /);
+    await here.plain.acl("SETUSER", "poor", ...(wanted ?? "").split(" ").slice(3));
+    const run = start(args, { env });
+    expect([await run.exited, run.out]).toEqual([0, "started\n"]);
     await here.plain.acl("DELUSER", "poor");
   });
 });

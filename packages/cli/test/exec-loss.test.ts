@@ -5,7 +5,12 @@ import { until } from "../../../test/support/run/until.js";
 import { locksOnRedis } from "../../../test/support/servers/locks-on-redis.js";
 import { startRedis } from "../../../test/support/servers/redis-server.js";
 import { livingMembers } from "../src/exec/process-group.js";
-import { execRuns, holdfastProgram, type Run } from "./support/exec-runs.js";
+import { execRuns, holdfastProgram } from "./support/exec-runs.js";
+import {
+  found,
+  startNext as startNextOne,
+  startStubborn as startStubbornGroup,
+} from "./support/stubborn-group.js";
 
 /** How often each way of losing Redis is gone through. */
 const ROUNDS = Number(process.env["HOLDFAST_EXEC_ROUNDS"] ?? 4);
@@ -18,43 +23,9 @@ const TERMS = ["--ttl", "5s", "--kill-after", "1s"];
 const here = locksOnRedis(startRedis);
 const start = execRuns(() => here.server.url);
 
-/** A group of three processes that ignore SIGTERM, and tell their ids. */
-const stubborn = ["sh", "-c", "trap '' TERM; sleep 600 & one=$!; sleep 600 & echo $$ $one $!; wait"];
-
-async function startStubborn(
-  name: string,
-  options: readonly string[],
-): Promise<{ run: Run; pids: readonly string[] }> {
-  const run = start(["exec", name, ...TERMS, ...options, "--", ...stubborn]);
-  await run.says("\n");
-  return { run, pids: run.out.trim().split(" ") };
-}
-
-/** The next one that wants the lock. The first that its command does is to look which of those processes live. */
-async function startNext(name: string, pids: readonly string[]): Promise<Run> {
-  const look = 'for pid; do cat "/proc/$pid/stat" 2>/dev/null; done; echo looked';
-  const run = start([
-    "exec",
-    name,
-    ...TERMS,
-    "--report-every",
-    "100ms",
-    "--",
-    "sh",
-    "-c",
-    look,
-    "sh",
-    ...pids,
-  ]);
-  await run.complains("waiting for");
-  return run;
-}
-
-/** What the next one has found alive. One that has ended, and was not waited for, is dead. */
-function found(next: Run): readonly string[] {
-  const lines = next.out.split("\n").filter((line) => line !== "" && line !== "looked");
-  return lines.filter((line) => !/^[ZX]/.test(line.slice(line.lastIndexOf(")") + 2)));
-}
+const startStubborn = (name: string, options: readonly string[]) =>
+  startStubbornGroup(start, name, [...TERMS, ...options]);
+const startNext = (name: string, pids: readonly string[]) => startNextOne(start, name, TERMS, pids);
 
 /** A client that was cut off can not take away what it has told. */
 async function forgetPresence(): Promise<void> {

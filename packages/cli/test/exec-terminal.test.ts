@@ -1,19 +1,19 @@
-import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { locksOnRedis } from "../../../test/support/servers/locks-on-redis.js";
 import { whenStopped } from "../../../test/support/servers/process-state.js";
 import { execRuns, holdfastProgram, type Run, signalListener } from "./support/exec-runs.js";
+import {
+  CTRL_BACKSLASH,
+  CTRL_C,
+  CTRL_D,
+  CTRL_Z,
+  hasScript,
+  startInTerminal,
+  type,
+} from "./support/terminal.js";
 
 const here = locksOnRedis();
 const start = execRuns(() => here.server.url);
-
-/** script(1) of util-linux, which each Debian has, gives a program a terminal, and types there what is written to its own stdin. */
-const hasScript = spawnSync("script", ["-qec", "true", "/dev/null"], { stdio: "ignore" }).status === 0;
-
-const CTRL_C = "\u0003";
-const CTRL_D = "\u0004";
-const CTRL_BACKSLASH = "\u001c";
-const CTRL_Z = "\u001a";
 
 const execLine = [
   process.execPath,
@@ -27,19 +27,7 @@ const execLine = [
 ]
   .map((word) => `'${word}'`)
   .join(" ");
-
-/** `exec`, as some shells stay beside what they have started, and then end with what Ctrl-C does to them. */
-function inTerminal(line: string): Run {
-  return start(["-qefc", `exec ${line}`, "/dev/null"], {
-    program: "script",
-    stdin: "pipe",
-    env: { SHELL: "/bin/sh", TERM: "xterm" },
-  });
-}
-
-function type(run: Run, keys: string): void {
-  run.process.stdin?.write(keys);
-}
+const inTerminal = (line: string): Run => startInTerminal(start, line);
 
 /** Of holdfast and of the command. */
 async function pidsIn(run: Run): Promise<{ readonly holdfast: number; readonly command: number }> {

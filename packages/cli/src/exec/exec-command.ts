@@ -1,7 +1,9 @@
 import { isatty } from "node:tty";
 import { Command, Option } from "commander";
 import type { Act, Context } from "../command.js";
+import { connectionAsTyped } from "../connection/as-typed.js";
 import { addConnectionOptions, connectionSettings } from "../connection/settings.js";
+import { doctorLine } from "../doctor/doctor-line.js";
 import { mistake } from "../failure.js";
 import { Output } from "../output.js";
 import { canDieWithParent } from "./command-process.js";
@@ -109,7 +111,13 @@ async function exec(
   for (const warning of connection.warnings) output.say(warning);
   // Node would print them where the command may hold up what is written.
   process.removeAllListeners("warning").on("warning", ({ message }) => output.say(message));
-  const report = await new Execution(settings, connection, { env, output, clock: processClock }).run();
+  const surroundings = {
+    env,
+    output,
+    clock: processClock,
+    doctorLine: doctorLine(name, connectionAsTyped(options)),
+  };
+  const report = await new Execution(settings, connection, surroundings).run();
   try {
     file.write(report);
   } catch (error) {

@@ -24,6 +24,8 @@ export interface Surroundings {
   /** It must not block: a command may have filled the pipe that both write to. */
   readonly output: Output;
   readonly clock: Clock;
+  /** The command that tells which rights are missing. */
+  readonly doctorLine: string;
 }
 
 /** How an execution has ended. The code of a command that was not lost is its own. */
@@ -163,7 +165,7 @@ export class Execution {
   }
 
   #failed(error: unknown): Outcome {
-    const { output } = this.#surroundings;
+    const { output, doctorLine } = this.#surroundings;
     if (error instanceof Cancelled)
       return {
         outcome: "cancelled",
@@ -171,7 +173,12 @@ export class Execution {
         reason: error.signal,
       };
     const { exitCode, message } = error instanceof Failure ? error : failureOf(error);
-    output.complain(message);
+    // Redis names one right, as the first that it misses, and a command may lack several.
+    const advice =
+      exitCode === exitCodes.noRight
+        ? `\n${doctorLine} tells each right that is missing, with the ACL line`
+        : "";
+    output.complain(message + advice);
     const isOfCommand = exitCode === exitCodes.notFound || exitCode === exitCodes.notExecutable;
     return { outcome: isOfCommand ? "not-started" : "failed", exitCode, reason: message };
   }

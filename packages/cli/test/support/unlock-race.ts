@@ -7,6 +7,8 @@ export interface UnlockRace {
   readonly clients: readonly Holdfast[];
   readonly random: SeededRandom;
   readonly runs: number;
+  /** How long a holder is in, at most. Default: 4, as an unlock at one server takes. */
+  readonly longestMs?: number;
 }
 
 export interface UnlockRaceResult {
@@ -20,12 +22,16 @@ export interface UnlockRaceResult {
 }
 
 const NAME = "raced";
-/** How long a holder is in, at most, in milliseconds. */
-const LONGEST_MS = 4;
 const CODES: Readonly<Record<string, number>> = { released: 0, absent: 0, changed: 1 };
 
 /** Clients hand a lock over to each other all the time, while it is freed by the command line, again and again. */
-export async function raceUnlocks({ url, clients, random, runs }: UnlockRace): Promise<UnlockRaceResult> {
+export async function raceUnlocks({
+  url,
+  clients,
+  random,
+  runs,
+  longestMs = 4,
+}: UnlockRace): Promise<UnlockRaceResult> {
   const outcomes: Record<string, number> = {};
   const wrongCodes: string[] = [];
   const lost: Lease[] = [];
@@ -35,7 +41,7 @@ export async function raceUnlocks({ url, clients, random, runs }: UnlockRace): P
   const work = async (client: Holdfast): Promise<void> => {
     while (!isOver) {
       const lease = await client.getLock(NAME).lock();
-      await pause(random.below(LONGEST_MS + 1));
+      await pause(random.below(longestMs + 1));
       await lease.unlock().catch(() => void lost.push(lease));
     }
   };
