@@ -88,6 +88,16 @@ it("keeps the focus and the text where they are while everything changes", async
   expect(await top()).toBe(before);
 });
 
+it("hides at once what the filter does not let through, though the pointer is among the rows", async () => {
+  const { url } = await serve();
+  const page = await whenLive(await open(url));
+  await page.locator("[data-row]").nth(3).hover();
+  await press(page, "/");
+  await page.keyboard.type("order");
+  await expect.poll(() => page.locator("tbody tr").count()).toBe(1);
+  expect(await page.locator("tr.is-freed").count()).toBe(0);
+});
+
 it("skips to the content", async () => {
   const { url } = await serve();
   const page = await whenLive(await open(url));
