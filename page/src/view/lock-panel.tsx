@@ -29,7 +29,7 @@ export function LockPanel({ view, lockKey, close }: LockPanelProps) {
   const title = useRef<HTMLHeadingElement>(null);
   useEffect(() => title.current?.focus({ preventScroll: true }), [lockKey]);
   const fromFeed = view.locks.get(lockKey);
-  const lock = fromFeed ?? (detail?.lock == null ? undefined : detail.seen);
+  const lock = fromFeed ?? detail?.seen;
   const name = shown(lock?.row.name ?? lockKey);
   const isHeld = lock !== undefined && lock.row.holders.length > 0;
   const mayFree = view.me?.role === "operate" && lock !== undefined && canBeFreed(lock.row);
