@@ -90,7 +90,8 @@ function requestOf(incoming: IncomingMessage & { readonly originalUrl?: string }
       if (name.startsWith(":")) continue;
       for (const each of [value ?? []].flat()) headers.append(name, each);
     }
-    const host = incoming.headers.host ?? headers.get(":authority") ?? "localhost";
+    // HTTP/2 has the one in place of the other.
+    const { host = incoming.headers[":authority"] ?? "localhost" } = incoming.headers;
     return new Request(new URL(originalUrl, `${scheme}://${host}`), { method, headers });
   } catch {
     return undefined;

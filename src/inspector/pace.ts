@@ -6,8 +6,10 @@ export interface Load {
   readonly tookMs: number;
 }
 
-/** Locks and clients that one command reads. */
-const A_COMMAND = 100;
+/** Locks that one command reads. */
+const LOCKS_A_COMMAND = 100;
+/** Clients that one command reads: a page of a hundred begins with the last one of the page before. */
+const CLIENTS_A_COMMAND = 99;
 /** A small fleet takes six commands for a look. */
 const LEAST_COMMANDS_A_SECOND = 5;
 /** Of the server's time. */
@@ -23,10 +25,9 @@ const MS_A_CLIENT = 0.02;
  * hundredth of its time on it, and gets at most a command a second for each hundred locks.
  */
 export function intervalMs({ locks, clients, tookMs }: Load, refreshMs: number): number {
-  const reads = (things: number) => Math.ceil(things / A_COMMAND);
   // The fleet is read twice, once for itself and once for the names; each time a command for the first ids goes before.
-  const commands = 2 * (1 + reads(clients)) + 1 + reads(locks);
-  const aSecond = Math.max(LEAST_COMMANDS_A_SECOND, locks / A_COMMAND);
+  const commands = 2 * (1 + Math.ceil(clients / CLIENTS_A_COMMAND)) + 1 + Math.ceil(locks / LOCKS_A_COMMAND);
+  const aSecond = Math.max(LEAST_COMMANDS_A_SECOND, locks / LOCKS_A_COMMAND);
   const serverMs = commands * MS_A_COMMAND + locks * MS_A_LOCK + 2 * clients * MS_A_CLIENT;
   return Math.max(refreshMs, (commands / aSecond) * 1_000, Math.min(tookMs, serverMs) / SHARE);
 }

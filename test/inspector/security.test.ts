@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { assets } from "../../src/inspector/assets.js";
 import type { Access, Authorize } from "../../src/inspector/index.js";
 import { digestOf } from "../../src/inspector/rows.js";
-import { doors } from "../support/worlds/both-doors.js";
+import { doors } from "../support/worlds/doors.js";
 import { inspecting, PAGE, passing } from "../support/worlds/inspecting.js";
 
 const open = inspecting();

@@ -106,6 +106,18 @@ it("tells losses, and nothing else, to those who listen to it", async () => {
   expect((await log.textContent())?.trim()).toBe("order:42: api@web-7 has lost it: expired");
 });
 
+it("tells losses of an inspector that has started anew, which counts from one again", async () => {
+  const server = await serve();
+  const page = await whenLive(await open(server.url));
+  server.state.snapshot = { ...server.state.snapshot, events: [] };
+  server.cut();
+  await page.locator(".status.lost").waitFor();
+  await whenLive(page);
+  server.event({ id: 1, atMs: AT_MS, type: "lost", key: "nightly", client: "jobs@pod-9", reason: "expired" });
+  await page.getByRole("navigation").getByText("1").waitFor();
+  expect((await page.getByRole("log").textContent())?.trim()).toContain("nightly");
+});
+
 it("lets the server filter and sort where there are more locks than it sends", async () => {
   const server = await serve({ snapshot: { ...night(), more: 1_800 } });
   const page = await whenLive(await open(server.url));

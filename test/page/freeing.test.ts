@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { chromiumPages, type Page, whenLive } from "../support/page/chromium.js";
-import { meOf, night } from "../support/page/fleet.js";
+import { detailOf, meOf, night } from "../support/page/fleet.js";
 import { served } from "../support/page/served.js";
 
 const open = chromiumPages();
@@ -87,6 +87,21 @@ it("frees what was shown, and tells that it has changed since", async () => {
   await dialog.getByRole("button", { name: "Free it" }).click();
   await dialog.getByText("It is free.").waitFor();
   expect(server.requests.find(({ method }) => method === "POST")?.headers["holdfast-seen"]).toBe(seen.seen);
+});
+
+it("reads a lock anew that the feed does not list, and warns of a change only where there is one", async () => {
+  const [first] = night().locks;
+  if (first === undefined) throw new Error("the night has no locks");
+  let row = { ...first, key: "far", name: "far" };
+  const detail = () => ({ ...detailOf(night(), "order:42"), lock: row });
+  const server = await serve({ detail });
+  const page = await whenLive(await open(`${server.url}#/locks?lock=far`));
+  const dialog = await openDialog(page);
+  const warning = dialog.getByText("It has changed since you opened this.");
+  expect(await warning.count()).toBe(0);
+  row = { ...row, seen: "another" };
+  server.change({ atMs: Date.now() });
+  await warning.waitFor();
 });
 
 it("offers nothing to those that may only read, nor for what has no holders to compare", async () => {

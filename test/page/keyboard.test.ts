@@ -57,6 +57,19 @@ it("frees a lock without a pointer", async () => {
   expect(post?.headers["holdfast-seen"]).toBe(server.state.snapshot.locks[0]?.seen);
 });
 
+it("closes by Esc the dialog alone, and the panel by the next", async () => {
+  const { url } = await serve();
+  const page = await whenLive(await open(`${url}#/locks?lock=order%3A42`));
+  await page.locator("[data-key=f]").waitFor();
+  await press(page, "f");
+  await page.getByRole("dialog").waitFor();
+  await press(page, "Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  expect(await page.getByRole("region").count()).toBe(1);
+  await press(page, "Escape");
+  await page.getByRole("region").waitFor({ state: "detached" });
+});
+
 it("shows its keys by ?, and switches screens by numbers until letters are turned off", async () => {
   const { url } = await serve();
   const page = await whenLive(await open(url));
@@ -86,6 +99,16 @@ it("keeps the focus and the text where they are while everything changes", async
   await page.locator("tr.is-freed").waitFor();
   expect(await focused(page)).toBe(name);
   expect(await top()).toBe(before);
+});
+
+it("hides at once what the filter does not let through, though the pointer is among the rows", async () => {
+  const { url } = await serve();
+  const page = await whenLive(await open(url));
+  await page.locator("[data-row]").nth(3).hover();
+  await press(page, "/");
+  await page.keyboard.type("order");
+  await expect.poll(() => page.locator("tbody tr").count()).toBe(1);
+  expect(await page.locator("tr.is-freed").count()).toBe(0);
 });
 
 it("skips to the content", async () => {

@@ -1,3 +1,7 @@
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createSecureServer } from "node:http2";
+import type { AddressInfo } from "node:net";
 import helmet from "helmet";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Holdfast } from "../../src/index.js";
@@ -6,6 +10,7 @@ import { MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import { type Mount, mounts, onHttp, PATH } from "../support/inspector/mounts.js";
 import { chromiumPages, FAR_HOST, type Look, type Page, whenLive } from "../support/page/chromium.js";
 import { startNginx } from "../support/page/nginx.js";
+import { makeCertificates } from "../support/servers/certificates.js";
 
 const closing: (() => unknown)[] = [];
 // Before the pages' own, which comes first then: a page must not see its server end.
@@ -80,6 +85,25 @@ describe.each(mounts)("mounted in %s", (_, mount) => {
     const page = await watching((await mounted(mount)) + PATH);
     expect(await frees(page, "It is free.")).toBe(true);
   });
+});
+
+/** With TLS, by HTTP/2 where the browser speaks it. */
+const onHttp2: Mount = async (locks, close) => {
+  const { server: pair } = await makeCertificates();
+  const program = createSecureServer({ ...pair, allowHTTP1: true }, (request, response) =>
+    locks.node(request as unknown as IncomingMessage, response as unknown as ServerResponse),
+  );
+  program.listen(0, "127.0.0.1");
+  await once(program, "listening");
+  close(() => program.close());
+  return `https://localhost:${(program.address() as AddressInfo).port}`;
+};
+
+it("shows, follows and frees by TLS and HTTP/2, and the browser complains of nothing", async () => {
+  const page = await watching((await mounted(onHttp2)) + PATH, { mayAskAll: true, trustsAll: true });
+  const [load] = await page.evaluate(() => performance.getEntriesByType("navigation"));
+  expect(load).toMatchObject({ nextHopProtocol: "h2" });
+  expect(await frees(page, "It is free.")).toBe(true);
 });
 
 describe("behind nginx under a prefix", () => {

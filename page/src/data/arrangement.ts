@@ -23,12 +23,17 @@ export class Arrangement {
   #by: SortBy | undefined;
   #sortedMs = Number.NEGATIVE_INFINITY;
 
-  /** @param inUse whether the pointer or the focus is among the rows */
+  /**
+   * @param locks those that the filter lets through
+   * @param inUse whether the pointer or the focus is among the rows
+   * @param all a lock that is still there was not freed, though the filter does not let it through any more
+   */
   arrange(
     locks: ReadonlyMap<string, SeenLock>,
     by: SortBy,
     inUse: boolean,
     nowMs: number,
+    all: ReadonlyMap<string, SeenLock> = locks,
   ): readonly Placed[] {
     const isNewOrder = by !== this.#by;
     if (isNewOrder || (!inUse && nowMs - this.#sortedMs >= SORT_AGAIN_MS)) {
@@ -39,7 +44,7 @@ export class Arrangement {
     }
     const known = new Set(this.#placed.map(({ lock }) => lock.row.key));
     const kept = this.#placed.flatMap(({ lock }): Placed[] => {
-      const now = locks.get(lock.row.key);
+      const now = locks.get(lock.row.key) ?? (inUse ? all.get(lock.row.key) : undefined);
       if (now !== undefined) return [{ lock: now, isFreed: false }];
       return inUse ? [{ lock, isFreed: true }] : [];
     });

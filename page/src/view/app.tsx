@@ -35,14 +35,14 @@ export function App({ store, feed, requests, words }: AppProps) {
   const [isHelp, setIsHelp] = useState(false);
   const letters = useShortcuts({ setRoute, openHelp: () => setIsHelp(true) });
   useServerFilter(view, route, feed);
-  const seenEvents = useRef<number>(undefined);
-  if (view.isKnown && (seenEvents.current === undefined || route.screen === "events"))
-    seenEvents.current = view.events[0]?.id ?? 0;
-  const unseen = view.events.filter(
-    ({ type, id }) => type === "lost" && id > (seenEvents.current ?? 0),
-  ).length;
-  const firstEvents = useRef<number>(undefined);
-  if (view.isKnown) firstEvents.current ??= view.events[0]?.id ?? 0;
+  const newestEvent = view.events[0]?.id ?? 0;
+  // An inspector that has started anew counts from one again.
+  const seenEvents = useRef(Number.POSITIVE_INFINITY);
+  if (view.isKnown && (newestEvent < seenEvents.current || route.screen === "events"))
+    seenEvents.current = newestEvent;
+  const unseen = view.events.filter(({ type, id }) => type === "lost" && id > seenEvents.current).length;
+  const firstEvents = useRef(Number.POSITIVE_INFINITY);
+  if (view.isKnown && newestEvent < firstEvents.current) firstEvents.current = newestEvent;
   useEffect(() => {
     document.title = view.me?.title ?? words.screens.locks;
   }, [view.me?.title, words]);
@@ -86,7 +86,7 @@ export function App({ store, feed, requests, words }: AppProps) {
           {route.lock === null ? null : <LockPanel view={view} lockKey={route.lock} close={close} />}
         </main>
       )}
-      <LossesAloud view={view} since={firstEvents.current ?? Number.POSITIVE_INFINITY} />
+      <LossesAloud view={view} since={firstEvents.current} />
       {isHelp ? (
         <HelpDialog lettersAreOn={letters.areOn} setLetters={letters.set} close={() => setIsHelp(false)} />
       ) : null}

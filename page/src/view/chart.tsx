@@ -135,11 +135,11 @@ function valueUnderPointer(words: Words, text: (value: number) => string): uPlot
   return {
     hooks: {
       ready: ({ over }) => over.append(tip),
-      setCursor({ cursor, data, over, posToVal }) {
+      setCursor({ cursor, data, over }) {
         const { idx, left = -1 } = cursor;
         const [seconds = [], values = []] = data;
         const second = idx == null || values[idx] == null ? undefined : seconds[idx];
-        tip.hidden = left < 0 || second === undefined || posToVal === undefined;
+        tip.hidden = left < 0 || second === undefined;
         if (idx == null || second === undefined || tip.hidden) return;
         tip.textContent = `${clockText(words, second * 1_000)}  ${text(values[idx] ?? 0)}`;
         tip.classList.toggle("left", left > over.clientWidth / 2);

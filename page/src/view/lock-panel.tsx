@@ -12,6 +12,9 @@ import { holderName, isWriter, programName, threadOf } from "./names.js";
 import { usePage, useWords } from "./page-context.js";
 import { Age, Ticking } from "./ticking.js";
 
+/** Of the holders, and of the calls that wait. */
+const MOST_LISTED = 50;
+
 interface LockPanelProps {
   readonly view: View;
   readonly lockKey: string;
@@ -26,7 +29,7 @@ export function LockPanel({ view, lockKey, close }: LockPanelProps) {
   const title = useRef<HTMLHeadingElement>(null);
   useEffect(() => title.current?.focus({ preventScroll: true }), [lockKey]);
   const fromFeed = view.locks.get(lockKey);
-  const lock = fromFeed ?? (detail?.lock == null ? undefined : detail.seen);
+  const lock = fromFeed ?? detail?.seen;
   const name = shown(lock?.row.name ?? lockKey);
   const isHeld = lock !== undefined && lock.row.holders.length > 0;
   const mayFree = view.me?.role === "operate" && lock !== undefined && canBeFreed(lock.row);
@@ -47,10 +50,12 @@ export function LockPanel({ view, lockKey, close }: LockPanelProps) {
         </button>
       </header>
       {lock === undefined ? (
-        <div class="empty">
-          <h3>{words.gone}</h3>
-          <p>{words.goneWhy}</p>
-        </div>
+        detail === undefined ? null : (
+          <div class="empty">
+            <h3>{words.gone}</h3>
+            <p>{words.goneWhy}</p>
+          </div>
+        )
       ) : (
         <>
           <p class="facts">
@@ -75,8 +80,8 @@ export function LockPanel({ view, lockKey, close }: LockPanelProps) {
       {freeing === null ? null : (
         <FreeDialog
           row={freeing}
-          now={fromFeed?.row}
-          lookAgain={() => setFreeing(fromFeed?.row ?? null)}
+          now={lock?.row}
+          lookAgain={() => setFreeing(lock?.row ?? null)}
           close={() => {
             setFreeing(null);
             lookAgain();
@@ -94,12 +99,12 @@ function canBeFreed({ kind, holders }: LockRow): boolean {
 
 type Told = LockDetail & { readonly seen: SeenLock | undefined };
 
-/** Reads the details anew whenever the feed tells of another state. */
+/** Reads the details anew whenever the feed tells of another state; of a lock that it does not tell of, with each of its messages. */
 function useDetail(view: View, key: string) {
   const { requests } = usePage();
   const [told, setTold] = useState<{ key: string; detail?: Told; failure?: string }>();
   const [round, setRound] = useState(0);
-  const seen = view.locks.get(key)?.row.seen;
+  const state = view.locks.get(key)?.row.seen ?? view.toldMs;
   useEffect(() => {
     const ended = new AbortController();
     const look = async () => {
@@ -118,7 +123,7 @@ function useDetail(view: View, key: string) {
     };
     void look();
     return () => ended.abort();
-  }, [requests, key, seen, round]);
+  }, [requests, key, state, round]);
   const current = told?.key === key ? told : undefined;
   return {
     detail: current?.detail,
@@ -144,14 +149,16 @@ function Lease({ lock }: { readonly lock: SeenLock }) {
 function Holders({ view, lock }: { readonly view: View; readonly lock: SeenLock }) {
   const words = useWords();
   const { row, toldMs } = lock;
+  const listed = row.holders.slice(0, MOST_LISTED);
+  const all = row.holders.length + row.more.holders;
   return (
     <section>
       <h3>
-        {words.holders} <span class="number dim">{row.holders.length + row.more.holders}</span>
+        {words.holders} <span class="number dim">{all}</span>
       </h3>
       {row.holders.length === 0 ? <p class="dim">{words.nobody}</p> : null}
       <ul class="cards">
-        {row.holders.slice(0, 50).map((holder) => (
+        {listed.map((holder) => (
           <li key={holder.holder}>
             <p class="who">
               <strong>{holderName(words, holder)}</strong>
@@ -170,7 +177,7 @@ function Holders({ view, lock }: { readonly view: View; readonly lock: SeenLock 
               ) : null}
               {holder.sinceMs === null ? null : (
                 <span class="number age">
-                  <Age ms={holder.sinceMs ?? 0} toldMs={toldMs} />
+                  <Age ms={holder.sinceMs} toldMs={toldMs} />
                 </span>
               )}
             </p>
@@ -188,9 +195,7 @@ function Holders({ view, lock }: { readonly view: View; readonly lock: SeenLock 
           </li>
         ))}
       </ul>
-      {row.holders.length > 50 || row.more.holders > 0 ? (
-        <p class="dim">{words.andMore(Math.max(0, row.holders.length - 50) + row.more.holders)}</p>
-      ) : null}
+      {all > listed.length ? <p class="dim">{words.andMore(all - listed.length)}</p> : null}
     </section>
   );
 }
@@ -236,6 +241,7 @@ function Queue({ lock }: { readonly lock: SeenLock }) {
   const words = useWords();
   const { row, toldMs } = lock;
   const isFair = row.kind === "fair-lock";
+  const listed = row.waiting.slice(0, MOST_LISTED);
   const all = row.waiting.length + row.more.waiting;
   return (
     <section>
@@ -247,7 +253,7 @@ function Queue({ lock }: { readonly lock: SeenLock }) {
         <p class="dim">{(row.listeners ?? 0) > 0 ? words.listeners(row.listeners ?? 0) : words.queueNone}</p>
       ) : null}
       <ol class={isFair ? "queue in-order" : "queue"}>
-        {row.waiting.slice(0, 50).map(({ holder, client, forMs }, at) => (
+        {listed.map(({ holder, client, forMs }, at) => (
           <li key={`${at} ${holder ?? client?.id ?? ""}`}>
             <span>
               {client !== null ? programName(client) : holder === null ? words.unknownWaiter : shown(holder)}
@@ -261,7 +267,7 @@ function Queue({ lock }: { readonly lock: SeenLock }) {
           </li>
         ))}
       </ol>
-      {all > 50 ? <p class="dim">{words.andMore(all - Math.min(50, row.waiting.length))}</p> : null}
+      {all > listed.length ? <p class="dim">{words.andMore(all - listed.length)}</p> : null}
     </section>
   );
 }

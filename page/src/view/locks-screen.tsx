@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { Arrangement, type SortBy } from "../data/arrangement.js";
 import type { SeenLock, View } from "../data/store.js";
 import { nameFilter } from "../text/glob.js";
@@ -8,7 +8,7 @@ import { isJvm } from "./badges.js";
 import { EmptyLocks } from "./empty-locks.js";
 import { LockTableRow } from "./lock-row.js";
 import { usePage, useWords } from "./page-context.js";
-import type { Route } from "./route.js";
+import { type Route, wantedOf } from "./route.js";
 import { useRovingFocus } from "./roving-focus.js";
 
 interface LocksScreenProps {
@@ -21,7 +21,9 @@ interface LocksScreenProps {
 export function LocksScreen({ view, route, setRoute }: LocksScreenProps) {
   const words = useWords();
   const by = route.sort;
-  const arrangement = useRef(new Arrangement()).current;
+  const wanted = wantedOf(route);
+  // Rows that the filter lets through no more go at once, in use or not.
+  const arrangement = useMemo(() => new Arrangement(), [wanted]);
   const { inUse, focused, handlers } = useRovingFocus();
   const [, redraw] = useState(0);
   useEffect(() => {
@@ -33,13 +35,13 @@ export function LocksScreen({ view, route, setRoute }: LocksScreenProps) {
     return () => removeEventListener("holdfast:sort", sortAgain);
   }, [arrangement]);
   const found = matching(view.locks, route);
-  const placed = arrangement.arrange(found, by, inUse.current, performance.now());
+  const placed = arrangement.arrange(found, by, inUse.current, performance.now(), view.locks);
   const tabKey = placed.some(({ lock }) => lock.row.key === focused) ? focused : placed[0]?.lock.row.key;
   const head = (name: string, text: string, sort?: SortBy) => (
     <th
       scope="col"
       class={`c-${name}`}
-      aria-sort={sort !== undefined && sort === by ? "descending" : undefined}
+      aria-sort={sort !== by ? undefined : sort === "name" ? "ascending" : "descending"}
     >
       {sort === undefined ? (
         text

@@ -21,10 +21,9 @@ function read(reader: () => void): () => void {
 
 /** The time on the clock of the page; the component is drawn again each second. */
 export function useNow(): number {
-  const [nowMs, setNowMs] = useState(() => performance.now());
-  useEffect(() => read(() => setNowMs(performance.now())), []);
-  // A new message may be younger than the latest second.
-  return Math.max(nowMs, performance.now());
+  const [, redraw] = useState(0);
+  useEffect(() => read(() => redraw(performance.now())), []);
+  return performance.now();
 }
 
 /** How long ago something was that was so old when it was told. */

@@ -12,6 +12,8 @@ export interface Look {
   readonly reducedMotion?: boolean;
   /** Time passes only as `page.clock` says. */
   readonly stoppedAtMs?: number;
+  /** Whoever has signed the certificate of the server. */
+  readonly trustsAll?: boolean;
   /** Also complains about requests that fail, or are refused. */
   readonly mayAskAll?: boolean;
 }
@@ -74,13 +76,15 @@ function complainOfRequests(page: Page, complain: (text: string) => void): void 
 }
 
 function contextOf(look: Look): BrowserContextOptions {
-  const { width = 1_280, height = 800, scheme = "light", locale = "en-GB", reducedMotion = true } = look;
+  const { width = 1_280, height = 800, scheme = "light", locale = "en-GB" } = look;
+  const { reducedMotion = true, trustsAll = false } = look;
   return {
     viewport: { width, height },
     colorScheme: scheme,
     locale,
     timezoneId: "UTC",
     reducedMotion: reducedMotion ? "reduce" : "no-preference",
+    ignoreHTTPSErrors: trustsAll,
   };
 }
 

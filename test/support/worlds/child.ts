@@ -4,6 +4,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { CounterWorkerSettings } from "../programs/counter-worker.js";
 import type { FairWaiterSettings } from "../programs/fair-waiter.js";
+import type { InspectorServerSettings } from "../programs/inspector-server.js";
 import type { JointWorkerSettings } from "../programs/joint-worker.js";
 import type { LockTakerSettings } from "../programs/lock-taker.js";
 import type { LockVisitorSettings } from "../programs/lock-visitor.js";
@@ -20,6 +21,7 @@ export interface ProgramSettings {
   "lock-taker": LockTakerSettings;
   "counter-worker": CounterWorkerSettings;
   "fair-waiter": FairWaiterSettings;
+  "inspector-server": InspectorServerSettings;
   "joint-worker": JointWorkerSettings;
   "lock-visitor": LockVisitorSettings;
   "lone-waiter": LoneWaiterSettings;

@@ -32,7 +32,7 @@ export async function storeFleet(redis: Redis, size: { clients: number; locks: n
       ...["v", "1", "at", atMs, "every", "5000", "liveAt", atMs],
       ...["meta", JSON.stringify(meta), "live", JSON.stringify(live)],
     );
-    fill.zadd("holdfast_clients:{default}", Number(atMs) + HOUR_MS, id);
+    fill.zadd("holdfast_clients:{default}", Number(atMs) + HOUR_MS + nth, id);
   }
   await fill.exec();
 }

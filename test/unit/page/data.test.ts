@@ -53,6 +53,26 @@ describe("rows", () => {
     expect(names(later, { nowMs: 99_000 })).toEqual(["c", "d", "a"]);
   });
 
+  it("are not told to be freed when the filter lets them through no more", () => {
+    const { arrangement } = arranging();
+    const all = new Map([seen("a", 3), seen("b", 1)]);
+    arrangement.arrange(all, "waiting", true, 0);
+    const waited = new Map([seen("a", 3)]);
+    const flags = (inUse: boolean, there = all) =>
+      arrangement
+        .arrange(waited, "waiting", inUse, 1, there)
+        .map(({ lock, isFreed }) => [lock.row.name, isFreed]);
+    expect(flags(true)).toEqual([
+      ["a", false],
+      ["b", false],
+    ]);
+    expect(flags(true, waited)).toEqual([
+      ["a", false],
+      ["b", true],
+    ]);
+    expect(flags(false)).toEqual([["a", false]]);
+  });
+
   it("are sorted anew when that is wanted", () => {
     const { arrangement, names } = arranging();
     names([seen("a", 3), seen("b", 1)]);

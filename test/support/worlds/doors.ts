@@ -1,9 +1,10 @@
 import { once } from "node:events";
-import { createServer, request as send } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse, request as send } from "node:http";
+import { connect, createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import type { Inspector } from "../../../src/inspector/index.js";
 
-/** What was answered, in the same words for both doors. */
+/** What was answered, in the same words for all doors. */
 export interface Answered {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -56,6 +57,40 @@ async function byNode(locks: Inspector, { search, method = "GET", headers = {} }
   }
 }
 
+/** Without a Host, as browsers send it there. */
+async function byHttp2(locks: Inspector, { search, method = "GET", headers = {} }: Sent): Promise<Answered> {
+  const server = createHttp2Server((request, response) =>
+    locks.node(request as unknown as IncomingMessage, response as unknown as ServerResponse),
+  );
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  try {
+    const path = PATH + search;
+    const asked = session.request({
+      ":authority": "localhost",
+      ":path": path,
+      ":method": method,
+      ...headers,
+    });
+    asked.end();
+    const [answered] = await once(asked, "response");
+    const parts: Buffer[] = [];
+    for await (const part of asked) parts.push(part as Buffer);
+    const found = Object.entries(answered as Record<string, string>).filter(
+      ([name]) => !name.startsWith(":"),
+    );
+    return {
+      status: answered[":status"],
+      headers: plainHeaders(new Headers(found)),
+      body: Buffer.concat(parts).toString("latin1"),
+    };
+  } finally {
+    session.destroy();
+    server.close();
+  }
+}
+
 function plainHeaders(headers: Headers): Readonly<Record<string, string>> {
   return Object.fromEntries([...headers].filter(([name]) => !OF_SERVER.has(name)));
 }
@@ -63,4 +98,5 @@ function plainHeaders(headers: Headers): Readonly<Record<string, string>> {
 export const doors: readonly (readonly [name: string, door: Door])[] = [
   ["fetch", byFetch],
   ["node", byNode],
+  ["node by HTTP/2", byHttp2],
 ];
