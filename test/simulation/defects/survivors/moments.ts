@@ -40,7 +40,7 @@ export const moments: readonly Survivor[] = [
       ["runtime/commands.ts", "<=-to-<", "if (endMs <= sentAt.monotonicMs)"],
       ["runtime/commands.ts", "<=-to-<", "if (this.#leftMs(bound) <= 0)"],
       ["runtime/requests.ts", "<-to-<=", "< this.#begunMs + MEMORY_MS"],
-      ["runtime/sender.ts", "<=-to-<", "this.#clock.monotonicMs() <= pending.endMs"],
+      ["runtime/sender.ts", "<=-to-<", "tookMs <= pending.endMs - sentAt.monotonicMs"],
     ],
   ),
   ...alike(

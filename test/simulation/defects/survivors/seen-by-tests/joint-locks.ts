@@ -53,8 +53,8 @@ export const seenInJointLocks: readonly Survivor[] = [
       ["locks/joint-hold.ts", "30:call-dropped"],
       [
         "locks/joint-hold.ts",
-        "44:===-to-!==",
-        ".flatMap(({ loss, heldMs }) => (loss === undefined ? [] : [{ loss, ago",
+        "14:===-to-!==",
+        "loss === undefined ? [] : [{ loss, agoMs: Math.round(heldMs)",
       ],
       ["locks/joint-hold.ts", "20:!==-to-==="],
       ["locks/joint-hold.ts", "21:!==-to-==="],
