@@ -101,7 +101,7 @@ it("keeps the focus and the text where they are while everything changes", async
   expect(await top()).toBe(before);
 });
 
-it("hides at once what the filter does not let through, though the pointer is among the rows", async () => {
+it("hides at once what the filter does not let through, though the pointer is among the rows [I1]", async () => {
   const { url } = await serve();
   const page = await whenLive(await open(url));
   await page.locator("[data-row]").nth(3).hover();

@@ -99,7 +99,7 @@ const onHttp2: Mount = async (locks, close) => {
   return `https://localhost:${(program.address() as AddressInfo).port}`;
 };
 
-it("shows, follows and frees by TLS and HTTP/2, and the browser complains of nothing", async () => {
+it("shows, follows and frees by TLS and HTTP/2, and the browser complains of nothing [I2]", async () => {
   const page = await watching((await mounted(onHttp2)) + PATH, { mayAskAll: true, trustsAll: true });
   const [load] = await page.evaluate(() => performance.getEntriesByType("navigation"));
   expect(load).toMatchObject({ nextHopProtocol: "h2" });

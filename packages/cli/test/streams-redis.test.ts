@@ -46,7 +46,7 @@ describe("a command", () => {
     }
   });
 
-  test("tells of a program whose name would clear the screen", async () => {
+  test("tells of a program whose name would clear the screen [U4]", async () => {
     await redis.plain.hset("a", `${clientId(1)}:1`, "1");
     await storeClient(redis.plain, {
       id: clientId(1),
