@@ -42,7 +42,7 @@ export class VisitLog {
   #after(askedMs: number, enteredMs: number): string {
     const waited = `after ${span(enteredMs - askedMs)}`;
     const last = this.#leavings.filter(({ atMs }) => atMs <= enteredMs).sort((a, b) => b.atMs - a.atMs)[0];
-    if (last === undefined || last.atMs < askedMs) return `${waited}, it was free by then`;
+    if (last === undefined || last.atMs < askedMs) return `${waited}, it was free`;
     return `${waited}, ${last.how} ${span(enteredMs - last.atMs)} ago`;
   }
 }
