@@ -56,7 +56,9 @@ async function prefixed(base: string, directives = ""): Promise<number> {
 /** Sees on the page that one lock is held, and another one comes and goes. */
 async function watching(url: string, look: Look = { mayAskAll: true }): Promise<Page> {
   const billing = client("billing");
-  await billing.getLock(KEY).lock({ note: "invoice 42" });
+  const lease = await billing.getLock(KEY).lock({ note: "invoice 42" });
+  // One that nothing keeps is collected, and not renewed any more.
+  closing.push(() => lease.state);
   const page = await whenLive(await open(url, look));
   const row = (name: string) => page.locator("tbody tr", { hasText: name });
   await row(KEY).getByText("billing", { exact: false }).waitFor();
