@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 import { NotHeldError } from "../../src/errors.js";
 import type { FakeClock } from "../../src/memory/index.js";
 import type { CallFault, ScriptedDriver } from "../support/drivers/scripted-driver.js";
-import { answerLate, deliverLate, rejectAtOnce } from "../support/faults/call-faults.js";
+import { answerLate, deliverLate, neverDeliver, rejectAtOnce } from "../support/faults/call-faults.js";
 import { gate } from "../support/run/gate.js";
 import { watchLeaks } from "../support/run/leaks.js";
 import { watched } from "../support/run/watched.js";
-import { fakeTime } from "../support/worlds/fake-time.js";
+import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 const open = fakeTime();
@@ -96,60 +96,92 @@ function elsewhere(driver: ScriptedDriver, clock: FakeClock, asked: { count: num
 }
 
 describe("a stay that begins under a chosen id while its client frees that field by force", () => {
-  const again = async ({ holdfast }: ReturnType<typeof open>) => {
-    const lock = holdfast.getLock("a");
-    await lock.unlock(7);
-    return lock.lock({ threadId: 7 });
-  };
+  const ways: readonly (readonly [string, (time: FakeTime) => Promise<() => Promise<unknown>>])[] = [
+    [
+      "forceUnlock()",
+      async ({ holdfast }) =>
+        () =>
+          holdfast.getLock("a").forceUnlock(),
+    ],
+    [
+      "forceUnlock(seen)",
+      async ({ holdfast }) => {
+        const seen = await holdfast.inspect("a");
+        return () => holdfast.forceUnlock(seen);
+      },
+    ],
+  ];
 
-  test("is lost when the command comes after it [own-78]", async () => {
+  /** The command that frees the field has met a fault. */
+  async function freeing(way: (typeof ways)[number][1], fault: CallFault) {
     const time = open();
     const lock = time.holdfast.getLock("a");
     await lock.lock({ threadId: 7 });
-    const late = deliverLate();
-    const isHeldUp = time.driver.next(late, "lock-force-unlock");
-    const forced = lock.forceUnlock();
-    await isHeldUp;
+    const free = await way(time);
+    const met = time.driver.next(fault, ({ script }) => script.name.endsWith("force-unlock"));
+    const forced = watched(free());
+    await met;
     await time.clock.advance(1);
-    const lease = await again(time);
+    return { time, lock, forced };
+  }
+
+  test.each(ways)("%s: is lost when the command comes after it [own-78]", async (_, way) => {
+    const late = deliverLate();
+    const { time, lock, forced } = await freeing(way, late);
+    await lock.unlock(7);
+    const lease = await lock.lock({ threadId: 7 });
     await late.arrive();
-    expect(await forced).toBe(true);
+    await time.clock.advance(0);
+    expect(forced.outcome).toHaveProperty("value");
     expect([time.fields("a"), lease.state]).toEqual([{}, "lost"]);
   });
 
-  test("goes on when it has begun after the command, whose answer comes late [own-78]", async () => {
-    const time = open();
-    const lock = time.holdfast.getLock("a");
-    await lock.lock({ threadId: 7 });
-    const late = answerLate();
-    const isFreed = time.driver.next(late, "lock-force-unlock");
-    const forced = lock.forceUnlock();
-    await isFreed;
-    await time.clock.advance(1);
-    await expect(lock.unlock(7)).rejects.toThrow(NotHeldError);
-    const lease = await lock.lock({ threadId: 7 });
-    late.arrive();
-    expect(await forced).toBe(true);
-    expect([lease.state, await lock.isHeldByThread(7)]).toEqual(["held", true]);
-    await lease.unlock();
-    expect(time.fields("a")).toEqual({});
-  });
+  test.each(ways)(
+    "%s: goes on when it has begun after the command, whose answer comes late [own-78]",
+    async (_, way) => {
+      const late = answerLate();
+      const { time, lock, forced } = await freeing(way, late);
+      await expect(lock.unlock(7)).rejects.toThrow(NotHeldError);
+      const lease = await lock.lock({ threadId: 7 });
+      late.arrive();
+      await time.clock.advance(0);
+      expect(forced.outcome).toHaveProperty("value");
+      expect([lease.state, await lock.isHeldByThread(7)]).toEqual(["held", true]);
+      await lease.unlock();
+      expect(time.fields("a")).toEqual({});
+    },
+  );
 
-  test("is not believed when Redis can not be asked about it [own-78]", async () => {
-    const time = open();
-    const lock = time.holdfast.getLock("a");
-    await lock.lock({ threadId: 7 });
+  test.each(ways)("%s: is not believed when Redis can not be asked about it [own-78]", async (_, way) => {
     const late = deliverLate();
-    const isHeldUp = time.driver.next(late, "lock-force-unlock");
-    const forced = watched(lock.forceUnlock());
-    await isHeldUp;
-    await time.clock.advance(1);
-    const lease = await again(time);
+    const { time, lock, forced } = await freeing(way, late);
+    await lock.unlock(7);
+    const lease = await lock.lock({ threadId: 7 });
     for (let nth = 0; nth < 10; nth += 1) void time.driver.next(rejectAtOnce, "lock-inspect");
     await late.arrive();
-    await time.clock.advance(10_000);
-    expect([forced.outcome, lease.state]).toEqual([{ value: true }, "lost"]);
+    // No renewal has told it by then.
+    await time.clock.advance(5_000);
+    expect(forced.outcome).toHaveProperty("value");
+    expect(lease.state).toBe("lost");
   });
+
+  test.each(ways)(
+    "%s: is lost, and what has freed it is told so, when the client closes before Redis has answered",
+    async (_, way) => {
+      const late = deliverLate();
+      const { time, lock, forced } = await freeing(way, late);
+      await lock.unlock(7);
+      const lease = await lock.lock({ threadId: 7 });
+      void time.driver.next(neverDeliver, "lock-inspect");
+      await late.arrive();
+      await time.clock.advance(0);
+      const closed = time.holdfast.close({ graceMs: 0, releaseHeld: false });
+      await time.clock.advance(10_000);
+      await closed;
+      expect(lease.state).toBe("lost");
+      expect(forced.outcome).toHaveProperty("value");
+    },
+  );
 });
 
 test("forceUnlock of what one server has and another one frees, as amid a failover, is tried now and then [own-64]", async () => {

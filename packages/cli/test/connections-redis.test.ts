@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ask } from "../../../test/support/servers/ask.js";
@@ -13,6 +10,7 @@ import { startSentinels, type WatchedRedis } from "../../../test/support/servers
 import type { Certificates } from "../../../test/support/servers/server-tls.js";
 import { JVM } from "../../../test/support/worlds/listed.js";
 import { holdfast, type Written } from "./support/command-line.js";
+import { type ConnectionFiles, connectionFiles } from "./support/connection-files.js";
 
 const PASSWORD = documentedUser.password;
 const NAME = "order:42";
@@ -20,27 +18,17 @@ const HOUR_MS = 3_600_000;
 
 let certificates: Certificates;
 let server: SecuredServer;
-let folder = "";
-const files = { ca: "", cert: "", key: "", password: "" };
+let files: ConnectionFiles;
 
 beforeAll(async () => {
   certificates = await makeCertificates();
   server = await startSecured({ certificates, clientsShowTheirs: true });
-  folder = mkdtempSync(join(tmpdir(), "holdfast-connections-"));
-  const file = (name: string, text: string) => {
-    const path = join(folder, name);
-    writeFileSync(path, text);
-    return path;
-  };
-  files.ca = file("ca.pem", certificates.ca);
-  files.cert = file("client.pem", certificates.client.cert);
-  files.key = file("client.key", certificates.client.key);
-  files.password = file("password", `${PASSWORD}\n`);
+  files = connectionFiles(certificates, PASSWORD);
   await ask(server.master, "HSET", NAME, `${JVM}:57`, 1);
 });
 afterAll(async () => {
   await server.stop();
-  rmSync(folder, { recursive: true, force: true });
+  files.remove();
 });
 
 const show = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Written> =>

@@ -1,19 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { until } from "../../../test/support/run/until.js";
 import { ask } from "../../../test/support/servers/ask.js";
 import { moveSlotOf, type RedisCluster, startCluster } from "../../../test/support/servers/redis-cluster.js";
 import type { RedisServer } from "../../../test/support/servers/redis-server.js";
 import { isRequestKey } from "../../../test/support/servers/request-keys.js";
+import { goesOnThrough, isDeadBeforeTheNext } from "./support/exec-outages.js";
 import { execRuns } from "./support/exec-runs.js";
-import { found, startNext, startStubborn } from "./support/stubborn-group.js";
-import { endTelling, renewedAt, telling, toldHold } from "./support/told-hold.js";
+import { endTelling, telling, toldHold } from "./support/told-hold.js";
 
 const NAME = "order:42";
-const TTL_MS = 15_000;
-/** An outage of nine seconds is ridden out: a failover takes three to four. */
-const TERMS = ["--ttl", "15s", "--kill-after", "1s"];
-/** It waits through an outage that is longer than the lease of the one before it. */
-const PATIENT = ["--ttl", "1m"];
 const TEST_MS = 180_000;
 
 let cluster: RedisCluster;
@@ -76,41 +70,17 @@ describe("in a cluster", () => {
 
   it.each(moves)(
     "a command goes on under its lock, which is renewed and freed at the new master, and another one has it then, when %s",
-    async (_, move) => {
-      const run = start(["exec", NAME, ...TERMS, "--", ...telling], { stdin: "pipe" });
-      const { holder } = await toldHold(run);
-      const waiter = start(["exec", NAME, ...TERMS, "--report-every", "100ms", "--", "echo", "in"]);
-      await waiter.complains("waiting for");
-      const master = await move();
-      await renewedAt(master, NAME, TTL_MS);
-      expect(await ask(master, "HKEYS", NAME)).toEqual([holder]);
-      expect([run.hasEnded, waiter.out]).toEqual([false, ""]);
-      expect(await endTelling(run)).toBe(7);
-      expect([await waiter.exited, waiter.out]).toEqual([0, "in\n"]);
-      expect(await ask(master, "EXISTS", NAME)).toBe(0);
-      expect(run.err).toBe("");
-    },
+    (_, move) => goesOnThrough(start, NAME, move),
     TEST_MS,
   );
 
   it(
     "a group that ignores SIGTERM is dead before the next one with the lock has written its first byte, when its slot has no master for too long",
-    async () => {
-      const { run, pids } = await startStubborn(start, NAME, TERMS);
-      const next = await startNext(start, NAME, PATIENT, pids);
-      const master = await cluster.masterOf(NAME);
-      const both = [master, cluster.replicaOf(master)];
-      await Promise.all(both.map((node) => node.pause()));
-      const overMs = performance.now() + TTL_MS;
-      await until(() => performance.now() >= overMs);
-      for (const node of both) node.resume();
-      expect(await next.exited).toBe(0);
-      expect(next.out).toContain("looked");
-      expect(found(next)).toEqual([]);
-      expect(await run.exited).toBe(76);
-      expect(run.err).toContain("could not be renewed in time");
-      expect(run.below()).toEqual([]);
-    },
+    () =>
+      isDeadBeforeTheNext(start, NAME, async () => {
+        const master = await cluster.masterOf(NAME);
+        return [master, cluster.replicaOf(master)];
+      }),
     TEST_MS,
   );
 });

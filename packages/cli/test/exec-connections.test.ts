@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../../../test/support/run/until.js";
 import { ask } from "../../../test/support/servers/ask.js";
@@ -12,6 +9,7 @@ import {
 } from "../../../test/support/servers/documented-rights.js";
 import { isRequestKey } from "../../../test/support/servers/request-keys.js";
 import { type SecuredServer, startSecured } from "../../../test/support/servers/secured-server.js";
+import { type ConnectionFiles, connectionFiles } from "./support/connection-files.js";
 import { execRuns } from "./support/exec-runs.js";
 import { endTelling, telling, toldHold } from "./support/told-hold.js";
 
@@ -19,26 +17,16 @@ const NAME = "order:42";
 const TTL_MS = 5_000;
 
 let server: SecuredServer;
-let folder = "";
-const files = { ca: "", cert: "", key: "", password: "" };
+let files: ConnectionFiles;
 
 beforeAll(async () => {
   const certificates = await makeCertificates();
   server = await startSecured({ certificates, clientsShowTheirs: true });
-  folder = mkdtempSync(join(tmpdir(), "holdfast-exec-"));
-  const file = (name: string, text: string) => {
-    const path = join(folder, name);
-    writeFileSync(path, text);
-    return path;
-  };
-  files.ca = file("ca.pem", certificates.ca);
-  files.cert = file("client.pem", certificates.client.cert);
-  files.key = file("client.key", certificates.client.key);
-  files.password = file("password", `${documentedUser.password}\n`);
+  files = connectionFiles(certificates, documentedUser.password);
 });
 afterAll(async () => {
   await server.stop();
-  rmSync(folder, { recursive: true, force: true });
+  files.remove();
 });
 afterEach(async () => {
   const keys = (await ask(server.master, "KEYS", "*")) as string[];

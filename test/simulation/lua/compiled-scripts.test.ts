@@ -166,7 +166,7 @@ it("in whole schedules every call sends the same commands and answers the same",
   const compared = new ComparedScripts(new CompiledScripts(nobody), new SharedInterpreter());
   const restore = replaceInterpreter(compared);
   try {
-    for (let seed = 1; seed <= 14; seed += 1) {
+    for (let seed = 1; seed <= 20; seed += 1) {
       expect((await runSchedule({ chooser: seededChooser(seed) })).violations).toEqual([]);
     }
   } finally {
