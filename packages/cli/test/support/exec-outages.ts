@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { until } from "../../../../test/support/run/until.js";
 import { ask } from "../../../../test/support/servers/ask.js";
 import type { RedisServer } from "../../../../test/support/servers/redis-server.js";
-import type { Start } from "./exec-runs.js";
+import type { Run, Start } from "./exec-runs.js";
 import { found, startNext, startStubborn } from "./stubborn-group.js";
 import { endTelling, renewedAt, telling, toldHold } from "./told-hold.js";
 
@@ -26,7 +26,7 @@ export async function goesOnThrough(
   const waiter = start(["exec", name, ...TERMS, "--report-every", "100ms", "--", "echo", "in"]);
   await waiter.complains("waiting for");
   const master = await move();
-  await renewedAt(master, name, TTL_MS);
+  await Promise.race([renewedAt(master, name, TTL_MS), run.exited.then((code) => failed(code, run))]);
   expect(await ask(master, "HKEYS", name)).toEqual([holder]);
   expect([run.hasEnded, waiter.out]).toEqual([false, ""]);
   expect(await endTelling(run)).toBe(7);
@@ -57,4 +57,8 @@ export async function isDeadBeforeTheNext(
   expect(await run.exited).toBe(76);
   expect(run.err).toContain("could not be renewed in time");
   expect(run.below()).toEqual([]);
+}
+
+function failed(code: unknown, { err }: Run): never {
+  throw new Error(`it has ended with ${code}: ${err}`);
 }
