@@ -1,3 +1,4 @@
+import type { Locator } from "playwright-core";
 import { expect, it } from "vitest";
 import { chromiumPages, type Page, whenLive } from "../support/page/chromium.js";
 import { crowd } from "../support/page/fleet.js";
@@ -56,6 +57,26 @@ it("changes no element of 200 rows when their leases are renewed", async () => {
   const { elements, texts } = await seen(page);
   expect(elements).toBe(0);
   expect(texts).toBeGreaterThan(0);
+});
+
+it.each([1_600, 320])("lays out no row that is far from the screen, %i px wide", async (width) => {
+  const { url } = await serve({ snapshot: crowd(2_000, 300) });
+  const page = await whenLive(await open(url, { width, height: 800, scheme: "light" }));
+  const isLaidOut = (name: Locator) =>
+    name.evaluate((element) => element.checkVisibility({ contentVisibilityAuto: true }));
+  const [first, last] = [page.locator(".name").first(), page.locator(".name").last()];
+  expect([await isLaidOut(first), await isLaidOut(last)]).toEqual([true, false]);
+  const rowHeight = (row: Locator) => row.evaluate((element) => element.getBoundingClientRect().height);
+  const rows = page.locator("tbody tr");
+  // As high as it will be: nothing moves when it is scrolled to. The last one has no line below it.
+  const before = await rowHeight(rows.nth(150));
+  await last.focus();
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll(".name")].at(-1)?.checkVisibility({ contentVisibilityAuto: true }),
+  );
+  expect(await isLaidOut(first)).toBe(false);
+  await rows.nth(150).scrollIntoViewIfNeeded();
+  expect(await rowHeight(rows.nth(150))).toBe(before);
 });
 
 it("draws the one row that differs", async () => {
