@@ -38,8 +38,8 @@ export class ServerRecord extends Turns {
   mayBeLowered = false;
   /** For how long the key is to stay when the last hold is released; 0: the lock is freed. */
   keepForMs = 0;
-  /** Whether replicas may miss the latest release. */
-  #isShort = false;
+  /** The hold count that replicas may have, as they miss the latest release; 0: they miss nothing. */
+  #missed = 0;
   /** Whether the field may stand in the queue of a fair lock, from where it may be given the lock. */
   #isQueued = false;
   /** Redis has one of these fields; undefined: the stay's own, or none. */
@@ -61,7 +61,7 @@ export class ServerRecord extends Turns {
 
   /** The hold count that Redis may have at most: a command that lowers it may have been lost. */
   get highestCount(): number {
-    return this.#namesAreLeft ? 1 : this.#highest;
+    return this.#namesAreLeft ? 1 : Math.max(this.#highest, this.#missed);
   }
 
   /** How often releases have lowered it, each for all that were being released by then. */
@@ -96,8 +96,7 @@ export class ServerRecord extends Turns {
 
   /** True when Redis may have more than it is to have, now or later: a copy may arrive, or the field may be given the lock in a queue. */
   get isDoubtful(): boolean {
-    const isTainted = this.#highest > this.#count && !this.#isShort;
-    return isTainted || this.#isQueued || this.#copiesUntil !== undefined;
+    return this.#highest > this.#count || this.#isQueued || this.#copiesUntil !== undefined;
   }
 
   /** True once nothing can be there any more, unless something was asked for since. */
@@ -112,7 +111,7 @@ export class ServerRecord extends Turns {
 
   /** Whether replicas may miss the latest release. */
   get isShort(): boolean {
-    return this.#isShort;
+    return this.#missed > 0;
   }
 
   /** The fields of which Redis may have one. @param field the stay's own */
@@ -134,7 +133,7 @@ export class ServerRecord extends Turns {
     const keptCount = isLeft ? 0 : this.#count;
     const isLeftOver = this.#count > keptCount;
     // Replicas hear of a stay that goes on by what is sent next.
-    const isToTell = this.#isShort && keptCount === 0 && !goesOn;
+    const isToTell = this.isShort && keptCount === 0 && !goesOn;
     const isToWrite = holds.some(({ lacksLease }) => lacksLease);
     const isToRelease = isLeftOver || this.isDoubtful || isToTell || isToWrite;
     return isToRelease ? { does: "release", ...this.lowered(keptCount, goesOn) } : { does: "nothing" };
@@ -147,7 +146,7 @@ export class ServerRecord extends Turns {
    */
   lowered(keptCount: number, goesOn: boolean): Lowered {
     const limited = goesOn || keptCount > 0 || this.#copiesUntil !== undefined;
-    return { heldCount: Math.max(this.#highest, keptCount, 1), keptCount, limited };
+    return { heldCount: Math.max(this.highestCount, keptCount, 1), keptCount, limited };
   }
 
   /** An acquisition is about to be sent. @param leaseMs its lease */
@@ -173,9 +172,9 @@ export class ServerRecord extends Turns {
   entered(): void {
     this.#count += 1;
     this.#lowest = this.#count;
-    this.#highest = Math.max(this.#highest, this.#count);
+    this.#highest = Math.max(this.highestCount, this.#count);
     this.#isQueued = false;
-    this.#isShort = false;
+    this.#missed = 0;
   }
 
   /** A hold's lease is about to be set anew. */
@@ -205,13 +204,13 @@ export class ServerRecord extends Turns {
   released(keptCount: number, status: ReleaseStatus, isShort: boolean): void {
     const isGone = status === "absent" || status === "wrong-type";
     const left = isGone ? 0 : keptCount;
-    this.#isShort = isShort;
+    this.#missed = isShort ? Math.max(this.highestCount, 1) : 0;
     this.#lowest = Math.min(this.#lowest, left);
     // From now on only a copy of an acquisition can bring the field back, and that is freed at once.
     if (left === 0 && !isShort) this.keepForMs = 0;
     if (this.#copiesUntil !== undefined) return;
     if (left === 0) this.#isQueued = false;
-    if (!isShort) this.#highest = left;
+    this.#highest = left;
   }
 
   /** Redis was found to have nothing of what it was to have. */
@@ -253,8 +252,7 @@ export class ServerRecord extends Turns {
 
   /** There is surely nothing any more. */
   empty(): void {
-    this.#count = 0;
-    this.#lowest = 0;
+    this.gone();
     this.#highest = 0;
     this.#noCopies();
     this.keepForMs = 0;
@@ -292,8 +290,7 @@ export class ServerRecord extends Turns {
   /** The holders of a chain have left without a command that frees their fields. What is asked for meanwhile finds the count 0. */
   namesLeft(): void {
     this.#namesAreLeft = true;
-    this.#count = 0;
-    this.#lowest = 0;
+    this.gone();
     this.#highest = 0;
   }
 
@@ -302,7 +299,7 @@ export class ServerRecord extends Turns {
     this.namesLeft();
     this.#names = undefined;
     this.#namesAreLeft = false;
-    this.#isShort = isShort;
+    this.#missed = Number(isShort);
     if (!isShort) this.keepForMs = 0;
   }
 }

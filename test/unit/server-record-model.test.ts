@@ -34,4 +34,15 @@ describe("the record of what Redis has of a stay", () => {
     const next = (goesOn: boolean) => record.next({ holds: [], releases: 0, goesOn }).does;
     expect([record.isDoubtful, next(false), next(true)]).toEqual([false, "release", "nothing"]);
   });
+
+  it("is doubtful after a grant of no use, although replicas lack the release before it [own-80]", () => {
+    const record = new ServerRecord();
+    record.asking(1_000);
+    record.released(0, "released", true);
+    expect(record.isDoubtful).toBe(false);
+    // Its answer, `held`, comes too late to be believed.
+    record.asking(1_000);
+    const { does } = record.next({ holds: [], releases: 0, goesOn: true });
+    expect([record.isDoubtful, does]).toEqual([true, "release"]);
+  });
 });

@@ -289,6 +289,8 @@ export class ServerRecordModel {
   }
 
   #spends = false;
+  /** Whether too few replicas have what the command that is answered has written. */
+  #isShort = false;
   /** Whether the command that is answered was sent more than once. */
   #wasRepeated = false;
 
@@ -299,7 +301,7 @@ export class ServerRecordModel {
     this.#send(stay, { does: "release", fields: [field], heldCount, keptCount }, limited, {
       answered: (answer) => {
         if (answer === "released" || answer === "absent" || answer === "miscounted") {
-          inRedis.released(keptCount, answer, false);
+          inRedis.released(keptCount, answer, this.#isShort);
         }
         then(answer);
       },
@@ -335,7 +337,7 @@ export class ServerRecordModel {
     this.#send(stay, { does: "release", fields, heldCount: 1, keptCount: 0 }, false, {
       answered: () => {
         inRedis.endTurn();
-        inRedis.namesFreed(false);
+        inRedis.namesFreed(this.#isShort);
       },
       failed: () => undefined,
     });
@@ -403,6 +405,7 @@ export class ServerRecordModel {
     if (sent.limited) sent.record.seenServer(this.#clock, answer.serverMs);
     this.#wasRepeated = sent.repeated;
     this.#spends = choice === 4 && !this.#isFaultless;
+    this.#isShort = choice === 3 && !this.#isFaultless;
     sent.answered(answer.answer);
     this.#spends = false;
     this.#drive();

@@ -295,6 +295,20 @@ export const releaseDefects: readonly Defect[] = [
     ],
   },
   {
+    name: "short-release-hides-a-grant",
+    promise: "A grant that comes too late is given back, whatever replicas miss.",
+    shows:
+      "A release that replicas lack, and an acquisition behind it whose answer takes longer than its hold may last.",
+    origin: "own-80",
+    edits: [
+      {
+        file: "src/threads/server-record.ts",
+        find: "return this.#highest > this.#count || this.#isQueued",
+        replace: "return (this.#highest > this.#count && !this.isShort) || this.#isQueued",
+      },
+    ],
+  },
+  {
     name: "force-hits-the-next",
     promise: "forceUnlock frees a lock from those that it has seen, and from no others.",
     shows: "The lock changes hands between the look and the command of a forceUnlock.",
