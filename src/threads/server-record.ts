@@ -133,7 +133,7 @@ export class ServerRecord extends Turns {
     const keptCount = isLeft ? 0 : this.#count;
     const isLeftOver = this.#count > keptCount;
     // Replicas hear of a stay that goes on by what is sent next.
-    const isToTell = this.isShort && keptCount === 0 && !goesOn;
+    const isToTell = this.#missed > 0 && keptCount === 0 && !goesOn;
     const isToWrite = holds.some(({ lacksLease }) => lacksLease);
     const isToRelease = isLeftOver || this.isDoubtful || isToTell || isToWrite;
     return isToRelease ? { does: "release", ...this.lowered(keptCount, goesOn) } : { does: "nothing" };
@@ -146,7 +146,7 @@ export class ServerRecord extends Turns {
    */
   lowered(keptCount: number, goesOn: boolean): Lowered {
     const limited = goesOn || keptCount > 0 || this.#copiesUntil !== undefined;
-    return { heldCount: Math.max(this.highestCount, keptCount, 1), keptCount, limited };
+    return { heldCount: Math.max(this.#highest, this.#missed, keptCount, 1), keptCount, limited };
   }
 
   /** An acquisition is about to be sent. @param leaseMs its lease */
@@ -172,7 +172,7 @@ export class ServerRecord extends Turns {
   entered(): void {
     this.#count += 1;
     this.#lowest = this.#count;
-    this.#highest = Math.max(this.highestCount, this.#count);
+    this.#highest = Math.max(this.#highest, this.#missed, this.#count);
     this.#isQueued = false;
     this.#missed = 0;
   }
@@ -204,7 +204,7 @@ export class ServerRecord extends Turns {
   released(keptCount: number, status: ReleaseStatus, isShort: boolean): void {
     const isGone = status === "absent" || status === "wrong-type";
     const left = isGone ? 0 : keptCount;
-    this.#missed = isShort ? Math.max(this.highestCount, 1) : 0;
+    this.#missed = isShort ? Math.max(this.#highest, this.#missed, 1) : 0;
     this.#lowest = Math.min(this.#lowest, left);
     // From now on only a copy of an acquisition can bring the field back, and that is freed at once.
     if (left === 0 && !isShort) this.keepForMs = 0;
@@ -252,7 +252,8 @@ export class ServerRecord extends Turns {
 
   /** There is surely nothing any more. */
   empty(): void {
-    this.gone();
+    this.#count = 0;
+    this.#lowest = 0;
     this.#highest = 0;
     this.#noCopies();
     this.keepForMs = 0;
@@ -290,7 +291,8 @@ export class ServerRecord extends Turns {
   /** The holders of a chain have left without a command that frees their fields. What is asked for meanwhile finds the count 0. */
   namesLeft(): void {
     this.#namesAreLeft = true;
-    this.gone();
+    this.#count = 0;
+    this.#lowest = 0;
     this.#highest = 0;
   }
 
