@@ -14,6 +14,8 @@ import { root, tallies } from "./tiers.mjs";
 
 /** On it the simulator is twice as fast as on Node 20, and its histories are the same: test:nodes compares them. */
 const SIMULATED_ON = 26;
+/** The tiers after it mostly wait: it plays beside them, with what they leave of the processor. */
+const BESIDE_OTHERS = "simulate";
 
 /** npm scripts with their arguments. `npm test` comes first: it also installs what is missing. */
 const packageGates = [
@@ -50,18 +52,12 @@ if (gates.length > packageGates.length) rmSync(tallies, { recursive: true, force
 const folder = mkdtempSync(join(tmpdir(), "holdfast-gates-"));
 const failures = join(folder, "failures.txt");
 const failed = [];
+const beside = [];
 for (const gate of gates) {
-  const name = `npm run ${gate.join(" ")}`;
-  console.log(`\n======== ${name} ========`);
-  const startMs = performance.now();
-  const { ok } = await runCommand("npm", ["run", "--silent", ...gate], {
-    env: { ...(await environmentOf(gate)), HOLDFAST_FAILURES: failures },
-  });
-  console.log(
-    `-------- ${name}: ${ok ? "passed" : "FAILED"} in ${Math.round((performance.now() - startMs) / 1000)} s`,
-  );
-  if (!ok) failed.push(name);
+  if (gate[0] === BESIDE_OTHERS) beside.push(passes(gate, { quiet: true }));
+  else await passes(gate);
 }
+await Promise.all(beside);
 
 if (existsSync(failures))
   console.log(`\nFailed tests:\n${readFileSync(failures, "utf8").replaceAll(root, "")}`);
@@ -71,11 +67,34 @@ console.log(`gates: ${gates.length - failed.length} passed, ${failed.length} fai
 process.exitCode = failed.length === 0 ? 0 : 1;
 
 /**
+ * Runs a gate to its end, and notes it if it fails.
+ *
+ * @param {readonly string[]} gate
+ * @param {{ quiet?: boolean }} [options] quiet: what it prints comes at its end, and it leaves the processor to others
+ */
+async function passes(gate, { quiet = false } = {}) {
+  const name = `npm run ${gate.join(" ")}`;
+  const title = `\n======== ${name} ========`;
+  if (!quiet) console.log(title);
+  const startMs = performance.now();
+  const run = ["npm", "run", "--silent", ...gate];
+  const [command = "", ...args] = quiet ? ["nice", ...run] : run;
+  const { ok, output } = await runCommand(command, args, {
+    env: { ...(await environmentOf(gate)), HOLDFAST_FAILURES: failures },
+    quiet,
+  });
+  if (quiet) console.log(`${title}\n${output}`);
+  const seconds = Math.round((performance.now() - startMs) / 1000);
+  console.log(`-------- ${name}: ${ok ? "passed" : "FAILED"} in ${seconds} s`);
+  if (!ok) failed.push(name);
+}
+
+/**
  * Where that release can not be had, the one at hand simulates.
  *
  * @param {readonly string[]} gate
  */
 async function environmentOf([script]) {
-  if (script !== "simulate") return process.env;
+  if (script !== BESIDE_OTHERS) return process.env;
   return installedNode(SIMULATED_ON).then(withNode, () => process.env);
 }

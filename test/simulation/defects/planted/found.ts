@@ -265,6 +265,11 @@ export const foundDefects: readonly Defect[] = [
         find: "return this.#isTooLate && !mayHarm;",
         replace: "return this.#isTooLate && mayHarm !== undefined;",
       },
+      {
+        file: "src/locks/attempt.ts",
+        find: "if (wish.again && inRedis.mayBeLowered) {",
+        replace: "if (wish.again && inRedis.mayBeLowered && this.heldCount === 0) {",
+      },
     ],
   },
   {

@@ -98,7 +98,7 @@ export const serverDefects: readonly Defect[] = [
       {
         file: "src/locks/attempt.ts",
         find: "void takeBack(lock, holding).then(() => this.failForCaller(error));",
-        replace: "void takeBack;\n    this.failForCaller(error);",
+        replace: "void takeBack;\n    holding.inRedis.refused(true);\n    this.failForCaller(error);",
       },
     ],
   },
