@@ -4,6 +4,7 @@ import { diagnose } from "./support/diagnosis.js";
 import { patients, userWith } from "./support/patients.js";
 
 const patient = patients();
+const isTtl = (ms: number) => ms > 0;
 
 describe("doctor finds missing rights:", () => {
   test.each([
@@ -47,6 +48,16 @@ describe("doctor finds missing rights:", () => {
     const finding = (await diagnose(server.url, [], env)).entries.find(({ id }) => id === "rights");
     expect(finding?.found).toContain("has no right to ~NAME*");
     expect(finding?.wanted).toContain("--name");
+  });
+
+  test("to delete, and what it can not remove ends by itself", async () => {
+    const { server, plain } = await patient.start();
+    const env = await userWith(plain, [...knownRights, "-del"]);
+    const { of } = await diagnose(server.url, ["--name", "order:42"], env);
+    expect(of("rights")).toContain("DEL");
+    const left = await plain.keys("*");
+    expect(left.filter((key) => key.startsWith("redisson_lock_token:"))).toHaveLength(1);
+    for (const key of left) expect([key, await plain.pttl(key)]).toEqual([key, expect.toSatisfy(isTtl)]);
   });
 
   test("to subscribe", async () => {

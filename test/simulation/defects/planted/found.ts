@@ -30,7 +30,7 @@ export const foundDefects: readonly Defect[] = [
       {
         file: "src/locks/attempt.ts",
         find: "if (!isClean && !waiter.over) waiter.sleep(() => this.safely(goOn));",
-        replace: "if (!isClean) lock.client.after(50, () => this.safely(goOn));",
+        replace: "if (!isClean) waiter.sleep(() => this.safely(goOn));",
       },
     ],
   },
