@@ -5,7 +5,7 @@ import type { Scene } from "./scene.js";
 /** Something that programs do with locks, tried on keys of its own. */
 interface Trial {
   readonly what: string;
-  run(scene: Scene, name: string): Promise<void>;
+  run(holdfast: Holdfast, name: string): Promise<void>;
 }
 
 /** Long enough for what is done, and short enough to end by itself should the check be killed. */
@@ -16,17 +16,17 @@ const RENEWED_AFTER_MS = 400;
 /** As the library retries a command for its `commandTimeoutMs`, so often at most in a row. */
 const TRIAL_WITHIN_MS = 15_000;
 const REMOVED_WITHIN_MS = 5_000;
-/** So do a semaphore, and the token of a fenced lock, which outlives its lock for ever otherwise. */
+/** A semaphore ends by itself should the check be killed, and so does what may not be deleted. */
 const COUNT_MS = 60_000;
 
 /** They go through every script of the library, so that what one of them needs is needed by some program. */
 const trials: readonly Trial[] = [
-  { what: "a lock", run: ({ holdfast }, name) => takeTwice(holdfast.getLock(name), holdfast) },
-  { what: "a renewed lock", run: ({ holdfast }, name) => renew(holdfast.getLock(name)) },
-  { what: "a lock with waiters", run: ({ holdfast }, name) => contend(holdfast.getLock(name)) },
+  { what: "a lock", run: (holdfast, name) => takeTwice(holdfast.getLock(name), holdfast) },
+  { what: "a renewed lock", run: (holdfast, name) => renew(holdfast.getLock(name)) },
+  { what: "a lock with waiters", run: (holdfast, name) => contend(holdfast.getLock(name)) },
   {
     what: "a lock that is kept after its release",
-    async run({ holdfast }, name) {
+    async run(holdfast, name) {
       const lease = await holdfast.getLock(name).lock({ leaseMs: LEASE_MS });
       await lease.extend(LEASE_MS);
       await lease.unlock({ keepForMs: 1 });
@@ -34,20 +34,23 @@ const trials: readonly Trial[] = [
   },
   {
     what: "a lock freed by force",
-    async run({ holdfast }, name) {
+    async run(holdfast, name) {
       await holdfast.getLock(name).lock({ leaseMs: LEASE_MS });
       await holdfast.forceUnlock(await holdfast.inspect(name));
     },
   },
-  { what: "a fair lock", run: ({ holdfast }, name) => contend(holdfast.getFairLock(name)) },
-  { what: "a fenced lock", run: drawTokens },
+  { what: "a fair lock", run: (holdfast, name) => contend(holdfast.getFairLock(name)) },
+  {
+    what: "a fenced lock",
+    run: (holdfast, name) => takeTwice(holdfast.getFencedLock(name), holdfast),
+  },
   {
     what: "a read lock",
-    run: ({ holdfast }, name) => renew(holdfast.getReadWriteLock(name).readLock()),
+    run: (holdfast, name) => renew(holdfast.getReadWriteLock(name).readLock()),
   },
   {
     what: "a write lock",
-    run: ({ holdfast }, name) => renew(holdfast.getReadWriteLock(name).writeLock()),
+    run: (holdfast, name) => renew(holdfast.getReadWriteLock(name).writeLock()),
   },
   { what: "a semaphore", run: useSemaphore },
   { what: "a permit-expirable semaphore", run: usePermits },
@@ -65,7 +68,7 @@ export async function tryAll(scene: Scene): Promise<readonly TrialFailure[]> {
     trials.map(async ({ what, run }, at) => {
       const name = trialName(scene.trial, at);
       try {
-        await within(TRIAL_WITHIN_MS, run(scene, name));
+        await within(TRIAL_WITHIN_MS, run(scene.holdfast, name));
         return [];
       } catch (error) {
         return [{ what, error: error instanceof Error ? error.message : String(error) }];
@@ -82,18 +85,21 @@ export const trialCount: number = trials.length;
 
 /** Each by itself: in a cluster they may have several slots. Where it is not allowed, they end by themselves. */
 export async function remove({ redis }: Pick<Scene, "redis">, keys: readonly string[]): Promise<void> {
-  const bounded = (key: string) => within(REMOVED_WITHIN_MS, redis.del(key));
-  await Promise.all(keys.map((key) => bounded(key).catch(() => 0)));
+  const bounded = (work: Promise<number>) => within(REMOVED_WITHIN_MS, work);
+  // The token of a fenced lock has no TTL.
+  const endsLater = (key: string) => bounded(redis.pexpire(key, COUNT_MS));
+  const removed = (key: string) => bounded(redis.del(key)).catch(() => endsLater(key));
+  await Promise.all(keys.map((key) => removed(key).catch(() => 0)));
 }
 
 /** All that a lock, a semaphore or a latch of this name may have. */
 function keysOf({ settings: { prefix }, holdfast }: Scene, name: string): readonly string[] {
   const key = prefix + name;
-  const tag = tagOf(key);
+  const tag = key.includes("{") ? key : `{${key}}`;
   return [
     key,
     `${tag}:timeout`,
-    tokenKeyOf(key),
+    `redisson_lock_token:${tag}`,
     `redisson_lock_queue:${tag}`,
     `redisson_lock_timeout:${tag}`,
     `holdfast_fair_alive:${tag}`,
@@ -101,14 +107,6 @@ function keysOf({ settings: { prefix }, holdfast }: Scene, name: string): readon
     `holdfast_sc_saved:${tag}`,
     `holdfast_req:${tag}:${holdfast.clientId}`,
   ];
-}
-
-function tagOf(key: string): string {
-  return key.includes("{") ? key : `{${key}}`;
-}
-
-function tokenKeyOf(key: string): string {
-  return `redisson_lock_token:${tagOf(key)}`;
 }
 
 function trialName(trial: string, at: number): string {
@@ -122,13 +120,6 @@ async function takeTwice(lock: Lock, holdfast: Holdfast): Promise<void> {
     await inner.unlock();
     await outer.unlock();
   });
-}
-
-/** The lock counts its token on, which keeps its TTL. */
-async function drawTokens({ holdfast, redis, settings: { prefix } }: Scene, name: string): Promise<void> {
-  // A user who may not set a key may have fenced locks all the same.
-  await redis.set(tokenKeyOf(prefix + name), 0, "PX", COUNT_MS).catch(() => undefined);
-  await takeTwice(holdfast.getFencedLock(name), holdfast);
 }
 
 async function renew(lock: Lock): Promise<void> {
@@ -147,7 +138,7 @@ async function contend(lock: Lock): Promise<void> {
   await (await second).unlock();
 }
 
-async function useSemaphore({ holdfast }: Scene, name: string): Promise<void> {
+async function useSemaphore(holdfast: Holdfast, name: string): Promise<void> {
   const semaphore = holdfast.getSemaphore(name);
   await semaphore.trySetPermits(2, { ttlMs: COUNT_MS });
   await semaphore.acquire(1, { waitMs: LEASE_MS });
@@ -157,7 +148,7 @@ async function useSemaphore({ holdfast }: Scene, name: string): Promise<void> {
   await semaphore.delete();
 }
 
-async function usePermits({ holdfast }: Scene, name: string): Promise<void> {
+async function usePermits(holdfast: Holdfast, name: string): Promise<void> {
   const semaphore = holdfast.getPermitExpirableSemaphore(name);
   await semaphore.trySetPermits(2, { ttlMs: COUNT_MS });
   const permits = await semaphore.acquire(1, { leaseMs: LEASE_MS, waitMs: LEASE_MS });
@@ -167,7 +158,7 @@ async function usePermits({ holdfast }: Scene, name: string): Promise<void> {
   await semaphore.delete();
 }
 
-async function useLatch({ holdfast }: Scene, name: string): Promise<void> {
+async function useLatch(holdfast: Holdfast, name: string): Promise<void> {
   const latch = holdfast.getCountDownLatch(name);
   await latch.trySetCount(1);
   await latch.countDown();
