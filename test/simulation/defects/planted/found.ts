@@ -100,25 +100,6 @@ export const foundDefects: readonly Defect[] = [
     ],
   },
   {
-    name: "settling-takes-turns",
-    promise: "Calls under one chosen id that wait for the other lock of a pair end.",
-    shows: "Two reads under the id of a write whose outcome stays unknown for its whole lease.",
-    origin: "own-43",
-    kinds: PAIRS,
-    edits: [
-      {
-        file: "src/locks/entrance.ts",
-        find: 'if (isTurn && by !== "settle") stay.unsettled(true);',
-        replace: "if (isTurn) stay.unsettled(true);",
-      },
-      {
-        file: "src/locks/acquisition.ts",
-        find: 'if (by !== "settle") this.#entered = stay;',
-        replace: "this.#entered = stay;",
-      },
-    ],
-  },
-  {
     name: "pause-ended-by-an-old-wake",
     promise: "Calls for a multi lock that get in each other's way tell themselves apart by pauses.",
     shows: "Calls of one client far from the server wake each other while they try.",
