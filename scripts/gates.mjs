@@ -51,7 +51,9 @@ const gates = process.argv.includes("--all")
 if (gates.length > packageGates.length) rmSync(tallies, { recursive: true, force: true });
 const folder = mkdtempSync(join(tmpdir(), "holdfast-gates-"));
 const failures = join(folder, "failures.txt");
+/** @type {string[]} */
 const failed = [];
+/** @type {Promise<void>[]} */
 const beside = [];
 for (const gate of gates) {
   if (gate[0] === BESIDE_OTHERS) beside.push(passes(gate, { quiet: true }));
