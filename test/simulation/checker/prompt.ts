@@ -12,6 +12,7 @@ const TIMERS_MS = 100;
 const WAYS = 12;
 /** So long after the last fault all have subscriptions again, and what the dead have left is gone. */
 const ECHO_US = 20_000 * US;
+const STANDSTILLS = ["stop", "suspend", "stall"];
 
 /** What the rule has to know about the fleet. */
 export interface Fleet {
@@ -71,7 +72,7 @@ export class Prompt {
       const fallenUs = lapsedUs === undefined ? 0 : lapsedUs + this.#leaseUs;
       const sinceUs = Math.max(quietUs, fallenUs, calls.changedUs(name));
       const waitsSinceUs = (call: PendingCall) =>
-        Math.max(sinceUs, call.startUs, quietUs + this.#suspendedUs(call));
+        Math.max(sinceUs, call.startUs, quietUs + this.#standstillUs(call));
       const late = [...calls.pending].find(
         (call) =>
           call.isAlone &&
@@ -90,11 +91,14 @@ export class Prompt {
     }
   }
 
-  /** For how long its machine was suspended. What waits until no copy can come, as behind a server's clock, waits on where it was. */
-  #suspendedUs({ process, startUs }: PendingCall): number {
+  /**
+   * For how long its process stood still. What waits until no copy can come, as behind a server's clock, waits on where it was; and a
+   * process that has not met that server yet makes its deadlines by the clock before it.
+   */
+  #standstillUs({ process, startUs }: PendingCall): number {
     return this.#trouble
-      .spellsOf(process, ["suspend"])
-      .filter(({ untilUs }) => untilUs > startUs)
+      .spellsOf(process, STANDSTILLS)
+      .filter(({ untilUs }) => untilUs >= startUs)
       .reduce((sum, { fromUs, untilUs }) => sum + untilUs - fromUs, 0);
   }
 }
