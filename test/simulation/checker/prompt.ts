@@ -13,6 +13,8 @@ const WAYS = 12;
 /** So long after the last fault all have subscriptions again, and what the dead have left is gone. */
 const ECHO_US = 20_000 * US;
 const STANDSTILLS = ["stop", "suspend", "stall"];
+/** So long after it a process has connected again to a server that was replaced meanwhile. */
+const CONNECTS_US = 5_000 * US;
 
 /** What the rule has to know about the fleet. */
 export interface Fleet {
@@ -98,7 +100,7 @@ export class Prompt {
   #standstillUs({ process, startUs }: PendingCall): number {
     return this.#trouble
       .spellsOf(process, STANDSTILLS)
-      .filter(({ untilUs }) => untilUs >= startUs)
+      .filter(({ untilUs }) => untilUs + CONNECTS_US > startUs)
       .reduce((sum, { fromUs, untilUs }) => sum + untilUs - fromUs, 0);
   }
 }
