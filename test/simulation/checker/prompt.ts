@@ -94,12 +94,13 @@ export class Prompt {
   }
 
   /**
-   * For how long its process stood still. What waits until no copy can come, as behind a server's clock, waits on where it was; and a
-   * process that has not met that server yet makes its deadlines by the clock before it.
+   * For how long its machine was suspended: what waits until no copy can come, as behind a server's clock, waits on where it was. Also for
+   * how long its process stood still where such a server has come: until it has met that it makes deadlines by the clock before.
    */
   #standstillUs({ process, startUs }: PendingCall): number {
+    const isBehind = this.#trouble.happened("server behind takes over");
     return this.#trouble
-      .spellsOf(process, STANDSTILLS)
+      .spellsOf(process, isBehind ? STANDSTILLS : ["suspend"])
       .filter(({ untilUs }) => untilUs + CONNECTS_US > startUs)
       .reduce((sum, { fromUs, untilUs }) => sum + untilUs - fromUs, 0);
   }
