@@ -101,6 +101,16 @@ it("keeps the focus and the text where they are while everything changes", async
   expect(await top()).toBe(before);
 });
 
+it("types into the filter what follows its key, however soon", async () => {
+  const { url } = await serve();
+  const page = await whenLive(await open(url));
+  const focusedAtOnce = await page.evaluate(() => {
+    document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true }));
+    return document.activeElement?.id;
+  });
+  expect(focusedAtOnce).toBe("filter");
+});
+
 it("hides at once what the filter does not let through, though the pointer is among the rows [I1]", async () => {
   const { url } = await serve();
   const page = await whenLive(await open(url));

@@ -53,11 +53,16 @@ function isTyping(target: EventTarget | null): boolean {
   return target.closest("input, textarea, select, dialog") !== null;
 }
 
+/** At once where it is on the screen: the next key is typed into it. */
 function focusFilter(setRoute: Shortcuts["setRoute"]): void {
-  if (document.getElementById("filter") === null) setRoute({ screen: "locks" });
-  requestAnimationFrame(() => {
-    const filter = document.getElementById("filter");
-    if (filter instanceof HTMLInputElement) filter.select();
-    filter?.focus();
-  });
+  if (hasFilterFocus()) return;
+  setRoute({ screen: "locks" });
+  requestAnimationFrame(hasFilterFocus);
+}
+
+function hasFilterFocus(): boolean {
+  const filter = document.getElementById("filter");
+  if (filter instanceof HTMLInputElement) filter.select();
+  filter?.focus();
+  return filter !== null;
 }
