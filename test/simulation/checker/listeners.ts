@@ -32,8 +32,8 @@ export class Listeners {
   readonly #knows: Knows;
   readonly #waits: Waits;
   readonly #told = new Map<string, Told>();
-  /** How many calls for each name have ended without a lease. */
-  readonly #vain = new Map<string, number>();
+  /** How many calls of each client for each name were cancelled: what their answers bring may be lost before it is given back. */
+  readonly #cancelled = new Map<string, number>();
   /** What events have told of failures that nobody sees otherwise. */
   readonly #failures: string[] = [];
   readonly #end: (() => void)[] = [];
@@ -83,7 +83,7 @@ export class Listeners {
 
   /**
    * Each lease is told once to be had, and once to be lost, so that no more can be told of than were given. A holder that nobody was told
-   * of may have lost what it had before its call could give it, and so may one whose thread has called in vain besides. Permits have ids,
+   * of may have lost what it had before its call could give it, and so may one of whose client a call was cancelled besides. Permits have ids,
    * and are not counted.
    */
   compare(shared: readonly Shared[]): void {
@@ -96,8 +96,9 @@ export class Listeners {
       const given = checker.given.get(owner) ?? 0;
       if (joint.has(name) || given === 0) continue;
       for (const [what, count] of Object.entries(counts)) {
-        const vain = what === "lost" ? (this.#vain.get(name) ?? 0) : 0;
-        if (count <= given + vain) continue;
+        const client = owner.slice(0, owner.lastIndexOf(":"));
+        const more = what === "lost" ? (this.#cancelled.get(`${client} ${name}`) ?? 0) : 0;
+        if (count <= given + more) continue;
         checker.fail("truth", `${count} leases of ${owner} were told to be ${what}, and ${given} were given`);
       }
     }
@@ -123,7 +124,10 @@ export class Listeners {
   #onAcquire(event: AcquireEvent): void {
     this.#waits.ended(event);
     const { name, kind, holder, outcome } = event;
-    if (outcome !== "acquired") this.#vain.set(name, (this.#vain.get(name) ?? 0) + 1);
+    if (outcome === "cancelled") {
+      const call = `${event.clientId} ${name}`;
+      this.#cancelled.set(call, (this.#cancelled.get(call) ?? 0) + 1);
+    }
     const told = holder === undefined ? undefined : this.#of({ name, kind, holder });
     if (told !== undefined && outcome === "acquired") told.acquired += 1;
   }

@@ -99,9 +99,10 @@ export class Prompt {
    */
   #standstillUs({ process, startUs }: PendingCall): number {
     const isBehind = this.#trouble.happened("server behind takes over");
+    const [sorts, afterUs] = isBehind ? ([STANDSTILLS, CONNECTS_US] as const) : ([["suspend"], 0] as const);
     return this.#trouble
-      .spellsOf(process, isBehind ? STANDSTILLS : ["suspend"])
-      .filter(({ untilUs }) => untilUs + CONNECTS_US > startUs)
+      .spellsOf(process, sorts)
+      .filter(({ untilUs }) => untilUs + afterUs > startUs)
       .reduce((sum, { fromUs, untilUs }) => sum + untilUs - fromUs, 0);
   }
 }
