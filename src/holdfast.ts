@@ -7,6 +7,7 @@ import {
   duration,
   keyOf,
   known,
+  refuseSurplus,
   refuseUnknown,
 } from "./checks.js";
 import { Client } from "./client.js";
@@ -45,6 +46,7 @@ import { checkPingOptions, type PingOptions, type Pong, ping } from "./ping.js";
 import { type Fleet, fleetOf, KnownClients } from "./presence/fleet.js";
 import { Presence } from "./presence/presence.js";
 import type { FleetOptions } from "./presence/presence-options.js";
+import { inLogs, type LogArguments, printed } from "./printed.js";
 import { latchChannel, semaphoreChannel } from "./protocol/names.js";
 import type { Count } from "./synchronizers/count.js";
 import { type CountDownLatch, RemoteLatch } from "./synchronizers/count-down-latch.js";
@@ -94,6 +96,14 @@ export class Holdfast implements AsyncDisposable {
     if (events.clientOpen.hasSubscribers) events.clientOpen.publish({ ...client.about });
   }
 
+  toJSON(): object {
+    return { clientId: this.clientId };
+  }
+
+  [inLogs](...given: LogArguments): string {
+    return printed("Holdfast", this.toJSON(), given);
+  }
+
   /** The first part of every holder of this client: a random UUID. */
   get clientId(): string {
     return this.#client.id;
@@ -112,7 +122,9 @@ export class Holdfast implements AsyncDisposable {
    * A lock which the thread that has it is refused at once, with a ReentryError. Source: Redisson's getNonReentrantLock.
    * @throws InvalidNameError
    */
-  getNonReentrantLock(name: string): Lock {
+  getNonReentrantLock(name: string): Lock;
+  getNonReentrantLock(name: string, ...surplus: readonly unknown[]): Lock {
+    refuseSurplus("getNonReentrantLock", surplus);
     return this.#lock(nonReentrantLock, name, {});
   }
 
@@ -129,7 +141,9 @@ export class Holdfast implements AsyncDisposable {
    * As `getFairLock`, and as `getNonReentrantLock`. Source: Redisson's getNonReentrantFairLock.
    * @throws InvalidNameError
    */
-  getNonReentrantFairLock(name: string): Lock {
+  getNonReentrantFairLock(name: string): Lock;
+  getNonReentrantFairLock(name: string, ...surplus: readonly unknown[]): Lock {
+    refuseSurplus("getNonReentrantFairLock", surplus);
     return this.#lock(nonReentrantFairLock, name, {});
   }
 
@@ -187,7 +201,9 @@ export class Holdfast implements AsyncDisposable {
    * `getPermitExpirableSemaphore` return by themselves. Source: Redisson's getSemaphore.
    * @throws InvalidNameError
    */
-  getSemaphore(name: string): Semaphore {
+  getSemaphore(name: string): Semaphore;
+  getSemaphore(name: string, ...surplus: readonly unknown[]): Semaphore {
+    refuseSurplus("getSemaphore", surplus, "await semaphore.trySetPermits(?)");
     return new CountingSemaphore(this.#count("semaphore", name, semaphoreChannel));
   }
 
@@ -196,7 +212,9 @@ export class Holdfast implements AsyncDisposable {
    * getPermitExpirableSemaphore.
    * @throws InvalidNameError
    */
-  getPermitExpirableSemaphore(name: string): PermitExpirableSemaphore {
+  getPermitExpirableSemaphore(name: string): PermitExpirableSemaphore;
+  getPermitExpirableSemaphore(name: string, ...surplus: readonly unknown[]): PermitExpirableSemaphore {
+    refuseSurplus("getPermitExpirableSemaphore", surplus, "await semaphore.trySetPermits(?)");
     return new LeasingSemaphore(this.#count("permit-expirable-semaphore", name, semaphoreChannel));
   }
 
@@ -204,7 +222,9 @@ export class Holdfast implements AsyncDisposable {
    * A latch that opens when it was counted down to zero. Source: Redisson's getCountDownLatch.
    * @throws InvalidNameError
    */
-  getCountDownLatch(name: string): CountDownLatch {
+  getCountDownLatch(name: string): CountDownLatch;
+  getCountDownLatch(name: string, ...surplus: readonly unknown[]): CountDownLatch {
+    refuseSurplus("getCountDownLatch", surplus, "await latch.trySetCount(?)");
     const latch = this.#count("count-down-latch", name, latchChannel);
     if (this.#client.inCluster) checkClusterLatch(latch.key, this.#client.settings.pubSub);
     return new RemoteLatch(latch);

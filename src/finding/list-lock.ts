@@ -1,5 +1,6 @@
 import { originOf } from "../client-id.js";
 import { kindOf } from "../locks/inspect.js";
+import { withToken } from "../printed.js";
 import type { FoundRecord } from "../protocol/finding-scripts.js";
 import { MODE_FIELD, WRITE_ENDING } from "../protocol/names.js";
 import type { Heard } from "./channel-source.js";
@@ -33,7 +34,7 @@ export function listLock(findings: Findings): ListedLock | undefined {
   const isUsed = holders.length > 0 || record.queue.length > 0 || waiting.some(isThere);
   // A number says nothing about its users but by its channel.
   if (!isUsed && (record.type !== "string" || heard === undefined)) return undefined;
-  return {
+  return withToken({
     key,
     name,
     kind,
@@ -44,7 +45,7 @@ export function listLock(findings: Findings): ListedLock | undefined {
     waiting,
     more: record.more,
     ...(counting && { listeners: heard?.listeners ?? 0 }),
-  };
+  });
 }
 
 function kindIn({ key, record, fleet, heard }: Findings): ListedLock["kind"] | undefined {

@@ -1,3 +1,5 @@
+import { isResponse } from "./answer.js";
+
 /** What the sender of a request may do: nothing, look, or also free locks. */
 export type Role = "none" | "read" | "operate";
 
@@ -37,7 +39,7 @@ export async function admit(
 ): Promise<Admitted | Response | undefined> {
   try {
     const access = await authorize(request, native);
-    if (access instanceof Response) return access;
+    if (isResponse(access)) return access;
     const { role, actor, byToken } = access;
     if (role !== "read" && role !== "operate") return undefined;
     const name = typeof actor === "string" && actor !== "" ? actor.slice(0, LONGEST_ACTOR) : null;

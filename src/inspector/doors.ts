@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Answer, refusal, type Sink } from "./answer.js";
+import { type Answer, isResponse, refusal, type Sink } from "./answer.js";
 import type { Desk } from "./desk.js";
 
 /** More is never unread: see the audience. */
@@ -8,7 +8,7 @@ const ROOM_BYTES = 16_777_216;
 /** The door for what speaks Request and Response. */
 export async function answerFetch(desk: Desk, request: Request, native: unknown): Promise<Response> {
   const answered = await desk.ask(request, native);
-  if (answered instanceof Response) return answered;
+  if (isResponse(answered)) return answered;
   const { status, headers, body, feed } = answered;
   const content = request.method === "HEAD" ? null : (body as string | Uint8Array<ArrayBuffer> | null);
   if (feed === undefined || request.method === "HEAD") return new Response(content, { status, headers });
@@ -49,7 +49,7 @@ export async function answerNode(
     request === undefined ? refusal(400, "this is no request") : await desk.ask(request, incoming);
   if (response.destroyed || response.headersSent) return;
   const isHead = incoming.method === "HEAD";
-  if (answered instanceof Response) return sendResponse(answered, response, isHead);
+  if (isResponse(answered)) return sendResponse(answered, response, isHead);
   const { status, headers, body, feed } = answered;
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);

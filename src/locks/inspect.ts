@@ -1,4 +1,5 @@
 import type { Client } from "../client.js";
+import { withToken } from "../printed.js";
 import type { LockRecord } from "../protocol/lock-scripts.js";
 import { MODE_FIELD } from "../protocol/names.js";
 import { look } from "./look.js";
@@ -64,7 +65,7 @@ export async function inspect(client: Client, name: string, key: string): Promis
   const holders = Object.keys(counts);
   const [only = ""] = holders;
   const permits = permitsOf(record);
-  return {
+  return withToken({
     name,
     key,
     kind: permits?.kind ?? kindOf({ free: type === "none" && queue.length === 0, mode, queue, token }),
@@ -77,7 +78,7 @@ export async function inspect(client: Client, name: string, key: string): Promis
     kept: holders.length === 1 && KEPT.test(only),
     ...(listeners === null ? {} : { listeners }),
     ...permits?.counts,
-  };
+  });
 }
 
 /** What is told of a semaphore or a latch alone. */

@@ -29,7 +29,7 @@ class Longest<T> {
 /**
  * What a client has, waits for and has seen since the last beat. It looks at no lease's end, and so declares no loss.
  * @param acquired how many locks and permits were acquired since then
- * @throws what `redact` throws
+ * @throws what `redact` throws; TypeError for an answer that is no text
  */
 export function activityOf(client: Client, look: Look, acquired: number, counted: Counted): Activity {
   const holds = holdsOf(client, look);

@@ -231,6 +231,33 @@ describe("a client with presence", () => {
     await lease.unlock();
   });
 
+  test.each([
+    ["a promise that rejects", () => Promise.reject(new Error("no such name")), "a Promise"],
+    ["a promise", () => Promise.resolve("order"), "a Promise"],
+    ["nothing", () => undefined, "undefined"],
+    ["an empty text", () => "", '""'],
+  ])(
+    "fails beats, ends no process and leaves no hold out where redact answers %s [own-108]",
+    async (_, answer, shown) => {
+      const unhandled: unknown[] = [];
+      const note = (error: unknown) => void unhandled.push(error);
+      process.on("unhandledRejection", note);
+      try {
+        const one = client({ presence: { redact: answer as unknown as () => string } });
+        const lease = await one.getLock("order:7").lock();
+        await beats(3);
+        await new Promise((resolve) => setImmediate(resolve));
+        const message = `presence.redact must answer a non-empty string at once, got ${shown}`;
+        expect(failures.map(({ error }) => (error as Error).message)).toEqual([message, message, message]);
+        expect(await seen(one)).toBeUndefined();
+        await lease.unlock();
+      } finally {
+        process.off("unhandledRejection", note);
+      }
+      expect(unhandled).toEqual([]);
+    },
+  );
+
   test("declares no hold lost by looking at it", async () => {
     const one = client();
     const lease = await one.getLock("a").lock({ leaseMs: 7_000 });
