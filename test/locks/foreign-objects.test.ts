@@ -16,7 +16,7 @@ function signalOf(controller: ForeignController): AbortSignal {
   return controller.signal as unknown as AbortSignal;
 }
 
-describe("a signal of another library or realm [own-107]", () => {
+describe("a signal of another library or realm", () => {
   let of: () => ReturnType<typeof open>["holdfast"];
   const calls: readonly (readonly [string, (signal: AbortSignal) => Promise<unknown>])[] = [
     ["lock", (signal) => of().getLock("a").lock({ signal })],
@@ -34,7 +34,7 @@ describe("a signal of another library or realm [own-107]", () => {
     ["permits", (signal) => of().getPermitExpirableSemaphore("p").acquire({ signal })],
     ["a latch", (signal) => of().getCountDownLatch("l").await({ signal })],
   ];
-  test.each(calls)("cancels %s with an AbortError where it has no reason", async (name, call) => {
+  test.each(calls)("cancels %s with an AbortError where it has no reason [own-107]", async (name, call) => {
     const { holdfast, clock } = open();
     of = () => holdfast;
     const held = await holdfast.getLock("a").lock();
@@ -91,11 +91,11 @@ describe("a signal of another library or realm [own-107]", () => {
   });
 });
 
-describe("an error of another realm, as tests of Jest see those of Node [own-107]", () => {
+describe("an error of another realm, as tests of Jest see those of Node", () => {
   const foreign = (text: string, also: object = {}) =>
     Object.assign(runInNewContext(`new Error(${JSON.stringify(text)})`), also);
 
-  test("is read as one of this realm is", () => {
+  test("is read as one of this realm is [own-107]", () => {
     const reply = { name: "ServerReplyError", code: "NOPERM" };
     expect(fromIoredis(foreign("NOPERM no", { command: {} }))).toMatchObject(reply);
     expect(fromNodeRedis(foreign("NOPERM no"))).toMatchObject(reply);
