@@ -88,7 +88,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -166,7 +166,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -236,7 +236,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -591,10 +591,9 @@ end
 local function tell(fair, waiter, until_ms)
 if is_ours(waiter) then
 local client_id, thread_id = client_and_thread(waiter)
-local message = string.format("%s:%s", thread_id, milliseconds(until_ms))
-publish(string.format("%s:%s", fair.channel, client_id), message)
+publish(fair.channel .. ":" .. client_id, thread_id .. ":" .. milliseconds(until_ms))
 else
-publish(string.format("%s:%s", fair.channel, waiter), "0")
+publish(fair.channel .. ":" .. waiter, "0")
 end
 end
 local function pass_on(fair, now_ms, times)
@@ -1102,10 +1101,9 @@ end
 local function tell(fair, waiter, until_ms)
 if is_ours(waiter) then
 local client_id, thread_id = client_and_thread(waiter)
-local message = string.format("%s:%s", thread_id, milliseconds(until_ms))
-publish(string.format("%s:%s", fair.channel, client_id), message)
+publish(fair.channel .. ":" .. client_id, thread_id .. ":" .. milliseconds(until_ms))
 else
-publish(string.format("%s:%s", fair.channel, waiter), "0")
+publish(fair.channel .. ":" .. waiter, "0")
 end
 end
 local function pass_on(fair, now_ms, times)
@@ -1473,10 +1471,9 @@ end
 local function tell(fair, waiter, until_ms)
 if is_ours(waiter) then
 local client_id, thread_id = client_and_thread(waiter)
-local message = string.format("%s:%s", thread_id, milliseconds(until_ms))
-publish(string.format("%s:%s", fair.channel, client_id), message)
+publish(fair.channel .. ":" .. client_id, thread_id .. ":" .. milliseconds(until_ms))
 else
-publish(string.format("%s:%s", fair.channel, waiter), "0")
+publish(fair.channel .. ":" .. waiter, "0")
 end
 end
 local function pass_on(fair, now_ms, times)
@@ -1924,10 +1921,9 @@ end
 local function tell(fair, waiter, until_ms)
 if is_ours(waiter) then
 local client_id, thread_id = client_and_thread(waiter)
-local message = string.format("%s:%s", thread_id, milliseconds(until_ms))
-publish(string.format("%s:%s", fair.channel, client_id), message)
+publish(fair.channel .. ":" .. client_id, thread_id .. ":" .. milliseconds(until_ms))
 else
-publish(string.format("%s:%s", fair.channel, waiter), "0")
+publish(fair.channel .. ":" .. waiter, "0")
 end
 end
 local function pass_on(fair, now_ms, times)
@@ -2106,7 +2102,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -2463,12 +2459,11 @@ local function digit(value)
 return string.sub("0123456789abcdef", value + 1, value + 1)
 end
 local function hex(id)
-local pairs_of_digits = string.gsub(id, ".", function(byte)
+local digits = string.gsub(id, ".", function(byte)
 local value = string.byte(byte)
 local high = math.floor(value / 16)
-return string.format("%s:%s", digit(high), digit(value - 16 * high))
+return digit(high) .. digit(value - 16 * high)
 end)
-local digits = string.gsub(pairs_of_digits, ":", "")
 return digits
 end
 local function count_of_lock()
@@ -2704,7 +2699,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -2810,8 +2805,7 @@ local owner, permits, since_ms = string.match(record, "^(.+):(%d+):(%d+)$")
 return owner, tonumber(permits) or 0, tonumber(since_ms) or now_ms
 end
 local function write_saved(saved, owner, permits, since_ms, ttl_ms)
-local who = string.format("%s:%s", owner, permits)
-redis.pcall("SET", saved, string.format("%s:%s", who, milliseconds(since_ms)), "PX", ttl_ms)
+redis.pcall("SET", saved, owner .. ":" .. permits .. ":" .. milliseconds(since_ms), "PX", ttl_ms)
 end
 local function saved_for_others(saved, owner)
 local other, permits = saved_for(saved)
@@ -2936,7 +2930,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -3042,8 +3036,7 @@ local owner, permits, since_ms = string.match(record, "^(.+):(%d+):(%d+)$")
 return owner, tonumber(permits) or 0, tonumber(since_ms) or now_ms
 end
 local function write_saved(saved, owner, permits, since_ms, ttl_ms)
-local who = string.format("%s:%s", owner, permits)
-redis.pcall("SET", saved, string.format("%s:%s", who, milliseconds(since_ms)), "PX", ttl_ms)
+redis.pcall("SET", saved, owner .. ":" .. permits .. ":" .. milliseconds(since_ms), "PX", ttl_ms)
 end
 local function saved_for_others(saved, owner)
 local other, permits = saved_for(saved)
@@ -3132,7 +3125,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -3287,7 +3280,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -3442,7 +3435,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -3591,7 +3584,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -3745,7 +3738,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -3896,7 +3889,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -4236,7 +4229,7 @@ for i = 1, #fields, 2 do
 local holder, count = fields[i], tonumber(fields[i + 1])
 if count and holder ~= "mode" and not is_write_field(holder) then
 for index = 1, math.min(count, MOST_HOLDS) do
-local key = string.format("%s:%s:rwlock_timeout:%.0f", prefix, holder, index)
+local key = prefix .. ":" .. holder .. ":rwlock_timeout:" .. string.format("%.0f", index)
 longest = math.max(longest, redis.call("PTTL", key))
 end
 end
@@ -4424,7 +4417,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -4463,8 +4456,7 @@ local owner, permits, since_ms = string.match(record, "^(.+):(%d+):(%d+)$")
 return owner, tonumber(permits) or 0, tonumber(since_ms) or now_ms
 end
 local function write_saved(saved, owner, permits, since_ms, ttl_ms)
-local who = string.format("%s:%s", owner, permits)
-redis.pcall("SET", saved, string.format("%s:%s", who, milliseconds(since_ms)), "PX", ttl_ms)
+redis.pcall("SET", saved, owner .. ":" .. permits .. ":" .. milliseconds(since_ms), "PX", ttl_ms)
 end
 local function saved_for_others(saved, owner)
 local other, permits = saved_for(saved)
@@ -4543,7 +4535,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -4629,7 +4621,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -4668,8 +4660,7 @@ local owner, permits, since_ms = string.match(record, "^(.+):(%d+):(%d+)$")
 return owner, tonumber(permits) or 0, tonumber(since_ms) or now_ms
 end
 local function write_saved(saved, owner, permits, since_ms, ttl_ms)
-local who = string.format("%s:%s", owner, permits)
-redis.pcall("SET", saved, string.format("%s:%s", who, milliseconds(since_ms)), "PX", ttl_ms)
+redis.pcall("SET", saved, owner .. ":" .. permits .. ":" .. milliseconds(since_ms), "PX", ttl_ms)
 end
 local function saved_for_others(saved, owner)
 local other, permits = saved_for(saved)
@@ -4755,7 +4746,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -4911,7 +4902,7 @@ for i = 1, #fields, 2 do
 local holder, count = fields[i], tonumber(fields[i + 1])
 if count and holder ~= "mode" and not is_write_field(holder) then
 for index = 1, math.min(count, MOST_HOLDS) do
-local key = string.format("%s:%s:rwlock_timeout:%.0f", prefix, holder, index)
+local key = prefix .. ":" .. holder .. ":rwlock_timeout:" .. string.format("%.0f", index)
 longest = math.max(longest, redis.call("PTTL", key))
 end
 end

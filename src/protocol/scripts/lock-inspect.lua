@@ -50,12 +50,11 @@ local function digit(value)
 end
 
 local function hex(id)
-  local pairs_of_digits = string.gsub(id, ".", function(byte)
+  local digits = string.gsub(id, ".", function(byte)
     local value = string.byte(byte)
     local high = math.floor(value / 16)
-    return string.format("%s:%s", digit(high), digit(value - 16 * high))
+    return digit(high) .. digit(value - 16 * high)
   end)
-  local digits = string.gsub(pairs_of_digits, ":", "")
   return digits
 end
 
