@@ -139,9 +139,10 @@ export class Desk {
 
   /** @returns why nothing may be changed by this request, and undefined where it may */
   #mayChange({ request, by }: Omit<Asked, "query">, header: string): Answer | undefined {
-    const { origin = new URL(request.url).origin } = this.#settings;
+    const { origin: named } = this.#settings;
+    const origin = named ?? new URL(request.url).origin;
     if (by.role !== "operate") return refusal(403, "you may look, and change nothing");
-    if (!isOfPage(request.headers, origin, by))
+    if (!isOfPage(request.headers, { origin, isNamed: named !== undefined }, by))
       return refusal(
         403,
         `the request does not come from a page of ${origin}, as the option origin or Host says`,

@@ -46,7 +46,9 @@ export async function answerNode(
 ): Promise<void> {
   const request = requestOf(incoming);
   const answered =
-    request === undefined ? refusal(400, "this is no request") : await desk.ask(request, incoming);
+    request === undefined
+      ? refusal(400, "this is no request, or one of two addresses")
+      : await desk.ask(request, incoming);
   if (response.destroyed || response.headersSent) return;
   const isHead = incoming.method === "HEAD";
   if (isResponse(answered)) return sendResponse(answered, response, isHead);
@@ -80,20 +82,32 @@ async function sendResponse(from: Response, response: ServerResponse, isHead: bo
   response.end(isHead ? null : Buffer.from(await from.arrayBuffer()));
 }
 
-/** Without its body, which is never read. */
+/** Without its body, which is never read; undefined for what is no request, or leads to two hosts. */
 function requestOf(incoming: IncomingMessage & { readonly originalUrl?: string }): Request | undefined {
   const { method = "GET", originalUrl = incoming.url ?? "/", socket } = incoming;
   const scheme = "encrypted" in socket && socket.encrypted === true ? "https" : "http";
+  const host = hostOf(incoming);
+  if (host === undefined) return undefined;
   try {
     const headers = new Headers();
     for (const [name, value] of Object.entries(incoming.headers)) {
       if (name.startsWith(":")) continue;
       for (const each of [value ?? []].flat()) headers.append(name, each);
     }
-    // HTTP/2 has the one in place of the other.
-    const { host = incoming.headers[":authority"] ?? "localhost" } = incoming.headers;
-    return new Request(new URL(originalUrl, `${scheme}://${host}`), { method, headers });
+    // A path may begin with two slashes, and would lead to another host if it were resolved.
+    const url = new URL(originalUrl.startsWith("/") ? `${scheme}://${host}${originalUrl}` : originalUrl);
+    return url.host === new URL(`${scheme}://${host}`).host
+      ? new Request(url, { method, headers })
+      : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** HTTP/2 has `:authority` in place of `Host`. `headers` has the first of two, of which a proxy may have looked at the other. */
+function hostOf({ rawHeaders, headers }: IncomingMessage): string | undefined {
+  const { host = headers[":authority"] ?? "localhost" } = headers;
+  const all = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === "host");
+  const agree = (headers[":authority"] ?? host) === host;
+  return all.length < 2 && agree ? String(host) : undefined;
 }
