@@ -49,8 +49,7 @@ export interface LockOptions {
 /** How one call releases a hold. */
 export interface UnlockOptions {
   /**
-   * Milliseconds for which the lock stays taken after the release, by no thread: nothing is told to waiters, which go by the TTL. For a plain,
-   * non-reentrant, spin or fenced lock of which the thread has no other hold. Default: none, the lock is freed.
+   * Milliseconds for which the lock stays taken after the release, by no thread; waiters are told when it ends. For a plain, non-reentrant, spin or fenced lock of which the thread has no other hold. Default: none, the lock is freed.
    */
   readonly keepForMs?: number | undefined;
 }

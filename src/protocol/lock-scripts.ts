@@ -87,7 +87,9 @@ export const lockKeep: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScr
   keys: ({ locks }) => locks.map(({ key }) => key),
   args({ notAfterMs, locks }) {
     const args: (string | number)[] = [notAfterMs];
-    for (const { holder, keepForMs = 0 } of locks) args.push(holder, keptField(holder), keepForMs);
+    for (const { holder, keepForMs = 0, channel } of locks) {
+      args.push(holder, keptField(holder), keepForMs, channel);
+    }
     return args;
   },
   reply: (answers) => answers.map(releaseAnswer),

@@ -1617,6 +1617,12 @@ local function server_time()
 local time = redis.call("TIME")
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
+local WORTH_TELLING_MS = 100
+local function set_ttl(key, ttl_ms, worth_telling_ms)
+local seen_ms = redis.call("PTTL", key)
+redis.call("PEXPIRE", key, ttl_ms)
+return seen_ms == -1 or seen_ms >= tonumber(ttl_ms) + (worth_telling_ms or WORTH_TELLING_MS)
+end
 local function publish(channel, message)
 local heard = redis.pcall("PUBLISH", channel, message)
 return type(heard) == "number" and heard or 0
@@ -1979,9 +1985,13 @@ end
 if not is_between(count, kept_count, held_count) then
 return { "miscounted", count }
 end
-redis.call("PEXPIRE", fair.lock, ttl_ms)
+local ends_sooner = set_ttl(fair.lock, ttl_ms)
 redis.call("HSET", fair.lock, holder, kept_count)
 lock_changed(fair)
+local head = ends_sooner and next_in_line(fair, now_ms, times)
+if head and head ~= "" then
+tell(fair, head, 0)
+end
 return { "released" }
 end
 local replies = { now_ms }
@@ -2500,10 +2510,20 @@ permits(),
   ),
   "lock-keep": scriptSource(
     "lock-keep",
-    `local time = redis.call("TIME")
+    `local function publish(channel, message)
+local heard = redis.pcall("PUBLISH", channel, message)
+return type(heard) == "number" and heard or 0
+end
+local WORTH_TELLING_MS = 100
+local function set_ttl(key, ttl_ms, worth_telling_ms)
+local seen_ms = redis.call("PTTL", key)
+redis.call("PEXPIRE", key, ttl_ms)
+return seen_ms == -1 or seen_ms >= tonumber(ttl_ms) + (worth_telling_ms or WORTH_TELLING_MS)
+end
+local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local not_after_ms = tonumber(ARGV[1])
-local function keep(lock, holder, kept, keep_ms)
+local function keep(lock, holder, kept, keep_ms, channel)
 if not_after_ms > 0 and now_ms > not_after_ms then
 return "late"
 end
@@ -2512,17 +2532,20 @@ if kind ~= "none" and kind ~= "hash" then
 return { "wrong-type", kind }
 end
 if redis.call("HEXISTS", lock, holder) == 1 then
-redis.call("PEXPIRE", lock, keep_ms)
+local ends_sooner = set_ttl(lock, keep_ms)
 redis.call("HSET", lock, kept, "1")
 redis.call("HDEL", lock, holder)
+if ends_sooner then
+publish(channel, "0")
+end
 return "released"
 end
 return redis.call("HEXISTS", lock, kept) == 1 and "released" or "absent"
 end
 local replies = { now_ms }
 for i = 1, #KEYS do
-local at = 3 * i - 1
-replies[i + 1] = keep(KEYS[i], ARGV[at], ARGV[at + 1], ARGV[at + 2])
+local at = 4 * i - 2
+replies[i + 1] = keep(KEYS[i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
 end
 return replies`,
   ),
@@ -2555,6 +2578,12 @@ local function is_between(count, kept_count, held_count)
 local stored = tonumber(count)
 return stored ~= nil and stored >= tonumber(kept_count) and stored <= tonumber(held_count)
 end
+local WORTH_TELLING_MS = 100
+local function set_ttl(key, ttl_ms, worth_telling_ms)
+local seen_ms = redis.call("PTTL", key)
+redis.call("PEXPIRE", key, ttl_ms)
+return seen_ms == -1 or seen_ms >= tonumber(ttl_ms) + (worth_telling_ms or WORTH_TELLING_MS)
+end
 local held_count, kept_count, ttl_ms = ARGV[4], ARGV[5], ARGV[6]
 local function answer()
 if now_ms > not_after_ms then
@@ -2576,8 +2605,11 @@ end
 if not is_between(count, kept_count, held_count) then
 return { "miscounted", count }
 end
-redis.call("PEXPIRE", lock, ttl_ms)
+local ends_sooner = set_ttl(lock, ttl_ms)
 redis.call("HSET", lock, holder, kept_count)
+if ends_sooner then
+publish(ARGV[2 * i + 1], "0")
+end
 return "released"
 end
 reply = answer()
@@ -2752,6 +2784,11 @@ local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
 end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
+end
 local function count_absent(semaphore, ids)
 local absent = 0
 for _, id in ipairs(ids) do
@@ -2831,13 +2868,8 @@ local saved, owner, save_ms, lease_ms = KEYS[3], ARGV[6], ARGV[8], tonumber(ARGV
 local semaphore = { permits = KEYS[1], leases = KEYS[4], channel = ARGV[5] }
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
 local ids = raw_ids(ARGV[7])
-local function next_end_ms()
-local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
-local ends_ms = tonumber(soonest[2]) or PERMANENT
-return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
-end
 local function granted(left, lease_left_ms)
-return { "granted", milliseconds(left), redis.call("PTTL", semaphore.permits), next_end_ms(), lease_left_ms }
+return { "granted", milliseconds(left), redis.call("PTTL", semaphore.permits), next_end_ms(semaphore), lease_left_ms }
 end
 local function grant()
 local left = redis.call("DECRBY", semaphore.permits, milliseconds(#ids))
@@ -2860,7 +2892,7 @@ end
 return granted(count_of(semaphore.permits) or 0, soonest_ms < PERMANENT and soonest_ms - now_ms or -1)
 end
 local function waits_ms(others)
-local lease_left_ms = next_end_ms()
+local lease_left_ms = next_end_ms(semaphore)
 local saved_ms = others > 0 and redis.call("PTTL", saved) or -1
 if lease_left_ms < 0 or saved_ms < 0 then
 return math.max(lease_left_ms, saved_ms)
@@ -2982,6 +3014,11 @@ end
 local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
+end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
 end
 local function count_absent(semaphore, ids)
 local absent = 0
@@ -3178,6 +3215,11 @@ local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
 end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
+end
 local function count_absent(semaphore, ids)
 local absent = 0
 for _, id in ipairs(ids) do
@@ -3332,6 +3374,11 @@ end
 local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
+end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
 end
 local function count_absent(semaphore, ids)
 local absent = 0
@@ -3488,6 +3535,11 @@ local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
 end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
+end
 local function count_absent(semaphore, ids)
 local absent = 0
 for _, id in ipairs(ids) do
@@ -3636,6 +3688,11 @@ end
 local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
+end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
 end
 local function count_absent(semaphore, ids)
 local absent = 0
@@ -3791,6 +3848,11 @@ local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
 end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
+end
 local function count_absent(semaphore, ids)
 local absent = 0
 for _, id in ipairs(ids) do
@@ -3846,7 +3908,11 @@ reclaim(semaphore)
 if absent > 0 then
 return record(request, "absent", absent)
 end
+local seen_ms = next_end_ms(semaphore)
 lease(semaphore, ids, now_ms + lease_ms)
+if seen_ms < 0 or seen_ms > next_end_ms(semaphore) then
+announce(semaphore.channel, 1)
+end
 return record(request, "updated", #ids)
 end) }`,
   ),
@@ -3941,6 +4007,11 @@ end
 local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
+end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
 end
 local function count_absent(semaphore, ids)
 local absent = 0
@@ -4218,6 +4289,12 @@ if is_repeat or ttl_ms < tonumber(lease_ms) then
 redis.call("PEXPIRE", key, string.format("%.0f", math.max(ttl_ms, tonumber(lease_ms))))
 end
 end
+local WORTH_TELLING_MS = 100
+local function set_ttl(key, ttl_ms, worth_telling_ms)
+local seen_ms = redis.call("PTTL", key)
+redis.call("PEXPIRE", key, ttl_ms)
+return seen_ms == -1 or seen_ms >= tonumber(ttl_ms) + (worth_telling_ms or WORTH_TELLING_MS)
+end
 local function is_write_field(field)
 return string.sub(field, -6) == ":write"
 end
@@ -4248,14 +4325,19 @@ for i = kept_count + 1, held_count do
 redis.call("DEL", KEYS[key_at + i])
 end
 end
-local function settle(lock, prefix, channel)
+local function worth_telling_ms(longest, kept_count)
+return kept_count > 0 and WORTH_TELLING_MS or math.max(WORTH_TELLING_MS, longest)
+end
+local function settle(lock, prefix, channel, kept_count)
 local longest = longest_read_ms(lock, prefix)
 if redis.call("HGET", lock, "mode") == "write" then
 if longest > 0 then
 raise_ttl(lock, string.format("%.0f", longest))
 end
 elseif longest > 0 then
-redis.call("PEXPIRE", lock, string.format("%.0f", longest))
+if set_ttl(lock, string.format("%.0f", longest), worth_telling_ms(longest, kept_count)) then
+publish(channel, "0")
+end
 else
 redis.call("DEL", lock)
 publish(channel, "0")
@@ -4284,7 +4366,7 @@ redis.call("HSET", lock, holder, ARGV[arg_at + 2])
 else
 redis.call("HDEL", lock, holder)
 end
-settle(lock, ARGV[arg_at + 4], ARGV[arg_at + 3])
+settle(lock, ARGV[arg_at + 4], ARGV[arg_at + 3], kept_count)
 return { "released" }
 end
 local replies = { now_ms }
@@ -4891,6 +4973,12 @@ return stored ~= nil and stored >= tonumber(kept_count) and stored <= tonumber(h
 end
 local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local WORTH_TELLING_MS = 100
+local function set_ttl(key, ttl_ms, worth_telling_ms)
+local seen_ms = redis.call("PTTL", key)
+redis.call("PEXPIRE", key, ttl_ms)
+return seen_ms == -1 or seen_ms >= tonumber(ttl_ms) + (worth_telling_ms or WORTH_TELLING_MS)
+end
 local function is_write_field(field)
 return string.sub(field, -6) == ":write"
 end
@@ -4947,8 +5035,11 @@ if kept_count == "0" then
 leave(lock, holder, channel, prefix)
 else
 local kept_ms = math.max(tonumber(ttl_ms), longest_read_ms(lock, prefix))
-redis.call("PEXPIRE", lock, string.format("%.0f", kept_ms))
+local ends_sooner = set_ttl(lock, string.format("%.0f", kept_ms))
 redis.call("HSET", lock, holder, kept_count)
+if ends_sooner then
+publish(channel, "1")
+end
 end
 return { "released" }
 end
