@@ -404,13 +404,13 @@ local ttl_ms = milliseconds(math.min(left_ms, LONGEST_MS))
 redis.call("PEXPIRE", fair.queue, ttl_ms)
 redis.call("PEXPIRE", fair.timeouts, ttl_ms)
 end
-local function keep_signs_of_life(fair, times)
-return redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+local function keep_signs_of_life(fair)
+return redis.call("PEXPIRE", fair.alive, milliseconds(DAY_MS))
 end
 local function sign_of_life(fair, holder, now_ms, times)
-keep_signs_of_life(fair, times)
+keep_signs_of_life(fair)
 redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
-keep_signs_of_life(fair, times)
+keep_signs_of_life(fair)
 end
 local function least_timeout(now_ms, times)
 return now_ms + times.wait_ms + times.horizon_ms
@@ -466,13 +466,13 @@ end
 local function fair_lock_at(key_at, channel)
 return fair_lock(KEYS[key_at], KEYS[key_at + 1], KEYS[key_at + 2], KEYS[key_at + 3], channel)
 end
-local function finish(now_ms, times)
+local function finish(now_ms)
 for i = 1, #fair_locks do
 if fair_locks[i].is_to_be_kept then
 keep_queue(fair_locks[i], now_ms)
 end
 if fair_locks[i].has_signs_of_life then
-keep_signs_of_life(fair_locks[i], times)
+keep_signs_of_life(fair_locks[i])
 end
 end
 end
@@ -789,7 +789,7 @@ return { "free" }
 end
 return answer or acquire(fair, holder, ARGV[at + 1], held_count, ARGV[at + 3] == "1" and not together)
 end)
-finish(now_ms, times)
+finish(now_ms)
 return replies`,
   ),
   "fair-force-unlock": scriptSource(
@@ -914,13 +914,13 @@ local ttl_ms = milliseconds(math.min(left_ms, LONGEST_MS))
 redis.call("PEXPIRE", fair.queue, ttl_ms)
 redis.call("PEXPIRE", fair.timeouts, ttl_ms)
 end
-local function keep_signs_of_life(fair, times)
-return redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+local function keep_signs_of_life(fair)
+return redis.call("PEXPIRE", fair.alive, milliseconds(DAY_MS))
 end
 local function sign_of_life(fair, holder, now_ms, times)
-keep_signs_of_life(fair, times)
+keep_signs_of_life(fair)
 redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
-keep_signs_of_life(fair, times)
+keep_signs_of_life(fair)
 end
 local function least_timeout(now_ms, times)
 return now_ms + times.wait_ms + times.horizon_ms
@@ -976,13 +976,13 @@ end
 local function fair_lock_at(key_at, channel)
 return fair_lock(KEYS[key_at], KEYS[key_at + 1], KEYS[key_at + 2], KEYS[key_at + 3], channel)
 end
-local function finish(now_ms, times)
+local function finish(now_ms)
 for i = 1, #fair_locks do
 if fair_locks[i].is_to_be_kept then
 keep_queue(fair_locks[i], now_ms)
 end
 if fair_locks[i].has_signs_of_life then
-keep_signs_of_life(fair_locks[i], times)
+keep_signs_of_life(fair_locks[i])
 end
 end
 end
@@ -1159,7 +1159,7 @@ end
 return { "released" }
 end
 local answer = force_unlock()
-finish(now_ms, times)
+finish(now_ms)
 return { now_ms, answer }`,
   ),
   "fair-refresh": scriptSource(
@@ -1284,13 +1284,13 @@ local ttl_ms = milliseconds(math.min(left_ms, LONGEST_MS))
 redis.call("PEXPIRE", fair.queue, ttl_ms)
 redis.call("PEXPIRE", fair.timeouts, ttl_ms)
 end
-local function keep_signs_of_life(fair, times)
-return redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+local function keep_signs_of_life(fair)
+return redis.call("PEXPIRE", fair.alive, milliseconds(DAY_MS))
 end
 local function sign_of_life(fair, holder, now_ms, times)
-keep_signs_of_life(fair, times)
+keep_signs_of_life(fair)
 redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
-keep_signs_of_life(fair, times)
+keep_signs_of_life(fair)
 end
 local function least_timeout(now_ms, times)
 return now_ms + times.wait_ms + times.horizon_ms
@@ -1346,13 +1346,13 @@ end
 local function fair_lock_at(key_at, channel)
 return fair_lock(KEYS[key_at], KEYS[key_at + 1], KEYS[key_at + 2], KEYS[key_at + 3], channel)
 end
-local function finish(now_ms, times)
+local function finish(now_ms)
 for i = 1, #fair_locks do
 if fair_locks[i].is_to_be_kept then
 keep_queue(fair_locks[i], now_ms)
 end
 if fair_locks[i].has_signs_of_life then
-keep_signs_of_life(fair_locks[i], times)
+keep_signs_of_life(fair_locks[i])
 end
 end
 end
@@ -1514,7 +1514,7 @@ for holder in pairs(stands) do
 added[#added + 1] = holder
 end
 local timeout_ms = milliseconds(least_timeout(now_ms, times))
-keep_signs_of_life(fair, times)
+keep_signs_of_life(fair)
 for i = 1, #added do
 redis.call("ZADD", fair.timeouts, timeout_ms, added[i])
 end
@@ -1528,7 +1528,7 @@ local until_ms, signs = milliseconds(now_ms + times.alive_ms), {}
 for i = 1, #waiters do
 signs[2 * i - 1], signs[2 * i] = until_ms, waiters[i]
 end
-local is_there = keep_signs_of_life(fair, times) == 1
+local is_there = keep_signs_of_life(fair) == 1
 redis.call("ZADD", fair.alive, unpack(signs))
 fair.has_signs_of_life = not is_there
 end
@@ -1605,7 +1605,7 @@ end
 replies[i + 1] = news(fair, waiters)
 at = at + 2 + #waiters
 end
-finish(now_ms, times)
+finish(now_ms)
 return replies`,
   ),
   "fair-release": scriptSource(
@@ -1740,13 +1740,13 @@ local ttl_ms = milliseconds(math.min(left_ms, LONGEST_MS))
 redis.call("PEXPIRE", fair.queue, ttl_ms)
 redis.call("PEXPIRE", fair.timeouts, ttl_ms)
 end
-local function keep_signs_of_life(fair, times)
-return redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+local function keep_signs_of_life(fair)
+return redis.call("PEXPIRE", fair.alive, milliseconds(DAY_MS))
 end
 local function sign_of_life(fair, holder, now_ms, times)
-keep_signs_of_life(fair, times)
+keep_signs_of_life(fair)
 redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
-keep_signs_of_life(fair, times)
+keep_signs_of_life(fair)
 end
 local function least_timeout(now_ms, times)
 return now_ms + times.wait_ms + times.horizon_ms
@@ -1802,13 +1802,13 @@ end
 local function fair_lock_at(key_at, channel)
 return fair_lock(KEYS[key_at], KEYS[key_at + 1], KEYS[key_at + 2], KEYS[key_at + 3], channel)
 end
-local function finish(now_ms, times)
+local function finish(now_ms)
 for i = 1, #fair_locks do
 if fair_locks[i].is_to_be_kept then
 keep_queue(fair_locks[i], now_ms)
 end
 if fair_locks[i].has_signs_of_life then
-keep_signs_of_life(fair_locks[i], times)
+keep_signs_of_life(fair_locks[i])
 end
 end
 end
@@ -2001,7 +2001,7 @@ local at = 2 + 5 * i
 local fair = fair_lock_at(4 * i - 3, ARGV[at + 4])
 replies[i + 1] = release(fair, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
 end
-finish(now_ms, times)
+finish(now_ms)
 return replies`,
   ),
   "find-channels": scriptSource(

@@ -76,5 +76,5 @@ for i = 1, #KEYS / 4 do
   local fair = fair_lock_at(4 * i - 3, ARGV[at + 4])
   replies[i + 1] = release(fair, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
 end
-finish(now_ms, times)
+finish(now_ms)
 return replies
