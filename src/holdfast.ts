@@ -7,6 +7,7 @@ import {
   duration,
   keyOf,
   known,
+  refuseSurplus,
   refuseUnknown,
 } from "./checks.js";
 import { Client } from "./client.js";
@@ -45,6 +46,7 @@ import { checkPingOptions, type PingOptions, type Pong, ping } from "./ping.js";
 import { type Fleet, fleetOf, KnownClients } from "./presence/fleet.js";
 import { Presence } from "./presence/presence.js";
 import type { FleetOptions } from "./presence/presence-options.js";
+import { inLogs, type LogArguments, printed } from "./printed.js";
 import { latchChannel, semaphoreChannel } from "./protocol/names.js";
 import type { Count } from "./synchronizers/count.js";
 import { type CountDownLatch, RemoteLatch } from "./synchronizers/count-down-latch.js";
@@ -53,6 +55,13 @@ import {
   type PermitExpirableSemaphore,
 } from "./synchronizers/permit-expirable-semaphore.js";
 import { releaseAllPermits } from "./synchronizers/release-permits.js";
+import {
+  type ForceReleaseOptions,
+  type ForceReleaseOutcome,
+  forceRelease,
+  type SetPermitsOutcome,
+  setPermitsSeen,
+} from "./synchronizers/seen-semaphore.js";
 import { CountingSemaphore, type Semaphore } from "./synchronizers/semaphore.js";
 import { Thread } from "./threads/thread.js";
 
@@ -94,6 +103,14 @@ export class Holdfast implements AsyncDisposable {
     if (events.clientOpen.hasSubscribers) events.clientOpen.publish({ ...client.about });
   }
 
+  toJSON(): object {
+    return { clientId: this.clientId };
+  }
+
+  [inLogs](...given: LogArguments): string {
+    return printed("Holdfast", this.toJSON(), given);
+  }
+
   /** The first part of every holder of this client: a random UUID. */
   get clientId(): string {
     return this.#client.id;
@@ -112,7 +129,9 @@ export class Holdfast implements AsyncDisposable {
    * A lock which the thread that has it is refused at once, with a ReentryError. Source: Redisson's getNonReentrantLock.
    * @throws InvalidNameError
    */
-  getNonReentrantLock(name: string): Lock {
+  getNonReentrantLock(name: string): Lock;
+  getNonReentrantLock(name: string, ...surplus: readonly unknown[]): Lock {
+    refuseSurplus("getNonReentrantLock", surplus);
     return this.#lock(nonReentrantLock, name, {});
   }
 
@@ -129,7 +148,9 @@ export class Holdfast implements AsyncDisposable {
    * As `getFairLock`, and as `getNonReentrantLock`. Source: Redisson's getNonReentrantFairLock.
    * @throws InvalidNameError
    */
-  getNonReentrantFairLock(name: string): Lock {
+  getNonReentrantFairLock(name: string): Lock;
+  getNonReentrantFairLock(name: string, ...surplus: readonly unknown[]): Lock {
+    refuseSurplus("getNonReentrantFairLock", surplus);
     return this.#lock(nonReentrantFairLock, name, {});
   }
 
@@ -187,7 +208,9 @@ export class Holdfast implements AsyncDisposable {
    * `getPermitExpirableSemaphore` return by themselves. Source: Redisson's getSemaphore.
    * @throws InvalidNameError
    */
-  getSemaphore(name: string): Semaphore {
+  getSemaphore(name: string): Semaphore;
+  getSemaphore(name: string, ...surplus: readonly unknown[]): Semaphore {
+    refuseSurplus("getSemaphore", surplus, "await semaphore.trySetPermits(?)");
     return new CountingSemaphore(this.#count("semaphore", name, semaphoreChannel));
   }
 
@@ -196,7 +219,9 @@ export class Holdfast implements AsyncDisposable {
    * getPermitExpirableSemaphore.
    * @throws InvalidNameError
    */
-  getPermitExpirableSemaphore(name: string): PermitExpirableSemaphore {
+  getPermitExpirableSemaphore(name: string): PermitExpirableSemaphore;
+  getPermitExpirableSemaphore(name: string, ...surplus: readonly unknown[]): PermitExpirableSemaphore {
+    refuseSurplus("getPermitExpirableSemaphore", surplus, "await semaphore.trySetPermits(?)");
     return new LeasingSemaphore(this.#count("permit-expirable-semaphore", name, semaphoreChannel));
   }
 
@@ -204,7 +229,9 @@ export class Holdfast implements AsyncDisposable {
    * A latch that opens when it was counted down to zero. Source: Redisson's getCountDownLatch.
    * @throws InvalidNameError
    */
-  getCountDownLatch(name: string): CountDownLatch {
+  getCountDownLatch(name: string): CountDownLatch;
+  getCountDownLatch(name: string, ...surplus: readonly unknown[]): CountDownLatch {
+    refuseSurplus("getCountDownLatch", surplus, "await latch.trySetCount(?)");
     const latch = this.#count("count-down-latch", name, latchChannel);
     if (this.#client.inCluster) checkClusterLatch(latch.key, this.#client.settings.pubSub);
     return new RemoteLatch(latch);
@@ -289,6 +316,29 @@ export class Holdfast implements AsyncDisposable {
     const lock = seenLock(seen);
     if (this.#client.inCluster) checkClusterKey(lock.key);
     return forceUnlockSeen(this.#client, lock);
+  }
+
+  /**
+   * Gives back leased permits that `inspect` has seen, all of them or none, as a tool does for those of a process that has died: permanent
+   * ones never return by themselves. No id is ever used twice, so that a permit that was taken since cannot be hit. Their holder learns of it
+   * with its next renewal, that of permanent ones never. Own leases are told at once.
+   * @returns `released`: they are available again; `absent`: none of them was out any more; `changed`: some were not, and nothing was done
+   * @throws TypeError, RangeError for what is no state of a permit-expirable semaphore, and for an id that is not in its `taken`;
+   * InvalidNameError, UnavailableError, WrongTypeError, ClientClosedError
+   */
+  async forceRelease(seen: LockState, options: ForceReleaseOptions): Promise<ForceReleaseOutcome> {
+    return forceRelease(this.#client, seen, options);
+  }
+
+  /**
+   * Changes how many permits a semaphore has, if it has as many as `inspect` has seen: `available` and `takenCount` together. A plain
+   * semaphore does not store how many are out: those available are all that is counted, and so this gives back what a process that has died
+   * has not. A latch is stored as a plain semaphore is: the caller has to know which it is.
+   * @returns `set`; `absent`: there is no such semaphore; `changed`: it had another number, and nothing was done
+   * @throws as `forceRelease`
+   */
+  async setPermits(seen: LockState, permits: number): Promise<SetPermitsOutcome> {
+    return setPermitsSeen(this.#client, seen, permits);
   }
 
   /**

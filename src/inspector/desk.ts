@@ -1,8 +1,9 @@
+import { types } from "node:util";
 import { gunzipSync } from "node:zlib";
 import { ClientClosedError, type Holdfast } from "../index.js";
 import { VERSION } from "../version.js";
 import { type Admitted, admit, isOfPage } from "./access.js";
-import { type Answer, answer, apart, feed, json, refusal } from "./answer.js";
+import { type Answer, answer, apart, feed, isResponse, json, refusal } from "./answer.js";
 import { assets } from "./assets.js";
 import { Audience } from "./audience.js";
 import type { LockDetail, Me } from "./format.js";
@@ -54,7 +55,7 @@ export class Desk {
   /** @returns a response of `authorize`, or what there is to answer. Never rejects */
   async ask(request: Request, native: unknown): Promise<Answer | Response> {
     const by = await admit(this.#settings.authorize, request, native);
-    if (by instanceof Response) return by;
+    if (isResponse(by)) return by;
     // A refusal would show that there is something.
     const answered = by === undefined ? answer(404) : await this.#answer(request, native, by);
     return apart(answered, request);
@@ -131,16 +132,17 @@ export class Desk {
     if (full === "actor") return refusal(429, "you have too many pages open", { "retry-after": "30" });
     const mayStay = async () => {
       const access = await admit(authorize, request, native);
-      return access !== undefined && !(access instanceof Response);
+      return access !== undefined && !isResponse(access);
     };
     return feed((sink) => this.#audience.join({ wanted, actor: by.actor, mayStay }, sink));
   }
 
   /** @returns why nothing may be changed by this request, and undefined where it may */
   #mayChange({ request, by }: Omit<Asked, "query">, header: string): Answer | undefined {
-    const { origin = new URL(request.url).origin } = this.#settings;
+    const { origin: named } = this.#settings;
+    const origin = named ?? new URL(request.url).origin;
     if (by.role !== "operate") return refusal(403, "you may look, and change nothing");
-    if (!isOfPage(request.headers, origin, by))
+    if (!isOfPage(request.headers, { origin, isNamed: named !== undefined }, by))
       return refusal(
         403,
         `the request does not come from a page of ${origin}, as the option origin or Host says`,
@@ -187,7 +189,7 @@ function asset(name: string, request: Request): Answer {
 }
 
 function failure(error: unknown): Answer {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = types.isNativeError(error) ? error.message : String(error);
   if (error instanceof MalformedQuery || error instanceof NotToBeFreed) return refusal(400, message);
   if (error instanceof TooMany) return refusal(429, message, { "retry-after": "60" });
   return refusal(503, message);

@@ -115,10 +115,25 @@ export class Freeing {
       type: "forced",
       text: `freed by force${actor === "" ? "" : ` by ${actor}`}: ${reason || "no reason given"}; it was held by ${holder}`,
     });
-    this.#settings.log(
+    this.#log(
+      state,
       `lock ${JSON.stringify(key)} freed by force: actor ${JSON.stringify(actor)}, reason ${JSON.stringify(reason)}, holders ${JSON.stringify(state.holders)}`,
     );
     this.#whenFreed(this.#picture.forced(event));
+  }
+
+  /** The lock is freed, whether or not the program's function writes that down: the page says so where it does not. */
+  #log({ key, name }: LockState, line: string): void {
+    const failed = (error: unknown) => {
+      const text = `the log line about it was not written: ${String(error)}`;
+      this.#picture.changes.tell(key, name, { atMs: this.#picture.nowMs, type: "forced", text });
+    };
+    try {
+      // An `async` function answers by a promise, whose rejection would end the process.
+      Promise.resolve(this.#settings.log(line)).catch(failed);
+    } catch (error) {
+      failed(error);
+    }
   }
 
   #whenFreed: (event: ReturnType<Picture["forced"]>) => void = () => undefined;

@@ -40,6 +40,7 @@ export type ScriptName =
   | "semaphore-add"
   | "semaphore-cancel"
   | "semaphore-drain"
+  | "semaphore-resize"
   | "server-probe"
   | "write-acquire"
   | "write-release";
@@ -88,7 +89,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -166,7 +167,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -236,7 +237,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -591,10 +592,9 @@ end
 local function tell(fair, waiter, until_ms)
 if is_ours(waiter) then
 local client_id, thread_id = client_and_thread(waiter)
-local message = string.format("%s:%s", thread_id, milliseconds(until_ms))
-publish(string.format("%s:%s", fair.channel, client_id), message)
+publish(fair.channel .. ":" .. client_id, thread_id .. ":" .. milliseconds(until_ms))
 else
-publish(string.format("%s:%s", fair.channel, waiter), "0")
+publish(fair.channel .. ":" .. waiter, "0")
 end
 end
 local function pass_on(fair, now_ms, times)
@@ -1102,10 +1102,9 @@ end
 local function tell(fair, waiter, until_ms)
 if is_ours(waiter) then
 local client_id, thread_id = client_and_thread(waiter)
-local message = string.format("%s:%s", thread_id, milliseconds(until_ms))
-publish(string.format("%s:%s", fair.channel, client_id), message)
+publish(fair.channel .. ":" .. client_id, thread_id .. ":" .. milliseconds(until_ms))
 else
-publish(string.format("%s:%s", fair.channel, waiter), "0")
+publish(fair.channel .. ":" .. waiter, "0")
 end
 end
 local function pass_on(fair, now_ms, times)
@@ -1473,10 +1472,9 @@ end
 local function tell(fair, waiter, until_ms)
 if is_ours(waiter) then
 local client_id, thread_id = client_and_thread(waiter)
-local message = string.format("%s:%s", thread_id, milliseconds(until_ms))
-publish(string.format("%s:%s", fair.channel, client_id), message)
+publish(fair.channel .. ":" .. client_id, thread_id .. ":" .. milliseconds(until_ms))
 else
-publish(string.format("%s:%s", fair.channel, waiter), "0")
+publish(fair.channel .. ":" .. waiter, "0")
 end
 end
 local function pass_on(fair, now_ms, times)
@@ -1619,6 +1617,12 @@ end
 local function server_time()
 local time = redis.call("TIME")
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local WORTH_TELLING_MS = 100
+local function set_ttl(key, ttl_ms, worth_telling_ms)
+local seen_ms = redis.call("PTTL", key)
+redis.call("PEXPIRE", key, ttl_ms)
+return seen_ms == -1 or seen_ms >= tonumber(ttl_ms) + (worth_telling_ms or WORTH_TELLING_MS)
 end
 local function publish(channel, message)
 local heard = redis.pcall("PUBLISH", channel, message)
@@ -1924,10 +1928,9 @@ end
 local function tell(fair, waiter, until_ms)
 if is_ours(waiter) then
 local client_id, thread_id = client_and_thread(waiter)
-local message = string.format("%s:%s", thread_id, milliseconds(until_ms))
-publish(string.format("%s:%s", fair.channel, client_id), message)
+publish(fair.channel .. ":" .. client_id, thread_id .. ":" .. milliseconds(until_ms))
 else
-publish(string.format("%s:%s", fair.channel, waiter), "0")
+publish(fair.channel .. ":" .. waiter, "0")
 end
 end
 local function pass_on(fair, now_ms, times)
@@ -1983,9 +1986,13 @@ end
 if not is_between(count, kept_count, held_count) then
 return { "miscounted", count }
 end
-redis.call("PEXPIRE", fair.lock, ttl_ms)
+local ends_sooner = set_ttl(fair.lock, ttl_ms)
 redis.call("HSET", fair.lock, holder, kept_count)
 lock_changed(fair)
+local head = ends_sooner and next_in_line(fair, now_ms, times)
+if head and head ~= "" then
+tell(fair, head, 0)
+end
 return { "released" }
 end
 local replies = { now_ms }
@@ -2106,7 +2113,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -2337,6 +2344,40 @@ return { now_ms, force_unlock() }`,
     "lock-inspect-many",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local PERMANENT = 922337203685477
+local LONGEST_COUNT, ID_BYTES = 17, 16
+local function digit(value)
+return string.sub("0123456789abcdef", value + 1, value + 1)
+end
+local function hex(id)
+local digits = string.gsub(id, ".", function(byte)
+local value = string.byte(byte)
+local high = math.floor(value / 16)
+return digit(high) .. digit(value - 16 * high)
+end)
+return digits
+end
+local function short_count_of(key)
+local length = redis.pcall("STRLEN", key)
+local is_short = type(length) ~= "number" or length <= LONGEST_COUNT
+local stored = is_short and redis.call("GET", key)
+local number = stored and tonumber(stored)
+return number and math.abs(number) < 2 ^ 53 and string.format("%.0f", number + 0) == stored and number
+end
+local function count_between(leases, least, most)
+return redis.call("ZCOUNT", leases, least, most)
+end
+local function taken_in(found)
+local taken = {}
+for at = 1, #found, 2 do
+local ends_ms = tonumber(found[at + 1]) or PERMANENT
+if #found[at] == ID_BYTES and ends_ms > now_ms then
+taken[#taken + 1] = hex(found[at])
+taken[#taken + 1] = ends_ms < PERMANENT and ends_ms - now_ms or -1
+end
+end
+return taken
+end
 local MOST_FIELDS, MOST_SHOWN = 10000, 1000
 local MOST_ROWS = 2000
 local LONGEST_HOLDER, LONGEST_COUNT, LONGEST_TOKEN = 63, 16, 20
@@ -2402,12 +2443,31 @@ end
 end
 return waiters, #waiters > 0 and length or 0
 end
+local function permits_of(key, leases)
+local number = short_count_of(key)
+if not number or redis.call("TYPE", leases).ok ~= "zset" then
+return number and { number }, 0
+end
+local now, after = string.format("%.0f", now_ms), string.format("%.0f", now_ms + 1)
+local count = redis.call("ZCARD", leases)
+local is_read = count <= MOST_FIELDS and is_small(leases, count, SAMPLES) and is_small(leases, count, 0)
+local last = is_read and redis.call("ZRANGE", leases, -MOST_SHOWN, -1, "WITHSCORES") or {}
+local taken = taken_in(last)
+local out, endless = count_between(leases, after, "+inf"), string.format("%.0f", PERMANENT)
+return {
+number,
+count_between(leases, "-inf", now),
+out,
+count_between(leases, endless, "+inf"),
+taken,
+}, #taken / 2
+end
 local function token_of(key)
 local is_token = redis.call("TYPE", key).ok == "string" and redis.call("STRLEN", key) <= LONGEST_TOKEN
 return is_token and redis.call("GET", key)
 end
 local answer, rows = { now_ms }, 0
-for at = 1, #KEYS, 3 do
+for at = 1, #KEYS, 4 do
 if rows >= MOST_ROWS then
 break
 end
@@ -2421,7 +2481,11 @@ rows = rows + (is_read and count or 0)
 kind = fields and kind or "foreign"
 end
 local waiters, length = queue_of(KEYS[at + 1])
-rows = rows + #waiters
+local permits, listed = false, 0
+if kind == "string" then
+permits, listed = permits_of(lock, KEYS[at + 3])
+end
+rows = rows + #waiters + listed
 answer[#answer + 1] = {
 kind,
 redis.call("PTTL", lock),
@@ -2430,6 +2494,7 @@ fields and count or 0,
 waiters,
 length,
 token_of(KEYS[at + 2]),
+permits,
 }
 end
 return answer`,
@@ -2438,9 +2503,42 @@ return answer`,
     "lock-inspect",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local lock, queue, token, leases, count = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1]
 local PERMANENT = 922337203685477
-local LONGEST_COUNT, MOST_SHOWN = 17, "1000"
+local LONGEST_COUNT, ID_BYTES = 17, 16
+local function digit(value)
+return string.sub("0123456789abcdef", value + 1, value + 1)
+end
+local function hex(id)
+local digits = string.gsub(id, ".", function(byte)
+local value = string.byte(byte)
+local high = math.floor(value / 16)
+return digit(high) .. digit(value - 16 * high)
+end)
+return digits
+end
+local function short_count_of(key)
+local length = redis.pcall("STRLEN", key)
+local is_short = type(length) ~= "number" or length <= LONGEST_COUNT
+local stored = is_short and redis.call("GET", key)
+local number = stored and tonumber(stored)
+return number and math.abs(number) < 2 ^ 53 and string.format("%.0f", number + 0) == stored and number
+end
+local function count_between(leases, least, most)
+return redis.call("ZCOUNT", leases, least, most)
+end
+local function taken_in(found)
+local taken = {}
+for at = 1, #found, 2 do
+local ends_ms = tonumber(found[at + 1]) or PERMANENT
+if #found[at] == ID_BYTES and ends_ms > now_ms then
+taken[#taken + 1] = hex(found[at])
+taken[#taken + 1] = ends_ms < PERMANENT and ends_ms - now_ms or -1
+end
+end
+return taken
+end
+local lock, queue, token, leases, count = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1]
+local MOST_SHOWN = "1000"
 local function of_type(key, kind)
 return redis.call("TYPE", key).ok == kind
 end
@@ -2459,38 +2557,15 @@ sum = sum + counts[at]
 end
 return sum
 end
-local function digit(value)
-return string.sub("0123456789abcdef", value + 1, value + 1)
-end
-local function hex(id)
-local pairs_of_digits = string.gsub(id, ".", function(byte)
-local value = string.byte(byte)
-local high = math.floor(value / 16)
-return string.format("%s:%s", digit(high), digit(value - 16 * high))
-end)
-local digits = string.gsub(pairs_of_digits, ":", "")
-return digits
-end
-local function count_of_lock()
-local length = kind == "string" and redis.pcall("STRLEN", lock)
-local is_short = length and (type(length) ~= "number" or length <= LONGEST_COUNT)
-local stored = is_short and redis.call("GET", lock)
-local number = stored and tonumber(stored)
-return number and math.abs(number) < 2 ^ 53 and string.format("%.0f", number + 0) == stored and number
-end
 local function permits()
-local number = count_of_lock()
+local number = kind == "string" and short_count_of(lock)
 if not number or not of_type(leases, "zset") then
 return number and { number }
 end
 local now, after = string.format("%.0f", now_ms), string.format("%.0f", now_ms + 1)
-local shown = redis.call("ZRANGE", leases, after, "+inf", "BYSCORE", "LIMIT", "0", MOST_SHOWN, "WITHSCORES")
-for at = 1, #shown, 2 do
-local ends_ms = tonumber(shown[at + 1])
-shown[at] = hex(shown[at])
-shown[at + 1] = ends_ms < PERMANENT and ends_ms - now_ms or -1
-end
-return { number, redis.call("ZCOUNT", leases, "-inf", now), redis.call("ZCOUNT", leases, after, "+inf"), shown }
+local first = redis.call("ZRANGE", leases, after, "+inf", "BYSCORE", "LIMIT", "0", MOST_SHOWN, "WITHSCORES")
+local counts = { count_between(leases, "-inf", now), count_between(leases, after, "+inf") }
+return { number, counts[1], counts[2], taken_in(first) }
 end
 return {
 now_ms,
@@ -2505,10 +2580,20 @@ permits(),
   ),
   "lock-keep": scriptSource(
     "lock-keep",
-    `local time = redis.call("TIME")
+    `local function publish(channel, message)
+local heard = redis.pcall("PUBLISH", channel, message)
+return type(heard) == "number" and heard or 0
+end
+local WORTH_TELLING_MS = 100
+local function set_ttl(key, ttl_ms, worth_telling_ms)
+local seen_ms = redis.call("PTTL", key)
+redis.call("PEXPIRE", key, ttl_ms)
+return seen_ms == -1 or seen_ms >= tonumber(ttl_ms) + (worth_telling_ms or WORTH_TELLING_MS)
+end
+local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local not_after_ms = tonumber(ARGV[1])
-local function keep(lock, holder, kept, keep_ms)
+local function keep(lock, holder, kept, keep_ms, channel)
 if not_after_ms > 0 and now_ms > not_after_ms then
 return "late"
 end
@@ -2517,17 +2602,20 @@ if kind ~= "none" and kind ~= "hash" then
 return { "wrong-type", kind }
 end
 if redis.call("HEXISTS", lock, holder) == 1 then
-redis.call("PEXPIRE", lock, keep_ms)
+local ends_sooner = set_ttl(lock, keep_ms)
 redis.call("HSET", lock, kept, "1")
 redis.call("HDEL", lock, holder)
+if ends_sooner then
+publish(channel, "0")
+end
 return "released"
 end
 return redis.call("HEXISTS", lock, kept) == 1 and "released" or "absent"
 end
 local replies = { now_ms }
 for i = 1, #KEYS do
-local at = 3 * i - 1
-replies[i + 1] = keep(KEYS[i], ARGV[at], ARGV[at + 1], ARGV[at + 2])
+local at = 4 * i - 2
+replies[i + 1] = keep(KEYS[i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
 end
 return replies`,
   ),
@@ -2560,6 +2648,12 @@ local function is_between(count, kept_count, held_count)
 local stored = tonumber(count)
 return stored ~= nil and stored >= tonumber(kept_count) and stored <= tonumber(held_count)
 end
+local WORTH_TELLING_MS = 100
+local function set_ttl(key, ttl_ms, worth_telling_ms)
+local seen_ms = redis.call("PTTL", key)
+redis.call("PEXPIRE", key, ttl_ms)
+return seen_ms == -1 or seen_ms >= tonumber(ttl_ms) + (worth_telling_ms or WORTH_TELLING_MS)
+end
 local held_count, kept_count, ttl_ms = ARGV[4], ARGV[5], ARGV[6]
 local function answer()
 if now_ms > not_after_ms then
@@ -2581,8 +2675,11 @@ end
 if not is_between(count, kept_count, held_count) then
 return { "miscounted", count }
 end
-redis.call("PEXPIRE", lock, ttl_ms)
+local ends_sooner = set_ttl(lock, ttl_ms)
 redis.call("HSET", lock, holder, kept_count)
+if ends_sooner then
+publish(ARGV[2 * i + 1], "0")
+end
 return "released"
 end
 reply = answer()
@@ -2704,7 +2801,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -2756,6 +2853,11 @@ end
 local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
+end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
 end
 local function count_absent(semaphore, ids)
 local absent = 0
@@ -2810,8 +2912,7 @@ local owner, permits, since_ms = string.match(record, "^(.+):(%d+):(%d+)$")
 return owner, tonumber(permits) or 0, tonumber(since_ms) or now_ms
 end
 local function write_saved(saved, owner, permits, since_ms, ttl_ms)
-local who = string.format("%s:%s", owner, permits)
-redis.pcall("SET", saved, string.format("%s:%s", who, milliseconds(since_ms)), "PX", ttl_ms)
+redis.pcall("SET", saved, owner .. ":" .. permits .. ":" .. milliseconds(since_ms), "PX", ttl_ms)
 end
 local function saved_for_others(saved, owner)
 local other, permits = saved_for(saved)
@@ -2837,13 +2938,8 @@ local saved, owner, save_ms, lease_ms = KEYS[3], ARGV[6], ARGV[8], tonumber(ARGV
 local semaphore = { permits = KEYS[1], leases = KEYS[4], channel = ARGV[5] }
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
 local ids = raw_ids(ARGV[7])
-local function next_end_ms()
-local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
-local ends_ms = tonumber(soonest[2]) or PERMANENT
-return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
-end
 local function granted(left, lease_left_ms)
-return { "granted", milliseconds(left), redis.call("PTTL", semaphore.permits), next_end_ms(), lease_left_ms }
+return { "granted", milliseconds(left), redis.call("PTTL", semaphore.permits), next_end_ms(semaphore), lease_left_ms }
 end
 local function grant()
 local left = redis.call("DECRBY", semaphore.permits, milliseconds(#ids))
@@ -2866,7 +2962,7 @@ end
 return granted(count_of(semaphore.permits) or 0, soonest_ms < PERMANENT and soonest_ms - now_ms or -1)
 end
 local function waits_ms(others)
-local lease_left_ms = next_end_ms()
+local lease_left_ms = next_end_ms(semaphore)
 local saved_ms = others > 0 and redis.call("PTTL", saved) or -1
 if lease_left_ms < 0 or saved_ms < 0 then
 return math.max(lease_left_ms, saved_ms)
@@ -2936,7 +3032,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -2988,6 +3084,11 @@ end
 local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
+end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
 end
 local function count_absent(semaphore, ids)
 local absent = 0
@@ -3042,8 +3143,7 @@ local owner, permits, since_ms = string.match(record, "^(.+):(%d+):(%d+)$")
 return owner, tonumber(permits) or 0, tonumber(since_ms) or now_ms
 end
 local function write_saved(saved, owner, permits, since_ms, ttl_ms)
-local who = string.format("%s:%s", owner, permits)
-redis.pcall("SET", saved, string.format("%s:%s", who, milliseconds(since_ms)), "PX", ttl_ms)
+redis.pcall("SET", saved, owner .. ":" .. permits .. ":" .. milliseconds(since_ms), "PX", ttl_ms)
 end
 local function saved_for_others(saved, owner)
 local other, permits = saved_for(saved)
@@ -3132,7 +3232,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -3184,6 +3284,11 @@ end
 local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
+end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
 end
 local function count_absent(semaphore, ids)
 local absent = 0
@@ -3287,7 +3392,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -3339,6 +3444,11 @@ end
 local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
+end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
 end
 local function count_absent(semaphore, ids)
 local absent = 0
@@ -3442,7 +3552,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -3494,6 +3604,11 @@ end
 local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
+end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
 end
 local function count_absent(semaphore, ids)
 local absent = 0
@@ -3591,7 +3706,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -3643,6 +3758,11 @@ end
 local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
+end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
 end
 local function count_absent(semaphore, ids)
 local absent = 0
@@ -3745,7 +3865,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -3797,6 +3917,11 @@ end
 local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
+end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
 end
 local function count_absent(semaphore, ids)
 local absent = 0
@@ -3853,7 +3978,11 @@ reclaim(semaphore)
 if absent > 0 then
 return record(request, "absent", absent)
 end
+local seen_ms = next_end_ms(semaphore)
 lease(semaphore, ids, now_ms + lease_ms)
+if seen_ms < 0 or seen_ms > next_end_ms(semaphore) then
+announce(semaphore.channel, 1)
+end
 return record(request, "updated", #ids)
 end) }`,
   ),
@@ -3896,7 +4025,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -3948,6 +4077,11 @@ end
 local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
+end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
 end
 local function count_absent(semaphore, ids)
 local absent = 0
@@ -4225,6 +4359,12 @@ if is_repeat or ttl_ms < tonumber(lease_ms) then
 redis.call("PEXPIRE", key, string.format("%.0f", math.max(ttl_ms, tonumber(lease_ms))))
 end
 end
+local WORTH_TELLING_MS = 100
+local function set_ttl(key, ttl_ms, worth_telling_ms)
+local seen_ms = redis.call("PTTL", key)
+redis.call("PEXPIRE", key, ttl_ms)
+return seen_ms == -1 or seen_ms >= tonumber(ttl_ms) + (worth_telling_ms or WORTH_TELLING_MS)
+end
 local function is_write_field(field)
 return string.sub(field, -6) == ":write"
 end
@@ -4236,7 +4376,7 @@ for i = 1, #fields, 2 do
 local holder, count = fields[i], tonumber(fields[i + 1])
 if count and holder ~= "mode" and not is_write_field(holder) then
 for index = 1, math.min(count, MOST_HOLDS) do
-local key = string.format("%s:%s:rwlock_timeout:%.0f", prefix, holder, index)
+local key = prefix .. ":" .. holder .. ":rwlock_timeout:" .. string.format("%.0f", index)
 longest = math.max(longest, redis.call("PTTL", key))
 end
 end
@@ -4255,14 +4395,19 @@ for i = kept_count + 1, held_count do
 redis.call("DEL", KEYS[key_at + i])
 end
 end
-local function settle(lock, prefix, channel)
+local function worth_telling_ms(longest, kept_count)
+return kept_count > 0 and WORTH_TELLING_MS or math.max(WORTH_TELLING_MS, longest)
+end
+local function settle(lock, prefix, channel, kept_count)
 local longest = longest_read_ms(lock, prefix)
 if redis.call("HGET", lock, "mode") == "write" then
 if longest > 0 then
 raise_ttl(lock, string.format("%.0f", longest))
 end
 elseif longest > 0 then
-redis.call("PEXPIRE", lock, string.format("%.0f", longest))
+if set_ttl(lock, string.format("%.0f", longest), worth_telling_ms(longest, kept_count)) then
+publish(channel, "0")
+end
 else
 redis.call("DEL", lock)
 publish(channel, "0")
@@ -4291,7 +4436,7 @@ redis.call("HSET", lock, holder, ARGV[arg_at + 2])
 else
 redis.call("HDEL", lock, holder)
 end
-settle(lock, ARGV[arg_at + 4], ARGV[arg_at + 3])
+settle(lock, ARGV[arg_at + 4], ARGV[arg_at + 3], kept_count)
 return { "released" }
 end
 local replies = { now_ms }
@@ -4424,7 +4569,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -4463,8 +4608,7 @@ local owner, permits, since_ms = string.match(record, "^(.+):(%d+):(%d+)$")
 return owner, tonumber(permits) or 0, tonumber(since_ms) or now_ms
 end
 local function write_saved(saved, owner, permits, since_ms, ttl_ms)
-local who = string.format("%s:%s", owner, permits)
-redis.pcall("SET", saved, string.format("%s:%s", who, milliseconds(since_ms)), "PX", ttl_ms)
+redis.pcall("SET", saved, owner .. ":" .. permits .. ":" .. milliseconds(since_ms), "PX", ttl_ms)
 end
 local function saved_for_others(saved, owner)
 local other, permits = saved_for(saved)
@@ -4543,7 +4687,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -4629,7 +4773,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -4668,8 +4812,7 @@ local owner, permits, since_ms = string.match(record, "^(.+):(%d+):(%d+)$")
 return owner, tonumber(permits) or 0, tonumber(since_ms) or now_ms
 end
 local function write_saved(saved, owner, permits, since_ms, ttl_ms)
-local who = string.format("%s:%s", owner, permits)
-redis.pcall("SET", saved, string.format("%s:%s", who, milliseconds(since_ms)), "PX", ttl_ms)
+redis.pcall("SET", saved, owner .. ":" .. permits .. ":" .. milliseconds(since_ms), "PX", ttl_ms)
 end
 local function saved_for_others(saved, owner)
 local other, permits = saved_for(saved)
@@ -4755,7 +4898,7 @@ end
 local function record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
 even_when_full(request)
-redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
 end
@@ -4784,6 +4927,163 @@ if available > 0 then
 redis.call("DECRBY", permits, string.format("%.0f", available))
 end
 return record(request, "drained", available)
+end) }`,
+  ),
+  "semaphore-resize": scriptSource(
+    "semaphore-resize",
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local function milliseconds(number)
+return string.format("%.0f", number)
+end
+local function foreign_type(key, kind)
+local found = redis.call("TYPE", key).ok
+return found ~= "none" and found ~= kind and found or nil
+end
+local function count_of(key)
+local stored = redis.call("GET", key)
+local count = stored and tonumber(stored)
+local exact = count and math.abs(count) < 2 ^ 53 and string.format("%.0f", count + 0) == stored
+return exact and count or nil
+end
+local function foreign_count(key)
+return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not count_of(key) and "string" or nil
+end
+local function answer_of(request)
+local record = redis.call("HGET", request.requests, request.id)
+if not record then
+return nil
+end
+local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
+return { status, number }
+end
+local function forget_settled(request)
+for id in string.gmatch(request.settled, "%d+") do
+redis.call("HDEL", request.requests, id)
+end
+end
+local function even_when_full(request)
+redis.call("PEXPIRE", request.requests, request.memory_ms)
+end
+local function record(request, status, number)
+local answer = { status, string.format("%.0f", number) }
+even_when_full(request)
+redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
+redis.call("PEXPIRE", request.requests, request.memory_ms)
+return answer
+end
+local function once(request, foreign, decide)
+if now_ms > tonumber(request.not_after_ms) then
+return { "late" }
+end
+local found = foreign or foreign_type(request.requests, "hash")
+if found then
+return { "wrong-type", found }
+end
+local answer = answer_of(request)
+if answer then
+even_when_full(request)
+else
+answer = decide()
+end
+forget_settled(request)
+return answer
+end
+local function publish(channel, message)
+local heard = redis.pcall("PUBLISH", channel, message)
+return type(heard) == "number" and heard or 0
+end
+local function announce(channel, available)
+if available >= 1 then
+publish(channel, string.format("%.0f", available))
+end
+end
+local PERMANENT = 922337203685477
+local MOST_AT_ONCE = 10000
+local function foreign_semaphore(semaphore)
+return foreign_count(semaphore.permits) or foreign_type(semaphore.leases, "zset")
+end
+local function raw_ids(hex)
+local ids = {}
+for at = 1, #hex, 32 do
+local raw = string.gsub(string.sub(hex, at, at + 31), "%x%x", function(byte)
+return string.char(tonumber(byte, 16))
+end)
+ids[#ids + 1] = raw
+end
+return ids
+end
+local function lease_end(semaphore, id)
+local ends_ms = redis.call("ZSCORE", semaphore.leases, id)
+return ends_ms and tonumber(ends_ms)
+end
+local function is_leased(semaphore, id)
+local ends_ms = lease_end(semaphore, id)
+return ends_ms and ends_ms > now_ms
+end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
+end
+local function count_absent(semaphore, ids)
+local absent = 0
+for _, id in ipairs(ids) do
+absent = absent + (is_leased(semaphore, id) and 0 or 1)
+end
+return absent
+end
+local function count_expired(semaphore)
+return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
+end
+local function make_available(semaphore, number)
+if not count_of(semaphore.permits) then
+return 0
+end
+local available = redis.call("INCRBY", semaphore.permits, milliseconds(number))
+announce(semaphore.channel, available)
+return available
+end
+local function reclaim(semaphore)
+local expired = count_expired(semaphore)
+if expired > 0 then
+local last = math.min(expired, MOST_AT_ONCE) - 1
+make_available(semaphore, redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(last)))
+end
+end
+local function lease(semaphore, ids, ends_ms)
+for _, id in ipairs(ids) do
+redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+end
+end
+local function prolong(semaphore, ids, ends_ms)
+for _, id in ipairs(ids) do
+if (lease_end(semaphore, id) or 0) < ends_ms then
+redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+end
+end
+end
+local function give_back(semaphore, ids)
+local given = 0
+for _, id in ipairs(ids) do
+given = given + redis.call("ZREM", semaphore.leases, id)
+end
+return make_available(semaphore, given)
+end
+local seen, total = tonumber(ARGV[6]), tonumber(ARGV[7])
+local semaphore = { permits = KEYS[1], leases = KEYS[3], channel = ARGV[5] }
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+return { now_ms, once(request, foreign_semaphore(semaphore), function()
+even_when_full(request)
+local available = count_of(semaphore.permits)
+if not available then
+return record(request, "absent", 0)
+end
+local now_total = available + redis.call("ZCARD", semaphore.leases)
+if now_total ~= seen then
+return record(request, "changed", now_total)
+end
+return record(request, "set", make_available(semaphore, total - now_total))
 end) }`,
   ),
   "server-probe": scriptSource(
@@ -4900,6 +5200,12 @@ return stored ~= nil and stored >= tonumber(kept_count) and stored <= tonumber(h
 end
 local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local WORTH_TELLING_MS = 100
+local function set_ttl(key, ttl_ms, worth_telling_ms)
+local seen_ms = redis.call("PTTL", key)
+redis.call("PEXPIRE", key, ttl_ms)
+return seen_ms == -1 or seen_ms >= tonumber(ttl_ms) + (worth_telling_ms or WORTH_TELLING_MS)
+end
 local function is_write_field(field)
 return string.sub(field, -6) == ":write"
 end
@@ -4911,7 +5217,7 @@ for i = 1, #fields, 2 do
 local holder, count = fields[i], tonumber(fields[i + 1])
 if count and holder ~= "mode" and not is_write_field(holder) then
 for index = 1, math.min(count, MOST_HOLDS) do
-local key = string.format("%s:%s:rwlock_timeout:%.0f", prefix, holder, index)
+local key = prefix .. ":" .. holder .. ":rwlock_timeout:" .. string.format("%.0f", index)
 longest = math.max(longest, redis.call("PTTL", key))
 end
 end
@@ -4956,8 +5262,11 @@ if kept_count == "0" then
 leave(lock, holder, channel, prefix)
 else
 local kept_ms = math.max(tonumber(ttl_ms), longest_read_ms(lock, prefix))
-redis.call("PEXPIRE", lock, string.format("%.0f", kept_ms))
+local ends_sooner = set_ttl(lock, string.format("%.0f", kept_ms))
 redis.call("HSET", lock, holder, kept_count)
+if ends_sooner then
+publish(channel, "1")
+end
 end
 return { "released" }
 end

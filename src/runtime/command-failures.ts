@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { type Driver, DriverClosedError, ServerReplyError } from "../driver/driver.js";
 import { ClientClosedError, UnavailableError } from "../errors.js";
 
@@ -158,6 +159,6 @@ function toldOf(error: unknown, cause: unknown): string {
 
 /** Node's error about several addresses that cannot be reached has a code, but no message. */
 function textOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  if (!types.isNativeError(error)) return String(error);
   return error.message || ("code" in error ? String(error.code) : error.name);
 }

@@ -65,6 +65,28 @@ describe("a free", () => {
     expect(lease.state).toBe("held");
   });
 
+  test.each([
+    [
+      "throws",
+      () => {
+        throw new Error("disk full");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("disk full"))],
+  ])("is done and told where the function for log lines %s [own-108]", async (_, log: () => unknown) => {
+    const world = open({ presence: true }, { log });
+    await world.time.holdfast.getLock("a").lock({ leaseMs: HOUR_MS });
+    await world.time.clock.advance(TOLD_MS);
+    expect(await free(world, "a", await seenOf(world, "a"))).toMatchObject({
+      status: 200,
+      outcome: "released",
+    });
+    const { changes } = await detailOf(world, "a");
+    expect(changes.map(({ text }) => text)).toContain(
+      "the log line about it was not written: Error: disk full",
+    );
+  });
+
   test("of a lock that has passed on meanwhile does nothing, and says who has it now", async () => {
     const world = open({ presence: true });
     const { time, connect } = world;

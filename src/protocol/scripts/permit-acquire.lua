@@ -39,14 +39,8 @@ local semaphore = { permits = KEYS[1], leases = KEYS[4], channel = ARGV[5] }
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
 local ids = raw_ids(ARGV[7])
 
-local function next_end_ms()
-  local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
-  local ends_ms = tonumber(soonest[2]) or PERMANENT
-  return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
-end
-
 local function granted(left, lease_left_ms)
-  return { "granted", milliseconds(left), redis.call("PTTL", semaphore.permits), next_end_ms(), lease_left_ms }
+  return { "granted", milliseconds(left), redis.call("PTTL", semaphore.permits), next_end_ms(semaphore), lease_left_ms }
 end
 
 local function grant()
@@ -72,7 +66,7 @@ local function granted_before()
 end
 
 local function waits_ms(others)
-  local lease_left_ms = next_end_ms()
+  local lease_left_ms = next_end_ms(semaphore)
   local saved_ms = others > 0 and redis.call("PTTL", saved) or -1
   if lease_left_ms < 0 or saved_ms < 0 then
     return math.max(lease_left_ms, saved_ms)

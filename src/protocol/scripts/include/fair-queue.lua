@@ -129,10 +129,9 @@ end
 local function tell(fair, waiter, until_ms)
   if is_ours(waiter) then
     local client_id, thread_id = client_and_thread(waiter)
-    local message = string.format("%s:%s", thread_id, milliseconds(until_ms))
-    publish(string.format("%s:%s", fair.channel, client_id), message)
+    publish(fair.channel .. ":" .. client_id, thread_id .. ":" .. milliseconds(until_ms))
   else
-    publish(string.format("%s:%s", fair.channel, waiter), "0")
+    publish(fair.channel .. ":" .. waiter, "0")
   end
 end
 

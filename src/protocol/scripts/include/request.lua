@@ -50,7 +50,7 @@ local function record(request, status, number)
   local answer = { status, string.format("%.0f", number) }
   -- Also where nothing was done: a late copy of the request may find another state and would then act.
   even_when_full(request)
-  redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+  redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
   redis.call("PEXPIRE", request.requests, request.memory_ms)
   return answer
 end
