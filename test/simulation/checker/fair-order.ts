@@ -7,6 +7,8 @@ import type { Checker } from "./checker.js";
 import type { Trouble } from "./trouble.js";
 
 const US = 1_000;
+/** The server counts in whole milliseconds. */
+const GRAIN_MS = 1;
 /** By these a server loses what it was told, or takes it to be longer ago than it is. */
 const FORGETS = ["server-emptied", "server-older", "server-clock-step", "server ahead takes over"];
 /** A sign of life is on its way for so long at most where nothing has befallen its process. */
@@ -57,8 +59,10 @@ export class FairOrder {
     const before = this.#before;
     const after = this.#look(server);
     const entered = after.holders.filter((field) => !before.holders.includes(field));
-    for (const field of entered) this.#lookAtEntry(field, before, after);
     const mine = new Set(args.map(String));
+    // Who is silent for too long is dropped and queued anew by its own next command.
+    const stood = before.queue.filter((field) => !mine.has(field) || !this.#isSilent(field));
+    for (const field of entered) this.#lookAtEntry(field, { ...before, queue: stood }, after);
     for (const field of before.queue) {
       if (after.queue.includes(field) || entered.includes(field) || mine.has(field)) continue;
       this.#lookAtLoss(field);
@@ -93,6 +97,12 @@ export class FairOrder {
     );
   }
 
+  /** Whether a field has given no sign of life for so long that it is taken to be dead. */
+  #isSilent(field: string): boolean {
+    const seenUs = this.#seenUs.get(field) ?? 0;
+    return this.#time.nowUs - seenUs > (fairTimes.aliveMs - GRAIN_MS) * US;
+  }
+
   #mayBeForgotten(field: string): boolean {
     return this.#trouble.hasSince(this.#seenUs.get(field) ?? 0, FORGETS);
   }
@@ -102,7 +112,7 @@ export class FairOrder {
     const seenUs = this.#seenUs.get(field);
     if (seenUs === undefined || this.#mayBeForgotten(field)) return;
     const silentMs = (this.#time.nowUs - seenUs) / US;
-    if (silentMs < fairTimes.aliveMs - 1) {
+    if (!this.#isSilent(field)) {
       const text = `${field} has lost its place ${silentMs} ms after a sign of life`;
       this.#checker.fail("order", `"${this.#name}": ${text}`);
     }

@@ -77,8 +77,7 @@ export function wrongKeys(
 
 /** @returns the keys that are there although they belong to a lease or a call, and all of these are over */
 export function keysLeft(keys: Snapshot, shared: readonly Shared[]): readonly string[] {
-  const mayStay = (key: string) =>
-    isEndless(key, shared) || STAYS.test(key) || PRESENCE.test(key);
+  const mayStay = (key: string) => isEndless(key, shared) || STAYS.test(key) || PRESENCE.test(key);
   return Object.entries(keys).flatMap(([key, snapshot]) => (mayStay(key) ? [] : [told(key, snapshot)]));
 }
 
