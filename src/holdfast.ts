@@ -53,6 +53,13 @@ import {
   type PermitExpirableSemaphore,
 } from "./synchronizers/permit-expirable-semaphore.js";
 import { releaseAllPermits } from "./synchronizers/release-permits.js";
+import {
+  type ForceReleaseOptions,
+  type ForceReleaseOutcome,
+  forceRelease,
+  type SetPermitsOutcome,
+  setPermitsSeen,
+} from "./synchronizers/seen-semaphore.js";
 import { CountingSemaphore, type Semaphore } from "./synchronizers/semaphore.js";
 import { Thread } from "./threads/thread.js";
 
@@ -289,6 +296,29 @@ export class Holdfast implements AsyncDisposable {
     const lock = seenLock(seen);
     if (this.#client.inCluster) checkClusterKey(lock.key);
     return forceUnlockSeen(this.#client, lock);
+  }
+
+  /**
+   * Gives back leased permits that `inspect` has seen, all of them or none, as a tool does for those of a process that has died: permanent
+   * ones never return by themselves. No id is ever used twice, so that a permit that was taken since cannot be hit. Their holder learns of it
+   * with its next renewal, that of permanent ones never. Own leases are told at once.
+   * @returns `released`: they are available again; `absent`: none of them was out any more; `changed`: some were not, and nothing was done
+   * @throws TypeError, RangeError for what is no state of a permit-expirable semaphore, and for an id that is not in its `taken`;
+   * InvalidNameError, UnavailableError, WrongTypeError, ClientClosedError
+   */
+  async forceRelease(seen: LockState, options: ForceReleaseOptions): Promise<ForceReleaseOutcome> {
+    return forceRelease(this.#client, seen, options);
+  }
+
+  /**
+   * Changes how many permits a semaphore has, if it has as many as `inspect` has seen: `available` and `takenCount` together. A plain
+   * semaphore does not store how many are out: those available are all that is counted, and so this gives back what a process that has died
+   * has not. A latch is stored as a plain semaphore is: the caller has to know which it is.
+   * @returns `set`; `absent`: there is no such semaphore; `changed`: it had another number, and nothing was done
+   * @throws as `forceRelease`
+   */
+  async setPermits(seen: LockState, permits: number): Promise<SetPermitsOutcome> {
+    return setPermitsSeen(this.#client, seen, permits);
   }
 
   /**

@@ -206,6 +206,7 @@ export abstract class JointLock implements Lock {
     const first = this.members[0].identity.client;
     const waitMs = options.waitMs ?? defaultWaitMs ?? this.settings.waitMs;
     const waiter = first.newWaiter(waitMs, options.signal, this.#waitsFor);
+    waiter.note = options.note;
     for (const client of clients) client.admit(waiter);
     const call: JointCall = {
       options,

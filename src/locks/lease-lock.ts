@@ -198,6 +198,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
       client.assertOpen(lock);
       const waitMs = options.waitMs ?? call.waitMs ?? client.settings.waitMs;
       const waiter = client.newWaiter(waitMs, options.signal, lock);
+      waiter.note = options.note;
       wish = new Wish(client, options, { form, waits: waitMs !== 0, waiter, timeoutMs: undefined });
     } catch (error) {
       return Promise.reject(error);

@@ -40,6 +40,7 @@ export type ScriptName =
   | "semaphore-add"
   | "semaphore-cancel"
   | "semaphore-drain"
+  | "semaphore-resize"
   | "server-probe"
   | "write-acquire"
   | "write-release";
@@ -2337,6 +2338,41 @@ return { now_ms, force_unlock() }`,
     "lock-inspect-many",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local PERMANENT = 922337203685477
+local LONGEST_COUNT, ID_BYTES = 17, 16
+local function digit(value)
+return string.sub("0123456789abcdef", value + 1, value + 1)
+end
+local function hex(id)
+local pairs_of_digits = string.gsub(id, ".", function(byte)
+local value = string.byte(byte)
+local high = math.floor(value / 16)
+return string.format("%s:%s", digit(high), digit(value - 16 * high))
+end)
+local digits = string.gsub(pairs_of_digits, ":", "")
+return digits
+end
+local function short_count_of(key)
+local length = redis.pcall("STRLEN", key)
+local is_short = type(length) ~= "number" or length <= LONGEST_COUNT
+local stored = is_short and redis.call("GET", key)
+local number = stored and tonumber(stored)
+return number and math.abs(number) < 2 ^ 53 and string.format("%.0f", number + 0) == stored and number
+end
+local function count_between(leases, least, most)
+return redis.call("ZCOUNT", leases, least, most)
+end
+local function taken_in(found)
+local taken = {}
+for at = 1, #found, 2 do
+local ends_ms = tonumber(found[at + 1])
+if #found[at] == ID_BYTES and ends_ms > now_ms then
+taken[#taken + 1] = hex(found[at])
+taken[#taken + 1] = ends_ms < PERMANENT and ends_ms - now_ms or -1
+end
+end
+return taken
+end
 local MOST_FIELDS, MOST_SHOWN = 10000, 1000
 local MOST_ROWS = 2000
 local LONGEST_HOLDER, LONGEST_COUNT, LONGEST_TOKEN = 63, 16, 20
@@ -2402,12 +2438,31 @@ end
 end
 return waiters, #waiters > 0 and length or 0
 end
+local function permits_of(key, leases)
+local number = short_count_of(key)
+if not number or redis.call("TYPE", leases).ok ~= "zset" then
+return number and { number }, 0
+end
+local now, after = string.format("%.0f", now_ms), string.format("%.0f", now_ms + 1)
+local count = redis.call("ZCARD", leases)
+local is_read = count <= MOST_FIELDS and is_small(leases, count, SAMPLES) and is_small(leases, count, 0)
+local last = is_read and redis.call("ZRANGE", leases, -MOST_SHOWN, -1, "WITHSCORES") or {}
+local taken = taken_in(last)
+local out, endless = count_between(leases, after, "+inf"), string.format("%.0f", PERMANENT)
+return {
+number,
+count_between(leases, "-inf", now),
+out,
+count_between(leases, endless, "+inf"),
+taken,
+}, #taken / 2
+end
 local function token_of(key)
 local is_token = redis.call("TYPE", key).ok == "string" and redis.call("STRLEN", key) <= LONGEST_TOKEN
 return is_token and redis.call("GET", key)
 end
 local answer, rows = { now_ms }, 0
-for at = 1, #KEYS, 3 do
+for at = 1, #KEYS, 4 do
 if rows >= MOST_ROWS then
 break
 end
@@ -2421,7 +2476,11 @@ rows = rows + (is_read and count or 0)
 kind = fields and kind or "foreign"
 end
 local waiters, length = queue_of(KEYS[at + 1])
-rows = rows + #waiters
+local permits, listed = false, 0
+if kind == "string" then
+permits, listed = permits_of(lock, KEYS[at + 3])
+end
+rows = rows + #waiters + listed
 answer[#answer + 1] = {
 kind,
 redis.call("PTTL", lock),
@@ -2430,6 +2489,7 @@ fields and count or 0,
 waiters,
 length,
 token_of(KEYS[at + 2]),
+permits,
 }
 end
 return answer`,
@@ -2438,9 +2498,43 @@ return answer`,
     "lock-inspect",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local lock, queue, token, leases, count = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1]
 local PERMANENT = 922337203685477
-local LONGEST_COUNT, MOST_SHOWN = 17, "1000"
+local LONGEST_COUNT, ID_BYTES = 17, 16
+local function digit(value)
+return string.sub("0123456789abcdef", value + 1, value + 1)
+end
+local function hex(id)
+local pairs_of_digits = string.gsub(id, ".", function(byte)
+local value = string.byte(byte)
+local high = math.floor(value / 16)
+return string.format("%s:%s", digit(high), digit(value - 16 * high))
+end)
+local digits = string.gsub(pairs_of_digits, ":", "")
+return digits
+end
+local function short_count_of(key)
+local length = redis.pcall("STRLEN", key)
+local is_short = type(length) ~= "number" or length <= LONGEST_COUNT
+local stored = is_short and redis.call("GET", key)
+local number = stored and tonumber(stored)
+return number and math.abs(number) < 2 ^ 53 and string.format("%.0f", number + 0) == stored and number
+end
+local function count_between(leases, least, most)
+return redis.call("ZCOUNT", leases, least, most)
+end
+local function taken_in(found)
+local taken = {}
+for at = 1, #found, 2 do
+local ends_ms = tonumber(found[at + 1])
+if #found[at] == ID_BYTES and ends_ms > now_ms then
+taken[#taken + 1] = hex(found[at])
+taken[#taken + 1] = ends_ms < PERMANENT and ends_ms - now_ms or -1
+end
+end
+return taken
+end
+local lock, queue, token, leases, count = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1]
+local MOST_SHOWN = "1000"
 local function of_type(key, kind)
 return redis.call("TYPE", key).ok == kind
 end
@@ -2459,38 +2553,15 @@ sum = sum + counts[at]
 end
 return sum
 end
-local function digit(value)
-return string.sub("0123456789abcdef", value + 1, value + 1)
-end
-local function hex(id)
-local pairs_of_digits = string.gsub(id, ".", function(byte)
-local value = string.byte(byte)
-local high = math.floor(value / 16)
-return string.format("%s:%s", digit(high), digit(value - 16 * high))
-end)
-local digits = string.gsub(pairs_of_digits, ":", "")
-return digits
-end
-local function count_of_lock()
-local length = kind == "string" and redis.pcall("STRLEN", lock)
-local is_short = length and (type(length) ~= "number" or length <= LONGEST_COUNT)
-local stored = is_short and redis.call("GET", lock)
-local number = stored and tonumber(stored)
-return number and math.abs(number) < 2 ^ 53 and string.format("%.0f", number + 0) == stored and number
-end
 local function permits()
-local number = count_of_lock()
+local number = kind == "string" and short_count_of(lock)
 if not number or not of_type(leases, "zset") then
 return number and { number }
 end
 local now, after = string.format("%.0f", now_ms), string.format("%.0f", now_ms + 1)
-local shown = redis.call("ZRANGE", leases, after, "+inf", "BYSCORE", "LIMIT", "0", MOST_SHOWN, "WITHSCORES")
-for at = 1, #shown, 2 do
-local ends_ms = tonumber(shown[at + 1])
-shown[at] = hex(shown[at])
-shown[at + 1] = ends_ms < PERMANENT and ends_ms - now_ms or -1
-end
-return { number, redis.call("ZCOUNT", leases, "-inf", now), redis.call("ZCOUNT", leases, after, "+inf"), shown }
+local first = redis.call("ZRANGE", leases, after, "+inf", "BYSCORE", "LIMIT", "0", MOST_SHOWN, "WITHSCORES")
+local counts = { count_between(leases, "-inf", now), count_between(leases, after, "+inf") }
+return { number, counts[1], counts[2], taken_in(first) }
 end
 return {
 now_ms,
@@ -4784,6 +4855,158 @@ if available > 0 then
 redis.call("DECRBY", permits, string.format("%.0f", available))
 end
 return record(request, "drained", available)
+end) }`,
+  ),
+  "semaphore-resize": scriptSource(
+    "semaphore-resize",
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local function milliseconds(number)
+return string.format("%.0f", number)
+end
+local function foreign_type(key, kind)
+local found = redis.call("TYPE", key).ok
+return found ~= "none" and found ~= kind and found or nil
+end
+local function count_of(key)
+local stored = redis.call("GET", key)
+local count = stored and tonumber(stored)
+local exact = count and math.abs(count) < 2 ^ 53 and string.format("%.0f", count + 0) == stored
+return exact and count or nil
+end
+local function foreign_count(key)
+return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not count_of(key) and "string" or nil
+end
+local function answer_of(request)
+local record = redis.call("HGET", request.requests, request.id)
+if not record then
+return nil
+end
+local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
+return { status, number }
+end
+local function forget_settled(request)
+for id in string.gmatch(request.settled, "%d+") do
+redis.call("HDEL", request.requests, id)
+end
+end
+local function even_when_full(request)
+redis.call("PEXPIRE", request.requests, request.memory_ms)
+end
+local function record(request, status, number)
+local answer = { status, string.format("%.0f", number) }
+even_when_full(request)
+redis.call("HSET", request.requests, request.id, string.format("%s:%s", answer[1], answer[2]))
+redis.call("PEXPIRE", request.requests, request.memory_ms)
+return answer
+end
+local function once(request, foreign, decide)
+if now_ms > tonumber(request.not_after_ms) then
+return { "late" }
+end
+local found = foreign or foreign_type(request.requests, "hash")
+if found then
+return { "wrong-type", found }
+end
+local answer = answer_of(request)
+if answer then
+even_when_full(request)
+else
+answer = decide()
+end
+forget_settled(request)
+return answer
+end
+local function publish(channel, message)
+local heard = redis.pcall("PUBLISH", channel, message)
+return type(heard) == "number" and heard or 0
+end
+local function announce(channel, available)
+if available >= 1 then
+publish(channel, string.format("%.0f", available))
+end
+end
+local PERMANENT = 922337203685477
+local MOST_AT_ONCE = 10000
+local function foreign_semaphore(semaphore)
+return foreign_count(semaphore.permits) or foreign_type(semaphore.leases, "zset")
+end
+local function raw_ids(hex)
+local ids = {}
+for at = 1, #hex, 32 do
+local raw = string.gsub(string.sub(hex, at, at + 31), "%x%x", function(byte)
+return string.char(tonumber(byte, 16))
+end)
+ids[#ids + 1] = raw
+end
+return ids
+end
+local function lease_end(semaphore, id)
+local ends_ms = redis.call("ZSCORE", semaphore.leases, id)
+return ends_ms and tonumber(ends_ms)
+end
+local function is_leased(semaphore, id)
+local ends_ms = lease_end(semaphore, id)
+return ends_ms and ends_ms > now_ms
+end
+local function count_absent(semaphore, ids)
+local absent = 0
+for _, id in ipairs(ids) do
+absent = absent + (is_leased(semaphore, id) and 0 or 1)
+end
+return absent
+end
+local function count_expired(semaphore)
+return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
+end
+local function make_available(semaphore, number)
+if not count_of(semaphore.permits) then
+return 0
+end
+local available = redis.call("INCRBY", semaphore.permits, milliseconds(number))
+announce(semaphore.channel, available)
+return available
+end
+local function reclaim(semaphore)
+local expired = count_expired(semaphore)
+if expired > 0 then
+local last = math.min(expired, MOST_AT_ONCE) - 1
+make_available(semaphore, redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(last)))
+end
+end
+local function lease(semaphore, ids, ends_ms)
+for _, id in ipairs(ids) do
+redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+end
+end
+local function prolong(semaphore, ids, ends_ms)
+for _, id in ipairs(ids) do
+if (lease_end(semaphore, id) or 0) < ends_ms then
+redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+end
+end
+end
+local function give_back(semaphore, ids)
+local given = 0
+for _, id in ipairs(ids) do
+given = given + redis.call("ZREM", semaphore.leases, id)
+end
+return make_available(semaphore, given)
+end
+local seen, total = tonumber(ARGV[6]), tonumber(ARGV[7])
+local semaphore = { permits = KEYS[1], leases = KEYS[3], channel = ARGV[5] }
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+return { now_ms, once(request, foreign_semaphore(semaphore), function()
+even_when_full(request)
+local available = count_of(semaphore.permits)
+if not available then
+return record(request, "absent", 0)
+end
+local now_total = available + redis.call("ZCARD", semaphore.leases)
+if now_total ~= seen then
+return record(request, "changed", now_total)
+end
+return record(request, "set", make_available(semaphore, total - now_total))
 end) }`,
   ),
   "server-probe": scriptSource(

@@ -36,6 +36,8 @@ export class Waiter extends Link {
   naps = false;
   /** For presence; undefined for a call that wants nothing which other calls may have. */
   waitsFor: WaitsFor | undefined;
+  /** For presence: what its caller says about the hold. */
+  note: string | undefined;
   /** Whether it had to wait. */
   hasSlept = false;
   /** An `Heir` of locks/: takes over, for this waiter, a lock that another call of this client hands over. Undefined while it must not. */

@@ -143,6 +143,7 @@ export abstract class AnySemaphore<Granted, Options extends WaitOptions> {
       options.signal?.throwIfAborted();
       const waitMs = options.waitMs ?? defaultWaitMs ?? client.settings.waitMs;
       const waiter = client.newWaiter(waitMs, options.signal, this.count);
+      waiter.note = source.terms.note;
       return acquirePermits(source, { permits, waiter, waits: waitMs !== 0 }, comeTo);
     } catch (error) {
       return Promise.reject(error);

@@ -2,10 +2,10 @@ import type { ClientPresence, Fleet, ListedHolder, ListedLock } from "../index.j
 
 /**
  * What is worth knowing about a held lock: `stale`, each holder's client is gone, and the TTL was seen to fall for longer than a watchdog
- * needs to raise it; `no-ttl`, it never falls by itself; `fixed`, no watchdog renews it; `max-hold`, its holder may not have it for longer
- * than its `maxHoldMs`.
+ * needs to raise it; `leaked`, a client that is gone has permits that never return by themselves; `no-ttl`, it never falls by itself; `fixed`,
+ * no watchdog renews it; `max-hold`, its holder may not have it for longer than its `maxHoldMs`.
  */
-export type LockFlag = "stale" | "no-ttl" | "fixed" | "max-hold";
+export type LockFlag = "stale" | "leaked" | "no-ttl" | "fixed" | "max-hold";
 
 /** A lock as it was seen. */
 export interface WatchedLock extends ListedLock {
@@ -70,7 +70,8 @@ export class Looks {
       if (fall !== undefined) falls.set(lock.key, fall);
       const isStale =
         !presenceIsUnwell && fall !== undefined && nowMs - fall.sinceMs >= RENEWAL_MS && areGone(lock);
-      return { ...lock, flags: flagsOf(lock, isStale, capped) };
+      const isLeaked = !presenceIsUnwell && lock.holders.some(hasLeaked);
+      return { ...lock, flags: flagsOf(lock, { isStale, isLeaked }, capped) };
     });
     const now = new Map(locks.map((lock) => [lock.key, lock]));
     const before = this.#before;
@@ -145,11 +146,12 @@ function namesOf(holders: readonly ListedHolder[]): string {
 
 function flagsOf(
   { key, kind, ttlMs, holders }: ListedLock,
-  isStale: boolean,
+  { isStale, isLeaked }: { readonly isStale: boolean; readonly isLeaked: boolean },
   capped: ReadonlySet<string>,
 ): readonly LockFlag[] {
   const flags: LockFlag[] = [];
   if (isStale) flags.push("stale");
+  if (isLeaked) flags.push("leaked");
   if (holders.length === 0) return flags;
   if (ttlMs === -1 && !COUNTS.has(kind)) flags.push("no-ttl");
   if (holders.some(({ renewed }) => renewed === false)) flags.push("fixed");
@@ -167,6 +169,10 @@ const COUNTS: ReadonlySet<ListedLock["kind"]> = new Set([
 /** Holders of JVMs tell nothing of themselves, and so are never gone. */
 function areGone({ holders }: ListedLock): boolean {
   return holders.length > 0 && holders.every(({ client }) => client?.state === "gone");
+}
+
+function hasLeaked({ permanent, client }: ListedHolder): boolean {
+  return permanent === true && client?.state === "gone";
 }
 
 function cappedHolds(clients: Fleet["clients"]): ReadonlySet<string> {
