@@ -1,12 +1,12 @@
 import { types } from "node:util";
 import { gunzipSync } from "node:zlib";
-import { ClientClosedError, type Holdfast } from "../index.js";
+import { ClientClosedError, type Holdfast, UnavailableError } from "../index.js";
 import { VERSION } from "../version.js";
 import { type Admitted, admit, isOfPage } from "./access.js";
 import { type Answer, answer, apart, feed, isResponse, json, refusal } from "./answer.js";
 import { assets } from "./assets.js";
 import { Audience } from "./audience.js";
-import type { LockDetail, Me } from "./format.js";
+import type { LockDetail, Me, Refusal } from "./format.js";
 import { Freeing, NotToBeFreed, TooMany } from "./freeing.js";
 import type { InspectorSettings } from "./inspector-options.js";
 import { Picture } from "./picture.js";
@@ -192,5 +192,7 @@ function failure(error: unknown): Answer {
   const message = types.isNativeError(error) ? error.message : String(error);
   if (error instanceof MalformedQuery || error instanceof NotToBeFreed) return refusal(400, message);
   if (error instanceof TooMany) return refusal(429, message, { "retry-after": "60" });
-  return refusal(503, message);
+  const mayBeDone = error instanceof UnavailableError && error.outcomeUnknown;
+  const body: Refusal = { error: message, nothingDone: !mayBeDone };
+  return json(body, 503);
 }

@@ -16,6 +16,8 @@ import type { LockChange, LockFlag } from "../watch/index.js";
 /** Whatever was refused. */
 export interface Refusal {
   readonly error: string;
+  /** Whether nothing was changed for certain. Default: true of each status below 500. */
+  readonly nothingDone?: boolean;
 }
 
 /** A lock as the feed tells it. */

@@ -10,6 +10,9 @@ import { tellHolders } from "./told.js";
 /** A lock of which nothing is known, or that has no holders to be freed from. */
 export class NotToBeFreed extends Error {}
 
+/** The lock could not be looked at, so that nothing was done. */
+class NotLookedAt extends Error {}
+
 /** More locks are freed than a person at a page would free. */
 export class TooMany extends Error {}
 
@@ -42,10 +45,10 @@ export class Freeing {
     this.#allowance = new Allowance(settings.clock, FREES_OF_ONE, FREES_IN_ALL);
   }
 
-  /** @throws TooMany, NotToBeFreed, what `inspect` and `forceUnlock` throw */
+  /** @throws TooMany, NotToBeFreed, NotLookedAt, what `forceUnlock` throws */
   async free({ key, digest, reason, by }: Order): Promise<Freed> {
     if (!this.#allowance.take(by.actor)) throw new TooMany(`more than ${FREES_OF_ONE} frees in a minute`);
-    const state = await this.#look(key);
+    const state = await this.#firstLook(key);
     if (state.kind === "none") return { outcome: "absent", now: null };
     if (!LOCKS.has(state.kind) || !state.holders.every((holder) => HOLDER.test(holder)))
       throw new NotToBeFreed("it is no lock, and has no holder to be freed from");
@@ -55,6 +58,15 @@ export class Freeing {
     if (outcome === "released") this.#tell(state, { reason, by });
     if (outcome !== "changed") return { outcome, now: null };
     return { outcome, now: this.#nowOf(await this.#look(key)) };
+  }
+
+  async #firstLook(key: string): Promise<LockState> {
+    try {
+      return await this.#look(key);
+    } catch (error) {
+      if (error instanceof NotToBeFreed) throw error;
+      throw new NotLookedAt(error instanceof Error ? error.message : String(error), { cause: error });
+    }
   }
 
   /** Only what was listed is looked at: any other key may be none of a lock. */

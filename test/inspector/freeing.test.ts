@@ -238,7 +238,11 @@ describe("a free", () => {
     const seen = await seenOf(world, "a");
     looks.driver.cut();
     const answered = await free(world, "a", seen);
-    expect(answered).toMatchObject({ status: 503, error: expect.stringContaining("did not answer") });
+    expect(answered).toMatchObject({
+      ...{ status: 503, error: expect.stringContaining("did not answer") },
+      // It was looked at, and no more.
+      nothingDone: true,
+    });
     looks.driver.mend();
     await lease.unlock();
   });
