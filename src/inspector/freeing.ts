@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import type { Holdfast, ListedHolder, LockState } from "../index.js";
 import type { Admitted } from "./access.js";
 import { Allowance } from "./allowance.js";
@@ -65,7 +66,7 @@ export class Freeing {
       return await this.#look(key);
     } catch (error) {
       if (error instanceof NotToBeFreed) throw error;
-      throw new NotLookedAt(error instanceof Error ? error.message : String(error), { cause: error });
+      throw new NotLookedAt(types.isNativeError(error) ? error.message : String(error), { cause: error });
     }
   }
 
