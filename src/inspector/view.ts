@@ -94,7 +94,7 @@ function within<Row>(rows: readonly Row[], bytes: number): readonly Row[] {
 
 const tests: Readonly<Record<Wanted["only"][number], (row: LockRow) => boolean>> = {
   waited: ({ waiting, more }) => waiting.length + more.waiting > 0,
-  stale: ({ flags }) => flags.includes("stale"),
+  stale: ({ flags }) => flags.includes("stale") || flags.includes("leaked"),
   jvm: ({ holders }) => holders.some(({ by }) => by === "jvm"),
 };
 
