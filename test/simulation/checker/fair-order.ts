@@ -20,6 +20,13 @@ interface Found {
   readonly holders: readonly string[];
 }
 
+/** What a command has done, and the fields that it was about. */
+interface Change {
+  readonly before: Found;
+  readonly after: Found;
+  readonly mine: ReadonlySet<string>;
+}
+
 /** What there is to know about a waiter's process. */
 export interface Waiters {
   /** The process whose client has this field; undefined: nobody knows. */
@@ -60,9 +67,7 @@ export class FairOrder {
     const after = this.#look(server);
     const entered = after.holders.filter((field) => !before.holders.includes(field));
     const mine = new Set(args.map(String));
-    // Who is silent for too long is dropped and queued anew by its own next command.
-    const stood = before.queue.filter((field) => !mine.has(field) || !this.#isSilent(field));
-    for (const field of entered) this.#lookAtEntry(field, { ...before, queue: stood }, after);
+    for (const field of entered) this.#lookAtEntry(field, { before, after, mine });
     for (const field of before.queue) {
       if (after.queue.includes(field) || entered.includes(field) || mine.has(field)) continue;
       this.#lookAtLoss(field);
@@ -83,12 +88,17 @@ export class FairOrder {
   }
 
   /** A field that is new in the lock's hash. */
-  #lookAtEntry(field: string, before: Found, after: Found): void {
+  #lookAtEntry(field: string, { before, after, mine }: Change): void {
     const place = before.queue.indexOf(field);
     // Those who have come by the same command have come later.
     const ahead = place < 0 ? before.queue : before.queue.slice(0, place);
     const passed = ahead.filter(
-      (other) => other !== field && after.queue.includes(other) && !this.#mayBeForgotten(other),
+      (other) =>
+        other !== field &&
+        after.queue.includes(other) &&
+        // A waiter that was silent for too long is dropped, and queued anew, by its own next command.
+        !(mine.has(other) && this.#isSilent(other)) &&
+        !this.#mayBeForgotten(other),
     );
     if (passed.length === 0) return;
     this.#checker.fail(

@@ -1,4 +1,4 @@
-import { events } from "../../../src/events.js";
+import { type AcquireEvent, events, type LeaseLostEvent } from "../../../src/events.js";
 import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
 import type { Member } from "../workload/member.js";
 import type { SimServer } from "../world/sim-server.js";
@@ -14,6 +14,10 @@ const LIVE_ARG = 7;
 const BEATS_MISSED = 3;
 /** So many of the latest losses are told. */
 const MOST_LOSSES = 10;
+/** What is counted by key. */
+const BY_KEY = ["refused", "lost", "waited", "waitMs"] as const;
+/** Times are told in whole milliseconds, and each event looks at the clock by itself. */
+const ROUNDED_MS = 1;
 /** Each of several locks is acquired by itself, and red ones are taken again. */
 const JOINT = /^(?:multi|red)$/;
 
@@ -23,6 +27,15 @@ interface Counts {
   /** By key. */
   readonly refused: Map<string, number>;
   readonly lost: Map<string, number>;
+  /** How many have waited, and for how long in milliseconds, with those that were refused: of events the least that there can be. */
+  readonly waited: Map<string, number>;
+  readonly waitMs: Map<string, number>;
+}
+
+/** Those that no call knows to be exact: events do not tell who has slept. */
+interface Most {
+  readonly waited: Map<string, number>;
+  readonly waitMs: Map<string, number>;
 }
 
 /** What has reached a server of the beats of one client. */
@@ -56,6 +69,7 @@ export class ToldCounts {
   readonly #trouble: Trouble;
   readonly #told = new Map<string, Told>();
   readonly #seen = new Map<string, Counts>();
+  readonly #most = new Map<string, Most>();
   readonly #losses = new Map<string, Loss[]>();
   readonly #isWhole: boolean;
   readonly #end: (() => void)[] = [];
@@ -78,15 +92,9 @@ export class ToldCounts {
   begin(): void {
     if (!this.#isWhole) return;
     const { acquire, leaseLost } = events;
-    const ended = {
-      asyncEnd: ({ clientId, name, outcome }: { clientId: string; name: string; outcome?: string }) => {
-        const seen = this.#of(clientId);
-        if (outcome === "acquired") seen.acquired += 1;
-        if (outcome === "refused" || outcome === "timeout") add(seen.refused, name, 1);
-      },
-    };
+    const ended = { asyncEnd: (event: AcquireEvent) => this.#ended(event) };
     acquire.subscribe(ended);
-    const lost = ({ clientId, name, reason }: { clientId: string; name: string; reason: string }) => {
+    const lost = ({ clientId, name, reason }: LeaseLostEvent) => {
       add(this.#of(clientId).lost, name, 1);
       this.#losses.set(clientId, [...(this.#losses.get(clientId) ?? []), { key: name, reason }]);
     };
@@ -95,6 +103,20 @@ export class ToldCounts {
       () => acquire.unsubscribe(ended),
       () => leaseLost.unsubscribe(lost),
     );
+  }
+
+  #ended({ clientId, name, outcome, via, waitedMs = 0 }: AcquireEvent): void {
+    const [seen, most] = [this.#of(clientId), this.#mostOf(clientId)];
+    const isRefused = outcome === "refused" || outcome === "timeout";
+    if (outcome === "acquired") {
+      seen.acquired += 1;
+      // A lock is handed on only to a call that sleeps.
+      if (via === "hand-off") add(seen.waited, name, 1);
+      add(most.waited, name, 1);
+    }
+    if (isRefused) add(seen.refused, name, 1);
+    if (isRefused || via === "hand-off") add(seen.waitMs, name, Math.max(0, waitedMs - ROUNDED_MS));
+    if (isRefused || outcome === "acquired") add(most.waitMs, name, waitedMs + ROUNDED_MS);
   }
 
   end(): void {
@@ -112,9 +134,16 @@ export class ToldCounts {
     if (text !== "") told.live = JSON.parse(text) as Live;
     if (told.live === undefined) return;
     told.acquired += told.live.acquired;
-    for (const [key, , , refused, lost] of told.live.stats) {
+    for (const [key, , waited, refused, lost, waitMs, longestMs] of told.live.stats) {
+      add(told.waited, key, waited);
       add(told.refused, key, refused);
       add(told.lost, key, lost);
+      add(told.waitMs, key, waitMs);
+      if (longestMs > waitMs || (waited + refused) * (longestMs + ROUNDED_MS) < waitMs)
+        this.#complain(
+          told,
+          `tells of ${waited + refused} waits of ${waitMs} ms, the longest of ${longestMs} ms`,
+        );
     }
     this.#isNotMore(String(args[CLIENT_ARG]), told);
   }
@@ -136,9 +165,10 @@ export class ToldCounts {
     const seen = this.#of(clientId);
     if (told.acquired > seen.acquired)
       this.#complain(told, `tells of ${told.acquired} acquisitions, and made ${seen.acquired}`);
-    for (const what of ["refused", "lost"] as const) {
+    const mostOf = { ...seen, ...this.#mostOf(clientId) };
+    for (const what of BY_KEY) {
       for (const [key, count] of told[what]) {
-        const most = seen[what].get(key) ?? 0;
+        const most = mostOf[what].get(key) ?? 0;
         if (count > most) this.#complain(told, `tells of ${count} ${what} of "${key}", and had ${most}`);
       }
     }
@@ -153,7 +183,7 @@ export class ToldCounts {
       const seen = this.#of(clientId);
       if (told.acquired < seen.acquired)
         this.#complain(told, `has told of ${told.acquired} acquisitions of ${seen.acquired}`);
-      for (const what of ["refused", "lost"] as const) {
+      for (const what of BY_KEY) {
         for (const [key, count] of seen[what]) {
           const has = told[what].get(key) ?? 0;
           if (has < count) this.#complain(told, `has told of ${has} ${what} of "${key}" of ${count}`);
@@ -181,6 +211,12 @@ export class ToldCounts {
     this.#checker.fail("truth", `a beat of ${member.process.name} ${text}`);
   }
 
+  #mostOf(clientId: string): Most {
+    const most = this.#most.get(clientId) ?? { waited: new Map(), waitMs: new Map() };
+    this.#most.set(clientId, most);
+    return most;
+  }
+
   #of(clientId: string): Counts {
     const counts = this.#seen.get(clientId) ?? none();
     this.#seen.set(clientId, counts);
@@ -189,7 +225,7 @@ export class ToldCounts {
 }
 
 function none(): Counts {
-  return { acquired: 0, refused: new Map(), lost: new Map() };
+  return { acquired: 0, refused: new Map(), lost: new Map(), waited: new Map(), waitMs: new Map() };
 }
 
 function add(counts: Map<string, number>, key: string, more: number): void {
