@@ -14,9 +14,8 @@ import { Client } from "./client.js";
 import type { HoldfastOptions } from "./client-options.js";
 import type { Driver } from "./driver/driver.js";
 import { events } from "./events.js";
-import { findLocks } from "./finding/find-locks.js";
+import { findLocks, type LockSearch } from "./finding/find-locks.js";
 import { type FindLocksOptions, findSettings } from "./finding/finding-options.js";
-import type { ListedLock } from "./finding/listed-lock.js";
 import { HeldLease, type Lease } from "./lease.js";
 import { fairLock, nonReentrantFairLock } from "./locks/fair-lock.js";
 import { FencedLeaseLock, type FencedLock, fencedLock } from "./locks/fenced-lock.js";
@@ -303,7 +302,7 @@ export class Holdfast implements AsyncDisposable {
    * @throws TypeError, RangeError, ClientClosedError at once; UnavailableError, ClientClosedError, the reason of `signal` in the loop
    * @see docs/guide/finding-locks.md
    */
-  locks(options: FindLocksOptions = {}): AsyncIterable<ListedLock> {
+  locks(options: FindLocksOptions = {}): LockSearch {
     const settings = findSettings(options);
     this.#client.assertOpen();
     return findLocks(this.#client, settings);

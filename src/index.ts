@@ -59,6 +59,7 @@ export {
   type TraceChannel,
   type WaitEnd,
 } from "./events.js";
+export type { LockSearch } from "./finding/find-locks.js";
 export type { FindLocksOptions, LockSource } from "./finding/finding-options.js";
 export type { ClientRef, ListedHolder, ListedLock, ListedWaiter } from "./finding/listed-lock.js";
 export { type CloseOptions, Holdfast } from "./holdfast.js";

@@ -14,6 +14,12 @@ import { lookAtMany } from "./look-at-many.js";
 import { Scan } from "./scan-source.js";
 import { unmapping } from "./unmapped-name.js";
 
+/** A search for locks: each loop over it is one of its own. */
+export interface LockSearch extends AsyncIterable<ListedLock> {
+  /** How many keys the latest scan has left out so far, as their names are not UTF-8: no client of strings can name them. */
+  readonly unreadable: number;
+}
+
 /** How many keys are looked at before the locks among them are listed. */
 const KEYS_A_PAGE = 1_000;
 /** A longer one is not looked at. The scripts that find names leave it out as well, so that their answers are bounded. */
@@ -24,7 +30,7 @@ const LONGEST_NAME_BYTES = 4_096;
  * keys that were listed.
  * @throws TypeError where the driver does not reach all servers that a source has to ask
  */
-export function findLocks(client: Client, settings: FindSettings): AsyncIterable<ListedLock> {
+export function findLocks(client: Client, settings: FindSettings): LockSearch {
   const asksAll = settings.sources.find((source) => source !== "presence");
   if (asksAll !== undefined && !client.reachesEverywhere) {
     throw new TypeError(
@@ -32,16 +38,28 @@ export function findLocks(client: Client, settings: FindSettings): AsyncIterable
         'take the source "presence" alone, or another driver',
     );
   }
-  return { [Symbol.asyncIterator]: () => search(client, settings) };
+  const found = { unreadable: 0 };
+  return {
+    get unreadable() {
+      return found.unreadable;
+    },
+    [Symbol.asyncIterator]: () => search(client, settings, found),
+  };
 }
 
-async function* search(client: Client, settings: FindSettings): AsyncGenerator<ListedLock, void, undefined> {
+async function* search(
+  client: Client,
+  settings: FindSettings,
+  found: { unreadable: number },
+): AsyncGenerator<ListedLock, void, undefined> {
   client.assertOpen();
   const waiter = client.newWaiter(undefined, settings.signal);
   try {
     throwIfOver(waiter);
     let left = settings.limit;
-    for await (const page of new Search(client, settings, waiter).pages()) {
+    const looking = new Search(client, settings, waiter);
+    for await (const page of looking.pages()) {
+      found.unreadable = looking.unreadable;
       for (const lock of page) {
         // The client may have been closed, or the search cancelled, while the caller looked at the lock before.
         throwIfOver(waiter);
@@ -81,6 +99,8 @@ class Search {
   readonly #matches: (name: string) => boolean;
   readonly #fleet = new FleetIndex();
   #heard: ReadonlyMap<string, Heard> = new Map();
+  /** How many keys were left out so far, as their names are not UTF-8. */
+  unreadable = 0;
 
   constructor(client: Client, settings: FindSettings, waiter: Waiter) {
     const { match } = settings;
@@ -122,6 +142,7 @@ class Search {
       if (scan.pauseMs > 0) await this.#waiter.pause(scan.pauseMs);
       throwIfOver(this.#waiter);
       const keys = new Set(await this.#awaited(scan.step()));
+      this.unreadable = scan.unreadable;
       const wanted = [...keys].filter((key) => !listed.has(key) && this.#isWanted(key)).sort();
       const page = await this.#look(wanted, ["scan"]);
       for (const { key } of page) listed.add(key);

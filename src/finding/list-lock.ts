@@ -144,24 +144,29 @@ function permitCounts({
 
 function permitHolders({ key, record, fleet }: Findings): ListedHolder[] {
   const leases = record.permits?.leases;
-  const out = leases?.last.map(({ id }) => id) ?? [];
-  const isWhole = out.length === (leases?.taken ?? 0);
+  const last = leases?.last ?? [];
+  const isWhole = last.length === (leases?.taken ?? 0);
+  const out = new Map<string, string[]>();
+  for (const { id } of last) {
+    const start = id.slice(0, ID_DIGITS);
+    out.set(start, [...(out.get(start) ?? []), id]);
+  }
   return fleet.told(key).holds.flatMap((hold) => permitHolder(hold, out, isWhole) ?? []);
 }
 
 /**
  * What a client tells of its permits.
- * @param out the ids of permits that are out
+ * @param out the ids of permits that are out, by their first digits
  * @param isWhole whether these are all that are out
  * @returns undefined when none of its permits is out any more
  */
-export function permitHolder(
+function permitHolder(
   { client, kind, count, ageMs, renewed, note, permanent, ids }: ToldHold,
-  out: readonly string[],
+  out: ReadonlyMap<string, readonly string[]>,
   isWhole: boolean,
 ): ListedHolder | undefined {
-  const told = new Set(ids);
-  const permitIds = out.filter((id) => told.has(id.slice(0, ID_DIGITS)));
+  // Of permits that begin alike none is told.
+  const permitIds = ids.flatMap((start) => (out.get(start)?.length === 1 ? (out.get(start) ?? []) : []));
   const isLeased = kind === "permit-expirable-semaphore";
   // Of a client that is older, or has taken many at once, not all ids are told.
   const isKnown = isLeased && isWhole && ids.length === count;

@@ -18,6 +18,8 @@ export class Scan {
   #left: number;
   #places: readonly ScanPlace[] = [];
   #nextMs = Number.NEGATIVE_INFINITY;
+  /** How many keys it has met whose names are not UTF-8. */
+  unreadable = 0;
 
   constructor(client: Client, maxKeys: number, patience: Patience) {
     this.#client = client;
@@ -45,6 +47,7 @@ export class Scan {
     const wereDone = new Set(this.#places.filter(isDone).map(({ runId }) => runId));
     this.#left -= input.count * reply.filter(({ runId }) => !wereDone.has(runId)).length;
     this.#places = reply.map(({ runId, cursor }) => ({ runId, cursor }));
+    for (const { unreadable } of reply) this.unreadable += unreadable;
     return reply.flatMap(({ keys }) => keys);
   }
 

@@ -39,13 +39,15 @@ export interface Fleet {
   readonly clients: readonly ClientPresence[];
   /**
    * Whether there is more than is read: of a group the 10,000 clients that were heard of last, in all 32 MiB of what they tell of
-   * themselves; of the others then `id`, `state`, `lastSeenMs` and `everyMs`.
+   * themselves, of those that were heard of last; of the others then `id`, `state`, `lastSeenMs` and `everyMs`.
    */
   readonly truncated: boolean;
 }
 
 /** A call for more would keep the server from other commands for too long. */
 const PAGE = 100;
+/** Ids alone take less. */
+const IDS_A_PAGE = 1_000;
 /** What one call answers at most, but for the client that crosses it: half a millisecond of the server. */
 const PAGE_BYTES = 262_144;
 /** What a client remembers of what it has read, so that unchanged texts need not be sent again. */
@@ -93,10 +95,10 @@ export async function fleetOf(client: Client, options: FleetOptions, known: Know
   const reader = new FleetReader(client, group, known.of(group));
   for await (const page of reader.pages(options.signal)) clients.push(...page);
   known.replace(group, reader.described);
-  return { atMs: reader.atMs, group, clients, truncated: reader.truncated };
+  return { atMs: reader.atMs, group, clients: clients.reverse(), truncated: reader.truncated };
 }
 
-/** The same page by page. A reader keeps the ids, and the first few megabytes of what it has read. */
+/** The same page by page, those that were heard of last first. A reader keeps the ids, and the first few megabytes of what it has read. */
 export async function* readFleet(
   client: Client,
   options: FleetOptions = {},
@@ -138,26 +140,33 @@ class FleetReader {
   async *pages(signal: AbortSignal | undefined): AsyncGenerator<readonly ClientPresence[], void, undefined> {
     const client = this.#client;
     const waiter = client.newWaiter(undefined, signal);
-    let page: readonly string[] = [];
-    let following: readonly string[] | undefined;
     try {
-      for (let calls = 0; calls < MOST_CALLS; calls += 1) {
-        const limit = following === undefined && !this.#hasAllIds ? PAGE : 0;
-        const answer = await this.#ask(waiter, page, limit);
-        if (limit > 0) following = calls === 0 && this.#passesOver(answer) ? [] : this.#newIds(answer.ids);
-        const { told } = answer;
-        const read = page.flatMap((id, at) => this.#read(id, told[at]) ?? []);
+      const ids = await this.#allIds(waiter);
+      let left = MOST_CALLS;
+      // Where not all texts are read, those of the clients are that were heard of last.
+      while (ids.length > 0 && left > 0) {
+        const page = ids.slice(-PAGE).reverse();
+        const { told } = await this.#ask(waiter, page, 0);
+        const read = told.flatMap((stored, at) => this.#read(page[at] ?? "", stored) ?? []);
         if (read.length > 0) yield read;
-        page = page.slice(told.length);
-        if (page.length > 0) continue;
-        page = following ?? [];
-        following = undefined;
-        if (page.length === 0 && this.#hasAllIds) return;
+        ids.length -= told.length;
+        left -= 1;
       }
-      this.truncated = true;
+      if (ids.length > 0) this.truncated = true;
     } finally {
       client.dismiss(waiter);
     }
+  }
+
+  /** The ids of the group, those that were heard of longest ago first. */
+  async #allIds(waiter: Waiter): Promise<string[]> {
+    const ids: string[] = [];
+    for (let calls = 0; !this.#hasAllIds && calls < MOST_CALLS; calls += 1) {
+      const answer = await this.#ask(waiter, [], IDS_A_PAGE);
+      if (calls === 0 && this.#passesOver(answer)) continue;
+      ids.push(...this.#newIds(answer.ids));
+    }
+    return ids;
   }
 
   /** @param limit how many ids of the next page are asked for */
@@ -194,10 +203,10 @@ class FleetReader {
     return true;
   }
 
-  /** A client that tells while it is read gets a higher score, and comes again. */
+  /** A client that tells while the ids are read gets a higher score, and comes again. */
   #newIds(ids: ListAnswer["ids"]): readonly string[] {
     const room = MOST_CLIENTS - this.#seen.size;
-    this.#hasAllIds = ids.length < PAGE;
+    this.#hasAllIds = ids.length < IDS_A_PAGE;
     const last = ids.at(-1)?.score ?? "";
     const { fromScore, skip } = this.#next;
     this.#next = { fromScore: last, skip: last === fromScore ? skip + ids.length : 0 };

@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.js";
-import type { Fleet, Holdfast, ListedLock } from "../index.js";
+import type { FindLocksOptions, Fleet, Holdfast, ListedLock } from "../index.js";
 import { type LockChange, Looks, type WatchedLock } from "./looks.js";
 import { type WatchOptions, type WatchSettings, watchSettings } from "./watch-options.js";
 
@@ -13,10 +13,16 @@ export interface LocksSeen {
   readonly fleet: Fleet;
   /** True when so many clients fell silent at once that presence itself must have failed: nothing is told to be stale. */
   readonly presenceIsUnwell: boolean;
+  /** How many keys a scan has left out, as their names are not UTF-8. */
+  readonly unreadable: number;
 }
 
 /** What is used of a client. */
-type Finder = Pick<Holdfast, "fleet" | "locks">;
+interface Finder extends Pick<Holdfast, "fleet"> {
+  locks(options: FindLocksOptions): Search;
+}
+
+type Search = AsyncIterable<ListedLock> & { readonly unreadable?: number };
 
 /** Looking takes at most this share of the time. */
 const SHARE = 0.1;
@@ -35,7 +41,7 @@ export function watchLocks(holdfast: Finder, options: WatchOptions = {}): AsyncI
 
 async function* watch(
   holdfast: Finder,
-  all: AsyncIterable<ListedLock>,
+  all: Search,
   { everyMs, group, signal, clock }: WatchSettings,
 ): AsyncGenerator<LocksSeen, void, undefined> {
   const looks = new Looks();
@@ -45,7 +51,8 @@ async function* watch(
     const locks: ListedLock[] = [];
     for await (const lock of all) locks.push(lock);
     const nowMs = clock.monotonicMs();
-    yield { atMs: fleet.atMs, fleet, ...looks.seen(locks, fleet, nowMs) };
+    const { unreadable = 0 } = all;
+    yield { atMs: fleet.atMs, fleet, unreadable, ...looks.seen(locks, fleet, nowMs) };
     await pause(clock, Math.max(everyMs, (nowMs - startMs) / SHARE), signal);
   }
 }

@@ -88,7 +88,7 @@ test("what is remembered of locks and clients that change all the time does not 
       await clock.advance(POINT_MS);
       const { found, fleet } = fleetAt(look, clock.wallMs());
       const seen = looks.seen(found, fleet, clock.monotonicMs());
-      picture.seen({ atMs: fleet.atMs, fleet, ...seen });
+      picture.seen({ atMs: fleet.atMs, fleet, unreadable: 0, ...seen });
       view.changes();
     }
   };

@@ -127,6 +127,29 @@ describe("a lock of a client that is gone", () => {
     expect([flagsOf(later), later.changes]).toEqual([["stale"], []]);
   });
 
+  test("is not while a watchdog of a minute may yet raise its TTL, and never by the fall of a fixed lease [U7]", () => {
+    const group = fleet(gone, ...well);
+    const fixed = [holder(gone, { renewed: false })];
+    for (const [holders, flags] of [
+      [undefined, []],
+      [fixed, ["fixed"]],
+    ] as const) {
+      const looks = new Looks();
+      looks.seen(held(59_000, holders && [...holders]), group, 0);
+      expect(flagsOf(looks.seen(held(40_000, holders && [...holders]), group, 19_000))).toEqual(flags);
+      const isStale = holders === undefined ? ["stale"] : flags;
+      expect(flagsOf(looks.seen(held(38_000, holders && [...holders]), group, 21_000))).toEqual(isStale);
+    }
+  });
+
+  test("leaks permits that never return by themselves, at the first look [U5]", () => {
+    const permits = (of: ReturnType<typeof client>) =>
+      lock("a", [holder(of, { renewed: null, permanent: true })], { kind: "semaphore", ttlMs: -1 });
+    const flags = (of: ReturnType<typeof client>) =>
+      flagsOf(new Looks().seen([permits(of)], fleet(gone, ...well), 0));
+    expect([flags(gone), flags(client(B))]).toEqual([["leaked"], []]);
+  });
+
   test("is not while the TTL is raised, for then its holder lives, and only its presence is lost", () => {
     const looks = new Looks();
     const group = fleet(gone, ...well);

@@ -34,7 +34,7 @@ export function command(name: string, summary: string, own: readonly Option[] = 
   for (const option of own) made.addOption(option);
   addConnectionOptions(made);
   for (const option of [
-    new Option("--json", "an object in a line in place of text; docs/reference/command-line.md"),
+    new Option("--json", "an object in a line in place of text"),
     new Option("--no-color", "no colours (NO_COLOR)"),
     new Option("-q, --quiet", "say nothing but what was asked for, and errors"),
   ])

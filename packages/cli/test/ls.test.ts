@@ -174,6 +174,7 @@ describe("what ls says about its search", () => {
     changes: [],
     fleet: { atMs: 0, group: "default", clients: [], truncated: false },
     presenceIsUnwell: false,
+    unreadable: 0,
     ...more,
   });
   const finder = { fleet: () => Promise.reject(), locks: () => [] as never };

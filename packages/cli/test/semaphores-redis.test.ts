@@ -109,15 +109,14 @@ describe("an operator after the death of a process", () => {
 
 describe("a semaphore whose permits a client has that is gone", () => {
   const [GONE, THERE] = [clientId(1), clientId(2)];
-  const idOf = (nth: number) => String(nth).padStart(32, "0");
-  const start16 = (nth: number) => idOf(nth).slice(0, 16);
+  const idOf = (nth: number) => String(nth).repeat(32);
+  const startOf = (nth: number) => idOf(nth).slice(0, 16);
   const PERMANENT = 922_337_203_685_477;
 
   beforeEach(async () => {
     await redis.plain.set("leasing", 1);
     const bytes = (nth: number) => Buffer.from(idOf(nth), "hex");
-    // The first digits differ, as those of random ids do.
-    await redis.plain.zadd(LEASES, PERMANENT, bytes(1e15), PERMANENT, bytes(2e15), PERMANENT, bytes(3e15));
+    await redis.plain.zadd(LEASES, PERMANENT, bytes(1), PERMANENT, bytes(2), PERMANENT, bytes(3));
     const hold = (nth: number) => [
       "leasing",
       "permit-expirable-semaphore",
@@ -126,11 +125,11 @@ describe("a semaphore whose permits a client has that is gone", () => {
       9_000,
       8,
       null,
-      [start16(nth)],
+      [startOf(nth)],
     ];
     for (const [id, app, agoMs, nth] of [
-      [GONE, "jobs", 60_000, 1e15],
-      [THERE, "api", 0, 2e15],
+      [GONE, "jobs", 60_000, 1],
+      [THERE, "api", 0, 2],
     ] as const)
       told.push(...(await storeClient(redis.plain, { id, app, agoMs, holds: [hold(nth)] })));
   });
@@ -146,14 +145,34 @@ describe("a semaphore whose permits a client has that is gone", () => {
     },
     { args: ["--client", THERE, "--force"], code: 0, says: "1 permit given back", left: 2 },
     { args: ["--client", clientId(3)], code: 1, says: "no client", left: 3 },
-    { args: ["--permit", idOf(3e15)], code: 0, says: "1 permit given back", left: 2 },
-    { args: ["--permit", idOf(3e15), "--client", GONE], code: 0, says: "2 permits given back", left: 1 },
-    { args: ["--permit", idOf(3e15), "--permit", idOf(7)], code: 1, says: "is not out", left: 3 },
+    { args: ["--permit", idOf(3)], code: 0, says: "1 permit given back", left: 2 },
+    { args: ["--permit", idOf(3), "--client", GONE], code: 0, says: "2 permits given back", left: 1 },
+    { args: ["--permit", idOf(3), "--permit", idOf(7)], code: 1, says: "is not out", left: 3 },
     { args: [], code: 1, says: `holdfast release leasing`, left: 3 },
   ])("gives back with $args: $says", async ({ args, code, says, left }) => {
     const { code: was, out } = await run("release", "leasing", ...args);
     expect([was, out, await redis.plain.zcard(LEASES)]).toEqual([code, expect.stringContaining(says), left]);
     expect(await redis.plain.get("leasing")).toBe(String(4 - left));
+  });
+
+  test("keeps what a client that is there tells to be its, and what no client can be told to have [P12]", async () => {
+    const hold = (...starts: readonly string[]) => [
+      "leasing",
+      "permit-expirable-semaphore",
+      0,
+      1,
+      9_000,
+      8,
+      null,
+      starts,
+    ];
+    const holds = [hold(startOf(1)), hold(startOf(2)), hold("nonsense"), hold(startOf(3))];
+    await storeClient(redis.plain, { id: GONE, app: "jobs", agoMs: 60_000, holds });
+    // Two permits that begin alike.
+    await redis.plain.zadd(LEASES, PERMANENT, Buffer.from(`${startOf(3)}${"0".repeat(16)}`, "hex"));
+    const { out } = await run("release", "leasing", "--client", GONE);
+    expect(out).toContain("1 permit given back");
+    expect(await redis.plain.zrangeBuffer(LEASES, 0, "-1")).not.toContainEqual(Buffer.from(idOf(1), "hex"));
   });
 
   test("is told in objects that fit their schemas", async () => {
@@ -176,7 +195,7 @@ describe("a semaphore whose permits a client has that is gone", () => {
     expect(misfits("release", releases)).toEqual([]);
     expect(releases.map((line) => JSON.parse(line))).toMatchObject([
       { outcome: "left", why: null, permits: [] },
-      { outcome: "released", permits: [idOf(1e15)] },
+      { outcome: "released", permits: [idOf(1)] },
     ]);
   });
 

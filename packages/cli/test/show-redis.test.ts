@@ -78,8 +78,10 @@ describe("holdfast show", () => {
     await holdfast.getCountDownLatch("start").trySetCount(2);
     const { lines } = await show("pool", "slots");
     expect(lines).toContain("pool · semaphore or latch · 5 available");
-    expect(lines).toContain("slots · permits · 2 available");
-    expect(lines.join("\n")).toMatch(/2 available, 1 taken\n\s+[0-9a-f]{32} {2}returns in 59 min/);
+    expect(lines).toContain("slots · permits · 2 of 3 available");
+    expect(lines.join("\n")).toMatch(
+      /2 of 3 available, 1 taken\n\s+[0-9a-f]{32} {2}returns in 59 min, of no client that tells/,
+    );
     expect((await show("start", "--kind", "latch")).out).toContain("start · latch · 2 to count down");
     expect((await show("pool", "--kind", "semaphore")).out).toContain("pool · semaphore · 5 available");
     expect((await show("slots", "--kind", "latch")).code).toBe(65);

@@ -4,7 +4,7 @@ import { type FakeTime, fakeTime } from "../../../test/support/worlds/fake-time.
 import { FOREIGN } from "../../../test/support/worlds/foreign-holder.js";
 import { lookAt } from "../src/unlock/seen.js";
 import { obstacleToStale, watchFall } from "../src/unlock/staleness.js";
-import { GHOST, held, leaveGhost, OTHER_GHOST, removeGhosts } from "./support/ghosts.js";
+import { GHOST, held, leaveGhost, OTHER_GHOST, removeGhosts, THIRD_GHOST } from "./support/ghosts.js";
 
 const opened = fakeTime();
 const times: FakeTime[] = [];
@@ -106,6 +106,35 @@ describe("unlock --stale", () => {
     held(time, [`${GHOST}:1`]);
     leaveGhost(time);
     leaveGhost(time, { id: OTHER_GHOST, pid: 2 });
+    leaveGhost(time, { id: THIRD_GHOST, pid: 3 });
     expect((await judged(time)).obstacle).toContain("presence itself is unwell");
+  });
+
+  test("judges a fleet of three by the fall of the lease when two of them are gone [U8]", async () => {
+    const time = open();
+    held(time, [`${GHOST}:1`], 30_000);
+    leaveGhost(time);
+    leaveGhost(time, { id: OTHER_GHOST, pid: 2 });
+    expect((await judged(time)).obstacle).toBeUndefined();
+  });
+
+  test("leaves a lock alone whose watchdog of a minute renews it, though its presence is cut off [U7]", async () => {
+    const time = open();
+    held(time, [`${GHOST}:1`], 59_000);
+    leaveGhost(time);
+    const { obstacle } = await judged(time, (atMs) => {
+      if (atMs === 19_000) time.server.command("PEXPIRE", "a", 60_000);
+    });
+    expect(obstacle).toBe("its lease was raised a moment ago: something renews it");
+  });
+
+  test("leaves a fixed lease alone, which falls whether its holder lives or not [U7]", async () => {
+    const time = open();
+    held(time, [`${GHOST}:1`], 30_000);
+    leaveGhost(time, { holds: [["a", "lock", 1, 1, 1_000, 0]] });
+    expect(await judged(time)).toMatchObject({
+      obstacle: expect.stringContaining("has a fixed lease, which falls whether it lives or not"),
+      tookMs: 0,
+    });
   });
 });

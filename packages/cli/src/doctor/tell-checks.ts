@@ -1,6 +1,7 @@
 import type { Output, Style } from "../output.js";
 import { plain, wrapped } from "../text/plain.js";
 import type { Finding, Level } from "./check.js";
+import { docPage } from "./doc-page.js";
 import type { Result } from "./run-checks.js";
 
 const labels: Readonly<Record<Level, { readonly text: string; readonly style: Style }>> = {
@@ -41,7 +42,7 @@ export function tellResult(output: Output, { id, findings }: Result): void {
     };
     below(why, (line) => output.paint("dim", line));
     below(wanted === undefined ? undefined : `→ ${wanted}`, (line) => line);
-    below(doc, (line) => output.paint(["dim", "underline"], line));
+    below(doc && docPage(doc), (line) => output.paint(["dim", "underline"], line));
   }
 }
 

@@ -1,10 +1,12 @@
-import type { Fleet, Holdfast, LockSource } from "holdfast";
+import type { FindLocksOptions, Fleet, Holdfast, ListedLock, LockSource } from "holdfast";
 import { exitCodes } from "../exit-codes.js";
 import { Failure } from "../failure.js";
 import { lacksRight } from "../failure-of.js";
 
 /** What is used of a client to look at locks. */
-export type Finder = Pick<Holdfast, "fleet" | "locks">;
+export interface Finder extends Pick<Holdfast, "fleet"> {
+  locks(options?: FindLocksOptions): AsyncIterable<ListedLock> & { readonly unreadable?: number };
+}
 
 /** Where locks can be looked for by this user. */
 export interface AskableSources {

@@ -104,7 +104,10 @@ function permitCounts({
 function permitHolder({ taken = [], takenCount = 0 }: LockState, hold: Hold): ListedHolder | undefined {
   const { client, kind, count, ageMs, renewed, note, permanent, ids } = hold;
   const isLeased = kind === "permit-expirable-semaphore";
-  const permitIds = taken.map(({ id }) => id).filter((id) => ids.some((start) => id.startsWith(start)));
+  const permitIds = ids.flatMap((start) => {
+    const [{ id } = { id: "" }, ...others] = taken.filter((permit) => permit.id.startsWith(start));
+    return id === "" || others.length > 0 ? [] : [id];
+  });
   const isWhole = ids.length === count && taken.length === takenCount;
   if (isLeased && isWhole && permitIds.length === 0) return undefined;
   return {

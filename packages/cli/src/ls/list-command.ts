@@ -50,7 +50,12 @@ async function list(context: Context, options: ListOptions, typed?: string): Pro
 /** How many looks are to follow the first one. */
 function looksAfter({ locks }: LocksSeen, stale: boolean): number {
   if (!stale) return 0;
-  const leases = locks.filter(({ holders }) => holders.every(({ client }) => client?.state === "gone"));
+  const leases = locks.filter(
+    ({ ttlMs, holders }) =>
+      ttlMs >= 0 &&
+      holders.length > 0 &&
+      holders.every(({ client, renewed }) => client?.state === "gone" && renewed !== false),
+  );
   const neededMs = Math.max(0, ...leases.map(({ ttlMs }) => staleAfterMs(ttlMs)));
   return Math.min(Math.max(1, Math.ceil(neededMs / APART_MS)), MOST_LOOKS - 1);
 }

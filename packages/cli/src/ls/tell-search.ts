@@ -1,7 +1,8 @@
-import type { LockSource } from "holdfast";
-import type { LocksSeen } from "holdfast/watch";
+import type { Fleet, LockSource } from "holdfast";
+import type { LocksSeen, WatchedLock } from "holdfast/watch";
 import type { AskableSources } from "../find/askable-sources.js";
 import { exactName } from "../find/exact-name.js";
+import { PRESENCE_HINT } from "../text/presence-hint.js";
 import { type ListSettings, MAX_KEYS } from "./list-options.js";
 import type { Selection } from "./selection.js";
 
@@ -12,7 +13,7 @@ interface Asked {
 
 /** What a list does not say itself: where was looked, what cannot be in it, and what was left out. */
 export function tellSearch(
-  { locks, fleet, presenceIsUnwell }: LocksSeen,
+  { locks, fleet, presenceIsUnwell, unreadable }: LocksSeen,
   selection: Selection,
   { asked: { sources }, settings }: Asked,
 ): readonly string[] {
@@ -25,12 +26,33 @@ export function tellSearch(
   }
   const blind = tellBlindness(sources);
   if (blind !== undefined) lines.push(blind);
+  if (unreadable > 0)
+    lines.push(
+      `not listed: ${unreadable === 1 ? "1 key whose name is" : `${unreadable} keys whose names are`} not UTF-8, as no lock of holdfast has them`,
+    );
+  lines.push(...tellNameless(selection.locks, fleet));
   const name = settings.match === undefined ? undefined : exactName(settings.match);
   if (shown === 0 && name !== undefined) lines.push(`holdfast show looks at "${name}" by its name`);
-  if (presenceIsUnwell)
-    lines.push("many clients fell silent at once: presence itself is unwell, and nothing is called stale");
+  if (presenceIsUnwell) lines.push(UNWELL);
   if (fleet.truncated) lines.push("there are more clients than are read: their locks may be missing");
   return lines;
+}
+
+export const UNWELL: string =
+  "more than half of the programs fell silent at once: presence itself is unwell, and nothing is called stale";
+
+/** How to get names for holders that have none. */
+function tellNameless(locks: readonly WatchedLock[], { clients }: Fleet): readonly string[] {
+  const nameless = locks.filter(({ holders }) =>
+    holders.some(({ by, client }) => by === "holdfast" && client === null),
+  ).length;
+  if (nameless === 0) return [];
+  const what = nameless === 1 ? "1 lock is" : `${nameless} locks are`;
+  const whose =
+    clients.length === 0
+      ? "of programs that do not tell their names, as by default"
+      : "of programs that do not tell their names";
+  return [`${what} ${whose}. ${PRESENCE_HINT}`];
 }
 
 /** As `presence (14 clients) and channels`. @param maxKeys how many keys a scan looks at, at most */

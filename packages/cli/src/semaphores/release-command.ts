@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { type Holdfast, type LockState, UnavailableError } from "holdfast";
+import { type Holdfast, type ListedHolder, type LockState, UnavailableError } from "holdfast";
 import { type Act, type CommonOptions, type Context, command } from "../command.js";
 import { connectionAsTyped } from "../connection/as-typed.js";
 import { withConnection } from "../connection/connect.js";
@@ -105,11 +105,18 @@ function idsOf(
       return { why: `several clients begin with ${start}: say more of the id` };
     if (holder.client?.state === "there" && !force)
       return { why: `${tellHolder(holder)} is there; --force gives its permits back all the same` };
-    for (const { permitIds = [] } of holders) for (const id of permitIds) ids.add(id);
+    const ofOthers = new Set(lock.holders.filter(isThere).flatMap(({ permitIds = [] }) => permitIds));
+    for (const { permitIds = [] } of holders)
+      for (const id of permitIds) if (force || !ofOthers.has(id)) ids.add(id);
   }
   return ids.size === 0
     ? { why: "none of the permits that are out is told to be of such a client" }
     : { ids: [...ids] };
+}
+
+/** What it tells is newer than what a client tells that is gone. */
+function isThere({ client }: ListedHolder): boolean {
+  return client?.state === "there";
 }
 
 /** When the answer is lost, the semaphore is looked at again, and nothing is tried twice. @throws what surely had no effect */

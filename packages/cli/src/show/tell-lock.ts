@@ -4,7 +4,8 @@ import type { Output, Style } from "../output.js";
 import { ownerOf } from "../semaphores/semaphore-seen.js";
 import { tellKind } from "../text/kinds.js";
 import { plain, wrapped } from "../text/plain.js";
-import { isHolder, isWriter, tellHolder } from "../text/tell-holder.js";
+import { PRESENCE_HINT } from "../text/presence-hint.js";
+import { isHolder, isWriter, tellClient, tellHolder } from "../text/tell-holder.js";
 import { tellNumbers, tellPermit, tellPermitsOf } from "../text/tell-permits.js";
 import type { ShownLock } from "./shown-lock.js";
 import { staleLine } from "./unlock-line.js";
@@ -128,11 +129,45 @@ function tellPermits(
 function tellWaiting({ waiting, listeners = 0 }: ShownLock): readonly string[] {
   const listen = listeners === 1 ? "1 process listens" : `${listeners} processes listen`;
   const heard = listeners === 0 ? [] : [`${listen} for its release, or did within the last ten seconds`];
-  const lines = waiting.map(({ holder, client, forMs }, at) => {
-    const place = holder === null ? "" : `${at + 1}. `;
-    return `${place}${plain(tellHolder({ holder, client }))}${forMs === null ? "" : `, for ${tellDuration(forMs)}`}`;
-  });
-  return [...shortened(lines, waiting.length), ...heard];
+  const lines = alike(waiting).map(tellWaiters);
+  return [...shortened(lines, lines.length), ...heard];
+}
+
+/** Waiters of one client that stand behind each other, and want the lock for the same. */
+interface Waiters {
+  /** The place of the first one in a queue; undefined where there is none. */
+  readonly place: number | undefined;
+  readonly name: string;
+  readonly note: string | null;
+  readonly forMs: (number | null)[];
+}
+
+/** Equal lines as one. */
+function alike(waiting: ShownLock["waiting"]): readonly Waiters[] {
+  const groups: Waiters[] = [];
+  for (const [at, { holder, client, forMs, note }] of waiting.entries()) {
+    const place = holder === null ? undefined : at + 1;
+    const name = client === null ? tellHolder({ holder, client }) : tellClient(client);
+    const last = groups.at(-1);
+    const isAlike =
+      last?.name === name && last.note === note && (last.place === undefined) === (holder === null);
+    if (isAlike) last.forMs.push(forMs);
+    else groups.push({ place, name, note, forMs: [forMs] });
+  }
+  return groups;
+}
+
+function tellWaiters({ place, name, note, forMs }: Waiters): string {
+  const count = forMs.length;
+  const places = count === 1 ? `${place}. ` : `${place}. to ${(place ?? 0) + count - 1}. `;
+  const times = forMs.filter((ms) => ms !== null);
+  const [least, most] = [Math.min(...times), Math.max(...times)].map(tellDuration);
+  return [
+    `${place === undefined ? "" : places}${plain(name)}`,
+    ...(count === 1 ? [] : [`${count} calls`]),
+    ...(times.length === 0 ? [] : [`for ${least === most ? least : `${least} to ${most}`}`]),
+    ...(note === null ? [] : [plain(JSON.stringify(note))]),
+  ].join(", ");
 }
 
 function tellToken({ token, foreignToken }: ShownLock): readonly string[] {
@@ -162,7 +197,7 @@ function tellHints({ kind, holders, kept, name }: ShownLock, asTyped: readonly s
   if (holders.some(({ by, client }) => by === "jvm" && client === null))
     lines.push("a JVM has it: its log names Redisson's id, the part before the colon");
   else if (holders.some(({ client }) => client === null))
-    lines.push("a program without presence has it, or one of another --group");
+    lines.push(`a program without presence has it, or one of another --group. ${PRESENCE_HINT}`);
   return lines;
 }
 

@@ -9,7 +9,7 @@ import { NamedFinder } from "../find/named-finder.js";
 import { patientFinder } from "../find/patient-finder.js";
 import { untilInterrupted } from "../interruption.js";
 import { checkPattern } from "../ls/list-options.js";
-import { tellSources } from "../ls/tell-search.js";
+import { tellSources, UNWELL } from "../ls/tell-search.js";
 import { ChangeLines, tellAll } from "./tell-change.js";
 
 /** Presence changes each five seconds at most, but what is stored does at any time. */
@@ -50,10 +50,7 @@ async function watch(context: Context, options: CommonOptions, pattern?: string)
       for await (const seen of watchLocks(patientFinder(found, outage, signal), find)) {
         if (isFirst) output.say(name === undefined ? tellStart(seen, asked.sources) : tellLock(seen));
         isFirst = false;
-        if (seen.presenceIsUnwell && !wasUnwell)
-          output.say(
-            "many clients fell silent at once: presence itself is unwell, and nothing is called stale",
-          );
+        if (seen.presenceIsUnwell && !wasUnwell) output.say(UNWELL);
         wasUnwell = seen.presenceIsUnwell;
         for (const change of seen.changes) {
           if (output.isJson) output.json({ atMs: seen.atMs, ...change });

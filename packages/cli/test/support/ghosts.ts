@@ -2,6 +2,7 @@ import type { FakeTime } from "../../../../test/support/worlds/fake-time.js";
 
 export const GHOST = "15c9a22e-a26e-8001-9d71-bc297677829d";
 export const OTHER_GHOST = "25c9a22e-a26e-8001-9d71-bc297677829d";
+export const THIRD_GHOST = "35c9a22e-a26e-8001-9d71-bc297677829d";
 /** A client is gone after three of these. */
 const EVERY_MS = 1_000;
 
@@ -11,10 +12,15 @@ interface Ghost {
   readonly pid?: number;
   /** How long it has been silent. Default: an hour less ten minutes. */
   readonly silentMs?: number;
+  /** What it told of its holds. Default: nothing. */
+  readonly holds?: readonly (readonly unknown[])[];
 }
 
 /** A client that told of itself and then fell silent, by the keys that it left. */
-export function leaveGhost(time: FakeTime, { id = GHOST, pid = 1, silentMs = 3_000_000 }: Ghost = {}): void {
+export function leaveGhost(
+  time: FakeTime,
+  { id = GHOST, pid = 1, silentMs = 3_000_000, holds = [] }: Ghost = {},
+): void {
   const at = time.clock.wallMs() - silentMs;
   const meta = {
     app: "jobs",
@@ -27,7 +33,7 @@ export function leaveGhost(time: FakeTime, { id = GHOST, pid = 1, silentMs = 3_0
   };
   const live = {
     acquired: 1,
-    holds: [],
+    holds,
     waits: [],
     stats: [],
     lost: [],
@@ -47,7 +53,8 @@ export function leaveGhost(time: FakeTime, { id = GHOST, pid = 1, silentMs = 3_0
 
 export function removeGhosts({ server }: FakeTime): void {
   server.command("DEL", "holdfast_clients:{default}");
-  for (const id of [GHOST, OTHER_GHOST]) server.command("DEL", `holdfast_client:{default}:${id}`);
+  for (const id of [GHOST, OTHER_GHOST, THIRD_GHOST])
+    server.command("DEL", `holdfast_client:{default}:${id}`);
 }
 
 /** The lock "a" is held, and nothing renews it. */

@@ -56,6 +56,8 @@ export function judge(took: readonly number[], { commandTimeoutMs }: Pick<Scene,
   return ok(found);
 }
 
-function ms(value: number): string {
+function ms(took: number): string {
+  // Clocks of virtual machines may stand still, and step back by a fraction.
+  const value = Math.max(0, took);
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
 }
