@@ -7,7 +7,7 @@ import { type Answer, answer, apart, feed, isResponse, json, refusal } from "./a
 import { assets } from "./assets.js";
 import { Audience } from "./audience.js";
 import { Deeds } from "./deeds.js";
-import { NotLookedAt, NotToBeFreed, TooMany } from "./denials.js";
+import { NotToBeFreed, TooMany } from "./denials.js";
 import type { LockDetail, Me, Refusal } from "./format.js";
 import { Freeing } from "./freeing.js";
 import type { InspectorSettings } from "./inspector-options.js";

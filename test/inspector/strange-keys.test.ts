@@ -42,8 +42,8 @@ const planted: Readonly<Record<string, Plant>> = {
   },
 };
 
-describe("one strange key takes nothing of the page [I9]:", () => {
-  test.each(Object.entries(planted))("%s", async (_, plant) => {
+describe("one strange key takes nothing of the page:", () => {
+  test.each(Object.entries(planted))("%s [I9]", async (_, plant) => {
     const world = open({ presence: { app: "billing" } });
     const { time, ask } = world;
     const lease = await time.holdfast.getLock("a").lock({ leaseMs: HOUR_MS });

@@ -29,6 +29,11 @@ const screens: Readonly<Record<string, readonly [fragment: string, act?: (page: 
   panel: ["#/locks?lock=order%3A42"],
   "panel of readers": ["#/locks?lock=catalogue"],
   "dialog to free": ["#/locks?lock=order%3A42", (page) => page.locator("[data-key=f]").click()],
+  "panel of permits": ["#/locks?lock=thumbnails", (page) => page.locator(".permits li").first().waitFor()],
+  "dialog to give permits back": [
+    "#/locks?lock=thumbnails",
+    (page) => page.getByRole("button", { name: "Give back…" }).last().click(),
+  ],
   clients: ["#/clients"],
   "client opened": ["#/clients", (page) => page.locator("[data-row]").first().click()],
   "over time": ["#/time", (page) => page.locator(".plot canvas").nth(3).waitFor()],

@@ -21,7 +21,7 @@ const IDS = [
   "P1 P1-1 P1-2 P1-3 P2 P2-1 P2-2 P2-3 P3-1 P3-2 P5 P6 P7 P11 P11-1 D2",
   "U1 U2 U3 U4",
   "X1 X2 X3 X4 X5 X6 X7 X8",
-  "I1 I2 I3 I4 I5 I6 I7",
+  "I1 I2 I3 I4 I5 I6 I7 I8 I9",
 ].flatMap((line) => line.split(" "));
 
 const PAGE = "docs/internals/track-record.md";

@@ -57,6 +57,16 @@ export class Requests {
     return response.json();
   }
 
+  /** @param ids of the permits that were shown */
+  async release(key: string, ids: readonly string[], reason: string): Promise<Freed> {
+    const why = reason === "" ? "" : `&reason=${encoded(reason)}`;
+    const response = await this.#send(`?release=${encoded(key)}${why}`, {
+      method: "POST",
+      headers: { "holdfast-permits": ids.join() },
+    });
+    return response.json();
+  }
+
   /** Begins the search through all keys, of which the feed tells. One that runs goes on. */
   async scan(): Promise<void> {
     await this.#send("?scan", { method: "POST", headers: { "holdfast-scan": "1" } });

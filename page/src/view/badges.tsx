@@ -26,6 +26,7 @@ function badgesOf(words: Words, { flags, holders, more }: LockRow): Badge[] {
   const badges: Badge[] = [];
   const gone = holders.filter(({ client }) => client?.state === "gone").length;
   if (flags.includes("stale")) badges.push({ name: "stale", text: words.stale, why: words.staleWhy });
+  else if (flags.includes("leaked")) badges.push({ name: "stale", text: words.leaked, why: words.leakedWhy });
   else if (gone > 0) {
     const isAll = gone === holders.length + more.holders;
     badges.push({
@@ -39,6 +40,11 @@ function badgesOf(words: Words, { flags, holders, more }: LockRow): Badge[] {
   if (flags.includes("fixed")) badges.push({ name: "plain", text: words.fixed, why: words.fixedWhy });
   if (flags.includes("max-hold")) badges.push({ name: "plain", text: words.maxHold, why: words.maxHoldWhy });
   return badges;
+}
+
+/** Nothing gives it back by itself. */
+export function isStale({ flags }: LockRow): boolean {
+  return flags.includes("stale") || flags.includes("leaked");
 }
 
 export function isJvm(holders: LockRow["holders"]): boolean {

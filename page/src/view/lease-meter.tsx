@@ -8,6 +8,11 @@ export function LeaseMeter({ lock }: { readonly lock: SeenLock }) {
   const words = useWords();
   const nowMs = useNow();
   const { row, toldMs, fullMs } = lock;
+  // The key of a semaphore stays when all permits are back.
+  if (row.ttlMs < 0 && !/lock$/.test(row.kind)) {
+    const isEndless = (row.permanentCount ?? 0) > 0 || row.holders.some(({ permanent }) => permanent);
+    return <span class="dim">{isEndless ? words.neverReturnsShort : "–"}</span>;
+  }
   if (row.ttlMs < 0) return <span class="dim">{row.ttlMs === -1 ? words.noTtl : "–"}</span>;
   const leftMs = Math.max(0, row.ttlMs - (nowMs - toldMs));
   // A watchdog renews each third: below the half of it a renewal is late.

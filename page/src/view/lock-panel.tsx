@@ -1,19 +1,17 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { LockDetail, LockRow } from "../../../src/inspector/format.js";
 import type { SeenLock, View } from "../data/store.js";
-import { clientFields, linkOf } from "../text/link.js";
 import { shown } from "../text/shown.js";
-import { clockText, durationText } from "../words/words.js";
+import { clockText } from "../words/words.js";
 import { Badges } from "./badges.js";
 import { copyText } from "./clipboard.js";
 import { FreeDialog } from "./free-dialog.js";
+import { Holders, MOST_LISTED } from "./holders.js";
 import { LeaseMeter } from "./lease-meter.js";
-import { holderName, isWriter, programName, threadOf } from "./names.js";
+import { programName } from "./names.js";
 import { usePage, useWords } from "./page-context.js";
-import { Age, Ticking } from "./ticking.js";
-
-/** Of the holders, and of the calls that wait. */
-const MOST_LISTED = 50;
+import { numbersOf } from "./permits.js";
+import { Age } from "./ticking.js";
 
 interface LockPanelProps {
   readonly view: View;
@@ -29,9 +27,10 @@ export function LockPanel({ view, lockKey, close }: LockPanelProps) {
   const title = useRef<HTMLHeadingElement>(null);
   useEffect(() => title.current?.focus({ preventScroll: true }), [lockKey]);
   const fromFeed = view.locks.get(lockKey);
-  const lock = fromFeed ?? detail?.seen;
+  const isCount = fromFeed !== undefined && !/lock$/.test(fromFeed.row.kind);
+  // The feed does not tell the ids of permits.
+  const lock = (isCount ? detail?.seen : undefined) ?? fromFeed ?? detail?.seen;
   const name = shown(lock?.row.name ?? lockKey);
-  const isHeld = lock !== undefined && lock.row.holders.length > 0;
   const mayFree = view.me?.role === "operate" && lock !== undefined && canBeFreed(lock.row);
   return (
     <section class="panel" aria-label={words.panel(name)}>
@@ -62,14 +61,16 @@ export function LockPanel({ view, lockKey, close }: LockPanelProps) {
             <span>{words.kinds[lock.row.kind]}</span> <Badges lock={lock.row} />
           </p>
           <Lease lock={lock} />
-          <Holders view={view} lock={lock} />
+          <Holders view={view} lock={lock} detail={detail} lookAgain={lookAgain} />
           <Queue lock={lock} />
           <Facts row={lock.row} />
         </>
       )}
       <Changes detail={detail} />
       {failure === undefined ? null : <p class="failure">{words.panelFailed(failure)}</p>}
-      {detail === undefined || !isHeld ? null : <UnlockLine key={lockKey} line={detail.unlock} />}
+      {detail !== undefined && lock !== undefined && (detail.unlock !== null || canBeFreed(lock.row)) ? (
+        <UnlockLine key={lockKey} line={detail.unlock} />
+      ) : null}
       {mayFree ? (
         <p class="actions">
           <button type="button" class="danger" data-key="f" onClick={() => setFreeing(lock)}>
@@ -134,7 +135,12 @@ function useDetail(view: View, key: string) {
 
 function Lease({ lock }: { readonly lock: SeenLock }) {
   const words = useWords();
-  const { holders } = lock.row;
+  const { holders, permanentCount = 0 } = lock.row;
+  const numbers = numbersOf(words, lock.row);
+  if (numbers !== undefined) {
+    const never = permanentCount === 0 ? "" : `, ${words.neverReturn(permanentCount)}`;
+    return <p class="wide-lease number">{numbers + never}</p>;
+  }
   if (holders.length === 0) return null;
   const renewed = holders.some((holder) => holder.renewed === true);
   const fixed = holders.some((holder) => holder.renewed === false);
@@ -142,97 +148,6 @@ function Lease({ lock }: { readonly lock: SeenLock }) {
     <p class="wide-lease">
       <LeaseMeter lock={lock} />
       <span class="dim">{renewed ? words.renewed : fixed ? words.notRenewed : ""}</span>
-    </p>
-  );
-}
-
-function Holders({ view, lock }: { readonly view: View; readonly lock: SeenLock }) {
-  const words = useWords();
-  const { row, toldMs } = lock;
-  const listed = row.holders.slice(0, MOST_LISTED);
-  const all = row.holders.length + row.more.holders;
-  return (
-    <section>
-      <h3>
-        {words.holders} <span class="number dim">{all}</span>
-      </h3>
-      {row.holders.length === 0 ? <p class="dim">{words.nobody}</p> : null}
-      <ul class="cards">
-        {listed.map((holder) => (
-          <li key={holder.holder}>
-            <p class="who">
-              <strong>{holderName(words, holder)}</strong>
-              {holder.count > 1 ? <span class="number"> {words.times(holder.count)}</span> : null}
-              {row.kind === "read-write-lock" ? (
-                <span class="badge plain">{isWriter(holder) ? words.writer : words.reader}</span>
-              ) : null}
-              {holder.client?.state === "gone" ? (
-                <span class="badge stale">
-                  <Ticking
-                    text={(nowMs) =>
-                      words.goneFor(durationText(words, (holder.client?.lastSeenMs ?? 0) + nowMs - toldMs))
-                    }
-                  />
-                </span>
-              ) : null}
-              {holder.sinceMs === null ? null : (
-                <span class="number age">
-                  <Age ms={holder.sinceMs} toldMs={toldMs} />
-                </span>
-              )}
-            </p>
-            {holder.note === null ? null : <p class="note">{shown(holder.note)}</p>}
-            <p class="dim small">
-              {holder.client === null
-                ? words.noPresenceOf
-                : [
-                    ...(holder.client.pid === null ? [] : [words.pid(holder.client.pid)]),
-                    ...threadOf(words, holder),
-                    ...Object.entries(holder.client.labels).map(([key, value]) => shown(`${key}=${value}`)),
-                  ].join(" · ")}
-            </p>
-            <Links view={view} row={row} holder={holder} />
-          </li>
-        ))}
-      </ul>
-      {all > listed.length ? <p class="dim">{words.andMore(all - listed.length)}</p> : null}
-    </section>
-  );
-}
-
-function Links({
-  view,
-  row,
-  holder,
-}: {
-  readonly view: View;
-  readonly row: LockRow;
-  readonly holder: LockRow["holders"][number];
-}) {
-  const words = useWords();
-  const { client = null, trace = null } = view.me?.links ?? {};
-  const fields = {
-    ...(holder.client === null ? {} : clientFields(holder.client)),
-    name: row.name,
-    key: row.key,
-    token: row.token,
-    holder: holder.holder,
-    note: holder.note,
-  };
-  const clientHref = holder.client === null ? undefined : linkOf(client, fields);
-  const traceHref = linkOf(trace, fields);
-  const links = [
-    ...(clientHref === undefined ? [] : [{ text: words.openClient, href: clientHref }]),
-    ...(traceHref === undefined ? [] : [{ text: words.openTrace, href: traceHref }]),
-  ];
-  if (links.length === 0) return null;
-  return (
-    <p class="links small">
-      {links.map(({ text, href }) => (
-        <a key={text} href={href} target="_blank" rel="noopener noreferrer">
-          {text}
-        </a>
-      ))}
     </p>
   );
 }
@@ -250,11 +165,12 @@ function Queue({ lock }: { readonly lock: SeenLock }) {
         <p class="dim">{(row.listeners ?? 0) > 0 ? words.listeners(row.listeners ?? 0) : words.queueNone}</p>
       ) : null}
       <ol class={isFair ? "queue in-order" : "queue"}>
-        {listed.map(({ holder, client, forMs }, at) => (
+        {listed.map(({ holder, client, forMs, note }, at) => (
           <li key={`${at} ${holder ?? client?.id ?? ""}`}>
             <span>
               {client !== null ? programName(client) : holder === null ? words.unknownWaiter : shown(holder)}
               {client?.pid == null ? null : <span class="dim"> {words.pid(client.pid)}</span>}
+              {note === null ? null : <span class="dim"> · {shown(note)}</span>}
             </span>
             {forMs === null ? null : (
               <span class="number age">

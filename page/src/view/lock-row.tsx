@@ -4,11 +4,12 @@ import { type Steps, waitingFor } from "../data/contention.js";
 import type { SeenLock } from "../data/store.js";
 import { shown } from "../text/shown.js";
 import type { Words } from "../words/en.js";
-import { Badges } from "./badges.js";
+import { Badges, isStale } from "./badges.js";
 import { LeaseMeter } from "./lease-meter.js";
 import { memo } from "./memo.js";
 import { holderName } from "./names.js";
 import { usePage } from "./page-context.js";
+import { numbersOf } from "./permits.js";
 import { rowOf } from "./roving-focus.js";
 import { Sparkline } from "./sparkline.js";
 import { Age } from "./ticking.js";
@@ -72,7 +73,7 @@ export const LockTableRow = memo(function LockTableRow({
 
 function rowClass(row: LockRow, isFreed: boolean, isOpen: boolean): string {
   const marks = {
-    "is-stale": row.flags.includes("stale"),
+    "is-stale": isStale(row),
     "is-awaited": waitingFor(row) > 0,
     "is-freed": isFreed,
     "is-open": isOpen,
@@ -84,11 +85,13 @@ function rowClass(row: LockRow, isFreed: boolean, isOpen: boolean): string {
 
 function Holders({ words, row }: { readonly words: Words; readonly row: LockRow }) {
   const [first] = row.holders;
-  if (first === undefined) return <span class="dim">{words.nobody}</span>;
+  const numbers = numbersOf(words, row);
+  if (first === undefined) return <span class="dim number">{numbers ?? words.nobody}</span>;
   const others = row.holders.length - 1 + row.more.holders;
   const { client, note } = first;
   return (
     <>
+      {numbers === undefined ? null : <span class="numbers">{numbers} · </span>}
       <span class={client === null ? "holder dim" : "holder"}>{holderName(words, first)}</span>
       {client?.pid == null ? null : <span class="dim pid"> {words.pid(client.pid)}</span>}
       {others > 0 ? <span> {words.andMore(others)}</span> : null}

@@ -4,7 +4,7 @@ import type { SeenLock, View } from "../data/store.js";
 import { nameFilter } from "../text/glob.js";
 import { shown } from "../text/shown.js";
 import { countText } from "../words/words.js";
-import { isJvm } from "./badges.js";
+import { isJvm, isStale } from "./badges.js";
 import { EmptyLocks } from "./empty-locks.js";
 import { LockTableRow } from "./lock-row.js";
 import { usePage, useWords } from "./page-context.js";
@@ -102,7 +102,7 @@ function matching(locks: View["locks"], { match, waited, stale, jvm }: Route): R
       ([, { row }]) =>
         fits(row.name) &&
         (!waited || row.waiting.length > 0 || row.more.waiting > 0) &&
-        (!stale || row.flags.includes("stale")) &&
+        (!stale || isStale(row)) &&
         (!jvm || isJvm(row.holders)),
     ),
   );

@@ -61,7 +61,7 @@ export function eventText(words: Words, event: FeedEvent): string {
     case "lost":
       return words.eventLost(name, why);
     case "forced":
-      return words.eventForced(
+      return (event.permits === undefined ? words.eventForced : words.eventGivenBack(event.permits))(
         actor === undefined ? words.somebody : shown(actor),
         holder === undefined ? words.someHolder : shown(holder),
         reason === undefined ? "" : shown(reason),

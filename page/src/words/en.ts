@@ -125,6 +125,33 @@ export const en = {
   openClient: "Open client",
   openTrace: "Open trace",
 
+  permits: "Permits",
+  permitsOf: (count: number) => (count === 1 ? "1 permit" : `${count} permits`),
+  taken: (out: string, all: string) => `${out} of ${all} taken`,
+  available: (count: string) => `${count} available`,
+  toCountDown: (count: string) => `${count} to count down`,
+  neverReturn: (count: number) =>
+    count === 1 ? "1 never returns by itself" : `${count} never return by themselves`,
+  neverReturns: "never returns by itself",
+  neverReturnsShort: "never returns",
+  returnsIn: (left: string) => `returns in ${left}`,
+  leaked: "leaked",
+  leakedWhy: "A client that is gone has permits that never return by themselves.",
+  noClientTells: "No client with presence has any.",
+  unknownClient: "unknown client",
+  permitsFailed: "The permits could not be read.",
+  giveBack: "Give back…",
+  giveBackTitle: (permits: string, name: string) => `Give back ${permits} of ${name}?`,
+  giveBackDo: "Give back",
+  givenBack: "Given back.",
+  backAlready: "They were given back already; nothing was done.",
+  backInPart: "Some were given back meanwhile; nothing was done.",
+  riskUnknownClient: "No client with presence has these permits: their holder may still use them.",
+  riskPermanent: "Their holder is not notified: if it still runs, it goes on using them.",
+  riskLeased:
+    "Their holder does not notice before its next renewal, or before it gives them back. Until then more may run at once than the semaphore allows.",
+  riskPermitsStill: "Only these permits are given back: all of them, or none if one returns first.",
+
   freeTitle: (name: string) => `Free ${name}?`,
   freeReason: "Reason, for the log",
   freeNote: "Note",
@@ -206,6 +233,8 @@ export const en = {
   eventLost: (client: string, reason: string) => `${client} lost it: ${reason}`,
   eventForced: (actor: string, holder: string, reason: string) =>
     `${actor} freed it${reason === "" ? "" : `: ${reason}`}. It was held by ${holder}.`,
+  eventGivenBack: (count: number) => (actor: string, holder: string, reason: string) =>
+    `${actor} gave back ${count === 1 ? "1 permit" : `${count} permits`}${reason === "" ? "" : `: ${reason}`}. Held by ${holder}.`,
   eventGone: (client: string) => `${client} has fallen silent`,
   eventStale: "All its holders are gone, and its lease is not renewed",
   eventAway: (reason: string) => `Redis does not answer: ${reason}`,

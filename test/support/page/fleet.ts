@@ -180,7 +180,17 @@ function locksOfNight(): LockRow[] {
     lockRow("invoice:2026-11-22:export", [holderOf(billing2, 128_000, { note: "DATEV, 18,204 rows" })], {
       ttlMs: 25_000,
     }),
-    lockRow("thumbnails", [holderOf(worker, 5_900)], { kind: "permit-expirable-semaphore", ttlMs: 19_000 }),
+    lockRow(
+      "thumbnails",
+      [
+        holderOf(worker, 5_900, { holder: worker.id, count: 2 }),
+        holderOf(gone, 640_000, { holder: gone.id, renewed: null, permanent: true }),
+      ],
+      {
+        ...{ kind: "permit-expirable-semaphore", ttlMs: -1, flags: ["leaked"] },
+        ...{ available: 2, takenCount: 3, permanentCount: 1 },
+      },
+    ),
     lockRow("search:reindex:products", [holderOf(search, 2_840_000)], { ttlMs: 29_300 }),
   ];
 }
@@ -313,13 +323,32 @@ export function meOf(changes: Partial<Me> = {}): Me {
   };
 }
 
+/** A semaphore with the ids of its permits, which rows of the feed do not have. */
+function withPermits(row: LockRow | null): Pick<LockDetail, "lock" | "permits"> {
+  if (row?.kind !== "permit-expirable-semaphore") return { lock: row };
+  const holders = row.holders.map((holder, nth) => ({
+    ...holder,
+    permitIds: Array.from({ length: holder.count }, (_, at) =>
+      `${nth}${at}${idOf(nth).replaceAll("-", "")}`.slice(0, 32),
+    ),
+  }));
+  const permits = holders.flatMap(({ permitIds, permanent }) =>
+    permitIds.map((id) => ({ id, endsInMs: permanent ? -1 : 24_800 })),
+  );
+  return { lock: { ...row, holders }, permits };
+}
+
 export function detailOf(snapshot: Snapshot, key: string): LockDetail {
-  const lock = snapshot.locks.find((row) => row.key === key) ?? null;
+  const row = snapshot.locks.find((each) => each.key === key) ?? null;
+  const { lock, permits } = withPermits(row);
   const [holder] = lock?.holders ?? [];
+  const how =
+    permits === undefined ? `unlock --holder ${holder?.holder}` : `release --client ${clients.gone.id}`;
   return {
     atMs: snapshot.atMs,
     lock,
-    unlock: holder === undefined ? null : `holdfast unlock --holder ${holder.holder} -- ${key}`,
+    ...(permits && { permits }),
+    unlock: holder === undefined ? null : `holdfast ${how} -- ${key}`,
     changes:
       lock === null
         ? []

@@ -106,7 +106,7 @@ export class MockServer {
     else if (asked.has("snapshot")) sendJson(response, 200, snapshot);
     else if (asked.has("lock")) sendJson(response, 200, this.state.detail(asked.get("lock") ?? ""));
     else if (asked.has("scan")) response.writeHead(202).end();
-    else if (!asked.has("free")) sendRefusal(response, 404);
+    else if (!asked.has("free") && !asked.has("release")) sendRefusal(response, 404);
     else if ("status" in freed) sendRefusal(response, freed.status, freed.nothingDone);
     else sendJson(response, 200, freed);
   }
