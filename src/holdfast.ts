@@ -103,6 +103,14 @@ export class Holdfast implements AsyncDisposable {
     if (events.clientOpen.hasSubscribers) events.clientOpen.publish({ ...client.about });
   }
 
+  /**
+   * Aborts when {@link close} begins, with a ClientClosedError, so that running bodies hear of it while their grace lasts: a lease's own signal
+   * aborts when that is over. Aborted already where it is read later.
+   */
+  get closing(): AbortSignal {
+    return this.#client.closing;
+  }
+
   toJSON(): object {
     return { clientId: this.clientId };
   }
@@ -361,9 +369,13 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Refuses new calls and rejects waiting ones with ClientClosedError. Running bodies go on for `graceMs`, with all the
-   * locks that they still take. Then declares what is still held lost and stops renewing it. Closes only the connections
-   * that holdfast opened. Takes `graceMs` and three command timeouts at most, also when Redis is gone. Safe twice.
+   * Aborts {@link closing}, refuses new calls and rejects waiting ones with ClientClosedError. Running bodies go on for `graceMs`, with all
+   * the locks that they still take. Then declares what is still held lost and stops renewing it. Closes only the connections that holdfast
+   * opened. Safe twice.
+   *
+   * Takes as long as the bodies need, `graceMs` at most, and then waits for commands that are under way and those that release: one
+   * `commandTimeoutMs` at most when Redis does not answer, and two when it does, as what lost an answer is cleaned up. The Redis client may
+   * take one more to end connections, which as a rule it does at once.
    * @throws TypeError, RangeError before anything is done
    */
   async close(options: CloseOptions = {}): Promise<void> {

@@ -86,7 +86,7 @@ export const groups: readonly TestGroup[] = [
       // They load modules of the package anew, replace what belongs to the process, or measure its memory. To collect garbage again
       // and again takes long where many files have left some.
       "test/{kinds/multi-lock,locks/lease,synchronizers/permit}-abandoned.test.ts",
-      "test/locks/{self-wait,waiting-memory}.test.ts",
+      "test/locks/{lost-leases,self-wait,waiting-memory}.test.ts",
       "test/unit/{embedded-server,environment,fake-timers,testing-guide}.test.ts",
     ],
   },

@@ -78,8 +78,6 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
   readonly #repeated: boolean;
   /** Undefined before the first sending, and without a limit. */
   #deadline: Deadline | undefined;
-  /** The TTL that it was sent with, of the key as a whole; undefined where it leaves none, or one that others have a part in. */
-  #ttlMs: number | undefined;
   /** The shortest TTL that it may have written. */
   #leastTtlMs = Number.POSITIVE_INFINITY;
   #resolve: ((sent: Exchanged<ReleaseAnswer>) => void) | undefined;
@@ -128,9 +126,8 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
       const leastMs = this.#lock.kind.shared ? this.#leastOf(ttlMs) : ttlMs;
       this.#leastTtlMs = Math.min(this.#leastTtlMs, leastMs);
     }
-    const { channel, kind } = this.#lock;
+    const { channel } = this.#lock;
     const keepForMs = this.#keepForMs;
-    this.#ttlMs = this.#isFreeing || kind.shared ? undefined : keepForMs || ttlMs;
     return { key, holder, heldCount: this.#heldCount, keptCount, ttlMs, keptMs, keepForMs, channel };
   }
 
@@ -156,7 +153,8 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
     inRedis.seenServer(clock, serverMs);
     if (answer.status !== "released") notFreed(this.#lock);
     else if (this.#isFreeing) freed(this.#lock, answer.heard);
-    else if (this.#ttlMs !== undefined) endsIn(this.#lock, this.#ttlMs);
+    // Of a shared lock, others decide as well when it falls.
+    else if (!this.#lock.kind.shared) endsIn(this.#lock, this.#keepForMs || this.#holding.neededMs());
     // A release that did not wait for replicas is not known to them.
     const isShort = shortfall !== undefined || this.patience.replicated === false;
     if (answer.status !== "late") inRedis.released(this.#keptCount, answer.status, isShort);

@@ -41,6 +41,8 @@ export interface ScanPlace {
 /** One step of a server. */
 export interface ScanStep extends ScanPlace {
   readonly keys: readonly string[];
+  /** How many keys were found whose names are not UTF-8. */
+  readonly unreadable: number;
 }
 
 interface ScanInput {
@@ -59,8 +61,13 @@ export const findHashes: Script<ScanInput, readonly ScanStep[]> = defineScript({
   reply: (masters) =>
     masters.map((master) => {
       const [, answer] = list(master);
-      const [runId, cursor, keys] = list(answer);
-      return { runId: text(runId), cursor: text(cursor), keys: list(keys).map(text) };
+      const [runId, cursor, keys, unreadable] = list(answer);
+      return {
+        runId: text(runId),
+        cursor: text(cursor),
+        keys: list(keys).map(text),
+        unreadable: integer(unreadable),
+      };
     }),
 });
 

@@ -22,7 +22,12 @@ const FORBIDDEN = /^NOPERM |The user executing the script can't|^ERR ACL failure
 const HINTS: readonly (readonly [RegExp, string])[] = [
   [
     /unknown command.{0,3}eval/i,
-    "it runs no scripts; if it is a Sentinel, make the client with the Sentinels' addresses and the master's name",
+    "it runs no scripts: if it is a Sentinel, make the client with the Sentinels' addresses and the master's name; else EVAL was renamed, " +
+      "or a proxy refuses it",
+  ],
+  [
+    /Could not find scripting engine/,
+    "it runs no scripts: this Valkey was started without its Lua module. Install it (on Alpine the package valkey-lua), and load it",
   ],
   [
     /^MOVED /,

@@ -213,6 +213,11 @@ export class Commands {
     return this.#underWay.busy;
   }
 
+  /** How often a server has answered in time, be it with a refusal. */
+  get answers(): number {
+    return this.#sender.answers;
+  }
+
   /** Resolves when nothing is under way. For one caller at a time. */
   idle(): Promise<void> {
     return this.#underWay.idle();

@@ -4,6 +4,7 @@ import { events } from "../events.js";
 import { REFUSED, type Tried } from "../lease.js";
 import { checkWaitOptions, type SemaphoreSettings, type WaitOptions } from "../options.js";
 import { semaphoreAcquire, semaphoreCancel, semaphoreDrain } from "../protocol/semaphore-scripts.js";
+import type { Tally } from "../runtime/tally.js";
 import { surrounded } from "../threads/surrounded.js";
 import {
   AnySemaphore,
@@ -165,16 +166,21 @@ export class CountingSemaphore extends AnySemaphore<number, WaitOptions> impleme
     return permits > 0 && (await this.#release(permits, { mustExist: true }));
   }
 
-  /** What is tried on behind the scenes is told as given back. */
-  async #release(permits: number, how: { readonly mustExist?: boolean }): Promise<boolean> {
-    const { client } = this.count;
+  #release(permits: number, how: { readonly mustExist?: boolean }): Promise<boolean> {
+    const added = this.add(permits, { ...how, goesOn: true });
+    const { tally } = this.count.client;
+    return tally === undefined ? added : this.#counted(tally, added, permits);
+  }
+
+  /** A release without an answer goes on in the background, and so counts as done. */
+  async #counted(tally: Tally, added: Promise<boolean>, permits: number): Promise<boolean> {
     try {
-      const isAdded = await this.add(permits, { ...how, goesOn: true });
-      client.tally?.permits.gaveBack(this.count, permits);
+      const isAdded = await added;
+      tally.permits.gaveBack(this.count, permits);
       return isAdded;
     } catch (error) {
       if (error instanceof UnavailableError && error.outcomeUnknown)
-        client.tally?.permits.gaveBack(this.count, permits);
+        tally.permits.gaveBack(this.count, permits);
       throw error;
     }
   }

@@ -122,7 +122,7 @@ describe("fetch and node answer alike:", () => {
   });
 });
 
-describe("one request has one address [I4]:", () => {
+describe("one request has one address:", () => {
   const free = `POST /locks?free=a HTTP/1.1`;
   const ofEvil = `Origin: http://evil.example\r\nHoldfast-Seen: ${digest}`;
   test.each([
@@ -132,7 +132,7 @@ describe("one request has one address [I4]:", () => {
     ["two addresses", `POST http://evil.example/?free=a HTTP/1.1\r\nHost: ops.example\r\n${ofEvil}`],
     ["does not come from a page", `POST //evil.example/?free=a HTTP/1.1\r\nHost: ops.example\r\n${ofEvil}`],
     ["no lock of this key", `POST http://evil.example/?free=a HTTP/1.1\r\nHost: evil.example\r\n${ofEvil}`],
-  ])("%s: %s", async (told, lines) => {
+  ])("%s: %s [I4]", async (told, lines) => {
     const { time, locks } = open();
     const server = createServer((request, response) => locks.node(request, response));
     server.listen(0, "127.0.0.1");
