@@ -46,7 +46,7 @@ export interface LockOptions {
   readonly note?: string | undefined;
 }
 
-/** How one call releases a hold. */
+/** How one call releases a hold: `lease.unlock()`, or `using` and `tryUsing` after their body, however that ends. */
 export interface UnlockOptions {
   /**
    * Milliseconds for which the lock stays taken after the release, by no thread; waiters are told when it ends. For a plain, non-reentrant, spin or fenced lock of which the thread has no other hold. Default: none, the lock is freed.
@@ -134,7 +134,7 @@ const LONGEST_NOTE = 200;
 /** Explicit thread ids end where those that the client gives out begin. */
 export const FIRST_OWN_THREAD_ID: number = 2 ** 32;
 
-const LOCK_OPTIONS = known<LockOptions>("option", "a lock", {
+const LOCK_OPTIONS = known<LockOptions & UnlockOptions>("option", "a lock", {
   waitMs: true,
   leaseMs: true,
   watchdogMs: true,
@@ -142,6 +142,7 @@ const LOCK_OPTIONS = known<LockOptions>("option", "a lock", {
   signal: true,
   threadId: true,
   note: true,
+  keepForMs: true,
 });
 const UNLOCK_OPTIONS = known<UnlockOptions>("option", "unlock", { keepForMs: true });
 const WAIT_OPTIONS = known<WaitOptions>("option", "this call", { waitMs: true, signal: true });
@@ -171,10 +172,11 @@ function exampleOf(options: unknown, ...likely: readonly string[]): string | und
 }
 
 /** @throws TypeError, RangeError naming the option that is wrong */
-export function checkLockOptions(options: LockOptions): void {
+export function checkLockOptions(options: LockOptions & UnlockOptions): void {
   checkObject("options", options, exampleOf(options, "waitMs", "leaseMs"));
-  const { waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note, ...unknown } = options;
+  const { waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note, keepForMs, ...unknown } = options;
   refuseUnknown(LOCK_OPTIONS, unknown);
+  duration("keepForMs", keepForMs, 1);
   checkWait(waitMs);
   duration("leaseMs", leaseMs, 1);
   duration("maxHoldMs", maxHoldMs, 1);

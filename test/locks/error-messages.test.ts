@@ -34,12 +34,12 @@ describe("what a caller did wrong is told with the value, the names that there a
     [
       "a name that is nearly one",
       { waitTime: 5 },
-      'there is no option "waitTime" of a lock: waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note. Did you mean waitMs?',
+      'there is no option "waitTime" of a lock: waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note, keepForMs. Did you mean waitMs?',
     ],
     [
       "a name that is like none",
       { ttl: 5 },
-      'there is no option "ttl" of a lock: waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note',
+      'there is no option "ttl" of a lock: waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note, keepForMs',
     ],
     ["a duration in words", { leaseMs: "10s" }, 'leaseMs must be a number of milliseconds, got "10s"'],
     ["a controller", { signal: new AbortController() }, "signal must be an AbortSignal, got an object"],
