@@ -223,12 +223,20 @@ export function believedMs(lease: object, at?: Instant): number {
 export class HeldLease extends AnyLease implements Lease {
   readonly #hold: Hold;
   readonly #keeper: Keeper;
+  /** For how long the lock is to stay taken after the body. */
+  #keepForMs: number | undefined;
 
   constructor(hold: Hold, keeper: Keeper) {
     super();
     this.#hold = hold;
     this.#keeper = keeper;
     guard(this, hold);
+  }
+
+  /** As {@link use}. After that the lock stays taken, however the body has ended, unless the body has released it. */
+  useAndKeep<T>(keepForMs: number, body: () => T | Promise<T>): Promise<T> {
+    this.#keepForMs = keepForMs;
+    return this.use(body);
   }
 
   get name(): string {
@@ -268,7 +276,17 @@ export class HeldLease extends AnyLease implements Lease {
   }
 
   protected giveBack(): Promise<void> {
-    return this.unlock();
+    return this.#keepForMs === undefined ? this.unlock() : this.#keep(this.#keepForMs);
+  }
+
+  /** A body may leave another hold of its thread, so that the lock can not be kept: this one is released, and the failure is told. */
+  async #keep(keepForMs: number): Promise<void> {
+    try {
+      await this.unlock({ keepForMs });
+    } catch (error) {
+      if (this.state === "held") await this.unlock();
+      throw error;
+    }
   }
 
   protected get releasing(): Promise<void> | undefined {

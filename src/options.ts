@@ -46,7 +46,7 @@ export interface LockOptions {
   readonly note?: string | undefined;
 }
 
-/** How one call releases a hold. */
+/** How one call releases a hold: `lease.unlock()`, or `using` and `tryUsing` after their body, however that ends. */
 export interface UnlockOptions {
   /**
    * Milliseconds for which the lock stays taken after the release, by no thread; waiters are told when it ends. For a plain, non-reentrant, spin or fenced lock of which the thread has no other hold. Default: none, the lock is freed.
@@ -134,7 +134,7 @@ const LONGEST_NOTE = 200;
 /** Explicit thread ids end where those that the client gives out begin. */
 export const FIRST_OWN_THREAD_ID: number = 2 ** 32;
 
-export const LOCK_OPTIONS: Known = known<LockOptions>(
+export const LOCK_OPTIONS: Known = known<LockOptions & UnlockOptions>(
   "option",
   "a lock",
   {
@@ -145,10 +145,11 @@ export const LOCK_OPTIONS: Known = known<LockOptions>(
     signal: true,
     threadId: true,
     note: true,
+    keepForMs: true,
   },
   "getLock(name).lock({ ? })",
 );
-const UNLOCK_OPTIONS = known<UnlockOptions>("option", "unlock", { keepForMs: true }, "lease.unlock({ ? })");
+const UNLOCK_OPTIONS = known<UnlockOptions>("option", "unlock", { keepForMs: true });
 const WAIT_OPTIONS = known<WaitOptions>("option", "this call", { waitMs: true, signal: true });
 const PERMIT_OPTIONS = known<PermitOptions>(
   "option",
@@ -178,7 +179,7 @@ const READ_WRITE_LOCK_SETTINGS = known<ReadWriteLockSettings>(
   "getReadWriteLock(name, { ? })",
 );
 /** What a call of a lock may be given by mistake. */
-const NOT_OF_A_CALL = [READ_WRITE_LOCK_SETTINGS, SPIN_LOCK_SETTINGS, UNLOCK_OPTIONS, PERMIT_OPTIONS];
+const NOT_OF_A_CALL = [READ_WRITE_LOCK_SETTINGS, SPIN_LOCK_SETTINGS, PERMIT_OPTIONS];
 
 /** Redisson's methods take numbers. */
 function exampleOf(options: unknown, ...likely: readonly string[]): string | undefined {
@@ -187,10 +188,11 @@ function exampleOf(options: unknown, ...likely: readonly string[]): string | und
 }
 
 /** @throws TypeError, RangeError naming the option that is wrong */
-export function checkLockOptions(options: LockOptions): void {
+export function checkLockOptions(options: LockOptions & UnlockOptions): void {
   checkObject("options", options, exampleOf(options, "waitMs", "leaseMs"));
-  const { waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note, ...unknown } = options;
+  const { waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note, keepForMs, ...unknown } = options;
   refuseUnknown(LOCK_OPTIONS, unknown, NOT_OF_A_CALL);
+  duration("keepForMs", keepForMs, 1);
   checkWait(waitMs);
   duration("leaseMs", leaseMs, 1);
   duration("maxHoldMs", maxHoldMs, 1);

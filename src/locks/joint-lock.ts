@@ -4,7 +4,7 @@ import type { ClientSettings } from "../client-options.js";
 import { LeaseLostError, NotHeldError, WaitTimeoutError } from "../errors.js";
 import { type AboutClient, events, type WaitEnd } from "../events.js";
 import { type Lease, REFUSED, type Tried } from "../lease.js";
-import { checkLockOptions, checkThreadId, type LockOptions, rungOf } from "../options.js";
+import { checkLockOptions, checkThreadId, type LockOptions, rungOf, type UnlockOptions } from "../options.js";
 import { inLogs, type LogArguments, printed } from "../printed.js";
 import { forCaller, type Subject } from "../runtime/for-caller.js";
 import { isTraced, traced } from "../runtime/traced.js";
@@ -13,6 +13,7 @@ import type { Holding } from "../threads/holding.js";
 import { Thread } from "../threads/thread.js";
 import { JointHold, type Member } from "./joint-hold.js";
 import { JointLease, releaseAll } from "./joint-lease.js";
+import { checkKept } from "./keep.js";
 import type { Lock } from "./lock.js";
 import type { SingleLock } from "./single-lock.js";
 import { obstacleAt, type SeenObstacle, Wish } from "./wish.js";
@@ -206,11 +207,13 @@ export abstract class JointLock implements Lock {
   }
 
   async #acquire(
-    options: LockOptions,
+    options: LockOptions & UnlockOptions,
     defaultWaitMs: number | undefined,
     form: Wish["form"],
   ): Promise<JointLease | WaitTimeoutError> {
     checkLockOptions(options);
+    const { keepForMs } = options;
+    if (keepForMs !== undefined) checkKept(keepForMs, form, this.name, this.#subject.kind);
     const clients = new Set(this.members.map(({ identity }) => identity.client));
     for (const client of clients) client.assertOpen(this.#subject);
     const first = this.members[0].identity.client;

@@ -1,6 +1,8 @@
+import type { HeldKind } from "../threads/held.js";
 import type { Hold } from "../threads/holding.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { release } from "./release.js";
+import type { Wish } from "./wish.js";
 
 /**
  * Releases a hold, and lets the key stay for `keepForMs`: until then nobody else gets the lock.
@@ -19,7 +21,28 @@ export async function keep(lock: LockIdentity, hold: Hold, keepForMs: number): P
   await release(lock, hold, keepForMs);
 }
 
-export function notKept(name: string, why: string): TypeError {
+/** @param what has not been done with the lock. Default: it was not released */
+export function notKept(name: string, why: string, what = "released"): TypeError {
   const lasts = "keepForMs is for the last hold of a plain, non-reentrant, spin or fenced lock";
-  return new TypeError(`lock "${name}" was not released: ${why}, and ${lasts}`);
+  return new TypeError(`lock "${name}" was not ${what}: ${why}, and ${lasts}`);
+}
+
+/**
+ * Of a call that is about to take a lock.
+ * @throws TypeError for a `keepForMs` that has no meaning there
+ */
+export function checkKept(
+  keepForMs: number,
+  form: Wish["form"],
+  name: string,
+  kind: Pick<HeldKind, "name"> & Partial<Pick<HeldKind, "keep">>,
+): void {
+  if (form === "using") {
+    if (kind.keep === undefined) throw notKept(name, `a ${kind.name} can not be kept`, "taken");
+    return;
+  }
+  const rather = `pass it to lease.unlock({ keepForMs: ${keepForMs} })`;
+  throw new TypeError(
+    `keepForMs is for using() and tryUsing(), which release lock "${name}" themselves: after lock() and tryLock() ${rather}`,
+  );
 }

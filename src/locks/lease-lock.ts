@@ -20,7 +20,7 @@ import type { AfterBody } from "../threads/threads.js";
 import { acquire } from "./acquisition.js";
 import { extend } from "./extend.js";
 import { forceUnlock } from "./force-unlock.js";
-import { keep } from "./keep.js";
+import { checkKept, keep, notKept } from "./keep.js";
 import type { Lock } from "./lock.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { look } from "./look.js";
@@ -72,26 +72,40 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
   }
 
   using<T>(
-    ...given: [(lease: L) => T | Promise<T>] | [LockOptions, (lease: L) => T | Promise<T>]
+    ...given: [(lease: L) => T | Promise<T>] | [UsingOptions, (lease: L) => T | Promise<T>]
   ): Promise<T> {
     const [options, body] = given.length === 1 ? [NO_OPTIONS, given[0]] : given;
     const check = () => checkBody("using", body);
     return this.#take({ options, form: "using", check }, (hold, wish) => {
       const lease = new this.#leaseClass(hold ?? this.#refuse(wish), this);
-      return lease.use(() => body(lease));
+      const { keepForMs } = options;
+      return keepForMs === undefined
+        ? lease.use(() => body(lease))
+        : this.#useAndKeep(lease, keepForMs, body);
     });
   }
 
   tryUsing<T>(
-    ...given: [(lease: L) => T | Promise<T>] | [LockOptions, (lease: L) => T | Promise<T>]
+    ...given: [(lease: L) => T | Promise<T>] | [UsingOptions, (lease: L) => T | Promise<T>]
   ): Promise<Tried<T>> {
     const [options, body] = given.length === 1 ? [NO_OPTIONS, given[0]] : given;
     const check = () => checkBody("tryUsing", body);
     return this.#take<Tried<T>>({ options, form: "using", waitMs: 0, check }, (hold) => {
       if (hold === undefined) return REFUSED;
       const lease = new this.#leaseClass(hold, this);
-      return lease.use(() => body(lease)).then((value) => ({ ran: true, value }));
+      const { keepForMs } = options;
+      const used =
+        keepForMs === undefined ? lease.use(() => body(lease)) : this.#useAndKeep(lease, keepForMs, body);
+      return used.then((value) => ({ ran: true, value }));
     });
+  }
+
+  #useAndKeep<T>(lease: L, keepForMs: number, body: (lease: L) => T | Promise<T>): Promise<T> {
+    if (lease.holdCount === 1) return lease.useAndKeep(keepForMs, () => body(lease));
+    const refuse = () => {
+      throw notKept(this.name, "its thread has other holds of it", "taken");
+    };
+    return lease.unlock().then(refuse, refuse);
   }
 
   async unlock(threadId?: number): Promise<void> {
@@ -204,7 +218,11 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
     let wish: Wish;
     try {
       call.check?.();
-      if (options !== NO_OPTIONS) checkLockOptions(options);
+      if (options !== NO_OPTIONS) {
+        checkLockOptions(options);
+        const { keepForMs } = options;
+        if (keepForMs !== undefined) checkKept(keepForMs, form, lock.name, lock.kind);
+      }
       client.assertOpen(lock);
       const waitMs = options.waitMs ?? call.waitMs ?? client.settings.waitMs;
       const waiter = client.newWaiter(waitMs, options.signal, lock);
@@ -230,7 +248,7 @@ function acquired({ holding, holdCount, token }: Hold): Acquired {
 
 /** How one call takes the lock. */
 interface Take {
-  readonly options: LockOptions;
+  readonly options: UsingOptions;
   readonly form: Wish["form"];
   /** How long to wait when the options do not say. Default: what the client's say. */
   readonly waitMs?: number;
@@ -238,7 +256,9 @@ interface Take {
   readonly check?: () => void;
 }
 
-const NO_OPTIONS: LockOptions = {};
+const NO_OPTIONS: UsingOptions = {};
+
+type UsingOptions = LockOptions & UnlockOptions;
 
 function whyNotHeld(threadId: number | undefined, scope: Scope | undefined): string {
   if (threadId !== undefined) return `by thread ${threadId} of this client`;

@@ -1,5 +1,5 @@
 import type { Lease, Tried } from "../lease.js";
-import type { LockOptions } from "../options.js";
+import type { LockOptions, UnlockOptions } from "../options.js";
 
 /**
  * A lock by its name. It keeps nothing but that name: any number of lock objects, in any number of processes, Node's or
@@ -38,9 +38,13 @@ export interface Lock<L extends Lease = Lease> {
    * Rejects with the body's own error if it threw. Else with LeaseLostError if the lease was lost while it ran: the work may have collided
    * with that of another owner. Else it resolves with what the body returned. A release that failed is told by the event
    * `holdfast:lease:release-failed`.
+   *
+   * With `keepForMs` the lock stays taken for so long after the body, also where that threw, as its work may have been done in part; a body that
+   * calls `lease.unlock()` frees it. Where the body leaves another hold of the thread, the lock is not kept, which that event tells.
+   * @throws as `lock`; TypeError, with `keepForMs`, where the lock can not be kept, or the caller has it: the body is not run
    */
   using<T>(body: (lease: L) => T | Promise<T>): Promise<T>;
-  using<T>(options: LockOptions, body: (lease: L) => T | Promise<T>): Promise<T>;
+  using<T>(options: LockOptions & UnlockOptions, body: (lease: L) => T | Promise<T>): Promise<T>;
 
   /**
    * Runs a body under the lock if it is free, by default without waiting, and releases it afterwards.
@@ -48,7 +52,7 @@ export interface Lock<L extends Lease = Lease> {
    * @throws as `using`, but for WaitTimeoutError
    */
   tryUsing<T>(body: (lease: L) => T | Promise<T>): Promise<Tried<T>>;
-  tryUsing<T>(options: LockOptions, body: (lease: L) => T | Promise<T>): Promise<Tried<T>>;
+  tryUsing<T>(options: LockOptions & UnlockOptions, body: (lease: L) => T | Promise<T>): Promise<Tried<T>>;
 
   /**
    * Releases the innermost hold of a thread: of the given one, or inside `asThread` of the current one. Anywhere else a

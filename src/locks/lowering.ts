@@ -10,7 +10,7 @@ import type { Patience } from "../runtime/patience.js";
 import type { Holding } from "../threads/holding.js";
 import type { ServerRecord } from "../threads/server-record.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { endsIn, freed, freeing, notFreed } from "./own-release.js";
+import { freed, freeing, notFreed } from "./own-release.js";
 
 export interface Sending {
   readonly patience?: Patience;
@@ -149,12 +149,15 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
     const { sentAt, serverMs, clock, resets, shortfall } = command;
     const repeated = this.#repeated || command.repeated;
     const { inRedis } = this.#holding;
+    const { client, id, kind } = this.#lock;
     if (repeated) this.#copyMayArrive();
     inRedis.seenServer(clock, serverMs);
     if (answer.status !== "released") notFreed(this.#lock);
     else if (this.#isFreeing) freed(this.#lock, answer.heard);
-    // Of a shared lock, others decide as well when it falls.
-    else if (!this.#lock.kind.shared) endsIn(this.#lock, this.#keepForMs || this.#holding.neededMs());
+    else if (!kind.shared) {
+      // When a shared lock falls others decide as well. The line of any other need not rely on the message that tells when.
+      client.lines.of(id)?.endsIn(this.#keepForMs || this.#holding.neededMs());
+    }
     // A release that did not wait for replicas is not known to them.
     const isShort = shortfall !== undefined || this.patience.replicated === false;
     if (answer.status !== "late") inRedis.released(this.#keptCount, answer.status, isShort);

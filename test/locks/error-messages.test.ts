@@ -34,22 +34,17 @@ describe("what a caller did wrong is told with the value, the names that there a
     [
       "a name that is nearly one",
       { waitTime: 5 },
-      'there is no option "waitTime" of a lock: waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note. Did you mean waitMs?',
+      'there is no option "waitTime" of a lock: waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note, keepForMs. Did you mean waitMs?',
     ],
     [
       "a name of another library",
       { ttl: 5 },
-      'there is no option "ttl" of a lock: waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note. Did you mean leaseMs?',
+      'there is no option "ttl" of a lock: waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note, keepForMs. Did you mean leaseMs?',
     ],
     [
       "a name that is like none",
       { colour: "red" },
-      'there is no option "colour" of a lock: waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note',
-    ],
-    [
-      "an option of the release",
-      { keepForMs: 5 },
-      'there is no option "keepForMs" of a lock: waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note. It is given as in lease.unlock({ keepForMs })',
+      'there is no option "colour" of a lock: waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note, keepForMs',
     ],
     ["an array in place of options", [], "options must be an object, got an array"],
     ["a date in place of options", new Date(), "options must be an object, got a Date"],

@@ -26,6 +26,9 @@ expectTypeOf(lock.using(async () => "a")).toEqualTypeOf<Promise<string>>();
 expectTypeOf(lock.using({ waitMs: 5 }, () => 1)).toEqualTypeOf<Promise<number>>();
 expectTypeOf(lock.using(options, async () => ({ a: 1 }))).toEqualTypeOf<Promise<{ a: number }>>();
 expectTypeOf(lock.using(() => undefined)).toEqualTypeOf<Promise<undefined>>();
+expectTypeOf(lock.using({ keepForMs: 5 }, () => 1)).toEqualTypeOf<Promise<number>>();
+// @ts-expect-error nothing is released that could be kept
+void lock.lock({ keepForMs: 5 });
 expectTypeOf(lock.using((held) => held)).toEqualTypeOf<Promise<Lease>>();
 expectTypeOf(lock.using(options, (held) => held.holder)).toEqualTypeOf<Promise<string>>();
 // @ts-expect-error there must be something to run
