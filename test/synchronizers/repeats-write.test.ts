@@ -43,6 +43,11 @@ test.each<[script: string, before: () => Promise<unknown>, call: () => Promise<u
   ["semaphore-acquire", () => semaphore().trySetPermits(2), () => semaphore().acquire()],
   ["semaphore-add", () => semaphore().trySetPermits(2), () => semaphore().release()],
   ["semaphore-drain", () => semaphore().trySetPermits(2), () => semaphore().drainPermits()],
+  [
+    "semaphore-resize",
+    () => semaphore().trySetPermits(2),
+    async () => holdfast.setPermits(await holdfast.inspect("semaphore"), 3),
+  ],
   ["permit-acquire", () => leasing().trySetPermits(2), () => leasing().acquire()],
   ["permit-set-total", () => leasing().trySetPermits(2), () => leasing().setPermits(3)],
   [

@@ -116,6 +116,7 @@ describe("docs/reference", () => {
     ["ConstantBackoff", "backoff-options.ts"],
     ["ReadWriteLockSettings", "options.ts"],
     ["FindLocksOptions", "finding/finding-options.ts"],
+    ["ForceReleaseOptions", "synchronizers/seen-semaphore.ts"],
     ["PingOptions", "ping.ts"],
     ["CloseOptions", "holdfast.ts"],
   ] as const;

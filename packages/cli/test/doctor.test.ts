@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ClientPresence } from "holdfast";
+import { type ClientPresence, UnavailableError } from "holdfast";
 import { describe, expect, test } from "vitest";
 import { documentedRights } from "../../../test/support/servers/documented-rights.js";
 import type { Finding } from "../src/doctor/check.js";
@@ -17,9 +17,11 @@ import { judgeReplicas, judgeRole } from "../src/doctor/checks/replication.js";
 import { judge as judgeSentinels, type SentinelView } from "../src/doctor/checks/sentinel.js";
 import { judge as judgeSlow } from "../src/doctor/checks/slow.js";
 import { judge as judgeVersion } from "../src/doctor/checks/version.js";
+import { docPage } from "../src/doctor/doc-page.js";
 import { aclLine, UNKNOWN_TO_6 } from "../src/doctor/rights.js";
 import { ofEach, type Server } from "../src/doctor/scene.js";
 import { tellResult, tellVerdict, verdictOf } from "../src/doctor/tell-checks.js";
+import { failureOf } from "../src/failure-of.js";
 import { Output } from "../src/output.js";
 import { holdfast } from "./support/command-line.js";
 
@@ -121,7 +123,7 @@ describe("what doctor tells", () => {
       "FAIL  eviction     it is bad",
       "                   It matters.",
       "                   → Mend it.",
-      "                   docs/guide/servers.md",
+      `                   ${docPage("docs/guide/servers.md")}`,
       "ok    eviction     \\u{1b}[2Jfine",
     ]);
   });
@@ -470,4 +472,25 @@ describe("doctor judges a clock", () => {
       "warn: the clocks of the masters are 700 ms apart",
     ]);
   });
+});
+
+test("a page of the documents is named where the package has it, and else as what it is [U10]", () => {
+  const root = join(import.meta.dirname, "..", "..", "..");
+  const path = join(root, "docs/guide/servers.md");
+  expect(docPage("docs/guide/servers.md#managed-services", root)).toBe(`${path}#managed-services`);
+  const page = docPage("docs/guide/servers.md", join(root, "test"));
+  expect(page).toBe("docs/guide/servers.md in the source of holdfast");
+});
+
+test("a round trip is never told to take less than nothing", () => {
+  expect(judgeReach([-0.04, -0.01], { commandTimeoutMs: 3_000 }).found).toContain("within 0.0 ms");
+});
+
+test("a node of a cluster that is asked on its own is answered with the URL that names the cluster [U11]", () => {
+  const why = "MOVED 15495 10.0.0.2:6379: it is a node of a cluster: make the client for a cluster";
+  const { exitCode, message } = failureOf(new UnavailableError("10.0.0.1:6379", why, false));
+  expect([exitCode, message]).toEqual([
+    69,
+    "10.0.0.1:6379 is a node of a cluster: --url redis+cluster://10.0.0.1:6379",
+  ]);
 });

@@ -147,6 +147,19 @@ describe("holdfast ls", () => {
     await redis.plain.acl("DELUSER", "small");
   });
 
+  test("says how many keys a scan leaves out, as their names are not UTF-8 [U9]", async () => {
+    const names = [0xff, 0xc3, 0x80].map((byte) => Buffer.from([0x61, byte]));
+    const others = ["e0 80 80", "ed a0 80", "f4 90 80 80", "f5 80 80 80", "c1 bf", "61 e6 9d"];
+    for (const hex of others) names.push(Buffer.from(hex.replaceAll(" ", ""), "hex"));
+    for (const name of names) await redis.plain.hset(name, `${JVM}:1`, "1");
+    for (const name of ["東京", "é", "😀 \u0000", "plain"]) await store(name, `${JVM}:1`);
+    const { lines, err } = await ls("--scan", "--json");
+    expect(lines.map((line) => (JSON.parse(line) as { name: string }).name).sort()).toEqual(
+      ["東京", "é", "😀 \u0000", "plain"].sort(),
+    );
+    expect(err).toContain(`not listed: ${names.length} keys whose names are not UTF-8`);
+  });
+
   test("calls stale what a client left that is gone, and nothing renews for 11 s, and lists what never ends [U7]", async () => {
     await storeFleet();
     const holds = [["nightly", "lock", 1, 1, 7_200_000, RENEWED]];

@@ -211,6 +211,19 @@ describe("what ls says about its search", () => {
     );
   });
 
+  test("is also how to get names for holders that have none, and how many keys no client can name [U9]", () => {
+    const nameless = lock("a", { holders: [holder(null, { by: "holdfast" })] });
+    const off = told([nameless, lock("b")], ["presence"]);
+    expect(off.at(-1)).toMatch(
+      /^1 lock is of programs that do not tell their names, as by default\. .*presence: true/,
+    );
+    const jvm = lock("a", { holders: [holder(null)] });
+    expect(told([jvm], ["presence"]).join()).not.toContain("presence: true");
+    expect(told([], ["scan"], undefined, { unreadable: 2 }).join("\n")).toContain(
+      "2 keys whose names are not UTF-8",
+    );
+  });
+
   test("points to show where one name was asked for and not found", () => {
     expect(told([], ["presence"], settings({}, "order:42")).at(-1)).toBe(
       'holdfast show looks at "order:42" by its name',

@@ -121,6 +121,31 @@ describe("holdfast show", () => {
     expect(await codes("")).toBe(64);
   });
 
+  test("tells calls of one program that wait for the same in one line, with their note [U12]", async () => {
+    await redis.plain.hset("busy", `${JVM}:1`, "1");
+    const waits = Array.from({ length: 10 }, (_, at) => ["busy", "lock", 3_000 + at, "nightly"]);
+    const other = ["busy", "lock", 1_000];
+    await storeClient(redis.plain, { id: clientId(5), app: "jobs", waits: [...waits, other] });
+    const { out } = await show("busy");
+    expect(out).toMatch(
+      /waiting +jobs@web-7 pid 7, 10 calls, for 3 s, "nightly"\n +jobs@web-7 pid 7, for 1 s\n/,
+    );
+  });
+
+  test("shows a lock whose fencing counter is no number, and the line that frees it [P13]", async () => {
+    await redis.plain.hset("fenced", `${JVM}:1`, "1");
+    await redis.plain.set("redisson_lock_token:{fenced}", "1e3");
+    const { code, out } = await show("fenced");
+    expect(code).toBe(0);
+    expect(out).toContain('token     none: another program has written "1e3" to its counter');
+    expect(out).toContain("holdfast unlock fenced --holder");
+    expect((await show("fenced", "--json")).lines.flatMap((line) => misfits("shown-lock", [line]))).toEqual(
+      [],
+    );
+    const freed = await commandLine(["unlock", "fenced", "--holder", `${JVM}:1`, "--url", redis.server.url]);
+    expect([freed.code, await redis.plain.exists("fenced")]).toEqual([0, 0]);
+  });
+
   test("shows names of strangers without what they hide", async () => {
     const name = "a\u001b[2J\u202eb";
     await redis.plain.hset(name, `${JVM}:1`, "1");

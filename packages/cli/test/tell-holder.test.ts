@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import type { ClientRef } from "holdfast";
 import { describe, expect, test } from "vitest";
 import { exactName } from "../src/find/exact-name.js";
@@ -8,6 +9,7 @@ import { shellWord } from "../src/text/shell-word.js";
 import { type Detail, originOf, tellHolder } from "../src/text/tell-holder.js";
 
 const JVM = "4e7e0b1c-0000-4000-8000-000000000000";
+const HOLDER = `${JVM}:57`;
 const OURS = "319b0b1c-0000-8001-8000-000000000000";
 const there: ClientRef = {
   id: OURS,
@@ -106,6 +108,31 @@ describe("the line that frees a lock", () => {
       expect(exactName(typedName(hex, { hex: true }))).toBe(name);
     },
   );
+
+  test.each(["bash", "dash"])("is read by %s in the locale C as the words that are meant [U6]", (shell) => {
+    for (const name of [
+      "a\u202eb",
+      "a\u0000b",
+      "a\n",
+      "it's",
+      "$(exit)",
+      "東京",
+      "é\u00ad",
+      "-f",
+      "=ls",
+      "a*",
+    ]) {
+      const line = unlockLine(name, [{ holder: HOLDER, client: null }], []) ?? "";
+      const script = line.replace(/^holdfast unlock/, "printf '%s\\n'");
+      const { stdout } = spawnSync(shell, ["-c", script], {
+        env: { LC_ALL: "C", PATH: process.env["PATH"] },
+      });
+      const words = stdout.toString().split("\n");
+      const typed = words.find((word) => !word.startsWith("--") && word !== HOLDER) ?? "";
+      expect(typedName(typed, { hex: words.includes("--hex") })).toBe(name);
+      expect(words).toContain(HOLDER);
+    }
+  });
 
   test.each(["a", "zz", "6", "ff", "c3"])("refuses %j as the bytes of a name", (typed) => {
     expect(() => typedName(typed, { hex: true })).toThrow("--hex wants");

@@ -130,7 +130,7 @@ describe("unlock", () => {
 
   test.each([
     { type: "set", make: () => redis.plain.sadd("a", "x") },
-    { type: "semaphore or latch", make: () => redis.plain.set("a", "7") },
+    { type: "semaphore or a latch", make: () => redis.plain.set("a", "7") },
     { type: "string", make: () => redis.plain.set("a", "redlock") },
     { type: "no lock has made", make: () => redis.plain.hset("a", "colour", "red") },
   ])("answers 65 where the key holds a $type", async ({ type, make }) => {

@@ -76,7 +76,7 @@ function tellCount(shown: number, found: number): string {
 
 function tellBlindness(sources: readonly LockSource[]): string | undefined {
   if (sources.includes("scan"))
-    return "not listed: semaphores and latches without a waiter; show finds them by name";
+    return "not listed: plain semaphores and latches without a waiter; show finds them by name";
   const whose = sources.includes("presence") ? "short holds, and those of JVMs," : "locks";
   return `not listed: ${whose} without a waiter; --scan finds them`;
 }

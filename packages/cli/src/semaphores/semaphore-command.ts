@@ -10,6 +10,7 @@ import type { Output } from "../output.js";
 import { giveBackLine } from "../show/unlock-line.js";
 import { plain } from "../text/plain.js";
 import { tellNumbers } from "../text/tell-permits.js";
+import { tellWay } from "../text/tell-way.js";
 import { Journal } from "../unlock/journal.js";
 import type { Seen } from "../unlock/seen.js";
 import { semaphoreSeen, totalOf } from "./semaphore-seen.js";
@@ -106,20 +107,14 @@ function tellShown(output: Output, told: Told, asTyped: readonly string[]): numb
   const { holders } = seen.lock;
   const line = giveBackLine(name, holders, asTyped);
   if (output.isJson || line === undefined) return exitCodes.ok;
-  output.line();
+  const purpose = "to give back what clients that are gone have";
   if (seen.state.takenCount === undefined) {
     const there = holders
       .filter(({ client }) => client?.state !== "gone")
       .reduce((sum, { count }) => sum + count, 0);
-    const left = `it should have all its permits less the ${there} that clients that are there have`;
-    output.line(
-      output.paint("dim", `to give back what clients that are gone have, where N is as many as ${left}:`),
-    );
-    output.line(`  ${output.paint("cyan", `${line} --set N`)}`);
-  } else {
-    output.line(output.paint("dim", "to give back what clients that are gone have:"));
-    output.line(`  ${output.paint("cyan", line)}`);
-  }
+    const left = `all its permits less the ${there} that clients that are there have`;
+    tellWay(output, `${purpose}, where N is ${left}:`, `${line} --set N`);
+  } else tellWay(output, `${purpose}:`, line);
   return exitCodes.ok;
 }
 

@@ -2,6 +2,7 @@ import { exitCodes } from "../exit-codes.js";
 import type { Output } from "../output.js";
 import { giveBackLine } from "../show/unlock-line.js";
 import { plain } from "../text/plain.js";
+import { tellWay } from "../text/tell-way.js";
 import type { Outcome } from "../unlock/journal.js";
 import type { Seen } from "../unlock/seen.js";
 
@@ -53,17 +54,11 @@ function tellWays(output: Output, { name, seen, asTyped }: Told): void {
   const { holders } = seen.lock;
   const line = giveBackLine(name, holders, asTyped);
   if (line === undefined) return;
-  output.line();
   const gone = holders.filter(({ client }) => client?.state === "gone");
-  if (gone.some(({ permanent }) => permanent === true))
-    output.line(
-      output.paint(
-        "dim",
-        "should a client that is gone only stand still, it is not told that others have its permits",
-      ),
-    );
-  output.line(output.paint("dim", "to give back what clients that are gone have:"));
-  output.line(`  ${output.paint("cyan", line)}`);
+  const warning = gone.some(({ permanent }) => permanent === true)
+    ? "; should one of them only stand still, it is not told that others have its permits"
+    : "";
+  tellWay(output, `to give back what clients that are gone have${warning}:`, line);
 }
 
 function jsonOf({ name, seen, ids, outcome, why = "" }: Told): object {

@@ -2,7 +2,7 @@ import { exitCodes } from "../exit-codes.js";
 import type { Output } from "../output.js";
 import { unlockLine } from "../show/unlock-line.js";
 import { plain } from "../text/plain.js";
-
+import { tellWay } from "../text/tell-way.js";
 import type { Outcome } from "./journal.js";
 import type { Seen } from "./seen.js";
 
@@ -58,9 +58,7 @@ export function tellLeft(
   );
   const line = unlockLine(name, seen.lock.holders, asTyped);
   if (line === undefined) return exitCodes.no;
-  output.line();
-  output.line(output.paint("dim", "to free it:"));
-  output.line(`  ${output.paint("cyan", line)}`);
+  tellWay(output, "to free it:", line);
   return exitCodes.no;
 }
 
