@@ -84,7 +84,7 @@ function jvmHolder(number: number, thread: number): Holder {
 }
 
 function waiterOf(client: ClientRow, forMs: number, holder: string | null = null): Waiter {
-  return { holder, client: refOf(client), forMs };
+  return { holder, client: refOf(client), forMs, note: null };
 }
 
 export function lockRow(name: string, holders: readonly Holder[], changes: Partial<LockRow> = {}): LockRow {
@@ -136,7 +136,7 @@ function locksOfNight(): LockRow[] {
       sources: ["channels"],
       waiting: [
         waiterOf(reports, 12_500, `${reports.id}:3`),
-        { holder: `${idOf(58, "4")}:12`, client: null, forMs: null },
+        { holder: `${idOf(58, "4")}:12`, client: null, forMs: null, note: null },
       ],
       listeners: 2,
     }),
@@ -277,7 +277,7 @@ function heldBy(client: ClientRow, locks: readonly LockRow[]): ClientRow {
     ),
     waits: locks.flatMap(({ key, kind, waiting }) =>
       waiting.flatMap(({ client: owner, forMs }) =>
-        owner?.id === client.id ? [{ key, kind, ageMs: forMs ?? 0 }] : [],
+        owner?.id === client.id ? [{ key, kind, ageMs: forMs ?? 0, note: null }] : [],
       ),
     ),
   };
