@@ -40,13 +40,13 @@ export class KnownScripts {
     // In full at first, rather than after a NOSCRIPT, when later calls would overtake this one.
     const command = known.has(sha1) && !this.#inFull.has(server) ? "EVALSHA" : "EVAL";
     known.add(sha1);
-    return sender.send(command, call, ticket).catch((failure: unknown) => {
+    return sender.send(command, call, ticket).then(assertRun, (failure: unknown) => {
       const error = this.#toError(failure);
       if (command === "EVAL" || !(error instanceof ServerReplyError)) throw error;
       const isRefused = refusesDigests(error);
       if (isRefused) this.#inFull.add(server);
       if (!(isRefused || error.code === "NOSCRIPT") || ticket.givenUp || this.#closed) throw error;
-      return sender.send("EVAL", call, ticket).catch((again: unknown) => {
+      return sender.send("EVAL", call, ticket).then(assertRun, (again: unknown) => {
         throw this.#toError(again);
       });
     });
@@ -67,6 +67,15 @@ export class KnownScripts {
       this.#inFull.delete(server);
     }
   }
+}
+
+/** No script of ours answers with the word that Redis has for a command of a transaction. */
+function assertRun(reply: RawReply): RawReply {
+  if (reply !== "QUEUED") return reply;
+  throw new Error(
+    "a MULTI is open on the connection of the Redis client: the script was queued, and runs with EXEC. Give holdfast a client of its own, " +
+      "as its duplicate() makes one",
+  );
 }
 
 /** Whether a server has refused the command, in whatever words, and not something that a script has sent. */

@@ -15,6 +15,13 @@ interface Wanted {
 export function assertShape(client: object, { adapter, tested, members }: Wanted): void {
   const missing = members.filter((member) => !(member in client));
   if (missing.length === 0) return;
+  const { name } = client.constructor;
+  if (/mock/i.test(name)) {
+    throw new TypeError(
+      `${adapter} can not use this client: ${name.replace(/^_/, "")} is a mock, which has no ${missing.join(", ")}. For tests without a server use ` +
+        'the embedded one of "holdfast/memory", as in new Holdfast(new MemoryDriver())',
+    );
+  }
   throw new TypeError(
     `${adapter} can not use this client: it has no ${missing.join(", ")}. Is its version one that was tested? Those are ${tested}`,
   );

@@ -25,6 +25,11 @@ const glide = { customCommand() {}, subscribeLazy() {}, getSubscriptions() {}, g
 describe("a client of a version that was not tested", () => {
   test.each<[string, () => unknown, RegExp]>([
     [
+      "mock of ioredis",
+      () => ioredisDriver(without(new (class _RedisMock extends Redis {})({ lazyConnect: true }), "mode")),
+      /RedisMock is a mock, which has no mode\. .* "holdfast\/memory", as in new Holdfast\(new MemoryDriver\(\)\)$/,
+    ],
+    [
       "Redis of ioredis",
       () => ioredisDriver(without(lone(), "duplicate")),
       /^ioredisDriver .* no duplicate\. .* ioredis 5\.9\.2 and 6\.0\.0 and iovalkey 0\.4\.0$/,

@@ -186,6 +186,16 @@ for (const { version, connect } of versions) {
       expect(await evaluate(driver, increment, [key])).toBe(2);
     });
 
+    it("say that a MULTI is open on the connection of the client, and run with its EXEC", async () => {
+      const redis = client(connect);
+      const driver = drive(redis);
+      await evaluate(driver, increment, [key]);
+      await redis.call("MULTI");
+      await expect(evaluate(driver, increment, [key])).rejects.toThrow("a MULTI is open on the connection");
+      expect(await redis.call("EXEC")).toEqual([2]);
+      expect(await evaluate(driver, increment, [key])).toBe(3);
+    });
+
     it("are sent no second time once the driver is closed", async () => {
       const driver = drive(client(connect));
       await evaluate(driver, increment, [key]);

@@ -64,3 +64,8 @@ test("are not sent again for a call that was given up [own-94]", async () => {
   await expect(answer).rejects.toThrow("EVALSHA");
   expect(sent).toEqual(["EVAL", "EVALSHA"]);
 });
+
+test("fail and say why where a MULTI is open on the connection that they share", async () => {
+  const queuing: ScriptSender = { send: async () => "QUEUED" };
+  await expect(scripts.run(call, ticket(), queuing)).rejects.toThrow("a MULTI is open on the connection");
+});

@@ -157,6 +157,16 @@ describe.each(versions)("scripts on node-redis $version", (version) => {
     expect(stats).toMatch(/cmdstat_evalsha:calls=4,.*failed_calls=0/);
   });
 
+  it("say that a MULTI is open on the connection of the client, and run with its EXEC", async () => {
+    const redis = await connected(version);
+    const driver = drive(redis);
+    await evaluate(driver, increment, [key]);
+    await redis.sendCommand(["MULTI"], {});
+    await expect(evaluate(driver, increment, [key])).rejects.toThrow("a MULTI is open on the connection");
+    expect(await redis.sendCommand(["EXEC"], {})).toEqual([2]);
+    expect(await evaluate(driver, increment, [key])).toBe(3);
+  });
+
   it("are sent no second time once they are given up or the driver is closed", async () => {
     const driver = drive(await connected(version));
     await evaluate(driver, increment, [key]);

@@ -9,20 +9,22 @@ export function failureOf(error: unknown): Failure {
   if (lacksRight(error)) return as(exitCodes.noRight);
   if (error instanceof WrongTypeError) return as(exitCodes.wrongType);
   if (error instanceof InvalidNameError) return as(exitCodes.usage);
-  if (error instanceof UnavailableError && isInCluster(message))
-    return as(
-      exitCodes.unavailable,
-      `${error.server} is a node of a cluster: --url redis+cluster://${error.server}`,
-    );
+  if (error instanceof UnavailableError && isMoved(error)) return as(exitCodes.unavailable, toCluster(error));
   if (error instanceof UnavailableError || error instanceof ServerReplyError)
     return as(exitCodes.unavailable);
   const stack = error instanceof Error ? (error.stack ?? message) : message;
   return as(exitCodes.software, `this is a bug of holdfast, please report it:\n${stack}`);
 }
 
-/** A server on its own answers so for keys that other nodes have. */
-function isInCluster(message: string): boolean {
-  return /\b(?:MOVED|ASK) \d+ /.test(message) || message.includes("it is a node of a cluster");
+/** Whether one server was asked, and turns out to be a node of a cluster. */
+function isMoved({ cause }: UnavailableError): boolean {
+  return cause instanceof ServerReplyError && cause.code === "MOVED";
+}
+
+/** The library tells programs which client to make. */
+function toCluster({ server }: UnavailableError): string {
+  const url = server.replace(/^(rediss?):\/\/([^/]*).*$/, "$1+cluster://$2");
+  return `${server}: it is a node of a cluster: name the cluster, as in --url ${url}`;
 }
 
 /** Whether Redis has refused something that the user has no right to; a script's refusal is worded otherwise than a command's. */

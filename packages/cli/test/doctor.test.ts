@@ -485,12 +485,3 @@ test("a page of the documents is named where the package has it, and else as wha
 test("a round trip is never told to take less than nothing", () => {
   expect(judgeReach([-0.04, -0.01], { commandTimeoutMs: 3_000 }).found).toContain("within 0.0 ms");
 });
-
-test("a node of a cluster that is asked on its own is answered with the URL that names the cluster [U11]", () => {
-  const why = "MOVED 15495 10.0.0.2:6379: it is a node of a cluster: make the client for a cluster";
-  const { exitCode, message } = failureOf(new UnavailableError("10.0.0.1:6379", why, false));
-  expect([exitCode, message]).toEqual([
-    69,
-    "10.0.0.1:6379 is a node of a cluster: --url redis+cluster://10.0.0.1:6379",
-  ]);
-});

@@ -10,6 +10,7 @@ import { SlotMoves } from "../moves.js";
 import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
 import { MasterCalls, type Masters } from "../own/master-calls.js";
 import { type KnownSlots, Slots } from "../own/slots.js";
+import { listen, unlisten } from "../shared-listeners.js";
 import { clusterName, type IoredisCluster, type IoredisNode, type IoredisOwnClient } from "./client.js";
 import { connectLazy, delayOf, openConnection } from "./connections.js";
 import { fromIoredis } from "./errors.js";
@@ -41,12 +42,12 @@ export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
     this.#events = events;
     this.#moves = new SlotMoves(events.onMoved);
     for (const node of cluster.nodes("all")) this.#watch(node);
-    cluster.on("+node", this.#watch);
-    cluster.on("-node", this.#unwatch);
-    cluster.on("node error", this.#onNodeError);
-    cluster.on("ready", this.#onReady);
-    cluster.on("end", this.#onEnd);
-    cluster.on("refresh", this.#onRefresh);
+    listen(cluster, "+node", this.#watch);
+    listen(cluster, "-node", this.#unwatch);
+    listen(cluster, "node error", this.#onNodeError);
+    listen(cluster, "ready", this.#onReady);
+    listen(cluster, "end", this.#onEnd);
+    listen(cluster, "refresh", this.#onRefresh);
     this.#onRefresh();
   }
 
@@ -110,12 +111,12 @@ export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
   }
 
   async close(): Promise<void> {
-    this.#cluster.off("+node", this.#watch);
-    this.#cluster.off("-node", this.#unwatch);
-    this.#cluster.off("node error", this.#onNodeError);
-    this.#cluster.off("ready", this.#onReady);
-    this.#cluster.off("end", this.#onEnd);
-    this.#cluster.off("refresh", this.#onRefresh);
+    unlisten(this.#cluster, "+node", this.#watch);
+    unlisten(this.#cluster, "-node", this.#unwatch);
+    unlisten(this.#cluster, "node error", this.#onNodeError);
+    unlisten(this.#cluster, "ready", this.#onReady);
+    unlisten(this.#cluster, "end", this.#onEnd);
+    unlisten(this.#cluster, "refresh", this.#onRefresh);
     for (const unwatch of this.#watched.values()) unwatch();
     this.#watched.clear();
     this.#settleMeeting();
@@ -153,11 +154,11 @@ export class IoredisClusterPort implements ClientPort, Masters, KnownSlots {
       if (ready) this.resets += 1;
       ready = false;
     };
-    node.on("ready", onReady);
-    node.on("close", onClose);
+    listen(node, "ready", onReady);
+    listen(node, "close", onClose);
     this.#watched.set(node, () => {
-      node.off("ready", onReady);
-      node.off("close", onClose);
+      unlisten(node, "ready", onReady);
+      unlisten(node, "close", onClose);
       // It is about to close, with whatever is under way on it.
       onClose();
     });

@@ -5,6 +5,7 @@ import type { DriverTraits, PubSubFamily } from "../driver.js";
 import type { ScriptCommand } from "../known-scripts.js";
 import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
 import { MasterCalls, type Masters } from "../own/master-calls.js";
+import { listen, unlisten } from "../shared-listeners.js";
 import { type IoredisClient, type IoredisOwnClient, serverName } from "./client.js";
 import { connectLazy, delayOf, openConnection } from "./connections.js";
 import { fromIoredis, isGivenUp } from "./errors.js";
@@ -57,11 +58,11 @@ export class IoredisServerPort implements ClientPort, Masters {
     }
     this.#ready = redis.status === "ready";
     if (this.#ready) this.#master?.onReady();
-    redis.on("ready", this.#onReady);
-    redis.on("close", this.#onClose);
-    redis.on("end", this.#onEnd);
+    listen(redis, "ready", this.#onReady);
+    listen(redis, "close", this.#onClose);
+    listen(redis, "end", this.#onEnd);
     // Whether the caller listens to errors himself stays his choice.
-    redis.on(errorMonitor, this.#onError);
+    listen(redis, errorMonitor, this.#onError);
   }
 
   get notOpen(): string | undefined {
@@ -84,10 +85,10 @@ export class IoredisServerPort implements ClientPort, Masters {
   }
 
   async close(): Promise<void> {
-    this.#redis.off("ready", this.#onReady);
-    this.#redis.off("close", this.#onClose);
-    this.#redis.off("end", this.#onEnd);
-    this.#redis.off(errorMonitor, this.#onError);
+    unlisten(this.#redis, "ready", this.#onReady);
+    unlisten(this.#redis, "close", this.#onClose);
+    unlisten(this.#redis, "end", this.#onEnd);
+    unlisten(this.#redis, errorMonitor, this.#onError);
     await this.#master?.close();
   }
 

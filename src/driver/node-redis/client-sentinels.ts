@@ -8,8 +8,8 @@ import type { Lend } from "./lend.js";
 import type { NodeRedisAddress, NodeRedisOptions, NodeRedisSentinelOptions } from "./options.js";
 import { sentinelOptionsOf } from "./unofficial.js";
 
-/** After so long the Sentinels are looked for again where most of them did not answer. */
-const LOOK_AGAIN_MS = 5_000;
+/** After so long the Sentinels are looked for again where the one that was asked for the others did not answer: until then none is listened to. */
+const LOOK_AGAIN_MS = 1_000;
 /** A Sentinel that says nothing for so long is taken for gone. */
 const ANSWER_TIMEOUT_MS = 1_000;
 /** What connections to servers have and those to Sentinels have not, unless the client was told so. */
@@ -29,7 +29,7 @@ export class ClientSentinels {
   readonly #redis: NodeRedisSentinel;
   readonly #lend: Lend;
   readonly #told: (master: Address) => void;
-  /** Undefined while most of them could not be asked. */
+  /** Undefined while it is not known where they are. */
   #sentinels: Sentinels | undefined;
   #met: Promise<void> | undefined;
   #isMet = false;
@@ -62,7 +62,7 @@ export class ClientSentinels {
 
   /**
    * As {@link Sentinels.confirm}.
-   * @returns false where they cannot be asked
+   * @returns false where it is not known where they are
    */
   async confirm(): Promise<boolean> {
     await this.#sentinels?.confirm();
@@ -91,15 +91,11 @@ export class ClientSentinels {
   async #listen(client: NodeRedisClient, options: NodeRedisSentinelOptions): Promise<void> {
     const { name, sentinelRootNodes, nodeAddressMap } = options;
     const openings = sentinelRootNodes.map((place) => openingOf(client, place, options));
-    const sentinels = new Sentinels(openings, name, (announced) =>
+    this.#sentinels = new Sentinels(openings, name, (announced) =>
       this.#told(addressOf(announced, nodeAddressMap)),
     );
-    this.#sentinels = sentinels;
-    sentinels.listen();
-    if ((await sentinels.ask()) !== undefined || this.#closed) return;
-    this.#sentinels = undefined;
-    await sentinels.close();
-    this.#lookAgain();
+    this.#sentinels.listen();
+    await this.#sentinels.ask();
   }
 
   #lookAgain(): void {

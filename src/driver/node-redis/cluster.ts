@@ -10,6 +10,7 @@ import { SlotMoves } from "../moves.js";
 import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
 import { MasterCalls, type Masters } from "../own/master-calls.js";
 import { type KnownSlots, Slots } from "../own/slots.js";
+import { listen, unlisten } from "../shared-listeners.js";
 import { assertWanted } from "../wanted.js";
 import { clusterName, type NodeRedisClient, type NodeRedisCluster } from "./client.js";
 import {
@@ -47,9 +48,9 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
     this.#losses = new ConnectionLosses(events.onLost);
     this.#moves = new SlotMoves(events.onMoved);
     this.#look();
-    cluster.on("node-ready", this.#look);
-    cluster.on("node-error", this.#onNodeError);
-    cluster.on("node-disconnect", this.#onNodeEnd);
+    listen(cluster, "node-ready", this.#look);
+    listen(cluster, "node-error", this.#onNodeError);
+    listen(cluster, "node-disconnect", this.#onNodeEnd);
   }
 
   get resets(): number {
@@ -116,9 +117,9 @@ export class NodeRedisClusterPort implements ClientPort, Masters, KnownSlots {
   }
 
   async close(): Promise<void> {
-    this.#cluster.off("node-ready", this.#look);
-    this.#cluster.off("node-error", this.#onNodeError);
-    this.#cluster.off("node-disconnect", this.#onNodeEnd);
+    unlisten(this.#cluster, "node-ready", this.#look);
+    unlisten(this.#cluster, "node-error", this.#onNodeError);
+    unlisten(this.#cluster, "node-disconnect", this.#onNodeEnd);
   }
 
   /** The first node that answers a PING. Node-redis asks a single one for the slots: were that the failed master, all calls would wait. */

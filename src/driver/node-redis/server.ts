@@ -9,6 +9,7 @@ import { type ScriptCommand, wordsOf } from "../known-scripts.js";
 import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
 import { MasterCalls, type Masters } from "../own/master-calls.js";
 import { NextAnswer } from "../own/next-answer.js";
+import { listen, unlisten } from "../shared-listeners.js";
 import {
   isPool,
   isSentinel,
@@ -67,9 +68,9 @@ export class NodeRedisServerPort implements ClientPort, Masters {
     this.#lend = lendOf(redis, this.#losses);
     if (isPlain(redis)) this.#losses.look(redis);
     // `errorMonitor` leaves it to the caller whether "error" has a listener.
-    redis.on(errorMonitor, this.#onError);
+    listen(redis, errorMonitor, this.#onError);
     if (isSentinel(redis)) {
-      redis.on("topology-change", this.#onChange);
+      listen(redis, "topology-change", this.#onChange);
       const sentinels = new ClientSentinels(redis, this.#lend, this.#onNamed);
       this.#sentinels = sentinels;
       this.met = () => sentinels.meet();
@@ -132,8 +133,8 @@ export class NodeRedisServerPort implements ClientPort, Masters {
     this.#closed = true;
     // What createClient() returns inherits from the client that emits, and shares its listeners until the last one is
     // removed. A listener added after that is not called, so the next "error" would end the process.
-    if (this.#redis.eventNames().length > 1) this.#redis.off(errorMonitor, this.#onError);
-    if (isSentinel(this.#redis)) this.#redis.off("topology-change", this.#onChange);
+    unlisten(this.#redis, errorMonitor, this.#onError, this.#redis.eventNames().length > 1);
+    if (isSentinel(this.#redis)) unlisten(this.#redis, "topology-change", this.#onChange);
     await this.#sentinels?.close();
   }
 

@@ -17,6 +17,8 @@ interface FlavourOptions {
 interface FlavourClusterOptions {
   /** Where a server is to be reached in truth, by its address. */
   readonly natMap?: Record<string, Address>;
+  /** Connects with the first command. */
+  readonly lazyConnect?: boolean;
 }
 
 /** A library that the adapter for ioredis claims. */

@@ -98,6 +98,19 @@ const importsAtTheTop: TidyRule = {
   ],
 };
 
+const sharesListeners: TidyRule = {
+  promise:
+    "drivers listen to the clients of callers by src/driver/shared-listeners.ts: one listener for each event, however many drivers",
+  applies: (path) =>
+    /^src\/driver\/[\w-]+\//.test(path) && !/\/(?:own|conformance)\/|\/connections\.ts$/.test(path),
+  problems: (text) =>
+    complain(withoutComments(text), /\.(?:on|once|addListener|prependListener)\((?=["\w])/g, "use listen"),
+  offences: ['redis.on("ready", this.#onReady);', "cluster.once(errorMonitor, told);"].map((text) => ({
+    path: "src/driver/ioredis/server.ts",
+    text,
+  })),
+};
+
 const namesWhatItDoes: TidyRule = {
   promise: "a file or folder is named after what it does",
   applies: isCode,
@@ -128,5 +141,6 @@ export const sourceRules: readonly TidyRule[] = [
   namesUnits,
   importsAtTheTop,
   namesWhatItDoes,
+  sharesListeners,
   todoHasIssue,
 ];

@@ -1,0 +1,55 @@
+import type { EventEmitter } from "node:events";
+
+type Listener = Parameters<EventEmitter["off"]>[1];
+
+/** What the adapters use of a client that emits events. */
+interface Emitter extends Pick<EventEmitter, "off"> {
+  on(event: string | symbol, listener: Listener): unknown;
+}
+
+/** What is attached to an emitter, and the listeners that it calls. */
+interface Shared {
+  readonly listeners: Set<Listener>;
+  readonly attached: Listener;
+}
+
+const known = new WeakMap<object, Map<string | symbol, Shared>>();
+
+/**
+ * Listens to a client of the caller's with one listener for each event, however many drivers have that client: Node warns of a leak
+ * when an event has more than ten.
+ */
+export function listen(emitter: Emitter, event: string | symbol, listener: Listener): void {
+  const events = known.get(emitter) ?? new Map<string | symbol, Shared>();
+  known.set(emitter, events);
+  const shared = events.get(event) ?? attach(emitter, event);
+  events.set(event, shared);
+  shared.listeners.add(listener);
+}
+
+/**
+ * Ends what `listen` began. Safe twice.
+ * @param detaches whether the last one to end it leaves nothing at the emitter. Default: true
+ */
+export function unlisten(
+  emitter: Emitter,
+  event: string | symbol,
+  listener: Listener,
+  detaches = true,
+): void {
+  const events = known.get(emitter);
+  const shared = events?.get(event);
+  shared?.listeners.delete(listener);
+  if (shared === undefined || shared.listeners.size > 0 || !detaches) return;
+  events?.delete(event);
+  emitter.off(event, shared.attached);
+}
+
+function attach(emitter: Emitter, event: string | symbol): Shared {
+  const listeners = new Set<Listener>();
+  const attached: Listener = (...args) => {
+    for (const listener of [...listeners]) listener(...args);
+  };
+  emitter.on(event, attached);
+  return { listeners, attached };
+}
