@@ -1,4 +1,3 @@
-import { ServerReplyError } from "../driver/driver.js";
 import {
   LeaseLostError,
   type LossReason,
@@ -66,10 +65,8 @@ export function refusal(
       throw lossOf(part, "stolen");
     case "wrong-type":
       throw new WrongTypeError(lock.key, answer.type);
-    case "refused": {
-      const cause = new ServerReplyError(answer.message);
-      throw new UnavailableError(lock.client.commands.server, cause.message, false, { cause });
-    }
+    case "refused":
+      throw lock.client.commands.refused(answer.message);
   }
 }
 

@@ -30,6 +30,10 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
   [/^READONLY /, "it is a replica: connect to its master"],
   [/NOAUTH /, "the server wants a password: give the Redis client one"],
   [FORBIDDEN, "the rights that are needed: docs/guide/servers.md"],
+  [
+    /unknown (?:redis )?command called from|Invalid command passed to \w+\.acl_check_cmd/i,
+    "a command was renamed that scripts need; the commands that are needed: docs/guide/servers.md",
+  ],
 ];
 
 /** How long a caller waits for an answer. */
@@ -75,6 +79,11 @@ export class CommandFailures {
     const isAmiss = code === "MOVED" && this.#driver.traits.topology !== "cluster";
     const passes = PASSING.has(code) && !isAmiss && !(divisible && code === "TRYAGAIN");
     return passes ? undefined : this.unavailable(error, progress);
+  }
+
+  /** The error of a call whose script was refused a command, and has changed nothing. */
+  refused(message: string): UnavailableError {
+    return this.unavailable(new ServerReplyError(message), { doubtful: 0, isOpen: false });
   }
 
   unavailable(error: unknown, { doubtful, isOpen }: Progress): UnavailableError {

@@ -204,6 +204,11 @@ export class Commands {
     return { endMs: this.#clock.monotonicMs() + this.timeoutMs, doubtful: 0 };
   }
 
+  /** The error of a call to which a script has answered that the server refused it a command. */
+  refused(message: string): UnavailableError {
+    return this.#failures.refused(message);
+  }
+
   /** How often the connection has been lost. */
   get resets(): number {
     return this.#driver.resets;

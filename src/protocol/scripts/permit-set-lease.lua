@@ -33,6 +33,9 @@ return { now_ms, once(request, foreign_semaphore(semaphore), function()
   if absent > 0 then
     return record(request, "absent", absent)
   end
-  lease(semaphore, ids, now_ms + lease_ms)
-  return record(request, "updated", #ids)
+  local answer = record(request, "updated", #ids)
+  if is_undone(request, lease(semaphore, ids, now_ms + lease_ms)) then
+    redis.call("ZADD", semaphore.leases, milliseconds(now_ms + lease_ms), ids[1])
+  end
+  return answer
 end) }
