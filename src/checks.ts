@@ -8,19 +8,29 @@ export function checkFlag(option: string, value: boolean): void {
   if (typeof value !== "boolean") throw new TypeError(`${option} must be true or false, got ${shown(value)}`);
 }
 
-/** @throws TypeError */
+/**
+ * An array, a date or a signal would count as an object without any option.
+ * @throws TypeError
+ */
 export function checkObject(what: string, value: object, example?: string): void {
-  if (typeof value === "object" && value !== null) return;
+  if (Object.prototype.toString.call(value) === "[object Object]") return;
   const hint = example === undefined ? "" : `, as in ${example}`;
   throw new TypeError(`${what} must be an object, got ${shown(value)}${hint}`);
+}
+
+/** What the platform calls it, whatever realm it comes from: `Array`, `Date`, `AbortSignal`; `Object` of all that has no such name. */
+function tagOf(value: unknown): string {
+  return Object.prototype.toString.call(value).slice("[object ".length, -1);
 }
 
 /** A wrong value in the words of an error. */
 export function shown(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
-  if (Array.isArray(value)) return "an array";
   if (typeof value === "function") return "a function";
-  return typeof value === "object" && value !== null ? "an object" : String(value);
+  if (typeof value !== "object" || value === null) return String(value);
+  const tag = tagOf(value);
+  if (tag === "Object" || tag === "Array") return `an ${tag.toLowerCase()}`;
+  return `${/^[AEIOU]/.test(tag) ? "an" : "a"} ${tag}`;
 }
 
 /** The options or settings of something. */
@@ -30,28 +40,76 @@ export interface Known {
   /** What they are of: `a lock`. */
   readonly of: string;
   readonly names: readonly string[];
+  /** How one of them is given, `?` in its place: `lease.unlock({ ? })`. */
+  readonly given: string | undefined;
 }
 
 /** @param names all of them as keys, so that the compiler knows that none was forgotten */
-export function known<Options>(what: string, of: string, names: Record<keyof Options, true>): Known {
-  return { what, of, names: Object.keys(names) };
+export function known<Options>(
+  what: string,
+  of: string,
+  names: Record<keyof Options, true>,
+  given?: string,
+): Known {
+  return { what, of, names: Object.keys(names), given };
 }
 
 /**
  * A misspelt option would silently have no effect.
  * @param others what is left when all known ones were taken away, so that the compiler knows that none was forgotten
- * @throws TypeError naming the option, those that there are, and the one that was meant
+ * @param elsewhere others that the name may belong to
+ * @throws TypeError naming the option, those that there are, and the one that was meant or where it belongs
  */
-export function refuseUnknown({ what, of, names }: Known, others: Readonly<Record<string, never>>): void {
+export function refuseUnknown(
+  { what, of, names }: Known,
+  others: Readonly<Record<string, never>>,
+  elsewhere: readonly Known[] = [],
+): void {
   for (const name of Object.keys(others)) {
-    const meant = names.find((one) => one.slice(0, LIKE).toLowerCase() === name.slice(0, LIKE).toLowerCase());
-    const hint = meant === undefined ? "" : `. Did you mean ${meant}?`;
-    throw new TypeError(`there is no ${what} "${name}" of ${of}: ${names.join(", ")}${hint}`);
+    const there = `there is no ${what} "${name}" of ${of}: ${names.join(", ")}`;
+    throw new TypeError(`${there}${hintFor(name, names, elsewhere)}`);
   }
+}
+
+function hintFor(name: string, names: readonly string[], elsewhere: readonly Known[]): string {
+  const place = elsewhere.find((other) => other.names.includes(name));
+  if (place?.given !== undefined) return `. It is given as in ${place.given.replace("?", name)}`;
+  const begins = name.slice(0, LIKE).toLowerCase();
+  const alike = names.find((one) => one.slice(0, LIKE).toLowerCase() === begins);
+  const meant = alike ?? names.find((one) => OTHER_NAMES[one]?.includes(name));
+  return meant === undefined ? "" : `. Did you mean ${meant}?`;
 }
 
 /** Names that begin alike in so many letters are taken for each other: waitTime and waitMs. */
 const LIKE = 4;
+
+/** What other lock libraries call an option. */
+const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
+  leaseMs: ["ttl", "ttlMs", "expire", "expires", "expiry", "duration", "lockTimeout"],
+  waitMs: [
+    "timeout",
+    "timeoutMs",
+    "acquireTimeout",
+    "maxWait",
+    "retryCount",
+    "retryDelay",
+    "retries",
+    "retryInterval",
+  ],
+  watchdogMs: ["lockWatchdogTimeout"],
+};
+
+/**
+ * A second argument would silently have no effect, as the 5 of `getSemaphore(name, 5)`.
+ * @param instead how it is given, `?` in its place
+ * @throws TypeError
+ */
+export function refuseSurplus(method: string, surplus: readonly unknown[], instead?: string): void {
+  const [first] = surplus;
+  if (first === undefined) return;
+  const hint = instead === undefined ? "" : `. It is given as in ${instead.replace("?", String(first))}`;
+  throw new TypeError(`${method} takes a name alone, got ${shown(first)} as well${hint}`);
+}
 
 /** @throws TypeError */
 export function checkBody(method: string, body: unknown): void {
@@ -102,12 +160,29 @@ export function checkCount(what: string, count: number, least: number, most: num
 }
 
 /**
+ * What a function of the program's has answered where a text is needed. The promise of an `async` function is none, and a failure of it
+ * would otherwise end the process.
+ * @throws TypeError
+ */
+export function textFrom(what: string, answer: unknown): string {
+  if (typeof answer === "string" && answer !== "") return answer;
+  disregard(answer);
+  throw new TypeError(`${what} must answer a non-empty string at once, got ${shown(answer)}`);
+}
+
+/** A promise that nothing waits for: its failure ends no process. */
+function disregard(answer: unknown): void {
+  Promise.resolve(answer).catch(() => undefined);
+}
+
+/**
  * The name of the key: what the mapper makes of the name that the program uses.
  * @throws InvalidNameError
  */
 export function keyOf(name: string, nameMapper: (name: string) => string): string {
   checkName(name, "a name");
   const key = nameMapper(name);
+  if (typeof key !== "string") disregard(key);
   checkName(key, `what the name mapper made of "${name}"`);
   return key;
 }
@@ -155,9 +230,14 @@ function checkName(name: unknown, what: string): void {
   }
 }
 
-/** @throws TypeError */
+/**
+ * By what a signal can do: those of jsdom, of Jest's sandboxes and of the package `abort-controller` are of other classes.
+ * @throws TypeError
+ */
 export function checkSignal(signal: AbortSignal | undefined): void {
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw new TypeError(`signal must be an AbortSignal, got ${shown(signal)}`);
-  }
+  if (signal === undefined) return;
+  const { aborted, addEventListener, removeEventListener } = signal ?? {};
+  const isSignal = typeof addEventListener === "function" && typeof removeEventListener === "function";
+  if (isSignal && typeof aborted === "boolean") return;
+  throw new TypeError(`signal must be an AbortSignal, got ${shown(signal)}`);
 }

@@ -9,7 +9,7 @@ import {
   shown,
 } from "./checks.js";
 import type { Clock } from "./clock.js";
-import { checkReentry, type Reentry } from "./options.js";
+import { checkReentry, LOCK_OPTIONS, type Reentry } from "./options.js";
 import {
   type PresenceOptions,
   type PresenceSettings,
@@ -212,7 +212,7 @@ export function clientSettings(options: HoldfastOptions): ClientSettings {
     presence = false,
     ...unknown
   } = rest;
-  refuseUnknown(CLIENT_OPTIONS, unknown);
+  refuseUnknown(CLIENT_OPTIONS, unknown, [LOCK_OPTIONS]);
   if (typeof nameMapper !== "function") throw new TypeError("nameMapper must be a function");
   if (clock !== undefined) checkClock(clock);
   if (around !== undefined && typeof around !== "function") {

@@ -74,6 +74,7 @@ export class Client {
   readonly #unlisten: () => void;
   /** Which calls are accepted: all, only those of running bodies, or none. */
   #open: "to all" | "to bodies" | "to nobody" = "to all";
+  #closing: AbortController | undefined;
   #stopped = false;
 
   constructor(driver: Driver, options: HoldfastOptions) {
@@ -158,6 +159,15 @@ export class Client {
     return this.#open === "to nobody";
   }
 
+  /** Aborts when the client begins to close. Made for the first that asks. */
+  get closing(): AbortSignal {
+    if (this.#closing === undefined) {
+      this.#closing = new AbortController();
+      if (this.#open !== "to all") this.#closing.abort(new ClientClosedError());
+    }
+    return this.#closing.signal;
+  }
+
   /** True for a holder field of this client. */
   owns(holder: string): boolean {
     return holder.startsWith(`${this.id}:`);
@@ -230,11 +240,15 @@ export class Client {
     this.#refuse("to nobody");
   }
 
-  /** Waits for what is under way, for two command timeouts at most, and ends all services. */
+  /** Waits for what is under way, for one command timeout, or two where a server answers, and ends all services. */
   async stop(): Promise<void> {
     const { commandTimeoutMs } = this.settings;
-    // Clean-up goes on for one command timeout after the last command, and then needs one more answer.
-    await this.#within(2 * commandTimeoutMs, this.#quiet());
+    const { answers } = this.commands;
+    const quiet = this.#quiet();
+    await this.#within(commandTimeoutMs, quiet);
+    // Clean-up goes on for one command timeout after the last command, and then needs one more answer: of a server that has given none it
+    // would hardly get that.
+    if (this.commands.answers > answers) await this.#within(commandTimeoutMs, quiet);
     this.#stopped = true;
     this.#unlisten();
     this.#watchdogs.stop();
@@ -269,6 +283,7 @@ export class Client {
 
   #refuse(open: "to bodies" | "to nobody"): void {
     this.#open = open;
+    this.#closing?.abort(new ClientClosedError());
     if (open === "to nobody") this.commands.hurry();
     const own = [...this.#waiters].map((waiter) => [waiter, waiter.inBody] as const);
     for (const [waiter, inBody] of [...own, ...this.#admitted]) {

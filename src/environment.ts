@@ -83,15 +83,23 @@ export class Forgotten<T> {
     this.#tell = tell;
   }
 
-  /** @param value what is told; it must never refer to the object */
-  register(object: object, value: T): void {
+  /**
+   * @param value what is told; it must never refer to the object while it is registered, as the registry keeps it
+   * @param token ends that, by {@link unregister}
+   */
+  register(object: object, value: T, token?: object): void {
     const { whenForgotten } = environment;
     if (whenForgotten !== undefined) {
       whenForgotten(object, () => this.#tell(value));
       return;
     }
     this.#registry ??= new FinalizationRegistry(this.#tell);
-    this.#registry.register(object, value);
+    this.#registry.register(object, value, token);
+  }
+
+  /** What was registered with this token is not kept any more. In the place of a process it may still be told. */
+  unregister(token: object): void {
+    this.#registry?.unregister(token);
   }
 }
 

@@ -1,3 +1,4 @@
+import { types } from "node:util";
 /**
  * What went wrong, as errors with a stable `code`. Compare codes, not messages. Wrong arguments are a
  * `TypeError` or a `RangeError` instead, and a cancelled wait rejects with the reason of its own signal.
@@ -181,7 +182,7 @@ export class QuorumError extends HoldfastError {
     /** Why the other servers failed, one error each. */
     readonly failures: readonly unknown[],
   ) {
-    const why = failures.map((failure) => (failure instanceof Error ? failure.message : String(failure)));
+    const why = failures.map((failure) => (types.isNativeError(failure) ? failure.message : String(failure)));
     const failed = failures.length === 1 ? "1 server" : `${failures.length} servers`;
     super(
       `red lock "${lockName}": ${failed} failed, so that a majority of ${wanted} can not be had: ${why.join("; ")}`,

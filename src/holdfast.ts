@@ -7,6 +7,7 @@ import {
   duration,
   keyOf,
   known,
+  refuseSurplus,
   refuseUnknown,
 } from "./checks.js";
 import { Client } from "./client.js";
@@ -45,6 +46,7 @@ import { checkPingOptions, type PingOptions, type Pong, ping } from "./ping.js";
 import { type Fleet, fleetOf, KnownClients } from "./presence/fleet.js";
 import { Presence } from "./presence/presence.js";
 import type { FleetOptions } from "./presence/presence-options.js";
+import { inLogs, type LogArguments, printed } from "./printed.js";
 import { latchChannel, semaphoreChannel } from "./protocol/names.js";
 import type { Count } from "./synchronizers/count.js";
 import { type CountDownLatch, RemoteLatch } from "./synchronizers/count-down-latch.js";
@@ -53,6 +55,13 @@ import {
   type PermitExpirableSemaphore,
 } from "./synchronizers/permit-expirable-semaphore.js";
 import { releaseAllPermits } from "./synchronizers/release-permits.js";
+import {
+  type ForceReleaseOptions,
+  type ForceReleaseOutcome,
+  forceRelease,
+  type SetPermitsOutcome,
+  setPermitsSeen,
+} from "./synchronizers/seen-semaphore.js";
 import { CountingSemaphore, type Semaphore } from "./synchronizers/semaphore.js";
 import { Thread } from "./threads/thread.js";
 
@@ -94,6 +103,22 @@ export class Holdfast implements AsyncDisposable {
     if (events.clientOpen.hasSubscribers) events.clientOpen.publish({ ...client.about });
   }
 
+  /**
+   * Aborts when {@link close} begins, with a ClientClosedError, so that running bodies hear of it while their grace lasts: a lease's own signal
+   * aborts when that is over. Aborted already where it is read later.
+   */
+  get closing(): AbortSignal {
+    return this.#client.closing;
+  }
+
+  toJSON(): object {
+    return { clientId: this.clientId };
+  }
+
+  [inLogs](...given: LogArguments): string {
+    return printed("Holdfast", this.toJSON(), given);
+  }
+
   /** The first part of every holder of this client: a random UUID. */
   get clientId(): string {
     return this.#client.id;
@@ -112,7 +137,9 @@ export class Holdfast implements AsyncDisposable {
    * A lock which the thread that has it is refused at once, with a ReentryError. Source: Redisson's getNonReentrantLock.
    * @throws InvalidNameError
    */
-  getNonReentrantLock(name: string): Lock {
+  getNonReentrantLock(name: string): Lock;
+  getNonReentrantLock(name: string, ...surplus: readonly unknown[]): Lock {
+    refuseSurplus("getNonReentrantLock", surplus);
     return this.#lock(nonReentrantLock, name, {});
   }
 
@@ -129,7 +156,9 @@ export class Holdfast implements AsyncDisposable {
    * As `getFairLock`, and as `getNonReentrantLock`. Source: Redisson's getNonReentrantFairLock.
    * @throws InvalidNameError
    */
-  getNonReentrantFairLock(name: string): Lock {
+  getNonReentrantFairLock(name: string): Lock;
+  getNonReentrantFairLock(name: string, ...surplus: readonly unknown[]): Lock {
+    refuseSurplus("getNonReentrantFairLock", surplus);
     return this.#lock(nonReentrantFairLock, name, {});
   }
 
@@ -187,7 +216,9 @@ export class Holdfast implements AsyncDisposable {
    * `getPermitExpirableSemaphore` return by themselves. Source: Redisson's getSemaphore.
    * @throws InvalidNameError
    */
-  getSemaphore(name: string): Semaphore {
+  getSemaphore(name: string): Semaphore;
+  getSemaphore(name: string, ...surplus: readonly unknown[]): Semaphore {
+    refuseSurplus("getSemaphore", surplus, "await semaphore.trySetPermits(?)");
     return new CountingSemaphore(this.#count("semaphore", name, semaphoreChannel));
   }
 
@@ -196,7 +227,9 @@ export class Holdfast implements AsyncDisposable {
    * getPermitExpirableSemaphore.
    * @throws InvalidNameError
    */
-  getPermitExpirableSemaphore(name: string): PermitExpirableSemaphore {
+  getPermitExpirableSemaphore(name: string): PermitExpirableSemaphore;
+  getPermitExpirableSemaphore(name: string, ...surplus: readonly unknown[]): PermitExpirableSemaphore {
+    refuseSurplus("getPermitExpirableSemaphore", surplus, "await semaphore.trySetPermits(?)");
     return new LeasingSemaphore(this.#count("permit-expirable-semaphore", name, semaphoreChannel));
   }
 
@@ -204,7 +237,9 @@ export class Holdfast implements AsyncDisposable {
    * A latch that opens when it was counted down to zero. Source: Redisson's getCountDownLatch.
    * @throws InvalidNameError
    */
-  getCountDownLatch(name: string): CountDownLatch {
+  getCountDownLatch(name: string): CountDownLatch;
+  getCountDownLatch(name: string, ...surplus: readonly unknown[]): CountDownLatch {
+    refuseSurplus("getCountDownLatch", surplus, "await latch.trySetCount(?)");
     const latch = this.#count("count-down-latch", name, latchChannel);
     if (this.#client.inCluster) checkClusterLatch(latch.key, this.#client.settings.pubSub);
     return new RemoteLatch(latch);
@@ -292,6 +327,29 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
+   * Gives back leased permits that `inspect` has seen, all of them or none, as a tool does for those of a process that has died: permanent
+   * ones never return by themselves. No id is ever used twice, so that a permit that was taken since cannot be hit. Their holder learns of it
+   * with its next renewal, that of permanent ones never. Own leases are told at once.
+   * @returns `released`: they are available again; `absent`: none of them was out any more; `changed`: some were not, and nothing was done
+   * @throws TypeError, RangeError for what is no state of a permit-expirable semaphore, and for an id that is not in its `taken`;
+   * InvalidNameError, UnavailableError, WrongTypeError, ClientClosedError
+   */
+  async forceRelease(seen: LockState, options: ForceReleaseOptions): Promise<ForceReleaseOutcome> {
+    return forceRelease(this.#client, seen, options);
+  }
+
+  /**
+   * Changes how many permits a semaphore has, if it has as many as `inspect` has seen: `available` and `takenCount` together. A plain
+   * semaphore does not store how many are out: those available are all that is counted, and so this gives back what a process that has died
+   * has not. A latch is stored as a plain semaphore is: the caller has to know which it is.
+   * @returns `set`; `absent`: there is no such semaphore; `changed`: it had another number, and nothing was done
+   * @throws as `forceRelease`
+   */
+  async setPermits(seen: LockState, permits: number): Promise<SetPermitsOutcome> {
+    return setPermitsSeen(this.#client, seen, permits);
+  }
+
+  /**
    * Asks the server whether it answers: for health checks. Asks one server, also in a cluster: the one that has the key of the name
    * `clientId`.
    * @throws UnavailableError at the latest after `timeoutMs`; TypeError, RangeError, ClientClosedError; the reason of the signal
@@ -311,9 +369,13 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Refuses new calls and rejects waiting ones with ClientClosedError. Running bodies go on for `graceMs`, with all the
-   * locks that they still take. Then declares what is still held lost and stops renewing it. Closes only the connections
-   * that holdfast opened. Takes `graceMs` and three command timeouts at most, also when Redis is gone. Safe twice.
+   * Aborts {@link closing}, refuses new calls and rejects waiting ones with ClientClosedError. Running bodies go on for `graceMs`, with all
+   * the locks that they still take. Then declares what is still held lost and stops renewing it. Closes only the connections that holdfast
+   * opened. Safe twice.
+   *
+   * Takes as long as the bodies need, `graceMs` at most, and then waits for commands that are under way and those that release: one
+   * `commandTimeoutMs` at most when Redis does not answer, and two when it does, as what lost an answer is cleaned up. The Redis client may
+   * take one more to end connections, which as a rule it does at once.
    * @throws TypeError, RangeError before anything is done
    */
   async close(options: CloseOptions = {}): Promise<void> {

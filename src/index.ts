@@ -87,5 +87,10 @@ export type { RawReply, ScriptCall, ScriptSource } from "./protocol/script-call.
 export type { CountDownLatch } from "./synchronizers/count-down-latch.js";
 export type { PermitExpirableSemaphore } from "./synchronizers/permit-expirable-semaphore.js";
 export type { Permits } from "./synchronizers/permits.js";
+export type {
+  ForceReleaseOptions,
+  ForceReleaseOutcome,
+  SetPermitsOutcome,
+} from "./synchronizers/seen-semaphore.js";
 export type { Semaphore } from "./synchronizers/semaphore.js";
 export type { HoldState } from "./threads/held.js";

@@ -3,6 +3,7 @@ import type { Around } from "./client-options.js";
 import { type LeaseLostError, NotHeldError } from "./errors.js";
 import { events } from "./events.js";
 import type { UnlockOptions } from "./options.js";
+import { inLogs, type LogArguments, printed } from "./printed.js";
 import { copyOf, lossForCaller } from "./runtime/for-caller.js";
 import type { Instant } from "./runtime/instant.js";
 import { guard } from "./threads/abandonment.js";
@@ -102,6 +103,9 @@ export abstract class AnyLease implements AfterBody {
   protected abstract readonly releasing: Promise<void> | undefined;
   protected abstract readonly believed: Believed;
   protected abstract failed(error: unknown): void;
+  /** In logs and JSON: what the documents call it, and the values that only such a lease has. */
+  protected abstract readonly printedAs: string;
+  protected abstract readonly values: object;
 
   static believedMs(lease: AnyLease, at: Instant | undefined): number {
     return lease.believed.believedMs(at);
@@ -109,6 +113,16 @@ export abstract class AnyLease implements AfterBody {
 
   protected notHeld(why: string): NotHeldError {
     return new NotHeldError(this.name, why);
+  }
+
+  /** What `JSON.stringify` shows: what a program may read, a fencing token as text, as JSON has no `bigint`. */
+  toJSON(): object {
+    const { name, state } = this;
+    return { name, ...this.values, state, remainingMs: Math.floor(this.remainingMs()) };
+  }
+
+  [inLogs](...given: LogArguments): string {
+    return printed(this.printedAs, this.toJSON(), given);
   }
 
   get state(): HoldState {
@@ -265,6 +279,15 @@ export class HeldLease extends AnyLease implements Lease {
     return this.#hold;
   }
 
+  protected get printedAs(): string {
+    return "Lease";
+  }
+
+  protected get values(): object {
+    const { holder, holdCount } = this;
+    return { holder, holdCount };
+  }
+
   protected failed(error: unknown): void {
     events.releaseFailed.publish({ ...this.#hold.about, error });
   }
@@ -278,5 +301,9 @@ export class FencedHeldLease extends HeldLease implements FencedLease {
     super(hold, keeper);
     if (hold.token === undefined) throw new TypeError(`fenced lock "${this.name}" was taken without a token`);
     this.token = hold.token;
+  }
+
+  protected override get values(): object {
+    return { ...super.values, token: String(this.token) };
   }
 }

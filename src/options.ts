@@ -49,8 +49,7 @@ export interface LockOptions {
 /** How one call releases a hold. */
 export interface UnlockOptions {
   /**
-   * Milliseconds for which the lock stays taken after the release, by no thread: nothing is told to waiters, which go by the TTL. For a plain,
-   * non-reentrant, spin or fenced lock of which the thread has no other hold. Default: none, the lock is freed.
+   * Milliseconds for which the lock stays taken after the release, by no thread; waiters are told when it ends. For a plain, non-reentrant, spin or fenced lock of which the thread has no other hold. Default: none, the lock is freed.
    */
   readonly keepForMs?: number | undefined;
 }
@@ -135,35 +134,51 @@ const LONGEST_NOTE = 200;
 /** Explicit thread ids end where those that the client gives out begin. */
 export const FIRST_OWN_THREAD_ID: number = 2 ** 32;
 
-const LOCK_OPTIONS = known<LockOptions>("option", "a lock", {
-  waitMs: true,
-  leaseMs: true,
-  watchdogMs: true,
-  maxHoldMs: true,
-  signal: true,
-  threadId: true,
-  note: true,
-});
-const UNLOCK_OPTIONS = known<UnlockOptions>("option", "unlock", { keepForMs: true });
+export const LOCK_OPTIONS: Known = known<LockOptions>(
+  "option",
+  "a lock",
+  {
+    waitMs: true,
+    leaseMs: true,
+    watchdogMs: true,
+    maxHoldMs: true,
+    signal: true,
+    threadId: true,
+    note: true,
+  },
+  "getLock(name).lock({ ? })",
+);
+const UNLOCK_OPTIONS = known<UnlockOptions>("option", "unlock", { keepForMs: true }, "lease.unlock({ ? })");
 const WAIT_OPTIONS = known<WaitOptions>("option", "this call", { waitMs: true, signal: true });
-const PERMIT_OPTIONS = known<PermitOptions>("option", "this call", {
-  waitMs: true,
-  leaseMs: true,
-  watchdog: true,
-  maxHoldMs: true,
-  signal: true,
-  note: true,
-});
+const PERMIT_OPTIONS = known<PermitOptions>(
+  "option",
+  "this call",
+  {
+    waitMs: true,
+    leaseMs: true,
+    watchdog: true,
+    maxHoldMs: true,
+    signal: true,
+    note: true,
+  },
+  "getPermitExpirableSemaphore(name).acquire({ ? })",
+);
 const SEMAPHORE_SETTINGS = known<SemaphoreSettings>("setting", "a semaphore", { ttlMs: true });
 const LOCK_SETTINGS = known<LockSettings>("setting", "a lock", { reentry: true });
-const SPIN_LOCK_SETTINGS = known<SpinLockSettings>("setting", "a spin lock", {
-  reentry: true,
-  backoff: true,
-});
-const READ_WRITE_LOCK_SETTINGS = known<ReadWriteLockSettings>("setting", "a read-write lock", {
-  reentry: true,
-  fair: true,
-});
+const SPIN_LOCK_SETTINGS = known<SpinLockSettings>(
+  "setting",
+  "a spin lock",
+  { reentry: true, backoff: true },
+  "getSpinLock(name, { ? })",
+);
+const READ_WRITE_LOCK_SETTINGS = known<ReadWriteLockSettings>(
+  "setting",
+  "a read-write lock",
+  { reentry: true, fair: true },
+  "getReadWriteLock(name, { ? })",
+);
+/** What a call of a lock may be given by mistake. */
+const NOT_OF_A_CALL = [READ_WRITE_LOCK_SETTINGS, SPIN_LOCK_SETTINGS, UNLOCK_OPTIONS, PERMIT_OPTIONS];
 
 /** Redisson's methods take numbers. */
 function exampleOf(options: unknown, ...likely: readonly string[]): string | undefined {
@@ -175,7 +190,7 @@ function exampleOf(options: unknown, ...likely: readonly string[]): string | und
 export function checkLockOptions(options: LockOptions): void {
   checkObject("options", options, exampleOf(options, "waitMs", "leaseMs"));
   const { waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note, ...unknown } = options;
-  refuseUnknown(LOCK_OPTIONS, unknown);
+  refuseUnknown(LOCK_OPTIONS, unknown, NOT_OF_A_CALL);
   checkWait(waitMs);
   duration("leaseMs", leaseMs, 1);
   duration("maxHoldMs", maxHoldMs, 1);
@@ -257,7 +272,7 @@ function checkNote(note: string): void {
 export function checkLockSettings(settings: LockSettings, names: Known = LOCK_SETTINGS): void {
   checkObject("settings", settings);
   const { reentry, ...unknown } = settings;
-  refuseUnknown(names, unknown);
+  refuseUnknown(names, unknown, [LOCK_OPTIONS]);
   if (reentry !== undefined) checkReentry(reentry);
 }
 

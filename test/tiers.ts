@@ -72,7 +72,7 @@ export const groups: readonly TestGroup[] = [
       "test/kinds/{fair-lock,fair-lock-crowds,fair-lock-redis,kinds-settings,read-write-lock,read-write-model}.test.ts",
       "test/kinds/{red-lock-servers,red-lock-slow-servers,restarts}.test.ts",
       "test/locks/{bursts-redis,error-messages-redis,groups-redis,hand-off-far-clients,inspect-listeners}.test.ts",
-      "test/locks/{call-watchdog-killed,lease-told-redis,load,reentrant-lock,wake-ups}.test.ts",
+      "test/locks/{call-watchdog-killed,lease-told-redis,load,reentrant-lock,sooner-ends-redis,wake-ups}.test.ts",
       "test/presence/presence-redis.test.ts",
       "test/{locks,synchronizers}/redisson-records.test.ts",
       "test/synchronizers/{permit-expired,permits,semaphore-faults,semaphore-servers}.test.ts",
@@ -87,7 +87,7 @@ export const groups: readonly TestGroup[] = [
       // They load modules of the package anew, replace what belongs to the process, or measure its memory. To collect garbage again
       // and again takes long where many files have left some.
       "test/{kinds/multi-lock,locks/lease,synchronizers/permit}-abandoned.test.ts",
-      "test/locks/{self-wait,waiting-memory}.test.ts",
+      "test/locks/{lost-leases,self-wait,waiting-memory}.test.ts",
       "test/unit/{embedded-server,environment,fake-timers,testing-guide}.test.ts",
     ],
   },

@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import type { RawReply } from "../protocol/script-call.js";
 import type { MasterAnswers } from "./client-port.js";
 import { DriverClosedError, ServerReplyError, type Ticket } from "./driver.js";
@@ -33,6 +34,6 @@ export function askEach(
 
 function named(server: string, error: unknown): unknown {
   if (error instanceof ServerReplyError || error instanceof DriverClosedError) return error;
-  const why = error instanceof Error ? error.message : String(error);
+  const why = types.isNativeError(error) ? error.message : String(error);
   return new Error(`${server}: ${why}`, { cause: error });
 }

@@ -20,6 +20,8 @@ export class KnownScripts {
   readonly #toError: (failure: unknown) => unknown;
   /** The SHA-1 of those that went in full to a server since its connection was made. */
   readonly #known = new Map<string, Set<string>>();
+  /** The servers that run scripts and have no EVALSHA for this user: each call to them goes in full until their connection is lost. */
+  readonly #inFull = new Set<string>();
   #closed = false;
 
   /** @param toError makes an error of the server of what the Redis client rejects with, where it is one */
@@ -27,18 +29,23 @@ export class KnownScripts {
     this.#toError = toError;
   }
 
-  /** Runs a script. After a NOSCRIPT, sends it again with its text, unless the caller has given the call up. */
+  /**
+   * Runs a script. Sends it again with its text, unless the caller has given the call up, after a NOSCRIPT and where EVALSHA is refused: by an
+   * ACL, by `rename-command`, by a proxy.
+   */
   run(call: ScriptCall, ticket: Ticket, sender: ScriptSender, server = ""): Promise<RawReply> {
     const { sha1 } = call.script;
     const known = this.#known.get(server) ?? new Set();
     this.#known.set(server, known);
     // In full at first, rather than after a NOSCRIPT, when later calls would overtake this one.
-    const command = known.has(sha1) ? "EVALSHA" : "EVAL";
+    const command = known.has(sha1) && !this.#inFull.has(server) ? "EVALSHA" : "EVAL";
     known.add(sha1);
     return sender.send(command, call, ticket).catch((failure: unknown) => {
       const error = this.#toError(failure);
-      const isUnknown = error instanceof ServerReplyError && error.code === "NOSCRIPT";
-      if (!isUnknown || command === "EVAL" || ticket.givenUp || this.#closed) throw error;
+      if (command === "EVAL" || !(error instanceof ServerReplyError)) throw error;
+      const isRefused = refusesDigests(error);
+      if (isRefused) this.#inFull.add(server);
+      if (!(isRefused || error.code === "NOSCRIPT") || ticket.givenUp || this.#closed) throw error;
       return sender.send("EVAL", call, ticket).catch((again: unknown) => {
         throw this.#toError(again);
       });
@@ -52,7 +59,17 @@ export class KnownScripts {
 
   /** The connection to a server was lost, or to any: the next server there need not be the one before. */
   forget(server?: string): void {
-    if (server === undefined) this.#known.clear();
-    else this.#known.delete(server);
+    if (server === undefined) {
+      this.#known.clear();
+      this.#inFull.clear();
+    } else {
+      this.#known.delete(server);
+      this.#inFull.delete(server);
+    }
   }
+}
+
+/** Whether a server has refused the command, in whatever words, and not something that a script has sent. */
+function refusesDigests({ message, fromScript }: ServerReplyError): boolean {
+  return !fromScript && /\bevalsha\b/i.test(message);
 }

@@ -1,7 +1,10 @@
 import { originOf } from "../client-id.js";
 import { kindOf } from "../locks/inspect.js";
+import { ID_DIGITS } from "../presence/live-format.js";
+import { withToken } from "../printed.js";
 import type { FoundRecord } from "../protocol/finding-scripts.js";
 import { MODE_FIELD, WRITE_ENDING } from "../protocol/names.js";
+import { readCounter } from "../protocol/stored-numbers.js";
 import type { Heard } from "./channel-source.js";
 import type { LockSource } from "./finding-options.js";
 import type { FleetIndex, ToldHold, ToldWait } from "./fleet-index.js";
@@ -31,9 +34,10 @@ export function listLock(findings: Findings): ListedLock | undefined {
   const holders = record.type === "string" ? permitHolders(findings) : lockHolders(findings);
   const waiting = waitersIn(findings);
   const isUsed = holders.length > 0 || record.queue.length > 0 || waiting.some(isThere);
-  // A number says nothing about its users but by its channel.
-  if (!isUsed && (record.type !== "string" || heard === undefined)) return undefined;
-  return {
+  // A number says nothing about its users but by its channel, and by leases.
+  const isOut = (record.permits?.leases?.taken ?? 0) > 0;
+  if (!isUsed && !isOut && (record.type !== "string" || heard === undefined)) return undefined;
+  return withToken({
     key,
     name,
     kind,
@@ -43,15 +47,19 @@ export function listLock(findings: Findings): ListedLock | undefined {
     holders,
     waiting,
     more: record.more,
+    ...permitCounts(record),
     ...(counting && { listeners: heard?.listeners ?? 0 }),
-  };
+  });
 }
 
 function kindIn({ key, record, fleet, heard }: Findings): ListedLock["kind"] | undefined {
   const { type, fields, queue, token } = record;
   const { holds, waits } = fleet.told(key);
   const told = (holds[0] ?? waits[0])?.kind;
-  if (type === "string") return numberKind(told) ?? numberKind(heard?.of);
+  if (type === "string") {
+    if (record.permits?.leases !== undefined) return "permit-expirable-semaphore";
+    return numberKind(told) ?? numberKind(heard?.of);
+  }
   if (type !== "hash" && type !== "none") return undefined;
   const stored = kindOf({
     free: type === "none" && queue.length === 0,
@@ -123,16 +131,52 @@ function clientIdIn(holder: string): string {
   return holder.slice(0, CLIENT_ID_LENGTH);
 }
 
-function permitHolders({ key, fleet }: Findings): ListedHolder[] {
-  return fleet.told(key).holds.map(({ client, count, ageMs, renewed, note }) => ({
+/** What of a semaphore is not told of its holders. */
+function permitCounts({
+  permits,
+}: FoundRecord): Pick<ListedLock, "available" | "takenCount" | "permanentCount"> {
+  if (permits === null) return {};
+  const { count, leases } = permits;
+  if (leases === undefined) return { available: count };
+  const { expired, taken, permanent } = leases;
+  return { available: count + expired, takenCount: taken, permanentCount: permanent };
+}
+
+function permitHolders({ key, record, fleet }: Findings): ListedHolder[] {
+  const leases = record.permits?.leases;
+  const out = leases?.last.map(({ id }) => id) ?? [];
+  const isWhole = out.length === (leases?.taken ?? 0);
+  return fleet.told(key).holds.flatMap((hold) => permitHolder(hold, out, isWhole) ?? []);
+}
+
+/**
+ * What a client tells of its permits.
+ * @param out the ids of permits that are out
+ * @param isWhole whether these are all that are out
+ * @returns undefined when none of its permits is out any more
+ */
+export function permitHolder(
+  { client, kind, count, ageMs, renewed, note, permanent, ids }: ToldHold,
+  out: readonly string[],
+  isWhole: boolean,
+): ListedHolder | undefined {
+  const told = new Set(ids);
+  const permitIds = out.filter((id) => told.has(id.slice(0, ID_DIGITS)));
+  const isLeased = kind === "permit-expirable-semaphore";
+  // Of a client that is older, or has taken many at once, not all ids are told.
+  const isKnown = isLeased && isWhole && ids.length === count;
+  if (isKnown && permitIds.length === 0) return undefined;
+  return {
     holder: client.id,
-    count,
+    count: isKnown ? permitIds.length : count,
     by: originOf(client.id),
     client,
     sinceMs: ageMs,
-    renewed,
+    renewed: permanent ? null : renewed,
     note,
-  }));
+    ...(permanent && { permanent: true }),
+    ...(isLeased && { permitIds }),
+  };
 }
 
 /** Of a client whose waiters stand in the queue the longest waits are theirs. */
@@ -144,10 +188,14 @@ function waitersIn({ key, record, fleet }: Findings): ListedWaiter[] {
     const clientId = clientIdIn(holder);
     const wait = byClient.get(clientId)?.next().value;
     if (wait !== undefined) standing.add(wait);
-    return { holder, client: fleet.client(clientId), forMs: wait?.ageMs ?? null };
+    const { ageMs: forMs = null, note = null } = wait ?? {};
+    return { holder, client: fleet.client(clientId), forMs, note };
   });
   const others = waits.filter((wait) => !standing.has(wait));
-  return [...queued, ...others.map(({ client, ageMs }) => ({ holder: null, client, forMs: ageMs }))];
+  return [
+    ...queued,
+    ...others.map(({ client, ageMs, note }) => ({ holder: null, client, forMs: ageMs, note })),
+  ];
 }
 
 /** The waits of each client, from the longest on. @param waits the longest first */
@@ -167,5 +215,5 @@ function isThere({ client }: ListedWaiter): boolean {
 }
 
 function tokenIn({ token }: FoundRecord): bigint | null {
-  return token !== null && /^-?\d+$/.test(token) ? BigInt(token) : null;
+  return token === null ? null : (readCounter(token) ?? null);
 }

@@ -29,10 +29,14 @@ export interface ListedHolder {
   readonly client: ClientRef | null;
   /** For how many milliseconds it has held it; null where presence does not tell. */
   readonly sinceMs: number | null;
-  /** Whether the watchdog renews it; null where presence does not tell. */
+  /** Whether the watchdog renews it; null where presence does not tell, and of permits that never return by themselves. */
   readonly renewed: boolean | null;
   /** What its caller noted; null without. */
   readonly note: string | null;
+  /** Of permits alone: they never return by themselves, as they have no lease, or are those of a plain semaphore. */
+  readonly permanent?: true;
+  /** Of permits with ids alone: those of them that its client tells and that are out. Of one call 64 at most are told. */
+  readonly permitIds?: readonly string[];
 }
 
 /** One that waits for a lock. */
@@ -43,6 +47,8 @@ export interface ListedWaiter {
   readonly client: ClientRef | null;
   /** For how many milliseconds it has waited; null where presence does not tell. */
   readonly forMs: number | null;
+  /** What its caller noted; null without. */
+  readonly note: string | null;
 }
 
 /** A lock that is held or waited for, or a semaphore or a latch that somebody uses. */
@@ -67,6 +73,11 @@ export interface ListedLock {
    * Which holders are is up to chance.
    */
   readonly more: { readonly holders: number; readonly waiting: number };
+  /** How many permits a semaphore has to give, or how far a latch is to be counted down. Absent for all else. */
+  readonly available?: number;
+  /** How many permits of a permit-expirable semaphore are out, and how many of these never return by themselves. Absent for all else. */
+  readonly takenCount?: number;
+  readonly permanentCount?: number;
   /**
    * How many connections listen to its channels: of those that wait, and for some ten seconds of those that have waited. Only with the
    * source `channels`.

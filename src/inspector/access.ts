@@ -1,3 +1,5 @@
+import { isResponse } from "./answer.js";
+
 /** What the sender of a request may do: nothing, look, or also free locks. */
 export type Role = "none" | "read" | "operate";
 
@@ -37,7 +39,7 @@ export async function admit(
 ): Promise<Admitted | Response | undefined> {
   try {
     const access = await authorize(request, native);
-    if (access instanceof Response) return access;
+    if (isResponse(access)) return access;
     const { role, actor, byToken } = access;
     if (role !== "read" && role !== "operate") return undefined;
     const name = typeof actor === "string" && actor !== "" ? actor.slice(0, LONGEST_ACTOR) : null;
@@ -47,14 +49,22 @@ export async function admit(
   }
 }
 
+/** Where browsers see the page: as the option `origin` names it, else as `Host` says. */
+export interface PageOrigin {
+  readonly origin: string;
+  readonly isNamed: boolean;
+}
+
 /**
  * Whether a request that changes something comes from the page itself. Browsers name the relation of the page that sends it in
- * `Sec-Fetch-Site`, to https and to localhost; elsewhere `Origin` has to be that of the page. Without both it comes from no browser of
- * today, and only a token proves it.
+ * `Sec-Fetch-Site`, to https and to localhost; elsewhere `Origin` has to be that of the page. Both have to agree, but a proxy may have
+ * rewritten `Host`, so that an `Origin` is foreign for certain only where the option `origin` names the right one. Without both headers
+ * the request comes from no browser of today, and only a token proves it.
  */
-export function isOfPage(headers: Headers, pageOrigin: string, { byToken }: Admitted): boolean {
+export function isOfPage(headers: Headers, page: PageOrigin, { byToken }: Admitted): boolean {
   const site = headers.get("sec-fetch-site");
-  if (site !== null) return site === "same-origin";
   const origin = headers.get("origin");
-  return origin === null ? byToken : origin === pageOrigin;
+  if (site === null) return origin === null ? byToken : origin === page.origin;
+  if (site !== "same-origin") return false;
+  return origin === null || (page.isNamed ? origin === page.origin : origin !== "null");
 }

@@ -20,6 +20,11 @@ export interface Answer {
   readonly feed?: (sink: Sink) => () => void;
 }
 
+/** Tells a response from all else, also one of another realm or library, by its body. */
+export function isResponse(value: object | undefined): value is Response {
+  return value !== undefined && "arrayBuffer" in value;
+}
+
 /** Nothing of the page comes from elsewhere, is written in it, or may be framed; no text becomes code. */
 const SECURITY: Readonly<Record<string, string>> = {
   "content-security-policy":

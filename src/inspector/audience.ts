@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import type { Timer } from "../clock.js";
 import { events, type Holdfast, UnavailableError } from "../index.js";
 import { inRootContext } from "../root-context.js";
@@ -241,7 +242,7 @@ export class Audience {
 
 /** Without what was asked for. */
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  if (!types.isNativeError(error)) return String(error);
   const { message } = error;
   return error instanceof UnavailableError ? message.slice(message.indexOf(error.server)) : message;
 }

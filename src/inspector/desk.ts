@@ -1,19 +1,24 @@
+import { types } from "node:util";
 import { gunzipSync } from "node:zlib";
-import { ClientClosedError, type Holdfast } from "../index.js";
+import { ClientClosedError, type Holdfast, UnavailableError } from "../index.js";
 import { VERSION } from "../version.js";
 import { type Admitted, admit, isOfPage } from "./access.js";
-import { type Answer, answer, apart, feed, json, refusal } from "./answer.js";
+import { type Answer, answer, apart, feed, isResponse, json, refusal } from "./answer.js";
 import { assets } from "./assets.js";
 import { Audience } from "./audience.js";
-import type { LockDetail, Me } from "./format.js";
-import { Freeing, NotToBeFreed, TooMany } from "./freeing.js";
+import { Deeds } from "./deeds.js";
+import { NotLookedAt, NotToBeFreed, TooMany } from "./denials.js";
+import type { LockDetail, Me, Refusal } from "./format.js";
+import { Freeing } from "./freeing.js";
 import type { InspectorSettings } from "./inspector-options.js";
+import { PermitsSeen } from "./permits-seen.js";
 import { Picture } from "./picture.js";
 import { WhichServer } from "./place.js";
 import { MalformedQuery, type Query, readQuery, type Wanted } from "./query.js";
+import { permitIdsIn, Releasing } from "./releasing.js";
 import { DIGEST, laterRow } from "./rows.js";
 import { Scanning } from "./scan.js";
-import { unlockLine } from "./told.js";
+import { shellLine } from "./told.js";
 
 /** A request that `authorize` has let in. */
 interface Asked<Of extends Query["of"] = Query["of"]> {
@@ -32,6 +37,8 @@ export class Desk {
   readonly #picture: Picture;
   readonly #audience: Audience;
   readonly #freeing: Freeing;
+  readonly #releasing: Releasing;
+  readonly #permits: PermitsSeen;
   readonly #scanning: Scanning;
   readonly #server: WhichServer;
 
@@ -40,10 +47,12 @@ export class Desk {
     this.#settings = settings;
     this.#picture = picture;
     this.#audience = new Audience(holdfast, settings, picture);
-    this.#freeing = new Freeing(holdfast, settings, picture);
+    const deeds = new Deeds(settings, picture, (event) => this.#audience.tell(event));
+    this.#freeing = new Freeing(holdfast, settings, picture, deeds);
+    this.#releasing = new Releasing(holdfast, picture, deeds);
+    this.#permits = new PermitsSeen(holdfast, picture);
     this.#scanning = new Scanning(holdfast, settings, picture, () => this.#audience.tellChanges());
     this.#server = new WhichServer(holdfast, settings);
-    this.#freeing.onFreed((event) => this.#audience.tell(event));
     this.#audience.onLeft(() => this.#scanning.stop());
   }
 
@@ -54,7 +63,7 @@ export class Desk {
   /** @returns a response of `authorize`, or what there is to answer. Never rejects */
   async ask(request: Request, native: unknown): Promise<Answer | Response> {
     const by = await admit(this.#settings.authorize, request, native);
-    if (by instanceof Response) return by;
+    if (isResponse(by)) return by;
     // A refusal would show that there is something.
     const answered = by === undefined ? answer(404) : await this.#answer(request, native, by);
     return apart(answered, request);
@@ -72,7 +81,7 @@ export class Desk {
 
   async #answerQuery({ query, ...asked }: Asked): Promise<Answer> {
     const { method } = asked.request;
-    const allow = query.of === "free" || query.of === "scan" ? WRITES : READS;
+    const allow = query.of === "free" || query.of === "release" || query.of === "scan" ? WRITES : READS;
     if (!allow.split(", ").includes(method)) return refusal(405, `${method} is not for this`, { allow });
     switch (query.of) {
       case "page":
@@ -88,13 +97,15 @@ export class Desk {
       case "lock":
         await this.#audience.glance();
         this.#assertOpen();
-        return json(this.#detail(query.key));
+        return json(await this.#detail(query.key));
       case "feed":
         return this.#feed(query.wanted, asked);
       case "scan":
         return this.#mayChange(asked, "holdfast-scan") ?? this.#scan();
       case "free":
         return this.#mayChange(asked, "holdfast-seen") ?? this.#free({ query, ...asked });
+      case "release":
+        return this.#mayChange(asked, "holdfast-permits") ?? this.#release({ query, ...asked });
       default:
         return query satisfies never;
     }
@@ -115,12 +126,13 @@ export class Desk {
     };
   }
 
-  #detail(key: string): LockDetail {
+  async #detail(key: string): Promise<LockDetail> {
+    const permits = await this.#permits.of(key);
     const { ageMs, nowMs: atMs, changes } = this.#picture;
     const seen = this.#picture.lock(key);
     const lock = seen === undefined ? null : laterRow(seen, ageMs);
-    const unlock = lock === null ? null : unlockLine(key, lock.holders, lock.more.holders);
-    return { atMs, lock, unlock, changes: changes.of(key) };
+    const unlock = lock === null ? null : shellLine(lock);
+    return { atMs, lock, unlock, changes: changes.of(key), ...(permits !== undefined && { permits }) };
   }
 
   #feed(wanted: Wanted, { request, native, by }: Omit<Asked, "query">): Answer {
@@ -131,16 +143,17 @@ export class Desk {
     if (full === "actor") return refusal(429, "you have too many pages open", { "retry-after": "30" });
     const mayStay = async () => {
       const access = await admit(authorize, request, native);
-      return access !== undefined && !(access instanceof Response);
+      return access !== undefined && !isResponse(access);
     };
     return feed((sink) => this.#audience.join({ wanted, actor: by.actor, mayStay }, sink));
   }
 
   /** @returns why nothing may be changed by this request, and undefined where it may */
   #mayChange({ request, by }: Omit<Asked, "query">, header: string): Answer | undefined {
-    const { origin = new URL(request.url).origin } = this.#settings;
+    const { origin: named } = this.#settings;
+    const origin = named ?? new URL(request.url).origin;
     if (by.role !== "operate") return refusal(403, "you may look, and change nothing");
-    if (!isOfPage(request.headers, origin, by))
+    if (!isOfPage(request.headers, { origin, isNamed: named !== undefined }, by))
       return refusal(
         403,
         `the request does not come from a page of ${origin}, as the option origin or Host says`,
@@ -162,6 +175,13 @@ export class Desk {
     if (!DIGEST.test(digest)) return refusal(400, "holdfast-seen is no digest of a lock");
     this.#assertOpen();
     return json(await this.#freeing.free({ key, digest, reason, by }));
+  }
+
+  async #release({ query: { key, reason }, request, by }: Asked<"release">): Promise<Answer> {
+    const ids = permitIdsIn(request.headers.get("holdfast-permits") ?? "");
+    if (ids === undefined) return refusal(400, "holdfast-permits names no ids of permits, 100 at most");
+    this.#assertOpen();
+    return json(await this.#releasing.release({ key, ids, reason, by }));
   }
 
   #assertOpen(): void {
@@ -187,8 +207,10 @@ function asset(name: string, request: Request): Answer {
 }
 
 function failure(error: unknown): Answer {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = types.isNativeError(error) ? error.message : String(error);
   if (error instanceof MalformedQuery || error instanceof NotToBeFreed) return refusal(400, message);
   if (error instanceof TooMany) return refusal(429, message, { "retry-after": "60" });
-  return refusal(503, message);
+  const mayBeDone = error instanceof UnavailableError && error.outcomeUnknown;
+  const body: Refusal = { error: message, nothingDone: !mayBeDone };
+  return json(body, 503);
 }

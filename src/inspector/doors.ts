@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Answer, refusal, type Sink } from "./answer.js";
+import { type Answer, isResponse, refusal, type Sink } from "./answer.js";
 import type { Desk } from "./desk.js";
 
 /** More is never unread: see the audience. */
@@ -8,7 +8,7 @@ const ROOM_BYTES = 16_777_216;
 /** The door for what speaks Request and Response. */
 export async function answerFetch(desk: Desk, request: Request, native: unknown): Promise<Response> {
   const answered = await desk.ask(request, native);
-  if (answered instanceof Response) return answered;
+  if (isResponse(answered)) return answered;
   const { status, headers, body, feed } = answered;
   const content = request.method === "HEAD" ? null : (body as string | Uint8Array<ArrayBuffer> | null);
   if (feed === undefined || request.method === "HEAD") return new Response(content, { status, headers });
@@ -46,10 +46,12 @@ export async function answerNode(
 ): Promise<void> {
   const request = requestOf(incoming);
   const answered =
-    request === undefined ? refusal(400, "this is no request") : await desk.ask(request, incoming);
+    request === undefined
+      ? refusal(400, "this is no request, or one of two addresses")
+      : await desk.ask(request, incoming);
   if (response.destroyed || response.headersSent) return;
   const isHead = incoming.method === "HEAD";
-  if (answered instanceof Response) return sendResponse(answered, response, isHead);
+  if (isResponse(answered)) return sendResponse(answered, response, isHead);
   const { status, headers, body, feed } = answered;
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
@@ -80,20 +82,32 @@ async function sendResponse(from: Response, response: ServerResponse, isHead: bo
   response.end(isHead ? null : Buffer.from(await from.arrayBuffer()));
 }
 
-/** Without its body, which is never read. */
+/** Without its body, which is never read; undefined for what is no request, or leads to two hosts. */
 function requestOf(incoming: IncomingMessage & { readonly originalUrl?: string }): Request | undefined {
   const { method = "GET", originalUrl = incoming.url ?? "/", socket } = incoming;
   const scheme = "encrypted" in socket && socket.encrypted === true ? "https" : "http";
+  const host = hostOf(incoming);
+  if (host === undefined) return undefined;
   try {
     const headers = new Headers();
     for (const [name, value] of Object.entries(incoming.headers)) {
       if (name.startsWith(":")) continue;
       for (const each of [value ?? []].flat()) headers.append(name, each);
     }
-    // HTTP/2 has the one in place of the other.
-    const { host = incoming.headers[":authority"] ?? "localhost" } = incoming.headers;
-    return new Request(new URL(originalUrl, `${scheme}://${host}`), { method, headers });
+    // A path may begin with two slashes, and would lead to another host if it were resolved.
+    const url = new URL(originalUrl.startsWith("/") ? `${scheme}://${host}${originalUrl}` : originalUrl);
+    return url.host === new URL(`${scheme}://${host}`).host
+      ? new Request(url, { method, headers })
+      : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** HTTP/2 has `:authority` in place of `Host`. `headers` has the first of two, of which a proxy may have looked at the other. */
+function hostOf({ rawHeaders, headers }: IncomingMessage): string | undefined {
+  const { host = headers[":authority"] ?? "localhost" } = headers;
+  const all = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === "host");
+  const agree = (headers[":authority"] ?? host) === host;
+  return all.length < 2 && agree ? String(host) : undefined;
 }

@@ -1,4 +1,4 @@
-import type { Fleet, ListedLock } from "../index.js";
+import type { Fleet, ListedLock, TakenPermit } from "../index.js";
 import type { LockChange, LockFlag } from "../watch/index.js";
 
 /**
@@ -6,8 +6,8 @@ import type { LockChange, LockFlag } from "../watch/index.js";
  *
  * Queries of GET: none (the page), `?asset=<name>`, `?me`, `?lock=<key>`, and `?feed` or `?snapshot`, each with `&match=<glob on names>`,
  * `&sort=waiting|age|name` (default: waiting, then age) and `&only=waited,stale,jvm` (those that are all of it). Of POST: `?free=<key>`
- * with `&reason=<text>` and the header `holdfast-seen: <digest>`; `?scan` with the header `holdfast-scan: 1`, answered 202, or 409 while
- * one runs. What fails is answered by {@link Refusal}, with 400, 401, 403, 404, 429 or 503.
+ * with `&reason=<text>` and the header `holdfast-seen: <digest>`; `?release=<key>` with the same and the header `holdfast-permits: <id>,…`,
+ * 100 at most; `?scan` with the header `holdfast-scan: 1`, answered 202, or 409 while one runs. What fails is answered by {@link Refusal}, with 400, 401, 403, 404, 429 or 503.
  *
  * Ages and TTLs are those of the moment `atMs` of the message that brought them, on the server's clock. A row is sent again when something
  * differs but the time that has passed; that a client which is there was heard of once more is no difference.
@@ -16,6 +16,8 @@ import type { LockChange, LockFlag } from "../watch/index.js";
 /** Whatever was refused. */
 export interface Refusal {
   readonly error: string;
+  /** Whether nothing was changed for certain. Default: true of each status below 500. */
+  readonly nothingDone?: boolean;
 }
 
 /** A lock as the feed tells it. */
@@ -88,7 +90,7 @@ export interface ScanProgress {
 /** `event: snapshot`, the first of each feed, and the answer to `?snapshot`. */
 export interface Snapshot {
   readonly atMs: number;
-  /** 200 at most, and half a mebibyte, in the order asked for; each with 20 holders and 20 waiters at most, the rest counted by `more`. */
+  /** 200 at most, and half a mebibyte, in the order asked for; each with 20 holders, without the ids of their permits, and 20 waiters at most, the rest counted by `more`. */
   readonly locks: readonly LockRow[];
   /** How many locks that fit `match` and `only` are not among them. */
   readonly more: number;
@@ -139,6 +141,8 @@ export interface FeedEvent {
   readonly holder?: string;
   readonly reason?: string;
   readonly actor?: string;
+  /** Of what was freed by force: how many permits. Absent of a lock. */
+  readonly permits?: number;
 }
 
 /** Answer to `?lock=<key>`, which may have any key: of one that the feed has never listed it tells nothing. */
@@ -147,7 +151,9 @@ export interface LockDetail {
   readonly atMs: number;
   /** As it was seen last, with all holders and waiters that are told, up to 1 000 of both; null when it is not listed any more. */
   readonly lock: LockRow | null;
-  /** The line that frees what is shown, from a shell; null where nothing is held. */
+  /** The permits of a permit-expirable semaphore that are out; null where they could not be read, absent for all else. */
+  readonly permits?: readonly TakenPermit[] | null;
+  /** The line that frees what is shown, from a shell, and of a semaphore what clients that are gone have; null where there is none. */
   readonly unlock: string | null;
   /** The latest changes that the feed has seen of it, the newest first. */
   readonly changes: readonly {
@@ -158,9 +164,10 @@ export interface LockDetail {
   }[];
 }
 
-/** Answer to `POST ?free=<key>`. */
+/** Answer to `POST ?free=<key>` and `POST ?release=<key>`. */
 export interface Freed {
+  /** Of permits: they are available again; none of them was out any more; some were not, and nothing was done. */
   readonly outcome: "released" | "absent" | "changed";
-  /** Of what has changed: who has it now, for people. */
+  /** Of a lock that has changed: who has it now, for people. */
   readonly now: string | null;
 }

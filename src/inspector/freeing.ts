@@ -1,17 +1,13 @@
 import type { Holdfast, ListedHolder, LockState } from "../index.js";
 import type { Admitted } from "./access.js";
-import { Allowance } from "./allowance.js";
+import type { Deed, Deeds } from "./deeds.js";
+import { NotToBeFreed } from "./denials.js";
 import type { Freed } from "./format.js";
 import type { InspectorSettings } from "./inspector-options.js";
+import { lookAgain, nameIsNotKnown } from "./looking.js";
 import type { Picture } from "./picture.js";
 import { digestOf } from "./rows.js";
 import { tellHolders } from "./told.js";
-
-/** A lock of which nothing is known, or that has no holders to be freed from. */
-export class NotToBeFreed extends Error {}
-
-/** More locks are freed than a person at a page would free. */
-export class TooMany extends Error {}
 
 /** What is to be freed, and as what it was seen. */
 export interface Order {
@@ -22,8 +18,6 @@ export interface Order {
   readonly by: Admitted;
 }
 
-const FREES_OF_ONE = 10;
-const FREES_IN_ALL = 60;
 /** As `inspect` tells those of locks; all else in a hash is no lock's. */
 const HOLDER = /^[0-9a-f-]{36}:\d+(?::write)?$/i;
 const LOCKS = new Set<string>(["lock", "fair-lock", "fenced-lock", "read-write-lock"]);
@@ -31,20 +25,25 @@ const LOCKS = new Set<string>(["lock", "fair-lock", "fenced-lock", "read-write-l
 /** Frees locks from exactly the holders that were shown. */
 export class Freeing {
   readonly #holdfast: Holdfast;
-  readonly #settings: InspectorSettings;
+  readonly #group: string | undefined;
   readonly #picture: Picture;
-  readonly #allowance: Allowance;
+  readonly #deeds: Deeds;
 
-  constructor(holdfast: Holdfast, settings: InspectorSettings, picture: Picture) {
+  constructor(
+    holdfast: Holdfast,
+    { group }: Pick<InspectorSettings, "group">,
+    picture: Picture,
+    deeds: Deeds,
+  ) {
     this.#holdfast = holdfast;
-    this.#settings = settings;
+    this.#group = group;
     this.#picture = picture;
-    this.#allowance = new Allowance(settings.clock, FREES_OF_ONE, FREES_IN_ALL);
+    this.#deeds = deeds;
   }
 
-  /** @throws TooMany, NotToBeFreed, what `inspect` and `forceUnlock` throw */
+  /** @throws TooMany, NotToBeFreed, NotLookedAt, what `forceUnlock` throws */
   async free({ key, digest, reason, by }: Order): Promise<Freed> {
-    if (!this.#allowance.take(by.actor)) throw new TooMany(`more than ${FREES_OF_ONE} frees in a minute`);
+    this.#deeds.allow(by);
     const state = await this.#look(key);
     if (state.kind === "none") return { outcome: "absent", now: null };
     if (!LOCKS.has(state.kind) || !state.holders.every((holder) => HOLDER.test(holder)))
@@ -52,22 +51,18 @@ export class Freeing {
     if (state.holders.length === 0) return { outcome: "absent", now: null };
     if (digestOf(key, countsOf(state)) !== digest) return { outcome: "changed", now: this.#nowOf(state) };
     const outcome = await this.#holdfast.forceUnlock(state);
-    if (outcome === "released") this.#tell(state, { reason, by });
+    if (outcome === "released") this.#deeds.done(this.#deedOf(state), { reason, by });
     if (outcome !== "changed") return { outcome, now: null };
     return { outcome, now: this.#nowOf(await this.#look(key)) };
   }
 
-  /** Only what was listed is looked at: any other key may be none of a lock. */
-  async #look(key: string): Promise<LockState> {
-    const name = this.#picture.nameOf(key);
-    if (name === undefined) throw new NotToBeFreed("no lock of this key is known");
-    const state = await this.#holdfast.inspect(name);
-    return state.key === key ? state : this.#find(key, name);
+  #look(key: string): Promise<LockState> {
+    return lookAgain(this.#holdfast, this.#picture, key, (name) => this.#find(key, name));
   }
 
   /** Of a `nameMapper` that is no prefix the name is not known, and the key is not one's own. */
   async #find(key: string, name: string): Promise<LockState> {
-    const { group } = this.#settings;
+    const group = this.#group;
     const match = name.replace(/[\\*?[\]]/g, "\\$&");
     const search = this.#holdfast.locks({ match, ...(group === undefined ? {} : { group }) });
     for await (const lock of search) {
@@ -86,7 +81,7 @@ export class Freeing {
         kept: false,
       };
     }
-    throw new NotToBeFreed("its name is not known: the nameMapper of this client is no prefix");
+    throw nameIsNotKnown();
   }
 
   #nowOf(state: LockState): string {
@@ -105,27 +100,11 @@ export class Freeing {
     });
   }
 
-  #tell(state: LockState, { reason, by }: Pick<Order, "reason" | "by">): void {
+  #deedOf(state: LockState): Deed {
+    const { name, key, holders } = state;
     const holder = tellHolders(this.#holdersOf(state));
-    const { name, key } = state;
-    const actor = by.actor ?? "";
-    const event = { key, holder, ...(actor !== "" && { actor }), ...(reason !== "" && { reason }) };
-    this.#picture.changes.tell(key, name, {
-      atMs: this.#picture.nowMs,
-      type: "forced",
-      text: `freed by force${actor === "" ? "" : ` by ${actor}`}: ${reason || "no reason given"}; it was held by ${holder}`,
-    });
-    this.#settings.log(
-      `lock ${JSON.stringify(key)} freed by force: actor ${JSON.stringify(actor)}, reason ${JSON.stringify(reason)}, holders ${JSON.stringify(state.holders)}`,
-    );
-    this.#whenFreed(this.#picture.forced(event));
-  }
-
-  #whenFreed: (event: ReturnType<Picture["forced"]>) => void = () => undefined;
-
-  /** Calls back with the event of each lock that was freed. */
-  onFreed(freed: (event: ReturnType<Picture["forced"]>) => void): void {
-    this.#whenFreed = freed;
+    const did = "freed by force";
+    return { name, key, holder, holders, did, logged: `lock ${JSON.stringify(key)} ${did}` };
   }
 }
 

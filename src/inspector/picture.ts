@@ -119,7 +119,7 @@ export class Picture {
     return isNew ? this.#tell({ type: "redis-away", reason }) : undefined;
   }
 
-  forced(of: Pick<FeedEvent, "key" | "holder" | "actor" | "reason">): FeedEvent {
+  forced(of: Pick<FeedEvent, "key" | "holder" | "actor" | "reason" | "permits">): FeedEvent {
     return this.#tell({ type: "forced", ...of });
   }
 

@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import type { Clock } from "../clock.js";
 import { ClientClosedError, type Holdfast, type LockSource } from "../index.js";
 import { inRootContext } from "../root-context.js";
@@ -123,7 +124,7 @@ class Run {
 
   /** Where channels are refused, or the driver reaches one master only, there is still presence. */
   #goesOnWithout(error: unknown): boolean {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = types.isNativeError(error) ? error.message : String(error);
     const isRefused = error instanceof TypeError || /NOPERM.*\bpubsub\b/i.test(message);
     if (this.#sources !== BOTH || !isRefused) return false;
     this.#sources = ["presence"];

@@ -14,7 +14,8 @@ export type Query =
   | { readonly of: "asset"; readonly name: string }
   | { readonly of: "feed" | "snapshot"; readonly wanted: Wanted }
   | { readonly of: "lock"; readonly key: string }
-  | { readonly of: "free"; readonly key: string; readonly reason: string };
+  | { readonly of: "free"; readonly key: string; readonly reason: string }
+  | { readonly of: "release"; readonly key: string; readonly reason: string };
 
 /** A query that cannot be meant. */
 export class MalformedQuery extends Error {}
@@ -35,6 +36,7 @@ const BESIDE: Readonly<Record<Query["of"], readonly string[]>> = {
   snapshot: ["match", "sort", "only"],
   lock: [],
   free: ["reason"],
+  release: ["reason"],
 };
 
 /**
@@ -64,6 +66,7 @@ export function readQuery(search: string): Query | undefined {
     case "lock":
       return { of, key: keyOf(value) };
     case "free":
+    case "release":
       return { of, key: keyOf(value), reason: reasonOf(parts.get("reason") ?? "") };
     default:
       return of satisfies never;

@@ -16,27 +16,37 @@ interface Counted {
 /** SHA-256 in base64url. */
 export const DIGEST: RegExp = /^[\w-]{43}$/;
 
-/** What a free has to name: the key with its holders and how often each has it, in any order. */
-export function digestOf(key: string, holders: readonly Counted[]): string {
+/**
+ * What a free has to name: the key with its holders and how often each has it, in any order.
+ * @param numbers of a semaphore, which is no lock to be freed: another digest says that there is something to look at
+ */
+export function digestOf(
+  key: string,
+  holders: readonly Counted[],
+  numbers: readonly (number | string)[] = [],
+): string {
   const counts = holders.map(({ holder, count }) => `${holder} ${count}`).sort();
   return createHash("sha256")
-    .update(JSON.stringify([key, counts]))
+    .update(JSON.stringify(numbers.length === 0 ? [key, counts] : [key, counts, numbers]))
     .digest("base64url");
 }
 
 /** All that is known of a lock. */
 export function rowOf({ token, ...lock }: WatchedLock): LockRow {
-  const seen = digestOf(lock.key, lock.holders);
+  const { key, holders, available, takenCount = 0 } = lock;
+  const ids = holders.flatMap(({ permitIds = [] }) => permitIds);
+  const seen = digestOf(key, holders, available === undefined ? [] : [available, takenCount, ...ids]);
   return { ...lock, token: token === null ? null : String(token), seen };
 }
 
 /** As the feed tells it: with the first entries of each list. */
 export function shortRow(row: LockRow): LockRow {
   const { holders, waiting, more } = row;
-  if (holders.length <= MOST_ENTRIES && waiting.length <= MOST_ENTRIES) return row;
+  const hasIds = holders.some(({ permitIds }) => permitIds !== undefined);
+  if (holders.length <= MOST_ENTRIES && waiting.length <= MOST_ENTRIES && !hasIds) return row;
   return {
     ...row,
-    holders: holders.slice(0, MOST_ENTRIES),
+    holders: holders.slice(0, MOST_ENTRIES).map(({ permitIds: _, ...holder }) => holder),
     waiting: waiting.slice(0, MOST_ENTRIES),
     more: {
       holders: more.holders + Math.max(0, holders.length - MOST_ENTRIES),

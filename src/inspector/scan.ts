@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import type { Holdfast } from "../index.js";
 import { inRootContext } from "../root-context.js";
 import type { InspectorSettings } from "./inspector-options.js";
@@ -73,7 +74,7 @@ export class Scanning {
       }
       tell("done", found === MOST_FOUND ? `only the first ${MOST_FOUND} locks are listed` : null);
     } catch (error) {
-      tell("failed", error instanceof Error ? error.message : String(error));
+      tell("failed", types.isNativeError(error) ? error.message : String(error));
     } finally {
       this.#running = undefined;
     }

@@ -1,4 +1,5 @@
 import type { ClientRef, ListedHolder } from "../index.js";
+import type { LockRow } from "./format.js";
 
 /** A client as text for people: `billing@web-7 pid 3121`. */
 export function tellClient({ id, app, host, pid }: Pick<ClientRef, "id" | "app" | "host" | "pid">): string {
@@ -22,12 +23,27 @@ export function tellHolders(holders: readonly ListedHolder[]): string {
 /** What a terminal acts on, or shows as nothing. */
 const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/u;
 
-/** The line of a shell that frees what is seen; null where nothing is held, or where a shell had better not read the name. */
-export function unlockLine(key: string, holders: readonly ListedHolder[], more: number): string | null {
-  const [first, ...others] = holders;
-  if (first === undefined || HIDDEN.test(key)) return null;
-  const isOne = others.length === 0 && more === 0;
-  return `holdfast unlock ${isOne ? `--holder ${quoted(first.holder)}` : "--force"} -- ${quoted(key)}`;
+type ForShell = Pick<LockRow, "key" | "kind" | "holders" | "more">;
+
+/** The line of a shell that frees what is seen; null where there is nothing to free, or where a shell had better not read the name. */
+export function shellLine({ key, kind, holders, more }: ForShell): string | null {
+  if (holders.length === 0 || HIDDEN.test(key)) return null;
+  const how = /lock$/.test(kind) ? unlockOf(holders, more.holders) : giveBackOf(holders);
+  return how === null ? null : `holdfast ${how} -- ${quoted(key)}`;
+}
+
+function unlockOf([first, ...others]: readonly ListedHolder[], more: number): string {
+  const isOne = first !== undefined && others.length === 0 && more === 0;
+  return isOne ? `unlock --holder ${quoted(first.holder)}` : "unlock --force";
+}
+
+/** What clients that are gone have. Of a plain semaphore, which has no ids, only how many there are to be can be said. */
+function giveBackOf(holders: readonly ListedHolder[]): string | null {
+  const gone = holders.filter(({ client }) => client?.state === "gone");
+  if (gone.length === 0) return null;
+  const clients = gone.filter(({ permitIds = [] }) => permitIds.length > 0).map(({ holder }) => holder);
+  if (clients.length > 0) return `release ${clients.map((id) => `--client ${quoted(id)}`).join(" ")}`;
+  return gone.every(({ permitIds }) => permitIds === undefined) ? "semaphore" : null;
 }
 
 function quoted(text: string): string {

@@ -94,7 +94,7 @@ function within<Row>(rows: readonly Row[], bytes: number): readonly Row[] {
 
 const tests: Readonly<Record<Wanted["only"][number], (row: LockRow) => boolean>> = {
   waited: ({ waiting, more }) => waiting.length + more.waiting > 0,
-  stale: ({ flags }) => flags.includes("stale"),
+  stale: ({ flags }) => flags.includes("stale") || flags.includes("leaked"),
   jvm: ({ holders }) => holders.some(({ by }) => by === "jvm"),
 };
 
@@ -117,7 +117,9 @@ function ageOf({ holders }: LockRow): number {
   return holders.reduce((oldest, { sinceMs }) => Math.max(oldest, sinceMs ?? -1), -1);
 }
 
+/** The latest of these at the top. */
 function goneFirst(one: ClientRow, other: ClientRow): number {
   const rank = ({ state }: ClientRow) => (state === "gone" ? 0 : 1);
-  return rank(one) - rank(other) || (one.id < other.id ? -1 : 1);
+  const ageMs = ({ state, lastSeenMs }: ClientRow) => (state === "gone" ? lastSeenMs : 0);
+  return rank(one) - rank(other) || ageMs(one) - ageMs(other) || (one.id < other.id ? -1 : 1);
 }

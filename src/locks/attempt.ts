@@ -212,6 +212,8 @@ export abstract class Attempt extends AcquireCommand {
       case "free":
         return undefined;
       case "held": {
+        // The client closes: all that its stay has was declared lost, and is freed or left to its TTL together with this.
+        if (holding.loss?.reason === "closed") return undefined;
         if (command.shortfall !== undefined) return takeBack(lock, holding);
         const { token } = answer;
         const hold = enterByAnswer(lock, holding, wish, { takenAt: command.sentAt, token });

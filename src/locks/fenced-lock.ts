@@ -1,4 +1,7 @@
+import { WrongTypeError } from "../errors.js";
 import { FencedHeldLease, type FencedLease } from "../lease.js";
+import { fencingTokenKey } from "../protocol/names.js";
+import { readCounter } from "../protocol/stored-numbers.js";
 import { LeaseLock } from "./lease-lock.js";
 import type { Lock } from "./lock.js";
 import type { LockIdentity, LockKind } from "./lock-kind.js";
@@ -29,7 +32,11 @@ export class FencedLeaseLock extends LeaseLock<FencedHeldLease> implements Fence
   }
 
   async getToken(): Promise<bigint | null> {
+    const { key } = this.identity;
     const { token } = await look(this.identity);
-    return token === null ? null : BigInt(token);
+    if (token === null) return null;
+    const counter = readCounter(token);
+    if (counter === undefined) throw new WrongTypeError(fencingTokenKey(key), "string", "fencing counter");
+    return counter;
   }
 }

@@ -1,6 +1,8 @@
 import type { Client } from "../client.js";
+import { withToken } from "../printed.js";
 import type { LockRecord } from "../protocol/lock-scripts.js";
 import { MODE_FIELD } from "../protocol/names.js";
+import { readCounter, readHoldCount } from "../protocol/stored-numbers.js";
 import { look } from "./look.js";
 
 /** A permit of a permit-expirable semaphore that is out. */
@@ -28,7 +30,7 @@ export interface LockState {
   readonly kind: "none" | StoredLockKind | "semaphore-or-latch" | "permit-expirable-semaphore";
   /** The holders as stored: `<client id>:<thread id>`, with `:write` behind those of a write lock. None of a semaphore or a latch. */
   readonly holders: readonly string[];
-  /** How often each holder holds it. */
+  /** How often each holder holds it; NaN where another program has written something that is no count. */
   readonly holdCounts: Readonly<Record<string, number>>;
   /** Milliseconds until it falls by itself, -2 when it is free, -1 when its key has no TTL. */
   readonly ttlMs: number;
@@ -40,8 +42,10 @@ export interface LockState {
    * Absent where the number cannot be known: with Sentinels, in a cluster with classic messages, and where `PUBSUB` is not allowed.
    */
   readonly listeners?: number;
-  /** The latest fencing token; null when none was ever given out. */
+  /** The latest fencing token; null when none was ever given out, and where the counter holds no number. */
   readonly token: bigint | null;
+  /** What the fencing counter holds in place of a number, so that the lock can not be acquired as a fenced one. Absent otherwise. */
+  readonly foreignToken?: string;
   /** The holders that belong to the client that asked. */
   readonly ownHolders: readonly string[];
   /** True when its only holder is `<client id>:0`: it was released, and its key was left for a while. */
@@ -64,20 +68,29 @@ export async function inspect(client: Client, name: string, key: string): Promis
   const holders = Object.keys(counts);
   const [only = ""] = holders;
   const permits = permitsOf(record);
-  return {
+  return withToken({
     name,
     key,
     kind: permits?.kind ?? kindOf({ free: type === "none" && queue.length === 0, mode, queue, token }),
     holders,
-    holdCounts: Object.fromEntries(Object.entries(counts).map(([holder, count]) => [holder, Number(count)])),
+    holdCounts: Object.fromEntries(
+      Object.entries(counts).map(([holder, count]) => [holder, readHoldCount(count)]),
+    ),
     ttlMs,
     queue,
-    token: token === null ? null : BigInt(token),
+    ...tokenOf(token),
     ownHolders: holders.filter((holder) => client.owns(holder)),
     kept: holders.length === 1 && KEPT.test(only),
     ...(listeners === null ? {} : { listeners }),
     ...permits?.counts,
-  };
+  });
+}
+
+function tokenOf(stored: string | null): Pick<LockState, "token" | "foreignToken"> {
+  const token = stored === null ? null : readCounter(stored);
+  return token === undefined && stored !== null
+    ? { token: null, foreignToken: stored }
+    : { token: token ?? null };
 }
 
 /** What is told of a semaphore or a latch alone. */

@@ -1,4 +1,5 @@
 import { LeaseLostError } from "../errors.js";
+import { frameless } from "../runtime/for-caller.js";
 import type { Instant } from "../runtime/instant.js";
 import type { HoldState } from "../threads/held.js";
 import type { Hold } from "../threads/holding.js";
@@ -154,7 +155,10 @@ export class JointHold {
     // With this one, too few were left.
     const { loss, agoMs = 0 } = losses[holds.length - this.quorum] ?? {};
     const { reason = "released" } = loss ?? {};
-    this.#loss = new LeaseLostError(this.name, this.holders, reason, this.heldMs - agoMs, { cause: loss });
+    const heldMs = this.heldMs - agoMs;
+    this.#loss = frameless(
+      () => new LeaseLostError(this.name, this.holders, reason, heldMs, { cause: loss }),
+    );
     // What is left of it may not be kept from others until somebody releases it.
     for (const hold of holds) hold.letLapse();
     this.#abort?.abort(this.#loss);

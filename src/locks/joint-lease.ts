@@ -140,6 +140,15 @@ export class JointLease extends AnyLease implements Lease {
     return this.#releasing;
   }
 
+  protected get printedAs(): string {
+    return "Lease";
+  }
+
+  protected get values(): object {
+    const { holder, holdCount } = this;
+    return { holder, holdCount };
+  }
+
   protected get believed(): JointHold {
     return this.#hold;
   }

@@ -5,6 +5,7 @@ import { LeaseLostError, NotHeldError, WaitTimeoutError } from "../errors.js";
 import { type AboutClient, events, type WaitEnd } from "../events.js";
 import { type Lease, REFUSED, type Tried } from "../lease.js";
 import { checkLockOptions, checkThreadId, type LockOptions, rungOf } from "../options.js";
+import { inLogs, type LogArguments, printed } from "../printed.js";
 import { forCaller, type Subject } from "../runtime/for-caller.js";
 import { isTraced, traced } from "../runtime/traced.js";
 import type { Waiter, WaitsFor } from "../runtime/waiter.js";
@@ -66,6 +67,15 @@ export abstract class JointLock implements Lock {
     this.quorum = quorum;
     this.settings = settings;
     this.#about = about;
+  }
+
+  toJSON(): object {
+    const { name, kind } = this.#subject;
+    return { name, kind: kind.name };
+  }
+
+  [inLogs](...given: LogArguments): string {
+    return printed("Lock", this.toJSON(), given);
   }
 
   /**
@@ -206,6 +216,7 @@ export abstract class JointLock implements Lock {
     const first = this.members[0].identity.client;
     const waitMs = options.waitMs ?? defaultWaitMs ?? this.settings.waitMs;
     const waiter = first.newWaiter(waitMs, options.signal, this.#waitsFor);
+    waiter.note = options.note;
     for (const client of clients) client.admit(waiter);
     const call: JointCall = {
       options,

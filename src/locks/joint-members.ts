@@ -1,3 +1,4 @@
+import { shown } from "../checks.js";
 import { LeaseLock } from "./lease-lock.js";
 import type { Lock } from "./lock.js";
 import type { SingleLock } from "./single-lock.js";
@@ -33,6 +34,9 @@ function placeOf({ identity }: SingleLock): string {
   return JSON.stringify([identity.client.commands.server, identity.key]);
 }
 
+/** A joint lock, a read-write lock and a semaphore have names as well. */
 function describe(lock: unknown): string {
-  return typeof lock === "object" && lock !== null ? lock.constructor.name : typeof lock;
+  const named =
+    typeof lock === "object" && lock !== null && "name" in lock ? ` with the name "${lock.name}"` : "";
+  return `${shown(lock)}${named}`;
 }

@@ -11,6 +11,7 @@ import {
   type LockOptions,
   type UnlockOptions,
 } from "../options.js";
+import { inLogs, type LogArguments, printed } from "../printed.js";
 import { forCaller } from "../runtime/for-caller.js";
 import { type Acquired, isTraced, traced } from "../runtime/traced.js";
 import type { Hold } from "../threads/holding.js";
@@ -49,6 +50,15 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
 
   get name(): string {
     return this.#lock.name;
+  }
+
+  toJSON(): object {
+    const { name, kind } = this.#lock;
+    return { name, kind: kind.name };
+  }
+
+  [inLogs](...given: LogArguments): string {
+    return printed("Lock", this.toJSON(), given);
   }
 
   lock(options: LockOptions = NO_OPTIONS): Promise<L> {
@@ -198,6 +208,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
       client.assertOpen(lock);
       const waitMs = options.waitMs ?? call.waitMs ?? client.settings.waitMs;
       const waiter = client.newWaiter(waitMs, options.signal, lock);
+      waiter.note = options.note;
       wish = new Wish(client, options, { form, waits: waitMs !== 0, waiter, timeoutMs: undefined });
     } catch (error) {
       return Promise.reject(error);

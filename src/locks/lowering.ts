@@ -10,7 +10,7 @@ import type { Patience } from "../runtime/patience.js";
 import type { Holding } from "../threads/holding.js";
 import type { ServerRecord } from "../threads/server-record.js";
 import type { LockIdentity } from "./lock-kind.js";
-import { freed, freeing, notFreed } from "./own-release.js";
+import { endsIn, freed, freeing, notFreed } from "./own-release.js";
 
 export interface Sending {
   readonly patience?: Patience;
@@ -153,6 +153,8 @@ export class Lowering implements Request<Release, ReleaseAnswer> {
     inRedis.seenServer(clock, serverMs);
     if (answer.status !== "released") notFreed(this.#lock);
     else if (this.#isFreeing) freed(this.#lock, answer.heard);
+    // Of a shared lock, others decide as well when it falls.
+    else if (!this.#lock.kind.shared) endsIn(this.#lock, this.#keepForMs || this.#holding.neededMs());
     // A release that did not wait for replicas is not known to them.
     const isShort = shortfall !== undefined || this.patience.replicated === false;
     if (answer.status !== "late") inRedis.released(this.#keptCount, answer.status, isShort);

@@ -22,6 +22,11 @@ export function freed(lock: LockIdentity, heard: number | undefined): void {
   lineOf(lock)?.freed(lock.client.knowsListeners ? heard : undefined);
 }
 
+/** The lock is held on, or kept, and Redis has a TTL of so many milliseconds: its line need not rely on the message that tells so. */
+export function endsIn({ client, id }: LockIdentity, ms: number): void {
+  client.lines.of(id)?.endsIn(ms);
+}
+
 /** Whether a lock passes on inside a client. */
 export function handsOver({ client, kind }: LockIdentity): boolean {
   return kind.handsOver && client.settings.handOff !== false;

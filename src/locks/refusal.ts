@@ -7,6 +7,7 @@ import {
 } from "../errors.js";
 import { events } from "../events.js";
 import type { AcquireAnswer } from "../protocol/lock-calls.js";
+import { refusedInScript } from "../runtime/command-failures.js";
 import type { Exchanged } from "../runtime/exchanged.js";
 import type { Shortfall } from "../runtime/replication.js";
 import { tellContended } from "./contention.js";
@@ -66,7 +67,7 @@ export function refusal(
     case "wrong-type":
       throw new WrongTypeError(lock.key, answer.type);
     case "refused":
-      throw lock.client.commands.refused(answer.message);
+      throw refusedInScript(lock.client.commands.server, answer.message);
   }
 }
 

@@ -18,6 +18,8 @@ export function releaseEverything(client: Client, free: boolean): void {
     const releases = held.get(release) ?? [];
     held.set(release, releases);
     releases.push(...releasesOf(lock, fields, { heldCount: inRedis.highestCount }));
+    // A release of the stay that waits for its turn finds nothing then: that is no loss.
+    if (free) inRedis.lowers(0);
   }
   if (!free) return;
   for (const [script, releases] of held) {

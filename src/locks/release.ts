@@ -9,7 +9,7 @@ import { marginMs } from "../threads/terms.js";
 import { handOver } from "./hand-off.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { Lowering, lastRelease, releasesOf, sendRelease } from "./lowering.js";
-import { freed, freeing, notFreed } from "./own-release.js";
+import { endsIn, freed, freeing, notFreed } from "./own-release.js";
 import { confirm, reconcile } from "./reconciler.js";
 
 /**
@@ -212,7 +212,8 @@ async function freeAll(lock: LockIdentity, hold: Hold, names: readonly string[])
     const reply = sent.reply.find(({ status }) => status === "released") ??
       sent.reply[0] ?? { status: "absent" };
     if (reply.status !== "released") notFreed(lock);
-    else if (!isKept) freed(lock, reply.heard);
+    else if (isKept) endsIn(lock, inRedis.keepForMs);
+    else freed(lock, reply.heard);
     inRedis.namesFreed(sent.shortfall !== undefined);
     return lowered(lock, hold, 0, { ...sent, reply });
   } catch (error) {

@@ -1,5 +1,6 @@
 import type { Client } from "../client.js";
 import { now } from "../runtime/instant.js";
+import type { Taken } from "../runtime/taken-permits.js";
 import type { Counted } from "../runtime/tally.js";
 import type { WaitedFor } from "../runtime/waiter.js";
 import type { Holding } from "../threads/holding.js";
@@ -29,7 +30,7 @@ class Longest<T> {
 /**
  * What a client has, waits for and has seen since the last beat. It looks at no lease's end, and so declares no loss.
  * @param acquired how many locks and permits were acquired since then
- * @throws what `redact` throws
+ * @throws what `redact` throws; TypeError for an answer that is no text
  */
 export function activityOf(client: Client, look: Look, acquired: number, counted: Counted): Activity {
   const holds = holdsOf(client, look);
@@ -55,6 +56,8 @@ function holdsOf(client: Client, look: Look): Longest<HeldNow> {
     if (holding.held.some(isOld)) found.add(() => stayNow(holding, look));
   }
   for (const hold of client.permits.all()) if (isOld(hold)) found.add(() => permitsNow(hold, look));
+  for (const taken of client.tally?.permits.all() ?? [])
+    if (look.nowMs - taken.sinceMs >= look.leastAgeMs) found.add(() => takenNow(taken, look));
   return found;
 }
 
@@ -68,6 +71,8 @@ function stayNow({ held, key, lock, threadId, chain }: Holding, { redact }: Look
     renewed: held.some(({ isRenewed }) => isRenewed),
     handedOff: chain !== undefined,
     capped: held.some(({ terms }) => terms.maxHoldMs !== undefined),
+    permanent: false,
+    ids: [],
     note: held.find(({ terms }) => terms.note !== undefined)?.terms.note,
   };
 }
@@ -82,19 +87,38 @@ function permitsNow({ key, count, ids, takenAt, isRenewed, terms }: PermitHold, 
     renewed: isRenewed,
     handedOff: false,
     capped: terms.maxHoldMs !== undefined,
+    permanent: terms.leaseMs === Number.POSITIVE_INFINITY,
     note: terms.note,
+    ids,
+  };
+}
+
+/** No call owns the permits of a plain semaphore. */
+function takenNow({ key, kind, permits, sinceMs }: Taken, { redact }: Look): HeldNow {
+  return {
+    key: redact(key),
+    kind,
+    threadId: 0,
+    count: permits,
+    sinceMs,
+    renewed: false,
+    handedOff: false,
+    capped: false,
+    permanent: true,
+    note: undefined,
+    ids: [],
   };
 }
 
 function waitsOf(client: Client, { nowMs, leastAgeMs, redact }: Look): Longest<WaitsNow> {
   const found = new Longest<WaitsNow>();
   // A call for locks of several clients is there twice in the first of them.
-  for (const { waitsFor, waitedMs } of new Set(client.waiting())) {
+  for (const { waitsFor, waitedMs, note } of new Set(client.waiting())) {
     if (waitsFor === undefined || waitedMs < leastAgeMs) continue;
     for (const of of toList(waitsFor)) {
       if (of.client !== client) continue;
       const kind = typeof of.kind === "string" ? of.kind : of.kind.name;
-      found.add(() => ({ key: redact(of.key), kind, sinceMs: nowMs - waitedMs }));
+      found.add(() => ({ key: redact(of.key), kind, sinceMs: nowMs - waitedMs, note }));
     }
   }
   return found;

@@ -1,4 +1,13 @@
-import { CAPPED, HANDED_OFF, MOST_HELD, MOST_STATS, RENEWED } from "./live-format.js";
+import {
+  CAPPED,
+  HANDED_OFF,
+  ID_DIGITS,
+  MOST_HELD,
+  MOST_IDS,
+  MOST_STATS,
+  PERMANENT,
+  RENEWED,
+} from "./live-format.js";
 import { LONGEST_HOST } from "./meta.js";
 import { LONGEST_APP, LONGEST_LABEL, LONGEST_LABEL_KEY, MOST_LABELS } from "./presence-options.js";
 
@@ -20,8 +29,12 @@ export interface PresentHold {
   readonly handedOff: boolean;
   /** Whether `maxHoldMs` ends it. */
   readonly capped: boolean;
+  /** Whether it never ends by itself: permits without a lease, and those of a plain semaphore. */
+  readonly permanent: boolean;
   /** What the program says about it; null: nothing. */
   readonly note: string | null;
+  /** Of leased permits: the first 16 digits of each id, of 64 at most. */
+  readonly ids: readonly string[];
 }
 
 /** A lock, permits or a latch that a call of a client waits for. */
@@ -30,6 +43,8 @@ export interface PresentWait {
   readonly kind: string;
   /** Milliseconds since the call. */
   readonly ageMs: number;
+  /** What the program says about the hold that it wants; null: nothing. */
+  readonly note: string | null;
 }
 
 /** What calls for one lock or semaphore came to between the last two beats of a client, apart from those that acquired it at once. */
@@ -140,7 +155,7 @@ export function readCount(text: string): number | undefined {
   return /^\d{1,16}$/.test(text) ? count(Number(text)) : undefined;
 }
 
-function readHold([key, kind, threadId, held, ageMs, flags, note]: readonly unknown[]):
+function readHold([key, kind, threadId, held, ageMs, flags, note, ids]: readonly unknown[]):
   | PresentHold
   | undefined {
   const numbers = [count(threadId), count(held), count(ageMs), count(flags)] as const;
@@ -158,14 +173,16 @@ function readHold([key, kind, threadId, held, ageMs, flags, note]: readonly unkn
     renewed: (bits & RENEWED) > 0,
     handedOff: (bits & HANDED_OFF) > 0,
     capped: (bits & CAPPED) > 0,
+    permanent: (bits & PERMANENT) > 0,
     note: word(note, LONGEST_NOTE) ?? null,
+    ids: Array.isArray(ids) ? ids.slice(0, MOST_IDS).filter(isStartOfId) : [],
   };
 }
 
-function readWait([key, kind, ageMs]: readonly unknown[]): PresentWait | undefined {
+function readWait([key, kind, ageMs, note]: readonly unknown[]): PresentWait | undefined {
   const [of, kindName, age] = [text(key), word(kind, LONGEST_WORD), count(ageMs)];
   if (of === undefined || kindName === undefined || age === undefined) return undefined;
-  return { key: of, kind: kindName, ageMs: age };
+  return { key: of, kind: kindName, ageMs: age, note: word(note, LONGEST_NOTE) ?? null };
 }
 
 function readStats([key, kind, ...numbers]: readonly unknown[]): PresentStats | undefined {
@@ -206,6 +223,12 @@ function parsed(json: string): Claims | undefined {
 
 function record(value: unknown): Claims | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Claims) : undefined;
+}
+
+const START_OF_ID = new RegExp(`^[0-9a-f]{${ID_DIGITS}}$`);
+
+function isStartOfId(value: unknown): value is string {
+  return typeof value === "string" && START_OF_ID.test(value);
 }
 
 /** A key: as long as the whole text allows. */

@@ -11,6 +11,12 @@ export const MOST_STATS = 50;
 export const RENEWED = 1;
 export const HANDED_OFF = 2;
 export const CAPPED = 4;
+export const PERMANENT = 8;
+
+/** Of an id of a permit so many digits are told: enough to find it among those that Redis has, and too few to give it back. */
+export const ID_DIGITS = 16;
+/** Of the permits of one hold so many ids are told. */
+export const MOST_IDS = 64;
 
 /** A stay in a lock, or permits that one call has taken. */
 export interface HeldNow {
@@ -25,7 +31,11 @@ export interface HeldNow {
   readonly renewed: boolean;
   readonly handedOff: boolean;
   readonly capped: boolean;
+  /** Whether it never ends by itself: permits without a lease, and those of a plain semaphore. */
+  readonly permanent: boolean;
   readonly note: string | undefined;
+  /** The ids of leased permits; none of anything else. */
+  readonly ids: readonly string[];
 }
 
 export interface WaitsNow {
@@ -33,6 +43,7 @@ export interface WaitsNow {
   readonly kind: string;
   /** On the monotonic clock. */
   readonly sinceMs: number;
+  readonly note: string | undefined;
 }
 
 /** What a client has, waits for and has seen. */
@@ -89,7 +100,7 @@ export function encodeLive(activity: Activity, nowMs: number): LiveText {
   const awaited = activity.waits.slice(0, MOST_HELD).map((wait) => ({ wait, sinceMs: wait.sinceMs }));
   for (const entry of [...held, ...awaited].sort((a, b) => a.sinceMs - b.sinceMs)) {
     if ("hold" in entry) put(holds, entry.sinceMs, (ageMs) => holdTuple(entry.hold, ageMs));
-    else put(waits, entry.sinceMs, (ageMs) => [entry.wait.key, entry.wait.kind, ageMs]);
+    else put(waits, entry.sinceMs, (ageMs) => waitTuple(entry.wait, ageMs));
   }
   const byWait = activity.stats.toSorted((a, b) => b.waitMsSum - a.waitMsSum);
   for (const each of byWait.slice(0, MOST_STATS)) {
@@ -109,8 +120,17 @@ export function encodeLive(activity: Activity, nowMs: number): LiveText {
 }
 
 function holdTuple(hold: HeldNow, ageMs: number): readonly unknown[] {
-  const { key, kind, threadId, count, renewed, handedOff, capped, note } = hold;
-  const flags = (renewed ? RENEWED : 0) | (handedOff ? HANDED_OFF : 0) | (capped ? CAPPED : 0);
+  const { key, kind, threadId, count, renewed, handedOff, capped, permanent, note = null, ids } = hold;
+  const flags =
+    (renewed ? RENEWED : 0) |
+    (handedOff ? HANDED_OFF : 0) |
+    (capped ? CAPPED : 0) |
+    (permanent ? PERMANENT : 0);
   const tuple = [key, kind, threadId, count, ageMs, flags];
-  return note === undefined ? tuple : [...tuple, note];
+  if (ids.length > 0) return [...tuple, note, ids.slice(0, MOST_IDS).map((id) => id.slice(0, ID_DIGITS))];
+  return note === null ? tuple : [...tuple, note];
+}
+
+function waitTuple({ key, kind, note }: WaitsNow, ageMs: number): readonly unknown[] {
+  return note === undefined ? [key, kind, ageMs] : [key, kind, ageMs, note];
 }

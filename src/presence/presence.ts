@@ -1,3 +1,4 @@
+import { textFrom } from "../checks.js";
 import type { Client } from "../client.js";
 import { environment } from "../environment.js";
 import { ClientClosedError } from "../errors.js";
@@ -110,7 +111,8 @@ export class Presence {
   };
 
   #look(acquired: number, counted: Counted): LiveText {
-    const { redact = (key: string) => key } = this.#settings;
+    const { redact: asked } = this.#settings;
+    const redact = (key: string) => (asked === undefined ? key : textFrom("presence.redact", asked(key)));
     const nowMs = this.#client.clock.monotonicMs();
     return encodeLive(
       activityOf(this.#client, { nowMs, leastAgeMs: this.#settings.everyMs, redact }, acquired, counted),

@@ -1,7 +1,7 @@
 import { readableStarts } from "./channel-names.js";
 import { defineScript, type Script } from "./define-script.js";
-import { type LockRecord, pairs } from "./lock-scripts.js";
-import { fairQueueKey, fencingTokenKey } from "./names.js";
+import { type LeasedPermit, type LockRecord, leasedPermits, pairs } from "./lock-scripts.js";
+import { fairQueueKey, fencingTokenKey, permitLeasesKey } from "./names.js";
 import { integer, list, text, textOrNull, unexpected } from "./replies.js";
 import type { RawReply } from "./script-call.js";
 import { sources } from "./scripts.js";
@@ -41,6 +41,8 @@ export interface ScanPlace {
 /** One step of a server. */
 export interface ScanStep extends ScanPlace {
   readonly keys: readonly string[];
+  /** How many keys were found whose names are not UTF-8. */
+  readonly unreadable: number;
 }
 
 interface ScanInput {
@@ -59,15 +61,36 @@ export const findHashes: Script<ScanInput, readonly ScanStep[]> = defineScript({
   reply: (masters) =>
     masters.map((master) => {
       const [, answer] = list(master);
-      const [runId, cursor, keys] = list(answer);
-      return { runId: text(runId), cursor: text(cursor), keys: list(keys).map(text) };
+      const [runId, cursor, keys, unreadable] = list(answer);
+      return {
+        runId: text(runId),
+        cursor: text(cursor),
+        keys: list(keys).map(text),
+        unreadable: integer(unreadable),
+      };
     }),
 });
 
 /** What is stored about a key that was found, in bounded size. */
-export interface FoundRecord extends LockRecord {
+export interface FoundRecord extends Omit<LockRecord, "permits"> {
+  /** Of a semaphore or a latch; null where the key is no count. */
+  readonly permits: FoundPermits | null;
   /** How many holders and waiters are not in `fields` and `queue`. */
   readonly more: { readonly holders: number; readonly waiting: number };
+}
+
+export interface FoundPermits {
+  /** What is stored; leases that are over are not counted. */
+  readonly count: number;
+  /** The permits that are leased; undefined where there are none. */
+  readonly leases?: {
+    readonly expired: number;
+    readonly taken: number;
+    /** How many of them never end. */
+    readonly permanent: number;
+    /** The last to end, 1,000 at most; none of a semaphore with more than 10,000. */
+    readonly last: readonly LeasedPermit[];
+  };
 }
 
 /**
@@ -75,7 +98,8 @@ export interface FoundRecord extends LockRecord {
  */
 export const lockInspectMany: Script<readonly string[], readonly FoundRecord[]> = defineScript({
   source: sources["lock-inspect-many"],
-  keys: (locks) => locks.flatMap((key) => [key, fairQueueKey(key), fencingTokenKey(key)]),
+  keys: (locks) =>
+    locks.flatMap((key) => [key, fairQueueKey(key), fencingTokenKey(key), permitLeasesKey(key)]),
   args: () => [],
   reply(records) {
     // The caller asks again for the rest: without one record it would ask for ever.
@@ -85,7 +109,7 @@ export const lockInspectMany: Script<readonly string[], readonly FoundRecord[]> 
 });
 
 function recordOf(raw: RawReply): FoundRecord {
-  const [type, ttlMs, flat, fieldCount, waiters, queueLength, token] = list(raw);
+  const [type, ttlMs, flat, fieldCount, waiters, queueLength, token, permits] = list(raw);
   const [fields, queue] = [pairs(list(flat)), list(waiters).map(text)];
   return {
     type: text(type),
@@ -94,10 +118,16 @@ function recordOf(raw: RawReply): FoundRecord {
     queue,
     token: textOrNull(token),
     listeners: null,
-    permits: null,
+    permits: permits === null || permits === undefined ? null : permitsOf(list(permits)),
     more: {
       holders: integer(fieldCount) - Object.keys(fields).length,
       waiting: integer(queueLength) - queue.length,
     },
   };
+}
+
+function permitsOf([count, expired, taken, permanent, last]: readonly RawReply[]): FoundPermits {
+  if (last === undefined) return { count: integer(count) };
+  const numbers = { expired: integer(expired), taken: integer(taken), permanent: integer(permanent) };
+  return { count: integer(count), leases: { ...numbers, last: leasedPermits(list(last)) } };
 }

@@ -87,7 +87,9 @@ export const lockKeep: Script<ReleaseCall, readonly ReleaseAnswer[]> = defineScr
   keys: ({ locks }) => locks.map(({ key }) => key),
   args({ notAfterMs, locks }) {
     const args: (string | number)[] = [notAfterMs];
-    for (const { holder, keepForMs = 0 } of locks) args.push(holder, keptField(holder), keepForMs);
+    for (const { holder, keepForMs = 0, channel } of locks) {
+      args.push(holder, keptField(holder), keepForMs, channel);
+    }
     return args;
   },
   reply: (answers) => answers.map(releaseAnswer),
@@ -216,21 +218,26 @@ export const lockInspect: Script<LockLook, LockRecord> = defineScript({
 
 function permitRecord([count, expired, taken, first]: readonly RawReply[]): PermitRecord {
   if (first === undefined) return { count: integer(count) };
-  const flat = list(first);
+  return {
+    count: integer(count),
+    leases: { expired: integer(expired), taken: integer(taken), first: leasedPermits(list(first)) },
+  };
+}
+
+/** Ids and milliseconds in turn. */
+export function leasedPermits(flat: readonly RawReply[]): readonly LeasedPermit[] {
   const permits: LeasedPermit[] = [];
   for (let i = 0; i < flat.length; i += 2)
     permits.push({ id: text(flat[i]), endsInMs: integer(flat[i + 1]) });
-  return {
-    count: integer(count),
-    leases: { expired: integer(expired), taken: integer(taken), first: permits },
-  };
+  return permits;
 }
 
 /** A hash as Redis answers it. */
 export function pairs(flat: readonly RawReply[]): Record<string, string> {
-  const record: Record<string, string> = {};
-  for (let i = 0; i < flat.length; i += 2) record[text(flat[i])] = text(flat[i + 1]);
-  return record;
+  const entries: [string, string][] = [];
+  for (let i = 0; i < flat.length; i += 2) entries.push([text(flat[i]), text(flat[i + 1])]);
+  // Any program may have written a field of any name: one that objects inherit would not become an entry by an assignment.
+  return Object.fromEntries(entries);
 }
 
 /** What a server is. */

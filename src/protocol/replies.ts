@@ -2,7 +2,8 @@ import type { RawReply } from "./script-call.js";
 
 /** Readers of raw replies. A reply of another shape means that this is not our script's answer: a bug, so they throw. */
 export function integer(raw: RawReply | undefined): number {
-  if (typeof raw !== "number" || !Number.isSafeInteger(raw)) throw unexpected("an integer", raw);
+  // One that a number does not hold exactly is rounded: any program may set a TTL of 200 million years.
+  if (typeof raw !== "number" || !Number.isInteger(raw)) throw unexpected("an integer", raw);
   return raw;
 }
 

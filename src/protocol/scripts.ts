@@ -40,6 +40,7 @@ export type ScriptName =
   | "semaphore-add"
   | "semaphore-cancel"
   | "semaphore-drain"
+  | "semaphore-resize"
   | "server-probe"
   | "write-acquire"
   | "write-release";
@@ -92,7 +93,7 @@ return type(reply) == "table" and reply.err ~= nil
 end
 local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-local text = string.format("%s:%s", answer[1], answer[2])
+local text = answer[1] .. ":" .. answer[2]
 if
 was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
 or was_refused(redis.pcall("HSET", request.requests, request.id, text))
@@ -191,7 +192,7 @@ return type(reply) == "table" and reply.err ~= nil
 end
 local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-local text = string.format("%s:%s", answer[1], answer[2])
+local text = answer[1] .. ":" .. answer[2]
 if
 was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
 or was_refused(redis.pcall("HSET", request.requests, request.id, text))
@@ -283,7 +284,7 @@ return type(reply) == "table" and reply.err ~= nil
 end
 local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-local text = string.format("%s:%s", answer[1], answer[2])
+local text = answer[1] .. ":" .. answer[2]
 if
 was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
 or was_refused(redis.pcall("HSET", request.requests, request.id, text))
@@ -489,13 +490,13 @@ local ttl_ms = milliseconds(math.min(left_ms, LONGEST_MS))
 redis.call("PEXPIRE", fair.queue, ttl_ms)
 redis.call("PEXPIRE", fair.timeouts, ttl_ms)
 end
-local function keep_signs_of_life(fair, times)
-return redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+local function keep_signs_of_life(fair)
+return redis.call("PEXPIRE", fair.alive, milliseconds(DAY_MS))
 end
 local function sign_of_life(fair, holder, now_ms, times)
-keep_signs_of_life(fair, times)
+keep_signs_of_life(fair)
 redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
-keep_signs_of_life(fair, times)
+keep_signs_of_life(fair)
 end
 local function least_timeout(now_ms, times)
 return now_ms + times.wait_ms + times.horizon_ms
@@ -551,13 +552,13 @@ end
 local function fair_lock_at(key_at, channel)
 return fair_lock(KEYS[key_at], KEYS[key_at + 1], KEYS[key_at + 2], KEYS[key_at + 3], channel)
 end
-local function finish(now_ms, times)
+local function finish(now_ms)
 for i = 1, #fair_locks do
 if fair_locks[i].is_to_be_kept then
 keep_queue(fair_locks[i], now_ms)
 end
 if fair_locks[i].has_signs_of_life then
-keep_signs_of_life(fair_locks[i], times)
+keep_signs_of_life(fair_locks[i])
 end
 end
 end
@@ -682,10 +683,9 @@ end
 local function tell(fair, waiter, until_ms)
 if is_ours(waiter) then
 local client_id, thread_id = client_and_thread(waiter)
-local message = string.format("%s:%s", thread_id, milliseconds(until_ms))
-publish(string.format("%s:%s", fair.channel, client_id), message)
+publish(fair.channel .. ":" .. client_id, thread_id .. ":" .. milliseconds(until_ms))
 else
-publish(string.format("%s:%s", fair.channel, waiter), "0")
+publish(fair.channel .. ":" .. waiter, "0")
 end
 end
 local function pass_on(fair, now_ms, times)
@@ -907,7 +907,7 @@ return { "free" }
 end
 return answer or acquire(fair, holder, ARGV[at + 1], held_count, ARGV[at + 3] == "1" and not together)
 end)
-finish(now_ms, times)
+finish(now_ms)
 return replies`,
   ),
   "fair-force-unlock": scriptSource(
@@ -1032,13 +1032,13 @@ local ttl_ms = milliseconds(math.min(left_ms, LONGEST_MS))
 redis.call("PEXPIRE", fair.queue, ttl_ms)
 redis.call("PEXPIRE", fair.timeouts, ttl_ms)
 end
-local function keep_signs_of_life(fair, times)
-return redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+local function keep_signs_of_life(fair)
+return redis.call("PEXPIRE", fair.alive, milliseconds(DAY_MS))
 end
 local function sign_of_life(fair, holder, now_ms, times)
-keep_signs_of_life(fair, times)
+keep_signs_of_life(fair)
 redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
-keep_signs_of_life(fair, times)
+keep_signs_of_life(fair)
 end
 local function least_timeout(now_ms, times)
 return now_ms + times.wait_ms + times.horizon_ms
@@ -1094,13 +1094,13 @@ end
 local function fair_lock_at(key_at, channel)
 return fair_lock(KEYS[key_at], KEYS[key_at + 1], KEYS[key_at + 2], KEYS[key_at + 3], channel)
 end
-local function finish(now_ms, times)
+local function finish(now_ms)
 for i = 1, #fair_locks do
 if fair_locks[i].is_to_be_kept then
 keep_queue(fair_locks[i], now_ms)
 end
 if fair_locks[i].has_signs_of_life then
-keep_signs_of_life(fair_locks[i], times)
+keep_signs_of_life(fair_locks[i])
 end
 end
 end
@@ -1225,10 +1225,9 @@ end
 local function tell(fair, waiter, until_ms)
 if is_ours(waiter) then
 local client_id, thread_id = client_and_thread(waiter)
-local message = string.format("%s:%s", thread_id, milliseconds(until_ms))
-publish(string.format("%s:%s", fair.channel, client_id), message)
+publish(fair.channel .. ":" .. client_id, thread_id .. ":" .. milliseconds(until_ms))
 else
-publish(string.format("%s:%s", fair.channel, waiter), "0")
+publish(fair.channel .. ":" .. waiter, "0")
 end
 end
 local function pass_on(fair, now_ms, times)
@@ -1289,7 +1288,7 @@ end
 return { "released" }
 end
 local answer = force_unlock()
-finish(now_ms, times)
+finish(now_ms)
 return { now_ms, answer }`,
   ),
   "fair-refresh": scriptSource(
@@ -1414,13 +1413,13 @@ local ttl_ms = milliseconds(math.min(left_ms, LONGEST_MS))
 redis.call("PEXPIRE", fair.queue, ttl_ms)
 redis.call("PEXPIRE", fair.timeouts, ttl_ms)
 end
-local function keep_signs_of_life(fair, times)
-return redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+local function keep_signs_of_life(fair)
+return redis.call("PEXPIRE", fair.alive, milliseconds(DAY_MS))
 end
 local function sign_of_life(fair, holder, now_ms, times)
-keep_signs_of_life(fair, times)
+keep_signs_of_life(fair)
 redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
-keep_signs_of_life(fair, times)
+keep_signs_of_life(fair)
 end
 local function least_timeout(now_ms, times)
 return now_ms + times.wait_ms + times.horizon_ms
@@ -1476,13 +1475,13 @@ end
 local function fair_lock_at(key_at, channel)
 return fair_lock(KEYS[key_at], KEYS[key_at + 1], KEYS[key_at + 2], KEYS[key_at + 3], channel)
 end
-local function finish(now_ms, times)
+local function finish(now_ms)
 for i = 1, #fair_locks do
 if fair_locks[i].is_to_be_kept then
 keep_queue(fair_locks[i], now_ms)
 end
 if fair_locks[i].has_signs_of_life then
-keep_signs_of_life(fair_locks[i], times)
+keep_signs_of_life(fair_locks[i])
 end
 end
 end
@@ -1607,10 +1606,9 @@ end
 local function tell(fair, waiter, until_ms)
 if is_ours(waiter) then
 local client_id, thread_id = client_and_thread(waiter)
-local message = string.format("%s:%s", thread_id, milliseconds(until_ms))
-publish(string.format("%s:%s", fair.channel, client_id), message)
+publish(fair.channel .. ":" .. client_id, thread_id .. ":" .. milliseconds(until_ms))
 else
-publish(string.format("%s:%s", fair.channel, waiter), "0")
+publish(fair.channel .. ":" .. waiter, "0")
 end
 end
 local function pass_on(fair, now_ms, times)
@@ -1656,7 +1654,7 @@ for holder in pairs(stands) do
 added[#added + 1] = holder
 end
 local timeout_ms = milliseconds(least_timeout(now_ms, times))
-keep_signs_of_life(fair, times)
+keep_signs_of_life(fair)
 for i = 1, #added do
 redis.call("ZADD", fair.timeouts, timeout_ms, added[i])
 end
@@ -1670,7 +1668,7 @@ local until_ms, signs = milliseconds(now_ms + times.alive_ms), {}
 for i = 1, #waiters do
 signs[2 * i - 1], signs[2 * i] = until_ms, waiters[i]
 end
-local is_there = keep_signs_of_life(fair, times) == 1
+local is_there = keep_signs_of_life(fair) == 1
 redis.call("ZADD", fair.alive, unpack(signs))
 fair.has_signs_of_life = not is_there
 end
@@ -1747,7 +1745,7 @@ end
 replies[i + 1] = news(fair, waiters)
 at = at + 2 + #waiters
 end
-finish(now_ms, times)
+finish(now_ms)
 return replies`,
   ),
   "fair-release": scriptSource(
@@ -1759,6 +1757,12 @@ end
 local function server_time()
 local time = redis.call("TIME")
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local WORTH_TELLING_MS = 100
+local function set_ttl(key, ttl_ms, worth_telling_ms)
+local seen_ms = redis.call("PTTL", key)
+redis.call("PEXPIRE", key, ttl_ms)
+return seen_ms == -1 or seen_ms >= tonumber(ttl_ms) + (worth_telling_ms or WORTH_TELLING_MS)
 end
 local function publish(channel, message)
 local heard = redis.pcall("PUBLISH", channel, message)
@@ -1876,13 +1880,13 @@ local ttl_ms = milliseconds(math.min(left_ms, LONGEST_MS))
 redis.call("PEXPIRE", fair.queue, ttl_ms)
 redis.call("PEXPIRE", fair.timeouts, ttl_ms)
 end
-local function keep_signs_of_life(fair, times)
-return redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+local function keep_signs_of_life(fair)
+return redis.call("PEXPIRE", fair.alive, milliseconds(DAY_MS))
 end
 local function sign_of_life(fair, holder, now_ms, times)
-keep_signs_of_life(fair, times)
+keep_signs_of_life(fair)
 redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
-keep_signs_of_life(fair, times)
+keep_signs_of_life(fair)
 end
 local function least_timeout(now_ms, times)
 return now_ms + times.wait_ms + times.horizon_ms
@@ -1938,13 +1942,13 @@ end
 local function fair_lock_at(key_at, channel)
 return fair_lock(KEYS[key_at], KEYS[key_at + 1], KEYS[key_at + 2], KEYS[key_at + 3], channel)
 end
-local function finish(now_ms, times)
+local function finish(now_ms)
 for i = 1, #fair_locks do
 if fair_locks[i].is_to_be_kept then
 keep_queue(fair_locks[i], now_ms)
 end
 if fair_locks[i].has_signs_of_life then
-keep_signs_of_life(fair_locks[i], times)
+keep_signs_of_life(fair_locks[i])
 end
 end
 end
@@ -2069,10 +2073,9 @@ end
 local function tell(fair, waiter, until_ms)
 if is_ours(waiter) then
 local client_id, thread_id = client_and_thread(waiter)
-local message = string.format("%s:%s", thread_id, milliseconds(until_ms))
-publish(string.format("%s:%s", fair.channel, client_id), message)
+publish(fair.channel .. ":" .. client_id, thread_id .. ":" .. milliseconds(until_ms))
 else
-publish(string.format("%s:%s", fair.channel, waiter), "0")
+publish(fair.channel .. ":" .. waiter, "0")
 end
 end
 local function pass_on(fair, now_ms, times)
@@ -2134,9 +2137,13 @@ end
 if not is_between(count, kept_count, held_count) then
 return { "miscounted", count }
 end
-redis.call("PEXPIRE", fair.lock, ttl_ms)
+local ends_sooner = set_ttl(fair.lock, ttl_ms)
 redis.call("HSET", fair.lock, holder, kept_count)
 lock_changed(fair)
+local head = ends_sooner and next_in_line(fair, now_ms, times)
+if head and head ~= "" then
+tell(fair, head, 0)
+end
 return { "released" }
 end
 local replies = { now_ms }
@@ -2145,7 +2152,7 @@ local at = 2 + 5 * i
 local fair = fair_lock_at(4 * i - 3, ARGV[at + 4])
 replies[i + 1] = release(fair, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
 end
-finish(now_ms, times)
+finish(now_ms)
 return replies`,
   ),
   "find-channels": scriptSource(
@@ -2203,16 +2210,56 @@ cursor = ARGV[at + 1]
 end
 end
 if cursor == "0" then
-return { run_id, "0", {} }
+return { run_id, "0", {}, 0 }
 end
-local found = redis.call("SCAN", cursor or "0", "TYPE", "hash", "COUNT", count)
-local keys = {}
-for _, key in ipairs(found[2]) do
-if #key <= LONGEST_NAME then
+local function follows(lead, second)
+if lead < 194 or lead > 244 then
+return nil
+elseif lead < 224 then
+return 1
+elseif lead < 240 then
+local is_valid = not (lead == 224 and second < 160) and not (lead == 237 and second > 159)
+return is_valid and 2 or nil
+end
+local is_valid = not (lead == 240 and second < 144) and not (lead == 244 and second > 143)
+return is_valid and 3 or nil
+end
+local function is_utf8(text)
+local at = string.find(text, "[\\128-\\255]")
+while at do
+local more = follows(string.byte(text, at), string.byte(text, at + 1) or 0)
+local found, last = string.find(text, "^[\\128-\\191]+", at + 1)
+if not more or not found or last - found + 1 ~= more then
+return false
+end
+at = string.find(text, "[\\128-\\255]", last + 1)
+end
+return true
+end
+local keys, unreadable = {}, 0
+local function add(key)
+if not is_utf8(key) then
+unreadable = unreadable + 1
+elseif #key <= LONGEST_NAME then
 keys[#keys + 1] = key
 end
 end
-return { run_id, found[1], keys }`,
+local hashes = redis.call("SCAN", cursor or "0", "TYPE", "hash", "COUNT", count)
+local leases = redis.call("SCAN", cursor or "0", "TYPE", "zset", "MATCH", "*:timeout", "COUNT", count)
+for _, key in ipairs(hashes[2]) do
+add(key)
+end
+for _, key in ipairs(leases[2]) do
+local raw = string.sub(key, 1, -#":timeout" - 1)
+if string.find(raw, "{", 1, true) then
+add(raw)
+end
+local inner = string.match(raw, "^{([^{}]+)}$")
+if inner then
+add(inner)
+end
+end
+return { run_id, hashes[1], keys, unreadable }`,
   ),
   "latch-count-down": scriptSource(
     "latch-count-down",
@@ -2261,7 +2308,7 @@ return type(reply) == "table" and reply.err ~= nil
 end
 local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-local text = string.format("%s:%s", answer[1], answer[2])
+local text = answer[1] .. ":" .. answer[2]
 if
 was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
 or was_refused(redis.pcall("HSET", request.requests, request.id, text))
@@ -2542,6 +2589,40 @@ return { now_ms, force_unlock() }`,
     "lock-inspect-many",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local PERMANENT = 922337203685477
+local LONGEST_COUNT, ID_BYTES = 17, 16
+local function digit(value)
+return string.sub("0123456789abcdef", value + 1, value + 1)
+end
+local function hex(id)
+local digits = string.gsub(id, ".", function(byte)
+local value = string.byte(byte)
+local high = math.floor(value / 16)
+return digit(high) .. digit(value - 16 * high)
+end)
+return digits
+end
+local function short_count_of(key)
+local length = redis.pcall("STRLEN", key)
+local is_short = type(length) ~= "number" or length <= LONGEST_COUNT
+local stored = is_short and redis.call("GET", key)
+local number = stored and tonumber(stored)
+return number and math.abs(number) < 2 ^ 53 and string.format("%.0f", number + 0) == stored and number
+end
+local function count_between(leases, least, most)
+return redis.call("ZCOUNT", leases, least, most)
+end
+local function taken_in(found)
+local taken = {}
+for at = 1, #found, 2 do
+local ends_ms = tonumber(found[at + 1]) or PERMANENT
+if #found[at] == ID_BYTES and ends_ms > now_ms then
+taken[#taken + 1] = hex(found[at])
+taken[#taken + 1] = ends_ms < PERMANENT and ends_ms - now_ms or -1
+end
+end
+return taken
+end
 local MOST_FIELDS, MOST_SHOWN = 10000, 1000
 local MOST_ROWS = 2000
 local LONGEST_HOLDER, LONGEST_COUNT, LONGEST_TOKEN = 63, 16, 20
@@ -2607,12 +2688,31 @@ end
 end
 return waiters, #waiters > 0 and length or 0
 end
+local function permits_of(key, leases)
+local number = short_count_of(key)
+if not number or redis.call("TYPE", leases).ok ~= "zset" then
+return number and { number }, 0
+end
+local now, after = string.format("%.0f", now_ms), string.format("%.0f", now_ms + 1)
+local count = redis.call("ZCARD", leases)
+local is_read = count <= MOST_FIELDS and is_small(leases, count, SAMPLES) and is_small(leases, count, 0)
+local last = is_read and redis.call("ZRANGE", leases, -MOST_SHOWN, -1, "WITHSCORES") or {}
+local taken = taken_in(last)
+local out, endless = count_between(leases, after, "+inf"), string.format("%.0f", PERMANENT)
+return {
+number,
+count_between(leases, "-inf", now),
+out,
+count_between(leases, endless, "+inf"),
+taken,
+}, #taken / 2
+end
 local function token_of(key)
 local is_token = redis.call("TYPE", key).ok == "string" and redis.call("STRLEN", key) <= LONGEST_TOKEN
 return is_token and redis.call("GET", key)
 end
 local answer, rows = { now_ms }, 0
-for at = 1, #KEYS, 3 do
+for at = 1, #KEYS, 4 do
 if rows >= MOST_ROWS then
 break
 end
@@ -2626,7 +2726,11 @@ rows = rows + (is_read and count or 0)
 kind = fields and kind or "foreign"
 end
 local waiters, length = queue_of(KEYS[at + 1])
-rows = rows + #waiters
+local permits, listed = false, 0
+if kind == "string" then
+permits, listed = permits_of(lock, KEYS[at + 3])
+end
+rows = rows + #waiters + listed
 answer[#answer + 1] = {
 kind,
 redis.call("PTTL", lock),
@@ -2635,6 +2739,7 @@ fields and count or 0,
 waiters,
 length,
 token_of(KEYS[at + 2]),
+permits,
 }
 end
 return answer`,
@@ -2643,9 +2748,42 @@ return answer`,
     "lock-inspect",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local lock, queue, token, leases, count = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1]
 local PERMANENT = 922337203685477
-local LONGEST_COUNT, MOST_SHOWN = 17, "1000"
+local LONGEST_COUNT, ID_BYTES = 17, 16
+local function digit(value)
+return string.sub("0123456789abcdef", value + 1, value + 1)
+end
+local function hex(id)
+local digits = string.gsub(id, ".", function(byte)
+local value = string.byte(byte)
+local high = math.floor(value / 16)
+return digit(high) .. digit(value - 16 * high)
+end)
+return digits
+end
+local function short_count_of(key)
+local length = redis.pcall("STRLEN", key)
+local is_short = type(length) ~= "number" or length <= LONGEST_COUNT
+local stored = is_short and redis.call("GET", key)
+local number = stored and tonumber(stored)
+return number and math.abs(number) < 2 ^ 53 and string.format("%.0f", number + 0) == stored and number
+end
+local function count_between(leases, least, most)
+return redis.call("ZCOUNT", leases, least, most)
+end
+local function taken_in(found)
+local taken = {}
+for at = 1, #found, 2 do
+local ends_ms = tonumber(found[at + 1]) or PERMANENT
+if #found[at] == ID_BYTES and ends_ms > now_ms then
+taken[#taken + 1] = hex(found[at])
+taken[#taken + 1] = ends_ms < PERMANENT and ends_ms - now_ms or -1
+end
+end
+return taken
+end
+local lock, queue, token, leases, count = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1]
+local MOST_SHOWN = "1000"
 local function of_type(key, kind)
 return redis.call("TYPE", key).ok == kind
 end
@@ -2664,38 +2802,15 @@ sum = sum + counts[at]
 end
 return sum
 end
-local function digit(value)
-return string.sub("0123456789abcdef", value + 1, value + 1)
-end
-local function hex(id)
-local pairs_of_digits = string.gsub(id, ".", function(byte)
-local value = string.byte(byte)
-local high = math.floor(value / 16)
-return string.format("%s:%s", digit(high), digit(value - 16 * high))
-end)
-local digits = string.gsub(pairs_of_digits, ":", "")
-return digits
-end
-local function count_of_lock()
-local length = kind == "string" and redis.pcall("STRLEN", lock)
-local is_short = length and (type(length) ~= "number" or length <= LONGEST_COUNT)
-local stored = is_short and redis.call("GET", lock)
-local number = stored and tonumber(stored)
-return number and math.abs(number) < 2 ^ 53 and string.format("%.0f", number + 0) == stored and number
-end
 local function permits()
-local number = count_of_lock()
+local number = kind == "string" and short_count_of(lock)
 if not number or not of_type(leases, "zset") then
 return number and { number }
 end
 local now, after = string.format("%.0f", now_ms), string.format("%.0f", now_ms + 1)
-local shown = redis.call("ZRANGE", leases, after, "+inf", "BYSCORE", "LIMIT", "0", MOST_SHOWN, "WITHSCORES")
-for at = 1, #shown, 2 do
-local ends_ms = tonumber(shown[at + 1])
-shown[at] = hex(shown[at])
-shown[at + 1] = ends_ms < PERMANENT and ends_ms - now_ms or -1
-end
-return { number, redis.call("ZCOUNT", leases, "-inf", now), redis.call("ZCOUNT", leases, after, "+inf"), shown }
+local first = redis.call("ZRANGE", leases, after, "+inf", "BYSCORE", "LIMIT", "0", MOST_SHOWN, "WITHSCORES")
+local counts = { count_between(leases, "-inf", now), count_between(leases, after, "+inf") }
+return { number, counts[1], counts[2], taken_in(first) }
 end
 return {
 now_ms,
@@ -2710,10 +2825,20 @@ permits(),
   ),
   "lock-keep": scriptSource(
     "lock-keep",
-    `local time = redis.call("TIME")
+    `local function publish(channel, message)
+local heard = redis.pcall("PUBLISH", channel, message)
+return type(heard) == "number" and heard or 0
+end
+local WORTH_TELLING_MS = 100
+local function set_ttl(key, ttl_ms, worth_telling_ms)
+local seen_ms = redis.call("PTTL", key)
+redis.call("PEXPIRE", key, ttl_ms)
+return seen_ms == -1 or seen_ms >= tonumber(ttl_ms) + (worth_telling_ms or WORTH_TELLING_MS)
+end
+local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local not_after_ms = tonumber(ARGV[1])
-local function keep(lock, holder, kept, keep_ms)
+local function keep(lock, holder, kept, keep_ms, channel)
 if not_after_ms > 0 and now_ms > not_after_ms then
 return "late"
 end
@@ -2722,17 +2847,20 @@ if kind ~= "none" and kind ~= "hash" then
 return { "wrong-type", kind }
 end
 if redis.call("HEXISTS", lock, holder) == 1 then
-redis.call("PEXPIRE", lock, keep_ms)
+local ends_sooner = set_ttl(lock, keep_ms)
 redis.call("HSET", lock, kept, "1")
 redis.call("HDEL", lock, holder)
+if ends_sooner then
+publish(channel, "0")
+end
 return "released"
 end
 return redis.call("HEXISTS", lock, kept) == 1 and "released" or "absent"
 end
 local replies = { now_ms }
 for i = 1, #KEYS do
-local at = 3 * i - 1
-replies[i + 1] = keep(KEYS[i], ARGV[at], ARGV[at + 1], ARGV[at + 2])
+local at = 4 * i - 2
+replies[i + 1] = keep(KEYS[i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
 end
 return replies`,
   ),
@@ -2765,6 +2893,12 @@ local function is_between(count, kept_count, held_count)
 local stored = tonumber(count)
 return stored ~= nil and stored >= tonumber(kept_count) and stored <= tonumber(held_count)
 end
+local WORTH_TELLING_MS = 100
+local function set_ttl(key, ttl_ms, worth_telling_ms)
+local seen_ms = redis.call("PTTL", key)
+redis.call("PEXPIRE", key, ttl_ms)
+return seen_ms == -1 or seen_ms >= tonumber(ttl_ms) + (worth_telling_ms or WORTH_TELLING_MS)
+end
 local held_count, kept_count, ttl_ms = ARGV[4], ARGV[5], ARGV[6]
 local function answer()
 if now_ms > not_after_ms then
@@ -2786,8 +2920,11 @@ end
 if not is_between(count, kept_count, held_count) then
 return { "miscounted", count }
 end
-redis.call("PEXPIRE", lock, ttl_ms)
+local ends_sooner = set_ttl(lock, ttl_ms)
 redis.call("HSET", lock, holder, kept_count)
+if ends_sooner then
+publish(ARGV[2 * i + 1], "0")
+end
 return "released"
 end
 reply = answer()
@@ -2914,7 +3051,7 @@ return type(reply) == "table" and reply.err ~= nil
 end
 local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-local text = string.format("%s:%s", answer[1], answer[2])
+local text = answer[1] .. ":" .. answer[2]
 if
 was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
 or was_refused(redis.pcall("HSET", request.requests, request.id, text))
@@ -2985,6 +3122,11 @@ local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
 end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
+end
 local function count_absent(semaphore, ids)
 local absent = 0
 for _, id in ipairs(ids) do
@@ -3045,8 +3187,7 @@ local owner, permits, since_ms = string.match(record, "^(.+):(%d+):(%d+)$")
 return owner, tonumber(permits) or 0, tonumber(since_ms) or now_ms
 end
 local function write_saved(saved, owner, permits, since_ms, ttl_ms)
-local who = string.format("%s:%s", owner, permits)
-redis.pcall("SET", saved, string.format("%s:%s", who, milliseconds(since_ms)), "PX", ttl_ms)
+redis.pcall("SET", saved, owner .. ":" .. permits .. ":" .. milliseconds(since_ms), "PX", ttl_ms)
 end
 local function saved_for_others(saved, owner)
 local other, permits = saved_for(saved)
@@ -3072,11 +3213,6 @@ local saved, owner, save_ms, lease_ms = KEYS[3], ARGV[6], ARGV[8], tonumber(ARGV
 local semaphore = { permits = KEYS[1], leases = KEYS[4], channel = ARGV[5] }
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
 local ids = raw_ids(ARGV[7])
-local function next_end_ms()
-local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
-local ends_ms = tonumber(soonest[2]) or PERMANENT
-return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
-end
 local function earlier(one_ms, other_ms)
 if one_ms < 0 or other_ms < 0 then
 return math.max(one_ms, other_ms)
@@ -3085,7 +3221,7 @@ return math.min(one_ms, other_ms)
 end
 local function grant()
 local ttl_ms = redis.call("PTTL", semaphore.permits)
-local more_ms = earlier(next_end_ms(), lease_ms == 0 and -1 or lease_ms)
+local more_ms = earlier(next_end_ms(semaphore), lease_ms == 0 and -1 or lease_ms)
 local left = redis.call("DECRBY", semaphore.permits, milliseconds(#ids))
 local ends_ms = lease_ms == 0 and PERMANENT or now_ms + lease_ms
 local recorded = try_record(request, "granted", left)
@@ -3110,10 +3246,10 @@ if soonest_ms <= now_ms then
 return { "gone", "0" }
 end
 local left, lease_left_ms = count_of(semaphore.permits) or 0, soonest_ms < PERMANENT and soonest_ms - now_ms or -1
-return { "granted", milliseconds(left), redis.call("PTTL", semaphore.permits), next_end_ms(), lease_left_ms }
+return { "granted", milliseconds(left), redis.call("PTTL", semaphore.permits), next_end_ms(semaphore), lease_left_ms }
 end
 local function waits_ms(others)
-return earlier(next_end_ms(), others > 0 and redis.call("PTTL", saved) or -1)
+return earlier(next_end_ms(semaphore), others > 0 and redis.call("PTTL", saved) or -1)
 end
 local fresh = false
 local answer = once(request, foreign_semaphore(semaphore) or foreign_type(saved, "string"), function()
@@ -3182,7 +3318,7 @@ return type(reply) == "table" and reply.err ~= nil
 end
 local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-local text = string.format("%s:%s", answer[1], answer[2])
+local text = answer[1] .. ":" .. answer[2]
 if
 was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
 or was_refused(redis.pcall("HSET", request.requests, request.id, text))
@@ -3253,6 +3389,11 @@ local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
 end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
+end
 local function count_absent(semaphore, ids)
 local absent = 0
 for _, id in ipairs(ids) do
@@ -3313,8 +3454,7 @@ local owner, permits, since_ms = string.match(record, "^(.+):(%d+):(%d+)$")
 return owner, tonumber(permits) or 0, tonumber(since_ms) or now_ms
 end
 local function write_saved(saved, owner, permits, since_ms, ttl_ms)
-local who = string.format("%s:%s", owner, permits)
-redis.pcall("SET", saved, string.format("%s:%s", who, milliseconds(since_ms)), "PX", ttl_ms)
+redis.pcall("SET", saved, owner .. ":" .. permits .. ":" .. milliseconds(since_ms), "PX", ttl_ms)
 end
 local function saved_for_others(saved, owner)
 local other, permits = saved_for(saved)
@@ -3411,7 +3551,7 @@ return type(reply) == "table" and reply.err ~= nil
 end
 local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-local text = string.format("%s:%s", answer[1], answer[2])
+local text = answer[1] .. ":" .. answer[2]
 if
 was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
 or was_refused(redis.pcall("HSET", request.requests, request.id, text))
@@ -3481,6 +3621,11 @@ end
 local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
+end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
 end
 local function count_absent(semaphore, ids)
 local absent = 0
@@ -3595,7 +3740,7 @@ return type(reply) == "table" and reply.err ~= nil
 end
 local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-local text = string.format("%s:%s", answer[1], answer[2])
+local text = answer[1] .. ":" .. answer[2]
 if
 was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
 or was_refused(redis.pcall("HSET", request.requests, request.id, text))
@@ -3665,6 +3810,11 @@ end
 local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
+end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
 end
 local function count_absent(semaphore, ids)
 local absent = 0
@@ -3779,7 +3929,7 @@ return type(reply) == "table" and reply.err ~= nil
 end
 local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-local text = string.format("%s:%s", answer[1], answer[2])
+local text = answer[1] .. ":" .. answer[2]
 if
 was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
 or was_refused(redis.pcall("HSET", request.requests, request.id, text))
@@ -3849,6 +3999,11 @@ end
 local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
+end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
 end
 local function count_absent(semaphore, ids)
 local absent = 0
@@ -3957,7 +4112,7 @@ return type(reply) == "table" and reply.err ~= nil
 end
 local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-local text = string.format("%s:%s", answer[1], answer[2])
+local text = answer[1] .. ":" .. answer[2]
 if
 was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
 or was_refused(redis.pcall("HSET", request.requests, request.id, text))
@@ -4027,6 +4182,11 @@ end
 local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
+end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
 end
 local function count_absent(semaphore, ids)
 local absent = 0
@@ -4140,7 +4300,7 @@ return type(reply) == "table" and reply.err ~= nil
 end
 local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-local text = string.format("%s:%s", answer[1], answer[2])
+local text = answer[1] .. ":" .. answer[2]
 if
 was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
 or was_refused(redis.pcall("HSET", request.requests, request.id, text))
@@ -4210,6 +4370,11 @@ end
 local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
+end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
 end
 local function count_absent(semaphore, ids)
 local absent = 0
@@ -4273,9 +4438,13 @@ reclaim(semaphore)
 if absent > 0 then
 return record(request, "absent", absent)
 end
+local seen_ms = next_end_ms(semaphore)
 local answer = record(request, "updated", #ids)
 if is_undone(request, lease(semaphore, ids, now_ms + lease_ms)) then
 redis.call("ZADD", semaphore.leases, milliseconds(now_ms + lease_ms), ids[1])
+end
+if seen_ms < 0 or seen_ms > next_end_ms(semaphore) then
+announce(semaphore.channel, 1)
 end
 return answer
 end) }`,
@@ -4323,7 +4492,7 @@ return type(reply) == "table" and reply.err ~= nil
 end
 local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-local text = string.format("%s:%s", answer[1], answer[2])
+local text = answer[1] .. ":" .. answer[2]
 if
 was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
 or was_refused(redis.pcall("HSET", request.requests, request.id, text))
@@ -4393,6 +4562,11 @@ end
 local function is_leased(semaphore, id)
 local ends_ms = lease_end(semaphore, id)
 return ends_ms and ends_ms > now_ms
+end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
 end
 local function count_absent(semaphore, ids)
 local absent = 0
@@ -4723,6 +4897,12 @@ if is_repeat or ttl_ms < tonumber(lease_ms) then
 redis.call("PEXPIRE", key, string.format("%.0f", math.max(ttl_ms, tonumber(lease_ms))))
 end
 end
+local WORTH_TELLING_MS = 100
+local function set_ttl(key, ttl_ms, worth_telling_ms)
+local seen_ms = redis.call("PTTL", key)
+redis.call("PEXPIRE", key, ttl_ms)
+return seen_ms == -1 or seen_ms >= tonumber(ttl_ms) + (worth_telling_ms or WORTH_TELLING_MS)
+end
 local function is_write_field(field)
 return string.sub(field, -6) == ":write"
 end
@@ -4734,7 +4914,7 @@ for i = 1, #fields, 2 do
 local holder, count = fields[i], tonumber(fields[i + 1])
 if count and holder ~= "mode" and not is_write_field(holder) then
 for index = 1, math.min(count, MOST_HOLDS) do
-local key = string.format("%s:%s:rwlock_timeout:%.0f", prefix, holder, index)
+local key = prefix .. ":" .. holder .. ":rwlock_timeout:" .. string.format("%.0f", index)
 longest = math.max(longest, redis.call("PTTL", key))
 end
 end
@@ -4753,14 +4933,19 @@ for i = kept_count + 1, held_count do
 redis.call("DEL", KEYS[key_at + i])
 end
 end
-local function settle(lock, prefix, channel)
+local function worth_telling_ms(longest, kept_count)
+return kept_count > 0 and WORTH_TELLING_MS or math.max(WORTH_TELLING_MS, longest)
+end
+local function settle(lock, prefix, channel, kept_count)
 local longest = longest_read_ms(lock, prefix)
 if redis.call("HGET", lock, "mode") == "write" then
 if longest > 0 then
 raise_ttl(lock, string.format("%.0f", longest))
 end
 elseif longest > 0 then
-redis.call("PEXPIRE", lock, string.format("%.0f", longest))
+if set_ttl(lock, string.format("%.0f", longest), worth_telling_ms(longest, kept_count)) then
+publish(channel, "0")
+end
 else
 redis.call("DEL", lock)
 publish(channel, "0")
@@ -4789,7 +4974,7 @@ redis.call("HSET", lock, holder, ARGV[arg_at + 2])
 else
 redis.call("HDEL", lock, holder)
 end
-settle(lock, ARGV[arg_at + 4], ARGV[arg_at + 3])
+settle(lock, ARGV[arg_at + 4], ARGV[arg_at + 3], kept_count)
 return { "released" }
 end
 local replies = { now_ms }
@@ -4926,7 +5111,7 @@ return type(reply) == "table" and reply.err ~= nil
 end
 local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-local text = string.format("%s:%s", answer[1], answer[2])
+local text = answer[1] .. ":" .. answer[2]
 if
 was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
 or was_refused(redis.pcall("HSET", request.requests, request.id, text))
@@ -4983,8 +5168,7 @@ local owner, permits, since_ms = string.match(record, "^(.+):(%d+):(%d+)$")
 return owner, tonumber(permits) or 0, tonumber(since_ms) or now_ms
 end
 local function write_saved(saved, owner, permits, since_ms, ttl_ms)
-local who = string.format("%s:%s", owner, permits)
-redis.pcall("SET", saved, string.format("%s:%s", who, milliseconds(since_ms)), "PX", ttl_ms)
+redis.pcall("SET", saved, owner .. ":" .. permits .. ":" .. milliseconds(since_ms), "PX", ttl_ms)
 end
 local function saved_for_others(saved, owner)
 local other, permits = saved_for(saved)
@@ -5072,7 +5256,7 @@ return type(reply) == "table" and reply.err ~= nil
 end
 local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-local text = string.format("%s:%s", answer[1], answer[2])
+local text = answer[1] .. ":" .. answer[2]
 if
 was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
 or was_refused(redis.pcall("HSET", request.requests, request.id, text))
@@ -5182,7 +5366,7 @@ return type(reply) == "table" and reply.err ~= nil
 end
 local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-local text = string.format("%s:%s", answer[1], answer[2])
+local text = answer[1] .. ":" .. answer[2]
 if
 was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
 or was_refused(redis.pcall("HSET", request.requests, request.id, text))
@@ -5239,8 +5423,7 @@ local owner, permits, since_ms = string.match(record, "^(.+):(%d+):(%d+)$")
 return owner, tonumber(permits) or 0, tonumber(since_ms) or now_ms
 end
 local function write_saved(saved, owner, permits, since_ms, ttl_ms)
-local who = string.format("%s:%s", owner, permits)
-redis.pcall("SET", saved, string.format("%s:%s", who, milliseconds(since_ms)), "PX", ttl_ms)
+redis.pcall("SET", saved, owner .. ":" .. permits .. ":" .. milliseconds(since_ms), "PX", ttl_ms)
 end
 local function saved_for_others(saved, owner)
 local other, permits = saved_for(saved)
@@ -5331,7 +5514,7 @@ return type(reply) == "table" and reply.err ~= nil
 end
 local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-local text = string.format("%s:%s", answer[1], answer[2])
+local text = answer[1] .. ":" .. answer[2]
 if
 was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
 or was_refused(redis.pcall("HSET", request.requests, request.id, text))
@@ -5382,6 +5565,198 @@ if not answer and available > 0 then
 redis.call("DECRBY", permits, milliseconds(-available))
 end
 return answer or record(request, "drained", available)
+end) }`,
+  ),
+  "semaphore-resize": scriptSource(
+    "semaphore-resize",
+    `local time = redis.call("TIME")
+local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local UNDONE = "undone:0"
+local function milliseconds(number)
+return string.format("%.0f", number)
+end
+local function foreign_type(key, kind)
+local found = redis.call("TYPE", key).ok
+return found ~= "none" and found ~= kind and found or nil
+end
+local function count_of(key)
+local stored = redis.call("GET", key)
+local count = stored and tonumber(stored)
+local exact = count and math.abs(count) < 2 ^ 53 and string.format("%.0f", count + 0) == stored
+return exact and count or nil
+end
+local function foreign_count(key)
+return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not count_of(key) and "string" or nil
+end
+local function answer_of(request)
+local record = redis.call("HGET", request.requests, request.id)
+if not record or record == UNDONE then
+return nil
+end
+request.before = record
+local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
+return { status, number }
+end
+local function forget_settled(request)
+for id in string.gmatch(request.settled, "%d+") do
+redis.pcall("HDEL", request.requests, id)
+end
+end
+local function even_when_full(request)
+redis.call("PEXPIRE", request.requests, request.memory_ms)
+end
+local function was_refused(reply)
+return type(reply) == "table" and reply.err ~= nil
+end
+local function try_record(request, status, number)
+local answer = { status, string.format("%.0f", number) }
+local text = answer[1] .. ":" .. answer[2]
+if
+was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
+or was_refused(redis.pcall("HSET", request.requests, request.id, text))
+then
+return nil
+end
+redis.call("PEXPIRE", request.requests, request.memory_ms)
+return answer
+end
+local function record(request, status, number)
+return try_record(request, status, number)
+or redis.call("PEXPIRE", request.requests, request.memory_ms)
+and redis.call("HSET", request.requests, request.id, UNDONE)
+end
+local function is_undone(request, reply)
+if not was_refused(reply) then
+return false
+end
+redis.call("HSET", request.requests, request.id, request.before or UNDONE)
+return true
+end
+local function once(request, foreign, decide)
+if now_ms > tonumber(request.not_after_ms) then
+return { "late" }
+end
+local found = foreign or foreign_type(request.requests, "hash")
+if found then
+return { "wrong-type", found }
+end
+local answer = answer_of(request)
+if answer then
+even_when_full(request)
+else
+answer = decide()
+end
+forget_settled(request)
+return answer
+end
+local function publish(channel, message)
+local heard = redis.pcall("PUBLISH", channel, message)
+return type(heard) == "number" and heard or 0
+end
+local function announce(channel, available)
+if available >= 1 then
+publish(channel, string.format("%.0f", available))
+end
+end
+local PERMANENT = 922337203685477
+local MOST_AT_ONCE = 10000
+local function foreign_semaphore(semaphore)
+return foreign_count(semaphore.permits) or foreign_type(semaphore.leases, "zset")
+end
+local function raw_ids(hex)
+local ids = {}
+for at = 1, #hex, 32 do
+local raw = string.gsub(string.sub(hex, at, at + 31), "%x%x", function(byte)
+return string.char(tonumber(byte, 16))
+end)
+ids[#ids + 1] = raw
+end
+return ids
+end
+local function lease_end(semaphore, id)
+local ends_ms = redis.call("ZSCORE", semaphore.leases, id)
+return ends_ms and tonumber(ends_ms)
+end
+local function is_leased(semaphore, id)
+local ends_ms = lease_end(semaphore, id)
+return ends_ms and ends_ms > now_ms
+end
+local function next_end_ms(semaphore)
+local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+local ends_ms = tonumber(soonest[2]) or PERMANENT
+return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
+end
+local function count_absent(semaphore, ids)
+local absent = 0
+for _, id in ipairs(ids) do
+absent = absent + (is_leased(semaphore, id) and 0 or 1)
+end
+return absent
+end
+local function count_expired(semaphore)
+return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
+end
+local function reclaim(semaphore)
+local number = math.min(count_expired(semaphore), MOST_AT_ONCE)
+if number == 0 then
+return
+end
+redis.call("ZREMRANGEBYRANK", semaphore.leases, "1", "0")
+if count_of(semaphore.permits) then
+announce(semaphore.channel, redis.call("INCRBY", semaphore.permits, milliseconds(number)))
+end
+redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(number - 1))
+end
+local function lease(semaphore, ids, ends_ms)
+local reply = nil
+for _, id in ipairs(ids) do
+reply = redis.pcall("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+end
+return reply
+end
+local function prolong(semaphore, ids, ends_ms)
+for _, id in ipairs(ids) do
+if (lease_end(semaphore, id) or 0) < ends_ms then
+redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+end
+end
+end
+local function give_back(semaphore, ids, request, status, number)
+redis.call("ZREM", semaphore.leases, "")
+local available = count_of(semaphore.permits)
+local total = available and available + #ids or 0
+local answer = record(request, status, number or total)
+if available and is_undone(request, redis.pcall("INCRBY", semaphore.permits, milliseconds(#ids))) then
+redis.call("INCRBY", semaphore.permits, milliseconds(#ids))
+end
+for _, id in ipairs(ids) do
+redis.call("ZREM", semaphore.leases, id)
+end
+if available then
+announce(semaphore.channel, total)
+end
+return answer
+end
+local seen, total = tonumber(ARGV[6]), tonumber(ARGV[7])
+local semaphore = { permits = KEYS[1], leases = KEYS[3], channel = ARGV[5] }
+local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
+return { now_ms, once(request, foreign_semaphore(semaphore), function()
+even_when_full(request)
+local available = count_of(semaphore.permits)
+if not available then
+return record(request, "absent", 0)
+end
+local now_total = available + redis.call("ZCARD", semaphore.leases)
+if now_total ~= seen then
+return record(request, "changed", now_total)
+end
+local left, change = available + total - now_total, milliseconds(total - now_total)
+local answer = record(request, "set", left)
+if is_undone(request, redis.pcall("INCRBY", semaphore.permits, change)) then
+redis.call("INCRBY", semaphore.permits, change)
+end
+announce(semaphore.channel, left)
+return answer
 end) }`,
   ),
   "server-probe": scriptSource(
@@ -5514,6 +5889,12 @@ return stored ~= nil and stored >= tonumber(kept_count) and stored <= tonumber(h
 end
 local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local WORTH_TELLING_MS = 100
+local function set_ttl(key, ttl_ms, worth_telling_ms)
+local seen_ms = redis.call("PTTL", key)
+redis.call("PEXPIRE", key, ttl_ms)
+return seen_ms == -1 or seen_ms >= tonumber(ttl_ms) + (worth_telling_ms or WORTH_TELLING_MS)
+end
 local function is_write_field(field)
 return string.sub(field, -6) == ":write"
 end
@@ -5525,7 +5906,7 @@ for i = 1, #fields, 2 do
 local holder, count = fields[i], tonumber(fields[i + 1])
 if count and holder ~= "mode" and not is_write_field(holder) then
 for index = 1, math.min(count, MOST_HOLDS) do
-local key = string.format("%s:%s:rwlock_timeout:%.0f", prefix, holder, index)
+local key = prefix .. ":" .. holder .. ":rwlock_timeout:" .. string.format("%.0f", index)
 longest = math.max(longest, redis.call("PTTL", key))
 end
 end
@@ -5570,8 +5951,11 @@ if kept_count == "0" then
 leave(lock, holder, channel, prefix)
 else
 local kept_ms = math.max(tonumber(ttl_ms), longest_read_ms(lock, prefix))
-redis.call("PEXPIRE", lock, string.format("%.0f", kept_ms))
+local ends_sooner = set_ttl(lock, string.format("%.0f", kept_ms))
 redis.call("HSET", lock, holder, kept_count)
+if ends_sooner then
+publish(channel, "1")
+end
 end
 return { "released" }
 end

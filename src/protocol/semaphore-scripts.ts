@@ -211,6 +211,23 @@ export const permitSetTotal: Script<
   reply: countAnswer({ set: [] }),
 });
 
+interface Resizing extends ToSemaphore {
+  readonly seen: number;
+  readonly total: number;
+}
+
+/** Changes how many permits either kind of semaphore has, if it has as many as were seen; see semaphore-resize.lua. */
+export const semaphoreResize: Script<
+  Resizing,
+  CountAnswer<{ readonly status: "set" | "absent" | "changed" }>
+> = defineScript({
+  source: sources["semaphore-resize"],
+  replicated: "if possible",
+  keys: ({ count, request }) => [count, request.requests, permitLeasesKey(count)],
+  args: ({ request, channel, seen, total }) => [...requestArgs(request), channel, seen, total],
+  reply: countAnswer({ set: [], absent: [], changed: [] }),
+});
+
 interface PermitLook {
   readonly count: string;
   readonly channel: string;

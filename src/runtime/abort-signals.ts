@@ -4,11 +4,21 @@ interface Cancellable {
 }
 
 const callsOf = new WeakMap<AbortSignal, SignalledCalls>();
+const madeReasons = new WeakMap<AbortSignal, unknown>();
+
+/** Why a signal has aborted, the same each time. Signals of other libraries may have no reason: they get the one that the platform gives. */
+export function reasonOf(signal: AbortSignal): unknown {
+  const reason: unknown = signal.reason ?? madeReasons.get(signal);
+  if (reason !== undefined) return reason;
+  const made = new DOMException("This operation was aborted", "AbortError");
+  madeReasons.set(signal, made);
+  return made;
+}
 
 /** Cancels a call when a signal aborts, or at once if that has aborted already. To be followed by {@link unheed}. */
 export function heed(signal: AbortSignal, call: Cancellable): void {
   if (signal.aborted) {
-    call.cancel(signal.reason);
+    call.cancel(reasonOf(signal));
     return;
   }
   let calls = callsOf.get(signal);
@@ -37,7 +47,7 @@ class SignalledCalls {
   }
 
   readonly #onAbort = (): void => {
-    for (const call of this.#calls) call.cancel(this.#signal.reason);
+    for (const call of this.#calls) call.cancel(reasonOf(this.#signal));
   };
 
   add(call: Cancellable): void {

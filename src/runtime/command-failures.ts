@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { type Driver, DriverClosedError, ServerReplyError } from "../driver/driver.js";
 import { ClientClosedError, UnavailableError } from "../errors.js";
 
@@ -21,7 +22,12 @@ const FORBIDDEN = /^NOPERM |The user executing the script can't|^ERR ACL failure
 const HINTS: readonly (readonly [RegExp, string])[] = [
   [
     /unknown command.{0,3}eval/i,
-    "it runs no scripts; if it is a Sentinel, make the client with the Sentinels' addresses and the master's name",
+    "it runs no scripts: if it is a Sentinel, make the client with the Sentinels' addresses and the master's name; else EVAL was renamed, " +
+      "or a proxy refuses it",
+  ],
+  [
+    /Could not find scripting engine/,
+    "it runs no scripts: this Valkey was started without its Lua module. Install it (on Alpine the package valkey-lua), and load it",
   ],
   [
     /^MOVED /,
@@ -81,21 +87,25 @@ export class CommandFailures {
     return passes ? undefined : this.unavailable(error, progress);
   }
 
-  /** The error of a call whose script was refused a command, and has changed nothing. */
-  refused(message: string): UnavailableError {
-    return this.unavailable(new ServerReplyError(message), { doubtful: 0, isOpen: false });
-  }
-
   unavailable(error: unknown, { doubtful, isOpen }: Progress): UnavailableError {
     const outcomeUnknown = doubtful > 0 || isOpen;
     const cause = error instanceof ServerReplyError ? error : (this.#driver.outage ?? error);
-    const told = toldOf(error, cause);
-    const [, hint] = HINTS.find(([words]) => words.test(told)) ?? [];
-    const why = hint === undefined ? told : `${told} (${hint})`;
+    const why = withHint(toldOf(error, cause));
     const unavailable = new UnavailableError(this.#driver.traits.server, why, outcomeUnknown, { cause });
     if (error instanceof DriverClosedError) final.add(unavailable);
     return unavailable;
   }
+}
+
+/** The error of a call to which a script has answered that the server refused it a command; nothing was changed. */
+export function refusedInScript(server: string, message: string): UnavailableError {
+  const cause = new ServerReplyError(message);
+  return new UnavailableError(server, withHint(cause.message), false, { cause });
+}
+
+function withHint(told: string): string {
+  const [, hint] = HINTS.find(([words]) => words.test(told)) ?? [];
+  return hint === undefined ? told : `${told} (${hint})`;
 }
 
 /** Whether a server has answered that it refuses a command. */
@@ -167,6 +177,6 @@ function toldOf(error: unknown, cause: unknown): string {
 
 /** Node's error about several addresses that cannot be reached has a code, but no message. */
 function textOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  if (!types.isNativeError(error)) return String(error);
   return error.message || ("code" in error ? String(error.code) : error.name);
 }

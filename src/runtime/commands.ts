@@ -204,11 +204,6 @@ export class Commands {
     return { endMs: this.#clock.monotonicMs() + this.timeoutMs, doubtful: 0 };
   }
 
-  /** The error of a call to which a script has answered that the server refused it a command. */
-  refused(message: string): UnavailableError {
-    return this.#failures.refused(message);
-  }
-
   /** How often the connection has been lost. */
   get resets(): number {
     return this.#driver.resets;
@@ -216,6 +211,11 @@ export class Commands {
 
   get busy(): boolean {
     return this.#underWay.busy;
+  }
+
+  /** How often a server has answered in time, be it with a refusal. */
+  get answers(): number {
+    return this.#sender.answers;
   }
 
   /** Resolves when nothing is under way. For one caller at a time. */

@@ -46,6 +46,21 @@ export function copyOf<E extends HoldfastError>(error: E, message: string = erro
   return copy as E;
 }
 
+/**
+ * Makes an error that is stored, and told to callers later. An error keeps the frames of where it was made until its stack is read, and with
+ * them all that they work with: this one has none. A caller who is told gets a stack of its own.
+ */
+export function frameless<E extends HoldfastError>(make: () => E): E {
+  const { stackTraceLimit } = Error;
+  // Where a program has frozen it, the error has its frames.
+  Reflect.set(Error, "stackTraceLimit", 0);
+  try {
+    return make();
+  } finally {
+    Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
+  }
+}
+
 const handedOut = new WeakSet<HoldfastError>();
 
 /**

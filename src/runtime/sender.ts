@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.js";
-import type { Driver, Ticket } from "../driver/driver.js";
+import { type Driver, ServerReplyError, type Ticket } from "../driver/driver.js";
 import type { Answered } from "../protocol/define-script.js";
 import type { RawReply, ScriptCall } from "../protocol/script-call.js";
 import { now } from "./instant.js";
@@ -24,6 +24,8 @@ export class Sender {
   readonly #replication: Replication;
   readonly #clocks: ServerClocks;
   readonly #underWay: UnderWay;
+  /** How often a server has answered in time, be it with a refusal. */
+  answers = 0;
 
   constructor({ driver, clock, replication, clocks, underWay }: Services) {
     this.#driver = driver;
@@ -83,6 +85,7 @@ export class Sender {
     // The server's time is not read from a late answer either: the command may have been on its way to the server for long, and deadlines
     // made by it would end far too late.
     if (pending.givenUp) return;
+    this.answers += 1;
     const { command, sentAt, resets = 0 } = pending;
     let decoded: Answered<Reply>;
     try {
@@ -105,6 +108,7 @@ export class Sender {
 
   #failed(pending: AnyPendingCommand, error: unknown): void {
     if (pending.givenUp) return;
+    if (error instanceof ServerReplyError) this.answers += 1;
     this.#underWay.settled(pending);
     pending.unanswered(pending, error);
   }

@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.js";
+import { TakenPermits } from "./taken-permits.js";
 
 /** What a call was about. */
 interface Subject {
@@ -47,12 +48,14 @@ const MOST_LOSSES = 10;
 export class Tally {
   /** The latest losses, the oldest first. */
   readonly losses: SeenLoss[] = [];
+  readonly permits: TakenPermits;
   readonly #clock: Clock;
   #stats = new Map<string, CallStats>();
   #uncounted = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.permits = new TakenPermits(clock);
   }
 
   /** A call has ended that had to wait, or has not got what it wanted. One that was cancelled or has failed tells nothing of the lock. */

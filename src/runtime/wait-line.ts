@@ -181,6 +181,14 @@ export class WaitLine {
     this.head?.wake();
   }
 
+  /** This client has set another TTL. Where the lock ends sooner than the line knows, the head asks then. */
+  endsIn(ms: number): void {
+    const askAgainMs = this.#clock.monotonicMs() + ms + 1;
+    if (askAgainMs >= this.#askAgainMs) return;
+    this.#askAgainMs = askAgainMs;
+    this.head?.wake();
+  }
+
   /** Nobody knows whether this client has freed it. */
   notFreed(): void {
     this.#expectsOwn = false;

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../clock.js";
 import { invariant } from "../invariant.js";
 import { Link } from "../linked.js";
-import { heed, unheed } from "./abort-signals.js";
+import { heed, reasonOf, unheed } from "./abort-signals.js";
 
 /** What a call waits for, and the holder of its own client that was seen to have it. */
 export interface OwnObstacle {
@@ -36,6 +36,8 @@ export class Waiter extends Link {
   naps = false;
   /** For presence; undefined for a call that wants nothing which other calls may have. */
   waitsFor: WaitsFor | undefined;
+  /** For presence: what its caller says about the hold. */
+  note: string | undefined;
   /** Whether it had to wait. */
   hasSlept = false;
   /** An `Heir` of locks/: takes over, for this waiter, a lock that another call of this client hands over. Undefined while it must not. */
@@ -95,7 +97,7 @@ export class Waiter extends Link {
 
   /** Whether an error is what the caller's own signal was aborted with. */
   isReasonOfSignal(error: unknown): boolean {
-    return this.#signal?.aborted === true && this.#signal.reason === error;
+    return this.#signal?.aborted === true && reasonOf(this.#signal) === error;
   }
 
   /** How long it may wait in all, in whole milliseconds. */

@@ -1,9 +1,11 @@
 import { checkBody, checkCount } from "../checks.js";
 import { WaitTimeoutError } from "../errors.js";
 import { checkSemaphoreSettings, type SemaphoreSettings, type WaitOptions } from "../options.js";
+import { inLogs, type LogArguments, printed } from "../printed.js";
 import { countDelete, countTrySet } from "../protocol/count-scripts.js";
 import { savedPermitsKey } from "../protocol/names.js";
 import { semaphoreAdd } from "../protocol/semaphore-scripts.js";
+import { reasonOf } from "../runtime/abort-signals.js";
 import { acquirePermits, type InVain } from "./acquire-permits.js";
 import { type Count, change } from "./count.js";
 import type { PermitSource } from "./permit-command.js";
@@ -57,6 +59,15 @@ export abstract class AnySemaphore<Granted, Options extends WaitOptions> {
 
   get name(): string {
     return this.count.name;
+  }
+
+  toJSON(): object {
+    const { name, kind } = this.count;
+    return { name, kind };
+  }
+
+  [inLogs](...given: LogArguments): string {
+    return printed("Semaphore", this.toJSON(), given);
   }
 
   /** The keys that go with that of the semaphore. */
@@ -140,9 +151,10 @@ export abstract class AnySemaphore<Granted, Options extends WaitOptions> {
       const comeTo = (granted: Granted | undefined, call: InVain) => come(granted, call, asked);
       const { nothing } = source;
       if (nothing !== undefined) return Promise.resolve().then(() => comeTo(nothing, WANTS_NOTHING));
-      options.signal?.throwIfAborted();
+      if (options.signal?.aborted) throw reasonOf(options.signal);
       const waitMs = options.waitMs ?? defaultWaitMs ?? client.settings.waitMs;
       const waiter = client.newWaiter(waitMs, options.signal, this.count);
+      waiter.note = source.terms.note;
       return acquirePermits(source, { permits, waiter, waits: waitMs !== 0 }, comeTo);
     } catch (error) {
       return Promise.reject(error);

@@ -1,8 +1,10 @@
 import { checkCount } from "../checks.js";
 import { events, type LatchAwaitEvent } from "../events.js";
 import { checkWaitOptions, type WaitOptions } from "../options.js";
+import { inLogs, type LogArguments, printed } from "../printed.js";
 import { countDelete, countTrySet, latchCountDown } from "../protocol/count-scripts.js";
 import { LATCH_CLOSED, LATCH_OPENED } from "../protocol/messages.js";
+import { reasonOf } from "../runtime/abort-signals.js";
 import { tracedOn } from "../runtime/traced.js";
 import type { Waiter } from "../runtime/waiter.js";
 import { CallInLine } from "./call-in-line.js";
@@ -57,6 +59,15 @@ export class RemoteLatch implements CountDownLatch {
     return this.#count.name;
   }
 
+  toJSON(): object {
+    const { name, kind } = this.#count;
+    return { name, kind };
+  }
+
+  [inLogs](...given: LogArguments): string {
+    return printed("CountDownLatch", this.toJSON(), given);
+  }
+
   async trySetCount(count: number): Promise<boolean> {
     checkCount("count", count, 1, HIGHEST_COUNT);
     const { client, key, channel } = this.#count;
@@ -83,7 +94,7 @@ export class RemoteLatch implements CountDownLatch {
       const { client } = this.#count;
       const { waitMs = client.settings.waitMs, signal } = options;
       client.assertOpen(this.#count);
-      signal?.throwIfAborted();
+      if (signal?.aborted) throw reasonOf(signal);
       const wait = new LatchWait(this.#count, client.newWaiter(waitMs, signal, this.#count));
       const { start, end, asyncStart, asyncEnd, error } = events.latchAwait;
       const endIsHeard = end.hasSubscribers || asyncEnd.hasSubscribers || error.hasSubscribers;

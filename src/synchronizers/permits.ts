@@ -95,6 +95,14 @@ export class PermitsLease extends AnyLease implements Permits {
     return this.#hold;
   }
 
+  protected get printedAs(): string {
+    return "Permits";
+  }
+
+  protected get values(): object {
+    return { ids: this.ids };
+  }
+
   protected override notHeld(why: string): NotHeldError {
     return permitsNotHeld(this.name, why);
   }

@@ -1,8 +1,10 @@
 import { checkCount } from "../checks.js";
+import { UnavailableError } from "../errors.js";
 import { events } from "../events.js";
 import { REFUSED, type Tried } from "../lease.js";
 import { checkWaitOptions, type SemaphoreSettings, type WaitOptions } from "../options.js";
 import { semaphoreAcquire, semaphoreCancel, semaphoreDrain } from "../protocol/semaphore-scripts.js";
+import type { Tally } from "../runtime/tally.js";
 import { surrounded } from "../threads/surrounded.js";
 import {
   AnySemaphore,
@@ -156,18 +158,44 @@ export class CountingSemaphore extends AnySemaphore<number, WaitOptions> impleme
 
   async release(permits = 1): Promise<void> {
     checkCount("permits", permits, 0, MOST_PERMITS);
-    if (permits > 0) await this.add(permits, { goesOn: true });
+    if (permits > 0) await this.#release(permits, {});
   }
 
   async releaseIfExists(permits = 1): Promise<boolean> {
     checkCount("permits", permits, 0, MOST_PERMITS);
-    return permits > 0 && (await this.add(permits, { mustExist: true, goesOn: true }));
+    return permits > 0 && (await this.#release(permits, { mustExist: true }));
+  }
+
+  #release(permits: number, how: { readonly mustExist?: boolean }): Promise<boolean> {
+    const added = this.add(permits, { ...how, goesOn: true });
+    const { tally } = this.count.client;
+    return tally === undefined ? added : this.#counted(tally, added, permits);
+  }
+
+  /** A release without an answer goes on in the background, and so counts as done. */
+  async #counted(tally: Tally, added: Promise<boolean>, permits: number): Promise<boolean> {
+    try {
+      const isAdded = await added;
+      tally.permits.gaveBack(this.count, permits);
+      return isAdded;
+    } catch (error) {
+      if (error instanceof UnavailableError && error.outcomeUnknown)
+        tally.permits.gaveBack(this.count, permits);
+      throw error;
+    }
+  }
+
+  override async delete(): Promise<boolean> {
+    const isDeleted = await super.delete();
+    this.count.client.tally?.permits.forget(this.count);
+    return isDeleted;
   }
 
   async drainPermits(): Promise<number> {
     const { client, key } = this.count;
     client.assertOpen(this.count);
     const { permits } = await change(this.count, semaphoreDrain, (request) => ({ count: key, request }));
+    client.tally?.permits.took(this.count, permits);
     return permits;
   }
 
@@ -185,7 +213,10 @@ export class CountingSemaphore extends AnySemaphore<number, WaitOptions> impleme
       cancel: semaphoreCancel,
       nothing: permits === 0 ? 0 : undefined,
       lot: () => ({ permits, ids: [], leaseMs: 0 }),
-      enter: () => permits,
+      enter: () => {
+        this.count.client.tally?.permits.took(this.count, permits);
+        return permits;
+      },
       giveBack: (granted) => this.#giveBack(granted),
       describe: () => undefined,
     };

@@ -11,15 +11,16 @@ export interface Forgettable {
   readonly heldMs: number;
   /** Whether it can be released without its lease. */
   readonly isReachable: boolean;
-  /** Its index among the young leases; undefined when it is not among them. */
-  cradle: number | undefined;
+  /** Its index among the young leases; "registered" once a collection has met its lease; undefined when it has none, or is over. */
+  cradle: number | "registered" | undefined;
   /** Its lease object was garbage collected: no code can release it any more. */
   forget(): void;
 }
 
 /**
- * Forgets a hold when its lease object is garbage collected, as no code can release it then. A hold must never refer to its lease, or that
- * would never be collected.
+ * Forgets a hold when its lease object is garbage collected, as no code can release it then. The registry keeps the hold, which must not
+ * refer to its lease: that would never be collected. Once it is over it may: the frames of what has found its loss have the lease, and so
+ * may listeners of its signal. So it is unregistered then.
  */
 const forgotten = new Forgotten((hold: Forgettable) => {
   if (hold.state !== "held") return;
@@ -40,9 +41,7 @@ const collected = new Forgotten<undefined>(() => {
   awaitsCollection = false;
   leases.forEach((lease, at) => {
     const hold = holds[at];
-    if (hold === undefined) return;
-    hold.cradle = undefined;
-    forgotten.register(lease, hold);
+    if (hold?.cradle !== undefined) register(lease, hold);
   });
   leases.length = 0;
   holds.length = 0;
@@ -68,7 +67,12 @@ export function guard(lease: object, hold: Forgettable): void {
 
 /** As {@link guard}, for a lease that may be garbage already: it is registered at once, as the list above would keep it alive. */
 export function guardOld(lease: object, hold: Forgettable): void {
-  if (!hold.isReachable) forgotten.register(lease, hold);
+  if (!hold.isReachable) register(lease, hold);
+}
+
+function register(lease: object, hold: Forgettable): void {
+  forgotten.register(lease, hold, hold);
+  hold.cradle = "registered";
 }
 
 /** The hold is over. */
@@ -76,6 +80,10 @@ export function unguard(hold: Forgettable): void {
   const at = hold.cradle;
   if (at === undefined) return;
   hold.cradle = undefined;
+  if (at === "registered") {
+    forgotten.unregister(hold);
+    return;
+  }
   const lease = leases.pop();
   const last = holds.pop();
   if (last === undefined || lease === undefined || last === hold) return;

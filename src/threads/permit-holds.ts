@@ -68,7 +68,7 @@ export class PermitHolds {
 
   /** Forgets the hold with its lease. */
   keepWith(lease: object, hold: PermitHold): void {
-    this.#forgotten.register(lease, hold);
+    this.#forgotten.register(lease, hold, hold);
   }
 
   /** Those to which at least one of these permits belongs. */
@@ -98,6 +98,7 @@ export class PermitHolds {
 
   remove(hold: PermitHold): void {
     this.lapsed(hold);
+    this.#forgotten.unregister(hold);
     for (const id of hold.ids) this.#byId.delete(id);
   }
 }

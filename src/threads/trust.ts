@@ -3,6 +3,7 @@ import type { LeaseLostError, LossReason } from "../errors.js";
 import { events } from "../events.js";
 import { invariant } from "../invariant.js";
 import type { Expiring, ExpiryAlarms } from "../runtime/expiry-alarms.js";
+import { frameless } from "../runtime/for-caller.js";
 import { earlier, type Instant, leftMs, NEVER, now } from "../runtime/instant.js";
 import { type Forgettable, unguard } from "./abandonment.js";
 import type { Doubts } from "./doubts.js";
@@ -18,8 +19,8 @@ import { latestEnd, leaseEnd, leaseLeftMs, type Since, type Terms } from "./term
 export abstract class Trust implements Expiring, Forgettable {
   /** The release under way or done, so that a second one can join it. */
   releasing: Promise<void> | undefined;
-  /** Its index among the young leases of abandonment.ts; undefined when it is not among them. */
-  cradle: number | undefined;
+  /** As abandonment.ts keeps it. */
+  cradle: number | "registered" | undefined;
   /** Those of its acquisition, or of its latest extension. */
   terms: Terms;
   readonly takenAt: Instant;
@@ -266,7 +267,7 @@ export abstract class Trust implements Expiring, Forgettable {
 
   #lost(reason: LossReason, heldMs: number): void {
     invariant(this.#state !== "lost", "a hold is lost twice");
-    const loss = this.lossOf(reason, heldMs);
+    const loss = frameless(() => this.lossOf(reason, heldMs));
     this.#state = "lost";
     this.#loss = loss;
     this.#over();

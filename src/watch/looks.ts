@@ -1,11 +1,11 @@
 import type { ClientPresence, Fleet, ListedHolder, ListedLock } from "../index.js";
 
 /**
- * What is worth knowing about a held lock: `stale`, each holder's client is gone, and the TTL was seen to fall for longer than a watchdog
- * needs to raise it; `no-ttl`, it never falls by itself; `fixed`, no watchdog renews it; `max-hold`, its holder may not have it for longer
- * than its `maxHoldMs`.
+ * What is worth knowing about a held lock: `stale`, each holder's client is gone, none tells of a fixed lease, and the TTL was seen to fall for
+ * longer than a watchdog needs to raise it; `leaked`, a client that is gone has permits that never return by themselves; `no-ttl`, it never falls by itself; `fixed`,
+ * no watchdog renews it; `max-hold`, its holder may not have it for longer than its `maxHoldMs`.
  */
-export type LockFlag = "stale" | "no-ttl" | "fixed" | "max-hold";
+export type LockFlag = "stale" | "leaked" | "no-ttl" | "fixed" | "max-hold";
 
 /** A lock as it was seen. */
 export interface WatchedLock extends ListedLock {
@@ -36,8 +36,19 @@ interface Seen {
   readonly presenceIsUnwell: boolean;
 }
 
-/** A watchdog of 30 s raises the TTL each 10 s. */
+/** A watchdog of 30 s raises the TTL each 10 s; any raises it each third of its lease. */
 const RENEWAL_MS = 11_000;
+const RENEWALS_A_LEASE = 3;
+/** A renewal takes a while. */
+const LATE_MS = 1_000;
+
+/**
+ * For how long a TTL has to be seen to fall, from that value on, until no watchdog can be renewing it.
+ * @param ttlMs as it was first seen: the lease of the watchdog has at least that length, and the next renewal comes within a third of it
+ */
+export function staleAfterMs(ttlMs: number): number {
+  return Math.max(RENEWAL_MS, ttlMs / RENEWALS_A_LEASE + LATE_MS);
+}
 /** How far a TTL may lie above what is left of the one before, as it is read over a network. */
 const TOLERANCE_MS = 500;
 /** A loss of the same lock by the same client is the one before, when it seems to have happened so much later: looks and beats take a while. */
@@ -49,6 +60,8 @@ const BEATS = 3;
 interface Fall {
   readonly holders: string;
   readonly sinceMs: number;
+  /** How long it has to fall. */
+  readonly neededMs: number;
   readonly ttlMs: number;
   readonly atMs: number;
 }
@@ -69,8 +82,9 @@ export class Looks {
       const fall = this.#fallOf(lock, nowMs);
       if (fall !== undefined) falls.set(lock.key, fall);
       const isStale =
-        !presenceIsUnwell && fall !== undefined && nowMs - fall.sinceMs >= RENEWAL_MS && areGone(lock);
-      return { ...lock, flags: flagsOf(lock, isStale, capped) };
+        !presenceIsUnwell && fall !== undefined && nowMs - fall.sinceMs >= fall.neededMs && areGone(lock);
+      const isLeaked = !presenceIsUnwell && lock.holders.some(hasLeaked);
+      return { ...lock, flags: flagsOf(lock, { isStale, isLeaked }, capped) };
     });
     const now = new Map(locks.map((lock) => [lock.key, lock]));
     const before = this.#before;
@@ -89,7 +103,8 @@ export class Looks {
       before !== undefined &&
       before.holders === names &&
       ttlMs <= before.ttlMs - (nowMs - before.atMs) + TOLERANCE_MS;
-    return { holders: names, sinceMs: hasOnlyFallen ? before.sinceMs : nowMs, ttlMs, atMs: nowMs };
+    if (hasOnlyFallen) return { ...before, ttlMs, atMs: nowMs };
+    return { holders: names, sinceMs: nowMs, neededMs: staleAfterMs(ttlMs), ttlMs, atMs: nowMs };
   }
 
   /** The losses that clients tell of and that were not told yet. */
@@ -145,11 +160,12 @@ function namesOf(holders: readonly ListedHolder[]): string {
 
 function flagsOf(
   { key, kind, ttlMs, holders }: ListedLock,
-  isStale: boolean,
+  { isStale, isLeaked }: { readonly isStale: boolean; readonly isLeaked: boolean },
   capped: ReadonlySet<string>,
 ): readonly LockFlag[] {
   const flags: LockFlag[] = [];
   if (isStale) flags.push("stale");
+  if (isLeaked) flags.push("leaked");
   if (holders.length === 0) return flags;
   if (ttlMs === -1 && !COUNTS.has(kind)) flags.push("no-ttl");
   if (holders.some(({ renewed }) => renewed === false)) flags.push("fixed");
@@ -164,9 +180,16 @@ const COUNTS: ReadonlySet<ListedLock["kind"]> = new Set([
   "count-down-latch",
 ]);
 
-/** Holders of JVMs tell nothing of themselves, and so are never gone. */
+/** Holders of JVMs tell nothing of themselves, and so are never gone. A fixed lease falls whether its holder lives or not. */
 function areGone({ holders }: ListedLock): boolean {
-  return holders.length > 0 && holders.every(({ client }) => client?.state === "gone");
+  return (
+    holders.length > 0 &&
+    holders.every(({ client, renewed }) => client?.state === "gone" && renewed !== false)
+  );
+}
+
+function hasLeaked({ permanent, client }: ListedHolder): boolean {
+  return permanent === true && client?.state === "gone";
 }
 
 function cappedHolds(clients: Fleet["clients"]): ReadonlySet<string> {
@@ -184,8 +207,11 @@ function holdName(key: string, holder: string): string {
   return JSON.stringify([key, holder]);
 }
 
+/** In a small fleet a few processes end together, as when their machine does. */
+const MANY = 3;
+
 /**
- * Whether more than half of the processes of a group, and two at least, fell silent at once, as they do when the server of their presence is
+ * Whether more than half of the processes of a group, and three at least, fell silent at once, as they do when the server of their presence is
  * lost. The clients of one process die together.
  */
 function isUnwell(clients: readonly ClientPresence[]): boolean {
@@ -195,7 +221,7 @@ function isUnwell(clients: readonly ClientPresence[]): boolean {
     const isAtOnce = ({ lastSeenMs }: ClientPresence) =>
       lastSeenMs >= fromMs && lastSeenMs <= fromMs + BEATS * everyMs;
     const together = new Set(gone.filter(isAtOnce).map(processOf)).size;
-    return together >= 2 && together > there.size;
+    return together >= MANY && together > there.size;
   });
 }
 

@@ -50,11 +50,12 @@ async function* watch(
   }
 }
 
+/** Ends early when the signal aborts: the next look then rejects with its reason. */
 function pause(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     const abort = () => {
       timer.cancel();
-      reject(signal?.reason);
+      resolve();
     };
     const timer = clock.schedule(
       ms,

@@ -7,7 +7,10 @@ import { pageOf } from "../support/refusals/page.js";
 import { type ServerState, scenarios } from "../support/refusals/refusals.js";
 import { type Cell, problemsOf, RefusalWorld, scriptNames } from "../support/refusals/world.js";
 import { until } from "../support/run/until.js";
-import { isReference } from "../support/servers/redis-program.js";
+import { isBefore7, isReference } from "../support/servers/redis-program.js";
+
+/** Where the rights are taken from that take a lock back, a server that was not asked before leaves it. */
+const NOT_BEFORE_7 = ["lock-acquire", "fair-acquire", "read-acquire", "write-acquire", "presence-tell"];
 
 const PAGE = "docs/reference/refused-commands.md";
 
@@ -53,12 +56,19 @@ describe("a user who may not run one of the commands of a script", () => {
     },
   );
 
-  test.each(scriptNames)("who is given the rights one by one does neither: %s [own-85]", async (name) => {
-    const problems = await eachScenario(name, (_, scenario, control) =>
-      world.refusals.trial(scenario, world.commands(name), control),
-    );
-    expect(problems).toEqual([]);
-  });
+  test.for(scriptNames)(
+    "who is given the rights one by one does neither: %s [own-85]",
+    async (name, { skip }) => {
+      skip(
+        isBefore7() && NOT_BEFORE_7.includes(name),
+        "Redis 6.2 can not tell a script what its user may run",
+      );
+      const problems = await eachScenario(name, (_, scenario, control) =>
+        world.refusals.trial(scenario, world.commands(name), control),
+      );
+      expect(problems).toEqual([]);
+    },
+  );
 
   test("leaves what the page says; npm run table writes it anew", ({ skip }) => {
     skip(!isReference(), "the page tells of the reference server");

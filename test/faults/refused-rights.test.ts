@@ -1,8 +1,7 @@
 import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
-import { Holdfast, UnavailableError } from "../../src/index.js";
-import type { LeaseLock } from "../../src/locks/lease-lock.js";
+import { Holdfast, type Lock, UnavailableError } from "../../src/index.js";
 import { destroyClient } from "../support/clients/ioredis-clients.js";
 import { until } from "../support/run/until.js";
 import { type RedisServer, startRedis } from "../support/servers/redis-server.js";
@@ -45,7 +44,7 @@ async function keys(): Promise<readonly string[]> {
   return all.filter((key) => !key.startsWith("holdfast_req:")).sort();
 }
 
-const kinds: Readonly<Record<string, () => LeaseLock>> = {
+const kinds: Readonly<Record<string, () => Pick<Lock, "tryLock">>> = {
   lock: () => holdfast.getLock(KEY),
   "fenced lock": () => holdfast.getFencedLock(KEY),
   "read lock": () => holdfast.getReadWriteLock(KEY).readLock(),

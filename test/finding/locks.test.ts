@@ -35,6 +35,54 @@ describe("locks() by presence", () => {
   // Beats come at whole milliseconds then, to which ages are told: no age is rounded twice.
   beforeEach(() => void vi.spyOn(environment, "random").mockReturnValue(0.5));
 
+  test("lists the permits that a client has taken and not given back, also once it is gone [P12]", async () => {
+    const world = open({ presence: { app: "billing" } });
+    const { clock, holdfast: one } = world;
+    const [leasing, plain] = [one.getPermitExpirableSemaphore("leasing"), one.getSemaphore("plain")];
+    await leasing.trySetPermits(5);
+    await plain.trySetPermits(3);
+    const forever = await leasing.acquire(2);
+    await leasing.acquire({ leaseMs: HOUR_MS });
+    await plain.acquire(2);
+    await clock.advance(TOLD_MS);
+    const looks = world.connect().holdfast;
+    const found = await find(world, looks);
+    expect(found).toMatchObject([
+      {
+        name: "leasing",
+        kind: "permit-expirable-semaphore",
+        available: 2,
+        takenCount: 3,
+        permanentCount: 2,
+        holders: [
+          { holder: one.clientId, count: 2, renewed: null, permanent: true, permitIds: { length: 2 } },
+          { holder: one.clientId, count: 1, renewed: false, permitIds: { length: 1 } },
+        ],
+      },
+      {
+        name: "plain",
+        kind: "semaphore",
+        available: 1,
+        holders: [{ count: 2, renewed: null, permanent: true }],
+      },
+    ]);
+    expect([...(found[0]?.holders[0]?.permitIds ?? [])].sort()).toEqual([...forever.ids].sort());
+    expect(found[0]?.holders[1]).not.toHaveProperty("permanent");
+    expect(found[1]).not.toHaveProperty("takenCount");
+    expect(found[1]?.holders[0]).not.toHaveProperty("permitIds");
+    // What presence tells is older than what is stored.
+    await looks.forceRelease(await looks.inspect("leasing"), { ids: forever.ids.slice(0, 1) });
+    const [after] = await find(world, looks);
+    expect(after).toMatchObject({
+      available: 3,
+      takenCount: 2,
+      permanentCount: 1,
+      holders: [{ count: 1 }, {}],
+    });
+    await leasing.delete();
+    await plain.delete();
+  });
+
   test("lists what clients hold and wait for, with who they are, ordered by key", async () => {
     const world = open({ presence: { app: "billing", labels: { region: "eu" } } });
     const { holdfast: one, clock, connect, server } = world;

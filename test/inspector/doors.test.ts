@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { assets } from "../../src/inspector/assets.js";
 import { doors, type Sent } from "../support/worlds/doors.js";
@@ -116,5 +119,36 @@ describe("fetch and node answer alike:", () => {
     expect(plain.headers).not.toHaveProperty("content-encoding");
     expect(zipped.headers).toMatchObject({ "content-encoding": "gzip", vary: "accept-encoding" });
     expect(zipped.body).not.toBe(plain.body);
+  });
+});
+
+describe("one request has one address:", () => {
+  const free = `POST /locks?free=a HTTP/1.1`;
+  const ofEvil = `Origin: http://evil.example\r\nHoldfast-Seen: ${digest}`;
+  test.each([
+    ["no lock of this key is known", `${free}\r\nHost: evil.example\r\n${ofEvil}`],
+    ["two addresses", `${free}\r\nHost: evil.example\r\nHost: ops.example\r\n${ofEvil}`],
+    ["two addresses", `${free}\r\nHost: ops.example\r\nhost: ops.example\r\n${ofEvil}`],
+    ["two addresses", `POST http://evil.example/?free=a HTTP/1.1\r\nHost: ops.example\r\n${ofEvil}`],
+    ["does not come from a page", `POST //evil.example/?free=a HTTP/1.1\r\nHost: ops.example\r\n${ofEvil}`],
+    ["no lock of this key", `POST http://evil.example/?free=a HTTP/1.1\r\nHost: evil.example\r\n${ofEvil}`],
+  ])("%s: %s [I4]", async (told, lines) => {
+    const { time, locks } = open();
+    const server = createServer((request, response) => locks.node(request, response));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    try {
+      const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+      socket.end(`${lines}\r\nConnection: close\r\n\r\n`);
+      let answered = "";
+      socket.on("data", (piece) => {
+        answered += piece;
+      });
+      await passing(time, once(socket, "close"));
+      expect(answered).toContain(told);
+      expect(answered).toMatch(told.startsWith("does not") ? /^HTTP\/1.1 403/ : /^HTTP\/1.1 400/);
+    } finally {
+      server.close();
+    }
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Freed, LockDetail, Snapshot } from "../../src/inspector/format.js";
 import { digestOf } from "../../src/inspector/rows.js";
-import { unlockLine } from "../../src/inspector/told.js";
+import { shellLine } from "../../src/inspector/told.js";
 import { type Inspecting, inspecting } from "../support/worlds/inspecting.js";
 import { JVM } from "../support/worlds/listed.js";
 
@@ -57,12 +57,32 @@ describe("a free", () => {
     const { changes } = await detailOf(world, "a");
     expect(changes[0]).toMatchObject({
       type: "forced",
-      text: expect.stringMatching(
-        /^freed by force by ada: no reason given; it was held by billing@.* pid \d+ \(/,
-      ),
+      text: expect.stringMatching(/^freed by force by ada: no reason given; held by billing@.* pid \d+ \(/),
     });
     expect(await free(world, "a", seen)).toEqual({ status: 200, outcome: "absent", now: null });
     expect(lease.state).toBe("held");
+  });
+
+  test.each([
+    [
+      "throws",
+      () => {
+        throw new Error("disk full");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("disk full"))],
+  ])("is done and told where the function for log lines %s [own-108]", async (_, log: () => unknown) => {
+    const world = open({ presence: true }, { log });
+    await world.time.holdfast.getLock("a").lock({ leaseMs: HOUR_MS });
+    await world.time.clock.advance(TOLD_MS);
+    expect(await free(world, "a", await seenOf(world, "a"))).toMatchObject({
+      status: 200,
+      outcome: "released",
+    });
+    const { changes } = await detailOf(world, "a");
+    expect(changes.map(({ text }) => text)).toContain(
+      "the log line about it was not written: Error: disk full",
+    );
   });
 
   test("of a lock that has passed on meanwhile does nothing, and says who has it now", async () => {
@@ -216,7 +236,11 @@ describe("a free", () => {
     const seen = await seenOf(world, "a");
     looks.driver.cut();
     const answered = await free(world, "a", seen);
-    expect(answered).toMatchObject({ status: 503, error: expect.stringContaining("did not answer") });
+    expect(answered).toMatchObject({
+      ...{ status: 503, error: expect.stringContaining("did not answer") },
+      // It was looked at, and no more.
+      nothingDone: true,
+    });
     looks.driver.mend();
     await lease.unlock();
   });
@@ -315,10 +339,13 @@ describe("the line that frees from a shell", () => {
     ["free", 0, null],
   ])("of %j with %i holders is %j", (key, count, line) => {
     const holders = Array.from({ length: count }, (_, at) => holder(`${JVM}:${at + 1}`));
-    expect(unlockLine(key, holders, 0)).toBe(line);
+    expect(shellLine({ key, kind: "lock", holders, more: { holders: 0, waiting: 0 } })).toBe(line);
   });
 
   test("frees by force what has more holders than are listed", () => {
-    expect(unlockLine("a", [holder(`${JVM}:1`)], 7)).toBe("holdfast unlock --force -- a");
+    const holders = [holder(`${JVM}:1`)];
+    expect(shellLine({ key: "a", kind: "lock", holders, more: { holders: 7, waiting: 0 } })).toBe(
+      "holdfast unlock --force -- a",
+    );
   });
 });

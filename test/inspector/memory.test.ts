@@ -60,7 +60,7 @@ function fleetAt(look: number, atMs: number): { found: ListedLock[]; fleet: Flee
       ...{ key, name: key, kind: "lock", ttlMs: 30_000, token: null, sources: ["presence"] as const },
       ...{
         holders: [holder],
-        waiting: [{ holder: null, client, forMs: 5 }],
+        waiting: [{ holder: null, client, forMs: 5, note: null }],
         more: { holders: 0, waiting: 0 },
       },
     };

@@ -50,11 +50,29 @@ describe.each(doors)("by %s", (...door) => {
       expect(await freed(door, { "sec-fetch-site": "cross-site" }, { authorize })).toBe(403);
     });
 
-    test("behind a proxy that rewrites Host the option origin is the page's own", async () => {
-      const how = { origin: "https://ops.example" };
-      expect(await freed(door, { origin: "https://ops.example" }, how)).toBe(LET_IN);
-      expect(await freed(door, { origin: "http://localhost" }, how)).toBe(403);
+    const OPS = "https://ops.example";
+    test.each([
+      [{ origin: OPS }, LET_IN],
+      [{ origin: "http://localhost" }, 403],
+      [{ "sec-fetch-site": "same-origin" }, LET_IN],
+      [{ "sec-fetch-site": "same-origin", origin: OPS }, LET_IN],
+      [{ "sec-fetch-site": "same-origin", origin: "https://evil.example" }, 403],
+      [{ "sec-fetch-site": "same-origin", origin: "http://localhost" }, 403],
+      [{ "sec-fetch-site": "same-origin", origin: "null" }, 403],
+      [{ "sec-fetch-site": "cross-site", origin: OPS }, 403],
+    ])("with the option origin, that alone is the page's own: %j: %i [I3]", async (headers, status) => {
+      expect(await freed(door, headers as Record<string, string>, { origin: OPS })).toBe(status);
     });
+
+    test.each([
+      ["https://ops.example", LET_IN],
+      ["null", 403],
+    ])(
+      "without it a proxy may have rewritten Host: same-origin beside %s: %i [I3]",
+      async (origin, status) => {
+        expect(await freed(door, { "sec-fetch-site": "same-origin", origin })).toBe(status);
+      },
+    );
 
     test.each(["?free=a", "?scan"])("%s needs a header that no form can send", async (search) => {
       const { time, locks } = open();

@@ -223,7 +223,7 @@ describe("a fair lock on a server that forgets", () => {
       await raw("ZADD", TIMEOUTS, time.clock.wallMs() + HOUR_MS, dead);
     }
     const waiting = await queued(time);
-    // As when the server's clock is set forward by more than a minute.
+    // As when somebody deletes the key.
     await raw("DEL", ALIVE);
     await lease.unlock();
     // The first of them has it for a while, and the second as well, as it is believed alive until then.

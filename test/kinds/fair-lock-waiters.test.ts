@@ -163,6 +163,23 @@ describe("a waiter of a fair lock that is dead", () => {
     await release(next, time);
   });
 
+  test.each([
+    ["the lock is free for whoever comes then", false],
+    ["another one waits", true],
+  ])("is not given the lock when it was silent for more than a minute and %s [own-103]", async (_, waits) => {
+    const time = open();
+    const lease = await time.holdfast.getFairLock("a").lock();
+    kill(await queued(time));
+    await time.clock.advance(90_000);
+    const next = waits ? await queued(time) : undefined;
+    await lease.unlock();
+    const later = next ?? (await queued(time));
+    await time.clock.advance(0);
+    expect(later.lock.outcome).toMatchObject(held);
+    await release(later, time);
+    expect(Object.keys(time.server.dump())).toEqual([]);
+  });
+
   test("and seven more like it in a row are passed over together [R23]", async () => {
     const time = open();
     const lease = await time.holdfast.getFairLock("a").lock();

@@ -1,13 +1,17 @@
 import { AsyncResource } from "node:async_hooks";
 import { describe, expect, test } from "vitest";
 import { ClientClosedError, LeaseLostError, NotHeldError } from "../../src/errors.js";
+import { events } from "../../src/events.js";
 import type { Holdfast } from "../../src/holdfast.js";
+import type { Lock } from "../../src/locks/lock.js";
 import { answerLate, neverDeliver } from "../support/faults/call-faults.js";
 import { watchLeaks } from "../support/run/leaks.js";
+import { endRecordings, recorded } from "../support/run/recorded-events.js";
 import { watched } from "../support/run/watched.js";
 import { fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
+endRecordings();
 const open = fakeTime();
 
 const CLOSED = { error: expect.any(ClientClosedError) };
@@ -258,6 +262,46 @@ describe("what is held when a client closes", () => {
     expect(closing.outcome).toEqual({ value: undefined });
     expect(Object.keys(time.server.dump())).toEqual([]);
   });
+});
+
+describe("closing with releaseHeld while a nested call enters", () => {
+  const kinds: readonly [string, (client: Holdfast) => Lock][] = [
+    ["a lock", (client) => client.getLock("a")],
+    ["a fair lock", (client) => client.getFairLock("a")],
+    ["a read lock", (client) => client.getReadWriteLock("a").readLock()],
+    ["a write lock", (client) => client.getReadWriteLock("a").writeLock()],
+  ];
+
+  async function entering(lockOf: (client: Holdfast) => Lock) {
+    const time = open();
+    const { holdfast: client, driver } = time.connect();
+    const lost = recorded(events.leaseLost);
+    const lock = lockOf(client);
+    const outer = await lock.lock();
+    const inner = await outer.run(() => lock.lock());
+    const late = answerLate();
+    const met = driver.next(late, ({ script }) => script.name.endsWith("-acquire"));
+    const nested = watched(outer.run(() => inner.run(() => lock.lock())));
+    await met;
+    // Behind the command that enters.
+    const unlocking = watched(inner.unlock());
+    const closing = watched(client.close({ releaseHeld: true }));
+    await time.clock.advance(0);
+    late.arrive();
+    await time.clock.advance(0);
+    expect([nested.outcome, closing.outcome]).toEqual([CLOSED, { value: undefined }]);
+    return { time, unlocking, lost: lost.map(({ reason }) => reason) };
+  }
+
+  test.each(kinds)(
+    "tells the loss of what was held, as closed, and nothing as stolen: %s [own-98]",
+    async (_, lockOf) => {
+      const { time, unlocking, lost } = await entering(lockOf);
+      expect(lost).toEqual(["closed"]);
+      expect(unlocking.outcome).toEqual({ value: undefined });
+      expect(time.server.dump()).toEqual({});
+    },
+  );
 });
 
 describe("closing ends in time, and leaves nothing behind", () => {

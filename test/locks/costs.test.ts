@@ -20,7 +20,7 @@ const acquired: CommandCounts = { time: 1, pttl: 1, hset: 1, pexpire: 1 };
 const enteredAgain: CommandCounts = { time: 1, pttl: 2, type: 1, hget: 1, hset: 1, pexpire: 1 };
 const refused: CommandCounts = { time: 1, type: 1, hget: 1, pttl: 1, hkeys: 1 };
 const released: CommandCounts = { hdel: 1, publish: 1 };
-const partlyReleased: CommandCounts = { time: 1, type: 1, hget: 1, pexpire: 1, hset: 1 };
+const partlyReleased: CommandCounts = { time: 1, type: 1, hget: 1, pttl: 1, pexpire: 1, hset: 1 };
 
 function sum(...parts: readonly CommandCounts[]): CommandCounts {
   const total: Record<string, number> = {};

@@ -37,12 +37,30 @@ describe("what a caller did wrong is told with the value, the names that there a
       'there is no option "waitTime" of a lock: waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note. Did you mean waitMs?',
     ],
     [
-      "a name that is like none",
+      "a name of another library",
       { ttl: 5 },
-      'there is no option "ttl" of a lock: waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note',
+      'there is no option "ttl" of a lock: waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note. Did you mean leaseMs?',
     ],
+    [
+      "a name that is like none",
+      { colour: "red" },
+      'there is no option "colour" of a lock: waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note',
+    ],
+    [
+      "an option of the release",
+      { keepForMs: 5 },
+      'there is no option "keepForMs" of a lock: waitMs, leaseMs, watchdogMs, maxHoldMs, signal, threadId, note. It is given as in lease.unlock({ keepForMs })',
+    ],
+    ["an array in place of options", [], "options must be an object, got an array"],
+    ["a date in place of options", new Date(), "options must be an object, got a Date"],
+    ["a map in place of options", new Map(), "options must be an object, got a Map"],
+    ["a signal in place of options", AbortSignal.abort(), "options must be an object, got an AbortSignal"],
     ["a duration in words", { leaseMs: "10s" }, 'leaseMs must be a number of milliseconds, got "10s"'],
-    ["a controller", { signal: new AbortController() }, "signal must be an AbortSignal, got an object"],
+    [
+      "a controller",
+      { signal: new AbortController() },
+      "signal must be an AbortSignal, got an AbortController",
+    ],
     ["a thread id in words", { threadId: "57" }, 'threadId must be a number, got "57"'],
   ])("%s", async (_, options, message) => {
     const lock = open().holdfast.getLock("a");
@@ -78,6 +96,39 @@ describe("what a caller did wrong is told with the value, the names that there a
     expect(await messageOf(() => holdfast.getLock("a").using(whatever(undefined)))).toBe(
       "using needs a function to run, as its last argument, got undefined",
     );
+  });
+
+  test("an option in the wrong place, with how it is given", async () => {
+    const { holdfast, connect } = open();
+    expect(await messageOf(() => holdfast.getLock("a", whatever({ leaseMs: 5 })))).toBe(
+      'there is no setting "leaseMs" of a lock: reentry. It is given as in getLock(name).lock({ leaseMs })',
+    );
+    expect(await messageOf(() => holdfast.getLock("a").lock(whatever({ fair: true })))).toMatch(
+      / It is given as in getReadWriteLock\(name, \{ fair \}\)$/,
+    );
+    expect(await messageOf(() => connect(whatever({ leaseMs: 5 })))).toMatch(
+      / It is given as in getLock\(name\)\.lock\(\{ leaseMs \}\)$/,
+    );
+  });
+
+  test("a second argument that has no effect", async () => {
+    const { holdfast } = open();
+    expect(await messageOf(() => Reflect.apply(holdfast.getSemaphore, holdfast, ["s", 5]))).toBe(
+      "getSemaphore takes a name alone, got 5 as well. It is given as in await semaphore.trySetPermits(5)",
+    );
+    expect(
+      await messageOf(() => Reflect.apply(holdfast.getPermitExpirableSemaphore, holdfast, ["p", 5])),
+    ).toBe(
+      "getPermitExpirableSemaphore takes a name alone, got 5 as well. It is given as in await semaphore.trySetPermits(5)",
+    );
+    expect(await messageOf(() => Reflect.apply(holdfast.getCountDownLatch, holdfast, ["l", 5]))).toBe(
+      "getCountDownLatch takes a name alone, got 5 as well. It is given as in await latch.trySetCount(5)",
+    );
+    for (const method of ["getNonReentrantLock", "getNonReentrantFairLock"] as const) {
+      expect(await messageOf(() => Reflect.apply(holdfast[method], holdfast, ["a", {}]))).toBe(
+        `${method} takes a name alone, got an object as well`,
+      );
+    }
   });
 
   test("several names where one is wanted", async () => {

@@ -32,7 +32,7 @@ it("takes the token out of the address, sends it as Bearer, and knows it after a
 it("says what to open where the token is missing or wrong, and takes the right one in the same tab", async () => {
   const server = await serve({ token: "s3cret" });
   const page = await open(server.url);
-  await page.getByText("The inspector wants a token.").waitFor();
+  await page.getByText("The inspector needs a token.").waitFor();
   await page.goto(`${server.url}#token=s3cret`);
   await whenLive(page);
   expect(page.url()).not.toContain("s3cret");
@@ -50,7 +50,7 @@ it("connects again by itself, and clears nothing until then", async () => {
   expect(await page.locator(".banner").count()).toBe(0);
 });
 
-it("tells since when Redis is away, and keeps what was known", async () => {
+it("tells since when Redis is away, is not called live meanwhile, and keeps what was known [I5]", async () => {
   const server = await serve();
   const page = await whenLive(await open(server.url));
   const away = { sinceMs: AT_MS - 65_000, reason: "connect ECONNREFUSED" };
@@ -59,8 +59,12 @@ it("tells since when Redis is away, and keeps what was known", async () => {
   await banner.waitFor();
   expect(await banner.textContent()).toMatch(/since 03:11:35 \(1 min 0\d s\): connect ECONNREFUSED/);
   expect(await page.locator("tbody tr").count()).toBe(12);
+  const status = page.locator(".status");
+  expect(await status.textContent()).toBe("Redis away");
+  expect(await page.locator(".status.live").count()).toBe(0);
   server.change({ atMs: AT_MS, away: null });
   await banner.waitFor({ state: "detached" });
+  expect(await status.textContent()).toBe("live");
 });
 
 it("asks for nothing while nobody looks", async () => {
@@ -103,7 +107,7 @@ it("tells losses, and nothing else, to those who listen to it", async () => {
     reason: "expired",
   });
   await page.getByRole("navigation").getByText("1").waitFor();
-  expect((await log.textContent())?.trim()).toBe("order:42: api@web-7 has lost it: expired");
+  expect((await log.textContent())?.trim()).toBe("order:42: api@web-7 lost it: expired");
 });
 
 it("tells losses of an inspector that has started anew, which counts from one again", async () => {

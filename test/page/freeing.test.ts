@@ -19,7 +19,7 @@ it("says from which holder, since when and what for, and what can go wrong", asy
   const text = await dialog.textContent();
   for (const part of [
     "api@web-7, pid 3121",
-    "41 s",
+    "Held for4",
     "invoice 42",
     "a third of its lease",
     "token than 18014",
@@ -28,11 +28,12 @@ it("says from which holder, since when and what for, and what can go wrong", asy
 });
 
 it.each([
-  ["report", "The JVM that has it is told nothing"],
+  ["report", "The JVM that holds it is not notified"],
   ["report", "The first in the queue gets it"],
   ["catalogue", "All 4 holders lose it at once"],
   ["nightly", "Its client is gone"],
   ["mail:digest", "Its lease is fixed"],
+  ["migrate:2026-11", "The JVM that holds it is not notified"],
 ])("warns before %s is freed: %s", async (name, risk) => {
   const { url } = await serve();
   const page = await whenLive(await open(`${url}#/locks?lock=${encodeURIComponent(name)}`));
@@ -50,7 +51,7 @@ it("frees nothing before the name is typed, and then tells the reason", async ()
   await name?.fill("order:42");
   await reason?.fill("stuck since 3");
   await free.click();
-  await dialog.getByText("It is free.").waitFor();
+  await dialog.getByText("Freed.").waitFor();
   const posts = server.requests.filter(({ method }) => method === "POST");
   expect(posts.map(({ query }) => query)).toEqual(["?free=order%3A42&reason=stuck%20since%203"]);
 });
@@ -63,6 +64,7 @@ it.each([
   [{ outcome: "changed", now: null } as const, "It changed meanwhile; nothing was done."],
   [{ outcome: "absent", now: null } as const, "It was free already; nothing was done."],
   [{ status: 403 }, "Nothing was freed: refused by the test"],
+  [{ status: 400 }, "Nothing was freed: refused by the test"],
   [{ status: 429 }, "Too many were freed in the last minute."],
   [{ status: 503 }, "It is not known whether it was freed (503 refused by the test). Look again."],
 ])("reports %j", async (freed, text) => {
@@ -85,7 +87,7 @@ it("frees what was shown, and tells that it has changed since", async () => {
   await dialog.getByText("It has changed since you opened this.").waitFor();
   await dialog.getByRole("textbox").first().fill("order:42");
   await dialog.getByRole("button", { name: "Free it" }).click();
-  await dialog.getByText("It is free.").waitFor();
+  await dialog.getByText("Freed.").waitFor();
   expect(server.requests.find(({ method }) => method === "POST")?.headers["holdfast-seen"]).toBe(seen.seen);
 });
 
@@ -113,4 +115,58 @@ it("offers nothing to those that may only read, nor for what has no holders to c
   const other = await whenLive(await open(`${url}#/locks?lock=thumbnails`));
   await other.getByText("From a shell").waitFor();
   expect(await other.locator("[data-key=f]").count()).toBe(0);
+});
+
+it.each([
+  [
+    "whose client does not tell",
+    3_180_000,
+    /It is not known whether a watchdog renews it.*for another 5[23] min/,
+  ],
+  ["without a TTL", -1, /It is not known whether a watchdog renews it.*has no end/],
+])("promises no renewal for a lease %s [I7]", async (_, ttlMs, text) => {
+  const [first] = night().locks;
+  if (first === undefined) throw new Error("the night has no locks");
+  const holders = first.holders.map((holder) => ({ ...holder, renewed: null, sinceMs: null }));
+  const { url } = await serve({ snapshot: { ...night(), locks: [{ ...first, ttlMs, holders }] } });
+  const dialog = await openDialog(await whenLive(await open(`${url}#/locks?lock=order%3A42`)));
+  const told = await dialog.textContent();
+  expect(told).toMatch(text);
+  expect(told).not.toContain("renewal fails");
+});
+
+it("says after a free who has it by then, and not that it is free [I6]", async () => {
+  const server = await serve();
+  const dialog = await openDialog(await whenLive(await open(`${server.url}#/locks?lock=order%3A42`)));
+  await dialog.getByRole("textbox").first().fill("order:42");
+  await dialog.getByRole("button", { name: "Free it" }).click();
+  await dialog.getByText("Freed.").waitFor();
+  const [seen, other] = server.state.snapshot.locks.filter(({ key }) => /^order:42$|^deploy/.test(key));
+  if (seen === undefined || other === undefined) throw new Error("the fleet has no such locks");
+  server.change({ put: [{ ...seen, holders: other.holders, seen: "another" }] });
+  await dialog.getByText("Freed. ci@runner-2 has it now.").waitFor();
+  expect(await dialog.textContent()).not.toContain("It is free");
+});
+
+it("tells the same age in the dialog as in the panel, however long it is open", async () => {
+  const { url } = await serve();
+  const page = await whenLive(await open(`${url}#/locks?lock=order%3A42`));
+  const dialog = await openDialog(page);
+  const inPanel = page.locator(".panel .age").first();
+  const before = await inPanel.textContent();
+  await expect.poll(() => inPanel.textContent()).not.toBe(before);
+  const [panel, told] = await page.evaluate(() =>
+    [".panel .age", "dialog dd.number"].map((at) => document.querySelector(at)?.textContent),
+  );
+  expect(told).toBe(panel);
+  expect(await dialog.textContent()).toContain(panel);
+});
+
+it("says that nothing was freed where the lock could not even be looked at [I9]", async () => {
+  const { url } = await serve({ freed: { status: 503, nothingDone: true } });
+  const dialog = await openDialog(await whenLive(await open(`${url}#/locks?lock=order%3A42`)));
+  await dialog.getByRole("textbox").first().fill("order:42");
+  await dialog.getByRole("button", { name: "Free it" }).click();
+  await dialog.getByText("Nothing was freed: refused by the test").waitFor();
+  expect(await dialog.textContent()).not.toContain("not known whether");
 });

@@ -56,12 +56,12 @@ it.each(["", "/"])(
     const dialog = page.getByRole("dialog", { name: "Free order:42?" });
     await dialog.getByRole("textbox").first().fill("order:42");
     await dialog.getByRole("button", { name: "Free it" }).click();
-    await dialog.getByText("It is free.").waitFor();
+    await dialog.getByText("Freed.").waitFor();
     const next = await waiting;
     await dialog.getByRole("button", { name: "Close" }).last().click();
     await row.getByText("api", { exact: false }).waitFor();
     await page.getByRole("link", { name: "Events" }).click();
-    await page.getByText("ada has taken it from billing", { exact: false }).waitFor();
+    await page.getByText("ada freed it. It was held by billing", { exact: false }).waitFor();
     await next.unlock();
     await expect(lease.unlock()).rejects.toMatchObject({
       code: expect.stringMatching(/^ERR_HOLDFAST_(?:NOT_HELD|LEASE_LOST)$/),

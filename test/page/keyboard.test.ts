@@ -30,6 +30,30 @@ it("goes through the rows by arrows, opens one by Enter, and gives the focus bac
   expect(await focused(page)).toBe("report");
 });
 
+it.each(["j", "k", "ArrowDown", "ArrowUp"])(
+  "leads %s to the rows from wherever the focus is not in use",
+  async (key) => {
+    const { url } = await serve();
+    const page = await whenLive(await open(url));
+    await press(page, key);
+    expect(await focused(page)).toBe("order:42");
+    await press(page, "j");
+    expect(await focused(page)).toBe("report");
+    await press(page, "2");
+    await page.locator("table.clients").waitFor();
+    await press(page, key);
+    expect(await focused(page)).toBe("jobs");
+  },
+);
+
+it("leaves the arrows to a panel, which they scroll", async () => {
+  const { url } = await serve();
+  const page = await whenLive(await open(`${url}#/locks?lock=order%3A42`));
+  await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe("H2");
+  await press(page, "ArrowDown");
+  expect(await page.evaluate(() => document.activeElement?.tagName)).toBe("H2");
+});
+
 it("leads Tab to one row of all", async () => {
   const { url } = await serve();
   const page = await whenLive(await open(url));
@@ -51,7 +75,7 @@ it("frees a lock without a pointer", async () => {
   await dialog.waitFor();
   await page.keyboard.type("order:42");
   await press(page, "Enter");
-  await dialog.getByText("It is free.").waitFor();
+  await dialog.getByText("Freed.").waitFor();
   const post = server.requests.find(({ method }) => method === "POST");
   expect(post?.query).toBe("?free=order%3A42");
   expect(post?.headers["holdfast-seen"]).toBe(server.state.snapshot.locks[0]?.seen);

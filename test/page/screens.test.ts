@@ -59,7 +59,7 @@ describe.each(Object.entries(screens))("screen: %s", (_, [fragment, act]) => {
 });
 
 it.each([
-  ["nothing is told", { snapshot: { ...empty, totals } }, "No client tells of itself."],
+  ["nothing is told", { snapshot: { ...empty, totals } }, "No client has presence."],
   ["nothing is held", { snapshot: { ...night(), locks: [], totals } }, "Nothing is held or waited for."],
 ])("explains itself where %s", async (_, state, text) => {
   const { url } = await serve(state);

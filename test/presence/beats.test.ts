@@ -132,6 +132,20 @@ describe.each(FLEETS)("a client that tells every %d ms, beside %d others", (ever
   );
 });
 
+describe("a client that tells for hours", () => {
+  test("is in its group all the time: each beat keeps both keys for as long as they are to outlive it", async () => {
+    const one = client(60_000);
+    for (let beat = 1; beat <= 31; beat += 10) {
+      await untilTold(one, beat);
+      for (const key of [CLIENTS, keyOf(one)]) {
+        const keptMs = Number(server.command("PTTL", key));
+        expect(keptMs, `${key} at beat ${beat}`).toBeGreaterThan(HOUR_MS);
+      }
+      expect(server.command("ZSCORE", CLIENTS, one.clientId)).not.toBeNull();
+    }
+  });
+});
+
 describe("a client of a slow server", () => {
   test("is never gone where a slow answer comes before an outage of a beat, and slow calls after it", async () => {
     let isBefore = true;

@@ -129,6 +129,74 @@ describe("a client with presence", () => {
     await (await waiting).unlock();
   });
 
+  test("tells which leased permits are whose, and which never return by themselves [P12]", async () => {
+    const one = client();
+    const permits = one.getPermitExpirableSemaphore("permits");
+    await permits.trySetPermits(200);
+    const forever = await permits.acquire(2, { note: "import" });
+    await permits.acquire(100, { leaseMs: HOUR_MS });
+    await beats(1);
+    const [endless, leased] = (await seen(one))?.holds ?? [];
+    const starts = forever.ids.map((id) => id.slice(0, 16));
+    expect(endless).toMatchObject({ count: 2, permanent: true, note: "import", ids: starts });
+    expect(leased).toMatchObject({ count: 100, permanent: false, note: null, ids: { length: 64 } });
+    await permits.release(forever.ids.slice(0, 1));
+    await beats(1);
+    expect((await seen(one))?.holds[0]).toMatchObject({ count: 1, ids: starts.slice(1) });
+    await permits.delete();
+  });
+
+  test("tells how many permits of a plain semaphore were taken and not given back, by whichever call [P12]", async () => {
+    const one = client();
+    const plain = one.getSemaphore("plain");
+    await plain.trySetPermits(9);
+    const told = async () => {
+      await beats(1);
+      return (await seen(one))?.holds.map(({ kind, count, permanent, ids }) => ({
+        kind,
+        count,
+        permanent,
+        ids,
+      }));
+    };
+    const of = (count: number) => [{ kind: "semaphore", count, permanent: true, ids: [] }];
+    await plain.acquire(2);
+    await plain.tryAcquire(3);
+    expect(await told()).toEqual(of(5));
+    await plain.release();
+    await plain.releaseIfExists(2);
+    await plain.using(1, async () => expect(await told()).toEqual(of(3)));
+    expect(await told()).toEqual(of(2));
+    await plain.drainPermits();
+    expect(await told()).toEqual(of(9));
+    // Permits of others, or new ones.
+    await plain.release(20);
+    expect(await told()).toEqual([]);
+    await plain.acquire(1);
+    await plain.delete();
+    expect(await told()).toEqual([]);
+  });
+
+  test("tells the notes of those that wait", async () => {
+    const [one, other] = [client({}), client()];
+    const lease = await one.getLock("a").lock();
+    const semaphore = one.getPermitExpirableSemaphore("b");
+    await semaphore.trySetPermits(0);
+    const waiting = [
+      other.getLock("a").lock({ note: "nightly" }),
+      other.getMultiLock(other.getLock("a"), other.getLock("c")).lock({ note: "both" }),
+    ];
+    const permits = other.getPermitExpirableSemaphore("b").tryAcquire(1, { note: "mail", waitMs: HOUR_MS });
+    await beats(1);
+    const waits = (await seen(other))?.waits.map(({ key, note }) => `${key}: ${note}`);
+    expect(waits?.sort()).toEqual(["a: both", "a: nightly", "b: mail", "c: both"]);
+    await lease.unlock();
+    for (const each of waiting) await (await each).unlock();
+    await semaphore.addPermits(1);
+    await permits;
+    await semaphore.delete();
+  });
+
   test("tells waits for the members of a multi lock, and for a latch", async () => {
     const [one, other] = [client({}), client()];
     const lease = await one.getLock("a").lock();
@@ -230,6 +298,33 @@ describe("a client with presence", () => {
     ]);
     await lease.unlock();
   });
+
+  test.each([
+    ["a promise that rejects", () => Promise.reject(new Error("no such name")), "a Promise"],
+    ["a promise", () => Promise.resolve("order"), "a Promise"],
+    ["nothing", () => undefined, "undefined"],
+    ["an empty text", () => "", '""'],
+  ])(
+    "fails beats, ends no process and leaves no hold out where redact answers %s [own-108]",
+    async (_, answer, shown) => {
+      const unhandled: unknown[] = [];
+      const note = (error: unknown) => void unhandled.push(error);
+      process.on("unhandledRejection", note);
+      try {
+        const one = client({ presence: { redact: answer as unknown as () => string } });
+        const lease = await one.getLock("order:7").lock();
+        await beats(3);
+        await new Promise((resolve) => setImmediate(resolve));
+        const message = `presence.redact must answer a non-empty string at once, got ${shown}`;
+        expect(failures.map(({ error }) => (error as Error).message)).toEqual([message, message, message]);
+        expect(await seen(one)).toBeUndefined();
+        await lease.unlock();
+      } finally {
+        process.off("unhandledRejection", note);
+      }
+      expect(unhandled).toEqual([]);
+    },
+  );
 
   test("declares no hold lost by looking at it", async () => {
     const one = client();

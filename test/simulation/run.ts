@@ -20,11 +20,13 @@ import { Losses } from "./checker/losses.js";
 import { Occupied } from "./checker/occupied.js";
 import { Orphans } from "./checker/orphans.js";
 import { Progress } from "./checker/progress.js";
+import { RedTerms } from "./checker/red-terms.js";
 import { Signals } from "./checker/signals.js";
 import { SleptThrough } from "./checker/slept-through.js";
 import { States } from "./checker/states.js";
 import { StoredHolds } from "./checker/stored-holds.js";
 import { TableCheck } from "./checker/tables.js";
+import { ToldCounts } from "./checker/told-counts.js";
 import { Trouble } from "./checker/trouble.js";
 import type { Watch } from "./checker/watch.js";
 import type { Chooser } from "./chooser/chooser.js";
@@ -74,6 +76,7 @@ export class Run {
   readonly #losses: Losses;
   readonly #signals: Signals;
   readonly #listeners: Listeners;
+  readonly #told: ToldCounts;
   readonly #scene: Scene;
   readonly #topology: Topology;
   readonly #faults: Faults;
@@ -92,6 +95,7 @@ export class Run {
   readonly #backed: Backed | undefined;
   readonly #deposed: Deposed | undefined;
   readonly #storedHolds: StoredHolds | undefined;
+  readonly #redTerms: RedTerms | undefined;
   #commands = 0;
   #running = 0;
   #restarts = 0;
@@ -133,6 +137,12 @@ export class Run {
       holders: this.#holders,
       trouble: this.#trouble,
     });
+    this.#told = new ToldCounts(
+      this.#checker,
+      this.#trouble,
+      shared.map(({ kind }) => kind),
+    );
+    this.#redTerms = topology === "red" ? new RedTerms(this.#time, this.#checker, keyspace) : undefined;
     this.#scene = {
       chooser,
       checker: this.#checker,
@@ -141,6 +151,7 @@ export class Run {
       occupied,
       signals: this.#signals,
       losses: this.#losses,
+      redTerms: this.#redTerms,
       keyspace,
       holders: this.#holders,
       environment: this.#environment,
@@ -222,13 +233,17 @@ export class Run {
     process.on("unhandledRejection", onUnhandled);
     // Members of a red lock are lost that nobody was given.
     const isRed = this.#topology.name === "red";
-    if (!isRed && oneIn(this.#chooser.stream("listeners"), 2)) this.#listeners.begin();
+    if (!isRed && oneIn(this.#chooser.stream("listeners"), 2)) {
+      this.#listeners.begin();
+      this.#told.begin();
+    }
     try {
       await this.#play();
     } catch (error) {
       this.#checker.fail("world", error instanceof Error ? (error.stack ?? error.message) : String(error));
     } finally {
       this.#listeners.end();
+      this.#told.end();
       process.off("unhandledRejection", onUnhandled);
       // What is young outlives no run.
       this.#environment.forgetAll();
@@ -269,6 +284,7 @@ export class Run {
       checker: this.#checker,
       trouble: this.#trouble,
       tables: this.#tables,
+      told: this.#told,
       environment: this.#environment,
       nodes: this.#nodes,
       servers: this.#topology.servers,
@@ -334,6 +350,7 @@ export class Run {
     const [holdfast] = node.clients;
     const member: Member = { ...node, holdfast, plan, bodies, whenCalled: new Set(), isClosing: false };
     this.#holders.takesPart(member);
+    this.#told.takesPart(member);
     this.#lockWatch?.takesPart(member);
     this.#orphans.takesPart(member);
     const tasks = mix === undefined ? between(stream, 1, 3) : between(own, ...mix.tasks);
@@ -400,6 +417,7 @@ export class Run {
     this.#lockWatch?.glance();
     this.#orphans.glance();
     this.#storedHolds?.look(this.#topology.servers[0]);
+    this.#redTerms?.look(this.#topology.servers);
   }
 
   #ran(server: SimServer, call: ScriptCall, by: string, answer: RawReply | Error): void {
@@ -421,9 +439,11 @@ export class Run {
     for (const watch of this.#watches.values()) watch.ran(server, call, by, answer);
     this.#lockWatch?.ran(server, call, by, answer);
     this.#orphans.ran(server, call, by);
+    this.#told.ran(server, call, answer);
     this.#deposed?.look();
     this.#checker.look();
     this.#storedHolds?.look(server);
+    this.#redTerms?.look(this.#topology.servers);
     this.#signals.look();
   }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { FakeClock } from "../../src/memory/index.js";
+import { type FakeClock, memoryDriver } from "../../src/memory/index.js";
 import { savedPermitsKey } from "../../src/protocol/names.js";
+import { JvmClient } from "../simulation/jvm/jvm-client.js";
 import { watchLeaks } from "../support/run/leaks.js";
 import { type Watched, watched } from "../support/run/watched.js";
 import { isRequestKey } from "../support/servers/request-keys.js";
@@ -69,6 +70,29 @@ describe("who waits for permits that nobody releases", () => {
     expect(driver.timesOf(ACQUIRE)).toHaveLength(3);
     expect(stored()).toEqual({ available: 0, acquired: 1 });
   });
+
+  test.each(["holdfast", "a JVM"] as const)(
+    "enters when their lease was set to end sooner, of which a message tells: a client of %s [own-97]",
+    async (whose) => {
+      const { semaphore, connect, clock, server } = open(patient);
+      await semaphore.trySetPermits(1);
+      const permits = await semaphore.acquire({ leaseMs: HOUR_MS });
+      const id = "00000000-0000-4000-8000-000000000000";
+      const jvm = new JvmClient({ driver: memoryDriver(server), clock, id, random: () => 0 });
+      const ours = connect(patient).holdfast.getPermitExpirableSemaphore("a");
+      const waiting = watched<unknown>(
+        whose === "a JVM" ? jvm.permits("a", 50).acquire(1, 1_000) : ours.acquire({ leaseMs: 1_000 }),
+      );
+      await clock.advance(100);
+      expect(await semaphore.updateLeaseTime(permits.ids, 1_000)).toBe(true);
+      await clock.advance(950);
+      expect(waiting.outcome).toBe(undefined);
+      await clock.advance(100);
+      expect(waiting.outcome).toHaveProperty("value");
+      await clock.advance(2_000);
+      jvm.shutDown();
+    },
+  );
 
   test("enters in time also when they are of its own client, which has lost them before", async () => {
     const { semaphore, clock } = open(patient);

@@ -362,6 +362,22 @@ describe("a command that fails", () => {
     });
   });
 
+  test.each([
+    ["ERR unknown command 'eval', with args beginning with: ", "if it is a Sentinel, make the client with"],
+    ["ERR Could not find scripting engine 'lua'", "was started without its Lua module"],
+  ])(
+    "as a server that runs no scripts says %s is refused at once, and says what to do",
+    async (answer, advice) => {
+      const { driver, ask, askFor } = setUp();
+      await ask();
+      void driver.next(answerWith(new ServerReplyError(answer)));
+      expect(await askFor(0)).toMatchObject({
+        outcomeUnknown: false,
+        message: expect.stringContaining(advice),
+      });
+    },
+  );
+
   test.each(["NOAUTH", "NOPERM", "OOM", "WRONGTYPE", "ERR"])("with %s is refused at once", async (code) => {
     const { driver, ask, askFor } = setUp();
     await ask();

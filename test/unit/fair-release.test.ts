@@ -261,7 +261,7 @@ describe.each(fairServers)("fair-release on $name", ({ open }) => {
     const inner = { heldCount: 3, keptCount: 2 };
 
     test("is given back once however often the command comes, and nobody is let in", async () => {
-      await holds(server, A, 3, 900_000);
+      await holds(server, A, 3, 600_000);
       await waits(server, B, living);
       for (const _ of ["first", "again"]) {
         expect((await release(A, inner)).answer).toEqual(released);
@@ -272,6 +272,21 @@ describe.each(fairServers)("fair-release on $name", ({ open }) => {
       expect(ttlMs).toBeGreaterThan(600_000 - SLACK_MS);
       expect(await server.heard()).toEqual([]);
     });
+
+    test.each([
+      ["of ours", B],
+      ["of a JVM", JVM_1],
+    ])(
+      "after which the lock falls sooner is told to the next that lives, %s, once: it is to ask [own-97]",
+      async (_, next) => {
+        await holds(server, A, 3, 900_000);
+        await waits(server, C, dead);
+        await waits(server, next, living);
+        for (const _ of ["first", "again"]) await release(A, inner);
+        expect(await line(server)).toEqual({ fields: { [A]: "2" }, queue: [next] });
+        expect(await server.heard()).toEqual([[next, "0"]]);
+      },
+    );
 
     test("is not given back from another count", async () => {
       await holds(server, A, 5);

@@ -24,7 +24,7 @@ function client(id: string, told: Partial<ClientPresence>): ClientPresence {
 }
 
 function hold(kind: string, threadId: number, more: Partial<PresentHold> = {}): PresentHold {
-  const flags = { renewed: false, handedOff: false, capped: false, note: null };
+  const flags = { renewed: false, handedOff: false, capped: false, note: null, permanent: false, ids: [] };
   return { key: "a", kind, threadId, count: 1, ageMs: threadId, ...flags, ...more };
 }
 
@@ -72,14 +72,14 @@ describe("a lock that was found", () => {
   });
 
   test("has the longest wait first, and is used while one that waits is there", () => {
-    const wait = (ageMs: number) => ({ key: "a", kind: "lock", ageMs });
+    const wait = (ageMs: number) => ({ key: "a", kind: "lock", ageMs, note: null });
     const waiting = [client(ONE, { waits: [wait(5)] }), client(TWO, { waits: [wait(7), wait(3)] })];
     expect(list({}, waiting)?.waiting.map(({ forMs }) => forMs)).toEqual([7, 5, 3]);
     expect(list({}, [client(ONE, { waits: [wait(5)], state: "gone" })])).toBeUndefined();
   });
 
   test("has the longest waits of a client for those of its waiters that stand in the queue", () => {
-    const wait = (ageMs: number) => ({ key: "a", kind: "fair-lock", ageMs });
+    const wait = (ageMs: number) => ({ key: "a", kind: "fair-lock", ageMs, note: null });
     const waiting = [client(ONE, { waits: [wait(5), wait(9), wait(1)] }), client(TWO, { waits: [wait(7)] })];
     const queue = [`${ONE}:3`, `${TWO}:1`, `${ONE}:4`, `${TWO}:2`];
     const listed = list({}, waiting, queue);
@@ -115,7 +115,7 @@ describe("a lock that was found", () => {
     };
     const numbers = Array.from({ length: count }, (_, at) => at);
     const holds = numbers.map((at) => told(at, hold("read-lock", at)));
-    const waits = numbers.map((at) => told(at, { key: "a", kind: "read-lock", ageMs: at }));
+    const waits = numbers.map((at) => told(at, { key: "a", kind: "read-lock", ageMs: at, note: null }));
     const fields = Object.fromEntries(numbers.map((at) => [`${idOf(at)}:${at}`, "1"]));
     const queue = numbers.map((at) => `${idOf(at)}:${count + at}`);
     const listed = listIn({ client: () => null, told: () => ({ holds, waits }) }, fields, queue);

@@ -216,6 +216,17 @@ describe("a release", () => {
     },
   );
 
+  test.each([
+    ["sooner is told, once [own-97]", LEASE_MS + 100, ["0"]],
+    ["hardly sooner is told to nobody", LEASE_MS + 99, []],
+    ["later is told to nobody", LEASE_MS - 1_000, []],
+  ])("of an inner hold after which the lock falls %s", async (_, ttlMs, heard) => {
+    holds("a", "me", 3, ttlMs);
+    const inner = { heldCount: 3, keptCount: 2 };
+    for (const __ of ["first", "again"]) expect(release(["a"], inner)).toEqual([released]);
+    expect(await server.heard()).toEqual(heard);
+  });
+
   test("that is late changes nothing", () => {
     holds("a", "me", 2);
     expect(release(["a"], {}, LONG_AGO)).toEqual([late]);
@@ -241,15 +252,30 @@ describe("a release that keeps the lock", () => {
     server.run(lockKeep, { notAfterMs, locks: releaseOf(keys, { holder: ME, keepForMs: 500 }) });
 
   test.each([false, true])(
-    "leaves a field of no thread, and tells nobody (the server is full: %s)",
+    "leaves a field of no thread, and tells that the lock falls sooner, once (the server is full: %s) [own-97]",
     async (isFull) => {
       holds("a", ME, 3);
       server.full(isFull);
-      expect(keep(["a", "b"])).toEqual([released, absent]);
+      for (const _ of ["first", "again"]) expect(keep(["a", "b"])).toEqual([released, absent]);
       expect(stored("a")).toEqual([KEPT, 500]);
-      expect(await server.heard()).toEqual([]);
+      expect(await server.heard()).toEqual(["0"]);
     },
   );
+
+  test.each([
+    ["no sooner", 500],
+    ["hardly sooner", 599],
+  ])("after which the lock falls %s tells nobody", async (_, ttlMs) => {
+    holds("a", ME, 1, ttlMs);
+    expect(keep(["a"])).toEqual([released]);
+    expect([stored("a"), await server.heard()]).toEqual([[KEPT, 500], []]);
+  });
+
+  test("of a lock that had no TTL tells that it has one [own-97]", async () => {
+    server.raw("HSET", "a", ME, 1);
+    expect(keep(["a"])).toEqual([released]);
+    expect([stored("a"), await server.heard()]).toEqual([[KEPT, 500], ["0"]]);
+  });
 
   test("that is repeated answers the same, and prolongs nothing", () => {
     holds("a", "client:0", 1, 100);

@@ -109,6 +109,24 @@ describe("a writer's lock that it also reads", () => {
   });
 });
 
+describe("a reader that leaves others behind", () => {
+  const leave = () => {
+    const counts = { heldCount: 1, keptCount: 0, ttlMs: 1, keptMs: [] };
+    const locks = [{ key: "a", holder: "me", ...counts, channel: "channel" }];
+    return server.run(readRelease, { notAfterMs: 0, locks });
+  };
+
+  test.each([
+    ["tells waiters of a lock that falls in half the time [own-97]", 10_000, ["0"]],
+    ["does not wake them each time that one of many readers leaves", 9_999, []],
+  ])("%s", async (_, leaseMs, heard) => {
+    someoneReads("a");
+    expect(read(["a"], { leaseMs })).toEqual([{ status: "held" }]);
+    expect(leave()).toEqual([{ status: "released" }]);
+    expect([server.raw("PTTL", "a"), await server.heard()]).toEqual([5_000, heard]);
+  });
+});
+
 describe("locks that are wanted together are all taken, or none", () => {
   test.each([
     ["to write", write],

@@ -499,6 +499,23 @@ describe("where another server may become the master", () => {
     expect(confirm).not.toHaveBeenCalled();
   });
 
+  test("what all replicas have is not answered either while a failover may be in progress: the promoted one is not counted any more [own-93]", async () => {
+    let isBegun = false;
+    await calls.close();
+    calls = master.calls({ confirm, mayBeReplaced: () => isBegun });
+    // Counted while the other replica was away.
+    expect(await run("a", connected)).toMatchObject({ acknowledged: 1, wanted: 1 });
+    expect(confirm).not.toHaveBeenCalled();
+    isBegun = true;
+    confirm.mockRejectedValue(new Error("a failover is in progress"));
+    await expect(run("a", connected)).rejects.toThrow("a failover is in progress");
+    await expect(run("a")).rejects.toThrow("a failover is in progress");
+    // What changes no hold is not held up.
+    expect(await run("a", { replicas: 0, timeoutMs: TIMEOUT_MS })).toMatchObject({ reply: "done" });
+    confirm.mockResolvedValue();
+    expect(await run("a", connected)).toMatchObject({ acknowledged: 1, wanted: 1 });
+  });
+
   test("what the old one was sent fails, also what it has answered, and the next goes to the new one", async () => {
     await run("a", connected);
     master.acknowledging = 0;

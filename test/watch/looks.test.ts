@@ -48,7 +48,7 @@ function lock(key: string, holders: readonly ListedHolder[], told: Partial<Liste
   };
 }
 
-const waiter = { holder: null, client: null, forMs: 5 };
+const waiter = { holder: null, client: null, forMs: 5, note: null };
 
 describe("what has changed between two looks", () => {
   test("is nothing at the first look", () => {
@@ -170,7 +170,8 @@ describe("a lock of a client that is gone", () => {
 
 describe("the flags of a held lock", () => {
   test("say that it never falls, that nothing renews it, and that its holder may have it for so long only", () => {
-    const hold = { kind: "lock", count: 1, ageMs: 9, renewed: true, handedOff: false, note: null };
+    const flags = { renewed: true, handedOff: false, permanent: false };
+    const hold = { kind: "lock", count: 1, ageMs: 9, ...flags, note: null, ids: [] };
     const capped = client(A, { holds: [{ ...hold, key: "capped", threadId: 1, capped: true }] });
     const { locks } = new Looks().seen(
       [

@@ -1,7 +1,7 @@
 /** What the exit code of each command says. From 64 on as sysexits.h has them, which flock(1) uses as well. */
 export const exitCodes = {
   ok: 0,
-  /** `doctor`: a check failed. `show --exit-code`: it is free. `unlock`: nothing was done, as the lock is held by others, or changed meanwhile. */
+  /** `doctor`: a check failed. `show --exit-code`: it is free. `unlock`, `release`, `semaphore`: nothing was done, as it is held by others, or changed meanwhile. */
   no: 1,
   /** The command line is wrong; nothing was sent to Redis. */
   usage: 64,
@@ -38,7 +38,7 @@ export const exitCodesHelp = `Exit codes
   127      exec: the command was not found; the lock was freed first
 
   0        done; for ls, show and clients also where there is nothing to show
-  1        doctor: a check failed. show --exit-code: it is free. unlock: it is held, and nothing was done
+  1        doctor: a check failed. show --exit-code: it is free. unlock, release and semaphore --set: nothing was done
   64       the command line is wrong; nothing was sent to Redis
   65       the key has a value of another type
   69       Redis can not be reached, or refuses

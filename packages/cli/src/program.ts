@@ -11,6 +11,8 @@ import { failureOf } from "./failure-of.js";
 import { inspectCommand } from "./inspect/inspect-command.js";
 import { listCommand } from "./ls/list-command.js";
 import { Output, type OutputOptions, type Stream } from "./output.js";
+import { releaseCommand } from "./semaphores/release-command.js";
+import { semaphoreCommand } from "./semaphores/semaphore-command.js";
 import { showCommand } from "./show/show-command.js";
 import { plain } from "./text/plain.js";
 import { unlockCommand } from "./unlock/unlock-command.js";
@@ -78,6 +80,8 @@ function makeProgram(act: Act, { out, err }: Surroundings): Command {
     watchCommand(act),
     clientsCommand(act),
     unlockCommand(act),
+    releaseCommand(act),
+    semaphoreCommand(act),
     doctorCommand(act),
     inspectCommand(act),
   ])

@@ -14,7 +14,7 @@ describe("doctor finds missing rights:", () => {
       says: "may not run ZADD, ZSCORE",
       wanted: "+zadd +zscore",
     },
-    { without: ["-evalsha"], level: "fail", says: "may not run EVALSHA", wanted: "+evalsha" },
+    { without: ["-evalsha"], level: "warn", says: "may not run EVALSHA", wanted: "+evalsha" },
     { without: ["-pubsub"], level: "warn", says: "may not run PUBSUB NUMSUB", wanted: "+pubsub|numsub" },
     { without: ["-info"], level: "warn", says: "may not run INFO", wanted: "+info" },
   ])("the command of $without", async ({ without, level, says, wanted }) => {

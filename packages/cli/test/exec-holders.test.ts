@@ -35,6 +35,8 @@ function fleet(client: Partial<ClientPresence> = {}): Fleet {
     renewed: true,
     handedOff: false,
     capped: false,
+    permanent: false,
+    ids: [],
   };
   return {
     atMs: 0,

@@ -48,7 +48,12 @@ const cells = (of: WatchedLock) => listColumns.map(({ text }) => text(of));
 
 describe("a row of ls", () => {
   test("tells name, kind, holder, age, lease, waiters and flags", () => {
-    const waiting = [12_000, 3_000].map((forMs) => ({ holder: null, client: client("b"), forMs }));
+    const waiting = [12_000, 3_000].map((forMs) => ({
+      holder: null,
+      client: client("b"),
+      forMs,
+      note: null,
+    }));
     expect(cells(lock("order:42", { waiting, flags: ["stale", "fixed"] }))).toEqual([
       "order:42",
       "lock",
@@ -93,7 +98,12 @@ describe("a row of ls", () => {
     ],
     [
       "a free one with a queue",
-      { holders: [], ttlMs: -2, kind: "fair-lock", waiting: [{ holder: "x:1", client: null, forMs: null }] },
+      {
+        holders: [],
+        ttlMs: -2,
+        kind: "fair-lock",
+        waiting: [{ holder: "x:1", client: null, forMs: null, note: null }],
+      },
       ["fair", "-", "-", "-", "1 in the queue", ""],
     ],
     [
@@ -113,7 +123,7 @@ const names = (locks: readonly WatchedLock[], options: Partial<ListOptions> = {}
 const aged = (name: string, sinceMs: number | null, more: Partial<WatchedLock> = {}) =>
   lock(name, { holders: [holder(client(name), { sinceMs })], ...more });
 const waits = (count: number) =>
-  Array.from({ length: count }, () => ({ holder: null, client: client("w"), forMs: 1 }));
+  Array.from({ length: count }, () => ({ holder: null, client: client("w"), forMs: 1, note: null }));
 
 describe("which locks ls lists", () => {
   const locks = [

@@ -1,5 +1,7 @@
 import type { ClientRef } from "holdfast";
 import { describe, expect, test } from "vitest";
+import { exactName } from "../src/find/exact-name.js";
+import { typedName } from "../src/hex-names.js";
 import { staleLine, unlockLine } from "../src/show/unlock-line.js";
 import { tellKind } from "../src/text/kinds.js";
 import { shellWord } from "../src/text/shell-word.js";
@@ -89,11 +91,23 @@ describe("the line that frees a lock", () => {
     ["it's", "'it'\\''s'"],
     ["$(rm -rf x)", "'$(rm -rf x)'"],
     ["東京", "'東京'"],
-    ["a\nb'c\\", "$'a\\U0000000ab\\'c\\\\'"],
-    ["\\u{41}\n", "$'\\\\u{41}\\U0000000a'"],
+    ["a\nb'c\\", "'a\nb'\\''c\\'"],
     ["=ls", "'=ls'"],
     ["", "''"],
   ])("quotes %j for a shell", (text, word) => {
     expect(shellWord(text)).toBe(word);
+  });
+
+  test.each(["a\u0000b", "a\u202eb", "a\n", "\u001b[2J", "\u00ad", "-\u200b"])(
+    "gives the name %j by its bytes, which no shell and no locale reads otherwise [U6]",
+    (name) => {
+      const [, , hex = "", ...options] = staleLine(name, []).split(" ");
+      expect(options).toEqual(["--hex", "--stale"]);
+      expect(exactName(typedName(hex, { hex: true }))).toBe(name);
+    },
+  );
+
+  test.each(["a", "zz", "6", "ff", "c3"])("refuses %j as the bytes of a name", (typed) => {
+    expect(() => typedName(typed, { hex: true })).toThrow("--hex wants");
   });
 });

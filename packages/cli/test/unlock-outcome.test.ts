@@ -136,7 +136,8 @@ describe("the journal of unlock", () => {
     const { output: to, err } = output();
     for (const reason of ["stuck\nfreed by itself", undefined]) {
       const journal = new Journal(to, file);
-      journal.write({ name: "a", way: "--force", reason, outcome: "released", seen });
+      const held = `held by ${seen.state.holders.join(", ")}`;
+      journal.write({ name: "a", command: "unlock --force", reason, did: "freed", seen: held });
       journal.close();
     }
     const lines = readFileSync(file, "utf8").split("\n");

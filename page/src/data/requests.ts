@@ -1,4 +1,4 @@
-import type { Freed, LockDetail, Me, Snapshot } from "../../../src/inspector/format.js";
+import type { Freed, LockDetail, Me, Refusal, Snapshot } from "../../../src/inspector/format.js";
 import { encoded } from "../text/encoded.js";
 
 /** An answer other than 200. */
@@ -7,6 +7,8 @@ export class RefusedError extends Error {
     readonly status: number,
     /** What the server says about it; "" where it says nothing. */
     readonly reason: string,
+    /** Whether nothing was changed for certain. */
+    readonly nothingDone: boolean,
   ) {
     super(`${status} ${reason}`);
   }
@@ -78,15 +80,16 @@ export class Requests {
       headers: { ...init.headers, ...authorization },
     });
     if (response.ok) return response;
-    throw new RefusedError(response.status, await reasonOf(response));
+    const { error = "", nothingDone = response.status < 500 } = await refusalOf(response);
+    throw new RefusedError(response.status, error, nothingDone);
   }
 }
 
-async function reasonOf(response: Response): Promise<string> {
+/** What is no JSON comes from a proxy. */
+async function refusalOf(response: Response): Promise<Partial<Refusal>> {
   try {
-    const { error }: { error?: unknown } = await response.json();
-    return typeof error === "string" ? error : "";
+    return await response.json();
   } catch {
-    return "";
+    return {};
   }
 }

@@ -22,9 +22,18 @@ interface Badge {
   readonly why: string;
 }
 
-function badgesOf(words: Words, { flags, holders }: LockRow): Badge[] {
+function badgesOf(words: Words, { flags, holders, more }: LockRow): Badge[] {
   const badges: Badge[] = [];
+  const gone = holders.filter(({ client }) => client?.state === "gone").length;
   if (flags.includes("stale")) badges.push({ name: "stale", text: words.stale, why: words.staleWhy });
+  else if (gone > 0) {
+    const isAll = gone === holders.length + more.holders;
+    badges.push({
+      name: "gone",
+      text: isAll ? words.goneState : words.goneClients(gone),
+      why: words.riskGone,
+    });
+  }
   if (flags.includes("no-ttl")) badges.push({ name: "no-ttl", text: words.noTtl, why: words.noTtlWhy });
   if (isJvm(holders)) badges.push({ name: "jvm", text: words.jvm, why: words.jvmWhy });
   if (flags.includes("fixed")) badges.push({ name: "plain", text: words.fixed, why: words.fixedWhy });

@@ -14,8 +14,8 @@ interface ChartProps {
 
 const HEIGHT = 168;
 const GAP_SECONDS = 25;
-/** A chart that has just begun grows from the right. */
-const LEAST_SECONDS = 600;
+/** A chart that has just begun has so much room to the left of its first point. */
+const LEAST_SECONDS = 60;
 
 /** One series on a canvas, drawn anew when its width or the colours of the system change. */
 export function Chart({ series, history, label }: ChartProps) {
@@ -73,8 +73,11 @@ function dataOf(history: readonly Point[], series: Series): uPlot.AlignedData {
   return [times, values];
 }
 
-/** Marks of the time of day, in seconds. */
-const TIME_STEPS = [10, 30, 60, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400];
+/** Marks of time, in seconds. */
+const TIME_STEPS = [
+  0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400,
+  604_800, 2_592_000,
+];
 
 /** @param key of all charts that show the same moment under the pointer */
 function optionsOf(
@@ -109,10 +112,17 @@ function optionsOf(
         grid: { show: false },
         size: 26,
         space: 70,
-        incrs: TIME_STEPS,
-        values: (_, seconds) => seconds.map((second) => clockText(words, second * 1_000, false)),
+        incrs: TIME_STEPS.filter((step) => step >= 10),
+        values: (_, seconds, __, ___, step) =>
+          seconds.map((second) => clockText(words, second * 1_000, step < 60)),
       },
-      { ...axis, size: 56, space: 36, values: (_, values) => values.map((value) => text(value)) },
+      {
+        ...axis,
+        ...(name === "longest" && { incrs: TIME_STEPS.map((step) => step * 1_000) }),
+        size: widthOf,
+        space: 36,
+        values: (_, values) => values.map((value) => text(value)),
+      },
     ],
     series: [
       {},
@@ -126,6 +136,12 @@ function optionsOf(
     ],
     plugins: [valueUnderPointer(words, text)],
   };
+}
+
+/** As wide as its longest label. */
+function widthOf({ ctx }: uPlot, labels: string[] | null): number {
+  const widths = (labels ?? []).map((label) => ctx.measureText(label).width / devicePixelRatio);
+  return Math.max(36, ...widths) + 12;
 }
 
 /** Names the value under the pointer. */

@@ -12,7 +12,7 @@ import { usePage, useWords } from "./page-context.js";
 import { rowOf, useRovingFocus } from "./roving-focus.js";
 import { Age, Ticking } from "./ticking.js";
 
-/** The fleet, those that are gone first. */
+/** The fleet, those that are gone first, the latest of them at the top. */
 export function ClientsScreen({ view }: { readonly view: View }) {
   const words = useWords();
   const [open, setOpen] = useState<string>();
@@ -72,9 +72,16 @@ export function ClientsScreen({ view }: { readonly view: View }) {
   );
 }
 
-function byStateAndName({ row: a }: Seen<ClientRow>, { row: b }: Seen<ClientRow>): number {
+function byStateAndName(one: Seen<ClientRow>, other: Seen<ClientRow>): number {
+  const [{ row: a }, { row: b }] = [one, other];
   if (a.state !== b.state) return a.state === "gone" ? -1 : 1;
+  if (a.state === "gone") return lastSeen(other) - lastSeen(one) || compare(a.id, b.id);
   return compare(a.app, b.app) || compare(a.host ?? "", b.host ?? "") || compare(a.id, b.id);
+}
+
+/** On the clock of the page. */
+function lastSeen({ row, toldMs }: Seen<ClientRow>): number {
+  return toldMs - row.lastSeenMs;
 }
 
 function compare(a: string, b: string): number {

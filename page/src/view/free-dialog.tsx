@@ -1,31 +1,33 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import type { Freed, LockRow } from "../../../src/inspector/format.js";
+import type { Freed } from "../../../src/inspector/format.js";
 import { ageOf } from "../data/arrangement.js";
 import { RefusedError } from "../data/requests.js";
+import type { SeenLock } from "../data/store.js";
 import { shown } from "../text/shown.js";
 import type { Words } from "../words/en.js";
-import { durationText } from "../words/words.js";
-import { fullHolderName } from "./names.js";
+import { fullHolderName, holderName } from "./names.js";
 import { usePage } from "./page-context.js";
 import { risksOf } from "./risks.js";
+import { Age } from "./ticking.js";
 
 interface FreeDialogProps {
   /** As it was when the dialog was opened: this, and nothing else, is freed. */
-  readonly row: LockRow;
+  readonly lock: SeenLock;
   /** As it is now. */
-  readonly now: LockRow | undefined;
+  readonly now: SeenLock | undefined;
   lookAgain(): void;
   close(): void;
 }
 
 /** Asks before a lock is taken from its holder: says from which, and what can go wrong. */
-export function FreeDialog({ row, now, lookAgain, close }: FreeDialogProps) {
+export function FreeDialog({ lock, now, lookAgain, close }: FreeDialogProps) {
   const { words, requests } = usePage();
+  const { row } = lock;
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   const [typed, setTyped] = useState("");
   const [reason, setReason] = useState("");
-  const [outcome, setOutcome] = useState<{ text: string; isGood: boolean }>();
+  const [outcome, setOutcome] = useState<Outcome>();
   const [isBusy, setIsBusy] = useState(false);
   useEffect(() => {
     const { current } = dialog;
@@ -39,18 +41,19 @@ export function FreeDialog({ row, now, lookAgain, close }: FreeDialogProps) {
     setIsBusy(true);
     try {
       const freed = await requests.free(row.key, row.seen, reason);
-      setOutcome({ text: outcomeText(words, freed), isGood: freed.outcome !== "changed" });
+      setOutcome({ text: outcomeText(words, freed), is: freed.outcome });
     } catch (error) {
-      setOutcome({ text: failureText(words, error), isGood: false });
+      setOutcome({ text: failureText(words, error), is: "failed" });
     }
     setIsBusy(false);
   };
-  const hasChanged = outcome === undefined && now?.seen !== row.seen;
+  const hasChanged = outcome === undefined && now?.row.seen !== row.seen;
+  const next = now?.row.seen === row.seen ? undefined : now?.row.holders[0];
   return (
     <dialog ref={dialog} class="free" aria-labelledby={`${id}-title`} onClose={close}>
       <form onSubmit={(event) => void free(event)}>
         <h2 id={`${id}-title`}>{words.freeTitle(name)}</h2>
-        <Seen words={words} row={row} />
+        <Seen words={words} lock={lock} />
         <ul class="risks">
           {risksOf(words, row).map((risk) => (
             <li key={risk}>{risk}</li>
@@ -65,7 +68,13 @@ export function FreeDialog({ row, now, lookAgain, close }: FreeDialogProps) {
               </button>
             </p>
           ) : null}
-          {outcome === undefined ? null : <p class={outcome.isGood ? "good" : "warning"}>{outcome.text}</p>}
+          {outcome === undefined ? null : (
+            <p class={outcome.is === "released" || outcome.is === "absent" ? "good" : "warning"}>
+              {outcome.is === "released" && next !== undefined
+                ? words.releasedTo(holderName(words, next))
+                : outcome.text}
+            </p>
+          )}
         </div>
         {outcome === undefined ? (
           <>
@@ -106,7 +115,12 @@ export function FreeDialog({ row, now, lookAgain, close }: FreeDialogProps) {
   );
 }
 
-function Seen({ words, row }: { readonly words: Words; readonly row: LockRow }) {
+interface Outcome {
+  readonly text: string;
+  readonly is: Freed["outcome"] | "failed";
+}
+
+function Seen({ words, lock: { row, toldMs } }: { readonly words: Words; readonly lock: SeenLock }) {
   const ageMs = ageOf(row);
   const notes = row.holders.flatMap(({ note }) => (note === null ? [] : [shown(note)]));
   const holders = row.holders.slice(0, 5).map((holder) => fullHolderName(words, holder));
@@ -125,7 +139,9 @@ function Seen({ words, row }: { readonly words: Words; readonly row: LockRow }) 
       {ageMs === null ? null : (
         <>
           <dt>{words.since}</dt>
-          <dd class="number">{durationText(words, ageMs)}</dd>
+          <dd class="number">
+            <Age ms={ageMs} toldMs={toldMs} />
+          </dd>
         </>
       )}
       {notes.length === 0 ? null : (
@@ -145,7 +161,7 @@ function outcomeText(words: Words, { outcome, now }: Freed): string {
 }
 
 function failureText(words: Words, error: unknown): string {
-  if (error instanceof RefusedError && error.status === 403) return words.freeRefused(shown(error.reason));
   if (error instanceof RefusedError && error.status === 429) return words.freeTooMany;
+  if (error instanceof RefusedError && error.nothingDone) return words.freeRefused(shown(error.reason));
   return words.freeFailed(error instanceof Error ? shown(error.message) : "");
 }

@@ -1,4 +1,6 @@
-import type { Connection, View } from "../data/store.js";
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { View } from "../data/store.js";
 import { shown } from "../text/shown.js";
 import { clockText, countText, durationText } from "../words/words.js";
 import { useWords } from "./page-context.js";
@@ -43,7 +45,7 @@ export function Header({ view, route, unseen, openHelp }: HeaderProps) {
         ))}
       </nav>
       <div class="where">
-        <Status connection={view.connection} />
+        <Status view={view} />
         <span class="server dim" title={me === null ? undefined : versions(me)}>
           {me === null ? "" : shown(me.server)}
         </span>
@@ -64,17 +66,15 @@ function versions({ redis, holdfast }: NonNullable<View["me"]>): string {
   return [...(redis === null ? [] : [shown(redis)]), `holdfast ${shown(holdfast)}`].join(" · ");
 }
 
-function Status({ connection }: { readonly connection: Connection }) {
+/** While Redis is away a feed that goes on tells nothing of this moment. */
+function Status({ view: { connection, away } }: { readonly view: View }) {
   const words = useWords();
-  const text = connection.is === "refused" ? words.refused : words[connection.is];
+  const isFed = connection.is === "live" || connection.is === "polling";
+  const is = isFed && away !== null ? "away" : connection.is;
   return (
-    <span
-      class={`status ${connection.is}`}
-      role="status"
-      title={connection.is === "polling" ? words.pollingWhy : ""}
-    >
+    <span class={`status ${is}`} role="status" title={is === "polling" ? words.pollingWhy : ""}>
       <span class="dot" aria-hidden="true" />
-      {text}
+      {words[is]}
     </span>
   );
 }
@@ -86,7 +86,7 @@ export function Banner({ view, retry }: { readonly view: View; retry(): void }) 
   if (connection.is === "refused") return null;
   if (connection.is === "lost" && view.isKnown) {
     return (
-      <div class="banner" role="alert">
+      <Bar>
         <Ticking
           text={(nowMs) =>
             words.lostWhy(durationText(words, nowMs - connection.sinceMs), shown(connection.reason))
@@ -95,12 +95,12 @@ export function Banner({ view, retry }: { readonly view: View; retry(): void }) 
         <button type="button" class="small" onClick={retry}>
           {words.tryAgain}
         </button>
-      </div>
+      </Bar>
     );
   }
   if (away === null) return null;
   return (
-    <div class="banner" role="alert">
+    <Bar>
       <Ticking
         text={(nowMs) =>
           words.awayWhy(
@@ -110,6 +110,27 @@ export function Banner({ view, retry }: { readonly view: View; retry(): void }) 
           )
         }
       />
+    </Bar>
+  );
+}
+
+/** Lies over the end of the window, which is why everything else ends above it: the style has its height. */
+function Bar({ children }: { readonly children: ComponentChildren }) {
+  const bar = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const { style } = document.documentElement;
+    const measured = new ResizeObserver(() =>
+      style.setProperty("--banner", `${bar.current?.offsetHeight ?? 0}px`),
+    );
+    if (bar.current !== null) measured.observe(bar.current);
+    return () => {
+      measured.disconnect();
+      style.removeProperty("--banner");
+    };
+  }, []);
+  return (
+    <div ref={bar} class="banner" role="alert">
+      {children}
     </div>
   );
 }

@@ -25,7 +25,7 @@ interface LockPanelProps {
 export function LockPanel({ view, lockKey, close }: LockPanelProps) {
   const { words } = usePage();
   const { detail, failure, lookAgain } = useDetail(view, lockKey);
-  const [freeing, setFreeing] = useState<LockRow | null>(null);
+  const [freeing, setFreeing] = useState<SeenLock | null>(null);
   const title = useRef<HTMLHeadingElement>(null);
   useEffect(() => title.current?.focus({ preventScroll: true }), [lockKey]);
   const fromFeed = view.locks.get(lockKey);
@@ -72,16 +72,16 @@ export function LockPanel({ view, lockKey, close }: LockPanelProps) {
       {detail === undefined || !isHeld ? null : <UnlockLine key={lockKey} line={detail.unlock} />}
       {mayFree ? (
         <p class="actions">
-          <button type="button" class="danger" data-key="f" onClick={() => setFreeing(lock.row)}>
+          <button type="button" class="danger" data-key="f" onClick={() => setFreeing(lock)}>
             {words.free}
           </button>
         </p>
       ) : null}
       {freeing === null ? null : (
         <FreeDialog
-          row={freeing}
-          now={lock?.row}
-          lookAgain={() => setFreeing(lock?.row ?? null)}
+          lock={freeing}
+          now={lock}
+          lookAgain={() => setFreeing(lock ?? null)}
           close={() => {
             setFreeing(null);
             lookAgain();
@@ -187,7 +187,7 @@ function Holders({ view, lock }: { readonly view: View; readonly lock: SeenLock 
                 ? words.noPresenceOf
                 : [
                     ...(holder.client.pid === null ? [] : [words.pid(holder.client.pid)]),
-                    words.thread(threadOf(holder.holder)),
+                    ...threadOf(words, holder),
                     ...Object.entries(holder.client.labels).map(([key, value]) => shown(`${key}=${value}`)),
                   ].join(" · ")}
             </p>
@@ -245,10 +245,7 @@ function Queue({ lock }: { readonly lock: SeenLock }) {
   const all = row.waiting.length + row.more.waiting;
   return (
     <section>
-      <h3>
-        {words.queue} <span class="number dim">{all}</span>
-        {all > 1 ? <small class="dim"> {isFair ? words.queueFair : words.queueLoose}</small> : null}
-      </h3>
+      <h3>{all === 0 ? words.queue : isFair && all > 1 ? words.queueFair(all) : words.queueLoose(all)}</h3>
       {all === 0 ? (
         <p class="dim">{(row.listeners ?? 0) > 0 ? words.listeners(row.listeners ?? 0) : words.queueNone}</p>
       ) : null}
@@ -278,10 +275,14 @@ function Facts({ row }: { readonly row: LockRow }) {
     <dl class="facts-list">
       <dt>{words.key}</dt>
       <dd class="code">{shown(row.key)}</dd>
-      <dt>{words.token}</dt>
-      <dd class="code">
-        {row.token === null ? <span class="dim">{words.tokenNone}</span> : shown(row.token)}
-      </dd>
+      {row.token === null && row.kind !== "fenced-lock" ? null : (
+        <>
+          <dt>{words.token}</dt>
+          <dd class="code">
+            {row.token === null ? <span class="dim">{words.tokenNone}</span> : shown(row.token)}
+          </dd>
+        </>
+      )}
       <dt>{words.foundBy}</dt>
       <dd>{row.sources.map((source) => words.sources[source]).join(", ")}</dd>
     </dl>

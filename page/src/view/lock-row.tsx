@@ -70,9 +70,16 @@ export const LockTableRow = memo(function LockTableRow({
   );
 });
 
-function rowClass({ flags, waiting }: LockRow, isFreed: boolean, isOpen: boolean): string {
-  const mark = flags.includes("stale") ? "is-stale" : waiting.length > 0 ? "is-awaited" : "";
-  return `${mark}${isFreed ? " is-freed" : ""}${isOpen ? " is-open" : ""}`.trim();
+function rowClass(row: LockRow, isFreed: boolean, isOpen: boolean): string {
+  const marks = {
+    "is-stale": row.flags.includes("stale"),
+    "is-awaited": waitingFor(row) > 0,
+    "is-freed": isFreed,
+    "is-open": isOpen,
+  };
+  return Object.entries(marks)
+    .flatMap(([mark, isOn]) => (isOn ? [mark] : []))
+    .join(" ");
 }
 
 function Holders({ words, row }: { readonly words: Words; readonly row: LockRow }) {

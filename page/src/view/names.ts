@@ -29,12 +29,13 @@ export function fullHolderName(words: Words, holder: Holder): string {
   const { client } = holder;
   if (client === null) return holderName(words, holder);
   const pid = client.pid === null ? "" : `, ${words.pid(client.pid)}`;
-  return `${programName(client)}${pid}, ${words.thread(threadOf(holder.holder))}`;
+  return [`${programName(client)}${pid}`, ...threadOf(words, holder)].join(", ");
 }
 
-/** The part behind the client id. */
-export function threadOf(holder: string): string {
-  return shown(holder.split(":")[1] ?? holder);
+/** The part behind the client id. What holds a permit is a client, and no thread of it. */
+export function threadOf(words: Words, { holder }: Holder): readonly string[] {
+  const [, thread] = holder.split(":");
+  return thread === undefined ? [] : [words.thread(shown(thread))];
 }
 
 export function isWriter({ holder }: Holder): boolean {
@@ -63,6 +64,7 @@ export function eventText(words: Words, event: FeedEvent): string {
       return words.eventForced(
         actor === undefined ? words.somebody : shown(actor),
         holder === undefined ? words.someHolder : shown(holder),
+        reason === undefined ? "" : shown(reason),
       );
     case "gone":
       return words.eventGone(name);

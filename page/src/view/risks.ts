@@ -1,10 +1,11 @@
 import type { LockRow } from "../../../src/inspector/format.js";
 import { shown } from "../text/shown.js";
 import type { Words } from "../words/en.js";
+import { durationText } from "../words/words.js";
 import { isWriter } from "./names.js";
 
 /** What can go wrong when this very lock is freed, in sentences. */
-export function risksOf(words: Words, { kind, holders, waiting, token, more }: LockRow): string[] {
+export function risksOf(words: Words, { kind, holders, waiting, token, more, ttlMs }: LockRow): string[] {
   const risks: string[] = [];
   const has = (by: string) => holders.some((holder) => holder.by === by);
   if (holders.some(({ client }) => client?.state === "gone")) risks.push(words.riskGone);
@@ -12,7 +13,9 @@ export function risksOf(words: Words, { kind, holders, waiting, token, more }: L
   if (has("other")) risks.push(words.riskOther);
   const ours = holders.filter(({ by }) => by === "holdfast");
   if (ours.some(({ renewed }) => renewed === false)) risks.push(words.riskFixed);
-  if (ours.some(({ renewed }) => renewed !== false)) risks.push(words.riskHoldfast);
+  if (ours.some(({ renewed }) => renewed === true)) risks.push(words.riskHoldfast);
+  if (ours.some(({ renewed }) => renewed === null))
+    risks.push(ttlMs < 0 ? words.riskEndless : words.riskUnknown(durationText(words, ttlMs)));
   if (kind === "read-write-lock") {
     const count = holders.length + more.holders;
     if (holders.some(isWriter)) risks.push(words.riskWrite);

@@ -16,6 +16,11 @@ export function rowButton(key: string): HTMLElement | undefined {
   return buttons.find((button) => keys.get(button) === key) ?? buttons.find(({ tabIndex }) => tabIndex === 0);
 }
 
+/** Goes to the row that Tab leads to. */
+export function focusRows(): void {
+  document.querySelector<HTMLElement>("[data-row][tabindex='0']")?.focus();
+}
+
 interface RovingFocus {
   /** Whether the pointer or the focus is among the rows. */
   readonly inUse: { readonly current: boolean };

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { type Route, screens } from "./route.js";
+import { focusRows } from "./roving-focus.js";
 
 const STORED = "holdfast-inspector-letters";
 
@@ -21,6 +22,7 @@ export function useShortcuts({ setRoute, openHelp }: Shortcuts) {
       else if (key === "?") openHelp();
       else if (key === "/") focusFilter(setRoute);
       else if (key === "s") dispatchEvent(new Event("holdfast:sort"));
+      else if (key === "j" || key === "k" || (/^Arrow(?:Up|Down)$/.test(key) && isIdle(target))) focusRows();
       else if (key === "c" || key === "f")
         document.querySelector<HTMLElement>(`[data-key="${key}"]`)?.click();
       else return;
@@ -51,6 +53,11 @@ function stored(): string | null {
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   return target.closest("input, textarea, select, dialog") !== null;
+}
+
+/** Nothing that arrows scroll or choose in has the focus. */
+function isIdle(target: EventTarget | null): boolean {
+  return target === document.body || target === document.getElementById("content");
 }
 
 /** At once where it is on the screen: the next key is typed into it. */

@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { ServerReplyError } from "../driver.js";
 
 /** Tells answers of the server, which become {@link ServerReplyError}, from failures on the way to it. */
@@ -11,7 +12,7 @@ export function fromIoredis(error: unknown): unknown {
  * answers begin with a word in capitals.
  */
 function isReply(error: unknown): error is Error {
-  if (!(error instanceof Error)) return false;
+  if (!types.isNativeError(error)) return false;
   return error.name === "ReplyError" || ("command" in error && /^[A-Z][A-Z0-9]+ /.test(error.message));
 }
 

@@ -73,6 +73,11 @@ export class PresentMaster {
     return this.#sentinels.confirm();
   }
 
+  /** As {@link Sentinels.isFailingOver}. */
+  get isFailingOver(): boolean {
+    return this.#sentinels.isFailingOver;
+  }
+
   /** Asks the Sentinels. Never rejects. */
   async look(): Promise<void> {
     await this.#sentinels.ask();

@@ -22,6 +22,7 @@ export class IoredisServerPort implements ClientPort, Masters {
   readonly placeOf?: () => string;
   readonly lookForMoves?: () => Promise<void>;
   readonly confirm?: () => Promise<void>;
+  readonly mayBeReplaced?: () => boolean;
   readonly reached?: () => Promise<void> | undefined;
   resets = 0;
   outage: Error | undefined;
@@ -48,6 +49,7 @@ export class IoredisServerPort implements ClientPort, Masters {
       this.placeOf = () => master.place;
       this.lookForMoves = () => master.look();
       this.confirm = () => master.confirm();
+      this.mayBeReplaced = () => master.isFailingOver;
       this.reached = () => {
         void master.meet();
         return master.reached;

@@ -1,7 +1,7 @@
 import type { PubSubFamily } from "../driver.js";
 import type { ConnectionEvents, OwnConnection } from "../own/connection.js";
 import type { NodeRedisClient, NodeRedisOwnClient } from "./client.js";
-import type { NodeRedisAddress, NodeRedisReconnectStrategy } from "./options.js";
+import type { NodeRedisAddress, NodeRedisOptions, NodeRedisReconnectStrategy } from "./options.js";
 
 /** Makes a client for a connection of our own, with the options of one of the caller's. */
 export type Duplicate = () => Promise<NodeRedisOwnClient>;
@@ -13,10 +13,17 @@ export const AS_THEY_ARE = { typeMapping: {}, asap: false, abortSignal: undefine
  * A client lives for one connection, and we reconnect ourselves: node-redis would keep the process alive while it waits
  * to reconnect, and would subscribe on its own. What serves the caller's commands is left out: a cache that clients share,
  * reads from replicas, and timers, which would keep the process alive or take an idle connection for a dead one.
+ * @param others options that differ from those of the client
  */
-export function duplicateOnce(client: NodeRedisClient, place?: NodeRedisAddress): NodeRedisOwnClient {
+export function duplicateOnce(
+  client: NodeRedisClient,
+  place?: NodeRedisAddress,
+  others: NodeRedisOptions = {},
+): NodeRedisOwnClient {
+  const socket = others.socket ?? client.options?.socket;
   return client.duplicate({
-    socket: { ...client.options?.socket, ...place, reconnectStrategy: false, socketTimeout: undefined },
+    ...others,
+    socket: { ...socket, ...place, reconnectStrategy: false, socketTimeout: undefined },
     // The socket has it by now.
     url: undefined,
     commandOptions: {},

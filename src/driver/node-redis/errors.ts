@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { ServerReplyError } from "../driver.js";
 
 /** Tells answers of the server, which become {@link ServerReplyError}, from failures on the way to it. */
@@ -12,7 +13,7 @@ const replies: ReadonlySet<string> = new Set(["SimpleError", "BlobError", "Error
  * second mark: of the errors that node-redis makes only answers begin with a word in capitals, those of Node have a code.
  */
 function isReply(error: unknown): error is Error {
-  if (!(error instanceof Error)) return false;
+  if (!types.isNativeError(error)) return false;
   return (
     replies.has(error.constructor.name) || (!("code" in error) && /^[A-Z][A-Z0-9]+ /.test(error.message))
   );

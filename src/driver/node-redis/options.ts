@@ -12,6 +12,14 @@ export interface NodeRedisOptions {
   readonly database?: number | undefined;
 }
 
+/** The options of a Sentinel's client that change what the adapter has to do. */
+export interface NodeRedisSentinelOptions {
+  readonly name: string;
+  readonly sentinelRootNodes: readonly NodeRedisAddress[];
+  readonly sentinelClientOptions?: NodeRedisOptions | undefined;
+  readonly nodeAddressMap?: AddressMap;
+}
+
 export interface NodeRedisSocketOptions extends NodeRedisAddress {
   readonly path?: string | undefined;
   readonly tls?: boolean | undefined;

@@ -1,5 +1,8 @@
 import { errorMonitor } from "node:events";
+import { systemClock } from "../../clock.js";
 import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
+import { inRootContext } from "../../root-context.js";
+import type { Address } from "../addresses.js";
 import type { ClientEvents, ClientPort } from "../client-port.js";
 import type { DriverTraits, PubSubFamily, Ticket } from "../driver.js";
 import { type ScriptCommand, wordsOf } from "../known-scripts.js";
@@ -15,6 +18,7 @@ import {
   nodeName,
   serverName,
 } from "./client.js";
+import { ClientSentinels } from "./client-sentinels.js";
 import { AS_THEY_ARE, duplicateOnce, NodeRedisConnection, retryDelayMs } from "./connections.js";
 import { fromNodeRedis } from "./errors.js";
 import { type Lend, lendOf } from "./lend.js";
@@ -24,12 +28,19 @@ import type { NodeRedisReconnectStrategy } from "./options.js";
 const NOT_OPEN =
   "the node-redis client is not open: it was not connected yet, or it was closed, or its reconnectStrategy gave up";
 
+/** While the client looks for the master that is named: a Sentinel hears of it from the others within two seconds. */
+const MOST_TRIES = 50;
+const TRY_AGAIN_MS = 100;
+
 /** One server, by one client or a pool, or the present master among those that Sentinels watch. */
 export class NodeRedisServerPort implements ClientPort, Masters {
   readonly traits: DriverTraits;
   readonly calls: MasterCalls = new MasterCalls(this);
   readonly toError: ClientPort["toError"] = fromNodeRedis;
   readonly confirm?: () => Promise<void>;
+  readonly mayBeReplaced?: () => boolean;
+  readonly met?: () => Promise<unknown> | undefined;
+  readonly reached?: () => Promise<void> | undefined;
   readonly #redis: NodeRedisServer;
   readonly #events: ClientEvents;
   readonly #lend: Lend;
@@ -37,6 +48,13 @@ export class NodeRedisServerPort implements ClientPort, Masters {
   /** Of the client that the last connection of our own was duplicated from. */
   #reconnectStrategy: NodeRedisReconnectStrategy | undefined;
   #error: Error | undefined;
+  readonly #sentinels: ClientSentinels | undefined;
+  /** The master by the Sentinels, which the client may not have found yet; undefined while they name none. */
+  #named: Address | undefined;
+  /** Settles when the client has found that master; undefined while no call waits for it. */
+  #following: Promise<void> | undefined;
+  /** A client that was lent: connections of our own are duplicated from it also when its server is gone. */
+  #template: NodeRedisClient | undefined;
   #place = "";
   #closed = false;
 
@@ -52,7 +70,17 @@ export class NodeRedisServerPort implements ClientPort, Masters {
     redis.on(errorMonitor, this.#onError);
     if (isSentinel(redis)) {
       redis.on("topology-change", this.#onChange);
-      this.confirm = () => this.#confirmed.get();
+      const sentinels = new ClientSentinels(redis, this.#lend, this.#onNamed);
+      this.#sentinels = sentinels;
+      this.met = () => sentinels.meet();
+      this.reached = () => {
+        void sentinels.meet();
+        return this.#isElsewhere ? this.#follow() : undefined;
+      };
+      this.confirm = async () => {
+        if (!(await sentinels.confirm())) await this.#rediscovered.get();
+      };
+      this.mayBeReplaced = () => sentinels.isFailingOver;
     }
   }
 
@@ -106,13 +134,40 @@ export class NodeRedisServerPort implements ClientPort, Masters {
     // removed. A listener added after that is not called, so the next "error" would end the process.
     if (this.#redis.eventNames().length > 1) this.#redis.off(errorMonitor, this.#onError);
     if (isSentinel(this.#redis)) this.#redis.off("topology-change", this.#onChange);
+    await this.#sentinels?.close();
   }
 
-  readonly #duplicate = () =>
-    this.#lend(async (client) => {
-      this.#reconnectStrategy = client.options?.socket?.reconnectStrategy;
-      return duplicateOnce(client);
+  readonly #onNamed = (master: Address) => {
+    this.#named = master;
+    this.placeOf();
+    if (this.#isElsewhere) void this.#follow();
+  };
+
+  /** Whether the client is connected to another master than the one that is named. */
+  get #isElsewhere(): boolean {
+    const found = isSentinel(this.#redis) ? this.#redis.getMasterNode() : undefined;
+    return this.#named !== undefined && found !== undefined && nodeName(found) !== nodeName(this.#named);
+  }
+
+  /** Has the client look for the master until it has found the one that is named: the Sentinel that it asks may lag behind. Never rejects. */
+  #follow(): Promise<void> {
+    this.#following ??= inRootContext(async () => {
+      for (let tries = 0; tries < MOST_TRIES && this.#isElsewhere && !this.#closed; tries += 1) {
+        if (tries > 0) await new Promise<void>((resolve) => systemClock.schedule(TRY_AGAIN_MS, resolve));
+        await this.#rediscovered.get().catch(toldByItsErrors);
+      }
+      this.#following = undefined;
     });
+    return this.#following;
+  }
+
+  readonly #duplicate = async () => {
+    const client = this.#template ?? (await this.#lend(async (lent) => lent));
+    this.#reconnectStrategy = client.options?.socket?.reconnectStrategy;
+    if (this.#named === undefined) return duplicateOnce(client);
+    this.#template = client;
+    return duplicateOnce(client, this.#named);
+  };
 
   readonly #onAnswer = () => {
     this.#error = undefined;
@@ -123,7 +178,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
     void this.#lend(async () => undefined).then(() => this.placeOf(), toldByItsErrors);
 
   /** Has node-redis ask the Sentinels, which it does when a server says that it is no master. */
-  readonly #confirmed = new NextAnswer(async () => {
+  readonly #rediscovered = new NextAnswer(async () => {
     let isAsked = false;
     await this.#lend(async () => {
       if (isAsked) return;
@@ -134,7 +189,7 @@ export class NodeRedisServerPort implements ClientPort, Masters {
   });
 
   #look(sentinel: NodeRedisSentinel): void {
-    const master = sentinel.getMasterNode();
+    const master = this.#named ?? sentinel.getMasterNode();
     const before = this.#place;
     if (master !== undefined) this.#place = nodeName(master);
     if (this.#place === before || before === "" || this.#closed) return;

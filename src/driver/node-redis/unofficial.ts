@@ -1,4 +1,4 @@
-import type { NodeRedisClusterOptions } from "./options.js";
+import type { NodeRedisClusterOptions, NodeRedisSentinelOptions } from "./options.js";
 
 // What node-redis marks as its own with a "_". Each was seen in the versions that are tested, but for the prefix of keys, which came with
 // version 6.
@@ -14,6 +14,23 @@ export function keyPrefixOf(redis: object): string | Uint8Array | undefined {
 /** The options that a cluster's client was made with. */
 export function optionsOf(cluster: object): NodeRedisClusterOptions {
   return (cluster as { readonly _options: NodeRedisClusterOptions })._options;
+}
+
+/**
+ * The options that a Sentinel's client was made with: `duplicate` hands them to the constructor of the client. Undefined in version 5, which
+ * has no `duplicate` for it.
+ */
+export function sentinelOptionsOf(sentinel: object): NodeRedisSentinelOptions | undefined {
+  const { duplicate, _self } = sentinel as { readonly duplicate?: () => unknown; readonly _self: object };
+  if (duplicate === undefined) return undefined;
+  let seen: NodeRedisSentinelOptions | undefined;
+  const prototype = {
+    constructor: function See(options: NodeRedisSentinelOptions) {
+      seen = options;
+    },
+  };
+  duplicate.call(Object.assign(Object.create(prototype), { _self }));
+  return seen;
 }
 
 interface Slots {

@@ -71,6 +71,7 @@ export class MasterCalls {
       toError: masters.toError,
       clock: this.#clock,
       ...(masters.confirm && { confirm: masters.confirm }),
+      ...(masters.mayBeReplaced && { mayBeReplaced: masters.mayBeReplaced }),
     });
     const opened = { calls, usedMs: 0 };
     this.#calls.set(master, opened);

@@ -21,6 +21,8 @@ export interface MasterOptions {
    * of them answer. Not there without Sentinels: then no other server becomes the master.
    */
   readonly confirm?: () => Promise<void>;
+  /** Whether, as far as is known without asking, another server may be the master by now: then each answer is to be confirmed. */
+  readonly mayBeReplaced?: () => boolean;
   /** Makes an error of the server of what the Redis client rejects with, where it is one. */
   readonly toError: (failure: unknown) => unknown;
   /** Default: that of the process. */
@@ -163,21 +165,25 @@ export class ReplicatedCalls {
     });
   }
 
-  /** If replicas lack the write, this server may have been replaced as the master: then the Sentinels have to confirm it first. */
+  /**
+   * This server may have been replaced as the master if replicas lack the write, or if a failover has begun: a replica that is promoted is
+   * no longer counted here, and those that are left acknowledge. Then the Sentinels have to confirm the master first.
+   */
   #answer(call: Written, acknowledged: number): void {
     const { reply, demand, wanted, resolve, reject } = call;
     const answer = () => {
       if (call.moves === this.#moves) resolve({ reply, acknowledged, wanted });
       else reject(new Error("another server has become the master meanwhile"));
     };
-    const { confirm } = this.#options;
+    const { confirm, mayBeReplaced } = this.#options;
     const { connected, hasFewer } = this.#count;
     const confirmed = () => {
       if (connected !== undefined) this.#count.confirmed(connected);
       answer();
     };
     // With any other demand the caller itself rejects too few acknowledgements; `connected` accepts them, so the master must be confirmed.
-    const isDoubtful = demand.replicas === "connected" && (acknowledged < wanted || hasFewer);
+    const isShort = demand.replicas === "connected" && (acknowledged < wanted || hasFewer);
+    const isDoubtful = isShort || (demand.replicas !== 0 && mayBeReplaced?.() === true);
     if (isDoubtful && confirm !== undefined) confirm().then(confirmed, reject);
     else answer();
   }

@@ -18,7 +18,12 @@ interface Word {
 }
 
 /** Sent by a Sentinel when it learns of another master. */
-const CHANNEL = "+switch-master";
+const SWITCHED = "+switch-master";
+/**
+ * Sent by the Sentinel that leads a failover when it begins. Two turns of its timer, a tenth of a second at least, lie between this and the
+ * command that makes the chosen replica a master.
+ */
+const BEGUN = "+try-failover";
 /** A Sentinel that says nothing for so long is taken for gone. */
 const ANSWER_TIMEOUT_MS = 1_000;
 /** Once most Sentinels have answered, the rest is waited for no longer than this. */
@@ -43,6 +48,14 @@ export class Sentinels {
     this.#sentinels = openings.map((open) => new Sentinel(open, name, heard));
   }
 
+  /**
+   * Whether one of them has told that it is about to make another server the master, and has not told since that this is over: the
+   * promoted replica may have left the old master, and those that are left there still acknowledge.
+   */
+  get isFailingOver(): boolean {
+    return this.#sentinels.some(({ isFailingOver }) => isFailingOver);
+  }
+
   /** Begins to listen. */
   listen(): void {
     inRootContext(() => {
@@ -62,7 +75,9 @@ export class Sentinels {
   async confirm(): Promise<void> {
     const word = await this.ask();
     if (word === undefined) throw new Error("most Sentinels do not say who the master is");
-    if (word.isFailingOver) throw new Error("the Sentinels are about to make another server the master");
+    // The Sentinel that leads a failover may be too slow to be among those that have answered.
+    if (word.isFailingOver || this.isFailingOver)
+      throw new Error("the Sentinels are about to make another server the master");
   }
 
   async close(): Promise<void> {
@@ -115,6 +130,10 @@ class Sentinel {
   readonly #heard: () => void;
   /** Its latest answer; undefined while it does not answer. */
   word: Word | undefined;
+  /** By its last message or answer, whichever is later. */
+  isFailingOver = false;
+  /** How many failovers it has begun. */
+  #begun = 0;
   #listening: LiveConnection | undefined;
   #link: CommandConnection | undefined;
   #retry: Timer | undefined;
@@ -133,7 +152,9 @@ class Sentinel {
     if (this.#closed) return;
     const connection = new LiveConnection(this.#open, (error) => error, {
       onReady: () => {
-        connection.subscribe(CHANNEL).then(
+        // Refused to a user who may listen to less: then a failover is noticed when replicas are missing, or when it is over.
+        connection.subscribe(BEGUN).catch(() => undefined);
+        connection.subscribe(SWITCHED).then(
           () => {
             this.#failures = 0;
             // The master may have changed before this subscription began.
@@ -142,7 +163,13 @@ class Sentinel {
           () => this.#listenAgain(connection),
         );
       },
-      onMessage: () => this.#heard(),
+      onMessage: (channel) => {
+        if (channel === BEGUN) {
+          this.#begun += 1;
+          this.isFailingOver = true;
+        }
+        this.#heard();
+      },
       onEnd: () => this.#listenAgain(connection),
     });
     this.#listening = connection;
@@ -152,6 +179,7 @@ class Sentinel {
   async ask(): Promise<Word | undefined> {
     if (this.#closed) return undefined;
     const link = this.#reach();
+    const begun = this.#begun;
     const timeout = systemClock.schedule(ANSWER_TIMEOUT_MS, () => this.#leave(link));
     try {
       // In this order. A failover between the two answers pairs the old epoch with the new master; the other order would pair the new
@@ -168,6 +196,8 @@ class Sentinel {
     } finally {
       timeout.cancel();
     }
+    // An answer that was made before a failover began says nothing of it.
+    if (begun === this.#begun) this.isFailingOver = this.word?.isFailingOver ?? false;
     return this.word;
   }
 
@@ -215,7 +245,7 @@ function wordOf(state: ReadonlyMap<string, string>, address: unknown): Word | un
 }
 
 /** Names and values by turns, or what a Redis client has made of them. */
-function fieldsOf(reply: unknown): ReadonlyMap<string, string> {
+export function fieldsOf(reply: unknown): ReadonlyMap<string, string> {
   if (reply === null || typeof reply !== "object") return new Map();
   if (!Array.isArray(reply)) return new Map(Object.entries(reply as Record<string, string>));
   return new Map(reply.flatMap((word, at) => (at % 2 === 0 ? [[String(word), String(reply[at + 1])]] : [])));

@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { DriverClosedError, ServerReplyError } from "../driver.js";
 
 /** How GLIDE words an answer whose first word it knows, `ERR` among them, */
@@ -19,7 +20,7 @@ const ENDED = "the GLIDE client has ended, by close()";
  * the client has ended, from failures on the way to the server.
  */
 export function fromGlide(error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof ServerReplyError) return error;
+  if (!types.isNativeError(error) || error instanceof ServerReplyError) return error;
   if (error.message.startsWith("Unable to execute requests; the client is closed"))
     return new DriverClosedError(ENDED);
   const known = KNOWN.exec(error.message);
@@ -31,6 +32,6 @@ export function fromGlide(error: unknown): unknown {
 
 /** The same for the subscriber, which sends no scripts: any `ClosingError` means that it has ended. */
 export function fromSubscriber(error: unknown): unknown {
-  const ended = error instanceof Error && error.name === "ClosingError";
+  const ended = types.isNativeError(error) && error.name === "ClosingError";
   return ended ? new DriverClosedError(ENDED) : fromGlide(error);
 }

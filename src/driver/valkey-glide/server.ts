@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { hashSlot } from "../../protocol/hash-slot.js";
 import type { RawReply, ScriptCall } from "../../protocol/script-call.js";
 import type { ClientEvents, ClientPort, MasterAnswers } from "../client-port.js";
@@ -139,7 +140,7 @@ export class ValkeyGlidePort implements ClientPort {
   #onLost(error: unknown): void {
     this.resets += 1;
     this.#events.onLost();
-    if (error instanceof Error && error.name === "ConnectionError") this.outage = error;
+    if (types.isNativeError(error) && error.name === "ConnectionError") this.outage = error;
   }
 }
 

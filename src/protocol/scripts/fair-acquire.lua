@@ -235,5 +235,5 @@ local replies = answer_all(function(fair, at)
   end
   return answer or acquire(fair, holder, ARGV[at + 1], held_count, ARGV[at + 3] == "1" and not together)
 end)
-finish(now_ms, times)
+finish(now_ms)
 return replies

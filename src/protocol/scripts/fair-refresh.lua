@@ -41,7 +41,7 @@ local function mend(fair)
   end
   local timeout_ms = milliseconds(least_timeout(now_ms, times))
   -- A full server adds nothing unless the script has written before.
-  keep_signs_of_life(fair, times)
+  keep_signs_of_life(fair)
   for i = 1, #added do
     redis.call("ZADD", fair.timeouts, timeout_ms, added[i])
   end
@@ -58,7 +58,7 @@ local function mark_alive(fair, waiters)
     signs[2 * i - 1], signs[2 * i] = until_ms, waiters[i]
   end
   -- A full server adds nothing unless the script has written before.
-  local is_there = keep_signs_of_life(fair, times) == 1
+  local is_there = keep_signs_of_life(fair) == 1
   redis.call("ZADD", fair.alive, unpack(signs))
   fair.has_signs_of_life = not is_there
 end
@@ -141,5 +141,5 @@ for i = 1, #KEYS / 4 do
   replies[i + 1] = news(fair, waiters)
   at = at + 2 + #waiters
 end
-finish(now_ms, times)
+finish(now_ms)
 return replies

@@ -1,6 +1,6 @@
 --[[
-  fair-release: lower hold counts; give locks to the next in line when their count becomes 0. A holder that is still in the queue
-  is taken out of it instead. Each lock is answered by itself.
+  fair-release: lower hold counts; give locks to the next in line when their count becomes 0, and tell it to ask when a lock that is
+  held on falls sooner than before. A holder that is still in the queue is taken out of it instead. Each lock is answered by itself.
 
   KEYS, for each lock:
     lock         hash, holder -> hold count
@@ -22,6 +22,7 @@
 ]]
 --@include hold-count
 --@include server-time
+--@include set-ttl
 --@include fair-queue
 local not_after_ms = tonumber(ARGV[1])
 local now_ms, times = server_time(), fair_times(2)
@@ -59,9 +60,13 @@ local function release(fair, holder, held_count, kept_count, ttl_ms)
   if not is_between(count, kept_count, held_count) then
     return { "miscounted", count }
   end
-  redis.call("PEXPIRE", fair.lock, ttl_ms)
+  local ends_sooner = set_ttl(fair.lock, ttl_ms)
   redis.call("HSET", fair.lock, holder, kept_count)
   lock_changed(fair)
+  local head = ends_sooner and next_in_line(fair, now_ms, times)
+  if head and head ~= "" then
+    tell(fair, head, 0)
+  end
   return { "released" }
 end
 
@@ -71,5 +76,5 @@ for i = 1, #KEYS / 4 do
   local fair = fair_lock_at(4 * i - 3, ARGV[at + 4])
   replies[i + 1] = release(fair, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
 end
-finish(now_ms, times)
+finish(now_ms)
 return replies

@@ -1,14 +1,16 @@
 --[[
-  find-hashes: the keys of some hashes of this server, as one step of going through all its keys. A server is known by its run
-  id, as only its own cursors lead on: one that was not asked before begins anew.
+  find-hashes: the keys of some hashes of this server, and the names of semaphores with permits out, as one step of going
+  through all its keys. A server is known by its run id, as only its own cursors lead on: one that was not asked before begins
+  anew.
 
   ARGV[1]  count  about how many keys to go through
   then for each server that was asked before:
     runId
     cursor  "0": it has gone through all of them
 
-  Returns  { runId, cursor, { key, … } }
-           without keys whose names have more than 4,096 bytes
+  Returns  { runId, cursor, { key, … }, unreadable }
+           without keys whose names have more than 4,096 bytes, and without those that are not UTF-8, as clients that read text
+           do not get them as they are: so many of them were found
            runId is "" where INFO is not allowed
   Compat   Reads only, and declares no key: it is to be asked at each master of a cluster. What a key holds is read by calls
            that declare it.
@@ -24,14 +26,60 @@ for at = 2, #ARGV, 2 do
   end
 end
 if cursor == "0" then
-  return { run_id, "0", {} }
+  return { run_id, "0", {}, 0 }
 end
 
-local found = redis.call("SCAN", cursor or "0", "TYPE", "hash", "COUNT", count)
-local keys = {}
-for _, key in ipairs(found[2]) do
-  if #key <= LONGEST_NAME then
+-- The bytes that follow the first one of a character, by that; the second one of some has narrower bounds.
+local function follows(lead, second)
+  if lead < 194 or lead > 244 then
+    return nil
+  elseif lead < 224 then
+    return 1
+  elseif lead < 240 then
+    local is_valid = not (lead == 224 and second < 160) and not (lead == 237 and second > 159)
+    return is_valid and 2 or nil
+  end
+  local is_valid = not (lead == 240 and second < 144) and not (lead == 244 and second > 143)
+  return is_valid and 3 or nil
+end
+
+local function is_utf8(text)
+  local at = string.find(text, "[\128-\255]")
+  while at do
+    local more = follows(string.byte(text, at), string.byte(text, at + 1) or 0)
+    local found, last = string.find(text, "^[\128-\191]+", at + 1)
+    if not more or not found or last - found + 1 ~= more then
+      return false
+    end
+    at = string.find(text, "[\128-\255]", last + 1)
+  end
+  return true
+end
+
+local keys, unreadable = {}, 0
+local function add(key)
+  if not is_utf8(key) then
+    unreadable = unreadable + 1
+  elseif #key <= LONGEST_NAME then
     keys[#keys + 1] = key
   end
 end
-return { run_id, found[1], keys }
+
+-- The same cursor leads both through the same keys.
+local hashes = redis.call("SCAN", cursor or "0", "TYPE", "hash", "COUNT", count)
+local leases = redis.call("SCAN", cursor or "0", "TYPE", "zset", "MATCH", "*:timeout", "COUNT", count)
+for _, key in ipairs(hashes[2]) do
+  add(key)
+end
+for _, key in ipairs(leases[2]) do
+  -- Those of the names `a` and `{a}` are the same.
+  local raw = string.sub(key, 1, -#":timeout" - 1)
+  if string.find(raw, "{", 1, true) then
+    add(raw)
+  end
+  local inner = string.match(raw, "^{([^{}]+)}$")
+  if inner then
+    add(inner)
+  end
+end
+return { run_id, hashes[1], keys, unreadable }

@@ -6,15 +6,20 @@
     lock   hash, holder -> hold count, and "mode" on a read-write lock
     queue  list of waiting holders (fair lock)
     token  string, the fencing counter (fenced lock)
+    leases sorted set, id of a permit -> end of its lease (permit-expirable semaphore)
 
-  Returns  { serverMs, { type, ttlMs, { field, value, … }, fieldCount, { waiter, … }, queueLength, token or nil }, … }
+  Returns  { serverMs, { type, ttlMs, { field, value, … }, fieldCount, { waiter, … }, queueLength, token or false, permits or nil }, … }
            with one list for each lock, perhaps fewer than there are, but one at least: the caller asks again for the others
            type is "foreign" for a hash that is no lock, which has no fields then; of a lock with more than 1,000 fields so many
            are answered, as chance has it, with "mode" among them, and of a queue the first 1,000, if it has 10,000 at most
+           permits, of a string that is a count: { count }, or
+           { count, expired, taken, permanent, { permitId, ms, … } }  how many leases are over, how many are not, how many of
+                                                                      these have no end, and the last to end, as lock-inspect
            In all half a mebibyte at most.
   Compat   Reads only.
 ]]
 --@include now-ms
+--@include permits-out
 local MOST_FIELDS, MOST_SHOWN = 10000, 1000
 -- Once so many fields and waiters were read, the rest of the locks is left out: a millisecond or two of the server.
 local MOST_ROWS = 2000
@@ -96,13 +101,34 @@ local function queue_of(key)
   return waiters, #waiters > 0 and length or 0
 end
 
+-- What a semaphore has to give and has given, and how many permits are listed of that.
+local function permits_of(key, leases)
+  local number = short_count_of(key)
+  if not number or redis.call("TYPE", leases).ok ~= "zset" then
+    return number and { number }, 0
+  end
+  local now, after = string.format("%.0f", now_ms), string.format("%.0f", now_ms + 1)
+  local count = redis.call("ZCARD", leases)
+  local is_read = count <= MOST_FIELDS and is_small(leases, count, SAMPLES) and is_small(leases, count, 0)
+  local last = is_read and redis.call("ZRANGE", leases, -MOST_SHOWN, -1, "WITHSCORES") or {}
+  local taken = taken_in(last)
+  local out, endless = count_between(leases, after, "+inf"), string.format("%.0f", PERMANENT)
+  return {
+    number,
+    count_between(leases, "-inf", now),
+    out,
+    count_between(leases, endless, "+inf"),
+    taken,
+  }, #taken / 2
+end
+
 local function token_of(key)
   local is_token = redis.call("TYPE", key).ok == "string" and redis.call("STRLEN", key) <= LONGEST_TOKEN
   return is_token and redis.call("GET", key)
 end
 
 local answer, rows = { now_ms }, 0
-for at = 1, #KEYS, 3 do
+for at = 1, #KEYS, 4 do
   if rows >= MOST_ROWS then
     break
   end
@@ -116,7 +142,11 @@ for at = 1, #KEYS, 3 do
     kind = fields and kind or "foreign"
   end
   local waiters, length = queue_of(KEYS[at + 1])
-  rows = rows + #waiters
+  local permits, listed = false, 0
+  if kind == "string" then
+    permits, listed = permits_of(lock, KEYS[at + 3])
+  end
+  rows = rows + #waiters + listed
   answer[#answer + 1] = {
     kind,
     redis.call("PTTL", lock),
@@ -125,6 +155,7 @@ for at = 1, #KEYS, 3 do
     waiters,
     length,
     token_of(KEYS[at + 2]),
+    permits,
   }
 end
 return answer

@@ -20,10 +20,9 @@
   Compat   Reads only.
 ]]
 --@include now-ms
+--@include permits-out
 local lock, queue, token, leases, count = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1]
--- As in leased-permits: the end of the lease of a permanent permit.
-local PERMANENT = 922337203685477
-local LONGEST_COUNT, MOST_SHOWN = 17, "1000"
+local MOST_SHOWN = "1000"
 local function of_type(key, kind)
   return redis.call("TYPE", key).ok == kind
 end
@@ -45,43 +44,15 @@ local function listeners()
   return sum
 end
 
-local function digit(value)
-  return string.sub("0123456789abcdef", value + 1, value + 1)
-end
-
-local function hex(id)
-  local pairs_of_digits = string.gsub(id, ".", function(byte)
-    local value = string.byte(byte)
-    local high = math.floor(value / 16)
-    return string.format("%s:%s", digit(high), digit(value - 16 * high))
-  end)
-  local digits = string.gsub(pairs_of_digits, ":", "")
-  return digits
-end
-
--- As count_of of request.lua. A string that is no count may be of any length.
-local function count_of_lock()
-  local length = kind == "string" and redis.pcall("STRLEN", lock)
-  -- A user without the right to STRLEN is not told how long it is.
-  local is_short = length and (type(length) ~= "number" or length <= LONGEST_COUNT)
-  local stored = is_short and redis.call("GET", lock)
-  local number = stored and tonumber(stored)
-  return number and math.abs(number) < 2 ^ 53 and string.format("%.0f", number + 0) == stored and number
-end
-
 local function permits()
-  local number = count_of_lock()
+  local number = kind == "string" and short_count_of(lock)
   if not number or not of_type(leases, "zset") then
     return number and { number }
   end
   local now, after = string.format("%.0f", now_ms), string.format("%.0f", now_ms + 1)
-  local shown = redis.call("ZRANGE", leases, after, "+inf", "BYSCORE", "LIMIT", "0", MOST_SHOWN, "WITHSCORES")
-  for at = 1, #shown, 2 do
-    local ends_ms = tonumber(shown[at + 1])
-    shown[at] = hex(shown[at])
-    shown[at + 1] = ends_ms < PERMANENT and ends_ms - now_ms or -1
-  end
-  return { number, redis.call("ZCOUNT", leases, "-inf", now), redis.call("ZCOUNT", leases, after, "+inf"), shown }
+  local first = redis.call("ZRANGE", leases, after, "+inf", "BYSCORE", "LIMIT", "0", MOST_SHOWN, "WITHSCORES")
+  local counts = { count_between(leases, "-inf", now), count_between(leases, after, "+inf") }
+  return { number, counts[1], counts[2], taken_in(first) }
 end
 
 return {

@@ -8,19 +8,23 @@
     holder     "<client id>:<thread id>"
     kept       "<client id>:0", the field that stays, with a hold count of 1
     keepMs     integer > 0, milliseconds that the key is to live on
+    channel    where waiters listen
 
   Returns  { serverMs, answer, … } with one answer per lock, as lock-release:
            "released"              kept; also when the field that stays is there already, as after a repeat: then nothing is changed
            "absent"                neither field is there
            "late"                  notAfterMs has passed
            { "wrong-type", type }  the key is no hash
-  Compat   Redisson has nothing like it; to a JVM it looks as if thread 0 of the client had the lock. Nothing is published: waiters
-           live by the TTL that they see. The first write is a PEXPIRE, which a full server still accepts.
+  Compat   Redisson has nothing like it; to a JVM it looks as if thread 0 of the client had the lock. Where the lock falls sooner
+           than before, waiters are told as if it were free: they ask, and sleep by the TTL that they then see. The first write is a
+           PEXPIRE, which a full server still accepts.
 ]]
+--@include publish
+--@include set-ttl
 --@include now-ms
 local not_after_ms = tonumber(ARGV[1])
 
-local function keep(lock, holder, kept, keep_ms)
+local function keep(lock, holder, kept, keep_ms, channel)
   if not_after_ms > 0 and now_ms > not_after_ms then
     return "late"
   end
@@ -29,9 +33,12 @@ local function keep(lock, holder, kept, keep_ms)
     return { "wrong-type", kind }
   end
   if redis.call("HEXISTS", lock, holder) == 1 then
-    redis.call("PEXPIRE", lock, keep_ms)
+    local ends_sooner = set_ttl(lock, keep_ms)
     redis.call("HSET", lock, kept, "1")
     redis.call("HDEL", lock, holder)
+    if ends_sooner then
+      publish(channel, "0")
+    end
     return "released"
   end
   return redis.call("HEXISTS", lock, kept) == 1 and "released" or "absent"
@@ -39,7 +46,7 @@ end
 
 local replies = { now_ms }
 for i = 1, #KEYS do
-  local at = 3 * i - 1
-  replies[i + 1] = keep(KEYS[i], ARGV[at], ARGV[at + 1], ARGV[at + 2])
+  local at = 4 * i - 2
+  replies[i + 1] = keep(KEYS[i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
 end
 return replies

@@ -1,5 +1,6 @@
 --[[
-  lock-release: lower hold counts; when a count becomes 0 free the lock and tell its waiters.
+  lock-release: lower hold counts; when a count becomes 0 free the lock. Its waiters are told of that, and of a lock that falls sooner
+  than before.
   Each lock is answered by itself.
 
   KEYS[i]      lock         hash, holder -> hold count
@@ -21,7 +22,8 @@
            "late"                       notAfterMs has passed
            { "wrong-type", type }       the key is no hash
            { "miscounted", holdCount }  holds are to be kept, but the count is not between keptCount and heldCount
-  Compat   Redisson RedissonLock.unlockInnerAsync stores and publishes the same. No unlock latch is written.
+  Compat   Redisson RedissonLock.unlockInnerAsync stores and publishes the same, but for a lock that is held on and falls sooner
+           than before: of that Redisson tells nothing. No unlock latch is written.
            The first write is a HDEL or a PEXPIRE, which a full server still accepts. A user without the right to publish
            still frees the lock; waiters then live by its TTL.
 ]]
@@ -45,6 +47,7 @@ for i = 1, #KEYS do
     heard = heard or reply
   else
     --@include hold-count
+    --@include set-ttl
     local held_count, kept_count, ttl_ms = ARGV[4], ARGV[5], ARGV[6]
 
     -- For a lock that was not just freed. Most calls do without it, and so it is made only here.
@@ -69,8 +72,11 @@ for i = 1, #KEYS do
       if not is_between(count, kept_count, held_count) then
         return { "miscounted", count }
       end
-      redis.call("PEXPIRE", lock, ttl_ms)
+      local ends_sooner = set_ttl(lock, ttl_ms)
       redis.call("HSET", lock, holder, kept_count)
+      if ends_sooner then
+        publish(ARGV[2 * i + 1], "0")
+      end
       return "released"
     end
 

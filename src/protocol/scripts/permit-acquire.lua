@@ -39,12 +39,6 @@ local semaphore = { permits = KEYS[1], leases = KEYS[4], channel = ARGV[5] }
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
 local ids = raw_ids(ARGV[7])
 
-local function next_end_ms()
-  local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
-  local ends_ms = tonumber(soonest[2]) or PERMANENT
-  return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
-end
-
 -- The earlier of two ends, of which each is -1 for none.
 local function earlier(one_ms, other_ms)
   if one_ms < 0 or other_ms < 0 then
@@ -56,7 +50,7 @@ end
 -- All that is read comes before what is written.
 local function grant()
   local ttl_ms = redis.call("PTTL", semaphore.permits)
-  local more_ms = earlier(next_end_ms(), lease_ms == 0 and -1 or lease_ms)
+  local more_ms = earlier(next_end_ms(semaphore), lease_ms == 0 and -1 or lease_ms)
   local left = redis.call("DECRBY", semaphore.permits, milliseconds(#ids))
   local ends_ms = lease_ms == 0 and PERMANENT or now_ms + lease_ms
   local recorded = try_record(request, "granted", left)
@@ -83,11 +77,11 @@ local function granted_before()
     return { "gone", "0" }
   end
   local left, lease_left_ms = count_of(semaphore.permits) or 0, soonest_ms < PERMANENT and soonest_ms - now_ms or -1
-  return { "granted", milliseconds(left), redis.call("PTTL", semaphore.permits), next_end_ms(), lease_left_ms }
+  return { "granted", milliseconds(left), redis.call("PTTL", semaphore.permits), next_end_ms(semaphore), lease_left_ms }
 end
 
 local function waits_ms(others)
-  return earlier(next_end_ms(), others > 0 and redis.call("PTTL", saved) or -1)
+  return earlier(next_end_ms(semaphore), others > 0 and redis.call("PTTL", saved) or -1)
 end
 
 local fresh = false

@@ -1,5 +1,6 @@
 --[[
-  permit-set-lease: let the leases of permits end at another time, all of them or none.
+  permit-set-lease: let the leases of permits end at another time, all of them or none. Where the next permit returns sooner than
+  before, the waiters are told to ask: they sleep until the end that they have seen.
 
   KEYS[1]  permits     string, integer: what is available
   KEYS[2]  requests    hash, request id -> answer
@@ -17,7 +18,8 @@
            { "absent", number }    so many of them are unknown, or their lease has ended; no other was updated
            { "late" }              notAfterMs has passed
            { "wrong-type", type }  a key is something else
-  Compat   Redisson RedissonPermitExpirableSemaphore.updateLeaseTimeAsync stores the same, by the clock of its client.
+  Compat   Redisson RedissonPermitExpirableSemaphore.updateLeaseTimeAsync stores the same, by the clock of its client, and publishes
+           nothing. A JVM's waiter that is told of a permit asks, and sleeps until the end that it then sees.
 ]]
 --@include request
 --@include leased-permits
@@ -33,9 +35,13 @@ return { now_ms, once(request, foreign_semaphore(semaphore), function()
   if absent > 0 then
     return record(request, "absent", absent)
   end
+  local seen_ms = next_end_ms(semaphore)
   local answer = record(request, "updated", #ids)
   if is_undone(request, lease(semaphore, ids, now_ms + lease_ms)) then
     redis.call("ZADD", semaphore.leases, milliseconds(now_ms + lease_ms), ids[1])
+  end
+  if seen_ms < 0 or seen_ms > next_end_ms(semaphore) then
+    announce(semaphore.channel, 1)
   end
   return answer
 end) }

@@ -1,5 +1,6 @@
 --[[
-  read-release: lower the hold counts of readers; free the locks without a live hold and tell the waiters.
+  read-release: lower the hold counts of readers; free the locks without a live hold. The waiters are told of that, and of a lock that
+  falls sooner than before.
 
   KEYS, for each lock:
     lock         hash, "mode" -> "read" or "write", holder -> hold count
@@ -24,6 +25,7 @@
 --@include hold-count
 --@include now-ms
 --@include raise-ttl
+--@include set-ttl
 --@include read-write-holds
 local not_after_ms = tonumber(ARGV[1])
 
@@ -39,14 +41,22 @@ local function keep(key_at, arg_at, held_count, kept_count)
   end
 end
 
-local function settle(lock, prefix, channel)
+-- The others' leases that a reader leaves behind are at different points of their lives. Where many readers come and go, waiters would be
+-- told by each: so only of an end that comes in half the time.
+local function worth_telling_ms(longest, kept_count)
+  return kept_count > 0 and WORTH_TELLING_MS or math.max(WORTH_TELLING_MS, longest)
+end
+
+local function settle(lock, prefix, channel, kept_count)
   local longest = longest_read_ms(lock, prefix)
   if redis.call("HGET", lock, "mode") == "write" then
     if longest > 0 then
       raise_ttl(lock, string.format("%.0f", longest))
     end
   elseif longest > 0 then
-    redis.call("PEXPIRE", lock, string.format("%.0f", longest))
+    if set_ttl(lock, string.format("%.0f", longest), worth_telling_ms(longest, kept_count)) then
+      publish(channel, "0")
+    end
   else
     redis.call("DEL", lock)
     publish(channel, "0")
@@ -76,7 +86,7 @@ local function release(key_at, arg_at)
   else
     redis.call("HDEL", lock, holder)
   end
-  settle(lock, ARGV[arg_at + 4], ARGV[arg_at + 3])
+  settle(lock, ARGV[arg_at + 4], ARGV[arg_at + 3], kept_count)
   return { "released" }
 end
 

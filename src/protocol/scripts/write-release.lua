@@ -1,6 +1,6 @@
 --[[
   write-release: lower the hold counts of writers; leave the locks to the writers' own readers, or free them. Either way
-  the waiters are told.
+  the waiters are told, and also when a lock that is held on falls sooner than before.
 
   KEYS, for each lock:
     lock         hash, "mode" -> "read" or "write", holder -> hold count
@@ -23,6 +23,7 @@
 --@include publish
 --@include hold-count
 --@include now-ms
+--@include set-ttl
 --@include read-write-holds
 local not_after_ms = tonumber(ARGV[1])
 
@@ -65,8 +66,11 @@ local function release(lock, mark, holder, held_count, kept_count, ttl_ms, chann
     leave(lock, holder, channel, prefix)
   else
     local kept_ms = math.max(tonumber(ttl_ms), longest_read_ms(lock, prefix))
-    redis.call("PEXPIRE", lock, string.format("%.0f", kept_ms))
+    local ends_sooner = set_ttl(lock, string.format("%.0f", kept_ms))
     redis.call("HSET", lock, holder, kept_count)
+    if ends_sooner then
+      publish(channel, "1")
+    end
   end
   return { "released" }
 end

@@ -12,6 +12,8 @@ export interface PendingCall {
   readonly isAlone: boolean;
   /** For how long it may be under way besides its commands, in milliseconds; Infinity: others take part in it, or it says nothing. */
   readonly mostMs: number;
+  /** Whether it is about a lock that its caller shares with others. */
+  readonly reads: boolean;
   /** Whether others of the process call with the same thread id. */
   readonly sharesId: boolean;
   /** What it was to be cancelled by. */
@@ -24,6 +26,8 @@ export class Calls {
   readonly pending: Set<PendingCall> = new Set();
   readonly #time: VirtualTime;
   readonly #changedUs = new Map<string, number>();
+  /** When a call that did not read has last ended, by name. */
+  readonly #writtenUs = new Map<string, number>();
   readonly #begun = new Map<string, number[]>();
   /** When the last call of a process about a name has ended, by both. */
   readonly #endedUs = new Map<string, number>();
@@ -64,11 +68,20 @@ export class Calls {
 
   end(call: PendingCall): void {
     this.pending.delete(call);
-    for (const name of call.names) this.#endedUs.set(`${call.process} ${name}`, this.#time.nowUs);
+    for (const name of call.names) {
+      this.#endedUs.set(`${call.process} ${name}`, this.#time.nowUs);
+      if (!call.reads) this.#writtenUs.set(name, this.#time.nowUs);
+    }
   }
 
   endedUs(process: string, name: string): number {
     return this.#endedUs.get(`${process} ${name}`) ?? 0;
+  }
+
+  /** Whether a call is under way that does not share a lock, and when one has last ended. */
+  written(name: string): { readonly isWriting: boolean; readonly us: number } {
+    const isWriting = [...this.pending].some((call) => !call.reads && call.names.includes(name));
+    return { isWriting, us: this.#writtenUs.get(name) ?? 0 };
   }
 
   /** Somebody has entered or left. */

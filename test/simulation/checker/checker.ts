@@ -100,6 +100,8 @@ export class Checker {
   readonly #firstMs = new Map<string, number>();
   /** The leases of each name that were over before they were given back. */
   readonly #lapsed = new Map<string, readonly Lapse[]>();
+  /** When what nobody shares was last given back, by name. */
+  readonly #sharedUs = new Map<string, number>();
   /** What was last given back, by process and name. */
   readonly #givenBack = new Map<string, { readonly atUs: number; readonly sinceUs: number }>();
 
@@ -210,6 +212,15 @@ export class Checker {
     return false;
   }
 
+  /** Since when all who have a lock share it; Infinity: somebody does not, or nobody has it. */
+  sharedSinceUs(name: string): number {
+    const modes = [...this.#beliefs].flatMap(({ parts }) =>
+      parts.flatMap((part) => (part.name === name ? [part.mode] : [])),
+    );
+    const isShared = modes.length > 0 && modes.every((mode) => mode === "shared");
+    return isShared ? (this.#sharedUs.get(name) ?? 0) : Number.POSITIVE_INFINITY;
+  }
+
   /** When a lease of this name was last over by itself and not given back since: what is stored of it falls by its TTL. */
   lapsedUs(name: string): number | undefined {
     return this.#lapsedOf(name).findLast(({ isLeft }) => isLeft)?.atUs;
@@ -299,7 +310,11 @@ export class Checker {
   #drop(belief: Kept): void {
     this.#beliefs.delete(belief);
     this.#byLease.delete(belief.lease);
-    for (const { name } of belief.parts) this.calls.changed(name);
+    for (const { name, mode } of belief.parts) {
+      this.calls.changed(name);
+      // Whoever reads comes in from then on.
+      if (mode === "exclusive") this.#sharedUs.set(name, this.#time.nowUs);
+    }
     this.whenChanged([...this.#beliefs]);
   }
 

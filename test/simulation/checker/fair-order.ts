@@ -7,6 +7,8 @@ import type { Checker } from "./checker.js";
 import type { Trouble } from "./trouble.js";
 
 const US = 1_000;
+/** The server counts in whole milliseconds. */
+const GRAIN_MS = 1;
 /** By these a server loses what it was told, or takes it to be longer ago than it is. */
 const FORGETS = ["server-emptied", "server-older", "server-clock-step", "server ahead takes over"];
 /** A sign of life is on its way for so long at most where nothing has befallen its process. */
@@ -16,6 +18,13 @@ const WAY_US = 500 * US;
 interface Found {
   readonly queue: readonly string[];
   readonly holders: readonly string[];
+}
+
+/** What a command has done, and the fields that it was about. */
+interface Change {
+  readonly before: Found;
+  readonly after: Found;
+  readonly mine: ReadonlySet<string>;
 }
 
 /** What there is to know about a waiter's process. */
@@ -57,8 +66,8 @@ export class FairOrder {
     const before = this.#before;
     const after = this.#look(server);
     const entered = after.holders.filter((field) => !before.holders.includes(field));
-    for (const field of entered) this.#lookAtEntry(field, before, after);
     const mine = new Set(args.map(String));
+    for (const field of entered) this.#lookAtEntry(field, { before, after, mine });
     for (const field of before.queue) {
       if (after.queue.includes(field) || entered.includes(field) || mine.has(field)) continue;
       this.#lookAtLoss(field);
@@ -79,18 +88,29 @@ export class FairOrder {
   }
 
   /** A field that is new in the lock's hash. */
-  #lookAtEntry(field: string, before: Found, after: Found): void {
+  #lookAtEntry(field: string, { before, after, mine }: Change): void {
     const place = before.queue.indexOf(field);
     // Those who have come by the same command have come later.
     const ahead = place < 0 ? before.queue : before.queue.slice(0, place);
     const passed = ahead.filter(
-      (other) => other !== field && after.queue.includes(other) && !this.#mayBeForgotten(other),
+      (other) =>
+        other !== field &&
+        after.queue.includes(other) &&
+        // A waiter that was silent for too long is dropped, and queued anew, by its own next command.
+        !(mine.has(other) && this.#isSilent(other)) &&
+        !this.#mayBeForgotten(other),
     );
     if (passed.length === 0) return;
     this.#checker.fail(
       "order",
       `"${this.#name}": ${field} has the lock, and ${passed.join(", ")} stood before`,
     );
+  }
+
+  /** Whether a field has given no sign of life for so long that it is taken to be dead. */
+  #isSilent(field: string): boolean {
+    const seenUs = this.#seenUs.get(field) ?? 0;
+    return this.#time.nowUs - seenUs > (fairTimes.aliveMs - GRAIN_MS) * US;
   }
 
   #mayBeForgotten(field: string): boolean {
@@ -102,7 +122,7 @@ export class FairOrder {
     const seenUs = this.#seenUs.get(field);
     if (seenUs === undefined || this.#mayBeForgotten(field)) return;
     const silentMs = (this.#time.nowUs - seenUs) / US;
-    if (silentMs < fairTimes.aliveMs - 1) {
+    if (!this.#isSilent(field)) {
       const text = `${field} has lost its place ${silentMs} ms after a sign of life`;
       this.#checker.fail("order", `"${this.#name}": ${text}`);
     }

@@ -23,13 +23,16 @@ const RULES: readonly Rule[] = [
     lastsMs: DAY_MS + SCORES_MS,
   },
   { what: "its scores", prefix: "redisson_lock_timeout:", lastsMs: DAY_MS + SCORES_MS },
-  { what: "its signs of life", prefix: "holdfast_fair_alive:", lastsMs: 2 * MINUTE_MS },
+  { what: "its signs of life", prefix: "holdfast_fair_alive:", lastsMs: DAY_MS },
   { what: "the mark of a writer", prefix: "holdfast_rw_writer:", lastsMs: MINUTE_MS },
   { what: "permits saved up", prefix: "holdfast_sc_saved:", lastsMs: MINUTE_MS },
   { what: "what a client tells of itself", prefix: "holdfast_client:", lastsMs: HOUR_MS + MINUTE_MS },
   { what: "the clients that do", prefix: "holdfast_clients:", lastsMs: HOUR_MS + MINUTE_MS },
   { what: "the answers of a client", prefix: "holdfast_req:", lastsMs: 2 * MINUTE_MS },
 ];
+
+/** What the dead have left in a queue, and the counter of a fenced lock. */
+const STAYS = /^(?:redisson_lock_(?:token|queue|timeout)|holdfast_fair_alive):/;
 
 /** It belongs to clients, and not to what they hold. */
 const PRESENCE = /^holdfast_clients?:/;
@@ -74,8 +77,7 @@ export function wrongKeys(
 
 /** @returns the keys that are there although they belong to a lease or a call, and all of these are over */
 export function keysLeft(keys: Snapshot, shared: readonly Shared[]): readonly string[] {
-  const mayStay = (key: string) =>
-    isEndless(key, shared) || /^redisson_lock_(?:token|queue|timeout):/.test(key) || PRESENCE.test(key);
+  const mayStay = (key: string) => isEndless(key, shared) || STAYS.test(key) || PRESENCE.test(key);
   return Object.entries(keys).flatMap(([key, snapshot]) => (mayStay(key) ? [] : [told(key, snapshot)]));
 }
 

@@ -6,6 +6,7 @@ import type { VirtualTime } from "../world/virtual-time.js";
 import type { Checker } from "./checker.js";
 import { keysLeft, keysOfClosed, keysWithoutEnd, wrongKeys } from "./keys.js";
 import type { TableCheck } from "./tables.js";
+import type { ToldCounts } from "./told-counts.js";
 import type { Trouble } from "./trouble.js";
 
 const MS = 1_000;
@@ -18,6 +19,8 @@ export interface Ending {
   readonly checker: Checker;
   readonly trouble: Trouble;
   readonly tables: TableCheck;
+  /** Undefined where no client has presence. */
+  readonly told?: ToldCounts;
   readonly environment: OwnEnvironment;
   readonly nodes: readonly Node[];
   readonly servers: readonly SimServer[];
@@ -47,6 +50,7 @@ export async function lookForLeftovers(ending: Ending): Promise<void> {
     if (!process.gate.isShut) continue;
     checker.fail("world", `${process.name} does not go on although all faults are over`);
   }
+  ending.told?.compare();
   for (const server of servers) {
     complain(server, wrongKeys(server.keys, shared, ending, server.setBackMs), "at rest");
     complain(server, keysLeft(server.keys, shared), "after all leases have ended");

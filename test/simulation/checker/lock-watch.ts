@@ -1,3 +1,4 @@
+import { MARK_MS } from "../../../src/protocol/read-write-scripts.js";
 import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
 import { familyOf } from "../workload/families.js";
 import type { Shared } from "../workload/family.js";
@@ -10,7 +11,7 @@ import { DrawnTokens } from "./drawn-tokens.js";
 import { FairOrder } from "./fair-order.js";
 import { clientOf, isField, isWell } from "./fields.js";
 import { LateCalls } from "./late-calls.js";
-import { Prompt } from "./prompt.js";
+import { Prompt, type Told } from "./prompt.js";
 import type { Trouble } from "./trouble.js";
 
 /** Those that have queues. */
@@ -49,8 +50,10 @@ export class LockWatch {
     );
     this.#late = new LateCalls(checker);
     this.#tokens = new DrawnTokens(checker);
-    const told = new Map(namesOf(TOLD).map((name) => [name, 0]));
-    for (const name of namesOf(["multi"])) told.set(name, TAKEN_IN_PASSING_MS);
+    const told = new Map<string, Told>(namesOf(TOLD).map((name) => [name, { freeMs: 0 }]));
+    for (const name of namesOf(["multi"])) told.set(name, { freeMs: TAKEN_IN_PASSING_MS });
+    for (const name of namesOf(["read-write"])) told.set(name, { freeMs: 0, sharedMs: 0 });
+    for (const name of namesOf(["fair read-write"])) told.set(name, { sharedMs: MARK_MS, givesWay: true });
     this.#prompt = new Prompt(time, checker, trouble, told, {
       hasLeft: (name) => this.#hasLeft(name),
       mayEnter: (call) => this.#mayEnter(call),

@@ -60,11 +60,16 @@ export class LeasedPermits extends SemaphoreWatch {
   readonly #excused = new Set<string>();
   /** By id, and the process whose client was asked to give the permit back by that. */
   readonly #byId = new Set<string>();
+  /** By id: the lease that a call brought it with, and its process. */
+  readonly #leases = new Map<string, { readonly member: Member; readonly permits: Permits }>();
 
   /** A call has brought permits. */
   entered(member: Member, permits: Permits, label: string): void {
     this.#beliefs.set(permits, { member, permits, label, ids: new Set(permits.ids) });
-    for (const id of permits.ids) this.#untoldUs.delete(id);
+    for (const id of permits.ids) {
+      this.#untoldUs.delete(id);
+      this.#leases.set(id, { member, permits });
+    }
     this.#look(this.state);
   }
 
@@ -84,6 +89,21 @@ export class LeasedPermits extends SemaphoreWatch {
   /** A client is asked to give permits back by their ids: what it gave for them counts as released from then on. */
   releasesByIds({ process }: Member, ids: readonly string[]): void {
     for (const id of ids) this.#byId.add(`${process.name} ${id}`);
+  }
+
+  /** A client has given permits back by their ids: no lease of it has them any more, of however many leases they were. */
+  releasedByIds(member: Member, ids: readonly string[]): void {
+    for (const id of ids) {
+      const lease = this.#leases.get(id);
+      if (lease === undefined || lease.member !== member) continue;
+      const { permits } = lease;
+      if (permits.state !== "held" || !permits.ids.includes(id)) continue;
+      const left = permits.ids.length;
+      this.#fail(
+        "truth",
+        `a lease of ${left} has a permit that ${member.process.name} has given back by its id`,
+      );
+    }
   }
 
   isReleasedById({ process }: Member, id: string): boolean {
@@ -203,7 +223,7 @@ export class LeasedPermits extends SemaphoreWatch {
     }
   }
 
-  #fail(rule: "exclusion" | "conservation" | "leftovers", text: string): void {
+  #fail(rule: "exclusion" | "conservation" | "leftovers" | "truth", text: string): void {
     this.parts.checker.fail(rule, `"${this.name}": ${text}`);
   }
 }

@@ -67,17 +67,16 @@ export class PlainPermits extends SemaphoreWatch {
     for (const [name, account] of this.#accounts) {
       const out = this.#out.get(name) ?? 0;
       const { has, mayHave, member } = account;
-      if (member.process.isDead) {
+      // Who was killed or closed may keep permits for good, but brings no more than it was given.
+      const isExcused = member.process.isDead || member.isClosing;
+      if (has > out || (!isExcused && out > has + mayHave)) {
+        const most = mayHave > 0 ? ` to ${has + mayHave}` : "";
+        this.#fail(`${name} has ${has}${most} permits in the end, and the server has given it ${out}`);
+      } else if (member.process.isDead) {
         if (out !== has) this.parts.checker.excuse("permits of a process that was killed");
-        continue;
+      } else if (isExcused && out !== 0) {
+        this.parts.checker.excuse("permits of a client that was closed");
       }
-      if (member.isClosing) {
-        if (out !== 0) this.parts.checker.excuse("permits of a client that was closed");
-        continue;
-      }
-      if (has <= out && out <= has + mayHave) continue;
-      const most = mayHave > 0 ? ` to ${has + mayHave}` : "";
-      this.#fail(`${name} has ${has}${most} permits in the end, and the server has given it ${out}`);
     }
   }
 

@@ -16,6 +16,16 @@ const STANDSTILLS = ["stop", "suspend", "stall"];
 /** So long after it a process has connected again to a server that was replaced meanwhile. */
 const CONNECTS_US = 5_000 * US;
 
+/** How soon those who wait for a lock are told of it. */
+export interface Told {
+  /** How much longer than usual that may take, once nobody has it; undefined: nothing is known about that. */
+  readonly freeMs?: number;
+  /** How long readers may have to wait beside readers once no writer waits; undefined: nobody shares it. */
+  readonly sharedMs?: number;
+  /** Whether a writer that waits keeps readers out. */
+  readonly givesWay?: boolean;
+}
+
 /** What the rule has to know about the fleet. */
 export interface Fleet {
   /** Whether a process has left something to its TTL: it was closed, or has forgotten a lease. */
@@ -24,25 +34,33 @@ export interface Fleet {
   mayEnter(call: PendingCall): boolean;
 }
 
+/** Since when a call could come in, and how much more time it has for that. */
+interface Since {
+  readonly us: number;
+  readonly moreUs: number;
+  /** Whether only those can who read. */
+  readonly isShared: boolean;
+}
+
 /**
  * Where nothing has befallen the fleet for a while, whoever waits for a lock that nobody has is in as soon as he has heard of it: a
- * release tells him, and no timer is needed for that.
+ * release tells him, and no timer is needed for that. So is a reader where all that have the lock read.
  */
 export class Prompt {
   readonly #time: VirtualTime;
   readonly #checker: Checker;
   readonly #trouble: Trouble;
-  readonly #names: ReadonlyMap<string, number>;
+  readonly #names: ReadonlyMap<string, Told>;
   readonly #fleet: Fleet;
   #wayUs = 0;
   #leaseUs = 0;
 
-  /** @param names the locks of which waiters are told by messages, with how much longer that may take */
+  /** @param names the locks of which waiters are told by messages */
   constructor(
     time: VirtualTime,
     checker: Checker,
     trouble: Trouble,
-    names: ReadonlyMap<string, number>,
+    names: ReadonlyMap<string, Told>,
     fleet: Fleet,
   ) {
     this.#time = time;
@@ -67,12 +85,13 @@ export class Prompt {
     const quietUs = this.#trouble.hasBegun ? this.#trouble.endsUs + ECHO_US : 0;
     const leastUs = (YIELD_MS + TIMERS_MS) * US + WAYS * this.#wayUs;
     if (nowUs < quietUs + leastUs) return;
-    for (const [name, moreMs] of this.#names) {
-      const boundUs = leastUs + moreMs * US;
-      if (this.#fleet.hasLeft(name) || this.#checker.isHad(name)) continue;
+    for (const [name, told] of this.#names) {
+      if (this.#fleet.hasLeft(name)) continue;
+      const since = this.#checker.isHad(name) ? this.#sharedSince(name, told) : this.#freeSince(name, told);
+      if (since === undefined) continue;
       const lapsedUs = this.#checker.overUs(name);
       const fallenUs = lapsedUs === undefined ? 0 : lapsedUs + this.#leaseUs;
-      const sinceUs = Math.max(quietUs, fallenUs, calls.changedUs(name));
+      const sinceUs = Math.max(quietUs, fallenUs, since.us);
       const waitsSinceUs = (call: PendingCall) =>
         Math.max(sinceUs, call.startUs, quietUs + this.#standstillUs(call));
       const late = [...calls.pending].find(
@@ -80,17 +99,34 @@ export class Prompt {
           call.isAlone &&
           call.names.length === 1 &&
           call.names[0] === name &&
-          nowUs - waitsSinceUs(call) > boundUs &&
+          (call.reads || !since.isShared) &&
+          nowUs - waitsSinceUs(call) > leastUs + since.moreUs &&
           !call.isDead() &&
           this.#fleet.mayEnter(call),
       );
       if (late === undefined) continue;
       const ms = (nowUs - waitsSinceUs(late)) / US;
+      const who = since.isShared ? "only readers have" : "nobody has";
       this.#checker.fail(
         "progress",
-        `${late.what} waits, although nobody has "${name}" for ${ms} ms, and nothing has happened`,
+        `${late.what} waits, although ${who} "${name}" for ${ms} ms, and nothing has happened`,
       );
     }
+  }
+
+  #freeSince(name: string, { freeMs }: Told): Since | undefined {
+    if (freeMs === undefined) return undefined;
+    return { us: this.#checker.calls.changedUs(name), moreUs: freeMs * US, isShared: false };
+  }
+
+  /** Those of one client who wait to read come in one after the other, by a question each. */
+  #sharedSince(name: string, { sharedMs, givesWay }: Told): Since | undefined {
+    const { calls } = this.#checker;
+    const { isWriting, us } = calls.written(name);
+    if (sharedMs === undefined || (givesWay === true && isWriting)) return undefined;
+    const readers = [...calls.pending].filter((call) => call.reads && call.names.includes(name)).length;
+    const moreUs = sharedMs * US + 2 * readers * this.#wayUs;
+    return { us: Math.max(us, this.#checker.sharedSinceUs(name)), moreUs, isShared: true };
   }
 
   /**

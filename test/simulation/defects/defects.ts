@@ -1,5 +1,6 @@
 import type { Defect } from "./defect.js";
 import { answerDefects } from "./planted/answers.js";
+import { blindSpotDefects } from "./planted/blind-spots.js";
 import { countDefects } from "./planted/counts.js";
 import { fairDefects } from "./planted/fair.js";
 import { foundDefects } from "./planted/found.js";
@@ -28,4 +29,5 @@ export const defects: readonly Defect[] = [
   ...serverDefects,
   ...answerDefects,
   ...foundDefects,
+  ...blindSpotDefects,
 ];

@@ -98,6 +98,7 @@ class Playing {
       forget: (permits) => this.#environment.forget(permits),
       signals: new Signals(this.#time, this.#checker, this.#trouble, this.#losses),
       losses: this.#losses,
+      redTerms: undefined,
       keyspace,
       holders: this.#holders,
       environment: this.#environment,

@@ -21,6 +21,8 @@ export interface Asked {
   readonly maxHoldMs?: number | undefined;
   /** The calls whose holds it is made inside of. */
   readonly around?: readonly Asked[];
+  /** It is about the read lock of a pair. */
+  readonly reads?: boolean;
   /** Others of the process call with the same thread id: they take turns. */
   readonly sharesId?: boolean;
   /** Some of the servers may fail, and the call asks all of them. */
@@ -98,11 +100,13 @@ export class Caller {
         : asked.isAlone === true || names.length === 0
           ? waitMs
           : Number.POSITIVE_INFINITY,
+      reads: asked.reads === true,
       sharesId: asked.sharesId === true,
       signal: asked.signal,
       isDead: () => process.isDead,
     });
     this.startUs = call.startUs;
+    this.scene.redTerms?.asks(asked, this.member);
     try {
       const acting = act();
       for (const tell of [...this.member.whenCalled]) tell();

@@ -41,6 +41,7 @@ async function holdToTheEnd(caller: Caller, shared: Shared): Promise<void> {
       names: door.members,
       waitMs: Number.POSITIVE_INFINITY,
       leaseMs,
+      reads: door.mode === "shared",
     };
     const became = await caller.call({ ...asked, isAlone: true }, () => door.lock.lock({ leaseMs }));
     if (became.ok) await hold(caller, door, became.value, { asked, options: { leaseMs } });

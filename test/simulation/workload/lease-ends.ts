@@ -17,12 +17,13 @@ const MARGIN_SHARE = 0.01;
 
 /** Sets a fixed lease anew, now and then: longer or shorter. */
 export async function mayExtend(caller: Caller, lease: Lease, asked: Asked): Promise<void> {
-  const { ends, member } = caller;
+  const { ends, member, scene } = caller;
   const { watchdogMs, commandTimeoutMs } = member.plan.options;
   if (asked.leaseMs === undefined || !oneIn(ends, 2)) return;
   for (let left = 1 + ends.choose(3); left > 0; left -= 1) {
     const leaseMs = pick(ends, [watchdogMs, commandTimeoutMs * 2, shortestLeaseMs(caller)]);
     const extended = { ...asked, what: `extend to ${leaseMs} ms`, isAlone: false, mayBeOver: true };
+    scene.redTerms?.extends(lease, leaseMs);
     const extending = caller.call(extended, () => lease.extend(leaseMs));
     // Some do not wait for the answer before they go on.
     if (!oneIn(ends, 3)) await extending;

@@ -82,6 +82,7 @@ function askedFor(door: Door, what: string, around: readonly Asked[] = []): Aske
     what: `${what} ${door.kind} "${door.name}"${half}`,
     names: door.members,
     waitMs: Number.POSITIVE_INFINITY,
+    reads: door.mode === "shared",
     around,
   };
 }

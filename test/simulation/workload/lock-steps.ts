@@ -296,6 +296,7 @@ export function enter(caller: Caller, door: Door, lease: Lease, options: LockOpt
   const terms = { isFixed: leaseMs !== undefined, latestMs };
   const parts = partsOf(door, lease);
   isWhole(caller, door, lease, label);
+  caller.scene.redTerms?.began(lease, options, caller.member.plan);
   // A hold within others is renewed as long as they are.
   const longestMs = leaseMs ?? longestWatchdogMs(caller.member.plan);
   for (const { name, owners } of parts) {
@@ -426,6 +427,7 @@ function wishOf(caller: Caller, door: Door, what: string, foreverIn: number, out
       watchdogMs: ownMs,
       maxHoldMs,
       around,
+      reads: door.mode === "shared",
       isRed: door.kind === "red",
       isAlone: /^(?:lock|tryLock)\b/.test(what),
     },

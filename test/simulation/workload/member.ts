@@ -5,6 +5,7 @@ import type { Holders } from "../checker/holders.js";
 import type { Keyspace } from "../checker/keyspace.js";
 import type { Losses } from "../checker/losses.js";
 import type { Occupied } from "../checker/occupied.js";
+import type { RedTerms } from "../checker/red-terms.js";
 import type { Signals } from "../checker/signals.js";
 import type { Trouble } from "../checker/trouble.js";
 import type { Watch } from "../checker/watch.js";
@@ -25,6 +26,8 @@ export interface Scene {
   readonly occupied: Occupied;
   readonly signals: Signals;
   readonly losses: Losses;
+  /** Undefined where there are no red locks. */
+  readonly redTerms: RedTerms | undefined;
   readonly holders: Holders;
   readonly keyspace: Keyspace;
   readonly environment: OwnEnvironment;

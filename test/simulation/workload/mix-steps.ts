@@ -146,11 +146,12 @@ async function take(caller: Caller, door: Door, options: LockOptions): Promise<T
     leaseMs,
     signal: signal ?? undefined,
     isAlone: true,
+    reads: door.mode === "shared",
     sharesId: threadId !== undefined,
   };
   const became = await caller.call(asked, () => door.lock.lock(options));
   if (!became.ok) return undefined;
-  enter(caller, door, became.value);
+  enter(caller, door, became.value, options);
   return { asked, lease: became.value };
 }
 

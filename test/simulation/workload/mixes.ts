@@ -16,6 +16,7 @@ import {
   usualSteps,
 } from "./mix-steps.js";
 import type { ClientPlan } from "./plan.js";
+import { rareMixes } from "./rare-mixes.js";
 import { releaseMixes } from "./release-mixes.js";
 
 /**
@@ -139,6 +140,8 @@ const MIXES: readonly Mix[] = [
   ...kindMixes,
   ...leaseMixes,
   ...endMixes,
+  // Kept histories name a mix by its place: new ones come last.
+  ...rareMixes,
 ];
 
 /** So many of ten schedules with one server have a mix of everything; the others have one of these. */

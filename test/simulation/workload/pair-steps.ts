@@ -53,6 +53,7 @@ async function enterHalf(caller: Caller, door: Door, around: readonly Entry[]): 
     leaseMs,
     around: around.map((entry) => entry.asked),
     isAlone: true,
+    reads: door.mode === "shared",
     sharesId: true,
   };
   const threadId = 10 + Number(caller.name.split(".")[1]);

@@ -47,7 +47,9 @@ export async function releaseIds(visit: PermitVisit, ids: readonly string[]): Pr
   watch.releasesByIds(caller.member, ids);
   if (oneIn(caller.stream, 2)) {
     const became = await plainCall(caller, `tryRelease ${words(ids)}`, () => semaphore.tryRelease(ids));
-    if (became.ok) watch.told(caller, sinceUs, "permit-release", became.value ? "released" : "absent");
+    if (!became.ok) return;
+    watch.told(caller, sinceUs, "permit-release", became.value ? "released" : "absent");
+    if (became.value) watch.releasedByIds(caller.member, ids);
     return;
   }
   const explains = (error: unknown) => {
@@ -57,7 +59,9 @@ export async function releaseIds(visit: PermitVisit, ids: readonly string[]): Pr
   };
   const asked = { what: `release ${words(ids)}`, names: [], waitMs: 0, explains };
   const became = await caller.call(asked, () => semaphore.release(ids));
-  if (became.ok) watch.told(caller, sinceUs, "permit-release", "released");
+  if (!became.ok) return;
+  watch.told(caller, sinceUs, "permit-release", "released");
+  watch.releasedByIds(caller.member, ids);
 }
 
 export async function updateLease(visit: PermitVisit, ids: readonly string[]): Promise<void> {

@@ -32,6 +32,7 @@ const FORMS = [
   "total",
   "look",
   "delete",
+  "several",
 ] as const;
 
 /** Semaphores whose permits have ids, and most of them leases. */
@@ -69,6 +70,7 @@ const STEPS: Readonly<Record<(typeof FORMS)[number], (visit: PermitVisit) => Pro
   drawer: useDrawer,
   total: changeTotal,
   look,
+  several,
   delete: (visit) => (visit.watch.isMortal ? remove(visit) : taking(visit, "acquire", giveBack)),
 };
 
@@ -182,6 +184,31 @@ async function relet(visit: PermitVisit, permits: Permits, wish: Wish): Promise<
   await caller.pause(holdMs(caller));
   await giveBack(visit, permits, { ...wish, asked: { ...wish.asked, leaseMs: 1 } });
   await Promise.all(calls);
+}
+
+/** Names permits of several leases together: gives some of each, or all, a new end, and then gives them back, together or each by itself. */
+export async function several(visit: PermitVisit): Promise<void> {
+  const { caller, watch } = visit;
+  const { stream } = caller;
+  const first = wishOf(visit, "acquire");
+  const second = wishOf(visit, "tryAcquire");
+  const leases: { readonly permits: Permits; readonly wish: Wish }[] = [];
+  for (const [verb, wish] of [["acquire", first] as const, ["tryAcquire", second] as const]) {
+    const permits = await take(visit, verb, wish);
+    if (permits !== undefined)
+      leases.push({ permits, wish: { ...wish, asked: { ...wish.asked, leaseMs: 1 } } });
+  }
+  await caller.pause(pick(stream, [1, 0, 20]));
+  const named = leases.flatMap(({ permits }) => (oneIn(stream, 3) ? permits.ids.slice(0, 1) : permits.ids));
+  if (named.length > 0 && !oneIn(stream, 3)) {
+    await updateLease(visit, named);
+    await caller.pause(holdMs(caller));
+  }
+  if (named.length > 0 && oneIn(stream, 2)) {
+    for (const { permits } of leases) watch.leftSome(permits, named);
+    await releaseIds(visit, named);
+  }
+  for (const { permits, wish } of leases) await giveBack(visit, permits, wish);
 }
 
 /** Drops the permits: nobody can give them back but by their ids. */

@@ -85,6 +85,13 @@ export const rareFaults = {
       return reconnectUs;
     },
   },
+  /** What was asked for is done, and nobody hears of it for longer than a lease may last. */
+  "late answers": {
+    befalls: "commands",
+    strike({ line, stream }) {
+      return line.commands.hold("back", pick(stream, [1_200, 800, 2_000]) * MS);
+    },
+  },
   "refuses for a moment": {
     befalls: "server",
     strike({ server, stream, reach }) {

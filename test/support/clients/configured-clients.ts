@@ -132,7 +132,8 @@ function ofNodeRedis({ version, ...make }: Version): ConfiguredClient {
     acknowledges: true,
     connectsItself: false,
     showsCertificates: true,
-    listensToSentinels: false,
+    // Version 5 does not show the password for Sentinels.
+    listensToSentinels: version === 6,
     speaks: (chosen) => [chosen],
     server: (place, settings) =>
       connected(make.client({ ...optionsOf(settings), socket: socketOf(place, settings) })),

@@ -15,7 +15,7 @@ export interface MockState {
   me: Me;
   snapshot: Snapshot;
   detail(key: string): LockDetail;
-  freed: Freed | { readonly status: number };
+  freed: Freed | { readonly status: number; readonly nothingDone?: boolean };
   /** Answered to all but the page and its assets, instead of what was asked for. */
   refusal?: number;
   /** Keeps the feed back, as some proxies do. */
@@ -107,7 +107,7 @@ export class MockServer {
     else if (asked.has("lock")) sendJson(response, 200, this.state.detail(asked.get("lock") ?? ""));
     else if (asked.has("scan")) response.writeHead(202).end();
     else if (!asked.has("free")) sendRefusal(response, 404);
-    else if ("status" in freed) sendRefusal(response, freed.status);
+    else if ("status" in freed) sendRefusal(response, freed.status, freed.nothingDone);
     else sendJson(response, 200, freed);
   }
 
@@ -130,8 +130,8 @@ function sendAsset(name: string, response: ServerResponse): void {
   response.end(gunzipSync(Buffer.from(asset.gzip, "base64")));
 }
 
-function sendRefusal(response: ServerResponse, status: number): void {
-  sendJson(response, status, { error: "refused by the test" });
+function sendRefusal(response: ServerResponse, status: number, nothingDone?: boolean): void {
+  sendJson(response, status, { error: "refused by the test", nothingDone });
 }
 
 function sendJson(response: ServerResponse, status: number, body: unknown): void {

@@ -1,4 +1,4 @@
-import { Holdfast, type Permits } from "holdfast";
+import { Holdfast, type Permits, type PresenceOptions } from "holdfast";
 import { ioredisDriver } from "holdfast/ioredis";
 import { Redis } from "ioredis";
 import { obey, settings, tell } from "./orders.js";
@@ -11,6 +11,7 @@ export interface PermitHolderSettings {
   readonly port: number;
   readonly semaphore: string;
   readonly watchdogMs?: number;
+  readonly presence?: PresenceOptions;
 }
 
 interface Taking {
@@ -74,6 +75,11 @@ const stopListening = obey({
     const taken = await semaphore.acquire(permits, taking);
     held.push(taken);
     return { event: "held", ids: taken.ids };
+  },
+  /** Permits of a plain semaphore. */
+  take: async ({ from = "", permits = 1 }: { readonly from?: string; readonly permits?: number }) => {
+    await holdfast.getSemaphore(from).acquire(permits);
+    return { event: "taken" };
   },
   state: () => ({ event: "state", state: held.at(-1)?.state }),
   release: async () => {

@@ -27,6 +27,7 @@ import {
   semaphoreAdd,
   semaphoreCancel,
   semaphoreDrain,
+  semaphoreResize,
 } from "../../../src/protocol/semaphore-scripts.js";
 import { inMs, type Scenario, scenario } from "./scenario.js";
 
@@ -170,6 +171,15 @@ export const countScenarios = {
     scenario("fewer", permitSetTotal, { ...asked, total: 3 }, five),
     scenario("made", permitSetTotal, { ...asked, total: 9 }),
     scenario("as many as before", permitSetTotal, { ...asked, total: 5 }, five),
+  ],
+  "semaphore-resize": [
+    scenario("as it was seen", semaphoreResize, { ...asked, seen: 7, total: 9 }, [
+      ...five,
+      ...leased,
+      ...settled,
+    ]),
+    scenario("changed", semaphoreResize, { ...asked, seen: 8, total: 9 }, [...five, ...leased]),
+    scenario("absent", semaphoreResize, { ...asked, seen: 8, total: 9 }),
   ],
   "permit-look": [
     scenario("one", permitLook, { count: COUNT, channel, id: digits(ONE) }, [...five, ...leased, ...expired]),

@@ -25,7 +25,7 @@ export class ScriptedMaster {
   };
 
   /** The calls that this master runs. */
-  calls(options: Pick<MasterOptions, "confirm"> = {}): ReplicatedCalls {
+  calls(options: Pick<MasterOptions, "confirm" | "mayBeReplaced"> = {}): ReplicatedCalls {
     return new ReplicatedCalls({ open: this.open, toError: (error) => error, ...options });
   }
 

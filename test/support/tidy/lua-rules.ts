@@ -68,16 +68,30 @@ const documentsIndexes: TidyRule = {
 };
 
 /**
- * Redis speaks Lua 5.1 and the embedded server 5.3, where whole numbers print differently. Keys that are not
- * declared break clusters, so none may be put together from parts.
+ * Redis speaks Lua 5.1 and the embedded server 5.3, where whole numbers print differently; so numbers become text by this alone. In 5.1 a
+ * `%s` goes through a C string and ends a text at its first zero byte.
  */
-const FORMATS = ["%.0f", "%s:%s", "%s:%s:rwlock_timeout:%.0f"];
+const FORMAT = "%.0f";
+
+/**
+ * `..` keeps all bytes. Its operands are texts, as a number would print otherwise. Keys that are not declared break clusters, so these
+ * are all that is put together from parts.
+ */
+const JOINS: readonly string[] = [
+  'prefix .. ":" .. holder .. ":rwlock_timeout:" .. string.format("%.0f", index)',
+  'fair.channel .. ":" .. client_id',
+  'fair.channel .. ":" .. waiter',
+  'thread_id .. ":" .. milliseconds(until_ms)',
+  'owner .. ":" .. permits .. ":" .. milliseconds(since_ms)',
+  'answer[1] .. ":" .. answer[2]',
+  "digit(high) .. digit(value - 16 * high)",
+];
 
 const FORBIDDEN: readonly (readonly [pattern: RegExp, complaint: string])[] = [
   [/\btostring\b/g, 'numbers become text by string.format("%.0f", n)'],
-  [/\bstring\.format\((?!")/g, `the formats are ${FORMATS.join(", ")}`],
-  [/(?<!\.)\.\.(?!\.)/g, "no concatenation: neither of numbers nor of keys"],
-  [/\btable\.concat\b/g, "no concatenation: neither of numbers nor of keys"],
+  [/\bstring\.format\b/g, `the only format is ${FORMAT}: texts are joined by "..", which keeps zero bytes`],
+  [/(?<!\.)\.\.(?!\.)/g, "no concatenation but the known ones: neither of numbers nor of keys"],
+  [/\btable\.concat\b/g, "no concatenation but the known ones: neither of numbers nor of keys"],
   [/\bredis\.p?call\((?!")/g, "name the command"],
   [/\/\/|<<|>>|\bgoto\b|\btable\.unpack\b/g, "not in Lua 5.1"],
   [/\b(?:math\.random|os\.\w+|loadstring|setfenv|getfenv)\b/g, "not in the subset"],
@@ -87,16 +101,17 @@ const keepsToSubset: TidyRule = {
   promise: "a script keeps to the Lua that Redis and the embedded server both understand alike",
   applies: isLua,
   problems(text) {
-    const code = codeOf(text)
-      .replace(/string\.format\("([^"\n]*)"/g, (call, format) =>
-        FORMATS.includes(format) ? call : "string.format(",
-      )
+    const code = JOINS.reduce((rest, join) => rest.replaceAll(join, ""), codeOf(text))
+      .replaceAll(`string.format("${FORMAT}",`, "(")
       .replace(/"[^"\n]*"/g, '""');
     return FORBIDDEN.flatMap(([pattern, complaint]) => complain(code, pattern, complaint));
   },
   offences: [
     "local a = tostring(1)",
     'local a = string.format("%d", 1)',
+    'local a = string.format("%s", ARGV[1])',
+    "local a = string.format(ARGV[1], 1)",
+    "local format = string.format",
     'local key = "redisson_lock_queue:" .. KEYS[1]',
     'local key = table.concat({ "a", "b" })',
     "redis.call(command, KEYS[1])",

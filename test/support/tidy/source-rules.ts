@@ -28,6 +28,32 @@ const readsInjectedClock: TidyRule = {
 /** They speak to servers that no simulation has. */
 const ADAPTER = /^src\/driver\/(?:conformance\/|ioredis\/|moves\.ts$|node-redis\/|valkey-glide\/)/;
 
+const knowsOtherRealms: TidyRule = {
+  promise:
+    "what a caller gives is known by what it can do: in a sandbox of Jest, or from jsdom, it is of another realm's class",
+  applies: isSource,
+  problems: (text, path) => [
+    ...complain(
+      withoutComments(text),
+      /\binstanceof (?:Abort(?:Controller|Signal)|Array|Buffer|Date|Error|EventTarget|Function|Map|Promise|RegExp|Re(?:quest|sponse)|Set|Uint8Array|URL)\b/g,
+      "ask for what it can do, or isNativeError",
+    ),
+    ...(path === "src/runtime/abort-signals.ts"
+      ? []
+      : complain(
+          withoutComments(text),
+          /\bthrowIfAborted\b|\bsignal\??\.reason\b/g,
+          "use reasonOf, which all signals have",
+        )),
+  ],
+  offences: [
+    "if (signal instanceof AbortSignal) return;",
+    "const text = error instanceof Error ? error.message : String(error);",
+    "signal?.throwIfAborted();",
+    "throw options.signal.reason;",
+  ].map((text) => ({ path: "src/runtime/example.ts", text })),
+};
+
 const asksTheEnvironment: TidyRule = {
   promise: "chance, the collection of garbage and warnings come from src/environment.ts",
   applies: (path) => isSource(path) && path !== "src/environment.ts" && !ADAPTER.test(path),
@@ -97,6 +123,7 @@ const todoHasIssue: TidyRule = {
 
 export const sourceRules: readonly TidyRule[] = [
   readsInjectedClock,
+  knowsOtherRealms,
   asksTheEnvironment,
   namesUnits,
   importsAtTheTop,

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { assetsOf, buildPage, isWritten, readPage } from "../../../scripts/generate-page.mjs";
 
-/** 45 KB for all that one browser loads: the page, its scripts in one language, its style and icon. */
-const MOST_BYTES = 45 * 1024;
+/** 48 KB for all that one browser loads: the page, its scripts in one language, its style and icon. */
+const MOST_BYTES = 48 * 1024;
 
 it("is what page/ makes", async () => {
   const isFresh = isWritten(await buildPage());

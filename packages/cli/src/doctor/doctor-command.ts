@@ -5,6 +5,7 @@ import type { ConnectionSettings } from "../connection/settings.js";
 import { readDuration } from "../duration.js";
 import { exitCodes } from "../exit-codes.js";
 import { mistake } from "../failure.js";
+import { hexOption, typedName } from "../hex-names.js";
 import { allChecks } from "./checks/all-checks.js";
 import { aclLine, UNKNOWN_TO_6 } from "./rights.js";
 import { type Result, runChecks } from "./run-checks.js";
@@ -15,6 +16,7 @@ interface DoctorOptions extends CommonOptions {
   readonly strict?: boolean;
   readonly acl?: string;
   readonly name?: string;
+  readonly hex?: boolean;
   readonly watchdog: string;
   readonly commandTimeout: string;
 }
@@ -31,6 +33,7 @@ function doctorOptions(): readonly Option[] {
       "--name <lock>",
       "also look at a lock of this name; the checks then make keys that begin with it",
     ),
+    hexOption(),
     new Option("--strict", "exit with 1 for warnings as well"),
     new Option("--acl <pattern>", "only print the ACL line for names that fit a pattern, such as 'order:*'"),
     new Option("--watchdog <duration>", "the watchdogMs of your programs").default("30s"),
@@ -44,7 +47,7 @@ async function doctor(context: Context, options: DoctorOptions): Promise<number>
   const expected = {
     watchdogMs: readDuration("--watchdog", options.watchdog, { atLeastMs: 100 }),
     commandTimeoutMs: readDuration("--command-timeout", options.commandTimeout, { atLeastMs: 1 }),
-    name: options.name,
+    name: options.name === undefined ? undefined : typedName(options.name, options),
   };
   if (options.name === "") throw mistake("--name must not be empty");
   const work = async (connection: Connection, settings: ConnectionSettings) => {

@@ -1,9 +1,10 @@
-import { shellWord } from "../text/shell-word.js";
+import { nameWords } from "../text/shell-word.js";
 
 /**
  * The command that tells which rights locks of this name lack, and the ACL line that gives them.
  * @param asTyped options of the connection
  */
 export function doctorLine(name: string, asTyped: readonly string[]): string {
-  return ["holdfast doctor", `--name ${shellWord(name)}`, ...asTyped].join(" ");
+  const { word, options } = nameWords(name);
+  return ["holdfast doctor", `--name ${word}`, ...options, ...asTyped].join(" ");
 }

@@ -38,9 +38,13 @@ export function joinedLock(state: LockState, { clients }: Fleet): ListedLock {
     ttlMs,
     token,
     sources: [],
-    holders: state.available === undefined ? holdersOf(state, holds, refs) : holds.map(permitHolder),
+    holders:
+      state.available === undefined
+        ? holdersOf(state, holds, refs)
+        : holds.flatMap((hold) => permitHolder(state, hold) ?? []),
     waiting: waitersOf(state.queue, waits, refs),
     more: { holders: 0, waiting: 0 },
+    ...permitCounts(state),
     ...(listeners === undefined ? {} : { listeners }),
   };
 }
@@ -86,8 +90,34 @@ function holdOf(holder: string, holds: readonly Hold[]): Hold | undefined {
   return exact ?? (handedOn.length === 1 ? handedOn[0] : undefined);
 }
 
-function permitHolder({ client, count, ageMs, renewed, note }: Hold): ListedHolder {
-  return { holder: client.id, count, by: originOf(client.id), client, sinceMs: ageMs, renewed, note };
+function permitCounts({
+  available,
+  taken = [],
+  takenCount,
+}: LockState): Pick<ListedLock, "available" | "takenCount" | "permanentCount"> {
+  if (available === undefined) return {};
+  if (takenCount === undefined) return { available };
+  return { available, takenCount, permanentCount: taken.filter(({ endsInMs }) => endsInMs < 0).length };
+}
+
+/** Undefined for permits none of which is out any more. */
+function permitHolder({ taken = [], takenCount = 0 }: LockState, hold: Hold): ListedHolder | undefined {
+  const { client, kind, count, ageMs, renewed, note, permanent, ids } = hold;
+  const isLeased = kind === "permit-expirable-semaphore";
+  const permitIds = taken.map(({ id }) => id).filter((id) => ids.some((start) => id.startsWith(start)));
+  const isWhole = ids.length === count && taken.length === takenCount;
+  if (isLeased && isWhole && permitIds.length === 0) return undefined;
+  return {
+    holder: client.id,
+    count: isLeased && isWhole ? permitIds.length : count,
+    by: originOf(client.id),
+    client,
+    sinceMs: ageMs,
+    renewed: permanent ? null : renewed,
+    note,
+    ...(permanent && { permanent: true }),
+    ...(isLeased && { permitIds }),
+  };
 }
 
 /** Of a client whose waiters stand in the queue the longest waits are theirs. @param waits the longest first */
@@ -101,7 +131,10 @@ function waitersOf(
     const id = holder.slice(0, ID_LENGTH);
     const at = left.findIndex(({ client }) => client.id === id);
     const [wait] = at < 0 ? [] : left.splice(at, 1);
-    return { holder, client: refs.get(id) ?? null, forMs: wait?.ageMs ?? null };
+    return { holder, client: refs.get(id) ?? null, forMs: wait?.ageMs ?? null, note: wait?.note ?? null };
   });
-  return [...queued, ...left.map(({ client, ageMs }) => ({ holder: null, client, forMs: ageMs }))];
+  return [
+    ...queued,
+    ...left.map(({ client, ageMs, note }) => ({ holder: null, client, forMs: ageMs, note })),
+  ];
 }

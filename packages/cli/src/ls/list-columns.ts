@@ -43,7 +43,8 @@ export const listColumns: readonly Column<WatchedLock>[] = [
     head: "FLAGS",
     text: ({ flags, holders }) =>
       [...flags, ...(holders.some(({ holder }) => isKept(holder)) ? ["kept"] : [])].join(" "),
-    style: ({ flags }) => (flags.includes("stale") ? ["red", "bold"] : undefined),
+    style: ({ flags }) =>
+      flags.some((flag) => flag === "stale" || flag === "leaked") ? ["red", "bold"] : undefined,
   },
 ];
 
@@ -58,9 +59,10 @@ export function waitingCount({ waiting, more }: WatchedLock): number {
 }
 
 /** The first in a line, and how many more. */
-function tellHolders({ holders, more }: WatchedLock, detail: Detail): string {
+function tellHolders({ holders, more, takenCount = 0 }: WatchedLock, detail: Detail): string {
   const [first] = oldestFirst(holders);
-  if (first === undefined) return "-";
+  if (first === undefined)
+    return takenCount > 0 ? `${takenCount} permit${takenCount === 1 ? "" : "s"} out` : "-";
   const others = holders.length - 1 + more.holders;
   const times = detail === "whole" && first.count > 1 ? ` ×${first.count}` : "";
   const rest = detail === "whole" ? ` and ${others} more` : ` +${others}`;
@@ -72,8 +74,9 @@ export function oldestFirst(holders: readonly ListedHolder[]): readonly ListedHo
   return holders.toSorted((a, b) => (b.sinceMs ?? -1) - (a.sinceMs ?? -1));
 }
 
-function tellLease({ ttlMs, holders, kind }: WatchedLock): string {
+function tellLease({ ttlMs, holders, kind, permanentCount = 0 }: WatchedLock): string {
   if (ttlMs >= 0) return tellDuration(ttlMs);
+  if (permanentCount > 0 || holders.some(({ permanent }) => permanent === true)) return "no end";
   const isCount =
     kind === "semaphore" || kind === "count-down-latch" || kind === "permit-expirable-semaphore";
   return ttlMs === -1 && holders.length > 0 && !isCount ? "no end" : "-";

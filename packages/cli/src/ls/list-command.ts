@@ -1,10 +1,11 @@
 import type { Command } from "commander";
-import { type LocksSeen, watchLocks } from "holdfast/watch";
+import { type LocksSeen, staleAfterMs, watchLocks } from "holdfast/watch";
 import { type Act, type Context, command } from "../command.js";
 import { withConnection } from "../connection/connect.js";
 import { exitCodes } from "../exit-codes.js";
 import { Failure, mistake } from "../failure.js";
 import { type AskableSources, askableSources, assertAskable } from "../find/askable-sources.js";
+import { typedName } from "../hex-names.js";
 import { writeTable } from "../text/table.js";
 import { listColumns } from "./list-columns.js";
 import { type ListOptions, type ListSettings, listOptions, listSettings } from "./list-options.js";
@@ -12,8 +13,10 @@ import { watchTable } from "./live-table.js";
 import { select } from "./selection.js";
 import { tellSearch } from "./tell-search.js";
 
-/** Between two looks of `--stale`: longer than a watchdog needs to raise a TTL. */
+/** Between two looks of `--stale`: longer than a watchdog of 30 s needs to raise a TTL. */
 const APART_MS = 11_500;
+/** So often it looks at most: as long as a watchdog of three minutes needs. */
+const MOST_LOOKS = 7;
 
 /** `holdfast ls`: the locks that are held or waited for. */
 export function listCommand(act: Act): Command {
@@ -23,7 +26,8 @@ export function listCommand(act: Act): Command {
     .action(act(list));
 }
 
-async function list(context: Context, options: ListOptions, pattern?: string): Promise<number> {
+async function list(context: Context, options: ListOptions, typed?: string): Promise<number> {
+  const pattern = typed === undefined ? undefined : typedName(typed, options);
   const settings = listSettings(options, pattern);
   const { output } = context;
   if (settings.everyMs !== undefined && !output.isTerminal)
@@ -43,6 +47,14 @@ async function list(context: Context, options: ListOptions, pattern?: string): P
   });
 }
 
+/** How many looks are to follow the first one. */
+function looksAfter({ locks }: LocksSeen, stale: boolean): number {
+  if (!stale) return 0;
+  const leases = locks.filter(({ holders }) => holders.every(({ client }) => client?.state === "gone"));
+  const neededMs = Math.max(0, ...leases.map(({ ttlMs }) => staleAfterMs(ttlMs)));
+  return Math.min(Math.max(1, Math.ceil(neededMs / APART_MS)), MOST_LOOKS - 1);
+}
+
 /** What to look at, and where. */
 export interface Search {
   readonly group: string;
@@ -54,18 +66,20 @@ async function listOnce({ output }: Context, search: Search): Promise<void> {
   const { settings, asked } = search;
   const { stale } = settings;
   if (stale)
-    output.say("looking twice, 11 s apart: a lock that a living client renews has a longer TTL by then");
+    output.say(
+      "looking again after 11 s, or after a third of the lease of locks whose holders are gone: what a living client renews has a longer TTL by then",
+    );
   // Ctrl-C ends the process, as it does without us.
-  const seen = await look(search, stale ? 2 : 1);
+  const seen = await look(search);
   const selection = select(seen.locks, settings);
   if (output.isJson) for (const lock of selection.locks) output.json(lock);
   else if (selection.locks.length > 0) writeTable(output, listColumns, selection.locks);
   for (const line of tellSearch(seen, selection, { asked, settings })) output.say(line);
 }
 
-/** The last of so many looks. */
-async function look({ group, asked, settings }: Search, looks: number): Promise<LocksSeen> {
-  const { match, maxKeys } = settings;
+/** One look; for `--stale` the last of several. */
+async function look({ group, asked, settings }: Search): Promise<LocksSeen> {
+  const { match, maxKeys, stale } = settings;
   const { sources, finder } = asked;
   const find = {
     group,
@@ -74,9 +88,9 @@ async function look({ group, asked, settings }: Search, looks: number): Promise<
     ...(match === undefined ? {} : { match }),
     ...(maxKeys === undefined ? {} : { maxKeys }),
   };
-  let left = looks;
+  let left: number | undefined;
   for await (const seen of watchLocks(finder, find)) {
-    left -= 1;
+    left = left === undefined ? looksAfter(seen, stale) : left - 1;
     if (left === 0) return seen;
   }
   throw new Error("unreachable: looks go on until the loop is left");

@@ -3,9 +3,10 @@ import type { LockSource } from "holdfast";
 import type { CommonOptions } from "../command.js";
 import { readDuration } from "../duration.js";
 import { mistake } from "../failure.js";
+import { type HexOption, hexOption } from "../hex-names.js";
 
 /** The options of `ls` as commander reads them. */
-export interface ListOptions extends CommonOptions {
+export interface ListOptions extends CommonOptions, HexOption {
   readonly stale?: boolean;
   readonly waiting?: boolean;
   readonly olderThan?: string;
@@ -51,7 +52,7 @@ export function listOptions(): readonly Option[] {
   const options = [
     new Option(
       "--stale",
-      "those whose holders are all gone, and which nobody renews; looks twice, 11 s apart",
+      "those whose holders are gone and which nothing renews, permits of such clients, and what has no TTL; looks for 11 s at least",
     ),
     new Option("--waiting", "those that are waited for"),
     new Option("--older-than <duration>", "those that have been held for longer"),
@@ -60,6 +61,7 @@ export function listOptions(): readonly Option[] {
     new Option("--limit <n>", `how many (${LIMIT}; with --json all)`).argParser(readCount),
     new Option("--scan", "look through all keys of Redis as well, 200 at a time, 50 times a second"),
     new Option("--max-keys <n>", `how many of them (${MAX_KEYS})`).argParser(readCount),
+    hexOption(),
     new Option("--watch [duration]", `look again and again (${EVERY_MS / 1_000}s); q ends`),
   ];
   return options.map((option) => option.helpGroup("Which locks:"));

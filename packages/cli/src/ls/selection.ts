@@ -1,5 +1,5 @@
 import type { ClientRef } from "holdfast";
-import type { WatchedLock } from "holdfast/watch";
+import type { LockFlag, WatchedLock } from "holdfast/watch";
 import { heldForMs, waitingCount } from "./list-columns.js";
 import type { ListSettings, Sort } from "./list-options.js";
 
@@ -10,13 +10,16 @@ export interface Selection {
   readonly more: number;
 }
 
+/** Nothing ends these but an operator; a stale one ends by itself, but late. */
+const NEVER_ENDS: ReadonlySet<LockFlag> = new Set(["stale", "leaked", "no-ttl"]);
+
 export function select(
   found: readonly WatchedLock[],
   { stale, waiting, olderThanMs, client, sort, limit }: ListSettings,
 ): Selection {
   const chosen = found.filter(
     (lock) =>
-      (!stale || lock.flags.includes("stale")) &&
+      (!stale || lock.flags.some((flag) => NEVER_ENDS.has(flag))) &&
       (!waiting || waitingCount(lock) > 0 || (lock.listeners ?? 0) > 0) &&
       (olderThanMs === 0 || (heldForMs(lock) ?? -1) >= olderThanMs) &&
       (client === "" || isAbout(lock, client)),

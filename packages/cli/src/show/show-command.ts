@@ -4,12 +4,13 @@ import { connectionAsTyped } from "../connection/as-typed.js";
 import { withConnection } from "../connection/connect.js";
 import { exitCodes } from "../exit-codes.js";
 import { Failure, mistake } from "../failure.js";
+import { type HexOption, hexOption, typedName } from "../hex-names.js";
 import { isHolder } from "../text/tell-holder.js";
 import { lookByName, type ShownLock } from "./shown-lock.js";
 import { tellLock } from "./tell-lock.js";
-import { unlockLine } from "./unlock-line.js";
+import { giveBackLine, unlockLine } from "./unlock-line.js";
 
-interface ShowOptions extends CommonOptions {
+interface ShowOptions extends CommonOptions, HexOption {
   readonly kind?: "semaphore" | "latch";
   readonly exitCode?: boolean;
 }
@@ -18,6 +19,7 @@ interface ShowOptions extends CommonOptions {
 export function showCommand(act: Act): Command {
   const own = [
     new Option("--kind <kind>", "what the name is of: both are stored alike").choices(["semaphore", "latch"]),
+    hexOption(),
     new Option("--exit-code", "exit with 1 when one of them is free"),
   ];
   const summary = "all that is known about locks: holders, waiters, lease, and how to free them";
@@ -30,15 +32,16 @@ export function showCommand(act: Act): Command {
     .action((names: readonly string[], ...rest) => act(show)(...names, ...rest));
 }
 
-async function show(context: Context, options: ShowOptions, ...names: string[]): Promise<number> {
+async function show(context: Context, options: ShowOptions, ...typed: string[]): Promise<number> {
   const { output } = context;
+  const names = typed.map((word) => typedName(word, options));
   if (names.includes("")) throw mistake("the name of a lock must not be empty");
   return withConnection(context, options, async (connection, { group }) => {
     const { locks: found, missing } = await lookByName(connection, names, group);
     const locks = found.map((lock) => ofKind(lock, options.kind));
     const asTyped = connectionAsTyped(options);
     for (const [at, lock] of locks.entries()) {
-      const unlock = isUnlockable(lock) ? unlockLine(lock.name, lock.holders, asTyped) : undefined;
+      const unlock = freeingLine(lock, asTyped);
       if (output.isJson) output.json({ ...lock, unlock: unlock ?? null });
       else
         for (const line of [...(at > 0 ? [""] : []), ...tellLock(output, lock, asTyped, unlock)])
@@ -60,8 +63,16 @@ function ofKind(lock: ShownLock, wanted: ShowOptions["kind"]): ShownLock {
   return { ...lock, kind: wanted === "latch" ? "count-down-latch" : "semaphore", available: available ?? 0 };
 }
 
-function isUnlockable({ kind, available, holders }: ShownLock): boolean {
-  return kind !== "none" && available === undefined && holders.every(({ holder }) => isHolder(holder));
+/** The command that frees a lock, or gives back permits of clients that are gone. */
+function freeingLine(
+  { kind, available, name, holders }: ShownLock,
+  asTyped: readonly string[],
+): string | undefined {
+  if (kind === "count-down-latch") return undefined;
+  if (available !== undefined) return giveBackLine(name, holders, asTyped);
+  const isLock =
+    kind !== "none" && holders.every(({ holder, count }) => isHolder(holder) && !Number.isNaN(count));
+  return isLock ? unlockLine(name, holders, asTyped) : undefined;
 }
 
 function isFree({ kind, holders, available }: ShownLock): boolean {

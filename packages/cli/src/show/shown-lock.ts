@@ -10,9 +10,9 @@ export interface ShownLock extends Omit<WatchedLock, "kind" | "sources" | "more"
   readonly kind: WatchedLock["kind"] | LockState["kind"];
   /** Released, and its key left for a while. */
   readonly kept: boolean;
-  readonly available?: number;
+  /** What the fencing counter holds in place of a number. */
+  readonly foreignToken?: string;
   readonly taken?: NonNullable<LockState["taken"]>;
-  readonly takenCount?: number;
   /** In a cluster: the slot of its key, and the master that has it, as far as this client knows. */
   readonly slot?: number;
   readonly master?: string;
@@ -45,15 +45,14 @@ export async function lookByName(
 }
 
 function shownLock(state: LockState, { sources: _, more: __, ...lock }: WatchedLock): ShownLock {
-  const { kept, available, taken, takenCount } = state;
+  const { kept, taken, foreignToken } = state;
   const isUnknown = state.kind === "semaphore-or-latch" && lock.holders.length + lock.waiting.length === 0;
   return {
     ...lock,
     kind: state.kind === "none" || isUnknown ? state.kind : lock.kind,
     kept,
-    ...(available === undefined ? {} : { available }),
     ...(taken === undefined ? {} : { taken }),
-    ...(takenCount === undefined ? {} : { takenCount }),
+    ...(foreignToken === undefined ? {} : { foreignToken }),
   };
 }
 

@@ -1,9 +1,11 @@
 import type { ListedHolder } from "holdfast";
 import { tellDuration } from "../duration.js";
 import type { Output, Style } from "../output.js";
+import { ownerOf } from "../semaphores/semaphore-seen.js";
 import { tellKind } from "../text/kinds.js";
 import { plain, wrapped } from "../text/plain.js";
 import { isHolder, isWriter, tellHolder } from "../text/tell-holder.js";
+import { tellNumbers, tellPermit, tellPermitsOf } from "../text/tell-permits.js";
 import type { ShownLock } from "./shown-lock.js";
 import { staleLine } from "./unlock-line.js";
 
@@ -24,7 +26,7 @@ export function tellLock(
   asTyped: readonly string[],
   unlock?: string,
 ): readonly string[] {
-  const { name, kind, holders, token, key, slot, master } = lock;
+  const { name, kind, holders, key, slot, master } = lock;
   const ids = holders.map(({ holder }) => holder);
   const title = [
     output.paint("bold", plain(name)),
@@ -33,16 +35,16 @@ export function tellLock(
   ];
   const fields: readonly (readonly [label: string, lines: readonly string[]])[] = [
     [
-      "held by",
+      isCount(kind) ? "taken by" : "held by",
       shortened(
-        holders.flatMap((holder) => tellHold(output, holder)),
+        holders.flatMap((holder) => tellHold(output, holder, isCount(kind))),
         holders.length,
       ),
     ],
     ["lease", tellLease(lock)],
     ["permits", tellPermits(output, lock)],
     ["waiting", tellWaiting(lock)],
-    ["token", token === null ? [] : [String(token)]],
+    ["token", tellToken(lock)],
     ["flags", lock.flags.length === 0 ? [] : [lock.flags.join(" ")]],
     ["key", key === name && slot === undefined ? [] : [[plain(key), ...placeOf(slot, master)].join(", ")]],
     ["hint", tellHints(lock, asTyped)],
@@ -63,17 +65,26 @@ function labelled(output: Output, label: string, lines: readonly string[]): read
     });
 }
 
-function tellState({ kind, holders, available, kept }: ShownLock): string {
+function tellState({ kind, holders, available, takenCount, kept }: ShownLock): string {
   if (kept) return "kept: released, and its key left for a while";
   if (kind === "count-down-latch") return available === 0 ? "open" : `${available} to count down`;
-  if (available !== undefined) return `${available} available`;
+  if (available !== undefined)
+    return takenCount === undefined
+      ? `${available} available`
+      : `${available} of ${available + takenCount} available`;
   return holders.length === 0 ? "free" : "held";
 }
 
 /** A line about the hold, and one with its whole id and labels. */
-function tellHold(output: Output, holder: ListedHolder): readonly string[] {
+function tellHold(output: Output, holder: ListedHolder, isCounted: boolean): readonly string[] {
   const { client, count, sinceMs, renewed, note } = holder;
   const style: Style | undefined = client?.state === "gone" ? "yellow" : undefined;
+  const labels = Object.entries(client?.labels ?? {}).map((pair) => plain(pair.join("=")));
+  const whole = output.paint("dim", [plain(holder.holder), ...labels].join("  "));
+  if (isCounted) {
+    const text = tellPermitsOf(holder);
+    return [style === undefined ? text : output.paint(style, text), whole];
+  }
   const name = plain(tellHolder(holder));
   const about = [
     ...(isWriter(holder.holder) ? ["to write"] : []),
@@ -82,11 +93,7 @@ function tellHold(output: Output, holder: ListedHolder): readonly string[] {
     ...(renewed === null ? [] : [renewed ? "renewed" : "a fixed lease"]),
     ...(note === null ? [] : [plain(JSON.stringify(note))]),
   ];
-  const labels = Object.entries(client?.labels ?? {}).map((pair) => plain(pair.join("=")));
-  return [
-    [style === undefined ? name : output.paint(style, name), ...about].join(", "),
-    output.paint("dim", [plain(holder.holder), ...labels].join("  ")),
-  ];
+  return [[style === undefined ? name : output.paint(style, name), ...about].join(", "), whole];
 }
 
 function tellLease({ kind, holders, ttlMs, flags }: ShownLock): readonly string[] {
@@ -102,17 +109,20 @@ function isCount(kind: ShownLock["kind"]): boolean {
 
 function tellPermits(
   output: Output,
-  { kind, available, taken, takenCount = 0 }: ShownLock,
+  { kind, available, taken, takenCount = 0, holders }: ShownLock,
 ): readonly string[] {
   if (available === undefined || kind === "count-down-latch") return [];
   if (kind === "semaphore-or-latch")
     return [`${available} available, or to count down: it is stored alike, and --kind says which`];
-  if (taken === undefined) return [`${available} available`];
-  const leases = taken.map(({ id, endsInMs }) => {
-    const end = endsInMs < 0 ? "never returns by itself" : `returns in ${tellDuration(endsInMs)}`;
-    return `${output.paint("dim", plain(id))}  ${end}`;
-  });
-  return [`${available} available, ${takenCount} taken`, ...shortened(leases, takenCount)];
+  const leases = (taken ?? []).map((permit) => tellPermit(permit, ownerOf(holders, permit.id)));
+  const numbers = tellNumbers({ available, takenCount: taken && takenCount });
+  return [
+    numbers,
+    ...shortened(
+      leases.map((line) => output.paint("dim", line)),
+      takenCount,
+    ),
+  ];
 }
 
 function tellWaiting({ waiting, listeners = 0 }: ShownLock): readonly string[] {
@@ -123,6 +133,14 @@ function tellWaiting({ waiting, listeners = 0 }: ShownLock): readonly string[] {
     return `${place}${plain(tellHolder({ holder, client }))}${forMs === null ? "" : `, for ${tellDuration(forMs)}`}`;
   });
   return [...shortened(lines, waiting.length), ...heard];
+}
+
+function tellToken({ token, foreignToken }: ShownLock): readonly string[] {
+  if (foreignToken === undefined) return token === null ? [] : [String(token)];
+  const held = plain(JSON.stringify(foreignToken.slice(0, 40)));
+  return [
+    `none: another program has written ${held} to its counter, so that it can not be acquired as a fenced lock`,
+  ];
 }
 
 function placeOf(slot: number | undefined, master: string | undefined): readonly string[] {

@@ -1,6 +1,6 @@
 import type { ListedHolder } from "holdfast";
 import { globOf } from "../find/exact-name.js";
-import { shellWord } from "../text/shell-word.js";
+import { nameWords, shellWord } from "../text/shell-word.js";
 
 /** More than these would make a line that cannot be read. */
 const MOST_HOLDERS = 8;
@@ -28,10 +28,30 @@ export function staleLine(name: string, asTyped: readonly string[]): string {
   return commandLine("ls", globOf(name), [...asTyped, "--stale"]);
 }
 
+/**
+ * The command that gives back the leased permits of clients that are gone; of a plain semaphore the one that says how many there are to be.
+ * @returns undefined where no client is known to be gone
+ */
+export function giveBackLine(
+  name: string,
+  holders: readonly Pick<ListedHolder, "holder" | "client" | "permitIds">[],
+  asTyped: readonly string[],
+): string | undefined {
+  const gone = holders.filter(({ client }) => client?.state === "gone");
+  if (gone.length === 0) return undefined;
+  if (gone.every(({ permitIds }) => permitIds === undefined)) return commandLine("semaphore", name, asTyped);
+  const clients = new Set(
+    gone.filter(({ permitIds = [] }) => permitIds.length > 0).map(({ holder }) => holder),
+  );
+  if (clients.size === 0) return undefined;
+  return commandLine("release", name, [...asTyped, ...[...clients].map((id) => `--client ${shellWord(id)}`)]);
+}
+
 /** A name that looks like an option stands behind them all. */
-function commandLine(command: string, name: string, options: readonly string[]): string {
-  const word = shellWord(name);
-  const words = name.startsWith("-") ? [...options, "--", word] : [word, ...options];
+function commandLine(command: string, name: string, given: readonly string[]): string {
+  const { word, options: own } = nameWords(name);
+  const options = [...own, ...given];
+  const words = word.startsWith("-") ? [...options, "--", word] : [word, ...options];
   return ["holdfast", command, ...words].join(" ");
 }
 

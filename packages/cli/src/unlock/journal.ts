@@ -2,27 +2,20 @@ import { appendFileSync, closeSync, openSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import { mistake } from "../failure.js";
 import type { Output } from "../output.js";
-import { tellHolder } from "../text/tell-holder.js";
-import type { Seen } from "./seen.js";
 
 /** What became of a lock that was to be freed. `unknown`: the answer was lost, and looking again did not tell either. */
 export type Outcome = "released" | "absent" | "changed" | "unknown";
 
 export interface Deed {
   readonly name: string;
-  /** How it was decided on: `--force`, `--stale`, `--holder`. */
-  readonly way: string;
+  /** The command, and how it was decided on: `unlock --force`. */
+  readonly command: string;
   readonly reason: string | undefined;
-  readonly outcome: Outcome;
-  readonly seen: Seen;
+  /** What was done with what is called so. */
+  readonly did: string;
+  /** What it was done to: `held by …`. */
+  readonly seen: string;
 }
-
-const told: Readonly<Record<Outcome, string>> = {
-  released: "freed",
-  absent: "found free",
-  changed: "did not free (it changed meanwhile)",
-  unknown: "tried to free (no answer: it is not known whether it was)",
-};
 
 /** The record of what was done to which holder, by which user and why: on stderr, and where `--log` says so in a file. */
 export class Journal {
@@ -55,13 +48,10 @@ export class Journal {
 }
 
 /** One line, whatever stands in names and reasons: they are written as JSON strings. */
-function lineOf({ name, way, reason, outcome, seen }: Deed): string {
-  const holders = seen.lock.holders.map((holder) =>
-    holder.client === null ? holder.holder : `${holder.holder} (${tellHolder(holder)})`,
-  );
+function lineOf({ name, command, reason, did, seen }: Deed): string {
   const parts = [
-    `unlock ${way}: ${actor()} ${told[outcome]} ${JSON.stringify(name)}`,
-    `held by ${holders.join(", ")}`,
+    `${command}: ${actor()} ${did} ${JSON.stringify(name)}`,
+    seen,
     reason === undefined ? "no reason given" : `reason ${JSON.stringify(reason)}`,
   ];
   return parts.join("; ");

@@ -1,5 +1,5 @@
 import type { Clock, Holdfast } from "holdfast";
-import { watchLocks } from "holdfast/watch";
+import { staleAfterMs, watchLocks } from "holdfast/watch";
 import { tellDuration } from "../duration.js";
 import { NamedFinder } from "../find/named-finder.js";
 import { tellHolder } from "../text/tell-holder.js";
@@ -7,8 +7,8 @@ import type { Seen } from "./seen.js";
 
 /** Looks are so far apart, so that a lease that is raised soon ends the wait. A watchdog of 30 s raises it within 10 s. */
 const EVERY_MS = 1_000;
-/** After so many looks the 11 s of `holdfast/watch` are over three times. */
-const MOST_LOOKS = 33;
+/** A lease that is raised now and then is watched for so many times as long as it would have to fall. */
+const MOST_TIMES = 3;
 /** A TTL is read over a network. */
 const TOLERANCE_MS = 500;
 
@@ -28,6 +28,9 @@ export function obstacleToStale({ state, lock, blind }: Seen): string | undefine
     if (client.state === "there")
       return `${name} is there: it was heard of ${tellDuration(client.lastSeenMs)} ago`;
   }
+  const fixed = lock.holders.find(({ renewed }) => renewed === false);
+  if (fixed !== undefined)
+    return `${tellHolder(fixed)} has a fixed lease, which falls whether it lives or not; it ends by itself in ${tellDuration(state.ttlMs)}`;
   return state.ttlMs < 0 ? "its key has no TTL, so that none can be seen to fall" : undefined;
 }
 
@@ -48,6 +51,7 @@ export async function watchFall(
 ): Promise<string | undefined> {
   const finder = new NamedFinder(holdfast, [state.name], holdfast);
   let lastTtlMs = Number.POSITIVE_INFINITY;
+  const mostLooks = (MOST_TIMES * staleAfterMs(state.ttlMs)) / EVERY_MS;
   let looks = 0;
   for await (const look of watchLocks(finder, { group, everyMs: EVERY_MS, ...(clock && { clock }) })) {
     if (look.presenceIsUnwell)
@@ -61,7 +65,7 @@ export async function watchFall(
       return "its lease was raised a moment ago: something renews it";
     lastTtlMs = lock.ttlMs;
     looks += 1;
-    if (looks === MOST_LOOKS) break;
+    if (looks >= mostLooks) break;
   }
-  return "its lease could not be seen to fall for 11 s on end";
+  return `its lease could not be seen to fall for ${tellDuration(staleAfterMs(state.ttlMs))} on end`;
 }

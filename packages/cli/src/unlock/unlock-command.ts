@@ -1,22 +1,24 @@
 import { type Command, Option } from "commander";
+import { staleAfterMs } from "holdfast/watch";
 import { type Act, type CommonOptions, type Context, command } from "../command.js";
 import { connectionAsTyped } from "../connection/as-typed.js";
 import { withConnection } from "../connection/connect.js";
+import { tellDuration } from "../duration.js";
 import { exitCodes } from "../exit-codes.js";
 import { Failure, mistake } from "../failure.js";
+import { type HexOption, hexOption, typedName } from "../hex-names.js";
 import type { Output } from "../output.js";
-import { tellKind } from "../text/kinds.js";
 import { plain } from "../text/plain.js";
 import { isHolder, tellHolder } from "../text/tell-holder.js";
 import { free } from "./free.js";
-import { Journal } from "./journal.js";
+import { Journal, type Outcome } from "./journal.js";
 import { readLine } from "./prompt.js";
 import { lookAt, type Seen } from "./seen.js";
 import { obstacleToStale, watchFall } from "./staleness.js";
 import { tellFreed, tellLeft } from "./tell-outcome.js";
 import { tellSeen } from "./tell-seen.js";
 
-interface UnlockOptions extends CommonOptions {
+interface UnlockOptions extends CommonOptions, HexOption {
   readonly holder?: readonly string[];
   readonly stale?: boolean;
   readonly force?: boolean;
@@ -42,17 +44,26 @@ function unlockOptions(): readonly Option[] {
       .conflicts(["stale", "force"]),
     new Option(
       "--stale",
-      "free it if every holder is gone, and its lease was seen to fall for 11 s",
+      "free it if every holder is gone, and its lease was seen to fall for a third of it, and 11 s at least",
     ).conflicts(["force"]),
     new Option("--force", "free it, whichever holder has it; on a terminal its name is to be typed"),
     new Option("--yes", "with --force: nothing is to be typed"),
     new Option("--reason <text>", "why, for the record"),
     new Option("--log <file>", "append the record to a file"),
+    hexOption(),
   ].map((option) => option.helpGroup("What is freed:"));
 }
 
-async function unlock(context: Context, options: UnlockOptions, name = ""): Promise<number> {
+const deeds: Readonly<Record<Outcome, string>> = {
+  released: "freed",
+  absent: "found free",
+  changed: "did not free (it changed meanwhile)",
+  unknown: "tried to free (no answer: it is not known whether it was)",
+};
+
+async function unlock(context: Context, options: UnlockOptions, typedWord = ""): Promise<number> {
   const { output } = context;
+  const name = typedName(typedWord, options);
   if (name === "") throw mistake("the name of a lock must not be empty");
   checkOptions(options, context);
   const journal = new Journal(output, options.log);
@@ -61,10 +72,13 @@ async function unlock(context: Context, options: UnlockOptions, name = ""): Prom
       const seen = await lookAt(holdfast, name, group);
       const { state } = seen;
       if (state.kind === "semaphore-or-latch" || state.kind === "permit-expirable-semaphore") {
-        const what = `"${plain(name)}" is no lock: it holds a ${tellKind(state.kind, [])}`;
-        throw new Failure(exitCodes.wrongType, `${what}, and unlock frees locks alone`);
+        const isLeased = state.kind === "permit-expirable-semaphore";
+        const what = isLeased
+          ? "a semaphore: holdfast release"
+          : "a semaphore or a latch: holdfast semaphore";
+        throw new Failure(exitCodes.wrongType, `"${plain(name)}" is no lock, but ${what} is for its permits`);
       }
-      if (!state.holders.every(isHolder))
+      if (!state.holders.every((holder) => isHolder(holder) && !Number.isNaN(state.holdCounts[holder])))
         throw new Failure(
           exitCodes.wrongType,
           `"${plain(name)}" is no lock: no lock has made what its key holds`,
@@ -78,7 +92,11 @@ async function unlock(context: Context, options: UnlockOptions, name = ""): Prom
         return tellLeft(output, { name, seen, why: obstacle, asTyped: connectionAsTyped(options) });
       const way = options.force ? "--force" : options.stale ? "--stale" : "--holder";
       const outcome = await free(holdfast, state);
-      journal.write({ name, way, reason: options.reason, outcome, seen });
+      const holders = seen.lock.holders.map((holder) =>
+        holder.client === null ? holder.holder : `${holder.holder} (${tellHolder(holder)})`,
+      );
+      const deed = { command: `unlock ${way}`, did: deeds[outcome], seen: `held by ${holders.join(", ")}` };
+      journal.write({ name, reason: options.reason, ...deed });
       return tellFreed(output, { name, seen, outcome });
     });
   } finally {
@@ -106,7 +124,8 @@ async function obstacleTo(
   if (!stale) return "";
   const obstacle = obstacleToStale(seen);
   if (obstacle !== undefined) return `it is not stale: ${obstacle}`;
-  output.say("all holders are gone; looking for 11 s whether something still renews the lock");
+  const forText = tellDuration(staleAfterMs(seen.state.ttlMs));
+  output.say(`all holders are gone; looking for ${forText} whether something still renews the lock`);
   const renewed = await watch();
   return renewed && `it is not stale: ${renewed}`;
 }

@@ -152,15 +152,17 @@ local function keep_queue(fair, now_ms)
   redis.call("PEXPIRE", fair.timeouts, ttl_ms)
 end
 
-local function keep_signs_of_life(fair, times)
-  return redis.call("PEXPIRE", fair.alive, milliseconds(10 * times.alive_ms))
+-- As long as the queue, so that a waiter that died is known to be dead whenever the next call looks. If its last sign were forgotten first,
+-- it would be presumed alive: that call would give it the lock.
+local function keep_signs_of_life(fair)
+  return redis.call("PEXPIRE", fair.alive, milliseconds(DAY_MS))
 end
 
 -- A full server adds nothing unless the script has written before.
 local function sign_of_life(fair, holder, now_ms, times)
-  keep_signs_of_life(fair, times)
+  keep_signs_of_life(fair)
   redis.call("ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
-  keep_signs_of_life(fair, times)
+  keep_signs_of_life(fair)
 end
 
 -- The least that a score of ours has: what one JVM that leaves takes off, and a horizon.
@@ -234,13 +236,13 @@ local function fair_lock_at(key_at, channel)
 end
 
 -- The last step of a call: once for each lock, however many parts of the call were about it.
-local function finish(now_ms, times)
+local function finish(now_ms)
   for i = 1, #fair_locks do
     if fair_locks[i].is_to_be_kept then
       keep_queue(fair_locks[i], now_ms)
     end
     if fair_locks[i].has_signs_of_life then
-      keep_signs_of_life(fair_locks[i], times)
+      keep_signs_of_life(fair_locks[i])
     end
   end
 end

@@ -24,7 +24,7 @@ local function forget_first(fair, first, now_ms, times)
   end
 end
 
--- Signs of life were lost, as when the server's clock was set forward by a minute. Many waiters at the head get one together: were
+-- Signs of life were lost: their key was deleted, or restored from older data. Many waiters at the head get one together: were
 -- it one after the other, each dead waiter would be given the lock in turn.
 local function presume_alive(fair, now_ms, times)
   local heads = redis.call("LRANGE", fair.queue, 0, HEADS_AT_ONCE - 1)
@@ -136,10 +136,9 @@ end
 local function tell(fair, waiter, until_ms)
   if is_ours(waiter) then
     local client_id, thread_id = client_and_thread(waiter)
-    local message = string.format("%s:%s", thread_id, milliseconds(until_ms))
-    publish(string.format("%s:%s", fair.channel, client_id), message)
+    publish(fair.channel .. ":" .. client_id, thread_id .. ":" .. milliseconds(until_ms))
   else
-    publish(string.format("%s:%s", fair.channel, waiter), "0")
+    publish(fair.channel .. ":" .. waiter, "0")
   end
 end
 

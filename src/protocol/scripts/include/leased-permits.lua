@@ -32,6 +32,13 @@ local function is_leased(semaphore, id)
   return ends_ms and ends_ms > now_ms
 end
 
+-- After how many milliseconds the next lease ends; -1: never.
+local function next_end_ms(semaphore)
+  local soonest = redis.call("ZRANGE", semaphore.leases, "0", "0", "WITHSCORES")
+  local ends_ms = tonumber(soonest[2]) or PERMANENT
+  return ends_ms < PERMANENT and math.max(ends_ms - now_ms, 0) or -1
+end
+
 local function count_absent(semaphore, ids)
   local absent = 0
   for _, id in ipairs(ids) do

@@ -13,7 +13,7 @@ local function longest_read_ms(lock, prefix)
     local holder, count = fields[i], tonumber(fields[i + 1])
     if count and holder ~= "mode" and not is_write_field(holder) then
       for index = 1, math.min(count, MOST_HOLDS) do
-        local key = string.format("%s:%s:rwlock_timeout:%.0f", prefix, holder, index)
+        local key = prefix .. ":" .. holder .. ":rwlock_timeout:" .. string.format("%.0f", index)
         longest = math.max(longest, redis.call("PTTL", key))
       end
     end

@@ -59,7 +59,7 @@ end
 -- Returns nil when the server refuses it.
 local function try_record(request, status, number)
   local answer = { status, string.format("%.0f", number) }
-  local text = string.format("%s:%s", answer[1], answer[2])
+  local text = answer[1] .. ":" .. answer[2]
   if
     was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
     or was_refused(redis.pcall("HSET", request.requests, request.id, text))

@@ -13,8 +13,7 @@ local function saved_for(saved)
 end
 
 local function write_saved(saved, owner, permits, since_ms, ttl_ms)
-  local who = string.format("%s:%s", owner, permits)
-  redis.pcall("SET", saved, string.format("%s:%s", who, milliseconds(since_ms)), "PX", ttl_ms)
+  redis.pcall("SET", saved, owner .. ":" .. permits .. ":" .. milliseconds(since_ms), "PX", ttl_ms)
 end
 
 local function saved_for_others(saved, owner)

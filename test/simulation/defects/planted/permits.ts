@@ -217,8 +217,8 @@ export const permitDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/protocol/scripts/include/saved-permits.lua",
-        find: 'milliseconds(since_ms)), "PX", ttl_ms)',
-        replace: "milliseconds(since_ms)))",
+        find: 'milliseconds(since_ms), "PX", ttl_ms)',
+        replace: "milliseconds(since_ms))",
       },
     ],
   },

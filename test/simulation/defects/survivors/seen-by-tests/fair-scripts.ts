@@ -236,11 +236,7 @@ export const seenInFairScripts: readonly Survivor[] = [
     [`${SCRIPTS}/include/fair-queue.lua`, "15:==-to-~=", "if #heads == 0 then"],
   ]),
   ...alike("a test sees it", "test/unit/fair-release.test.ts: gives the lock to the next one of ours", [
-    [
-      `${SCRIPTS}/include/fair-queue.lua`,
-      "5:call-dropped",
-      'publish(string.format("%s:%s", fair.channel, cl',
-    ],
+    [`${SCRIPTS}/include/fair-queue.lua`, "5:call-dropped", 'publish(fair.channel .. ":" .. client_id, thr'],
     [`${SCRIPTS}/include/fair-queue.lua`, "3:call-dropped", 'redis.call("ZREM", fair.alive, head'],
   ]),
   ...alike(

@@ -1,0 +1,126 @@
+import { type Command, Option } from "commander";
+import { type Holdfast, type LockState, UnavailableError } from "holdfast";
+import { type Act, type CommonOptions, type Context, command } from "../command.js";
+import { connectionAsTyped } from "../connection/as-typed.js";
+import { withConnection } from "../connection/connect.js";
+import { exitCodes } from "../exit-codes.js";
+import { Failure, mistake } from "../failure.js";
+import { type HexOption, hexOption, typedName } from "../hex-names.js";
+import { plain } from "../text/plain.js";
+import { tellHolder } from "../text/tell-holder.js";
+import { Journal, type Outcome } from "../unlock/journal.js";
+import type { Seen } from "../unlock/seen.js";
+import { ownerOf, semaphoreSeen } from "./semaphore-seen.js";
+import { tellReleased } from "./tell-released.js";
+import { tellSemaphore } from "./tell-semaphore.js";
+
+interface ReleaseOptions extends CommonOptions, HexOption {
+  readonly permit?: readonly string[];
+  readonly client?: readonly string[];
+  readonly force?: boolean;
+  readonly reason?: string;
+  readonly log?: string;
+}
+
+/** `holdfast release NAME`: gives back the permits that it has shown, and no others. */
+export function releaseCommand(act: Act): Command {
+  return command("release", "give back permits of a semaphore that you saw", releaseOptions())
+    .argument("<name>", "of the semaphore, without the prefix")
+    .description(
+      "Shows a semaphore whose permits have ids, and gives back those that an option names. Only what was shown is given back, all of it or none.",
+    )
+    .action(act(release));
+}
+
+function releaseOptions(): readonly Option[] {
+  const again = (value: string, before: readonly string[] = []) => [...before, value];
+  return [
+    new Option("--permit <id>", "this permit; again for each of several").argParser(again),
+    new Option(
+      "--client <id>",
+      "those that a client tells to have, by its id or the beginning of it; it must be gone",
+    ).argParser(again),
+    new Option("--force", "with --client: also of a client that is there"),
+    new Option("--reason <text>", "why, for the record"),
+    new Option("--log <file>", "append the record to a file"),
+    hexOption(),
+  ].map((option) => option.helpGroup("What is given back:"));
+}
+
+const deeds: Readonly<Record<Outcome, string>> = {
+  released: "gave back permits of",
+  absent: "found given back permits of",
+  changed: "did not give back (some were back meanwhile) permits of",
+  unknown: "tried to give back (no answer: it is not known whether they are) permits of",
+};
+
+async function release(context: Context, options: ReleaseOptions, typedWord = ""): Promise<number> {
+  const { output } = context;
+  const name = typedName(typedWord, options);
+  if (name === "") throw mistake("the name of a semaphore must not be empty");
+  if (options.force && options.client === undefined) throw mistake("--force belongs to --client");
+  const journal = new Journal(output, options.log);
+  try {
+    return await withConnection(context, options, async ({ holdfast }, { group }) => {
+      const seen = await semaphoreSeen(holdfast, name, group);
+      if (!output.isJson) tellSemaphore(output, name, seen);
+      const asTyped = connectionAsTyped(options);
+      const chosen = idsOf(seen, options);
+      if ("why" in chosen) return tellReleased(output, { name, seen, asTyped, ids: [], ...chosen });
+      const { ids } = chosen;
+      const outcome = await giveBack(holdfast, seen.state, ids);
+      const told = ids.map((id) => {
+        const owner = ownerOf(seen.lock.holders, id);
+        return owner === undefined ? id : `${id} (${tellHolder(owner)})`;
+      });
+      const deed = { command: "release", did: deeds[outcome], seen: `permits ${told.join(", ")}` };
+      journal.write({ name, reason: options.reason, ...deed });
+      return tellReleased(output, { name, seen, asTyped, ids, outcome });
+    });
+  } finally {
+    journal.close();
+  }
+}
+
+/** Which permits are meant; why none is, "" where no option says so. @throws Failure for a plain semaphore */
+function idsOf(
+  { state, lock }: Seen,
+  { permit = [], client = [], force = false }: ReleaseOptions,
+): { readonly ids: readonly string[] } | { readonly why: string } {
+  const { taken = [], takenCount } = state;
+  if (permit.length + client.length === 0) return { why: "" };
+  if (takenCount === undefined)
+    throw new Failure(
+      exitCodes.wrongType,
+      `none of the permits of "${plain(state.name)}" has an id: holdfast semaphore changes how many it has to give`,
+    );
+  const ids = new Set(permit.map((id) => id.toLowerCase()));
+  for (const id of ids)
+    if (!taken.some((each) => each.id === id)) return { why: `the permit ${id} is not out` };
+  for (const start of client) {
+    const holders = lock.holders.filter(({ holder }) => holder.startsWith(start.toLowerCase()));
+    const [holder] = holders;
+    if (holder === undefined) return { why: `no client ${start} tells that it has permits` };
+    if (holders.some((each) => each.holder !== holder.holder))
+      return { why: `several clients begin with ${start}: say more of the id` };
+    if (holder.client?.state === "there" && !force)
+      return { why: `${tellHolder(holder)} is there; --force gives its permits back all the same` };
+    for (const { permitIds = [] } of holders) for (const id of permitIds) ids.add(id);
+  }
+  return ids.size === 0
+    ? { why: "none of the permits that are out is told to be of such a client" }
+    : { ids: [...ids] };
+}
+
+/** When the answer is lost, the semaphore is looked at again, and nothing is tried twice. @throws what surely had no effect */
+async function giveBack(holdfast: Holdfast, state: LockState, ids: readonly string[]): Promise<Outcome> {
+  try {
+    return await holdfast.forceRelease(state, { ids });
+  } catch (error) {
+    if (!(error instanceof UnavailableError) || !error.outcomeUnknown) throw error;
+    return holdfast.inspect(state.name).then(
+      ({ taken = [] }) => (taken.some(({ id }) => ids.includes(id)) ? "unknown" : "released"),
+      () => "unknown",
+    );
+  }
+}

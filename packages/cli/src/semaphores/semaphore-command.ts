@@ -1,0 +1,153 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Holdfast, type LockState, type SetPermitsOutcome, UnavailableError } from "holdfast";
+import { type Act, type CommonOptions, type Context, command } from "../command.js";
+import { connectionAsTyped } from "../connection/as-typed.js";
+import { withConnection } from "../connection/connect.js";
+import { exitCodes } from "../exit-codes.js";
+import { mistake } from "../failure.js";
+import { type HexOption, hexOption, typedName } from "../hex-names.js";
+import type { Output } from "../output.js";
+import { giveBackLine } from "../show/unlock-line.js";
+import { plain } from "../text/plain.js";
+import { tellNumbers } from "../text/tell-permits.js";
+import { Journal } from "../unlock/journal.js";
+import type { Seen } from "../unlock/seen.js";
+import { semaphoreSeen, totalOf } from "./semaphore-seen.js";
+import { tellSemaphore } from "./tell-semaphore.js";
+
+interface SemaphoreOptions extends CommonOptions, HexOption {
+  readonly set?: number;
+  readonly reason?: string;
+  readonly log?: string;
+}
+
+/** As many as a JVM can count. */
+const MOST_PERMITS = 2 ** 31 - 1;
+
+/** `holdfast semaphore NAME`: shows a semaphore, and changes how many permits it has. */
+export function semaphoreCommand(act: Act): Command {
+  return command("semaphore", "show a semaphore, and change how many permits it has", semaphoreOptions())
+    .argument("<name>", "of the semaphore, without the prefix")
+    .description(
+      "Shows a semaphore: how many permits it has, and which clients have taken some. With --set it then has so many, if it still has as many " +
+        "as were shown. Of permits that have ids those are counted that are out; a plain semaphore does not store them, and so --set says how " +
+        "many are available: all of them less those that living processes have.",
+    )
+    .action(act(semaphore));
+}
+
+function semaphoreOptions(): readonly Option[] {
+  return [
+    new Option(
+      "--set <n>",
+      "how many permits there are to be; of a plain semaphore, how many available",
+    ).argParser(readPermits),
+    new Option("--reason <text>", "why, for the record"),
+    new Option("--log <file>", "append the record to a file"),
+    hexOption(),
+  ].map((option) => option.helpGroup("What is changed:"));
+}
+
+function readPermits(text: string): number {
+  const permits = Number(text);
+  if (!/^\d{1,10}$/.test(text) || permits > MOST_PERMITS)
+    throw new InvalidArgumentError(`It must be a whole number from 0 to ${MOST_PERMITS}.`);
+  return permits;
+}
+
+type Outcome = SetPermitsOutcome | "unknown";
+
+const deeds: Readonly<Record<Outcome, string>> = {
+  set: "changed the permits of",
+  absent: "found no semaphore",
+  changed: "did not change (it had another number meanwhile) the permits of",
+  unknown: "tried to change (no answer: it is not known whether they are) the permits of",
+};
+
+async function semaphore(context: Context, options: SemaphoreOptions, typedWord = ""): Promise<number> {
+  const { output } = context;
+  const name = typedName(typedWord, options);
+  if (name === "") throw mistake("the name of a semaphore must not be empty");
+  const journal = new Journal(output, options.log);
+  try {
+    return await withConnection(context, options, async ({ holdfast }, { group }) => {
+      const seen = await semaphoreSeen(holdfast, name, group);
+      const { set, reason } = options;
+      if (!output.isJson) tellSemaphore(output, name, seen);
+      if (set === undefined) return tellShown(output, { name, seen }, connectionAsTyped(options));
+      const outcome = await change(holdfast, seen.state, set);
+      const deed = { command: `semaphore --set ${set}`, did: deeds[outcome], seen: tellNumbers(seen.state) };
+      journal.write({ name, reason, ...deed });
+      return tellSet(output, { name, seen }, { outcome, set });
+    });
+  } finally {
+    journal.close();
+  }
+}
+
+/** Nothing is tried twice when the answer is lost. @throws what surely had no effect */
+async function change(holdfast: Holdfast, state: LockState, permits: number): Promise<Outcome> {
+  try {
+    return await holdfast.setPermits(state, permits);
+  } catch (error) {
+    if (!(error instanceof UnavailableError) || !error.outcomeUnknown) throw error;
+    return "unknown";
+  }
+}
+
+interface Told {
+  readonly name: string;
+  readonly seen: Seen;
+}
+
+function tellShown(output: Output, told: Told, asTyped: readonly string[]): number {
+  const { name, seen } = told;
+  if (output.isJson) output.json(jsonOf(told, "shown"));
+  const { holders } = seen.lock;
+  const line = giveBackLine(name, holders, asTyped);
+  if (output.isJson || line === undefined) return exitCodes.ok;
+  output.line();
+  if (seen.state.takenCount === undefined) {
+    const there = holders
+      .filter(({ client }) => client?.state !== "gone")
+      .reduce((sum, { count }) => sum + count, 0);
+    const left = `it should have all its permits less the ${there} that clients that are there have`;
+    output.line(
+      output.paint("dim", `to give back what clients that are gone have, where N is as many as ${left}:`),
+    );
+    output.line(`  ${output.paint("cyan", `${line} --set N`)}`);
+  } else {
+    output.line(output.paint("dim", "to give back what clients that are gone have:"));
+    output.line(`  ${output.paint("cyan", line)}`);
+  }
+  return exitCodes.ok;
+}
+
+function tellSet(
+  output: Output,
+  told: Told,
+  { outcome, set }: { readonly outcome: Outcome; readonly set: number },
+): number {
+  const { name, seen } = told;
+  if (output.isJson) output.json(jsonOf(told, outcome));
+  else {
+    const isPlain = seen.state.takenCount === undefined;
+    const texts: Readonly<Record<Outcome, string>> = {
+      set: `${set} ${isPlain ? "are available" : "in all"} now, where ${totalOf(seen.state)} were`,
+      absent: "it is not there any more: nothing was done",
+      changed: "nothing was done: it has another number since it was shown",
+      unknown: "the answer was lost: look again",
+    };
+    const style = outcome === "set" ? "green" : "yellow";
+    output.line(`${output.paint("bold", plain(name))}: ${output.paint(style, texts[outcome])}`);
+  }
+  if (outcome === "set") return exitCodes.ok;
+  return outcome === "unknown" ? exitCodes.unavailable : exitCodes.no;
+}
+
+function jsonOf({ name, seen }: Told, outcome: Outcome | "shown"): object {
+  const { state, lock } = seen;
+  const { key, kind, available, takenCount = null, taken = null, ttlMs } = state;
+  const { holders, waiting } = lock;
+  return { name, key, outcome, kind, available, takenCount, taken, ttlMs, holders, waiting };
+}

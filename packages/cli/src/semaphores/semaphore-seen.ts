@@ -1,0 +1,38 @@
+import type { Holdfast, ListedHolder, LockState } from "holdfast";
+import { exitCodes } from "../exit-codes.js";
+import { Failure } from "../failure.js";
+import { plain } from "../text/plain.js";
+import { lookAt, type Seen } from "../unlock/seen.js";
+
+/** The semaphore of a name, as it is shown before something is done to it. @throws Failure for all that is none */
+export async function semaphoreSeen(
+  holdfast: Pick<Holdfast, "fleet" | "inspect">,
+  name: string,
+  group: string,
+): Promise<Seen> {
+  const seen = await lookAt(holdfast, name, group);
+  const { state, lock } = seen;
+  const isLatch = lock.kind === "count-down-latch";
+  if (state.available === undefined || isLatch) {
+    const what = isLatch
+      ? "a latch"
+      : state.kind === "none"
+        ? "not there"
+        : `a ${state.kind.replaceAll("-", " ")}`;
+    throw new Failure(exitCodes.wrongType, `"${plain(name)}" is no semaphore: it is ${what}`);
+  }
+  return seen;
+}
+
+/** The one that tells that a permit is its; undefined where presence does not tell. */
+export function ownerOf(holders: readonly ListedHolder[], id: string): ListedHolder | undefined {
+  return holders.find(({ permitIds = [] }) => permitIds.includes(id));
+}
+
+/** How many permits there are, as far as Redis stores it. */
+export function totalOf({
+  available = 0,
+  takenCount = 0,
+}: Pick<LockState, "available" | "takenCount">): number {
+  return available + takenCount;
+}

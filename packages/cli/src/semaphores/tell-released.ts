@@ -1,0 +1,76 @@
+import { exitCodes } from "../exit-codes.js";
+import type { Output } from "../output.js";
+import { giveBackLine } from "../show/unlock-line.js";
+import { plain } from "../text/plain.js";
+import type { Outcome } from "../unlock/journal.js";
+import type { Seen } from "../unlock/seen.js";
+
+interface Told {
+  readonly name: string;
+  readonly seen: Seen;
+  /** The permits that were to be given back. */
+  readonly ids: readonly string[];
+  readonly asTyped: readonly string[];
+  /** Undefined: none were to be given back. */
+  readonly outcome?: Outcome;
+  /** Why none were. */
+  readonly why?: string;
+}
+
+const texts: Readonly<Record<Outcome, string>> = {
+  released: "given back",
+  absent: "given back already: nothing was done",
+  changed: "nothing was done: some were given back since they were shown",
+  unknown:
+    "the answer was lost, and some are still out: look again, as the command may still have its effect",
+};
+
+/** Tells what became of permits. @returns the exit code */
+export function tellReleased(output: Output, told: Told): number {
+  const { name, seen, ids, outcome, why = "" } = told;
+  if (output.isJson) output.json(jsonOf(told));
+  else {
+    const what = outcome === undefined ? nothing(why) : `${count(ids)} ${texts[outcome]}`;
+    const style = outcome === "released" ? "green" : outcome === "absent" ? "dim" : "yellow";
+    output.line(`${output.paint("bold", plain(name))}: ${output.paint(style, what)}`);
+    if (outcome === undefined) tellWays(output, told);
+    else if (outcome === "released" && seen.lock.waiting.length > 0) output.line("those that wait are told");
+  }
+  if (outcome === "released" || outcome === "absent") return exitCodes.ok;
+  return outcome === "unknown" ? exitCodes.unavailable : exitCodes.no;
+}
+
+function nothing(why: string): string {
+  return `nothing was done${why === "" ? "" : `: ${plain(why)}`}`;
+}
+
+function count(ids: readonly string[]): string {
+  return ids.length === 1 ? "1 permit" : `${ids.length} permits`;
+}
+
+/** What gives back permits, where a client is gone; and what that client hears of it. */
+function tellWays(output: Output, { name, seen, asTyped }: Told): void {
+  const { holders } = seen.lock;
+  const line = giveBackLine(name, holders, asTyped);
+  if (line === undefined) return;
+  output.line();
+  const gone = holders.filter(({ client }) => client?.state === "gone");
+  if (gone.some(({ permanent }) => permanent === true))
+    output.line(
+      output.paint(
+        "dim",
+        "should a client that is gone only stand still, it is not told that others have its permits",
+      ),
+    );
+  output.line(output.paint("dim", "to give back what clients that are gone have:"));
+  output.line(`  ${output.paint("cyan", line)}`);
+}
+
+function jsonOf({ name, seen, ids, outcome, why = "" }: Told): object {
+  const { state, lock } = seen;
+  const { key, kind, available, takenCount = null, taken = null, ttlMs } = state;
+  const { holders, waiting } = lock;
+  const numbers = { kind, available, takenCount, taken, ttlMs };
+  const shown = { ...numbers, holders, waiting };
+  return { name, key, outcome: outcome ?? "left", why: why === "" ? null : why, permits: ids, ...shown };
+}

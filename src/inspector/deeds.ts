@@ -1,0 +1,88 @@
+import type { Admitted } from "./access.js";
+import { Allowance } from "./allowance.js";
+import { TooMany } from "./denials.js";
+import type { FeedEvent } from "./format.js";
+import type { InspectorSettings } from "./inspector-options.js";
+import type { Picture } from "./picture.js";
+
+/** What was taken by force. */
+export interface Deed {
+  readonly key: string;
+  readonly name: string;
+  /** From which holder, for people. */
+  readonly holder: string;
+  /** As they are stored: the holders, or the ids of the permits. */
+  readonly holders: readonly string[];
+  /** How many permits. Absent: a lock. */
+  readonly permits?: number;
+  /** What was done, in the changes of the lock, and with its key in the log. */
+  readonly did: string;
+  readonly logged: string;
+}
+
+/** On whose order, and why. */
+export interface Why {
+  readonly reason: string;
+  readonly by: Admitted;
+}
+
+const FREES_OF_ONE = 10;
+const FREES_IN_ALL = 60;
+
+/** What operators take by force: how often they may, and to whom it is told. */
+export class Deeds {
+  readonly #picture: Picture;
+  readonly #allowance: Allowance;
+  readonly #log: InspectorSettings["log"];
+  readonly #tell: (event: FeedEvent) => void;
+
+  /** @param tell is called with the event of each */
+  constructor({ clock, log }: InspectorSettings, picture: Picture, tell: (event: FeedEvent) => void) {
+    this.#picture = picture;
+    this.#allowance = new Allowance(clock, FREES_OF_ONE, FREES_IN_ALL);
+    this.#log = log;
+    this.#tell = tell;
+  }
+
+  /** Counts it. @throws TooMany */
+  allow({ actor }: Admitted): void {
+    if (!this.#allowance.take(actor)) throw new TooMany(`more than ${FREES_OF_ONE} frees in a minute`);
+  }
+
+  /** To the page, the log and the changes of the lock. */
+  done({ key, name, holder, holders, permits, did, logged }: Deed, { reason, by }: Why): void {
+    const actor = by.actor ?? "";
+    const whom = actor === "" ? "" : ` by ${actor}`;
+    this.#picture.changes.tell(key, name, {
+      atMs: this.#picture.nowMs,
+      type: "forced",
+      text: `${did}${whom}: ${reason || "no reason given"}; held by ${holder}`,
+    });
+    const stored = permits === undefined ? "holders" : "permits";
+    this.#write(
+      { key, name },
+      `${logged}: actor ${JSON.stringify(actor)}, reason ${JSON.stringify(reason)}, ${stored} ${JSON.stringify(holders)}`,
+    );
+    const event = this.#picture.forced({
+      ...{ key, holder },
+      ...(actor !== "" && { actor }),
+      ...(reason !== "" && { reason }),
+      ...(permits !== undefined && { permits }),
+    });
+    this.#tell(event);
+  }
+
+  /** What was done is done, whether or not the program's function writes it down: the page says so where it does not. */
+  #write({ key, name }: Pick<Deed, "key" | "name">, line: string): void {
+    const failed = (error: unknown) => {
+      const text = `the log line about it was not written: ${String(error)}`;
+      this.#picture.changes.tell(key, name, { atMs: this.#picture.nowMs, type: "forced", text });
+    };
+    try {
+      // An `async` function answers by a promise, whose rejection would end the process.
+      Promise.resolve(this.#log(line)).catch(failed);
+    } catch (error) {
+      failed(error);
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import type { Holdfast } from "../index.js";
+import type { LockDetail } from "./format.js";
+import type { Picture } from "./picture.js";
+
+/** The permits of a semaphore one by one, which rows do not have: their ends change with time alone. */
+export class PermitsSeen {
+  readonly #holdfast: Holdfast;
+  readonly #picture: Picture;
+
+  constructor(holdfast: Holdfast, picture: Picture) {
+    this.#holdfast = holdfast;
+    this.#picture = picture;
+  }
+
+  /** @returns null where they cannot be read; undefined for what has none. Never rejects */
+  async of(key: string): Promise<LockDetail["permits"]> {
+    const { kind, name } = this.#picture.lock(key) ?? {};
+    if (kind !== "permit-expirable-semaphore" || name === undefined) return undefined;
+    try {
+      const { key: found, taken } = await this.#holdfast.inspect(name);
+      return found === key ? (taken ?? []) : null;
+    } catch {
+      return null;
+    }
+  }
+}

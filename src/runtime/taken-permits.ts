@@ -1,0 +1,53 @@
+import type { Clock } from "../clock.js";
+
+/** A plain semaphore. */
+interface Semaphore {
+  readonly key: string;
+  readonly kind: string;
+}
+
+/** The permits of one plain semaphore that a client has taken, and has not given back. */
+export interface Taken extends Semaphore {
+  permits: number;
+  /** Since when it has had some, on the monotonic clock. */
+  readonly sinceMs: number;
+}
+
+/** What is counted takes some hundred kilobytes at most. */
+const MOST_NAMES = 1_000;
+
+/**
+ * Counts, for presence, the permits of plain semaphores that a client has taken and not given back. Redis stores no owner of them, and any
+ * client may give them back: of a client that takes what others give back the number only grows.
+ */
+export class TakenPermits {
+  readonly #clock: Clock;
+  readonly #taken = new Map<string, Taken>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  took({ key, kind }: Semaphore, permits: number): void {
+    const known = this.#taken.get(key);
+    if (known !== undefined) known.permits += permits;
+    else if (permits > 0 && this.#taken.size < MOST_NAMES)
+      this.#taken.set(key, { key, kind, permits, sinceMs: this.#clock.monotonicMs() });
+  }
+
+  gaveBack({ key }: Semaphore, permits: number): void {
+    const known = this.#taken.get(key);
+    if (known === undefined) return;
+    known.permits -= permits;
+    if (known.permits <= 0) this.#taken.delete(key);
+  }
+
+  /** The semaphore is deleted, with all its permits. */
+  forget({ key }: Semaphore): void {
+    this.#taken.delete(key);
+  }
+
+  all(): Iterable<Taken> {
+    return this.#taken.values();
+  }
+}

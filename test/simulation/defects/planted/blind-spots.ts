@@ -1,0 +1,202 @@
+import type { Defect } from "../defect.js";
+
+const FAIR = ["fair", "non-reentrant fair"] as const;
+const PERMITS = ["permit semaphore"] as const;
+
+/** What no step of the workload brought together, or no rule judged, when it was planted first. */
+export const blindSpotDefects: readonly Defect[] = [
+  {
+    name: "copy-of-a-later-question",
+    promise: "A late copy of any question about a fair lock leaves a lease alone that was extended since.",
+    shows:
+      "The holder dies; the first waiter asks by itself, twice without knowing, extends its lease, and then the second copy arrives.",
+    kinds: FAIR,
+    edits: [
+      {
+        file: "src/locks/acquire-command.ts",
+        find: "const writesTtl = lock.kind.recordsWaiters && heldCount === 0;",
+        replace: "const writesTtl = lock.kind.recordsWaiters && heldCount === 0 && wish.attempts <= 1;",
+      },
+    ],
+  },
+  {
+    name: "silent-waiter-forgotten",
+    promise: "A fair lock is not given to a waiter that is known to be dead.",
+    shows: "A call ends while its server is read-only, and its place is looked at only after a minute.",
+    origin: "own-103",
+    kinds: FAIR,
+    edits: [
+      {
+        file: "src/protocol/scripts/include/fair-keys.lua",
+        find: 'redis.call("PEXPIRE", fair.alive, milliseconds(DAY_MS))',
+        replace: 'redis.call("PEXPIRE", fair.alive, 60000)',
+      },
+    ],
+  },
+  {
+    name: "one-lease-of-several-relet",
+    promise: "Every lease whose permits get a new end knows of it.",
+    shows: "updateLeaseTime names permits of two leases of its client, and makes both shorter.",
+    kinds: PERMITS,
+    edits: [
+      {
+        file: "src/synchronizers/permit-expirable-semaphore.ts",
+        find: "client.permits.of(ids).map((hold)",
+        replace: "client.permits.of(ids).slice(0, 1).map((hold)",
+      },
+    ],
+  },
+  {
+    name: "one-lease-of-several-released",
+    promise: "Permits that were released by their ids are held by no lease.",
+    shows: "A release names permits of two leases of its client.",
+    kinds: PERMITS,
+    edits: [
+      {
+        file: "src/synchronizers/permit-expirable-semaphore.ts",
+        find: "const holds = this.count.client.permits.of(ids);",
+        replace: "const holds = this.count.client.permits.of(ids).slice(0, 1);",
+      },
+    ],
+  },
+  {
+    name: "retaken-for-a-whole-lease",
+    promise: "A server that gives its part of a red lock later keeps it for no longer than the others.",
+    shows: "A member of a red lock with a fixed lease is taken in the background.",
+    kinds: ["red"],
+    edits: [
+      {
+        file: "src/locks/retake.ts",
+        find: "return { leaseMs: Math.max(1, Math.floor(hold.checkMs())) };",
+        replace: "return { leaseMs };",
+      },
+    ],
+  },
+  {
+    name: "retaken-with-the-usual-watchdog",
+    promise: "A server that gives its part of a red lock later keeps it for as long as the call has asked.",
+    shows: "A member of a red lock is taken in the background for a call with a shorter watchdogMs.",
+    kinds: ["red"],
+    edits: [
+      {
+        file: "src/locks/retake.ts",
+        find: "const rest = { ...options, ...restOf(options, hold) };",
+        replace: "const rest = { ...options, watchdogMs: undefined, ...restOf(options, hold) };",
+      },
+    ],
+  },
+  {
+    name: "retaken-for-a-whole-hold",
+    promise: "No part of a red lock outlives the maxHoldMs of its lease.",
+    shows: "A member of a red lock with maxHoldMs is taken in the background.",
+    kinds: ["red"],
+    edits: [
+      {
+        file: "src/locks/retake.ts",
+        find: "Math.max(1, maxHoldMs - Math.ceil(hold.heldMs))",
+        replace: "maxHoldMs",
+      },
+    ],
+  },
+  {
+    name: "acquired-told-again",
+    promise: "What the beats of a client tell adds up to what it has acquired.",
+    shows: "A client with presence acquires something, and tells twice.",
+    edits: [
+      {
+        file: "src/presence/presence.ts",
+        find: "this.#acquired += acquired;",
+        replace: "this.#acquired = acquired;",
+      },
+    ],
+  },
+  {
+    name: "counted-in-vain",
+    promise: "What could not be told is told with the next beat.",
+    shows: "A beat of a client with presence fails after a call was refused.",
+    edits: [
+      {
+        file: "src/presence/presence.ts",
+        find: "    this.#client.tally?.putBack(counted);\n",
+        replace: "    void counted;\n",
+      },
+    ],
+  },
+  {
+    name: "losses-uncounted",
+    promise: "The beats of a client tell each loss.",
+    shows: "A client with presence loses two holds between two beats.",
+    edits: [
+      {
+        file: "src/runtime/tally.ts",
+        find: "if (stats !== undefined) stats.lost += 1;",
+        replace: "if (stats !== undefined) stats.lost = 1;",
+      },
+    ],
+  },
+  {
+    name: "readers-one-by-one",
+    promise: "A reader enters beside the readers that are there.",
+    shows: "Two calls of one client want to read, and a writer leaves.",
+    kinds: ["read-write", "fair read-write"],
+    edits: [
+      {
+        file: "src/locks/wait-in-line.ts",
+        find: "if (this.#lock.kind.shared) this.line.wake();\n      else this.line",
+        replace: "this.line",
+      },
+    ],
+  },
+  {
+    name: "made-at-close",
+    promise: "A semaphore has no more permits after a client was closed than before.",
+    shows: "A client is closed with releaseHeld while a body runs with permits.",
+    kinds: ["semaphore"],
+    edits: [
+      {
+        file: "src/synchronizers/semaphore.ts",
+        find: "release ??= this.#giveBack(permits);",
+        replace: "release = this.#giveBack(permits);",
+      },
+    ],
+  },
+  {
+    name: "news-during-a-step",
+    promise: "What is asked for while a reconciler waits for an answer is done as well.",
+    shows: "A hold is given back while the reconciler of its stay has a command under way.",
+    edits: [
+      {
+        file: "src/locks/reconciler.ts",
+        find: '        this.#tellEnd();\n        if (next === "rest") continue;',
+        replace:
+          '        this.#tellEnd();\n        if (next !== "rest" && next > 0) this.#hasNews = false;\n        if (next === "rest") { this.#hasNews = false; continue; }',
+      },
+    ],
+  },
+  {
+    name: "given-back-while-named",
+    promise: "A lost hold that is given back while its name is being written does not stay taken.",
+    shows:
+      "A lock is handed over; the answer to its naming is late, so that the new hold runs out; its program releases it meanwhile.",
+    kinds: ["lock", "non-reentrant"],
+    edits: [
+      {
+        file: "src/locks/reconciler.ts",
+        find: "      this.#undoes = true;\n      this.#goesOn",
+        replace: "      this.#undoes ||= this.#record.isNamed;\n      this.#goesOn",
+      },
+    ],
+  },
+  {
+    name: "group-key-not-kept",
+    promise: "The clients of a group can be found for as long as one of them tells.",
+    shows: "A client tells its group more than once.",
+    edits: [
+      {
+        file: "src/protocol/scripts/presence-tell.lua",
+        find: 'if redis.call("PTTL", clients) < needed_ms then',
+        replace: 'if redis.call("PTTL", clients) < 0 then',
+      },
+    ],
+  },
+];
