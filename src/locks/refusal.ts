@@ -1,4 +1,3 @@
-import { ServerReplyError } from "../driver/driver.js";
 import {
   LeaseLostError,
   type LossReason,
@@ -8,6 +7,7 @@ import {
 } from "../errors.js";
 import { events } from "../events.js";
 import type { AcquireAnswer } from "../protocol/lock-calls.js";
+import { refusedInScript } from "../runtime/command-failures.js";
 import type { Exchanged } from "../runtime/exchanged.js";
 import type { Shortfall } from "../runtime/replication.js";
 import { tellContended } from "./contention.js";
@@ -66,10 +66,8 @@ export function refusal(
       throw lossOf(part, "stolen");
     case "wrong-type":
       throw new WrongTypeError(lock.key, answer.type);
-    case "refused": {
-      const cause = new ServerReplyError(answer.message);
-      throw new UnavailableError(lock.client.commands.server, cause.message, false, { cause });
-    }
+    case "refused":
+      throw refusedInScript(lock.client.commands.server, answer.message);
   }
 }
 

@@ -54,6 +54,7 @@ return type(heard) == "number" and heard or 0
 end
 local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local UNDONE = "undone:0"
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -72,26 +73,47 @@ return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not cou
 end
 local function answer_of(request)
 local record = redis.call("HGET", request.requests, request.id)
-if not record then
+if not record or record == UNDONE then
 return nil
 end
+request.before = record
 local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
 return { status, number }
 end
 local function forget_settled(request)
 for id in string.gmatch(request.settled, "%d+") do
-redis.call("HDEL", request.requests, id)
+redis.pcall("HDEL", request.requests, id)
 end
 end
 local function even_when_full(request)
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
-local function record(request, status, number)
+local function was_refused(reply)
+return type(reply) == "table" and reply.err ~= nil
+end
+local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-even_when_full(request)
-redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
+local text = answer[1] .. ":" .. answer[2]
+if
+was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
+or was_refused(redis.pcall("HSET", request.requests, request.id, text))
+then
+return nil
+end
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
+end
+local function record(request, status, number)
+return try_record(request, status, number)
+or redis.call("PEXPIRE", request.requests, request.memory_ms)
+and redis.call("HSET", request.requests, request.id, UNDONE)
+end
+local function is_undone(request, reply)
+if not was_refused(reply) then
+return false
+end
+redis.call("HSET", request.requests, request.id, request.before or UNDONE)
+return true
 end
 local function once(request, foreign, decide)
 if now_ms > tonumber(request.not_after_ms) then
@@ -113,25 +135,25 @@ end
 local count, channel, message = KEYS[1], ARGV[5], ARGV[6]
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
 return { now_ms, once(request, foreign_count(count), function()
-even_when_full(request)
 local value = count_of(count)
+local answer = record(request, value and "deleted" or "absent", value or 0)
+if is_undone(request, redis.pcall("DEL", count)) then
 redis.call("DEL", count)
+end
 for i = 3, #KEYS do
 redis.call("DEL", KEYS[i])
 end
-if not value then
-return record(request, "absent", 0)
-end
-if message ~= "" then
+if value and message ~= "" then
 publish(channel, message)
 end
-return record(request, "deleted", value)
+return answer
 end) }`,
   ),
   "count-look": scriptSource(
     "count-look",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local UNDONE = "undone:0"
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -150,26 +172,47 @@ return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not cou
 end
 local function answer_of(request)
 local record = redis.call("HGET", request.requests, request.id)
-if not record then
+if not record or record == UNDONE then
 return nil
 end
+request.before = record
 local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
 return { status, number }
 end
 local function forget_settled(request)
 for id in string.gmatch(request.settled, "%d+") do
-redis.call("HDEL", request.requests, id)
+redis.pcall("HDEL", request.requests, id)
 end
 end
 local function even_when_full(request)
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
-local function record(request, status, number)
+local function was_refused(reply)
+return type(reply) == "table" and reply.err ~= nil
+end
+local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-even_when_full(request)
-redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
+local text = answer[1] .. ":" .. answer[2]
+if
+was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
+or was_refused(redis.pcall("HSET", request.requests, request.id, text))
+then
+return nil
+end
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
+end
+local function record(request, status, number)
+return try_record(request, status, number)
+or redis.call("PEXPIRE", request.requests, request.memory_ms)
+and redis.call("HSET", request.requests, request.id, UNDONE)
+end
+local function is_undone(request, reply)
+if not was_refused(reply) then
+return false
+end
+redis.call("HSET", request.requests, request.id, request.before or UNDONE)
+return true
 end
 local function once(request, foreign, decide)
 if now_ms > tonumber(request.not_after_ms) then
@@ -202,6 +245,7 @@ return type(heard) == "number" and heard or 0
 end
 local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local UNDONE = "undone:0"
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -220,26 +264,47 @@ return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not cou
 end
 local function answer_of(request)
 local record = redis.call("HGET", request.requests, request.id)
-if not record then
+if not record or record == UNDONE then
 return nil
 end
+request.before = record
 local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
 return { status, number }
 end
 local function forget_settled(request)
 for id in string.gmatch(request.settled, "%d+") do
-redis.call("HDEL", request.requests, id)
+redis.pcall("HDEL", request.requests, id)
 end
 end
 local function even_when_full(request)
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
-local function record(request, status, number)
+local function was_refused(reply)
+return type(reply) == "table" and reply.err ~= nil
+end
+local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-even_when_full(request)
-redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
+local text = answer[1] .. ":" .. answer[2]
+if
+was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
+or was_refused(redis.pcall("HSET", request.requests, request.id, text))
+then
+return nil
+end
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
+end
+local function record(request, status, number)
+return try_record(request, status, number)
+or redis.call("PEXPIRE", request.requests, request.memory_ms)
+and redis.call("HSET", request.requests, request.id, UNDONE)
+end
+local function is_undone(request, reply)
+if not was_refused(reply) then
+return false
+end
+redis.call("HSET", request.requests, request.id, request.before or UNDONE)
+return true
 end
 local function once(request, foreign, decide)
 if now_ms > tonumber(request.not_after_ms) then
@@ -265,6 +330,8 @@ local kept = count_of(count)
 if kept then
 return record(request, "kept", kept)
 end
+redis.call("SET", count, value, "XX")
+local answer = record(request, "set", tonumber(value))
 if ttl_ms == "0" then
 redis.call("SET", count, value)
 else
@@ -273,7 +340,7 @@ end
 if message ~= "" then
 publish(channel, message)
 end
-return record(request, "set", tonumber(value))
+return answer
 end) }`,
   ),
   "fair-acquire": scriptSource(
@@ -281,6 +348,25 @@ end) }`,
     `local function server_time()
 local time = redis.call("TIME")
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function is_forbidden(command, key)
+return redis.acl_check_cmd and not redis.acl_check_cmd(command, key, "1")
+end
+local function demand_end(key, ttl_ms)
+if is_forbidden("PEXPIRE", key) then
+redis.call("PEXPIRE", key, ttl_ms)
+end
+end
+local function let_end(lock, ttl_ms, holder, count, is_new)
+if type(redis.pcall("PEXPIRE", lock, ttl_ms)) ~= "table" then
+return
+end
+if count then
+redis.call("HSET", lock, holder, count)
+elseif not is_new or type(redis.pcall("DEL", lock)) == "table" then
+redis.call("HDEL", lock, holder)
+end
+redis.call("PEXPIRE", lock, ttl_ms)
 end
 local function raise_ttl(key, lease_ms, is_repeat)
 local ttl_ms = redis.call("PTTL", key)
@@ -488,9 +574,9 @@ end
 local HEADS_AT_ONCE, MOST_LOOKS = 100, 20
 local function forget_first(fair, first, now_ms, times)
 local last_ms = timeout_of(fair, first[#first])
+redis.call("LTRIM", fair.queue, #first, -1)
 redis.call("ZREM", fair.timeouts, unpack(first))
 redis.call("ZREM", fair.alive, unpack(first))
-redis.call("LTRIM", fair.queue, #first, -1)
 queue_changed(fair)
 fair.top = nil
 local head = front_of(fair)[1]
@@ -559,13 +645,15 @@ return ""
 end
 local function leave(fair, holder, found, now_ms, times)
 local place = found.place or redis.call("LPOS", fair.queue, holder)
+if place then
+redis.call("LREM", fair.queue, 1, holder)
+end
 redis.call("ZREM", fair.timeouts, holder)
 redis.call("ZREM", fair.alive, holder)
 fair.top = nil
 if not place then
 return
 end
-redis.call("LREM", fair.queue, 1, holder)
 queue_changed(fair)
 fair.is_to_be_kept = true
 local behind = redis.call("LINDEX", fair.queue, place)
@@ -577,9 +665,11 @@ local function leave_front(fair, now_ms, times)
 local head, second = front_of(fair)[1], front_of(fair)[2]
 local is_before_jvm = second and not is_ours(second)
 local timeout_ms = is_before_jvm and timeout_of(fair, head)
-redis.call("ZREM", fair.timeouts, head)
-redis.call("ZREM", fair.alive, head)
-redis.call("LREM", fair.queue, 1, head)
+if type(redis.pcall("LREM", fair.queue, 1, head)) == "table" then
+return false
+end
+redis.pcall("ZREM", fair.timeouts, head)
+redis.pcall("ZREM", fair.alive, head)
 queue_changed(fair)
 fair.top = nil
 if is_before_jvm then
@@ -588,6 +678,7 @@ if timeout_ms then
 bring_nearer(fair, 0, second, head, timeout_ms, now_ms, times)
 end
 end
+return true
 end
 local function tell(fair, waiter, until_ms)
 if is_ours(waiter) then
@@ -603,13 +694,19 @@ if not head or head == "" then
 return
 end
 if is_ours(head) and times.grant_ms > 0 then
-local given = redis.pcall("HSET", fair.lock, head, "1")
-if type(given) == "table" then
+local grant_ms = milliseconds(times.grant_ms)
+if
+type(redis.pcall("PEXPIRE", fair.lock, grant_ms)) == "table"
+or type(redis.pcall("HSET", fair.lock, head, "1")) == "table"
+then
 return
 end
-redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
+redis.call("PEXPIRE", fair.lock, grant_ms)
 lock_changed(fair)
-leave_front(fair, now_ms, times)
+if not leave_front(fair, now_ms, times) then
+redis.pcall("DEL", fair.lock)
+return
+end
 until_ms = now_ms + times.grant_ms
 else
 fair.is_to_be_kept = true
@@ -664,49 +761,62 @@ elseif found.timeout_ms or found.alive_ms or (head and not is_whole(fair)) then
 leave(fair, holder, found, now_ms, times)
 end
 end
+local function demand_leave(fair)
+local found = fair.found
+if not found.timeout_ms and not found.alive_ms and not found.place then
+return
+end
+if is_forbidden("LREM", fair.queue) then
+redis.call("LREM", fair.queue, 1, "")
+elseif is_forbidden("ZREM", fair.timeouts) then
+redis.call("ZREM", fair.timeouts, "")
+end
+end
 local function take(fair, holder, lease_ms, held_count)
-local count = string.format("%.0f", held_count + 1)
-local is_repeat = counts_of(fair)[holder] == count
+local count, count_before = string.format("%.0f", held_count + 1), counts_of(fair)[holder]
+local ttl_ms = held_count > 0 and ttl_of(fair)
+local is_repeat = count_before == count
 if not is_repeat then
+demand_end(fair.lock, lease_ms)
+demand_leave(fair)
 local written = redis.pcall("HSET", fair.lock, holder, count)
 if type(written) == "table" then
 return refused(written.err)
 end
 end
+if is_repeat and held_count > 0 then
+raise_ttl(fair.lock, lease_ms, true)
+elseif held_count == 0 or ttl_ms < tonumber(lease_ms) then
+let_end(fair.lock, lease_ms, holder, count_before, not count_before)
+end
+lock_changed(fair)
 if held_count == 0 then
-redis.call("PEXPIRE", fair.lock, lease_ms)
-lock_changed(fair)
 leave_if_there(fair, holder)
-else
-raise_ttl(fair.lock, lease_ms, is_repeat)
-lock_changed(fair)
 end
 return { "held" }
 end
 local function push(fair, holder)
+local scored = read(fair, "ZCARD", fair.timeouts)
+if length_of(fair) ~= scored then
+local place = read(fair, "LPOS", fair.queue, holder)
+if fair.is_wrong then
+return nil, nil, wrong(fair)
+elseif place then
+return false, place == 0
+end
+end
+demand_end(fair.queue, milliseconds(DAY_MS))
 local length = redis.pcall("RPUSH", fair.queue, holder)
 if type(length) == "table" then
-if string.find(length.err, "WRONGTYPE", 1, true) then
-return nil, nil, wrong(fair)
-end
-local place = redis.call("LPOS", fair.queue, holder)
-if not place then
 return nil, nil, refused(length.err)
-end
-return false, place == 0
 end
 queue_changed(fair)
 fair.length = length
-if length - 1 == redis.call("ZCARD", fair.timeouts) then
-return true, length == 1
-end
-local place = redis.call("LPOS", fair.queue, holder)
-local is_new = place == length - 1
-if not is_new then
+if length == 1 and type(redis.pcall("PEXPIRE", fair.queue, milliseconds(DAY_MS))) == "table" then
 redis.call("LREM", fair.queue, -1, holder)
-fair.length = length - 1
+redis.call("PEXPIRE", fair.queue, milliseconds(DAY_MS))
 end
-return is_new, place == 0
+return true, length == 1
 end
 local function is_queued(fair, timeout_ms, holder)
 return timeout_ms and (is_whole(fair) or redis.call("LPOS", fair.queue, holder))
@@ -717,7 +827,8 @@ local is_known = not fair.is_wrong and is_queued(fair, timeout_ms, holder)
 if fair.is_wrong then
 return wrong(fair)
 end
-top_of(fair)
+local is_first = not top_of(fair).holder
+ttl_of(fair)
 local is_head
 if is_known then
 is_head = front_of(fair)[1] == holder
@@ -732,19 +843,26 @@ if not is_new and not fair.is_kept then
 keep_queue(fair, now_ms)
 fair.is_kept = true
 end
-local added = read(fair, "ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
-if not added then
+local until_ms = milliseconds(now_ms + times.alive_ms)
+local added = redis.pcall("ZADD", fair.alive, until_ms, holder)
+if type(added) == "table" then
 if is_new then
 redis.call("LREM", fair.queue, -1, holder)
 end
-return wrong(fair)
+return read(fair, "ZADD", fair.alive, until_ms, holder) or wrong(fair)
 end
-fair.has_signs_of_life = fair.has_signs_of_life or added == 1
+if added == 1 then
+keep_signs_of_life(fair, times)
+end
 if is_new or not timeout_ms then
 local ms, top_ms = timeout_at_end(fair, now_ms, times), top_of(fair).ms
 redis.call("ZADD", fair.timeouts, milliseconds(ms), holder)
 fair.top = { holder = holder, ms = ms }
+if is_first then
+keep_queue(fair, now_ms)
+else
 fair.is_to_be_kept = fair.is_to_be_kept or ms > top_ms or is_head or not is_new
+end
 end
 local is_near_jvm = meets_jvm(fair, now_ms)
 return { "queued", ttl_of(fair), fair.holder, is_head and 1 or 0, is_near_jvm, is_new and 1 or 0 }
@@ -998,9 +1116,9 @@ end
 local HEADS_AT_ONCE, MOST_LOOKS = 100, 20
 local function forget_first(fair, first, now_ms, times)
 local last_ms = timeout_of(fair, first[#first])
+redis.call("LTRIM", fair.queue, #first, -1)
 redis.call("ZREM", fair.timeouts, unpack(first))
 redis.call("ZREM", fair.alive, unpack(first))
-redis.call("LTRIM", fair.queue, #first, -1)
 queue_changed(fair)
 fair.top = nil
 local head = front_of(fair)[1]
@@ -1069,13 +1187,15 @@ return ""
 end
 local function leave(fair, holder, found, now_ms, times)
 local place = found.place or redis.call("LPOS", fair.queue, holder)
+if place then
+redis.call("LREM", fair.queue, 1, holder)
+end
 redis.call("ZREM", fair.timeouts, holder)
 redis.call("ZREM", fair.alive, holder)
 fair.top = nil
 if not place then
 return
 end
-redis.call("LREM", fair.queue, 1, holder)
 queue_changed(fair)
 fair.is_to_be_kept = true
 local behind = redis.call("LINDEX", fair.queue, place)
@@ -1087,9 +1207,11 @@ local function leave_front(fair, now_ms, times)
 local head, second = front_of(fair)[1], front_of(fair)[2]
 local is_before_jvm = second and not is_ours(second)
 local timeout_ms = is_before_jvm and timeout_of(fair, head)
-redis.call("ZREM", fair.timeouts, head)
-redis.call("ZREM", fair.alive, head)
-redis.call("LREM", fair.queue, 1, head)
+if type(redis.pcall("LREM", fair.queue, 1, head)) == "table" then
+return false
+end
+redis.pcall("ZREM", fair.timeouts, head)
+redis.pcall("ZREM", fair.alive, head)
 queue_changed(fair)
 fair.top = nil
 if is_before_jvm then
@@ -1098,6 +1220,7 @@ if timeout_ms then
 bring_nearer(fair, 0, second, head, timeout_ms, now_ms, times)
 end
 end
+return true
 end
 local function tell(fair, waiter, until_ms)
 if is_ours(waiter) then
@@ -1113,13 +1236,19 @@ if not head or head == "" then
 return
 end
 if is_ours(head) and times.grant_ms > 0 then
-local given = redis.pcall("HSET", fair.lock, head, "1")
-if type(given) == "table" then
+local grant_ms = milliseconds(times.grant_ms)
+if
+type(redis.pcall("PEXPIRE", fair.lock, grant_ms)) == "table"
+or type(redis.pcall("HSET", fair.lock, head, "1")) == "table"
+then
 return
 end
-redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
+redis.call("PEXPIRE", fair.lock, grant_ms)
 lock_changed(fair)
-leave_front(fair, now_ms, times)
+if not leave_front(fair, now_ms, times) then
+redis.pcall("DEL", fair.lock)
+return
+end
 until_ms = now_ms + times.grant_ms
 else
 fair.is_to_be_kept = true
@@ -1368,9 +1497,9 @@ end
 local HEADS_AT_ONCE, MOST_LOOKS = 100, 20
 local function forget_first(fair, first, now_ms, times)
 local last_ms = timeout_of(fair, first[#first])
+redis.call("LTRIM", fair.queue, #first, -1)
 redis.call("ZREM", fair.timeouts, unpack(first))
 redis.call("ZREM", fair.alive, unpack(first))
-redis.call("LTRIM", fair.queue, #first, -1)
 queue_changed(fair)
 fair.top = nil
 local head = front_of(fair)[1]
@@ -1439,13 +1568,15 @@ return ""
 end
 local function leave(fair, holder, found, now_ms, times)
 local place = found.place or redis.call("LPOS", fair.queue, holder)
+if place then
+redis.call("LREM", fair.queue, 1, holder)
+end
 redis.call("ZREM", fair.timeouts, holder)
 redis.call("ZREM", fair.alive, holder)
 fair.top = nil
 if not place then
 return
 end
-redis.call("LREM", fair.queue, 1, holder)
 queue_changed(fair)
 fair.is_to_be_kept = true
 local behind = redis.call("LINDEX", fair.queue, place)
@@ -1457,9 +1588,11 @@ local function leave_front(fair, now_ms, times)
 local head, second = front_of(fair)[1], front_of(fair)[2]
 local is_before_jvm = second and not is_ours(second)
 local timeout_ms = is_before_jvm and timeout_of(fair, head)
-redis.call("ZREM", fair.timeouts, head)
-redis.call("ZREM", fair.alive, head)
-redis.call("LREM", fair.queue, 1, head)
+if type(redis.pcall("LREM", fair.queue, 1, head)) == "table" then
+return false
+end
+redis.pcall("ZREM", fair.timeouts, head)
+redis.pcall("ZREM", fair.alive, head)
 queue_changed(fair)
 fair.top = nil
 if is_before_jvm then
@@ -1468,6 +1601,7 @@ if timeout_ms then
 bring_nearer(fair, 0, second, head, timeout_ms, now_ms, times)
 end
 end
+return true
 end
 local function tell(fair, waiter, until_ms)
 if is_ours(waiter) then
@@ -1483,13 +1617,19 @@ if not head or head == "" then
 return
 end
 if is_ours(head) and times.grant_ms > 0 then
-local given = redis.pcall("HSET", fair.lock, head, "1")
-if type(given) == "table" then
+local grant_ms = milliseconds(times.grant_ms)
+if
+type(redis.pcall("PEXPIRE", fair.lock, grant_ms)) == "table"
+or type(redis.pcall("HSET", fair.lock, head, "1")) == "table"
+then
 return
 end
-redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
+redis.call("PEXPIRE", fair.lock, grant_ms)
 lock_changed(fair)
-leave_front(fair, now_ms, times)
+if not leave_front(fair, now_ms, times) then
+redis.pcall("DEL", fair.lock)
+return
+end
 until_ms = now_ms + times.grant_ms
 else
 fair.is_to_be_kept = true
@@ -1824,9 +1964,9 @@ end
 local HEADS_AT_ONCE, MOST_LOOKS = 100, 20
 local function forget_first(fair, first, now_ms, times)
 local last_ms = timeout_of(fair, first[#first])
+redis.call("LTRIM", fair.queue, #first, -1)
 redis.call("ZREM", fair.timeouts, unpack(first))
 redis.call("ZREM", fair.alive, unpack(first))
-redis.call("LTRIM", fair.queue, #first, -1)
 queue_changed(fair)
 fair.top = nil
 local head = front_of(fair)[1]
@@ -1895,13 +2035,15 @@ return ""
 end
 local function leave(fair, holder, found, now_ms, times)
 local place = found.place or redis.call("LPOS", fair.queue, holder)
+if place then
+redis.call("LREM", fair.queue, 1, holder)
+end
 redis.call("ZREM", fair.timeouts, holder)
 redis.call("ZREM", fair.alive, holder)
 fair.top = nil
 if not place then
 return
 end
-redis.call("LREM", fair.queue, 1, holder)
 queue_changed(fair)
 fair.is_to_be_kept = true
 local behind = redis.call("LINDEX", fair.queue, place)
@@ -1913,9 +2055,11 @@ local function leave_front(fair, now_ms, times)
 local head, second = front_of(fair)[1], front_of(fair)[2]
 local is_before_jvm = second and not is_ours(second)
 local timeout_ms = is_before_jvm and timeout_of(fair, head)
-redis.call("ZREM", fair.timeouts, head)
-redis.call("ZREM", fair.alive, head)
-redis.call("LREM", fair.queue, 1, head)
+if type(redis.pcall("LREM", fair.queue, 1, head)) == "table" then
+return false
+end
+redis.pcall("ZREM", fair.timeouts, head)
+redis.pcall("ZREM", fair.alive, head)
 queue_changed(fair)
 fair.top = nil
 if is_before_jvm then
@@ -1924,6 +2068,7 @@ if timeout_ms then
 bring_nearer(fair, 0, second, head, timeout_ms, now_ms, times)
 end
 end
+return true
 end
 local function tell(fair, waiter, until_ms)
 if is_ours(waiter) then
@@ -1939,13 +2084,19 @@ if not head or head == "" then
 return
 end
 if is_ours(head) and times.grant_ms > 0 then
-local given = redis.pcall("HSET", fair.lock, head, "1")
-if type(given) == "table" then
+local grant_ms = milliseconds(times.grant_ms)
+if
+type(redis.pcall("PEXPIRE", fair.lock, grant_ms)) == "table"
+or type(redis.pcall("HSET", fair.lock, head, "1")) == "table"
+then
 return
 end
-redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
+redis.call("PEXPIRE", fair.lock, grant_ms)
 lock_changed(fair)
-leave_front(fair, now_ms, times)
+if not leave_front(fair, now_ms, times) then
+redis.pcall("DEL", fair.lock)
+return
+end
 until_ms = now_ms + times.grant_ms
 else
 fair.is_to_be_kept = true
@@ -2118,6 +2269,7 @@ return type(heard) == "number" and heard or 0
 end
 local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local UNDONE = "undone:0"
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -2136,26 +2288,47 @@ return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not cou
 end
 local function answer_of(request)
 local record = redis.call("HGET", request.requests, request.id)
-if not record then
+if not record or record == UNDONE then
 return nil
 end
+request.before = record
 local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
 return { status, number }
 end
 local function forget_settled(request)
 for id in string.gmatch(request.settled, "%d+") do
-redis.call("HDEL", request.requests, id)
+redis.pcall("HDEL", request.requests, id)
 end
 end
 local function even_when_full(request)
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
-local function record(request, status, number)
+local function was_refused(reply)
+return type(reply) == "table" and reply.err ~= nil
+end
+local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-even_when_full(request)
-redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
+local text = answer[1] .. ":" .. answer[2]
+if
+was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
+or was_refused(redis.pcall("HSET", request.requests, request.id, text))
+then
+return nil
+end
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
+end
+local function record(request, status, number)
+return try_record(request, status, number)
+or redis.call("PEXPIRE", request.requests, request.memory_ms)
+and redis.call("HSET", request.requests, request.id, UNDONE)
+end
+local function is_undone(request, reply)
+if not was_refused(reply) then
+return false
+end
+redis.call("HSET", request.requests, request.id, request.before or UNDONE)
+return true
 end
 local function once(request, foreign, decide)
 if now_ms > tonumber(request.not_after_ms) then
@@ -2177,16 +2350,22 @@ end
 local latch, channel = KEYS[1], ARGV[5]
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
 return { now_ms, once(request, foreign_count(latch), function()
-even_when_full(request)
 local count = count_of(latch)
 if count and count > 1 then
-return record(request, "counted", redis.call("INCRBY", latch, "-1"))
+local answer = record(request, "counted", count - 1)
+if is_undone(request, redis.pcall("INCRBY", latch, "-1")) then
+redis.call("INCRBY", latch, "-1")
 end
+return answer
+end
+local answer = record(request, "counted", 0)
+if is_undone(request, redis.pcall("DEL", latch)) then
 redis.call("DEL", latch)
+end
 if count == 1 then
 publish(channel, "0")
 end
-return record(request, "counted", 0)
+return answer
 end) }`,
   ),
   "lock-acquire": scriptSource(
@@ -2196,20 +2375,43 @@ local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local not_after_ms, lease_ms, count_before = tonumber(ARGV[1]), ARGV[2], ARGV[3]
 local lock_count = #ARGV - 3
 local unfenced = 2 * lock_count - #KEYS
-local taken, seen_ttl_ms = 0, nil
+local taken, seen_ttl_ms, may_run = 0, nil, redis.acl_check_cmd
 if count_before == "0" and now_ms <= not_after_ms then
 for i = 1, unfenced do
 local lock = KEYS[i]
 seen_ttl_ms = redis.call("PTTL", lock)
-if seen_ttl_ms ~= -2 or redis.pcall("HSET", lock, ARGV[i + 3], "1") ~= 1 then
+if
+seen_ttl_ms ~= -2
+or may_run and not may_run("PEXPIRE", lock, lease_ms)
+or redis.pcall("HSET", lock, ARGV[i + 3], "1") ~= 1
+or redis.pcall("PEXPIRE", lock, lease_ms) ~= 1
+then
 break
 end
-redis.call("PEXPIRE", lock, lease_ms)
 taken, seen_ttl_ms = i, nil
 end
 end
 if taken == lock_count then
 return now_ms
+end
+local function is_forbidden(command, key)
+return redis.acl_check_cmd and not redis.acl_check_cmd(command, key, "1")
+end
+local function demand_end(key, ttl_ms)
+if is_forbidden("PEXPIRE", key) then
+redis.call("PEXPIRE", key, ttl_ms)
+end
+end
+local function let_end(lock, ttl_ms, holder, count, is_new)
+if type(redis.pcall("PEXPIRE", lock, ttl_ms)) ~= "table" then
+return
+end
+if count then
+redis.call("HSET", lock, holder, count)
+elseif not is_new or type(redis.pcall("DEL", lock)) == "table" then
+redis.call("HDEL", lock, holder)
+end
+redis.call("PEXPIRE", lock, ttl_ms)
 end
 local function raise_ttl(key, lease_ms, is_repeat)
 local ttl_ms = redis.call("PTTL", key)
@@ -2257,31 +2459,34 @@ end
 elseif tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
 return { "miscounted", count }
 end
-return nil, count
+return nil, count, ttl_ms
 end
-local function count_up(lock, holder, token)
-if token then
+local function draw(token)
 local drawn = redis.pcall("INCR", token)
-if type(drawn) == "table" then
-return drawn
-end
+if type(drawn) ~= "table" then
 redis.call("PERSIST", token)
 end
-local written = redis.pcall("HSET", lock, holder, new_count)
-return type(written) == "table" and written or nil
+return redis.call("GET", token), type(drawn) == "table" and drawn or nil
 end
-local function take(lock, holder, token, count)
-local failure = count ~= new_count and count_up(lock, holder, token)
-if failure then
-local counter = token and redis.call("GET", token)
-return counter and not tonumber(counter) and { "wrong-type", "string" } or refused(failure.err)
-end
-if count then
-raise_ttl(lock, lease_ms, count == new_count)
-else
-redis.call("PEXPIRE", lock, lease_ms)
-end
+local function take(lock, holder, token, count, ttl_ms)
+local is_repeat = count == new_count
+if is_repeat then
+raise_ttl(lock, lease_ms, true)
 return token and { "held", redis.call("GET", token) or "0" } or "held"
+end
+demand_end(lock, lease_ms)
+local number, failure
+if token then
+number, failure = draw(token)
+end
+failure = failure or redis.pcall("HSET", lock, holder, new_count)
+if type(failure) == "table" then
+return number and not tonumber(number) and { "wrong-type", "string" } or refused(failure.err)
+end
+if ttl_ms < tonumber(lease_ms) then
+let_end(lock, lease_ms, holder, count, ttl_ms == -2)
+end
+return token and { "held", number } or "held"
 end
 local function parts(i)
 return KEYS[i], ARGV[i + 3], i > unfenced and KEYS[lock_count + i - unfenced]
@@ -2292,11 +2497,11 @@ blocked = blocked or look(parts(i)) ~= nil
 end
 local function answer_for(i, ttl_ms)
 local lock, holder, token = parts(i)
-local answer, count = look(lock, holder, token, ttl_ms)
+local answer, count, known_ttl_ms = look(lock, holder, token, ttl_ms)
 if not answer and blocked then
 return "free"
 end
-return answer or take(lock, holder, token, count)
+return answer or take(lock, holder, token, count or nil, known_ttl_ms)
 end
 local answers = { now_ms }
 for i = 1, lock_count do
@@ -2791,6 +2996,7 @@ end
 for i = 4, #ARGV do
 local predecessor = ARGV[i]
 if redis.call("HEXISTS", lock, predecessor) == 1 then
+redis.call("HDEL", lock, "")
 redis.call("PEXPIRE", lock, lease_ms)
 redis.call("HSET", lock, successor, "1")
 redis.call("HDEL", lock, predecessor)
@@ -2806,6 +3012,7 @@ return answer == "held" and now_ms or { now_ms, answer }`,
     "permit-acquire",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local UNDONE = "undone:0"
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -2824,26 +3031,47 @@ return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not cou
 end
 local function answer_of(request)
 local record = redis.call("HGET", request.requests, request.id)
-if not record then
+if not record or record == UNDONE then
 return nil
 end
+request.before = record
 local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
 return { status, number }
 end
 local function forget_settled(request)
 for id in string.gmatch(request.settled, "%d+") do
-redis.call("HDEL", request.requests, id)
+redis.pcall("HDEL", request.requests, id)
 end
 end
 local function even_when_full(request)
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
-local function record(request, status, number)
+local function was_refused(reply)
+return type(reply) == "table" and reply.err ~= nil
+end
+local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-even_when_full(request)
-redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
+local text = answer[1] .. ":" .. answer[2]
+if
+was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
+or was_refused(redis.pcall("HSET", request.requests, request.id, text))
+then
+return nil
+end
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
+end
+local function record(request, status, number)
+return try_record(request, status, number)
+or redis.call("PEXPIRE", request.requests, request.memory_ms)
+and redis.call("HSET", request.requests, request.id, UNDONE)
+end
+local function is_undone(request, reply)
+if not was_refused(reply) then
+return false
+end
+redis.call("HSET", request.requests, request.id, request.before or UNDONE)
+return true
 end
 local function once(request, foreign, decide)
 if now_ms > tonumber(request.not_after_ms) then
@@ -2909,25 +3137,23 @@ end
 local function count_expired(semaphore)
 return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
 end
-local function make_available(semaphore, number)
-if not count_of(semaphore.permits) then
-return 0
-end
-local available = redis.call("INCRBY", semaphore.permits, milliseconds(number))
-announce(semaphore.channel, available)
-return available
-end
 local function reclaim(semaphore)
-local expired = count_expired(semaphore)
-if expired > 0 then
-local last = math.min(expired, MOST_AT_ONCE) - 1
-make_available(semaphore, redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(last)))
+local number = math.min(count_expired(semaphore), MOST_AT_ONCE)
+if number == 0 then
+return
 end
+redis.call("ZREMRANGEBYRANK", semaphore.leases, "1", "0")
+if count_of(semaphore.permits) then
+announce(semaphore.channel, redis.call("INCRBY", semaphore.permits, milliseconds(number)))
+end
+redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(number - 1))
 end
 local function lease(semaphore, ids, ends_ms)
+local reply = nil
 for _, id in ipairs(ids) do
-redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+reply = redis.pcall("ZADD", semaphore.leases, milliseconds(ends_ms), id)
 end
+return reply
 end
 local function prolong(semaphore, ids, ends_ms)
 for _, id in ipairs(ids) do
@@ -2936,12 +3162,21 @@ redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
 end
 end
 end
-local function give_back(semaphore, ids)
-local given = 0
-for _, id in ipairs(ids) do
-given = given + redis.call("ZREM", semaphore.leases, id)
+local function give_back(semaphore, ids, request, status, number)
+redis.call("ZREM", semaphore.leases, "")
+local available = count_of(semaphore.permits)
+local total = available and available + #ids or 0
+local answer = record(request, status, number or total)
+if available and is_undone(request, redis.pcall("INCRBY", semaphore.permits, milliseconds(#ids))) then
+redis.call("INCRBY", semaphore.permits, milliseconds(#ids))
 end
-return make_available(semaphore, given)
+for _, id in ipairs(ids) do
+redis.call("ZREM", semaphore.leases, id)
+end
+if available then
+announce(semaphore.channel, total)
+end
+return answer
 end
 local function saved_for(saved)
 local record = redis.call("GET", saved)
@@ -2978,18 +3213,29 @@ local saved, owner, save_ms, lease_ms = KEYS[3], ARGV[6], ARGV[8], tonumber(ARGV
 local semaphore = { permits = KEYS[1], leases = KEYS[4], channel = ARGV[5] }
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
 local ids = raw_ids(ARGV[7])
-local function granted(left, lease_left_ms)
-return { "granted", milliseconds(left), redis.call("PTTL", semaphore.permits), next_end_ms(semaphore), lease_left_ms }
+local function earlier(one_ms, other_ms)
+if one_ms < 0 or other_ms < 0 then
+return math.max(one_ms, other_ms)
+end
+return math.min(one_ms, other_ms)
 end
 local function grant()
-local left = redis.call("DECRBY", semaphore.permits, milliseconds(#ids))
-lease(semaphore, ids, lease_ms == 0 and PERMANENT or now_ms + lease_ms)
 local ttl_ms = redis.call("PTTL", semaphore.permits)
+local more_ms = earlier(next_end_ms(semaphore), lease_ms == 0 and -1 or lease_ms)
+local left = redis.call("DECRBY", semaphore.permits, milliseconds(#ids))
+local ends_ms = lease_ms == 0 and PERMANENT or now_ms + lease_ms
+local recorded = try_record(request, "granted", left)
+if not recorded or is_undone(request, lease(semaphore, ids, ends_ms)) then
+redis.call("DECRBY", semaphore.permits, milliseconds(-#ids))
+if recorded then
+redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), ids[1])
+end
+return record(request, "granted", left)
+end
 if ttl_ms > 0 then
 redis.call("PEXPIRE", semaphore.leases, milliseconds(ttl_ms))
 end
-record(request, "granted", left)
-return granted(left, -1)
+return { "granted", milliseconds(left), ttl_ms, more_ms, -1 }
 end
 local function granted_before()
 local soonest_ms = PERMANENT
@@ -2999,15 +3245,11 @@ end
 if soonest_ms <= now_ms then
 return { "gone", "0" }
 end
-return granted(count_of(semaphore.permits) or 0, soonest_ms < PERMANENT and soonest_ms - now_ms or -1)
+local left, lease_left_ms = count_of(semaphore.permits) or 0, soonest_ms < PERMANENT and soonest_ms - now_ms or -1
+return { "granted", milliseconds(left), redis.call("PTTL", semaphore.permits), next_end_ms(semaphore), lease_left_ms }
 end
 local function waits_ms(others)
-local lease_left_ms = next_end_ms(semaphore)
-local saved_ms = others > 0 and redis.call("PTTL", saved) or -1
-if lease_left_ms < 0 or saved_ms < 0 then
-return math.max(lease_left_ms, saved_ms)
-end
-return math.min(lease_left_ms, saved_ms)
+return earlier(next_end_ms(semaphore), others > 0 and redis.call("PTTL", saved) or -1)
 end
 local fresh = false
 local answer = once(request, foreign_semaphore(semaphore) or foreign_type(saved, "string"), function()
@@ -3037,6 +3279,7 @@ return { now_ms, answer }`,
     "permit-cancel",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local UNDONE = "undone:0"
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -3055,26 +3298,47 @@ return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not cou
 end
 local function answer_of(request)
 local record = redis.call("HGET", request.requests, request.id)
-if not record then
+if not record or record == UNDONE then
 return nil
 end
+request.before = record
 local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
 return { status, number }
 end
 local function forget_settled(request)
 for id in string.gmatch(request.settled, "%d+") do
-redis.call("HDEL", request.requests, id)
+redis.pcall("HDEL", request.requests, id)
 end
 end
 local function even_when_full(request)
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
-local function record(request, status, number)
+local function was_refused(reply)
+return type(reply) == "table" and reply.err ~= nil
+end
+local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-even_when_full(request)
-redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
+local text = answer[1] .. ":" .. answer[2]
+if
+was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
+or was_refused(redis.pcall("HSET", request.requests, request.id, text))
+then
+return nil
+end
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
+end
+local function record(request, status, number)
+return try_record(request, status, number)
+or redis.call("PEXPIRE", request.requests, request.memory_ms)
+and redis.call("HSET", request.requests, request.id, UNDONE)
+end
+local function is_undone(request, reply)
+if not was_refused(reply) then
+return false
+end
+redis.call("HSET", request.requests, request.id, request.before or UNDONE)
+return true
 end
 local function once(request, foreign, decide)
 if now_ms > tonumber(request.not_after_ms) then
@@ -3140,25 +3404,23 @@ end
 local function count_expired(semaphore)
 return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
 end
-local function make_available(semaphore, number)
-if not count_of(semaphore.permits) then
-return 0
-end
-local available = redis.call("INCRBY", semaphore.permits, milliseconds(number))
-announce(semaphore.channel, available)
-return available
-end
 local function reclaim(semaphore)
-local expired = count_expired(semaphore)
-if expired > 0 then
-local last = math.min(expired, MOST_AT_ONCE) - 1
-make_available(semaphore, redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(last)))
+local number = math.min(count_expired(semaphore), MOST_AT_ONCE)
+if number == 0 then
+return
 end
+redis.call("ZREMRANGEBYRANK", semaphore.leases, "1", "0")
+if count_of(semaphore.permits) then
+announce(semaphore.channel, redis.call("INCRBY", semaphore.permits, milliseconds(number)))
+end
+redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(number - 1))
 end
 local function lease(semaphore, ids, ends_ms)
+local reply = nil
 for _, id in ipairs(ids) do
-redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+reply = redis.pcall("ZADD", semaphore.leases, milliseconds(ends_ms), id)
 end
+return reply
 end
 local function prolong(semaphore, ids, ends_ms)
 for _, id in ipairs(ids) do
@@ -3167,12 +3429,21 @@ redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
 end
 end
 end
-local function give_back(semaphore, ids)
-local given = 0
-for _, id in ipairs(ids) do
-given = given + redis.call("ZREM", semaphore.leases, id)
+local function give_back(semaphore, ids, request, status, number)
+redis.call("ZREM", semaphore.leases, "")
+local available = count_of(semaphore.permits)
+local total = available and available + #ids or 0
+local answer = record(request, status, number or total)
+if available and is_undone(request, redis.pcall("INCRBY", semaphore.permits, milliseconds(#ids))) then
+redis.call("INCRBY", semaphore.permits, milliseconds(#ids))
 end
-return make_available(semaphore, given)
+for _, id in ipairs(ids) do
+redis.call("ZREM", semaphore.leases, id)
+end
+if available then
+announce(semaphore.channel, total)
+end
+return answer
 end
 local function saved_for(saved)
 local record = redis.call("GET", saved)
@@ -3216,20 +3487,24 @@ if foreign then
 return { "wrong-type", foreign }
 end
 local freed = save_no_more(saved, owner)
-even_when_full(request)
-forget_settled(request)
 local ids = {}
 for _, id in ipairs(raw_ids(ARGV[6])) do
 if lease_end(semaphore, id) then
 ids[#ids + 1] = id
 end
 end
+local cancelled
+answer_of(request)
 if #ids > 0 then
-give_back(semaphore, ids)
-elseif freed then
+cancelled = give_back(semaphore, ids, request, "cancelled", 0)
+else
+cancelled = record(request, "cancelled", 0)
+if freed then
 announce(semaphore.channel, count_of(semaphore.permits) or 0)
 end
-return record(request, "cancelled", 0)
+end
+forget_settled(request)
+return cancelled
 end
 return { now_ms, cancel() }`,
   ),
@@ -3237,6 +3512,7 @@ return { now_ms, cancel() }`,
     "permit-confirm",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local UNDONE = "undone:0"
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -3255,26 +3531,47 @@ return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not cou
 end
 local function answer_of(request)
 local record = redis.call("HGET", request.requests, request.id)
-if not record then
+if not record or record == UNDONE then
 return nil
 end
+request.before = record
 local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
 return { status, number }
 end
 local function forget_settled(request)
 for id in string.gmatch(request.settled, "%d+") do
-redis.call("HDEL", request.requests, id)
+redis.pcall("HDEL", request.requests, id)
 end
 end
 local function even_when_full(request)
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
-local function record(request, status, number)
+local function was_refused(reply)
+return type(reply) == "table" and reply.err ~= nil
+end
+local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-even_when_full(request)
-redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
+local text = answer[1] .. ":" .. answer[2]
+if
+was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
+or was_refused(redis.pcall("HSET", request.requests, request.id, text))
+then
+return nil
+end
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
+end
+local function record(request, status, number)
+return try_record(request, status, number)
+or redis.call("PEXPIRE", request.requests, request.memory_ms)
+and redis.call("HSET", request.requests, request.id, UNDONE)
+end
+local function is_undone(request, reply)
+if not was_refused(reply) then
+return false
+end
+redis.call("HSET", request.requests, request.id, request.before or UNDONE)
+return true
 end
 local function once(request, foreign, decide)
 if now_ms > tonumber(request.not_after_ms) then
@@ -3340,25 +3637,23 @@ end
 local function count_expired(semaphore)
 return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
 end
-local function make_available(semaphore, number)
-if not count_of(semaphore.permits) then
-return 0
-end
-local available = redis.call("INCRBY", semaphore.permits, milliseconds(number))
-announce(semaphore.channel, available)
-return available
-end
 local function reclaim(semaphore)
-local expired = count_expired(semaphore)
-if expired > 0 then
-local last = math.min(expired, MOST_AT_ONCE) - 1
-make_available(semaphore, redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(last)))
+local number = math.min(count_expired(semaphore), MOST_AT_ONCE)
+if number == 0 then
+return
 end
+redis.call("ZREMRANGEBYRANK", semaphore.leases, "1", "0")
+if count_of(semaphore.permits) then
+announce(semaphore.channel, redis.call("INCRBY", semaphore.permits, milliseconds(number)))
+end
+redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(number - 1))
 end
 local function lease(semaphore, ids, ends_ms)
+local reply = nil
 for _, id in ipairs(ids) do
-redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+reply = redis.pcall("ZADD", semaphore.leases, milliseconds(ends_ms), id)
 end
+return reply
 end
 local function prolong(semaphore, ids, ends_ms)
 for _, id in ipairs(ids) do
@@ -3367,12 +3662,21 @@ redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
 end
 end
 end
-local function give_back(semaphore, ids)
-local given = 0
-for _, id in ipairs(ids) do
-given = given + redis.call("ZREM", semaphore.leases, id)
+local function give_back(semaphore, ids, request, status, number)
+redis.call("ZREM", semaphore.leases, "")
+local available = count_of(semaphore.permits)
+local total = available and available + #ids or 0
+local answer = record(request, status, number or total)
+if available and is_undone(request, redis.pcall("INCRBY", semaphore.permits, milliseconds(#ids))) then
+redis.call("INCRBY", semaphore.permits, milliseconds(#ids))
 end
-return make_available(semaphore, given)
+for _, id in ipairs(ids) do
+redis.call("ZREM", semaphore.leases, id)
+end
+if available then
+announce(semaphore.channel, total)
+end
+return answer
 end
 local function confirm(semaphore, ids)
 local answer = redis.pcall("TYPE", semaphore.leases)
@@ -3397,6 +3701,7 @@ return replies`,
     "permit-look",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local UNDONE = "undone:0"
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -3415,26 +3720,47 @@ return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not cou
 end
 local function answer_of(request)
 local record = redis.call("HGET", request.requests, request.id)
-if not record then
+if not record or record == UNDONE then
 return nil
 end
+request.before = record
 local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
 return { status, number }
 end
 local function forget_settled(request)
 for id in string.gmatch(request.settled, "%d+") do
-redis.call("HDEL", request.requests, id)
+redis.pcall("HDEL", request.requests, id)
 end
 end
 local function even_when_full(request)
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
-local function record(request, status, number)
+local function was_refused(reply)
+return type(reply) == "table" and reply.err ~= nil
+end
+local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-even_when_full(request)
-redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
+local text = answer[1] .. ":" .. answer[2]
+if
+was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
+or was_refused(redis.pcall("HSET", request.requests, request.id, text))
+then
+return nil
+end
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
+end
+local function record(request, status, number)
+return try_record(request, status, number)
+or redis.call("PEXPIRE", request.requests, request.memory_ms)
+and redis.call("HSET", request.requests, request.id, UNDONE)
+end
+local function is_undone(request, reply)
+if not was_refused(reply) then
+return false
+end
+redis.call("HSET", request.requests, request.id, request.before or UNDONE)
+return true
 end
 local function once(request, foreign, decide)
 if now_ms > tonumber(request.not_after_ms) then
@@ -3500,25 +3826,23 @@ end
 local function count_expired(semaphore)
 return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
 end
-local function make_available(semaphore, number)
-if not count_of(semaphore.permits) then
-return 0
-end
-local available = redis.call("INCRBY", semaphore.permits, milliseconds(number))
-announce(semaphore.channel, available)
-return available
-end
 local function reclaim(semaphore)
-local expired = count_expired(semaphore)
-if expired > 0 then
-local last = math.min(expired, MOST_AT_ONCE) - 1
-make_available(semaphore, redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(last)))
+local number = math.min(count_expired(semaphore), MOST_AT_ONCE)
+if number == 0 then
+return
 end
+redis.call("ZREMRANGEBYRANK", semaphore.leases, "1", "0")
+if count_of(semaphore.permits) then
+announce(semaphore.channel, redis.call("INCRBY", semaphore.permits, milliseconds(number)))
+end
+redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(number - 1))
 end
 local function lease(semaphore, ids, ends_ms)
+local reply = nil
 for _, id in ipairs(ids) do
-redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+reply = redis.pcall("ZADD", semaphore.leases, milliseconds(ends_ms), id)
 end
+return reply
 end
 local function prolong(semaphore, ids, ends_ms)
 for _, id in ipairs(ids) do
@@ -3527,12 +3851,21 @@ redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
 end
 end
 end
-local function give_back(semaphore, ids)
-local given = 0
-for _, id in ipairs(ids) do
-given = given + redis.call("ZREM", semaphore.leases, id)
+local function give_back(semaphore, ids, request, status, number)
+redis.call("ZREM", semaphore.leases, "")
+local available = count_of(semaphore.permits)
+local total = available and available + #ids or 0
+local answer = record(request, status, number or total)
+if available and is_undone(request, redis.pcall("INCRBY", semaphore.permits, milliseconds(#ids))) then
+redis.call("INCRBY", semaphore.permits, milliseconds(#ids))
 end
-return make_available(semaphore, given)
+for _, id in ipairs(ids) do
+redis.call("ZREM", semaphore.leases, id)
+end
+if available then
+announce(semaphore.channel, total)
+end
+return answer
 end
 local semaphore = { permits = KEYS[1], leases = KEYS[2], channel = ARGV[1] }
 local function left_ms(id)
@@ -3557,6 +3890,7 @@ return { now_ms, { "permits", exists, milliseconds((available or 0) + unswept), 
     "permit-release",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local UNDONE = "undone:0"
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -3575,26 +3909,47 @@ return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not cou
 end
 local function answer_of(request)
 local record = redis.call("HGET", request.requests, request.id)
-if not record then
+if not record or record == UNDONE then
 return nil
 end
+request.before = record
 local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
 return { status, number }
 end
 local function forget_settled(request)
 for id in string.gmatch(request.settled, "%d+") do
-redis.call("HDEL", request.requests, id)
+redis.pcall("HDEL", request.requests, id)
 end
 end
 local function even_when_full(request)
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
-local function record(request, status, number)
+local function was_refused(reply)
+return type(reply) == "table" and reply.err ~= nil
+end
+local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-even_when_full(request)
-redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
+local text = answer[1] .. ":" .. answer[2]
+if
+was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
+or was_refused(redis.pcall("HSET", request.requests, request.id, text))
+then
+return nil
+end
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
+end
+local function record(request, status, number)
+return try_record(request, status, number)
+or redis.call("PEXPIRE", request.requests, request.memory_ms)
+and redis.call("HSET", request.requests, request.id, UNDONE)
+end
+local function is_undone(request, reply)
+if not was_refused(reply) then
+return false
+end
+redis.call("HSET", request.requests, request.id, request.before or UNDONE)
+return true
 end
 local function once(request, foreign, decide)
 if now_ms > tonumber(request.not_after_ms) then
@@ -3660,25 +4015,23 @@ end
 local function count_expired(semaphore)
 return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
 end
-local function make_available(semaphore, number)
-if not count_of(semaphore.permits) then
-return 0
-end
-local available = redis.call("INCRBY", semaphore.permits, milliseconds(number))
-announce(semaphore.channel, available)
-return available
-end
 local function reclaim(semaphore)
-local expired = count_expired(semaphore)
-if expired > 0 then
-local last = math.min(expired, MOST_AT_ONCE) - 1
-make_available(semaphore, redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(last)))
+local number = math.min(count_expired(semaphore), MOST_AT_ONCE)
+if number == 0 then
+return
 end
+redis.call("ZREMRANGEBYRANK", semaphore.leases, "1", "0")
+if count_of(semaphore.permits) then
+announce(semaphore.channel, redis.call("INCRBY", semaphore.permits, milliseconds(number)))
+end
+redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(number - 1))
 end
 local function lease(semaphore, ids, ends_ms)
+local reply = nil
 for _, id in ipairs(ids) do
-redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+reply = redis.pcall("ZADD", semaphore.leases, milliseconds(ends_ms), id)
 end
+return reply
 end
 local function prolong(semaphore, ids, ends_ms)
 for _, id in ipairs(ids) do
@@ -3687,12 +4040,21 @@ redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
 end
 end
 end
-local function give_back(semaphore, ids)
-local given = 0
-for _, id in ipairs(ids) do
-given = given + redis.call("ZREM", semaphore.leases, id)
+local function give_back(semaphore, ids, request, status, number)
+redis.call("ZREM", semaphore.leases, "")
+local available = count_of(semaphore.permits)
+local total = available and available + #ids or 0
+local answer = record(request, status, number or total)
+if available and is_undone(request, redis.pcall("INCRBY", semaphore.permits, milliseconds(#ids))) then
+redis.call("INCRBY", semaphore.permits, milliseconds(#ids))
 end
-return make_available(semaphore, given)
+for _, id in ipairs(ids) do
+redis.call("ZREM", semaphore.leases, id)
+end
+if available then
+announce(semaphore.channel, total)
+end
+return answer
 end
 local semaphore = { permits = KEYS[1], leases = KEYS[3], channel = ARGV[5] }
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
@@ -3704,13 +4066,14 @@ reclaim(semaphore)
 if absent > 0 then
 return record(request, "absent", absent)
 end
-return record(request, "released", give_back(semaphore, ids))
+return give_back(semaphore, ids, request, "released")
 end) }`,
   ),
   "permit-renew": scriptSource(
     "permit-renew",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local UNDONE = "undone:0"
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -3729,26 +4092,47 @@ return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not cou
 end
 local function answer_of(request)
 local record = redis.call("HGET", request.requests, request.id)
-if not record then
+if not record or record == UNDONE then
 return nil
 end
+request.before = record
 local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
 return { status, number }
 end
 local function forget_settled(request)
 for id in string.gmatch(request.settled, "%d+") do
-redis.call("HDEL", request.requests, id)
+redis.pcall("HDEL", request.requests, id)
 end
 end
 local function even_when_full(request)
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
-local function record(request, status, number)
+local function was_refused(reply)
+return type(reply) == "table" and reply.err ~= nil
+end
+local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-even_when_full(request)
-redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
+local text = answer[1] .. ":" .. answer[2]
+if
+was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
+or was_refused(redis.pcall("HSET", request.requests, request.id, text))
+then
+return nil
+end
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
+end
+local function record(request, status, number)
+return try_record(request, status, number)
+or redis.call("PEXPIRE", request.requests, request.memory_ms)
+and redis.call("HSET", request.requests, request.id, UNDONE)
+end
+local function is_undone(request, reply)
+if not was_refused(reply) then
+return false
+end
+redis.call("HSET", request.requests, request.id, request.before or UNDONE)
+return true
 end
 local function once(request, foreign, decide)
 if now_ms > tonumber(request.not_after_ms) then
@@ -3814,25 +4198,23 @@ end
 local function count_expired(semaphore)
 return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
 end
-local function make_available(semaphore, number)
-if not count_of(semaphore.permits) then
-return 0
-end
-local available = redis.call("INCRBY", semaphore.permits, milliseconds(number))
-announce(semaphore.channel, available)
-return available
-end
 local function reclaim(semaphore)
-local expired = count_expired(semaphore)
-if expired > 0 then
-local last = math.min(expired, MOST_AT_ONCE) - 1
-make_available(semaphore, redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(last)))
+local number = math.min(count_expired(semaphore), MOST_AT_ONCE)
+if number == 0 then
+return
 end
+redis.call("ZREMRANGEBYRANK", semaphore.leases, "1", "0")
+if count_of(semaphore.permits) then
+announce(semaphore.channel, redis.call("INCRBY", semaphore.permits, milliseconds(number)))
+end
+redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(number - 1))
 end
 local function lease(semaphore, ids, ends_ms)
+local reply = nil
 for _, id in ipairs(ids) do
-redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+reply = redis.pcall("ZADD", semaphore.leases, milliseconds(ends_ms), id)
 end
+return reply
 end
 local function prolong(semaphore, ids, ends_ms)
 for _, id in ipairs(ids) do
@@ -3841,12 +4223,21 @@ redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
 end
 end
 end
-local function give_back(semaphore, ids)
-local given = 0
-for _, id in ipairs(ids) do
-given = given + redis.call("ZREM", semaphore.leases, id)
+local function give_back(semaphore, ids, request, status, number)
+redis.call("ZREM", semaphore.leases, "")
+local available = count_of(semaphore.permits)
+local total = available and available + #ids or 0
+local answer = record(request, status, number or total)
+if available and is_undone(request, redis.pcall("INCRBY", semaphore.permits, milliseconds(#ids))) then
+redis.call("INCRBY", semaphore.permits, milliseconds(#ids))
 end
-return make_available(semaphore, given)
+for _, id in ipairs(ids) do
+redis.call("ZREM", semaphore.leases, id)
+end
+if available then
+announce(semaphore.channel, total)
+end
+return answer
 end
 local function renew(semaphore, ids, lease_ms)
 local answer = redis.pcall("TYPE", semaphore.leases)
@@ -3870,6 +4261,7 @@ return replies`,
     "permit-set-lease",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local UNDONE = "undone:0"
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -3888,26 +4280,47 @@ return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not cou
 end
 local function answer_of(request)
 local record = redis.call("HGET", request.requests, request.id)
-if not record then
+if not record or record == UNDONE then
 return nil
 end
+request.before = record
 local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
 return { status, number }
 end
 local function forget_settled(request)
 for id in string.gmatch(request.settled, "%d+") do
-redis.call("HDEL", request.requests, id)
+redis.pcall("HDEL", request.requests, id)
 end
 end
 local function even_when_full(request)
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
-local function record(request, status, number)
+local function was_refused(reply)
+return type(reply) == "table" and reply.err ~= nil
+end
+local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-even_when_full(request)
-redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
+local text = answer[1] .. ":" .. answer[2]
+if
+was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
+or was_refused(redis.pcall("HSET", request.requests, request.id, text))
+then
+return nil
+end
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
+end
+local function record(request, status, number)
+return try_record(request, status, number)
+or redis.call("PEXPIRE", request.requests, request.memory_ms)
+and redis.call("HSET", request.requests, request.id, UNDONE)
+end
+local function is_undone(request, reply)
+if not was_refused(reply) then
+return false
+end
+redis.call("HSET", request.requests, request.id, request.before or UNDONE)
+return true
 end
 local function once(request, foreign, decide)
 if now_ms > tonumber(request.not_after_ms) then
@@ -3973,25 +4386,23 @@ end
 local function count_expired(semaphore)
 return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
 end
-local function make_available(semaphore, number)
-if not count_of(semaphore.permits) then
-return 0
-end
-local available = redis.call("INCRBY", semaphore.permits, milliseconds(number))
-announce(semaphore.channel, available)
-return available
-end
 local function reclaim(semaphore)
-local expired = count_expired(semaphore)
-if expired > 0 then
-local last = math.min(expired, MOST_AT_ONCE) - 1
-make_available(semaphore, redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(last)))
+local number = math.min(count_expired(semaphore), MOST_AT_ONCE)
+if number == 0 then
+return
 end
+redis.call("ZREMRANGEBYRANK", semaphore.leases, "1", "0")
+if count_of(semaphore.permits) then
+announce(semaphore.channel, redis.call("INCRBY", semaphore.permits, milliseconds(number)))
+end
+redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(number - 1))
 end
 local function lease(semaphore, ids, ends_ms)
+local reply = nil
 for _, id in ipairs(ids) do
-redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+reply = redis.pcall("ZADD", semaphore.leases, milliseconds(ends_ms), id)
 end
+return reply
 end
 local function prolong(semaphore, ids, ends_ms)
 for _, id in ipairs(ids) do
@@ -4000,12 +4411,21 @@ redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
 end
 end
 end
-local function give_back(semaphore, ids)
-local given = 0
-for _, id in ipairs(ids) do
-given = given + redis.call("ZREM", semaphore.leases, id)
+local function give_back(semaphore, ids, request, status, number)
+redis.call("ZREM", semaphore.leases, "")
+local available = count_of(semaphore.permits)
+local total = available and available + #ids or 0
+local answer = record(request, status, number or total)
+if available and is_undone(request, redis.pcall("INCRBY", semaphore.permits, milliseconds(#ids))) then
+redis.call("INCRBY", semaphore.permits, milliseconds(#ids))
 end
-return make_available(semaphore, given)
+for _, id in ipairs(ids) do
+redis.call("ZREM", semaphore.leases, id)
+end
+if available then
+announce(semaphore.channel, total)
+end
+return answer
 end
 local lease_ms = tonumber(ARGV[7])
 local semaphore = { permits = KEYS[1], leases = KEYS[3], channel = ARGV[5] }
@@ -4019,17 +4439,21 @@ if absent > 0 then
 return record(request, "absent", absent)
 end
 local seen_ms = next_end_ms(semaphore)
-lease(semaphore, ids, now_ms + lease_ms)
+local answer = record(request, "updated", #ids)
+if is_undone(request, lease(semaphore, ids, now_ms + lease_ms)) then
+redis.call("ZADD", semaphore.leases, milliseconds(now_ms + lease_ms), ids[1])
+end
 if seen_ms < 0 or seen_ms > next_end_ms(semaphore) then
 announce(semaphore.channel, 1)
 end
-return record(request, "updated", #ids)
+return answer
 end) }`,
   ),
   "permit-set-total": scriptSource(
     "permit-set-total",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local UNDONE = "undone:0"
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -4048,26 +4472,47 @@ return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not cou
 end
 local function answer_of(request)
 local record = redis.call("HGET", request.requests, request.id)
-if not record then
+if not record or record == UNDONE then
 return nil
 end
+request.before = record
 local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
 return { status, number }
 end
 local function forget_settled(request)
 for id in string.gmatch(request.settled, "%d+") do
-redis.call("HDEL", request.requests, id)
+redis.pcall("HDEL", request.requests, id)
 end
 end
 local function even_when_full(request)
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
-local function record(request, status, number)
+local function was_refused(reply)
+return type(reply) == "table" and reply.err ~= nil
+end
+local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-even_when_full(request)
-redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
+local text = answer[1] .. ":" .. answer[2]
+if
+was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
+or was_refused(redis.pcall("HSET", request.requests, request.id, text))
+then
+return nil
+end
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
+end
+local function record(request, status, number)
+return try_record(request, status, number)
+or redis.call("PEXPIRE", request.requests, request.memory_ms)
+and redis.call("HSET", request.requests, request.id, UNDONE)
+end
+local function is_undone(request, reply)
+if not was_refused(reply) then
+return false
+end
+redis.call("HSET", request.requests, request.id, request.before or UNDONE)
+return true
 end
 local function once(request, foreign, decide)
 if now_ms > tonumber(request.not_after_ms) then
@@ -4133,25 +4578,23 @@ end
 local function count_expired(semaphore)
 return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
 end
-local function make_available(semaphore, number)
-if not count_of(semaphore.permits) then
-return 0
-end
-local available = redis.call("INCRBY", semaphore.permits, milliseconds(number))
-announce(semaphore.channel, available)
-return available
-end
 local function reclaim(semaphore)
-local expired = count_expired(semaphore)
-if expired > 0 then
-local last = math.min(expired, MOST_AT_ONCE) - 1
-make_available(semaphore, redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(last)))
+local number = math.min(count_expired(semaphore), MOST_AT_ONCE)
+if number == 0 then
+return
 end
+redis.call("ZREMRANGEBYRANK", semaphore.leases, "1", "0")
+if count_of(semaphore.permits) then
+announce(semaphore.channel, redis.call("INCRBY", semaphore.permits, milliseconds(number)))
+end
+redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(number - 1))
 end
 local function lease(semaphore, ids, ends_ms)
+local reply = nil
 for _, id in ipairs(ids) do
-redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+reply = redis.pcall("ZADD", semaphore.leases, milliseconds(ends_ms), id)
 end
+return reply
 end
 local function prolong(semaphore, ids, ends_ms)
 for _, id in ipairs(ids) do
@@ -4160,12 +4603,21 @@ redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
 end
 end
 end
-local function give_back(semaphore, ids)
-local given = 0
-for _, id in ipairs(ids) do
-given = given + redis.call("ZREM", semaphore.leases, id)
+local function give_back(semaphore, ids, request, status, number)
+redis.call("ZREM", semaphore.leases, "")
+local available = count_of(semaphore.permits)
+local total = available and available + #ids or 0
+local answer = record(request, status, number or total)
+if available and is_undone(request, redis.pcall("INCRBY", semaphore.permits, milliseconds(#ids))) then
+redis.call("INCRBY", semaphore.permits, milliseconds(#ids))
 end
-return make_available(semaphore, given)
+for _, id in ipairs(ids) do
+redis.call("ZREM", semaphore.leases, id)
+end
+if available then
+announce(semaphore.channel, total)
+end
+return answer
 end
 local total = tonumber(ARGV[6])
 local semaphore = { permits = KEYS[1], leases = KEYS[3], channel = ARGV[5] }
@@ -4173,11 +4625,16 @@ local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memo
 return { now_ms, once(request, foreign_semaphore(semaphore), function()
 local available = count_of(semaphore.permits)
 local now_total = available and available + redis.call("ZCARD", semaphore.leases) or 0
-if available == nil or now_total ~= total then
-available = redis.call("INCRBY", semaphore.permits, milliseconds(total - now_total))
-announce(semaphore.channel, available)
-end
+if available and now_total == total then
 return record(request, "set", available)
+end
+local left, change = (available or 0) + total - now_total, milliseconds(total - now_total)
+local answer = record(request, "set", left)
+if is_undone(request, redis.pcall("INCRBY", semaphore.permits, change)) then
+redis.call("INCRBY", semaphore.permits, change)
+end
+announce(semaphore.channel, left)
+return answer
 end) }`,
   ),
   "presence-leave": scriptSource(
@@ -4245,6 +4702,25 @@ return replies`,
     "presence-tell",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local function is_forbidden(command, key)
+return redis.acl_check_cmd and not redis.acl_check_cmd(command, key, "1")
+end
+local function demand_end(key, ttl_ms)
+if is_forbidden("PEXPIRE", key) then
+redis.call("PEXPIRE", key, ttl_ms)
+end
+end
+local function let_end(lock, ttl_ms, holder, count, is_new)
+if type(redis.pcall("PEXPIRE", lock, ttl_ms)) ~= "table" then
+return
+end
+if count then
+redis.call("HSET", lock, holder, count)
+elseif not is_new or type(redis.pcall("DEL", lock)) == "table" then
+redis.call("HDEL", lock, holder)
+end
+redis.call("PEXPIRE", lock, ttl_ms)
+end
 local clients, client, not_after_ms, id = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2]
 local beat, every_ms, least_ms = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local keep_ms, meta, live = tonumber(ARGV[6]), ARGV[7], ARGV[8]
@@ -4261,6 +4737,11 @@ end
 local there = redis.call("ZCOUNT", clients, string.format("%.0f", now_ms + 1), "+inf")
 local next_ms = math.min(math.max(least_ms, there * SHARE_MS), LONGEST_MS)
 local told_ms = math.max(every_ms, next_ms)
+local forgotten = redis.call("ZCOUNT", clients, "-inf", string.format("%.0f", now_ms - keep_ms))
+local clients_ttl_ms = redis.call("PTTL", clients)
+local needed_ms = 3 * told_ms + keep_ms
+local ttl_ms = string.format("%.0f", needed_ms)
+demand_end(client, ttl_ms)
 local at = string.format("%.0f", now_ms)
 redis.call("HSET", client, "v", "1", "at", at, "every", string.format("%.0f", told_ms), "beat", beat)
 if meta ~= "" then
@@ -4269,16 +4750,17 @@ end
 if live ~= "" then
 redis.call("HSET", client, "live", live, "liveAt", at)
 end
-local needed_ms = 3 * told_ms + keep_ms
-redis.call("PEXPIRE", client, string.format("%.0f", needed_ms))
+if type(redis.pcall("PEXPIRE", client, ttl_ms)) == "table" then
+redis.pcall("DEL", client)
+redis.call("PEXPIRE", client, ttl_ms)
+end
 redis.call("ZADD", clients, string.format("%.0f", now_ms + 3 * told_ms), id)
-local forgotten = redis.call("ZCOUNT", clients, "-inf", string.format("%.0f", now_ms - keep_ms))
+if clients_ttl_ms < needed_ms then
+redis.call("PEXPIRE", clients, ttl_ms)
+end
 if forgotten > 0 then
 local last_rank = math.min(forgotten, MOST_FORGOTTEN) - 1
 redis.call("ZREMRANGEBYRANK", clients, 0, string.format("%.0f", last_rank))
-end
-if redis.call("PTTL", clients) < needed_ms then
-redis.call("PEXPIRE", clients, string.format("%.0f", needed_ms))
 end
 return { now_ms, next_ms, 1 - redis.call("HEXISTS", client, "meta") }`,
   ),
@@ -4286,11 +4768,24 @@ return { now_ms, next_ms, 1 - redis.call("HEXISTS", client, "meta") }`,
     "read-acquire",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local function raise_ttl(key, lease_ms, is_repeat)
-local ttl_ms = redis.call("PTTL", key)
-if is_repeat or ttl_ms < tonumber(lease_ms) then
-redis.call("PEXPIRE", key, string.format("%.0f", math.max(ttl_ms, tonumber(lease_ms))))
+local function is_forbidden(command, key)
+return redis.acl_check_cmd and not redis.acl_check_cmd(command, key, "1")
 end
+local function demand_end(key, ttl_ms)
+if is_forbidden("PEXPIRE", key) then
+redis.call("PEXPIRE", key, ttl_ms)
+end
+end
+local function let_end(lock, ttl_ms, holder, count, is_new)
+if type(redis.pcall("PEXPIRE", lock, ttl_ms)) ~= "table" then
+return
+end
+if count then
+redis.call("HSET", lock, holder, count)
+elseif not is_new or type(redis.pcall("DEL", lock)) == "table" then
+redis.call("HDEL", lock, holder)
+end
+redis.call("PEXPIRE", lock, ttl_ms)
 end
 local function mode_of(lock)
 return redis.call("HGET", lock, "mode")
@@ -4338,13 +4833,14 @@ end
 if tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
 return { "miscounted", count }
 end
-return nil, tonumber(count) > held_count
+return nil, count
 end
-local function take(lock, hold, holder, lease_ms, held_count, is_repeat)
-local hold_ms = tonumber(lease_ms)
-if is_repeat then
+local function take(lock, hold, holder, lease_ms, held_count, count)
+local hold_ms, ttl_ms = tonumber(lease_ms), redis.call("PTTL", lock)
+if count and tonumber(count) > held_count then
 hold_ms = math.max(hold_ms, redis.call("PTTL", hold))
 end
+demand_end(lock, lease_ms)
 local written = redis.pcall("SET", hold, "1", "PX", string.format("%.0f", hold_ms))
 if written.err then
 return refused(written.err)
@@ -4353,7 +4849,9 @@ if not mode_of(lock) then
 redis.call("HSET", lock, "mode", "read")
 end
 redis.call("HSET", lock, holder, string.format("%.0f", held_count + 1))
-raise_ttl(lock, lease_ms)
+if ttl_ms < tonumber(lease_ms) then
+let_end(lock, lease_ms, holder, count, ttl_ms == -2)
+end
 return { "held" }
 end
 local function answer_all(answer)
@@ -4374,11 +4872,11 @@ blocked = blocked or obstacle_at(lock, mark, at) ~= nil
 end)
 end
 return answer_all(function(lock, hold, mark, at)
-local answer, is_repeat = obstacle_at(lock, mark, at)
+local answer, count = obstacle_at(lock, mark, at)
 if not answer and blocked then
 return { "free" }
 end
-return answer or take(lock, hold, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), is_repeat)
+return answer or take(lock, hold, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), count)
 end)`,
   ),
   "read-release": scriptSource(
@@ -4574,6 +5072,7 @@ return { now_ms, force_unlock() }`,
     "semaphore-acquire",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local UNDONE = "undone:0"
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -4592,26 +5091,47 @@ return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not cou
 end
 local function answer_of(request)
 local record = redis.call("HGET", request.requests, request.id)
-if not record then
+if not record or record == UNDONE then
 return nil
 end
+request.before = record
 local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
 return { status, number }
 end
 local function forget_settled(request)
 for id in string.gmatch(request.settled, "%d+") do
-redis.call("HDEL", request.requests, id)
+redis.pcall("HDEL", request.requests, id)
 end
 end
 local function even_when_full(request)
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
-local function record(request, status, number)
+local function was_refused(reply)
+return type(reply) == "table" and reply.err ~= nil
+end
+local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-even_when_full(request)
-redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
+local text = answer[1] .. ":" .. answer[2]
+if
+was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
+or was_refused(redis.pcall("HSET", request.requests, request.id, text))
+then
+return nil
+end
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
+end
+local function record(request, status, number)
+return try_record(request, status, number)
+or redis.call("PEXPIRE", request.requests, request.memory_ms)
+and redis.call("HSET", request.requests, request.id, UNDONE)
+end
+local function is_undone(request, reply)
+if not was_refused(reply) then
+return false
+end
+redis.call("HSET", request.requests, request.id, request.before or UNDONE)
+return true
 end
 local function once(request, foreign, decide)
 if now_ms > tonumber(request.not_after_ms) then
@@ -4677,7 +5197,12 @@ local available = count_of(permits)
 local others = saved_for_others(saved, owner)
 if available and available - others >= tonumber(wanted) then
 save_no_more(saved, owner)
-return record(request, "granted", redis.call("DECRBY", permits, wanted))
+local left = redis.call("DECRBY", permits, wanted)
+local answer = try_record(request, "granted", left)
+if not answer then
+redis.call("DECRBY", permits, milliseconds(-wanted))
+end
+return answer or record(request, "granted", left)
 end
 local exists = available and 1 or 0
 available = available or 0
@@ -4692,6 +5217,7 @@ end) }`,
     "semaphore-add",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local UNDONE = "undone:0"
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -4710,26 +5236,47 @@ return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not cou
 end
 local function answer_of(request)
 local record = redis.call("HGET", request.requests, request.id)
-if not record then
+if not record or record == UNDONE then
 return nil
 end
+request.before = record
 local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
 return { status, number }
 end
 local function forget_settled(request)
 for id in string.gmatch(request.settled, "%d+") do
-redis.call("HDEL", request.requests, id)
+redis.pcall("HDEL", request.requests, id)
 end
 end
 local function even_when_full(request)
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
-local function record(request, status, number)
+local function was_refused(reply)
+return type(reply) == "table" and reply.err ~= nil
+end
+local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-even_when_full(request)
-redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
+local text = answer[1] .. ":" .. answer[2]
+if
+was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
+or was_refused(redis.pcall("HSET", request.requests, request.id, text))
+then
+return nil
+end
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
+end
+local function record(request, status, number)
+return try_record(request, status, number)
+or redis.call("PEXPIRE", request.requests, request.memory_ms)
+and redis.call("HSET", request.requests, request.id, UNDONE)
+end
+local function is_undone(request, reply)
+if not was_refused(reply) then
+return false
+end
+redis.call("HSET", request.requests, request.id, request.before or UNDONE)
+return true
 end
 local function once(request, foreign, decide)
 if now_ms > tonumber(request.not_after_ms) then
@@ -4760,7 +5307,6 @@ end
 local permits, channel, added, most = KEYS[1], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[8])
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
 return { now_ms, once(request, foreign_count(permits), function()
-even_when_full(request)
 local available = count_of(permits)
 if not available and ARGV[7] == "1" then
 return record(request, "absent", 0)
@@ -4769,15 +5315,19 @@ available = available or 0
 if added > 0 and available + added > most then
 return record(request, "too-many", available)
 end
-local total = redis.call("INCRBY", permits, ARGV[6])
-announce(channel, total)
-return record(request, "added", total)
+local answer = record(request, "added", available + added)
+if is_undone(request, redis.pcall("INCRBY", permits, ARGV[6])) then
+redis.call("INCRBY", permits, ARGV[6])
+end
+announce(channel, available + added)
+return answer
 end) }`,
   ),
   "semaphore-cancel": scriptSource(
     "semaphore-cancel",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local UNDONE = "undone:0"
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -4796,26 +5346,47 @@ return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not cou
 end
 local function answer_of(request)
 local record = redis.call("HGET", request.requests, request.id)
-if not record then
+if not record or record == UNDONE then
 return nil
 end
+request.before = record
 local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
 return { status, number }
 end
 local function forget_settled(request)
 for id in string.gmatch(request.settled, "%d+") do
-redis.call("HDEL", request.requests, id)
+redis.pcall("HDEL", request.requests, id)
 end
 end
 local function even_when_full(request)
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
-local function record(request, status, number)
+local function was_refused(reply)
+return type(reply) == "table" and reply.err ~= nil
+end
+local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-even_when_full(request)
-redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
+local text = answer[1] .. ":" .. answer[2]
+if
+was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
+or was_refused(redis.pcall("HSET", request.requests, request.id, text))
+then
+return nil
+end
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
+end
+local function record(request, status, number)
+return try_record(request, status, number)
+or redis.call("PEXPIRE", request.requests, request.memory_ms)
+and redis.call("HSET", request.requests, request.id, UNDONE)
+end
+local function is_undone(request, reply)
+if not was_refused(reply) then
+return false
+end
+redis.call("HSET", request.requests, request.id, request.before or UNDONE)
+return true
 end
 local function once(request, foreign, decide)
 if now_ms > tonumber(request.not_after_ms) then
@@ -4884,18 +5455,19 @@ end
 local answer = answer_of(request)
 local granted = answer and answer[1] == "granted"
 local freed = save_no_more(saved, owner)
-even_when_full(request)
-forget_settled(request)
+local cancelled = record(request, "cancelled", 0)
 local available = count_of(permits)
-if available then
-if granted then
-available = redis.call("INCRBY", permits, wanted)
+if available and granted then
+if is_undone(request, redis.pcall("INCRBY", permits, wanted)) then
+redis.call("INCRBY", permits, wanted)
 end
-if granted or freed then
+available = available + wanted
+end
+if available and (granted or freed) then
 announce(channel, available)
 end
-end
-return record(request, "cancelled", 0)
+forget_settled(request)
+return cancelled
 end
 return { now_ms, cancel() }`,
   ),
@@ -4903,6 +5475,7 @@ return { now_ms, cancel() }`,
     "semaphore-drain",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local UNDONE = "undone:0"
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -4921,26 +5494,47 @@ return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not cou
 end
 local function answer_of(request)
 local record = redis.call("HGET", request.requests, request.id)
-if not record then
+if not record or record == UNDONE then
 return nil
 end
+request.before = record
 local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
 return { status, number }
 end
 local function forget_settled(request)
 for id in string.gmatch(request.settled, "%d+") do
-redis.call("HDEL", request.requests, id)
+redis.pcall("HDEL", request.requests, id)
 end
 end
 local function even_when_full(request)
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
-local function record(request, status, number)
+local function was_refused(reply)
+return type(reply) == "table" and reply.err ~= nil
+end
+local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-even_when_full(request)
-redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
+local text = answer[1] .. ":" .. answer[2]
+if
+was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
+or was_refused(redis.pcall("HSET", request.requests, request.id, text))
+then
+return nil
+end
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
+end
+local function record(request, status, number)
+return try_record(request, status, number)
+or redis.call("PEXPIRE", request.requests, request.memory_ms)
+and redis.call("HSET", request.requests, request.id, UNDONE)
+end
+local function is_undone(request, reply)
+if not was_refused(reply) then
+return false
+end
+redis.call("HSET", request.requests, request.id, request.before or UNDONE)
+return true
 end
 local function once(request, foreign, decide)
 if now_ms > tonumber(request.not_after_ms) then
@@ -4964,15 +5558,20 @@ local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memo
 return { now_ms, once(request, foreign_count(permits), function()
 local available = math.max(count_of(permits) or 0, 0)
 if available > 0 then
-redis.call("DECRBY", permits, string.format("%.0f", available))
+redis.call("DECRBY", permits, milliseconds(available))
 end
-return record(request, "drained", available)
+local answer = try_record(request, "drained", available)
+if not answer and available > 0 then
+redis.call("DECRBY", permits, milliseconds(-available))
+end
+return answer or record(request, "drained", available)
 end) }`,
   ),
   "semaphore-resize": scriptSource(
     "semaphore-resize",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local UNDONE = "undone:0"
 local function milliseconds(number)
 return string.format("%.0f", number)
 end
@@ -4991,26 +5590,47 @@ return foreign_type(key, "string") or redis.call("EXISTS", key) == 1 and not cou
 end
 local function answer_of(request)
 local record = redis.call("HGET", request.requests, request.id)
-if not record then
+if not record or record == UNDONE then
 return nil
 end
+request.before = record
 local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
 return { status, number }
 end
 local function forget_settled(request)
 for id in string.gmatch(request.settled, "%d+") do
-redis.call("HDEL", request.requests, id)
+redis.pcall("HDEL", request.requests, id)
 end
 end
 local function even_when_full(request)
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
-local function record(request, status, number)
+local function was_refused(reply)
+return type(reply) == "table" and reply.err ~= nil
+end
+local function try_record(request, status, number)
 local answer = { status, string.format("%.0f", number) }
-even_when_full(request)
-redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
+local text = answer[1] .. ":" .. answer[2]
+if
+was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
+or was_refused(redis.pcall("HSET", request.requests, request.id, text))
+then
+return nil
+end
 redis.call("PEXPIRE", request.requests, request.memory_ms)
 return answer
+end
+local function record(request, status, number)
+return try_record(request, status, number)
+or redis.call("PEXPIRE", request.requests, request.memory_ms)
+and redis.call("HSET", request.requests, request.id, UNDONE)
+end
+local function is_undone(request, reply)
+if not was_refused(reply) then
+return false
+end
+redis.call("HSET", request.requests, request.id, request.before or UNDONE)
+return true
 end
 local function once(request, foreign, decide)
 if now_ms > tonumber(request.not_after_ms) then
@@ -5076,25 +5696,23 @@ end
 local function count_expired(semaphore)
 return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
 end
-local function make_available(semaphore, number)
-if not count_of(semaphore.permits) then
-return 0
-end
-local available = redis.call("INCRBY", semaphore.permits, milliseconds(number))
-announce(semaphore.channel, available)
-return available
-end
 local function reclaim(semaphore)
-local expired = count_expired(semaphore)
-if expired > 0 then
-local last = math.min(expired, MOST_AT_ONCE) - 1
-make_available(semaphore, redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(last)))
+local number = math.min(count_expired(semaphore), MOST_AT_ONCE)
+if number == 0 then
+return
 end
+redis.call("ZREMRANGEBYRANK", semaphore.leases, "1", "0")
+if count_of(semaphore.permits) then
+announce(semaphore.channel, redis.call("INCRBY", semaphore.permits, milliseconds(number)))
+end
+redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(number - 1))
 end
 local function lease(semaphore, ids, ends_ms)
+local reply = nil
 for _, id in ipairs(ids) do
-redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+reply = redis.pcall("ZADD", semaphore.leases, milliseconds(ends_ms), id)
 end
+return reply
 end
 local function prolong(semaphore, ids, ends_ms)
 for _, id in ipairs(ids) do
@@ -5103,12 +5721,21 @@ redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
 end
 end
 end
-local function give_back(semaphore, ids)
-local given = 0
-for _, id in ipairs(ids) do
-given = given + redis.call("ZREM", semaphore.leases, id)
+local function give_back(semaphore, ids, request, status, number)
+redis.call("ZREM", semaphore.leases, "")
+local available = count_of(semaphore.permits)
+local total = available and available + #ids or 0
+local answer = record(request, status, number or total)
+if available and is_undone(request, redis.pcall("INCRBY", semaphore.permits, milliseconds(#ids))) then
+redis.call("INCRBY", semaphore.permits, milliseconds(#ids))
 end
-return make_available(semaphore, given)
+for _, id in ipairs(ids) do
+redis.call("ZREM", semaphore.leases, id)
+end
+if available then
+announce(semaphore.channel, total)
+end
+return answer
 end
 local seen, total = tonumber(ARGV[6]), tonumber(ARGV[7])
 local semaphore = { permits = KEYS[1], leases = KEYS[3], channel = ARGV[5] }
@@ -5123,7 +5750,13 @@ local now_total = available + redis.call("ZCARD", semaphore.leases)
 if now_total ~= seen then
 return record(request, "changed", now_total)
 end
-return record(request, "set", make_available(semaphore, total - now_total))
+local left, change = available + total - now_total, milliseconds(total - now_total)
+local answer = record(request, "set", left)
+if is_undone(request, redis.pcall("INCRBY", semaphore.permits, change)) then
+redis.call("INCRBY", semaphore.permits, change)
+end
+announce(semaphore.channel, left)
+return answer
 end) }`,
   ),
   "server-probe": scriptSource(
@@ -5148,11 +5781,24 @@ told("\\nmaxmemory:(%d+)"),
     "write-acquire",
     `local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local function raise_ttl(key, lease_ms, is_repeat)
-local ttl_ms = redis.call("PTTL", key)
-if is_repeat or ttl_ms < tonumber(lease_ms) then
-redis.call("PEXPIRE", key, string.format("%.0f", math.max(ttl_ms, tonumber(lease_ms))))
+local function is_forbidden(command, key)
+return redis.acl_check_cmd and not redis.acl_check_cmd(command, key, "1")
 end
+local function demand_end(key, ttl_ms)
+if is_forbidden("PEXPIRE", key) then
+redis.call("PEXPIRE", key, ttl_ms)
+end
+end
+local function let_end(lock, ttl_ms, holder, count, is_new)
+if type(redis.pcall("PEXPIRE", lock, ttl_ms)) ~= "table" then
+return
+end
+if count then
+redis.call("HSET", lock, holder, count)
+elseif not is_new or type(redis.pcall("DEL", lock)) == "table" then
+redis.call("HDEL", lock, holder)
+end
+redis.call("PEXPIRE", lock, ttl_ms)
 end
 local function mode_of(lock)
 return redis.call("HGET", lock, "mode")
@@ -5186,17 +5832,20 @@ end
 if tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
 return { "miscounted", count }
 end
-return nil
+return nil, count
 end
-local function take(lock, mark, holder, lease_ms, held_count)
-local waiting = redis.call("GET", mark)
+local function take(lock, mark, holder, lease_ms, held_count, count)
+local waiting, ttl_ms = redis.call("GET", mark), redis.call("PTTL", lock)
+demand_end(lock, lease_ms)
 local written = redis.pcall("HSET", lock, "mode", "write", holder, string.format("%.0f", held_count + 1))
 if type(written) == "table" then
 return refused(written.err)
 end
-raise_ttl(lock, lease_ms)
+if ttl_ms < tonumber(lease_ms) then
+let_end(lock, lease_ms, holder, count, ttl_ms == -2)
+end
 if waiting == holder then
-redis.call("DEL", mark)
+redis.pcall("DEL", mark)
 end
 return { "held" }
 end
@@ -5218,14 +5867,14 @@ blocked = blocked or obstacle_at(lock, at) ~= nil
 end)
 end
 return answer_all(function(lock, mark, at)
-local answer = obstacle_at(lock, at)
+local answer, count = obstacle_at(lock, at)
 if answer and answer[1] == "busy" and mark_ms ~= "0" and ARGV[at + 3] == "1" then
 redis.pcall("SET", mark, ARGV[at], "PX", mark_ms)
 end
 if not answer and blocked then
 return { "free" }
 end
-return answer or take(lock, mark, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]))
+return answer or take(lock, mark, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), count)
 end)`,
   ),
   "write-release": scriptSource(
@@ -5275,8 +5924,8 @@ local function leave(lock, holder, channel, prefix)
 local longest = longest_read_ms(lock, prefix)
 if longest > 0 then
 redis.call("PEXPIRE", lock, string.format("%.0f", longest))
-redis.call("HDEL", lock, holder)
 redis.call("HSET", lock, "mode", "read")
+redis.call("HDEL", lock, holder)
 else
 redis.call("DEL", lock)
 end

@@ -36,6 +36,10 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
   [/^READONLY /, "it is a replica: connect to its master"],
   [/NOAUTH /, "the server wants a password: give the Redis client one"],
   [FORBIDDEN, "the rights that are needed: docs/guide/servers.md"],
+  [
+    /unknown (?:redis )?command called from|Invalid command passed to \w+\.acl_check_cmd/i,
+    "a command was renamed that scripts need; the commands that are needed: docs/guide/servers.md",
+  ],
 ];
 
 /** How long a caller waits for an answer. */
@@ -86,13 +90,22 @@ export class CommandFailures {
   unavailable(error: unknown, { doubtful, isOpen }: Progress): UnavailableError {
     const outcomeUnknown = doubtful > 0 || isOpen;
     const cause = error instanceof ServerReplyError ? error : (this.#driver.outage ?? error);
-    const told = toldOf(error, cause);
-    const [, hint] = HINTS.find(([words]) => words.test(told)) ?? [];
-    const why = hint === undefined ? told : `${told} (${hint})`;
+    const why = withHint(toldOf(error, cause));
     const unavailable = new UnavailableError(this.#driver.traits.server, why, outcomeUnknown, { cause });
     if (error instanceof DriverClosedError) final.add(unavailable);
     return unavailable;
   }
+}
+
+/** The error of a call to which a script has answered that the server refused it a command; nothing was changed. */
+export function refusedInScript(server: string, message: string): UnavailableError {
+  const cause = new ServerReplyError(message);
+  return new UnavailableError(server, withHint(cause.message), false, { cause });
+}
+
+function withHint(told: string): string {
+  const [, hint] = HINTS.find(([words]) => words.test(told)) ?? [];
+  return hint === undefined ? told : `${told} (${hint})`;
 }
 
 /** Whether a server has answered that it refuses a command. */

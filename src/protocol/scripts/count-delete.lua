@@ -25,17 +25,16 @@ local count, channel, message = KEYS[1], ARGV[5], ARGV[6]
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
 
 return { now_ms, once(request, foreign_count(count), function()
-  even_when_full(request)
   local value = count_of(count)
-  redis.call("DEL", count)
+  local answer = record(request, value and "deleted" or "absent", value or 0)
+  if is_undone(request, redis.pcall("DEL", count)) then
+    redis.call("DEL", count)
+  end
   for i = 3, #KEYS do
     redis.call("DEL", KEYS[i])
   end
-  if not value then
-    return record(request, "absent", 0)
-  end
-  if message ~= "" then
+  if value and message ~= "" then
     publish(channel, message)
   end
-  return record(request, "deleted", value)
+  return answer
 end) }

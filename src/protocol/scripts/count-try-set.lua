@@ -29,6 +29,9 @@ return { now_ms, once(request, foreign_count(count), function()
   if kept then
     return record(request, "kept", kept)
   end
+  -- A key that is not there is not set so: it only shows whether the server would, and a full one refuses it.
+  redis.call("SET", count, value, "XX")
+  local answer = record(request, "set", tonumber(value))
   if ttl_ms == "0" then
     redis.call("SET", count, value)
   else
@@ -37,5 +40,5 @@ return { now_ms, once(request, foreign_count(count), function()
   if message ~= "" then
     publish(channel, message)
   end
-  return record(request, "set", tonumber(value))
+  return answer
 end) }

@@ -24,6 +24,7 @@
            JVM that leaves cannot kill a waiter that lives; a lock that is found free goes to the next at once.
 ]]
 --@include server-time
+--@include let-end
 --@include raise-ttl
 --@include fair-queue
 --@include refused
@@ -76,53 +77,68 @@ local function leave_if_there(fair, holder)
   end
 end
 
+-- Asked before the lock is written: a holder that can not leave the queue would be given the lock again.
+local function demand_leave(fair)
+  local found = fair.found
+  if not found.timeout_ms and not found.alive_ms and not found.place then
+    return
+  end
+  if is_forbidden("LREM", fair.queue) then
+    redis.call("LREM", fair.queue, 1, "")
+  elseif is_forbidden("ZREM", fair.timeouts) then
+    redis.call("ZREM", fair.timeouts, "")
+  end
+end
+
 local function take(fair, holder, lease_ms, held_count)
-  local count = string.format("%.0f", held_count + 1)
+  local count, count_before = string.format("%.0f", held_count + 1), counts_of(fair)[holder]
+  local ttl_ms = held_count > 0 and ttl_of(fair)
   -- A waiter that the lock was given to has this count already: a full server would refuse to write it again.
-  local is_repeat = counts_of(fair)[holder] == count
+  local is_repeat = count_before == count
   if not is_repeat then
+    demand_end(fair.lock, lease_ms)
+    demand_leave(fair)
     local written = redis.pcall("HSET", fair.lock, holder, count)
     if type(written) == "table" then
       return refused(written.err)
     end
   end
+  if is_repeat and held_count > 0 then
+    raise_ttl(fair.lock, lease_ms, true)
+  elseif held_count == 0 or ttl_ms < tonumber(lease_ms) then
+    let_end(fair.lock, lease_ms, holder, count_before, not count_before)
+  end
+  lock_changed(fair)
   if held_count == 0 then
-    redis.call("PEXPIRE", fair.lock, lease_ms)
-    lock_changed(fair)
     leave_if_there(fair, holder)
-  else
-    raise_ttl(fair.lock, lease_ms, is_repeat)
-    lock_changed(fair)
   end
   return { "held" }
 end
 
 -- Returns whether the holder is new in the queue and whether it is the head, or the answer if it cannot be queued.
 local function push(fair, holder)
+  local scored = read(fair, "ZCARD", fair.timeouts)
+  if length_of(fair) ~= scored then
+    -- Scores were lost: it may stand there without one.
+    local place = read(fair, "LPOS", fair.queue, holder)
+    if fair.is_wrong then
+      return nil, nil, wrong(fair)
+    elseif place then
+      return false, place == 0
+    end
+  end
+  demand_end(fair.queue, milliseconds(DAY_MS))
   local length = redis.pcall("RPUSH", fair.queue, holder)
   if type(length) == "table" then
-    if string.find(length.err, "WRONGTYPE", 1, true) then
-      return nil, nil, wrong(fair)
-    end
-    -- A full server: a holder that is queued already, but without its lost score, keeps its place.
-    local place = redis.call("LPOS", fair.queue, holder)
-    if not place then
-      return nil, nil, refused(length.err)
-    end
-    return false, place == 0
+    return nil, nil, refused(length.err)
   end
   queue_changed(fair)
   fair.length = length
-  if length - 1 == redis.call("ZCARD", fair.timeouts) then
-    return true, length == 1
-  end
-  local place = redis.call("LPOS", fair.queue, holder)
-  local is_new = place == length - 1
-  if not is_new then
+  if length == 1 and type(redis.pcall("PEXPIRE", fair.queue, milliseconds(DAY_MS))) == "table" then
     redis.call("LREM", fair.queue, -1, holder)
-    fair.length = length - 1
+    redis.call("PEXPIRE", fair.queue, milliseconds(DAY_MS))
   end
-  return is_new, place == 0
+  return true, length == 1
 end
 
 local function is_queued(fair, timeout_ms, holder)
@@ -135,7 +151,8 @@ local function stand_in_queue(fair, holder)
   if fair.is_wrong then
     return wrong(fair)
   end
-  top_of(fair)
+  local is_first = not top_of(fair).holder
+  ttl_of(fair)
   local is_head
   if is_known then
     is_head = front_of(fair)[1] == holder
@@ -151,19 +168,26 @@ local function stand_in_queue(fair, holder)
     keep_queue(fair, now_ms)
     fair.is_kept = true
   end
-  local added = read(fair, "ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)
-  if not added then
+  local until_ms = milliseconds(now_ms + times.alive_ms)
+  local added = redis.pcall("ZADD", fair.alive, until_ms, holder)
+  if type(added) == "table" then
     if is_new then
       redis.call("LREM", fair.queue, -1, holder)
     end
-    return wrong(fair)
+    return read(fair, "ZADD", fair.alive, until_ms, holder) or wrong(fair)
   end
-  fair.has_signs_of_life = fair.has_signs_of_life or added == 1
+  if added == 1 then
+    keep_signs_of_life(fair, times)
+  end
   if is_new or not timeout_ms then
     local ms, top_ms = timeout_at_end(fair, now_ms, times), top_of(fair).ms
     redis.call("ZADD", fair.timeouts, milliseconds(ms), holder)
     fair.top = { holder = holder, ms = ms }
-    fair.is_to_be_kept = fair.is_to_be_kept or ms > top_ms or is_head or not is_new
+    if is_first then
+      keep_queue(fair, now_ms)
+    else
+      fair.is_to_be_kept = fair.is_to_be_kept or ms > top_ms or is_head or not is_new
+    end
   end
   local is_near_jvm = meets_jvm(fair, now_ms)
   return { "queued", ttl_of(fair), fair.holder, is_head and 1 or 0, is_near_jvm, is_new and 1 or 0 }

@@ -21,14 +21,20 @@ local latch, channel = KEYS[1], ARGV[5]
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
 
 return { now_ms, once(request, foreign_count(latch), function()
-  even_when_full(request)
   local count = count_of(latch)
   if count and count > 1 then
-    return record(request, "counted", redis.call("INCRBY", latch, "-1"))
+    local answer = record(request, "counted", count - 1)
+    if is_undone(request, redis.pcall("INCRBY", latch, "-1")) then
+      redis.call("INCRBY", latch, "-1")
+    end
+    return answer
   end
-  redis.call("DEL", latch)
+  local answer = record(request, "counted", 0)
+  if is_undone(request, redis.pcall("DEL", latch)) then
+    redis.call("DEL", latch)
+  end
   if count == 1 then
     publish(channel, "0")
   end
-  return record(request, "counted", 0)
+  return answer
 end) }

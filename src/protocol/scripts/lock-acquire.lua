@@ -31,16 +31,20 @@ local lock_count = #ARGV - 3
 local unfenced = 2 * lock_count - #KEYS
 
 -- Locks that are free, up to the first that is not. Most calls end here, so the functions that only the rest needs are made after it.
-local taken, seen_ttl_ms = 0, nil
+local taken, seen_ttl_ms, may_run = 0, nil, redis.acl_check_cmd
 if count_before == "0" and now_ms <= not_after_ms then
   for i = 1, unfenced do
     local lock = KEYS[i]
     seen_ttl_ms = redis.call("PTTL", lock)
-    -- A write that the server refuses is made once more below, and told.
-    if seen_ttl_ms ~= -2 or redis.pcall("HSET", lock, ARGV[i + 3], "1") ~= 1 then
+    -- What the server refuses is tried once more below, told, and taken back where it would leave a lock without a TTL.
+    if
+      seen_ttl_ms ~= -2
+      or may_run and not may_run("PEXPIRE", lock, lease_ms)
+      or redis.pcall("HSET", lock, ARGV[i + 3], "1") ~= 1
+      or redis.pcall("PEXPIRE", lock, lease_ms) ~= 1
+    then
       break
     end
-    redis.call("PEXPIRE", lock, lease_ms)
     taken, seen_ttl_ms = i, nil
   end
 end
@@ -48,6 +52,7 @@ if taken == lock_count then
   return now_ms
 end
 
+--@include let-end
 --@include raise-ttl
 --@include any-holder
 --@include refused
@@ -83,34 +88,38 @@ local function look(lock, holder, token, known_ttl_ms)
   elseif tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
     return { "miscounted", count }
   end
-  return nil, count
+  return nil, count, ttl_ms
 end
 
-local function count_up(lock, holder, token)
-  if token then
-    local drawn = redis.pcall("INCR", token)
-    if type(drawn) == "table" then
-      return drawn
-    end
+-- The number is drawn and read before the lock is written: one that is refused later is left out.
+local function draw(token)
+  local drawn = redis.pcall("INCR", token)
+  if type(drawn) ~= "table" then
     redis.call("PERSIST", token)
   end
-  local written = redis.pcall("HSET", lock, holder, new_count)
-  return type(written) == "table" and written or nil
+  return redis.call("GET", token), type(drawn) == "table" and drawn or nil
 end
 
-local function take(lock, holder, token, count)
+local function take(lock, holder, token, count, ttl_ms)
   -- A repeat has counted already; a full server would refuse it to count again.
-  local failure = count ~= new_count and count_up(lock, holder, token)
-  if failure then
-    local counter = token and redis.call("GET", token)
-    return counter and not tonumber(counter) and { "wrong-type", "string" } or refused(failure.err)
+  local is_repeat = count == new_count
+  if is_repeat then
+    raise_ttl(lock, lease_ms, true)
+    return token and { "held", redis.call("GET", token) or "0" } or "held"
   end
-  if count then
-    raise_ttl(lock, lease_ms, count == new_count)
-  else
-    redis.call("PEXPIRE", lock, lease_ms)
+  demand_end(lock, lease_ms)
+  local number, failure
+  if token then
+    number, failure = draw(token)
   end
-  return token and { "held", redis.call("GET", token) or "0" } or "held"
+  failure = failure or redis.pcall("HSET", lock, holder, new_count)
+  if type(failure) == "table" then
+    return number and not tonumber(number) and { "wrong-type", "string" } or refused(failure.err)
+  end
+  if ttl_ms < tonumber(lease_ms) then
+    let_end(lock, lease_ms, holder, count, ttl_ms == -2)
+  end
+  return token and { "held", number } or "held"
 end
 
 local function parts(i)
@@ -124,11 +133,11 @@ end
 
 local function answer_for(i, ttl_ms)
   local lock, holder, token = parts(i)
-  local answer, count = look(lock, holder, token, ttl_ms)
+  local answer, count, known_ttl_ms = look(lock, holder, token, ttl_ms)
   if not answer and blocked then
     return "free"
   end
-  return answer or take(lock, holder, token, count)
+  return answer or take(lock, holder, token, count or nil, known_ttl_ms)
 end
 
 local answers = { now_ms }

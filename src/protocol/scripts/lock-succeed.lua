@@ -15,7 +15,7 @@
            { "wrong-type", type }
   Compat   Redisson has nothing like it; what is stored looks as if the successor had taken the lock. A predecessor's TTL
            may be longer, and is overwritten; a repeat never shortens what the successor has by then. The first write is a
-           PEXPIRE, which a full server still accepts.
+           HDEL, which a full server still accepts.
 ]]
 --@include now-ms
 --@include raise-ttl
@@ -37,6 +37,8 @@ local function succeed()
   for i = 4, #ARGV do
     local predecessor = ARGV[i]
     if redis.call("HEXISTS", lock, predecessor) == 1 then
+      -- Whether the server would delete the predecessor: it has the lock as long as it is there. No holder is empty.
+      redis.call("HDEL", lock, "")
       redis.call("PEXPIRE", lock, lease_ms)
       redis.call("HSET", lock, successor, "1")
       redis.call("HDEL", lock, predecessor)

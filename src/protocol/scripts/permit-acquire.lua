@@ -39,19 +39,33 @@ local semaphore = { permits = KEYS[1], leases = KEYS[4], channel = ARGV[5] }
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
 local ids = raw_ids(ARGV[7])
 
-local function granted(left, lease_left_ms)
-  return { "granted", milliseconds(left), redis.call("PTTL", semaphore.permits), next_end_ms(semaphore), lease_left_ms }
+-- The earlier of two ends, of which each is -1 for none.
+local function earlier(one_ms, other_ms)
+  if one_ms < 0 or other_ms < 0 then
+    return math.max(one_ms, other_ms)
+  end
+  return math.min(one_ms, other_ms)
 end
 
+-- All that is read comes before what is written.
 local function grant()
-  local left = redis.call("DECRBY", semaphore.permits, milliseconds(#ids))
-  lease(semaphore, ids, lease_ms == 0 and PERMANENT or now_ms + lease_ms)
   local ttl_ms = redis.call("PTTL", semaphore.permits)
+  local more_ms = earlier(next_end_ms(semaphore), lease_ms == 0 and -1 or lease_ms)
+  local left = redis.call("DECRBY", semaphore.permits, milliseconds(#ids))
+  local ends_ms = lease_ms == 0 and PERMANENT or now_ms + lease_ms
+  local recorded = try_record(request, "granted", left)
+  if not recorded or is_undone(request, lease(semaphore, ids, ends_ms)) then
+    redis.call("DECRBY", semaphore.permits, milliseconds(-#ids))
+    -- The call fails with what was refused.
+    if recorded then
+      redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), ids[1])
+    end
+    return record(request, "granted", left)
+  end
   if ttl_ms > 0 then
     redis.call("PEXPIRE", semaphore.leases, milliseconds(ttl_ms))
   end
-  record(request, "granted", left)
-  return granted(left, -1)
+  return { "granted", milliseconds(left), ttl_ms, more_ms, -1 }
 end
 
 local function granted_before()
@@ -62,16 +76,12 @@ local function granted_before()
   if soonest_ms <= now_ms then
     return { "gone", "0" }
   end
-  return granted(count_of(semaphore.permits) or 0, soonest_ms < PERMANENT and soonest_ms - now_ms or -1)
+  local left, lease_left_ms = count_of(semaphore.permits) or 0, soonest_ms < PERMANENT and soonest_ms - now_ms or -1
+  return { "granted", milliseconds(left), redis.call("PTTL", semaphore.permits), next_end_ms(semaphore), lease_left_ms }
 end
 
 local function waits_ms(others)
-  local lease_left_ms = next_end_ms(semaphore)
-  local saved_ms = others > 0 and redis.call("PTTL", saved) or -1
-  if lease_left_ms < 0 or saved_ms < 0 then
-    return math.max(lease_left_ms, saved_ms)
-  end
-  return math.min(lease_left_ms, saved_ms)
+  return earlier(next_end_ms(semaphore), others > 0 and redis.call("PTTL", saved) or -1)
 end
 
 local fresh = false

@@ -34,20 +34,24 @@ local function cancel()
     return { "wrong-type", foreign }
   end
   local freed = save_no_more(saved, owner)
-  even_when_full(request)
-  forget_settled(request)
   local ids = {}
   for _, id in ipairs(raw_ids(ARGV[6])) do
     if lease_end(semaphore, id) then
       ids[#ids + 1] = id
     end
   end
+  local cancelled
+  answer_of(request)
   if #ids > 0 then
-    give_back(semaphore, ids)
-  elseif freed then
-    announce(semaphore.channel, count_of(semaphore.permits) or 0)
+    cancelled = give_back(semaphore, ids, request, "cancelled", 0)
+  else
+    cancelled = record(request, "cancelled", 0)
+    if freed then
+      announce(semaphore.channel, count_of(semaphore.permits) or 0)
+    end
   end
-  return record(request, "cancelled", 0)
+  forget_settled(request)
+  return cancelled
 end
 
 return { now_ms, cancel() }

@@ -31,5 +31,5 @@ return { now_ms, once(request, foreign_semaphore(semaphore), function()
   if absent > 0 then
     return record(request, "absent", absent)
   end
-  return record(request, "released", give_back(semaphore, ids))
+  return give_back(semaphore, ids, request, "released")
 end) }

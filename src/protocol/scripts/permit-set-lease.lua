@@ -36,9 +36,12 @@ return { now_ms, once(request, foreign_semaphore(semaphore), function()
     return record(request, "absent", absent)
   end
   local seen_ms = next_end_ms(semaphore)
-  lease(semaphore, ids, now_ms + lease_ms)
+  local answer = record(request, "updated", #ids)
+  if is_undone(request, lease(semaphore, ids, now_ms + lease_ms)) then
+    redis.call("ZADD", semaphore.leases, milliseconds(now_ms + lease_ms), ids[1])
+  end
   if seen_ms < 0 or seen_ms > next_end_ms(semaphore) then
     announce(semaphore.channel, 1)
   end
-  return record(request, "updated", #ids)
+  return answer
 end) }

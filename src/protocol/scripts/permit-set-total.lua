@@ -27,9 +27,14 @@ return { now_ms, once(request, foreign_semaphore(semaphore), function()
   local available = count_of(semaphore.permits)
   -- Without a semaphore, leases that are left of an earlier one do not count.
   local now_total = available and available + redis.call("ZCARD", semaphore.leases) or 0
-  if available == nil or now_total ~= total then
-    available = redis.call("INCRBY", semaphore.permits, milliseconds(total - now_total))
-    announce(semaphore.channel, available)
+  if available and now_total == total then
+    return record(request, "set", available)
   end
-  return record(request, "set", available)
+  local left, change = (available or 0) + total - now_total, milliseconds(total - now_total)
+  local answer = record(request, "set", left)
+  if is_undone(request, redis.pcall("INCRBY", semaphore.permits, change)) then
+    redis.call("INCRBY", semaphore.permits, change)
+  end
+  announce(semaphore.channel, left)
+  return answer
 end) }

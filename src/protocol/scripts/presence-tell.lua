@@ -21,6 +21,7 @@
   Compat   Redisson knows no such keys; a JVM may write them by itself.
 ]]
 --@include now-ms
+--@include let-end
 local clients, client, not_after_ms, id = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2]
 local beat, every_ms, least_ms = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local keep_ms, meta, live = tonumber(ARGV[6]), ARGV[7], ARGV[8]
@@ -43,6 +44,13 @@ local there = redis.call("ZCOUNT", clients, string.format("%.0f", now_ms + 1), "
 local next_ms = math.min(math.max(least_ms, there * SHARE_MS), LONGEST_MS)
 local told_ms = math.max(every_ms, next_ms)
 
+local forgotten = redis.call("ZCOUNT", clients, "-inf", string.format("%.0f", now_ms - keep_ms))
+local clients_ttl_ms = redis.call("PTTL", clients)
+-- Both keys end an hour after the client was there.
+local needed_ms = 3 * told_ms + keep_ms
+local ttl_ms = string.format("%.0f", needed_ms)
+demand_end(client, ttl_ms)
+
 local at = string.format("%.0f", now_ms)
 redis.call("HSET", client, "v", "1", "at", at, "every", string.format("%.0f", told_ms), "beat", beat)
 if meta ~= "" then
@@ -51,18 +59,19 @@ end
 if live ~= "" then
   redis.call("HSET", client, "live", live, "liveAt", at)
 end
--- Both keys end an hour after the client was there.
-local needed_ms = 3 * told_ms + keep_ms
-redis.call("PEXPIRE", client, string.format("%.0f", needed_ms))
+if type(redis.pcall("PEXPIRE", client, ttl_ms)) == "table" then
+  redis.pcall("DEL", client)
+  -- Fails the call with the server's refusal.
+  redis.call("PEXPIRE", client, ttl_ms)
+end
 
 redis.call("ZADD", clients, string.format("%.0f", now_ms + 3 * told_ms), id)
-local forgotten = redis.call("ZCOUNT", clients, "-inf", string.format("%.0f", now_ms - keep_ms))
+if clients_ttl_ms < needed_ms then
+  redis.call("PEXPIRE", clients, ttl_ms)
+end
 if forgotten > 0 then
   local last_rank = math.min(forgotten, MOST_FORGOTTEN) - 1
   redis.call("ZREMRANGEBYRANK", clients, 0, string.format("%.0f", last_rank))
-end
-if redis.call("PTTL", clients) < needed_ms then
-  redis.call("PEXPIRE", clients, string.format("%.0f", needed_ms))
 end
 
 return { now_ms, next_ms, 1 - redis.call("HEXISTS", client, "meta") }

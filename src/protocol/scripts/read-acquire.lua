@@ -20,7 +20,7 @@
            shortens it.
 ]]
 --@include now-ms
---@include raise-ttl
+--@include let-end
 --@include read-write-look
 --@include any-holder
 --@include refused
@@ -59,15 +59,16 @@ local function obstacle(lock, mark, holder, held_count, kin)
   if tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
     return { "miscounted", count }
   end
-  return nil, tonumber(count) > held_count
+  return nil, count
 end
 
-local function take(lock, hold, holder, lease_ms, held_count, is_repeat)
-  local hold_ms = tonumber(lease_ms)
-  if is_repeat then
+local function take(lock, hold, holder, lease_ms, held_count, count)
+  local hold_ms, ttl_ms = tonumber(lease_ms), redis.call("PTTL", lock)
+  if count and tonumber(count) > held_count then
     -- A late copy may find a hold with a longer lease under its number.
     hold_ms = math.max(hold_ms, redis.call("PTTL", hold))
   end
+  demand_end(lock, lease_ms)
   local written = redis.pcall("SET", hold, "1", "PX", string.format("%.0f", hold_ms))
   if written.err then
     return refused(written.err)
@@ -76,7 +77,9 @@ local function take(lock, hold, holder, lease_ms, held_count, is_repeat)
     redis.call("HSET", lock, "mode", "read")
   end
   redis.call("HSET", lock, holder, string.format("%.0f", held_count + 1))
-  raise_ttl(lock, lease_ms)
+  if ttl_ms < tonumber(lease_ms) then
+    let_end(lock, lease_ms, holder, count, ttl_ms == -2)
+  end
   return { "held" }
 end
 
@@ -100,9 +103,9 @@ if together then
   end)
 end
 return answer_all(function(lock, hold, mark, at)
-  local answer, is_repeat = obstacle_at(lock, mark, at)
+  local answer, count = obstacle_at(lock, mark, at)
   if not answer and blocked then
     return { "free" }
   end
-  return answer or take(lock, hold, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), is_repeat)
+  return answer or take(lock, hold, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), count)
 end)

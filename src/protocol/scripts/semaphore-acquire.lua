@@ -35,7 +35,12 @@ return { now_ms, once(request, foreign_count(permits) or foreign_type(saved, "st
   local others = saved_for_others(saved, owner)
   if available and available - others >= tonumber(wanted) then
     save_no_more(saved, owner)
-    return record(request, "granted", redis.call("DECRBY", permits, wanted))
+    local left = redis.call("DECRBY", permits, wanted)
+    local answer = try_record(request, "granted", left)
+    if not answer then
+      redis.call("DECRBY", permits, milliseconds(-wanted))
+    end
+    return answer or record(request, "granted", left)
   end
   local exists = available and 1 or 0
   available = available or 0

@@ -27,7 +27,6 @@ local permits, channel, added, most = KEYS[1], ARGV[5], tonumber(ARGV[6]), tonum
 local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memory_ms = ARGV[3], settled = ARGV[4] }
 
 return { now_ms, once(request, foreign_count(permits), function()
-  even_when_full(request)
   local available = count_of(permits)
   if not available and ARGV[7] == "1" then
     return record(request, "absent", 0)
@@ -36,7 +35,10 @@ return { now_ms, once(request, foreign_count(permits), function()
   if added > 0 and available + added > most then
     return record(request, "too-many", available)
   end
-  local total = redis.call("INCRBY", permits, ARGV[6])
-  announce(channel, total)
-  return record(request, "added", total)
+  local answer = record(request, "added", available + added)
+  if is_undone(request, redis.pcall("INCRBY", permits, ARGV[6])) then
+    redis.call("INCRBY", permits, ARGV[6])
+  end
+  announce(channel, available + added)
+  return answer
 end) }

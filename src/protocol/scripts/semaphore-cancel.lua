@@ -31,19 +31,20 @@ local function cancel()
   local answer = answer_of(request)
   local granted = answer and answer[1] == "granted"
   local freed = save_no_more(saved, owner)
-  even_when_full(request)
-  forget_settled(request)
+  local cancelled = record(request, "cancelled", 0)
   -- A semaphore that was deleted meanwhile is not made again.
   local available = count_of(permits)
-  if available then
-    if granted then
-      available = redis.call("INCRBY", permits, wanted)
+  if available and granted then
+    if is_undone(request, redis.pcall("INCRBY", permits, wanted)) then
+      redis.call("INCRBY", permits, wanted)
     end
-    if granted or freed then
-      announce(channel, available)
-    end
+    available = available + wanted
   end
-  return record(request, "cancelled", 0)
+  if available and (granted or freed) then
+    announce(channel, available)
+  end
+  forget_settled(request)
+  return cancelled
 end
 
 return { now_ms, cancel() }

@@ -22,7 +22,11 @@ local request = { requests = KEYS[2], not_after_ms = ARGV[1], id = ARGV[2], memo
 return { now_ms, once(request, foreign_count(permits), function()
   local available = math.max(count_of(permits) or 0, 0)
   if available > 0 then
-    redis.call("DECRBY", permits, string.format("%.0f", available))
+    redis.call("DECRBY", permits, milliseconds(available))
   end
-  return record(request, "drained", available)
+  local answer = try_record(request, "drained", available)
+  if not answer and available > 0 then
+    redis.call("DECRBY", permits, milliseconds(-available))
+  end
+  return answer or record(request, "drained", available)
 end) }

@@ -37,5 +37,11 @@ return { now_ms, once(request, foreign_semaphore(semaphore), function()
   if now_total ~= seen then
     return record(request, "changed", now_total)
   end
-  return record(request, "set", make_available(semaphore, total - now_total))
+  local left, change = available + total - now_total, milliseconds(total - now_total)
+  local answer = record(request, "set", left)
+  if is_undone(request, redis.pcall("INCRBY", semaphore.permits, change)) then
+    redis.call("INCRBY", semaphore.permits, change)
+  end
+  announce(semaphore.channel, left)
+  return answer
 end) }

@@ -18,7 +18,7 @@
            the lease to it. The mark is holdfast's own.
 ]]
 --@include now-ms
---@include raise-ttl
+--@include let-end
 --@include read-write-look
 --@include any-holder
 --@include refused
@@ -42,19 +42,23 @@ local function obstacle(lock, holder, held_count)
   if tonumber(count) ~= held_count and tonumber(count) ~= held_count + 1 then
     return { "miscounted", count }
   end
-  return nil
+  return nil, count
 end
 
-local function take(lock, mark, holder, lease_ms, held_count)
+local function take(lock, mark, holder, lease_ms, held_count, count)
   -- Before anything is written: it fails where the mark has another type.
-  local waiting = redis.call("GET", mark)
+  local waiting, ttl_ms = redis.call("GET", mark), redis.call("PTTL", lock)
+  demand_end(lock, lease_ms)
   local written = redis.pcall("HSET", lock, "mode", "write", holder, string.format("%.0f", held_count + 1))
   if type(written) == "table" then
     return refused(written.err)
   end
-  raise_ttl(lock, lease_ms)
+  if ttl_ms < tonumber(lease_ms) then
+    let_end(lock, lease_ms, holder, count, ttl_ms == -2)
+  end
   if waiting == holder then
-    redis.call("DEL", mark)
+    -- Where that is refused, the mark keeps readers away until its TTL.
+    redis.pcall("DEL", mark)
   end
   return { "held" }
 end
@@ -79,12 +83,12 @@ if together then
   end)
 end
 return answer_all(function(lock, mark, at)
-  local answer = obstacle_at(lock, at)
+  local answer, count = obstacle_at(lock, at)
   if answer and answer[1] == "busy" and mark_ms ~= "0" and ARGV[at + 3] == "1" then
     redis.pcall("SET", mark, ARGV[at], "PX", mark_ms)
   end
   if not answer and blocked then
     return { "free" }
   end
-  return answer or take(lock, mark, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]))
+  return answer or take(lock, mark, ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), count)
 end)

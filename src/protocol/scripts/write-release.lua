@@ -38,8 +38,8 @@ local function leave(lock, holder, channel, prefix)
   local longest = longest_read_ms(lock, prefix)
   if longest > 0 then
     redis.call("PEXPIRE", lock, string.format("%.0f", longest))
-    redis.call("HDEL", lock, holder)
     redis.call("HSET", lock, "mode", "read")
+    redis.call("HDEL", lock, holder)
   else
     redis.call("DEL", lock)
   end

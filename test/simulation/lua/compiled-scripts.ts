@@ -92,6 +92,7 @@ export class CompiledScripts implements Interpreter {
       call: (...words) => this.#command(this.#state.line, words),
       pcall: (...words) => this.#attempt(words),
       error_reply: (text) => new Table().with("err", String(text).replace(/^-/, "")),
+      acl_check_cmd: () => true,
       status_reply: (text) => new Table().with("ok", String(text).replace(/^-/, "")),
     };
   }

@@ -35,6 +35,9 @@ const OPERATIONS: Readonly<Record<string, string>> = {
 
 const CALL = 'redis["call"]';
 const PCALL = 'redis["pcall"]';
+const REDIS_FUNCTIONS = new Set(
+  ["call", "pcall", "error_reply", "status_reply", "acl_check_cmd"].map((name) => `redis.${name}`),
+);
 
 const LIBRARIES: ReadonlySet<string> = new Set(["string", "math", "table", "redis"]);
 
@@ -412,7 +415,7 @@ class Compiler {
     }
     if (name === "KEYS" || name === "ARGV") return value(name);
     const path = LIBRARIES.has(name) ? `${name}${this.#dot()}${this.#name()}` : name;
-    if (["redis.call", "redis.pcall", "redis.error_reply", "redis.status_reply"].includes(path)) {
+    if (REDIS_FUNCTIONS.has(path)) {
       return value(`redis["${path.slice("redis.".length)}"]`);
     }
     if (path in library.single) return value(`single["${path}"]`);

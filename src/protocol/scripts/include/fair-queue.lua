@@ -12,9 +12,10 @@ local HEADS_AT_ONCE, MOST_LOOKS = 100, 20
 -- adds only after one that does not.
 local function forget_first(fair, first, now_ms, times)
   local last_ms = timeout_of(fair, first[#first])
+  -- The queue first: a waiter without a sign of life would be believed alive.
+  redis.call("LTRIM", fair.queue, #first, -1)
   redis.call("ZREM", fair.timeouts, unpack(first))
   redis.call("ZREM", fair.alive, unpack(first))
-  redis.call("LTRIM", fair.queue, #first, -1)
   queue_changed(fair)
   fair.top = nil
   local head = front_of(fair)[1]
@@ -92,13 +93,15 @@ end
 -- Also removes the score of a waiter that is not in the queue any more: no expiry would, as the other waiters keep the key.
 local function leave(fair, holder, found, now_ms, times)
   local place = found.place or redis.call("LPOS", fair.queue, holder)
+  if place then
+    redis.call("LREM", fair.queue, 1, holder)
+  end
   redis.call("ZREM", fair.timeouts, holder)
   redis.call("ZREM", fair.alive, holder)
   fair.top = nil
   if not place then
     return
   end
-  redis.call("LREM", fair.queue, 1, holder)
   queue_changed(fair)
   fair.is_to_be_kept = true
   local behind = redis.call("LINDEX", fair.queue, place)
@@ -107,14 +110,17 @@ local function leave(fair, holder, found, now_ms, times)
   end
 end
 
--- The head of the queue gets the lock.
+-- The head of the queue gets the lock. Returns false when the server refuses to take it out.
 local function leave_front(fair, now_ms, times)
   local head, second = front_of(fair)[1], front_of(fair)[2]
   local is_before_jvm = second and not is_ours(second)
   local timeout_ms = is_before_jvm and timeout_of(fair, head)
-  redis.call("ZREM", fair.timeouts, head)
-  redis.call("ZREM", fair.alive, head)
-  redis.call("LREM", fair.queue, 1, head)
+  if type(redis.pcall("LREM", fair.queue, 1, head)) == "table" then
+    return false
+  end
+  -- Scores that stay are found stale by the next call that finds more of them than waiters.
+  redis.pcall("ZREM", fair.timeouts, head)
+  redis.pcall("ZREM", fair.alive, head)
   queue_changed(fair)
   fair.top = nil
   if is_before_jvm then
@@ -123,6 +129,7 @@ local function leave_front(fair, now_ms, times)
       bring_nearer(fair, 0, second, head, timeout_ms, now_ms, times)
     end
   end
+  return true
 end
 
 -- A waiter of holdfast has the lock until then; 0: it is to come and ask.
@@ -141,13 +148,21 @@ local function pass_on(fair, now_ms, times)
     return
   end
   if is_ours(head) and times.grant_ms > 0 then
-    local given = redis.pcall("HSET", fair.lock, head, "1")
-    if type(given) == "table" then
+    local grant_ms = milliseconds(times.grant_ms)
+    -- The lock is free, so the first PEXPIRE does nothing: it shows whether the server would let the grant end.
+    if
+      type(redis.pcall("PEXPIRE", fair.lock, grant_ms)) == "table"
+      or type(redis.pcall("HSET", fair.lock, head, "1")) == "table"
+    then
       return
     end
-    redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))
+    redis.call("PEXPIRE", fair.lock, grant_ms)
     lock_changed(fair)
-    leave_front(fair, now_ms, times)
+    if not leave_front(fair, now_ms, times) then
+      -- A head that stays in the queue would be given the lock again and again.
+      redis.pcall("DEL", fair.lock)
+      return
+    end
     until_ms = now_ms + times.grant_ms
   else
     fair.is_to_be_kept = true

@@ -51,28 +51,27 @@ local function count_expired(semaphore)
   return redis.call("ZCOUNT", semaphore.leases, "-inf", milliseconds(now_ms))
 end
 
--- A semaphore that was deleted is not made again.
-local function make_available(semaphore, number)
-  if not count_of(semaphore.permits) then
-    return 0
-  end
-  local available = redis.call("INCRBY", semaphore.permits, milliseconds(number))
-  announce(semaphore.channel, available)
-  return available
-end
-
+-- The permits past their lease are available again. A semaphore that was deleted is not made again.
 local function reclaim(semaphore)
-  local expired = count_expired(semaphore)
-  if expired > 0 then
-    local last = math.min(expired, MOST_AT_ONCE) - 1
-    make_available(semaphore, redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(last)))
+  local number = math.min(count_expired(semaphore), MOST_AT_ONCE)
+  if number == 0 then
+    return
   end
+  -- Of an empty range: whether the server would remove them, before they are counted.
+  redis.call("ZREMRANGEBYRANK", semaphore.leases, "1", "0")
+  if count_of(semaphore.permits) then
+    announce(semaphore.channel, redis.call("INCRBY", semaphore.permits, milliseconds(number)))
+  end
+  redis.call("ZREMRANGEBYRANK", semaphore.leases, "0", milliseconds(number - 1))
 end
 
+-- Returns the error when the server refuses it, which it does for all of them.
 local function lease(semaphore, ids, ends_ms)
+  local reply = nil
   for _, id in ipairs(ids) do
-    redis.call("ZADD", semaphore.leases, milliseconds(ends_ms), id)
+    reply = redis.pcall("ZADD", semaphore.leases, milliseconds(ends_ms), id)
   end
+  return reply
 end
 
 local function prolong(semaphore, ids, ends_ms)
@@ -83,10 +82,21 @@ local function prolong(semaphore, ids, ends_ms)
   end
 end
 
-local function give_back(semaphore, ids)
-  local given = 0
-  for _, id in ipairs(ids) do
-    given = given + redis.call("ZREM", semaphore.leases, id)
+-- Gives permits back whose leases are there, and records what is available then, or `number`.
+local function give_back(semaphore, ids, request, status, number)
+  -- Whether the server would remove them, before they are counted. No permit has an empty id.
+  redis.call("ZREM", semaphore.leases, "")
+  local available = count_of(semaphore.permits)
+  local total = available and available + #ids or 0
+  local answer = record(request, status, number or total)
+  if available and is_undone(request, redis.pcall("INCRBY", semaphore.permits, milliseconds(#ids))) then
+    redis.call("INCRBY", semaphore.permits, milliseconds(#ids))
   end
-  return make_available(semaphore, given)
+  for _, id in ipairs(ids) do
+    redis.call("ZREM", semaphore.leases, id)
+  end
+  if available then
+    announce(semaphore.channel, total)
+  end
+  return answer
 end

@@ -2,8 +2,12 @@
   request: how a call that changes a value without an owner has its effect once, however often it arrives. For each such
   value a client keeps a hash with a field for each of its requests, "<status>:<number>": what was answered. A repeat is
   answered the same. A request is { requests, id, not_after_ms, memory_ms, settled }.
+  Redis takes nothing back when it refuses a command in the middle of a script, as it does for want of a right. So the answer is
+  remembered first, and becomes "undone" if the effect is refused; or the effect comes first, and is taken back by its own
+  command if the answer can not be remembered.
 ]]
 --@include now-ms
+local UNDONE = "undone:0"
 
 local function milliseconds(number)
   return string.format("%.0f", number)
@@ -28,16 +32,18 @@ end
 
 local function answer_of(request)
   local record = redis.call("HGET", request.requests, request.id)
-  if not record then
+  if not record or record == UNDONE then
     return nil
   end
+  request.before = record
   local status, number = string.match(record, "^([%a-]+):(-?%d+)$")
   return { status, number }
 end
 
+-- What can not be forgotten ends with the hash.
 local function forget_settled(request)
   for id in string.gmatch(request.settled, "%d+") do
-    redis.call("HDEL", request.requests, id)
+    redis.pcall("HDEL", request.requests, id)
   end
 end
 
@@ -46,13 +52,39 @@ local function even_when_full(request)
   redis.call("PEXPIRE", request.requests, request.memory_ms)
 end
 
-local function record(request, status, number)
+local function was_refused(reply)
+  return type(reply) == "table" and reply.err ~= nil
+end
+
+-- Returns nil when the server refuses it.
+local function try_record(request, status, number)
   local answer = { status, string.format("%.0f", number) }
-  -- Also where nothing was done: a late copy of the request may find another state and would then act.
-  even_when_full(request)
-  redis.call("HSET", request.requests, request.id, answer[1] .. ":" .. answer[2])
+  local text = answer[1] .. ":" .. answer[2]
+  if
+    was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))
+    or was_refused(redis.pcall("HSET", request.requests, request.id, text))
+  then
+    return nil
+  end
   redis.call("PEXPIRE", request.requests, request.memory_ms)
   return answer
+end
+
+-- Also where nothing was done: a late copy of the request may find another state and would then act.
+local function record(request, status, number)
+  -- The call fails with what the server says.
+  return try_record(request, status, number)
+    or redis.call("PEXPIRE", request.requests, request.memory_ms)
+      and redis.call("HSET", request.requests, request.id, UNDONE)
+end
+
+-- Whether the effect of a request that was recorded is refused: then it is as if it had not arrived.
+local function is_undone(request, reply)
+  if not was_refused(reply) then
+    return false
+  end
+  redis.call("HSET", request.requests, request.id, request.before or UNDONE)
+  return true
 end
 
 local function once(request, foreign, decide)

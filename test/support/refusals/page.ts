@@ -1,0 +1,49 @@
+import { inPart } from "./in-part.js";
+import { type Cell, scriptNames } from "./world.js";
+
+const HEAD = `# What a refused command leaves
+
+Redis takes nothing back when it refuses a command in the middle of a script: for want of a [right](../guide/servers.md#the-rights-that-are-needed), or as
+the command was renamed. The scripts are written for that. Whichever command is refused, and however often the call is repeated:
+
+- no key is left without a TTL that would have one;
+- no count moves more than once: permits, latches, hold counts;
+- once the right is there, the lock or the permits can be acquired again, at the latest when the TTLs below are over.
+
+A refused call fails with \`UnavailableError\`, whose message has the server's words. Fencing tokens may be left out then, none is given twice.
+A server that is full, a replica, or one with too few replicas refuses the first write of a script, and so has changed nothing.
+
+The table is made by \`npm run table\` from the tests, which refuse each command of each script to a user of a real server (\`ACL\`), in all the
+situations that they have for it. *Before anything was done*: the call fails, and has changed nothing. *Done all the same*: the call is answered as always.
+
+Redis 6.2 can not tell a script what its user may run. There a lock without a TTL is taken back after the refusal, which needs \`HDEL\` or \`DEL\`: a user
+who lacks these as well as \`PEXPIRE\` leaves it.
+
+`;
+
+const list = (commands: readonly string[]) => commands.map((command) => `\`${command}\``).join(" ") || "–";
+
+/** @param cells by script */
+export function pageOf(cells: ReadonlyMap<string, readonly Cell[]>): string {
+  const rows = scriptNames.toSorted().map((name) => rowOf(name, cells.get(name) ?? []));
+  const parts = Object.entries(inPart).map(([name, text]) => `- \`${name}\`: ${text}`);
+  return [
+    HEAD,
+    "| Script | Before anything was done | Done all the same | In part |\n| --- | --- | --- | --- |\n",
+    ...rows,
+    "\n## What is done in part\n\nWhat is left ends by its TTL.\n\n",
+    `${parts.join("\n")}\n`,
+  ].join("");
+}
+
+/** Each command as it does worst. */
+function rowOf(name: string, cells: readonly Cell[]): string {
+  const [none, all, part] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  for (const { command, outcome } of cells) {
+    if (outcome.isInPart) part.add(command);
+    else (outcome.error === undefined ? all : none).add(command);
+  }
+  const before = [...none].filter((command) => !part.has(command));
+  const done = [...all].filter((command) => !part.has(command) && !none.has(command));
+  return `| \`${name}\` | ${list(before.sort())} | ${list(done.sort())} | ${list([...part].sort())} |\n`;
+}
