@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type ClientPresence, UnavailableError } from "holdfast";
+import type { ClientPresence } from "holdfast";
 import { describe, expect, test } from "vitest";
 import { documentedRights } from "../../../test/support/servers/documented-rights.js";
 import type { Finding } from "../src/doctor/check.js";
@@ -21,7 +21,6 @@ import { docPage } from "../src/doctor/doc-page.js";
 import { aclLine, UNKNOWN_TO_6 } from "../src/doctor/rights.js";
 import { ofEach, type Server } from "../src/doctor/scene.js";
 import { tellResult, tellVerdict, verdictOf } from "../src/doctor/tell-checks.js";
-import { failureOf } from "../src/failure-of.js";
 import { Output } from "../src/output.js";
 import { holdfast } from "./support/command-line.js";
 
