@@ -95,7 +95,7 @@ const snippets: readonly string[] = [
   "local ask = redis.pcall return ask('NOSUCH', 1).err",
   "return redis.call('HGET', 'text', 'x')",
   "local function read(...)\n local insist = redis.call\n return insist(...)\nend\nreturn read('HGET', 'text', 'x')",
-  "return redis.call('SET', 'n', 1.5) and redis.call('GET', 'n')",
+  "return redis.call('SET', 'n', 3 / 2 * 4) and redis.call('GET', 'n')",
   "return redis.call('SET', {}, 1)",
   "return redis.call()",
   "return redis.error_reply('-MY error')",
