@@ -65,11 +65,11 @@ export const groups: readonly TestGroup[] = [
     name: "redis",
     alone: false,
     files: [
-      "test/conformance/{differential,node-redis}.test.ts",
+      "test/conformance/{differential,lua-differential,node-redis}.test.ts",
       "test/finding/{bounds,locks}-redis.test.ts",
       "test/faults/{closing,late-commands,lost-replies-clients,subscriptions,unhelpful-servers,unreachable}.test.ts",
       "test/faults/{refused-commands-all,refused-rights}.test.ts",
-      "test/kinds/{fair-lock,fair-lock-crowds,fair-lock-redis,kinds-settings,read-write-lock,read-write-model}.test.ts",
+      "test/kinds/{fair-lock,fair-lock-crowds,fair-lock-redis,hostile-names,kinds-settings,read-write-lock,read-write-model}.test.ts",
       "test/kinds/{red-lock-servers,red-lock-slow-servers,restarts}.test.ts",
       "test/locks/{bursts-redis,error-messages-redis,groups-redis,hand-off-far-clients,inspect-listeners}.test.ts",
       "test/locks/{call-watchdog-killed,lease-told-redis,load,reentrant-lock,sooner-ends-redis,wake-ups}.test.ts",

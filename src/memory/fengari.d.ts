@@ -23,8 +23,10 @@ declare module "fengari" {
     readonly LUA_TNUMBER: number;
     readonly LUA_TSTRING: number;
     readonly LUA_TTABLE: number;
+    readonly LUA_TFUNCTION: number;
     readonly lua_Debug: new () => Activation;
     lua_atnativeerror(state: State, handler: StateFunction): void;
+    lua_call(state: State, argumentCount: number, resultCount: number): void;
     lua_createtable(state: State, arraySize: number, recordSize: number): void;
     /** Never returns. */
     lua_error(state: State): never;
@@ -37,6 +39,8 @@ declare module "fengari" {
     lua_pcall(state: State, argumentCount: number, resultCount: number, handlerIndex: number): number;
     lua_pop(state: State, count: number): void;
     lua_pushboolean(state: State, value: boolean): void;
+    /** A function with so many values from the stack, which it finds at {@link lua_upvalueindex}. */
+    lua_pushcclosure(state: State, value: StateFunction, valueCount: number): void;
     lua_pushjsfunction(state: State, value: StateFunction): void;
     lua_pushnil(state: State): void;
     lua_pushnumber(state: State, value: number): void;
@@ -54,6 +58,8 @@ declare module "fengari" {
     lua_tostring(state: State, index: number): Uint8Array;
     lua_touserdata(state: State, index: number): unknown;
     lua_type(state: State, index: number): number;
+    lua_upvalueindex(at: number): number;
+    lua_tocfunction(state: State, index: number): StateFunction;
     lua_typename(state: State, type: number): Uint8Array;
   }
 
@@ -63,9 +69,9 @@ declare module "fengari" {
     luaL_checkstack(state: State, size: number, complaint: Uint8Array | null): void;
     luaL_checkstring(state: State, argument: number): Uint8Array;
     luaL_error(state: State, format: Uint8Array, ...args: unknown[]): never;
+    luaL_len(state: State, index: number): number;
     luaL_loadbuffer(state: State, source: Uint8Array, size: number | null, name: Uint8Array): number;
     luaL_newstate(): State;
-    luaL_optinteger(state: State, argument: number, fallback: number): number;
     luaL_ref(state: State, index: number): number;
     luaL_requiref(state: State, name: Uint8Array, open: StateFunction, global: boolean): void;
     luaL_tolstring(state: State, index: number): Uint8Array;

@@ -1,34 +1,46 @@
 import { lauxlib, lua, type State, type StateFunction, to_luastring } from "fengari";
-import { bytesOfArray } from "./byte-strings.js";
+import {
+  checkNumber,
+  checkPlace,
+  checkTable,
+  checkWritten,
+  cText,
+  numberAt,
+  refuse,
+  textAt,
+} from "./lua-arguments.js";
 import { pushBytes } from "./lua-values.js";
-import { parseNumber, shortNumberText, wholeText } from "./number-text.js";
+import { parseNumber, shortNumberText } from "./number-text.js";
 
-const { LUA_TNUMBER, LUA_TSTRING, LUA_TTABLE } = lua;
+const { LUA_TSTRING, LUA_TTABLE } = lua;
 
-/** Functions of Lua 5.1 that behave differently in fengari, which is Lua 5.3. */
-export const luaFunctions: Readonly<Record<string, StateFunction>> = {
-  tonumber(state) {
+/** How many values Lua 5.1 has room for on its stack while it runs a function that is no Lua. */
+const STACK = 8_000;
+const MAX_UINT64 = 2n ** 64n - 1n;
+
+/** Functions that Lua 5.1 has otherwise than fengari, which is Lua 5.3; each gets what 5.3 has. */
+export const luaFunctions: Readonly<Record<string, (of53: StateFunction) => StateFunction>> = {
+  tonumber: () => (state) => {
     lauxlib.luaL_checkany(state, 1);
-    const base = lauxlib.luaL_optinteger(state, 2, 10);
-    const number =
-      base === 10 && lua.lua_type(state, 1) === LUA_TNUMBER
-        ? lua.lua_tonumber(state, 1)
-        : numberOf(readString(state, 1), base);
+    const base = lua.lua_gettop(state) > 1 ? checkPlace(state, 2) : 10;
+    const number = base === 10 ? anyNumber(state, 1) : numberInBase(state, base);
     if (number === undefined) lua.lua_pushnil(state);
     else lua.lua_pushnumber(state, number);
     return 1;
   },
 
-  tostring(state) {
+  tostring: () => (state) => {
     lauxlib.luaL_checkany(state, 1);
     const number = numberAt(state, 1);
+    const isObject = [LUA_TTABLE, lua.LUA_TFUNCTION].includes(lua.lua_type(state, 1));
+    if (isObject) refuse(state, "makes no text of a table or a function");
     if (number === undefined) lauxlib.luaL_tolstring(state, 1);
-    else pushBytes(state, shortNumberText(number));
+    else pushBytes(state, shortNumberText(checkWritten(state, number)));
     return 1;
   },
 
   /** An error of Redis, which is a table, becomes its text. */
-  pcall(state) {
+  pcall: () => (state) => {
     lauxlib.luaL_checkany(state, 1);
     lua.lua_pushboolean(state, true);
     lua.lua_insert(state, 1);
@@ -44,29 +56,34 @@ export const luaFunctions: Readonly<Record<string, StateFunction>> = {
     return 2;
   },
 
-  "math.floor": rounding(Math.floor),
-  "math.ceil": rounding(Math.ceil),
-  "math.max": choosing((best, number) => number > best),
-  "math.min": choosing((best, number) => number < best),
-
-  /** Scripts turn numbers into text by `%.0f` alone and put texts in by `%s`, so nothing else is understood. */
-  "string.format"(state) {
-    let argument = 1;
-    const format = bytesOfArray(lauxlib.luaL_checkstring(state, 1));
-    const text = format.replace(/%(\.0f|s|.?)/gs, (_, verb) => {
-      argument += 1;
-      if (verb === ".0f") return wholeText(lauxlib.luaL_checknumber(state, argument));
-      if (verb === "s" && lua.lua_type(state, argument) === LUA_TSTRING) {
-        return bytesOfArray(lauxlib.luaL_checkstring(state, argument));
-      }
-      return lauxlib.luaL_error(
-        state,
-        to_luastring('the only formats are "%%.0f" for numbers and "%%s" for texts'),
-      );
-    });
-    pushBytes(state, text);
-    return 1;
+  ipairs: (of53) => (state) => {
+    checkTable(state, 1);
+    return of53(state);
   },
+
+  unpack: () => (state) => {
+    checkTable(state, 1);
+    const given = lua.lua_gettop(state);
+    const from = given > 1 ? checkPlace(state, 2) : 1;
+    const to = given > 2 ? checkPlace(state, 3) : lauxlib.luaL_len(state, 1);
+    const count = Math.max(to - from + 1, 0);
+    if (given + count > STACK) lauxlib.luaL_error(state, to_luastring("too many results to unpack"));
+    lauxlib.luaL_checkstack(state, count, null);
+    for (let at = from; at <= to; at += 1) lua.lua_rawgeti(state, 1, at);
+    return count;
+  },
+
+  "table.insert": (of53) => (state) => {
+    checkTable(state, 1);
+    if (lua.lua_gettop(state) > 2) refuse(state, "inserts at the end alone");
+    return of53(state);
+  },
+
+  "math.floor": () => rounding(Math.floor),
+  "math.ceil": () => rounding(Math.ceil),
+  "math.abs": () => rounding(Math.abs),
+  "math.max": () => choosing((best, number) => number > best),
+  "math.min": () => choosing((best, number) => number < best),
 };
 
 /**
@@ -90,20 +107,16 @@ export function pushJoint(state: State): void {
 
 function operandText(state: State, index: number): string {
   const number = numberAt(state, index);
-  if (number !== undefined) return shortNumberText(number);
-  const text = readString(state, index);
+  if (number !== undefined) return shortNumberText(checkWritten(state, number));
+  const text = textAt(state, index);
   if (text !== undefined) return text;
   const type = lua.lua_typename(state, lua.lua_type(state, index));
   return lauxlib.luaL_error(state, to_luastring("attempt to concatenate a %s value"), type);
 }
 
-function numberAt(state: State, index: number): number | undefined {
-  return lua.lua_type(state, index) === LUA_TNUMBER ? lua.lua_tonumber(state, index) : undefined;
-}
-
 function rounding(round: (number: number) => number): StateFunction {
   return (state) => {
-    lua.lua_pushnumber(state, round(lauxlib.luaL_checknumber(state, 1)));
+    lua.lua_pushnumber(state, round(checkNumber(state, 1)));
     return 1;
   };
 }
@@ -111,9 +124,9 @@ function rounding(round: (number: number) => number): StateFunction {
 /** Takes texts for the numbers that they are. */
 function choosing(isBetter: (best: number, number: number) => boolean): StateFunction {
   return (state) => {
-    let best = lauxlib.luaL_checknumber(state, 1);
+    let best = checkNumber(state, 1);
     for (let at = 2; at <= lua.lua_gettop(state); at += 1) {
-      const number = lauxlib.luaL_checknumber(state, at);
+      const number = checkNumber(state, at);
       if (isBetter(best, number)) best = number;
     }
     lua.lua_pushnumber(state, best);
@@ -121,16 +134,25 @@ function choosing(isBetter: (best: number, number: number) => boolean): StateFun
   };
 }
 
-function numberOf(text: string | undefined, base: number): number | undefined {
-  if (text === undefined) return undefined;
-  const trimmed = text.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, "");
-  if (base === 10) return parseNumber(trimmed);
-  const number = Number.parseInt(trimmed, base);
-  return number.toString(base) === trimmed.toLowerCase().replace(/^0+(?=.)/, "") ? number : undefined;
+function anyNumber(state: State, index: number): number | undefined {
+  const text = textAt(state, index);
+  return text === undefined ? numberAt(state, index) : parseNumber(cText(text));
 }
 
-function readString(state: State, index: number): string | undefined {
-  return lua.lua_type(state, index) === LUA_TSTRING
-    ? bytesOfArray(lua.lua_tostring(state, index))
-    : undefined;
+/** As `strtoul` of C reads it, which wraps a negative number round, and makes the largest number of one that is too large. */
+function numberInBase(state: State, base: number): number | undefined {
+  const number = numberAt(state, 1);
+  const text = number === undefined ? textAt(state, 1) : shortNumberText(checkWritten(state, number));
+  if (text === undefined || base < 2 || base > 36)
+    return lauxlib.luaL_error(state, to_luastring("bad argument to 'tonumber'"));
+  const [, sign, , digits = ""] = /^([+-]?)(0x(?=[\da-f]))?([\da-z]+)$/.exec(cText(text).toLowerCase()) ?? [];
+  let sum = 0n;
+  for (const digit of base === 16 || !/^[+-]?0x/.test(cText(text).toLowerCase()) ? digits : "!") {
+    const value = Number.parseInt(digit, 36);
+    if (!(value < base)) return undefined;
+    sum = sum * BigInt(base) + BigInt(value);
+  }
+  if (digits === "") return undefined;
+  if (sum > MAX_UINT64) return Number(MAX_UINT64);
+  return Number(sign === "-" && sum > 0n ? MAX_UINT64 + 1n - sum : sum);
 }

@@ -72,13 +72,24 @@ export class LuaInterpreter {
       lua.lua_rawgeti(state, lua.LUA_REGISTRYINDEX, known);
       return undefined;
     }
-    const source = arrayOfBytes(bytesOfText(forLua53(script.lua)));
-    if (lauxlib.luaL_loadbuffer(state, source, null, to_luastring(CHUNK_NAME)) !== lua.LUA_OK) {
-      return `ERR Error compiling script (new function): ${bytesOfArray(lua.lua_tostring(state, -1))}`;
-    }
+    const complaint = this.#load(script.lua);
+    if (complaint !== undefined) return `ERR Error compiling script (new function): ${complaint}`;
     lua.lua_pushvalue(state, -1);
     this.#functionRefs.set(script.sha1, lauxlib.luaL_ref(state, lua.LUA_REGISTRYINDEX));
     return undefined;
+  }
+
+  #load(text: string): string | undefined {
+    const state = this.#state;
+    try {
+      const source = arrayOfBytes(bytesOfText(forLua53(text)));
+      if (lauxlib.luaL_loadbuffer(state, source, null, to_luastring(CHUNK_NAME)) === lua.LUA_OK)
+        return undefined;
+      return bytesOfArray(lua.lua_tostring(state, -1));
+    } catch (error) {
+      if (error instanceof SyntaxError) return error.message;
+      throw error;
+    }
   }
 
   #bind(name: string, values: readonly string[]): void {

@@ -1,6 +1,9 @@
 import { lauxlib, lua, lualib, type State, type StateFunction, to_luastring } from "fengari";
+import { bytesOfArray } from "./byte-strings.js";
+import { refuse } from "./lua-arguments.js";
 import { luaFunctions, pushJoint } from "./lua-functions.js";
 import { JOINT } from "./lua-source.js";
+import { textFunctions } from "./lua-texts.js";
 
 /** What a script finds under its global names, apart from `KEYS`, `ARGV` and `redis`. */
 const BASE_NAMES = [
@@ -16,11 +19,20 @@ const BASE_NAMES = [
   "math",
 ];
 
-/** Names that Redis does not have, has otherwise at each run, or that would turn numbers into text of Lua 5.3. */
+/** Names of Lua 5.3 alone, or that Redis has otherwise at each run. */
 const LIBRARY_GAPS: Readonly<Record<string, readonly string[]>> = {
-  string: ["dump", "pack", "packsize", "unpack"],
-  table: ["concat", "move", "pack", "unpack"],
-  math: ["random", "randomseed", "tointeger", "type", "ult"],
+  string: ["pack", "packsize", "unpack"],
+  table: ["move", "pack", "unpack"],
+  math: ["maxinteger", "mininteger", "random", "randomseed", "tointeger", "type", "ult"],
+};
+
+/** What a real server has besides, and no script of ours or of Redisson's calls: nothing proves that it would answer the same. */
+const UNKNOWN: Readonly<Record<string, string>> = {
+  "": "_G _VERSION arg bit cjson cmsgpack collectgarbage coroutine getmetatable load loadstring os rawequal rawget rawset setmetatable struct xpcall",
+  string: "dump gfind lower rep reverse upper",
+  table: "concat foreach foreachi getn maxn remove setn sort",
+  math: "acos asin atan atan2 cos cosh deg exp fmod frexp ldexp log log10 mod modf pow rad sin sinh sqrt tan tanh",
+  redis: "acl_check_cmd breakpoint debug log replicate_commands set_repl setresp sha1hex",
 };
 
 /** Leaves on the stack the table behind the global names, into which `KEYS` and `ARGV` are put at each run. */
@@ -40,6 +52,7 @@ export function pushSandbox(state: State, redis: Readonly<Record<string, StateFu
   lua.lua_setfield(state, -2, to_luastring(JOINT));
   replaceFunctions(state);
   leaveGaps(state);
+  refuseUnknown(state);
   guardNames(state);
 }
 
@@ -66,11 +79,15 @@ function putRedis(state: State, redis: Readonly<Record<string, StateFunction>>):
 }
 
 function replaceFunctions(state: State): void {
-  for (const [path, run] of Object.entries(luaFunctions)) {
+  const texts = Object.entries(textFunctions).map(([name, replace]) => [`string.${name}`, replace] as const);
+  for (const [path, replace] of [...Object.entries(luaFunctions), ...texts]) {
     const [name = "", library] = path.split(".").reverse();
     if (library === undefined) lua.lua_pushvalue(state, -1);
     else lua.lua_getfield(state, -1, to_luastring(library));
-    lua.lua_pushjsfunction(state, run);
+    lua.lua_getfield(state, -1, to_luastring(name));
+    const of53 = lua.lua_tocfunction(state, -1);
+    lua.lua_pop(state, 1);
+    lua.lua_pushjsfunction(state, replace(of53));
     lua.lua_setfield(state, -2, to_luastring(name));
     lua.lua_pop(state, 1);
   }
@@ -81,6 +98,19 @@ function leaveGaps(state: State): void {
     lua.lua_getfield(state, -1, to_luastring(library));
     for (const name of names) {
       lua.lua_pushnil(state);
+      lua.lua_setfield(state, -2, to_luastring(name));
+    }
+    lua.lua_pop(state, 1);
+  }
+}
+
+/** The functions of libraries; the global names are refused where they are read. */
+function refuseUnknown(state: State): void {
+  for (const [library, names] of Object.entries(UNKNOWN)) {
+    if (library === "") continue;
+    lua.lua_getfield(state, -1, to_luastring(library));
+    for (const name of names.split(" ")) {
+      lua.lua_pushjsfunction(state, (L) => refuse(L, `has no ${library}.${name}`));
       lua.lua_setfield(state, -2, to_luastring(name));
     }
     lua.lua_pop(state, 1);
@@ -106,6 +136,8 @@ function guardNames(state: State): void {
 
 function refuseRead(state: State): never {
   const name = lua.lua_tostring(state, 2);
+  const text = bytesOfArray(name);
+  if (UNKNOWN[""]?.split(" ").includes(text)) refuse(state, `has no ${text}`);
   return lauxlib.luaL_error(
     state,
     to_luastring("Script attempted to access nonexistent global variable '%s'"),

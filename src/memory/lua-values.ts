@@ -1,12 +1,15 @@
 import { lauxlib, lua, type State, to_luastring } from "fengari";
 import { arrayOfBytes, bytesOfArray } from "./byte-strings.js";
-import { numberText } from "./number-text.js";
+import { refuse } from "./lua-arguments.js";
 import { Refusal, type Reply, Status } from "./reply.js";
 
 const { LUA_TBOOLEAN, LUA_TNUMBER, LUA_TSTRING, LUA_TTABLE } = lua;
 
 const OK_FIELD = to_luastring("ok");
 const ERR_FIELD = to_luastring("err");
+const RESP3_FIELDS = ["double", "map", "set", "big_number", "verbatim_string"].map((name) =>
+  to_luastring(name),
+);
 
 /** A reply that is nested deeper is a table that contains itself. */
 const MAX_DEPTH = 100;
@@ -48,10 +51,17 @@ export function readArguments(state: State): string[] | undefined {
   for (let index = 1; index <= count; index++) {
     const type = lua.lua_type(state, index);
     if (type === LUA_TSTRING) words.push(bytesOfArray(lua.lua_tostring(state, index)));
-    else if (type === LUA_TNUMBER) words.push(numberText(lua.lua_tonumber(state, index)));
+    else if (type === LUA_TNUMBER) words.push(wholeNumberText(state, lua.lua_tonumber(state, index)));
     else return undefined;
   }
   return words;
+}
+
+/** Redis 7.0 writes other numbers by `%.17g`, and later ones in their shortest form. */
+function wholeNumberText(state: State, number: number): string {
+  if (!Number.isInteger(number) || Math.abs(number) > 2 ** 53 || Object.is(number, -0))
+    refuse(state, "passes whole numbers alone to Redis, up to 2^53");
+  return `${number}`;
 }
 
 function readReply(state: State, depth: number): Reply {
@@ -59,8 +69,7 @@ function readReply(state: State, depth: number): Reply {
     case LUA_TSTRING:
       return bytesOfArray(lua.lua_tostring(state, -1));
     case LUA_TNUMBER:
-      // Adding 0 turns the -0 of a negative fraction into 0.
-      return Math.trunc(lua.lua_tonumber(state, -1)) + 0;
+      return wholeNumber(lua.lua_tonumber(state, -1));
     case LUA_TBOOLEAN:
       return lua.lua_toboolean(state, -1) ? 1 : null;
     case LUA_TTABLE:
@@ -70,18 +79,39 @@ function readReply(state: State, depth: number): Reply {
   }
 }
 
+/** Beyond 64 bits each machine answers something else. */
+function wholeNumber(number: number): number | Refusal {
+  if (!(Math.abs(number) < 2 ** 63))
+    return new Refusal("ERR the embedded server answers no number beyond 64 bits");
+  // Adding 0 turns the -0 of a negative fraction into 0.
+  return Math.trunc(number) + 0;
+}
+
 function readTable(state: State, depth: number): Reply {
   if (depth > MAX_DEPTH) return new Refusal("ERR reached lua stack limit");
   const error = readText(state, ERR_FIELD);
-  if (error !== undefined) return new Refusal(error);
+  if (error !== undefined) return new Refusal(lineOf(error));
   const status = readText(state, OK_FIELD);
-  if (status !== undefined) return new Status(status);
+  if (status !== undefined) return new Status(lineOf(status));
+  if (RESP3_FIELDS.some((field) => hasField(state, field)))
+    return new Refusal("ERR the embedded server answers no types of RESP3");
   const items: Reply[] = [];
   lauxlib.luaL_checkstack(state, 2, null);
   while (lua.lua_rawgeti(state, -1, items.length + 1) !== lua.LUA_TNIL)
     items.push(popReply(state, depth + 1));
   lua.lua_pop(state, 1);
   return items;
+}
+
+/** Errors and statuses are C strings, on a line of the protocol. */
+function lineOf(text: string): string {
+  return text.replace(/\0.*$/s, "").replace(/[\r\n]/g, " ");
+}
+
+function hasField(state: State, field: Uint8Array): boolean {
+  const is = lua.lua_getfield(state, -1, field) !== lua.LUA_TNIL;
+  lua.lua_pop(state, 1);
+  return is;
 }
 
 /** A field of the table on top of the stack, when it is a string. */

@@ -6,32 +6,70 @@ import {
   type MasterReply,
   type Unsubscribe,
 } from "../driver/driver.js";
+import { wrappable } from "../driver/wrappable.js";
 import type { RawReply, ScriptCall } from "../protocol/script-call.js";
 import { MemoryServer } from "./memory-server.js";
+import { type Way, wayTo } from "./way.js";
 
 /**
  * A driver for a server inside this process. It coordinates this process only: use it in tests, in demos and
  * where one process is all there is. Drivers that share a server exclude and wake each other.
  */
 export function memoryDriver(server: MemoryServer = new MemoryServer()): Driver {
-  return new MemoryDriver(server);
+  return wrappable(new MemoryDriver(server));
+}
+
+/** What listens to a channel, as soon as there is a connection. */
+interface Subscription {
+  readonly channel: string;
+  readonly listener: ChannelListener;
+  /** Ends the listening at the server; undefined while there is no connection. */
+  end: (() => void) | undefined;
+  /** Tells that it listens, the first time. */
+  began: (() => void) | undefined;
+  readonly failed: (error: Error) => void;
 }
 
 class MemoryDriver implements Driver {
   readonly traits: DriverTraits;
-  /** The way to this server never breaks. */
-  readonly resets = 0;
+  /** How often the server has gone away. */
+  resets = 0;
   readonly #server: MemoryServer;
-  readonly #subscriptions = new Set<() => void>();
+  readonly #way: Way;
+  readonly #leave: () => void;
+  readonly #subscriptions = new Set<Subscription>();
+  /** What rejects the calls that were sent and not answered. */
+  readonly #unanswered = new Set<(error: Error) => void>();
   #closed = false;
 
   constructor(server: MemoryServer) {
     this.#server = server;
+    this.#way = wayTo(server);
     this.traits = { server: server.name, topology: "memory" };
+    this.#leave = this.#way.join({ onLost: () => this.#onLost(), onReady: () => this.#onReady() });
+  }
+
+  get outage(): Error | undefined {
+    return this.#way.isOpen ? undefined : this.#refused();
   }
 
   run({ script, keys, args }: ScriptCall): Promise<RawReply> {
-    return this.#inLaterTurn(() => this.#server.evaluate(script, keys, args));
+    if (this.#closed) return Promise.reject(new DriverClosedError());
+    return new Promise((resolve, reject) => {
+      const failed = (error: unknown) => {
+        this.#unanswered.delete(failed);
+        reject(error);
+      };
+      this.#unanswered.add(failed);
+      const answered = (answer: () => void) => {
+        if (this.#unanswered.delete(failed)) answer();
+      };
+      this.#way.later(() => {
+        if (!this.#unanswered.has(failed)) return;
+        if (!this.#way.isOpen) failed(this.#refused());
+        else this.#deliver(() => this.#server.evaluate(script, keys, args), answered, resolve, reject);
+      });
+    });
   }
 
   async everywhere(call: ScriptCall): Promise<readonly MasterReply[]> {
@@ -39,39 +77,87 @@ class MemoryDriver implements Driver {
   }
 
   subscribe(channel: string, listener: ChannelListener): Promise<Unsubscribe> {
-    return this.#inLaterTurn(() => {
-      if (this.#closed) throw new DriverClosedError();
-      const end = this.#server.subscribe(channel, (message) => listener.onMessage(message));
-      this.#subscriptions.add(end);
-      listener.onReady();
-      return () => {
-        this.#subscriptions.delete(end);
-        end();
+    if (this.#closed) return Promise.reject(new DriverClosedError());
+    return new Promise((resolve, reject) => {
+      const unsubscribe = () => {
+        this.#subscriptions.delete(subscription);
+        subscription.end?.();
         return Promise.resolve();
       };
+      const subscription: Subscription = {
+        channel,
+        listener,
+        end: undefined,
+        began: () => resolve(unsubscribe),
+        failed: reject,
+      };
+      this.#subscriptions.add(subscription);
+      this.#listen(subscription);
     });
   }
 
   /** Resolves in a later turn: the calls sent before are answered first. */
   close(): Promise<void> {
     this.#closed = true;
-    for (const end of this.#subscriptions) end();
+    this.#leave();
+    for (const { end, began, failed } of this.#subscriptions) {
+      end?.();
+      if (began !== undefined) failed(new DriverClosedError());
+    }
     this.#subscriptions.clear();
-    return new Promise((resolve) => this.#server.clock.schedule(0, resolve, true));
+    return new Promise((resolve) => this.#way.later(resolve));
   }
 
-  /** The way to a server takes a turn of the event loop, and keeps the process alive until the answer is there. */
-  #inLaterTurn<T>(act: () => T): Promise<T> {
-    if (this.#closed) return Promise.reject(new DriverClosedError());
-    return new Promise((resolve, reject) => {
-      const arrive = () => {
-        try {
-          resolve(act());
-        } catch (error) {
-          reject(error);
-        }
-      };
-      this.#server.clock.schedule(0, arrive, true);
+  /** The server carries the call out when it arrives, and the answer may take its time, or be lost. */
+  #deliver(
+    evaluate: () => RawReply,
+    answered: (answer: () => void) => void,
+    resolve: (reply: RawReply) => void,
+    reject: (error: unknown) => void,
+  ): void {
+    let answer: () => void;
+    try {
+      const reply = evaluate();
+      answer = () => resolve(reply);
+    } catch (error) {
+      answer = () => reject(error);
+    }
+    const { delayMs } = this.#way;
+    if (delayMs === 0) answered(answer);
+    else this.#way.later(() => answered(answer), delayMs);
+  }
+
+  #listen(subscription: Subscription): void {
+    this.#way.later(() => {
+      if (!this.#subscriptions.has(subscription) || !this.#way.isOpen || subscription.end !== undefined)
+        return;
+      const { channel, listener } = subscription;
+      subscription.end = this.#server.subscribe(channel, (message) => listener.onMessage(message));
+      listener.onReady();
+      subscription.began?.();
+      subscription.began = undefined;
     });
+  }
+
+  #onLost(): void {
+    this.resets += 1;
+    for (const subscription of this.#subscriptions) {
+      subscription.end?.();
+      subscription.end = undefined;
+    }
+    const error = new Error(`the connection to ${this.#server.name} was reset (ECONNRESET)`);
+    const unanswered = [...this.#unanswered];
+    this.#unanswered.clear();
+    this.#way.later(() => {
+      for (const failed of unanswered) failed(error);
+    });
+  }
+
+  #onReady(): void {
+    for (const subscription of this.#subscriptions) this.#listen(subscription);
+  }
+
+  #refused(): Error {
+    return new Error(`${this.#server.name} is away (connect ECONNREFUSED)`);
   }
 }

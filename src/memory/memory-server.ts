@@ -1,9 +1,12 @@
 import { type Clock, systemClock } from "../clock.js";
+import { ServerReplyError } from "../driver/driver.js";
 import type { RawReply, ScriptSource } from "../protocol/script-call.js";
 import { bytesOfText, textOfBytes } from "./byte-strings.js";
 import { Channels } from "./channels.js";
 import { MemoryStore } from "./memory-store.js";
+import { Refusals, type RefusedCalls } from "./refusals.js";
 import type { Snapshot } from "./snapshot.js";
+import { wayTo } from "./way.js";
 
 export interface MemoryServerOptions {
   /** Default: the clock of this process. */
@@ -23,6 +26,7 @@ export class MemoryServer {
   readonly clock: Clock;
   readonly #channels: Channels;
   readonly #store: MemoryStore;
+  readonly #refusals = new Refusals();
 
   constructor(options: MemoryServerOptions = {}) {
     const { clock = systemClock } = options;
@@ -34,6 +38,7 @@ export class MemoryServer {
       publish: (channel, message) => channels.publish(channel, message),
       listeners: (channel) => channels.count(channel),
       channels: () => channels.names(),
+      refusalOf: (command) => this.#refusals.ofCommand(command),
     });
   }
 
@@ -44,6 +49,8 @@ export class MemoryServer {
 
   /** Runs a script at once, as `EVAL` does. Throws `ServerReplyError` when the script ends with an error. */
   evaluate(script: ScriptSource, keys: readonly string[], args: readonly string[]): RawReply {
+    const refusal = this.#refusals.ofScript(script.name);
+    if (refusal !== undefined) throw new ServerReplyError(refusal);
     return this.#store.evaluate(script, keys, args);
   }
 
@@ -68,5 +75,56 @@ export class MemoryServer {
   /** Behaves from now on like a server at its `maxmemory` that may evict nothing, or no longer so. */
   full(isFull: boolean): void {
     this.#store.full(isFull);
+  }
+
+  /** Whether drivers can not reach the server at present. */
+  get isAway(): boolean {
+    return !wayTo(this).isOpen;
+  }
+
+  /**
+   * The server can not be reached from now on, until {@link comeBack}: all connections break, messages are lost, calls fail. A call that was
+   * under way may have been carried out. Calls of holdfast go on trying for one `commandTimeoutMs` (default: 3,000 ms), then reject with
+   * `UnavailableError`; leases that are not renewed meanwhile are lost when their time is over.
+   *
+   * The keys stay, and expire with time. `flush()` while it is away makes it come back empty, as after a restart that kept nothing.
+   * `command`, `evaluate` and `dump` of the server itself still work. Safe twice.
+   */
+  goAway(): void {
+    wayTo(this).close();
+  }
+
+  /** The server can be reached again: drivers connect and listen anew, and calls that still try succeed. Safe twice. */
+  comeBack(): void {
+    wayTo(this).open();
+  }
+
+  /**
+   * From now on the answer to each call of a driver takes so long: the server carries the call out at once, and the answer is lost where the
+   * server goes away before. With a delay of `commandTimeoutMs` or more, calls reject with `UnavailableError`, `outcomeUnknown: true`.
+   *
+   * @param delayMs milliseconds on the server's clock, 0 or more; 0, as at first: in a later turn of the event loop
+   * @throws TypeError, RangeError
+   */
+  answerAfter(delayMs: number): void {
+    if (typeof delayMs !== "number")
+      throw new TypeError(`delayMs must be a number of milliseconds, got ${delayMs}`);
+    if (!(delayMs >= 0 && delayMs < Number.POSITIVE_INFINITY))
+      throw new RangeError(
+        `delayMs must be 0 or more, and finite, got ${delayMs}: a server that never answers is one that is away`,
+      );
+    wayTo(this).delayMs = delayMs;
+  }
+
+  /**
+   * From now on the server refuses scripts, or a command wherever a script calls it, with an error: `refuse({ error: "READONLY You can't
+   * write against a read only replica." })`, `refuse({ error: "NOPERM no permission", command: "PEXPIRE" })`. What a script has done before
+   * the command that is refused stays, as on a real server. With `command` a script that handles the refusal goes on.
+   *
+   * @returns what ends it. Safe twice
+   * @throws TypeError for an error that does not begin with a code, as `OOM` or `NOPERM`
+   */
+  refuse(calls: RefusedCalls): () => void {
+    return this.#refusals.add(calls);
   }
 }

@@ -16,6 +16,8 @@ export interface Surroundings {
   listeners(channel: string): number;
   /** Those with listeners. */
   channels(): Iterable<string>;
+  /** What a command that a script calls is refused with; undefined: it is not. Default: none is. */
+  refusalOf?(command: string): string | undefined;
 }
 
 /** Runs one command for a script; gets its name and arguments. */
@@ -132,7 +134,10 @@ export class MemoryStore {
     this.#hasWritten = false;
   }
 
-  readonly #runForScript = (words: readonly string[]): Reply => this.#run(words, scriptComplaints);
+  readonly #runForScript = (words: readonly string[]): Reply => {
+    const refusal = this.#surroundings.refusalOf?.(words[0] ?? "");
+    return refusal === undefined ? this.#run(words, scriptComplaints) : new Refusal(refusal);
+  };
 
   #run(words: readonly string[], complaints: Complaints): Reply {
     const [name = "", ...args] = words;

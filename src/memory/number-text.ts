@@ -15,11 +15,34 @@ export function shortNumberText(number: number): string {
 function generalText(number: number, digits: number): string {
   if (!Number.isFinite(number)) return special(number);
   if (number === 0) return Object.is(number, -0) ? "-0" : "0";
-  const [mantissa = "", exponentText = "0"] = number.toExponential(digits - 1).split("e");
+  const [mantissa = "", exponentText = "0"] = exponentialText(Math.abs(number), digits).split("e");
   const exponent = Number(exponentText);
-  if (exponent >= -4 && exponent < digits) return withoutTrailingZeros(number.toFixed(digits - 1 - exponent));
+  const minus = number < 0 ? "-" : "";
+  if (exponent >= -4 && exponent < digits) return minus + withoutTrailingZeros(pointed(mantissa, exponent));
   const sign = exponent < 0 ? "-" : "+";
-  return `${withoutTrailingZeros(mantissa)}e${sign}${String(Math.abs(exponent)).padStart(2, "0")}`;
+  return `${minus}${withoutTrailingZeros(mantissa)}e${sign}${String(Math.abs(exponent)).padStart(2, "0")}`;
+}
+
+/** So many digits tell each double from a tie: where the digits behind a five are zeros, there are no others further behind. */
+const EXACT_DIGITS = 60;
+
+/** As `toExponential`, but of two that are as near it takes the even one, as C does. */
+function exponentialText(number: number, digits: number): string {
+  const exact = number.toExponential(EXACT_DIGITS);
+  // The point is among the digits.
+  const isTie = /^50*e/.test(exact.slice(digits + 1));
+  const isEven = "02468".includes(exact.charAt(digits));
+  return isTie && isEven
+    ? exact.slice(0, digits + 1) + exact.slice(exact.indexOf("e"))
+    : number.toExponential(digits - 1);
+}
+
+/** The digits of a mantissa, with the point where the exponent says. */
+function pointed(mantissa: string, exponent: number): string {
+  const digits = mantissa.replace(".", "");
+  if (exponent < 0) return `0.${"0".repeat(-exponent - 1)}${digits}`;
+  const fraction = digits.slice(exponent + 1);
+  return digits.slice(0, exponent + 1) + (fraction === "" ? "" : `.${fraction}`);
 }
 
 /** `%.0f`, exact: halves go to the even neighbour. */
@@ -32,13 +55,26 @@ export function wholeText(number: number): string {
   return `${Object.is(whole, -0) ? "-" : ""}${BigInt(whole)}`;
 }
 
+const HEXADECIMAL = /^0x([\da-f]*)\.?([\da-f]*)(?:p([+-]?\d+))?$/;
+
 /** What `strtod` reads when all of the text is a number; undefined otherwise. */
 export function parseNumber(text: string): number | undefined {
   if (/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text)) return Number(text);
-  const [, minus, word] = /^(?:\+|(-))?(inf|infinity|nan|0x[\da-f]+)$/i.exec(text) ?? [];
+  const [, minus, word] = /^(?:\+|(-))?(inf|infinity|nan(?:\(\w*\))?|0x.+)$/.exec(text.toLowerCase()) ?? [];
   if (word === undefined) return undefined;
-  const size = /^0x/i.test(word) ? Number(word) : /^nan$/i.test(word) ? Number.NaN : Number.POSITIVE_INFINITY;
-  return minus === undefined ? size : -size;
+  const size = word.startsWith("0x")
+    ? parseHexadecimal(word)
+    : word.startsWith("nan")
+      ? Number.NaN
+      : Number.POSITIVE_INFINITY;
+  return minus === undefined || size === undefined ? size : -size;
+}
+
+function parseHexadecimal(text: string): number | undefined {
+  const [, whole = "", fraction = "", exponent = "0"] = HEXADECIMAL.exec(text) ?? [];
+  const digits = whole + fraction;
+  if (digits === "") return undefined;
+  return Number(BigInt(`0x${digits}`)) * 2 ** (Number(exponent) - 4 * fraction.length);
 }
 
 function withoutTrailingZeros(text: string): string {

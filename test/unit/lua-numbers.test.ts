@@ -34,17 +34,9 @@ describe("numbers in scripts are those of Lua 5.1", () => {
     ["math.floor(1795209961.7) * math.floor(1000.9)", "1795209961000"],
     ["math.ceil(1795209961.2) * 1000", "1795209962000"],
     ["#ARGV * 4294967296", "4294967296"],
-    ["1795209961773 % 1000", "773"],
     ["-1", "-1"],
     ["2 ^ 53", "9007199254740992"],
-    ["99999999999999999", "1e+17"],
-    ["1e20", "1e+20"],
-    ["0.1", "0.10000000000000001"],
-    ["1e-7", "9.9999999999999995e-08"],
-    ["0.0001", "0.0001"],
-    ["1.5", "1.5"],
     ["922337203685477", "922337203685477"],
-    ["2 ^ 1024", "inf"],
   ])("hands %s to Redis as %s", (expression, text) => {
     expect(asArgument(expression, "1795209961773")).toBe(text);
   });
@@ -63,9 +55,18 @@ describe("numbers in scripts are those of Lua 5.1", () => {
   });
 
   it.each([
-    ['string.format("%d", 1795209961773)', "the only formats are"],
-    ["table.concat({ 1, 2 })", "attempt to call a nil value"],
-  ])("refuses %s, which 5.3 would answer otherwise", (expression, message) => {
+    ['string.format("%d", 1795209961773)', 'the embedded server has only the format "%.0f"'],
+    ['string.format("%s", "a")', 'the embedded server has only the format "%.0f"'],
+    ["table.concat({ 1, 2 })", "the embedded server has no table.concat"],
+    ["cjson.encode({})", "the embedded server has no cjson"],
+    ["7 % 3", "the embedded server does not compile %"],
+    ["7 // 3", "the embedded server does not compile //"],
+    ['"\\x41"', 'the embedded server does not compile "\\x41"'],
+    ["0x1p4", "the embedded server does not compile 0x1p4"],
+    ["redis.call('GET', 0.1)", "the embedded server passes whole numbers alone to Redis, up to 2^53"],
+    ["redis.call('GET', 1e20)", "the embedded server passes whole numbers alone to Redis, up to 2^53"],
+    ["2 ^ 1024", "the embedded server answers no number beyond 64 bits"],
+  ])("refuses %s, which 5.3 would answer otherwise, or another release of Redis", (expression, message) => {
     expect(() => run(`return ${expression}`)).toThrow(message);
   });
 

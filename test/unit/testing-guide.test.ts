@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { events, Holdfast } from "holdfast";
+import { events, Holdfast, UnavailableError } from "holdfast";
 import { FakeClock, MemoryServer, memoryDriver } from "holdfast/memory";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { root } from "../support/tidy/tree.js";
@@ -76,6 +76,28 @@ describe(GUIDE, () => {
     await (await waiting).unlock();
     expect((await waiting).state).toBe("released");
     await Promise.all([ours.close(), theirs.close()]);
+  });
+
+  test("without Redis calls reject and leases are lost, and all goes on when it is back", async () => {
+    const clock = new FakeClock();
+    const server = new MemoryServer({ clock });
+    const holdfast = new Holdfast(memoryDriver(server), { clock });
+    const lease = await holdfast.getLock("job").lock();
+
+    server.goAway();
+    const failing = expect(holdfast.getLock("report").lock()).rejects.toThrow(UnavailableError);
+    await clock.advance(3_100);
+    await failing;
+    await clock.advance(30_000);
+    expect(lease.state).toBe("lost");
+
+    server.comeBack();
+    const next = holdfast.getLock("report").lock();
+    await clock.advance(1_000);
+    await (await next).unlock();
+    const closing = holdfast.close();
+    await clock.advance(60_000);
+    await closing;
   });
 
   test("shows what these tests run", () => {

@@ -1,5 +1,6 @@
 import type { Driver } from "../driver.js";
 import { ScriptDriver } from "../script-driver.js";
+import { wrappable } from "../wrappable.js";
 import { assertUsable, type IoredisClient, type IoredisCluster, isCluster } from "./client.js";
 import { IoredisClusterPort } from "./cluster.js";
 import { IoredisServerPort } from "./server.js";
@@ -25,7 +26,9 @@ export type {
  */
 export function ioredisDriver(redis: IoredisClient | IoredisCluster): Driver {
   assertUsable(redis);
-  return new ScriptDriver((events) =>
-    isCluster(redis) ? new IoredisClusterPort(redis, events) : new IoredisServerPort(redis, events),
+  return wrappable(
+    new ScriptDriver((events) =>
+      isCluster(redis) ? new IoredisClusterPort(redis, events) : new IoredisServerPort(redis, events),
+    ),
   );
 }

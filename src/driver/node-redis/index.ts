@@ -1,5 +1,6 @@
 import type { Driver } from "../driver.js";
 import { ScriptDriver } from "../script-driver.js";
+import { wrappable } from "../wrappable.js";
 import { assertUsable, isCluster, type NodeRedisCluster, type NodeRedisServer } from "./client.js";
 import { NodeRedisClusterPort } from "./cluster.js";
 import { NodeRedisServerPort } from "./server.js";
@@ -33,7 +34,9 @@ export type {
  */
 export function nodeRedisDriver(redis: NodeRedisServer | NodeRedisCluster): Driver {
   assertUsable(redis);
-  return new ScriptDriver((events) =>
-    isCluster(redis) ? new NodeRedisClusterPort(redis, events) : new NodeRedisServerPort(redis, events),
+  return wrappable(
+    new ScriptDriver((events) =>
+      isCluster(redis) ? new NodeRedisClusterPort(redis, events) : new NodeRedisServerPort(redis, events),
+    ),
   );
 }

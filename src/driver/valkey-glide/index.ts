@@ -1,5 +1,6 @@
 import type { Driver } from "../driver.js";
 import { ScriptDriver } from "../script-driver.js";
+import { wrappable } from "../wrappable.js";
 import {
   assertUsable,
   type ValkeyGlideClient,
@@ -32,5 +33,5 @@ export function valkeyGlideDriver<Client extends ValkeyGlideClient | ValkeyGlide
   options: ValkeyGlideOptions<Client>,
 ): Driver {
   assertUsable(client, options?.subscriber);
-  return new ScriptDriver((events) => new ValkeyGlidePort(client, options.subscriber, events));
+  return wrappable(new ScriptDriver((events) => new ValkeyGlidePort(client, options.subscriber, events)));
 }

@@ -36,8 +36,11 @@ local function mend(fair)
       stale[#stale + 1] = scores[i]
     end
   end
-  for holder in pairs(stands) do
-    added[#added + 1] = holder
+  for i = 1, #waiting do
+    if stands[waiting[i]] then
+      stands[waiting[i]] = nil
+      added[#added + 1] = waiting[i]
+    end
   end
   local timeout_ms = milliseconds(least_timeout(now_ms, times))
   -- A full server adds nothing unless the script has written before.

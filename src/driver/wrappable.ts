@@ -1,0 +1,30 @@
+import type { Driver } from "./driver.js";
+
+/** What not every driver has. */
+const OPTIONAL = ["placeOf", "onMoved", "lookForMoves", "runReplicated", "everywhere"] as const;
+
+/**
+ * The driver as an object without private fields of its own: a caller may put a `Proxy` around it, or an object that has it for a
+ * prototype, whose methods run on another `this` than the driver. A copy by `{ ...driver }` keeps the `resets` and the `outage` of that
+ * moment, so that a wrapper made in this way passes these two on by getters.
+ */
+export function wrappable(driver: Driver): Driver {
+  const methods: Partial<Record<(typeof OPTIONAL)[number], unknown>> = {};
+  for (const name of OPTIONAL) {
+    const method = driver[name];
+    if (method !== undefined) methods[name] = method.bind(driver);
+  }
+  return {
+    ...(methods as Partial<Driver>),
+    traits: driver.traits,
+    get resets() {
+      return driver.resets;
+    },
+    get outage() {
+      return driver.outage;
+    },
+    run: (call, ticket) => driver.run(call, ticket),
+    subscribe: (channel, listener, family) => driver.subscribe(channel, listener, family),
+    close: () => driver.close(),
+  };
+}

@@ -1,0 +1,136 @@
+import { lauxlib, lua, type State, type StateFunction, to_luastring } from "fengari";
+import { checkNumber, checkPlace, checkText, checkWritten, numberAt, refuse } from "./lua-arguments.js";
+import { pushBytes } from "./lua-values.js";
+import { wholeText } from "./number-text.js";
+
+/** More values than that do not fit on the stack of Lua 5.1, with some that a call has there besides. */
+const MOST_BYTES = 7_000;
+/** fengari has integers of 32 bits. No text is so long. */
+const LONGEST = 2 ** 31 - 1;
+
+/** Functions of the library `string`, as Lua 5.1 has them; each gets the function of Lua 5.3. */
+export const textFunctions: Readonly<Record<string, (of53: StateFunction) => StateFunction>> = {
+  /** Numbers become texts by `%.0f` alone. A `%s` of Lua 5.1 ends at a zero byte, and `..` does not. */
+  format: () => (state) => {
+    let argument = 1;
+    const text = checkText(state, 1).replace(/%(\.0f|.?)/gs, (_, verb) => {
+      argument += 1;
+      if (verb !== ".0f") refuse(state, 'has only the format "%.0f"');
+      return wholeText(checkWritten(state, checkNumber(state, argument)));
+    });
+    pushBytes(state, text);
+    return 1;
+  },
+
+  sub: (of53) => (state) => {
+    checkText(state, 1);
+    toPlace(state, 2);
+    if (lua.lua_gettop(state) > 2) toPlace(state, 3);
+    return of53(state);
+  },
+
+  byte: (of53) => (state) => {
+    const isLong = checkText(state, 1).length > MOST_BYTES;
+    for (let at = 2; at <= lua.lua_gettop(state); at += 1) toPlace(state, at);
+    if (isLong && lua.lua_gettop(state) > 2) refuse(state, "unpacks no text that is so long");
+    return asFloats(state, of53(state));
+  },
+
+  char: () => (state) => {
+    let bytes = "";
+    for (let at = 1; at <= lua.lua_gettop(state); at += 1) {
+      const byte = checkPlace(state, at);
+      if (byte < 0 || byte > 255)
+        lauxlib.luaL_error(state, to_luastring("bad argument #%d to 'char' (invalid value)"), at);
+      bytes += String.fromCharCode(byte);
+    }
+    pushBytes(state, bytes);
+    return 1;
+  },
+
+  len: (of53) => (state) => {
+    checkText(state, 1);
+    return asFloats(state, of53(state));
+  },
+
+  find: (of53) => (state) => {
+    checkText(state, 1);
+    checkStart(state);
+    const isPlain = lua.lua_gettop(state) > 3 && lua.lua_toboolean(state, 4);
+    if (isPlain) checkText(state, 2);
+    else checkPattern(state);
+    return asFloats(state, of53(state));
+  },
+
+  match: (of53) => (state) => {
+    checkText(state, 1);
+    checkStart(state);
+    checkPattern(state);
+    return of53(state);
+  },
+
+  gmatch: (of53) => (state) => {
+    checkText(state, 1);
+    checkPattern(state);
+    return of53(state);
+  },
+
+  gsub: (of53) => (state) => {
+    checkText(state, 1);
+    checkPattern(state);
+    if (lua.lua_gettop(state) !== 3 || lua.lua_type(state, 3) !== lua.LUA_TFUNCTION)
+      refuse(state, "replaces by a function alone in string.gsub");
+    pushChecked(state, 3);
+    lua.lua_replace(state, 3);
+    return asFloats(state, of53(state));
+  },
+};
+
+/** Puts a whole number in the place of an argument, so near that fengari can count to it. */
+function toPlace(state: State, index: number): void {
+  const place = checkPlace(state, index);
+  lua.lua_pushnumber(state, Math.max(-LONGEST, Math.min(place, LONGEST)));
+  lua.lua_replace(state, index);
+}
+
+/** Behind the end of a text Lua 5.1 searches at its end, and 5.3 does not. */
+function checkStart(state: State): void {
+  if (lua.lua_gettop(state) > 2 && numberAt(state, 3) !== 1)
+    refuse(state, "searches from the first byte alone");
+}
+
+/** A pattern of Lua 5.1 ends at a zero byte, for which it has `%z`, and takes `%g` for a letter. `()` finds integers. */
+function checkPattern(state: State): void {
+  const pattern = checkText(state, 2);
+  const escaped = pattern.match(/%./gs) ?? [];
+  if (pattern.includes("\0") || pattern.includes("()") || escaped.some((one) => /%[gG]/.test(one)))
+    refuse(state, "knows no zero byte, no () and no %g in patterns");
+}
+
+/** Pushes a function that calls the one at `index`, and refuses a number in the place of a text. */
+function pushChecked(state: State, index: number): void {
+  lua.lua_pushvalue(state, index);
+  lua.lua_pushcclosure(state, callChecked, 1);
+}
+
+function callChecked(state: State): number {
+  const count = lua.lua_gettop(state);
+  lua.lua_pushvalue(state, lua.lua_upvalueindex(1));
+  lua.lua_insert(state, 1);
+  lua.lua_call(state, count, 1);
+  if (numberAt(state, -1) !== undefined) refuse(state, "takes no number for a text");
+  return 1;
+}
+
+/** Makes floats of the integers among so many results: fengari calculates with them modulo 2^32. */
+function asFloats(state: State, count: number): number {
+  const top = lua.lua_gettop(state);
+  lauxlib.luaL_checkstack(state, 1, null);
+  for (let at = top - count + 1; at <= top; at += 1) {
+    const number = numberAt(state, at);
+    if (number === undefined) continue;
+    lua.lua_pushnumber(state, number);
+    lua.lua_replace(state, at);
+  }
+  return count;
+}

@@ -1,0 +1,46 @@
+/** What a server is to refuse. */
+export interface RefusedCalls {
+  /** What it answers, a code first: `OOM command not allowed when used memory > 'maxmemory'.` */
+  readonly error: string;
+  /** Only this command, wherever a script calls it. Default: whole scripts, before they do anything. */
+  readonly command?: string;
+  /** Only in this script of holdfast, by its name, as in the event `holdfast:command:start`. Default: in all. */
+  readonly script?: string;
+}
+
+/** What a server refuses at present. */
+export class Refusals {
+  readonly #all = new Set<RefusedCalls>();
+  /** The script that runs. */
+  #script = "";
+
+  /** @returns what ends it */
+  add(calls: RefusedCalls): () => void {
+    if (!/^[A-Z][A-Z0-9]* /.test(calls.error)) {
+      throw new TypeError(
+        `error must begin with a code of Redis, as in "NOPERM this user has no permissions", got ${JSON.stringify(calls.error)}`,
+      );
+    }
+    this.#all.add(calls);
+    return () => void this.#all.delete(calls);
+  }
+
+  /** The answer to a script that begins now; undefined when it runs. */
+  ofScript(name: string): string | undefined {
+    this.#script = name;
+    return this.#first(undefined);
+  }
+
+  /** The answer to a command of the script that runs. */
+  ofCommand(name: string): string | undefined {
+    return this.#all.size === 0 ? undefined : this.#first(name.toUpperCase());
+  }
+
+  #first(command: string | undefined): string | undefined {
+    for (const one of this.#all) {
+      const isOfScript = one.script === undefined || one.script === this.#script;
+      if (isOfScript && one.command?.toUpperCase() === command) return one.error;
+    }
+    return undefined;
+  }
+}
