@@ -48,7 +48,10 @@ export function lockBehind(
 ): string {
   const lock = `lock "${lockName}"`;
   if (obstacle === undefined) return lock;
-  const lease = obstacle.ttlMs < 0 ? "without a TTL" : `${Math.round(obstacle.ttlMs)} ms of its lease left`;
+  const lease =
+    obstacle.ttlMs < 0
+      ? "without a TTL"
+      : `its lease ends in ${Math.round(obstacle.ttlMs)} ms unless it is renewed`;
   if (!obstacle.own) return `${lock}, held by ${obstacle.holder} (${lease})`;
   const way = reentry === "scope" ? "call this inside lease.run() or using(), or pass" : "pass";
   const hint = `to enter a lock that the caller itself holds, ${way} { threadId: lease.threadId }`;

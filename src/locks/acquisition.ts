@@ -56,7 +56,6 @@ export class Acquisition extends Attempt {
   /** The stay of its thread in which it has a turn: no other call of the thread enters meanwhile. */
   #entered: Holding | undefined;
   #hold: Hold | undefined;
-  #error: unknown;
   /** Whether the call has come to its end. */
   isOver = false;
   /** For the caller's async context. */
@@ -100,7 +99,7 @@ export class Acquisition extends Attempt {
   outcome(): Hold | undefined {
     const { lock, waiter } = this;
     if (this.state === "cancelled") throw forCaller(waiter.reason, lock, waiter);
-    if (this.state === "failed") throw forCaller(this.#error, lock, waiter);
+    if (this.state === "failed") throw forCaller(this.error, lock, waiter);
     return this.#hold;
   }
 
@@ -132,8 +131,9 @@ export class Acquisition extends Attempt {
       return;
     }
     if (turn === "none") {
-      if (!waiter.cancelled) noteNoTurn(lock, wish, stay);
-      this.#giveUp();
+      if (!waiter.cancelled) noteNoTurn(lock, wish, this.#entrance);
+      // One of several servers may be asked again soon.
+      this.giveUp("over", wish.timeoutMs === undefined ? () => this.#enter() : undefined);
       return;
     }
     if (by !== "settle") this.#entered = stay;
@@ -197,7 +197,7 @@ export class Acquisition extends Attempt {
     if (taken !== undefined) {
       this.wish.waitEndedBy = taken.by;
       this.inCallersContext(() => this.#takenOver(taken.hold));
-    } else if (this.waiter.over) this.#giveUp();
+    } else if (this.waiter.over) this.giveUp("over", () => this.safely(() => this.#askOrSleep()));
     else this.safely(() => this.#askOrSleep());
   }
 
@@ -236,7 +236,7 @@ export class Acquisition extends Attempt {
     else {
       this.endTurn();
       this.way?.failed(this.waiter.reason);
-      this.#giveUp();
+      this.giveUp("over");
     }
   }
 
@@ -254,8 +254,8 @@ export class Acquisition extends Attempt {
     this.endTurn();
     this.waiter.onCancel = undefined;
     const isSameField = this.way?.refused();
-    if (isSameField === undefined) this.end("refused");
-    else if (this.waiter.over) this.#giveUp();
+    if (isSameField === undefined) this.giveUp("refused");
+    else if (this.waiter.over) this.giveUp("over");
     else if (isSameField) this.#askOrSleep();
     else {
       const { thread } = this.holding;
@@ -272,13 +272,8 @@ export class Acquisition extends Attempt {
     // A failure that ends the whole line cancels this call as well.
     this.waiter.onCancel = undefined;
     this.way?.failed(error);
-    this.#error = error;
+    this.error = error;
     this.end("failed");
-  }
-
-  #giveUp(): void {
-    if (!this.waiter.cancelled) this.way?.over();
-    this.end(this.waiter.cancelled ? "cancelled" : "over");
   }
 
   /** @param byAnswer whether Redis has answered that it has the lock */

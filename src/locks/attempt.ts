@@ -40,6 +40,8 @@ export abstract class Attempt extends AcquireCommand {
   protected freeMeans: WaitEnd = "free";
   /** How the call waits; undefined where it asks once. */
   protected way: WayOfWaiting | undefined;
+  /** What the call has failed with. */
+  protected error: unknown;
   #vainTries = 0;
   /** Ends its turn among the commands of the stay; true: `endTurn` of the stay's record does. */
   #turn: (() => void) | true | undefined;
@@ -165,6 +167,36 @@ export abstract class Attempt extends AcquireCommand {
     this.freeMeans = "timer";
     this.wish.waitEndedBy = "timer";
     this.waiter.onCancel = this.#cancelled;
+  }
+
+  /**
+   * Its time is up, or it may not wait. That the lock is taken, it says only if something has told so since it began: Redis, by an answer
+   * to it or to its line, or a hold of its own client. Otherwise it waits on to be told, for one command timeout at most, and then fails.
+   * @param goOn waits on; undefined where it has asked in vain, or may not be sent any more
+   */
+  protected giveUp(state: "over" | "refused", goOn?: () => void): void {
+    const { wish, waiter, way } = this;
+    const { commands } = this.lock.client;
+    if (waiter.cancelled) this.end("cancelled");
+    else if (waiter.isTold || way?.hasTold() === true || this.#isHeldHere()) {
+      way?.over();
+      this.end(state);
+    } else if (goOn !== undefined && (way ?? waiter).waitOn(commands.timeoutMs)) goOn();
+    else if (wish.isPart) this.end(state);
+    else {
+      this.error = commands.failures.untold(waiter.waitedMs, wish.attempts > 0);
+      this.end("failed");
+    }
+  }
+
+  /** A live hold of this client excludes the call. What the client believes of its own holds it believes here as well, without a question. */
+  #isHeldHere(): boolean {
+    const { lock, holding } = this;
+    const { threads, lines, clock } = lock.client;
+    const isHeld = threads.excludedBy(holding, lock.otherId).some(({ live }) => live.length > 0);
+    // The others in line need not look once more.
+    if (isHeld) lines.of(lock.id)?.answers.taken(clock.monotonicMs());
+    return isHeld;
   }
 
   protected failForCaller(error: unknown): void {

@@ -85,7 +85,8 @@ export function turnIn(
   try {
     // A waiter may have been cancelled since it was woken.
     isTurn = !waiter.cancelled && stay.isTurnOf(waiter, mayEnter);
-    isLater = !isTurn && waits && !waiter.over;
+    // Beyond its time it waits for a command of the stay only, and not for a body, which tells that the lock is taken.
+    isLater = !isTurn && !waiter.over && (waiter.isInOvertime ? mayEnter() : waits);
   } finally {
     if (isTurn && by !== "settle") stay.unsettled(true);
     if (!isLater) stay.leaveEntryLine(waiter);
@@ -95,14 +96,19 @@ export function turnIn(
   return isLater ? "later" : "none";
 }
 
-/** Notes in the wish why the call has not got its turn in a stay. @throws UnavailableError where the outcome of the last stay is unknown */
-export function noteNoTurn(lock: LockIdentity, wish: Wish, stay: Holding): void {
+/**
+ * Notes in the wish why the call has not got its turn in a stay. That the lock is taken is known where the hold of another body excludes the
+ * call, and while one is being released: any other command of the stay that is under way tells nothing yet.
+ * @throws UnavailableError where the outcome of the last stay is unknown
+ */
+export function noteNoTurn(lock: LockIdentity, wish: Wish, { stay, mayEnter }: Entrance): void {
   const { field, innermost, inRedis, releases } = stay;
   if (innermost === undefined && releases === 0 && inRedis.copiesUntilMs > 0) {
     wish.unanswered = unanswered(lock);
     // One of several servers may be asked again soon.
     if (wish.timeoutMs === undefined) throw wish.unanswered;
   }
+  if (releases > 0 || !mayEnter()) wish.waiter.told();
   wish.saw(lock, field, innermost?.checkMs() ?? -1);
 }
 

@@ -271,7 +271,11 @@ export abstract class JointLock implements Lock {
 
   #leaseOf(members: readonly Member[] | undefined, call: JointCall): JointLease | undefined {
     const { waiter } = call;
-    if (members === undefined) return undefined;
+    if (members === undefined) {
+      // None of the servers has said that a lock is taken.
+      if (waiter.isTold) return undefined;
+      throw this.members[0].identity.client.commands.failures.untold(waiter.waitedMs, call.attempts > 0);
+    }
     if (waiter.cancelled) {
       giveBack(members);
       throw waiter.reason;

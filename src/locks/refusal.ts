@@ -9,6 +9,7 @@ import { events } from "../events.js";
 import type { AcquireAnswer } from "../protocol/lock-calls.js";
 import { refusedInScript } from "../runtime/command-failures.js";
 import type { Exchanged } from "../runtime/exchanged.js";
+import type { Instant } from "../runtime/instant.js";
 import type { Shortfall } from "../runtime/replication.js";
 import { tellContended } from "./contention.js";
 import type { LockIdentity, Part } from "./lock-kind.js";
@@ -50,10 +51,10 @@ export function refusal(
         repeated: wish.repeated,
         fallsInMs: answer.isHead && answer.ttlMs >= 0 ? answer.ttlMs : undefined,
       };
-      seenHeld(part, answer);
+      seenHeld(part, answer, sentAt);
       return "busy";
     case "busy":
-      seenHeld(part, answer);
+      seenHeld(part, answer, sentAt);
       return "busy";
     case "free":
       return "busy";
@@ -72,8 +73,10 @@ export function refusal(
 }
 
 /** A fair lock that is free, but given to others who wait, has no holder. */
-function seenHeld(part: Part, { holder, ttlMs }: { holder: string; ttlMs: number }): void {
+function seenHeld(part: Part, { holder, ttlMs }: { holder: string; ttlMs: number }, sentAt: Instant): void {
   const { lock, wish } = part;
+  wish.waiter.told();
+  lock.client.lines.of(lock.id)?.answers.taken(sentAt.monotonicMs);
   if (holder !== "") wish.saw(lock, holder, ttlMs);
   if (wish.isContended) return;
   wish.isContended = true;

@@ -71,6 +71,14 @@ export class WaitInLine implements WayOfWaiting {
     return hold && { hold, by: "hand-off" };
   }
 
+  hasTold(): boolean {
+    return this.line.answers.tell(this.wish.waiter);
+  }
+
+  waitOn(ms: number): boolean {
+    return this.line.waitOn(this.wish.waiter, ms);
+  }
+
   /** For the error of a call that has waited in vain: the holder that the line saw last. */
   over(): void {
     const { sighting } = this.line;

@@ -79,6 +79,15 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
     this.#wish.waiter.sleep(awake, ms);
   }
 
+  /** What a call has heard of its place are answers to itself. */
+  hasTold(): boolean {
+    return false;
+  }
+
+  waitOn(): boolean {
+    return false;
+  }
+
   over(): void {}
 
   /** The latest attempt was answered with this place: there is nothing to ask before news comes. */

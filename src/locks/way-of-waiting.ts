@@ -27,7 +27,11 @@ export interface WayOfWaiting {
   sleep(awake: () => void): void;
   /** To be asked each time it wakes. */
   taken(): Taken | undefined;
-  /** The time is up. */
+  /** The time is up: whether Redis has told others for the call, since it began, that the lock is taken. */
+  hasTold(): boolean;
+  /** The time is up, and nothing has told: it waits on for so long, until something does. @returns false where it can not */
+  waitOn(ms: number): boolean;
+  /** The time is up, and the lock is taken. */
   over(): void;
   /** The call waits no more. @param byAnswer whether Redis has answered that it has the lock */
   leave(byAnswer: boolean): void;

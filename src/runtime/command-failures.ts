@@ -95,6 +95,17 @@ export class CommandFailures {
     if (error instanceof DriverClosedError) final.add(unavailable);
     return unavailable;
   }
+
+  /**
+   * The error of a call whose time is up without an answer of Redis that what it wants is taken.
+   * @param wasSent whether something was sent for it, all of which is answered or given up
+   */
+  untold(waitedMs: number, wasSent: boolean): UnavailableError {
+    const why = wasSent
+      ? "what it gave was over or lost before it was of use"
+      : `it has answered neither this call nor one before it, in ${Math.round(waitedMs)} ms`;
+    return this.unavailable(new Error(why), { doubtful: 0, isOpen: wasSent });
+  }
 }
 
 /** The error of a call to which a script has answered that the server refused it a command; nothing was changed. */
@@ -161,6 +172,14 @@ class NoAnswerError extends Error {
     this.timeoutMs = timeoutMs;
     this.servers = servers;
   }
+}
+
+/** For those that have sent nothing themselves. */
+export function withKnownOutcome(error: UnavailableError): UnavailableError {
+  const { server, message, cause, outcomeUnknown } = error;
+  return outcomeUnknown
+    ? new UnavailableError(server, message.slice(`${server}: `.length), false, { cause })
+    : error;
 }
 
 /** Nothing was carried out in this try, but something may have been in an earlier one. */

@@ -35,7 +35,7 @@ export class Commands {
   readonly #clocks: ServerClocks;
   readonly #replication: Replication;
   readonly #sender: Sender;
-  readonly #failures: CommandFailures;
+  readonly failures: CommandFailures;
   readonly timeoutMs: number;
   /** The client. */
   readonly about: AboutClient;
@@ -64,7 +64,7 @@ export class Commands {
     this.#clocks = clocks;
     this.#underWay = underWay;
     this.#sender = new Sender({ driver, clock, replication: this.#replication, clocks, underWay });
-    this.#failures = new CommandFailures(driver);
+    this.failures = new CommandFailures(driver);
     this.unsuited = new UnsuitedServers(about.clientId);
     if ((pubSub === "sharded" || pubSub === "both") && !sharded) {
       throw new TypeError(
@@ -181,13 +181,13 @@ export class Commands {
     // A refusal on a later connection proves nothing: the client may have sent the command on the first one as well.
     const refused = error instanceof ServerReplyError && this.#driver.resets === resets;
     const progress = { doubtful, isOpen: resets !== undefined && !refused };
-    const final = this.#failures.final(error, progress, patience);
+    const final = this.failures.final(error, progress, patience);
     if (final !== undefined) {
       command.failed(final);
       return;
     }
     if (this.#leftMs(pending) <= backoffMs || patience.cancelled || patience.once) {
-      command.failed(this.#failures.unavailable(error, progress));
+      command.failed(this.failures.unavailable(error, progress));
       return;
     }
     if (progress.isOpen) pending.doubtful += 1;

@@ -1,8 +1,11 @@
 import type { Clock, Timer } from "../clock.js";
 import { environment } from "../environment.js";
+import type { UnavailableError } from "../errors.js";
 import { invariant } from "../invariant.js";
 import { isWakeUp } from "../protocol/messages.js";
 import type { Awaited } from "./awaited.js";
+import { withKnownOutcome } from "./command-failures.js";
+import { LineAnswers } from "./line-answers.js";
 import type { Seen, Sighting } from "./sighting.js";
 import type { Subscriptions } from "./subscriptions.js";
 import type { Waiter } from "./waiter.js";
@@ -32,6 +35,7 @@ const LEAST_SHARE = 0.8;
  */
 export class WaitLine {
   readonly awaited: Awaited;
+  readonly answers: LineAnswers = new LineAnswers();
   readonly #clock: Clock;
   readonly #subscriptions: Subscriptions;
   readonly #safetyPeriodMs: number;
@@ -112,6 +116,7 @@ export class WaitLine {
 
   /** @returns true when the line is empty now */
   remove(waiter: Waiter): boolean {
+    if (this.answers.untold !== undefined) this.answers.waitsNoMore(waiter);
     if (this.head !== waiter) {
       this.#behind?.delete(waiter);
       return false;
@@ -126,15 +131,28 @@ export class WaitLine {
       return true;
     }
     this.#behind?.delete(next);
-    const mayDoze = !this.#woken && this.#unlisten !== undefined && this.#isWatched(this.#nextMs);
+    const isDue = this.#woken || this.answers.untold !== undefined;
+    const mayDoze = !isDue && this.#unlisten !== undefined && this.#isWatched(this.#nextMs);
     if (!mayDoze || next.naps) next.wake();
     return false;
   }
 
   /** True when it may be worth asking Redis for the lock now. */
   shouldAsk(): boolean {
+    const isDue = this.#woken || this.answers.untold !== undefined;
     const nowMs = this.#clock.monotonicMs();
-    return this.#woken || nowMs >= this.#askAgainMs || nowMs >= this.#turnMs;
+    return isDue || nowMs >= this.#askAgainMs || nowMs >= this.#turnMs;
+  }
+
+  /**
+   * The time of a waiter is up, and nothing has told it that what it waits for is taken: it waits on for so long, and the head asks for it.
+   * @returns false where it has done so already, or the head is not sent, as more is under way than the server can do
+   */
+  waitOn(waiter: Waiter, ms: number): boolean {
+    if (this.head?.queued !== undefined || !waiter.waitOn(ms)) return false;
+    this.answers.wantedBy(waiter);
+    if (this.head?.isAsleep) this.head.wake();
+    return true;
   }
 
   get #nextMs(): number {
@@ -290,9 +308,10 @@ export class WaitLine {
     this.head?.wake();
   }
 
-  /** Redis could not be asked: everybody in line hears of it now and not one after the other. */
-  fail(error: unknown): void {
-    for (const waiter of this.waiters) waiter.cancel(error);
+  /** Redis could not be asked: everybody in line hears of it now and not one after the other. Only the head had asked. */
+  fail(error: UnavailableError): void {
+    const known = withKnownOutcome(error);
+    for (const waiter of this.waiters) waiter.cancel(known);
   }
 
   /** @param news why: a release of this client unless said otherwise */

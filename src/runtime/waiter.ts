@@ -28,8 +28,13 @@ export type WaitsFor = WaitedFor | readonly WaitedFor[];
 export class Waiter extends Link {
   readonly #clock: Clock;
   readonly #signal: AbortSignal | undefined;
-  readonly #startMs: number;
+  /** When the call began, on the monotonic clock. */
+  readonly startMs: number;
   readonly #endMs: number;
+  /** Whether the call knows that what it wants was taken at some time since it began. */
+  isTold = false;
+  /** For how long it waits for that after its end; 0: its time is not up, or it was told in time. */
+  #overtimeMs = 0;
   /** Whether it belongs to a running body, which `close` lets go on for `graceMs`. */
   inBody = false;
   /** Whether it sleeps for times of its own while it is the head of a line, as in spin locks: then it is woken when it becomes the head. */
@@ -61,14 +66,14 @@ export class Waiter extends Link {
     super();
     this.#clock = clock;
     this.#signal = signal;
-    this.#startMs = clock.monotonicMs();
-    this.#endMs = waitMs === undefined ? Number.POSITIVE_INFINITY : this.#startMs + waitMs;
+    this.startMs = clock.monotonicMs();
+    this.#endMs = waitMs === undefined ? Number.POSITIVE_INFINITY : this.startMs + waitMs;
     if (signal !== undefined) heed(signal, this);
   }
 
   /** True once it may not wait any longer: its time is up, or it was cancelled. */
   get over(): boolean {
-    return this.#cancelled || this.#leftMs() <= 0;
+    return this.#cancelled || this.#leftMs() <= 0 || (this.#overtimeMs > 0 && this.isTold);
   }
 
   get cancelled(): boolean {
@@ -78,6 +83,26 @@ export class Waiter extends Link {
   /** Why it was cancelled. */
   get reason(): unknown {
     return this.#reason;
+  }
+
+  /** Redis has answered the call, or its line, that what it wants is taken; or a hold of its own client has it. */
+  told(): void {
+    this.isTold = true;
+    this.#whole?.told();
+    if (this.#overtimeMs > 0) this.wake();
+  }
+
+  /** Its time is up, and it was not told: it waits on to be told, for so long. @returns false where it has done so, or has time left */
+  waitOn(ms: number): boolean {
+    const leftMs = this.#leftMs();
+    if (this.#overtimeMs > 0 || leftMs > 0) return false;
+    this.#overtimeMs = ms - leftMs;
+    return true;
+  }
+
+  /** True while it waits on after its end. */
+  get isInOvertime(): boolean {
+    return this.#overtimeMs > 0;
   }
 
   /** True for one that may wait for ever. */
@@ -102,11 +127,11 @@ export class Waiter extends Link {
 
   /** How long it may wait in all, in whole milliseconds. */
   get waitMs(): number {
-    return Math.round(this.#endMs - this.#startMs);
+    return Math.round(this.#endMs - this.startMs);
   }
 
   get waitedMs(): number {
-    return this.#clock.monotonicMs() - this.#startMs;
+    return this.#clock.monotonicMs() - this.startMs;
   }
 
   /** Sleeps until `wake`, the end, or for `ms`. A wake-up that came since the last pause ends it at once. */
@@ -139,15 +164,17 @@ export class Waiter extends Link {
 
   /** How long it may wait yet. */
   #leftMs(): number {
-    return this.#endMs === Number.POSITIVE_INFINITY ? this.#endMs : this.#endMs - this.#clock.monotonicMs();
+    if (this.#endMs === Number.POSITIVE_INFINITY) return this.#endMs;
+    return this.#endMs + this.#overtimeMs - this.#clock.monotonicMs();
   }
 
   /**
    * How long it may wait to be sent. A call that may not wait for the lock makes one attempt in any case, and so waits for room without an
-   * end.
+   * end; one whose time is up does not wait.
    */
   get queueMs(): number {
-    return this.#endMs === this.#startMs ? Number.POSITIVE_INFINITY : this.#leftMs();
+    if (this.#overtimeMs > 0 && this.#endMs > this.startMs) return 0;
+    return this.#endMs === this.startMs ? Number.POSITIVE_INFINITY : this.#leftMs();
   }
 
   /** True during a pause. */

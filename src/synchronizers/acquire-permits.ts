@@ -60,8 +60,6 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
   readonly permits: number;
   readonly waits: boolean;
   readonly owner: string;
-  /** How often Redis was asked. */
-  attempts = 0;
   /** Runs something in the caller's async context; undefined where the event of a call that waits has no subscriber. */
   #inCallersContext: ReturnType<typeof AsyncLocalStorage.snapshot> | undefined;
   available: InVain["available"];
@@ -145,7 +143,7 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
       return;
     }
     this.line?.wake();
-    this.giveUp();
+    this.giveUp({ waitsOn: false });
   }
 
   heard(answer: Decided<PermitDecision>, command: PermitCommand): void {
@@ -157,6 +155,7 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
       case "short":
         if (this.#inCallersContext !== undefined && this.isAsking) this.#tellContended();
         this.available = answer.exists === 0 ? "unset" : answer.available;
+        this.told(answer.sentAt.monotonicMs);
         this.#turns?.savedUp(answer.saving === 1);
         // A copy that is still under way may yet be granted.
         if (answer.repeated) command.takeBack();
@@ -197,7 +196,10 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
     }
     this.#granted = granted;
     if (answer.available >= this.permits) line?.wake();
-    else this.#rest(answer.moreMs ?? -1);
+    else {
+      line?.answers.taken(answer.sentAt.monotonicMs);
+      this.#rest(answer.moreMs ?? -1);
+    }
     this.entered();
   }
 

@@ -24,6 +24,8 @@ export abstract class CallInLine<T> {
   readonly waiter: Waiter;
   /** Where it waits; undefined where it asks once. */
   protected line: WaitLine | undefined;
+  /** How often something was sent for it that may have had an effect. */
+  attempts = 0;
   /** What has ended the wait. */
   waitEndedBy: WaitEnd = "free";
   /** Whether it has asked or slept. */
@@ -138,8 +140,27 @@ export abstract class CallInLine<T> {
     else line?.wake();
   }
 
-  protected giveUp(): void {
-    this.#end(this.waiter.cancelled ? "cancelled" : "over");
+  /** An answer tells the call, and its line, that what they want is not there. @param askedMs when it was asked for, on the monotonic clock */
+  protected told(askedMs: number): void {
+    this.waiter.told();
+    this.line?.answers.taken(askedMs);
+  }
+
+  /**
+   * Its time is up, or it may not wait. What it wants is not there only if Redis has said so since it began, to it or to its line.
+   * Otherwise it waits on to be told, for one command timeout at most, and then fails.
+   */
+  protected giveUp({ waitsOn = true }: { readonly waitsOn?: boolean } = {}): void {
+    const { waiter, line } = this;
+    const { commands } = this.count.client;
+    if (waiter.cancelled) this.#end("cancelled");
+    else if (waiter.isTold || line?.answers.tell(waiter) === true) this.#end("over");
+    else if (waitsOn && this.attempts === 0 && line?.waitOn(waiter, commands.timeoutMs) === true)
+      this.#askOrSleep();
+    else {
+      this.#error = commands.failures.untold(waiter.waitedMs, this.attempts > 0);
+      this.#end("failed");
+    }
   }
 
   /** The caller hears of it at once, whatever is under way. */

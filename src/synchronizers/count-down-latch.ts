@@ -124,11 +124,13 @@ class LatchWait extends CallInLine<boolean> {
   protected ask(): void {
     const { line } = this;
     const waiters = line?.waiters ?? [];
+    const askedMs = this.count.client.clock.monotonicMs();
     look(this.count)
       .then((count) => {
         if (count <= 0) this.#opened(waiters);
         else {
           line?.rest(-1);
+          this.told(askedMs);
           this.refused();
         }
       })

@@ -184,7 +184,7 @@ describe("the message of", () => {
       error: {
         message: expect.stringMatching(
           new RegExp(
-            `^waited 20 ms for lock "x", held by this client as ${lease.holder} \\(\\d+ ms of its lease left\\); ` +
+            `^waited 20 ms for lock "x", held by this client as ${lease.holder} \\(its lease ends in \\d+ ms unless it is renewed\\); ` +
               `to enter a lock that the caller itself holds, ${way.replace(/[().{}]/g, "\\$&")}$`,
           ),
         ),
@@ -201,7 +201,9 @@ describe("the message of", () => {
     expect(waiting.outcome).toMatchObject({
       error: {
         message: expect.stringMatching(
-          new RegExp(`^waited 20 ms for lock "x", held by ${lease.holder} \\(\\d+ ms of its lease left\\)$`),
+          new RegExp(
+            `^waited 20 ms for lock "x", held by ${lease.holder} \\(its lease ends in \\d+ ms unless it is renewed\\)$`,
+          ),
         ),
       },
     });

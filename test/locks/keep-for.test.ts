@@ -181,7 +181,7 @@ describe("calls that wait for a lock that is kept", () => {
     const { error } = refused.outcome as { error: WaitTimeoutError };
     expect(error.obstacle).toMatchObject({ holder, own: false });
     expect(error.message).toBe(
-      `waited 1000 ms for lock "${KEY}", held by ${holder} (4000 ms of its lease left)`,
+      `waited 1000 ms for lock "${KEY}", held by ${holder} (its lease ends in 4000 ms unless it is renewed)`,
     );
   });
 

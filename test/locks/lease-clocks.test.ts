@@ -4,6 +4,7 @@ import { LeaseLostError } from "../../src/errors.js";
 import type { Lease } from "../../src/lease.js";
 import { answerLate } from "../support/faults/call-faults.js";
 import { watchLeaks } from "../support/run/leaks.js";
+import { watched } from "../support/run/watched.js";
 import { fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
@@ -138,10 +139,13 @@ describe("a lease tells the truth to the next line", () => {
     const { clock, lock, set, driver } = withWallClock();
     const late = answerLate();
     void driver.next(late, "lock-acquire");
-    const tried = lock.tryLock({ leaseMs: 1_000 });
+    const tried = watched(lock.tryLock({ leaseMs: 1_000 }));
     await clock.advance(990);
     set(-3_600_000);
     late.arrive();
-    expect(await tried).toBeNull();
+    await clock.advance(0);
+    expect(tried.outcome).toMatchObject({
+      error: { code: "ERR_HOLDFAST_UNAVAILABLE", outcomeUnknown: true },
+    });
   });
 });

@@ -2,7 +2,10 @@ import { describe, expect, test } from "vitest";
 import { answerLate, ConnectionLostError } from "../support/faults/call-faults.js";
 import { gate } from "../support/run/gate.js";
 import { watchLeaks } from "../support/run/leaks.js";
+import { watched } from "../support/run/watched.js";
 import { fakeTime } from "../support/worlds/fake-time.js";
+
+const TOO_LATE = { error: { code: "ERR_HOLDFAST_UNAVAILABLE", outcomeUnknown: true } };
 
 watchLeaks();
 const open = fakeTime();
@@ -113,11 +116,13 @@ describe("an acquisition whose answer comes after its lease is over", () => {
     const { holdfast, driver, clock, fields } = open();
     const late = answerLate();
     void driver.next(late, "lock-acquire");
-    const tried = holdfast.getLock("a").tryLock({ leaseMs: 1_000 });
+    const tried = watched(holdfast.getLock("a").tryLock({ leaseMs: 1_000 }));
     await clock.advance(990);
     expect(fields("a")).not.toEqual({});
     late.arrive();
-    expect(await tried).toBeNull();
+    await clock.advance(0);
+    // It was given the lock, and not told that others have it.
+    expect(tried.outcome).toMatchObject(TOO_LATE);
     // A call whose time is up does not wait for that.
     await clock.advance(1);
     expect(fields("a")).toEqual({});
@@ -126,14 +131,15 @@ describe("an acquisition whose answer comes after its lease is over", () => {
   test.each([
     ["tryLock", { leaseMs: 1_000 }],
     ["tryLock with a wait", { leaseMs: 1_000, waitMs: 500 }],
-  ] as const)("is a refusal of %s when no time is left, and no key stays [B17]", async (_, options) => {
+  ] as const)("is a failure of %s when no time is left, and no key stays [B17]", async (_, options) => {
     const { holdfast, driver, clock, fields } = open();
     const late = answerLate();
     void driver.next(late, "lock-acquire");
-    const tried = holdfast.getLock("a").tryLock(options);
+    const tried = watched(holdfast.getLock("a").tryLock(options));
     await clock.advance(1_500);
     late.arrive();
-    expect(await tried).toBeNull();
+    await clock.advance(0);
+    expect(tried.outcome).toMatchObject(TOO_LATE);
     expect(fields("a")).toEqual({});
     expect(driver.names.filter((name) => name === "lock-acquire")).toHaveLength(1);
   });

@@ -34,7 +34,7 @@ describe.each(kinds)("a wait for a %s that ends in vain", (_kind, of) => {
     expect(error).toBeInstanceOf(WaitTimeoutError);
     expect(error.obstacle).toEqual({ holder: lease.holder, ttlMs: expect.any(Number), own: false });
     expectAbout(error.obstacle?.ttlMs, 6_600);
-    expect(error.message).toContain(`(${error.obstacle?.ttlMs} ms of its lease left)`);
+    expect(error.message).toContain(`(its lease ends in ${error.obstacle?.ttlMs} ms unless it is renewed)`);
     await lease.unlock();
   });
 

@@ -125,7 +125,9 @@ describe("permits with a fixed lease", () => {
     await clock.advance(990);
     late.arrive();
     await clock.advance(100);
-    expect(trying.outcome).toEqual({ value: null });
+    expect(trying.outcome).toMatchObject({
+      error: { code: "ERR_HOLDFAST_UNAVAILABLE", outcomeUnknown: true },
+    });
     expect(await semaphore.availablePermits()).toBe(3);
     expect(stored()).toEqual({ available: 3, acquired: 0 });
   });

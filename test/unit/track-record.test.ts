@@ -24,6 +24,7 @@ const IDS = [
   "own-61 own-62 own-63 own-64 own-65 own-66 own-67 own-68 own-69 own-70 own-71 own-72 own-73 own-74 own-75 own-76 own-77 own-78 own-79 own-80 own-85 own-86 own-87 own-88 own-90 own-93 own-94 own-97 own-98 own-99 own-100 own-103 own-107 own-108",
   "own-38 own-39 own-40 own-41 own-42 own-43 own-44 own-45 own-46 own-47 own-48 own-49 own-50 own-51 own-52 own-53 own-54 own-55 own-56 own-57 own-58 own-59 own-60 own-61 own-62 own-63 own-64 own-65 own-66 own-67 own-68 own-69 own-70 own-71 own-72 own-73 own-74 own-75 own-76 own-77 own-78 own-79 own-80",
   "own-90 own-91 own-92",
+  "own-38 own-39 own-40 own-41 own-42 own-43 own-44 own-45 own-46 own-47 own-48 own-49 own-50 own-51 own-52 own-53 own-54 own-55 own-56 own-57 own-58 own-59 own-60 own-61 own-62 own-63 own-64 own-65 own-66 own-67 own-68 own-69 own-70 own-71 own-72 own-73 own-74 own-75 own-76 own-77 own-78 own-79 own-80 own-81 own-82",
   "P1 P1-1 P1-2 P1-3 P2 P2-1 P2-2 P2-3 P3-1 P3-2 P5 P6 P7 P11 P11-1 D2",
   "U1 U2 U3 U4",
   "X1 X2 X3 X4 X5 X6 X7 X8",

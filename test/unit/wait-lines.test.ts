@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { UnavailableError } from "../../src/errors.js";
 import { MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import type { WaitLine } from "../../src/runtime/wait-line.js";
 import { WaitLines } from "../../src/runtime/wait-lines.js";
@@ -84,16 +85,14 @@ describe("a line", () => {
     expect(lines.of(":stay")).toBe(stay);
   });
 
-  test("tells everybody in it what its head has failed with", () => {
+  test("tells everybody in it what its head has failed with [own-82]", () => {
     const { lines, first, second, third } = setUp();
     const line = lines.join(LOCK, first);
     for (const waiter of [second, third]) lines.join(LOCK, waiter);
-    const error = new Error("Redis is gone");
-    line.fail(error);
-    expect([second, third].map(({ cancelled, reason }) => [cancelled, reason])).toEqual([
-      [true, error],
-      [true, error],
-    ]);
+    line.fail(new UnavailableError("redis", "it has not answered", true));
+    // Only the head has sent something whose outcome can be unknown.
+    const reason = { message: "redis: it has not answered", outcomeUnknown: false };
+    expect([second, third]).toMatchObject(Array(2).fill({ cancelled: true, reason }));
   });
 });
 

@@ -34,9 +34,7 @@ export const EXCEPTIONS: readonly ExceptionName[] = [
   "permanent permits of a process that was killed",
   "permits of a client that was closed",
   "permits whose release was tried in vain for a minute",
-  "permits came too late to be of use",
   "counts of a process that was killed",
-  "time ran out before the server was asked",
 ];
 
 export type ExceptionName =
@@ -47,6 +45,4 @@ export type ExceptionName =
   | "permanent permits of a process that was killed"
   | "permits of a client that was closed"
   | "permits whose release was tried in vain for a minute"
-  | "permits came too late to be of use"
-  | "counts of a process that was killed"
-  | "time ran out before the server was asked";
+  | "counts of a process that was killed";

@@ -51,15 +51,6 @@ export class Occupied {
     }
   }
 
-  /** Whether a process has asked for it since then, alone or together with some of `others`. */
-  wasAsked(name: string, others: readonly string[], by: string, sinceUs: number): boolean {
-    const isIts = (names: readonly string[]) =>
-      names.includes(name) && names.every((each) => others.includes(each));
-    return [...this.#asked.values()].some(
-      (asked) => asked.by === by && asked.atUs >= sinceUs && isIts(asked.names),
-    );
-  }
-
   /** When a process last asked for it, alone or with others; undefined: it has not. */
   lastAskedUs(name: string, by: string): number | undefined {
     const its = [...this.#asked.values()].filter((asked) => asked.by === by && asked.names.includes(name));

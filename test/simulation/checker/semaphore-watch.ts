@@ -19,9 +19,6 @@ const MS = 1_000;
 const SLACK_MS = 3_000;
 const WANTS_PERMITS: ReadonlySet<string> = new Set(["semaphore-acquire", "permit-acquire"]);
 
-/** The margin takes at most half of a lease. */
-const TRUSTED_SHARE = 0.5;
-
 /** What both kinds of semaphore are promised. */
 export abstract class SemaphoreWatch extends CountWatch {
   /** How many permits it is to have. */
@@ -58,16 +55,10 @@ export abstract class SemaphoreWatch extends CountWatch {
   }
 
   /**
-   * Nobody is refused but because there were too few for him, for as long as he was to wait.
-   * @param leaseMs of permits that end by themselves
-   * @param renewedMs that of a watchdog, which begins only when they are had
+   * A call is refused only once its time is up, and if Redis has answered its process since the call began that there are too few: to a
+   * question for as many, or by what a grant has left.
    */
-  refused(
-    { what, member, permits, startUs }: Waiting,
-    waitMs: number,
-    leaseMs?: number,
-    renewedMs?: number,
-  ): void {
+  refused({ what, member, permits, startUs }: Waiting, waitMs: number): void {
     const by = member.process.name;
     const { checker } = this.parts;
     // By his own clock: his code may have been stopped since he looked at that.
@@ -79,18 +70,10 @@ export abstract class SemaphoreWatch extends CountWatch {
       );
     }
     const wasShort = (answered: Answered) => answered.status === "short" && wantedOf(answered) === permits;
-    if (this.answers.some(by, startUs, wasShort)) return;
-    const isSpent = renewedMs !== undefined && waitedMs >= TRUSTED_SHARE * renewedMs;
-    const mayBeLate = leaseMs !== undefined || isSpent || this.parts.trouble.has(by, startUs);
-    const wasTooLate = (answered: Answered) =>
-      WANTS_PERMITS.has(answered.script) &&
-      answered.status !== "short" &&
-      (mayBeLate || endsWithSemaphore(answered));
-    if (this.answers.some(by, startUs, wasTooLate)) {
-      checker.excuse("permits came too late to be of use");
-    } else if (waitMs > 0) {
-      checker.excuse("time ran out before the server was asked");
-    } else checker.fail("truth", `${what}: refused, and the server was never short of permits for it`);
+    const leftTooFew = ({ script, status, numbers: [left = 0] }: Answered) =>
+      WANTS_PERMITS.has(script) && status === "granted" && left < permits;
+    if (this.answers.some(by, startUs, (answered) => wasShort(answered) || leftTooFew(answered))) return;
+    checker.fail("truth", `${what}: refused, and the server was never short of permits for it`);
   }
 
   glance(): void {
@@ -125,11 +108,6 @@ export abstract class SemaphoreWatch extends CountWatch {
     if (!has || mayHave || answered.isRepeat) return;
     this.parts.checker.fail("order", `"${this.name}": permits are saved up for ${owner}, which must not be`);
   }
-}
-
-/** Leased permits are granted with what is left of their semaphore's TTL. */
-function endsWithSemaphore({ script, numbers: [, ttlMs = -1] }: Answered): boolean {
-  return script === "permit-acquire" && ttlMs >= 0;
 }
 
 function wantedOf({ script, args }: Answered): number {

@@ -23,6 +23,7 @@ const MAY_KEEP: ReadonlyMap<string, number> = new Map([
   // Lines in which nobody stands: see wait-lines.ts.
   ["WaitLines.#lines", MOST_KEPT],
   ["WaitLine", MOST_KEPT],
+  ["LineAnswers", MOST_KEPT],
   // What such a line has learnt of how long to leave its lock to others: decision 29.
   ["Yields", MOST_KEPT],
   // Zeros: decision 23. Their sum is counted by itself.

@@ -55,7 +55,9 @@ export function untrue(error: unknown, failed: Failed): string | undefined {
     if (asked.isForce === true && isOutpaced) return undefined;
     // A call under the same id that was cancelled may not have been answered yet.
     if (asked.sharesId === true && error.message.includes("the last call of this thread")) return undefined;
-    return isTroubled(failed) || isSlow(member)
+    const isSpent =
+      error.message.includes("before it was of use") && (hasEnd(asked) || scene.trouble.happened(...THEFTS));
+    return isTroubled(failed) || isSlow(member) || isSpent
       ? undefined
       : `${error.message}, but nothing has happened to it`;
   }
@@ -82,6 +84,11 @@ const REPLICAS_NEED_MS = 40;
 function isTooShort(asked: Asked): boolean {
   const leases = [asked, ...(asked.around ?? [])].map(({ leaseMs = Number.POSITIVE_INFINITY }) => leaseMs);
   return Math.min(...leases) / 4 < REPLICAS_NEED_MS;
+}
+
+/** Whether what it wants has a lease that ends by itself. */
+function hasEnd({ leaseMs, maxHoldMs }: Asked): boolean {
+  return leaseMs !== undefined || maxHoldMs !== undefined;
 }
 
 /** A first call of a connection on which replicas are asked needs three round trips, and a fourth to be confirmed. */
@@ -124,13 +131,6 @@ export function untrueRefusal(failed: Failed): string | undefined {
   // What its own client believes in stands in the way, also when it has been freed by force.
   if (asked.names.some((name) => checker.isHad(name, member.process.name))) return undefined;
   if (asked.sharesId === true && isBeingCleared(failed)) return undefined;
-  const isUnanswered = !asked.names.every((name) =>
-    occupied.wasAsked(name, asked.names, member.process.name, call.startUs),
-  );
-  if (asked.waitMs > 0 && (isUnanswered || isTroubled({ call, scene, member }))) {
-    checker.excuse("time ran out before the server was asked");
-    return undefined;
-  }
   return "nobody had the lock or stood in its queue";
 }
 

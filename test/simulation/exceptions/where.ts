@@ -28,7 +28,5 @@ export const WHERE: Readonly<Record<ExceptionName, Where>> = {
   "permanent permits of a process that was killed": PERMITS,
   "permits of a client that was closed": SEMAPHORE,
   "permits whose release was tried in vain for a minute": PERMITS,
-  "permits came too late to be of use": PERMITS,
   "counts of a process that was killed": { only: ["latch"], topology: "standalone" },
-  "time ran out before the server was asked": LOCK,
 };

@@ -242,7 +242,7 @@ function enter({ caller, watch }: PermitVisit, permits: Permits): void {
 /** A call that wants permits: it is judged whether it may be refused, and whether others stood before it. */
 async function waiting<T>(
   { caller, watch }: PermitVisit,
-  { what, permits, options, asked }: Wish,
+  { what, permits, asked }: Wish,
   act: (entered: (permits: Permits) => void) => Promise<T>,
 ): Promise<Became<T>> {
   const wait = watch.waits(
@@ -259,8 +259,7 @@ async function waiting<T>(
   if (inside !== undefined) watch.left(inside);
   const isRefused = became.ok ? became.value === null : became.error instanceof WaitTimeoutError;
   if (inside === undefined) watch.waitsNoMore(wait, became.ok && !isRefused);
-  const renewedMs = options.watchdog === true ? caller.member.plan.options.watchdogMs : undefined;
-  if (isRefused) watch.refused(wait, asked.waitMs, options.leaseMs ?? options.maxHoldMs, renewedMs);
+  if (isRefused) watch.refused(wait, asked.waitMs);
   return became;
 }
 
