@@ -431,7 +431,8 @@ export class Run {
       this.#history.add(server.name, `  ${call.args.join(" ")} | ${JSON.stringify(server.keys)}`);
     // A question about the server itself names a key only so that it reaches one.
     if (call.script.name !== "server-probe") {
-      this.#scene.occupied.look(server, call.keys, by, call.script.name.includes("acquire"));
+      const acquired = call.script.name.includes("acquire") ? answer : undefined;
+      this.#scene.occupied.look(server, call.keys, by, acquired);
     }
     for (const holder of this.#holders.ran(server, call, by)) {
       this.#checker.fail("exclusion", `${by} frees by force what it has not seen: ${holder}`);

@@ -1,4 +1,5 @@
 import { fairQueueKey, waitingWriterKey } from "../../../src/protocol/names.js";
+import type { RawReply } from "../../../src/protocol/script-call.js";
 import type { SimServer } from "../world/sim-server.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 
@@ -22,15 +23,20 @@ export class Occupied {
     { readonly by: string; readonly names: readonly string[]; atUs: number }
   >();
 
+  /** By process and name: when a server last answered an acquisition that the lock is taken, or that another waiter is before it. */
+  readonly #toldUs = new Map<string, number>();
+
   constructor(time: VirtualTime, names: readonly string[]) {
     this.#time = time;
     for (const name of names) this.#spells.set(name, new Map());
   }
 
-  /** A script has run that names these keys. */
-  look(server: SimServer, keys: readonly string[], by: string, acquires = true): void {
-    if (acquires) {
+  /** A script has run that names these keys. @param answer of one that acquires; undefined: it does not */
+  look(server: SimServer, keys: readonly string[], by: string, answer?: RawReply | Error): void {
+    if (answer !== undefined) {
       const names = keys.filter((key) => this.#spells.has(key));
+      if (/"(?:busy|queued)"/.test(JSON.stringify(answer)))
+        for (const name of names) this.#toldUs.set(`${by} ${name}`, this.#time.nowUs);
       this.#asked.set(`${by} ${names.join(" ")}`, { by, names, atUs: this.#time.nowUs });
     }
     for (const key of keys) {
@@ -49,6 +55,12 @@ export class Occupied {
       else if (isTaken) spells.push({ fromUs: nowUs, untilUs });
       else if (isOn) last.untilUs = nowUs;
     }
+  }
+
+  /** Whether a process has been answered since then that it was taken. What has no one key, or is a number, is judged by itself. */
+  wasTold(name: string, by: string, sinceUs: number): boolean {
+    if (!this.#spells.has(name)) return true;
+    return (this.#toldUs.get(`${by} ${name}`) ?? Number.NEGATIVE_INFINITY) >= sinceUs;
   }
 
   /** When a process last asked for it, alone or with others; undefined: it has not. */

@@ -302,7 +302,8 @@ class Playing {
     const text = answer instanceof Error ? answer.message : JSON.stringify(answer);
     this.#history.add(server.name, `${by} ${call.script.name} ${call.keys.join(" ")} -> ${text}`);
     const before = this.#occupancy();
-    this.#scene.occupied.look(server, call.keys, by);
+    const acquired = call.script.name.includes("acquire") ? answer : undefined;
+    this.#scene.occupied.look(server, call.keys, by, acquired);
     this.#holders.ran(server, call, by);
     if (this.#occupancy() !== before) this.#time.footprint.changes("occupied");
     this.#checker.look();
