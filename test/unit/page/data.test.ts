@@ -6,7 +6,12 @@ import type { LockRow } from "../../../src/inspector/format.js";
 
 describe("rows", () => {
   const seen = (name: string, waits: number, sinceMs: number | null = null): [string, SeenLock] => {
-    const waiting = Array.from({ length: waits }, () => ({ holder: null, client: null, forMs: 1, note: null }));
+    const waiting = Array.from({ length: waits }, () => ({
+      holder: null,
+      client: null,
+      forMs: 1,
+      note: null,
+    }));
     const holders = [
       { holder: name, count: 1, by: "holdfast", client: null, sinceMs, renewed: true, note: null },
     ];
