@@ -25,6 +25,7 @@ import { WaitLines } from "./runtime/wait-lines.js";
 import { Waiter, type WaitsFor } from "./runtime/waiter.js";
 import { type Renewable, Watchdog } from "./runtime/watchdog.js";
 import { Watchdogs } from "./runtime/watchdogs.js";
+import { within } from "./runtime/within.js";
 import type { TellLoss } from "./threads/held.js";
 import { whenListened } from "./threads/loss-listeners.js";
 import { PermitHolds } from "./threads/permit-holds.js";
@@ -161,10 +162,8 @@ export class Client {
 
   /** Aborts when the client begins to close. Made for the first that asks. */
   get closing(): AbortSignal {
-    if (this.#closing === undefined) {
-      this.#closing = new AbortController();
-      if (this.#open !== "to all") this.#closing.abort(new ClientClosedError());
-    }
+    this.#closing ??= new AbortController();
+    if (this.#open !== "to all") this.#closing.abort(new ClientClosedError());
     return this.#closing.signal;
   }
 
@@ -235,7 +234,7 @@ export class Client {
   async shut(graceMs: number): Promise<void> {
     if (graceMs > 0) {
       this.#refuse("to bodies");
-      await this.#within(graceMs, this.#bodiesEnd());
+      await within(this.clock, graceMs, this.#bodiesEnd());
     }
     this.#refuse("to nobody");
   }
@@ -245,10 +244,10 @@ export class Client {
     const { commandTimeoutMs } = this.settings;
     const { answers } = this.commands;
     const quiet = this.#quiet();
-    await this.#within(commandTimeoutMs, quiet);
+    await within(this.clock, commandTimeoutMs, quiet);
     // Clean-up goes on for one command timeout after the last command, and then needs one more answer: of a server that has given none it
     // would hardly get that.
-    if (this.commands.answers > answers) await this.#within(commandTimeoutMs, quiet);
+    if (this.commands.answers > answers) await within(this.clock, commandTimeoutMs, quiet);
     this.#stopped = true;
     this.#unlisten();
     this.#watchdogs.stop();
@@ -260,7 +259,7 @@ export class Client {
     this.threads.stop();
     this.commands.stop();
     this.#wheel.stop();
-    await this.#within(commandTimeoutMs, this.#driver.close());
+    await within(this.clock, commandTimeoutMs, this.#driver.close());
   }
 
   /** Where the server of a key can change, `Confirmations` asks the new server whether it has the holds. */
@@ -303,17 +302,5 @@ export class Client {
       await Promise.all(this.#background);
       await new Promise<void>((resolve) => this.clock.schedule(0, resolve, true));
     } while (this.commands.busy || this.#background.size > 0);
-  }
-
-  async #within(ms: number, work: Promise<unknown>): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const timer = this.clock.schedule(ms, resolve, true);
-      work
-        .then(
-          () => resolve(),
-          () => resolve(),
-        )
-        .finally(() => timer.cancel());
-    });
   }
 }

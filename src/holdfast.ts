@@ -1,17 +1,7 @@
-import {
-  checkBody,
-  checkClusterKey,
-  checkClusterLatch,
-  checkFlag,
-  checkObject,
-  duration,
-  keyOf,
-  known,
-  refuseSurplus,
-  refuseUnknown,
-} from "./checks.js";
+import { checkBody, checkClusterKey, checkClusterLatch, keyOf, refuseSurplus } from "./checks.js";
 import { Client } from "./client.js";
 import type { HoldfastOptions } from "./client-options.js";
+import { type CloseOptions, closeSettings } from "./close-options.js";
 import type { Driver } from "./driver/driver.js";
 import { events } from "./events.js";
 import { findLocks, type LockSearch } from "./finding/find-locks.js";
@@ -63,19 +53,6 @@ import {
 } from "./synchronizers/seen-semaphore.js";
 import { CountingSemaphore, type Semaphore } from "./synchronizers/semaphore.js";
 import { Thread } from "./threads/thread.js";
-
-/** How to close a client. */
-export interface CloseOptions {
-  /**
-   * Also release what is still held, so that other clients need not wait for the TTL; permits of a plain semaphore have none.
-   * Default: false.
-   */
-  readonly releaseHeld?: boolean;
-  /** How long the bodies of `using`, `run` and `asThread` may go on, in milliseconds. Default: 0. */
-  readonly graceMs?: number;
-}
-
-const CLOSE_OPTIONS = known<CloseOptions>("option", "close", { releaseHeld: true, graceMs: true });
 
 /**
  * Distributed locks on Redis or Valkey, on the keys of Redisson.
@@ -378,11 +355,7 @@ export class Holdfast implements AsyncDisposable {
    * @throws TypeError, RangeError before anything is done
    */
   async close(options: CloseOptions = {}): Promise<void> {
-    checkObject("options", options);
-    const { graceMs = 0, releaseHeld = false, ...unknown } = options;
-    refuseUnknown(CLOSE_OPTIONS, unknown);
-    duration("graceMs", graceMs, 0);
-    checkFlag("releaseHeld", releaseHeld);
+    const { graceMs, releaseHeld } = closeSettings(options);
     this.#closing ??= this.#close(graceMs, releaseHeld);
     return this.#closing;
   }

@@ -8,6 +8,7 @@ export type {
   ReplicaOptions,
 } from "./client-options.js";
 export type { Clock, Timer } from "./clock.js";
+export type { CloseOptions } from "./close-options.js";
 export type {
   ChannelListener,
   Driver,
@@ -62,7 +63,7 @@ export {
 export type { LockSearch } from "./finding/find-locks.js";
 export type { FindLocksOptions, LockSource } from "./finding/finding-options.js";
 export type { ClientRef, ListedHolder, ListedLock, ListedWaiter } from "./finding/listed-lock.js";
-export { type CloseOptions, Holdfast } from "./holdfast.js";
+export { Holdfast } from "./holdfast.js";
 export type { FencedLease, Lease, Tried } from "./lease.js";
 export type { FencedLock } from "./locks/fenced-lock.js";
 export type { ForceUnlockOutcome } from "./locks/force-unlock.js";

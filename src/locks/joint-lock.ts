@@ -9,8 +9,6 @@ import { inLogs, type LogArguments, printed } from "../printed.js";
 import { forCaller, type Subject } from "../runtime/for-caller.js";
 import { isTraced, traced } from "../runtime/traced.js";
 import type { Waiter, WaitsFor } from "../runtime/waiter.js";
-import type { Holding } from "../threads/holding.js";
-import { Thread } from "../threads/thread.js";
 import { JointHold, type Member } from "./joint-hold.js";
 import { JointLease, releaseAll } from "./joint-lease.js";
 import { checkKept } from "./keep.js";
@@ -31,17 +29,6 @@ export interface JointCall {
   waitEndedBy: WaitEnd;
   /** The locks that were told as contended. */
   readonly contended: Set<SingleLock>;
-}
-
-/** Who one attempt is where it is on nobody's path: one thread for all locks of a client. */
-export class Strangers {
-  readonly #threads = new Map<Client, Thread<Holding>>();
-
-  to(client: Client): Thread<Holding> {
-    const thread = this.#threads.get(client) ?? new Thread();
-    this.#threads.set(client, thread);
-    return thread;
-  }
 }
 
 /** Several locks that count as one while at least `quorum` of them are held. */

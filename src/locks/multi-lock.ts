@@ -3,10 +3,11 @@ import { environment } from "../environment.js";
 import { acquire } from "./acquisition.js";
 import type { Member } from "./joint-hold.js";
 import { releaseAll } from "./joint-lease.js";
-import { giveBack, type JointCall, JointLock, Strangers } from "./joint-lock.js";
+import { giveBack, type JointCall, JointLock } from "./joint-lock.js";
 import { jointMembers } from "./joint-members.js";
 import type { Lock } from "./lock.js";
 import type { SingleLock } from "./single-lock.js";
+import { Strangers } from "./strangers.js";
 import { isFresh, type Outcome, takeTogether } from "./take-together.js";
 
 /**

@@ -12,12 +12,13 @@ import type { LockOptions } from "../options.js";
 import { isWakeUp } from "../protocol/messages.js";
 import type { JointHold, Member } from "./joint-hold.js";
 import type { JointLease } from "./joint-lease.js";
-import { giveBack, type JointCall, JointLock, Strangers } from "./joint-lock.js";
+import { giveBack, type JointCall, JointLock } from "./joint-lock.js";
 import { jointMembers } from "./joint-members.js";
 import type { Lock } from "./lock.js";
 import { type Asked, RedRound } from "./red-round.js";
 import { retake } from "./retake.js";
 import type { SingleLock } from "./single-lock.js";
+import { Strangers } from "./strangers.js";
 
 /** Two who have split the servers between them try again after a random pause, longer each time. */
 const FIRST_PAUSE_MS = 10;

@@ -10,11 +10,12 @@ import { claimOf, scopeOf } from "./claim.js";
 import { undoCopies } from "./clean-up.js";
 import { enterByAnswer } from "./enter.js";
 import type { Member } from "./joint-hold.js";
-import { giveBack, type Strangers } from "./joint-lock.js";
+import { giveBack } from "./joint-lock.js";
 import type { LockIdentity, Part } from "./lock-kind.js";
 import { reconcile } from "./reconciler.js";
 import { notReplicated, refusal } from "./refusal.js";
 import type { SingleLock } from "./single-lock.js";
+import type { Strangers } from "./strangers.js";
 import type { Wish } from "./wish.js";
 
 export interface Wanted {

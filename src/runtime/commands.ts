@@ -14,6 +14,7 @@ import { now } from "./instant.js";
 import { isTooOld } from "./oldest-version.js";
 import type { Patience } from "./patience.js";
 import { type AnyPendingCommand, type Command, PendingCommand, type Started } from "./pending-command.js";
+import { publishingOf } from "./publishing.js";
 import { dialectOf, Replication } from "./replication.js";
 import { Sender } from "./sender.js";
 import { type ServerClock, ServerClocks } from "./server-clocks.js";
@@ -52,12 +53,11 @@ export class Commands {
   /** @throws TypeError when the driver cannot do what the settings ask for */
   constructor(driver: Driver, clock: Clock, settings: CommandSettings, about: AboutClient) {
     const { commandTimeoutMs, replicas, pubSub } = settings;
-    const { topology, sharded = false } = driver.traits;
     this.#driver = driver;
     this.#clock = clock;
     this.about = about;
     this.timeoutMs = commandTimeoutMs;
-    this.inCluster = topology === "cluster";
+    this.inCluster = driver.traits.topology === "cluster";
     const metAgain = (key: string) => this.unsuited.metAgain(() => this.#askServer(key, true));
     const [clocks, underWay] = [new ServerClocks(driver, metAgain), new UnderWay(clock)];
     this.#replication = new Replication(driver, replicas, about);
@@ -66,13 +66,7 @@ export class Commands {
     this.#sender = new Sender({ driver, clock, replication: this.#replication, clocks, underWay });
     this.failures = new CommandFailures(driver);
     this.unsuited = new UnsuitedServers(about.clientId);
-    if ((pubSub === "sharded" || pubSub === "both") && !sharded) {
-      throw new TypeError(
-        `pubSub "${pubSub}" needs a cluster and a driver that can listen to sharded messages`,
-      );
-    }
-    const undecided = pubSub === "auto" && topology === "cluster" && sharded;
-    if (!undecided) this.#publishes = pubSub === "auto" ? "classic" : pubSub;
+    this.#publishes = publishingOf(pubSub, driver.traits);
     this.#dialect = dialectOf(this.#publishes, this.#replication);
   }
 

@@ -139,9 +139,9 @@ export class WaitLine {
 
   /** True when it may be worth asking Redis for the lock now. */
   shouldAsk(): boolean {
-    const isDue = this.#woken || this.answers.untold !== undefined;
+    if (this.#woken || this.answers.untold !== undefined) return true;
     const nowMs = this.#clock.monotonicMs();
-    return isDue || nowMs >= this.#askAgainMs || nowMs >= this.#turnMs;
+    return nowMs >= this.#askAgainMs || nowMs >= this.#turnMs;
   }
 
   /**
@@ -310,8 +310,7 @@ export class WaitLine {
 
   /** Redis could not be asked: everybody in line hears of it now and not one after the other. Only the head had asked. */
   fail(error: UnavailableError): void {
-    const known = withKnownOutcome(error);
-    for (const waiter of this.waiters) waiter.cancel(known);
+    for (const waiter of this.waiters) waiter.cancel(withKnownOutcome(error));
   }
 
   /** @param news why: a release of this client unless said otherwise */

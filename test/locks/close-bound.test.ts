@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { HoldfastOptions } from "../../src/client-options.js";
 import { ClientClosedError } from "../../src/errors.js";
-import type { CloseOptions } from "../../src/holdfast.js";
+import type { CloseOptions } from "../../src/close-options.js";
 import { neverDeliver, rejectAtOnce, swallowReply } from "../support/faults/call-faults.js";
 import { gate } from "../support/run/gate.js";
 import { watchLeaks } from "../support/run/leaks.js";
@@ -22,7 +22,7 @@ interface State {
   readonly options?: HoldfastOptions;
   begin(client: FakeTimeClient, time: FakeTime): Promise<unknown>;
   /** What is begun once Redis is away. Default: nothing. */
-  then?(client: FakeTimeClient): Promise<unknown>;
+  next?(client: FakeTimeClient): Promise<unknown>;
   readonly close?: CloseOptions;
   /** How long that takes. */
   readonly tookMs: number;
@@ -64,13 +64,13 @@ const states: readonly State[] = [
   {
     has: "an acquisition under way",
     begin: nothing,
-    then: ({ holdfast }) => holdfast.getLock("a").lock(),
+    next: ({ holdfast }) => holdfast.getLock("a").lock(),
     tookMs: COMMAND_MS,
   },
   {
     has: "a release under way",
     begin: nothing,
-    then: async ({ holdfast }) => holdfast.getSemaphore("s").release(),
+    next: async ({ holdfast }) => holdfast.getSemaphore("s").release(),
     tookMs: COMMAND_MS,
   },
   {
@@ -126,14 +126,14 @@ async function timeOf(
 
 describe("closing takes graceMs and one command timeout at most when Redis does not answer", () => {
   describe.each([neverDeliver, rejectAtOnce])("($name)", (fault) => {
-    test.each(states)("with $has: $tookMs ms [own-100]", async ({ options, begin, then, close, tookMs }) => {
+    test.each(states)("with $has: $tookMs ms [own-100]", async ({ options, begin, next, close, tookMs }) => {
       const time = open();
       const client = time.connect({ commandTimeoutMs: COMMAND_MS, ...options });
       await client.holdfast.getLock("a").isLocked();
       await begin(client, time);
       await time.clock.advance(0);
       for (let i = 0; i < 1_000; i++) void client.driver.next(fault);
-      if (then !== undefined) void watched(then(client));
+      if (next !== undefined) void watched(next(client));
       await time.clock.advance(0);
       expect(await timeOf(time, client, close)).toBeLessThanOrEqual(tookMs);
       time.server.flush();
