@@ -32,7 +32,7 @@ const UNKNOWN: Readonly<Record<string, string>> = {
   string: "dump gfind lower rep reverse upper",
   table: "concat foreach foreachi getn maxn remove setn sort",
   math: "acos asin atan atan2 cos cosh deg exp fmod frexp ldexp log log10 mod modf pow rad sin sinh sqrt tan tanh",
-  redis: "acl_check_cmd breakpoint debug log replicate_commands set_repl setresp sha1hex",
+  redis: "breakpoint debug log replicate_commands set_repl setresp sha1hex",
 };
 
 /** Leaves on the stack the table behind the global names, into which `KEYS` and `ARGV` are put at each run. */
