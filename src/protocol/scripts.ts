@@ -1761,11 +1761,12 @@ local function server_time()
 local time = redis.call("TIME")
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
-local WORTH_TELLING_MS = 100
-local function set_ttl(key, ttl_ms, worth_telling_ms)
-local seen_ms = redis.call("PTTL", key)
+local WORTH_TELLING_MS, WORTH_TELLING_SHARE = 100, 0.01
+local function set_ttl(key, ttl_ms, worth_telling_share)
+local seen_ms, new_ms = redis.call("PTTL", key), tonumber(ttl_ms)
 redis.call("PEXPIRE", key, ttl_ms)
-return seen_ms == -1 or seen_ms >= tonumber(ttl_ms) + (worth_telling_ms or WORTH_TELLING_MS)
+local worth_telling_ms = math.max(WORTH_TELLING_MS, new_ms * (worth_telling_share or WORTH_TELLING_SHARE))
+return seen_ms == -1 or seen_ms >= new_ms + worth_telling_ms
 end
 local function publish(channel, message)
 local heard = redis.pcall("PUBLISH", channel, message)
@@ -2832,11 +2833,12 @@ permits(),
 local heard = redis.pcall("PUBLISH", channel, message)
 return type(heard) == "number" and heard or 0
 end
-local WORTH_TELLING_MS = 100
-local function set_ttl(key, ttl_ms, worth_telling_ms)
-local seen_ms = redis.call("PTTL", key)
+local WORTH_TELLING_MS, WORTH_TELLING_SHARE = 100, 0.01
+local function set_ttl(key, ttl_ms, worth_telling_share)
+local seen_ms, new_ms = redis.call("PTTL", key), tonumber(ttl_ms)
 redis.call("PEXPIRE", key, ttl_ms)
-return seen_ms == -1 or seen_ms >= tonumber(ttl_ms) + (worth_telling_ms or WORTH_TELLING_MS)
+local worth_telling_ms = math.max(WORTH_TELLING_MS, new_ms * (worth_telling_share or WORTH_TELLING_SHARE))
+return seen_ms == -1 or seen_ms >= new_ms + worth_telling_ms
 end
 local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -2896,11 +2898,12 @@ local function is_between(count, kept_count, held_count)
 local stored = tonumber(count)
 return stored ~= nil and stored >= tonumber(kept_count) and stored <= tonumber(held_count)
 end
-local WORTH_TELLING_MS = 100
-local function set_ttl(key, ttl_ms, worth_telling_ms)
-local seen_ms = redis.call("PTTL", key)
+local WORTH_TELLING_MS, WORTH_TELLING_SHARE = 100, 0.01
+local function set_ttl(key, ttl_ms, worth_telling_share)
+local seen_ms, new_ms = redis.call("PTTL", key), tonumber(ttl_ms)
 redis.call("PEXPIRE", key, ttl_ms)
-return seen_ms == -1 or seen_ms >= tonumber(ttl_ms) + (worth_telling_ms or WORTH_TELLING_MS)
+local worth_telling_ms = math.max(WORTH_TELLING_MS, new_ms * (worth_telling_share or WORTH_TELLING_SHARE))
+return seen_ms == -1 or seen_ms >= new_ms + worth_telling_ms
 end
 local held_count, kept_count, ttl_ms = ARGV[4], ARGV[5], ARGV[6]
 local function answer()
@@ -4900,11 +4903,12 @@ if is_repeat or ttl_ms < tonumber(lease_ms) then
 redis.call("PEXPIRE", key, string.format("%.0f", math.max(ttl_ms, tonumber(lease_ms))))
 end
 end
-local WORTH_TELLING_MS = 100
-local function set_ttl(key, ttl_ms, worth_telling_ms)
-local seen_ms = redis.call("PTTL", key)
+local WORTH_TELLING_MS, WORTH_TELLING_SHARE = 100, 0.01
+local function set_ttl(key, ttl_ms, worth_telling_share)
+local seen_ms, new_ms = redis.call("PTTL", key), tonumber(ttl_ms)
 redis.call("PEXPIRE", key, ttl_ms)
-return seen_ms == -1 or seen_ms >= tonumber(ttl_ms) + (worth_telling_ms or WORTH_TELLING_MS)
+local worth_telling_ms = math.max(WORTH_TELLING_MS, new_ms * (worth_telling_share or WORTH_TELLING_SHARE))
+return seen_ms == -1 or seen_ms >= new_ms + worth_telling_ms
 end
 local function is_write_field(field)
 return string.sub(field, -6) == ":write"
@@ -4936,8 +4940,8 @@ for i = kept_count + 1, held_count do
 redis.call("DEL", KEYS[key_at + i])
 end
 end
-local function worth_telling_ms(longest, kept_count)
-return kept_count > 0 and WORTH_TELLING_MS or math.max(WORTH_TELLING_MS, longest)
+local function worth_telling_share(kept_count)
+return kept_count > 0 and WORTH_TELLING_SHARE or 0.5
 end
 local function settle(lock, prefix, channel, kept_count)
 local longest = longest_read_ms(lock, prefix)
@@ -4946,7 +4950,7 @@ if longest > 0 then
 raise_ttl(lock, string.format("%.0f", longest))
 end
 elseif longest > 0 then
-if set_ttl(lock, string.format("%.0f", longest), worth_telling_ms(longest, kept_count)) then
+if set_ttl(lock, string.format("%.0f", longest), worth_telling_share(kept_count)) then
 publish(channel, "0")
 end
 else
@@ -5892,11 +5896,12 @@ return stored ~= nil and stored >= tonumber(kept_count) and stored <= tonumber(h
 end
 local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local WORTH_TELLING_MS = 100
-local function set_ttl(key, ttl_ms, worth_telling_ms)
-local seen_ms = redis.call("PTTL", key)
+local WORTH_TELLING_MS, WORTH_TELLING_SHARE = 100, 0.01
+local function set_ttl(key, ttl_ms, worth_telling_share)
+local seen_ms, new_ms = redis.call("PTTL", key), tonumber(ttl_ms)
 redis.call("PEXPIRE", key, ttl_ms)
-return seen_ms == -1 or seen_ms >= tonumber(ttl_ms) + (worth_telling_ms or WORTH_TELLING_MS)
+local worth_telling_ms = math.max(WORTH_TELLING_MS, new_ms * (worth_telling_share or WORTH_TELLING_SHARE))
+return seen_ms == -1 or seen_ms >= new_ms + worth_telling_ms
 end
 local function is_write_field(field)
 return string.sub(field, -6) == ":write"

@@ -112,10 +112,15 @@ interface OursOfKind {
   readonly wait?: Difference;
 }
 
+const ENDS_SOONER =
+  "A lock that ends sooner than its waiters have seen, as its longest lease was released inside";
 const kept: Difference = { row: "Re-entry with a shorter lease", ttlMs: HOUR_MS };
 const queues: Difference = { row: SCORE, scoresMs: { B: 330_000 } };
 const lowered: Difference = { row: "Inner release", ttlMs: HOUR_MS / 2 };
-const keeps = { shorterEntry: kept, innerRelease: kept, innerReleaseOfLonger: lowered };
+/** The lock ends in half the time: its waiters are told, on the channels of all its keys. */
+const sooner = (...messages: readonly string[]): Difference => ({ ...lowered, messages });
+const keptOnly = { shorterEntry: kept, innerRelease: kept, innerReleaseOfLonger: lowered };
+const keeps = { ...keptOnly, innerReleaseOfLonger: sooner(`0 -> ${lockChannel(NAME)}`) };
 const refused: Difference = { row: "Unlock after the lease has ended", answer: "not held" };
 const notAdded: Difference = { row: "Write re-entry", ttlMs: HOUR_MS };
 const forced: Difference = { row: "`forceUnlock` and the members", answer: "true", clean: true };
@@ -129,7 +134,7 @@ const trials: readonly Trial[] = [
     lock: single("fair"),
     reentrant: true,
     tells: true,
-    ours: { ...keeps, lateRelease: refused, wait: queues },
+    ours: { ...keptOnly, lateRelease: refused, wait: queues },
   },
   {
     name: "non-reentrant fair",
@@ -156,7 +161,11 @@ const trials: readonly Trial[] = [
     lock: single("read"),
     reentrant: true,
     tells: false,
-    ours: { lateRelease: { ...refused, messages: [] }, force: { row: "`forceUnlock`", clean: true } },
+    ours: {
+      innerReleaseOfLonger: { row: ENDS_SOONER, messages: [`0 -> ${rwChannel(NAME)}`] },
+      lateRelease: { ...refused, messages: [] },
+      force: { row: "`forceUnlock`", clean: true },
+    },
   },
   {
     name: "write",
@@ -168,7 +177,7 @@ const trials: readonly Trial[] = [
       shorterEntry: notAdded,
       longerEntry: notAdded,
       innerRelease: kept,
-      innerReleaseOfLonger: lowered,
+      innerReleaseOfLonger: sooner(`1 -> ${rwChannel(NAME)}`),
       lateRelease: { ...refused, messages: [] },
     },
   },
@@ -178,7 +187,8 @@ const trials: readonly Trial[] = [
     reentrant: true,
     tells: false,
     ours: {
-      ...keeps,
+      ...keptOnly,
+      innerReleaseOfLonger: sooner(`0 -> ${lockChannel(`${NAME}:1`)}`),
       force: { ...forced, messages: [`0 -> ${lockChannel(`${NAME}:1`)}`] },
       forceInVain: forcedInVain,
     },
@@ -189,7 +199,8 @@ const trials: readonly Trial[] = [
     reentrant: true,
     tells: false,
     ours: {
-      ...keeps,
+      ...keptOnly,
+      innerReleaseOfLonger: sooner(...[1, 2, 3].map((at) => `0 -> ${lockChannel(`${NAME}:${at}`)}`)),
       strangersRelease: { row: "`unlock`", answer: "not held" },
       force: { ...forced, messages: [1, 2, 3].map((at) => `0 -> ${lockChannel(`${NAME}:${at}`)}`) },
       forceInVain: forcedInVain,
@@ -296,7 +307,7 @@ export const scenarios: readonly Scenario[] = [
     steps: [
       who("A", reader).locks(),
       who("B", reader).locks({ leaseMs: HOUR_MS / 2 }),
-      who("A", reader).unlocks(),
+      who("A", reader).unlocks({ row: ENDS_SOONER, messages: [`0 -> ${rwChannel(NAME)}`] }),
       who("B", reader).unlocks(),
     ],
   },

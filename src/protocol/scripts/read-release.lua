@@ -41,10 +41,10 @@ local function keep(key_at, arg_at, held_count, kept_count)
   end
 end
 
--- The others' leases that a reader leaves behind are at different points of their lives. Where many readers come and go, waiters would be
--- told by each: so only of an end that comes in half the time.
-local function worth_telling_ms(longest, kept_count)
-  return kept_count > 0 and WORTH_TELLING_MS or math.max(WORTH_TELLING_MS, longest)
+-- Each of many readers that leave would wake all writers: they are told when the lock ends in two thirds of the time. Of a reader that stays
+-- they are told as of any holder.
+local function worth_telling_share(kept_count)
+  return kept_count > 0 and WORTH_TELLING_SHARE or 0.5
 end
 
 local function settle(lock, prefix, channel, kept_count)
@@ -54,7 +54,7 @@ local function settle(lock, prefix, channel, kept_count)
       raise_ttl(lock, string.format("%.0f", longest))
     end
   elseif longest > 0 then
-    if set_ttl(lock, string.format("%.0f", longest), worth_telling_ms(longest, kept_count)) then
+    if set_ttl(lock, string.format("%.0f", longest), worth_telling_share(kept_count)) then
       publish(channel, "0")
     end
   else
