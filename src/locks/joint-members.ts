@@ -34,9 +34,8 @@ function placeOf({ identity }: SingleLock): string {
   return JSON.stringify([identity.client.commands.server, identity.key]);
 }
 
-/** A joint lock, a read-write lock and a semaphore have names as well. */
+/** By its class, where it has one: a joint lock, a semaphore, a client of Redis. */
 function describe(lock: unknown): string {
-  const named =
-    typeof lock === "object" && lock !== null && "name" in lock ? ` with the name "${lock.name}"` : "";
-  return `${shown(lock)}${named}`;
+  const named = typeof lock === "object" ? lock?.constructor?.name : undefined;
+  return named === undefined || named === "Object" ? shown(lock) : named;
 }

@@ -76,7 +76,8 @@ const handedOver: CommandCounts = {
   lrange: 1,
   del: 1,
   hset: 1,
-  pexpire: 1,
+  // Before the hold is written, which without a TTL would stay for ever, and once more with it.
+  pexpire: 2,
   zrem: 2,
   lrem: 1,
   publish: 1,

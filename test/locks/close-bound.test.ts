@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { HoldfastOptions } from "../../src/client-options.js";
-import { ClientClosedError } from "../../src/errors.js";
 import type { CloseOptions } from "../../src/close-options.js";
+import { ClientClosedError } from "../../src/errors.js";
 import { neverDeliver, rejectAtOnce, swallowReply } from "../support/faults/call-faults.js";
 import { gate } from "../support/run/gate.js";
 import { watchLeaks } from "../support/run/leaks.js";

@@ -74,7 +74,7 @@ describe("what a plain client sees of a lock", () => {
     await outer.unlock();
   });
 
-  test("a partial release lowers the count, sets the TTL to the lease of the hold that stays, and publishes nothing [R29]", async () => {
+  test("a partial release lowers the count, sets the TTL to the lease of the hold that stays, and tells waiters that it ends sooner [R29]", async () => {
     const lock = redis.holdfast().getLock("order:7");
     const outer = await lock.lock({ leaseMs: MINUTE_MS });
     const inner = await lock.lock({ leaseMs: HOUR_MS, threadId: outer.threadId });
@@ -82,7 +82,11 @@ describe("what a plain client sees of a lock", () => {
     await inner.unlock();
     expect(await redis.plain.hgetall("order:7")).toEqual({ [outer.holder]: "1" });
     await expectTtl("order:7", MINUTE_MS);
-    expect(await journal.read()).toEqual(["expire order:7", "hset order:7"]);
+    expect(await journal.read()).toEqual([
+      "expire order:7",
+      "hset order:7",
+      "0 -> redisson_lock__channel:{order:7}",
+    ]);
     await outer.unlock();
   });
 
@@ -100,14 +104,19 @@ describe("what a plain client sees of a lock", () => {
     expect(await journal.read()).toEqual([]);
   });
 
-  test("keeping it after its release leaves one field, of no thread, for so long, and publishes nothing", async () => {
+  test("keeping it after its release leaves one field, of no thread, for so long, and tells waiters that it ends sooner", async () => {
     const holdfast = redis.holdfast();
     const lease = await holdfast.getLock("order:7").lock({ leaseMs: HOUR_MS });
     await journal.read();
     await lease.unlock({ keepForMs: MINUTE_MS });
     expect(await redis.plain.hgetall("order:7")).toEqual({ [`${holdfast.clientId}:0`]: "1" });
     await expectTtl("order:7", MINUTE_MS);
-    expect(await journal.read()).toEqual(["expire order:7", "hset order:7", "hdel order:7"]);
+    expect(await journal.read()).toEqual([
+      "expire order:7",
+      "hset order:7",
+      "hdel order:7",
+      "0 -> redisson_lock__channel:{order:7}",
+    ]);
     expect(await redis.holdfast().getLock("order:7").tryLock()).toBeNull();
     expect(await holdfast.getLock("order:7").forceUnlock()).toBe(true);
   });
@@ -124,14 +133,15 @@ describe("what a plain client sees of a lock", () => {
     await next.unlock();
   });
 
-  test("extending its lease writes the TTL, longer or shorter, and the count, and publishes nothing", async () => {
+  test("extending its lease writes the TTL, longer or shorter, and the count, and tells waiters of a sooner end alone", async () => {
     const lease = await redis.holdfast().getLock("order:7").lock({ leaseMs: MINUTE_MS });
     for (const leaseMs of [HOUR_MS, MINUTE_MS]) {
       await journal.read();
       await lease.extend(leaseMs);
       expect(await redis.plain.hgetall("order:7")).toEqual({ [lease.holder]: "1" });
       await expectTtl("order:7", leaseMs);
-      expect(await journal.read()).toEqual(["expire order:7", "hset order:7"]);
+      const told = leaseMs === MINUTE_MS ? ["0 -> redisson_lock__channel:{order:7}"] : [];
+      expect(await journal.read()).toEqual(["expire order:7", "hset order:7", ...told]);
     }
     await lease.unlock();
   });

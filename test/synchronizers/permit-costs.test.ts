@@ -81,7 +81,8 @@ describe("one script call each", () => {
       [() => semaphore.acquiredPermits(), 0],
       [() => semaphore.getPermits(), 0],
       [() => semaphore.getLeaseTime(ids[0] ?? ""), 0],
-      [() => semaphore.updateLeaseTime(ids, HOUR_MS), 0],
+      // They were permanent: waiters are told that they end.
+      [() => semaphore.updateLeaseTime(ids, HOUR_MS), 1],
       [() => semaphore.addPermits(2), 1],
       [() => semaphore.setPermits(9), 1],
       [() => semaphore.tryRelease(ids), 1],

@@ -6,7 +6,7 @@ import { CommandFailures, isOver } from "../../src/runtime/command-failures.js";
 
 test("a Redis client that has ended is over, also when its connection was reset before", () => {
   const outage = new Error("read ECONNRESET");
-  const failures = new CommandFailures(Object.assign(memoryDriver(), { outage }));
+  const failures = new CommandFailures(Object.create(memoryDriver(), { outage: { value: outage } }));
   const error = failures.final(
     new DriverClosedError(),
     { doubtful: 0, isOpen: true },

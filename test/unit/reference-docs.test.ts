@@ -118,7 +118,7 @@ describe("docs/reference", () => {
     ["FindLocksOptions", "finding/finding-options.ts"],
     ["ForceReleaseOptions", "synchronizers/seen-semaphore.ts"],
     ["PingOptions", "ping.ts"],
-    ["CloseOptions", "holdfast.ts"],
+    ["CloseOptions", "close-options.ts"],
   ] as const;
 
   test.each(interfaces)("options.md lists each option of %s, and no other", (name, file) => {

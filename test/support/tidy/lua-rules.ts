@@ -92,7 +92,7 @@ const FUNCTIONS = {
   string: "byte char find format gmatch gsub len match sub",
   table: "insert",
   math: "abs ceil floor max min",
-  redis: "call pcall error_reply",
+  redis: "acl_check_cmd call pcall error_reply",
 };
 const UNKNOWN_FUNCTION = new RegExp(
   Object.entries(FUNCTIONS)
