@@ -139,9 +139,8 @@ export class WaitLine {
 
   /** True when it may be worth asking Redis for the lock now. */
   shouldAsk(): boolean {
-    if (this.#woken || this.answers.untold !== undefined) return true;
-    const nowMs = this.#clock.monotonicMs();
-    return nowMs >= this.#askAgainMs || nowMs >= this.#turnMs;
+    const dueMs = Math.min(this.#askAgainMs, this.#turnMs);
+    return this.#woken || this.answers.untold !== undefined || this.#clock.monotonicMs() >= dueMs;
   }
 
   /**

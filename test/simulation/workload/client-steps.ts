@@ -1,5 +1,5 @@
-import { LeaseLostError } from "../../../src/errors.js";
 import type { CloseOptions } from "../../../src/close-options.js";
+import { LeaseLostError } from "../../../src/errors.js";
 import { believedMs } from "../../../src/lease.js";
 import { TAKEN } from "../checker/losses.js";
 import { oneIn, pick } from "../draw.js";
