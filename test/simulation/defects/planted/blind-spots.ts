@@ -194,8 +194,8 @@ export const blindSpotDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/protocol/scripts/presence-tell.lua",
-        find: 'if redis.call("PTTL", clients) < needed_ms then',
-        replace: 'if redis.call("PTTL", clients) < 0 then',
+        find: "if clients_ttl_ms < needed_ms then",
+        replace: "if clients_ttl_ms < 0 then",
       },
     ],
   },

@@ -150,7 +150,7 @@ export const fairDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/protocol/scripts/include/fair-queue.lua",
-        find: 'redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))',
+        find: 'redis.call("PEXPIRE", fair.lock, grant_ms)',
         replace: "",
       },
     ],
@@ -163,7 +163,7 @@ export const fairDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/protocol/scripts/include/fair-queue.lua",
-        find: 'redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms))',
+        find: 'redis.call("PEXPIRE", fair.lock, grant_ms)',
         replace: 'redis.call("PEXPIRE", fair.lock, milliseconds(times.grant_ms / 2))',
       },
     ],
@@ -206,8 +206,8 @@ export const fairDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/protocol/scripts/fair-acquire.lua",
-        find: 'read(fair, "ZADD", fair.alive, milliseconds(now_ms + times.alive_ms), holder)',
-        replace: 'read(fair, "ZADD", fair.alive, milliseconds(now_ms), holder)',
+        find: "local until_ms = milliseconds(now_ms + times.alive_ms)",
+        replace: "local until_ms = milliseconds(now_ms)",
       },
     ],
   },

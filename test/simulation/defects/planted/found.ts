@@ -117,8 +117,8 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/sender.ts",
-        find: "    if (pending.givenUp) return;\n    const { command, sentAt",
-        replace: "    const { command, sentAt",
+        find: "    if (pending.givenUp) return;\n    this.answers += 1;",
+        replace: "    if (!pending.givenUp) this.answers += 1;",
       },
       {
         file: "src/runtime/sender.ts",
@@ -263,8 +263,8 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/protocol/scripts/include/request.lua",
-        find: 'even_when_full(request)\n  redis.call("HSET"',
-        replace: 'redis.pcall("HSET"',
+        find: 'if\n    was_refused(redis.pcall("PEXPIRE", request.requests, request.memory_ms))\n    or was_refused(redis.pcall("HSET", request.requests, request.id, text))\n  then\n    return nil\n  end',
+        replace: 'redis.pcall("HSET", request.requests, request.id, text)',
       },
     ],
   },
@@ -320,7 +320,7 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/protocol/scripts/read-acquire.lua",
-        find: "if is_repeat then",
+        find: "if count and tonumber(count) > held_count then",
         replace: "if false then",
       },
     ],

@@ -111,8 +111,8 @@ export const handOffDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/protocol/scripts/lock-acquire.lua",
-        find: "local failure = count ~= new_count and count_up(lock, holder, token)",
-        replace: "local failure = (token or count ~= new_count) and count_up(lock, holder, token)",
+        find: "local is_repeat = count == new_count",
+        replace: "local is_repeat = not token and count == new_count",
       },
     ],
   },

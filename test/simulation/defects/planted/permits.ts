@@ -13,8 +13,8 @@ export const permitDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/protocol/scripts/semaphore-cancel.lua",
-        find: 'return record(request, "cancelled", 0)',
-        replace: 'return { "cancelled", "0" }',
+        find: 'local cancelled = record(request, "cancelled", 0)',
+        replace: 'local cancelled = granted and record(request, "cancelled", 0) or { "cancelled", "0" }',
       },
     ],
   },
@@ -57,8 +57,8 @@ export const permitDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/protocol/scripts/permit-cancel.lua",
-        find: 'return record(request, "cancelled", 0)',
-        replace: 'return { "cancelled", "0" }',
+        find: 'cancelled = record(request, "cancelled", 0)',
+        replace: 'cancelled = { "cancelled", "0" }',
       },
     ],
   },
@@ -113,8 +113,8 @@ export const permitDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/protocol/scripts/include/leased-permits.lua",
-        find: "local last = math.min(expired, MOST_AT_ONCE) - 1",
-        replace: "local last = math.min(expired, MOST_AT_ONCE)",
+        find: 'redis.call("ZREMRANGEBYRANK", semaphore.leases, "1", "0")',
+        replace: 'number = math.min(number + 1, redis.call("ZCARD", semaphore.leases))',
       },
     ],
   },
@@ -231,8 +231,8 @@ export const permitDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/synchronizers/acquire-permits.ts",
-        find: "if (answer.available >= this.permits) line?.wake();\n    else this.#rest",
-        replace: "this.#rest",
+        find: "if (answer.available >= this.permits) line?.wake();\n    else {",
+        replace: "{",
       },
     ],
   },

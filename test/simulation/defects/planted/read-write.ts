@@ -59,9 +59,8 @@ export const readWriteDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/protocol/scripts/write-release.lua",
-        find: 'if longest > 0 then\n    redis.call("PEXPIRE", lock, string.format("%.0f", longest))\n    redis.call("HDEL"',
-        replace:
-          'if longest < 0 then\n    redis.call("PEXPIRE", lock, string.format("%.0f", longest))\n    redis.call("HDEL"',
+        find: "local longest = longest_read_ms(lock, prefix)\n",
+        replace: "local longest = 0\n",
       },
     ],
   },
@@ -135,8 +134,8 @@ export const readWriteDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/protocol/scripts/read-release.lua",
-        find: 'redis.call("PEXPIRE", lock, string.format("%.0f", longest))\n  else',
-        replace: 'redis.call("PEXPIRE", lock, "1")\n  else',
+        find: 'if set_ttl(lock, string.format("%.0f", longest), worth',
+        replace: 'if set_ttl(lock, "1", worth',
       },
     ],
   },

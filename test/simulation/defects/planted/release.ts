@@ -259,13 +259,13 @@ export const releaseDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/protocol/scripts/lock-acquire.lua",
-        find: 'local written = redis.pcall("HSET", lock, holder, new_count)',
-        replace: 'local written = redis.pcall("HINCRBY", lock, holder, 1)',
+        find: "local is_repeat = count == new_count",
+        replace: "local is_repeat = false",
       },
       {
         file: "src/protocol/scripts/lock-acquire.lua",
-        find: "local failure = count ~= new_count and count_up(lock, holder, token)",
-        replace: "local failure = count_up(lock, holder, token)",
+        find: 'redis.pcall("HSET", lock, holder, new_count)',
+        replace: 'redis.pcall("HINCRBY", lock, holder, 1)',
       },
     ],
   },

@@ -131,8 +131,8 @@ export const trustDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/protocol/scripts/lock-acquire.lua",
-        find: "raise_ttl(lock, lease_ms, count == new_count)",
-        replace: "if count ~= new_count then raise_ttl(lock, lease_ms) end",
+        find: "raise_ttl(lock, lease_ms, true)\n    ",
+        replace: "",
       },
     ],
   },

@@ -279,8 +279,8 @@ export const waitingDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/waiter.ts",
-        find: "this.#startMs + waitMs;",
-        replace: "this.#startMs + waitMs / 2;",
+        find: "this.startMs + waitMs;",
+        replace: "this.startMs + waitMs / 2;",
       },
     ],
   },
