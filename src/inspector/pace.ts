@@ -8,8 +8,10 @@ export interface Load {
 
 /** Locks that one command reads. */
 const LOCKS_A_COMMAND = 100;
-/** Clients that one command reads: a page of a hundred begins with the last one of the page before. */
-const CLIENTS_A_COMMAND = 99;
+/** Clients of which one command reads what they tell. */
+const CLIENTS_A_COMMAND = 100;
+/** Clients whose ids one command reads: a page of a thousand begins with the last one of the page before. */
+const IDS_A_COMMAND = 999;
 /** A small fleet takes six commands for a look. */
 const LEAST_COMMANDS_A_SECOND = 5;
 /** Of the server's time. */
@@ -25,8 +27,10 @@ const MS_A_CLIENT = 0.02;
  * hundredth of its time on it, and gets at most a command a second for each hundred locks.
  */
 export function intervalMs({ locks, clients, tookMs }: Load, refreshMs: number): number {
-  // The fleet is read twice, once for itself and once for the names; each time a command for the first ids goes before.
-  const commands = 2 * (1 + Math.ceil(clients / CLIENTS_A_COMMAND)) + 1 + Math.ceil(locks / LOCKS_A_COMMAND);
+  const forIds = Math.max(1, Math.ceil(clients / IDS_A_COMMAND));
+  // The fleet is read twice, once for itself and once for the names; each time all ids before what the clients tell.
+  const forFleet = 2 * (forIds + Math.ceil(clients / CLIENTS_A_COMMAND));
+  const commands = forFleet + 1 + Math.ceil(locks / LOCKS_A_COMMAND);
   const aSecond = Math.max(LEAST_COMMANDS_A_SECOND, locks / LOCKS_A_COMMAND);
   const serverMs = commands * MS_A_COMMAND + locks * MS_A_LOCK + 2 * clients * MS_A_CLIENT;
   return Math.max(refreshMs, (commands / aSecond) * 1_000, Math.min(tookMs, serverMs) / SHARE);

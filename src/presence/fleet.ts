@@ -185,6 +185,8 @@ class FleetReader {
     };
     const subject = { name: group, kind: "fleet" };
     try {
+      // `exchange` sends a command even for a waiter that was cancelled before.
+      if (waiter.cancelled) throw waiter.reason;
       const asking = commands.exchange(presenceList, presenceClientsKey(group), () => input, waiter);
       const answer = await waiter.unlessCancelled(asking);
       if (answer === undefined) throw waiter.reason;
