@@ -63,7 +63,7 @@ export const costs: readonly Survivor[] = [
     ["runtime/requests.ts", "assignment-dropped", "this.#told = [];"],
     ["synchronizers/count.ts", "call-dropped", "request.answered();"],
     [`${SCRIPTS}/include/request.lua`, "call-dropped", "forget_settled(request)"],
-    [`${SCRIPTS}/include/request.lua`, "call-dropped", 'redis.call("HDEL", request.requests, id)'],
+    [`${SCRIPTS}/include/request.lua`, "call-dropped", 'redis.pcall("HDEL", request.requests, id)'],
     [`${SCRIPTS}/permit-cancel.lua`, "call-dropped", "forget_settled(request)"],
     [`${SCRIPTS}/semaphore-cancel.lua`, "call-dropped", "forget_settled(request)"],
   ]),

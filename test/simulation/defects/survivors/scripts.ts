@@ -7,11 +7,7 @@ export const inScripts: readonly Survivor[] = [
   ...alike(
     "equivalent",
     "The command before or behind it is a write as well, which a full server accepts: what adds something comes after that.",
-    [
-      [`${SCRIPTS}/count-delete.lua`, "call-dropped", "even_when_full(request)"],
-      [`${SCRIPTS}/permit-cancel.lua`, "call-dropped", "even_when_full(request)"],
-      [`${SCRIPTS}/permit-release.lua`, "call-dropped", "even_when_full(request)"],
-    ],
+    [[`${SCRIPTS}/permit-release.lua`, "call-dropped", "even_when_full(request)"]],
   ),
   ...alike("equivalent", "Nothing was read of the lock before it is deleted.", [
     [`${SCRIPTS}/fair-force-unlock.lua`, "call-dropped", "lock_changed(fair)"],
@@ -29,19 +25,11 @@ export const inScripts: readonly Survivor[] = [
     "A writer has no keys of holds: those that are made up for it are not there. A count that is text is not in the world.",
     [[`${SCRIPTS}/include/read-write-holds.lua`, "14:and-to-or", "if count and holder"]],
   ),
-  ...alike(
-    "equivalent",
-    "What has ended was given back just before, ten thousand at a time: no lease is left that ends now.",
-    [[`${SCRIPTS}/permit-acquire.lua`, "20:<-to-<=", "if lease_left_ms < 0 or saved_ms < 0 then"]],
-  ),
   ...alike("equivalent", "The key of the next hold is not there when one enters once more.", [
-    [`${SCRIPTS}/read-acquire.lua`, ">-to->=", "return nil, tonumber(count) > held_count"],
+    [`${SCRIPTS}/read-acquire.lua`, ">-to->=", "if count and tonumber(count) > held_count then"],
   ]),
   ...alike("only cost", "One who has no place in the queue is looked for there.", [
     [`${SCRIPTS}/fair-acquire.lua`, "54:and-to-or", "elseif found.timeout_ms or found.alive_ms"],
-  ]),
-  ...alike("only cost", "One who has just come to the end of the queue is looked for, and found there.", [
-    [`${SCRIPTS}/fair-acquire.lua`, "--*", "if length - 1 == redis.call("],
   ]),
   ...alike(
     "only cost",
@@ -64,6 +52,5 @@ export const inScripts: readonly Survivor[] = [
   ]),
   ...alike("one moment", "The TTL of a key that ends in that very millisecond.", [
     [`${SCRIPTS}/permit-acquire.lua`, ">-to->=", "if ttl_ms > 0 then"],
-    [`${SCRIPTS}/permit-acquire.lua`, "36:<-to-<=", "if lease_left_ms < 0 or saved_ms < 0 then"],
   ]),
 ];

@@ -28,34 +28,14 @@ export const seenInFairScripts: readonly Survivor[] = [
       [`${SCRIPTS}/include/fair-queue.lua`, "29:or-to-and", "local place = found.place"],
     ],
   ),
-  ...alike(
-    "a test sees it",
-    "test/unit/fair-batches.test.ts: the first takes the lock, and test/unit/fair-batches.test.ts: each re-entry counts on from the one before it",
-    [[`${SCRIPTS}/fair-acquire.lua`, "5:call-dropped", "lock_changed(fair)"]],
-  ),
-  ...alike(
-    "a test sees it",
-    "test/unit/fair-acquire.test.ts: a full server refuses to give a lock or a place, and says so",
-    [[`${SCRIPTS}/fair-acquire.lua`, "8:not-dropped", "if not place then"]],
-  ),
-  ...alike(
-    "a test sees it",
-    "test/unit/fair-acquire.test.ts: a full server lets those who wait keep their places",
-    [[`${SCRIPTS}/fair-acquire.lua`, "25:==-to-~=", "return false, place == 0"]],
-  ),
   ...alike("a test sees it", "test/unit/fair-acquire.test.ts: mends the place of one whose scores are lost", [
-    [`${SCRIPTS}/fair-acquire.lua`, "17:==-to-~=", "if length - 1 == redis.call"],
-    [`${SCRIPTS}/fair-acquire.lua`, "24:==-to-~=", "local is_new = place =="],
-    [`${SCRIPTS}/fair-acquire.lua`, "6:not-dropped", "if not is_new then"],
     [`${SCRIPTS}/fair-acquire.lua`, "5:call-dropped", 'redis.call("LREM", fair.queue'],
-    [`${SCRIPTS}/fair-acquire.lua`, "24:==-to-~=", "return is_new, place =="],
     [`${SCRIPTS}/fair-acquire.lua`, "13:or-to-and", "if is_new or not timeout_ms"],
   ]),
   ...alike(
     "a test sees it",
     "test/unit/fair-acquire.test.ts: goes to the next one of ours when somebody else asks",
     [
-      [`${SCRIPTS}/fair-acquire.lua`, "25:==-to-~=", "return true, length == 1"],
       [`${SCRIPTS}/fair-acquire.lua`, "5:call-dropped", 'redis.call("ZADD", fair.timeouts'],
       [`${SCRIPTS}/fair-acquire.lua`, "63:or-to-and", 'return { "queued", ttl_of'],
       [`${SCRIPTS}/fair-acquire.lua`, "5:call-dropped", "pass_on(fair, now_ms, times"],
@@ -65,7 +45,6 @@ export const seenInFairScripts: readonly Survivor[] = [
     "a test sees it",
     "test/unit/fair-acquire.test.ts: tells a waiter whether this very call put its field into the queue",
     [
-      [`${SCRIPTS}/fair-acquire.lua`, "34:*", "local is_new = place =="],
       [`${SCRIPTS}/fair-acquire.lua`, "89:and-to-or", 'return { "queued", ttl_of'],
       [`${SCRIPTS}/include/fair-keys.lua`, "26:==-to-~=", "return length_of(fair) =="],
     ],
@@ -119,16 +98,11 @@ export const seenInFairScripts: readonly Survivor[] = [
     "a test sees it",
     "test/unit/fair-lost-keys.test.ts: one whose score is gone has it again though that of another of its client had to be raised",
     [
-      [`${SCRIPTS}/fair-refresh.lua`, "*", "added[#added + 1] = holder"],
       [`${SCRIPTS}/fair-refresh.lua`, "5:call-dropped", 'redis.call("ZADD", fair.timeouts, timeout_ms'],
       [`${SCRIPTS}/fair-refresh.lua`, "14:<-to->=", "if (#there < #waiters or"],
     ],
   ),
-  ...alike("a test sees it", "test/unit/fair-lost-keys.test.ts: scores are made again on a full server", [
-    [`${SCRIPTS}/fair-refresh.lua`, "3:call-dropped", "keep_signs_of_life(fair,"],
-  ]),
   ...alike("a test sees it", "test/unit/fair-refresh.test.ts: mends the place of one whose scores are lost", [
-    [`${SCRIPTS}/fair-refresh.lua`, "52:==-to-~=", "local is_there = keep_signs_of_life"],
     [`${SCRIPTS}/fair-refresh.lua`, "28:not-dropped", "fair.has_signs_of_life ="],
     [`${SCRIPTS}/fair-refresh.lua`, "7:call-dropped", "mark_alive(fair, there)"],
   ]),
@@ -176,11 +150,6 @@ export const seenInFairScripts: readonly Survivor[] = [
   ),
   ...alike(
     "a test sees it",
-    "test/unit/fair-release.test.ts: is given back once however often the command comes",
-    [[`${SCRIPTS}/fair-release.lua`, "3:call-dropped", 'redis.call("PEXPIRE", fair.lock']],
-  ),
-  ...alike(
-    "a test sees it",
     "test/unit/fair-batches.test.ts: each release counts down from the one before it",
     [[`${SCRIPTS}/fair-release.lua`, "3:call-dropped", "lock_changed(fair)"]],
   ),
@@ -217,11 +186,6 @@ export const seenInFairScripts: readonly Survivor[] = [
   ),
   ...alike(
     "a test sees it",
-    "test/unit/fair-lost-keys.test.ts: a full server gives the lock to the first of those whose signs of life are gone, and test/unit/fair-lost-keys.test.ts: one that is only told to come",
-    [[`${SCRIPTS}/include/fair-keys.lua`, "3:call-dropped", "keep_signs_of_life(fair, times)"]],
-  ),
-  ...alike(
-    "a test sees it",
     "test/unit/fair-lost-keys.test.ts: all of ours at the head get a sign of life together",
     [
       [`${SCRIPTS}/include/fair-keys.lua`, "3:call-dropped", 'redis.call("ZADD", fair.alive'],
@@ -237,7 +201,6 @@ export const seenInFairScripts: readonly Survivor[] = [
   ]),
   ...alike("a test sees it", "test/unit/fair-release.test.ts: gives the lock to the next one of ours", [
     [`${SCRIPTS}/include/fair-queue.lua`, "5:call-dropped", 'publish(fair.channel .. ":" .. client_id, thr'],
-    [`${SCRIPTS}/include/fair-queue.lua`, "3:call-dropped", 'redis.call("ZREM", fair.alive, head'],
   ]),
   ...alike(
     "a test sees it",

@@ -24,19 +24,7 @@ export const seenInLines: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/unit/wait-lines.test.ts: is no reason to wake the next in line, which sleeps on until it is",
-    [
-      [
-        "runtime/wait-line.ts",
-        "21:not-dropped",
-        "const mayDoze = !this.#woken && this.#unlisten !== undefined && this.#isWatched(this.#nextMs);",
-      ],
-      [
-        "runtime/wait-line.ts",
-        "52:!==-to-===",
-        "const mayDoze = !this.#woken && this.#unlisten !== undefined && this.#isWatched(this.#nextMs);",
-      ],
-      ["runtime/wait-line.ts", "55:<=-to->", "return this.#alarm !== undefined && this.#alarmMs <= untilMs;"],
-    ],
+    [["runtime/wait-line.ts", "55:<=-to->", "return this.#alarm !== undefined && this.#alarmMs <= untilMs;"]],
   ),
   ...alike(
     "a test sees it",
@@ -112,22 +100,6 @@ export const seenInLines: readonly Survivor[] = [
   ),
   ...alike(
     "a test sees it",
-    "test/unit/wait-lines.test.ts: is worth while for the next in line sooner than its head thought, once that has seen a shorter TTL",
-    [
-      [
-        "runtime/wait-line.ts",
-        "66:&&-to-||",
-        "const mayDoze = !this.#woken && this.#unlisten !== undefined && this.#isWatched(this.#nextMs);",
-      ],
-      [
-        "runtime/wait-line.ts",
-        "33:>=-to->",
-        "return this.#woken || nowMs >= this.#askAgainMs || nowMs >= this.#turnMs;",
-      ],
-    ],
-  ),
-  ...alike(
-    "a test sees it",
     "test/unit/wait-lines.test.ts: is worth while when somebody wakes the line, once for all that came before the head asked",
     [["runtime/wait-line.ts", "5:assignment-dropped", "this.#woken = true;"]],
   ),
@@ -148,7 +120,6 @@ export const seenInLines: readonly Survivor[] = [
         "22:===-to-!==",
         "return this.head === undefined ? [] : [this.head, ...(this.#behind ?? [])];",
       ],
-      ["runtime/wait-line.ts", "40:call-dropped", "for (const waiter of this.waiters) waiter.cancel(error);"],
     ],
   ),
   ...alike(
@@ -156,11 +127,6 @@ export const seenInLines: readonly Survivor[] = [
     "test/unit/wait-lines.test.ts: wakes the next when its head leaves, and nobody when another does",
     [
       ["runtime/wait-line.ts", "14:===-to-!==", "if (next === undefined) {"],
-      [
-        "runtime/wait-line.ts",
-        "34:&&-to-||",
-        "const mayDoze = !this.#woken && this.#unlisten !== undefined && this.#isWatched(this.#nextMs);",
-      ],
       ["runtime/wait-line.ts", "9:not-dropped", "if (!mayDoze || next.naps) next.wake();"],
       ["runtime/wait-line.ts", "18:||-to-&&", "if (!mayDoze || next.naps) next.wake();"],
     ],

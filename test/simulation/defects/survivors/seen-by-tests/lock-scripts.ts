@@ -46,18 +46,6 @@ export const seenInLockScripts: readonly Survivor[] = [
   ...alike("a test sees it", "test/unit/lock-scripts.test.ts: never ends", [
     [`${SCRIPTS}/lock-acquire.lua`, "5:call-dropped", 'redis.call("PERSIST", token'],
   ]),
-  ...alike("a test sees it", "test/unit/lock-scripts.test.ts: is refused by a full server", [
-    [`${SCRIPTS}/lock-acquire.lua`, "47:or-to-and", "return type(written) =="],
-    [`${SCRIPTS}/lock-acquire.lua`, "27:and-to-or", "local counter = token and"],
-    [`${SCRIPTS}/lock-acquire.lua`, "20:and-to-or", "return counter and not tonumber"],
-    [`${SCRIPTS}/lock-acquire.lua`, "46:and-to-or", "return counter and not tonumber"],
-    [`${SCRIPTS}/lock-acquire.lua`, "77:or-to-and", "return counter and not tonumber"],
-  ]),
-  ...alike(
-    "a test sees it",
-    "test/synchronizers/repeats-write.test.ts: a repeat of lock-acquire, which finds it done, writes as well",
-    [[`${SCRIPTS}/lock-acquire.lua`, "37:==-to-~=", "raise_ttl(lock, lease_ms"]],
-  ),
   ...alike(
     "a test sees it",
     "test/unit/lock-scripts.test.ts: is not entered once more by one who has lost it",
@@ -70,10 +58,7 @@ export const seenInLockScripts: readonly Survivor[] = [
   ...alike(
     "a test sees it",
     "test/unit/lock-scripts.test.ts: of an inner hold leaves the others as long as they last",
-    [
-      [`${SCRIPTS}/lock-release.lua`, "15:~=-to-==", 'if kind ~= "none" and kind'],
-      [`${SCRIPTS}/lock-release.lua`, "7:call-dropped", 'redis.call("PEXPIRE", lock'],
-    ],
+    [[`${SCRIPTS}/lock-release.lua`, "15:~=-to-==", 'if kind ~= "none" and kind']],
   ),
   ...alike(
     "a test sees it",
@@ -102,7 +87,6 @@ export const seenInLockScripts: readonly Survivor[] = [
     "test/unit/read-write-scripts.test.ts: is made for one that is refused and waits",
     [
       [`${SCRIPTS}/write-acquire.lua`, "14:==-to-~=", "if waiting == holder then"],
-      [`${SCRIPTS}/write-acquire.lua`, "5:call-dropped", 'redis.call("DEL", mark)'],
       [`${SCRIPTS}/write-acquire.lua`, "13:and-to-or", "if answer and answer[1]"],
       [`${SCRIPTS}/write-acquire.lua`, "27:==-to-~=", "if answer and answer[1]"],
       [`${SCRIPTS}/write-acquire.lua`, "49:~=-to-==", "if answer and answer[1]"],

@@ -153,11 +153,6 @@ export const seenInLocks: readonly Survivor[] = [
   ),
   ...alike(
     "a test sees it",
-    "test/kinds/fair-lock-grants.test.ts: is not trusted for longer than Redis keeps it, when it can not be confirmed [R4]",
-    [],
-  ),
-  ...alike(
-    "a test sees it",
     "test/kinds/fair-lock-waiters.test.ts: whose TTL of 1000 ms ends goes to the next by its own timer [B10] [RedissonFairLockTest 10]",
     [["locks/wait-in-queue.ts", "5:assignment-dropped", "this.#heard = undefined;"]],
   ),
