@@ -108,7 +108,9 @@ export function noteNoTurn(lock: LockIdentity, wish: Wish, { stay, mayEnter }: E
     // One of several servers may be asked again soon.
     if (wish.timeoutMs === undefined) throw wish.unanswered;
   }
-  if (releases > 0 || !mayEnter()) wish.waiter.told();
+  // A live hold of its own thread has the lock; of one of several servers the call does not wait for the command that is under way.
+  const isHeldHere = innermost !== undefined && wish.timeoutMs !== undefined;
+  if (releases > 0 || isHeldHere || !mayEnter()) wish.waiter.told();
   wish.saw(lock, field, innermost?.checkMs() ?? -1);
 }
 
