@@ -151,7 +151,9 @@ function permitHolders({ key, record, fleet }: Findings): ListedHolder[] {
     const start = id.slice(0, ID_DIGITS);
     out.set(start, [...(out.get(start) ?? []), id]);
   }
-  return fleet.told(key).holds.flatMap((hold) => permitHolder(hold, out, isWhole) ?? []);
+  // The fleet is read from those heard of last. Of holders the one comes first that was heard of longest ago: its permits may have leaked.
+  const holds = [...fleet.told(key).holds].sort((a, b) => b.client.lastSeenMs - a.client.lastSeenMs);
+  return holds.flatMap((hold) => permitHolder(hold, out, isWhole) ?? []);
 }
 
 /**

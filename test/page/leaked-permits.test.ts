@@ -6,11 +6,12 @@ import type { Child } from "../support/worlds/child.js";
 import { childPrograms } from "../support/worlds/child-programs.js";
 
 const redis = locksOnRedis();
+// Hooks run from the last to the first: the programs are stopped before, and tell no more of themselves.
+afterEach(() => redis.plain.flushdb());
 const start = childPrograms();
 const open = chromiumPages();
 const NAME = "partner-api";
 const HOUR_MS = 3_600_000;
-afterEach(() => redis.plain.flushdb());
 
 function program(app: string): Promise<Child> {
   const presence = { app, host: false, everyMs: 1_000 } as const;

@@ -33,7 +33,7 @@ function longNight(): Snapshot {
   return { ...rest, locks: rows, clients: fleet };
 }
 
-/** The texts that are wider than the place they have: of numbers, and of the boxes in which these stand. */
+/** The texts that are wider than the place they have: of numbers, badges and heads of columns. Names are cut where they are long. */
 function cutNumbers(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => {
     const isCut = (element: Element) => {
@@ -42,7 +42,7 @@ function cutNumbers(page: Page): Promise<readonly string[]> {
       range.selectNodeContents(element);
       return range.getBoundingClientRect().right > box.getBoundingClientRect().right + 0.5;
     };
-    return [...document.querySelectorAll(".number, .badge, th button")]
+    return [...document.querySelectorAll(".number, .badge, thead button")]
       .filter((element) => element.checkVisibility() && isCut(element))
       .map((element) => `${element.closest("[class]")?.className}: ${element.textContent}`);
   });
