@@ -35,7 +35,7 @@ import { checkPingOptions, type PingOptions, type Pong, ping } from "./ping.js";
 import { type Fleet, fleetOf, KnownClients } from "./presence/fleet.js";
 import { Presence } from "./presence/presence.js";
 import type { FleetOptions } from "./presence/presence-options.js";
-import { inLogs, type LogArguments, printed } from "./printed.js";
+import { showInLogs } from "./printed.js";
 import { latchChannel, semaphoreChannel } from "./protocol/names.js";
 import type { Count } from "./synchronizers/count.js";
 import { type CountDownLatch, RemoteLatch } from "./synchronizers/count-down-latch.js";
@@ -89,10 +89,6 @@ export class Holdfast implements AsyncDisposable {
 
   toJSON(): object {
     return { clientId: this.clientId };
-  }
-
-  [inLogs](...given: LogArguments): string {
-    return printed("Holdfast", this.toJSON(), given);
   }
 
   /** The first part of every holder of this client: a random UUID. */
@@ -399,6 +395,8 @@ export class Holdfast implements AsyncDisposable {
     return { client, kind, name, key, id, otherId, channel: kind.channel(key), reentry };
   }
 }
+
+showInLogs(Holdfast, "Holdfast");
 
 function assertDriver(driver: Driver): void {
   if (typeof driver?.run === "function" && typeof driver.subscribe === "function") return;

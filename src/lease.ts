@@ -3,7 +3,7 @@ import type { Around } from "./client-options.js";
 import { type LeaseLostError, NotHeldError } from "./errors.js";
 import { events } from "./events.js";
 import type { UnlockOptions } from "./options.js";
-import { inLogs, type LogArguments, printed } from "./printed.js";
+import { showInLogs } from "./printed.js";
 import { copyOf, lossForCaller } from "./runtime/for-caller.js";
 import type { Instant } from "./runtime/instant.js";
 import { guard } from "./threads/abandonment.js";
@@ -103,8 +103,7 @@ export abstract class AnyLease implements AfterBody {
   protected abstract readonly releasing: Promise<void> | undefined;
   protected abstract readonly believed: Believed;
   protected abstract failed(error: unknown): void;
-  /** In logs and JSON: what the documents call it, and the values that only such a lease has. */
-  protected abstract readonly printedAs: string;
+  /** In logs and JSON: the values that only such a lease has. */
   protected abstract readonly values: object;
 
   static believedMs(lease: AnyLease, at: Instant | undefined): number {
@@ -119,10 +118,6 @@ export abstract class AnyLease implements AfterBody {
   toJSON(): object {
     const { name, state } = this;
     return { name, ...this.values, state, remainingMs: Math.floor(this.remainingMs()) };
-  }
-
-  [inLogs](...given: LogArguments): string {
-    return printed(this.printedAs, this.toJSON(), given);
   }
 
   get state(): HoldState {
@@ -297,10 +292,6 @@ export class HeldLease extends AnyLease implements Lease {
     return this.#hold;
   }
 
-  protected get printedAs(): string {
-    return "Lease";
-  }
-
   protected get values(): object {
     const { holder, holdCount } = this;
     return { holder, holdCount };
@@ -310,6 +301,8 @@ export class HeldLease extends AnyLease implements Lease {
     events.releaseFailed.publish({ ...this.#hold.about, error });
   }
 }
+
+showInLogs(HeldLease, "Lease");
 
 /** The lease of a hold of a fenced lock. */
 export class FencedHeldLease extends HeldLease implements FencedLease {

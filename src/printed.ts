@@ -1,18 +1,17 @@
 import { type InspectOptions, inspect } from "node:util";
 
-/** The name of the method by which Node logs an object. */
-export const inLogs: typeof inspect.custom = inspect.custom;
+type Show = (value: unknown, options: InspectOptions) => string;
 
-/** What Node gives to the method `util.inspect.custom` of an object that is logged. */
-export type LogArguments = readonly [
-  depth: number,
-  options: InspectOptions,
-  show: (value: unknown, options: InspectOptions) => string,
-];
-
-/** What a log shows of an object: what it is called, and the values that `JSON.stringify` shows as well; nothing of its insides. */
-export function printed(as: string, values: object, [, options, show]: LogArguments): string {
-  return `${as} ${show(values, options)}`;
+/**
+ * Has logs show, of objects of a class, what it is called and the values that `JSON.stringify` shows as well; nothing of their insides. Put
+ * behind the class, since declarations are made of each file by itself, which excludes methods with computed names.
+ */
+export function showInLogs({ prototype }: { readonly prototype: { toJSON(): object } }, as: string): void {
+  Object.defineProperty(prototype, inspect.custom, {
+    value(this: { toJSON(): object }, _depth: number, options: InspectOptions, show: Show) {
+      return `${as} ${show(this.toJSON(), options)}`;
+    },
+  });
 }
 
 /** A state whose fencing token is text in JSON, which has no `bigint`. */

@@ -3,6 +3,7 @@ import { LeaseLostError, NotHeldError } from "../errors.js";
 import { type AboutClient, events } from "../events.js";
 import { AnyLease, type Lease } from "../lease.js";
 import { checkLease, checkUnlockOptions, type UnlockOptions } from "../options.js";
+import { showInLogs } from "../printed.js";
 import { alsoForCaller, forCaller, lossForCaller, type Subject } from "../runtime/for-caller.js";
 import { guard } from "../threads/abandonment.js";
 import { surrounded } from "../threads/surrounded.js";
@@ -140,10 +141,6 @@ export class JointLease extends AnyLease implements Lease {
     return this.#releasing;
   }
 
-  protected get printedAs(): string {
-    return "Lease";
-  }
-
   protected get values(): object {
     const { holder, holdCount } = this;
     return { holder, holdCount };
@@ -172,6 +169,8 @@ export class JointLease extends AnyLease implements Lease {
     if (failures.length > members.length - quorum) throw forCaller(failures[0], this.#subject);
   }
 }
+
+showInLogs(JointLease, "Lease");
 
 /** @returns why some could not be released */
 export async function releaseAll(members: readonly Member[]): Promise<readonly unknown[]> {

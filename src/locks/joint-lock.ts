@@ -5,7 +5,7 @@ import { LeaseLostError, NotHeldError, WaitTimeoutError } from "../errors.js";
 import { type AboutClient, events, type WaitEnd } from "../events.js";
 import { type Lease, REFUSED, type Tried } from "../lease.js";
 import { checkLockOptions, checkThreadId, type LockOptions, rungOf, type UnlockOptions } from "../options.js";
-import { inLogs, type LogArguments, printed } from "../printed.js";
+import { showInLogs } from "../printed.js";
 import { forCaller, type Subject } from "../runtime/for-caller.js";
 import { isTraced, traced } from "../runtime/traced.js";
 import type { Waiter, WaitsFor } from "../runtime/waiter.js";
@@ -60,10 +60,6 @@ export abstract class JointLock implements Lock {
   toJSON(): object {
     const { name, kind } = this.#subject;
     return { name, kind: kind.name };
-  }
-
-  [inLogs](...given: LogArguments): string {
-    return printed("Lock", this.toJSON(), given);
   }
 
   /**
@@ -290,6 +286,8 @@ export abstract class JointLock implements Lock {
     return numbers.toSorted((a, b) => b - a)[this.quorum - 1] ?? 0;
   }
 }
+
+showInLogs(JointLock, "Lock");
 
 /** Releases behind the scenes what is not wanted any more. */
 export function giveBack(members: readonly Member[]): void {

@@ -11,7 +11,7 @@ import {
   type LockOptions,
   type UnlockOptions,
 } from "../options.js";
-import { inLogs, type LogArguments, printed } from "../printed.js";
+import { showInLogs } from "../printed.js";
 import { forCaller } from "../runtime/for-caller.js";
 import { type Acquired, isTraced, traced } from "../runtime/traced.js";
 import type { Hold } from "../threads/holding.js";
@@ -55,10 +55,6 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
   toJSON(): object {
     const { name, kind } = this.#lock;
     return { name, kind: kind.name };
-  }
-
-  [inLogs](...given: LogArguments): string {
-    return printed("Lock", this.toJSON(), given);
   }
 
   lock(options: LockOptions = NO_OPTIONS): Promise<L> {
@@ -239,6 +235,8 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
     return traced(begun, wish, work, acquired).then((hold) => come(hold, wish));
   }
 }
+
+showInLogs(LeaseLock, "Lock");
 
 /** What the event tells of a hold. */
 function acquired({ holding, holdCount, token }: Hold): Acquired {

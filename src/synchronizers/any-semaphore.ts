@@ -1,7 +1,7 @@
 import { checkBody, checkCount } from "../checks.js";
 import { WaitTimeoutError } from "../errors.js";
 import { checkSemaphoreSettings, type SemaphoreSettings, type WaitOptions } from "../options.js";
-import { inLogs, type LogArguments, printed } from "../printed.js";
+import { showInLogs } from "../printed.js";
 import { countDelete, countTrySet } from "../protocol/count-scripts.js";
 import { savedPermitsKey } from "../protocol/names.js";
 import { semaphoreAdd } from "../protocol/semaphore-scripts.js";
@@ -64,10 +64,6 @@ export abstract class AnySemaphore<Granted, Options extends WaitOptions> {
   toJSON(): object {
     const { name, kind } = this.count;
     return { name, kind };
-  }
-
-  [inLogs](...given: LogArguments): string {
-    return printed("Semaphore", this.toJSON(), given);
   }
 
   /** The keys that go with that of the semaphore. */
@@ -170,3 +166,5 @@ export abstract class AnySemaphore<Granted, Options extends WaitOptions> {
     throw new WaitTimeoutError(this.name, waitedMs, undefined, wanted + seen);
   }
 }
+
+showInLogs(AnySemaphore, "Semaphore");

@@ -1,7 +1,7 @@
 import { checkCount } from "../checks.js";
 import { events, type LatchAwaitEvent } from "../events.js";
 import { checkWaitOptions, type WaitOptions } from "../options.js";
-import { inLogs, type LogArguments, printed } from "../printed.js";
+import { showInLogs } from "../printed.js";
 import { countDelete, countTrySet, latchCountDown } from "../protocol/count-scripts.js";
 import { LATCH_CLOSED, LATCH_OPENED } from "../protocol/messages.js";
 import { reasonOf } from "../runtime/abort-signals.js";
@@ -64,10 +64,6 @@ export class RemoteLatch implements CountDownLatch {
     return { name, kind };
   }
 
-  [inLogs](...given: LogArguments): string {
-    return printed("CountDownLatch", this.toJSON(), given);
-  }
-
   async trySetCount(count: number): Promise<boolean> {
     checkCount("count", count, 1, HIGHEST_COUNT);
     const { client, key, channel } = this.#count;
@@ -113,6 +109,8 @@ export class RemoteLatch implements CountDownLatch {
     return status === "deleted";
   }
 }
+
+showInLogs(RemoteLatch, "CountDownLatch");
 
 /** One call that waits until the latch is open. */
 class LatchWait extends CallInLine<boolean> {

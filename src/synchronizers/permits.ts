@@ -3,6 +3,7 @@ import type { Around } from "../client-options.js";
 import { NotHeldError } from "../errors.js";
 import { events } from "../events.js";
 import { AnyLease } from "../lease.js";
+import { showInLogs } from "../printed.js";
 import { guard } from "../threads/abandonment.js";
 import type { HoldState } from "../threads/held.js";
 import type { PermitHold } from "../threads/permit-holds.js";
@@ -95,10 +96,6 @@ export class PermitsLease extends AnyLease implements Permits {
     return this.#hold;
   }
 
-  protected get printedAs(): string {
-    return "Permits";
-  }
-
   protected get values(): object {
     return { ids: this.ids };
   }
@@ -111,3 +108,5 @@ export class PermitsLease extends AnyLease implements Permits {
     events.releaseFailed.publish({ ...this.#hold.about, error });
   }
 }
+
+showInLogs(PermitsLease, "Permits");
