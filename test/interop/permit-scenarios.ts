@@ -1,4 +1,4 @@
-import { permitLeasesKey } from "../../src/protocol/names.js";
+import { permitLeasesKey, semaphoreChannel } from "../../src/protocol/names.js";
 import {
   actors,
   CHANGES,
@@ -13,6 +13,7 @@ import {
 
 const { a, b } = actors("permit-expirable-semaphore");
 const GONE = "Permits of a semaphore whose key is gone";
+const RETURNS_SOONER = "A lease of a permit that is made to end sooner";
 const counts = [b("availablePermits"), b("acquiredPermits"), b("getPermits")];
 
 export const permitScenarios: readonly SynchronizerScenario[] = [
@@ -123,7 +124,14 @@ export const permitScenarios: readonly SynchronizerScenario[] = [
       a("acquire"),
       b("getLeaseTime", { permitIds: "<1>" }),
       b("getLeaseTime", { permitIds: "<2>" }),
-      b("updateLeaseTime", { permitIds: "<1>", leaseMs: HOUR_MS / 2 }),
+      b(
+        "updateLeaseTime",
+        { permitIds: "<1>", leaseMs: HOUR_MS / 2 },
+        {
+          row: RETURNS_SOONER,
+          messages: [`1 -> ${semaphoreChannel(NAME)}`],
+        },
+      ),
       b("updateLeaseTime", { permitIds: "<2>", leaseMs: HOUR_MS }),
       a("getLeaseTime", { permitIds: "<2>" }),
       a("release", { permitIds: "<1>" }),

@@ -240,7 +240,7 @@ export const luaSnippets: readonly Matter[] = [
   },
   {
     title: "numbers that are calculated with",
-    refusals: ["writes no number that is none"],
+    refusals: ["answers no number beyond 64 bits", "writes no number that is none"],
     snippets: [
       ...pairs(
         numbers,
