@@ -242,12 +242,14 @@ export class Client {
   /** Waits for what is under way, for one command timeout, or two where a server answers, and ends all services. */
   async stop(): Promise<void> {
     const { commandTimeoutMs } = this.settings;
-    const { answers } = this.commands;
+    const { questions, answers } = this.commands.asked;
     const quiet = this.#quiet();
     await within(this.clock, commandTimeoutMs, quiet);
-    // Clean-up goes on for one command timeout after the last command, and then needs one more answer: of a server that has given none it
-    // would hardly get that.
-    if (this.commands.answers > answers) await within(this.clock, commandTimeoutMs, quiet);
+    // Clean-up goes on for one command timeout after the last command, and then needs one more answer: of a server that was asked since and
+    // has given none it would hardly get that.
+    const { asked } = this.commands;
+    if (asked.answers > answers || asked.questions === questions)
+      await within(this.clock, commandTimeoutMs, quiet);
     this.#stopped = true;
     this.#unlisten();
     this.#watchdogs.stop();

@@ -207,9 +207,9 @@ export class Commands {
     return this.#underWay.busy;
   }
 
-  /** How often a server has answered in time, be it with a refusal. */
-  get answers(): number {
-    return this.#sender.answers;
+  /** How often a server was asked, and has answered in time, be it with a refusal. */
+  get asked(): Pick<Sender, "questions" | "answers"> {
+    return this.#sender;
   }
 
   /** Resolves when nothing is under way. For one caller at a time. */

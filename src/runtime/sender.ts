@@ -26,6 +26,8 @@ export class Sender {
   readonly #underWay: UnderWay;
   /** How often a server has answered in time, be it with a refusal. */
   answers = 0;
+  /** How often one was asked. */
+  questions = 0;
 
   constructor({ driver, clock, replication, clocks, underWay }: Services) {
     this.#driver = driver;
@@ -47,6 +49,7 @@ export class Sender {
     pending.server = server;
     pending.resets = this.#driver.resets;
     this.#underWay.add(pending);
+    this.questions += 1;
     const onError = (error: unknown) => this.#failed(pending, error);
     if (!replicated || !this.#replication.isOn) {
       let answer: Promise<RawReply>;

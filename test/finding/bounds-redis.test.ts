@@ -1,6 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { UnavailableError } from "../../src/index.js";
-import { fairQueueKey as queueOf, fencingTokenKey as tokenOf } from "../../src/protocol/names.js";
+import {
+  permitLeasesKey,
+  fairQueueKey as queueOf,
+  fencingTokenKey as tokenOf,
+} from "../../src/protocol/names.js";
 import { sources } from "../../src/protocol/scripts.js";
 import { documentedUser, knownRights } from "../support/servers/documented-rights.js";
 import { locksOnRedis } from "../support/servers/locks-on-redis.js";
@@ -15,7 +19,7 @@ afterEach(() => redis.plain.flushdb());
 
 /** What the server answers about some keys, and how many bytes these are. */
 async function inspect(keys: readonly string[]) {
-  const names = keys.flatMap((key) => [key, queueOf(key), tokenOf(key)]);
+  const names = keys.flatMap((key) => [key, queueOf(key), tokenOf(key), permitLeasesKey(key)]);
   const answer = await redis.plain.eval(sources["lock-inspect-many"].lua, names.length, ...names);
   return { answer: answer as unknown[], bytes: JSON.stringify(answer).length };
 }

@@ -351,7 +351,6 @@ export const luaSnippets: readonly Matter[] = [
       ...each(
         numbers,
         "return string.byte('abc', $)",
-        "return string.rep('a', $)",
         "return string.byte($)",
         "return #$",
       ),
