@@ -113,11 +113,10 @@ export class Client {
     );
     this.#permitWatchdog = renewing(permitRenew, watchdogMs, () => this.permits.all());
     const alarms = new ExpiryAlarms(this.clock, this.#wheel);
-    const confirmations = this.#confirm();
-    this.#confirmations = confirmations;
+    this.#confirmations = this.#confirm();
     const { clock } = this;
     const tellLoss: TellLoss = (of, reason) => this.tally?.lost(of, reason);
-    const shared = { clock, alarms, confirmations, tellLoss };
+    const shared = { clock, alarms, confirmations: this.#confirmations, tellLoss };
     this.permits = new PermitHolds({ ...shared, watchdog: this.#permitWatchdog });
     const custody = { ...shared, watchdogs: this.#watchdogs };
     this.threads = new Threads(this.id, custody, this.#sharedWatchdogs);
@@ -245,11 +244,10 @@ export class Client {
     const { questions, answers } = this.commands.asked;
     const quiet = this.#quiet();
     await within(this.clock, commandTimeoutMs, quiet);
-    // Clean-up goes on for one command timeout after the last command, and then needs one more answer: of a server that was asked since and
-    // has given none it would hardly get that.
-    const { asked } = this.commands;
-    if (asked.answers > answers || asked.questions === questions)
-      await within(this.clock, commandTimeoutMs, quiet);
+    // Clean-up goes on for one command timeout after the last command, and then needs one more answer: of a silent server it gets none.
+    const { asked, busy } = this.commands;
+    const isSilent = asked.answers === answers && (busy || asked.questions > questions);
+    if (!isSilent) await within(this.clock, commandTimeoutMs, quiet);
     this.#stopped = true;
     this.#unlisten();
     this.#watchdogs.stop();

@@ -4941,7 +4941,7 @@ redis.call("DEL", KEYS[key_at + i])
 end
 end
 local function worth_telling_share(kept_count)
-return kept_count > 0 and WORTH_TELLING_SHARE or 0.5
+return kept_count > 0 and WORTH_TELLING_SHARE or 0.9
 end
 local function settle(lock, prefix, channel, kept_count)
 local longest = longest_read_ms(lock, prefix)

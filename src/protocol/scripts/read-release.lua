@@ -41,10 +41,10 @@ local function keep(key_at, arg_at, held_count, kept_count)
   end
 end
 
--- Each of many readers that leave would wake all writers: they are told when the lock ends in two thirds of the time. Of a reader that stays
+-- Each of many readers that leave would wake all writers: they are told when the lock ends in about half the time. Of a reader that stays
 -- they are told as of any holder.
 local function worth_telling_share(kept_count)
-  return kept_count > 0 and WORTH_TELLING_SHARE or 0.5
+  return kept_count > 0 and WORTH_TELLING_SHARE or 0.9
 end
 
 local function settle(lock, prefix, channel, kept_count)
