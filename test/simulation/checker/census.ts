@@ -126,7 +126,8 @@ function sortOf(value: object): Known["is"] {
 }
 
 /** What tells time, was learnt, only grows, or counts zeros that are kept. */
-const NO_COUNTER = /(?:Ms|Id|Tick|[rR]esets|[aA]cquired|_beats|^ms|^tick|_empty|_others|^answers|^questions)$/;
+const NO_COUNTER =
+  /(?:Ms|Id|Tick|[rR]esets|[aA]cquired|_beats|^ms|^tick|_empty|_others|^answers|^questions)$/;
 const isCounterByKey = new Map<string, boolean>();
 
 function isCounter(key: string): boolean {

@@ -348,12 +348,7 @@ export const luaSnippets: readonly Matter[] = [
         "return string.sub($, 1)",
         "return string.char($)",
       ),
-      ...each(
-        numbers,
-        "return string.byte('abc', $)",
-        "return string.byte($)",
-        "return #$",
-      ),
+      ...each(numbers, "return string.byte('abc', $)", "return string.byte($)", "return #$"),
       "return string.rep('a', 2, ':')",
       "local long = 'a' for i = 1, 13 do long = long .. long end return { string.byte(long, 1, -1) }",
     ],
