@@ -109,9 +109,10 @@ export function noteNoTurn(lock: LockIdentity, wish: Wish, { stay, mayEnter }: E
     if (wish.timeoutMs === undefined) throw wish.unanswered;
   }
   // A live hold of its own thread has the lock; of one of several servers the call does not wait for the command that is under way.
-  const isHeldHere = innermost !== undefined && wish.timeoutMs !== undefined;
+  const leftMs = innermost?.checkMs() ?? -1;
+  const isHeldHere = leftMs > 0 && wish.timeoutMs !== undefined;
   if (releases > 0 || isHeldHere || !mayEnter()) wish.waiter.told();
-  wish.saw(lock, field, innermost?.checkMs() ?? -1);
+  wish.saw(lock, field, leftMs);
 }
 
 /** The stay in which the chosen thread is just acquiring or releasing the other lock of the pair. */
