@@ -174,6 +174,7 @@ export class Acquisition extends Attempt {
     wish.waitEndedBy = wish.kin === undefined ? this.freeMeans : "re-entry";
     if (wish.waits && wish.kin === undefined) {
       this.way = lock.kind.wait(this);
+      this.holding.waitsBy = this.way;
       this.asksAgain = this.way.asksAgain;
       if (events.contended.hasSubscribers) tellBehind(this, this.way);
     }
@@ -296,6 +297,7 @@ export class Acquisition extends Attempt {
     if (this.#hasBegun) {
       this.#hasBegun = false;
       holding.isBeginning = false;
+      holding.waitsBy = undefined;
       const isQueued = lock.kind.recordsWaiters && wish.waits && wish.attempts > 0;
       // This also takes the field out of a fair queue, and passes the lock on if it was granted at this very moment.
       if (this.state !== "entered") undoCopies(lock, holding, isQueued);

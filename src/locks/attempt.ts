@@ -3,6 +3,7 @@ import type { WaitEnd } from "../events.js";
 import type { AcquireAnswer } from "../protocol/lock-calls.js";
 import type { Exchanged } from "../runtime/exchanged.js";
 import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
+import type { Telling } from "../threads/holding.js";
 import { AcquireCommand } from "./acquire-command.js";
 import { takeBack, undoCopies } from "./clean-up.js";
 import { enterByAnswer } from "./enter.js";
@@ -177,16 +178,23 @@ export abstract class Attempt extends AcquireCommand {
   protected giveUp(state: "over" | "refused", goOn?: () => void): void {
     const { wish, waiter, way } = this;
     const { commands } = this.lock.client;
+    // A call that waits for its turn is behind the one that begins the stay.
+    const telling = way ?? this.holding.waitsBy;
     if (waiter.cancelled) this.end("cancelled");
-    else if (waiter.isTold || way?.hasTold() === true || this.#isHeldHere()) {
+    else if (waiter.isTold || telling?.hasTold(waiter) === true || this.#isHeldHere()) {
       way?.over();
       this.end(state);
-    } else if (goOn !== undefined && (way ?? waiter).waitOn(commands.timeoutMs)) goOn();
+    } else if (goOn !== undefined && this.#waitOn(telling, commands.timeoutMs)) goOn();
     else if (wish.isPart) this.end(state);
     else {
       this.error = commands.failures.untold(waiter.waitedMs, wish.attempts > 0);
       this.end("failed");
     }
+  }
+
+  #waitOn(telling: Telling | undefined, ms: number): boolean {
+    const { waiter } = this;
+    return telling === undefined ? waiter.waitOn(ms) : telling.waitOn(waiter, ms);
   }
 
   /** A live hold of this client excludes the call. What the client believes of its own holds it believes here as well, without a question. */

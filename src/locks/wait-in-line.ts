@@ -1,6 +1,7 @@
 import { UnavailableError } from "../errors.js";
 import type { WaitEnd } from "../events.js";
 import type { WaitLine } from "../runtime/wait-line.js";
+import type { Waiter } from "../runtime/waiter.js";
 import { Heir } from "./hand-off.js";
 import type { LockIdentity, Part } from "./lock-kind.js";
 import { handsOver } from "./own-release.js";
@@ -71,12 +72,12 @@ export class WaitInLine implements WayOfWaiting {
     return hold && { hold, by: "hand-off" };
   }
 
-  hasTold(): boolean {
-    return this.line.answers.tell(this.wish.waiter);
+  hasTold(waiter: Waiter): boolean {
+    return this.line.answers.tell(waiter);
   }
 
-  waitOn(ms: number): boolean {
-    return this.line.waitOn(this.wish.waiter, ms);
+  waitOn(waiter: Waiter, ms: number): boolean {
+    return this.line.waitOn(waiter, ms);
   }
 
   /** For the error of a call that has waited in vain: the holder that the line saw last. */

@@ -1,6 +1,8 @@
 import type { WaitEnd } from "../events.js";
 import type { RefreshAnswer } from "../protocol/fair-scripts.js";
 import type { FairWaiter, Sighted } from "../runtime/fair-queue.js";
+import { LineAnswers } from "../runtime/line-answers.js";
+import type { Waiter } from "../runtime/waiter.js";
 import type { Holding } from "../threads/holding.js";
 import { enterByGrant } from "./grant.js";
 import type { LockIdentity, Part } from "./lock-kind.js";
@@ -36,6 +38,8 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
   #place: QueuePlace | undefined;
   /** On the monotonic clock: the first attempt is made at once. */
   #askAtMs = Number.NEGATIVE_INFINITY;
+  /** For other calls of the stay whose time is up; undefined before the first. */
+  #answers: LineAnswers | undefined;
   /** A message says that this waiter was granted the lock. */
   #granted = false;
 
@@ -68,7 +72,10 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
 
   refused(): boolean {
     const { place } = this.#wish;
-    if (place !== undefined) this.#queued(place);
+    if (place !== undefined) {
+      this.#answers?.taken(place.sentAt.monotonicMs);
+      this.#queued(place);
+    }
     return place !== undefined;
   }
 
@@ -79,13 +86,18 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
     this.#wish.waiter.sleep(awake, ms);
   }
 
-  /** What a call has heard of its place are answers to itself. */
-  hasTold(): boolean {
-    return false;
+  /** What this call itself has heard of its place is told already. */
+  hasTold(waiter: Waiter): boolean {
+    return this.#answers?.tell(waiter) === true;
   }
 
-  waitOn(): boolean {
-    return false;
+  /** Another call of the stay: this one asks for it. */
+  waitOn(waiter: Waiter, ms: number): boolean {
+    if (waiter === this.#wish.waiter || !waiter.waitOn(ms)) return false;
+    this.#answers ??= new LineAnswers();
+    this.#answers.wantedBy(waiter);
+    this.#askNow("timer");
+    return true;
   }
 
   over(): void {}

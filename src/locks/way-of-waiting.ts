@@ -1,5 +1,5 @@
 import type { WaitEnd } from "../events.js";
-import type { Hold } from "../threads/holding.js";
+import type { Hold, Telling } from "../threads/holding.js";
 
 /** What a call was given while it slept. */
 export interface Taken {
@@ -12,7 +12,7 @@ export interface Taken {
  * when this says so, and sleeps otherwise.
  * @see docs/internals/states.md#one-acquisition
  */
-export interface WayOfWaiting {
+export interface WayOfWaiting extends Telling {
   /** Whether the call asks again under the same field after it has given back what it got too late. */
   readonly asksAgain: boolean;
   /** How many calls of this client stand before one that has just begun to wait; 0 where it asks by itself. */
@@ -27,10 +27,6 @@ export interface WayOfWaiting {
   sleep(awake: () => void): void;
   /** To be asked each time it wakes. */
   taken(): Taken | undefined;
-  /** The time is up: whether Redis has told others for the call, since it began, that the lock is taken. */
-  hasTold(): boolean;
-  /** The time is up, and nothing has told: it waits on for so long, until something does. @returns false where it can not */
-  waitOn(ms: number): boolean;
   /** The time is up, and the lock is taken. */
   over(): void;
   /** The call waits no more. @param byAnswer whether Redis has answered that it has the lock */

@@ -104,6 +104,11 @@ export class Wish implements Patience {
     return this.waiter.cancelled;
   }
 
+  /** Whoever waits on beyond its end has heard nothing for so long that one question is enough. */
+  get once(): boolean {
+    return this.waiter.isInOvertime;
+  }
+
   get leaseMs(): number {
     return this.terms.leaseMs;
   }

@@ -1,4 +1,4 @@
-import { lauxlib, lua, type State, type StateFunction, to_luastring } from "fengari";
+import { lauxlib, lua, type State, type StateFunction } from "fengari";
 import { checkNumber, checkPlace, checkText, checkWritten, numberAt, refuse } from "./lua-arguments.js";
 import { pushBytes } from "./lua-values.js";
 import { wholeText } from "./number-text.js";
@@ -36,12 +36,12 @@ export const textFunctions: Readonly<Record<string, (of53: StateFunction) => Sta
     return asFloats(state, of53(state));
   },
 
+  /** Lua 5.1 takes the number modulo 2^32 before it looks whether it is one of a byte. */
   char: () => (state) => {
     let bytes = "";
     for (let at = 1; at <= lua.lua_gettop(state); at += 1) {
       const byte = checkPlace(state, at);
-      if (byte < 0 || byte > 255)
-        lauxlib.luaL_error(state, to_luastring("bad argument #%d to 'char' (invalid value)"), at);
+      if (byte < 0 || byte > 255) refuse(state, "makes characters of 0 to 255 alone");
       bytes += String.fromCharCode(byte);
     }
     pushBytes(state, bytes);

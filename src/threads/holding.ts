@@ -22,6 +22,14 @@ export type Hold = HoldOf<Holding>;
 const NOBODY: ReadonlySet<Holding> = new Set();
 const NO_HOLDS: Hold[] = [];
 
+/** Tells calls whose time is up whether what they want is taken. */
+export interface Telling {
+  /** Whether Redis has told others for the call, since it began, that the lock is taken. */
+  hasTold(waiter: Waiter): boolean;
+  /** Nothing has told: the call waits on for so long, until something does. @returns false where it can not */
+  waitOn(waiter: Waiter, ms: number): boolean;
+}
+
 /**
  * One stay of a thread in a lock, from its outermost acquisition to the release of its last hold: one field in Redis,
  * under a number that no other stay ever has, so that a late copy of an old command touches nothing new.
@@ -36,6 +44,8 @@ export class Holding extends RenewedStay {
   inRedis: ServerRecord = new ServerRecord();
   /** Whether a call is acquiring its first hold. */
   isBeginning = false;
+  /** How that call waits, which may tell those that wait for their turn behind it; undefined: it asks once. */
+  waitsBy: Telling | undefined;
   /** How many of its holds are being released. */
   releases = 0;
   /** How many calls have their turn to enter it once more. */

@@ -23,7 +23,7 @@ export class Occupied {
     { readonly by: string; readonly names: readonly string[]; atUs: number }
   >();
 
-  /** By process and name: when a server last answered an acquisition that the lock is taken, or that another waiter is before it. */
+  /** By process and name: when a server last answered an acquisition that the lock is taken, be it by this call, or that another waiter is before it. */
   readonly #toldUs = new Map<string, number>();
 
   constructor(time: VirtualTime, names: readonly string[]) {
@@ -35,8 +35,9 @@ export class Occupied {
   look(server: SimServer, keys: readonly string[], by: string, answer?: RawReply | Error): void {
     if (answer !== undefined) {
       const names = keys.filter((key) => this.#spells.has(key));
-      if (/"(?:busy|queued)"/.test(JSON.stringify(answer)))
-        for (const name of names) this.#toldUs.set(`${by} ${name}`, this.#time.nowUs);
+      const isDecided = !/"(?:late|lost|miscounted)"/.test(JSON.stringify(answer));
+      const taken = isDecided ? names.filter((name) => isTaken(server, name)) : [];
+      for (const name of taken) this.#toldUs.set(`${by} ${name}`, this.#time.nowUs);
       this.#asked.set(`${by} ${names.join(" ")}`, { by, names, atUs: this.#time.nowUs });
     }
     for (const key of keys) {
@@ -45,14 +46,14 @@ export class Occupied {
       const spells = byServer.get(server.name) ?? [];
       byServer.set(server.name, spells);
       const ttlMs = server.ttlMs(key);
-      const queued = server.ttlMs(fairQueueKey(key)) !== -2 || server.ttlMs(waitingWriterKey(key)) !== -2;
-      const isTaken = ttlMs !== -2 || queued;
+      const queued = isQueued(server, key);
+      const isOccupied = isTaken(server, key);
       const { nowUs } = this.#time;
       const last = spells.at(-1);
       const isOn = last !== undefined && last.untilUs >= nowUs;
       const untilUs = queued || ttlMs < 0 ? Number.POSITIVE_INFINITY : nowUs + ttlMs * US;
-      if (isTaken && isOn) last.untilUs = untilUs;
-      else if (isTaken) spells.push({ fromUs: nowUs, untilUs });
+      if (isOccupied && isOn) last.untilUs = untilUs;
+      else if (isOccupied) spells.push({ fromUs: nowUs, untilUs });
       else if (isOn) last.untilUs = nowUs;
     }
   }
@@ -81,4 +82,12 @@ export class Occupied {
     if (byServer === undefined) return true;
     return [...byServer.values()].some((spells) => spells.some(({ untilUs }) => untilUs >= sinceUs));
   }
+}
+
+function isTaken(server: SimServer, key: string): boolean {
+  return server.ttlMs(key) !== -2 || isQueued(server, key);
+}
+
+function isQueued(server: SimServer, key: string): boolean {
+  return server.ttlMs(fairQueueKey(key)) !== -2 || server.ttlMs(waitingWriterKey(key)) !== -2;
 }

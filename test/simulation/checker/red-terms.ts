@@ -5,7 +5,7 @@ import type { ClientPlan } from "../workload/plan.js";
 import type { SimServer } from "../world/sim-server.js";
 import type { VirtualTime } from "../world/virtual-time.js";
 import type { Checker, Entered } from "./checker.js";
-import { isChosen } from "./fields.js";
+import { clientOf, isChosen } from "./fields.js";
 import type { Keyspace } from "./keyspace.js";
 
 const US = 1_000;
@@ -50,7 +50,7 @@ export class RedTerms {
   readonly #terms = new WeakMap<object, Term>();
   /** By field: what all leases of its thread have asked for. */
   readonly #bounds = new Map<string, Bound>();
-  /** By process and name: the longest that a call within another hold has asked for, whatever became of it. */
+  /** By client and name: the longest that a call within another hold has asked for, whatever became of it. */
   readonly #withinMs = new Map<string, number>();
 
   constructor(time: VirtualTime, checker: Checker, keyspace: Keyspace) {
@@ -60,11 +60,13 @@ export class RedTerms {
   }
 
   /** A call is about to be made: one within a hold has the same fields, and may prolong them before it is given its lease. */
-  asks({ names, around = [], ...asked }: Asked, { process, plan }: Member): void {
+  asks({ names, around = [], ...asked }: Asked, { clients, plan }: Member): void {
     if (around.length === 0) return;
     for (const name of names) {
-      const within = `${process.name} ${name}`;
-      this.#withinMs.set(within, Math.max(longestOf(asked, plan), this.#withinMs.get(within) ?? 0));
+      for (const { clientId } of clients) {
+        const within = `${clientId} ${name}`;
+        this.#withinMs.set(within, Math.max(longestOf(asked, plan), this.#withinMs.get(within) ?? 0));
+      }
     }
   }
 
@@ -94,10 +96,9 @@ export class RedTerms {
       for (const part of partsOf(belief.lease)) this.#isBelieved(belief, term, part);
       for (const field of belief.parts[0]?.owners ?? []) this.#bind(field, belief, term);
     }
-    for (const { process, parts } of beliefs) {
+    for (const { parts } of beliefs) {
       const [{ name } = { name: "" }] = parts;
-      const withinMs = this.#withinMs.get(`${process.name} ${name}`) ?? 0;
-      for (const server of servers) this.#isKept(server, name, withinMs);
+      for (const server of servers) this.#isKept(server, name);
     }
   }
 
@@ -126,14 +127,15 @@ export class RedTerms {
   }
 
   /** A field that is of no lease yet, and one that several threads share, may be there for as long as another call has asked. */
-  #isKept(server: SimServer, name: string, withinMs: number): void {
+  #isKept(server: SimServer, name: string): void {
     const { nowUs } = this.#time;
     const { fields, endsUs } = this.#keyspace.latest(server, name);
     const bounds = [...fields.keys()].map((field) => (isChosen(field) ? undefined : this.#bounds.get(field)));
     const mostUs = bounds.map((bound) => bound && Math.min(nowUs + bound.longestMs * US, bound.untilUs));
     const known = mostUs.filter((us) => us !== undefined);
     if (known.length === 0 || known.length < mostUs.length) return;
-    const overMs = (endsUs - Math.max(...known, nowUs + withinMs * US)) / US;
+    const withinMs = [...fields.keys()].map((field) => this.#withinMs.get(`${clientOf(field)} ${name}`) ?? 0);
+    const overMs = (endsUs - Math.max(...known, nowUs + Math.max(...withinMs) * US)) / US;
     if (overMs <= GRAIN_MS) return;
     const who = [...fields.keys()].join(", ");
     const text = `"${name}" is kept for ${who} on ${server.name} for ${Math.round(overMs)} ms longer than was asked for`;

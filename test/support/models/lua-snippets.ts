@@ -321,6 +321,7 @@ export const luaSnippets: readonly Matter[] = [
     title: "texts that are cut",
     refusals: [
       "has no",
+      "makes characters of 0 to 255 alone",
       "takes no number for a text",
       "takes whole numbers alone for places",
       "unpacks no text that is so long",

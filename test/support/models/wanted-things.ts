@@ -1,7 +1,7 @@
 import { QuorumError, UnavailableError, WaitTimeoutError } from "../../../src/errors.js";
 import type { Holdfast } from "../../../src/holdfast.js";
 import type { Lock } from "../../../src/locks/lock.js";
-import type { WaitOptions } from "../../../src/options.js";
+import type { LockOptions, WaitOptions } from "../../../src/options.js";
 import { kinds } from "../../kinds/kinds.js";
 
 /** One call that wants something, by one of the methods that can be refused. */
@@ -22,13 +22,20 @@ export interface WantedThing {
 
 const HOUR_MS = 3_600_000;
 
-function waysOf(of: (client: Holdfast, name: string) => Lock): readonly Way[] {
-  return [
-    { method: "tryLock", call: (client, name, options) => of(client, name).tryLock(options) },
-    { method: "lock", call: (client, name, options) => of(client, name).lock(options) },
-    { method: "tryUsing", call: (client, name, options) => of(client, name).tryUsing(options, forEver) },
-    { method: "using", call: (client, name, options) => of(client, name).using(options, forEver) },
-  ];
+function waysOf(
+  of: (client: Holdfast, name: string) => Lock,
+  as: { readonly threadId?: number } = {},
+): readonly Way[] {
+  const ways: { readonly [method: string]: (lock: Lock, options: LockOptions) => Promise<unknown> } = {
+    tryLock: (lock, options) => lock.tryLock(options),
+    lock: (lock, options) => lock.lock(options),
+    tryUsing: (lock, options) => lock.tryUsing(options, forEver),
+    using: (lock, options) => lock.using(options, forEver),
+  };
+  return Object.entries(ways).map(([method, way]) => ({
+    method,
+    call: (client, name, options) => way(of(client, name), { ...options, ...as }),
+  }));
 }
 
 /** What is taken stays taken until its client is closed. */
@@ -41,6 +48,17 @@ const locks: readonly WantedThing[] = kinds.map((kind) => ({
   isHeld: true,
   ways: waysOf(kind.of),
   take: (client, name) => (kind.obstacle ?? kind.of)(client, name).lock({ leaseMs: HOUR_MS }),
+}));
+
+/** Of calls under one id only one asks, and the others wait for their turn behind it. */
+const underOneId: readonly WantedThing[] = [
+  { what: "lock", of: (client: Holdfast, name: string) => client.getLock(name) },
+  { what: "fair lock", of: (client: Holdfast, name: string) => client.getFairLock(name) },
+].map(({ what, of }) => ({
+  name: `${what} under one id`,
+  isHeld: true,
+  ways: waysOf(of, { threadId: 7 }),
+  take: (client, name) => of(client, name).lock({ leaseMs: HOUR_MS }),
 }));
 
 const counts: readonly WantedThing[] = [
@@ -89,7 +107,7 @@ const counts: readonly WantedThing[] = [
   },
 ];
 
-export const wantedThings: readonly WantedThing[] = [...locks, ...counts];
+export const wantedThings: readonly WantedThing[] = [...locks, ...underOneId, ...counts];
 
 /**
  * What a call has come to. `refused`: it was told that others have what it wants; `away`: that Redis has told it nothing.
