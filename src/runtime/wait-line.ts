@@ -124,6 +124,7 @@ export class WaitLine {
     const next = this.#behind?.values().next().value;
     this.head = next;
     if (next === undefined) {
+      this.answers.untold = undefined;
       this.#unlisten?.();
       this.#unlisten = undefined;
       this.#alarm?.cancel();
@@ -139,8 +140,7 @@ export class WaitLine {
 
   /** True when it may be worth asking Redis for the lock now. */
   shouldAsk(): boolean {
-    const dueMs = Math.min(this.#askAgainMs, this.#turnMs);
-    return this.#woken || this.answers.untold !== undefined || this.#clock.monotonicMs() >= dueMs;
+    return this.#woken || this.answers.untold !== undefined || this.#clock.monotonicMs() >= this.#nextMs;
   }
 
   /**
