@@ -62,10 +62,12 @@ export class RedTerms {
   /** A call is about to be made: one within a hold has the same fields, and may prolong them before it is given its lease. */
   asks({ names, around = [], ...asked }: Asked, { clients, plan }: Member): void {
     if (around.length === 0) return;
+    // Once it is given back, the holds around it have the field for as long as they have asked.
+    const longestMs = Math.max(...[asked, ...around].map((each) => longestOf(each, plan)));
     for (const name of names) {
       for (const { clientId } of clients) {
         const within = `${clientId} ${name}`;
-        this.#withinMs.set(within, Math.max(longestOf(asked, plan), this.#withinMs.get(within) ?? 0));
+        this.#withinMs.set(within, Math.max(longestMs, this.#withinMs.get(within) ?? 0));
       }
     }
   }
@@ -86,6 +88,9 @@ export class RedTerms {
     term.longestMs = Math.max(term.longestMs, leaseMs);
     term.lastsMs = Number.POSITIVE_INFINITY;
     term.isFixed = false;
+    // It may be given back before the next look, and its command is carried out later.
+    const belief = this.#checker.believed.find((each) => each.lease === lease);
+    if (belief !== undefined) this.#bindAll(belief, term);
   }
 
   look(servers: readonly SimServer[]): void {
@@ -94,7 +99,7 @@ export class RedTerms {
       const term = this.#terms.get(belief.lease);
       if (term === undefined) continue;
       for (const part of partsOf(belief.lease)) this.#isBelieved(belief, term, part);
-      for (const field of belief.parts[0]?.owners ?? []) this.#bind(field, belief, term);
+      this.#bindAll(belief, term);
     }
     for (const { parts } of beliefs) {
       const [{ name } = { name: "" }] = parts;
@@ -113,6 +118,10 @@ export class RedTerms {
   /** The time of its machine counts, which may have slept: then it is over sooner. */
   #leftMs(enteredUs: number, lastsMs: number): number {
     return Math.max(0, lastsMs - (this.#time.nowUs - enteredUs) / US);
+  }
+
+  #bindAll(belief: Entered, term: Term): void {
+    for (const field of belief.parts[0]?.owners ?? []) this.#bind(field, belief, term);
   }
 
   #bind(field: string, { enteredUs }: Entered, term: Term): void {
