@@ -163,7 +163,9 @@ describe("what a fair lock costs the server", () => {
         await lease.unlock();
         lease = await entering;
         // A lease that was given for longer is made shorter. Of that those who wait by then are told.
-        await until(async () => (await redis.plain.pttl("a")) <= (options.leaseMs ?? Number.POSITIVE_INFINITY));
+        await until(
+          async () => (await redis.plain.pttl("a")) <= (options.leaseMs ?? Number.POSITIVE_INFINITY),
+        );
       }
       if (turns === 0) await lease.unlock();
     };
