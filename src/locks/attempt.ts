@@ -193,8 +193,10 @@ export abstract class Attempt extends AcquireCommand {
   }
 
   #waitOn(telling: Telling | undefined, ms: number): boolean {
-    const { waiter } = this;
-    return telling === undefined ? waiter.waitOn(ms) : telling.waitOn(waiter, ms);
+    const { waiter, wish } = this;
+    const waitsOn = telling === undefined ? waiter.waitOn(ms) : telling.waitOn(waiter, ms);
+    wish.once ||= waitsOn;
+    return waitsOn;
   }
 
   /** A live hold of this client excludes the call. What the client believes of its own holds it believes here as well, without a question. */

@@ -70,6 +70,8 @@ export class Wish implements Patience {
   again = false;
   /** How often Redis was asked. */
   attempts = 0;
+  /** Set where it waits on beyond its end: it has heard nothing for so long that one more question is enough. */
+  once = false;
   /** Whether one of the attempts may have been carried out more than once. */
   repeated = false;
   obstacle: SeenObstacle | undefined;
@@ -102,11 +104,6 @@ export class Wish implements Patience {
 
   get cancelled(): boolean {
     return this.waiter.cancelled;
-  }
-
-  /** Whoever waits on beyond its end has heard nothing for so long that one question is enough. */
-  get once(): boolean {
-    return this.waiter.isInOvertime;
   }
 
   get leaseMs(): number {

@@ -124,7 +124,6 @@ export class WaitLine {
     const next = this.#behind?.values().next().value;
     this.head = next;
     if (next === undefined) {
-      this.answers.untold = undefined;
       this.#unlisten?.();
       this.#unlisten = undefined;
       this.#alarm?.cancel();
@@ -140,7 +139,8 @@ export class WaitLine {
 
   /** True when it may be worth asking Redis for the lock now. */
   shouldAsk(): boolean {
-    return this.#woken || this.answers.untold !== undefined || this.#clock.monotonicMs() >= this.#nextMs;
+    const dueMs = Math.min(this.#askAgainMs, this.#turnMs);
+    return this.#woken || this.answers.untold !== undefined || this.#clock.monotonicMs() >= dueMs;
   }
 
   /**

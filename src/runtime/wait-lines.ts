@@ -34,6 +34,8 @@ export class WaitLines {
 
   leave(line: WaitLine, waiter: Waiter): void {
     if (!line.remove(waiter)) return;
+    // Whoever has asked it from elsewhere is not told any more.
+    line.answers.untold = undefined;
     this.#empty += 1;
     if (this.#empty <= Math.max(FEW_EMPTY, this.#lines.size / 2)) return;
     // A new map in place of many deletions, each of which could copy it.
