@@ -5,7 +5,13 @@ import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js
 import { AwayDriver } from "../support/drivers/away-driver.js";
 import type { CallFault } from "../support/drivers/scripted-driver.js";
 import { answerWith, neverDeliver, rejectAtOnce, swallowReply } from "../support/faults/call-faults.js";
-import { type Verdict, verdictOf, type WantedThing, wantedThings } from "../support/models/wanted-things.js";
+import {
+  CROWDED,
+  type Verdict,
+  verdictOf,
+  type WantedThing,
+  wantedThings,
+} from "../support/models/wanted-things.js";
 import { type Watched, watched } from "../support/run/watched.js";
 
 /** The default, which most programs have. */
@@ -46,7 +52,6 @@ const rows: readonly Row[] = WAITS_MS.flatMap((waitMs) => [
 ]);
 /** Which costs more than all others together, and so is played with some of the outages, for one thing of each way to wait. */
 const crowded: readonly Row[] = [...rows, { waitMs: 1_000, crowd: 200, begun: false, own: false }];
-const CROWDED: ReadonlySet<string> = new Set(["lock", "fair", "spin", "read", "semaphore", "latch"]);
 
 const refusal = (answer: string) => answerWith(new ServerReplyError(answer));
 const always = { fromMs: 0, untilMs: FOR_EVER_MS };

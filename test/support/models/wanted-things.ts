@@ -16,11 +16,16 @@ export interface WantedThing {
   readonly ways: readonly Way[];
   /** Takes it for good, so that calls are refused. */
   take(client: Holdfast, name: string): Promise<unknown>;
+  /** Makes so much of it that calls are not refused; undefined where there is nothing to make, or where calls only look at it. */
+  readonly stock?: (client: Holdfast, name: string) => Promise<unknown>;
+  /** Whether a call that is granted it writes nothing. */
+  readonly onlyReads?: boolean;
   /** Whether a hold of the call's own client tells it that others have it: permits and counts belong to no client. */
   readonly isHeld: boolean;
 }
 
 const HOUR_MS = 3_600_000;
+const PLENTY = 1_000_000;
 
 function waysOf(
   of: (client: Holdfast, name: string) => Lock,
@@ -82,6 +87,7 @@ const counts: readonly WantedThing[] = [
       },
     ],
     take: (client, name) => client.getSemaphore(name).trySetPermits(0),
+    stock: (client, name) => client.getSemaphore(name).trySetPermits(PLENTY),
   },
   {
     name: "leased permits",
@@ -96,6 +102,7 @@ const counts: readonly WantedThing[] = [
       },
     })),
     take: (client, name) => client.getPermitExpirableSemaphore(name).trySetPermits(0),
+    stock: (client, name) => client.getPermitExpirableSemaphore(name).trySetPermits(PLENTY),
   },
   {
     name: "latch",
@@ -104,8 +111,12 @@ const counts: readonly WantedThing[] = [
       { method: "await", call: (client, name, options) => client.getCountDownLatch(name).await(options) },
     ],
     take: (client, name) => client.getCountDownLatch(name).trySetCount(1),
+    onlyReads: true,
   },
 ];
+
+/** One of each way to wait: of these 200 calls stand in one line. */
+export const CROWDED: ReadonlySet<string> = new Set(["lock", "fair", "spin", "read", "semaphore", "latch"]);
 
 export const wantedThings: readonly WantedThing[] = [...locks, ...underOneId, ...counts];
 

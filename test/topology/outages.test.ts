@@ -1,0 +1,161 @@
+import { afterEach, describe, expect, test } from "vitest";
+import type { HoldfastOptions } from "../../src/client-options.js";
+import { ioredisDriver } from "../../src/driver/ioredis/index.js";
+import { Holdfast } from "../../src/holdfast.js";
+import { allPairs } from "../support/clients/all-pairs.js";
+import type { Pair } from "../support/clients/pair.js";
+import { pairs } from "../support/clients/pairs.js";
+import { halfOpen } from "../support/faults/proxy-faults.js";
+import { startProxy, type TcpProxy } from "../support/faults/tcp-proxy.js";
+import {
+  CROWDED,
+  type Verdict,
+  verdictOf,
+  type WantedThing,
+  wantedThings,
+} from "../support/models/wanted-things.js";
+import { until } from "../support/run/until.js";
+import { ask } from "../support/servers/ask.js";
+import { isBefore7 } from "../support/servers/redis-program.js";
+import { type RedisServer, startRedis } from "../support/servers/redis-server.js";
+
+const COMMAND_TIMEOUT_MS = 600;
+/** Below the command timeout, as a handler of requests sets it, and above it. */
+const WAITS_MS = [0, 100, 1_000];
+const CROWD = 200;
+/** Connections that nothing holds up. */
+const TEST_MS = 60_000;
+
+/** So that the server answers LOADING while it loads: it looks at what it is asked after so many bytes, and needs so long for a key. */
+const SLOW_TO_LOAD = ["--enable-debug-command", "yes", "--loading-process-events-interval-bytes", "1024"];
+const KEYS = 20_000;
+const LOAD_DELAY_US = 500;
+
+interface Parts {
+  readonly server: RedisServer;
+  readonly proxy: TcpProxy;
+}
+
+interface Outage {
+  readonly what: string;
+  readonly args?: readonly string[];
+  readonly begin: (parts: Parts) => Promise<unknown>;
+  /** Whether Redis answers what only reads. */
+  readonly answersReads?: boolean;
+}
+
+const outages: readonly Outage[] = [
+  { what: "is killed", begin: ({ server }) => server.kill() },
+  { what: "is stopped", begin: ({ server }) => server.pause() },
+  { what: "is cut off", begin: async ({ proxy }) => proxy.inject(halfOpen()) },
+  {
+    what: "is a replica",
+    begin: ({ server }) => ask(server, "REPLICAOF", "127.0.0.1", 1),
+    answersReads: true,
+  },
+  {
+    what: "has too few replicas",
+    begin: ({ server }) => ask(server, "CONFIG", "SET", "min-replicas-to-write", 1),
+    answersReads: true,
+  },
+  // Servers before Redis 7 know neither of the two settings.
+  ...(isBefore7() ? [] : [{ what: "is loading", args: SLOW_TO_LOAD, begin: load }]),
+];
+
+async function load({ server }: Parts): Promise<void> {
+  await ask(server, "DEBUG", "POPULATE", KEYS);
+  await ask(server, "CONFIG", "SET", "key-load-delay", LOAD_DELAY_US);
+  // It answers when all is loaded.
+  const loading = server.client({ retryStrategy: () => null });
+  loading.call("DEBUG", "RELOAD").catch(() => undefined);
+  await until(async () => {
+    const answer = await ask(server, "GET", "a").catch((error: unknown) => String(error));
+    return String(answer).includes("LOADING");
+  });
+}
+
+type OnePair = Pair<"standalone">;
+const claimed = pairs.filter((pair): pair is OnePair => pair.topology === "standalone");
+const clients = (allPairs ? claimed : claimed.slice(0, 1)).map((pair) => [pair.client, pair] as const);
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+async function open(
+  pair: OnePair,
+  options: HoldfastOptions,
+  args: readonly string[] = [],
+): Promise<Parts & { readonly holdfast: Holdfast }> {
+  const server = await startRedis({ args });
+  ends.push(() => server.stop());
+  const proxy = await startProxy(server.port);
+  ends.push(() => proxy.close());
+  const client = await pair.connect({ host: "127.0.0.1", port: proxy.port });
+  ends.push(() => client.end());
+  const holdfast = new Holdfast(client.drive(), options);
+  ends.push(() => holdfast.close({ releaseHeld: true }));
+  return { server, proxy, holdfast };
+}
+
+interface Row {
+  readonly thing: WantedThing;
+  readonly waitMs: number;
+  readonly name: string;
+}
+
+function rowsOf(things: readonly WantedThing[]): readonly Row[] {
+  return things.flatMap((thing) =>
+    WAITS_MS.map((waitMs) => ({ thing, waitMs, name: `${thing.name} for ${waitMs} ms` })),
+  );
+}
+
+/** @returns what the calls of each row have come to: 200 that stand in one line, or two */
+async function verdictsOf(
+  holdfast: Holdfast,
+  rows: readonly Row[],
+): Promise<ReadonlyMap<string, ReadonlySet<Verdict>>> {
+  const ended = rows.map(async ({ thing, waitMs, name }) => {
+    const length = CROWDED.has(thing.name) ? CROWD : 2;
+    const calls = Array.from({ length }, (_, at) =>
+      Promise.resolve(thing.ways[at % thing.ways.length]?.call(holdfast, name, { waitMs })),
+    );
+    const outcomes = await Promise.allSettled(calls);
+    const verdicts = outcomes.map((outcome) =>
+      verdictOf(outcome.status === "rejected" ? { error: outcome.reason } : { value: outcome.value }),
+    );
+    return [name, new Set(verdicts)] as const;
+  });
+  return new Map(await Promise.all(ended));
+}
+
+const allAre = (rows: readonly Row[], verdict: Verdict) =>
+  new Map(rows.map(({ name }) => [name, new Set([verdict])]));
+
+describe.each(clients)("calls of %s for each lock, semaphore and latch", (_, pair) => {
+  test.each(outages)(
+    "are all told that the server $what, and not that others have what they want [own-81]",
+    { timeout: TEST_MS },
+    async (outage) => {
+      const { holdfast, ...parts } = await open(pair, { commandTimeoutMs: COMMAND_TIMEOUT_MS }, outage.args);
+      const { answersReads = false } = outage;
+      const rows = rowsOf(wantedThings.filter(({ onlyReads }) => !(answersReads && onlyReads === true)));
+      for (const { thing, name } of rows) await thing.stock?.(holdfast, name);
+      await outage.begin(parts);
+      expect(await verdictsOf(holdfast, rows)).toEqual(allAre(rows, "away"));
+    },
+  );
+
+  test("are all told that others have it, where the server answers [own-81]", {
+    timeout: TEST_MS,
+  }, async () => {
+    // However busy the machine is with so many calls: each question is answered.
+    const { holdfast, server } = await open(pair, { commandTimeoutMs: TEST_MS, redMemberTimeoutMs: TEST_MS });
+    const stranger = new Holdfast(ioredisDriver(server.client()));
+    ends.push(() => stranger.close({ releaseHeld: true }));
+    const rows = rowsOf(wantedThings);
+    for (const { thing, name } of rows) await thing.take(stranger, name);
+    expect(await verdictsOf(holdfast, rows)).toEqual(allAre(rows, "refused"));
+  });
+});
