@@ -67,7 +67,7 @@ export const groups: readonly TestGroup[] = [
     files: [
       "test/conformance/{differential,lua-differential,node-redis}.test.ts",
       "test/finding/{bounds,locks}-redis.test.ts",
-      "test/faults/{closing,late-commands,lost-replies-clients,outages-redis,subscriptions,unhelpful-servers,unreachable}.test.ts",
+      "test/faults/{closing,late-commands,lost-replies-clients,subscriptions,unhelpful-servers,unreachable}.test.ts",
       "test/faults/{refused-commands-all,refused-rights}.test.ts",
       "test/kinds/{fair-lock,fair-lock-crowds,fair-lock-redis,hostile-names,kinds-settings,read-write-lock,read-write-model}.test.ts",
       "test/kinds/{red-lock-servers,red-lock-slow-servers,restarts}.test.ts",
