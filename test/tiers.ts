@@ -65,7 +65,7 @@ export const groups: readonly TestGroup[] = [
     name: "redis",
     alone: false,
     files: [
-      "test/conformance/{differential,lua-differential,node-redis}.test.ts",
+      "test/conformance/{differential,lua-differential,names-differential,node-redis}.test.ts",
       "test/finding/{bounds,locks}-redis.test.ts",
       "test/faults/{closing,late-commands,lost-replies-clients,subscriptions,unhelpful-servers,unreachable}.test.ts",
       "test/faults/{refused-commands-all,refused-rights}.test.ts",

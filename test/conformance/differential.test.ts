@@ -1,14 +1,16 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { synchronizerHistory } from "../support/models/synchronizer-histories.js";
+import { afterAll, beforeAll, beforeEach, describe, it } from "vitest";
+import { LOCK_ANSWERS, SYNCHRONIZER_ANSWERS } from "../support/models/known-answers.js";
+import { synchronizerHistories } from "../support/models/synchronizer-histories.js";
+import { commandHistory, type Step } from "../support/servers/command-histories.js";
+import { expectSame, runHistories, runHistory } from "../support/servers/history-player.js";
 import { isReference } from "../support/servers/redis-program.js";
-import { commandHistory, lockHistory, type Step, textOf } from "../support/servers/server-histories.js";
-import { type Action, ServerPair } from "../support/servers/server-pair.js";
+import { lockHistories, type Names } from "../support/servers/server-histories.js";
+import { LISTENED, ServerPair } from "../support/servers/server-pair.js";
 
 const HISTORIES = 500;
 
-const MOST_ROUNDS = 5;
 const HISTORIES_MS = 300_000;
 
 /** No script has to have answered in them. */
@@ -17,94 +19,6 @@ const COMMAND_HISTORIES = 250;
 /** Fewer, as they take longer. */
 const SYNCHRONIZER_HISTORIES = 250;
 
-/** An answer that is no list. */
-const A_NUMBER = "a number";
-
-/** What each script must have answered in the course of the histories, or they prove little. */
-const LOCK_ANSWERS = {
-  "lock-acquire": [A_NUMBER, "held", "busy", "late", "lost", "wrong-type", "miscounted", "refused"],
-  "lock-release": [A_NUMBER, "released", "absent", "late", "wrong-type", "miscounted"],
-  "lock-renew": ["renewed", "lost"],
-  "lock-confirm": ["renewed", "lost"],
-  "lock-force-unlock": ["released", "absent", "changed", "late", "wrong-type"],
-  "fair-acquire": ["held", "busy", "queued", "late", "lost", "wrong-type", "miscounted", "refused", "free"],
-  "fair-release": ["released", "absent", "late", "wrong-type", "miscounted"],
-  "fair-refresh": ["queued", "granted", "gone"],
-  "fair-force-unlock": ["released", "absent", "changed", "late", "wrong-type"],
-  "read-acquire": ["held", "busy", "late", "lost", "wrong-type", "miscounted", "refused", "free"],
-  "read-release": ["released", "absent", "late", "wrong-type", "miscounted"],
-  "read-renew": ["renewed", "lost"],
-  "write-acquire": ["held", "busy", "late", "lost", "wrong-type", "miscounted", "refused", "free"],
-  "write-release": ["released", "absent", "late", "wrong-type", "miscounted"],
-  "read-write-force-unlock": ["released", "absent", "changed", "late", "wrong-type"],
-};
-
-const SYNCHRONIZER_ANSWERS = {
-  "count-try-set": ["set", "kept", "late", "wrong-type"],
-  "count-delete": ["deleted", "absent", "late", "wrong-type"],
-  "count-look": ["count", "wrong-type"],
-  "latch-count-down": ["counted", "late", "wrong-type"],
-  "semaphore-acquire": ["granted", "short", "cancelled", "late", "wrong-type"],
-  "semaphore-cancel": ["cancelled", "wrong-type"],
-  "semaphore-add": ["added", "absent", "too-many", "late", "wrong-type"],
-  "semaphore-drain": ["drained", "late", "wrong-type"],
-  "permit-acquire": ["granted", "gone", "short", "cancelled", "late", "wrong-type"],
-  "permit-cancel": ["cancelled", "wrong-type"],
-  "permit-release": ["released", "absent", "late", "wrong-type"],
-  "permit-set-lease": ["updated", "absent", "late", "wrong-type"],
-  "permit-set-total": ["set", "late", "wrong-type"],
-  "permit-look": ["permits", "wrong-type"],
-  "permit-renew": ["renewed", "lost"],
-  "permit-confirm": ["renewed", "lost"],
-};
-
-/** The only error that a script may end with: a full server refuses only its first write, so nothing has changed. */
-const FULL = "OOM ";
-
-/** Times that differ by less may be the same: the two servers do not act at the same moment. */
-const SLACK_MS = 1_500;
-
-/** Smaller numbers are no times and have to be the same. All leases are far above. */
-const SMALLEST_TIME_MS = 2_000;
-
-/** How long nothing is saved up after a turn is as long as the turn was, on each of the servers. */
-const MEASURED = "holdfast_sc_saved:";
-
-/** Replaces what depends on the moment: times become "the same" when they are near those of `other`. */
-function alike(value: unknown, other: unknown): unknown {
-  if (typeof value === "number" && typeof other === "number") {
-    // An answer that the Redis client rounds; what is stored is compared as text.
-    if (Math.min(Math.abs(value), Math.abs(other)) > Number.MAX_SAFE_INTEGER) return other;
-    if (value < SMALLEST_TIME_MS) return value;
-    return Math.abs(value - other) < SLACK_MS ? other : value;
-  }
-  if (typeof value === "string" && typeof other === "string") return alikeText(value, other);
-  if (Array.isArray(value) && Array.isArray(other)) return value.map((item, at) => alike(item, other[at]));
-  if (isRecord(value) && isRecord(other)) {
-    return Object.fromEntries(
-      Object.entries(value).map(([name, item]) => [name, alikeAt(name, item, other[name])]),
-    );
-  }
-  return value;
-}
-
-function alikeAt(name: string, item: unknown, other: unknown): unknown {
-  const same = alike(item, other);
-  if (!name.startsWith(MEASURED) || !isRecord(same) || !isRecord(other)) return same;
-  return { ...same, ttlMs: other["ttlMs"] };
-}
-
-/** A text may be a time, or end with one after a colon. */
-function alikeText(value: string, other: string): string {
-  const [, what, ms] = /^(|.+:)(\d{13})$/.exec(value) ?? [];
-  const [, otherWhat, otherMs] = /^(|.+:)(\d{13})$/.exec(other) ?? [];
-  return what === otherWhat && Math.abs(Number(ms) - Number(otherMs)) < SLACK_MS ? other : value;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
-}
-
 let pair: ServerPair;
 
 beforeAll(async () => {
@@ -112,44 +26,6 @@ beforeAll(async () => {
 });
 beforeEach(() => pair.flush());
 afterAll(() => pair?.stop());
-
-async function expectSame(action: Action): Promise<unknown> {
-  const { redis, memory } = await pair.step(action);
-  expect(alike(memory, redis), textOf(action)).toEqual(redis);
-  return redis.reply;
-}
-
-async function runHistory(steps: readonly Step[], note: (answer: string) => void = () => undefined) {
-  await pair.flush();
-  for (const step of steps) {
-    if ("full" in step) {
-      await pair.full(step.full);
-      continue;
-    }
-    const action = "decide" in step ? step.decide(pair.memory.dump()) : step;
-    const reply = await expectSame(action);
-    if (!("script" in action)) continue;
-    const answers = typeof reply === "number" ? [A_NUMBER] : reply;
-    if (!String(reply).startsWith(FULL)) expect(answers, textOf(action)).toBeInstanceOf(Array);
-    for (const answer of [answers].flat(3)) note(`${action.script.name} ${answer}`);
-  }
-}
-
-async function runHistories(
-  history: fc.Arbitrary<readonly Step[]>,
-  parameters: { readonly seed: number; readonly numRuns: number },
-  wanted: Readonly<Record<string, readonly string[]>>,
-): Promise<void> {
-  const answers = new Set<string>();
-  const run = (steps: readonly Step[]) => runHistory(steps, (answer) => answers.add(answer));
-  const all = Object.entries(wanted).flatMap(([name, known]) => known.map((answer) => `${name} ${answer}`));
-  const missing = () => all.filter((answer) => !answers.has(answer));
-  // A rare answer may take more histories than others.
-  for (let more = 0; more < MOST_ROUNDS && (more === 0 || missing().length > 0); more += 1) {
-    await fc.assert(fc.asyncProperty(history, run), { ...parameters, seed: parameters.seed + more });
-  }
-  expect(missing()).toEqual([]);
-}
 
 /** Puts 16 raw bytes into a sorted set for each of these, all with one score. */
 const RAW_IDS = `
@@ -170,22 +46,28 @@ const RAW_IDS = `
 
 const ONLY_REFERENCE = "the embedded server words errors and numbers as Redis 7.0 does";
 
+const PLAIN_LOCKS: Names = {
+  objects: ["lock a", "lock b", "lock c"],
+  channels: [...LISTENED, "nobody listens"],
+};
+const PLAIN_COUNTS: Names = { objects: ["name", "{na}me"], channels: LISTENED };
+
 describe("the embedded server does what redis-server does", () => {
   const seed = Date.now() & 0x7fffffff;
 
   it("in random histories of locks", { timeout: HISTORIES_MS }, async () => {
     console.info(`differential.test.ts: seed ${seed}`);
-    await runHistories(lockHistory, { seed, numRuns: HISTORIES }, LOCK_ANSWERS);
+    await runHistories(pair, lockHistories(PLAIN_LOCKS), { seed, numRuns: HISTORIES }, LOCK_ANSWERS);
   });
 
   it("in random histories of semaphores and latches", { timeout: HISTORIES_MS }, async () => {
     const numRuns = SYNCHRONIZER_HISTORIES;
-    await runHistories(synchronizerHistory, { seed, numRuns }, SYNCHRONIZER_ANSWERS);
+    await runHistories(pair, synchronizerHistories(PLAIN_COUNTS), { seed, numRuns }, SYNCHRONIZER_ANSWERS);
   });
 
   it("in random histories of commands", { timeout: HISTORIES_MS }, async ({ skip }) => {
     skip(!isReference(), ONLY_REFERENCE);
-    const run = (steps: readonly Step[]) => runHistory(steps);
+    const run = (steps: readonly Step[]) => runHistory(pair, steps);
     await fc.assert(fc.asyncProperty(commandHistory, run), { seed, numRuns: COMMAND_HISTORIES });
   });
 
@@ -271,19 +153,23 @@ describe("the embedded server does what redis-server does", () => {
       skip(!isReference(), ONLY_REFERENCE);
       await pair.step(["SET", "key", "text"]);
       const sha1 = createHash("sha1").update(lua).digest("hex");
-      await expectSame({ script: { name: "example", lua, sha1 }, keys: ["key"], args: ["a", "b", "c"] });
+      await expectSame(pair, {
+        script: { name: "example", lua, sha1 },
+        keys: ["key"],
+        args: ["a", "b", "c"],
+      });
     });
   });
 
   it("when keys expire", async () => {
-    for (const name of ["short", "kept"]) await expectSame(["SET", name, "text"]);
+    for (const name of ["short", "kept"]) await expectSame(pair, ["SET", name, "text"]);
     await pair.step(["PEXPIRE", "short", "1"]);
     for (;;) {
       const { redis, memory } = await pair.step(["PTTL", "short"]);
       if (redis.reply === -2 && memory.reply === -2) break;
     }
-    await expectSame(["EXISTS", "short", "kept"]);
-    await expectSame(["SET", "short", "again"]);
-    await expectSame(["PTTL", "short"]);
+    await expectSame(pair, ["EXISTS", "short", "kept"]);
+    await expectSame(pair, ["SET", "short", "again"]);
+    await expectSame(pair, ["PTTL", "short"]);
   });
 });

@@ -23,18 +23,13 @@ import {
   semaphoreAdd,
   semaphoreCancel,
   semaphoreDrain,
+  semaphoreResize,
 } from "../../../src/protocol/semaphore-scripts.js";
+import { briefText } from "../run/brief.js";
+import { type InformedStep, meanwhile, type Step, withRepeats, words } from "../servers/command-histories.js";
 import { isReference } from "../servers/redis-program.js";
-import {
-  epochFarOffMs,
-  type InformedStep,
-  meanwhile,
-  type Step,
-  withRepeats,
-  words,
-} from "../servers/server-histories.js";
+import { epochFarOffMs, type Names } from "../servers/server-histories.js";
 
-const COUNTS = ["name", "{na}me"];
 const CLIENTS = ["client one", "client two"];
 
 /** One has bytes that are text, others differ only at the end. */
@@ -59,40 +54,53 @@ const VALUES = [
 /** A JVM's permits may be permanent, their leases may have ended, or end at any time. */
 const ENDS_MS = ["922337203685477", "0", "-1", "-inf", "1", "1795209961773.5", String(epochFarOffMs)];
 
-const count = fc.constantFrom("name", "name", "name", "{na}me");
-const keys = count.chain((name) =>
-  fc.constantFrom(
+/** The first of the names is that of the most calls. */
+function countOf({ objects: [first = "", ...others] }: Names): fc.Arbitrary<string> {
+  return fc.oneof(
+    { weight: 3, arbitrary: fc.constant(first) },
+    { weight: 1, arbitrary: fc.constantFrom(first, ...others) },
+  );
+}
+
+function keysOf(name: string): fc.Arbitrary<string> {
+  return fc.constantFrom(
     ...[name, permitLeasesKey(name), savedPermitsKey(name)],
     ...CLIENTS.map((client) => requestsKey(name, client)),
-  ),
-);
+  );
+}
 
 /** So few that they come again, and are cancelled before and after they arrive. */
 const REQUESTS_OF_A_KIND = 4;
 
-const given = fc.record({
-  count,
-  client: fc.constantFrom(...CLIENTS),
-  request: fc.nat(REQUESTS_OF_A_KIND - 1),
-  notAfterMs: fc.oneof({ weight: 9, arbitrary: fc.constant(epochFarOffMs) }, fc.constant(1)),
-  settled: fc.array(fc.nat(50).map(String), { maxLength: 10 }),
-  channel: fc.constantFrom("channel one", "channel two"),
-  owner: fc.constantFrom("client one:1", "client one:2", "client two:1"),
-  permits: fc.integer({ min: 1, max: 3 }),
-  saveMs: fc.constantFrom(0, 0, 60_000),
-  ids: fc.uniqueArray(fc.constantFrom(...PERMIT_IDS), { minLength: 1, maxLength: 3 }),
-  /** Otherwise the ids are chosen among those of which it makes sense. */
-  anyIds: fc.constantFrom(true, false, false, false),
-  leaseMs: fc.constantFrom(0, 60_000, 600_000),
-  value: fc.integer({ min: 0, max: 6 }),
-  ttlMs: fc.constantFrom(0, 0, 60_000, 600_000),
-  mustExist: fc.boolean(),
-  most: fc.constantFrom(6, 2_147_483_647),
-  message: fc.constantFrom("", "0", "1"),
-});
+const givenOf = (names: Names) =>
+  fc.record({
+    count: countOf(names),
+    counts: fc.constant(names.objects),
+    client: fc.constantFrom(...CLIENTS),
+    request: fc.nat(REQUESTS_OF_A_KIND - 1),
+    notAfterMs: fc.oneof({ weight: 9, arbitrary: fc.constant(epochFarOffMs) }, fc.constant(1)),
+    settled: fc.array(fc.nat(50).map(String), { maxLength: 10 }),
+    channel: fc.constantFrom(...names.channels),
+    owner: fc.constantFrom("client one:1", "client one:2", "client two:1"),
+    permits: fc.integer({ min: 1, max: 3 }),
+    saveMs: fc.constantFrom(0, 0, 60_000),
+    ids: fc.uniqueArray(fc.constantFrom(...PERMIT_IDS), { minLength: 1, maxLength: 3 }),
+    /** Otherwise the ids are chosen among those of which it makes sense. */
+    anyIds: fc.constantFrom(true, false, false, false),
+    leaseMs: fc.constantFrom(0, 60_000, 600_000),
+    value: fc.integer({ min: 0, max: 6 }),
+    ttlMs: fc.constantFrom(0, 0, 60_000, 600_000),
+    mustExist: fc.boolean(),
+    most: fc.constantFrom(6, 2_147_483_647),
+    message: fc.constantFrom("", "0", "1"),
+  });
 
-type Given = typeof given extends fc.Arbitrary<infer T> ? T : never;
-type Call = Omit<Given, "request"> & { readonly request: Request };
+type Given = ReturnType<typeof givenOf> extends fc.Arbitrary<infer T> ? T : never;
+type Call = Omit<Given, "request"> & {
+  readonly request: Request;
+  /** How many permits there are, in and out. */
+  readonly total: number;
+};
 
 interface Verb {
   encode(call: Call): ScriptCall;
@@ -144,23 +152,32 @@ const kinds: readonly Kind[] = [
       { encode: confirmation, out: true },
     ],
   },
+  { weight: 3, verbs: [{ encode: resizing }] },
 ];
 
-function renewal({ ids, leaseMs }: Call): ScriptCall {
+/** Mostly of one who has seen what is stored. */
+function resizing({ total, value, anyIds, ...call }: Call): ScriptCall {
+  return semaphoreResize.encode({ ...call, seen: anyIds ? value : total, total: value });
+}
+
+function renewal({ counts, ids, leaseMs }: Call): ScriptCall {
   const holder = ids.join("");
-  return permitRenew.encode(COUNTS.map((key) => ({ key, holder, leaseMs: leaseMs + 60_000, holdMs: [] })));
+  return permitRenew.encode(counts.map((key) => ({ key, holder, leaseMs: leaseMs + 60_000, holdMs: [] })));
 }
 
-function confirmation({ ids }: Call): ScriptCall {
-  return permitConfirm.encode(COUNTS.map((key) => ({ key, holders: ids, slots: [] })));
+function confirmation({ counts, ids }: Call): ScriptCall {
+  return permitConfirm.encode(counts.map((key) => ({ key, holders: ids, slots: [] })));
 }
 
-const scripts: fc.Arbitrary<Step> = fc.oneof(
-  ...kinds.map(({ weight, verbs }, kind) => ({
-    weight,
-    arbitrary: fc.record({ verb: fc.constantFrom(...verbs), given }).map(stepOf(kind)),
-  })),
-);
+function scriptsOf(names: Names): fc.Arbitrary<Step> {
+  const given = givenOf(names);
+  return fc.oneof(
+    ...kinds.map(({ weight, verbs }, kind) => ({
+      weight,
+      arbitrary: fc.record({ verb: fc.constantFrom(...verbs), given }).map(stepOf(kind)),
+    })),
+  );
+}
 
 function stepOf(kind: number): (chosen: { readonly verb: Verb; readonly given: Given }) => InformedStep {
   return ({ verb, given: { request, ...call } }) => ({
@@ -170,9 +187,11 @@ function stepOf(kind: number): (chosen: { readonly verb: Verb; readonly given: G
       const ids = call.anyIds || sensible.length === 0 ? call.ids : sensible.slice(0, call.permits);
       const id = String(REQUESTS_OF_A_KIND * kind + request);
       const requests = requestsKey(call.count, call.client);
-      return verb.encode({ ...call, ids, request: { ...call, requests, id, memoryMs: 60_000 } });
+      const count = stored[call.count];
+      const total = out.length + (count?.type === "string" ? Number(count.value) || 0 : 0);
+      return verb.encode({ ...call, ids, total, request: { ...call, requests, id, memoryMs: 60_000 } });
     },
-    [fc.toStringMethod]: () => JSON.stringify({ kind, request, ...call }),
+    [fc.toStringMethod]: () => briefText(JSON.stringify({ kind, request, ...call })),
   });
 }
 
@@ -189,34 +208,33 @@ const STORE_LEASE = `
   redis.pcall("ZADD", KEYS[1], ARGV[2], id)
   return {}`;
 
-const jvmLease: fc.Arbitrary<Step> = fc
-  .tuple(count, fc.constantFrom(...PERMIT_IDS, "abcd"), fc.constantFrom(...ENDS_MS))
-  .map(([name, ...args]) => ({
-    script: {
-      name: "store-lease",
-      lua: STORE_LEASE,
-      sha1: createHash("sha1").update(STORE_LEASE).digest("hex"),
-    },
-    keys: [permitLeasesKey(name)],
-    args,
-  }));
-
-const orderly: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 20, arbitrary: scripts },
-  { weight: 1, arbitrary: jvmLease },
-  { weight: 1, arbitrary: fc.record({ full: fc.boolean() }) },
-  { weight: 1, arbitrary: words(fc.constantFrom("DEL", "PERSIST"), keys) },
-  { weight: 1, arbitrary: words("PEXPIRE", keys, "60000") },
-);
-
-const disturbed: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 8, arbitrary: orderly },
-  { weight: 1, arbitrary: words("SET", keys, fc.constantFrom(...VALUES)) },
-  { weight: 1, arbitrary: meanwhile(keys) },
-);
+const jvmLeaseOf = (names: Names): fc.Arbitrary<Step> =>
+  fc
+    .tuple(countOf(names), fc.constantFrom(...PERMIT_IDS, "abcd"), fc.constantFrom(...ENDS_MS))
+    .map(([name, ...args]) => ({
+      script: {
+        name: "store-lease",
+        lua: STORE_LEASE,
+        sha1: createHash("sha1").update(STORE_LEASE).digest("hex"),
+      },
+      keys: [permitLeasesKey(name)],
+      args,
+    }));
 
 /** The scripts of semaphores and latches, and whatever else meets their keys: a JVM's values, in some also anybody's. */
-export const synchronizerHistory: fc.Arbitrary<readonly Step[]> = fc.oneof(
-  withRepeats(orderly),
-  withRepeats(disturbed),
-);
+export function synchronizerHistories(names: Names): fc.Arbitrary<readonly Step[]> {
+  const keys = countOf(names).chain(keysOf);
+  const orderly: fc.Arbitrary<Step> = fc.oneof(
+    { weight: 20, arbitrary: scriptsOf(names) },
+    { weight: 1, arbitrary: jvmLeaseOf(names) },
+    { weight: 1, arbitrary: fc.record({ full: fc.boolean() }) },
+    { weight: 1, arbitrary: words(fc.constantFrom("DEL", "PERSIST"), keys) },
+    { weight: 1, arbitrary: words("PEXPIRE", keys, "60000") },
+  );
+  const disturbed: fc.Arbitrary<Step> = fc.oneof(
+    { weight: 8, arbitrary: orderly },
+    { weight: 1, arbitrary: words("SET", keys, fc.constantFrom(...VALUES)) },
+    { weight: 1, arbitrary: meanwhile(keys) },
+  );
+  return fc.oneof(withRepeats(orderly), withRepeats(disturbed));
+}

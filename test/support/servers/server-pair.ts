@@ -1,8 +1,9 @@
 import type { Redis } from "ioredis";
 import { ServerReplyError } from "../../../src/driver/driver.js";
 import { bytesOfArray, readableBytes } from "../../../src/memory/byte-strings.js";
-import { MemoryServer } from "../../../src/memory/index.js";
+import { MemoryServer, type Snapshot } from "../../../src/memory/index.js";
 import type { RawReply, ScriptCall } from "../../../src/protocol/script-call.js";
+import { withBytes, withoutBytes } from "./bytes-in-names.js";
 import { isReference } from "./redis-program.js";
 import type { RedisServer } from "./redis-server.js";
 import { workerServer } from "./worker-server.js";
@@ -18,7 +19,7 @@ export interface Effect {
 /** A script, or the words of a command. */
 export type Action = ScriptCall | readonly string[];
 
-const LISTENED = ["channel one", "channel two"];
+export const LISTENED = ["channel one", "channel two"] as const;
 
 /** Announces that all messages of a step have arrived. */
 const END_OF_STEP = "end of step";
@@ -46,9 +47,10 @@ export class ServerPair {
   readonly #heardOnMemory: string[] = [];
   #stepEnded: () => void = () => undefined;
 
-  static async start(): Promise<ServerPair> {
+  /** @param listened channels whose messages are compared */
+  static async start(listened: readonly string[] = LISTENED): Promise<ServerPair> {
     const pair = new ServerPair(await workerServer());
-    await pair.#listen();
+    await pair.#listen(listened);
     return pair;
   }
 
@@ -72,8 +74,14 @@ export class ServerPair {
 
   /** Does the same on both. */
   async step(action: Action): Promise<{ readonly redis: Effect; readonly memory: Effect }> {
-    const redis = await this.#onRedis(action);
-    return { redis, memory: await this.#onMemory(action) };
+    const sent = withBytes(action);
+    const redis = await this.#onRedis(sent);
+    return { redis, memory: await this.#onMemory(sent) };
+  }
+
+  /** What is stored on the embedded one. */
+  stored(): Snapshot {
+    return withoutBytes(this.memory.dump());
   }
 
   async stop(): Promise<void> {
@@ -81,14 +89,14 @@ export class ServerPair {
     await this.#redis.stop();
   }
 
-  async #listen(): Promise<void> {
+  async #listen(channels: readonly string[]): Promise<void> {
     const subscriber = this.#redis.client();
     subscriber.on("message", (channel, message) => {
       if (channel === END_OF_STEP) this.#stepEnded();
       else this.#heardOnRedis.push(`${channel}: ${message}`);
     });
-    await subscriber.subscribe(...LISTENED, END_OF_STEP);
-    for (const channel of LISTENED) {
+    await subscriber.subscribe(...channels, END_OF_STEP);
+    for (const channel of channels) {
       this.memory.subscribe(channel, (message) => this.#heardOnMemory.push(`${channel}: ${message}`));
     }
   }
@@ -111,10 +119,11 @@ export class ServerPair {
     await ended;
     const [[error, reply] = [], [dumpError, dump] = []] = answers ?? [];
     if (dumpError) throw dumpError;
+    const keyspace = (readable(dump) as KeyDump[]).map(keySnapshot);
     return {
       reply: error ? wordsOf(error.message) : withWords(reply),
       messages: this.#heardOnRedis.splice(0),
-      keyspace: Object.fromEntries((readable(dump) as KeyDump[]).map(keySnapshot)),
+      keyspace: withoutBytes(Object.fromEntries(keyspace)),
     };
   }
 
@@ -128,7 +137,7 @@ export class ServerPair {
       reply = wordsOf(error.message);
     }
     await new Promise(setImmediate);
-    return { reply: withWords(reply), messages: this.#heardOnMemory.splice(0), keyspace: this.memory.dump() };
+    return { reply: withWords(reply), messages: this.#heardOnMemory.splice(0), keyspace: this.stored() };
   }
 }
 
