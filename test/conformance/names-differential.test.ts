@@ -39,9 +39,9 @@ interface Model {
 }
 
 const MODELS: readonly Model[] = [
-  { histories: lockHistories, answers: LOCK_ANSWERS, runs: 15, longRuns: 3 },
-  { histories: synchronizerHistories, answers: SYNCHRONIZER_ANSWERS, runs: 15, longRuns: 3 },
-  { histories: presenceHistories, answers: PRESENCE_ANSWERS, runs: 5, longRuns: 2 },
+  { histories: lockHistories, answers: LOCK_ANSWERS, runs: 8, longRuns: 2 },
+  { histories: synchronizerHistories, answers: SYNCHRONIZER_ANSWERS, runs: 8, longRuns: 2 },
+  { histories: presenceHistories, answers: PRESENCE_ANSWERS, runs: 4, longRuns: 1 },
 ];
 
 function namesOf({ names }: SortOfNames): Names {
