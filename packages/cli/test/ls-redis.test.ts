@@ -34,7 +34,7 @@ async function storeFleet(): Promise<void> {
   await storeClient(redis.plain, {
     id: api,
     app: "api",
-    holds: [["order:42", "lock", 1, 1, 41_000, RENEWED, "invoice 42"]],
+    holds: [["order:42", "lock", 1, 1, 150_000, RENEWED, "invoice 42"]],
     waits: [["report", "lock", 12_000]],
   });
   await storeClient(redis.plain, {
@@ -42,7 +42,7 @@ async function storeFleet(): Promise<void> {
     app: "jobs",
     labels: { region: "eu" },
     holds: [["nightly", "lock", 1, 1, 7_200_000, 0]],
-    agoMs: 40_000,
+    agoMs: 150_000,
   });
 }
 
@@ -55,8 +55,8 @@ describe("holdfast ls", () => {
     expect(code).toBe(0);
     expect(lines.map((line) => line.split(/ {2,}/))).toEqual([
       ["NAME", "KIND", "HELD BY", "SINCE", "LEASE", "WAITING", "FLAGS"],
-      ["nightly", "lock", "jobs@web-7 pid 7 (gone 40 s)", "2 h", "59 min", "-", "fixed"],
-      ["order:42", "lock", "api@web-7 pid 7", "41 s", "59 min", "-"],
+      ["nightly", "lock", "jobs@web-7 pid 7 (gone 2 min)", "2 h", "59 min", "-", "fixed"],
+      ["order:42", "lock", "api@web-7 pid 7", "2 min", "59 min", "-"],
       [
         "report",
         "lock",
@@ -163,7 +163,7 @@ describe("holdfast ls", () => {
   test("calls stale what a client left that is gone, and nothing renews for 11 s, and lists what never ends [U7]", async () => {
     await storeFleet();
     const holds = [["nightly", "lock", 1, 1, 7_200_000, RENEWED]];
-    await storeClient(redis.plain, { id: clientId(2), app: "jobs", holds, agoMs: 40_000 });
+    await storeClient(redis.plain, { id: clientId(2), app: "jobs", holds, agoMs: 150_000 });
     await store("nightly", `${clientId(2)}:1`, WATCHDOG_MS);
     await store("renewed", `${clientId(3)}:1`, WATCHDOG_MS);
     await store("fixed", `${clientId(3)}:2`, WATCHDOG_MS);

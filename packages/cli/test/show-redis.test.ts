@@ -54,10 +54,10 @@ describe("holdfast show", () => {
       app: "jobs",
       labels: { region: "eu" },
       holds: [["a", "lock", 1, 1, 60_000, 0, "invoice 42"]],
-      agoMs: 40_000,
+      agoMs: 150_000,
     });
     const { out } = await show("a");
-    expect(out).toContain('jobs@web-7 pid 7 (gone 40 s), for 1 min, a fixed lease, "invoice 42"');
+    expect(out).toContain('jobs@web-7 pid 7 (gone 2 min), for 3 min, a fixed lease, "invoice 42"');
     expect(out).toContain(`${clientId(1)}:1  region=eu`);
     expect(out).toContain("59 min left, then it falls by itself");
     expect(out).toMatch(/this tells whether it is still renewed:\n +holdfast ls a --stale\n/);
