@@ -1,25 +1,22 @@
 import { type Command, Option } from "commander";
 import { type Holdfast, type ListedHolder, type LockState, UnavailableError } from "holdfast";
-import { type Act, type CommonOptions, type Context, command } from "../command.js";
+import { type Act, type Context, command } from "../command.js";
 import { connectionAsTyped } from "../connection/as-typed.js";
-import { withConnection } from "../connection/connect.js";
 import { exitCodes } from "../exit-codes.js";
 import { Failure, mistake } from "../failure.js";
-import { type HexOption, hexOption, typedName } from "../hex-names.js";
 import { plain } from "../text/plain.js";
 import { tellHolder } from "../text/tell-holder.js";
-import { Journal, type Outcome } from "../unlock/journal.js";
+import type { Outcome } from "../unlock/journal.js";
+import { type RecordedOptions, recorded, recordedOptions } from "../unlock/recorded.js";
 import type { Seen } from "../unlock/seen.js";
 import { ownerOf, semaphoreSeen } from "./semaphore-seen.js";
 import { tellReleased } from "./tell-released.js";
 import { tellSemaphore } from "./tell-semaphore.js";
 
-interface ReleaseOptions extends CommonOptions, HexOption {
+interface ReleaseOptions extends RecordedOptions {
   readonly permit?: readonly string[];
   readonly client?: readonly string[];
   readonly force?: boolean;
-  readonly reason?: string;
-  readonly log?: string;
 }
 
 /** `holdfast release NAME`: gives back the permits that it has shown, and no others. */
@@ -34,17 +31,14 @@ export function releaseCommand(act: Act): Command {
 
 function releaseOptions(): readonly Option[] {
   const again = (value: string, before: readonly string[] = []) => [...before, value];
-  return [
+  return recordedOptions("What is given back:", [
     new Option("--permit <id>", "this permit; again for each of several").argParser(again),
     new Option(
       "--client <id>",
       "those that a client tells to have, by its id or the beginning of it; it must be gone",
     ).argParser(again),
     new Option("--force", "with --client: also of a client that is there"),
-    new Option("--reason <text>", "why, for the record"),
-    new Option("--log <file>", "append the record to a file"),
-    hexOption(),
-  ].map((option) => option.helpGroup("What is given back:"));
+  ]);
 }
 
 const deeds: Readonly<Record<Outcome, string>> = {
@@ -56,30 +50,23 @@ const deeds: Readonly<Record<Outcome, string>> = {
 
 async function release(context: Context, options: ReleaseOptions, typedWord = ""): Promise<number> {
   const { output } = context;
-  const name = typedName(typedWord, options);
-  if (name === "") throw mistake("the name of a semaphore must not be empty");
   if (options.force && options.client === undefined) throw mistake("--force belongs to --client");
-  const journal = new Journal(output, options.log);
-  try {
-    return await withConnection(context, options, async ({ holdfast }, { group }) => {
-      const seen = await semaphoreSeen(holdfast, name, group);
-      if (!output.isJson) tellSemaphore(output, name, seen);
-      const asTyped = connectionAsTyped(options);
-      const chosen = idsOf(seen, options);
-      if ("why" in chosen) return tellReleased(output, { name, seen, asTyped, ids: [], ...chosen });
-      const { ids } = chosen;
-      const outcome = await giveBack(holdfast, seen.state, ids);
-      const told = ids.map((id) => {
-        const owner = ownerOf(seen.lock.holders, id);
-        return owner === undefined ? id : `${id} (${tellHolder(owner)})`;
-      });
-      const deed = { command: "release", did: deeds[outcome], seen: `permits ${told.join(", ")}` };
-      journal.write({ name, reason: options.reason, ...deed });
-      return tellReleased(output, { name, seen, asTyped, ids, outcome });
+  return recorded(context, options, typedWord, "semaphore", async ({ holdfast, name, group, record }) => {
+    const seen = await semaphoreSeen(holdfast, name, group);
+    if (!output.isJson) tellSemaphore(output, name, seen);
+    const asTyped = connectionAsTyped(options);
+    const chosen = idsOf(seen, options);
+    if ("why" in chosen) return tellReleased(output, { name, seen, asTyped, ids: [], ...chosen });
+    const { ids } = chosen;
+    const outcome = await giveBack(holdfast, seen.state, ids);
+    const told = ids.map((id) => {
+      const owner = ownerOf(seen.lock.holders, id);
+      return owner === undefined ? id : `${id} (${tellHolder(owner)})`;
     });
-  } finally {
-    journal.close();
-  }
+    const deed = { command: "release", did: deeds[outcome], seen: `permits ${told.join(", ")}` };
+    record(deed);
+    return tellReleased(output, { name, seen, asTyped, ids, outcome });
+  });
 }
 
 /** Which permits are meant; why none is, "" where no option says so. @throws Failure for a plain semaphore */

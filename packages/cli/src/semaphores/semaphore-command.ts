@@ -1,25 +1,20 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type Holdfast, type LockState, type SetPermitsOutcome, UnavailableError } from "holdfast";
-import { type Act, type CommonOptions, type Context, command } from "../command.js";
+import { type Act, type Context, command } from "../command.js";
 import { connectionAsTyped } from "../connection/as-typed.js";
-import { withConnection } from "../connection/connect.js";
 import { exitCodes } from "../exit-codes.js";
-import { mistake } from "../failure.js";
-import { type HexOption, hexOption, typedName } from "../hex-names.js";
 import type { Output } from "../output.js";
 import { giveBackLine } from "../show/unlock-line.js";
 import { plain } from "../text/plain.js";
 import { tellNumbers } from "../text/tell-permits.js";
 import { tellWay } from "../text/tell-way.js";
-import { Journal } from "../unlock/journal.js";
+import { type RecordedOptions, recorded, recordedOptions } from "../unlock/recorded.js";
 import type { Seen } from "../unlock/seen.js";
 import { semaphoreSeen, totalOf } from "./semaphore-seen.js";
 import { tellSemaphore } from "./tell-semaphore.js";
 
-interface SemaphoreOptions extends CommonOptions, HexOption {
+interface SemaphoreOptions extends RecordedOptions {
   readonly set?: number;
-  readonly reason?: string;
-  readonly log?: string;
 }
 
 /** As many as a JVM can count. */
@@ -38,15 +33,12 @@ export function semaphoreCommand(act: Act): Command {
 }
 
 function semaphoreOptions(): readonly Option[] {
-  return [
+  return recordedOptions("What is changed:", [
     new Option(
       "--set <n>",
       "how many permits there are to be; of a plain semaphore, how many available",
     ).argParser(readPermits),
-    new Option("--reason <text>", "why, for the record"),
-    new Option("--log <file>", "append the record to a file"),
-    hexOption(),
-  ].map((option) => option.helpGroup("What is changed:"));
+  ]);
 }
 
 function readPermits(text: string): number {
@@ -67,23 +59,16 @@ const deeds: Readonly<Record<Outcome, string>> = {
 
 async function semaphore(context: Context, options: SemaphoreOptions, typedWord = ""): Promise<number> {
   const { output } = context;
-  const name = typedName(typedWord, options);
-  if (name === "") throw mistake("the name of a semaphore must not be empty");
-  const journal = new Journal(output, options.log);
-  try {
-    return await withConnection(context, options, async ({ holdfast }, { group }) => {
-      const seen = await semaphoreSeen(holdfast, name, group);
-      const { set, reason } = options;
-      if (!output.isJson) tellSemaphore(output, name, seen);
-      if (set === undefined) return tellShown(output, { name, seen }, connectionAsTyped(options));
-      const outcome = await change(holdfast, seen.state, set);
-      const deed = { command: `semaphore --set ${set}`, did: deeds[outcome], seen: tellNumbers(seen.state) };
-      journal.write({ name, reason, ...deed });
-      return tellSet(output, { name, seen }, { outcome, set });
-    });
-  } finally {
-    journal.close();
-  }
+  return recorded(context, options, typedWord, "semaphore", async ({ holdfast, name, group, record }) => {
+    const seen = await semaphoreSeen(holdfast, name, group);
+    const { set } = options;
+    if (!output.isJson) tellSemaphore(output, name, seen);
+    if (set === undefined) return tellShown(output, { name, seen }, connectionAsTyped(options));
+    const outcome = await change(holdfast, seen.state, set);
+    const deed = { command: `semaphore --set ${set}`, did: deeds[outcome], seen: tellNumbers(seen.state) };
+    record(deed);
+    return tellSet(output, { name, seen }, { outcome, set });
+  });
 }
 
 /** Nothing is tried twice when the answer is lost. @throws what surely had no effect */

@@ -1,30 +1,27 @@
 import { type Command, Option } from "commander";
 import { staleAfterMs } from "holdfast/watch";
-import { type Act, type CommonOptions, type Context, command } from "../command.js";
+import { type Act, type Context, command } from "../command.js";
 import { connectionAsTyped } from "../connection/as-typed.js";
-import { withConnection } from "../connection/connect.js";
 import { tellDuration } from "../duration.js";
 import { exitCodes } from "../exit-codes.js";
 import { Failure, mistake } from "../failure.js";
-import { type HexOption, hexOption, typedName } from "../hex-names.js";
 import type { Output } from "../output.js";
 import { plain } from "../text/plain.js";
 import { isHolder, tellHolder } from "../text/tell-holder.js";
 import { free } from "./free.js";
-import { Journal, type Outcome } from "./journal.js";
+import type { Outcome } from "./journal.js";
 import { readLine } from "./prompt.js";
+import { type RecordedOptions, recorded, recordedOptions } from "./recorded.js";
 import { lookAt, type Seen } from "./seen.js";
 import { obstacleToStale, watchFall } from "./staleness.js";
 import { tellFreed, tellLeft } from "./tell-outcome.js";
 import { tellSeen } from "./tell-seen.js";
 
-interface UnlockOptions extends CommonOptions, HexOption {
+interface UnlockOptions extends RecordedOptions {
   readonly holder?: readonly string[];
   readonly stale?: boolean;
   readonly force?: boolean;
   readonly yes?: boolean;
-  readonly reason?: string;
-  readonly log?: string;
 }
 
 /** `holdfast unlock NAME`: frees a lock from the holders that it has shown, and from no others. */
@@ -38,7 +35,7 @@ export function unlockCommand(act: Act): Command {
 }
 
 function unlockOptions(): readonly Option[] {
-  return [
+  return recordedOptions("What is freed:", [
     new Option("--holder <holder>", "free it if exactly this holder has it; again for each of several")
       .argParser((holder: string, before: readonly string[] = []) => [...before, holder])
       .conflicts(["stale", "force"]),
@@ -48,10 +45,7 @@ function unlockOptions(): readonly Option[] {
     ).conflicts(["force"]),
     new Option("--force", "free it, whichever holder has it; on a terminal its name is to be typed"),
     new Option("--yes", "with --force: nothing is to be typed"),
-    new Option("--reason <text>", "why, for the record"),
-    new Option("--log <file>", "append the record to a file"),
-    hexOption(),
-  ].map((option) => option.helpGroup("What is freed:"));
+  ]);
 }
 
 const deeds: Readonly<Record<Outcome, string>> = {
@@ -63,45 +57,36 @@ const deeds: Readonly<Record<Outcome, string>> = {
 
 async function unlock(context: Context, options: UnlockOptions, typedWord = ""): Promise<number> {
   const { output } = context;
-  const name = typedName(typedWord, options);
-  if (name === "") throw mistake("the name of a lock must not be empty");
   checkOptions(options, context);
-  const journal = new Journal(output, options.log);
-  try {
-    return await withConnection(context, options, async ({ holdfast }, { group }) => {
-      const seen = await lookAt(holdfast, name, group);
-      const { state } = seen;
-      if (state.kind === "semaphore-or-latch" || state.kind === "permit-expirable-semaphore") {
-        const isLeased = state.kind === "permit-expirable-semaphore";
-        const what = isLeased
-          ? "a semaphore: holdfast release"
-          : "a semaphore or a latch: holdfast semaphore";
-        throw new Failure(exitCodes.wrongType, `"${plain(name)}" is no lock, but ${what} is for its permits`);
-      }
-      if (!state.holders.every((holder) => isHolder(holder) && !Number.isNaN(state.holdCounts[holder])))
-        throw new Failure(
-          exitCodes.wrongType,
-          `"${plain(name)}" is no lock: no lock has made what its key holds`,
-        );
-      if (state.holders.length === 0) return tellFreed(output, { name, seen, outcome: "absent" });
-      if (!output.isJson) tellSeen(output, name, seen);
-      const obstacle = await obstacleTo(context, options, name, seen, () =>
-        watchFall(holdfast, seen, { group }),
+  return recorded(context, options, typedWord, "lock", async ({ holdfast, name, group, record }) => {
+    const seen = await lookAt(holdfast, name, group);
+    const { state } = seen;
+    if (state.kind === "semaphore-or-latch" || state.kind === "permit-expirable-semaphore") {
+      const isLeased = state.kind === "permit-expirable-semaphore";
+      const what = isLeased ? "a semaphore: holdfast release" : "a semaphore or a latch: holdfast semaphore";
+      throw new Failure(exitCodes.wrongType, `"${plain(name)}" is no lock, but ${what} is for its permits`);
+    }
+    if (!state.holders.every((holder) => isHolder(holder) && !Number.isNaN(state.holdCounts[holder])))
+      throw new Failure(
+        exitCodes.wrongType,
+        `"${plain(name)}" is no lock: no lock has made what its key holds`,
       );
-      if (obstacle !== undefined)
-        return tellLeft(output, { name, seen, why: obstacle, asTyped: connectionAsTyped(options) });
-      const way = options.force ? "--force" : options.stale ? "--stale" : "--holder";
-      const outcome = await free(holdfast, state);
-      const holders = seen.lock.holders.map((holder) =>
-        holder.client === null ? holder.holder : `${holder.holder} (${tellHolder(holder)})`,
-      );
-      const deed = { command: `unlock ${way}`, did: deeds[outcome], seen: `held by ${holders.join(", ")}` };
-      journal.write({ name, reason: options.reason, ...deed });
-      return tellFreed(output, { name, seen, outcome });
-    });
-  } finally {
-    journal.close();
-  }
+    if (state.holders.length === 0) return tellFreed(output, { name, seen, outcome: "absent" });
+    if (!output.isJson) tellSeen(output, name, seen);
+    const obstacle = await obstacleTo(context, options, name, seen, () =>
+      watchFall(holdfast, seen, { group }),
+    );
+    if (obstacle !== undefined)
+      return tellLeft(output, { name, seen, why: obstacle, asTyped: connectionAsTyped(options) });
+    const way = options.force ? "--force" : options.stale ? "--stale" : "--holder";
+    const outcome = await free(holdfast, state);
+    const holders = seen.lock.holders.map((holder) =>
+      holder.client === null ? holder.holder : `${holder.holder} (${tellHolder(holder)})`,
+    );
+    const deed = { command: `unlock ${way}`, did: deeds[outcome], seen: `held by ${holders.join(", ")}` };
+    record(deed);
+    return tellFreed(output, { name, seen, outcome });
+  });
 }
 
 /** @throws Failure for what can not be meant, before anything is sent */

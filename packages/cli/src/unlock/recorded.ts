@@ -1,0 +1,56 @@
+import { Option } from "commander";
+import type { Holdfast } from "holdfast";
+import type { CommonOptions, Context } from "../command.js";
+import { withConnection } from "../connection/connect.js";
+import { mistake } from "../failure.js";
+import { type HexOption, hexOption, typedName } from "../hex-names.js";
+import { type Deed, Journal } from "./journal.js";
+
+/** Of a command that changes what others have: it is recorded, with why. */
+export interface RecordedOptions extends CommonOptions, HexOption {
+  readonly reason?: string;
+  readonly log?: string;
+}
+
+/** What a command changes, and how it notes what it has done. */
+export interface Changed {
+  readonly holdfast: Holdfast;
+  readonly name: string;
+  readonly group: string;
+  record(deed: Omit<Deed, "name" | "reason">): void;
+}
+
+/** @param heading of all of them in the help */
+export function recordedOptions(heading: string, options: readonly Option[]): readonly Option[] {
+  return [
+    ...options,
+    new Option("--reason <text>", "why, for the record"),
+    new Option("--log <file>", "append the record to a file"),
+    hexOption(),
+  ].map((option) => option.helpGroup(heading));
+}
+
+/**
+ * Lets a command change what it was given the name of.
+ * @param what that is, as in "lock"
+ * @returns the exit code
+ */
+export async function recorded(
+  context: Context,
+  options: RecordedOptions,
+  typedWord: string,
+  what: string,
+  change: (changed: Changed) => Promise<number>,
+): Promise<number> {
+  const { reason, log } = options;
+  const name = typedName(typedWord, options);
+  if (name === "") throw mistake(`the name of a ${what} must not be empty`);
+  const journal = new Journal(context.output, log);
+  try {
+    return await withConnection(context, options, ({ holdfast }, { group }) =>
+      change({ holdfast, name, group, record: (deed) => journal.write({ name, reason, ...deed }) }),
+    );
+  } finally {
+    journal.close();
+  }
+}
