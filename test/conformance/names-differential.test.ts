@@ -18,7 +18,7 @@ import { type SortOfNames, sortsOfNames } from "../support/worlds/hostile-names.
 
 const SORT_MS = 120_000;
 
-const MOST_ROUNDS = 20;
+const MOST_ROUNDS = 100;
 
 /** Long names make steps take longer. */
 const LONG_BYTES = 1_000;

@@ -47,7 +47,8 @@ describe("on a real server", () => {
       (reason: unknown) => reason as WaitTimeoutError,
     );
     const ttlMs = error.obstacle?.ttlMs ?? 0;
-    expect(ttlMs).toBeLessThanOrEqual(60_000 - 400 + 1);
+    // Half of the wait would do: what its first question was told is not it.
+    expect(ttlMs).toBeLessThanOrEqual(60_000 - 200);
     expect(ttlMs).toBeGreaterThan(30_000);
     await lease.unlock();
   });
