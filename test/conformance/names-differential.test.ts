@@ -18,7 +18,9 @@ import { type SortOfNames, sortsOfNames } from "../support/worlds/hostile-names.
 
 const SORT_MS = 120_000;
 
-const MOST_ROUNDS = 100;
+const MOST_ROUNDS = 20;
+/** The names are what is tried here: `differential.test.ts` draws other histories each time. These meet each script soon. */
+const SEED = 13;
 
 /** Long names make steps take longer. */
 const LONG_BYTES = 1_000;
@@ -60,15 +62,18 @@ describe.each(sortsOfNames)("with names that have $title", (sort) => {
   test("every script does on the embedded server what it does on redis-server", {
     timeout: SORT_MS,
   }, async () => {
-    const seed = Date.now() & 0x7fffffff;
-    console.info(`names-differential.test.ts: ${sort.title}, seed ${seed}`);
     const isLong = sort.names[0].length > LONG_BYTES;
     const played = new Set<string>();
     for (const { histories, answers, runs, longRuns } of MODELS) {
       const first = Object.fromEntries(
         Object.entries(answers).map(([name, [one = ANY]]) => [name, [isLong ? ANY : one]]),
       );
-      const parameters = { seed, numRuns: isLong ? longRuns : runs, mostRounds: MOST_ROUNDS, unbiased: true };
+      const parameters = {
+        seed: SEED,
+        numRuns: isLong ? longRuns : runs,
+        mostRounds: MOST_ROUNDS,
+        unbiased: true,
+      };
       await runHistories(pair, histories(namesOf(sort)), parameters, first, ({ script, keys }) => {
         if (keys.some((key) => sort.names.some((name) => key.includes(name)))) played.add(script.name);
       });
