@@ -105,9 +105,9 @@ interface Row {
   readonly name: string;
 }
 
-function rowsOf(things: readonly WantedThing[]): readonly Row[] {
+function rowsOf(things: readonly WantedThing[], waitsMs = WAITS_MS): readonly Row[] {
   return things.flatMap((thing) =>
-    WAITS_MS.map((waitMs) => ({ thing, waitMs, name: `${thing.name} for ${waitMs} ms` })),
+    waitsMs.map((waitMs) => ({ thing, waitMs, name: `${thing.name} for ${waitMs} ms` })),
   );
 }
 
@@ -154,7 +154,8 @@ describe.each(clients)("calls of %s for each lock, semaphore and latch", (_, pai
     const { holdfast, server } = await open(pair, { commandTimeoutMs: TEST_MS, redMemberTimeoutMs: TEST_MS });
     const stranger = new Holdfast(ioredisDriver(server.client()));
     ends.push(() => stranger.close({ releaseHeld: true }));
-    const rows = rowsOf(wantedThings);
+    // A call that waits for less than a busy machine needs to send it is told nothing.
+    const rows = rowsOf(wantedThings, [0, 5_000]);
     for (const { thing, name } of rows) await thing.take(stranger, name);
     expect(await verdictsOf(holdfast, rows)).toEqual(allAre(rows, "refused"));
   });
