@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, test } from "vitest";
 import type { HoldfastOptions } from "../../src/client-options.js";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
@@ -78,24 +78,23 @@ type OnePair = Pair<"standalone">;
 const claimed = pairs.filter((pair): pair is OnePair => pair.topology === "standalone");
 const clients = (allPairs ? claimed : claimed.slice(0, 1)).map((pair) => [pair.client, pair] as const);
 
-const ends: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
+/** What a test has opened, to be closed when it is over, the latest first. */
+type AtEnd = (end: () => Promise<unknown>) => void;
 
 async function open(
+  atEnd: AtEnd,
   pair: OnePair,
   options: HoldfastOptions,
   args: readonly string[] = [],
 ): Promise<Parts & { readonly holdfast: Holdfast }> {
   const server = await startRedis({ args });
-  ends.push(() => server.stop());
+  atEnd(() => server.stop());
   const proxy = await startProxy(server.port);
-  ends.push(() => proxy.close());
+  atEnd(() => proxy.close());
   const client = await pair.connect({ host: "127.0.0.1", port: proxy.port });
-  ends.push(() => client.end());
+  atEnd(() => client.end());
   const holdfast = new Holdfast(client.drive(), options);
-  ends.push(() => holdfast.close({ releaseHeld: true }));
+  atEnd(() => holdfast.close({ releaseHeld: true }));
   return { server, proxy, holdfast };
 }
 
@@ -134,11 +133,14 @@ const allAre = (rows: readonly Row[], verdict: Verdict) =>
   new Map(rows.map(({ name }) => [name, new Set([verdict])]));
 
 describe.each(clients)("calls of %s for each lock, semaphore and latch", (_, pair) => {
-  test.each(outages)(
+  // They wait most of the time.
+  test.concurrent.for(outages)(
     "are all told that the server $what, and not that others have what they want [own-81]",
     { timeout: TEST_MS },
-    async (outage) => {
-      const { holdfast, ...parts } = await open(pair, { commandTimeoutMs: COMMAND_TIMEOUT_MS }, outage.args);
+    async (outage, { expect, onTestFinished }) => {
+      const atEnd: AtEnd = (end) => onTestFinished(async () => void (await end()));
+      const options = { commandTimeoutMs: COMMAND_TIMEOUT_MS };
+      const { holdfast, ...parts } = await open(atEnd, pair, options, outage.args);
       const { answersReads = false } = outage;
       const rows = rowsOf(wantedThings.filter(({ onlyReads }) => !(answersReads && onlyReads === true)));
       for (const { thing, name } of rows) await thing.stock?.(holdfast, name);
@@ -149,11 +151,13 @@ describe.each(clients)("calls of %s for each lock, semaphore and latch", (_, pai
 
   test("are all told that others have it, where the server answers [own-81]", {
     timeout: TEST_MS,
-  }, async () => {
+  }, async ({ expect, onTestFinished }) => {
+    const atEnd: AtEnd = (end) => onTestFinished(async () => void (await end()));
     // However busy the machine is with so many calls: each question is answered.
-    const { holdfast, server } = await open(pair, { commandTimeoutMs: TEST_MS, redMemberTimeoutMs: TEST_MS });
+    const options = { commandTimeoutMs: TEST_MS, redMemberTimeoutMs: TEST_MS };
+    const { holdfast, server } = await open(atEnd, pair, options);
     const stranger = new Holdfast(ioredisDriver(server.client()));
-    ends.push(() => stranger.close({ releaseHeld: true }));
+    atEnd(() => stranger.close({ releaseHeld: true }));
     // A call that waits for less than a busy machine needs to send it is told nothing.
     const rows = rowsOf(wantedThings, [0, 5_000]);
     for (const { thing, name } of rows) await thing.take(stranger, name);
