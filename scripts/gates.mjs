@@ -33,7 +33,7 @@ const gates = process.argv.includes("--all")
   ? [
       ["test"],
       ...packageGates,
-      ["simulate", "--", "--schedules", "10000", "--seed", "day"],
+      ["simulate", "--", "--schedules", "20000", "--seed", "day"],
       ["test:redis"],
       ["test:tools"],
       ["test:topologies"],

@@ -71,7 +71,7 @@ async function runTests(node, release) {
 async function simulatesAlike(node) {
   if (!(await buildSimulation())) return false;
   const program = join(root, "build/simulation/test/simulation/campaign/digests.js");
-  const seeds = 300;
+  const seeds = 800;
   const args = [program, "1", `${seeds}`];
   const here = (await mustRun(process.execPath, args)).trimEnd().split("\n");
   const there = (await mustRun(node, args)).trimEnd().split("\n");

@@ -195,7 +195,8 @@ export abstract class Attempt extends AcquireCommand {
   #waitOn(telling: Telling | undefined, ms: number): boolean {
     const { waiter, wish } = this;
     const waitsOn = telling === undefined ? waiter.waitOn(ms) : telling.waitOn(waiter, ms);
-    wish.once ||= waitsOn;
+    // Its own question comes only after that of the call before it, which has taken of its time.
+    wish.once ||= waitsOn && this.way === undefined;
     return waitsOn;
   }
 

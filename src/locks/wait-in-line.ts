@@ -52,9 +52,13 @@ export class WaitInLine implements WayOfWaiting {
     return true;
   }
 
-  /** A server that fails one call fails the whole line. In all other cases the wake-up that this call used up goes to the next one. */
+  /**
+   * A server that fails one call fails the whole line, unless that has asked but once. In all other cases the wake-up that this call used
+   * up goes to the next one.
+   */
   failed(error: unknown): void {
-    if (error instanceof UnavailableError && !this.wish.cancelled) this.line.fail(error);
+    const { cancelled, once } = this.wish;
+    if (error instanceof UnavailableError && !cancelled && !once) this.line.fail(error);
     else this.line.wake();
   }
 

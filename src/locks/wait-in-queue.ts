@@ -86,9 +86,11 @@ export class WaitInQueue implements WayOfWaiting, FairWaiter {
     this.#wish.waiter.sleep(awake, ms);
   }
 
-  /** What this call itself has heard of its place is told already. */
+  /** That this call stands in the queue tells the others of its stay as well. */
   hasTold(waiter: Waiter): boolean {
-    return this.#answers?.tell(waiter) === true;
+    const { monotonicMs = Number.NEGATIVE_INFINITY } = this.#place?.sentAt ?? {};
+    if (monotonicMs >= waiter.startMs) waiter.told();
+    return waiter.isTold;
   }
 
   /** Another call of the stay: this one asks for it. */

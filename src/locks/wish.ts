@@ -70,7 +70,7 @@ export class Wish implements Patience {
   again = false;
   /** How often Redis was asked. */
   attempts = 0;
-  /** Set where it waits on beyond its end: it has heard nothing for so long that one more question is enough. */
+  /** Set where it waits on beyond its end for its turn behind another call: then one question of its own is enough. */
   once = false;
   /** Whether one of the attempts may have been carried out more than once. */
   repeated = false;

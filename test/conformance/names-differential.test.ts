@@ -35,7 +35,7 @@ const NOT_PLAYED: Partial<Record<ScriptName, string>> = {
 
 interface Model {
   readonly histories: (names: Names) => fc.Arbitrary<readonly Step[]>;
-  /** By script: those that these histories play. */
+  /** Their first answer is that of a call that succeeds. */
   readonly answers: Readonly<Record<string, readonly string[]>>;
   readonly runs: number;
   readonly longRuns: number;
@@ -67,14 +67,16 @@ describe.each(sortsOfNames)("with names that have $title", (sort) => {
     const isLong = sort.names[0].length > LONG_BYTES;
     const played = new Set<string>();
     for (const { histories, answers, runs, longRuns } of MODELS) {
-      const ran = Object.fromEntries(Object.keys(answers).map((name) => [name, [ANY]]));
+      const wanted = Object.fromEntries(
+        Object.entries(answers).map(([name, [first = ANY]]) => [name, [isLong ? ANY : first]]),
+      );
       const parameters = {
         seed: SEED,
         numRuns: isLong ? longRuns : runs,
         mostRounds: MOST_ROUNDS,
         unbiased: true,
       };
-      await runHistories(pair, histories(namesOf(sort)), parameters, ran, ({ script, keys }) => {
+      await runHistories(pair, histories(namesOf(sort)), parameters, wanted, ({ script, keys }) => {
         if (keys.some((key) => sort.names.some((name) => key.includes(name)))) played.add(script.name);
       });
     }

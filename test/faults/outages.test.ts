@@ -196,3 +196,29 @@ describe.each(outages)("while Redis $what", (outage) => {
     },
   );
 });
+
+describe("a connection that breaks for a moment while a call asks beyond its end", () => {
+  test("ends no other call that waits behind it [own-81]", async () => {
+    const { clock, driver, holdfast, stranger } = open();
+    const lock = holdfast.getLock("order:7");
+    const lease = await stranger.getLock("order:7").lock({ leaseMs: LONG_MS });
+    const leaving = new AbortController();
+    const first = watched(lock.lock({ signal: leaving.signal }));
+    await clock.advance(50);
+    const brief = watched(lock.tryLock({ waitMs: 100 }));
+    const patient = watched(lock.lock());
+    await clock.advance(50);
+    // The brief one is the first now. Nothing that was asked since it came has told it that the lock is taken.
+    leaving.abort(new Error("left"));
+    driver.fault = rejectAtOnce;
+    await clock.advance(100);
+    driver.fault = undefined;
+    await clock.advance(COMMAND_TIMEOUT_MS);
+    expect(first.outcome).toBeDefined();
+    expect(verdictOf(brief.outcome)).toBe("refused");
+    expect(patient.outcome).toBeUndefined();
+    await lease.unlock();
+    await clock.advance(TICK_MS);
+    expect(verdictOf(patient.outcome)).toBe("taken");
+  });
+});

@@ -9,10 +9,10 @@ import { Campaign } from "./campaign/campaign.js";
  */
 const programs = join(import.meta.dirname, "../../build/simulation/test/simulation/campaign");
 const FIRST_SEED = 1;
-const SCHEDULES = 150;
-const PLAYED_AGAIN = 20;
+const SCHEDULES = 400;
+const PLAYED_AGAIN = 40;
 
-describe("150 schedules", () => {
+describe("400 schedules", () => {
   const digests = new Map<number, string>();
   let campaign: Campaign;
 

@@ -27,7 +27,6 @@ const COMMAND_TIMEOUT_MS = 600;
 /** Below the command timeout, as a handler of requests sets it, and above it. */
 const WAITS_MS = [0, 100, 1_000];
 const CROWD = 200;
-/** Connections that nothing holds up. */
 const TEST_MS = 60_000;
 
 /** So that the server answers LOADING while it loads: it looks at what it is asked after so many bytes, and needs so long for a key. */

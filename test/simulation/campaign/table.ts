@@ -14,7 +14,7 @@ export interface TableHead {
 }
 
 /** A campaign of the default mix that is as long as this has met each fault with each kind. */
-export const COVERS_ALL = 10_000;
+export const COVERS_ALL = 20_000;
 
 const MB = 1024 * 1024;
 

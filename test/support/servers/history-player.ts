@@ -49,11 +49,14 @@ interface Brief {
   readonly keyspace: Readonly<Record<string, unknown>>;
 }
 
-/** Without what is measured, and is over on the other server already. */
+/** Without what is measured, and is over on the other server already: no time is left of it there, which may be the same. */
 function withoutOver({ keyspace, ...effect }: Brief, other: Brief): Brief {
-  const kept = Object.entries(keyspace).filter(
-    ([key]) => !key.startsWith(MEASURED) || other.keyspace[key] !== undefined,
-  );
+  const isOver = (key: string, item: unknown) =>
+    key.startsWith(MEASURED) &&
+    other.keyspace[key] === undefined &&
+    isRecord(item) &&
+    Number(item["ttlMs"]) < SLACK_MS;
+  const kept = Object.entries(keyspace).filter(([key, item]) => !isOver(key, item));
   return { ...effect, keyspace: Object.fromEntries(kept) };
 }
 
