@@ -214,7 +214,7 @@ describe("a connection that breaks for a moment while a call asks beyond its end
     await clock.advance(100);
     driver.fault = undefined;
     await clock.advance(COMMAND_TIMEOUT_MS);
-    expect(first.outcome).toBeDefined();
+    expect(first.outcome).toMatchObject({ error: { message: "left" } });
     expect(verdictOf(brief.outcome)).toBe("refused");
     expect(patient.outcome).toBeUndefined();
     await lease.unlock();
