@@ -16,7 +16,6 @@ import {
   wantedThings,
 } from "../support/models/wanted-things.js";
 import { until } from "../support/run/until.js";
-import { ask } from "../support/servers/ask.js";
 import { isBefore7 } from "../support/servers/redis-program.js";
 import { type RedisServer, startRedis } from "../support/servers/redis-server.js";
 
@@ -37,6 +36,8 @@ const LOAD_DELAY_US = 500;
 interface Parts {
   readonly server: RedisServer;
   readonly proxy: TcpProxy;
+  /** Reaches the server past the proxy, and waits for it, however busy the calls of other tests keep this process. */
+  readonly ask: (command: string, ...args: (string | number)[]) => Promise<unknown>;
 }
 
 interface Outage {
@@ -53,26 +54,26 @@ const outages: readonly Outage[] = [
   { what: "is cut off", begin: async ({ proxy }) => proxy.inject(halfOpen()) },
   {
     what: "is a replica",
-    begin: ({ server }) => ask(server, "REPLICAOF", "127.0.0.1", 1),
+    begin: ({ ask }) => ask("REPLICAOF", "127.0.0.1", 1),
     answersReads: true,
   },
   {
     what: "has too few replicas",
-    begin: ({ server }) => ask(server, "CONFIG", "SET", "min-replicas-to-write", 1),
+    begin: ({ ask }) => ask("CONFIG", "SET", "min-replicas-to-write", 1),
     answersReads: true,
   },
   // Servers before Redis 7 know neither of the two settings.
   ...(isBefore7() ? [] : [{ what: "is loading", args: SLOW_TO_LOAD, begin: load }]),
 ];
 
-async function load({ server }: Parts): Promise<void> {
-  await ask(server, "DEBUG", "POPULATE", KEYS);
-  await ask(server, "CONFIG", "SET", "key-load-delay", LOAD_DELAY_US);
+async function load({ server, ask }: Parts): Promise<void> {
+  await ask("DEBUG", "POPULATE", KEYS);
+  await ask("CONFIG", "SET", "key-load-delay", LOAD_DELAY_US);
   // It answers when all is loaded.
   const loading = server.client({ retryStrategy: () => null });
   loading.call("DEBUG", "RELOAD").catch(() => undefined);
   await until(async () => {
-    const answer = await ask(server, "GET", "a").catch((error: unknown) => String(error));
+    const answer = await ask("GET", "a").catch((error: unknown) => String(error));
     return String(answer).includes("LOADING");
   });
 }
@@ -92,13 +93,14 @@ async function open(
 ): Promise<Parts & { readonly holdfast: Holdfast }> {
   const server = await startRedis({ args });
   atEnd(() => server.stop());
+  const besides = server.client({ retryStrategy: () => null });
   const proxy = await startProxy(server.port);
   atEnd(() => proxy.close());
   const client = await pair.connect({ host: "127.0.0.1", port: proxy.port });
   atEnd(() => client.end());
   const holdfast = new Holdfast(client.drive(), options);
   atEnd(() => holdfast.close({ releaseHeld: true }));
-  return { server, proxy, holdfast };
+  return { server, proxy, ask: (command, ...given) => besides.call(command, ...given), holdfast };
 }
 
 /** Makes and takes what the calls want, however busy those of other tests keep this process. */
