@@ -76,3 +76,23 @@ function later(delayMs: number, callback: () => void, keepAlive: boolean): Timer
   arm();
   return { cancel: () => clearTimeout(timeout) };
 }
+
+/** Resolves when the time is over, or as soon as the signal aborts. Until then it keeps the process alive. */
+export function pause(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const abort = () => {
+      timer.cancel();
+      resolve();
+    };
+    const timer = clock.schedule(
+      ms,
+      () => {
+        signal?.removeEventListener("abort", abort);
+        resolve();
+      },
+      true,
+    );
+    if (signal?.aborted) abort();
+    else signal?.addEventListener("abort", abort, { once: true });
+  });
+}

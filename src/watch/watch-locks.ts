@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.js";
+import { pause } from "../clock.js";
 import type { FindLocksOptions, Fleet, Holdfast, ListedLock } from "../index.js";
 import { type LockChange, Looks, type WatchedLock } from "./looks.js";
 import { type WatchOptions, type WatchSettings, watchSettings } from "./watch-options.js";
@@ -53,26 +53,7 @@ async function* watch(
     const nowMs = clock.monotonicMs();
     const { unreadable = 0 } = all;
     yield { atMs: fleet.atMs, fleet, unreadable, ...looks.seen(locks, fleet, nowMs) };
+    // Where the signal aborts meanwhile, the next look rejects with its reason.
     await pause(clock, Math.max(everyMs, (nowMs - startMs) / SHARE), signal);
   }
-}
-
-/** Ends early when the signal aborts: the next look then rejects with its reason. */
-function pause(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const abort = () => {
-      timer.cancel();
-      resolve();
-    };
-    const timer = clock.schedule(
-      ms,
-      () => {
-        signal?.removeEventListener("abort", abort);
-        resolve();
-      },
-      true,
-    );
-    if (signal?.aborted) abort();
-    else signal?.addEventListener("abort", abort, { once: true });
-  });
 }

@@ -1,0 +1,74 @@
+import { checkFlag, checkObject, known, refuseUnknown, shown } from "../checks.js";
+import { systemClock } from "../clock.js";
+import type { Holdfast, Lease } from "../index.js";
+import { beginFire, beginOnce, fireOf, REMEMBERED_MS } from "./fires.js";
+
+/** What node-cron, from 4.5 on, asks before each fire of a task that has `distributed: true`, and tells when that has ended. */
+export interface RunCoordinator {
+  /** @param key the name of the task and the time of the fire, as `nightly:2026-11-27T02:00:00.000Z` */
+  shouldRun(key: string, ttlMs: number): Promise<boolean>;
+  onComplete(key: string): Promise<void>;
+}
+
+/** How a fleet's tasks of node-cron are coordinated. */
+export interface CronCoordinatorOptions {
+  /** What the locks of the tasks are called, before the name of the task. Default: `cron:`. */
+  readonly prefix?: string | undefined;
+  /**
+   * Whether a fire may begin while an earlier one of the same task still runs somewhere in the fleet. `false`: it is skipped then, by a lock that
+   * is held for as long as the task runs. A process that loses that lock can not be told so by node-cron. Default: `true`.
+   */
+  readonly overlap?: boolean | undefined;
+}
+
+const OPTIONS = known<CronCoordinatorOptions>("option", "cronCoordinator", { prefix: true, overlap: true });
+
+/** As `Date.toISOString` writes it, behind the name of the task and a colon. */
+const FIRE = /^(.+):(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)$/;
+
+/**
+ * Lets each fire of a task of node-cron begin in one process of a fleet, whatever their clocks say. Where Redis does not answer, `shouldRun`
+ * rejects, and node-cron skips the fire with the event `execution:skipped`.
+ *
+ * @example
+ * cron.setRunCoordinator(cronCoordinator(holdfast));
+ * cron.schedule("0 2 * * *", report, { name: "nightly", distributed: true });
+ * @throws TypeError
+ * @see docs/guide/recipes.md
+ */
+export function cronCoordinator(holdfast: Holdfast, options: CronCoordinatorOptions = {}): RunCoordinator {
+  checkObject("options", options, "{ overlap: false }");
+  const { prefix = "cron:", overlap = true, ...unknown } = options;
+  refuseUnknown(OPTIONS, unknown);
+  if (typeof prefix !== "string") throw new TypeError(`prefix must be a string, got ${shown(prefix)}`);
+  checkFlag("overlap", overlap);
+  const running = new Map<string, Lease>();
+
+  const begin = (key: string) => {
+    const [, task = key, fireTime] = FIRE.exec(key) ?? [];
+    if (fireTime === undefined) return beginOnce(holdfast, prefix + key, "", REMEMBERED_MS);
+    // biome-ignore lint/style/noRestrictedGlobals: it reads a text, and no clock.
+    return beginFire(holdfast, fireOf(prefix + task, Date.parse(fireTime), undefined, systemClock));
+  };
+  return {
+    async shouldRun(key) {
+      if (overlap) return begin(key);
+      const task = FIRE.exec(key)?.[1] ?? key;
+      const lease = await holdfast.outside(() => holdfast.getLock(prefix + task).tryLock());
+      if (lease === null) return false;
+      let begins = false;
+      try {
+        begins = await begin(key);
+        return begins;
+      } finally {
+        if (begins) running.set(key, lease);
+        else await lease.unlock();
+      }
+    },
+    async onComplete(key) {
+      const lease = running.get(key);
+      running.delete(key);
+      await lease?.unlock();
+    },
+  };
+}

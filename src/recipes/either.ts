@@ -1,0 +1,18 @@
+/** A signal that aborts as the first of two does, and with its reason, until it is ended. Those of other realms count as well, which `AbortSignal.any` refuses. */
+export function either(
+  one: AbortSignal | undefined,
+  other: AbortSignal,
+): { readonly signal: AbortSignal; readonly end: () => void } {
+  const controller = new AbortController();
+  const sources = one === undefined ? [other] : [one, other];
+  const end = () => {
+    for (const source of sources) source.removeEventListener("abort", abort);
+  };
+  const abort = () => {
+    end();
+    controller.abort(sources.find(({ aborted }) => aborted)?.reason);
+  };
+  for (const source of sources) source.addEventListener("abort", abort);
+  if (sources.some(({ aborted }) => aborted)) abort();
+  return { signal: controller.signal, end };
+}

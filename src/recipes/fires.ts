@@ -1,0 +1,71 @@
+import { duration, shown } from "../checks.js";
+import type { Clock } from "../clock.js";
+import type { Holdfast } from "../index.js";
+
+/** The finest that schedules of cron know. Schedulers that tell when they called, and not for when, are late by some milliseconds. */
+const GRID_MS = 1_000;
+/** So much may the clocks of two processes differ, together with what they need until they ask. */
+const SKEW_MS = 60_000;
+const DAY_MS = 24 * 60 * 60 * 1_000;
+export const REMEMBERED_MS: number = DAY_MS;
+
+/** When a schedule wants a run: a Date, or milliseconds since the Unix epoch. */
+// biome-ignore lint/style/noRestrictedGlobals: the type of what others have read from a clock.
+export type FireTime = Date | number;
+
+/** One fire of a schedule. */
+export interface Fire {
+  /** Of the schedule. */
+  readonly name: string;
+  /** The second that it is of, in milliseconds since the Unix epoch. */
+  readonly atMs: number;
+  /** How long is remembered that it was begun. */
+  readonly rememberMs: number;
+}
+
+/** @throws TypeError, RangeError */
+export function fireOf(name: string, fireTime: FireTime, rememberMs: number | undefined, clock: Clock): Fire {
+  const ms = Number(fireTime);
+  const isTime = typeof fireTime === "number" || Object.prototype.toString.call(fireTime) === "[object Date]";
+  if (!isTime || !Number.isFinite(ms)) {
+    throw new TypeError(
+      `fireTime must be a valid Date, or milliseconds since the Unix epoch, got ${shown(fireTime)}`,
+    );
+  }
+  const aheadMs = ms - clock.wallMs();
+  if (aheadMs > SKEW_MS) {
+    throw new RangeError(
+      `fireTime must not lie more than ${SKEW_MS} ms ahead of this process's clock, got ${aheadMs} ms ahead`,
+    );
+  }
+  return {
+    name,
+    atMs: Math.round(ms / GRID_MS) * GRID_MS,
+    rememberMs: duration("rememberMs", rememberMs, 1) ?? REMEMBERED_MS,
+  };
+}
+
+/** Whether it may have been begun, and be forgotten by now. */
+export function isForgotten({ atMs, rememberMs }: Fire, clock: Clock): boolean {
+  return clock.wallMs() - atMs >= rememberMs;
+}
+
+/**
+ * Marks a fire as begun: the first of all processes that do is told `true`. The key of a fire is set once and expires, whatever the clocks of
+ * the processes say. Where Redis does not answer the fire may be marked: it is lost then, as nothing may run it twice.
+ * @throws UnavailableError, ClientClosedError
+ */
+export function beginFire(holdfast: Holdfast, { name, atMs, rememberMs }: Fire): Promise<boolean> {
+  return beginOnce(holdfast, name, `:${atMs / 1_000}`, rememberMs + SKEW_MS);
+}
+
+/** The same of anything that has a name. */
+export function beginOnce(
+  holdfast: Holdfast,
+  name: string,
+  ending: string,
+  rememberMs: number,
+): Promise<boolean> {
+  const tagged = name.includes("{") ? name : `{${name}}`;
+  return holdfast.getSemaphore(`holdfast_once:${tagged}${ending}`).trySetPermits(1, { ttlMs: rememberMs });
+}

@@ -1,0 +1,59 @@
+import { type Clock, pause } from "../clock.js";
+import { type Holdfast, WaitTimeoutError } from "../index.js";
+import { either } from "./either.js";
+
+/** How long a call waits for what is being made. */
+export interface Patience {
+  readonly name: string;
+  readonly ms: number;
+  readonly signal: AbortSignal | undefined;
+  readonly clock: Clock;
+}
+
+/** What is being made in this process, by the name of its lock. */
+const flights = new WeakMap<Holdfast, Map<string, Promise<unknown>>>();
+
+/** Waits for what the process is making already, or makes it. */
+export async function share<V>(
+  holdfast: Holdfast,
+  fly: (leftMs: number) => Promise<V>,
+  patience: Patience,
+): Promise<V> {
+  const { name, ms, clock } = patience;
+  const ours = flights.get(holdfast) ?? new Map<string, Promise<unknown>>();
+  flights.set(holdfast, ours);
+  const startMs = clock.monotonicMs();
+  for (;;) {
+    const leftMs = Math.max(0, Math.ceil(ms - (clock.monotonicMs() - startMs)));
+    const shared = ours.get(name) as Promise<V> | undefined;
+    if (shared === undefined) {
+      const flight = fly(leftMs).finally(() => ours.delete(name));
+      ours.set(name, flight);
+      return within(flight, { ...patience, ms: Number.POSITIVE_INFINITY });
+    }
+    try {
+      return await within(shared, { ...patience, ms: leftMs });
+    } catch (error) {
+      // The call that it began with has waited long enough, this one has not.
+      const isTimeout = error instanceof WaitTimeoutError && error.lockName === name;
+      if (!isTimeout || clock.monotonicMs() - startMs >= ms) throw error;
+    }
+  }
+}
+
+/** @throws WaitTimeoutError when it takes longer; the reason of the signal */
+async function within<V>(flight: Promise<V>, { name, ms, signal, clock }: Patience): Promise<V> {
+  const landed = new AbortController();
+  const ends = either(signal, landed.signal);
+  const tooLong = async (): Promise<never> => {
+    await pause(clock, ms, ends.signal);
+    if (signal?.aborted) throw signal.reason;
+    throw new WaitTimeoutError(name, ms, undefined);
+  };
+  try {
+    return await Promise.race([flight, tooLong()]);
+  } finally {
+    landed.abort();
+    ends.end();
+  }
+}

@@ -1,0 +1,75 @@
+import { checkObject, known, refuseUnknown, shown } from "../checks.js";
+import type { Holdfast, LockOptions } from "../index.js";
+import { type BusyOptions, onBusyOf } from "./busy.js";
+
+/** How a decorated method is locked: `waitMs` or `onBusy` is to be given. */
+export interface LockedOptions
+  extends BusyOptions,
+    Pick<LockOptions, "leaseMs" | "watchdogMs" | "maxHoldMs" | "note"> {}
+
+// biome-ignore lint/suspicious/noExplicitAny: the parameters of a method are those of the class that is decorated.
+type Method = (...args: any[]) => Promise<unknown>;
+
+/** A decorator of methods: a standard one, and one of TypeScript's `experimentalDecorators`. */
+export interface LockedMethod {
+  <M extends Method>(method: M, context: ClassMethodDecoratorContext): M;
+  <M extends Method>(
+    target: object,
+    property: string | symbol,
+    descriptor: TypedPropertyDescriptor<M>,
+  ): TypedPropertyDescriptor<M>;
+}
+
+const OPTIONS = known<LockedOptions>("option", "locked", {
+  onBusy: true,
+  waitMs: true,
+  leaseMs: true,
+  watchdogMs: true,
+  maxHoldMs: true,
+  note: true,
+});
+
+/**
+ * Runs an asynchronous method under a lock, as `using` of the lock does: nested calls enter it once more. With `onBusy: "skip"` the method
+ * resolves with undefined where it was not run.
+ *
+ * @example
+ * class Orders {
+ *   constructor(readonly holdfast: Holdfast) {}
+ *
+ *   @locked((orders: Orders) => orders.holdfast, (id: string) => `order:${id}`, { waitMs: 5_000 })
+ *   async pay(id: string): Promise<void> {}
+ * }
+ * @param holdfast the client, or a function that finds it, by the object whose method is called
+ * @param name of the lock, or a function that makes it of the arguments of the call
+ * @throws TypeError, RangeError where it decorates; its method as `using` and `tryUsing`
+ * @see docs/guide/recipes.md
+ */
+// biome-ignore lint/suspicious/noExplicitAny: the object and the arguments are those of the class that is decorated.
+export function locked<This = any, Args extends readonly any[] = any[]>(
+  holdfast: Holdfast | ((self: This) => Holdfast),
+  name: string | ((...args: Args) => string),
+  options: LockedOptions,
+): LockedMethod {
+  checkObject("options", options, "{ waitMs: 5_000 }");
+  const { onBusy, waitMs, leaseMs, watchdogMs, maxHoldMs, note, ...unknown } = options;
+  refuseUnknown(OPTIONS, unknown);
+  if (onBusy === undefined && waitMs === undefined)
+    throw new TypeError('locked needs waitMs or onBusy, as in { waitMs: 5_000 } or { onBusy: "skip" }');
+  const skips = onBusyOf({ onBusy, waitMs }, "throw") === "skip";
+  const lockOptions = { waitMs: waitMs ?? 0, leaseMs, watchdogMs, maxHoldMs, note };
+
+  const around = (method: unknown) => {
+    if (typeof method !== "function") throw new TypeError(`locked decorates methods, got ${shown(method)}`);
+    const inLock = async function (this: This, ...args: Args): Promise<unknown> {
+      const client = typeof holdfast === "function" ? holdfast(this) : holdfast;
+      const lock = client.getLock(typeof name === "function" ? name(...args) : name);
+      const body = () => Reflect.apply(method, this, args);
+      return skips ? (await lock.tryUsing(lockOptions, body)).value : lock.using(lockOptions, body);
+    };
+    return Object.defineProperty(inLock, "name", { value: method.name, configurable: true });
+  };
+  const decorate = (first: unknown, _second: unknown, descriptor?: PropertyDescriptor) =>
+    descriptor === undefined ? around(first) : { ...descriptor, value: around(descriptor.value) };
+  return decorate as LockedMethod;
+}

@@ -1,0 +1,130 @@
+import { checkBody, checkObject, checkSignal, duration, known, refuseUnknown } from "../checks.js";
+import { type Clock, systemClock } from "../clock.js";
+import type { Holdfast, Lease, LockOptions } from "../index.js";
+import { type BusyOptions, type OnBusy, onBusyOf } from "./busy.js";
+import { beginFire, type Fire, type FireTime, fireOf, isForgotten } from "./fires.js";
+
+/** How a job is run that all processes of a fleet start, and one of them is to do. */
+export interface RunOnceOptions extends BusyOptions {
+  /** Of the job, and of the lock that it is run under: for JVMs as well. */
+  readonly name: string;
+  /**
+   * When the schedule wanted this run, as a Date or in milliseconds since the Unix epoch: the same in all processes, to the nearest second, as
+   * schedules of cron have it. A fire that was begun anywhere is never begun again, also where its process died. Default: none. Then the lock
+   * alone decides, so that a process whose clock is late runs a short job once more: give `atLeastMs` there.
+   */
+  readonly fireTime?: FireTime | undefined;
+  /** For how long is remembered, in milliseconds, that a fire was begun: one that is older by then is not run. Default: a day. */
+  readonly rememberMs?: number | undefined;
+  /** The lock stays taken for so long from the begin of the run on, in milliseconds, also where that ends sooner. Default: no longer than the run. */
+  readonly atLeastMs?: number | undefined;
+  /** The run is lost after so many milliseconds: its signal aborts, and another may begin. Default: never, it is renewed. */
+  readonly atMostMs?: number | undefined;
+  /** While a former run, or that of another process, goes on. Default: `skip`. With `wait` give `waitMs`. */
+  readonly onBusy?: OnBusy | undefined;
+  /** Cancels the wait: the call rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Time; a fake one for tests. Default: that of the process. */
+  readonly clock?: Clock | undefined;
+}
+
+/** What has become of a run. */
+export type Once<T> =
+  | { readonly ran: true; readonly value: T }
+  /**
+   * `busy`: another run goes on, or the lock is kept for its `atLeastMs`; `done`: this fire was begun before; `late`: it is older than
+   * `rememberMs`, so that nobody knows.
+   */
+  | { readonly ran: false; readonly because: "busy" | "done" | "late"; readonly value?: undefined };
+
+const OPTIONS = known<RunOnceOptions>("option", "runOnce", {
+  name: true,
+  fireTime: true,
+  rememberMs: true,
+  atLeastMs: true,
+  atMostMs: true,
+  onBusy: true,
+  waitMs: true,
+  signal: true,
+  clock: true,
+});
+
+interface Job {
+  readonly name: string;
+  readonly fire: Fire | undefined;
+  readonly atLeastMs: number;
+  readonly skips: boolean;
+  readonly lockOptions: LockOptions;
+  readonly clock: Clock;
+}
+
+/**
+ * Runs a job in one of all processes that call it: a cron job in a fleet. The lock is renewed for as long as the job runs, and falls some
+ * seconds after its process has died. With `fireTime` each fire is run once at most: it is lost when its process dies, or when Redis does not
+ * answer just then.
+ *
+ * @example
+ * cron.schedule("0 2 * * *", ({ date }) =>
+ *   runOnce(holdfast, { name: "nightly", fireTime: date }, async (lease) => {
+ *     await report({ signal: lease.signal });
+ *   }),
+ * );
+ * @param body gets the lease: its signal aborts when the lock is lost
+ * @throws the error of the body, or LeaseLostError if the lock was lost while it ran; WaitTimeoutError with `onBusy` `throw` or `wait`;
+ * UnavailableError, ReentryError inside a run of the same name, ClientClosedError; TypeError, RangeError, InvalidNameError
+ * @see docs/guide/recipes.md
+ */
+export async function runOnce<T>(
+  holdfast: Holdfast,
+  options: RunOnceOptions,
+  body: (lease: Lease) => T | Promise<T>,
+): Promise<Once<T>> {
+  const job = jobOf(options);
+  checkBody("runOnce", body);
+  const { name, fire, clock } = job;
+  if (fire !== undefined && isForgotten(fire, clock)) return { ran: false, because: "late" };
+  const lock = holdfast.getNonReentrantLock(name);
+  const run = async (lease: Lease): Promise<Once<T>> => {
+    if (fire !== undefined && !(await beginFire(holdfast, fire))) return { ran: false, because: "done" };
+    const startMs = clock.monotonicMs();
+    try {
+      return { ran: true, value: await body(lease) };
+    } finally {
+      await keepOn(lease, job.atLeastMs - (clock.monotonicMs() - startMs));
+    }
+  };
+  if (job.skips) {
+    const tried = await lock.tryUsing(job.lockOptions, run);
+    return tried.ran ? tried.value : { ran: false, because: "busy" };
+  }
+  return lock.using(job.lockOptions, run);
+}
+
+/** Where it fails `using` tells of a lost lease, and the lock falls sooner or later than asked for. */
+async function keepOn(lease: Lease, ms: number): Promise<void> {
+  if (ms > 0) await lease.unlock({ keepForMs: Math.ceil(ms) }).catch(() => undefined);
+}
+
+/** @throws TypeError, RangeError */
+function jobOf(options: RunOnceOptions): Job {
+  checkObject("options", options, '{ name: "nightly" }');
+  const { name, fireTime, rememberMs, atLeastMs, atMostMs, onBusy, waitMs, signal, clock, ...unknown } =
+    options;
+  refuseUnknown(OPTIONS, unknown);
+  checkSignal(signal);
+  duration("atLeastMs", atLeastMs, 0);
+  duration("atMostMs", atMostMs, 1);
+  if (atLeastMs !== undefined && atMostMs !== undefined && atLeastMs > atMostMs)
+    throw new RangeError(`atLeastMs must be at most atMostMs, got ${atLeastMs} and ${atMostMs}`);
+  if (rememberMs !== undefined && fireTime === undefined) throw new TypeError("rememberMs needs fireTime");
+  const busy = onBusyOf({ onBusy, waitMs }, "skip");
+  const time = clock ?? systemClock;
+  return {
+    name,
+    fire: fireTime === undefined ? undefined : fireOf(name, fireTime, rememberMs, time),
+    atLeastMs: atLeastMs ?? 0,
+    skips: busy === "skip",
+    lockOptions: { waitMs: waitMs ?? 0, maxHoldMs: atMostMs, signal },
+    clock: time,
+  };
+}

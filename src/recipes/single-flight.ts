@@ -1,0 +1,98 @@
+import { checkObject, checkSignal, known, refuseUnknown, shown } from "../checks.js";
+import { type Clock, systemClock } from "../clock.js";
+import type { Holdfast, Lease } from "../index.js";
+import { type BusyOptions, onBusyOf } from "./busy.js";
+import { share } from "./flights.js";
+
+/** How a value is got that many want at once, and one is to make. */
+export interface SingleFlightOptions<V> extends BusyOptions {
+  /** Looks where the value is kept. Is asked at first, and once more under the lock. @returns undefined where it is not there */
+  readonly read: () => V | undefined | Promise<V | undefined>;
+  /** Makes the value, under the lock. The signal of the lease aborts when the lock is lost, so that another may begin. */
+  readonly load: (lease: Lease) => V | Promise<V>;
+  /** Keeps the value for the others, under the lock. */
+  readonly write: (value: V) => unknown;
+  /**
+   * How long to wait, in milliseconds, for a value that somebody else makes, until the call rejects with a WaitTimeoutError. Default: 5 000.
+   */
+  readonly waitMs?: number | undefined;
+  /** Ends the wait of this call with the signal's reason. What it has begun goes on for the others. */
+  readonly signal?: AbortSignal | undefined;
+  /** Time; a fake one for tests. Default: that of the process. */
+  readonly clock?: Clock | undefined;
+}
+
+const OPTIONS = known<SingleFlightOptions<unknown>>("option", "singleFlight", {
+  read: true,
+  load: true,
+  write: true,
+  onBusy: true,
+  waitMs: true,
+  signal: true,
+  clock: true,
+});
+const WAIT_MS = 5_000;
+
+/**
+ * Reads a value, and makes it where it is not there: one of all callers, in all processes, at a time. The calls of one process share what one
+ * of them waits for, its error as well. Where the one that makes it dies, one of the others takes over.
+ *
+ * @example
+ * const user = await singleFlight(holdfast, `user:${id}`, {
+ *   read: () => cache.get(id),
+ *   load: ({ signal }) => fetchUser(id, { signal }),
+ *   write: (user) => cache.set(id, user),
+ * });
+ * @param name of the lock
+ * @returns the value; undefined only with `onBusy: "skip"`, while somebody else makes it: serve the former one then
+ * @throws what `read`, `load` and `write` throw; WaitTimeoutError; LeaseLostError if the lock was lost while it was made, which is then not
+ * written; UnavailableError, ClientClosedError, TypeError, RangeError, InvalidNameError
+ * @see docs/guide/recipes.md
+ */
+export function singleFlight<V>(
+  holdfast: Holdfast,
+  name: string,
+  options: SingleFlightOptions<V> & { readonly onBusy: "skip" },
+): Promise<V | undefined>;
+export function singleFlight<V>(
+  holdfast: Holdfast,
+  name: string,
+  options: SingleFlightOptions<V>,
+): Promise<V>;
+export async function singleFlight<V>(
+  holdfast: Holdfast,
+  name: string,
+  options: SingleFlightOptions<V>,
+): Promise<V | undefined> {
+  checkObject("options", options, "{ read, load, write }");
+  const { read, load, write, onBusy, waitMs, signal, clock = systemClock, ...unknown } = options;
+  refuseUnknown(OPTIONS, unknown);
+  for (const [what, call] of Object.entries({ read, load, write })) checkFunction(what, call);
+  checkSignal(signal);
+  const waits = onBusy === undefined || onBusy === "wait";
+  const way = onBusyOf({ onBusy, waitMs: waits ? (waitMs ?? WAIT_MS) : waitMs }, "throw");
+  const lock = holdfast.getNonReentrantLock(name);
+  const make = async (lease: Lease) => {
+    const found = await read();
+    if (found !== undefined) return found;
+    const value = await load(lease);
+    lease.assertHeld();
+    await write(value);
+    return value;
+  };
+
+  const kept = await read();
+  if (kept !== undefined) return kept;
+  if (way === "skip") return (await lock.tryUsing({ signal }, make)).value;
+  // A call inside the load of the same value would wait for itself: the lock refuses it.
+  if (way === "throw" || holdfast.leaseHere(name) !== undefined)
+    return lock.using({ waitMs: 0, signal }, make);
+  const fly = (leftMs: number) => holdfast.outside(() => lock.using({ waitMs: leftMs }, make));
+  return share(holdfast, fly, { name, ms: waitMs ?? WAIT_MS, signal, clock });
+}
+
+/** @throws TypeError */
+function checkFunction(what: string, call: unknown): void {
+  if (typeof call !== "function")
+    throw new TypeError(`singleFlight needs a function ${what}, got ${shown(call)}`);
+}
