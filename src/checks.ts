@@ -241,3 +241,11 @@ export function checkSignal(signal: AbortSignal | undefined): void {
   if (isSignal && typeof aborted === "boolean") return;
   throw new TypeError(`signal must be an AbortSignal, got ${shown(signal)}`);
 }
+
+/** @throws TypeError */
+export function checkDriver(driver: { readonly run?: unknown; readonly subscribe?: unknown } | null): void {
+  if (typeof driver?.run === "function" && typeof driver.subscribe === "function") return;
+  throw new TypeError(
+    "Holdfast needs a driver: wrap your Redis client by ioredisDriver, nodeRedisDriver or valkeyGlideDriver, as in new Holdfast(ioredisDriver(redis))",
+  );
+}

@@ -1,4 +1,4 @@
-import { checkBody, checkClusterKey, checkClusterLatch, keyOf, refuseSurplus } from "./checks.js";
+import { checkBody, checkClusterKey, checkClusterLatch, checkDriver, refuseSurplus } from "./checks.js";
 import { Client } from "./client.js";
 import type { HoldfastOptions } from "./client-options.js";
 import { type CloseOptions, closeSettings } from "./close-options.js";
@@ -6,15 +6,16 @@ import type { Driver } from "./driver/driver.js";
 import { events } from "./events.js";
 import { findLocks, type LockSearch } from "./finding/find-locks.js";
 import { type FindLocksOptions, findSettings } from "./finding/finding-options.js";
-import { HeldLease, type Lease } from "./lease.js";
+import { HeldLease, type Lease, type Tried } from "./lease.js";
 import { fairLock, nonReentrantFairLock } from "./locks/fair-lock.js";
 import { FencedLeaseLock, type FencedLock, fencedLock } from "./locks/fenced-lock.js";
 import { type ForceUnlockOutcome, forceUnlockSeen } from "./locks/force-unlock.js";
+import { identify, keyFor } from "./locks/identify.js";
 import { inspect, type LockState } from "./locks/inspect.js";
 import { assertLocked, leaseHere } from "./locks/lease-here.js";
 import { LeaseLock } from "./locks/lease-lock.js";
 import type { Lock } from "./locks/lock.js";
-import { type LockIdentity, type LockKind, lockId, otherHalfId } from "./locks/lock-kind.js";
+import type { LockKind } from "./locks/lock-kind.js";
 import { MultiLock } from "./locks/multi-lock.js";
 import { nonReentrantLock } from "./locks/non-reentrant-lock.js";
 import { type ReadWriteLock, readWriteKinds } from "./locks/read-write-lock.js";
@@ -27,9 +28,11 @@ import {
   checkLockSettings,
   checkReadWriteLockSettings,
   checkSpinLockSettings,
+  type LockOptions,
   type LockSettings,
   type ReadWriteLockSettings,
   type SpinLockSettings,
+  type UnlockOptions,
 } from "./options.js";
 import { checkPingOptions, type PingOptions, type Pong, ping } from "./ping.js";
 import { type Fleet, fleetOf, KnownClients } from "./presence/fleet.js";
@@ -71,7 +74,7 @@ export class Holdfast implements AsyncDisposable {
    * @throws TypeError, RangeError
    */
   constructor(driver: Driver, options: HoldfastOptions = {}) {
-    assertDriver(driver);
+    checkDriver(driver);
     const client = new Client(driver, options);
     const { presence } = client.settings;
     this.#client = client;
@@ -94,6 +97,42 @@ export class Holdfast implements AsyncDisposable {
   /** The first part of every holder of this client: a random UUID. */
   get clientId(): string {
     return this.#client.id;
+  }
+
+  /**
+   * Short for `getLock(name).lock(options)`.
+   * @throws as {@link Lock.lock}; InvalidNameError
+   */
+  async lock(name: string, options?: LockOptions): Promise<Lease> {
+    return this.getLock(name).lock(options);
+  }
+
+  /**
+   * Short for `getLock(name).tryLock(options)`.
+   * @throws as {@link Lock.tryLock}; InvalidNameError
+   */
+  async tryLock(name: string, options?: LockOptions): Promise<Lease | null> {
+    return this.getLock(name).tryLock(options);
+  }
+
+  /**
+   * Short for `getLock(name).using(body)`.
+   * @throws as {@link Lock.using}; InvalidNameError
+   */
+  using<T>(name: string, body: Guarded<T>): Promise<T>;
+  using<T>(name: string, options: LockOptions & UnlockOptions, body: Guarded<T>): Promise<T>;
+  async using<T>(name: string, ...args: readonly unknown[]): Promise<T> {
+    return this.getLock(name).using(...(args as [Guarded<T>]));
+  }
+
+  /**
+   * Short for `getLock(name).tryUsing(body)`.
+   * @throws as {@link Lock.tryUsing}; InvalidNameError
+   */
+  tryUsing<T>(name: string, body: Guarded<T>): Promise<Tried<T>>;
+  tryUsing<T>(name: string, options: LockOptions & UnlockOptions, body: Guarded<T>): Promise<Tried<T>>;
+  async tryUsing<T>(name: string, ...args: readonly unknown[]): Promise<Tried<T>> {
+    return this.getLock(name).tryUsing(...(args as [Guarded<T>]));
   }
 
   /**
@@ -151,7 +190,7 @@ export class Holdfast implements AsyncDisposable {
    */
   getFencedLock(name: string, settings: LockSettings = {}): FencedLock {
     checkLockSettings(settings);
-    return new FencedLeaseLock(this.#identity(fencedLock, name, settings));
+    return new FencedLeaseLock(identify(this.#client, fencedLock, name, settings));
   }
 
   /**
@@ -246,7 +285,7 @@ export class Holdfast implements AsyncDisposable {
    * @throws InvalidNameError
    */
   leaseHere(name: string): Lease | undefined {
-    return leaseHere(this.#client, this.#keyOf(name));
+    return leaseHere(this.#client, keyFor(this.#client, name));
   }
 
   /**
@@ -263,7 +302,7 @@ export class Holdfast implements AsyncDisposable {
    * @throws InvalidNameError, UnavailableError, WrongTypeError, ClientClosedError
    */
   async inspect(name: string): Promise<LockState> {
-    return inspect(this.#client, name, this.#keyOf(name));
+    return inspect(this.#client, name, keyFor(this.#client, name));
   }
 
   /**
@@ -328,7 +367,7 @@ export class Holdfast implements AsyncDisposable {
    */
   async ping(options: PingOptions = {}): Promise<Pong> {
     checkPingOptions(options);
-    return ping(this.#client, this.#keyOf(this.clientId), options);
+    return ping(this.#client, keyFor(this.#client, this.clientId), options);
   }
 
   /**
@@ -371,36 +410,17 @@ export class Holdfast implements AsyncDisposable {
   }
 
   #lock(kind: LockKind, name: string, settings: LockSettings): Lock {
-    return new LeaseLock(this.#identity(kind, name, settings), HeldLease);
+    return new LeaseLock(identify(this.#client, kind, name, settings), HeldLease);
   }
 
   #count(kind: string, name: string, channelOf: (key: string) => string): Count {
     const client = this.#client;
-    const key = this.#keyOf(name);
+    const key = keyFor(client, name);
     return { client, kind, name, key, channel: channelOf(key) };
-  }
-
-  #keyOf(name: string): string {
-    const key = keyOf(name, this.#client.settings.nameMapper);
-    if (this.#client.inCluster) checkClusterKey(key);
-    return key;
-  }
-
-  #identity(kind: LockKind, name: string, settings: LockSettings): LockIdentity {
-    const client = this.#client;
-    const key = this.#keyOf(name);
-    const { reentry = client.settings.reentry } = settings;
-    const id = lockId(kind.half, key);
-    const otherId = otherHalfId(kind.half, key);
-    return { client, kind, name, key, id, otherId, channel: kind.channel(key), reentry };
   }
 }
 
 showInLogs(Holdfast, "Holdfast");
 
-function assertDriver(driver: Driver): void {
-  if (typeof driver?.run === "function" && typeof driver.subscribe === "function") return;
-  throw new TypeError(
-    "Holdfast needs a driver: wrap your Redis client by ioredisDriver, nodeRedisDriver or valkeyGlideDriver, as in new Holdfast(ioredisDriver(redis))",
-  );
-}
+/** What is run under a lock. */
+type Guarded<T> = (lease: Lease) => T | Promise<T>;
