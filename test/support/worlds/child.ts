@@ -12,6 +12,7 @@ import type { LoneWaiterSettings } from "../programs/lone-waiter.js";
 import type { PathCostsSettings } from "../programs/path-costs.js";
 import type { PermitHolderSettings } from "../programs/permit-holder.js";
 import type { PermitUserSettings } from "../programs/permit-user.js";
+import type { RecipeUserSettings } from "../programs/recipe-user.js";
 import type { WarnedUserSettings } from "../programs/warned-user.js";
 import { guard, killNow } from "../run/guard.js";
 import { whenStopped } from "../servers/process-state.js";
@@ -28,6 +29,7 @@ export interface ProgramSettings {
   "path-costs": PathCostsSettings;
   "permit-holder": PermitHolderSettings;
   "permit-user": PermitUserSettings;
+  "recipe-user": RecipeUserSettings;
   "warned-user": WarnedUserSettings;
   "server-starter": object;
 }
