@@ -60,8 +60,8 @@ interface Job {
 
 /**
  * Runs a job in one of all processes that call it: a cron job in a fleet. The lock is renewed for as long as the job runs, and falls some
- * seconds after its process has died. With `fireTime` each fire is run once at most: it is lost when its process dies, or when Redis does not
- * answer just then.
+ * seconds after its process has died. With `fireTime` each fire is run once at most: it is lost when its process dies, and when the lock is
+ * lost, or Redis does not answer, just as it begins.
  *
  * @example
  * cron.schedule("0 2 * * *", ({ date }) =>
@@ -86,6 +86,7 @@ export async function runOnce<T>(
   const lock = holdfast.getNonReentrantLock(name);
   const run = async (lease: Lease): Promise<Once<T>> => {
     if (fire !== undefined && !(await beginFire(holdfast, fire))) return { ran: false, because: "done" };
+    lease.assertHeld();
     const startMs = clock.monotonicMs();
     try {
       return { ran: true, value: await body(lease) };

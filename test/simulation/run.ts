@@ -8,6 +8,7 @@ import { DataLosses } from "./checker/data-losses.js";
 import { Deposed } from "./checker/deposed.js";
 import { ForcedUnlocks } from "./checker/excuses.js";
 import { FailoverLosses } from "./checker/failover-losses.js";
+import { Fires } from "./checker/fires.js";
 import { History } from "./checker/history.js";
 import { Holders } from "./checker/holders.js";
 import { wrongKeys } from "./checker/keys.js";
@@ -96,6 +97,7 @@ export class Run {
   readonly #deposed: Deposed | undefined;
   readonly #storedHolds: StoredHolds | undefined;
   readonly #redTerms: RedTerms | undefined;
+  readonly #fires: Fires | undefined;
   #commands = 0;
   #running = 0;
   #restarts = 0;
@@ -143,6 +145,10 @@ export class Run {
       shared.map(({ kind }) => kind),
     );
     this.#redTerms = topology === "red" ? new RedTerms(this.#time, this.#checker, keyspace) : undefined;
+    this.#fires =
+      topology === "standalone"
+        ? new Fires(() => this.#time.nowUs, this.#checker, this.#dataLosses)
+        : undefined;
     this.#scene = {
       chooser,
       checker: this.#checker,
@@ -154,6 +160,7 @@ export class Run {
       redTerms: this.#redTerms,
       keyspace,
       holders: this.#holders,
+      fires: this.#fires,
       environment: this.#environment,
       shared,
       nowUs: () => this.#time.nowUs,
@@ -293,6 +300,7 @@ export class Run {
       hasJvm: this.#jvm !== undefined,
     });
     for (const watch of this.#watches.values()) watch.end();
+    this.#fires?.end();
   }
 
   /** One of the fleet may be a JVM. */

@@ -21,6 +21,11 @@ export class DataLosses implements Excuse {
     this.#lossesUs.push({ atUs: this.#time.nowUs, forgets });
   }
 
+  /** Whether a server has lost data, or time, since then. */
+  since(sinceUs: number): boolean {
+    return this.#lossesUs.some(({ atUs }) => atUs >= sinceUs);
+  }
+
   excuses(_: string, one: Entered, other: Entered): boolean {
     return this.mayLack(one) || this.mayLack(other);
   }

@@ -26,13 +26,14 @@ const RULES: readonly Rule[] = [
   { what: "its signs of life", prefix: "holdfast_fair_alive:", lastsMs: DAY_MS },
   { what: "the mark of a writer", prefix: "holdfast_rw_writer:", lastsMs: MINUTE_MS },
   { what: "permits saved up", prefix: "holdfast_sc_saved:", lastsMs: MINUTE_MS },
+  { what: "that a fire was begun", prefix: "holdfast_once:", lastsMs: DAY_MS + MINUTE_MS },
   { what: "what a client tells of itself", prefix: "holdfast_client:", lastsMs: HOUR_MS + MINUTE_MS },
   { what: "the clients that do", prefix: "holdfast_clients:", lastsMs: HOUR_MS + MINUTE_MS },
   { what: "the answers of a client", prefix: "holdfast_req:", lastsMs: 2 * MINUTE_MS },
 ];
 
-/** What the dead have left in a queue, and the counter of a fenced lock. */
-const STAYS = /^(?:redisson_lock_(?:token|queue|timeout)|holdfast_fair_alive):/;
+/** What the dead have left in a queue, the counter of a fenced lock, and what was done. */
+const STAYS = /^(?:redisson_lock_(?:token|queue|timeout)|holdfast_(?:fair_alive|once)):/;
 
 /** It belongs to clients, and not to what they hold. */
 const PRESENCE = /^holdfast_clients?:/;

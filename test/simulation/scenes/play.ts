@@ -99,6 +99,7 @@ class Playing {
       signals: new Signals(this.#time, this.#checker, this.#trouble, this.#losses),
       losses: this.#losses,
       redTerms: undefined,
+      fires: undefined,
       keyspace,
       holders: this.#holders,
       environment: this.#environment,

@@ -10,6 +10,8 @@ export class Bodies {
   readonly #process: string;
   readonly #checker: Checker;
   #opened: AroundHold | undefined;
+  /** The locks of jobs that calls are to run, each as often as calls do: their bodies ask Redis before they run the job's. */
+  readonly jobs: string[] = [];
 
   constructor(process: string, checker: Checker) {
     this.#process = process;
@@ -20,8 +22,9 @@ export class Bodies {
     if (hold.kind.includes("semaphore")) return body();
     this.#opened = hold;
     const result = body();
-    if (this.#opened !== undefined)
+    if (this.#opened !== undefined && !this.jobs.includes(hold.name))
       this.#fail(`was asked to run a body of "${hold.name}" that has not begun`);
+    this.#opened = undefined;
     return result;
   };
 

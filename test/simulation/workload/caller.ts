@@ -58,6 +58,8 @@ export class Caller {
   readonly ends: Stream;
   /** Whether, and by what, it finds the locks. */
   readonly finds: Stream;
+  /** Whether it runs a fire. */
+  readonly fires: Stream;
 
   /** When the latest call began. */
   startUs = 0;
@@ -72,6 +74,7 @@ export class Caller {
     this.beats = scene.chooser.stream(`${name}.beats`);
     this.ends = scene.chooser.stream(`${name}.ends`);
     this.finds = scene.chooser.stream(`${name}.finds`);
+    this.fires = scene.chooser.stream(`${name}.fires`);
   }
 
   /** Lets time pass for the task. */

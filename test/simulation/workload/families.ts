@@ -1,10 +1,10 @@
 import type { Family, Shared } from "./family.js";
+import { jobsAndLocks } from "./fire-steps.js";
 import { latches } from "./latch-steps.js";
-import { locks } from "./lock-steps.js";
 import { permitSemaphores } from "./permit-steps.js";
 import { semaphores } from "./semaphore-steps.js";
 
-const FAMILIES: readonly Family[] = [locks, semaphores, permitSemaphores, latches];
+const FAMILIES: readonly Family[] = [jobsAndLocks, semaphores, permitSemaphores, latches];
 
 /** All kinds that a task may be about. */
 export const KINDS: readonly string[] = FAMILIES.flatMap(({ kinds }) => kinds);

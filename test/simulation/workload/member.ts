@@ -1,5 +1,6 @@
 import type { Holdfast } from "../../../src/holdfast.js";
 import type { Checker } from "../checker/checker.js";
+import type { Fires } from "../checker/fires.js";
 import type { History } from "../checker/history.js";
 import type { Holders } from "../checker/holders.js";
 import type { Keyspace } from "../checker/keyspace.js";
@@ -29,6 +30,8 @@ export interface Scene {
   /** Undefined where there are no red locks. */
   readonly redTerms: RedTerms | undefined;
   readonly holders: Holders;
+  /** Undefined where a failover may lose what was begun. */
+  readonly fires: Fires | undefined;
   readonly keyspace: Keyspace;
   readonly environment: OwnEnvironment;
   readonly shared: readonly Shared[];
