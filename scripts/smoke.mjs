@@ -37,6 +37,10 @@ const compareInstances = `
   }
 `;
 
+/** What a newcomer pastes first. */
+const [, firstProgram = ""] =
+  /^```js\n(.*?)^```$/ms.exec(readFileSync(join(root, "README.md"), "utf8")) ?? [];
+
 /** @type {Record<string, { files: Record<string, string>, args: string[] }>} */
 const projects = {
   "ESM project": {
@@ -53,6 +57,10 @@ const projects = {
       `,
     },
     args: ["main.js"],
+  },
+  "README program": {
+    files: { "pay.mjs": `${firstProgram}\nif (balance !== 40) process.exitCode = 1;\n` },
+    args: ["pay.mjs"],
   },
   "CommonJS project": {
     files: {
