@@ -8,7 +8,9 @@ const nowMs = () => Number(process.hrtime.bigint() / 1_000n) / 1_000;
 /** @param {object} message */
 const tell = (message) => void process.send?.(message);
 
-const worker = startWorker(process.env["QUEUE"] ?? "", async ({ name, data }, signal) => {
+/** @typedef {import("bullmq").Job<{ customer: string, ms: number }>} Job */
+
+const worker = startWorker(process.env["QUEUE"] ?? "", async (/** @type {Job} */ { name, data }, signal) => {
   const fromMs = nowMs();
   tell({ type: "begins", name });
   try {

@@ -7,12 +7,11 @@ import { Redis } from "ioredis";
 
 const url = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
 const redis = new Redis(url);
-// When a worker dies, the next job of its customer may begin after 6 seconds.
+// After a worker has died, the next job of its customer can start within 6 seconds.
 const holdfast = new Holdfast(ioredisDriver(redis), { watchdogMs: 6_000 });
 
-/** @typedef {{ customer: string, ms: number }} Data */
-
 /**
+ * @template {{ customer: string }} Data
  * @param {string} queue
  * @param {(job: import("bullmq").Job<Data>, signal: AbortSignal) => Promise<unknown>} work
  */
@@ -22,11 +21,11 @@ export function startWorker(queue, work) {
     async (/** @type {import("bullmq").Job<Data>} */ job, token, cancelled) => {
       const lock = holdfast.getLock(`customer:${job.data.customer}`);
       const { ran, value } = await lock.tryUsing((lease) =>
-        // The lease may be lost, and BullMQ may cancel the job: both end the work.
+        // A lost lease stops the work, and so does BullMQ's cancelJob().
         work(job, cancelled ? AbortSignal.any([lease.signal, cancelled]) : lease.signal),
       );
       if (ran) return value;
-      // Back to the queue, so that it keeps no worker from the jobs of other customers. Some go earlier than others, or all came at once.
+      // Waiting here would keep this worker from the jobs of other customers. Chance spreads the jobs that come back.
       await job.moveToDelayed(Date.now() + 100 + Math.random() * 100, token);
       throw new DelayedError();
     },

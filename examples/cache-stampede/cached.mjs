@@ -17,7 +17,7 @@ export function cached({ holdfast, redis }, key, load) {
     },
     load: ({ signal }) => load(signal),
     write: (value) => redis.set(key, JSON.stringify(value), "PX", 60_000),
-    // Longer than one load and the lease of a loader that dies in it.
+    // Longer than a load, plus the lease (`watchdogMs`) of a loader that dies.
     waitMs: 10_000,
   });
 }

@@ -10,7 +10,7 @@ import cron from "node-cron";
  */
 export function nightly(holdfast, schedule, report) {
   cron.setRunCoordinator(cronCoordinator(holdfast, { overlap: false }));
-  // All processes have to call the task by the same name: node-cron makes one up where none is given.
+  // The name identifies the task across processes: without one node-cron makes up another in each of them.
   return cron.schedule(schedule, ({ date }) => report(date), { name: "nightly", distributed: true });
 }
 // #endregion

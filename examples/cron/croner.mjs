@@ -9,9 +9,9 @@ import { runOnce } from "holdfast/recipes";
  * @param {(fire: Date, signal: AbortSignal) => unknown} report
  */
 export function nightly(holdfast, schedule, report) {
-  // Without `catch` a run that fails, as when Redis is away, ends the process with an unhandled rejection.
+  // Without `catch` a failed run (Redis is away, for example) ends the process with an unhandled rejection.
   return new Cron(schedule, { catch: (error) => console.error(error) }, async (job) => {
-    // currentRun() tells when this process came to the fire, which may be late. The schedule tells when it was due.
+    // currentRun() is when this callback was called, which may be late. The schedule knows when it was due.
     const [fire] = job.previousRuns(1, new Date(Date.now() + 1));
     if (fire === undefined) return;
     await runOnce(holdfast, { name: "nightly", fireTime: fire }, ({ signal }) => report(fire, signal));

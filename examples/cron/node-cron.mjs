@@ -10,7 +10,7 @@ import cron from "node-cron";
  */
 export function nightly(holdfast, schedule, report) {
   return cron.schedule(schedule, ({ date }) =>
-    // node-cron tells the time of the fire: the same in all processes, however late one of them comes to it.
+    // node-cron passes the time of the fire: the same in all processes, also in one that comes to it late.
     runOnce(holdfast, { name: "nightly", fireTime: date }, ({ signal }) => report(date, signal)),
   );
 }

@@ -19,7 +19,7 @@ process.once("SIGTERM", () => stop.abort());
 export async function schedule(step, onError) {
   const office = { name: "scheduler", ttlMs: 3_000, signal: stop.signal, onError };
   await leader(holdfast, office, async ({ token, lease, signal }) => {
-    // The state looks at the clock: it is right even where this process stood still, and no signal could abort.
+    // `state` reads the clock. It is right even if this process was suspended, and no timer could abort the signal.
     while (lease.state === "held" && !signal.aborted) {
       await step(token, signal);
       await pause(200);
