@@ -55,11 +55,11 @@ async function tryPort(port) {
   };
   try {
     await once(server, "spawn");
-  } catch (cause) {
-    throw new Error(
+  } catch {
+    console.error(
       "redis-server was not found. Install it (apt-get install redis-server, brew install redis), or name a server that runs: REDIS_URL=redis://127.0.0.1:6379 npm start",
-      { cause },
     );
+    process.exit(1);
   }
   if (await isReady(server.stdout, closed)) return { port, stop };
   await stop();
