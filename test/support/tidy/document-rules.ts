@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { quotesFiles } from "./quoted-code.js";
 import { complain, type TidyRule } from "./rule.js";
 import { root } from "./tree.js";
 
@@ -84,4 +85,4 @@ const usesOurWords: TidyRule = {
   ],
 };
 
-export const documentRules: readonly TidyRule[] = [linksResolve, namesNoMachine, usesOurWords];
+export const documentRules: readonly TidyRule[] = [linksResolve, namesNoMachine, usesOurWords, quotesFiles];

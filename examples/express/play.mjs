@@ -1,0 +1,147 @@
+// @ts-check
+/** Plays clients of two processes that have the same endpoint, and of one that has no Redis. */
+import assert from "node:assert/strict";
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as pause } from "node:timers/promises";
+import { Holdfast } from "holdfast";
+import { ioredisDriver } from "holdfast/ioredis";
+import { Redis } from "ioredis";
+import { withRedis } from "../with-redis.mjs";
+
+/** @param {string} url of Redis */
+async function start(url) {
+  const child = fork(new URL("member.mjs", import.meta.url), { env: { ...process.env, REDIS_URL: url } });
+  const [address] = await once(child, "message");
+  return { child, url: `http://127.0.0.1:${address.port}` };
+}
+
+/** @param {{ url: string }} server @param {string} id @param {AbortSignal} [signal] */
+async function pay(server, id, signal) {
+  const startMs = performance.now();
+  const response = await fetch(`${server.url}/orders/${id}/pay`, {
+    method: "POST",
+    ...(signal ? { signal } : {}),
+  });
+  await response.text();
+  const { status, headers } = response;
+  return { status, headers, seconds: (Math.round(performance.now() - startMs) / 1_000).toFixed(1) };
+}
+
+/** @type {import("ioredis").Redis} */
+let redis;
+/** @type {import("holdfast").Holdfast} */
+let holdfast;
+
+/** @param {string} what the shop tells, as in "lamp is paid" */
+async function told(what) {
+  const messages = redis.duplicate();
+  await messages.subscribe("shop");
+  const heard = new Promise((resolve) =>
+    messages.on("message", (_, text) => text === what && resolve(undefined)),
+  );
+  return { heard: heard.then(() => messages.disconnect()) };
+}
+
+/** Until a request waits for the lock of an order: Redis tells of no subscription, so that it is asked. @param {string} id */
+async function untilOneWaits(id) {
+  for (let tries = 0; tries < 100; tries += 1) {
+    if ((await holdfast.inspect(`order:${id}`)).listeners === 1) return;
+    await pause(10);
+  }
+  assert.fail(`no request waits for ${id}`);
+}
+
+/** @param {string} id @param {"entered" | "payments"} what */
+const count = async (id, what) => Number(await redis.get(`shop:${id}:${what}`));
+
+const orders = ["lamp-300", "sofa-4000", "desk-700", "chair-500", "shelf-2000"];
+
+/** @type {((servers: { a: Server, b: Server, away: Server }) => Promise<string>)[]} each answers what is to be seen */
+const scenes = [
+  async ({ a, b }) => {
+    const answers = await Promise.all([a, b, a, b, a].map((server) => pay(server, "lamp-300")));
+    const statuses = answers.map(({ status }) => status);
+    assert.ok(statuses.every((status) => status === 200 || status === 409));
+    return `five clients pay one order at once: ${statuses.join(", ")}; ${await count("lamp-300", "payments")} payment`;
+  },
+  async ({ a, b }) => {
+    const stock = await told("sofa-4000 is in stock");
+    const first = pay(a, "sofa-4000");
+    await stock.heard;
+    const second = await pay(b, "sofa-4000");
+    assert.deepEqual(
+      [second.status, second.headers.get("retry-after"), (await first).status],
+      [409, "2", 200],
+    );
+    return `the bank takes long: the second client has a 409 after ${second.seconds} s, the first its 200`;
+  },
+  async ({ a, b }) => {
+    const [stock, paid] = [await told("desk-700 is in stock"), await told("desk-700 is paid")];
+    const first = pay(a, "desk-700");
+    await stock.heard;
+    const client = new AbortController();
+    const second = pay(b, "desk-700", client.signal);
+    await untilOneWaits("desk-700");
+    client.abort();
+    await assert.rejects(second, { name: "AbortError" });
+    await Promise.all([first, paid.heard]);
+    return "a client leaves while it waits: its wait ends, the lock is not taken for it";
+  },
+  async ({ a }) => {
+    const [stock, paid] = [await told("chair-500 is in stock"), await told("chair-500 is paid")];
+    const client = new AbortController();
+    const first = pay(a, "chair-500", client.signal);
+    await stock.heard;
+    client.abort();
+    await assert.rejects(first, { name: "AbortError" });
+    await paid.heard;
+    return "a client leaves while its order is paid: the payment is brought to its end";
+  },
+  async ({ away }) => {
+    const answer = await pay(away, "lamp-300");
+    assert.deepEqual([answer.status, answer.headers.get("retry-after")], [503, "2"]);
+    return `a process without Redis: 503 after ${answer.seconds} s`;
+  },
+  async ({ a, b }) => {
+    const stock = await told("shelf-2000 is in stock");
+    const exit = once(a.child, "exit");
+    const first = pay(a, "shelf-2000");
+    await stock.heard;
+    const second = pay(a, "shelf-2000");
+    await untilOneWaits("shelf-2000");
+    a.child.kill("SIGTERM");
+    const [ran, waited, ready] = await Promise.all([first, second, fetch(`${b.url}/ready`)]);
+    assert.deepEqual(
+      [ran.status, waited.status, waited.headers.get("connection"), ready.status],
+      [200, 503, "close", 200],
+    );
+    assert.deepEqual(await exit, [0, null]);
+    return "SIGTERM: the client that waits has a 503, the one whose order is paid its 200, and the process ends";
+  },
+];
+
+/** @typedef {Awaited<ReturnType<typeof start>>} Server */
+
+await withRedis(async (url) => {
+  redis = new Redis(url);
+  holdfast = new Holdfast(ioredisDriver(redis));
+  await redis.del(
+    orders.flatMap((id) => ["entered", "paid", "payments"].map((what) => `shop:${id}:${what}`)),
+  );
+  const [a, b, away] = await Promise.all([start(url), start(url), start("redis://127.0.0.1:1")]);
+  try {
+    for (const scene of scenes) console.log(await scene({ a, b, away }));
+    // By now its wait would be over as well.
+    assert.equal(await count("desk-700", "entered"), 1);
+    const payments = await Promise.all(orders.map((id) => count(id, "payments")));
+    console.log(
+      `${orders.length} orders: ${payments.every((times) => times === 1) ? "each was paid once" : `paid ${payments.join(", ")} times`}`,
+    );
+    return payments.every((times) => times === 1);
+  } finally {
+    for (const { child } of [a, b, away]) child.kill("SIGKILL");
+    await holdfast.close();
+    redis.disconnect();
+  }
+});

@@ -1,0 +1,31 @@
+// @ts-check
+// #region leader
+import { setTimeout as pause } from "node:timers/promises";
+import { Holdfast } from "holdfast";
+import { ioredisDriver } from "holdfast/ioredis";
+import { leader } from "holdfast/recipes";
+import { Redis } from "ioredis";
+
+const redis = new Redis(process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379");
+const holdfast = new Holdfast(ioredisDriver(redis));
+
+const stop = new AbortController();
+process.once("SIGTERM", () => stop.abort());
+
+/**
+ * @param {(token: bigint, signal: AbortSignal) => unknown} step of the work that only the leader may do
+ * @param {(error: unknown) => void} onError
+ */
+export async function schedule(step, onError) {
+  const office = { name: "scheduler", ttlMs: 3_000, signal: stop.signal, onError };
+  await leader(holdfast, office, async ({ token, lease, signal }) => {
+    // `state` reads the clock. It is right even if this process was suspended, and no timer could abort the signal.
+    while (lease.state === "held" && !signal.aborted) {
+      await step(token, signal);
+      await pause(200);
+    }
+  });
+  await holdfast.close();
+  redis.disconnect();
+}
+// #endregion
