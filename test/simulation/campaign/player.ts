@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { real } from "../world/trap.js";
 import type { Failure } from "./failure.js";
 import type { Order, Report } from "./messages.js";
+import { Silence } from "./silence.js";
 
 /** So many seeds are handed out at once, so that no worker waits for the coordinator. */
 const HAND = 20;
@@ -32,7 +33,7 @@ export class Player {
   readonly #child: ChildProcess;
   readonly #seeds: number[] = [];
   readonly #shrinks: Failure[] = [];
-  #heardMs = real.now();
+  readonly #silence: Silence;
   #isGone = false;
 
   constructor(name: string, program: string, longestSilenceMs: number, events: PlayerEvents) {
@@ -40,9 +41,11 @@ export class Player {
     this.#child = fork(program, [], {
       execArgv: [...process.execArgv, "--expose-gc", `--max-semi-space-size=${YOUNG_MB}`],
     });
+    this.#silence = new Silence(this.#child.pid);
+    this.#silence.broken(real.now());
     this.#child.on("message", (report: Report) => {
       if (this.#isGone) return;
-      this.#heardMs = real.now();
+      this.#silence.broken(real.now());
       if ("finished" in report) this.#seeds.splice(this.#seeds.indexOf(report.finished), 1);
       if ("shrunk" in report) this.#shrinks.shift();
       events.reported(this, report);
@@ -64,7 +67,7 @@ export class Player {
   }
 
   play(first: number, count: number, only: readonly string[] | undefined): void {
-    if (this.isIdle) this.#heardMs = real.now();
+    if (this.isIdle) this.#silence.broken(real.now());
     for (let seed = first; seed < first + count; seed += 1) this.#seeds.push(seed);
     this.#tell({ seeds: [first, count], ...(only === undefined ? {} : { only }) });
   }
@@ -88,7 +91,7 @@ export class Player {
   #lookAfter(longestSilenceMs: number, events: PlayerEvents): void {
     const timer = real.setInterval(() => {
       if (this.#isGone) real.clearInterval(timer);
-      else if (!this.isIdle && real.now() - this.#heardMs > longestSilenceMs) {
+      else if (this.#silence.lastsMs(real.now()) > longestSilenceMs && !this.isIdle) {
         this.#lose(events, `finished nothing in ${longestSilenceMs / 1_000} s`);
       }
     }, longestSilenceMs / 20);
