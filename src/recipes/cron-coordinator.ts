@@ -1,6 +1,6 @@
 import { checkFlag, checkObject, known, refuseUnknown, shown } from "../checks.js";
 import { systemClock } from "../clock.js";
-import type { Holdfast, Lease } from "../index.js";
+import type { Holdfast } from "../index.js";
 import { beginFire, beginOnce, fireOf, REMEMBERED_MS } from "./fires.js";
 
 /** What node-cron, from 4.5 on, asks before each fire of a task that has `distributed: true`, and tells when that has ended. */
@@ -16,7 +16,8 @@ export interface CronCoordinatorOptions {
   readonly prefix?: string | undefined;
   /**
    * Whether a fire may begin while an earlier one of the same task still runs somewhere in the fleet. `false`: it is skipped then, by a lock that
-   * is held for as long as the task runs. A process that loses that lock can not be told so by node-cron. Default: `true`.
+   * is held for as long as the task runs, also while the client is closed with `graceMs`. node-cron can not tell a task that it has lost that
+   * lock: `onComplete` then rejects, which node-cron logs. Default: `true`.
    */
   readonly overlap?: boolean | undefined;
 }
@@ -42,33 +43,44 @@ export function cronCoordinator(holdfast: Holdfast, options: CronCoordinatorOpti
   refuseUnknown(OPTIONS, unknown);
   if (typeof prefix !== "string") throw new TypeError(`prefix must be a string, got ${shown(prefix)}`);
   checkFlag("overlap", overlap);
-  const running = new Map<string, Lease>();
+  const running = new Map<string, { readonly end: () => void; readonly held: Promise<unknown> }>();
 
   const begin = (key: string) => {
     const [, task = key, fireTime] = FIRE.exec(key) ?? [];
     if (fireTime === undefined) return beginOnce(holdfast, prefix + key, "", REMEMBERED_MS);
     // biome-ignore lint/style/noRestrictedGlobals: it reads a text, and no clock.
-    return beginFire(holdfast, fireOf(prefix + task, Date.parse(fireTime), undefined, systemClock));
+    return beginFire(holdfast, fireOf(prefix + task, Date.parse(fireTime), systemClock));
   };
+  /** Holds the lock of a task in a body, for which a client that is closed waits, until the task has ended. */
+  const beginAlone = (key: string) =>
+    new Promise<boolean>((resolve, reject) => {
+      const lock = holdfast.getLock(prefix + (FIRE.exec(key)?.[1] ?? key));
+      const run = async () => {
+        if (!(await begin(key))) return false;
+        const ended = new Promise<void>((end) => running.set(key, { end, held }));
+        resolve(true);
+        await ended;
+        return true;
+      };
+      const held: Promise<unknown> = holdfast
+        .outside(() => lock.tryUsing(run))
+        .then(
+          ({ value = false }) => resolve(value),
+          (error: unknown) => {
+            reject(error);
+            throw error;
+          },
+        );
+      // `onComplete` tells of it, where it comes after that.
+      held.catch(() => undefined);
+    });
   return {
-    async shouldRun(key) {
-      if (overlap) return begin(key);
-      const task = FIRE.exec(key)?.[1] ?? key;
-      const lease = await holdfast.outside(() => holdfast.getLock(prefix + task).tryLock());
-      if (lease === null) return false;
-      let begins = false;
-      try {
-        begins = await begin(key);
-        return begins;
-      } finally {
-        if (begins) running.set(key, lease);
-        else await lease.unlock();
-      }
-    },
+    shouldRun: async (key) => (overlap ? begin(key) : beginAlone(key)),
     async onComplete(key) {
-      const lease = running.get(key);
+      const run = running.get(key);
       running.delete(key);
-      await lease?.unlock();
+      run?.end();
+      await run?.held;
     },
   };
 }

@@ -1,3 +1,5 @@
+import { reasonOf } from "../runtime/abort-signals.js";
+
 /** A signal that aborts as the first of two does, and with its reason, until it is ended. Those of other realms count as well, which `AbortSignal.any` refuses. */
 export function either(
   one: AbortSignal | undefined,
@@ -10,7 +12,8 @@ export function either(
   };
   const abort = () => {
     end();
-    controller.abort(sources.find(({ aborted }) => aborted)?.reason);
+    const first = sources.find(({ aborted }) => aborted) ?? other;
+    controller.abort(reasonOf(first));
   };
   for (const source of sources) source.addEventListener("abort", abort);
   if (sources.some(({ aborted }) => aborted)) abort();

@@ -2,8 +2,10 @@ import { duration, shown } from "../checks.js";
 import type { Clock } from "../clock.js";
 import type { Holdfast } from "../index.js";
 
-/** The finest that schedules of cron know. Schedulers that tell when they called, and not for when, are late by some milliseconds. */
+/** The finest that schedules of cron know. */
 const GRID_MS = 1_000;
+/** Timers may be early by a millisecond, and clocks are set by some. */
+const EARLY_MS = 500;
 /** So much may the clocks of two processes differ, together with what they need until they ask. */
 const SKEW_MS = 60_000;
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -17,14 +19,28 @@ export type FireTime = Date | number;
 export interface Fire {
   /** Of the schedule. */
   readonly name: string;
-  /** The second that it is of, in milliseconds since the Unix epoch. */
+  /** In milliseconds since the Unix epoch, whole seconds. */
   readonly atMs: number;
   /** How long is remembered that it was begun. */
   readonly rememberMs: number;
 }
 
+/** As the options of `runOnce`. */
+export interface FireTerms {
+  readonly gridMs?: number | undefined;
+  readonly rememberMs?: number | undefined;
+}
+
 /** @throws TypeError, RangeError */
-export function fireOf(name: string, fireTime: FireTime, rememberMs: number | undefined, clock: Clock): Fire {
+export function fireOf(
+  name: string,
+  fireTime: FireTime,
+  clock: Clock,
+  { gridMs = GRID_MS, rememberMs }: FireTerms = {},
+): Fire {
+  duration("gridMs", gridMs, GRID_MS);
+  if (gridMs % GRID_MS !== 0)
+    throw new RangeError(`gridMs must be whole seconds in milliseconds, as 60_000, got ${gridMs}`);
   const ms = Number(fireTime);
   const isTime = typeof fireTime === "number" || Object.prototype.toString.call(fireTime) === "[object Date]";
   if (!isTime || !Number.isFinite(ms)) {
@@ -40,7 +56,7 @@ export function fireOf(name: string, fireTime: FireTime, rememberMs: number | un
   }
   return {
     name,
-    atMs: Math.round(ms / GRID_MS) * GRID_MS,
+    atMs: Math.floor((ms + EARLY_MS) / gridMs) * gridMs,
     rememberMs: duration("rememberMs", rememberMs, 1) ?? REMEMBERED_MS,
   };
 }

@@ -1,5 +1,6 @@
 import { type Clock, pause } from "../clock.js";
 import { type Holdfast, WaitTimeoutError } from "../index.js";
+import { reasonOf } from "../runtime/abort-signals.js";
 import { either } from "./either.js";
 
 /** How long a call waits for what is being made. */
@@ -47,7 +48,7 @@ async function within<V>(flight: Promise<V>, { name, ms, signal, clock }: Patien
   const ends = either(signal, landed.signal);
   const tooLong = async (): Promise<never> => {
     await pause(clock, ms, ends.signal);
-    if (signal?.aborted) throw signal.reason;
+    if (signal?.aborted) throw reasonOf(signal);
     throw new WaitTimeoutError(name, ms, undefined);
   };
   try {

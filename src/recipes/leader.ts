@@ -1,7 +1,8 @@
 import { checkBody, checkObject, checkSignal, duration, known, refuseUnknown } from "../checks.js";
 import { type Clock, pause, systemClock } from "../clock.js";
-import { type ClientPresence, type FencedLease, type Holdfast, HoldfastError } from "../index.js";
+import { type Holdfast, HoldfastError } from "../index.js";
 import { either } from "./either.js";
+import { comesOf, runTerm, type Term } from "./term.js";
 
 /** How a process stands for leader. */
 export interface LeaderOptions {
@@ -17,27 +18,6 @@ export interface LeaderOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
   /** Time; a fake one for tests. Default: that of the process. */
   readonly clock?: Clock | undefined;
-}
-
-/** A time for which one process is the leader. */
-export interface Term {
-  /** Greater than that of each term before, in whichever process: pass it along with each write, so that the store can refuse a former leader's. */
-  readonly token: bigint;
-  /**
-   * Aborts when the term is lost, before another can begin, and when this process is to resign: its own signal has aborted, or the client
-   * begins to close. In the second case the office is kept until the body has ended.
-   */
-  readonly signal: AbortSignal;
-  readonly lease: FencedLease;
-}
-
-/** Who is the leader, as Redis has it. */
-export interface CurrentLeader {
-  /** As stored in Redis. */
-  readonly holder: string;
-  readonly token: bigint | null;
-  /** Its process, where that has presence; null otherwise. */
-  readonly client: ClientPresence | null;
 }
 
 const OPTIONS = known<LeaderOptions>("option", "leader", {
@@ -63,8 +43,8 @@ const PASSING: readonly string[] = [
  * Ends when `signal` aborts or the client begins to close, after the running body.
  *
  * @example
- * await leader(holdfast, { name: "scheduler", signal }, async ({ token, signal }) => {
- *   while (!signal.aborted) await schedule({ token, signal });
+ * await leader(holdfast, { name: "scheduler", signal }, async (term) => {
+ *   while (!term.signal.aborted) await schedule(term.token);
  * });
  * @throws the error of a body that has failed, but not for an abort of its signal; WrongTypeError, TypeError, RangeError, InvalidNameError
  * @see docs/guide/recipes.md
@@ -94,9 +74,11 @@ export async function leader(
   const terms = { watchdogMs: ttlMs, waitMs: Number.POSITIVE_INFINITY, signal: stop.signal };
   try {
     while (!stop.signal.aborted) {
-      const report = (error: unknown) => void (error !== stop.signal.reason && onError?.(error));
+      const report = (error: unknown) => {
+        if (!stop.signal.aborted || !comesOf(error, stop.signal)) onError?.(error);
+      };
       await lock
-        .using(terms, (lease) => term(lease, stop.signal, body, report))
+        .using(terms, (lease) => runTerm(lease, stop.signal, body, report))
         .then(
           ({ failure }) => {
             if (failure !== undefined) throw failure.error;
@@ -110,37 +92,6 @@ export async function leader(
     }
   } finally {
     stop.end();
-  }
-}
-
-/** Asks Redis and presence who has the office. @throws as `inspect` and `fleet` of a client */
-export async function currentLeader(holdfast: Holdfast, name: string): Promise<CurrentLeader | null> {
-  const [{ holders, token, kept }, { clients }] = await Promise.all([
-    holdfast.inspect(name),
-    holdfast.fleet(),
-  ]);
-  const [holder] = holders;
-  if (holder === undefined || kept) return null;
-  return { holder, token, client: clients.find(({ id }) => holder.startsWith(`${id}:`)) ?? null };
-}
-
-/** @returns what the body has thrown while it was the leader. What it throws once it was to end is reported */
-async function term(
-  lease: FencedLease,
-  stop: AbortSignal,
-  body: (term: Term) => unknown,
-  report: (error: unknown) => void,
-): Promise<{ readonly failure?: { readonly error: unknown } }> {
-  const { signal, end } = either(lease.signal, stop);
-  try {
-    await body({ token: lease.token, lease, signal });
-    return {};
-  } catch (error) {
-    if (!signal.aborted) return { failure: { error } };
-    if (error !== signal.reason) report(error);
-    return {};
-  } finally {
-    end();
   }
 }
 

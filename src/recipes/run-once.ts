@@ -9,11 +9,17 @@ export interface RunOnceOptions extends BusyOptions {
   /** Of the job, and of the lock that it is run under: for JVMs as well. */
   readonly name: string;
   /**
-   * When the schedule wanted this run, as a Date or in milliseconds since the Unix epoch: the same in all processes, to the nearest second, as
-   * schedules of cron have it. A fire that was begun anywhere is never begun again, also where its process died. Default: none. Then the lock
-   * alone decides, so that a process whose clock is late runs a short job once more: give `atLeastMs` there.
+   * When the schedule wanted this run, as a Date or in milliseconds since the Unix epoch: the same in all processes. A fire that was begun
+   * anywhere is never begun again, also where its process died. Default: none. Then the lock alone decides, so that a process whose clock is
+   * late runs a short job once more: give `atLeastMs` there.
    */
   readonly fireTime?: FireTime | undefined;
+  /**
+   * Where the scheduler tells when it called, and not for when: `fireTime` is rounded down to a multiple of so many milliseconds, in UTC, from
+   * half a second before it on. A call may be late by nearly as much. 60 000 for a schedule of whole minutes, as `0 2 * * *` is. Whole seconds.
+   * Default: 1 000, for schedulers that tell for when they call.
+   */
+  readonly gridMs?: number | undefined;
   /** For how long is remembered, in milliseconds, that a fire was begun: one that is older by then is not run. Default: a day. */
   readonly rememberMs?: number | undefined;
   /** The lock stays taken for so long from the begin of the run on, in milliseconds, also where that ends sooner. Default: no longer than the run. */
@@ -40,6 +46,7 @@ export type Once<T> =
 const OPTIONS = known<RunOnceOptions>("option", "runOnce", {
   name: true,
   fireTime: true,
+  gridMs: true,
   rememberMs: true,
   atLeastMs: true,
   atMostMs: true,
@@ -109,20 +116,32 @@ async function keepOn(lease: Lease, ms: number): Promise<void> {
 /** @throws TypeError, RangeError */
 function jobOf(options: RunOnceOptions): Job {
   checkObject("options", options, '{ name: "nightly" }');
-  const { name, fireTime, rememberMs, atLeastMs, atMostMs, onBusy, waitMs, signal, clock, ...unknown } =
-    options;
+  const {
+    name,
+    fireTime,
+    gridMs,
+    rememberMs,
+    atLeastMs,
+    atMostMs,
+    onBusy,
+    waitMs,
+    signal,
+    clock,
+    ...unknown
+  } = options;
   refuseUnknown(OPTIONS, unknown);
   checkSignal(signal);
   duration("atLeastMs", atLeastMs, 0);
   duration("atMostMs", atMostMs, 1);
   if (atLeastMs !== undefined && atMostMs !== undefined && atLeastMs > atMostMs)
     throw new RangeError(`atLeastMs must be at most atMostMs, got ${atLeastMs} and ${atMostMs}`);
-  if (rememberMs !== undefined && fireTime === undefined) throw new TypeError("rememberMs needs fireTime");
+  for (const [option, value] of Object.entries({ gridMs, rememberMs }))
+    if (value !== undefined && fireTime === undefined) throw new TypeError(`${option} needs fireTime`);
   const busy = onBusyOf({ onBusy, waitMs }, "skip");
   const time = clock ?? systemClock;
   return {
     name,
-    fire: fireTime === undefined ? undefined : fireOf(name, fireTime, rememberMs, time),
+    fire: fireTime === undefined ? undefined : fireOf(name, fireTime, time, { gridMs, rememberMs }),
     atLeastMs: atLeastMs ?? 0,
     skips: busy === "skip",
     lockOptions: { waitMs: waitMs ?? 0, maxHoldMs: atMostMs, signal },

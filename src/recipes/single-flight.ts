@@ -16,6 +16,11 @@ export interface SingleFlightOptions<V> extends BusyOptions {
    * How long to wait, in milliseconds, for a value that somebody else makes, until the call rejects with a WaitTimeoutError. Default: 5 000.
    */
   readonly waitMs?: number | undefined;
+  /**
+   * How long the others wait for a maker that has died, in milliseconds, until one of them takes over; a watchdog's lease, as `watchdogMs` of
+   * a lock. Default: 2 000.
+   */
+  readonly ttlMs?: number | undefined;
   /** Ends the wait of this call with the signal's reason. What it has begun goes on for the others. */
   readonly signal?: AbortSignal | undefined;
   /** Time; a fake one for tests. Default: that of the process. */
@@ -28,10 +33,13 @@ const OPTIONS = known<SingleFlightOptions<unknown>>("option", "singleFlight", {
   write: true,
   onBusy: true,
   waitMs: true,
+  ttlMs: true,
   signal: true,
   clock: true,
 });
 const WAIT_MS = 5_000;
+/** Those who wait for a maker that dies have time left. */
+const TTL_MS = 2_000;
 
 /**
  * Reads a value, and makes it where it is not there: one of all callers, in all processes, at a time. The calls of one process share what one
@@ -65,13 +73,14 @@ export async function singleFlight<V>(
   options: SingleFlightOptions<V>,
 ): Promise<V | undefined> {
   checkObject("options", options, "{ read, load, write }");
-  const { read, load, write, onBusy, waitMs, signal, clock = systemClock, ...unknown } = options;
+  const { read, load, write, onBusy, waitMs, ttlMs, signal, clock = systemClock, ...unknown } = options;
   refuseUnknown(OPTIONS, unknown);
   for (const [what, call] of Object.entries({ read, load, write })) checkFunction(what, call);
   checkSignal(signal);
   const waits = onBusy === undefined || onBusy === "wait";
   const way = onBusyOf({ onBusy, waitMs: waits ? (waitMs ?? WAIT_MS) : waitMs }, "throw");
   const lock = holdfast.getNonReentrantLock(name);
+  const terms = { watchdogMs: ttlMs ?? TTL_MS };
   const make = async (lease: Lease) => {
     const found = await read();
     if (found !== undefined) return found;
@@ -83,11 +92,11 @@ export async function singleFlight<V>(
 
   const kept = await read();
   if (kept !== undefined) return kept;
-  if (way === "skip") return (await lock.tryUsing({ signal }, make)).value;
+  if (way === "skip") return (await lock.tryUsing({ ...terms, signal }, make)).value;
   // A call inside the load of the same value would wait for itself: the lock refuses it.
   if (way === "throw" || holdfast.leaseHere(name) !== undefined)
-    return lock.using({ waitMs: 0, signal }, make);
-  const fly = (leftMs: number) => holdfast.outside(() => lock.using({ waitMs: leftMs }, make));
+    return lock.using({ ...terms, waitMs: 0, signal }, make);
+  const fly = (leftMs: number) => holdfast.outside(() => lock.using({ ...terms, waitMs: leftMs }, make));
   return share(holdfast, fly, { name, ms: waitMs ?? WAIT_MS, signal, clock });
 }
 

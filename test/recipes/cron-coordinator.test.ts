@@ -57,6 +57,33 @@ describe("a coordinator for node-cron", () => {
     }
   });
 
+  test("keeps the lock of a task while its client is closed, for as long as the grace lasts", async () => {
+    const { startMs } = fleet();
+    const holdfast = redis.holdfast();
+    const one = cronCoordinator(holdfast, { overlap: false });
+    expect(await one.shouldRun(keyAt(startMs), TTL_MS)).toBe(true);
+    const closed = holdfast.close({ graceMs: 60_000 });
+    await holdfast.ping().catch(() => undefined);
+    expect(await redis.plain.exists("cron:nightly")).toBe(1);
+    await one.onComplete(keyAt(startMs));
+    await closed;
+    expect(await redis.plain.exists("cron:nightly")).toBe(0);
+    await clear();
+  });
+
+  test("says so when a task has ended whose lock was lost", async () => {
+    const { one, startMs } = fleet({ overlap: false });
+    expect(await one.shouldRun(keyAt(startMs), TTL_MS)).toBe(true);
+    await redis.plain.del("cron:nightly");
+    const holdfast = redis.holdfast();
+    await holdfast.getLock("cron:nightly").forceUnlock();
+    // The loss is found by its release.
+    await one.onComplete(keyAt(startMs)).catch((error: unknown) => {
+      expect(error).toMatchObject({ code: "ERR_HOLDFAST_LEASE_LOST" });
+    });
+    await clear();
+  });
+
   test("remembers any other key as it is", async () => {
     const { one, other } = fleet();
     expect(await one.shouldRun("by hand", TTL_MS)).toBe(true);

@@ -166,19 +166,66 @@ describe("what a body throws", () => {
     expect([await failing.over, failing.errors]).toEqual([error, []]);
   });
 
-  test("is reported when it was to end, but for the reason of that", async () => {
+  test("is reported when it was to end, but for what only tells of that", async () => {
     const world = open();
-    const thrown = [new Error("aborted in a way of its own"), undefined];
-    for (const error of thrown) {
+    const other = new Error("aborted in a way of its own");
+    const thrown: readonly [(term: Term) => unknown, readonly unknown[]][] = [
+      [() => other, [other]],
+      [({ signal }) => signal.reason, []],
+      // As the functions of Node do that are given a signal.
+      [
+        ({ signal }) =>
+          new DOMException("The operation was aborted", { name: "AbortError", cause: signal.reason }),
+        [],
+      ],
+    ];
+    for (const [errorOf, errors] of thrown) {
       const stopped = stand(world, world.holdfast, {}, async (term) => {
         await untilItEnds(term);
-        throw error ?? term.signal.reason;
+        throw errorOf(term);
       });
       await world.clock.advance(0);
       stopped.stop.abort(new Error("enough"));
       expect(await stopped.over).toBeUndefined();
-      expect(stopped.errors).toEqual(error === undefined ? [] : [error]);
+      expect(stopped.errors).toEqual(errors);
     }
+  });
+
+  test("is reported once where the term was lost, and the body has noticed", async () => {
+    const world = open();
+    const only = stand(world, world.holdfast, {}, async (term) => {
+      await untilItEnds(term);
+      term.lease.assertHeld();
+    });
+    await world.clock.advance(0);
+    await world.holdfast.getFencedLock(NAME).forceUnlock();
+    await world.clock.advance(0);
+    expect(only.errors).toMatchObject([{ code: "ERR_HOLDFAST_LEASE_LOST" }]);
+    only.stop.abort();
+    await only.over;
+  });
+
+  test("can know by its term that it is over, before any timer has run", async () => {
+    const world = open();
+    const seen: boolean[] = [];
+    const only = stand(world, world.holdfast, { ttlMs: 1_000 }, async (term) => {
+      const kept = term.signal;
+      await untilSuspended;
+      seen.push(kept.aborted, term.signal.aborted, kept.aborted);
+    });
+    let resume: () => void = () => undefined;
+    const untilSuspended = new Promise<void>((resolve) => {
+      resume = resolve;
+    });
+    await world.clock.advance(0);
+    // The machine has slept: the wall clock tells so, and no timer has run.
+    world.clock.suspend(60_000);
+    resume();
+    await new Promise(setImmediate);
+    expect(seen).toEqual([false, true, true]);
+    only.stop.abort();
+    await world.clock.advance(0);
+    await only.over;
   });
 });
 

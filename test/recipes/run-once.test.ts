@@ -61,6 +61,20 @@ describe("a fire", () => {
     expect(await run(other, { fireTime: new Date(fireTime + 500) })).toMatchObject({ ran: true });
   });
 
+  test("is that of the grid before the call, where the scheduler does not tell for when it calls", async () => {
+    const { holdfast, other, run, clock } = fleet();
+    const fireTime = Math.ceil(clock.wallMs() / 60_000) * 60_000;
+    await clock.advance(fireTime - clock.wallMs());
+    const options = { gridMs: 60_000, rememberMs: 600_000 };
+    expect(await run(holdfast, { ...options, fireTime: fireTime - 500 })).toMatchObject({ ran: true });
+    for (const lateMs of [0, 700, 1_400, 59_499]) {
+      const once = await run(other, { ...options, fireTime: fireTime + lateMs });
+      expect([lateMs, once]).toEqual([lateMs, { ran: false, because: "done" }]);
+    }
+    expect(await run(other, { ...options, fireTime: fireTime + 59_500 })).toMatchObject({ ran: true });
+    await clock.advance(700_000);
+  });
+
   test("is marked under the name that a JVM marks it under, for as long as asked, a minute more", async () => {
     const { holdfast, run, server, fireTime } = fleet();
     await run(holdfast);
@@ -230,6 +244,9 @@ describe("refuses", () => {
       "fireTime must be a valid Date, or milliseconds since the Unix epoch, got NaN",
     ],
     [{ fireTime: undefined }, "rememberMs needs fireTime"],
+    [{ fireTime: undefined, rememberMs: undefined, gridMs: 60_000 }, "gridMs needs fireTime"],
+    [{ gridMs: 999 }, "gridMs must be a whole number of milliseconds from 1000 to 315360000000, got 999"],
+    [{ gridMs: 1_500 }, "gridMs must be whole seconds in milliseconds, as 60_000, got 1500"],
     [{ rememberMs: 0 }, "rememberMs must be a whole number of milliseconds from 1 to 315360000000, got 0"],
     [{ atLeastMs: -1 }, "atLeastMs must be a whole number of milliseconds from 0 to 315360000000, got -1"],
     [{ atLeastMs: 5, atMostMs: 4 }, "atLeastMs must be at most atMostMs, got 5 and 4"],
@@ -241,7 +258,7 @@ describe("refuses", () => {
     ],
     [
       { ttl: 5 },
-      'there is no option "ttl" of runOnce: name, fireTime, rememberMs, atLeastMs, atMostMs, onBusy, waitMs, signal, clock',
+      'there is no option "ttl" of runOnce: name, fireTime, gridMs, rememberMs, atLeastMs, atMostMs, onBusy, waitMs, signal, clock',
     ],
     [{ signal: 5 }, "signal must be an AbortSignal, got 5"],
     [{ name: "" }, 'a name must be a non-empty string, got ""'],

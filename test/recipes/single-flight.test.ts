@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/holdfast.js";
+import type { Lease } from "../../src/lease.js";
 import { type SingleFlightOptions, singleFlight } from "../../src/recipes/index.js";
+import { neverDeliver } from "../support/faults/call-faults.js";
 import { fakeTime } from "../support/worlds/fake-time.js";
 
 const open = fakeTime();
@@ -65,6 +67,24 @@ describe("a value that many want at once", () => {
     expect(await Promise.all(failing)).toEqual(["no database", "no database"]);
     expect([await other, counts.loads, counts.most]).toEqual([1, 1, 1]);
     expect(await get(holdfast)).toBe(1);
+  });
+
+  test("is loaded by another in time when its loader dies, by its lease of two seconds or as it says", async () => {
+    for (const ttlMs of [undefined, 1_000]) {
+      const { holdfast, driver, connect, get, counts, clock } = fleet();
+      const load = ({ signal }: Lease) =>
+        new Promise<number>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      const dead = get(holdfast, { ttlMs, load });
+      const lost = expect(dead).rejects.toMatchObject({ code: "ERR_HOLDFAST_LEASE_LOST" });
+      await clock.advance(0);
+      const others = [connect(), connect()].map((client) => get(client.holdfast));
+      await clock.advance(0);
+      expect((await holdfast.inspect(NAME)).ttlMs).toBe(ttlMs ?? 2_000);
+      for (let call = 0; call < 50; call += 1) void driver.next(neverDeliver);
+      await clock.advance((ttlMs ?? 2_000) + LOAD_MS + 10);
+      expect([await Promise.all(others), counts.loads]).toEqual([[1, 1], 1]);
+      await lost;
+    }
   });
 
   test("is not written by a loader that has lost the lock", async () => {
@@ -197,7 +217,10 @@ test.each([
   [{ onBusy: "load" }, 'onBusy must be "wait", "skip" or "throw", got "load"'],
   [{ onBusy: "skip", waitMs: 5 }, 'waitMs and onBusy: "skip" exclude each other: only onBusy: "wait" waits'],
   [{ waitMs: -1 }, "waitMs must be a whole number of milliseconds from 0 to 315360000000, got -1"],
-  [{ ttl: 5 }, 'there is no option "ttl" of singleFlight: read, load, write, onBusy, waitMs, signal, clock'],
+  [
+    { ttl: 5 },
+    'there is no option "ttl" of singleFlight: read, load, write, onBusy, waitMs, ttlMs, signal, clock',
+  ],
   [{ signal: 5 }, "signal must be an AbortSignal, got 5"],
 ])("refuses %j", async (options, message) => {
   const { holdfast, get, counts } = fleet();

@@ -1,0 +1,58 @@
+import { type FencedLease, LeaseLostError } from "../index.js";
+import { reasonOf } from "../runtime/abort-signals.js";
+import { either } from "./either.js";
+
+/** A time for which one process is the leader. */
+export interface Term {
+  /** Greater than that of each term before, in whichever process: pass it along with each write, so that the store can refuse a former leader's. */
+  readonly token: bigint;
+  /**
+   * Aborts when the term is lost, and when this process is to resign: its own signal has aborted, or the client begins to close. In the second
+   * case the office is kept until the body has ended. Read from the term it is right even if the process stood still; a signal kept in a
+   * variable aborts when timers run again.
+   */
+  readonly signal: AbortSignal;
+  readonly lease: FencedLease;
+}
+
+/**
+ * Runs a body for a term.
+ * @param report is told what it throws once it was to end
+ * @returns what it has thrown while it was the leader
+ */
+export async function runTerm(
+  lease: FencedLease,
+  stop: AbortSignal,
+  body: (term: Term) => unknown,
+  report: (error: unknown) => void,
+): Promise<{ readonly failure?: { readonly error: unknown } }> {
+  const { signal, end } = either(lease.signal, stop);
+  try {
+    await body({
+      token: lease.token,
+      lease,
+      get signal() {
+        // It looks at the clocks: where its time is over its signal aborts, and so does ours.
+        void lease.signal;
+        return signal;
+      },
+    });
+    return {};
+  } catch (error) {
+    if (!signal.aborted) return { failure: { error } };
+    if (!comesOf(error, signal)) report(error);
+    return {};
+  } finally {
+    end();
+  }
+}
+
+/** Whether a body has only given up, in one of the ways in which functions that are given a signal do so. */
+export function comesOf(error: unknown, signal: AbortSignal): boolean {
+  const reason = reasonOf(signal);
+  if (error === reason || (error instanceof Error && error.cause === reason)) return true;
+  // Each call gets an error of its own.
+  return (
+    reason instanceof LeaseLostError && error instanceof LeaseLostError && error.holder === reason.holder
+  );
+}
