@@ -17,7 +17,7 @@ export function cached({ holdfast, redis }, key, load) {
     },
     load: ({ signal }) => load(signal),
     write: (value) => redis.set(key, JSON.stringify(value), "PX", 60_000),
-    // Longer than a load, plus the lease (`watchdogMs`) of a loader that dies.
+    // More than a load takes, and the lease (`ttlMs`, two seconds) of a loader that dies.
     waitMs: 10_000,
   });
 }

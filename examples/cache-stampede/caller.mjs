@@ -14,7 +14,7 @@ const LOAD_MS = 500;
 
 const redis = new Redis(process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379");
 // The lock of a loader that dies falls after 3 seconds, not after 30: for so long all callers wait.
-const holdfast = new Holdfast(ioredisDriver(redis), { watchdogMs: 3_000 });
+const holdfast = new Holdfast(ioredisDriver(redis));
 
 /** @param {object} message */
 const tell = (message) => void process.send?.(message);

@@ -6,11 +6,11 @@ import cron from "node-cron";
 /**
  * @param {import("holdfast").Holdfast} holdfast
  * @param {string} schedule
- * @param {(fire: Date) => unknown} report
+ * @param {() => unknown} report
  */
 export function nightly(holdfast, schedule, report) {
   cron.setRunCoordinator(cronCoordinator(holdfast, { overlap: false }));
   // The name identifies the task across processes: without one node-cron makes up another in each of them.
-  return cron.schedule(schedule, ({ date }) => report(date), { name: "nightly", distributed: true });
+  return cron.schedule(schedule, () => report(), { name: "nightly", distributed: true });
 }
 // #endregion

@@ -6,15 +6,15 @@ import { runOnce } from "holdfast/recipes";
 /**
  * @param {import("holdfast").Holdfast} holdfast
  * @param {string} schedule
- * @param {(fire: Date, signal: AbortSignal) => unknown} report
+ * @param {(signal: AbortSignal) => unknown} report
+ * @param {number} gridMs fires are at multiples of it: those of a schedule of minutes at multiples of 60_000
  */
-export function nightly(holdfast, schedule, report) {
+export function nightly(holdfast, schedule, report, gridMs = 60_000) {
   // Without `catch` a failed run (Redis is away, for example) ends the process with an unhandled rejection.
-  return new Cron(schedule, { catch: (error) => console.error(error) }, async (job) => {
-    // currentRun() is when this callback was called, which may be late. The schedule knows when it was due.
-    const [fire] = job.previousRuns(1, new Date(Date.now() + 1));
-    if (fire === undefined) return;
-    await runOnce(holdfast, { name: "nightly", fireTime: fire }, ({ signal }) => report(fire, signal));
+  return new Cron(schedule, { catch: (error) => console.error(error) }, async () => {
+    // croner does not tell for when it calls, and may call late: gridMs rounds the time down to that of the fire.
+    const fire = { name: "nightly", fireTime: new Date(), gridMs };
+    await runOnce(holdfast, fire, ({ signal }) => report(signal));
   });
 }
 // #endregion

@@ -6,8 +6,8 @@ import cron from "node-cron";
  *
  * @param {import("holdfast").Holdfast} holdfast
  * @param {string} schedule
- * @param {(fire: Date) => unknown} report
+ * @param {() => unknown} report
  */
 export function nightly(holdfast, schedule, report) {
-  return cron.schedule(schedule, ({ date }) => holdfast.getLock("nightly").tryUsing(() => report(date)));
+  return cron.schedule(schedule, () => holdfast.tryUsing("nightly", () => report()));
 }

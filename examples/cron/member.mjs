@@ -18,7 +18,7 @@ const REPORT_MS = 50;
 const redis = new Redis(process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379");
 if (redis.status !== "ready") await once(redis, "ready");
 
-/** @typedef {(holdfast: Holdfast, schedule: string, report: (fire: Date) => unknown, gridMs: number) => { stop: () => unknown }} Nightly */
+/** @typedef {(holdfast: Holdfast, schedule: string, report: () => unknown, gridMs: number) => { stop: () => unknown }} Nightly */
 
 /** @type {Record<string, { nightly: Nightly }>} */
 const schedulers = {
@@ -32,9 +32,8 @@ const schedulers = {
 const fleets = Object.entries(schedulers).map(([scheduler, { nightly }]) => {
   // Each of them is a fleet of its own, so that they may all call their job by one name.
   const holdfast = new Holdfast(ioredisDriver(redis), { nameMapper: (name) => `${scheduler}:${name}` });
-  /** @param {Date} fire */
-  const report = async (fire) => {
-    process.send?.({ scheduler, fireMs: fire.getTime() });
+  const report = async () => {
+    process.send?.({ scheduler, fireMs: Math.floor(Date.now() / EVERY_MS) * EVERY_MS });
     await pause(REPORT_MS);
   };
   return { holdfast, job: nightly(holdfast, SCHEDULE, report, EVERY_MS) };

@@ -18,10 +18,10 @@ process.once("SIGTERM", () => stop.abort());
  */
 export async function schedule(step, onError) {
   const office = { name: "scheduler", ttlMs: 3_000, signal: stop.signal, onError };
-  await leader(holdfast, office, async ({ token, lease, signal }) => {
-    // `state` reads the clock. It is right even if this process was suspended, and no timer could abort the signal.
-    while (lease.state === "held" && !signal.aborted) {
-      await step(token, signal);
+  await leader(holdfast, office, async (term) => {
+    // Read from the term, the signal looks at the clock: it is right even if this process was suspended.
+    while (!term.signal.aborted) {
+      await step(term.token, term.signal);
       await pause(200);
     }
   });

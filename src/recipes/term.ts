@@ -50,7 +50,7 @@ export async function runTerm(
 /** Whether a body has only given up, in one of the ways in which functions that are given a signal do so. */
 export function comesOf(error: unknown, signal: AbortSignal): boolean {
   const reason = reasonOf(signal);
-  if (error === reason || (error instanceof Error && error.cause === reason)) return true;
+  if (error === reason || (error as { readonly cause?: unknown } | null)?.cause === reason) return true;
   // Each call gets an error of its own.
   return (
     reason instanceof LeaseLostError && error instanceof LeaseLostError && error.holder === reason.holder
