@@ -8,6 +8,7 @@ import { handOffDefects } from "./planted/hand-off.js";
 import { jointDefects } from "./planted/joint.js";
 import { permitDefects } from "./planted/permits.js";
 import { readWriteDefects } from "./planted/read-write.js";
+import { recipeDefects } from "./planted/recipes.js";
 import { releaseDefects } from "./planted/release.js";
 import { renewalDefects } from "./planted/renewal.js";
 import { serverDefects } from "./planted/servers.js";
@@ -30,4 +31,5 @@ export const defects: readonly Defect[] = [
   ...answerDefects,
   ...foundDefects,
   ...blindSpotDefects,
+  ...recipeDefects,
 ];
