@@ -41,6 +41,19 @@ describe("what exec is to do, when little is said", () => {
   });
 });
 
+describe("while others have the lock, it", () => {
+  it.each<[ExecOptions, number, number]>([
+    [{ onBusy: "wait" }, Number.POSITIVE_INFINITY, 75],
+    [{ onBusy: "wait", wait: "5s" }, 5_000, 75],
+    [{ onBusy: "skip" }, 0, 0],
+    [{ onBusy: "skip", n: true }, 0, 0],
+    [{ onBusy: "throw" }, 0, 75],
+    [{ onBusy: "throw", conflictExitCode: "3" }, 0, 3],
+  ])("%j", (options, waitMs, conflictExitCode) => {
+    expect(settings(options)).toMatchObject({ waitMs, conflictExitCode });
+  });
+});
+
 describe("the time between SIGTERM and SIGKILL", () => {
   it.each([
     [{ ttl: "5s" }, 1_666, 250],
@@ -58,6 +71,19 @@ describe("the time between SIGTERM and SIGKILL", () => {
 
 describe("bad input is told before anything is sent", () => {
   it.each<[string, ExecOptions, readonly string[], string]>([
+    [
+      "a wait where it does not wait",
+      { onBusy: "throw", wait: "5s" },
+      ["x"],
+      "--wait and --on-busy throw exclude each other: it does not wait",
+    ],
+    ["-n where it waits", { onBusy: "wait", n: true }, ["x"], "-n and --on-busy wait exclude each other"],
+    [
+      "an exit code of what is skipped",
+      { onBusy: "skip", conflictExitCode: "3" },
+      ["x"],
+      "--on-busy skip and --conflict-exit-code exclude each other: what is skipped ends with 0",
+    ],
     ["", {}, ["x"], "the NAME of the lock is empty"],
     ["a\nb", {}, ["x"], "has a line break in it: a\\u{a}b"],
     ["a", {}, [], "there is no COMMAND behind --"],

@@ -10,7 +10,7 @@ import { canDieWithParent } from "./command-process.js";
 import { DescriptorStream } from "./descriptor-stream.js";
 import { refuseOwnLock } from "./environment.js";
 import { execPromises } from "./exec-help.js";
-import { type ExecOptions, execForm, execSettings, lockKinds } from "./exec-options.js";
+import { type ExecOptions, execForm, execSettings, lockKinds, waysWhenBusy } from "./exec-options.js";
 import { Execution } from "./execution.js";
 import { processClock } from "./process-clock.js";
 import { ReportFile } from "./report.js";
@@ -48,6 +48,10 @@ function lockOptions(): readonly Option[] {
   return [
     new Option("--wait <duration>", "how long to wait for the lock (forever)"),
     new Option("-n", "do not wait: --wait 0s"),
+    new Option(
+      "--on-busy <what>",
+      "while others have the lock: wait; skip, and end with 0; or throw, as -n (wait)",
+    ).choices(waysWhenBusy),
     new Option("--kind <kind>", "which kind of lock; fenced sets HOLDFAST_LOCK_TOKEN (lock)").choices(
       lockKinds,
     ),

@@ -49,5 +49,5 @@ Examples
   holdfast exec deploy -- ./deploy.sh --prod
   holdfast exec db:migrate --wait 5m --ttl 2m -- npm run migrate
   On each machine, from cron; it runs on one of them:
-  holdfast exec nightly -q -n -E 0 --at-least 1m -- ./nightly.sh
+  holdfast exec nightly -q --on-busy skip --at-least 1m -- ./nightly.sh
 `;

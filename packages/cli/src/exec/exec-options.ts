@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import type { OnBusy } from "holdfast/recipes";
 import type { CommonOptions } from "../command.js";
 import { readDuration, writeDuration } from "../duration.js";
 import { exitCodes } from "../exit-codes.js";
@@ -28,10 +29,14 @@ export interface ExecOptions extends CommonOptions {
   readonly note?: string;
   readonly nested?: boolean;
   readonly scrubEnv?: boolean;
+  readonly onBusy?: OnBusy;
   readonly conflictExitCode?: string;
   readonly lostExitCode?: string;
   readonly dieWithParent?: boolean;
 }
+
+/** What is done while others have the lock, in the words of the library. */
+export const waysWhenBusy = ["wait", "skip", "throw"] as const satisfies OnBusy[];
 
 /** What `exec` is to do: everything that can be known before Redis is asked. */
 export interface ExecSettings {
@@ -140,7 +145,7 @@ export function execSettings(
     note,
     isNested: options.nested === true,
     scrubsEnv: options.scrubEnv === true,
-    conflictExitCode: exitCodeOf("--conflict-exit-code", options.conflictExitCode, exitCodes.conflict),
+    conflictExitCode: conflictCodeOf(options),
     lostExitCode: exitCodeOf("--lost-exit-code", options.lostExitCode, exitCodes.lost),
     diesWithParent: options.dieWithParent === true,
   };
@@ -181,7 +186,20 @@ function killAfterOf({ killAfter, lease, maxHold }: ExecOptions, mostMs: number)
   );
 }
 
-function waitOf({ wait, n }: ExecOptions): number {
+function conflictCodeOf({ onBusy, conflictExitCode }: ExecOptions): number {
+  if (onBusy !== "skip") return exitCodeOf("--conflict-exit-code", conflictExitCode, exitCodes.conflict);
+  if (conflictExitCode !== undefined)
+    throw mistake("--on-busy skip and --conflict-exit-code exclude each other: what is skipped ends with 0");
+  return exitCodes.ok;
+}
+
+function waitOf({ wait, n, onBusy }: ExecOptions): number {
+  if (onBusy === "wait" && n === true) throw mistake("-n and --on-busy wait exclude each other");
+  if (onBusy === "skip" || onBusy === "throw") {
+    if (wait !== undefined)
+      throw mistake(`--wait and --on-busy ${onBusy} exclude each other: it does not wait`);
+    return 0;
+  }
   if (n !== true)
     return wait === undefined ? Number.POSITIVE_INFINITY : readDuration("--wait", wait, { endless: true });
   if (wait !== undefined) throw mistake("-n and --wait exclude each other: -n is --wait 0s");
