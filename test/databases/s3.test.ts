@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { s3Counter } from "../../examples/fencing/test/s3-counter.js";
+import type { DatabaseServer } from "../support/servers/database-process.js";
+import { listening } from "./listening.js";
+import { objectStore } from "./object-store.js";
+import { describeStoppedProcess } from "./stopped-process.js";
+import { testedStore } from "./stores.js";
+
+const STALE = { name: "StaleTokenError" };
+
+/** So many answers are still to be lost. */
+let dropped = 0;
+const store = testedStore({
+  start: () =>
+    listening(
+      objectStore({
+        minds: true,
+        dropsAnswer: () => {
+          if (dropped === 0) return false;
+          dropped -= 1;
+          return true;
+        },
+      }),
+    ),
+  open: s3Counter,
+});
+/** Without conditions, the guard is none. */
+let heedless: DatabaseServer | undefined;
+beforeAll(async () => {
+  heedless = await listening(objectStore({ minds: false }));
+});
+afterAll(() => heedless?.stop());
+
+describe("the guard, on a stand-in for S3", () => {
+  test("creates the object, and lets the same token and greater ones write", async () => {
+    const counter = store.counter(store.freshName());
+    for (const token of [7n, 7n, 10n]) await counter.add(token);
+    expect(await counter.value()).toBe(3);
+  });
+
+  test("refuses a token once a greater one has written", async () => {
+    const counter = store.counter(store.freshName());
+    await counter.add(10n);
+    await expect(counter.add(9n)).rejects.toMatchObject(STALE);
+    expect(await counter.value()).toBe(1);
+  });
+
+  test("refuses the write of a holder that has read before the next one wrote", async () => {
+    const counter = store.counter(store.freshName());
+    await expect(counter.add(1n, () => counter.add(2n))).rejects.toMatchObject(STALE);
+    expect(await counter.value()).toBe(1);
+  });
+
+  test("does not lose what an earlier holder writes between the next one's read and write", async () => {
+    const counter = store.counter(store.freshName());
+    await counter.add(1n);
+    let reads = 0;
+    await counter.add(2n, async () => {
+      reads += 1;
+      if (reads === 1) await counter.add(1n);
+    });
+    expect([reads, await counter.value()]).toEqual([2, 3]);
+  });
+
+  test("counts a write once whose answer was lost, and which the client has repeated", async () => {
+    const counter = store.counter(store.freshName());
+    await counter.add(1n);
+    dropped = 1;
+    await counter.add(1n);
+    expect([dropped, await counter.value()]).toEqual([0, 2]);
+  });
+
+  test("lets two create it at once, and loses neither", async () => {
+    const name = store.freshName();
+    const [one, two] = [store.counter(name), store.counter(name)];
+    await Promise.all([one.add(1n), two.add(1n)]);
+    expect(await one.value()).toBe(2);
+  });
+});
+
+describe("a store that ignores conditions", () => {
+  test("lets a late write pass, guard or not: test yours", async () => {
+    const counter = store.counter(store.freshName(), heedless?.port);
+    await counter.add(1n, () => counter.add(2n));
+    expect(await counter.value()).toBe(1);
+  });
+});
+
+describeStoppedProcess({
+  store: "s3",
+  port: () => store.port,
+  counter: store.counter,
+  guarded: [{ way: "in steps", refusals: ["StaleTokenError"] }],
+});
