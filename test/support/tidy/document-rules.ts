@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { complain, type TidyRule } from "./rule.js";
-import { root } from "./tree.js";
+import { read, root } from "./tree.js";
 
 const isDocument = (path: string) => path.endsWith(".md");
 
@@ -84,4 +84,42 @@ const usesOurWords: TidyRule = {
   ],
 };
 
-export const documentRules: readonly TidyRule[] = [linksResolve, namesNoMachine, usesOurWords];
+const EXAMPLES = "examples/fencing/";
+/** A link to an example, and below it the block that shows it. */
+const SHOWN = /^\[`[\w-]+\.ts`\]\(\.\.\/\.\.\/(examples\/fencing\/[\w-]+\.ts)\)\n\n```ts\n([\s\S]*?)^```$/gm;
+
+const showsWhatRuns: TidyRule = {
+  promise:
+    "the code of the guide to fencing is that of the examples, byte for byte: what is pasted was tested",
+  applies: (path) => path === "docs/guide/fencing.md",
+  problems(text) {
+    const shown = [...text.matchAll(SHOWN)].map(([, file = "", code]) => ({ file, code }));
+    const blocks = text.match(/^```ts$/gm) ?? [];
+    const files = readdirSync(join(root, EXAMPLES)).filter((name) => name.endsWith(".ts"));
+    return [
+      ...(blocks.length === shown.length ? [] : ["a block of code stands below no link to an example"]),
+      ...shown
+        .filter(({ file, code }) => existsSync(join(root, file)) && code !== read(file))
+        .map(({ file }) => `${file} is shown otherwise than it is`),
+      ...files
+        .filter((name) => !shown.some(({ file }) => file === `${EXAMPLES}${name}`))
+        .map((name) => `${EXAMPLES}${name} is not shown`),
+    ];
+  },
+  offences: [
+    "# Fencing\n",
+    `${allExamples()}\n\`\`\`ts\nawait fenced();\n\`\`\`\n`,
+    allExamples().replace("token", "tokens"),
+    allExamples().replace("\n```\n", "\n\n```\n"),
+  ].map((text) => ({ path: "docs/guide/fencing.md", text })),
+};
+
+/** A page with nothing to complain about, which the offences spoil. */
+function allExamples(): string {
+  const files = readdirSync(join(root, EXAMPLES)).filter((name) => name.endsWith(".ts"));
+  return files
+    .map((name) => `[\`${name}\`](../../${EXAMPLES}${name})\n\n\`\`\`ts\n${read(EXAMPLES + name)}\`\`\`\n`)
+    .join("\n");
+}
+
+export const documentRules: readonly TidyRule[] = [linksResolve, namesNoMachine, usesOurWords, showsWhatRuns];
