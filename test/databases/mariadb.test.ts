@@ -28,9 +28,9 @@ function pool(options?: PoolOptions): Pool {
   return opened;
 }
 
-async function untilSomebodyWaits(): Promise<void> {
+async function untilOneWaits(): Promise<void> {
   const onlooker = pool();
-  // Not innodb_trx: it shows the same for as long as somebody looks at it ten times a second.
+  // Not innodb_trx: looked at more than ten times a second, it always shows the same.
   const waiting = "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'";
   await until(async () => (await rowsOf(onlooker, waiting))[0]?.["Value"] === "1");
 }
@@ -41,7 +41,7 @@ async function rowsOf(on: Pool | Connection, sql: string, values: unknown[] = []
 }
 
 describeGuard(store);
-describeTransactions(store, untilSomebodyWaits);
+describeTransactions(store, untilOneWaits);
 describeStoppedProcess({
   store: "mariadb",
   port: () => store.port,

@@ -26,14 +26,14 @@ function pool(options?: string): Pool {
   return opened;
 }
 
-async function untilSomebodyWaits(): Promise<void> {
+async function untilOneWaits(): Promise<void> {
   const onlooker = pool();
   const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
   await until(async () => (await onlooker.query(waiting)).rowCount === 1);
 }
 
 describeGuard(store);
-describeTransactions(store, untilSomebodyWaits);
+describeTransactions(store, untilOneWaits);
 describeStoppedProcess({
   store: "postgres",
   port: () => store.port,
@@ -65,7 +65,7 @@ describe("PostgreSQL", () => {
       let waiting: Promise<unknown> = Promise.resolve();
       await counter.addInOne(1n, async () => {
         waiting = fenced(strict, name, 2n, async () => "in").catch((error: unknown) => error);
-        await untilSomebodyWaits();
+        await untilOneWaits();
       });
       expect(await waiting).toMatchObject({ code: "40001" });
       expect(await fenced(strict, name, 2n, async () => "in")).toBe("in");

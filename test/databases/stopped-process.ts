@@ -85,11 +85,9 @@ export function describeStoppedProcess(race: Race): void {
         const outcomes = await count(way, name, race.port(), counter);
         expect(refusals).toContain(outcomes[0]?.[STOPPED_IN]);
         expect(await counter.value()).toBe(acknowledged(outcomes));
-        // A machine that does something else for a second takes a lease away from others too: they are refused, and nothing else.
-        const others = new Set(outcomes.flat());
-        others.delete("acknowledged");
-        expect(refusals).toEqual(expect.arrayContaining([...others]));
-        expect(acknowledged(outcomes)).toBeGreaterThan(TURNS);
+        // A machine that does something else for a second takes a lease away from the others too.
+        const possible = new Set(["acknowledged", "not begun", ...refusals]);
+        expect(outcomes.flat().filter((outcome) => !possible.has(outcome))).toEqual([]);
       },
     );
 
@@ -98,8 +96,8 @@ export function describeStoppedProcess(race: Race): void {
       const port = race.uncheckedPort?.() ?? race.port();
       const counter = race.counter(name, port);
       const outcomes = await count("unguarded", name, port, counter);
-      expect(acknowledged(outcomes)).toBe(PROCESSES * TURNS);
-      expect(await counter.value()).toBeLessThan(PROCESSES * TURNS);
+      expect(outcomes[0]?.[STOPPED_IN]).toBe("acknowledged");
+      expect(await counter.value()).toBeLessThan(acknowledged(outcomes));
     });
   });
 }

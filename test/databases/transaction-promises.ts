@@ -5,11 +5,11 @@ import type { TestedStore } from "./stores.js";
 /**
  * What the guard promises of transactions that are open at the same time.
  *
- * @param untilSomebodyWaits resolves when a statement waits for a lock of another transaction
+ * @param untilOneWaits resolves when a statement waits for a lock of another transaction
  */
 export function describeTransactions(
   store: TestedStore<TransactionCounter>,
-  untilSomebodyWaits: () => Promise<void>,
+  untilOneWaits: () => Promise<void>,
 ): void {
   /** The second begins while the first is open, after its read. */
   async function overlapping(
@@ -23,7 +23,7 @@ export function describeTransactions(
       following = two.addInOne(second);
       // It is looked at below, once the first has committed.
       following.catch(() => undefined);
-      await untilSomebodyWaits();
+      await untilOneWaits();
     });
     const [settled] = await Promise.allSettled([following]);
     return settled;

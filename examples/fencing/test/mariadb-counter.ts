@@ -2,7 +2,7 @@ import { type Connection, createPool, type Pool, type PoolOptions, type RowDataP
 import { FENCES, fenced } from "../mariadb.js";
 import { atOnce, type TransactionCounter } from "./counter.js";
 
-/** For those who have no such package. */
+/** For the tests, whose folder has no such package. */
 export type { Connection, Pool, PoolOptions, ResultSetHeader, RowDataPacket } from "mysql2/promise";
 
 const DATABASE = "holdfast";

@@ -2,7 +2,7 @@ import { type ClientBase, Pool } from "pg";
 import { FENCES, fenced } from "../postgres.js";
 import { atOnce, type TransactionCounter } from "./counter.js";
 
-/** For those who have no such package. */
+/** For the tests, whose folder has no such package. */
 export type { ClientBase, Pool } from "pg";
 
 /** @param options of the connections, as `psql` takes them in PGOPTIONS */
