@@ -94,16 +94,19 @@ describe("MariaDB, and why the guard is as it is", () => {
     for (const connection of connections) connection.destroy();
   });
 
-  test("shows what was there at the first read of a transaction, also after the check", async () => {
+  test("shows what was there at the first read of a transaction, also after the check: FOR UPDATE does not", async () => {
     const name = store.freshName();
     const counter = store.counter(name);
     await counter.add(1n);
     const early = await pool().getConnection();
     await early.beginTransaction();
     await rowsOf(early, "SELECT 1 FROM counters");
-    await counter.add(1n);
+    await counter.add(9n);
     await early.query(UPSERT, [name, 2]);
     expect(await rowsOf(early, "SELECT value FROM counters WHERE name = ?", [name])).toEqual([{ value: 1 }]);
+    const fence = "SELECT token FROM fences WHERE resource = ?";
+    expect(await rowsOf(early, fence, [name])).toEqual([{ token: 1 }]);
+    expect(await rowsOf(early, `${fence} FOR UPDATE`, [name])).toEqual([{ token: 9 }]);
     early.destroy();
   });
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { s3Counter } from "../../examples/fencing/test/s3-counter.js";
+import { update } from "../../examples/fencing/s3.js";
+import { openS3, s3Counter } from "../../examples/fencing/test/s3-counter.js";
 import type { DatabaseServer } from "../support/servers/database-process.js";
 import { listening } from "./listening.js";
 import { objectStore } from "./object-store.js";
@@ -49,6 +50,19 @@ describe("the guard, on a stand-in for S3", () => {
     const counter = store.counter(store.freshName());
     await expect(counter.add(1n, () => counter.add(2n))).rejects.toMatchObject(STALE);
     expect(await counter.value()).toBe(1);
+  });
+
+  test("refuses it also where the next one has written the value that was there: the ETag is another", async () => {
+    const s3 = openS3(store.port);
+    const place = { Bucket: "accounts", Key: store.freshName() };
+    await update(s3, place, 1n, () => 5);
+    const touch = () => update(s3, place, 2n, (value) => value);
+    const late = update(s3, place, 1n, async (value) => {
+      await touch();
+      return value + 1;
+    });
+    await expect(late).rejects.toMatchObject(STALE);
+    s3.destroy();
   });
 
   test("does not lose what an earlier holder writes between the next one's read and write", async () => {
