@@ -5,6 +5,7 @@
  *
  *   HOLDFAST_NO_INSTALL=1   installs nothing: says what is missing and stops
  */
+import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { build } from "./build.mjs";
 import { provideFolderPackages } from "./folder-packages.mjs";
@@ -21,6 +22,10 @@ async function compiles(...args) {
   return ok;
 }
 
+const { status } = spawnSync(process.execPath, [join(root, "scripts/setup.mjs"), "--redis"], {
+  stdio: "inherit",
+});
+if (status !== 0) process.exit(1);
 provideDatabases();
 const isReady =
   // The example imports the built package, as its users do.
