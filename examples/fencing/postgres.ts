@@ -20,7 +20,8 @@ export async function fenced<T>(
 ): Promise<T> {
   const tx = await pool.connect();
   // Without a listener, a connection that breaks between two statements would end the process.
-  tx.on("error", () => {});
+  const ignore = () => {};
+  tx.on("error", ignore);
   let isCommitted = false;
   try {
     await tx.query("BEGIN");
@@ -32,6 +33,7 @@ export async function fenced<T>(
     if (!isCommitted) throw new Error("PostgreSQL has rolled the transaction back");
     return value;
   } finally {
+    tx.off("error", ignore);
     // A connection that is closed rolls back.
     tx.release(!isCommitted);
   }

@@ -1,9 +1,10 @@
 import { createServer, type Server } from "node:http";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { fencedServer } from "../../examples/fencing/http.js";
+import { deposit, fencedServer } from "../../examples/fencing/http.js";
 import { httpCounter } from "../../examples/fencing/test/http-counter.js";
 import type { DatabaseServer } from "../support/servers/database-process.js";
+import { describeDeposits } from "./deposits.js";
 import { describeGuard } from "./guard-promises.js";
 import { listening } from "./listening.js";
 import { describeStoppedProcess } from "./stopped-process.js";
@@ -17,6 +18,13 @@ beforeAll(async () => {
 afterAll(() => unchecked?.stop());
 
 describeGuard(store);
+describeDeposits(() => {
+  const url = `http://127.0.0.1:${store.port}/account`;
+  return {
+    deposit: (lock, cents) => deposit(lock, url, cents),
+    balance: async () => Number(await (await fetch(url)).text()),
+  };
+});
 describeStoppedProcess({
   store: "http",
   port: () => store.port,

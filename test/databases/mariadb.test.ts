@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { deposit } from "../../examples/fencing/mariadb.js";
 import {
   type Connection,
   mariadbCounter,
@@ -11,6 +12,7 @@ import {
 } from "../../examples/fencing/test/mariadb-counter.js";
 import { until } from "../support/run/until.js";
 import { startMariadb } from "../support/servers/mariadb-server.js";
+import { describeDeposits } from "./deposits.js";
 import { describeGuard } from "./guard-promises.js";
 import { describeStoppedProcess } from "./stopped-process.js";
 import { testedStore } from "./stores.js";
@@ -42,6 +44,15 @@ async function rowsOf(on: Pool | Connection, sql: string, values: unknown[] = []
 
 describeGuard(store);
 describeTransactions(store, untilOneWaits);
+describeDeposits(async () => {
+  const opened = pool();
+  await opened.query("CREATE TABLE accounts (id INT PRIMARY KEY, cents INT NOT NULL) ENGINE = InnoDB");
+  await opened.query("INSERT INTO accounts VALUES (7, 100)");
+  return {
+    deposit: (lock, cents) => deposit(lock, opened, cents),
+    balance: async () => (await rowsOf(opened, "SELECT cents FROM accounts WHERE id = 7"))[0]?.["cents"],
+  };
+});
 describeStoppedProcess({
   store: "mariadb",
   port: () => store.port,

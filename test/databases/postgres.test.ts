@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { fenced } from "../../examples/fencing/postgres.js";
+import { deposit, fenced } from "../../examples/fencing/postgres.js";
 import {
   type ClientBase,
   openPostgres,
@@ -9,12 +9,15 @@ import {
 } from "../../examples/fencing/test/postgres-counter.js";
 import { until } from "../support/run/until.js";
 import { startPostgres } from "../support/servers/postgres-server.js";
+import { describeDeposits } from "./deposits.js";
 import { describeGuard } from "./guard-promises.js";
 import { describeStoppedProcess } from "./stopped-process.js";
 import { testedStore } from "./stores.js";
 import { describeTransactions } from "./transaction-promises.js";
 
 const store = testedStore({ start: startPostgres, prepare: preparePostgres, open: postgresCounter });
+/** What `pg` calls its errors where the server has ended the connection: before the statement, or in answer to it. */
+const NO_CONNECTION = ["Error", "error"];
 const pools: Pool[] = [];
 afterEach(async () => {
   await Promise.all(pools.splice(0).map((pool) => pool.end()));
@@ -34,13 +37,22 @@ async function untilOneWaits(): Promise<void> {
 
 describeGuard(store);
 describeTransactions(store, untilOneWaits);
+describeDeposits(async () => {
+  const opened = pool();
+  await opened.query("CREATE TABLE accounts (id int PRIMARY KEY, cents int NOT NULL)");
+  await opened.query("INSERT INTO accounts VALUES (7, 100)");
+  return {
+    deposit: (lock, cents) => deposit(lock, opened, cents),
+    balance: async () => (await opened.query("SELECT cents FROM accounts WHERE id = 7")).rows[0].cents,
+  };
+});
 describeStoppedProcess({
   store: "postgres",
   port: () => store.port,
   counter: store.counter,
   guarded: [
     { way: "in steps", refusals: ["StaleTokenError"] },
-    { way: "in one transaction", refusals: ["StaleTokenError", "Error"] },
+    { way: "in one transaction", refusals: ["StaleTokenError", ...NO_CONNECTION] },
   ],
 });
 
@@ -53,6 +65,17 @@ describe("PostgreSQL", () => {
     };
     await expect(fenced(pool(), name, 1n, swallowing)).rejects.toThrow("rolled the transaction back");
     expect(await store.counter(name).value()).toBe(0);
+  });
+
+  test("keeps no listener on a connection that goes back to its pool", async () => {
+    const opened = pool();
+    const listeners: number[] = [];
+    for (let times = 0; times < 3; times += 1) {
+      await fenced(opened, store.freshName(), 1n, async (tx) => {
+        listeners.push((tx as unknown as NodeJS.EventEmitter).listenerCount("error"));
+      });
+    }
+    expect(listeners).toEqual([1, 1, 1]);
   });
 
   test.each(["repeatable read", "serializable"])(

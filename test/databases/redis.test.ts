@@ -1,10 +1,11 @@
 import { Redis } from "ioredis";
-import { describe, expect, test } from "vitest";
-import { fenced } from "../../examples/fencing/redis.js";
+import { afterEach, describe, expect, test } from "vitest";
+import { deposit, fenced } from "../../examples/fencing/redis.js";
 import { redisCounter } from "../../examples/fencing/test/redis-counter.js";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
 import { startRedis } from "../support/servers/redis-server.js";
+import { describeDeposits } from "./deposits.js";
 import { describeGuard } from "./guard-promises.js";
 import { describeStoppedProcess } from "./stopped-process.js";
 import { testedStore } from "./stores.js";
@@ -12,6 +13,18 @@ import { testedStore } from "./stores.js";
 const store = testedStore({ start: startRedis, open: redisCounter });
 
 describeGuard(store);
+const clients: Redis[] = [];
+afterEach(() => {
+  for (const client of clients.splice(0)) client.disconnect();
+});
+describeDeposits(() => {
+  const redis = new Redis({ host: "127.0.0.1", port: store.port });
+  clients.push(redis);
+  return {
+    deposit: (lock, cents) => deposit(lock, redis, cents),
+    balance: async () => Number(await redis.get("{account:7}")),
+  };
+});
 describeStoppedProcess({
   store: "redis",
   port: () => store.port,

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { update } from "../../examples/fencing/s3.js";
-import { openS3, s3Counter } from "../../examples/fencing/test/s3-counter.js";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { deposit, update } from "../../examples/fencing/s3.js";
+import { openS3, s3Counter, valueIn } from "../../examples/fencing/test/s3-counter.js";
 import type { DatabaseServer } from "../support/servers/database-process.js";
+import { describeDeposits } from "./deposits.js";
 import { listening } from "./listening.js";
 import { objectStore } from "./object-store.js";
 import { describeStoppedProcess } from "./stopped-process.js";
@@ -100,6 +101,18 @@ describe("a store that ignores conditions", () => {
   });
 });
 
+const clients: ReturnType<typeof openS3>[] = [];
+afterEach(() => {
+  for (const client of clients.splice(0)) client.destroy();
+});
+describeDeposits(() => {
+  const s3 = openS3(store.port);
+  clients.push(s3);
+  return {
+    deposit: (lock, cents) => deposit(lock, s3, cents),
+    balance: () => valueIn(s3, { Bucket: "accounts", Key: "7.json" }),
+  };
+});
 describeStoppedProcess({
   store: "s3",
   port: () => store.port,

@@ -40,7 +40,7 @@ export function testedStore<Own extends Counter>({ start, prepare, open }: Store
     },
     freshName() {
       names += 1;
-      return `account:${names}`;
+      return `counter:${names}`;
     },
     counter(name, where = port()) {
       const counter = open(where, name);

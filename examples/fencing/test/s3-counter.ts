@@ -13,15 +13,18 @@ export function openS3(port: number): S3Client {
   });
 }
 
+/** What an onlooker sees: 0 where there is no object. */
+export async function valueIn(s3: S3Client, place: { Bucket: string; Key: string }): Promise<number> {
+  const found = await s3.send(new GetObjectCommand(place)).catch((error: unknown) => {
+    if (!(error instanceof NoSuchKey)) throw error;
+  });
+  return JSON.parse((await found?.Body?.transformToString()) ?? '{"value":0}').value;
+}
+
 export function s3Counter(port: number, name: string): Counter {
   const s3 = openS3(port);
   const place = { Bucket, Key: name };
-  const value = async () => {
-    const found = await s3.send(new GetObjectCommand(place)).catch((error: unknown) => {
-      if (!(error instanceof NoSuchKey)) throw error;
-    });
-    return JSON.parse((await found?.Body?.transformToString()) ?? '{"value":0}').value as number;
-  };
+  const value = () => valueIn(s3, place);
   return {
     value,
     add: (token, between = atOnce) =>
