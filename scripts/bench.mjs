@@ -8,15 +8,15 @@
  *   --charts                measures nothing: draws the charts of the performance page anew from their recorded data
  *   HOLDFAST_NO_INSTALL=1   installs nothing: says what is missing and stops
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readOptions } from "../bench/support/options.mjs";
 import { usage } from "../bench/support/usage.mjs";
 import { build } from "./build.mjs";
+import { provideFolderPackages } from "./folder-packages.mjs";
 import { installedNode, withNode } from "./node-releases.mjs";
 import { runCommand } from "./run-command.mjs";
-import { packagesState } from "./setup.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(root, "bench");
@@ -50,7 +50,7 @@ if (args.includes("--help") || args.includes("-h")) {
 async function run() {
   const release = taken("--node");
   const { results, quick } = readOptions(args);
-  if (!(await build({ packageOnly: true })) || !(await providePackages())) return false;
+  if (!(await build({ packageOnly: true })) || !(await provideFolderPackages("bench"))) return false;
   if (quick) {
     const types = await runCommand(process.execPath, [compiler, "-p", folder]);
     if (!types.ok) return false;
@@ -91,28 +91,4 @@ function taken(option) {
   if (value === undefined || !/^\d+$/.test(value))
     throw new RangeError(`${option} needs a number, got ${value}`);
   return value;
-}
-
-async function providePackages() {
-  const wanted = readJson("package-lock.json");
-  const state = packagesState(wanted, readJson("node_modules/.package-lock.json"), (path) =>
-    existsSync(join(folder, path)),
-  );
-  if (state === "ready") return true;
-  console.error(
-    `The npm packages of bench/ are ${state}. ${mayInstall() ? "Installing them" : "Type"}: npm ci --prefix bench`,
-  );
-  if (!mayInstall()) return false;
-  const { ok } = await runCommand("npm", ["ci", "--loglevel=error"], { cwd: folder });
-  return ok;
-}
-
-function mayInstall() {
-  return process.env["HOLDFAST_NO_INSTALL"] !== "1";
-}
-
-/** @param {string} file */
-function readJson(file) {
-  const path = join(folder, file);
-  return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : undefined;
 }

@@ -5,6 +5,8 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:
 /** Debian's maintainer scripts ask this program before they start a service; 101 answers "no". */
 const policyFile = "/usr/sbin/policy-rc.d";
 
+/** @typedef {"redis-server" | "nginx" | "postgresql" | "mariadb-server-core" | "mariadb-client-core"} ServerPackage */
+
 /**
  * Installs Chromium for the tests of the page.
  *
@@ -22,17 +24,17 @@ export function installChromiumWithApt() {
 }
 
 /**
- * Installs a server without starting it, now or at the next boot: the tests start servers of their own.
+ * Installs servers without starting one, now or at the next boot: the tests start servers of their own.
  *
- * @param {"redis-server" | "nginx"} name of the package and of its service
- * @param {string} need what needs it
+ * @param {readonly ServerPackage[]} names of packages; a package that has a service has one of the same name
+ * @param {string} need what needs them
  * @returns {string | undefined} what went wrong
  */
-export function installServerWithApt(name, need) {
+export function installServersWithApt(names, need) {
   console.log(
-    `${need} ${name}. Installing it:\n` +
+    `${need} ${names.join(" and ")}. Installing:\n` +
       "  apt-get update\n" +
-      `  apt-get install --no-install-recommends ${name}   (no service is started or enabled)`,
+      `  apt-get install --no-install-recommends ${names.join(" ")}   (no service is started or enabled)`,
   );
   if (!run("apt-get", ["update"])) return "apt-get update failed";
   // With a listener an interrupt ends apt-get but not us, so that the policy is put back.
@@ -40,11 +42,11 @@ export function installServerWithApt(name, need) {
   process.on("SIGINT", ignore).on("SIGTERM", ignore);
   const restorePolicy = forbidServices();
   try {
-    if (!run("apt-get", ["install", "--yes", "--no-install-recommends", name])) {
+    if (!run("apt-get", ["install", "--yes", "--no-install-recommends", ...names])) {
       return "apt-get install failed";
     }
     // Fails where there is no init system, and then nothing was enabled.
-    spawnSync("update-rc.d", [name, "disable"], { stdio: "ignore" });
+    for (const name of names) spawnSync("update-rc.d", [name, "disable"], { stdio: "ignore" });
     return undefined;
   } finally {
     restorePolicy();

@@ -12,7 +12,7 @@ import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { installChromiumWithApt, installServerWithApt } from "./setup-apt.mjs";
+import { installChromiumWithApt, installServersWithApt } from "./setup-apt.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -73,7 +73,7 @@ export function findNginx(path, isFound = isExecutable) {
  * @param {string | undefined} path
  * @param {(file: string) => boolean} isExecutable
  */
-function findProgram(names, path, isExecutable) {
+export function findProgram(names, path, isExecutable) {
   for (const name of names) {
     for (const folder of (path ?? "").split(delimiter)) {
       if (folder !== "" && isExecutable(join(folder, name))) return join(folder, name);
@@ -135,7 +135,7 @@ export function proxyPlan(machine) {
  * @param {Machine} machine
  * @returns {{ install: "apt" } | { tell: string[] }}
  */
-function planOf(typeOn, { platform, osRelease, isRoot, mayInstall }) {
+export function planOf(typeOn, { platform, osRelease, isRoot, mayInstall }) {
   const family = familyOf(platform, osRelease);
   if (family === "debian" && isRoot && mayInstall) return { install: "apt" };
   return { tell: family === undefined ? Object.values(typeOn) : [typeOn[family]] };
@@ -181,7 +181,7 @@ function provideServer(mayInstall) {
   if ("tell" in plan) {
     stop(`The tests need redis-server or valkey-server on PATH. Type:\n  ${plan.tell.join("\nor\n  ")}`);
   }
-  const failure = installServerWithApt("redis-server", "The tests need");
+  const failure = installServersWithApt(["redis-server"], "The tests need");
   if (failure !== undefined) stop(failure);
   if (find() === undefined) stop("redis-server was installed but is not on PATH");
 }
@@ -209,7 +209,7 @@ function provideNginx(mayInstall) {
   if ("tell" in plan) {
     stop(`The tests of the page need nginx on PATH. Type:\n  ${plan.tell.join("\nor\n  ")}`);
   }
-  const failure = installServerWithApt("nginx", "The tests of the page need");
+  const failure = installServersWithApt(["nginx"], "The tests of the page need");
   if (failure !== undefined) stop(failure);
   if (find() === undefined) stop("nginx was installed but is not on PATH");
 }
@@ -218,7 +218,7 @@ function provideNginx(mayInstall) {
  * @param {boolean} mayInstall
  * @returns {Machine}
  */
-function thisMachine(mayInstall) {
+export function thisMachine(mayInstall) {
   return {
     platform: process.platform,
     osRelease: readText("/etc/os-release") ?? "",
@@ -228,7 +228,7 @@ function thisMachine(mayInstall) {
 }
 
 /** @param {string} file */
-function isExecutable(file) {
+export function isExecutable(file) {
   try {
     accessSync(file, constants.X_OK);
     return true;
@@ -252,7 +252,7 @@ function readJson(file) {
  * @param {string} message
  * @returns {never}
  */
-function stop(message) {
+export function stop(message) {
   console.error(message);
   process.exit(1);
 }

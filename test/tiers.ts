@@ -12,6 +12,8 @@ export interface TestGroup {
 
 export const groups: readonly TestGroup[] = [
   { name: "interop-alone", alone: true, files: ["test/interop/**/*.test.ts"] },
+  // Against real databases, with packages of their own.
+  { name: "databases-alone", alone: true, files: ["test/databases/**/*.test.ts"] },
   // In a real browser.
   { name: "page-alone", alone: true, files: ["test/page/**/*.test.ts"] },
   {

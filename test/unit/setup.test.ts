@@ -8,6 +8,7 @@ import {
   proxyPlan,
   serverPlan,
 } from "../../scripts/setup.mjs";
+import { databasePlan, findMariadb, findPostgres } from "../../scripts/setup-databases.mjs";
 
 describe("setup: packages", () => {
   const redis = { version: "6.0.0", integrity: "sha512-a" };
@@ -115,5 +116,43 @@ describe("setup: what the tests of the page need", () => {
     expect(plan(debian)).toEqual({ install: "apt" });
     const type = `sudo apt-get install --no-install-recommends ${name}`;
     expect(plan({ ...debian, isRoot: false })).toEqual({ tell: [type] });
+  });
+});
+
+describe("setup: what the tests of the databases need", () => {
+  const debian = { platform: "linux", osRelease: "ID=debian\n", isRoot: true, mayInstall: true };
+
+  it("is the newest PostgreSQL that Debian has put beside PATH, else the one on PATH", () => {
+    const releases = ["9", "15", "17"];
+    const isFound = (file: string) => !file.includes("/17/");
+    const folder = "/usr/lib/postgresql/15/bin";
+    const programs = { install: `${folder}/initdb`, server: `${folder}/postgres` };
+    expect(findPostgres({ path: "/a", releases, isFound })).toEqual(programs);
+    expect(findPostgres({ path: "/a", releases: [], isFound })?.server).toBe("/a/postgres");
+    expect(findPostgres({ path: "/a", releases, isFound: () => false })).toBeUndefined();
+    expect(
+      findPostgres({ path: "/a", releases: [], isFound: (file) => file === "/a/initdb" }),
+    ).toBeUndefined();
+  });
+
+  it("is a MariaDB with all that its installation asks for, also where PATH lacks the folder of servers", () => {
+    const all = ["/a/mariadb-install-db", "/a/my_print_defaults", "/usr/sbin/mariadbd"];
+    const find = (files: readonly string[]) =>
+      findMariadb({ path: "/a", isFound: (file) => files.includes(file) });
+    expect(find(all)).toEqual({ install: "/a/mariadb-install-db", server: "/usr/sbin/mariadbd" });
+    for (const missing of all) expect(find(all.filter((file) => file !== missing))).toBeUndefined();
+  });
+
+  it("is installed with apt by root on Debian, and by others themselves: only what is missing", () => {
+    expect(databasePlan(["mariadb"], debian)).toEqual({ install: "apt" });
+    const tell = (packages: string) => ({
+      tell: [`sudo apt-get install --no-install-recommends ${packages}`],
+    });
+    const user = { ...debian, isRoot: false };
+    expect(databasePlan(["postgres"], user)).toEqual(tell("postgresql"));
+    expect(databasePlan(["mariadb"], user)).toEqual(tell("mariadb-server-core mariadb-client-core"));
+    expect(databasePlan(["postgres", "mariadb"], { ...user, osRelease: "ID=fedora\n" })).toEqual({
+      tell: ["sudo dnf install postgresql-server mariadb-server"],
+    });
   });
 });
