@@ -19,44 +19,44 @@ async function running(program: string): Promise<number> {
   const child = spawn(process.execPath, ["-e", program], { stdio: ["ignore", "pipe", "inherit"] });
   children.push(child);
   if (child.pid === undefined) throw new Error("node could not be started");
-  guard(child.pid);
+  child.once("close", guard(child.pid));
   await new Promise((resolve) => child.stdout?.once("data", resolve));
   return child.pid;
 }
 
-/** Whether the silence of a process that has told something now is long, by a clock that says that much time has passed. */
-async function isLong(pid: number | undefined): Promise<boolean> {
+/** How long a process is silent that has told something now, by a clock that says that much time has passed. */
+function silenceOf(pid: number | undefined): number {
   const silence = new Silence(pid);
   silence.broken(0);
-  return silence.lastsMs(LONG_MS) >= LONG_MS;
+  return silence.lastsMs(LONG_MS);
 }
+
+const turn = () => new Promise<void>((resolve) => void real.setImmediate(resolve));
 
 describe.runIf(existsSync("/proc/self/stat"))("the silence of a process", () => {
   test("lasts for as long as it had the processor, where it wants that", async () => {
-    expect(await isLong(await running(SPINS))).toBe(false);
-  });
-
-  test("grows with what it had of the processor", async () => {
-    const silence = new Silence(await running(SPINS));
+    const pid = await running(SPINS);
+    // Until it spins it may wait for something.
+    while (silenceOf(pid) >= LONG_MS) await turn();
+    const silence = new Silence(pid);
     silence.broken(0);
-    while (silence.lastsMs(0) < 100) await new Promise<void>((resolve) => void real.setImmediate(resolve));
-    silence.broken(0);
-    expect(silence.lastsMs(0)).toBeLessThan(100);
+    while (silence.lastsMs(0) < 100) await turn();
+    expect(silence.lastsMs(LONG_MS)).toBeLessThan(LONG_MS);
   });
 
   test("lasts for as long as the clock says where it waits for something", async () => {
     const pid = await running(SLEEPS);
-    const asleep = async () => {
-      const silence = new Silence(pid);
-      silence.broken(0);
-      return silence.lastsMs(LONG_MS) >= LONG_MS;
-    };
-    while (!(await asleep())) await new Promise<void>((resolve) => void real.setImmediate(resolve));
-    expect(await isLong(pid)).toBe(true);
+    while (silenceOf(pid) < LONG_MS) await turn();
+    expect(silenceOf(pid)).toBe(LONG_MS);
   });
 });
 
-test("a silence lasts for as long as the clock says where the system does not tell of processes", async () => {
-  expect(await isLong(undefined)).toBe(true);
-  expect(await isLong(2 ** 30)).toBe(true);
+test("a silence lasts for as long as the clock says where the system does not tell of processes, until it is broken", () => {
+  for (const pid of [undefined, 2 ** 30]) {
+    const silence = new Silence(pid);
+    silence.broken(5);
+    expect([silence.lastsMs(6), silence.lastsMs(9)]).toEqual([1, 4]);
+    silence.broken(10);
+    expect(silence.lastsMs(12)).toBe(2);
+  }
 });

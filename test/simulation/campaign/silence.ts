@@ -31,9 +31,9 @@ export class Silence {
 
   /** To be asked often: what was between two looks counts as one. */
   lastsMs(nowMs: number): number {
-    const [{ usedMs = 0 } = {}, sinceMs] = [this.#share, this.#sinceMs];
-    const share = this.#look(nowMs);
-    this.#silentMs += share?.isReady ? share.usedMs - usedMs : nowMs - sinceMs;
+    const [before, sinceMs] = [this.#share, this.#sinceMs];
+    const now = this.#look(nowMs);
+    this.#silentMs += before !== undefined && now?.isReady ? now.usedMs - before.usedMs : nowMs - sinceMs;
     return this.#silentMs;
   }
 
