@@ -241,13 +241,11 @@ export class Client {
   /** Waits for what is under way, for one command timeout, or two where a server answers, and ends all services. */
   async stop(): Promise<void> {
     const { commandTimeoutMs } = this.settings;
-    const { questions, answers } = this.commands.asked;
     const quiet = this.#quiet();
     await within(this.clock, commandTimeoutMs, quiet);
     // Clean-up goes on for one command timeout after the last command, and then needs one more answer: of a silent server it gets none.
-    const { asked, busy } = this.commands;
-    const isSilent = asked.answers === answers && (busy || asked.questions > questions);
-    if (!isSilent) await within(this.clock, commandTimeoutMs, quiet);
+    const { silentMs } = this.commands;
+    if (silentMs < commandTimeoutMs) await within(this.clock, commandTimeoutMs - silentMs, quiet);
     this.#stopped = true;
     this.#unlisten();
     this.#watchdogs.stop();

@@ -207,9 +207,9 @@ export class Commands {
     return this.#underWay.busy;
   }
 
-  /** How often a server was asked, and has answered in time, be it with a refusal. */
-  get asked(): Pick<Sender, "questions" | "answers"> {
-    return this.#sender;
+  /** For how long servers have answered nothing that they were asked, in milliseconds. */
+  get silentMs(): number {
+    return this.#sender.silentMs;
   }
 
   /** Resolves when nothing is under way. For one caller at a time. */

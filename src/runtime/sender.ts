@@ -24,10 +24,8 @@ export class Sender {
   readonly #replication: Replication;
   readonly #clocks: ServerClocks;
   readonly #underWay: UnderWay;
-  /** How often a server has answered in time, be it with a refusal. */
-  answers = 0;
-  /** How often one was asked. */
-  questions = 0;
+  /** When the first command was sent since a server has last answered in time, be it with a refusal. */
+  #silentSinceMs: number | undefined;
 
   constructor({ driver, clock, replication, clocks, underWay }: Services) {
     this.#driver = driver;
@@ -35,6 +33,12 @@ export class Sender {
     this.#replication = replication;
     this.#clocks = clocks;
     this.#underWay = underWay;
+  }
+
+  /** For how long servers have answered nothing that they were asked, in milliseconds. */
+  get silentMs(): number {
+    const nowMs = this.#clock.monotonicMs();
+    return nowMs - (this.#silentSinceMs ?? nowMs);
   }
 
   /**
@@ -49,7 +53,7 @@ export class Sender {
     pending.server = server;
     pending.resets = this.#driver.resets;
     this.#underWay.add(pending);
-    this.questions += 1;
+    this.#silentSinceMs ??= sentAt.monotonicMs;
     const onError = (error: unknown) => this.#failed(pending, error);
     if (!replicated || !this.#replication.isOn) {
       let answer: Promise<RawReply>;
@@ -88,7 +92,7 @@ export class Sender {
     // The server's time is not read from a late answer either: the command may have been on its way to the server for long, and deadlines
     // made by it would end far too late.
     if (pending.givenUp) return;
-    this.answers += 1;
+    this.#silentSinceMs = undefined;
     const { command, sentAt, resets = 0 } = pending;
     let decoded: Answered<Reply>;
     try {
@@ -111,7 +115,7 @@ export class Sender {
 
   #failed(pending: AnyPendingCommand, error: unknown): void {
     if (pending.givenUp) return;
-    if (error instanceof ServerReplyError) this.answers += 1;
+    if (error instanceof ServerReplyError) this.#silentSinceMs = undefined;
     this.#underWay.settled(pending);
     pending.unanswered(pending, error);
   }

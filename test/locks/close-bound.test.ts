@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { HoldfastOptions } from "../../src/client-options.js";
 import type { CloseOptions } from "../../src/close-options.js";
 import { ClientClosedError } from "../../src/errors.js";
-import { neverDeliver, rejectAtOnce, swallowReply } from "../support/faults/call-faults.js";
+import type { CallFault } from "../support/drivers/scripted-driver.js";
+import { deliverLate, neverDeliver, rejectAtOnce, swallowReply } from "../support/faults/call-faults.js";
 import { gate } from "../support/run/gate.js";
 import { watchLeaks } from "../support/run/leaks.js";
 import { watched } from "../support/run/watched.js";
@@ -14,6 +15,8 @@ const open = fakeTime();
 const COMMAND_MS = 500;
 const GRACE_MS = 1_000;
 const HOUR_MS = 3_600_000;
+/** After that a command is repeated whose connection was lost. */
+const RETRY_MS = 20;
 const RELEASE = { releaseHeld: true };
 
 /** What a client has under way when Redis goes away and it closes. */
@@ -111,6 +114,12 @@ const states: readonly State[] = [
   },
 ];
 
+/** The call takes its time to the server. */
+const deliverAfter = ({ clock }: FakeTime, ms: number): CallFault => ({
+  name: "slow",
+  meet: (deliver) => new Promise((resolve) => void clock.schedule(ms, () => resolve(deliver()))),
+});
+
 /** @returns how long closing takes, by the clock */
 async function timeOf(
   { clock }: FakeTime,
@@ -151,6 +160,25 @@ test("closing takes two command timeouts at most when Redis answers, in which wh
   expect(time.fields("a")).not.toEqual({});
   const tookMs = await timeOf(time, client);
   expect(taking.outcome).toEqual({ error: expect.any(ClientClosedError) });
+  expect(tookMs).toBeGreaterThan(COMMAND_MS);
+  expect(tookMs).toBeLessThanOrEqual(2 * COMMAND_MS);
+  expect(time.fields("a")).toEqual({});
+});
+
+test("closing waits for the last clean-up also where that is sent just before one command timeout is over [own-109]", async () => {
+  const time = open();
+  const client = time.connect({ commandTimeoutMs: COMMAND_MS });
+  await client.holdfast.getLock("a").isLocked();
+  const late = deliverLate({ told: true });
+  void client.driver.next(late, "lock-acquire");
+  const taking = client.holdfast.getLock("a").lock({ leaseMs: HOUR_MS });
+  await time.clock.advance(RETRY_MS);
+  await (await taking).unlock();
+  await late.arrive();
+  expect(time.fields("a")).not.toEqual({});
+  // By then no copy of the acquisition can take the lock any more, but for what is on its way.
+  void client.driver.next(deliverAfter(time, 2 * RETRY_MS), "lock-release");
+  const tookMs = await timeOf(time, client);
   expect(tookMs).toBeGreaterThan(COMMAND_MS);
   expect(tookMs).toBeLessThanOrEqual(2 * COMMAND_MS);
   expect(time.fields("a")).toEqual({});

@@ -25,7 +25,8 @@ beforeEach(() => {
   server = new MemoryServer({ clock });
   clients = [];
   failures = [];
-  putBack = replaceEnvironment({ ...environment, random: () => 0 });
+  // Nor is a lease forgotten that the test keeps nowhere: it would be told no more.
+  putBack = replaceEnvironment({ ...environment, random: () => 0, whenForgotten: () => undefined });
   events.presenceFailed.subscribe(onFailure);
 });
 afterEach(async () => {
