@@ -82,6 +82,10 @@ export function beginOnce(
   ending: string,
   rememberMs: number,
 ): Promise<boolean> {
-  const tagged = name.includes("{") ? name : `{${name}}`;
-  return holdfast.getSemaphore(`holdfast_once:${tagged}${ending}`).trySetPermits(1, { ttlMs: rememberMs });
+  return holdfast.getSemaphore(markPrefix(name) + ending).trySetPermits(1, { ttlMs: rememberMs });
+}
+
+/** What the names of all marks of one job begin with. They are in the slot of its lock. */
+export function markPrefix(name: string): string {
+  return name.includes("{") ? `holdfast_once:${name}` : `holdfast_once:{${name}}`;
 }

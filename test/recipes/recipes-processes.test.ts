@@ -72,17 +72,16 @@ describe("three processes that stand for leader", () => {
     return children;
   }
 
+  const tokens = (all: readonly Child[]) => told(all, "leads").map(({ token }) => Number(token));
+
   /** Resolves with the process that leads by a later token than any before. */
   async function nextLeader(all: readonly Child[], known: number): Promise<Child> {
-    const leads = () => told(all, "leads");
-    await until(() => leads().length > known);
-    const latest = leads().at(-1);
-    const child = all.find(({ events }) => latest !== undefined && events.includes(latest));
+    await until(() => told(all, "leads").length > known);
+    const latest = Math.max(...tokens(all));
+    const child = all.find(({ events }) => events.some(({ token }) => Number(token) === latest));
     if (child === undefined) throw new Error("somebody leads");
     return child;
   }
-
-  const tokens = (all: readonly Child[]) => told(all, "leads").map(({ token }) => Number(token));
 
   test("follow each other at once when they are restarted one by one", { timeout: LONG_MS }, async () => {
     const all = await standing(LONG_TTL_MS);

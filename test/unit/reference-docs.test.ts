@@ -5,6 +5,7 @@ import { clientSettings } from "../../src/client-options.js";
 import { events } from "../../src/events.js";
 import * as api from "../../src/index.js";
 import * as names from "../../src/protocol/names.js";
+import { markPrefix } from "../../src/recipes/fires.js";
 import { type MarkdownTable, markdownTables } from "../support/models/markdown-tables.js";
 
 const root = join(import.meta.dirname, "../..");
@@ -147,9 +148,8 @@ describe("docs/reference", () => {
   });
 
   test("keys.md lists each key and channel, for names without and with a brace, and no other", () => {
-    const derived = Object.values(names).filter((derive) => derive.length === 1) as ((
-      raw: string,
-    ) => string)[];
+    const ofOne = Object.values(names).filter((derive) => derive.length === 1);
+    const derived = [...(ofOne as ((raw: string) => string)[]), markPrefix];
     const braced = "{r}aw";
     const inCode = derived.map((derive) => [derive("raw"), derive(braced).replace(braced, "raw")]);
     const listed = tableOf("keys.md").rows.map(([plain, withBrace]) => [code(plain), code(withBrace)]);
