@@ -11,7 +11,7 @@ import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 endRecordings();
-const open = fakeTime();
+const open = fakeTime({ forgets: true });
 
 const { grantMs } = fairTimes;
 const PERIOD_MS = 1_500;

@@ -11,7 +11,7 @@ async function forget(lock: Lock): Promise<string> {
 }
 
 describe("a lease of several locks that was forgotten", () => {
-  const open = fakeTime();
+  const open = fakeTime({ forgets: true });
   const openMasters = fakeMasters();
 
   test("is renewed no more, and all keys of a multi lock fall by their TTL", async () => {

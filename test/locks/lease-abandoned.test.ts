@@ -9,7 +9,7 @@ import { fakeTime } from "../support/worlds/fake-time.js";
 
 watchLeaks();
 endRecordings();
-const open = fakeTime();
+const open = fakeTime({ forgets: true });
 
 /** Takes a lock and forgets its lease, in a frame of its own. */
 async function forget(holdfast: Holdfast, name: string): Promise<string> {

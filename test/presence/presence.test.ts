@@ -6,6 +6,7 @@ import { events, type PresenceFailedEvent } from "../../src/events.js";
 import { type ClientPresence, Holdfast, type HoldfastOptions } from "../../src/index.js";
 import { FakeClock, MemoryServer, memoryDriver } from "../../src/memory/index.js";
 import type { RawReply, ScriptCall } from "../../src/protocol/script-call.js";
+import { forgetNothing } from "../support/run/garbage.js";
 
 const CLIENTS = "holdfast_clients:{default}";
 const EVERY_MS = 5_000;
@@ -20,13 +21,13 @@ let failures: PresenceFailedEvent[];
 let putBack: () => void;
 const onFailure = (event: PresenceFailedEvent) => void failures.push(event);
 
+forgetNothing();
 beforeEach(() => {
   clock = new FakeClock();
   server = new MemoryServer({ clock });
   clients = [];
   failures = [];
-  // Nor is a lease forgotten that the test keeps nowhere: it would be told no more.
-  putBack = replaceEnvironment({ ...environment, random: () => 0, whenForgotten: () => undefined });
+  putBack = replaceEnvironment({ ...environment, random: () => 0 });
   events.presenceFailed.subscribe(onFailure);
 });
 afterEach(async () => {

@@ -6,7 +6,7 @@ import { aboutOf, endRecordings, recorded } from "../support/run/recorded-events
 import { watched } from "../support/run/watched.js";
 import { fakeTime } from "../support/worlds/fake-time.js";
 
-const open = fakeTime();
+const open = fakeTime({ forgets: true });
 endRecordings();
 const ends: (() => void)[] = [];
 afterEach(() => {

@@ -1,4 +1,23 @@
+import { afterEach, beforeEach } from "vitest";
+import { environment, replaceEnvironment } from "../../../src/environment.js";
 import { until } from "./until.js";
+
+/**
+ * For the tests of a file: no lease is given up because the test keeps it nowhere. Otherwise that depends on when garbage is collected. All
+ * are told as garbage after each test, and after the hooks that are registered later.
+ */
+export function forgetNothing(): void {
+  const tells: (() => void)[] = [];
+  let putBack: () => void;
+  beforeEach(() => {
+    putBack = replaceEnvironment({ ...environment, whenForgotten: (_, tell) => void tells.push(tell) });
+  });
+  afterEach(() => {
+    for (const tell of tells) tell();
+    tells.length = 0;
+    putBack();
+  });
+}
 
 /** Collects garbage until that has shown. */
 export async function untilCollected(shown: () => boolean): Promise<void> {

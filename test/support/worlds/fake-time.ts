@@ -3,6 +3,7 @@ import type { HoldfastOptions } from "../../../src/client-options.js";
 import { Holdfast } from "../../../src/holdfast.js";
 import { FakeClock, MemoryServer, memoryDriver } from "../../../src/memory/index.js";
 import { ScriptedDriver } from "../drivers/scripted-driver.js";
+import { forgetNothing } from "../run/garbage.js";
 
 /** Also writes down when each call was sent, in milliseconds since the test began. */
 class TimedDriver extends ScriptedDriver {
@@ -46,10 +47,12 @@ const LONG_MS = 120_000;
 /**
  * Makes a server and a client for each test that asks. Closes the clients after the test, and fails it when they
  * leave a timer behind, or a key that does not fall by itself.
+ * @param forgets whether a lease that the test keeps nowhere is given up once it is collected, which happens at any time. Default: false
  */
-export function fakeTime(): (options?: HoldfastOptions) => FakeTime {
+export function fakeTime({ forgets = false } = {}): (options?: HoldfastOptions) => FakeTime {
   const opened: { readonly clock: FakeClock; readonly server: MemoryServer; readonly clients: Holdfast[] }[] =
     [];
+  if (!forgets) forgetNothing();
   afterEach(async () => {
     for (const { clock, server, clients } of opened.splice(0)) {
       const closed = Promise.all(clients.map((client) => client.close()));
