@@ -7,6 +7,7 @@ import { Redis } from "ioredis";
 
 const url = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
 const redis = new Redis(url);
+redis.on("error", () => undefined); // ioredis reconnects by itself, and failing calls reject with the reason
 // After a worker has died, the next job of its customer can start within 6 seconds.
 const holdfast = new Holdfast(ioredisDriver(redis), { watchdogMs: 6_000 });
 

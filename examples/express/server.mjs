@@ -1,4 +1,5 @@
 // @ts-check
+// #region setup
 import { once } from "node:events";
 import express from "express";
 import { ClientClosedError, Holdfast, UnavailableError } from "holdfast";
@@ -11,6 +12,7 @@ redis.on("error", () => undefined); // ioredis reconnects by itself, and failing
 const holdfast = new Holdfast(ioredisDriver(redis), { commandTimeoutMs: 1_000 });
 const shop = new Shop(redis);
 const app = express();
+// #endregion
 
 // #region pay
 app.post("/orders/:id/pay", async (request, response) => {

@@ -7,6 +7,7 @@ import { leader } from "holdfast/recipes";
 import { Redis } from "ioredis";
 
 const redis = new Redis(process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379");
+redis.on("error", () => undefined); // ioredis reconnects by itself, and onError is told of what fails
 const holdfast = new Holdfast(ioredisDriver(redis));
 
 const stop = new AbortController();
@@ -18,14 +19,18 @@ process.once("SIGTERM", () => stop.abort());
  */
 export async function schedule(step, onError) {
   const office = { name: "scheduler", ttlMs: 3_000, signal: stop.signal, onError };
-  await leader(holdfast, office, async (term) => {
-    // Read from the term, the signal looks at the clock: it is right even if this process was suspended.
-    while (!term.signal.aborted) {
-      await step(term.token, term.signal);
-      await pause(200);
-    }
-  });
-  await holdfast.close();
-  redis.disconnect();
+  try {
+    await leader(holdfast, office, async (term) => {
+      // Read from the term, the signal looks at the clock: it is right even if this process was suspended.
+      while (!term.signal.aborted) {
+        await step(term.token, term.signal);
+        await pause(200);
+      }
+    });
+  } finally {
+    // Also after a step that has failed: another process leads then.
+    await holdfast.close();
+    redis.disconnect();
+  }
 }
 // #endregion

@@ -27,17 +27,18 @@ export async function share<V>(
   for (;;) {
     const leftMs = Math.max(0, Math.ceil(ms - (clock.monotonicMs() - startMs)));
     const shared = ours.get(name) as Promise<V> | undefined;
-    if (shared === undefined) {
-      const flight = fly(leftMs).finally(() => ours.delete(name));
-      ours.set(name, flight);
-      return within(flight, { ...patience, ms: Number.POSITIVE_INFINITY });
-    }
+    const flight = shared ?? fly(leftMs).finally(() => ours.delete(name));
+    ours.set(name, flight);
     try {
-      return await within(shared, { ...patience, ms: leftMs });
+      return await within(flight, {
+        ...patience,
+        ms: shared === undefined ? Number.POSITIVE_INFINITY : leftMs,
+      });
     } catch (error) {
-      // The call that it began with has waited long enough, this one has not.
-      const isTimeout = error instanceof WaitTimeoutError && error.lockName === name;
-      if (!isTimeout || clock.monotonicMs() - startMs >= ms) throw error;
+      if (!(error instanceof WaitTimeoutError && error.lockName === name)) throw error;
+      const waitedMs = clock.monotonicMs() - startMs;
+      // The call that the flight began with has waited long enough, this one may not have.
+      if (shared === undefined || waitedMs >= ms) throw new WaitTimeoutError(name, waitedMs, error.obstacle);
     }
   }
 }

@@ -8,7 +8,10 @@ import { share } from "./flights.js";
 export interface SingleFlightOptions<V> extends BusyOptions {
   /** Looks where the value is kept. Is asked at first, and once more under the lock. @returns undefined where it is not there */
   readonly read: () => V | undefined | Promise<V | undefined>;
-  /** Makes the value, under the lock. The signal of the lease aborts when the lock is lost, so that another may begin. */
+  /**
+   * Makes the value, under the lock: not undefined, `null` for what does not exist. The signal of the lease aborts when the lock is lost, so
+   * that another may begin.
+   */
   readonly load: (lease: Lease) => V | Promise<V>;
   /** Keeps the value for the others, under the lock. */
   readonly write: (value: V) => unknown;
@@ -85,6 +88,10 @@ export async function singleFlight<V>(
     const found = await read();
     if (found !== undefined) return found;
     const value = await load(lease);
+    if (value === undefined)
+      throw new TypeError(
+        "load of singleFlight must answer a value, got undefined: null is for what does not exist",
+      );
     lease.assertHeld();
     await write(value);
     return value;

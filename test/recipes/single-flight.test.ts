@@ -143,6 +143,34 @@ describe("a call", () => {
     expect([await loading, counts.loads]).toEqual([1, 1]);
   });
 
+  test("tells how long it has waited itself when it gives up, whichever call the others of its process wait for", async () => {
+    const { holdfast, connect, get, cache, sleep, clock } = fleet();
+    const load = async () => {
+      await sleep(60_000);
+      return 7;
+    };
+    const other = get(connect().holdfast, { load });
+    await clock.advance(0);
+    const calls = [get(holdfast, { waitMs: 300 })];
+    await clock.advance(100);
+    calls.push(get(holdfast, { waitMs: 300 }), get(holdfast, { waitMs: 300 }));
+    const given = Promise.all(calls.map((call) => call.catch((error: unknown) => error)));
+    await clock.advance(1_000);
+    const code = "ERR_HOLDFAST_WAIT_TIMEOUT";
+    expect(await given).toMatchObject(Array.from({ length: 3 }, () => ({ code, waitedMs: 300 })));
+    await clock.advance(60_000);
+    expect([await other, cache.get(NAME)]).toEqual([7, 7]);
+  });
+
+  test("keeps nothing of a load that answers undefined, and says so", async () => {
+    const { holdfast, get, cache } = fleet();
+    const load = (() => undefined) as unknown as () => number;
+    await expect(get(holdfast, { load })).rejects.toThrow(
+      "load of singleFlight must answer a value, got undefined: null is for what does not exist",
+    );
+    expect([cache.has(NAME), await get(holdfast, { load: () => 3 })]).toEqual([false, 3]);
+  });
+
   test("does not wait for its own load, however long that takes", async () => {
     const { holdfast, get, sleep, clock } = fleet();
     const patient = get(holdfast, {
