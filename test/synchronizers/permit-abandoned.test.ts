@@ -8,7 +8,7 @@ import { type PermitExpirableSemaphore, permitTime } from "../support/worlds/per
 
 watchLeaks();
 endRecordings();
-const open = permitTime();
+const open = permitTime({ forgets: true });
 
 const RENEW = "permit-renew";
 

@@ -31,8 +31,10 @@ export interface PermitTime extends FakeTime {
 }
 
 /** As {@link fakeTime}; deletes the semaphore "a" after the test. */
-export function permitTime(): (options?: HoldfastOptions) => PermitTime {
-  const open = fakeTime();
+export function permitTime(
+  how: Parameters<typeof fakeTime>[0] = {},
+): (options?: HoldfastOptions) => PermitTime {
+  const open = fakeTime(how);
   const opened: FakeTime[] = [];
   // Before that of `fakeTime`: what is registered last runs first.
   afterEach(async () => {

@@ -117,8 +117,8 @@ export const foundDefects: readonly Defect[] = [
     edits: [
       {
         file: "src/runtime/sender.ts",
-        find: "    if (pending.givenUp) return;\n    this.answers += 1;",
-        replace: "    if (!pending.givenUp) this.answers += 1;",
+        find: "    if (pending.givenUp) return;\n    this.#silentSinceMs = undefined;",
+        replace: "    if (!pending.givenUp) this.#silentSinceMs = undefined;",
       },
       {
         file: "src/runtime/sender.ts",
