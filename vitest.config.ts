@@ -27,6 +27,7 @@ const subpaths: Readonly<Record<string, string>> = {
   "holdfast/memory": "memory/index",
   "holdfast/inspector": "inspector/index",
   "holdfast/recipes": "recipes/index",
+  "holdfast/redlock": "redlock/index",
   "holdfast/watch": "watch/index",
   "holdfast/driver-test": "driver/conformance/index",
 };

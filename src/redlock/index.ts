@@ -1,0 +1,12 @@
+export type { RedlockClient } from "./clients.js";
+export {
+  ExecutionError,
+  type ExecutionResult,
+  type ExecutionStats,
+  LockError,
+  ResourceLockedError,
+} from "./errors.js";
+export { Lock } from "./lock.js";
+export { Redlock as default } from "./redlock.js";
+export type { RedlockAbortSignal } from "./routine.js";
+export type { Settings } from "./settings.js";

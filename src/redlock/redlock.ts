@@ -1,0 +1,241 @@
+import { EventEmitter } from "node:events";
+import { systemClock } from "../clock.js";
+import type { LockOptions } from "../index.js";
+import { namesOf, refuseCallback } from "./arguments.js";
+import { type Member, memberOf, type RedlockClient } from "./clients.js";
+import { asLockError, ExecutionError, type ExecutionResult, LockError } from "./errors.js";
+import { giveBack, giveBackOf, type Held, holdersOf, NO_QUORUM, remainingMs, take } from "./holds.js";
+import { ChangingLock, Lock } from "./lock.js";
+import { type Routine, routineOf, signalOf } from "./routine.js";
+import { checkDuration, driftMsOf, type Settings, settingsOf } from "./settings.js";
+import { Votes } from "./votes.js";
+
+const SHORTEST_WATCHDOG_MS = 1_000;
+const LONGEST_WATCHDOG_MS = 86_400_000;
+/**
+ * The interface of redlock 5, and the promises of redlock 4, on the locks of holdfast: a program changes its import, and its locks exclude those
+ * of processes that have not done so yet.
+ *
+ * @see docs/migrate/redlock.md
+ */
+export class Redlock extends EventEmitter {
+  /** As redlock 4 has it. */
+  static readonly LockError: typeof LockError = LockError;
+  static readonly Lock: typeof Lock = Lock;
+  readonly clients: Set<RedlockClient>;
+  readonly settings: Settings;
+  readonly #members: readonly Member[];
+  readonly #held = new Map<string, Held>();
+
+  /**
+   * @param clients one for each independent server or cluster. Each gets a Holdfast of its own, which ends with it; a Holdfast stands for itself
+   * @param scripts not possible: TypeError
+   * @throws Error without a client; TypeError
+   */
+  constructor(clients: Iterable<RedlockClient>, settings: Partial<Settings> = {}, scripts: object = {}) {
+    super();
+    // Without a listener a failure of a minority would end the process.
+    this.on("error", () => undefined);
+    this.clients = new Set(clients);
+    if (this.clients.size === 0)
+      throw new Error("Redlock must be instantiated with at least one redis client.");
+    if (Object.keys(scripts).length > 0)
+      throw new TypeError("holdfast/redlock runs scripts of its own: others can not be put in their place");
+    this.settings = settingsOf(settings);
+    this.#members = [...this.clients].map(memberOf);
+  }
+
+  /** Ends the clients, as redlock does, and what was opened beside them. Locks that are held stay until their durations are over. */
+  async quit(): Promise<void> {
+    await Promise.all(this.#members.map((member) => member.quit()));
+  }
+
+  /**
+   * Locks all of some resources, or none.
+   *
+   * @param duration after so many milliseconds the lock ends by itself
+   * @throws ExecutionError when they are not to be had in time, with a ResourceLockedError for each client where others have them; Error,
+   * RangeError, InvalidNameError
+   */
+  async acquire(
+    resources: string | readonly string[],
+    duration: number,
+    settings?: Partial<Settings>,
+  ): Promise<Lock> {
+    refuseCallback(settings, "acquire(resources, duration)");
+    checkDuration(duration);
+    return this.#acquire(namesOf(resources), duration, settingsOf(settings, this.settings), Lock);
+  }
+
+  /**
+   * Unlocks. A lock that has ended before is told as an event `error`, and with `strictRelease` by an ExecutionError, as redlock does always.
+   *
+   * @throws ExecutionError when too few clients have answered: the lock ends by itself then
+   */
+  async release(lock: Lock, settings?: Partial<Settings>): Promise<ExecutionResult> {
+    refuseCallback(settings, "release(lock)");
+    lock.expiration = 0;
+    const held = this.#held.get(lock.value);
+    const votes = new Votes(this.#members, lock.resources.length);
+    if (held === undefined) await giveBackOf(lock.value, lock.resources, this.#members, votes);
+    else {
+      this.#held.delete(lock.value);
+      await giveBack(held, votes);
+    }
+    this.#tell(votes);
+    const { strictRelease = false } = settingsOf(settings, this.settings);
+    if (votes.isQuorum || (!strictRelease && votes.areOver)) return { attempts: votes.attempts };
+    throw new ExecutionError(NO_QUORUM, votes.attempts);
+  }
+
+  /**
+   * Has a lock last for so many milliseconds from now on.
+   *
+   * @returns the lock with its new expiration; the former one has expired
+   * @throws ExecutionError when the lock has ended, was acquired by another process, or too few clients have answered; Error, RangeError
+   */
+  async extend(existing: Lock, duration: number, settings?: Partial<Settings>): Promise<Lock> {
+    refuseCallback(settings, "extend(lock, duration)");
+    checkDuration(duration);
+    const startMs = systemClock.wallMs();
+    const { resources, value, expiration } = existing;
+    if (expiration < startMs) throw new ExecutionError("Cannot extend an already-expired lock.");
+    const held = this.#held.get(value);
+    if (held === undefined)
+      throw new ExecutionError(
+        "Cannot extend a lock that was acquired by another process, or by another Redlock.",
+      );
+    const votes = new Votes(this.#members, resources.length);
+    try {
+      await Promise.all(held.map((lease) => lease.extend(duration)));
+    } catch (error) {
+      votes.fail(error);
+      this.#tell(votes);
+      throw new ExecutionError(NO_QUORUM, votes.attempts);
+    }
+    votes.succeed(value);
+    existing.expiration = 0;
+    const driftMs = driftMsOf(settingsOf(settings, this.settings), duration);
+    return new Lock(this, resources, value, votes.attempts, expirationOf(held, startMs + duration - driftMs));
+  }
+
+  /**
+   * Runs a routine while all of the resources are locked: for as long as it takes. Its signal aborts when the lock is lost.
+   *
+   * @param duration for so many milliseconds at most the lock outlasts a process that has died; rounded as `watchdogMs` of a lock
+   * @throws what the routine throws; ExecutionError as `acquire`, and when the lock was lost before the routine has ended
+   */
+  async using<T>(resources: string | readonly string[], duration: number, routine: Routine<T>): Promise<T>;
+  async using<T>(
+    resources: string | readonly string[],
+    duration: number,
+    settings: Partial<Settings>,
+    routine?: Routine<T>,
+  ): Promise<T>;
+  async using<T>(
+    resources: string | readonly string[],
+    duration: number,
+    ...rest: readonly (Partial<Settings> | Routine<T> | undefined)[]
+  ): Promise<T> {
+    checkDuration(duration);
+    const { routine, given } = routineOf<T>(rest);
+    const settings = settingsOf(given, this.settings);
+    if (settings.automaticExtensionThreshold > duration - 100)
+      throw new Error(
+        "A lock `duration` must be at least 100ms greater than the `automaticExtensionThreshold` setting.",
+      );
+    const watchdogMs = Math.min(Math.max(duration, SHORTEST_WATCHDOG_MS), LONGEST_WATCHDOG_MS);
+    const held = await this.#take(namesOf(resources), { watchdogMs }, settings);
+    const { signal, end } = signalOf(held);
+    let value: T;
+    try {
+      value = await routine(signal);
+    } catch (error) {
+      await giveBack(held, new Votes(this.#members, held.length));
+      throw error;
+    } finally {
+      end();
+    }
+    const votes = new Votes(this.#members, held.length);
+    await giveBack(held, votes);
+    this.#tell(votes);
+    if (!votes.isQuorum) throw new ExecutionError(NO_QUORUM, votes.attempts);
+    return value;
+  }
+
+  /** As redlock 4 has it: a lock whose `extend` changes it, and whose errors are LockErrors. */
+  async lock(
+    resource: string | readonly string[],
+    ttl: number,
+    ...callback: readonly unknown[]
+  ): Promise<Lock> {
+    refuseCallback(callback[0], "lock(resource, ttl)");
+    return this.lockWithOptions(resource, ttl, {});
+  }
+
+  /** As redlock 4 has it. */
+  async lockWithOptions(
+    resource: string | readonly string[],
+    ttl: number,
+    options: Partial<Settings>,
+    ...callback: readonly unknown[]
+  ): Promise<Lock> {
+    refuseCallback(callback[0], "lockWithOptions(resource, ttl, options)");
+    checkDuration(ttl);
+    return this.#acquire(namesOf(resource), ttl, settingsOf(options, this.settings), ChangingLock).catch(
+      asLockError,
+    );
+  }
+
+  /** As redlock 4 has it. */
+  async acquireWithOptions(
+    resource: string | readonly string[],
+    ttl: number,
+    options: Partial<Settings>,
+    ...callback: readonly unknown[]
+  ): Promise<Lock> {
+    return this.lockWithOptions(resource, ttl, options, ...callback);
+  }
+
+  /** As redlock 4 has it. */
+  async unlock(lock: Lock, ...callback: readonly unknown[]): Promise<void> {
+    refuseCallback(callback[0], "unlock(lock)");
+    await this.release(lock).catch(asLockError);
+  }
+
+  /** Of redlock 4, for bluebird. @throws TypeError with what to write instead */
+  disposer(): never {
+    throw new TypeError(
+      "holdfast/redlock has no disposers: write await redlock.using([resource], ttl, async (signal) => { … })",
+    );
+  }
+
+  async #acquire(
+    names: readonly string[],
+    duration: number,
+    settings: Settings,
+    kind: typeof Lock,
+  ): Promise<Lock> {
+    const held = await this.#take(names, { leaseMs: duration }, settings);
+    const value = holdersOf(held);
+    const votes = new Votes(this.#members, names.length);
+    votes.succeed(value);
+    this.#held.set(value, held);
+    for (const { signal } of held)
+      signal.addEventListener("abort", () => this.#held.delete(value), { once: true });
+    const endMs = systemClock.wallMs() + duration - driftMsOf(settings, duration);
+    return new kind(this, [...names], value, votes.attempts, expirationOf(held, endMs));
+  }
+
+  #take(names: readonly string[], terms: LockOptions, settings: Settings): Promise<Held> {
+    return take(this.#members, names, terms, settings, (votes) => this.#tell(votes));
+  }
+
+  #tell(votes: Votes): void {
+    for (const error of votes.errors) this.emit("error", error);
+  }
+}
+
+function expirationOf(held: Held, endMs: number): number {
+  return Math.floor(Math.min(endMs, systemClock.wallMs() + remainingMs(held)));
+}

@@ -1,0 +1,39 @@
+import type { Held } from "./holds.js";
+import type { Settings } from "./settings.js";
+
+/** The signal of a routine. As redlock 5 has it. */
+export type RedlockAbortSignal = AbortSignal & {
+  /** Why it has aborted. */
+  error?: Error;
+};
+
+export type Routine<T> = (signal: RedlockAbortSignal) => Promise<T>;
+
+/** What `using` is given behind the duration. @throws Error as redlock 5 does */
+export function routineOf<T>(rest: readonly (Partial<Settings> | Routine<T> | undefined)[]): {
+  readonly routine: Routine<T>;
+  readonly given: Partial<Settings> | undefined;
+} {
+  const routine = rest.find((each) => typeof each === "function");
+  if (routine === undefined) throw new Error("INVARIANT: routine is not a function.");
+  return { routine, given: rest.find((each) => typeof each === "object") };
+}
+
+/** A signal that aborts with the first of the leases that is lost. `end` has it abort no more. */
+export function signalOf(held: Held): { readonly signal: RedlockAbortSignal; readonly end: () => void } {
+  const controller = new AbortController();
+  const signal: RedlockAbortSignal = controller.signal;
+  const signals = held.map((lease) => lease.signal);
+  const abort = ({ target }: Event) => {
+    const { reason } = target as AbortSignal;
+    signal.error = reason;
+    controller.abort(reason);
+  };
+  for (const each of signals) each.addEventListener("abort", abort, { once: true });
+  return {
+    signal,
+    end: () => {
+      for (const each of signals) each.removeEventListener("abort", abort);
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import { duration } from "../checks.js";
+
+/** How a Redlock works, and in what one call may differ from that. As redlock 5 has them: what is no number counts as not given. */
+export interface Settings {
+  /** By so much of its duration a lock is believed to end earlier. Default: 0.01. */
+  readonly driftFactor: number;
+  /**
+   * With `retryDelay`: a call waits for their product, and sleeps until it is told that the lock is free. -1: for ever; 0: not at all.
+   * Default: 10.
+   */
+  readonly retryCount: number;
+  /** In milliseconds. A lock that a real redlock has is asked for again so often, as that tells nobody when it is done. Default: 200. */
+  readonly retryDelay: number;
+  /** So many milliseconds at most are added to, or taken from, each `retryDelay` that is slept through. Default: 100. */
+  readonly retryJitter: number;
+  /** `using` refuses a duration that is not longer than that by 100 ms, and renews its lock otherwise: each third of the duration. In milliseconds. Default: 500. */
+  readonly automaticExtensionThreshold: number;
+  /** Whether the release of a lock that has ended before rejects, as that of redlock does. Not of redlock. Default: `false`, it is told as an event. */
+  readonly strictRelease?: boolean;
+}
+
+const DEFAULTS: Settings = {
+  driftFactor: 0.01,
+  retryCount: 10,
+  retryDelay: 200,
+  retryJitter: 100,
+  automaticExtensionThreshold: 500,
+};
+const NUMBERS = Object.keys(DEFAULTS) as readonly (keyof Settings)[];
+const FOR_EVER = -1;
+/** Redis' clock has whole milliseconds, and so has that of the process. */
+const ROUNDING_MS = 2;
+
+export function settingsOf(given: Partial<Settings> | undefined, base: Settings = DEFAULTS): Settings {
+  const numbers = NUMBERS.filter((name) => typeof given?.[name] === "number");
+  const { strictRelease = base.strictRelease ?? false } = given ?? {};
+  return { ...base, ...Object.fromEntries(numbers.map((name) => [name, given?.[name]])), strictRelease };
+}
+
+/** For how long a call waits, in milliseconds. */
+export function waitMsOf({ retryCount, retryDelay }: Settings): number {
+  if (retryCount === FOR_EVER) return Number.POSITIVE_INFINITY;
+  return Math.max(0, Math.round(retryCount * retryDelay));
+}
+
+export function driftMsOf({ driftFactor }: Settings, durationMs: number): number {
+  return Math.round(driftFactor * durationMs) + ROUNDING_MS;
+}
+
+/** @throws Error, as redlock 5 does; RangeError, TypeError */
+export function checkDuration(ms: number): void {
+  if (Math.floor(ms) !== ms) throw new Error("Duration must be an integer value in milliseconds.");
+  duration("duration", ms, 1);
+}
