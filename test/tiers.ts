@@ -44,7 +44,7 @@ export const groups: readonly TestGroup[] = [
     alone: true,
     files: [
       "test/inspector/{large-fleet-redis,memory}.test.ts",
-      "test/{kinds,recipes,synchronizers}/*processes.test.ts",
+      "test/{kinds,recipes,redlock,synchronizers}/*processes.test.ts",
       "test/locks/force-unlock-races-redis.test.ts",
       "test/finding/many-locks-redis.test.ts",
       "test/presence/large-fleet-redis.test.ts",

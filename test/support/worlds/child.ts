@@ -13,6 +13,7 @@ import type { PathCostsSettings } from "../programs/path-costs.js";
 import type { PermitHolderSettings } from "../programs/permit-holder.js";
 import type { PermitUserSettings } from "../programs/permit-user.js";
 import type { RecipeUserSettings } from "../programs/recipe-user.js";
+import type { RedlockUserSettings } from "../programs/redlock-user.js";
 import type { WarnedUserSettings } from "../programs/warned-user.js";
 import { guard, killNow } from "../run/guard.js";
 import { whenStopped } from "../servers/process-state.js";
@@ -30,6 +31,7 @@ export interface ProgramSettings {
   "permit-holder": PermitHolderSettings;
   "permit-user": PermitUserSettings;
   "recipe-user": RecipeUserSettings;
+  "redlock-user": RedlockUserSettings;
   "warned-user": WarnedUserSettings;
   "server-starter": object;
 }
