@@ -220,6 +220,7 @@ export class Redlock extends EventEmitter {
     const value = holdersOf(held);
     const votes = new Votes(this.#members, names.length);
     votes.succeed(value);
+    this.#tell(votes);
     this.#held.set(value, held);
     for (const { signal } of held)
       signal.addEventListener("abort", () => this.#held.delete(value), { once: true });

@@ -62,7 +62,11 @@ export class Votes {
   succeed(value: string): void {
     for (const member of this.#members) {
       if (value.includes(member.holdfast.clientId)) this.for(member);
-      else this.against(member, this.#locked());
+      else
+        this.against(
+          member,
+          new Error("it has not given its lock in the time that a red lock waits for each server"),
+        );
     }
   }
 

@@ -1,0 +1,66 @@
+import type { Redis } from "ioredis";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import Redlock, { type ExecutionError, ResourceLockedError } from "../../src/redlock/index.js";
+import { destroyClient } from "../support/clients/ioredis-clients.js";
+import { watchLeaks } from "../support/run/leaks.js";
+import { type RedisServer, startRedis } from "../support/servers/redis-server.js";
+
+const HOUR_MS = 3_600_000;
+const SERVERS = 3;
+
+watchLeaks();
+let servers: RedisServer[];
+let clients: Redis[];
+let redlock: Redlock;
+beforeEach(async () => {
+  servers = await Promise.all(Array.from({ length: SERVERS }, () => startRedis()));
+  clients = servers.map((server) => server.client({ retryStrategy: () => 20 }));
+  await Promise.all(clients.map((client) => client.ping()));
+  redlock = new Redlock(clients, { retryCount: 20 });
+});
+afterEach(async () => {
+  // The client of a server that is away waits for it with its QUIT, until it is ended.
+  const quitting = redlock.quit().catch(() => undefined);
+  await Promise.all(clients.map((client) => destroyClient(client)));
+  await quitting;
+  await Promise.all(servers.map((server) => server.stop()));
+});
+
+const statsOf = async ({ attempts }: Pick<ExecutionError, "attempts">) => (await Promise.all(attempts))[0];
+const failureOf = (call: Promise<unknown>) =>
+  call.then(
+    () => Promise.reject(new Error("it did not fail")),
+    (error: unknown) => error as ExecutionError,
+  );
+const keysOf = (client: Redis) => client.keys("*").then((keys) => keys.toSorted());
+
+test("several servers: a lock is had by a majority, is extended and released on it, and votes are told", async () => {
+  let lock = await redlock.acquire(["b", "a"], 5_000);
+  expect(await statsOf(lock)).toMatchObject({ membershipSize: 3, quorumSize: 2, votesFor: new Set(clients) });
+  expect(await Promise.all(clients.map(keysOf))).toEqual(Array(SERVERS).fill(["a", "b"]));
+  lock = await lock.extend(HOUR_MS);
+  for (const client of clients) expect(await client.pttl("a")).toBeGreaterThan(HOUR_MS / 2);
+  const other = new Redlock(clients, { retryCount: 0 });
+  const refused = await statsOf(await failureOf(other.acquire(["a"], 5_000)));
+  expect([...(refused?.votesAgainst.values() ?? [])]).toEqual(
+    clients.map(() => expect.any(ResourceLockedError)),
+  );
+  await lock.release();
+  expect(await Promise.all(clients.map(keysOf))).toEqual(Array(SERVERS).fill([]));
+  expect(await redlock.using(["a"], 1_000, async (signal) => signal.aborted)).toBe(false);
+});
+
+test("several servers: one that is away does no harm, and two do", async () => {
+  await servers[0]?.kill();
+  const lock = await redlock.acquire(["a"], HOUR_MS);
+  const stats = await statsOf(lock);
+  expect([stats?.votesFor, [...(stats?.votesAgainst.keys() ?? [])]]).toEqual([
+    new Set(clients.slice(1)),
+    [clients[0]],
+  ]);
+  await lock.release();
+  await servers[1]?.kill();
+  const failure = await failureOf(redlock.acquire(["a"], 5_000, { retryCount: 0 }));
+  expect(failure.name).toBe("ExecutionError");
+  expect((await statsOf(failure))?.votesAgainst.size).toBe(3);
+});
