@@ -69,11 +69,17 @@ const leftOut = [
   ...(testsBuilt ? ["test/locks/self-wait.test.ts"] : []),
 ];
 
-function projectOf({ name, alone, files }: TestGroup, nth: number): TestProjectInlineConfiguration {
+function projectOf(
+  { name, alone, files, decorators }: TestGroup,
+  nth: number,
+): TestProjectInlineConfiguration {
   return {
     plugins: [oneCopy()],
     // Node 20 does not know `await using`.
-    oxc: { target: "es2022" },
+    oxc: {
+      target: "es2022",
+      ...(decorators === undefined ? {} : { decorator: { legacy: true, emitDecoratorMetadata: true } }),
+    },
     test: {
       name,
       include: [...files],

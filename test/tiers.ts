@@ -8,6 +8,8 @@ export interface TestGroup {
   /** Without it a worker runs one file after the other in one process, with the modules that it has loaded. */
   readonly alone: boolean;
   readonly files: readonly string[];
+  /** Which decorators the files have. Default: none. */
+  readonly decorators?: "typescript";
 }
 
 export const groups: readonly TestGroup[] = [
@@ -24,6 +26,8 @@ export const groups: readonly TestGroup[] = [
       "test/conformance/{ioredis-topologies,valkey-glide-cluster}.test.ts",
     ],
   },
+  // Frameworks are large to load, and their decorators are those of TypeScript.
+  { name: "nest-alone", alone: true, files: ["packages/nestjs/test/**/*.test.ts"], decorators: "typescript" },
   {
     // The command line against real servers, and as a process of its own that starts others.
     name: "tools-alone",

@@ -1,11 +1,13 @@
 import { checkObject, known, refuseUnknown, shown } from "../checks.js";
-import type { Holdfast, LockOptions } from "../index.js";
+import type { Holdfast, Lock, LockOptions } from "../index.js";
 import { type BusyOptions, onBusyOf } from "./busy.js";
 
 /** How a decorated method is locked: `waitMs` or `onBusy` is to be given. */
 export interface LockedOptions
   extends BusyOptions,
     Pick<LockOptions, "leaseMs" | "watchdogMs" | "maxHoldMs" | "note"> {}
+
+type Names = string | readonly string[];
 
 // biome-ignore lint/suspicious/noExplicitAny: the parameters of a method are those of the class that is decorated.
 type Method = (...args: any[]) => Promise<unknown>;
@@ -41,14 +43,14 @@ const OPTIONS = known<LockedOptions>("option", "locked", {
  *   async pay(id: string): Promise<void> {}
  * }
  * @param holdfast the client, or a function that finds it, by the object whose method is called
- * @param name of the lock, or a function that makes it of the arguments of the call
+ * @param name of the lock, or a function that makes it of the arguments of the call; several make a multi lock
  * @throws TypeError, RangeError where it decorates; its method as `using` and `tryUsing`
  * @see docs/guide/recipes.md
  */
 // biome-ignore lint/suspicious/noExplicitAny: the object and the arguments are those of the class that is decorated.
 export function locked<This = any, Args extends readonly any[] = any[]>(
   holdfast: Holdfast | ((self: This) => Holdfast),
-  name: string | ((...args: Args) => string),
+  name: Names | ((...args: Args) => Names),
   options: LockedOptions,
 ): LockedMethod {
   checkObject("options", options, "{ waitMs: 5_000 }");
@@ -63,7 +65,7 @@ export function locked<This = any, Args extends readonly any[] = any[]>(
     if (typeof method !== "function") throw new TypeError(`locked decorates methods, got ${shown(method)}`);
     const inLock = async function (this: This, ...args: Args): Promise<unknown> {
       const client = typeof holdfast === "function" ? holdfast(this) : holdfast;
-      const lock = client.getLock(typeof name === "function" ? name(...args) : name);
+      const lock = lockFor(client, typeof name === "function" ? name(...args) : name);
       const body = () => Reflect.apply(method, this, args);
       return skips ? (await lock.tryUsing(lockOptions, body)).value : lock.using(lockOptions, body);
     };
@@ -72,4 +74,11 @@ export function locked<This = any, Args extends readonly any[] = any[]>(
   const decorate = (first: unknown, _second: unknown, descriptor?: PropertyDescriptor) =>
     descriptor === undefined ? around(first) : { ...descriptor, value: around(descriptor.value) };
   return decorate as LockedMethod;
+}
+
+function lockFor(holdfast: Holdfast, names: Names): Lock {
+  if (typeof names === "string") return holdfast.getLock(names);
+  const locks = [...new Set(names)].map((name) => holdfast.getLock(name));
+  const [first, ...others] = locks;
+  return first !== undefined && others.length === 0 ? first : holdfast.getMultiLock(...locks);
 }

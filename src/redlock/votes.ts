@@ -106,6 +106,7 @@ export function isHeldByRedlock(error: unknown): boolean {
 function isOfServers(error: unknown): boolean {
   if (isHeldByRedlock(error)) return true;
   const types = [
+    ClientClosedError,
     WaitTimeoutError,
     UnavailableError,
     NotReplicatedError,

@@ -1,0 +1,106 @@
+import { Inject } from "@nestjs/common";
+import { Holdfast } from "holdfast";
+import { type LockedOptions, locked, type RunOnceOptions, runOnce } from "holdfast/recipes";
+import { getHoldfastToken } from "./tokens.js";
+
+type Names = string | readonly string[];
+
+/** How a method is locked: `waitMs` or `onBusy` is to be given. */
+export interface LockedMethodOptions extends LockedOptions {
+  /** The name of the client. Default: the one without a name. */
+  readonly client?: string;
+}
+
+/** How the runs of a scheduled method are made one in the fleet. */
+export interface RunOnceMethodOptions extends Omit<RunOnceOptions, "name" | "fireTime" | "clock"> {
+  /** Of the job. Default: `<class>.<method>`. */
+  readonly name?: string;
+  /**
+   * All fires of the schedule are at multiples of it, in milliseconds: 60 000 of a schedule of minutes. Nest does not tell a method for when it
+   * is called, so that the time of the call is rounded down.
+   */
+  readonly gridMs: number;
+  readonly client?: string;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what methods take is theirs.
+type Method<Args extends readonly any[]> = (...args: [...Args, ...any[]]) => Promise<unknown>;
+
+/** Of a method whose first arguments are those. */
+// biome-ignore lint/suspicious/noExplicitAny: as above.
+type MethodDecorating<Args extends readonly any[]> = <M extends Method<Args>>(
+  target: object,
+  property: string | symbol,
+  descriptor: TypedPropertyDescriptor<M>,
+) => TypedPropertyDescriptor<M>;
+
+/**
+ * Runs a method under a lock, and leaves what other decorators say about it. Works in providers, controllers and resolvers of any scope.
+ *
+ * @example
+ * @Locked((id: string) => `order:${id}`, { waitMs: 5_000 })
+ * async pay(id: string, amount: number): Promise<void> {}
+ * @param key of the lock, or a function that makes it of the arguments; several make a multi lock
+ * @throws TypeError, RangeError where it decorates; its method as `using` and `tryUsing`
+ */
+// biome-ignore lint/suspicious/noExplicitAny: as above.
+export function Locked<Args extends readonly any[] = []>(
+  key: Names | ((...args: Args) => Names),
+  { client, ...options }: LockedMethodOptions,
+): MethodDecorating<Args> {
+  return (target, property, descriptor) => {
+    const find = findIn(target, client);
+    const decorated = locked(find, key, options)(target, property, descriptor as never) as typeof descriptor;
+    return keepingMetadata(descriptor, decorated);
+  };
+}
+
+/**
+ * Lets one process of a fleet run a scheduled method at each of its times.
+ *
+ * @example
+ * @Cron("0 2 * * *")
+ * @RunOnce({ gridMs: 60_000 })
+ * async report(): Promise<void> {}
+ */
+export function RunOnce({ client, name, ...options }: RunOnceMethodOptions): MethodDecorating<[]> {
+  return (target, property, descriptor) => {
+    const find = findIn(target, client);
+    const method = descriptor.value;
+    if (typeof method !== "function") throw new TypeError("RunOnce decorates methods");
+    const job = name ?? `${target.constructor.name}.${String(property)}`;
+    const value = async function (this: object, ...args: never[]): Promise<unknown> {
+      const run = () => Reflect.apply(method, this, args) as Promise<unknown>;
+      const once = await runOnce(find(this), { ...options, name: job, fireTime: Date.now() }, run);
+      return once.value;
+    };
+    Object.defineProperty(value, "name", { value: method.name, configurable: true });
+    return keepingMetadata(descriptor, { ...descriptor, value: value as unknown as typeof method });
+  };
+}
+
+/** Has Nest inject the client into the object whose method is decorated. @returns what finds it there */
+function findIn(target: object, client: string | undefined): (self: object) => Holdfast {
+  const token = getHoldfastToken(client);
+  const place = Symbol.for(`holdfast-nestjs:${token}`);
+  Inject(token)(target, place);
+  return (self) => {
+    const holdfast = (self as Record<symbol, unknown>)[place];
+    if (holdfast instanceof Holdfast) return holdfast;
+    const of = client === undefined ? "" : ` with the name "${client}"`;
+    throw new Error(
+      `HoldfastModule${of} is not imported, or Nest has not made this ${self.constructor.name}: its methods that are locked find no client`,
+    );
+  };
+}
+
+/** What decorators below have said about the method goes on to what stands in its place. */
+function keepingMetadata<M>(
+  { value: from }: TypedPropertyDescriptor<M>,
+  decorated: TypedPropertyDescriptor<M>,
+): TypedPropertyDescriptor<M> {
+  const { value: to } = decorated;
+  for (const key of Reflect.getMetadataKeys(from as object))
+    Reflect.defineMetadata(key, Reflect.getMetadata(key, from as object), to as object);
+  return decorated;
+}

@@ -1,0 +1,32 @@
+import {
+  type ArgumentsHost,
+  Catch,
+  ConflictException,
+  type HttpException,
+  ServiceUnavailableException,
+} from "@nestjs/common";
+import { BaseExceptionFilter } from "@nestjs/core";
+import { ClientClosedError, QuorumError, UnavailableError, WaitTimeoutError } from "holdfast";
+
+/** How long a client should wait before it asks again, in seconds: most locks are held for less. */
+const RETRY_AFTER_S = 2;
+
+/**
+ * Answers over HTTP: 409 where somebody else has the lock, 503 where Redis does not answer or the application ends, both with `Retry-After`.
+ * Everything else is left to Nest: the work may have been done in part.
+ */
+@Catch(WaitTimeoutError, UnavailableError, QuorumError, ClientClosedError)
+export class HoldfastExceptionFilter extends BaseExceptionFilter {
+  override catch(error: Error, host: ArgumentsHost): void {
+    if (host.getType() !== "http") throw error;
+    const response = host.switchToHttp().getResponse<object>();
+    this.httpAdapterHost?.httpAdapter.setHeader(response, "Retry-After", String(RETRY_AFTER_S));
+    super.catch(exceptionFor(error), host);
+  }
+}
+
+function exceptionFor(error: Error): HttpException {
+  return error instanceof WaitTimeoutError
+    ? new ConflictException(error.message, { cause: error })
+    : new ServiceUnavailableException(error.message, { cause: error });
+}

@@ -1,0 +1,10 @@
+export { Locked, type LockedMethodOptions, RunOnce, type RunOnceMethodOptions } from "./decorators.js";
+export { HoldfastExceptionFilter } from "./exception-filter.js";
+export { HoldfastModule, InjectHoldfast, InjectLock, type LockFeature, type LockKind } from "./module.js";
+export type {
+  ConnectedOptions,
+  GivenOptions,
+  HoldfastModuleExtras,
+  HoldfastModuleOptions,
+} from "./options.js";
+export { getHoldfastToken, getLockToken } from "./tokens.js";

@@ -1,0 +1,139 @@
+import {
+  ConfigurableModuleBuilder,
+  type DynamicModule,
+  Inject,
+  Module,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+  type Provider,
+} from "@nestjs/common";
+import { Holdfast, type Lock } from "holdfast";
+import { memoryDriver } from "holdfast/memory";
+import type { HoldfastModuleExtras, HoldfastModuleOptions } from "./options.js";
+import { getHoldfastToken, getLockToken } from "./tokens.js";
+
+/** Which kinds of locks `forFeature` makes. */
+export type LockKind = "lock" | "fair" | "fenced" | "spin" | "nonReentrant";
+
+/** A lock that is injected by its name. */
+export interface LockFeature {
+  readonly name: string;
+  /** Default: `lock`. */
+  readonly kind?: LockKind;
+}
+
+const CLOSE = { graceMs: 10_000, releaseHeld: true };
+const LIFE = Symbol("holdfast: its life in the application");
+
+const OPTIONS = Symbol("holdfast: the options of its module");
+const EXTRAS: HoldfastModuleExtras = { name: undefined, isGlobal: true };
+
+const { ConfigurableModuleClass, OPTIONS_TYPE, ASYNC_OPTIONS_TYPE } =
+  new ConfigurableModuleBuilder<HoldfastModuleOptions>({
+    moduleName: "Holdfast",
+    optionsInjectionToken: OPTIONS,
+  })
+    .setClassMethodName("forRoot")
+    .setFactoryMethodName("createHoldfastOptions")
+    .setExtras(EXTRAS, (definition, { name, isGlobal }) => {
+      const token = getHoldfastToken(name);
+      const client: Provider = {
+        provide: token,
+        useFactory: (options: HoldfastModuleOptions) => holdfastOf(options),
+        inject: [OPTIONS],
+      };
+      const life: Provider = {
+        provide: LIFE,
+        useFactory: (holdfast: Holdfast, options: HoldfastModuleOptions) => new Life(holdfast, options),
+        inject: [token, OPTIONS],
+      };
+      const byClass: Provider[] = name === undefined ? [{ provide: Holdfast, useExisting: token }] : [];
+      return {
+        ...definition,
+        global: isGlobal ?? true,
+        providers: [...(definition.providers ?? []), client, life, ...byClass],
+        exports: [...(definition.exports ?? []), token, ...byClass.map(() => Holdfast)],
+      };
+    })
+    .build();
+
+function holdfastOf(options: HoldfastModuleOptions): Holdfast {
+  if ("holdfast" in options) return options.holdfast;
+  const { driver, close: _close, disconnect: _disconnect, ...settings } = options;
+  return new Holdfast(driver, settings);
+}
+
+/** Closes a client with the application. */
+class Life implements OnModuleDestroy, OnApplicationShutdown {
+  readonly #holdfast: Holdfast;
+  readonly #options: HoldfastModuleOptions;
+  #closing: Promise<unknown> | undefined;
+
+  constructor(holdfast: Holdfast, options: HoldfastModuleOptions) {
+    this.#holdfast = holdfast;
+    this.#options = options;
+  }
+
+  /** Not waited for: requests that hold locks go on until the server is closed, which Nest does next. */
+  onModuleDestroy(): void {
+    this.#closing = this.#holdfast.close(this.#options.close ?? CLOSE);
+    this.#closing.catch(() => undefined);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.#closing;
+    await this.#options.disconnect?.();
+  }
+}
+
+const makers: Readonly<Record<LockKind, (holdfast: Holdfast, name: string) => Lock>> = {
+  lock: (holdfast, name) => holdfast.getLock(name),
+  fair: (holdfast, name) => holdfast.getFairLock(name),
+  fenced: (holdfast, name) => holdfast.getFencedLock(name),
+  spin: (holdfast, name) => holdfast.getSpinLock(name),
+  nonReentrant: (holdfast, name) => holdfast.getNonReentrantLock(name),
+};
+
+/**
+ * Gives an application its locks: `forRoot`, or `forRootAsync` with `useFactory`, `useClass` or `useExisting`. The client is injected by its
+ * class, or by `@InjectHoldfast()`, and closed when the application is, before its connection.
+ */
+@Module({})
+export class HoldfastModule extends ConfigurableModuleClass {
+  static override forRoot(options: typeof OPTIONS_TYPE): DynamicModule {
+    return super.forRoot(options);
+  }
+
+  static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
+    return super.forRootAsync(options);
+  }
+
+  /** Locks to be injected by `@InjectLock(name)`. @param client the name of the client. Default: that without one */
+  static forFeature(locks: readonly (string | LockFeature)[], client?: string): DynamicModule {
+    const providers = locks.map((each): Provider & { readonly provide: string } => {
+      const { name, kind = "lock" } = typeof each === "string" ? { name: each } : each;
+      const maker = makers[kind];
+      if (maker === undefined)
+        throw new TypeError(`there is no kind "${kind}" of locks: ${Object.keys(makers).join(", ")}`);
+      return {
+        provide: getLockToken(name, client),
+        useFactory: (holdfast: Holdfast) => maker(holdfast, name),
+        inject: [getHoldfastToken(client)],
+      };
+    });
+    return { module: HoldfastModule, providers, exports: providers.map(({ provide }) => provide) };
+  }
+
+  /** The same with a server inside the process, for tests: needs `fengari`. */
+  static forTesting(extras: HoldfastModuleExtras = {}): DynamicModule {
+    return HoldfastModule.forRoot({ driver: memoryDriver(), ...extras });
+  }
+}
+
+/** Injects the client, or the one with that name. */
+export const InjectHoldfast = (client?: string): PropertyDecorator & ParameterDecorator =>
+  Inject(getHoldfastToken(client));
+
+/** Injects a lock that `forFeature` has made. */
+export const InjectLock = (name: string, client?: string): PropertyDecorator & ParameterDecorator =>
+  Inject(getLockToken(name, client));

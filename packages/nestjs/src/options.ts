@@ -1,0 +1,29 @@
+import type { CloseOptions, Driver, Holdfast, HoldfastOptions } from "holdfast";
+
+/** The connection of a client, and how it works. */
+export interface ConnectedOptions extends HoldfastOptions {
+  /** As `ioredisDriver(redis)`. */
+  readonly driver: Driver;
+  /**
+   * How the client is closed when the application ends. `graceMs`: for how long running bodies may go on; Nest waits for them, and closes what
+   * was created before the client afterwards. Default: `{ graceMs: 10_000, releaseHeld: true }`.
+   */
+  readonly close?: CloseOptions;
+  /** Ends the connection, once the client is closed: `() => redis.quit()`. Default: nothing, it is the application's. */
+  readonly disconnect?: () => unknown;
+}
+
+/** A client that is there already, and that the module closes, as `close` says. */
+export interface GivenOptions extends Pick<ConnectedOptions, "close" | "disconnect"> {
+  readonly holdfast: Holdfast;
+}
+
+export type HoldfastModuleOptions = ConnectedOptions | GivenOptions;
+
+/** What is said where the module is imported, apart from the client's own options. */
+export interface HoldfastModuleExtras {
+  /** Which client this is, where there are several. Default: `default`. */
+  readonly name?: string | undefined;
+  /** Whether all modules see it without importing it. Default: true. */
+  readonly isGlobal?: boolean | undefined;
+}
