@@ -28,34 +28,33 @@ const LIFE = Symbol("holdfast: its life in the application");
 const OPTIONS = Symbol("holdfast: the options of its module");
 const EXTRAS: HoldfastModuleExtras = { name: undefined, isGlobal: true };
 
-const { ConfigurableModuleClass, OPTIONS_TYPE, ASYNC_OPTIONS_TYPE } =
-  new ConfigurableModuleBuilder<HoldfastModuleOptions>({
-    moduleName: "Holdfast",
-    optionsInjectionToken: OPTIONS,
+const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<HoldfastModuleOptions>({
+  moduleName: "Holdfast",
+  optionsInjectionToken: OPTIONS,
+})
+  .setClassMethodName("forRoot")
+  .setFactoryMethodName("createHoldfastOptions")
+  .setExtras(EXTRAS, (definition, { name, isGlobal }) => {
+    const token = getHoldfastToken(name);
+    const client: Provider = {
+      provide: token,
+      useFactory: (options: HoldfastModuleOptions) => holdfastOf(options),
+      inject: [OPTIONS],
+    };
+    const life: Provider = {
+      provide: LIFE,
+      useFactory: (holdfast: Holdfast, options: HoldfastModuleOptions) => new Life(holdfast, options),
+      inject: [token, OPTIONS],
+    };
+    const byClass: Provider[] = name === undefined ? [{ provide: Holdfast, useExisting: token }] : [];
+    return {
+      ...definition,
+      global: isGlobal ?? true,
+      providers: [...(definition.providers ?? []), client, life, ...byClass],
+      exports: [...(definition.exports ?? []), token, ...byClass.map(() => Holdfast)],
+    };
   })
-    .setClassMethodName("forRoot")
-    .setFactoryMethodName("createHoldfastOptions")
-    .setExtras(EXTRAS, (definition, { name, isGlobal }) => {
-      const token = getHoldfastToken(name);
-      const client: Provider = {
-        provide: token,
-        useFactory: (options: HoldfastModuleOptions) => holdfastOf(options),
-        inject: [OPTIONS],
-      };
-      const life: Provider = {
-        provide: LIFE,
-        useFactory: (holdfast: Holdfast, options: HoldfastModuleOptions) => new Life(holdfast, options),
-        inject: [token, OPTIONS],
-      };
-      const byClass: Provider[] = name === undefined ? [{ provide: Holdfast, useExisting: token }] : [];
-      return {
-        ...definition,
-        global: isGlobal ?? true,
-        providers: [...(definition.providers ?? []), client, life, ...byClass],
-        exports: [...(definition.exports ?? []), token, ...byClass.map(() => Holdfast)],
-      };
-    })
-    .build();
+  .build();
 
 function holdfastOf(options: HoldfastModuleOptions): Holdfast {
   if ("holdfast" in options) return options.holdfast;
@@ -100,14 +99,6 @@ const makers: Readonly<Record<LockKind, (holdfast: Holdfast, name: string) => Lo
  */
 @Module({})
 export class HoldfastModule extends ConfigurableModuleClass {
-  static override forRoot(options: typeof OPTIONS_TYPE): DynamicModule {
-    return super.forRoot(options);
-  }
-
-  static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
-    return super.forRootAsync(options);
-  }
-
   /** Locks to be injected by `@InjectLock(name)`. @param client the name of the client. Default: that without one */
   static forFeature(locks: readonly (string | LockFeature)[], client?: string): DynamicModule {
     const providers = locks.map((each): Provider & { readonly provide: string } => {

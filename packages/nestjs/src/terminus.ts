@@ -18,12 +18,18 @@ export class HoldfastHealthIndicator {
   readonly #health: HealthIndicatorService;
   readonly #modules: ModuleRef;
 
-  constructor(@Inject(HealthIndicatorService) health: HealthIndicatorService, @Inject(ModuleRef) modules: ModuleRef) {
+  constructor(
+    @Inject(HealthIndicatorService) health: HealthIndicatorService,
+    @Inject(ModuleRef) modules: ModuleRef,
+  ) {
     this.#health = health;
     this.#modules = modules;
   }
 
-  async check(key: string, { client, timeoutMs = 1_000 }: HoldfastHealthOptions = {}): Promise<HealthIndicatorResult> {
+  async check(
+    key: string,
+    { client, timeoutMs = 1_000 }: HoldfastHealthOptions = {},
+  ): Promise<HealthIndicatorResult> {
     const indicator = this.#health.check(key);
     try {
       const holdfast = this.#modules.get<Holdfast>(getHoldfastToken(client), { strict: false });

@@ -23,7 +23,10 @@ afterEach(async () => {
 const Summary = (text: string) => SetMetadata("summary", text);
 
 async function appWith(parts: Parameters<typeof Test.createTestingModule>[0]) {
-  const made = await Test.createTestingModule({ ...parts, imports: [HoldfastModule.forTesting(), ...(parts.imports ?? [])] }).compile();
+  const made = await Test.createTestingModule({
+    ...parts,
+    imports: [HoldfastModule.forTesting(), ...(parts.imports ?? [])],
+  }).compile();
   const app = made.createNestApplication();
   await app.init();
   closers.push(() => app.close());
@@ -71,7 +74,10 @@ describe("@Locked", () => {
     expect(await orders.move("a", "b")).toEqual([true, true]);
     expect(await heldNow(orders.holdfast, "order:7")).toBe(false);
     const reflector = app.get(Reflector);
-    expect([reflector.get("summary", orders.pay), reflector.get("summary", orders.move)]).toEqual(["pays", "moves"]);
+    expect([reflector.get("summary", orders.pay), reflector.get("summary", orders.move)]).toEqual([
+      "pays",
+      "moves",
+    ]);
     expect([orders.pay.name, orders.count.name]).toEqual(["pay", "count"]);
   });
 
@@ -155,7 +161,9 @@ describe("a module", () => {
     expect(await both.inOther()).toEqual([false, true]);
     await both.jobs.using(async () => expect(await heldNow(both.plain, "jobs")).toBe(true));
     await both.queue.using(async () => expect(await heldNow(both.other, "queue")).toBe(true));
-    expect(() => HoldfastModule.forFeature([{ name: "x", kind: "fare" as never }])).toThrow('there is no kind "fare"');
+    expect(() => HoldfastModule.forFeature([{ name: "x", kind: "fare" as never }])).toThrow(
+      'there is no kind "fare"',
+    );
   });
 
   test("closes its client before the connection, and lets running bodies end", async () => {
