@@ -3,7 +3,7 @@ import { asLockError, type ExecutionResult, type ExecutionStats } from "./errors
 /** What a lock needs of the Redlock that it is of. */
 export interface Releasing {
   release(lock: Lock): Promise<ExecutionResult>;
-  extend(lock: Lock, duration: number): Promise<Lock>;
+  extend(lock: Lock, durationMs: number): Promise<Lock>;
 }
 
 /** Resources that are locked. May be made anew from its parts, in another process as well, to be released there. As redlock 5 has it. */
@@ -36,8 +36,8 @@ export class Lock {
   }
 
   /** @see Redlock.extend */
-  async extend(duration: number): Promise<Lock> {
-    return this.redlock.extend(this, duration);
+  async extend(durationMs: number): Promise<Lock> {
+    return this.redlock.extend(this, durationMs);
   }
 
   /** As redlock 4 calls them. */
@@ -53,8 +53,8 @@ export class Lock {
 
 /** A lock of redlock 4, whose `extend` changes it. */
 export class ChangingLock extends Lock {
-  override async extend(duration: number): Promise<Lock> {
-    const { expiration } = await super.extend(duration).catch(asLockError);
+  override async extend(durationMs: number): Promise<Lock> {
+    const { expiration } = await super.extend(durationMs).catch(asLockError);
     this.expiration = expiration;
     return this;
   }

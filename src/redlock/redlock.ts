@@ -53,18 +53,18 @@ export class Redlock extends EventEmitter {
   /**
    * Locks all of some resources, or none.
    *
-   * @param duration after so many milliseconds the lock ends by itself
+   * @param durationMs after so many milliseconds the lock ends by itself
    * @throws ExecutionError when they are not to be had in time, with a ResourceLockedError for each client where others have them; Error,
    * RangeError, InvalidNameError
    */
   async acquire(
     resources: string | readonly string[],
-    duration: number,
+    durationMs: number,
     settings?: Partial<Settings>,
   ): Promise<Lock> {
     refuseCallback(settings, "acquire(resources, duration)");
-    checkDuration(duration);
-    return this.#acquire(namesOf(resources), duration, settingsOf(settings, this.settings), Lock);
+    checkDuration(durationMs);
+    return this.#acquire(namesOf(resources), durationMs, settingsOf(settings, this.settings), Lock);
   }
 
   /**
@@ -94,9 +94,9 @@ export class Redlock extends EventEmitter {
    * @returns the lock with its new expiration; the former one has expired
    * @throws ExecutionError when the lock has ended, was acquired by another process, or too few clients have answered; Error, RangeError
    */
-  async extend(existing: Lock, duration: number, settings?: Partial<Settings>): Promise<Lock> {
+  async extend(existing: Lock, durationMs: number, settings?: Partial<Settings>): Promise<Lock> {
     refuseCallback(settings, "extend(lock, duration)");
-    checkDuration(duration);
+    checkDuration(durationMs);
     const startMs = systemClock.wallMs();
     const { resources, value, expiration } = existing;
     if (expiration < startMs) throw new ExecutionError("Cannot extend an already-expired lock.");
@@ -107,7 +107,7 @@ export class Redlock extends EventEmitter {
       );
     const votes = new Votes(this.#members, resources.length);
     try {
-      await Promise.all(held.map((lease) => lease.extend(duration)));
+      await Promise.all(held.map((lease) => lease.extend(durationMs)));
     } catch (error) {
       votes.fail(error);
       this.#tell(votes);
@@ -115,36 +115,42 @@ export class Redlock extends EventEmitter {
     }
     votes.succeed(value);
     existing.expiration = 0;
-    const driftMs = driftMsOf(settingsOf(settings, this.settings), duration);
-    return new Lock(this, resources, value, votes.attempts, expirationOf(held, startMs + duration - driftMs));
+    const driftMs = driftMsOf(settingsOf(settings, this.settings), durationMs);
+    return new Lock(
+      this,
+      resources,
+      value,
+      votes.attempts,
+      expirationOf(held, startMs + durationMs - driftMs),
+    );
   }
 
   /**
    * Runs a routine while all of the resources are locked: for as long as it takes. Its signal aborts when the lock is lost.
    *
-   * @param duration for so many milliseconds at most the lock outlasts a process that has died; rounded as `watchdogMs` of a lock
+   * @param durationMs for so many milliseconds at most the lock outlasts a process that has died; rounded as `watchdogMs` of a lock
    * @throws what the routine throws; ExecutionError as `acquire`, and when the lock was lost before the routine has ended
    */
-  async using<T>(resources: string | readonly string[], duration: number, routine: Routine<T>): Promise<T>;
+  async using<T>(resources: string | readonly string[], durationMs: number, routine: Routine<T>): Promise<T>;
   async using<T>(
     resources: string | readonly string[],
-    duration: number,
+    durationMs: number,
     settings: Partial<Settings>,
     routine?: Routine<T>,
   ): Promise<T>;
   async using<T>(
     resources: string | readonly string[],
-    duration: number,
+    durationMs: number,
     ...rest: readonly (Partial<Settings> | Routine<T> | undefined)[]
   ): Promise<T> {
-    checkDuration(duration);
+    checkDuration(durationMs);
     const { routine, given } = routineOf<T>(rest);
     const settings = settingsOf(given, this.settings);
-    if (settings.automaticExtensionThreshold > duration - 100)
+    if (settings.automaticExtensionThreshold > durationMs - 100)
       throw new Error(
         "A lock `duration` must be at least 100ms greater than the `automaticExtensionThreshold` setting.",
       );
-    const watchdogMs = Math.min(Math.max(duration, SHORTEST_WATCHDOG_MS), LONGEST_WATCHDOG_MS);
+    const watchdogMs = Math.min(Math.max(durationMs, SHORTEST_WATCHDOG_MS), LONGEST_WATCHDOG_MS);
     const held = await this.#take(namesOf(resources), { watchdogMs }, settings);
     const { signal, end } = signalOf(held);
     let value: T;
@@ -166,23 +172,23 @@ export class Redlock extends EventEmitter {
   /** As redlock 4 has it: a lock whose `extend` changes it, and whose errors are LockErrors. */
   async lock(
     resource: string | readonly string[],
-    ttl: number,
+    ttlMs: number,
     ...callback: readonly unknown[]
   ): Promise<Lock> {
     refuseCallback(callback[0], "lock(resource, ttl)");
-    return this.lockWithOptions(resource, ttl, {});
+    return this.lockWithOptions(resource, ttlMs, {});
   }
 
   /** As redlock 4 has it. */
   async lockWithOptions(
     resource: string | readonly string[],
-    ttl: number,
+    ttlMs: number,
     options: Partial<Settings>,
     ...callback: readonly unknown[]
   ): Promise<Lock> {
     refuseCallback(callback[0], "lockWithOptions(resource, ttl, options)");
-    checkDuration(ttl);
-    return this.#acquire(namesOf(resource), ttl, settingsOf(options, this.settings), ChangingLock).catch(
+    checkDuration(ttlMs);
+    return this.#acquire(namesOf(resource), ttlMs, settingsOf(options, this.settings), ChangingLock).catch(
       asLockError,
     );
   }
@@ -190,11 +196,11 @@ export class Redlock extends EventEmitter {
   /** As redlock 4 has it. */
   async acquireWithOptions(
     resource: string | readonly string[],
-    ttl: number,
+    ttlMs: number,
     options: Partial<Settings>,
     ...callback: readonly unknown[]
   ): Promise<Lock> {
-    return this.lockWithOptions(resource, ttl, options, ...callback);
+    return this.lockWithOptions(resource, ttlMs, options, ...callback);
   }
 
   /** As redlock 4 has it. */
@@ -212,11 +218,11 @@ export class Redlock extends EventEmitter {
 
   async #acquire(
     names: readonly string[],
-    duration: number,
+    durationMs: number,
     settings: Settings,
     kind: typeof Lock,
   ): Promise<Lock> {
-    const held = await this.#take(names, { leaseMs: duration }, settings);
+    const held = await this.#take(names, { leaseMs: durationMs }, settings);
     const value = holdersOf(held);
     const votes = new Votes(this.#members, names.length);
     votes.succeed(value);
@@ -224,7 +230,7 @@ export class Redlock extends EventEmitter {
     this.#held.set(value, held);
     for (const { signal } of held)
       signal.addEventListener("abort", () => this.#held.delete(value), { once: true });
-    const endMs = systemClock.wallMs() + duration - driftMsOf(settings, duration);
+    const endMs = systemClock.wallMs() + durationMs - driftMsOf(settings, durationMs);
     return new kind(this, [...names], value, votes.attempts, expirationOf(held, endMs));
   }
 

@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import {
   ClientClosedError,
   HoldfastError,
@@ -55,7 +56,7 @@ export class Votes {
   }
 
   against({ client }: Member, error: unknown): void {
-    this.#against.set(client, error instanceof Error ? error : new Error(String(error)));
+    this.#against.set(client, types.isNativeError(error) ? error : new Error(String(error)));
   }
 
   /** @param value the holders of all that was had */
@@ -105,7 +106,7 @@ export function isHeldByRedlock(error: unknown): boolean {
 
 function isOfServers(error: unknown): boolean {
   if (isHeldByRedlock(error)) return true;
-  const types = [
+  const kinds = [
     ClientClosedError,
     WaitTimeoutError,
     UnavailableError,
@@ -114,5 +115,5 @@ function isOfServers(error: unknown): boolean {
     LeaseLostError,
     NotHeldError,
   ];
-  return error instanceof HoldfastError && types.some((type) => error instanceof type);
+  return error instanceof HoldfastError && kinds.some((type) => error instanceof type);
 }

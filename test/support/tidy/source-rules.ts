@@ -77,9 +77,12 @@ const asksTheEnvironment: TidyRule = {
 const TIME_NAME =
   /\b(\w*?(?:age|backoff|deadline|delay|due|duration|elapsed|expiry|grace|interval|lease|margin|period|skew|time|timeout|ttl|until|wait|window))\??: (?:readonly )?number\b/gi;
 
+/** Has the settings of redlock, by their names there. */
+const OF_REDLOCK = "src/redlock/settings.ts";
+
 const namesUnits: TidyRule = {
   promise: "a number of milliseconds has the unit last in its name",
-  applies: isSource,
+  applies: (path) => isSource(path) && path !== OF_REDLOCK,
   problems: (text) => complain(withoutComments(text), TIME_NAME, "end the name in Ms"),
   offences: [
     "export interface LockOptions {\n  readonly lease?: number;\n}\n",

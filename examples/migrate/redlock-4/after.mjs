@@ -1,0 +1,20 @@
+// @ts-check
+// #region program
+import { Redis } from "ioredis";
+import Redlock from "holdfast/redlock";
+
+const redis = new Redis(process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379");
+const redlock = new Redlock([redis], { retryCount: -1, retryDelay: 20, retryJitter: 10 });
+
+/** @param {() => Promise<unknown>} work */
+export async function deposit(work) {
+  const lock = await redlock.lock("account:42", 5_000);
+  try {
+    await work();
+  } finally {
+    await lock.unlock();
+  }
+}
+
+export const end = () => redlock.quit();
+// #endregion

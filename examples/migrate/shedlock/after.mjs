@@ -1,0 +1,18 @@
+// @ts-check
+// #region program
+import { Redis } from "ioredis";
+import Redlock from "holdfast/redlock";
+
+const redis = new Redis(process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379");
+// While JVMs have ShedLock's Redis provider: it waits for locks that are strings, as those are.
+const locks = new Redlock([redis], { retryCount: -1, retryDelay: 20 });
+
+/** @param {() => Promise<unknown>} work */
+export async function deposit(work) {
+  await locks.using(["job-lock:prod:nightly"], 5_000, async () => {
+    await work();
+  });
+}
+
+export const end = () => locks.quit();
+// #endregion
