@@ -16,8 +16,6 @@ const testsBuilt = process.env["HOLDFAST_TEST_BUILT"] === "1";
 const report = process.env["HOLDFAST_REPORT"];
 /** Where `npm run test:servers` wants to read what became of each test. */
 const record = process.env["HOLDFAST_RECORD"];
-/** A tier that chooses how long its tests are chooses how long they may take as well. */
-const timeoutMs = Number(process.env["HOLDFAST_TEST_TIMEOUT_MS"] ?? 60_000);
 const againstRedisson = isBuilt(process.env["HOLDFAST_REDISSON"] ?? newest);
 const underStress = process.env["HOLDFAST_STRESS_MS"] !== undefined;
 
@@ -96,7 +94,7 @@ function projectOf(
       execArgv: ["--unhandled-rejections=strict", "--expose-gc", "--max-semi-space-size=64"],
       server: { deps: { external: [/\/dist\/esm\//] } },
       // No promise about time is left to these: a machine may do something else for a while.
-      testTimeout: timeoutMs,
+      testTimeout: 60_000,
       hookTimeout: 60_000,
     },
   };

@@ -37,7 +37,6 @@ const { ok } = await runTier("long", campaigns, {
     HOLDFAST_MODEL_RUNS: "5000",
     HOLDFAST_RECORD_RUNS: "400000",
     HOLDFAST_STRIDE: "1",
-    HOLDFAST_TEST_TIMEOUT_MS: "600000",
   },
 });
 process.exitCode = isBuilt && ok ? 0 : 1;

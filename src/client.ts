@@ -238,7 +238,7 @@ export class Client {
     this.#refuse("to nobody");
   }
 
-  /** Waits for what is under way, for one command timeout, or two where a server answers, and ends all services. */
+  /** Waits for what is under way, until a command has been without an answer for one command timeout, two at most, and ends all services. */
   async stop(): Promise<void> {
     const { commandTimeoutMs } = this.settings;
     const quiet = this.#quiet();

@@ -384,9 +384,9 @@ export class Holdfast implements AsyncDisposable {
    * the locks that they still take. Then declares what is still held lost and stops renewing it. Closes only the connections that holdfast
    * opened. Safe twice.
    *
-   * Takes as long as the bodies need, `graceMs` at most, and then waits for commands that are under way and those that release: one
-   * `commandTimeoutMs` at most when Redis does not answer, and two when it does, as what lost an answer is cleaned up. The Redis client may
-   * take one more to end connections, which as a rule it does at once.
+   * Takes as long as the bodies need, `graceMs` at most, and then waits for commands that are under way and those that release: until one has
+   * been without an answer for one `commandTimeoutMs`, and two at most, as what lost an answer is cleaned up. The Redis client may take one
+   * more to end connections, which as a rule it does at once.
    * @throws TypeError, RangeError before anything is done
    */
   async close(options: CloseOptions = {}): Promise<void> {

@@ -2,7 +2,7 @@
 // #region jobs
 /** @typedef {{ holdfast: import("holdfast").Holdfast, redis: import("ioredis").Redis }} Clients */
 
-/** @param {Clients} clients @param {string} customer @param {string} job */
+/** @param {Clients} clients @param {string} customer @param {string} job with an id of its own: no two are the same text */
 export async function add({ redis }, customer, job) {
   await redis.multi().rpush(`jobs:${customer}`, job).sadd("customers", customer).exec();
 }
@@ -26,8 +26,8 @@ export async function doNext({ holdfast, redis }, work) {
     if (job !== null) {
       await work(job, lease.signal);
       lease.assertHeld();
-      // After the work, and not before: the job of a process that dies is still there.
-      await redis.lpop(list);
+      // After the work: the job of a process that dies is still there. By its text: a process that stood still takes no other job off.
+      await redis.lrem(list, 1, job);
     }
     await redis.eval(FORGET_WITHOUT_JOBS, 2, list, "customers", customer);
   });

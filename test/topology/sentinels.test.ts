@@ -55,10 +55,18 @@ test("a client that listens to the Sentinels itself connects to the new master o
   const ports: (number | undefined)[] = [];
   const left: (number | undefined)[] = [];
   redis.on("ready", () => ports.push(redis.stream.remotePort));
+  // Not where somebody else ends its connection, as holdfast could do by `disconnect` of the client.
+  let isAsked = false;
+  const end = redis.disconnect.bind(redis);
+  redis.disconnect = (...args) => {
+    isAsked = true;
+    end(...args);
+    isAsked = false;
+  };
   const { connector } = redis as unknown as { readonly connector: { disconnect(): void } };
   const disconnect = connector.disconnect.bind(connector);
   connector.disconnect = () => {
-    left.push(redis.stream.remotePort);
+    if (!isAsked) left.push(redis.stream.remotePort);
     disconnect();
   };
   const master = await servers.failover();

@@ -6,20 +6,24 @@ import { CHOICES, ServerRecordModel } from "../support/models/server-record-mode
 import { seededRandom } from "../support/run/seeded-random.js";
 
 const RUNS = Number(process.env["HOLDFAST_RECORD_RUNS"] ?? 20_000);
+/** A sequence takes less than a millisecond. */
+const timeout = Math.max(60_000, RUNS);
 /** One of so many sequences is played on the real scripts as well, which takes most of the time. */
 const ON_SCRIPTS = 10;
 const { seed } = seededRandom();
 const sequences = fc.array(fc.nat(CHOICES - 1), { maxLength: 60, size: "max" });
 
 describe("the record of what Redis has of a stay", () => {
-  it("is right whatever is lost, doubled, late, handed over, freed by force or closed, and comes to rest", () => {
+  it("is right whatever is lost, doubled, late, handed over, freed by force or closed, and comes to rest", {
+    timeout,
+  }, () => {
     const rest = (choices: readonly number[]): void => {
       expect(new ServerRecordModel().play(choices)).toBe("at rest");
     };
     fc.assert(fc.property(sequences, rest), { numRuns: RUNS, seed });
   });
 
-  it("is right about the keys that the real scripts leave", () => {
+  it("is right about the keys that the real scripts leave", { timeout }, () => {
     const rest = (choices: readonly number[]): void => {
       expect(new ServerRecordModel(new LockScriptsBeside()).play(choices)).toBe("at rest");
     };
