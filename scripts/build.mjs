@@ -1,12 +1,13 @@
 // @ts-check
 /**
  * Builds what is stale: dist/ (the package, from src/), build/ (the demo and the child programs of the
- * tests, which import the package by its name), build/simulation/ (the simulator, with a copy of src/) and packages/cli/dist/ (the command line). Fresh output is made
+ * tests, which import the package by its name), build/simulation/ (the simulator, with a copy of src/), packages/cli/dist/ (the command line) and packages/nestjs/dist/. Fresh output is made
  * beside the old and then swapped in, folder by folder, so that a program started meanwhile, or a second build, never meets half of
  * one.
  *
  *   node scripts/build.mjs --package      dist/ alone
  *   node scripts/build.mjs --cli          dist/ and packages/cli/dist/
+ *   node scripts/build.mjs --nest         dist/ and packages/nestjs/dist/
  *   node scripts/build.mjs --simulation   build/simulation/ alone
  */
 import { spawn } from "node:child_process";
@@ -29,6 +30,11 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
 const packageInputs = ["src", "types", "tsconfig.json", "tsconfig.build.json", "tsconfig.cjs.json"];
 const commandLineInputs = ["packages/cli/src", "packages/cli/tsconfig.json"];
+const nestInputs = [
+  "packages/nestjs/src",
+  "packages/nestjs/tsconfig.json",
+  "packages/nestjs/tsconfig.build.json",
+];
 const programInputs = ["demo", "test/support", "tsconfig.programs.json"];
 const simulationInputs = [
   "src",
@@ -86,6 +92,24 @@ export async function buildCommandLine() {
 }
 
 /**
+ * The package for Nest, which imports the built package as well.
+ *
+ * @returns {Promise<boolean>} false when the compiler found errors
+ */
+export async function buildNest() {
+  if (!(await build({ packageOnly: true }))) return false;
+  const stamp = digest(nestInputs);
+  if (readStamp().nest === stamp && existsSync(join(root, "packages/nestjs/dist/esm"))) return true;
+  writeStamp({ nest: undefined });
+  const sound = await produce("packages/nestjs/dist", false, [
+    ["packages/nestjs/tsconfig.build.json", "esm"],
+    ["packages/nestjs/tsconfig.cjs.json", "cjs"],
+  ]);
+  if (sound) writeStamp({ nest: stamp });
+  return sound;
+}
+
+/**
  * The simulator has the sources compiled into its own folder, so the package need not be built for it. In that copy all state can be
  * reached from outside.
  *
@@ -100,7 +124,7 @@ export async function buildSimulation() {
   return sound;
 }
 
-/** @typedef {{ package?: string | undefined, programs?: string | undefined, simulation?: string | undefined, commandLine?: string | undefined }} Stamp */
+/** @typedef {{ package?: string | undefined, programs?: string | undefined, simulation?: string | undefined, commandLine?: string | undefined, nest?: string | undefined }} Stamp */
 
 /** @returns {Stamp} */
 function readStamp() {
@@ -159,7 +183,7 @@ async function produce(target, keepGoing, projects) {
     const sound = (await Promise.all(runs)).every(Boolean);
     if (!sound && !keepGoing) return false;
     if (target === "build/simulation") exposeFolder(join(fresh, "src"));
-    if (target === "dist") {
+    if (existsSync(join(fresh, "cjs"))) {
       const manifest = { type: "commonjs", sideEffects: false };
       writeFileSync(join(fresh, "cjs", "package.json"), `${JSON.stringify(manifest)}\n`);
     }
@@ -204,9 +228,8 @@ function swapIn(fresh, target) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const packageOnly = process.argv.includes("--package");
-  const commandLine = process.argv.includes("--cli");
-  const simulation = process.argv.includes("--simulation");
-  const sound = simulation ? buildSimulation() : commandLine ? buildCommandLine() : build({ packageOnly });
+  const chosen = { "--simulation": buildSimulation, "--cli": buildCommandLine, "--nest": buildNest };
+  const [, make] = Object.entries(chosen).find(([option]) => process.argv.includes(option)) ?? [];
+  const sound = make === undefined ? build({ packageOnly: process.argv.includes("--package") }) : make();
   process.exitCode = (await sound) ? 0 : 1;
 }

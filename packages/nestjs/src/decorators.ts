@@ -1,5 +1,5 @@
 import { Inject } from "@nestjs/common";
-import { Holdfast } from "holdfast";
+import type { Holdfast } from "holdfast";
 import { type LockedOptions, locked, type RunOnceOptions, runOnce } from "holdfast/recipes";
 import { getHoldfastToken } from "./tokens.js";
 
@@ -34,6 +34,9 @@ type MethodDecorating<Args extends readonly any[]> = <M extends Method<Args>>(
   descriptor: TypedPropertyDescriptor<M>,
 ) => TypedPropertyDescriptor<M>;
 
+/** A scheduler calls it, without arguments. */
+type ScheduledMethod = () => Promise<unknown>;
+
 /**
  * Runs a method under a lock, and leaves what other decorators say about it. Works in providers, controllers and resolvers of any scope.
  *
@@ -63,14 +66,25 @@ export function Locked<Args extends readonly any[] = []>(
  * @RunOnce({ gridMs: 60_000 })
  * async report(): Promise<void> {}
  */
-export function RunOnce({ client, name, ...options }: RunOnceMethodOptions): MethodDecorating<[]> {
+export function RunOnce({
+  client,
+  name,
+  ...options
+}: RunOnceMethodOptions): <M extends ScheduledMethod>(
+  target: object,
+  property: string | symbol,
+  descriptor: TypedPropertyDescriptor<M>,
+) => TypedPropertyDescriptor<M> {
   return (target, property, descriptor) => {
     const find = findIn(target, client);
     const method = descriptor.value;
-    if (typeof method !== "function") throw new TypeError("RunOnce decorates methods");
     const job = name ?? `${target.constructor.name}.${String(property)}`;
-    const value = async function (this: object, ...args: never[]): Promise<unknown> {
-      const run = () => Reflect.apply(method, this, args) as Promise<unknown>;
+    if (typeof method !== "function" || method.length > 0)
+      throw new TypeError(
+        `RunOnce is for methods without arguments, which a scheduler calls: ${job} is none`,
+      );
+    const value = async function (this: object): Promise<unknown> {
+      const run = () => Reflect.apply(method, this, []) as Promise<unknown>;
       const once = await runOnce(find(this), { ...options, name: job, fireTime: Date.now() }, run);
       return once.value;
     };
@@ -86,7 +100,7 @@ function findIn(target: object, client: string | undefined): (self: object) => H
   Inject(token)(target, place);
   return (self) => {
     const holdfast = (self as Record<symbol, unknown>)[place];
-    if (holdfast instanceof Holdfast) return holdfast;
+    if (holdfast !== undefined) return holdfast as Holdfast;
     const of = client === undefined ? "" : ` with the name "${client}"`;
     throw new Error(
       `HoldfastModule${of} is not imported, or Nest has not made this ${self.constructor.name}: its methods that are locked find no client`,
@@ -94,12 +108,14 @@ function findIn(target: object, client: string | undefined): (self: object) => H
   };
 }
 
-/** What decorators below have said about the method goes on to what stands in its place. */
+/** What decorators below have said about the method, and how many parameters it has, goes on to what stands in its place. */
 function keepingMetadata<M>(
   { value: from }: TypedPropertyDescriptor<M>,
   decorated: TypedPropertyDescriptor<M>,
 ): TypedPropertyDescriptor<M> {
   const { value: to } = decorated;
+  const length = Object.getOwnPropertyDescriptor(from, "length");
+  if (length !== undefined) Object.defineProperty(to, "length", length);
   for (const key of Reflect.getMetadataKeys(from as object))
     Reflect.defineMetadata(key, Reflect.getMetadata(key, from as object), to as object);
   return decorated;

@@ -12,15 +12,21 @@ import { ClientClosedError, QuorumError, UnavailableError, WaitTimeoutError } fr
 const RETRY_AFTER_S = 2;
 
 /**
- * Answers over HTTP: 409 where somebody else has the lock, 503 where Redis does not answer or the application ends, both with `Retry-After`.
+ * Answers over HTTP, as `{ provide: APP_FILTER, useClass: HoldfastExceptionFilter }` or by `@UseFilters`: 409 where somebody else has the lock, 503 where Redis does not answer or the application ends, both with `Retry-After`.
  * Everything else is left to Nest: the work may have been done in part.
  */
 @Catch(WaitTimeoutError, UnavailableError, QuorumError, ClientClosedError)
 export class HoldfastExceptionFilter extends BaseExceptionFilter {
   override catch(error: Error, host: ArgumentsHost): void {
     if (host.getType() !== "http") throw error;
+    const adapter = this.applicationRef ?? this.httpAdapterHost?.httpAdapter;
+    if (adapter === undefined)
+      throw new TypeError(
+        "HoldfastExceptionFilter has no HTTP adapter: provide it, as in { provide: APP_FILTER, useClass: HoldfastExceptionFilter }, or give it one, new HoldfastExceptionFilter(app.get(HttpAdapterHost).httpAdapter)",
+        { cause: error },
+      );
     const response = host.switchToHttp().getResponse<object>();
-    this.httpAdapterHost?.httpAdapter.setHeader(response, "Retry-After", String(RETRY_AFTER_S));
+    if (!adapter.isHeadersSent(response)) adapter.setHeader(response, "Retry-After", String(RETRY_AFTER_S));
     super.catch(exceptionFor(error), host);
   }
 }

@@ -7,10 +7,11 @@ import {
   type OnModuleDestroy,
   type Provider,
 } from "@nestjs/common";
+import { ModulesContainer } from "@nestjs/core";
 import { Holdfast, type Lock } from "holdfast";
-import { memoryDriver } from "holdfast/memory";
+import { Messages } from "./messages.js";
 import type { HoldfastModuleExtras, HoldfastModuleOptions } from "./options.js";
-import { getHoldfastToken, getLockToken } from "./tokens.js";
+import { getHoldfastToken, getLockToken, lifeToken, messagesToken } from "./tokens.js";
 
 /** Which kinds of locks `forFeature` makes. */
 export type LockKind = "lock" | "fair" | "fenced" | "spin" | "nonReentrant";
@@ -23,8 +24,6 @@ export interface LockFeature {
 }
 
 const CLOSE = { graceMs: 10_000, releaseHeld: true };
-const LIFE = Symbol("holdfast: its life in the application");
-
 const OPTIONS = Symbol("holdfast: the options of its module");
 const EXTRAS: HoldfastModuleExtras = { name: undefined, isGlobal: true };
 
@@ -36,21 +35,21 @@ const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<HoldfastModule
   .setFactoryMethodName("createHoldfastOptions")
   .setExtras(EXTRAS, (definition, { name, isGlobal }) => {
     const token = getHoldfastToken(name);
-    const client: Provider = {
-      provide: token,
-      useFactory: (options: HoldfastModuleOptions) => holdfastOf(options),
-      inject: [OPTIONS],
-    };
+    const client: Provider = { provide: token, useFactory: holdfastOf, inject: [OPTIONS] };
+    const messages: Provider = { provide: messagesToken(name), useFactory: messagesOf, inject: [OPTIONS] };
     const life: Provider = {
-      provide: LIFE,
-      useFactory: (holdfast: Holdfast, options: HoldfastModuleOptions) => new Life(holdfast, options),
-      inject: [token, OPTIONS],
+      provide: lifeToken(name),
+      useFactory: (holdfast: Holdfast, options: HoldfastModuleOptions, modules: ModulesContainer) => {
+        refuseTwo(modules, name);
+        return new Life(holdfast, options);
+      },
+      inject: [token, OPTIONS, ModulesContainer],
     };
     const byClass: Provider[] = name === undefined ? [{ provide: Holdfast, useExisting: token }] : [];
     return {
       ...definition,
       global: isGlobal ?? true,
-      providers: [...(definition.providers ?? []), client, life, ...byClass],
+      providers: [...(definition.providers ?? []), client, messages, life, ...byClass],
       exports: [...(definition.exports ?? []), token, ...byClass.map(() => Holdfast)],
     };
   })
@@ -60,6 +59,22 @@ function holdfastOf(options: HoldfastModuleOptions): Holdfast {
   if ("holdfast" in options) return options.holdfast;
   const { driver, close: _close, disconnect: _disconnect, ...settings } = options;
   return new Holdfast(driver, settings);
+}
+
+function messagesOf(options: HoldfastModuleOptions): Messages | null {
+  const { driver } = options;
+  if (driver === undefined) return null;
+  return new Messages(driver, { sharded: "pubSub" in options && options.pubSub === "sharded" });
+}
+
+/** Nest would give some classes the one client and some the other, by the order in which it finds the modules. */
+function refuseTwo(modules: ModulesContainer, name: string | undefined): void {
+  const token = lifeToken(name);
+  const having = [...modules.values()].filter(({ providers }) => providers.has(token));
+  if (having.length > 1)
+    throw new Error(
+      `HoldfastModule is imported ${having.length} times as ${getHoldfastToken(name)}: import it once, or give each client a name, as in { name: "billing" }`,
+    );
 }
 
 /** Closes a client with the application. */
@@ -80,8 +95,11 @@ class Life implements OnModuleDestroy, OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.#closing;
-    await this.#options.disconnect?.();
+    try {
+      await this.#closing;
+    } finally {
+      await this.#options.disconnect?.();
+    }
   }
 }
 
@@ -117,7 +135,11 @@ export class HoldfastModule extends ConfigurableModuleClass {
 
   /** The same with a server inside the process, for tests: needs `fengari`. */
   static forTesting(extras: HoldfastModuleExtras = {}): DynamicModule {
-    return HoldfastModule.forRoot({ driver: memoryDriver(), ...extras });
+    const useFactory = async () => {
+      const { memoryDriver } = await import("holdfast/memory");
+      return { driver: memoryDriver() };
+    };
+    return HoldfastModule.forRootAsync({ useFactory, ...extras });
   }
 }
 

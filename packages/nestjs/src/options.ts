@@ -5,8 +5,8 @@ export interface ConnectedOptions extends HoldfastOptions {
   /** As `ioredisDriver(redis)`. */
   readonly driver: Driver;
   /**
-   * How the client is closed when the application ends. `graceMs`: for how long running bodies may go on; Nest waits for them, and closes what
-   * was created before the client afterwards. Default: `{ graceMs: 10_000, releaseHeld: true }`.
+   * How the client is closed when the application ends. `graceMs`: for how long running bodies may go on; Nest closes its HTTP server meanwhile,
+   * and waits for them. Default: `{ graceMs: 10_000, releaseHeld: true }`.
    */
   readonly close?: CloseOptions;
   /** Ends the connection, once the client is closed: `() => redis.quit()`. Default: nothing, it is the application's. */
@@ -16,6 +16,8 @@ export interface ConnectedOptions extends HoldfastOptions {
 /** A client that is there already, and that the module closes, as `close` says. */
 export interface GivenOptions extends Pick<ConnectedOptions, "close" | "disconnect"> {
   readonly holdfast: Holdfast;
+  /** The driver of that client, by which the health check sees whether messages arrive. Default: it does not look at them. */
+  readonly driver?: Driver;
 }
 
 export type HoldfastModuleOptions = ConnectedOptions | GivenOptions;

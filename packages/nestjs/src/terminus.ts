@@ -2,17 +2,21 @@ import { Inject, Injectable } from "@nestjs/common";
 import { ModuleRef } from "@nestjs/core";
 import { type HealthIndicatorResult, HealthIndicatorService } from "@nestjs/terminus";
 import type { Holdfast } from "holdfast";
-import { getHoldfastToken } from "./tokens.js";
+import { type Messages, messageOf } from "./messages.js";
+import { getHoldfastToken, messagesToken } from "./tokens.js";
 
 /** What is asked, and for how long. */
 export interface HoldfastHealthOptions {
   /** The name of the client. Default: the one without a name. */
   readonly client?: string;
-  /** In milliseconds. Default: 1 000. */
+  /** For each of two questions, in milliseconds. Default: 1 000. */
   readonly timeoutMs?: number;
 }
 
-/** Tells Terminus whether the server of the locks answers. */
+/**
+ * Tells Terminus how the server of the locks is: `up`, `down` where it does not answer, `degraded` where it answers and its messages do not
+ * arrive. Then locks work, and those who wait for them are woken late.
+ */
 @Injectable()
 export class HoldfastHealthIndicator {
   readonly #health: HealthIndicatorService;
@@ -26,17 +30,28 @@ export class HoldfastHealthIndicator {
     this.#modules = modules;
   }
 
+  /**
+   * @param key under which Terminus shows it
+   * @throws UnknownElementException without a client of that name
+   */
   async check(
     key: string,
     { client, timeoutMs = 1_000 }: HoldfastHealthOptions = {},
   ): Promise<HealthIndicatorResult> {
+    const holdfast = this.#modules.get<Holdfast>(getHoldfastToken(client), { strict: false });
+    const messages = this.#modules.get<Messages | null>(messagesToken(client), { strict: false });
     const indicator = this.#health.check(key);
     try {
-      const holdfast = this.#modules.get<Holdfast>(getHoldfastToken(client), { strict: false });
       const { server, rttMs } = await holdfast.ping({ timeoutMs });
-      return indicator.up({ server, rttMs });
+      const failure = await messages?.failure(timeoutMs);
+      if (failure === undefined) return indicator.up({ server, rttMs });
+      const seen = { server, rttMs, messages: failure };
+      // Terminus 11 has no word for it.
+      return "degraded" in indicator ? indicator.degraded(seen) : (indicator as Former).up(seen);
     } catch (error) {
-      return indicator.down({ message: error instanceof Error ? error.message : String(error) });
+      return indicator.down({ message: messageOf(error) });
     }
   }
 }
+
+type Former = Pick<ReturnType<HealthIndicatorService["check"]>, "up">;

@@ -9,3 +9,13 @@ export function getHoldfastToken(client: string = DEFAULT): string {
 export function getLockToken(name: string, client: string = DEFAULT): string {
   return `HoldfastLock(${client}, ${name})`;
 }
+
+/** Of what closes a client: there is one in an application for each name. */
+export function lifeToken(client: string = DEFAULT): string {
+  return `HoldfastLife(${client})`;
+}
+
+/** Of what the health indicator asks whether messages arrive. */
+export function messagesToken(client: string = DEFAULT): string {
+  return `HoldfastMessages(${client})`;
+}
