@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const cache = join(root, "node_modules", ".cache", "holdfast-nodes");
 
 /**
- * @param {number} release
+ * @param {number | string} release as 26 or "20.19"
  * @returns {Promise<string>} the path of its binary
  */
 export async function installedNode(release) {

@@ -8,8 +8,7 @@ const GRID_MS = 1_000;
 const EARLY_MS = 500;
 /** So much may the clocks of two processes differ, together with what they need until they ask. */
 const SKEW_MS = 60_000;
-const DAY_MS = 24 * 60 * 60 * 1_000;
-export const REMEMBERED_MS: number = DAY_MS;
+export const REMEMBERED_MS: number = 24 * 60 * 60 * 1_000;
 
 /** When a schedule wants a run: a Date, or milliseconds since the Unix epoch. */
 // biome-ignore lint/style/noRestrictedGlobals: the type of what others have read from a clock.
@@ -36,11 +35,15 @@ export function fireOf(
   name: string,
   fireTime: FireTime,
   clock: Clock,
-  { gridMs = GRID_MS, rememberMs }: FireTerms = {},
+  { gridMs = GRID_MS, rememberMs = REMEMBERED_MS }: FireTerms = {},
 ): Fire {
   duration("gridMs", gridMs, GRID_MS);
+  duration("rememberMs", rememberMs, 1);
   if (gridMs % GRID_MS !== 0)
     throw new RangeError(`gridMs must be whole seconds in milliseconds, as 60_000, got ${gridMs}`);
+  // A fire is rounded down by up to as much, and is not run where it may be forgotten.
+  if (gridMs > rememberMs)
+    throw new RangeError(`gridMs must be at most rememberMs, got ${gridMs} and ${rememberMs}`);
   const ms = Number(fireTime);
   const isTime = typeof fireTime === "number" || Object.prototype.toString.call(fireTime) === "[object Date]";
   if (!isTime || !Number.isFinite(ms)) {
@@ -57,7 +60,7 @@ export function fireOf(
   return {
     name,
     atMs: Math.floor((ms + EARLY_MS) / gridMs) * gridMs,
-    rememberMs: duration("rememberMs", rememberMs, 1) ?? REMEMBERED_MS,
+    rememberMs,
   };
 }
 

@@ -16,8 +16,8 @@ export interface RunOnceOptions extends BusyOptions {
   readonly fireTime?: FireTime | undefined;
   /**
    * Where the scheduler tells when it called, and not for when: `fireTime` is rounded down to a multiple of so many milliseconds, in UTC, from
-   * half a second before it on. A call may be late by nearly as much. 60 000 for a schedule of whole minutes, as `0 2 * * *` is. Whole seconds.
-   * Default: 1 000, for schedulers that tell for when they call.
+   * half a second before it on. A call may be late by nearly as much. 60 000 for a schedule of whole minutes, as `0 2 * * *` is. Whole seconds, at most
+   * `rememberMs`. Default: 1 000, for schedulers that tell for when they call.
    */
   readonly gridMs?: number | undefined;
   /** For how long is remembered, in milliseconds, that a fire was begun: one that is older by then is not run. Default: a day. */

@@ -246,6 +246,7 @@ describe("refuses", () => {
     [{ fireTime: undefined }, "rememberMs needs fireTime"],
     [{ fireTime: undefined, rememberMs: undefined, gridMs: 60_000 }, "gridMs needs fireTime"],
     [{ gridMs: 999 }, "gridMs must be a whole number of milliseconds from 1000 to 315360000000, got 999"],
+    [{ gridMs: 86_401_000 }, "gridMs must be at most rememberMs, got 86401000 and 30000"],
     [{ gridMs: 1_500 }, "gridMs must be whole seconds in milliseconds, as 60_000, got 1500"],
     [{ rememberMs: 0 }, "rememberMs must be a whole number of milliseconds from 1 to 315360000000, got 0"],
     [{ atLeastMs: -1 }, "atLeastMs must be a whole number of milliseconds from 0 to 315360000000, got -1"],
