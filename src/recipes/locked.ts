@@ -65,19 +65,24 @@ export function locked<This = any, Args extends readonly any[] = any[]>(
     if (typeof method !== "function") throw new TypeError(`locked decorates methods, got ${shown(method)}`);
     const inLock = async function (this: This, ...args: Args): Promise<unknown> {
       const client = typeof holdfast === "function" ? holdfast(this) : holdfast;
-      const lock = lockFor(client, typeof name === "function" ? name(...args) : name);
+      const lock = lockFor(client, typeof name === "function" ? name(...args) : name, method.name);
       const body = () => Reflect.apply(method, this, args);
       return skips ? (await lock.tryUsing(lockOptions, body)).value : lock.using(lockOptions, body);
     };
-    return Object.defineProperty(inLock, "name", { value: method.name, configurable: true });
+    return Object.defineProperties(inLock, {
+      name: { value: method.name, configurable: true },
+      length: { value: method.length, configurable: true },
+    });
   };
   const decorate = (first: unknown, _second: unknown, descriptor?: PropertyDescriptor) =>
     descriptor === undefined ? around(first) : { ...descriptor, value: around(descriptor.value) };
   return decorate as LockedMethod;
 }
 
-function lockFor(holdfast: Holdfast, names: Names): Lock {
+function lockFor(holdfast: Holdfast, names: Names, method: string): Lock {
   if (typeof names === "string") return holdfast.getLock(names);
+  if (!Array.isArray(names) || names.length === 0)
+    throw new TypeError(`${method} is locked by a name or several, and its name is ${shown(names)}`);
   const locks = [...new Set(names)].map((name) => holdfast.getLock(name));
   const [first, ...others] = locks;
   return first !== undefined && others.length === 0 ? first : holdfast.getMultiLock(...locks);

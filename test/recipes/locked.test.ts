@@ -100,6 +100,39 @@ test("a client and a name may be given as they are", async () => {
   expect(await locked(holdfast, "report", { onBusy: "skip" })(print, context)()).toBe(true);
 });
 
+describe("several names", () => {
+  const move = (name: (...names: string[]) => unknown) => {
+    const { holdfast } = open();
+    const isHeld = (each: string) => holdfast.getLock(each).isLocked();
+    const body = async (from: string, to: string) => Promise.all([isHeld(from), isHeld(to)]);
+    const context = { kind: "method", name: "move" } as ClassMethodDecoratorContext;
+    return { holdfast, run: locked(holdfast, name as () => string[], { waitMs: 0 })(body, context) };
+  };
+
+  test("are locked all at once, and one that is there twice once", async () => {
+    const { holdfast, run } = move((...names) => names);
+    expect([run.length, await run("a", "b")]).toEqual([2, [true, true]]);
+    expect(await run("a", "a")).toEqual([true, true]);
+    const lease = await holdfast.lock("b");
+    await expect(holdfast.outside(() => run("a", "b"))).rejects.toMatchObject({
+      code: "ERR_HOLDFAST_WAIT_TIMEOUT",
+    });
+    await lease.unlock();
+    expect(await Promise.all(["a", "b"].map((name) => holdfast.getLock(name).isLocked()))).toEqual([
+      false,
+      false,
+    ]);
+  });
+
+  test.each([[undefined], [[]], [7]])("%j is none", async (name) => {
+    await expect(move(() => name).run("a", "b")).rejects.toThrow(
+      new TypeError(
+        `body is locked by a name or several, and its name is ${Array.isArray(name) ? "an array" : name}`,
+      ),
+    );
+  });
+});
+
 test("only methods are decorated", () => {
   const { holdfast } = open();
   const decorate = locked(holdfast, "report", { onBusy: "skip" });

@@ -24,15 +24,19 @@ export interface RunOnceMethodOptions extends Omit<RunOnceOptions, "name" | "fir
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: what methods take is theirs.
-type Method<Args extends readonly any[]> = (...args: [...Args, ...any[]]) => Promise<unknown>;
+type Method = (...args: any[]) => Promise<unknown>;
 
-/** Of a method whose first arguments are those. */
-// biome-ignore lint/suspicious/noExplicitAny: as above.
-type MethodDecorating<Args extends readonly any[]> = <M extends Method<Args>>(
+/** Of a method whose first arguments a function of these can be called with. */
+type MethodDecorating<Args extends readonly unknown[]> = <M extends Method>(
   target: object,
   property: string | symbol,
-  descriptor: TypedPropertyDescriptor<M>,
+  descriptor: TypedPropertyDescriptor<M> & Fitting<Args, Parameters<M>>,
 ) => TypedPropertyDescriptor<M>;
+
+// A condition on the method's own type would lose its type parameters.
+type Fitting<Args extends readonly unknown[], Given> = Given extends readonly [...Args, ...unknown[]]
+  ? unknown
+  : { readonly "the key is made of other arguments than the method has": Args };
 
 /** A scheduler calls it, without arguments. */
 type ScheduledMethod = () => Promise<unknown>;
@@ -46,8 +50,7 @@ type ScheduledMethod = () => Promise<unknown>;
  * @param key of the lock, or a function that makes it of the arguments; several make a multi lock
  * @throws TypeError, RangeError where it decorates; its method as `using` and `tryUsing`
  */
-// biome-ignore lint/suspicious/noExplicitAny: as above.
-export function Locked<Args extends readonly any[] = []>(
+export function Locked<Args extends readonly unknown[] = []>(
   key: Names | ((...args: Args) => Names),
   { client, ...options }: LockedMethodOptions,
 ): MethodDecorating<Args> {
@@ -108,14 +111,12 @@ function findIn(target: object, client: string | undefined): (self: object) => H
   };
 }
 
-/** What decorators below have said about the method, and how many parameters it has, goes on to what stands in its place. */
+/** What decorators below have said about the method goes on to what stands in its place. */
 function keepingMetadata<M>(
   { value: from }: TypedPropertyDescriptor<M>,
   decorated: TypedPropertyDescriptor<M>,
 ): TypedPropertyDescriptor<M> {
   const { value: to } = decorated;
-  const length = Object.getOwnPropertyDescriptor(from, "length");
-  if (length !== undefined) Object.defineProperty(to, "length", length);
   for (const key of Reflect.getMetadataKeys(from as object))
     Reflect.defineMetadata(key, Reflect.getMetadata(key, from as object), to as object);
   return decorated;

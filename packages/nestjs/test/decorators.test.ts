@@ -1,9 +1,20 @@
 import "reflect-metadata";
-import { Controller, Get, Inject, Injectable, Param, Scope, SetMetadata, UseFilters } from "@nestjs/common";
-import { Reflector } from "@nestjs/core";
+import {
+  Controller,
+  Get,
+  type INestApplication,
+  Inject,
+  Injectable,
+  Param,
+  Scope,
+  SetMetadata,
+  UseFilters,
+} from "@nestjs/common";
+import { HttpAdapterHost, Reflector } from "@nestjs/core";
+import { ExecutionContextHost } from "@nestjs/core/helpers/execution-context-host.js";
 import { Test } from "@nestjs/testing";
 import type { Lock } from "holdfast";
-import { Holdfast } from "holdfast";
+import { ClientClosedError, Holdfast } from "holdfast";
 import { afterEach, describe, expect, test } from "vitest";
 import {
   getHoldfastToken,
@@ -22,12 +33,16 @@ afterEach(async () => {
 
 const Summary = (text: string) => SetMetadata("summary", text);
 
-async function appWith(parts: Parameters<typeof Test.createTestingModule>[0]) {
+async function appWith(
+  parts: Parameters<typeof Test.createTestingModule>[0],
+  prepare: (app: INestApplication) => unknown = () => {},
+) {
   const made = await Test.createTestingModule({
     ...parts,
     imports: [HoldfastModule.forTesting(), ...(parts.imports ?? [])],
   }).compile();
   const app = made.createNestApplication();
+  prepare(app);
   await app.init();
   closers.push(() => app.close());
   return app;
@@ -132,6 +147,19 @@ describe("@RunOnce", () => {
   });
 });
 
+test.each([
+  ["a method with arguments", async (_id: string) => {}],
+  ["what is no method", 7],
+])("@RunOnce refuses %s", (_, value) => {
+  class Reports {}
+  const decorate = RunOnce({ gridMs: 1_000 }) as MethodDecorator;
+  expect(() => decorate(Reports.prototype, "nightly", { value } as TypedPropertyDescriptor<unknown>)).toThrow(
+    new TypeError(
+      "RunOnce is for methods without arguments, which a scheduler calls: Reports.nightly is none",
+    ),
+  );
+});
+
 describe("a module", () => {
   test("gives clients by class and by name, and locks by name", async () => {
     @Injectable()
@@ -223,4 +251,34 @@ describe("over HTTP", () => {
     await holdfast.close();
     expect((await ask("7")).status).toBe(503);
   });
+});
+
+test("a filter that was made by hand needs the adapter, and says so", async () => {
+  @Controller("orders")
+  class OrdersController {
+    @Locked("a", { onBusy: "throw" })
+    @Get()
+    async get(): Promise<void> {}
+  }
+  const app = await appWith({ controllers: [OrdersController] }, (made) =>
+    made.useGlobalFilters(new HoldfastExceptionFilter(made.get(HttpAdapterHost).httpAdapter)),
+  );
+  await app.listen(0, "127.0.0.1");
+  const lease = await app.get(Holdfast).lock("a");
+  const busy = await fetch(`${await app.getUrl()}/orders`);
+  expect([busy.status, busy.headers.get("retry-after")]).toEqual([409, "2"]);
+  const error = await app
+    .get(Holdfast)
+    .outside(() => app.get(Holdfast).lock("a", { waitMs: 0 }))
+    .catch((reason) => reason);
+  const host = new ExecutionContextHost([]);
+  expect(() => new HoldfastExceptionFilter().catch(error, host)).toThrow("has no HTTP adapter");
+  await lease.unlock();
+});
+
+test("the filter passes on what is not asked over HTTP", () => {
+  const host = new ExecutionContextHost([]);
+  host.setType("graphql");
+  const error = new ClientClosedError();
+  expect(() => new HoldfastExceptionFilter().catch(error, host)).toThrow(error);
 });

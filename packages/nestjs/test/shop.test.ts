@@ -7,14 +7,21 @@ import { type RedisServer, startRedis } from "../../../test/support/servers/redi
 import { ServerMonitor } from "../../../test/support/servers/server-monitor.js";
 import { Child } from "../../../test/support/worlds/child.js";
 
+type World = [
+  release: "nest-11" | "nest-12",
+  system: "esm" | "cjs",
+  node: "20.19" | "26",
+  framework: "express" | "fastify",
+];
+
 /** Each release of Nest in both module systems, on the oldest Node that holdfast supports and on the newest, on both frameworks. */
-const worlds = [
+const worlds: readonly World[] = [
   ["nest-11", "cjs", "20.19", "fastify"],
   ["nest-11", "esm", "26", "express"],
   ["nest-12", "cjs", "20.19", "express"],
   ["nest-12", "esm", "26", "fastify"],
   ["nest-12", "esm", "26", "express"],
-] as const;
+];
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -26,8 +33,6 @@ interface Shop {
   readonly summaries: unknown;
   get(path: string, headers?: Record<string, string>): Promise<Response>;
 }
-
-type World = (typeof worlds)[number];
 
 async function startServer(): Promise<RedisServer> {
   const server = await startRedis();
