@@ -36,6 +36,8 @@ const gates = process.argv.includes("--all")
       ["simulate", "--", "--schedules", "20000", "--seed", "day"],
       ["test:redis"],
       ["test:tools"],
+      ["test:nest"],
+      ["test:examples", "--", "nestjs"],
       ["test:topologies"],
       // The oldest and the newest; each gate before has Redis 7.0. All suites on all of them take six times as long.
       ["test:servers", ...onOthers, "--suite", "conformance", "--suite", "kinds"],

@@ -6,7 +6,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { build } from "./build.mjs";
+import { buildNest } from "./build.mjs";
 import { runCommand } from "./run-command.mjs";
 import { root } from "./tiers.mjs";
 
@@ -28,7 +28,7 @@ const examples = chosen.length === 0 ? all : chosen;
 const { status } = spawnSync(process.execPath, [join(root, "scripts/setup.mjs"), "--redis"], {
   stdio: "inherit",
 });
-if (status !== 0 || !(await build({ packageOnly: true }))) process.exit(1);
+if (status !== 0 || !(await buildNest())) process.exit(1);
 
 const { REDIS_URL: _, ...env } = process.env;
 /** @type {string[]} */

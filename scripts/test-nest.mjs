@@ -5,12 +5,12 @@
  *
  *   HOLDFAST_NO_INSTALL=1   installs nothing: says what is missing and stops
  */
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildNest } from "./build.mjs";
 import { provideFolderPackages } from "./folder-packages.mjs";
-import { mustRun, runCommand } from "./run-command.mjs";
+import { installPacked } from "./install-packed.mjs";
+import { runCommand } from "./run-command.mjs";
 import { root, runTier } from "./tiers.mjs";
 
 const tests = "packages/nestjs/test";
@@ -25,17 +25,7 @@ const moduleSystems = {
 async function provideShop(release) {
   const folder = join(tests, "releases", release);
   if (!(await provideFolderPackages(folder))) return false;
-  const tarballs = mkdtempSync(join(tmpdir(), "holdfast-nest-"));
-  try {
-    const packing = ["pack", "--silent", "--ignore-scripts", "--pack-destination", tarballs];
-    await mustRun("npm", packing, { cwd: root });
-    await mustRun("npm", [...packing, "--workspace", "packages/nestjs"], { cwd: root });
-    const files = readdirSync(tarballs).map((file) => join(tarballs, file));
-    const installing = ["install", "--no-save", "--prefer-offline", "--no-audit", "--no-fund", ...files];
-    await mustRun("npm", installing, { cwd: join(root, folder) });
-  } finally {
-    rmSync(tarballs, { recursive: true });
-  }
+  await installPacked(join(root, folder));
   const compiled = Object.entries(moduleSystems).map(async ([name, { type, options }]) => {
     const build = join(root, folder, "build", name);
     rmSync(build, { recursive: true, force: true });
@@ -52,6 +42,7 @@ async function provideShop(release) {
     );
     return ok;
   });
+  cpSync(join(root, tests, "jest"), join(root, folder, "build/jest"), { recursive: true });
   return (await Promise.all(compiled)).every(Boolean);
 }
 

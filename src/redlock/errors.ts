@@ -16,29 +16,48 @@ export interface ExecutionResult {
   readonly attempts: readonly Promise<ExecutionStats>[];
 }
 
-/** Somebody else has the resource, or at least one of several. As redlock 5 has it. */
+/** Somebody else has the resource, or at least one of several; or nobody has what was to be extended. As redlock 5 has it. */
 export class ResourceLockedError extends Error {
   override readonly name = "ResourceLockedError";
+  /** Enumerable, as of redlock: JSON and loggers show it. */
+  override readonly message: string;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.message = message;
+  }
 }
 
 /** An operation was not possible on a majority of the clients. As redlock 5 has it. */
 export class ExecutionError extends Error {
-  override readonly name: string = "ExecutionError";
+  override readonly name = "ExecutionError";
+  /** Enumerable, as of redlock. */
+  override readonly message: string;
   readonly attempts: readonly Promise<ExecutionStats>[];
 
   /** @param attempts empty where nothing was asked */
-  constructor(message: string, attempts: readonly Promise<ExecutionStats>[] = []) {
-    super(message);
+  constructor(message: string, attempts: readonly Promise<ExecutionStats>[] = [], options?: ErrorOptions) {
+    super(message, options);
+    this.message = message;
     this.attempts = attempts;
   }
 }
 
-/** What the methods of redlock 4 reject with: `lock`, `unlock`, and those of a lock that came from `lock`. */
-export class LockError extends ExecutionError {
+/** What the methods of redlock 4 reject with, and those of its locks. Its cause is the ExecutionError, which has the votes. */
+export class LockError extends Error {
   override readonly name = "LockError";
+  /** One for what was asked, 0 for what was not; undefined of a release. */
+  readonly attempts: number | undefined;
+
+  constructor(message = "Failed to lock the resource.", attempts?: number, options?: ErrorOptions) {
+    super(message, options);
+    this.attempts = attempts;
+  }
 }
 
-/** @throws the error, as redlock 4 has it */
-export function asLockError(error: unknown): never {
-  throw error instanceof ExecutionError ? new LockError(error.message, error.attempts) : error;
+/** @returns what throws a failure as redlock 4 does, and everything else as it is */
+export function asLockError(message: string, attempts?: number): (error: unknown) => never {
+  return (error) => {
+    throw error instanceof ExecutionError ? new LockError(message, attempts, { cause: error }) : error;
+  };
 }

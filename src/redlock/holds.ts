@@ -1,13 +1,17 @@
 import { pause, systemClock } from "../clock.js";
 import { environment } from "../environment.js";
-import { type Holdfast, type Lease, type Lock, type LockOptions, NotHeldError } from "../index.js";
+import {
+  type Holdfast,
+  type Lease,
+  type Lock,
+  type LockOptions,
+  NotHeldError,
+  QuorumError,
+} from "../index.js";
+import { namesOf } from "./arguments.js";
 import type { Member } from "./clients.js";
-import { ExecutionError } from "./errors.js";
 import { type Settings, waitMsOf } from "./settings.js";
-import { isHeldByRedlock, Votes } from "./votes.js";
-
-/** In the words of redlock 5. */
-export const NO_QUORUM = "The operation was unable to achieve a quorum during its retry window.";
+import { isHeldByRedlock, mayPass, type Votes } from "./votes.js";
 
 /** What one call has: one lease, or, with several clients, one for each resource. */
 export type Held = readonly Lease[];
@@ -15,35 +19,32 @@ export type Held = readonly Lease[];
 /** The holders of all that a call has, as its value. */
 export const holdersOf = (held: Held): string => held.map(({ holder }) => holder).join(", ");
 
+/** So long several servers are asked again of which a majority does not answer: their clients may not have connected yet. */
+const PATIENCE_MS = 1_000;
+
 /**
  * Waits until all resources are had.
  *
- * @param tell gets the votes of a failure
- * @throws ExecutionError; what the caller did wrong
+ * @param fail makes what is thrown from what has gone wrong
  */
 export async function take(
   members: readonly Member[],
   names: readonly string[],
   terms: LockOptions,
   settings: Settings,
-  tell: (votes: Votes) => void,
+  fail: (error: unknown) => unknown,
 ): Promise<Held> {
   const startMs = systemClock.monotonicMs();
+  const leftOf = (ms: number) => Math.max(0, Math.ceil(ms - (systemClock.monotonicMs() - startMs)));
   const waitMs = waitMsOf(settings);
   for (;;) {
-    const leftMs = Math.max(0, Math.ceil(waitMs - (systemClock.monotonicMs() - startMs)));
     try {
-      return await takeAll(locksFor(members, names), { ...terms, waitMs: leftMs });
+      return await takeAll(locksFor(members, names), { ...terms, waitMs: leftOf(waitMs) });
     } catch (error) {
-      // Its holder is a real redlock, which will tell nobody when it is done.
-      if (isHeldByRedlock(error) && leftMs > 0) {
-        await pause(systemClock, Math.min(leftMs, delayMsOf(settings)), undefined);
-        continue;
-      }
-      const votes = new Votes(members, names.length);
-      if (!votes.fail(error)) throw error;
-      tell(votes);
-      throw new ExecutionError(NO_QUORUM, votes.attempts);
+      const leftMs = leftOf(error instanceof QuorumError ? Math.max(waitMs, PATIENCE_MS) : waitMs);
+      // Nobody will tell when a real redlock is done, or a server is itself again.
+      if (!mayPass(error) || leftMs === 0) throw fail(error);
+      await pause(systemClock, Math.min(leftMs, delayMsOf(settings)), undefined);
     }
   }
 }
@@ -62,7 +63,7 @@ async function takeAll(locks: readonly Lock[], options: LockOptions): Promise<He
 /** With several clients one for each resource, in an order that all processes have: two calls never wait for each other. */
 function locksFor(members: readonly Member[], names: readonly string[]): readonly Lock[] {
   const [first, ...others] = members.map(({ holdfast }) => holdfast);
-  if (first === undefined) return [];
+  if (first === undefined || names.length === 0) return [];
   if (others.length === 0) return [allOn(first, names)];
   return [...names]
     .sort()
@@ -100,7 +101,7 @@ export async function giveBackOf(
   await Promise.all(
     members.map(async (member) => {
       try {
-        const freed = await Promise.all(resources.map((name) => freeFrom(holders, name, member)));
+        const freed = await Promise.all(namesOf(resources).map((name) => freeFrom(holders, name, member)));
         if (freed.every(Boolean)) votes.for(member);
         else votes.against(member, ended);
       } catch (error) {

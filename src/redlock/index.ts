@@ -7,6 +7,7 @@ export {
   ResourceLockedError,
 } from "./errors.js";
 export { Lock } from "./lock.js";
-export { Redlock as default } from "./redlock.js";
+// By its name as well, as @sesamecare-oss/redlock has it.
+export { Redlock, Redlock as default } from "./redlock.js";
 export type { RedlockAbortSignal } from "./routine.js";
 export type { Settings } from "./settings.js";

@@ -1,14 +1,10 @@
-import { asLockError, type ExecutionResult, type ExecutionStats } from "./errors.js";
-
-/** What a lock needs of the Redlock that it is of. */
-export interface Releasing {
-  release(lock: Lock): Promise<ExecutionResult>;
-  extend(lock: Lock, durationMs: number): Promise<Lock>;
-}
+import { refuseCallback } from "./arguments.js";
+import type { ExecutionResult, ExecutionStats } from "./errors.js";
+import type { Redlock } from "./redlock.js";
 
 /** Resources that are locked. May be made anew from its parts, in another process as well, to be released there. As redlock 5 has it. */
 export class Lock {
-  readonly redlock: Releasing;
+  readonly redlock: Redlock;
   readonly resources: string[];
   /** The holder as stored in Redis, of several resources or clients all of them. */
   readonly value: string;
@@ -17,7 +13,7 @@ export class Lock {
   expiration: number;
 
   constructor(
-    redlock: Releasing,
+    redlock: Redlock,
     resources: string[],
     value: string,
     attempts: readonly Promise<ExecutionStats>[],
@@ -36,7 +32,8 @@ export class Lock {
   }
 
   /** @see Redlock.extend */
-  async extend(durationMs: number): Promise<Lock> {
+  async extend(durationMs: number, ...callback: readonly unknown[]): Promise<Lock> {
+    refuseCallback(callback[0], "lock.extend(ttl)");
     return this.redlock.extend(this, durationMs);
   }
 
@@ -46,20 +43,16 @@ export class Lock {
   }
 
   /** As redlock 4 calls `release`. */
-  async unlock(): Promise<void> {
-    await this.release();
+  async unlock(...callback: readonly unknown[]): Promise<void> {
+    refuseCallback(callback[0], "lock.unlock()");
+    await this.redlock.unlock(this);
   }
 }
 
-/** A lock of redlock 4, whose `extend` changes it. */
+/** A lock of redlock 4: its extension changes it, and its failures are LockErrors. */
 export class ChangingLock extends Lock {
-  override async extend(durationMs: number): Promise<Lock> {
-    const { expiration } = await super.extend(durationMs).catch(asLockError);
+  extendedAs({ expiration }: Lock): this {
     this.expiration = expiration;
     return this;
-  }
-
-  override async unlock(): Promise<void> {
-    await super.unlock().catch(asLockError);
   }
 }

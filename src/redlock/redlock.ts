@@ -1,17 +1,20 @@
 import { EventEmitter } from "node:events";
 import { systemClock } from "../clock.js";
 import type { LockOptions } from "../index.js";
-import { namesOf, refuseCallback } from "./arguments.js";
+import { namesOf, refuseCallback, resourcesOf } from "./arguments.js";
 import { type Member, memberOf, type RedlockClient } from "./clients.js";
 import { asLockError, ExecutionError, type ExecutionResult, LockError } from "./errors.js";
-import { giveBack, giveBackOf, type Held, holdersOf, NO_QUORUM, remainingMs, take } from "./holds.js";
+import { giveBack, giveBackOf, type Held, holdersOf, remainingMs, take } from "./holds.js";
 import { ChangingLock, Lock } from "./lock.js";
 import { type Routine, routineOf, signalOf } from "./routine.js";
 import { checkDuration, driftMsOf, type Settings, settingsOf } from "./settings.js";
-import { Votes } from "./votes.js";
+import { isAboutLock, Votes } from "./votes.js";
 
+/** In the words of redlock 5. */
+const NO_QUORUM = "The operation was unable to achieve a quorum during its retry window.";
 const SHORTEST_WATCHDOG_MS = 1_000;
 const LONGEST_WATCHDOG_MS = 86_400_000;
+
 /**
  * The interface of redlock 5, and the promises of redlock 4, on the locks of holdfast: a program changes its import, and its locks exclude those
  * of processes that have not done so yet.
@@ -25,7 +28,6 @@ export class Redlock extends EventEmitter {
   readonly clients: Set<RedlockClient>;
   readonly settings: Settings;
   readonly #members: readonly Member[];
-  readonly #held = new Map<string, Held>();
 
   /**
    * @param clients one for each independent server or cluster. Each gets a Holdfast of its own, which ends with it; a Holdfast stands for itself
@@ -46,25 +48,26 @@ export class Redlock extends EventEmitter {
   }
 
   /** Ends the clients, as redlock does, and what was opened beside them. Locks that are held stay until their durations are over. */
-  async quit(): Promise<void> {
+  async quit(...callback: readonly unknown[]): Promise<void> {
+    refuseCallback(callback[0], "redlock.quit()");
     await Promise.all(this.#members.map((member) => member.quit()));
   }
 
   /**
-   * Locks all of some resources, or none.
+   * Locks all of some resources, or none. A resource by itself, outside of an array, is locked as `lock` of redlock 4 does.
    *
    * @param durationMs after so many milliseconds the lock ends by itself
    * @throws ExecutionError when they are not to be had in time, with a ResourceLockedError for each client where others have them; Error,
-   * RangeError, InvalidNameError
+   * RangeError, TypeError, InvalidNameError
    */
   async acquire(
     resources: string | readonly string[],
     durationMs: number,
     settings?: Partial<Settings>,
   ): Promise<Lock> {
-    refuseCallback(settings, "acquire(resources, duration)");
-    checkDuration(durationMs);
-    return this.#acquire(namesOf(resources), durationMs, settingsOf(settings, this.settings), Lock);
+    refuseCallback(settings, "redlock.acquire(resources, duration)");
+    if (typeof resources === "string") return this.lockWithOptions(resources, durationMs, settings ?? {});
+    return this.#acquire(resources, durationMs, settings, Lock);
   }
 
   /**
@@ -73,10 +76,15 @@ export class Redlock extends EventEmitter {
    * @throws ExecutionError when too few clients have answered: the lock ends by itself then
    */
   async release(lock: Lock, settings?: Partial<Settings>): Promise<ExecutionResult> {
-    refuseCallback(settings, "release(lock)");
+    refuseCallback(settings, "redlock.release(lock)");
+    const released = this.#release(lock, settings);
+    return lock instanceof ChangingLock ? released.catch(unreleased(lock)) : released;
+  }
+
+  async #release(lock: Lock, settings?: Partial<Settings>): Promise<ExecutionResult> {
     lock.expiration = 0;
     const held = this.#held.get(lock.value);
-    const votes = new Votes(this.#members, lock.resources.length);
+    const votes = this.#votesOn(lock.resources);
     if (held === undefined) await giveBackOf(lock.value, lock.resources, this.#members, votes);
     else {
       this.#held.delete(lock.value);
@@ -95,7 +103,14 @@ export class Redlock extends EventEmitter {
    * @throws ExecutionError when the lock has ended, was acquired by another process, or too few clients have answered; Error, RangeError
    */
   async extend(existing: Lock, durationMs: number, settings?: Partial<Settings>): Promise<Lock> {
-    refuseCallback(settings, "extend(lock, duration)");
+    refuseCallback(settings, "redlock.extend(lock, duration)");
+    const extended = this.#extend(existing, durationMs, settings);
+    return existing instanceof ChangingLock
+      ? existing.extendedAs(await extended.catch(unextended(existing)))
+      : extended;
+  }
+
+  async #extend(existing: Lock, durationMs: number, settings?: Partial<Settings>): Promise<Lock> {
     checkDuration(durationMs);
     const startMs = systemClock.wallMs();
     const { resources, value, expiration } = existing;
@@ -103,15 +118,13 @@ export class Redlock extends EventEmitter {
     const held = this.#held.get(value);
     if (held === undefined)
       throw new ExecutionError(
-        "Cannot extend a lock that was acquired by another process, or by another Redlock.",
+        "Cannot extend a lock that was acquired by another process, or by other clients.",
       );
-    const votes = new Votes(this.#members, resources.length);
+    const votes = this.#votesOn(resources);
     try {
       await Promise.all(held.map((lease) => lease.extend(durationMs)));
     } catch (error) {
-      votes.fail(error);
-      this.#tell(votes);
-      throw new ExecutionError(NO_QUORUM, votes.attempts);
+      throw this.#lost(votes, error);
     }
     votes.succeed(value);
     existing.expiration = 0;
@@ -151,31 +164,33 @@ export class Redlock extends EventEmitter {
         "A lock `duration` must be at least 100ms greater than the `automaticExtensionThreshold` setting.",
       );
     const watchdogMs = Math.min(Math.max(durationMs, SHORTEST_WATCHDOG_MS), LONGEST_WATCHDOG_MS);
-    const held = await this.#take(namesOf(resources), { watchdogMs }, settings);
-    const { signal, end } = signalOf(held);
+    const given = resourcesOf(resources);
+    const held = await this.#take(given, { watchdogMs }, settings);
+    const { signal, end } = signalOf(held, (reason) => this.#lost(this.#votesOn(given), reason));
     let value: T;
     try {
       value = await routine(signal);
     } catch (error) {
-      await giveBack(held, new Votes(this.#members, held.length));
+      await giveBack(held, this.#votesOn(given));
       throw error;
     } finally {
       end();
     }
-    const votes = new Votes(this.#members, held.length);
+    const votes = this.#votesOn(given);
     await giveBack(held, votes);
+    if (signal.error !== undefined) throw signal.error;
     this.#tell(votes);
     if (!votes.isQuorum) throw new ExecutionError(NO_QUORUM, votes.attempts);
     return value;
   }
 
-  /** As redlock 4 has it: a lock whose `extend` changes it, and whose errors are LockErrors. */
+  /** As redlock 4 has it: a lock which its extension changes, and whose failures are LockErrors. */
   async lock(
     resource: string | readonly string[],
     ttlMs: number,
     ...callback: readonly unknown[]
   ): Promise<Lock> {
-    refuseCallback(callback[0], "lock(resource, ttl)");
+    refuseCallback(callback[0], "redlock.lock(resource, ttl)");
     return this.lockWithOptions(resource, ttlMs, {});
   }
 
@@ -186,11 +201,10 @@ export class Redlock extends EventEmitter {
     options: Partial<Settings>,
     ...callback: readonly unknown[]
   ): Promise<Lock> {
-    refuseCallback(callback[0], "lockWithOptions(resource, ttl, options)");
-    checkDuration(ttlMs);
-    return this.#acquire(namesOf(resource), ttlMs, settingsOf(options, this.settings), ChangingLock).catch(
-      asLockError,
-    );
+    refuseCallback(callback[0], "redlock.lockWithOptions(resource, ttl, options)");
+    const { retryCount } = settingsOf(options, this.settings);
+    const failed = `Exceeded ${retryCount} attempts to lock the resource "${resourcesOf(resource).join(",")}".`;
+    return this.#acquire(resource, ttlMs, options, ChangingLock).catch(asLockError(failed, 1));
   }
 
   /** As redlock 4 has it. */
@@ -205,8 +219,8 @@ export class Redlock extends EventEmitter {
 
   /** As redlock 4 has it. */
   async unlock(lock: Lock, ...callback: readonly unknown[]): Promise<void> {
-    refuseCallback(callback[0], "unlock(lock)");
-    await this.release(lock).catch(asLockError);
+    refuseCallback(callback[0], "redlock.unlock(lock)");
+    await this.release(lock).catch(unreleased(lock));
   }
 
   /** Of redlock 4, for bluebird. @throws TypeError with what to write instead */
@@ -216,31 +230,69 @@ export class Redlock extends EventEmitter {
     );
   }
 
+  get #held(): Map<string, Held> {
+    const [first] = this.#members;
+    return first?.held ?? new Map();
+  }
+
   async #acquire(
-    names: readonly string[],
+    given: string | readonly string[],
     durationMs: number,
-    settings: Settings,
+    overrides: Partial<Settings> | undefined,
     kind: typeof Lock,
   ): Promise<Lock> {
-    const held = await this.#take(names, { leaseMs: durationMs }, settings);
+    checkDuration(durationMs);
+    const resources = resourcesOf(given) as string[];
+    const settings = settingsOf(overrides, this.settings);
+    const held = await this.#take(resources, { leaseMs: durationMs }, settings);
     const value = holdersOf(held);
-    const votes = new Votes(this.#members, names.length);
+    const votes = this.#votesOn(resources);
     votes.succeed(value);
     this.#tell(votes);
     this.#held.set(value, held);
     for (const { signal } of held)
       signal.addEventListener("abort", () => this.#held.delete(value), { once: true });
     const endMs = systemClock.wallMs() + durationMs - driftMsOf(settings, durationMs);
-    return new kind(this, [...names], value, votes.attempts, expirationOf(held, endMs));
+    return new kind(this, resources, value, votes.attempts, expirationOf(held, endMs));
   }
 
-  #take(names: readonly string[], terms: LockOptions, settings: Settings): Promise<Held> {
-    return take(this.#members, names, terms, settings, (votes) => this.#tell(votes));
+  #take(resources: readonly string[], terms: LockOptions, settings: Settings): Promise<Held> {
+    return take(this.#members, namesOf(resources), terms, settings, (error) => {
+      const votes = this.#votesOn(resources);
+      if (!votes.fail(error)) return error;
+      this.#tell(votes);
+      return new ExecutionError(NO_QUORUM, votes.attempts);
+    });
+  }
+
+  #votesOn(resources: readonly string[]): Votes {
+    return new Votes(this.#members, resources.length);
+  }
+
+  #lost(votes: Votes, cause: unknown): ExecutionError {
+    votes.lose(cause);
+    this.#tell(votes);
+    return new ExecutionError(NO_QUORUM, votes.attempts, { cause });
   }
 
   #tell(votes: Votes): void {
-    for (const error of votes.errors) this.emit("error", error);
+    for (const error of votes.errors) {
+      this.emit("error", error);
+      // As redlock 4 has it.
+      if (!isAboutLock(error)) this.emit("clientError", error);
+    }
   }
+}
+
+function unreleased({ resources }: Lock): (error: unknown) => never {
+  return asLockError(`Unable to fully release the lock on resource "${resources.join(",")}".`);
+}
+
+function unextended({ resources, expiration }: Lock): (error: unknown) => never {
+  const names = resources.join(",");
+  return expiration < systemClock.wallMs()
+    ? asLockError(`Cannot extend lock on resource "${names}" because the lock has already expired.`, 0)
+    : asLockError(`Unable to extend the lock on resource "${names}".`, 1);
 }
 
 function expirationOf(held: Held, endMs: number): number {

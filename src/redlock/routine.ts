@@ -19,21 +19,27 @@ export function routineOf<T>(rest: readonly (Partial<Settings> | Routine<T> | un
   return { routine, given: rest.find((each) => typeof each === "object") };
 }
 
-/** A signal that aborts with the first of the leases that is lost. `end` has it abort no more. */
-export function signalOf(held: Held): { readonly signal: RedlockAbortSignal; readonly end: () => void } {
+/**
+ * A signal that aborts with the first of the leases that is lost. `end` has it abort no more.
+ *
+ * @param lost makes the error of the signal from the reason of a lease
+ */
+export function signalOf(
+  held: Held,
+  lost: (reason: unknown) => Error,
+): { readonly signal: RedlockAbortSignal; readonly end: () => void } {
   const controller = new AbortController();
   const signal: RedlockAbortSignal = controller.signal;
   const signals = held.map((lease) => lease.signal);
+  const end = () => {
+    for (const each of signals) each.removeEventListener("abort", abort);
+  };
   const abort = ({ target }: Event) => {
-    const { reason } = target as AbortSignal;
-    signal.error = reason;
-    controller.abort(reason);
+    end();
+    signal.error = lost((target as AbortSignal).reason);
+    // Without a reason, as redlock does: what takes the signal, such as fetch, rejects with an AbortError then.
+    controller.abort();
   };
-  for (const each of signals) each.addEventListener("abort", abort, { once: true });
-  return {
-    signal,
-    end: () => {
-      for (const each of signals) each.removeEventListener("abort", abort);
-    },
-  };
+  for (const each of signals) each.addEventListener("abort", abort);
+  return { signal, end };
 }

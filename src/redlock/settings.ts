@@ -5,8 +5,8 @@ export interface Settings {
   /** By so much of its duration a lock is believed to end earlier. Default: 0.01. */
   readonly driftFactor: number;
   /**
-   * With `retryDelay`: a call waits for their product, and sleeps until it is told that the lock is free. -1: for ever; 0: not at all.
-   * Default: 10.
+   * With `retryDelay`: a call waits for as long as so many of those pauses take, and sleeps until it is told that the lock is free. -1: for
+   * ever; 0: not at all. Default: 10.
    */
   readonly retryCount: number;
   /** In milliseconds. A lock that a real redlock has is asked for again so often, as that tells nobody when it is done. Default: 200. */
@@ -28,6 +28,8 @@ const DEFAULTS: Settings = {
 };
 const NUMBERS = Object.keys(DEFAULTS) as readonly (keyof Settings)[];
 const FOR_EVER = -1;
+/** A thousand days: what is longer is meant to be for ever. */
+const LONGEST_WAIT_MS = 1_000 * 86_400_000;
 /** Redis' clock has whole milliseconds, and so has that of the process. */
 const ROUNDING_MS = 2;
 
@@ -37,10 +39,17 @@ export function settingsOf(given: Partial<Settings> | undefined, base: Settings 
   return { ...base, ...Object.fromEntries(numbers.map((name) => [name, given?.[name]])), strictRelease };
 }
 
-/** For how long a call waits, in milliseconds. */
-export function waitMsOf({ retryCount, retryDelay }: Settings): number {
-  if (retryCount === FOR_EVER) return Number.POSITIVE_INFINITY;
-  return Math.max(0, Math.round(retryCount * retryDelay));
+/** For how long a call waits, in milliseconds: as the tries of redlock take on average. */
+export function waitMsOf({ retryCount, retryDelay, retryJitter }: Settings): number {
+  if (retryCount === FOR_EVER || retryCount === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
+  const waitMs = Math.round(retryCount * meanPauseMs(retryDelay, retryJitter));
+  if (waitMs > LONGEST_WAIT_MS) return Number.POSITIVE_INFINITY;
+  return waitMs > 0 ? waitMs : 0;
+}
+
+/** A pause that the jitter would make shorter than nothing is none, so that a jitter above the delay makes them longer on average. */
+function meanPauseMs(delayMs: number, jitterMs: number): number {
+  return jitterMs > Math.abs(delayMs) ? (delayMs + jitterMs) ** 2 / (4 * jitterMs) : delayMs;
 }
 
 export function driftMsOf({ driftFactor }: Settings, durationMs: number): number {

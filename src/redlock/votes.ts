@@ -10,6 +10,7 @@ import {
   WaitTimeoutError,
   WrongTypeError,
 } from "../index.js";
+import { isOver as isEnded } from "../runtime/command-failures.js";
 import type { Member, RedlockClient } from "./clients.js";
 import { type ExecutionStats, ResourceLockedError } from "./errors.js";
 
@@ -47,7 +48,6 @@ export class Votes {
 
   /** Whether those that are against only have the lock no more. */
   get areOver(): boolean {
-    const isOver = (error: Error) => error instanceof NotHeldError || error instanceof LeaseLostError;
     return this.#for.size + this.errors.filter(isOver).length >= this.#quorum;
   }
 
@@ -62,7 +62,7 @@ export class Votes {
   /** @param value the holders of all that was had */
   succeed(value: string): void {
     for (const member of this.#members) {
-      if (value.includes(member.holdfast.clientId)) this.for(member);
+      if (this.#resources === 0 || value.includes(member.holdfast.clientId)) this.for(member);
       else
         this.against(
           member,
@@ -73,42 +73,74 @@ export class Votes {
 
   /** @returns false for what the caller did wrong */
   fail(error: unknown): boolean {
-    if (!isOfServers(error)) return false;
-    const causes = error instanceof QuorumError ? error.failures : [error];
-    for (const member of this.#members) this.against(member, this.#causeFor(member, causes));
+    if (error instanceof QuorumError) this.#failAll(error);
+    else if (!isOfServers(error)) return false;
+    else for (const member of this.#members) this.against(member, this.#causeOf(error));
     return true;
+  }
+
+  /** What was to be extended is over: redlock calls that locked as well. */
+  lose(error: unknown): void {
+    const cause = isOver(error) ? this.#locked(error) : error;
+    for (const member of this.#members) this.against(member, cause);
   }
 
   get #quorum(): number {
     return Math.floor(this.#members.length / 2) + 1;
   }
 
-  #causeFor({ server }: Member, causes: readonly unknown[]): unknown {
-    const cause = causes.find((each) => each instanceof UnavailableError && each.server === server);
-    if (cause !== undefined) return cause;
-    const common = causes.find((each) => !(each instanceof UnavailableError));
-    const isLocked = common === undefined || common instanceof WaitTimeoutError || isHeldByRedlock(common);
-    return isLocked ? this.#locked() : common;
+  #failAll({ acquired, failures }: QuorumError): void {
+    /** They do not say of which server they are. */
+    const others = failures.filter((each) => !(each instanceof UnavailableError));
+    const isLocked = acquired + failures.length < this.#members.length;
+    for (const member of this.#members) {
+      const cause =
+        failures.find((each) => each instanceof UnavailableError && each.server === member.server) ??
+        others.shift();
+      if (cause !== undefined) this.against(member, this.#causeOf(cause));
+      else if (isLocked) this.against(member, this.#locked());
+      else this.for(member);
+    }
   }
 
-  #locked(): ResourceLockedError {
+  #causeOf(error: unknown): unknown {
+    return error instanceof WaitTimeoutError || isHeldByRedlock(error) ? this.#locked(error) : error;
+  }
+
+  #locked(cause?: unknown): ResourceLockedError {
     return new ResourceLockedError(
       `The operation was applied to: 0 of the ${this.#resources} requested resources.`,
+      { cause },
     );
   }
 }
 
 /** A real redlock keeps its locks as strings under the same names. */
 export function isHeldByRedlock(error: unknown): boolean {
-  if (error instanceof QuorumError) return error.failures.some(isHeldByRedlock);
   return error instanceof WrongTypeError && error.type === "string";
 }
 
+/** Whether redlock would ask again: the one who has it tells nobody when it is done, or the server may be itself again. */
+export function mayPass(error: unknown): boolean {
+  if (error instanceof QuorumError) return error.failures.some(mayPass);
+  if (error instanceof UnavailableError) return !isEnded(error);
+  return isOfServers(error) && !(error instanceof WaitTimeoutError || error instanceof ClientClosedError);
+}
+
+/** Whether a vote is about the lock, and not about the server. */
+export function isAboutLock(error: unknown): boolean {
+  return error instanceof ResourceLockedError || isOver(error);
+}
+
+function isOver(error: unknown): boolean {
+  return error instanceof NotHeldError || error instanceof LeaseLostError;
+}
+
 function isOfServers(error: unknown): boolean {
-  if (isHeldByRedlock(error)) return true;
   const kinds = [
     ClientClosedError,
     WaitTimeoutError,
+    WrongTypeError,
     UnavailableError,
     NotReplicatedError,
     QuorumError,

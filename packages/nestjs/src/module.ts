@@ -1,4 +1,5 @@
 import {
+  type BeforeApplicationShutdown,
   ConfigurableModuleBuilder,
   type DynamicModule,
   Inject,
@@ -77,8 +78,11 @@ function refuseTwo(modules: ModulesContainer, name: string | undefined): void {
     );
 }
 
-/** Closes a client with the application. */
-class Life implements OnModuleDestroy, OnApplicationShutdown {
+/**
+ * Closes a client with the application: no new locks from the beginning of its end on, then the bodies end that run, then Nest closes its HTTP
+ * server and whatever is closed in `onApplicationShutdown`, at last the connection.
+ */
+class Life implements OnModuleDestroy, BeforeApplicationShutdown, OnApplicationShutdown {
   readonly #holdfast: Holdfast;
   readonly #options: HoldfastModuleOptions;
   #closing: Promise<unknown> | undefined;
@@ -88,10 +92,15 @@ class Life implements OnModuleDestroy, OnApplicationShutdown {
     this.#options = options;
   }
 
-  /** Not waited for: requests that hold locks go on until the server is closed, which Nest does next. */
+  /** Not waited for: bodies may wait for what other modules end now. */
   onModuleDestroy(): void {
     this.#closing = this.#holdfast.close(this.#options.close ?? CLOSE);
     this.#closing.catch(() => undefined);
+  }
+
+  /** A failure is told at the end, when the connection is closed as well. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.#closing?.catch(() => undefined);
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -5,8 +5,8 @@ export interface ConnectedOptions extends HoldfastOptions {
   /** As `ioredisDriver(redis)`. */
   readonly driver: Driver;
   /**
-   * How the client is closed when the application ends. `graceMs`: for how long running bodies may go on; Nest closes its HTTP server meanwhile,
-   * and waits for them. Default: `{ graceMs: 10_000, releaseHeld: true }`.
+   * How the client is closed when the application ends. `graceMs`: for how long running bodies may go on, before Nest closes its HTTP server.
+   * Default: `{ graceMs: 10_000, releaseHeld: true }`.
    */
   readonly close?: CloseOptions;
   /** Ends the connection, once the client is closed: `() => redis.quit()`. Default: nothing, it is the application's. */

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { installedNode } from "../../../scripts/node-releases.mjs";
+import { runCommand } from "../../../scripts/run-command.mjs";
 import { until } from "../../../test/support/run/until.js";
 import { type RedisServer, startRedis } from "../../../test/support/servers/redis-server.js";
 import { ServerMonitor } from "../../../test/support/servers/server-monitor.js";
@@ -146,4 +147,15 @@ describe.each(worlds)("a shop on %s, as %s on Node %s, with %s", (...world) => {
       errors: [{ message: expect.stringContaining("order:8") }],
     });
   });
+});
+
+test("an application on Nest 11 is tested under Jest, as CommonJS", async () => {
+  const jest = fileURLToPath(new URL("../../../node_modules/jest/bin/jest.js", import.meta.url));
+  const rootDir = fileURLToPath(new URL("releases/nest-11/build/jest", import.meta.url));
+  const config = JSON.stringify({ rootDir, testEnvironment: "node", transform: {} });
+  const { ok, output } = await runCommand(await installedNode("20.19"), [jest, "--ci", "--config", config], {
+    quiet: true,
+  });
+  expect(ok, output).toBe(true);
+  expect(output).toContain("1 passed");
 });
