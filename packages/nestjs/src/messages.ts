@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { types } from "node:util";
-import type { Driver } from "holdfast";
+import { type Driver, ServerReplyError } from "holdfast";
 
-/** As that of a lock, so that users of Redis with rights for the channels of locks alone may subscribe to it. */
+/** As that of a lock: users of Redis often have rights for such channels alone. */
 const CHANNEL = "redisson_lock__channel:{holdfast:health}";
 
 /** Asks whether messages arrive: by them, those who wait for a lock are woken. */
@@ -27,7 +27,7 @@ export class Messages {
       return await Promise.race([
         this.#asking.then(
           () => undefined,
-          (error: unknown) => `no subscription: ${messageOf(error)}`,
+          (error: unknown) => (isOfThisChannel(error) ? undefined : `no subscription: ${messageOf(error)}`),
         ),
         pause(timeoutMs, `no answer to a subscription within ${timeoutMs} ms`, { signal: late.signal }),
       ]);
@@ -44,6 +44,11 @@ export class Messages {
     );
     await unsubscribe();
   }
+}
+
+/** A user who may listen to the channels of certain locks has an answer, and so the messages of those. */
+function isOfThisChannel(error: unknown): boolean {
+  return error instanceof ServerReplyError && error.code === "NOPERM" && /channel/.test(error.message);
 }
 
 /** @param error whatever was thrown */

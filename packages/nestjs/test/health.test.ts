@@ -5,6 +5,7 @@ import { Test } from "@nestjs/testing";
 import { type Driver, Holdfast } from "holdfast";
 import { ioredisDriver } from "holdfast/ioredis";
 import { memoryDriver } from "holdfast/memory";
+import { Redis } from "ioredis";
 import { afterEach, expect, test } from "vitest";
 import { startRedis } from "../../../test/support/servers/redis-server.js";
 import { HoldfastModule, type HoldfastModuleOptions } from "../src/index.js";
@@ -74,11 +75,28 @@ test("is degraded where the server answers and its messages do not arrive", asyn
     details: { locks: { status: "degraded", messages: "no answer to a subscription within 1500 ms" } },
   });
   const refused = await checker({
-    driver: listening(memoryDriver(), () => Promise.reject(new Error("NOPERM channels"))),
+    driver: listening(memoryDriver(), () => Promise.reject(new Error("no more connections"))),
   });
   expect((await refused()).details["locks"]).toMatchObject({
     status: "degraded",
-    messages: "no subscription: NOPERM channels",
+    messages: "no subscription: no more connections",
+  });
+});
+
+test("is up for a user of Redis who may listen to the channels of certain locks alone", async () => {
+  const server = await startRedis();
+  closers.push(() => server.stop());
+  const redis = server.client();
+  const rights = ["~*", "+@all", "resetchannels", "&redisson_lock__channel:{order:*"];
+  await redis.call("ACL", "SETUSER", "orders", "on", ">secret", ...rights);
+  const client = new Redis(server.port, { username: "orders", password: "secret" });
+  closers.push(async () => client.disconnect());
+  const check = await checker({ driver: ioredisDriver(client) });
+  expect(await check({ timeoutMs: 20_000 })).toMatchObject({ status: "ok" });
+  await redis.call("ACL", "SETUSER", "orders", "-subscribe");
+  expect((await check({ timeoutMs: 20_000 })).details["locks"]).toMatchObject({
+    status: "degraded",
+    messages: expect.stringContaining("subscribe"),
   });
 });
 
