@@ -2,8 +2,7 @@ import { shown } from "../checks.js";
 import type { Driver } from "../driver/driver.js";
 import { type IoredisClient, type IoredisCluster, ioredisDriver } from "../driver/ioredis/index.js";
 import { type NodeRedisCluster, type NodeRedisServer, nodeRedisDriver } from "../driver/node-redis/index.js";
-import { Holdfast } from "../index.js";
-import type { Held } from "./holds.js";
+import { Holdfast, type Lease } from "../index.js";
 
 /** One server, or cluster, or its Sentinels: a client of ioredis or node-redis, a driver, or a Holdfast. */
 export type RedlockClient =
@@ -14,10 +13,11 @@ export type RedlockClient =
   | Driver
   | Holdfast;
 
-/** What ends a connection. */
+/** A client of the program, seen as what ends. */
 interface Ending {
   quit?(): Promise<unknown>;
   close?(): Promise<unknown>;
+  on?(event: "end", listener: () => void): unknown;
 }
 
 /** A client, with the Holdfast that has its locks. */
@@ -27,7 +27,7 @@ export interface Member {
   /** As errors name the server; undefined of a Holdfast. */
   readonly server: string | undefined;
   /** What the Redlocks have acquired that begin with this client: by the value of the lock. */
-  readonly held: Map<string, Held>;
+  readonly held: Map<string, readonly Lease[]>;
   /** Closes what was opened here, and ends the connection of the program as redlock does. */
   quit(): Promise<void>;
 }
@@ -49,34 +49,59 @@ export function memberOf(client: RedlockClient): Member {
 }
 
 function newMember(client: RedlockClient): Member {
-  const held = new Map<string, Held>();
-  if (client instanceof Holdfast)
-    return { client, holdfast: client, server: undefined, held, quit: () => client.close() };
-  const driver = driverOf(client);
-  // Redlock knows no calls that enter a lock once more: the second one waits for the first.
-  const holdfast = new Holdfast(driver, { reentry: "explicit", redMemberTimeoutMs: MEMBER_TIMEOUT_MS });
-  const connection = client === driver ? undefined : (client as unknown as Ending);
-  return {
-    client,
-    holdfast,
-    server: driver.traits.server,
-    held,
-    async quit() {
-      members.delete(client);
-      await holdfast.close();
-      await (connection?.quit ?? connection?.close)?.call(connection);
-    },
-  };
+  if (!(client instanceof Holdfast)) return new OwnMember(client);
+  return { client, holdfast: client, server: undefined, held: new Map(), quit: () => client.close() };
 }
 
+class OwnMember implements Member {
+  readonly client: Exclude<RedlockClient, Holdfast>;
+  readonly server: string;
+  readonly held = new Map<string, readonly Lease[]>();
+  #holdfast: Holdfast | undefined;
+
+  constructor(client: Exclude<RedlockClient, Holdfast>) {
+    this.client = client;
+    const driver = driverOf(client);
+    this.server = driver.traits.server;
+    this.#holdfast = holdfastOn(driver);
+    // Programs end their clients and forget the Redlock: what was opened here goes as well. The client may connect again.
+    (client as Ending).on?.("end", () => void this.#close().catch(() => undefined));
+  }
+
+  get holdfast(): Holdfast {
+    this.#holdfast ??= holdfastOn(driverOf(this.client));
+    return this.#holdfast;
+  }
+
+  async quit(): Promise<void> {
+    await this.#close();
+    const connection = this.client as Ending;
+    if (!isDriver(this.client)) await (connection.quit ?? connection.close)?.call(connection);
+  }
+
+  async #close(): Promise<void> {
+    const holdfast = this.#holdfast;
+    this.#holdfast = undefined;
+    this.held.clear();
+    await holdfast?.close();
+  }
+}
+
+function holdfastOn(driver: Driver): Holdfast {
+  // Redlock knows no calls that enter a lock once more: the second one waits for the first.
+  return new Holdfast(driver, { reentry: "explicit", redMemberTimeoutMs: MEMBER_TIMEOUT_MS });
+}
+
+/** @throws TypeError */
 function driverOf(client: Exclude<RedlockClient, Holdfast>): Driver {
-  const like = client as unknown as { readonly [name: string]: unknown } | null | undefined;
-  if (typeof like?.["run"] === "function" && typeof like["subscribe"] === "function" && "traits" in like)
-    return client as Driver;
-  if (typeof like?.["duplicate"] === "function" && "isOpen" in like)
-    return nodeRedisDriver(client as NodeRedisServer);
-  if (typeof like === "object") return ioredisDriver(client as IoredisClient);
-  throw new TypeError(
-    `a client of redlock must be one of ioredis or node-redis, a driver or a Holdfast, got ${shown(client)}`,
-  );
+  if (typeof client !== "object" || client === null)
+    throw new TypeError(
+      `a client of redlock must be one of ioredis or node-redis, a driver or a Holdfast, got ${shown(client)}`,
+    );
+  if (isDriver(client)) return client;
+  return "isOpen" in client ? nodeRedisDriver(client) : ioredisDriver(client);
+}
+
+function isDriver(client: RedlockClient): client is Driver {
+  return "traits" in client;
 }

@@ -10,6 +10,11 @@ export interface ExecutionStats {
   readonly votesAgainst: Map<RedlockClient, Error>;
 }
 
+/** The vote of one client. As redlock 5 has it, for programs that name the type. */
+export type ClientExecutionResult =
+  | { client: RedlockClient; vote: "for"; value: number }
+  | { client: RedlockClient; vote: "against"; error: Error };
+
 /** What `release` resolves with. */
 export interface ExecutionResult {
   /** One: calls wait to be told, and do not ask again and again. */
@@ -19,26 +24,22 @@ export interface ExecutionResult {
 /** Somebody else has the resource, or at least one of several; or nobody has what was to be extended. As redlock 5 has it. */
 export class ResourceLockedError extends Error {
   override readonly name = "ResourceLockedError";
-  /** Enumerable, as of redlock: JSON and loggers show it. */
-  override readonly message: string;
 
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
-    this.message = message;
+    showMessage(this);
   }
 }
 
 /** An operation was not possible on a majority of the clients. As redlock 5 has it. */
 export class ExecutionError extends Error {
   override readonly name = "ExecutionError";
-  /** Enumerable, as of redlock. */
-  override readonly message: string;
   readonly attempts: readonly Promise<ExecutionStats>[];
 
   /** @param attempts empty where nothing was asked */
   constructor(message: string, attempts: readonly Promise<ExecutionStats>[] = [], options?: ErrorOptions) {
     super(message, options);
-    this.message = message;
+    showMessage(this);
     this.attempts = attempts;
   }
 }
@@ -60,4 +61,9 @@ export function asLockError(message: string, attempts?: number): (error: unknown
   return (error) => {
     throw error instanceof ExecutionError ? new LockError(message, attempts, { cause: error }) : error;
   };
+}
+
+/** Enumerable, as redlock has it: JSON and loggers show it. */
+function showMessage(error: Error): void {
+  Object.defineProperty(error, "message", { enumerable: true });
 }

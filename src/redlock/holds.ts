@@ -7,6 +7,7 @@ import {
   type LockOptions,
   NotHeldError,
   QuorumError,
+  UnavailableError,
 } from "../index.js";
 import { namesOf } from "./arguments.js";
 import type { Member } from "./clients.js";
@@ -41,12 +42,18 @@ export async function take(
     try {
       return await takeAll(locksFor(members, names), { ...terms, waitMs: leftOf(waitMs) });
     } catch (error) {
-      const leftMs = leftOf(error instanceof QuorumError ? Math.max(waitMs, PATIENCE_MS) : waitMs);
+      const leftMs = leftOf(isUnanswered(error) ? Math.max(waitMs, PATIENCE_MS) : waitMs);
       // Nobody will tell when a real redlock is done, or a server is itself again.
       if (!mayPass(error) || leftMs === 0) throw fail(error);
       await pause(systemClock, Math.min(leftMs, delayMsOf(settings)), undefined);
     }
   }
+}
+
+function isUnanswered(error: unknown): boolean {
+  return (
+    error instanceof QuorumError && error.failures.some((failure) => failure instanceof UnavailableError)
+  );
 }
 
 async function takeAll(locks: readonly Lock[], options: LockOptions): Promise<Held> {

@@ -1,5 +1,6 @@
 export type { RedlockClient } from "./clients.js";
 export {
+  type ClientExecutionResult,
   ExecutionError,
   type ExecutionResult,
   type ExecutionStats,

@@ -1,10 +1,16 @@
 import { refuseCallback } from "./arguments.js";
 import type { ExecutionResult, ExecutionStats } from "./errors.js";
-import type { Redlock } from "./redlock.js";
+
+/** What a lock needs of the Redlock that it is of. */
+export interface Releasing {
+  release(lock: Lock): Promise<ExecutionResult>;
+  extend(lock: Lock, durationMs: number): Promise<Lock>;
+  unlock(lock: Lock): Promise<void>;
+}
 
 /** Resources that are locked. May be made anew from its parts, in another process as well, to be released there. As redlock 5 has it. */
 export class Lock {
-  readonly redlock: Redlock;
+  readonly redlock: Releasing;
   readonly resources: string[];
   /** The holder as stored in Redis, of several resources or clients all of them. */
   readonly value: string;
@@ -13,7 +19,7 @@ export class Lock {
   expiration: number;
 
   constructor(
-    redlock: Redlock,
+    redlock: Releasing,
     resources: string[],
     value: string,
     attempts: readonly Promise<ExecutionStats>[],

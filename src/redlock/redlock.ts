@@ -41,7 +41,8 @@ export class Redlock extends EventEmitter {
     this.clients = new Set(clients);
     if (this.clients.size === 0)
       throw new Error("Redlock must be instantiated with at least one redis client.");
-    if (Object.keys(scripts).length > 0)
+    // Redlock 4 takes them among its options.
+    if (Object.keys({ ...settings, ...scripts }).some((name) => name.endsWith("Script")))
       throw new TypeError("holdfast/redlock runs scripts of its own: others can not be put in their place");
     this.settings = settingsOf(settings);
     this.#members = [...this.clients].map(memberOf);
@@ -106,7 +107,7 @@ export class Redlock extends EventEmitter {
     refuseCallback(settings, "redlock.extend(lock, duration)");
     const extended = this.#extend(existing, durationMs, settings);
     return existing instanceof ChangingLock
-      ? existing.extendedAs(await extended.catch(unextended(existing)))
+      ? existing.extendedAs(await extended.catch(unextended(existing, this.settings)))
       : extended;
   }
 
@@ -157,8 +158,8 @@ export class Redlock extends EventEmitter {
     ...rest: readonly (Partial<Settings> | Routine<T> | undefined)[]
   ): Promise<T> {
     checkDuration(durationMs);
-    const { routine, given } = routineOf<T>(rest);
-    const settings = settingsOf(given, this.settings);
+    const { routine, given: overrides } = routineOf<T>(rest);
+    const settings = settingsOf(overrides, this.settings);
     if (settings.automaticExtensionThreshold > durationMs - 100)
       throw new Error(
         "A lock `duration` must be at least 100ms greater than the `automaticExtensionThreshold` setting.",
@@ -202,9 +203,10 @@ export class Redlock extends EventEmitter {
     ...callback: readonly unknown[]
   ): Promise<Lock> {
     refuseCallback(callback[0], "redlock.lockWithOptions(resource, ttl, options)");
-    const { retryCount } = settingsOf(options, this.settings);
-    const failed = `Exceeded ${retryCount} attempts to lock the resource "${resourcesOf(resource).join(",")}".`;
-    return this.#acquire(resource, ttlMs, options, ChangingLock).catch(asLockError(failed, 1));
+    const settings = settingsOf(options, this.settings);
+    return this.#acquire(resource, ttlMs, options, ChangingLock).catch(
+      unlocked(resourcesOf(resource), settings),
+    );
   }
 
   /** As redlock 4 has it. */
@@ -284,15 +286,19 @@ export class Redlock extends EventEmitter {
   }
 }
 
-function unreleased({ resources }: Lock): (error: unknown) => never {
-  return asLockError(`Unable to fully release the lock on resource "${resources.join(",")}".`);
+/** In the words of redlock 4. */
+function unlocked(resources: readonly string[], { retryCount }: Settings): (error: unknown) => never {
+  return asLockError(`Exceeded ${retryCount} attempts to lock the resource "${resources.join(",")}".`, 1);
 }
 
-function unextended({ resources, expiration }: Lock): (error: unknown) => never {
+function unextended({ resources, expiration }: Lock, settings: Settings): (error: unknown) => never {
+  if (expiration >= systemClock.wallMs()) return unlocked(resources, settings);
   const names = resources.join(",");
-  return expiration < systemClock.wallMs()
-    ? asLockError(`Cannot extend lock on resource "${names}" because the lock has already expired.`, 0)
-    : asLockError(`Unable to extend the lock on resource "${names}".`, 1);
+  return asLockError(`Cannot extend lock on resource "${names}" because the lock has already expired.`, 0);
+}
+
+function unreleased({ resources }: Lock): (error: unknown) => never {
+  return asLockError(`Unable to fully release the lock on resource "${resources.join(",")}".`);
 }
 
 function expirationOf(held: Held, endMs: number): number {

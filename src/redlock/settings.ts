@@ -44,7 +44,8 @@ export function waitMsOf({ retryCount, retryDelay, retryJitter }: Settings): num
   if (retryCount === FOR_EVER || retryCount === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
   const waitMs = Math.round(retryCount * meanPauseMs(retryDelay, retryJitter));
   if (waitMs > LONGEST_WAIT_MS) return Number.POSITIVE_INFINITY;
-  return waitMs > 0 ? waitMs : 0;
+  // Tries that are no number, or fewer than none, are none.
+  return Math.max(0, waitMs || 0);
 }
 
 /** A pause that the jitter would make shorter than nothing is none, so that a jitter above the delay makes them longer on average. */

@@ -79,9 +79,10 @@ export class Votes {
     return true;
   }
 
-  /** What was to be extended is over: redlock calls that locked as well. */
+  /** What was to be extended is over: where Redis has it no more redlock calls that locked as well. */
   lose(error: unknown): void {
-    const cause = isOver(error) ? this.#locked(error) : error;
+    const isGone = error instanceof LeaseLostError && ["stolen", "expired"].includes(error.reason);
+    const cause = isGone || error instanceof NotHeldError ? this.#locked(error) : error;
     for (const member of this.#members) this.against(member, cause);
   }
 

@@ -52,15 +52,66 @@ test("several servers: a lock is had by a majority, is extended and released on 
 
 test("several servers: one that is away does no harm, and two do", async () => {
   await servers[0]?.kill();
+  const errors: unknown[] = [];
+  redlock.on("error", (error) => errors.push(error));
   const lock = await redlock.acquire(["a"], HOUR_MS);
   const stats = await statsOf(lock);
   expect([stats?.votesFor, [...(stats?.votesAgainst.keys() ?? [])]]).toEqual([
     new Set(clients.slice(1)),
     [clients[0]],
   ]);
+  expect(errors).toEqual([stats?.votesAgainst.get(clients[0] as Redis)]);
   await lock.release();
   await servers[1]?.kill();
   const failure = await failureOf(redlock.acquire(["a"], 5_000, { retryCount: 0 }));
   expect(failure.name).toBe("ExecutionError");
-  expect((await statsOf(failure))?.votesAgainst.size).toBe(3);
+  expect((await statsOf(failure))?.votesAgainst.size).toBe(2);
+});
+
+test("several servers: those that take their time are waited for, also without a second try", async () => {
+  await Promise.all(clients.map((client) => client.call("CLIENT", "PAUSE", "300", "ALL")));
+  const lock = await redlock.acquire(["a"], HOUR_MS, { retryCount: 0 });
+  expect((await statsOf(lock))?.votesFor.size).toBeGreaterThan(1);
+  await lock.release();
+});
+
+test("several servers: a majority that a real redlock has refuses at once, and is waited for", async () => {
+  await Promise.all(clients.slice(1).map((client) => client.set("a", "of a redlock", "PX", 600)));
+  const sinceMs = performance.now();
+  const stats = await statsOf(await failureOf(redlock.acquire(["a"], 5_000, { retryCount: 0 })));
+  expect(performance.now() - sinceMs).toBeLessThan(500);
+  expect([...(stats?.votesAgainst.values() ?? [])]).toEqual(Array(2).fill(expect.any(ResourceLockedError)));
+  await (await redlock.acquire(["a"], 5_000)).release();
+});
+
+test("several servers: a majority that does not answer is asked again within the tries", async () => {
+  await Promise.all(clients.map((client) => client.call("CLIENT", "PAUSE", "1500", "ALL")));
+  const sinceMs = performance.now();
+  const lock = await redlock.acquire(["a"], HOUR_MS, { retryCount: -1 });
+  expect(performance.now() - sinceMs).toBeGreaterThan(1_400);
+  await lock.release();
+});
+
+test("several servers: the votes of a failure are those of each", async () => {
+  await servers[1]?.kill();
+  await servers[2]?.kill();
+  const errors: unknown[] = [];
+  redlock.on("error", (error) => errors.push(error));
+  const stats = await statsOf(await failureOf(redlock.acquire(["a"], 5_000, { retryCount: 0 })));
+  expect([...(stats?.votesFor ?? [])]).toEqual([clients[0]]);
+  expect([...(stats?.votesAgainst ?? [])]).toEqual(
+    clients.slice(1).map((client) => [client, expect.objectContaining({ code: "ERR_HOLDFAST_UNAVAILABLE" })]),
+  );
+  expect(errors).toEqual([...(stats?.votesAgainst.values() ?? [])]);
+  expect(await clients[0]?.exists("a")).toBe(0);
+});
+
+test("several servers: the release of a lock on a majority that is away rejects with what is wrong", async () => {
+  const lock = await redlock.acquire(["a"], HOUR_MS);
+  await servers[1]?.kill();
+  await servers[2]?.kill();
+  const stats = await statsOf(await failureOf(lock.release()));
+  expect([...(stats?.votesAgainst.values() ?? [])]).toEqual(
+    clients.map(() => expect.objectContaining({ code: "ERR_HOLDFAST_UNAVAILABLE" })),
+  );
 });
