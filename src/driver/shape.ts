@@ -19,7 +19,7 @@ export function assertShape(client: object, { adapter, tested, members }: Wanted
   if (/mock/i.test(name)) {
     throw new TypeError(
       `${adapter} can not use this client: ${name.replace(/^_/, "")} is a mock, which has no ${missing.join(", ")}. For tests without a server use ` +
-        'the embedded one of "holdfast/memory", as in new Holdfast(new MemoryDriver())',
+        'the embedded one of "holdfast/memory", as in new Holdfast(memoryDriver())',
     );
   }
   throw new TypeError(

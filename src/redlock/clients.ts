@@ -20,6 +20,24 @@ interface Ending {
   on?(event: "end", listener: () => void): unknown;
 }
 
+/** A client of ioredis that puts something before its keys. */
+interface Prefixing {
+  readonly options: { readonly keyPrefix: string };
+  duplicate(...overrides: readonly object[]): (IoredisClient | IoredisCluster) & {
+    on(event: "error", listener: () => void): unknown;
+    disconnect(): void;
+  };
+  /** Of a cluster alone. */
+  nodes?(): unknown;
+}
+
+/** The Holdfast of a client, with what was opened for it. */
+interface Opened {
+  readonly holdfast: Holdfast;
+  readonly server: string;
+  close(): Promise<void>;
+}
+
 /** A client, with the Holdfast that has its locks. */
 export interface Member {
   readonly client: RedlockClient;
@@ -57,20 +75,19 @@ class OwnMember implements Member {
   readonly client: Exclude<RedlockClient, Holdfast>;
   readonly server: string;
   readonly held = new Map<string, readonly Lease[]>();
-  #holdfast: Holdfast | undefined;
+  #opened: Opened | undefined;
 
   constructor(client: Exclude<RedlockClient, Holdfast>) {
     this.client = client;
-    const driver = driverOf(client);
-    this.server = driver.traits.server;
-    this.#holdfast = holdfastOn(driver);
+    this.#opened = opened(client);
+    this.server = this.#opened.server;
     // Programs end their clients and forget the Redlock: what was opened here goes as well. The client may connect again.
     (client as Ending).on?.("end", () => void this.#close().catch(() => undefined));
   }
 
   get holdfast(): Holdfast {
-    this.#holdfast ??= holdfastOn(driverOf(this.client));
-    return this.#holdfast;
+    this.#opened ??= opened(this.client);
+    return this.#opened.holdfast;
   }
 
   async quit(): Promise<void> {
@@ -80,16 +97,40 @@ class OwnMember implements Member {
   }
 
   async #close(): Promise<void> {
-    const holdfast = this.#holdfast;
-    this.#holdfast = undefined;
+    const former = this.#opened;
+    this.#opened = undefined;
     this.held.clear();
-    await holdfast?.close();
+    await former?.close();
   }
 }
 
-function holdfastOn(driver: Driver): Holdfast {
-  // Redlock knows no calls that enter a lock once more: the second one waits for the first.
-  return new Holdfast(driver, { reentry: "explicit", redMemberTimeoutMs: MEMBER_TIMEOUT_MS });
+/** @throws TypeError */
+function opened(client: Exclude<RedlockClient, Holdfast>): Opened {
+  if (isPrefixing(client)) return withoutPrefix(client);
+  const driver = driverOf(client);
+  const holdfast = holdfastOn(driver);
+  return { holdfast, server: driver.traits.server, close: () => holdfast.close() };
+}
+
+/** ioredis prefixes keys and not channels: the same is asked by a connection that does not, and the names have the prefix. */
+function withoutPrefix(client: Prefixing): Opened {
+  const bare = { keyPrefix: "" };
+  const redis = "nodes" in client ? client.duplicate([], bare) : client.duplicate(bare);
+  // Who asks for a lock hears of it.
+  redis.on("error", () => undefined);
+  const driver = ioredisDriver(redis);
+  const holdfast = holdfastOn(driver, (name) => client.options.keyPrefix + name);
+  const close = () => holdfast.close().finally(() => redis.disconnect());
+  return { holdfast, server: driver.traits.server, close };
+}
+
+function holdfastOn(driver: Driver, nameMapper?: (name: string) => string): Holdfast {
+  return new Holdfast(driver, {
+    // Redlock knows no calls that enter a lock once more: the second one waits for the first.
+    reentry: "explicit",
+    redMemberTimeoutMs: MEMBER_TIMEOUT_MS,
+    ...(nameMapper && { nameMapper }),
+  });
 }
 
 /** @throws TypeError */
@@ -104,4 +145,11 @@ function driverOf(client: Exclude<RedlockClient, Holdfast>): Driver {
 
 function isDriver(client: RedlockClient): client is Driver {
   return "traits" in client;
+}
+
+function isPrefixing(client: object): client is Prefixing {
+  if (typeof client !== "object" || client === null || !("options" in client) || "isOpen" in client)
+    return false;
+  const { options } = client as Partial<Prefixing>;
+  return typeof options?.keyPrefix === "string" && options.keyPrefix !== "";
 }

@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import Redlock, { ResourceLockedError } from "../../src/redlock/index.js";
 import { destroyClient } from "../support/clients/ioredis-clients.js";
@@ -6,6 +7,13 @@ import { destroyClient as destroyNodeRedis, versions } from "../support/clients/
 import { locksOnRedis } from "../support/servers/locks-on-redis.js";
 import { type RedisCluster, startCluster } from "../support/servers/redis-cluster.js";
 
+/** Its types can not be found from ES modules. */
+const { default: Redlock5 } = createRequire(import.meta.url)("redlock5") as {
+  default: new (
+    clients: unknown[],
+    settings: object,
+  ) => { acquire(names: string[], ms: number): Promise<{ release(): Promise<unknown> }> };
+};
 const NONE = { retryCount: 0 };
 
 /** Locks names of several slots by two redlocks of one client. */
@@ -37,6 +45,26 @@ describe("one server", () => {
     await new Redlock([client]).quit();
     await expect(client.ping()).rejects.toThrow();
   });
+
+  test.each(ioredisFlavours)(
+    "a client of $name with a keyPrefix, beside redlock itself",
+    async ({ redis: make }) => {
+      const client = make({ host: "127.0.0.1", port: redis.server.port, keyPrefix: "app:" });
+      ends.push(() => destroyClient(client));
+      await cross([client]);
+      const theirs = new Redlock5([client], NONE);
+      const ours = new Redlock([client], NONE);
+      const own = await ours.acquire(["a"], 5_000);
+      expect(await redis.server.client().type("app:a")).toBe("hash");
+      await expect(theirs.acquire(["a"], 5_000)).rejects.toThrow();
+      await own.release();
+      const other = await theirs.acquire(["a"], 5_000);
+      await expect(ours.acquire(["a"], 5_000)).rejects.toThrow();
+      await other.release();
+      await ours.quit();
+      await expect(client.ping()).rejects.toThrow();
+    },
+  );
 
   test.each(versions)("a client of node-redis $version", async (version) => {
     const client = version.client({ url: redis.server.url });
@@ -71,6 +99,16 @@ describe("a cluster", () => {
     const client = make(addresses(), {});
     client.on("error", () => undefined);
     await cross([client]);
+    await new Redlock([client]).quit();
+  });
+
+  test.each(ioredisFlavours)("a keyPrefix, by $name", async ({ cluster: make }) => {
+    const client = make(addresses(), { keyPrefix: "app:" });
+    client.on("error", () => undefined);
+    await cross([client]);
+    const lock = await new Redlock([client]).acquire(["a"], 5_000);
+    expect(await client.type("a")).toBe("hash");
+    await lock.release();
     await new Redlock([client]).quit();
   });
 

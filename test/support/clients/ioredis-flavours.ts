@@ -12,6 +12,7 @@ interface FlavourOptions {
   readonly password?: string;
   readonly sentinels?: Address[];
   readonly name?: string;
+  readonly keyPrefix?: string;
 }
 
 interface FlavourClusterOptions {
@@ -19,6 +20,7 @@ interface FlavourClusterOptions {
   readonly natMap?: Record<string, Address>;
   /** Connects with the first command. */
   readonly lazyConnect?: boolean;
+  readonly keyPrefix?: string;
 }
 
 /** A library that the adapter for ioredis claims. */
