@@ -238,7 +238,7 @@ export interface EventChannel<Event> {
 
 /** A tracing channel. Unlike Node's type, it takes a subscriber with only some of the handlers. */
 export interface TraceChannel<Event extends object>
-  extends Omit<TracingChannel<unknown, Event>, "subscribe" | "unsubscribe"> {
+  extends Omit<TracingChannel<Event, Event>, "subscribe" | "unsubscribe"> {
   subscribe(handlers: Partial<TracingChannelSubscribers<Event>>): void;
   unsubscribe(handlers: Partial<TracingChannelSubscribers<Event>>): void;
 }

@@ -14,7 +14,9 @@ async function start(url, { quiet = false } = {}) {
   const env = { ...process.env, REDIS_URL: url };
   const log = quiet ? "ignore" : "inherit";
   const child = fork(new URL("build/main.js", import.meta.url), { env, stdio: [log, log, log, "ipc"] });
-  const [address] = await once(child, "message");
+  const ended = once(child, "exit").then(([code]) => assert.fail(`the application ended with ${code}`));
+  const [address] = await Promise.race([once(child, "message"), ended]);
+  ended.catch(() => undefined);
   return { child, url: `http://127.0.0.1:${address.port}` };
 }
 

@@ -82,7 +82,7 @@ export function locked<This = any, Args extends readonly any[] = any[]>(
 function lockFor(holdfast: Holdfast, names: Names, method: string): Lock {
   if (typeof names === "string") return holdfast.getLock(names);
   if (!Array.isArray(names) || names.length === 0)
-    throw new TypeError(`${method} is locked by a name or several, and its name is ${shown(names)}`);
+    throw new TypeError(`the lock of ${method}() must have a name, or several, got ${shown(names)}`);
   const locks = [...new Set(names)].map((name) => holdfast.getLock(name));
   const [first, ...others] = locks;
   return first !== undefined && others.length === 0 ? first : holdfast.getMultiLock(...locks);

@@ -127,7 +127,7 @@ describe("several names", () => {
   test.each([[undefined], [[]], [7]])("%j is none", async (name) => {
     await expect(move(() => name).run("a", "b")).rejects.toThrow(
       new TypeError(
-        `body is locked by a name or several, and its name is ${Array.isArray(name) ? "an array" : name}`,
+        `the lock of body() must have a name, or several, got ${Array.isArray(name) ? "an array" : name}`,
       ),
     );
   });

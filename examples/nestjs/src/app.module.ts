@@ -1,3 +1,4 @@
+// #region module
 import { Module } from "@nestjs/common";
 import { APP_FILTER } from "@nestjs/core";
 import { ScheduleModule } from "@nestjs/schedule";
@@ -12,19 +13,16 @@ import { Orders } from "./orders.js";
 import { Reports } from "./reports.js";
 import { Shop } from "./shop.js";
 
-// #region module
+export const locks = HoldfastModule.forRootAsync({
+  useFactory: () => {
+    const redis = new Redis(process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379");
+    redis.on("error", () => undefined); // ioredis reconnects by itself, and failing calls reject with the reason
+    return { driver: ioredisDriver(redis), disconnect: () => redis.quit() };
+  },
+});
+
 @Module({
-  imports: [
-    HoldfastModule.forRootAsync({
-      useFactory: () => {
-        const redis = new Redis(process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379");
-        redis.on("error", () => undefined); // ioredis reconnects by itself, and failing calls reject with the reason
-        return { driver: ioredisDriver(redis), disconnect: () => redis.quit() };
-      },
-    }),
-    ScheduleModule.forRoot(),
-    TerminusModule,
-  ],
+  imports: [locks, ScheduleModule.forRoot(), TerminusModule],
   controllers: [OrdersController, HealthController],
   providers: [
     Shop,

@@ -1,8 +1,8 @@
-import { Controller, Get } from "@nestjs/common";
-import { HealthCheck, type HealthCheckService } from "@nestjs/terminus";
-import type { HoldfastHealthIndicator } from "holdfast-nestjs/terminus";
-
 // #region health
+import { Controller, Get } from "@nestjs/common";
+import { HealthCheck, HealthCheckService } from "@nestjs/terminus";
+import { HoldfastHealthIndicator } from "holdfast-nestjs/terminus";
+
 @Controller("health")
 export class HealthController {
   constructor(

@@ -1,8 +1,8 @@
+// #region main
 import "reflect-metadata";
 import { NestFactory } from "@nestjs/core";
 import { AppModule } from "./app.module.js";
 
-// #region main
 const app = await NestFactory.create(AppModule, { logger: ["error", "warn"] });
 app.enableShutdownHooks(); // on SIGTERM locks are freed, and then the connection
 await app.listen(process.env["PORT"] ?? 0, "127.0.0.1");

@@ -1,5 +1,5 @@
 import { Controller, Param, Post } from "@nestjs/common";
-import type { Orders } from "./orders.js";
+import { Orders } from "./orders.js";
 
 @Controller("orders")
 export class OrdersController {

@@ -1,8 +1,8 @@
+// #region locked
 import { Injectable } from "@nestjs/common";
 import { Locked } from "holdfast-nestjs";
-import type { Shop } from "./shop.js";
+import { Shop } from "./shop.js";
 
-// #region locked
 @Injectable()
 export class Orders {
   constructor(private readonly shop: Shop) {}

@@ -1,9 +1,9 @@
+// #region cron
 import { Injectable } from "@nestjs/common";
 import { Cron } from "@nestjs/schedule";
 import { RunOnce } from "holdfast-nestjs";
-import type { Shop } from "./shop.js";
+import { Shop } from "./shop.js";
 
-// #region cron
 @Injectable()
 export class Reports {
   constructor(private readonly shop: Shop) {}

@@ -1,15 +1,15 @@
 import { Inject } from "@nestjs/common";
 import type { Holdfast } from "holdfast";
-import { type LockedOptions, locked, type RunOnceOptions, runOnce } from "holdfast/recipes";
+import { type LockedOptions, locked, type OnBusy, type RunOnceOptions, runOnce } from "holdfast/recipes";
 import { getHoldfastToken } from "./tokens.js";
 
 type Names = string | readonly string[];
 
-/** How a method is locked: `waitMs` or `onBusy` is to be given. */
-export interface LockedMethodOptions extends LockedOptions {
+/** How a method is locked: `waitMs` or `onBusy` has to be given. */
+export type LockedMethodOptions = LockedOptions & {
   /** The name of the client. Default: the one without a name. */
   readonly client?: string;
-}
+} & ({ readonly waitMs: number } | { readonly onBusy: OnBusy });
 
 /** How the runs of a scheduled method are made one in the fleet. */
 export interface RunOnceMethodOptions extends Omit<RunOnceOptions, "name" | "fireTime" | "clock"> {
@@ -27,16 +27,24 @@ export interface RunOnceMethodOptions extends Omit<RunOnceOptions, "name" | "fir
 type Method = (...args: any[]) => Promise<unknown>;
 
 /** Of a method whose first arguments a function of these can be called with. */
-type MethodDecorating<Args extends readonly unknown[]> = <M extends Method>(
+type MethodDecorating<Args extends readonly unknown[], Options> = <M extends Method>(
   target: object,
   property: string | symbol,
-  descriptor: TypedPropertyDescriptor<M> & Fitting<Args, Parameters<M>>,
+  descriptor: TypedPropertyDescriptor<M> &
+    Fitting<Args, Parameters<M>> &
+    Skipping<Options, Awaited<ReturnType<M>>>,
 ) => TypedPropertyDescriptor<M>;
 
 // A condition on the method's own type would lose its type parameters.
 type Fitting<Args extends readonly unknown[], Given> = Given extends readonly [...Args, ...unknown[]]
   ? unknown
   : { readonly "the key is made of other arguments than the method has": Args };
+
+type Skipping<Options, Result> = Options extends { readonly onBusy: "skip" }
+  ? undefined extends Result
+    ? unknown
+    : { readonly "a method that is skipped resolves with undefined, which is not of its type": Result }
+  : unknown;
 
 /** A scheduler calls it, without arguments. */
 type ScheduledMethod = () => Promise<unknown>;
@@ -50,10 +58,12 @@ type ScheduledMethod = () => Promise<unknown>;
  * @param key of the lock, or a function that makes it of the arguments; several make a multi lock
  * @throws TypeError, RangeError where it decorates; its method as `using` and `tryUsing`
  */
-export function Locked<Args extends readonly unknown[] = []>(
-  key: Names | ((...args: Args) => Names),
-  { client, ...options }: LockedMethodOptions,
-): MethodDecorating<Args> {
+export function Locked<
+  Args extends readonly unknown[] = [],
+  const Options extends LockedMethodOptions = LockedMethodOptions,
+>(key: Names | ((...args: Args) => Names), given: Options): MethodDecorating<Args, Options> {
+  // Without types nothing may have been given: `locked` says what is missing.
+  const { client, ...options }: LockedMethodOptions = { ...given };
   return (target, property, descriptor) => {
     const find = findIn(target, client);
     const decorated = locked(find, key, options)(target, property, descriptor as never) as typeof descriptor;
@@ -99,14 +109,15 @@ export function RunOnce({
 /** Has Nest inject the client into the object whose method is decorated. @returns what finds it there */
 function findIn(target: object, client: string | undefined): (self: object) => Holdfast {
   const token = getHoldfastToken(client);
-  const place = Symbol.for(`holdfast-nestjs:${token}`);
+  // Nest tells this name where the module is missing.
+  const place = Symbol.for(`${token} of HoldfastModule.forRoot()`);
   Inject(token)(target, place);
   return (self) => {
     const holdfast = (self as Record<symbol, unknown>)[place];
     if (holdfast !== undefined) return holdfast as Holdfast;
     const of = client === undefined ? "" : ` with the name "${client}"`;
     throw new Error(
-      `HoldfastModule${of} is not imported, or Nest has not made this ${self.constructor.name}: its methods that are locked find no client`,
+      `HoldfastModule${of} is not imported, or Nest has not made this ${self.constructor.name}: its locked methods find no client. In tests, HoldfastModule.forTesting() gives one`,
     );
   };
 }

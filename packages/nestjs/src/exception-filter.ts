@@ -3,20 +3,26 @@ import {
   Catch,
   ConflictException,
   type HttpException,
+  Logger,
   ServiceUnavailableException,
 } from "@nestjs/common";
 import { BaseExceptionFilter } from "@nestjs/core";
 import { ClientClosedError, QuorumError, UnavailableError, WaitTimeoutError } from "holdfast";
+
+const BUSY = "Somebody else is working on this: try again later";
+const AWAY = "Not available at the moment: try again later";
 
 /** How long a client should wait before it asks again, in seconds: most locks are held for less. */
 const RETRY_AFTER_S = 2;
 
 /**
  * Answers over HTTP, as `{ provide: APP_FILTER, useClass: HoldfastExceptionFilter }` or by `@UseFilters`: 409 where somebody else has the lock, 503 where Redis does not answer or the application ends, both with `Retry-After`.
- * Everything else is left to Nest: the work may have been done in part.
+ * The answer names neither locks nor servers; the log does, of what is 503. Everything else is left to Nest: the work may have been done in part.
  */
 @Catch(WaitTimeoutError, UnavailableError, QuorumError, ClientClosedError)
 export class HoldfastExceptionFilter extends BaseExceptionFilter {
+  readonly #log = new Logger(HoldfastExceptionFilter.name);
+
   override catch(error: Error, host: ArgumentsHost): void {
     if (host.getType() !== "http") throw error;
     const adapter = this.applicationRef ?? this.httpAdapterHost?.httpAdapter;
@@ -27,12 +33,12 @@ export class HoldfastExceptionFilter extends BaseExceptionFilter {
       );
     const response = host.switchToHttp().getResponse<object>();
     if (!adapter.isHeadersSent(response)) adapter.setHeader(response, "Retry-After", String(RETRY_AFTER_S));
-    super.catch(exceptionFor(error), host);
+    super.catch(this.#answerTo(error), host);
   }
-}
 
-function exceptionFor(error: Error): HttpException {
-  return error instanceof WaitTimeoutError
-    ? new ConflictException(error.message, { cause: error })
-    : new ServiceUnavailableException(error.message, { cause: error });
+  #answerTo(error: Error): HttpException {
+    if (error instanceof WaitTimeoutError) return new ConflictException(BUSY, { cause: error });
+    this.#log.warn(error.message);
+    return new ServiceUnavailableException(AWAY, { cause: error });
+  }
 }

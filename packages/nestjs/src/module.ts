@@ -145,7 +145,9 @@ export class HoldfastModule extends ConfigurableModuleClass {
   /** The same with a server inside the process, for tests: needs `fengari`. */
   static forTesting(extras: HoldfastModuleExtras = {}): DynamicModule {
     const useFactory = async () => {
-      const { memoryDriver } = await import("holdfast/memory");
+      const { memoryDriver } = await import("holdfast/memory").catch((cause: unknown) => {
+        throw new Error("HoldfastModule.forTesting needs fengari: npm install --save-dev fengari", { cause });
+      });
       return { driver: memoryDriver() };
     };
     return HoldfastModule.forRootAsync({ useFactory, ...extras });

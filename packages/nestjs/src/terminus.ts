@@ -32,14 +32,14 @@ export class HoldfastHealthIndicator {
 
   /**
    * @param key under which Terminus shows it
-   * @throws UnknownElementException without a client of that name
+   * @throws Error without a client of that name
    */
   async check(
     key: string,
     { client, timeoutMs = 1_000 }: HoldfastHealthOptions = {},
   ): Promise<HealthIndicatorResult> {
-    const holdfast = this.#modules.get<Holdfast>(getHoldfastToken(client), { strict: false });
-    const messages = this.#modules.get<Messages | null>(messagesToken(client), { strict: false });
+    const holdfast = this.#find<Holdfast>(getHoldfastToken(client));
+    const messages = this.#find<Messages | null>(messagesToken(client));
     const indicator = this.#health.check(key);
     try {
       const { server, rttMs } = await holdfast.ping({ timeoutMs });
@@ -50,6 +50,16 @@ export class HoldfastHealthIndicator {
       return "degraded" in indicator ? indicator.degraded(seen) : (indicator as Former).up(seen);
     } catch (error) {
       return indicator.down({ message: messageOf(error) });
+    }
+  }
+
+  #find<T>(token: string): T {
+    try {
+      return this.#modules.get<T>(token, { strict: false });
+    } catch (cause) {
+      throw new Error(`HoldfastModule is not imported, or not with that name: there is no ${token}`, {
+        cause,
+      });
     }
   }
 }

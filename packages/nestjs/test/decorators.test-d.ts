@@ -8,9 +8,22 @@ export class Orders {
   async pay(_id: string, _amount: number): Promise<void> {}
 
   @Locked(() => "all", { onBusy: "skip" })
-  async count(_since: Date): Promise<number> {
+  async count(_since: Date): Promise<number | undefined> {
     return 0;
   }
+
+  @Locked("all", { onBusy: "skip" })
+  async sweep(): Promise<void> {}
+
+  // @ts-expect-error where it is skipped there is no number
+  @Locked("all", { onBusy: "skip" })
+  async always(): Promise<number> {
+    return 0;
+  }
+
+  // @ts-expect-error for how long does it wait?
+  @Locked("all", {})
+  async neither(): Promise<void> {}
 
   @Locked((from: string, to: string) => [from, to], { onBusy: "throw" })
   async move(_from: string, _to: string): Promise<void> {}
@@ -65,4 +78,4 @@ export class Orders {
 }
 
 // A decorated method is what it was.
-expectTypeOf<Orders["count"]>().toEqualTypeOf<(since: Date) => Promise<number>>();
+expectTypeOf<Orders["count"]>().toEqualTypeOf<(since: Date) => Promise<number | undefined>>();

@@ -68,7 +68,7 @@ class Orders {
   }
 
   @Locked("all", { onBusy: "skip" })
-  async count(): Promise<number> {
+  async count(): Promise<number | undefined> {
     return 7;
   }
 }
@@ -247,6 +247,11 @@ describe("over HTTP", () => {
     const lease = await holdfast.lock("order:7");
     const busy = await ask("7");
     expect([busy.status, busy.headers.get("retry-after")]).toEqual([409, "2"]);
+    expect(await busy.json()).toEqual({
+      statusCode: 409,
+      error: "Conflict",
+      message: "Somebody else is working on this: try again later",
+    });
     await lease.unlock();
     await holdfast.close();
     expect((await ask("7")).status).toBe(503);

@@ -132,5 +132,7 @@ test("a client that was given shows its messages with its driver alone", async (
 test("looks at the client of that name, and rejects where there is none", async () => {
   const check = await checker({ driver: memoryDriver() }, "billing");
   expect((await check({ client: "billing" })).status).toBe("ok");
-  await expect(check().then(({ status }) => status)).rejects.toThrow("Holdfast(default)");
+  await expect(check().then(({ status }) => status)).rejects.toThrow(
+    "HoldfastModule is not imported, or not with that name: there is no Holdfast(default)",
+  );
 });

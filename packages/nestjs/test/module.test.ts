@@ -148,5 +148,7 @@ test("a class with a locked method in an application without the module tells wh
     @Locked("a", { waitMs: 0, client: "billing" })
     async work(): Promise<void> {}
   }
-  await expect(started({ providers: [Alone] })).rejects.toThrow("Holdfast(billing)");
+  await expect(started({ providers: [Alone] })).rejects.toThrow(
+    "Holdfast(billing) of HoldfastModule.forRoot()",
+  );
 });
