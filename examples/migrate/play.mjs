@@ -15,7 +15,13 @@ const INSIDE = ["async-mutex", "async-lock", "bottleneck"];
 async function lost(url, programs) {
   const redis = new Redis(url);
   // Another kind of lock may have left something under the same name.
-  await redis.del("account:42", "mutex:account:42", "job-lock:prod:nightly", "deposits", "{deposits}:timeout");
+  await redis.del(
+    "account:42",
+    "mutex:account:42",
+    "job-lock:prod:nightly",
+    "deposits",
+    "{deposits}:timeout",
+  );
   await redis.set("balance", 0);
   const processes = await Promise.all(
     programs.map(async (program) => {
@@ -29,7 +35,8 @@ async function lost(url, programs) {
   );
   const ends = processes.map((child) => once(child, "exit"));
   for (const child of processes) child.send("go");
-  for (const [code] of await Promise.all(ends)) if (code !== 0) throw new Error(`${programs.join(", ")}: ended with ${code}`);
+  for (const [code] of await Promise.all(ends))
+    if (code !== 0) throw new Error(`${programs.join(", ")}: ended with ${code}`);
   const balance = Number(await redis.get("balance"));
   redis.disconnect();
   return TIMES * programs.length - balance;
@@ -45,7 +52,9 @@ await withRedis(async (url) => {
     const beside = inside ? undefined : await lost(url, [before, after]);
     isRight &&= is === 0 && (beside ?? 0) === 0;
     const rolling = beside === undefined ? "" : `, ${beside} with one of each`;
-    console.log(`${name.padEnd(16)} of ${2 * TIMES} payments lost: ${was} before, ${is} with holdfast${rolling}`);
+    console.log(
+      `${name.padEnd(16)} of ${2 * TIMES} payments lost: ${was} before, ${is} with holdfast${rolling}`,
+    );
   }
   const all = ROLLING.length + INSIDE.length;
   console.log(

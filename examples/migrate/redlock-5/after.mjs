@@ -1,7 +1,8 @@
 // @ts-check
 // #region program
-import { Redis } from "ioredis";
+
 import Redlock from "holdfast/redlock";
+import { Redis } from "ioredis";
 
 const redis = new Redis(process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379");
 const redlock = new Redlock([redis], { retryCount: -1, retryDelay: 20, retryJitter: 10 });

@@ -13,7 +13,12 @@ export async function deposit(work) {
   try {
     await work();
   } finally {
-    await redis.eval("if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end", 1, KEY, value);
+    await redis.eval(
+      "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end",
+      1,
+      KEY,
+      value,
+    );
   }
 }
 
