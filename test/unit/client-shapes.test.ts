@@ -27,7 +27,7 @@ describe("a client of a version that was not tested", () => {
     [
       "mock of ioredis",
       () => ioredisDriver(without(new (class _RedisMock extends Redis {})({ lazyConnect: true }), "mode")),
-      /RedisMock is a mock, which has no mode\. .* "holdfast\/memory", as in new Holdfast\(new MemoryDriver\(\)\)$/,
+      /RedisMock is a mock, which has no mode\. .* "holdfast\/memory", as in new Holdfast\(memoryDriver\(\)\)$/,
     ],
     [
       "Redis of ioredis",
