@@ -17,7 +17,7 @@ export const locks = HoldfastModule.forRootAsync({
   useFactory: () => {
     const redis = new Redis(process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379");
     redis.on("error", () => undefined); // ioredis reconnects by itself, and failing calls reject with the reason
-    return { driver: ioredisDriver(redis), disconnect: () => redis.quit() };
+    return { driver: ioredisDriver(redis), disconnect: () => redis.disconnect() };
   },
 });
 

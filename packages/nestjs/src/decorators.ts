@@ -1,6 +1,7 @@
 import { Inject } from "@nestjs/common";
 import type { Holdfast } from "holdfast";
 import { type LockedOptions, locked, type OnBusy, type RunOnceOptions, runOnce } from "holdfast/recipes";
+import { messageOf } from "./messages.js";
 import { getHoldfastToken } from "./tokens.js";
 
 type Names = string | readonly string[];
@@ -9,7 +10,10 @@ type Names = string | readonly string[];
 export type LockedMethodOptions = LockedOptions & {
   /** The name of the client. Default: the one without a name. */
   readonly client?: string;
-} & ({ readonly waitMs: number } | { readonly onBusy: OnBusy });
+} & (
+    | { readonly waitMs: number; readonly onBusy?: "wait" | undefined }
+    | { readonly onBusy: Exclude<OnBusy, "wait">; readonly waitMs?: undefined }
+  );
 
 /** How the runs of a scheduled method are made one in the fleet. */
 export interface RunOnceMethodOptions extends Omit<RunOnceOptions, "name" | "fireTime" | "clock"> {
@@ -65,9 +69,15 @@ export function Locked<
   // Without types nothing may have been given: `locked` says what is missing.
   const { client, ...options }: LockedMethodOptions = { ...given };
   return (target, property, descriptor) => {
+    if (typeof key !== "function" && [key].flat().some((name) => typeof name !== "string" || name === ""))
+      throw new TypeError(`@Locked of ${where(target, property)} needs a key that is no empty text`);
     const find = findIn(target, client);
-    const decorated = locked(find, key, options)(target, property, descriptor as never) as typeof descriptor;
-    return keepingMetadata(descriptor, decorated);
+    try {
+      const decorated = locked(find, key, options)(target, property, descriptor as never);
+      return keepingMetadata(descriptor, decorated as unknown as typeof descriptor);
+    } catch (error) {
+      throw new TypeError(`@Locked of ${where(target, property)}: ${messageOf(error)}`, { cause: error });
+    }
   };
 }
 
@@ -79,19 +89,23 @@ export function Locked<
  * @RunOnce({ gridMs: 60_000 })
  * async report(): Promise<void> {}
  */
-export function RunOnce({
-  client,
-  name,
-  ...options
-}: RunOnceMethodOptions): <M extends ScheduledMethod>(
+export function RunOnce(
+  given: RunOnceMethodOptions,
+): <M extends ScheduledMethod>(
   target: object,
   property: string | symbol,
   descriptor: TypedPropertyDescriptor<M>,
 ) => TypedPropertyDescriptor<M> {
   return (target, property, descriptor) => {
+    const { client, name, ...options }: RunOnceMethodOptions = { ...given };
     const find = findIn(target, client);
     const method = descriptor.value;
-    const job = name ?? `${target.constructor.name}.${String(property)}`;
+    const job = name ?? where(target, property);
+    // Without it `runOnce` would take calls of two processes for two times of the schedule.
+    if (!Number.isInteger(options.gridMs / 1_000) || options.gridMs < 1_000)
+      throw new RangeError(
+        `@RunOnce of ${job} needs gridMs, whole seconds in milliseconds, as 60_000 for a schedule of minutes, got ${options.gridMs}`,
+      );
     if (typeof method !== "function" || method.length > 0)
       throw new TypeError(
         `RunOnce is for methods without arguments, which a scheduler calls: ${job} is none`,
@@ -106,6 +120,10 @@ export function RunOnce({
   };
 }
 
+function where(target: object, property: string | symbol): string {
+  return `${target.constructor.name}.${String(property)}`;
+}
+
 /** Has Nest inject the client into the object whose method is decorated. @returns what finds it there */
 function findIn(target: object, client: string | undefined): (self: object) => Holdfast {
   const token = getHoldfastToken(client);
@@ -117,7 +135,7 @@ function findIn(target: object, client: string | undefined): (self: object) => H
     if (holdfast !== undefined) return holdfast as Holdfast;
     const of = client === undefined ? "" : ` with the name "${client}"`;
     throw new Error(
-      `HoldfastModule${of} is not imported, or Nest has not made this ${self.constructor.name}: its locked methods find no client. In tests, HoldfastModule.forTesting() gives one`,
+      `HoldfastModule${of} is not imported, or Nest has not made this ${self.constructor.name}: its locked methods find no client. In a test, list the class in providers, beside HoldfastModule.forTesting()`,
     );
   };
 }

@@ -9,7 +9,10 @@ export interface ConnectedOptions extends HoldfastOptions {
    * Default: `{ graceMs: 10_000, releaseHeld: true }`.
    */
   readonly close?: CloseOptions;
-  /** Ends the connection, once the client is closed: `() => redis.quit()`. Default: nothing, it is the application's. */
+  /**
+   * Ends the connection, once the client is closed: `() => redis.disconnect()`. With Redis away `quit()` of ioredis may take a minute. Default:
+   * nothing, the connection is the application's.
+   */
   readonly disconnect?: () => unknown;
 }
 

@@ -21,6 +21,13 @@ export class Orders {
     return 0;
   }
 
+  // @ts-expect-error one of both
+  @Locked("all", { waitMs: 5, onBusy: "throw" })
+  async waitsAndThrows(): Promise<void> {}
+
+  @Locked("all", { waitMs: 5, onBusy: "wait" })
+  async waits(): Promise<void> {}
+
   // @ts-expect-error for how long does it wait?
   @Locked("all", {})
   async neither(): Promise<void> {}

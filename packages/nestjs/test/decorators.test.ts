@@ -160,6 +160,39 @@ test.each([
   );
 });
 
+describe("what is wrong is told where it is written, with the class and the method", () => {
+  const decorating = (decorate: unknown, body: unknown = async () => {}) => {
+    class Orders {}
+    return () =>
+      (decorate as MethodDecorator)(Orders.prototype, "pay", {
+        value: body,
+      } as TypedPropertyDescriptor<unknown>);
+  };
+  const options = (given: unknown) => given as { waitMs: number };
+
+  test.each([
+    [undefined, 'locked needs waitMs or onBusy, as in { waitMs: 5_000 } or { onBusy: "skip" }'],
+    [{}, "locked needs waitMs or onBusy"],
+    [{ waitMs: -1 }, "waitMs"],
+    [{ wait: 5 }, 'there is no option "wait"'],
+  ])("@Locked with %j", (given, message) => {
+    const decorate = Locked("a", options(given));
+    expect(decorating(decorate)).toThrow(`@Locked of Orders.pay: ${message}`);
+  });
+
+  test.each([[undefined], [""], [["a", ""]], [7]])("@Locked by the key %j", (key) => {
+    const decorate = Locked(key as string, { waitMs: 0 });
+    expect(decorating(decorate)).toThrow("@Locked of Orders.pay needs a key that is no empty text");
+  });
+
+  test.each([[undefined], [{}], [{ gridMs: 0 }], [{ gridMs: 1_500 }]])("@RunOnce with %j", (given) => {
+    const decorate = RunOnce(given as { gridMs: number });
+    expect(decorating(decorate)).toThrow(
+      "@RunOnce of Orders.pay needs gridMs, whole seconds in milliseconds",
+    );
+  });
+});
+
 describe("a module", () => {
   test("gives clients by class and by name, and locks by name", async () => {
     @Injectable()
