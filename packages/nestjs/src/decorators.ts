@@ -60,7 +60,7 @@ type ScheduledMethod = () => Promise<unknown>;
  * @Locked((id: string) => `order:${id}`, { waitMs: 5_000 })
  * async pay(id: string, amount: number): Promise<void> {}
  * @param key of the lock, or a function that makes it of the arguments; several make a multi lock
- * @throws TypeError, RangeError where it decorates; its method as `using` and `tryUsing`
+ * @throws TypeError where it decorates; its method as `using` and `tryUsing`
  */
 export function Locked<
   Args extends readonly unknown[] = [],
