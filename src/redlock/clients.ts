@@ -23,8 +23,11 @@ interface Ending {
 /** A client of ioredis that puts something before its keys. */
 interface Prefixing {
   readonly options: { readonly keyPrefix: string };
+  readonly status: string;
+  once(event: "connect", listener: () => void): unknown;
   duplicate(...overrides: readonly object[]): (IoredisClient | IoredisCluster) & {
     on(event: "error", listener: () => void): unknown;
+    connect(): Promise<unknown>;
     disconnect(): void;
   };
   /** Of a cluster alone. */
@@ -114,10 +117,16 @@ function opened(client: Exclude<RedlockClient, Holdfast>): Opened {
 
 /** ioredis prefixes keys and not channels: the same is asked by a connection that does not, and the names have the prefix. */
 function withoutPrefix(client: Prefixing): Opened {
-  const bare = { keyPrefix: "" };
+  const hasEnded = client.status === "end";
+  const bare = { keyPrefix: "", ...(hasEnded && { lazyConnect: true }) };
   const redis = "nodes" in client ? client.duplicate([], bare) : client.duplicate(bare);
   // Who asks for a lock hears of it.
   redis.on("error", () => undefined);
+  // A client that has ended stays without connection until it connects again, and so does this one.
+  if (hasEnded) {
+    redis.disconnect();
+    client.once("connect", () => void redis.connect().catch(() => undefined));
+  }
   const driver = ioredisDriver(redis);
   const holdfast = holdfastOn(driver, (name) => client.options.keyPrefix + name);
   const close = () => holdfast.close().finally(() => redis.disconnect());

@@ -60,6 +60,10 @@ async function takeAll(locks: readonly Lock[], options: LockOptions): Promise<He
   const held: Lease[] = [];
   try {
     for (const lock of locks) held.push(await lock.lock(options));
+    // The first ones have waited for the last one, and may have been lost meanwhile.
+    for (const lease of held) lease.assertHeld();
+    const { leaseMs } = options;
+    if (leaseMs !== undefined) await Promise.all(held.slice(0, -1).map((lease) => lease.extend(leaseMs)));
     return held;
   } catch (error) {
     await Promise.allSettled(held.map((lease) => lease.unlock()));

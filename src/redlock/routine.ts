@@ -34,12 +34,14 @@ export function signalOf(
   const end = () => {
     for (const each of signals) each.removeEventListener("abort", abort);
   };
-  const abort = ({ target }: Event) => {
+  const abort = ({ target }: { readonly target: unknown }) => {
     end();
     signal.error = lost((target as AbortSignal).reason);
     // Without a reason, as redlock does: what takes the signal, such as fetch, rejects with an AbortError then.
     controller.abort();
   };
   for (const each of signals) each.addEventListener("abort", abort);
+  const gone = signals.find(({ aborted }) => aborted);
+  if (gone !== undefined) abort({ target: gone });
   return { signal, end };
 }

@@ -1,9 +1,11 @@
 import { createRequire } from "node:module";
+import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import Redlock, { ResourceLockedError } from "../../src/redlock/index.js";
 import { destroyClient } from "../support/clients/ioredis-clients.js";
 import { ioredisFlavours } from "../support/clients/ioredis-flavours.js";
 import { destroyClient as destroyNodeRedis, versions } from "../support/clients/node-redis-clients.js";
+import { until } from "../support/run/until.js";
 import { locksOnRedis } from "../support/servers/locks-on-redis.js";
 import { type RedisCluster, startCluster } from "../support/servers/redis-cluster.js";
 
@@ -15,6 +17,12 @@ const { default: Redlock5 } = createRequire(import.meta.url)("redlock5") as {
   ) => { acquire(names: string[], ms: number): Promise<{ release(): Promise<unknown> }> };
 };
 const NONE = { retryCount: 0 };
+
+/** Of all connections that a server has. */
+async function idsOf(redis: Redis): Promise<number[]> {
+  const list = String(await redis.client("LIST"));
+  return [...list.matchAll(/^id=(\d+)/gm)].map(([, id]) => Number(id));
+}
 
 /** Locks names of several slots by two redlocks of one client. */
 async function cross(client: ConstructorParameters<typeof Redlock>[0]): Promise<void> {
@@ -49,13 +57,15 @@ describe("one server", () => {
   test.each(ioredisFlavours)(
     "a client of $name with a keyPrefix, beside redlock itself",
     async ({ redis: make }) => {
+      const admin = redis.server.client();
+      const before = await idsOf(admin);
       const client = make({ host: "127.0.0.1", port: redis.server.port, keyPrefix: "app:" });
       ends.push(() => destroyClient(client));
       await cross([client]);
       const theirs = new Redlock5([client], NONE);
       const ours = new Redlock([client], NONE);
       const own = await ours.acquire(["a"], 5_000);
-      expect(await redis.server.client().type("app:a")).toBe("hash");
+      expect(await admin.type("app:a")).toBe("hash");
       await expect(theirs.acquire(["a"], 5_000)).rejects.toThrow();
       await own.release();
       const other = await theirs.acquire(["a"], 5_000);
@@ -63,6 +73,13 @@ describe("one server", () => {
       await other.release();
       await ours.quit();
       await expect(client.ping()).rejects.toThrow();
+      // What was opened beside it has ended with it, and is not opened while it is ended.
+      await expect(ours.acquire(["a"], 5_000)).rejects.toThrow();
+      await until(async () => (await idsOf(admin)).every((id) => before.includes(id)));
+      await client.connect();
+      const again = await ours.acquire(["a"], 5_000, { retryCount: 10 });
+      await again.release();
+      await ours.quit();
     },
   );
 

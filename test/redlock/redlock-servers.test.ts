@@ -115,3 +115,13 @@ test("several servers: the release of a lock on a majority that is away rejects 
     clients.map(() => expect.objectContaining({ code: "ERR_HOLDFAST_UNAVAILABLE" })),
   );
 });
+
+test("several servers: what was had first has its whole duration, however long the last resource was waited for", async () => {
+  await new Redlock(clients).acquire(["b"], 3_000);
+  // "a" is had at once, and would end before "b" is free.
+  const lock = await redlock.acquire(["a", "b"], 2_000, { retryCount: -1 });
+  expect(await Promise.all(clients.map(keysOf))).toEqual(Array(SERVERS).fill(["a", "b"]));
+  const refused = new Redlock(clients, { retryCount: 0 }).acquire(["a"], 2_000);
+  expect(await statsOf(await failureOf(refused))).toMatchObject({ votesFor: new Set() });
+  await lock.release();
+});

@@ -3,12 +3,14 @@ import type { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ioredisDriver } from "../../src/driver/ioredis/index.js";
 import { Holdfast } from "../../src/holdfast.js";
+import type { Lease } from "../../src/lease.js";
 import Redlock, {
   ExecutionError,
   Lock,
   ResourceLockedError,
   type Settings,
 } from "../../src/redlock/index.js";
+import { signalOf } from "../../src/redlock/routine.js";
 import { until } from "../support/run/until.js";
 import { locksOnRedis } from "../support/servers/locks-on-redis.js";
 
@@ -258,4 +260,13 @@ describe("what redlock 4 has", () => {
     expect(() => redlock.disposer()).toThrow("await redlock.using([resource], ttl");
     expect(await redis.plain.exists("a")).toBe(0);
   });
+});
+
+test("a lock that is lost before its routine begins is told by a signal that has aborted", () => {
+  const reason = new Error("it ended");
+  const held = [new AbortController().signal, AbortSignal.abort(reason)].map(
+    (signal) => ({ signal }) as Lease,
+  );
+  const { signal } = signalOf(held, (cause) => new Error("lost", { cause }));
+  expect([signal.aborted, signal.error]).toEqual([true, new Error("lost", { cause: reason })]);
 });

@@ -88,6 +88,7 @@ export function Locked<
  * @Cron("0 2 * * *")
  * @RunOnce({ gridMs: 60_000 })
  * async report(): Promise<void> {}
+ * @throws RangeError, TypeError where it decorates; its method as `runOnce`
  */
 export function RunOnce(
   given: RunOnceMethodOptions,
