@@ -22,7 +22,7 @@ test.each(forceRaces)(
       handsOver,
       random,
       clock,
-      forces: 100,
+      forces: 300,
       longestMs: 160,
     };
     const racing = raceForces(plan);
