@@ -79,7 +79,9 @@ async function retakeOne(lock: SingleLock, retaking: Retaking): Promise<void> {
     );
     if (taken === undefined) return;
     const keeper = lease.deref();
-    if (hold.state === "held" && keeper !== undefined) {
+    // The lease may have been made shorter meanwhile: what is asked for next ends with it.
+    const outlives = options.leaseMs !== undefined && taken.checkMs() > hold.checkMs();
+    if (hold.state === "held" && keeper !== undefined && !outlives) {
       guardOld(keeper, taken);
       lock.keep(taken, keeper);
       hold.put({ lock, hold: taken });

@@ -151,6 +151,21 @@ describe("a red lock that is released", () => {
   });
 });
 
+test("a red lock that is made shorter while a missing lock is asked for leaves none that outlives it [own-111]", async () => {
+  const world = open();
+  const { clients, drivers, red } = world.party();
+  const lease = await red().lock({ leaseMs: LEASE_MS });
+  await clients[2]?.getLock("a").forceUnlock();
+  const late = answerLate();
+  const retaken = watched(drivers[2]?.next(late, "lock-acquire") ?? Promise.reject(new Error("no driver")));
+  while (retaken.outcome === undefined) await world.clock.advance(10);
+  await lease.extend(1_000);
+  expect(world.heldOn("a")).toEqual(ALL);
+  late.arrive();
+  await world.clock.advance(1_100);
+  expect([lease.state, world.heldOn("a")]).toEqual(["lost", []]);
+});
+
 describe("a red lock, one client of which is closed", () => {
   test("is not taken again through that one, which has released it", async () => {
     const world = open();
