@@ -84,6 +84,7 @@ function projectOf(
       name,
       include: [...files],
       exclude: [...leftOut, ...groups.slice(0, nth).flatMap((group) => group.files)],
+      setupFiles: ["test/support/run/preload.ts"],
       pool: "forks",
       isolate: alone,
       // What a test puts in place of something must not meet the next file.

@@ -1,4 +1,4 @@
-import { checkBody, checkClusterKey, checkClusterLatch, checkDriver, refuseSurplus } from "./checks.js";
+import { checkBody, checkClusterLatch, checkDriver, refuseSurplus } from "./checks.js";
 import { Client } from "./client.js";
 import type { HoldfastOptions } from "./client-options.js";
 import { type CloseOptions, closeSettings } from "./close-options.js";
@@ -9,9 +9,9 @@ import { type FindLocksOptions, findSettings } from "./finding/finding-options.j
 import { HeldLease, type Lease, type Tried } from "./lease.js";
 import { fairLock, nonReentrantFairLock } from "./locks/fair-lock.js";
 import { FencedLeaseLock, type FencedLock, fencedLock } from "./locks/fenced-lock.js";
-import { type ForceUnlockOutcome, forceUnlockSeen } from "./locks/force-unlock.js";
+import type { ForceUnlockOutcome } from "./locks/force-unlock.js";
 import { identify, keyFor } from "./locks/identify.js";
-import { inspect, type LockState } from "./locks/inspect.js";
+import type { LockState } from "./locks/inspect.js";
 import { assertLocked, leaseHere } from "./locks/lease-here.js";
 import { LeaseLock } from "./locks/lease-lock.js";
 import type { Lock } from "./locks/lock.js";
@@ -22,7 +22,6 @@ import { type ReadWriteLock, readWriteKinds } from "./locks/read-write-lock.js";
 import { RedLock } from "./locks/red-lock.js";
 import { reentrantLock } from "./locks/reentrant-lock.js";
 import { releaseEverything } from "./locks/release-everything.js";
-import { seenLock } from "./locks/seen-lock.js";
 import { spinLock } from "./locks/spin-lock.js";
 import {
   checkLockSettings,
@@ -35,8 +34,9 @@ import {
   type UnlockOptions,
 } from "./options.js";
 import { checkPingOptions, type PingOptions, type Pong, ping } from "./ping.js";
-import { type Fleet, fleetOf, KnownClients } from "./presence/fleet.js";
-import { Presence } from "./presence/presence.js";
+import type { Fleet } from "./presence/fleet.js";
+import { KnownClients } from "./presence/known-clients.js";
+import { Membership } from "./presence/membership.js";
 import type { FleetOptions } from "./presence/presence-options.js";
 import { showInLogs } from "./printed.js";
 import { latchChannel, semaphoreChannel } from "./protocol/names.js";
@@ -47,12 +47,10 @@ import {
   type PermitExpirableSemaphore,
 } from "./synchronizers/permit-expirable-semaphore.js";
 import { releaseAllPermits } from "./synchronizers/release-permits.js";
-import {
-  type ForceReleaseOptions,
-  type ForceReleaseOutcome,
-  forceRelease,
-  type SetPermitsOutcome,
-  setPermitsSeen,
+import type {
+  ForceReleaseOptions,
+  ForceReleaseOutcome,
+  SetPermitsOutcome,
 } from "./synchronizers/seen-semaphore.js";
 import { CountingSemaphore, type Semaphore } from "./synchronizers/semaphore.js";
 import { Thread } from "./threads/thread.js";
@@ -65,7 +63,7 @@ import { Thread } from "./threads/thread.js";
  */
 export class Holdfast implements AsyncDisposable {
   readonly #client: Client;
-  readonly #presence: Presence | undefined;
+  readonly #membership: Membership | undefined;
   readonly #knownClients = new KnownClients();
   #closing: Promise<void> | undefined;
 
@@ -78,7 +76,7 @@ export class Holdfast implements AsyncDisposable {
     const client = new Client(driver, options);
     const { presence } = client.settings;
     this.#client = client;
-    this.#presence = presence && new Presence(client, presence);
+    this.#membership = presence && new Membership(client, presence);
     if (events.clientOpen.hasSubscribers) events.clientOpen.publish({ ...client.about });
   }
 
@@ -302,7 +300,9 @@ export class Holdfast implements AsyncDisposable {
    * @throws InvalidNameError, UnavailableError, WrongTypeError, ClientClosedError
    */
   async inspect(name: string): Promise<LockState> {
-    return inspect(this.#client, name, keyFor(this.#client, name));
+    const key = keyFor(this.#client, name);
+    const { inspect } = await import("./locks/inspect.js");
+    return inspect(this.#client, name, key);
   }
 
   /**
@@ -332,9 +332,8 @@ export class Holdfast implements AsyncDisposable {
    * ClientClosedError
    */
   async forceUnlock(seen: LockState): Promise<ForceUnlockOutcome> {
-    const lock = seenLock(seen);
-    if (this.#client.inCluster) checkClusterKey(lock.key);
-    return forceUnlockSeen(this.#client, lock);
+    const { forceUnlockSeen } = await import("./locks/force-unlock.js");
+    return forceUnlockSeen(this.#client, seen);
   }
 
   /**
@@ -346,6 +345,7 @@ export class Holdfast implements AsyncDisposable {
    * InvalidNameError, UnavailableError, WrongTypeError, ClientClosedError
    */
   async forceRelease(seen: LockState, options: ForceReleaseOptions): Promise<ForceReleaseOutcome> {
+    const { forceRelease } = await import("./synchronizers/seen-semaphore.js");
     return forceRelease(this.#client, seen, options);
   }
 
@@ -357,6 +357,7 @@ export class Holdfast implements AsyncDisposable {
    * @throws as `forceRelease`
    */
   async setPermits(seen: LockState, permits: number): Promise<SetPermitsOutcome> {
+    const { setPermitsSeen } = await import("./synchronizers/seen-semaphore.js");
     return setPermitsSeen(this.#client, seen, permits);
   }
 
@@ -376,6 +377,7 @@ export class Holdfast implements AsyncDisposable {
    * @throws TypeError, RangeError, UnavailableError, ClientClosedError, the signal's reason
    */
   async fleet(options: FleetOptions = {}): Promise<Fleet> {
+    const { fleetOf } = await import("./presence/fleet.js");
     return fleetOf(this.#client, options, this.#knownClients);
   }
 
@@ -402,7 +404,7 @@ export class Holdfast implements AsyncDisposable {
   async #close(graceMs: number, releaseHeld: boolean): Promise<void> {
     const client = this.#client;
     await client.shut(graceMs);
-    this.#presence?.leave();
+    this.#membership?.leave();
     releaseEverything(client, releaseHeld);
     releaseAllPermits(client, releaseHeld);
     await client.stop();

@@ -1,12 +1,14 @@
+import { checkClusterKey } from "../checks.js";
 import type { Client } from "../client.js";
 import { UnavailableError, WrongTypeError } from "../errors.js";
 import { withUnknownOutcome } from "../runtime/command-failures.js";
 import { forCaller } from "../runtime/for-caller.js";
 import { ANSWERS_LATE, MOST_VAIN_TRIES } from "../runtime/late-answers.js";
 import { holdersOf, tellForced } from "./forced.js";
+import type { LockState } from "./inspect.js";
 import type { LockIdentity } from "./lock-kind.js";
 import { look } from "./look.js";
-import type { SeenLock } from "./seen-lock.js";
+import { type SeenLock, seenLock } from "./seen-lock.js";
 
 type Looked = Parameters<typeof look>[0];
 
@@ -64,9 +66,11 @@ export type ForceUnlockOutcome = "released" | "absent" | "changed";
 
 /**
  * Frees a lock from the holders that an earlier look has seen, and from no others.
- * @throws UnavailableError, WrongTypeError, ClientClosedError
+ * @throws TypeError for what is no state of a lock; InvalidNameError, UnavailableError, WrongTypeError, ClientClosedError
  */
-export async function forceUnlockSeen(client: Client, lock: SeenLock): Promise<ForceUnlockOutcome> {
+export async function forceUnlockSeen(client: Client, state: LockState): Promise<ForceUnlockOutcome> {
+  const lock = seenLock(state);
+  if (client.inCluster) checkClusterKey(lock.key);
   client.assertOpen(lock);
   try {
     return await freeSeen(client, lock);

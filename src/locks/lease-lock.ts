@@ -19,7 +19,6 @@ import type { Body, Scope } from "../threads/scope.js";
 import type { AfterBody } from "../threads/threads.js";
 import { acquire } from "./acquisition.js";
 import { extend } from "./extend.js";
-import { forceUnlock } from "./force-unlock.js";
 import { checkKept, keep, notKept } from "./keep.js";
 import type { Lock } from "./lock.js";
 import type { LockIdentity } from "./lock-kind.js";
@@ -123,6 +122,7 @@ export class LeaseLock<L extends HeldLease = HeldLease> implements SingleLock, L
     const lock = this.#lock;
     lock.client.assertOpen(lock);
     try {
+      const { forceUnlock } = await import("./force-unlock.js");
       return await forceUnlock(lock);
     } catch (error) {
       throw forCaller(error, lock);

@@ -9,6 +9,7 @@ import {
 import { forCaller } from "../runtime/for-caller.js";
 import type { Waiter } from "../runtime/waiter.js";
 import { type Live, type Meta, readCount, readLive, readMeta } from "./claims.js";
+import type { Described, KnownClients } from "./known-clients.js";
 import { MOST_LIVE_BYTES } from "./live-format.js";
 import {
   BEATS_MISSED,
@@ -61,29 +62,6 @@ const MOST_BYTES = 33_554_432;
 const MOST_CALLS = 10_000;
 /** Redisson's client ids are UUIDs as well. Another text may not become part of a key. */
 const CLIENT_ID = /^[0-9a-f-]{36}$/;
-
-/** What a client told when it was read last. */
-interface Described {
-  readonly liveAt: string;
-  readonly meta: Meta;
-  readonly live: Live;
-  readonly bytes: number;
-}
-
-/** What was read last of the clients of one group, so that the server can leave out what is unchanged the next time. */
-export class KnownClients {
-  #group = "";
-  #described: ReadonlyMap<string, Described> = new Map();
-
-  of(group: string): ReadonlyMap<string, Described> {
-    return group === this.#group ? this.#described : new Map();
-  }
-
-  replace(group: string, described: ReadonlyMap<string, Described>): void {
-    this.#group = group;
-    this.#described = described;
-  }
-}
 
 /**
  * The clients of a group.

@@ -38,6 +38,8 @@ export interface PresenceSettings {
 }
 
 export const DEFAULT_GROUP = "default";
+/** As in a group of 300: the first beat of a client is answered with how often its group tells, and until then its size is not known. */
+export const UNKNOWN_GROUP_MS = 3_000;
 /** Readers drop longer texts. */
 export const LONGEST_APP = 64;
 export const LONGEST_LABEL_KEY = 32;

@@ -6,16 +6,14 @@ import { events } from "../events.js";
 import { presenceClientsKey } from "../protocol/names.js";
 import { presenceLeave, presenceTell, type TellAnswer } from "../protocol/presence-scripts.js";
 import { wasForbidden } from "../runtime/command-failures.js";
-import { type Counted, Tally } from "../runtime/tally.js";
+import type { Counted } from "../runtime/tally.js";
 import { activityOf } from "./activity.js";
 import { encodeLive, type LiveText } from "./live-format.js";
 import { encodeMeta } from "./meta.js";
-import { BEATS_MISSED, type PresenceSettings } from "./presence-options.js";
+import { BEATS_MISSED, type PresenceSettings, UNKNOWN_GROUP_MS } from "./presence-options.js";
 
 /** What a client has told outlives it, so that a holder that died can be named. */
 const KEEP_MS = 3_600_000;
-/** As in a group of 300: the first beat of a client is answered with how often its group tells, and until then its size is not known. */
-const UNKNOWN_GROUP_MS = 3_000;
 /** A beat is late by up to this share of it, so that clients that were started at once do not tell at once for ever. */
 const JITTER_SHARE = 0.2;
 /**
@@ -39,7 +37,6 @@ export class Presence {
   readonly #client: Client;
   readonly #settings: PresenceSettings;
   readonly #key: string;
-  /** On the monotonic clock. */
   readonly #bornMs: number;
   /** How long until the next beat, unless this one is answered. */
   #everyMs: number;
@@ -56,15 +53,13 @@ export class Presence {
   #isSent = false;
   #isOver = false;
 
-  constructor(client: Client, settings: PresenceSettings) {
+  /** @param bornMs when the client began, on the monotonic clock */
+  constructor(client: Client, settings: PresenceSettings, bornMs: number) {
     this.#client = client;
     this.#settings = settings;
     this.#key = presenceClientsKey(settings.group);
-    this.#bornMs = client.clock.monotonicMs();
+    this.#bornMs = bornMs;
     this.#everyMs = Math.max(settings.everyMs, UNKNOWN_GROUP_MS);
-    client.tally = new Tally(client.clock);
-    // Clients that were started at once begin one after the other.
-    client.after(settings.everyMs + environment.random() * this.#everyMs, this.#beat);
   }
 
   /** The client is closed: it tells nothing any more, and takes away what it has told, if that is answered within a command timeout. */
@@ -88,7 +83,7 @@ export class Presence {
     if (this.#isOver) return;
     const leftMs = this.#triedMs + waitMs - this.#client.clock.monotonicMs();
     // One that is due follows with the next tick, and not within this call.
-    this.#client.after(Math.max(leftMs, 1), this.#beat);
+    this.#client.after(Math.max(leftMs, 1), this.beat);
   }
 
   /** Once the client is taken for gone there is no hurry. */
@@ -97,7 +92,7 @@ export class Presence {
     return isBelieved ? TRY_SHARE * this.#everyMs : this.#everyMs;
   }
 
-  readonly #beat = (): void => {
+  readonly beat = (): void => {
     const { tally, acquired: acquiredSoFar } = this.#client;
     if (tally === undefined) return;
     this.#triedMs = this.#client.clock.monotonicMs();

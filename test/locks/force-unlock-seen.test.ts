@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { LockState } from "../../src/locks/inspect.js";
 import type { CallFault } from "../support/drivers/scripted-driver.js";
 import { deliverTwice, loseReply, rejectAtOnce } from "../support/faults/call-faults.js";
+import { gate } from "../support/run/gate.js";
 import { watchLeaks } from "../support/run/leaks.js";
 import { watched } from "../support/run/watched.js";
 import { type FakeTime, fakeTime } from "../support/worlds/fake-time.js";
@@ -204,16 +205,20 @@ describe("forceUnlock of what was seen", () => {
     const time = open();
     const lock = time.holdfast.getLock("a");
     const [first, second] = [await lock.lock(), watched(lock.lock())];
+    await time.clock.advance(0);
     const state = await seen(time);
+    const freed = gate();
     const late: CallFault = {
       name: "freed before the successor is stored",
       async meet(deliver) {
         expect(await time.connect().holdfast.forceUnlock(state)).toBe("released");
+        freed.open();
         return deliver();
       },
     };
     void time.driver.next(late, "lock-succeed");
     await first.unlock();
+    await freed.opened;
     await time.clock.advance(100);
     expect(second.outcome).toMatchObject({ value: { state: "lost" } });
   });

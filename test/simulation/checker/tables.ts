@@ -38,6 +38,8 @@ const MAY_KEEP: ReadonlyMap<string, number> = new Map([
   ["Watchdogs.#others", MOST_KEPT],
   // The latest losses of each client, for presence.
   ["Tally.losses", 10 * MOST_CLIENTS],
+  // One of each, made for its first beat.
+  ["Presence", MOST_CLIENTS],
   // A beat of each, at any time.
   ["UnderWay.#aside", MOST_CLIENTS],
   ["PendingCommand", MOST_CLIENTS],

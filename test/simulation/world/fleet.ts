@@ -1,3 +1,4 @@
+import "../../support/run/preload.js";
 import type { Around, HoldfastOptions } from "../../../src/client-options.js";
 import type { Driver } from "../../../src/driver/driver.js";
 import { Holdfast } from "../../../src/holdfast.js";

@@ -1,0 +1,24 @@
+import type { Live, Meta } from "./claims.js";
+
+/** What a client told when it was read last. */
+export interface Described {
+  readonly liveAt: string;
+  readonly meta: Meta;
+  readonly live: Live;
+  readonly bytes: number;
+}
+
+/** What was read last of the clients of one group, so that the server can leave out what is unchanged the next time. */
+export class KnownClients {
+  #group = "";
+  #described: ReadonlyMap<string, Described> = new Map();
+
+  of(group: string): ReadonlyMap<string, Described> {
+    return group === this.#group ? this.#described : new Map();
+  }
+
+  replace(group: string, described: ReadonlyMap<string, Described>): void {
+    this.#group = group;
+    this.#described = described;
+  }
+}

@@ -1,0 +1,38 @@
+import type { Client } from "../client.js";
+import { environment } from "../environment.js";
+import { Tally } from "../runtime/tally.js";
+import type { Presence } from "./presence.js";
+import { type PresenceSettings, UNKNOWN_GROUP_MS } from "./presence-options.js";
+
+/** That a client tells its group of itself, from its first beat on. What tells is loaded for that beat. */
+export class Membership {
+  readonly #client: Client;
+  readonly #settings: PresenceSettings;
+  readonly #bornMs: number;
+  #presence: Presence | undefined;
+  #isOver = false;
+
+  constructor(client: Client, settings: PresenceSettings) {
+    this.#client = client;
+    this.#settings = settings;
+    this.#bornMs = client.clock.monotonicMs();
+    client.tally = new Tally(client.clock);
+    const latestMs = Math.max(settings.everyMs, UNKNOWN_GROUP_MS);
+    // Clients that were started at once begin one after the other.
+    client.after(settings.everyMs + environment.random() * latestMs, () => client.inBackground(this.#begin));
+  }
+
+  /** The client is closed. */
+  leave(): void {
+    this.#isOver = true;
+    this.#client.tally = undefined;
+    this.#presence?.leave();
+  }
+
+  readonly #begin = async (): Promise<void> => {
+    const { Presence } = await import("./presence.js");
+    if (this.#isOver) return;
+    this.#presence = new Presence(this.#client, this.#settings, this.#bornMs);
+    this.#presence.beat();
+  };
+}
