@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Fails when what a subpath costs its users (bundled, minified and gzipped, peers left out) is above its limit
- * in size-limits.json, or when a subpath has no limit.
+ * Fails when what a subpath costs its users at once (bundled, minified and gzipped, peers left out) is above its limit
+ * in size-limits.json, or when a subpath has no limit. What it loads when it is first needed is told beside it.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ const limits = readJson("scripts/size-limits.json");
 
 /**
  * @param {string} entry
- * @returns {Promise<number>} bytes
+ * @returns {Promise<{ atOnce: number, later: number }>} bytes
  */
 async function gzippedSize(entry) {
   const result = await build({
@@ -35,15 +35,29 @@ async function gzippedSize(entry) {
     },
   });
   const outputs = [result].flat().flatMap((bundle) => ("output" in bundle ? bundle.output : []));
-  const code = outputs.map((chunk) => (chunk.type === "chunk" ? chunk.code : "")).join("");
-  return gzipSync(minifySync("bundle.js", code).code).length;
+  const chunks = new Map(outputs.flatMap((each) => (each.type === "chunk" ? [[each.fileName, each]] : [])));
+  const atOnce = new Set([...chunks.values()].filter(({ isEntry }) => isEntry));
+  for (const { imports } of atOnce) {
+    for (const chunk of imports.flatMap((file) => chunks.get(file) ?? [])) atOnce.add(chunk);
+  }
+  const later = new Set([...chunks.values()].filter((chunk) => !atOnce.has(chunk)));
+  return { atOnce: gzipped(atOnce), later: gzipped(later) };
+}
+
+/** @param {ReadonlySet<{ code: string }>} chunks */
+function gzipped(chunks) {
+  const code = [...chunks].map((chunk) => minifySync("bundle.js", chunk.code).code).join("\n");
+  return code === "" ? 0 : gzipSync(code).length;
 }
 
 for (const subpath of Object.keys(exports)) {
   if (subpath === "./package.json") continue;
-  const size = await gzippedSize(exports[subpath].default.default);
+  const { atOnce: size, later } = await gzippedSize(exports[subpath].default.default);
   const limit = limits[subpath];
   const fits = size <= limit;
-  console.log(`${subpath.padEnd(14)} ${size} bytes gzipped, limit ${limit}${fits ? "" : "  TOO LARGE"}`);
+  const rest = later === 0 ? "" : `, and ${later} later`;
+  console.log(
+    `${subpath.padEnd(14)} ${size} bytes gzipped, limit ${limit}${fits ? "" : "  TOO LARGE"}${rest}`,
+  );
   if (!fits) process.exitCode = 1;
 }
