@@ -15,7 +15,7 @@ import type { JointLease } from "./joint-lease.js";
 import { giveBack, type JointCall, JointLock } from "./joint-lock.js";
 import { jointMembers } from "./joint-members.js";
 import type { Lock } from "./lock.js";
-import { type Asked, RedRound } from "./red-round.js";
+import { type AskedLock, RedRound } from "./red-round.js";
 import { retake } from "./retake.js";
 import type { SingleLock } from "./single-lock.js";
 import { Strangers } from "./strangers.js";
@@ -136,7 +136,7 @@ interface Answer {
 }
 
 /** @param waits whether the call may ask again */
-function answerOf({ lock, wish, hold, ...failed }: Asked, waits: boolean): Answer {
+function answerOf({ lock, wish, hold, ...failed }: AskedLock, waits: boolean): Answer {
   if ("failure" in failed) return { lock, failure: failed.failure };
   if (hold !== undefined) return { lock, member: { lock, hold } };
   const { obstacle, attempts, unanswered } = wish;

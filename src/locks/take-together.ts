@@ -18,7 +18,7 @@ import type { SingleLock } from "./single-lock.js";
 import type { Strangers } from "./strangers.js";
 import type { Wish } from "./wish.js";
 
-export interface Wanted {
+export interface WantedLock {
   readonly lock: SingleLock;
   readonly wish: Wish;
 }
@@ -42,13 +42,13 @@ export function isFresh(lock: LockIdentity): boolean {
  * @see docs/internals/states.md#one-acquisition
  */
 export async function takeTogether(
-  inOrder: readonly Wanted[],
+  inOrder: readonly WantedLock[],
   waiter: Waiter,
   strangers: Strangers,
   ended: () => void,
 ): Promise<Outcome> {
   // As their script wants them: the fenced ones come last.
-  const fencedOf = ({ lock }: Wanted) => Number(lock.identity.kind.fenced);
+  const fencedOf = ({ lock }: WantedLock) => Number(lock.identity.kind.fenced);
   const wanted = inOrder.toSorted((one, other) => fencedOf(one) - fencedOf(other));
   const parts = wanted.map((each) => partOf(each, strangers));
   try {
@@ -66,7 +66,7 @@ export async function takeTogether(
   }
 }
 
-function partOf({ lock: { identity }, wish }: Wanted, strangers: Strangers): Part {
+function partOf({ lock: { identity }, wish }: WantedLock, strangers: Strangers): Part {
   const { client } = identity;
   const claim = claimOf(identity, undefined, () => strangers.to(client));
   wish.takenIn = scopeOf(identity, wish, claim);
@@ -75,7 +75,7 @@ function partOf({ lock: { identity }, wish }: Wanted, strangers: Strangers): Par
   return { lock: identity, holding, wish };
 }
 
-async function attemptTogether(parts: readonly Part[], wanted: readonly Wanted[]): Promise<Outcome> {
+async function attemptTogether(parts: readonly Part[], wanted: readonly WantedLock[]): Promise<Outcome> {
   const [first] = parts;
   if (first === undefined) return { members: [] };
   const { client, key, kind } = first.lock;
@@ -118,14 +118,14 @@ function begin(parts: readonly Part[], room: Room): readonly AcquireCommand[] {
   });
 }
 
-function missingFirst([first]: readonly Wanted[]): Outcome {
+function missingFirst([first]: readonly WantedLock[]): Outcome {
   return first === undefined ? { members: [] } : { members: [], missing: first.lock };
 }
 
 /** @throws NotReplicatedError, WrongTypeError, UnavailableError */
 function read(
   parts: readonly AcquireCommand[],
-  wanted: readonly Wanted[],
+  wanted: readonly WantedLock[],
   sent: Exchanged<readonly AcquireAnswer[]>,
 ): Outcome | "late" {
   const { reply: answers, shortfall, sentAt } = sent;

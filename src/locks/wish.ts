@@ -45,7 +45,7 @@ export function leftMsOf(nowMs: number, { ttlMs, seenMs }: Sighting): number {
 }
 
 /** What a wish uses of the lock that it wants. */
-interface Wanted {
+interface WishedLock {
   readonly client: Client;
   readonly name: string;
 }
@@ -111,7 +111,7 @@ export class Wish implements Patience {
   }
 
   /** An answer shows a holder of the lock. */
-  saw({ client, name }: Wanted, holder: string, ttlMs: number): void {
+  saw({ client, name }: WishedLock, holder: string, ttlMs: number): void {
     const own = client.holdsAs(holder);
     this.obstacle = { holder, ttlMs, own, seenMs: client.clock.monotonicMs() };
     if (own) client.selfWaits.suspect(this.waiter, { name, holder });

@@ -15,7 +15,7 @@ const CHUNK_NAME = "@user_script";
 const BALLAST = 16;
 
 /** Runs one command for a script; gets its name and arguments. */
-type CommandRunner = (words: readonly string[]) => Reply;
+export type CommandRunner = (words: readonly string[]) => Reply;
 
 /** Redis' Lua: one interpreter, which compiles each script once. */
 export class LuaInterpreter {

@@ -3,7 +3,7 @@ import { bytesOfText } from "./byte-strings.js";
 import type { CommandServer } from "./command.js";
 import { findCommand, takes } from "./command-table.js";
 import { type KeyCopies, Keyspace } from "./keyspace.js";
-import { LuaInterpreter } from "./lua-interpreter.js";
+import { type CommandRunner, LuaInterpreter } from "./lua-interpreter.js";
 import { CommandError, Refusal, type Reply, rawReply } from "./reply.js";
 import { type Snapshot, snapshotOf } from "./snapshot.js";
 
@@ -19,9 +19,6 @@ export interface Surroundings {
   /** What a command that a script calls is refused with; undefined: it is not. Default: none is. */
   refusalOf?(command: string): string | undefined;
 }
-
-/** Runs one command for a script; gets its name and arguments. */
-export type CommandRunner = (words: readonly string[]) => Reply;
 
 /** What runs the scripts of a store. Keys and arguments are byte strings. */
 export interface Interpreter {

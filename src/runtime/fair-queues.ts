@@ -8,7 +8,7 @@ import type { HashedWheelTimer, Timeout } from "./hashed-wheel-timer.js";
 import type { Instant } from "./instant.js";
 import type { Subscriptions } from "./subscriptions.js";
 
-interface Services {
+interface FairQueuesServices {
   readonly clientId: string;
   readonly commands: Commands;
   readonly subscriptions: Subscriptions;
@@ -28,13 +28,13 @@ const SOON = Promise.resolve();
  * call waits.
  */
 export class FairQueues {
-  readonly #services: Services;
+  readonly #services: FairQueuesServices;
   readonly #queues = new Map<string, FairQueue>();
   /** Those that are asked for in this tick. */
   #asked: Set<FairWaiter> | undefined;
   #beat: Timeout | undefined;
 
-  constructor(services: Services) {
+  constructor(services: FairQueuesServices) {
     this.#services = services;
   }
 

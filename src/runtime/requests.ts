@@ -60,7 +60,7 @@ class Book {
   }
 }
 
-interface Services {
+interface RequestServices {
   readonly clientId: string;
   readonly clock: Clock;
   readonly commands: Commands;
@@ -71,13 +71,13 @@ interface Services {
  * repeat has no second effect; the next request about the same value makes it forget the answers to those that cannot be repeated any more.
  */
 export class Requests {
-  readonly #services: Services;
+  readonly #services: RequestServices;
   readonly #memoryMs: number;
   readonly #books = new Map<string, Book>();
   #latestId = 0;
   #sweepAtSize = SMALLEST_SWEEP;
 
-  constructor(services: Services) {
+  constructor(services: RequestServices) {
     this.#services = services;
     this.#memoryMs = MEMORY_MS + TIMEOUTS_UNDER_WAY * services.commands.timeoutMs;
   }

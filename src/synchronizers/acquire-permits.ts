@@ -12,7 +12,7 @@ import { type GrantedPermits, PermitCommand, type PermitSource } from "./permit-
 import { ASKS_EACH_MS, SavingTurns } from "./saving-turns.js";
 
 /** What one call wants. */
-interface Wanted {
+interface WantedPermits {
   readonly permits: number;
   readonly waiter: Waiter;
   /** Whether the call may wait. */
@@ -37,7 +37,7 @@ type Come<Granted, T> = (granted: Granted | undefined, call: InVain) => Promise<
  */
 export function acquirePermits<Granted, T>(
   source: PermitSource<Granted>,
-  wanted: Wanted,
+  wanted: WantedPermits,
   come: Come<Granted, T>,
 ): Promise<T> {
   if (!isTraced(events.acquire)) return new PermitAcquisition(source, wanted, come).run();
@@ -73,7 +73,11 @@ class PermitAcquisition<Granted, T> extends CallInLine<T> implements Entrant, In
   #late: Promise<Granted | undefined> | undefined;
   #lateEnd: ((granted: Granted | undefined) => void) | undefined;
 
-  constructor(source: PermitSource<Granted>, { permits, waiter, waits }: Wanted, come: Come<Granted, T>) {
+  constructor(
+    source: PermitSource<Granted>,
+    { permits, waiter, waits }: WantedPermits,
+    come: Come<Granted, T>,
+  ) {
     super(source.count, waiter);
     const { client } = source.count;
     this.source = source;

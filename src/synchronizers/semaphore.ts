@@ -8,8 +8,8 @@ import type { Tally } from "../runtime/tally.js";
 import { surrounded } from "../threads/surrounded.js";
 import {
   AnySemaphore,
-  type Asked,
-  type AskedToUse,
+  type AskedPermits,
+  type AskedPermitsToUse,
   askedFor,
   askedToUse,
   MOST_PERMITS,
@@ -129,7 +129,7 @@ export class CountingSemaphore extends AnySemaphore<number, WaitOptions> impleme
   }
 
   tryUsing<T>(...given: readonly unknown[]): Promise<Tried<T>> {
-    return this.take<Tried<T>, AskedToUse<WaitOptions, PermitsBody<T>>>(
+    return this.take<Tried<T>, AskedPermitsToUse<WaitOptions, PermitsBody<T>>>(
       () => askedToUse("tryUsing", given),
       0,
       async (granted, _, { body }) =>
@@ -203,7 +203,7 @@ export class CountingSemaphore extends AnySemaphore<number, WaitOptions> impleme
     return look(this.count);
   }
 
-  protected sourceOf({ permits, options }: Asked<WaitOptions>): PermitSource<number> {
+  protected sourceOf({ permits, options }: AskedPermits<WaitOptions>): PermitSource<number> {
     checkCount("permits", permits, 0, MOST_PERMITS);
     checkWaitOptions(options);
     return {

@@ -15,7 +15,7 @@ export interface Place extends Since {
   readonly unnamed?: boolean | undefined;
 }
 
-type Services = Pick<Custody<never>, "clock" | "alarms">;
+type HoldServices = Pick<Custody<never>, "clock" | "alarms">;
 
 /** What a hold asks and tells its stay. */
 interface Stay {
@@ -50,7 +50,7 @@ export class HoldOf<S extends Stay> extends ChangeableTrust {
    * @param services of its client
    * @param at this moment
    */
-  constructor(holding: S, terms: Terms, place: Place, services: Services, at: Instant) {
+  constructor(holding: S, terms: Terms, place: Place, services: HoldServices, at: Instant) {
     super(terms, place, services.clock, services.alarms, at);
     this.holding = holding;
     this.holdCount = holding.live.length + 1;

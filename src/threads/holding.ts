@@ -14,7 +14,7 @@ import { RenewedStay } from "./renewed-stay.js";
 import { ServerRecord } from "./server-record.js";
 import type { Terms } from "./terms.js";
 import type { Thread } from "./thread.js";
-import type { Wanted } from "./wanted.js";
+import type { WantedRecord } from "./wanted.js";
 
 /** One acquisition of a lock. */
 export type Hold = HoldOf<Holding>;
@@ -210,7 +210,7 @@ export class Holding extends RenewedStay {
   }
 
   /** What Redis is to have of it. @param goesOn whether something is asked for under the same field afterwards */
-  wanted(goesOn: boolean): Wanted {
+  wanted(goesOn: boolean): WantedRecord {
     const holds = this.live;
     const isReused = this.thread.explicitId !== undefined;
     return { holds, releases: this.releases, goesOn: goesOn || holds.length > 0 || isReused };

@@ -25,7 +25,7 @@ export interface Counted {
   readonly channel: string;
 }
 
-interface Services {
+interface PermitServices {
   readonly clock: Clock;
   readonly alarms: ExpiryAlarms;
   readonly watchdog: Watchdog;
@@ -36,7 +36,7 @@ interface Services {
 
 /** The leased permits that a client has taken. */
 export class PermitHolds {
-  readonly #services: Services;
+  readonly #services: PermitServices;
   readonly #byId = new Map<string, PermitHold>();
   /**
    * The lease object was garbage collected. A hold goes on while its signal is in use. Permits that are renewed are left to run out;
@@ -49,7 +49,7 @@ export class PermitHolds {
     else this.remove(hold);
   });
 
-  constructor(services: Services) {
+  constructor(services: PermitServices) {
     this.#services = services;
   }
 

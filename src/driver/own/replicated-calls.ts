@@ -12,7 +12,7 @@ import {
 import { KnownScripts } from "../known-scripts.js";
 import { type CommandConnection, type ConnectionEvents, onlyEnd } from "./connection.js";
 import { ConnectionScripts } from "./connection-scripts.js";
-import { askReplicas, ReplicaCount, type Wanted } from "./replica-count.js";
+import { askReplicas, ReplicaCount, type WantedReplicas } from "./replica-count.js";
 
 export interface MasterOptions {
   open(events: ConnectionEvents): CommandConnection;
@@ -40,7 +40,7 @@ interface Waiting {
 }
 
 /** A call that was carried out, and waits for replicas. */
-interface Written extends Waiting, Wanted {
+interface Written extends Waiting, WantedReplicas {
   readonly reply: RawReply;
   /** The number of changes of the master when the script was sent. */
   readonly moves: number;
@@ -242,7 +242,11 @@ interface Count {
 }
 
 /** Asks how many replicas have all that was written, for no longer than a round. Never rejects. */
-async function askFor(link: CommandConnection, calls: readonly Wanted[], clock: Clock): Promise<Count> {
+async function askFor(
+  link: CommandConnection,
+  calls: readonly WantedReplicas[],
+  clock: Clock,
+): Promise<Count> {
   const needed = Math.max(0, ...calls.map((call) => call.needed));
   if (needed === 0) return { count: 0, isFinal: true };
   const askedMs = clock.monotonicMs();

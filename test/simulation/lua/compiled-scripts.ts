@@ -1,6 +1,7 @@
 import { compileFunction } from "node:vm";
 import { bytesOfText } from "../../../src/memory/byte-strings.js";
-import type { CommandRunner, Interpreter } from "../../../src/memory/memory-store.js";
+import type { CommandRunner } from "../../../src/memory/lua-interpreter.js";
+import type { Interpreter } from "../../../src/memory/memory-store.js";
 import { numberText } from "../../../src/memory/number-text.js";
 import { Refusal, type Reply, Status } from "../../../src/memory/reply.js";
 import type { ScriptSource } from "../../../src/protocol/script-call.js";

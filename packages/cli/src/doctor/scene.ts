@@ -13,6 +13,9 @@ export interface Server {
   readonly redis: Redis;
 }
 
+/** What `INFO` of a server tells, by name. */
+export type InfoFacts = ReadonlyMap<string, string>;
+
 /** What the programs that use the locks are set to. */
 export interface Expectations {
   readonly watchdogMs: number;
@@ -55,7 +58,7 @@ export class Scene implements Expectations {
   /** What the names of all locks begin with that are made for a check; and their keys. */
   readonly trial: string;
   readonly trialKey: string;
-  readonly #facts = new Map<Server, Promise<ReadonlyMap<string, string>>>();
+  readonly #facts = new Map<Server, Promise<InfoFacts>>();
 
   private constructor(
     { holdfast, redis }: Connection,
@@ -110,8 +113,8 @@ export class Scene implements Expectations {
     return server;
   }
 
-  /** What INFO tells, by name. Asked once. */
-  facts(server: Server): Promise<ReadonlyMap<string, string>> {
+  /** Asked once. */
+  facts(server: Server): Promise<InfoFacts> {
     const known = this.#facts.get(server) ?? ask(server, "INFO", "all").then(readInfo);
     this.#facts.set(server, known);
     return known;
